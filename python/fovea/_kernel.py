@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import copy
 import ctypes
 import dataclasses
 import hashlib
@@ -513,6 +514,18 @@ def _from_disk(key: str, spec: Spec) -> Optional[Kernel]:
     return kernel
 
 
+def _with_lines_of(kernel: Kernel, spec: Spec) -> Kernel:
+    """The kernel as that of the same program from other lines: what it has loaded is
+    shared."""
+    if (kernel._spec.located, kernel._spec.file) == (spec.located, spec.file):
+        return kernel
+    result = copy.copy(kernel)
+    result._spec = spec
+    if kernel.backward is not None and spec.backward is not None:
+        result.backward = _with_lines_of(kernel.backward, spec.backward)
+    return result
+
+
 def _chosen(target: str, schedule: str = "auto", recurrence: str = "auto", kernel: Optional[str] = None,
             accurate_tanh: bool = False,
             schedule_table: Union[None, str, "os.PathLike[str]"] = None, line_info: bool = False) -> Dict[str, Union[None, bool, str]]:
@@ -603,7 +616,7 @@ def compile(
         found = _memory.get(key)
         if found is not None:
             _memory.move_to_end(key)
-            return found
+            return _with_lines_of(found, spec)
         working = _in_work.setdefault(key, threading.Lock())
     # Of several threads that want one kernel, one compiles it.
     with working:
@@ -617,7 +630,7 @@ def compile(
             _keep(key, found)
             with _memory_lock:
                 _in_work.pop(key, None)
-    return found
+    return _with_lines_of(found, spec)
 
 
 def compile_again(kernel: Kernel, **changes: Any) -> Kernel:

@@ -305,6 +305,9 @@ def test_command(run_command, tmp_path):
     ]:
         result = run_command("explain", *arguments, cwd=tmp_path)
         assert (result.returncode, result.stderr) == (2, said)
+    result = run_command("explain", f"{variants}:spec", "--why", cwd=tmp_path)
+    assert result.returncode == 0 and result.stdout.startswith("attention for sm_90a\n"), result.stderr
+    assert f"at {variants}:2:" in result.stdout and not (tmp_path / "spec.html").exists()
     result = run_command("explain", f"{variants}:spec", "--target", "sm_1", cwd=tmp_path)
     assert result.returncode == 2 and "unknown target 'sm_1', expected one of 'sm_80'" in result.stderr
     result = run_command("explain", f"{variants}:spec", "--seq", "0", cwd=tmp_path)
@@ -469,8 +472,14 @@ def test_lines_of_all_levels(fovea):
         assert any(text in line for line in own), name
         # Locations themselves are not shown.
         assert not any(" loc(" in line or "!dbg" in line or line.startswith(("#loc", "!")) for line in levels[name]), name
-    # The program in MLIR is a source of its own.
-    assert list(data_of(explain.page(EXAMPLES / "causal.mlir", 256, target="sm_80"))["levels"])[0] == "attn"
+    # A program in MLIR is its own source.
+    data = data_of(explain.page(EXAMPLES / "causal.mlir", 256, target="sm_80"))
+    assert list(data["levels"])[0] == "attn"
+    places = {name: list(map(int, unpacked(text).split())) for name, text in data["places"]["levels"].items()}
+    lines = unpacked(data["levels"]["attn"]).decode().split("\n")
+    (wanted,) = [place for place, line in zip(places["attn"], lines) if "arith.cmpi" in line]
+    assert re.fullmatch(r"causal\.mlir:\d+", data["places"]["names"][wanted])
+    assert all(wanted in places[name] for name in ("tile", "warp", "nvvm", "llvm", "ptx"))
 
 
 @pytest.mark.parametrize("name", ["nvdisasm", "cuobjdump"])

@@ -71,6 +71,20 @@ def test_where_the_analysis_gave_up(fovea, mask, captures, op, text, line):
     assert f"at {__file__}:{one.where.line}:" in str(found) and line in str(found)
 
 
+def test_lines_are_the_last_describers(fovea):
+    """The same program from other lines is compiled once; what is said of it has the
+    lines of whoever asks."""
+    first = fovea.compile(fovea.attention(mask_mod=causal, head_dim=32), "sm_80")
+
+    def again(b, h, q_idx, kv_idx):
+        return q_idx >= kv_idx
+
+    second = fovea.compile(fovea.attention(mask_mod=again, head_dim=32), "sm_80")
+    assert second.ptx == first.ptx and second._loaded is first._loaded
+    for kernel, mask in ((first, causal), (second, again)):
+        assert about(kernel.explain(), "derived", "kv_bounds").where.line == line_of(mask, "def ")
+
+
 def test_captures_have_their_names(fovea):
     found = explained(fovea, same, captures={"document": ("i32", (None, None))})
     text = about(found, "derived", "kv_classify").text
@@ -105,6 +119,7 @@ def test_a_schedule_of_a_table(fovea, tmp_path):
 def test_a_schedule_that_falls_back(fovea):
     """wgmma's tiles have 64 queries; blocks of 32 are for another unit."""
     found = explained(fovea, causal, blocks=fovea.Blocks(32, 128))
+    assert "lists of blocks say what is visited" in about(found, "derived", "mask").text
     assert about(found, "left out", "unit").text == "wgmma is not used: its tiles of 64 queries don't divide the listed blocks of 32"
     assert about(found, "chosen", "unit").value == "mma_sync"
     assert "divide the listed blocks of 128 keys" in about(found, "chosen", "tile_n").text

@@ -1,4 +1,5 @@
-"""Writes one HTML page, which needs no network, about a program and its kernel.
+"""Writes one HTML page, which needs no network, about a program and its kernel; with
+--why, prints what the compiler says of its choices instead.
 
 FILE is MLIR with a function of attention, or FILE.py:NAME, a Spec of
 fovea.attention or a function without arguments that returns one.
@@ -11,7 +12,7 @@ import pathlib
 import runpy
 from typing import Any, Dict, Tuple
 
-from .._kernel import DEFAULT_TARGET
+from .._kernel import DEFAULT_TARGET, compile
 from .._spec import Program, Spec
 from ..errors import Error
 from ._inputs import DEFAULT_HEADS
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schedule", default="auto", help="fields of the schedule to override: tile_n=64,stages=3")
     parser.add_argument("--kernel", help="which function, if the file has several")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an input: a number or a .npy file; repeatable")
+    parser.add_argument("--why", action="store_true", help="print what Kernel.explain says; no page")
     parser.add_argument("--output", "-o", help="the page (default: FILE's name with .html, in this folder)")
 
 
@@ -61,11 +63,14 @@ def load(text: str) -> Program:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the page and says where."""
+    """Writes the page and says where, or prints why."""
     from . import page
     from ._inputs import parse_setting
 
     program = load(arguments.file)
+    if arguments.why:
+        print(compile(program, arguments.target, schedule=arguments.schedule, kernel=arguments.kernel).explain())
+        return 0
     inputs: Dict[str, Any] = dict(parse_setting(text) for text in arguments.set)
     queries, keys = arguments.seq
     text = page(program, queries, keys, batch=arguments.batch, heads=arguments.heads, target=arguments.target,

@@ -72,12 +72,20 @@ def of_mlir(text: str, program: str = "") -> Level:
     aliases = {found[1]: found[2] for found in map(_ALIAS.match, lines) if found}
     result = Level("")
     kept: List[str] = []
+    heads: Dict[int, int] = {}  # by indentation: the last line that opened a region
     for line in lines:
         if _ALIAS.match(line):
             continue
         shown, location = _without_locations(line)
         kept.append(shown)
         result.places.append(_resolve(location, aliases))
+        # An op with regions has its location behind them.
+        indent = len(shown) - len(shown.lstrip())
+        head = heads.pop(indent, None) if shown.startswith("}", indent) else None
+        if head is not None and location:
+            result.places[head] = result.places[-1]
+        if shown.endswith("{") and not location:
+            heads[indent] = len(kept) - 1
     result.text = "\n".join(kept)
     return result
 
@@ -134,6 +142,10 @@ def levels_of(kernel: Kernel) -> Dict[str, Level]:
             levels[name] = read(kernel.ir(name), kernel.mlir)
         except CompileError as error:
             levels[name] = plain(f"// {error}")
+    attn = levels["attn"]
+    if not any(attn.places):
+        # A program that came as MLIR is its own source.
+        attn.places = [(kernel._spec.file, number) for number in range(1, len(attn.places) + 1)]
     python = source(levels)
     return levels if python is None else {"python": python, **levels}
 

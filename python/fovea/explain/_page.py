@@ -158,7 +158,7 @@ def _resource_section(kernel: Kernel, chip: Chip, parts: Sequence[Facts], roles:
         # A name that would be cut off says less than none.
         name = part["name"] if share >= 1.5 * len(part["name"]) else ""
         cells.append(f'<span style="width:{share:.2f}%;background:var(--{colour})" title="{_text(title)}">{_text(name)}</span>')
-    cells.append(f'<span class=rest style="flex:1">{_text("free" if limit > used else "")}</span>')
+    cells.append(f'<span class=rest style="flex:1">{_text("free" if limit - used > limit * 0.06 else "")}</span>')
     rows = [[part["name"], part["what"], f"{part['bytes'] / 1024:.2f} KiB"] for part in parts]
     rows.append(["all", f"of {limit / 1024:.0f} KiB that a CTA can have", f"{used / 1024:.2f} KiB"])
     register_rows: List[List[str]] = []
@@ -200,7 +200,7 @@ def _roofline(limits: Facts, chip: Chip) -> str:
     at = max(limits["intensity"], 1.0)
     grid = "".join(
         f'<line x1={x(10 ** p):.1f} x2={x(10 ** p):.1f} y1=6 y2={height - bottom} stroke="var(--line)"/>'
-        f'<text class=faint x={x(10 ** p):.1f} y={height - bottom + 14} text-anchor={"end" if p == 5 else "middle"}>{10 ** p:,}</text>'
+        f'<text class=faint x={x(10 ** p):.1f} y={height - bottom + 14} text-anchor={"end" if p == 5 else "middle"}>{_text(quantity(10.0 ** p, "").strip())}</text>'
         for p in range(0, 6))
     rates = "".join(
         f'<line x1={left} x2={width - 8} y1={y(10.0 ** p):.1f} y2={y(10.0 ** p):.1f} stroke="var(--line)"/>'
@@ -255,7 +255,7 @@ def _ir_section(levels: Mapping[str, Level]) -> str:
     pane = '<div class=pane><div><select></select><span class=count></span></div><div class=ir tabindex=0></div></div>'
     body = (f"<div class=row id=topics>show only</div><div class=panes>{pane * 3}</div>"
             "<p class=note>Click on a line to fold what belongs to it. Colours on the left say what a line is about, at every level. "
-            "Lines that come from the line of the program under the pointer are marked in all panes; <span id=irplace></span></p>")
+            "Lines that come from the line of the program under the pointer are marked in all panes<span id=irplace>.</span></p>")
     return _section("ir", "IR", ", ".join(levels), body)
 
 

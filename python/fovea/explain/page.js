@@ -126,6 +126,7 @@ function pairsOfBlock() {
     const swatch = (style, text) => make("span", {}, make("span", {className: "swatch", style}), text);
     const none = swatch("background:var(--none)", "does not count");
     if (!range) return [swatch("background:var(--all)", "counts"), none];
+    if (range.low === range.high) return [swatch("background:var(--all);opacity:.5", `${short(range.low)} wherever it counts`), none];
     const ends = range.signed ? [`-${short(range.most)}`, "0", short(range.most)] : [short(range.low), short(range.high)];
     const colours = range.signed ? "var(--softmax), var(--panel), var(--all)" : "var(--panel), var(--all)";
     return [make("span", {textContent: ends[0]}), make("span", {className: "swatch", style: `width:9em;background:linear-gradient(90deg, ${colours})`}),
@@ -150,7 +151,7 @@ function pairsOfBlock() {
           const x = pairs.changed(score, i, j);
           if (Number.isFinite(x)) { low = Math.min(low, x); high = Math.max(high, x); }
         }
-    const range = score < 0 || low > high ? null : {low, high, most: Math.max(-low, high), signed: low < 0};
+    const range = score < 0 || low > high ? null : {low, high, most: Math.max(-low, high), signed: low < 0 && low < high};
     const scale = window.devicePixelRatio || 1, width = Math.min(360, Math.max(canvas.parentElement.clientWidth - 4, 200));
     const height = Math.min(360, Math.max(60, width * rows / columns));
     Object.assign(canvas, {width: width * scale, height: height * scale});
@@ -360,7 +361,7 @@ function markPlace(place) {
     element.classList.toggle("same", isSame);
     element.classList.toggle("within", place >= 0 && !isSame && element.classList.contains("shut") && node.inside.has(place));
   }
-  $("irplace").textContent = place >= 0 ? `now ${data.places.names[place]}.` : "";
+  $("irplace").textContent = place >= 0 ? `; now ${data.places.names[place]}.` : ".";
 }
 function followPointer(panes) {
   let last = -1;

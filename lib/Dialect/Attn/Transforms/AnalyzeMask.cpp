@@ -76,6 +76,8 @@ struct AnalyzeMaskPass
       if (!op.getMaskMod().empty() && op.getKvBounds().empty() &&
           !op.hasBlocks())
         analyze(op);
+      else
+        remarkUnanalyzed(op);
     });
   }
 

@@ -130,6 +130,17 @@ static void remarkFindings(AttentionOpInterface op) {
       << remark::reason("{0}", text);
 }
 
+void fovea::attn::remarkUnanalyzed(AttentionOpInterface op) {
+  StringRef reason =
+      op.hasBlocks() ? "lists of blocks say what is visited; the mask is not "
+                       "analysed"
+      : op.getMaskMod().empty() ? "there is no mask: all blocks are visited"
+                                : "the program brings bounds of its own; the "
+                                  "mask is not analysed";
+  remark::analysis(op.getLoc(), getOptions(op, "mask"))
+      << remark::reason("{0}", reason.str());
+}
+
 /// What follows from not knowing `obstacle` as a range of keys.
 static StringRef describeLoss(AttentionOpInterface op, const Obstacle &obstacle,
                               const MaskFindings *blocks) {

@@ -25,6 +25,10 @@ struct MaskFindings {
 void remarkMask(AttentionOpInterface op, const MaskFindings &ranges,
                 const MaskFindings *blocks);
 
+/// A remark on an op of which there is nothing to analyse: without a mask, or
+/// with bounds or lists of blocks.
+void remarkUnanalyzed(AttentionOpInterface op);
+
 /// A value of `kv_bounds` or `kv_classify` as a formula, such as "min(i1 + 1,
 /// key_length)"; what is long ends in "...".
 std::string printFormula(mlir::Value value);

@@ -95,3 +95,34 @@ func.func @parity(%q: !t) -> !t {
     } : !t, !t, !t -> !t
   return %o : !t
 }
+
+// CHECK: [Analysis] mask | Category:mask | Function=dense | Reason="there is no mask: all blocks are visited"
+func.func @dense(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// CHECK: [Analysis] mask | Category:mask | Function=listed | Reason="lists of blocks say what is visited; the mask is not analysed"
+func.func @listed(%q: !t, %n: tensor<?x?x?xi32>, %i: tensor<?x?x?x?xi32>) -> !t {
+  %o = attn.forward %q, %q, %q blocks(%n, %i : tensor<?x?x?xi32>, tensor<?x?x?x?xi32>, size = [64, 64])
+    mask_mod(%b: index, %h: index, %p: index, %k: index) {
+      %keep = arith.cmpi sge, %p, %k : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// CHECK: [Analysis] mask | Category:mask | Function=given | Reason="the program brings bounds of its own; the mask is not analysed"
+func.func @given(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1
+    }
+    kv_bounds(%b: index, %h: index, %i0: index, %i1: index) {
+      %n = attn.key_length
+      %zero = arith.constant 0 : index
+      attn.yield %zero, %zero, %zero, %n : index, index, index, index
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -22,29 +22,38 @@
 using namespace mlir;
 using namespace fovea;
 
-/// Key heads whose queries' rows, with their gradients and the sums of dQ, stay
-/// in L2: half of what fits it, unless tiles wait for each other for long.
+/// Key heads whose queries' rows, with their gradients and the sums of dQ, fit
+/// L2; of long ones a few even so, or CTAs that work on one head would wait for
+/// each other, and the last ones for the longest tile. Tiles of many keys that
+/// follow each other wait for sums that have left L2, so they get half of it.
 Value BackwardEmitter::emitHeadsPerSection() {
-  constexpr int64_t kSumBytes = 4;
+  constexpr int64_t kSumBytes = 4, kManyKeys = 128, kFewestHeads = 4,
+                    kFewestTiles = 128;
   OpBuilder &b = kb.builder;
-  int64_t rowBytes =
-      (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8 +
-      headDim * kSumBytes;
-  // Without a mask each tile begins where the one before it began, and waits;
-  // with one, tiles of few keys begin a short way behind it.
-  constexpr int64_t kManyKeys = 128, kFewestThatWait = 4;
-  bool wait = part.ordersSums && !followsDiagonal();
-  bool areClose = wait || (part.ordersSums && getRows() < kManyKeys);
   auto atLeast = [&](Value value, int64_t least) -> Value {
     return arith::MaxUIOp::create(b, loc, value, kb.constant(least));
   };
-  Value rows = arith::MulIOp::create(b, loc, atLeast(queries, 1), group);
+  auto divide = [&](int64_t value, Value by) -> Value {
+    return arith::DivUIOp::create(b, loc, kb.constant(value), atLeast(by, 1));
+  };
+  int64_t rowBytes =
+      (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8 +
+      headDim * kSumBytes;
   int64_t fitting = kb.target->sharedInL2 / rowBytes;
-  Value fit = arith::DivUIOp::create(
-      b, loc, kb.constant(areClose ? fitting : fitting / 2), atLeast(rows, 1));
+  if (followsDiagonal() && getRows() >= kManyKeys)
+    fitting /= 2;
+  Value fit = divide(fitting,
+                     arith::MulIOp::create(b, loc, atLeast(queries, 1), group));
+  Value few = kb.constant(kFewestHeads);
+  if (followsDiagonal()) {
+    // They need no others beside them, but all CTAs should have one.
+    Value tiles =
+        arith::CeilDivUIOp::create(b, loc, keys, kb.constant(getRows()));
+    few = atLeast(divide(kFewestTiles, tiles), 1);
+  }
   Value all = arith::MulIOp::create(b, loc, kb.size(k, 0), kb.size(k, 1));
   return arith::MinUIOp::create(
-      b, loc, atLeast(fit, wait ? kFewestThatWait : 1), atLeast(all, 1));
+      b, loc, arith::MaxUIOp::create(b, loc, fit, few), atLeast(all, 1));
 }
 
 /// Tiles of each head that are left for the end, when CTAs run out of work one

@@ -47,8 +47,8 @@ bool BoxAccess::isAlwaysInside(int64_t t) {
   int64_t dim = t == 0 ? dims.row : dims.column;
   return matchPattern(start[dim], m_ConstantInt(&first)) &&
          matchPattern(bounds[dim], m_ConstantInt(&bound)) &&
-         first.getSExtValue() >= 0 &&
-         first.getSExtValue() + tile.getDimSize(t) <= bound.getSExtValue();
+         first.isNonNegative() && bound.isNonNegative() &&
+         tile.getDimSize(t) <= bound.getSExtValue() - first.getSExtValue();
 }
 
 void BoxAccess::prepare() {

@@ -28,6 +28,20 @@ static constexpr int64_t kMaxBlocks = 4096, kMaxExtent = int64_t(1) << 30;
 /// Arguments of a mask before the captures: batch entry, head, query, key.
 static constexpr unsigned kCoordinates = 4;
 
+/// Elements of queries, or of keys, that programs are made for.
+static constexpr int64_t kMaxRows = int64_t(1) << 34;
+
+static LogicalResult checkRows(FoveaContext *context, int64_t batch,
+                               int64_t heads, int64_t queries, int64_t keys) {
+  // As floats, which don't overflow.
+  if (double(batch) * double(heads) * double(std::max(queries, keys)) <=
+      double(kMaxRows))
+    return success();
+  return context->error(
+      "batch, heads and positions have a product of at most " +
+      Twine(kMaxRows));
+}
+
 static LogicalResult checkMapOptions(FoveaContext *context,
                                      const FoveaBlockMapOptions &map) {
   for (auto [name, value] :
@@ -41,18 +55,27 @@ static LogicalResult checkMapOptions(FoveaContext *context,
       llvm::divideCeil(map.keys, map.columns) > kMaxBlocks)
     return context->error("a map has at most " + Twine(kMaxBlocks) +
                           " blocks a side");
-  return success();
+  return checkRows(context, map.batch, map.heads, map.queries, map.keys);
 }
 
-static FailureOr<attn::ForwardOp> findForward(FoveaContext *context,
-                                              func::FuncOp function) {
+/// The attention of the function that the options name.
+static FailureOr<attn::ForwardOp> findForward(FoveaModule *module,
+                                              const FoveaOptions *options) {
+  FoveaContext *context = module->context;
+  CompileOptions compileOptions;
+  std::string name;
+  if (failed(readOptions(context, options, compileOptions, name)))
+    return failure();
+  FailureOr<func::FuncOp> function = findFunction(module, name);
+  if (failed(function))
+    return failure();
   SmallVector<attn::ForwardOp> all;
-  function.walk([&](attn::ForwardOp op) { all.push_back(op); });
+  function->walk([&](attn::ForwardOp op) { all.push_back(op); });
   if (all.size() == 1 &&
       llvm::all_of(all.front()->getOperands(),
                    [](Value operand) { return isa<BlockArgument>(operand); }))
     return all.front();
-  return context->error("'" + function.getName() +
+  return context->error("'" + function->getName() +
                         "' must have one 'attn.forward', of its arguments");
 }
 
@@ -136,15 +159,9 @@ static LogicalResult mapBlocks(FoveaModule *module, const FoveaOptions *options,
                                ArrayRef<FoveaTensor> inputs,
                                std::string &text) {
   FoveaContext *context = module->context;
-  CompileOptions compileOptions;
-  std::string name;
-  if (failed(readOptions(context, options, compileOptions, name)) ||
-      failed(checkMapOptions(context, map)))
+  if (failed(checkMapOptions(context, map)))
     return failure();
-  FailureOr<func::FuncOp> function = findFunction(module, name);
-  if (failed(function))
-    return failure();
-  FailureOr<attn::ForwardOp> forward = findForward(context, *function);
+  FailureOr<attn::ForwardOp> forward = findForward(module, options);
   if (failed(forward))
     return failure();
   auto program = makeMaskProgram(*forward);
@@ -217,7 +234,8 @@ static LogicalResult checkElementOptions(FoveaContext *context,
       double(kMaxElements))
     return context->error("a call gives at most " + Twine(kMaxElements) +
                           " numbers: ask for fewer rows");
-  return success();
+  return checkRows(context, wanted.batch, wanted.heads, wanted.queries,
+                   wanted.keys);
 }
 
 static LogicalResult findElements(FoveaModule *module,
@@ -226,15 +244,9 @@ static LogicalResult findElements(FoveaModule *module,
                                   ArrayRef<FoveaTensor> inputs,
                                   FoveaTensors &outputs) {
   FoveaContext *context = module->context;
-  CompileOptions compileOptions;
-  std::string name;
-  if (failed(readOptions(context, options, compileOptions, name)) ||
-      failed(checkElementOptions(context, wanted)))
+  if (failed(checkElementOptions(context, wanted)))
     return failure();
-  FailureOr<func::FuncOp> function = findFunction(module, name);
-  if (failed(function))
-    return failure();
-  FailureOr<attn::ForwardOp> forward = findForward(context, *function);
+  FailureOr<attn::ForwardOp> forward = findForward(module, options);
   if (failed(forward))
     return failure();
   auto program = makeElementProgram(*forward);

@@ -19,9 +19,9 @@ void Fences::fence(Warp &warp, uint32_t mask, Scope scope) {
   }
 }
 
-bool Polled::isKnown(uint64_t address, uint64_t version, uint32_t mask,
-                     Scope scope) {
-  Seen &seen = places[address];
+bool Polled::isKnown(const Flags *flags, uint64_t address, uint64_t version,
+                     uint32_t mask, Scope scope) {
+  Seen &seen = places[{flags, address}];
   if (seen.version != version || seen.scope != scope)
     seen = {version, 0, scope};
   bool isKnown = (mask & ~seen.lanes) == 0;
@@ -34,7 +34,7 @@ bool Flags::observe(Warp &warp, uint64_t address, uint32_t mask, Order order,
   auto found = all.find(address);
   uint64_t version = found == all.end() ? 0 : found->second.version;
   if (order == Order::Acquire &&
-      warp.polled.isKnown(address, version, mask, scope))
+      warp.polled.isKnown(this, address, version, mask, scope))
     return false;
   if (found == all.end())
     return true;

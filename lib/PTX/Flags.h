@@ -23,6 +23,7 @@
 namespace fovea::ptx {
 
 struct Warp;
+class Flags;
 
 /// How an access is ordered with others.
 enum class Order : uint8_t { Weak, Relaxed, Acquire, Release, Both };
@@ -46,10 +47,12 @@ struct Polled {
     uint32_t lanes = 0;
     Scope scope = InCta;
   };
-  llvm::SmallDenseMap<uint64_t, Seen, 4> places;
+  /// By whose places they are, the device's or the cluster's, and the address.
+  llvm::SmallDenseMap<std::pair<const Flags *, uint64_t>, Seen, 4> places;
 
   /// Whether those lanes have seen that version already; they have from now on.
-  bool isKnown(uint64_t address, uint64_t version, uint32_t mask, Scope scope);
+  bool isKnown(const Flags *flags, uint64_t address, uint64_t version,
+               uint32_t mask, Scope scope);
 };
 
 /// Publications of strong writes, by address.

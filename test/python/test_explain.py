@@ -398,6 +398,16 @@ def data_of(text):
     return json.loads(Page(text).script)
 
 
+def test_absurd_sizes(fovea):
+    """Products that 64 bits don't hold are an error, not an allocation."""
+    per_head = fovea.attention(mask_mod=lambda b, h, q, k: (q >= k) | (h == 1) | (b == 1), head_dim=64)
+    huge = {"query_length": 16, "key_length": 16, "batch": 2 ** 30, "heads": 2 ** 30}
+    with pytest.raises(fovea.CompileError, match="have a product of at most 17179869184"):
+        fovea.explain.elements(per_head, queries=(0, 4), keys=(0, 4), **huge)
+    with pytest.raises(fovea.CompileError, match="have a product of at most 17179869184"):
+        fovea.explain.block_map(per_head, **huge)
+
+
 def test_pairs_on_the_page(fovea):
     """Blocks that the mask cuts have their pairs, some have scores, as evaluated one by one."""
     from fovea import explain

@@ -9,6 +9,7 @@
 #include "MaskRemarks.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -64,7 +65,7 @@ std::string FormulaPrinter::printSum(arith::AddIOp op) {
   if (matchPattern(op.getRhs(), m_ConstantInt(&constant)) &&
       constant.isNegative())
     return print(op.getLhs(), true) + " - " +
-           std::to_string(-constant.getSExtValue());
+           toString(constant.abs(), 10, /*Signed=*/false);
   return printInfix(op, "+");
 }
 
@@ -191,7 +192,7 @@ std::string FormulaPrinter::print(Value value, bool isOperand) {
   if (matchPattern(value, m_ConstantInt(&constant))) {
     if (value.getType().isInteger(1))
       return constant.isZero() ? "false" : "true";
-    return std::to_string(constant.getSExtValue());
+    return toString(constant, 10, /*Signed=*/true);
   }
   bool isAtom;
   std::string text = printOp(value.getDefiningOp(), isAtom);

@@ -41,6 +41,9 @@ struct TargetInfo {
   /// through it. Measured on an H200 (50 MB of L2), where less costs sections
   /// and more misses; taken over for the others.
   int64_t sharedInL2 = int64_t(32) << 20;
+  /// Multiprocessors, for orders of work whose CTAs should be at work together:
+  /// those of an H200, taken over for the others. Kernels run on any number.
+  int64_t multiprocessors = 132;
 };
 
 /// All targets, in the order in which they should be listed.

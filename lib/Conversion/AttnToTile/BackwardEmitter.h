@@ -30,6 +30,12 @@
 
 namespace fovea {
 
+/// What of a head group's blocks a tile of keys adds in one turn: so many
+/// blocks of a head, or so many heads of a block.
+struct TurnSize {
+  int64_t blocks = 1, heads = 1;
+};
+
 /// What one kernel does.
 struct BackwardPart {
   /// Of queries: D, with zeros for dQ's sums; D, and of all pairs what is asked
@@ -46,9 +52,9 @@ struct BackwardPart {
   bool query = false, sums = false, storesDelta = false;
   /// dQ is summed in memory.
   bool addsQuery = false;
-  /// Then: in one order of the tiles, with so many blocks to a turn.
+  /// Then: in one order of the tiles, which take turns.
   bool ordersSums = false;
-  int64_t blocksPerTurn = 1;
+  TurnSize turn = {};
   /// Then: derivatives by scores stay in registers for dK's product; they are
   /// found from rounded weights.
   bool keepsGradients = false, roundsWeights = false, addsAhead = false;
@@ -88,6 +94,10 @@ public:
   /// So many turns, one behind the other, one CTA finds.
   static constexpr int64_t kTurnsOfWarp = 32;
 
+  /// Whether a tile of keys visits a block of all heads of its group before the
+  /// next one: the tiles of a head stay together then, and share what L2 holds.
+  static bool visitsGroupByBlocks(attn::BackwardOp op, plan::KernelAttr plan);
+
   /// Emits the kernel's body where the builder stands.
   mlir::LogicalResult emit();
 
@@ -109,6 +119,9 @@ private:
   /// gradients, with what the rows' LSE adds to exponents and D.
   struct ScoreBlock {
     mlir::Value head, query, key;
+    /// The head's number within its group, where blocks are visited head by
+    /// head; or null.
+    mlir::Value member;
     /// The query's row of scratch memory.
     mlir::Value scratchRow;
     mlir::Value queries, outputGradients, exponents, delta;
@@ -164,7 +177,8 @@ private:
   /// Whether tiles of keys take turns at dQ's sums from the diagonal on, each
   /// behind the one that begins a block later.
   bool followsDiagonal() const {
-    return part.kind == BackwardPart::Keys && scratch.turns;
+    return part.kind == BackwardPart::Keys && scratch.turns &&
+           !visitsGroupByBlocks(op, plan);
   }
   mlir::Value emitHeadsPerSection();
   mlir::Value emitFinalTiles();
@@ -234,20 +248,40 @@ private:
   /// Sums over blocks: `body` gets a block's first row, whether it may be
   /// masked and the sums so far, and gives the next ones.
   mlir::FailureOr<mlir::ValueRange>
-  emitLoop(const Blocks &blocks, mlir::ValueRange sums,
+  emitLoop(const Blocks &blocks, bool upwards, mlir::ValueRange sums,
            llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
                mlir::Value, mlir::Value, mlir::ValueRange)>
                body);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   emitBlockOfKeyTile(const ScoreBlock &block, mlir::ValueRange carried);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
-  emitHead(ScoreBlock block, mlir::ValueRange sums);
-  /// A tile's turn at the sums of a few blocks: their number, and whether the
-  /// block at hand is where it begins and ends; null: each one is.
+  emitVisits(ScoreBlock block, bool ofGroup, mlir::ValueRange sums);
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  emitHeads(ScoreBlock block, mlir::ValueRange sums);
+  /// A loop in which each block comes once for each head of a group: its
+  /// bounds, in rows from 0 on; the number of its first block; 1 if the next
+  /// blocks are those behind it, or -1; and what `emitMember` needs.
+  struct GroupVisits {
+    Bounds bounds;
+    mlir::Value first, direction, reciprocal;
+  };
+  GroupVisits emitGroupVisits(const Bounds &bounds);
+  mlir::Value emitVisitsUpwards();
+  mlir::Value emitReciprocal();
+  std::pair<mlir::Value, mlir::Value> emitMember(mlir::Value visit,
+                                                 mlir::Value reciprocal);
+  /// Replaces such a loop's row, and the group's first head, by the block's.
+  void placeInGroup(ScoreBlock &block, const GroupVisits &visits);
+  /// A tile's turn at the sums of a few blocks, or heads: the first head, the
+  /// blocks' number, and whether the block at hand is where it begins and ends;
+  /// null: each one is.
   struct Turn {
-    mlir::Value number, begins, ends;
+    mlir::Value head, number, begins, ends;
   };
   Turn emitTurn(const ScoreBlock &block);
+  /// Turns of blocks, and of heads.
+  Turn emitTurnOfBlocks(const ScoreBlock &block);
+  Turn emitTurnOfHeads(const ScoreBlock &block);
   /// Waits until the tile of keys may add to the sums, where the turn begins;
   /// and lets the next tile do so where it ends. `part` is known by then.
   void emitStartOfTurn(const ScoreBlock &block, const Turn &turn,

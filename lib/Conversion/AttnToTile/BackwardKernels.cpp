@@ -57,6 +57,12 @@ private:
   bool hasTurnTable() {
     return plans.ordersSums && !op.getQueryBounds().empty();
   }
+  /// Where the heads of a group follow each other, a turn is of heads.
+  TurnSize getTurnSize() {
+    if (BackwardEmitter::visitsGroupByBlocks(op, plans.keys))
+      return {1, plans.blocksPerTurn};
+    return {plans.blocksPerTurn, 1};
+  }
   /// Turns that a tile has at a head, at most.
   AffineExpr countTurns(SizeExpressions &sizes);
   /// Tiles of the kernel's rows for each head, at most.
@@ -134,7 +140,7 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     keys.value = findsValue;
     keys.addsQuery = plans.sumsQueries;
     keys.ordersSums = plans.ordersSums;
-    keys.blocksPerTurn = plans.blocksPerTurn;
+    keys.turn = getTurnSize();
     keys.keepsGradients = plans.keepsGradients;
     keys.roundsWeights = plans.roundsWeights;
     keys.exponentsFirst = plans.exponentsFirst;
@@ -146,9 +152,9 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     BackwardPart &delta = add(BackwardPart::Delta, "delta");
     delta.addsQuery = delta.storesDelta = true;
     delta.ordersSums = plans.ordersSums;
-    delta.blocksPerTurn = plans.blocksPerTurn;
+    delta.turn = getTurnSize();
     if (hasTurnTable())
-      add(BackwardPart::Turns, "turns").blocksPerTurn = plans.blocksPerTurn;
+      add(BackwardPart::Turns, "turns").turn = getTurnSize();
     addKeys("keys", true, true);
     add(BackwardPart::Round, "queries");
     if (hasSums)
@@ -285,7 +291,7 @@ AffineExpr BackwardLowering::countTiles(const BackwardPart &part,
 }
 
 AffineExpr BackwardLowering::countTurns(SizeExpressions &sizes) {
-  return countBlocks(sizes, plans.keys->tileN).ceilDiv(plans.blocksPerTurn);
+  return countBlocks(sizes, plans.keys->tileN).ceilDiv(getTurnSize().blocks);
 }
 
 /// A CTA is a warp, and has `kTurnsOfWarp` turns of a head's tiles.

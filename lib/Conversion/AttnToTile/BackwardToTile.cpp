@@ -26,6 +26,8 @@ using namespace fovea;
 /// L2; of long ones a few even so, or CTAs that work on one head would wait for
 /// each other, and the last ones for the longest tile. Tiles of many keys that
 /// follow each other wait for sums that have left L2, so they get half of it.
+/// Where the heads of a group follow each other: those with two tiles for each
+/// multiprocessor, see BackwardGroups.cpp.
 Value BackwardEmitter::emitHeadsPerSection() {
   constexpr int64_t kSumBytes = 4, kManyKeys = 128, kFewestHeads = 4,
                     kFewestTiles = 128;
@@ -36,6 +38,13 @@ Value BackwardEmitter::emitHeadsPerSection() {
   auto divide = [&](int64_t value, Value by) -> Value {
     return arith::DivUIOp::create(b, loc, kb.constant(value), atLeast(by, 1));
   };
+  Value tiles =
+      arith::CeilDivUIOp::create(b, loc, keys, kb.constant(getRows()));
+  Value all =
+      atLeast(arith::MulIOp::create(b, loc, kb.size(k, 0), kb.size(k, 1)), 1);
+  if (visitsGroupByBlocks(op, plan))
+    return arith::MinUIOp::create(
+        b, loc, atLeast(divide(2 * kb.target->multiprocessors, tiles), 1), all);
   int64_t rowBytes =
       (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8 +
       headDim * kSumBytes;
@@ -45,15 +54,12 @@ Value BackwardEmitter::emitHeadsPerSection() {
   Value fit = divide(fitting,
                      arith::MulIOp::create(b, loc, atLeast(queries, 1), group));
   Value few = kb.constant(kFewestHeads);
-  if (followsDiagonal()) {
-    // They need no others beside them, but all CTAs should have one.
-    Value tiles =
-        arith::CeilDivUIOp::create(b, loc, keys, kb.constant(getRows()));
+  // Those that follow each other need no others beside them, but all CTAs
+  // should have one.
+  if (followsDiagonal())
     few = atLeast(divide(kFewestTiles, tiles), 1);
-  }
-  Value all = arith::MulIOp::create(b, loc, kb.size(k, 0), kb.size(k, 1));
-  return arith::MinUIOp::create(
-      b, loc, arith::MaxUIOp::create(b, loc, fit, few), atLeast(all, 1));
+  return arith::MinUIOp::create(b, loc,
+                                arith::MaxUIOp::create(b, loc, fit, few), all);
 }
 
 /// Tiles of each head that are left for the end, when CTAs run out of work one
@@ -375,7 +381,7 @@ BackwardEmitter::emitClassified(const ScoreBlock &block, const Bounds &bounds) {
 }
 
 FailureOr<ValueRange> BackwardEmitter::emitLoop(
-    const Blocks &blocks, ValueRange sums,
+    const Blocks &blocks, bool upwards, ValueRange sums,
     function_ref<FailureOr<SmallVector<Value>>(Value, Value, ValueRange)>
         body) {
   OpBuilder &b = kb.builder;
@@ -398,8 +404,8 @@ FailureOr<ValueRange> BackwardEmitter::emitLoop(
         b, loc, sums.getTypes(), bounds.lower, bounds.upper, bounds.fullLower,
         bounds.fullUpper, /*count=*/Value(), /*masked=*/Value(),
         /*inits=*/ValueRange(), sums, getColumns(),
-        /*descending=*/plan.visitsAtLeastOnce() && !followsDiagonal(),
-        /*atLeastOnce=*/followsDiagonal());
+        /*descending=*/plan.visitsAtLeastOnce() && !upwards,
+        /*atLeastOnce=*/plan.visitsAtLeastOnce() && upwards);
   }
   SmallVector<Type> types = {b.getIndexType(), b.getI1Type()};
   llvm::append_range(types, sums.getTypes());
@@ -447,7 +453,7 @@ LogicalResult BackwardEmitter::emitQueryTile() {
   if (part.query)
     inits.push_back(kb.splat(getRows(), headDim, 0.0));
   FailureOr<ValueRange> results = emitLoop(
-      *blocks, inits,
+      *blocks, /*upwards=*/false, inits,
       [&](Value key, Value partial,
           ValueRange carried) -> FailureOr<SmallVector<Value>> {
         block.key = key;
@@ -581,33 +587,69 @@ BackwardEmitter::emitBlockOfKeyTile(const ScoreBlock &block,
   return next;
 }
 
-/// The sums over the queries of one head.
-FailureOr<SmallVector<Value>> BackwardEmitter::emitHead(ScoreBlock block,
-                                                        ValueRange sums) {
+/// The sums over the queries of one head, or of all heads of the group that
+/// begins with it.
+FailureOr<SmallVector<Value>>
+BackwardEmitter::emitVisits(ScoreBlock block, bool ofGroup, ValueRange sums) {
   FailureOr<Blocks> blocks = emitQueryBlocks(block);
   if (failed(blocks))
     return failure();
   block.lower = blocks->bounds.lower;
   block.upper = blocks->bounds.upper;
+  GroupVisits visits;
+  if (ofGroup) {
+    visits = emitGroupVisits(blocks->bounds);
+    blocks->bounds = visits.bounds;
+  }
   FailureOr<ValueRange> results =
-      emitLoop(*blocks, sums,
+      emitLoop(*blocks, /*upwards=*/ofGroup || followsDiagonal(), sums,
                [&](Value query, Value partial,
                    ValueRange carried) -> FailureOr<SmallVector<Value>> {
-                 block.query = query;
-                 block.scratchRow = toScratchRow(query);
-                 block.partial = partial;
-                 loadQueries(block, /*needsOutputGradients=*/true);
+                 ScoreBlock visited = block;
+                 visited.query = query;
+                 if (ofGroup)
+                   placeInGroup(visited, visits);
+                 visited.scratchRow = toScratchRow(visited.query);
+                 visited.partial = partial;
+                 loadQueries(visited, /*needsOutputGradients=*/true);
                  if (part.key && !part.addsQuery)
-                   block.delta = loadDelta(block);
-                 return emitBlockOfKeyTile(block, carried);
+                   visited.delta = loadDelta(visited);
+                 return emitBlockOfKeyTile(visited, carried);
                });
   if (failed(results))
     return failure();
   return llvm::to_vector_of<Value>(*results);
 }
 
-LogicalResult BackwardEmitter::emitKeyTile() {
+/// The sums over the queries of the heads that share the tile's keys.
+FailureOr<SmallVector<Value>> BackwardEmitter::emitHeads(ScoreBlock block,
+                                                         ValueRange sums) {
   OpBuilder &b = kb.builder;
+  int64_t heads = op.getQueryType().getDimSize(op.getHeadDim()),
+          keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
+  if (heads == keyHeads && ShapedType::isStatic(heads)) {
+    block.head = work.head;
+    return emitVisits(block, /*ofGroup=*/false, sums);
+  }
+  Value first = arith::MulIOp::create(b, loc, keyHead, group);
+  if (visitsGroupByBlocks(op, plan)) {
+    block.head = first;
+    return emitVisits(block, /*ofGroup=*/true, sums);
+  }
+  auto loop =
+      scf::ForOp::create(b, loc, kb.constant(0), group, kb.constant(1), sums);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  block.head = arith::AddIOp::create(b, loc, first, loop.getInductionVar());
+  FailureOr<SmallVector<Value>> results =
+      emitVisits(block, /*ofGroup=*/false, loop.getRegionIterArgs());
+  if (failed(results))
+    return failure();
+  scf::YieldOp::create(b, loc, *results);
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+LogicalResult BackwardEmitter::emitKeyTile() {
   ScoreBlock block;
   block.key = work.row;
   loadKeys(block);
@@ -616,36 +658,15 @@ LogicalResult BackwardEmitter::emitKeyTile() {
     sums.push_back(kb.splat(getRows(), valueHeadDim, 0.0));
   if (part.key)
     sums.push_back(kb.splat(getRows(), headDim, 0.0));
-  int64_t heads = op.getQueryType().getDimSize(op.getHeadDim()),
-          keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
-  if (heads == keyHeads && ShapedType::isStatic(heads)) {
-    block.head = work.head;
-    FailureOr<SmallVector<Value>> results = emitHead(block, sums);
-    if (failed(results))
-      return failure();
-    sums = *results;
-  } else {
-    Value first = arith::MulIOp::create(b, loc, keyHead, group);
-    auto loop =
-        scf::ForOp::create(b, loc, kb.constant(0), group, kb.constant(1), sums);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      block.head = arith::AddIOp::create(b, loc, first, loop.getInductionVar());
-      FailureOr<SmallVector<Value>> results =
-          emitHead(block, loop.getRegionIterArgs());
-      if (failed(results))
-        return failure();
-      scf::YieldOp::create(b, loc, *results);
-    }
-    sums = llvm::to_vector_of<Value>(loop.getResults());
-  }
+  FailureOr<SmallVector<Value>> found = emitHeads(block, sums);
+  if (failed(found))
+    return failure();
   if (part.value)
-    store(sums.front(), resultArgument(op.getValueGradient()), work.head,
+    store(found->front(), resultArgument(op.getValueGradient()), work.head,
           work.row, /*scale=*/Value(), "dv_out");
   if (part.key)
-    store(sums.back(), resultArgument(op.getKeyGradient()), work.head, work.row,
-          emitScale(headDim), "dk_out");
+    store(found->back(), resultArgument(op.getKeyGradient()), work.head,
+          work.row, emitScale(headDim), "dk_out");
   return success();
 }
 

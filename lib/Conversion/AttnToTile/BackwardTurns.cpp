@@ -14,10 +14,11 @@
 // same bounds.
 //
 // Work is dealt out in the same order, so that a CTA waits for such only that
-// run already. Without a mask that is the order of the tiles' numbers. With one
-// it is chosen for masks that look back: blocks from the diagonal on, and the
-// tile before another one begins a block later than that (`ShortestFirst`), so
-// that no one waits.
+// run already. Without a mask, and where the heads of a group follow each
+// other, that is the order of the tiles' numbers. Under other masks it is
+// chosen for those that look back: blocks from the diagonal on, and the tile
+// before another one begins a block later than that (`ShortestFirst`), so that
+// no one waits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,18 +34,23 @@ using namespace mlir;
 using namespace fovea;
 
 BackwardEmitter::Turn BackwardEmitter::emitTurn(const ScoreBlock &block) {
+  return block.member ? emitTurnOfHeads(block) : emitTurnOfBlocks(block);
+}
+
+BackwardEmitter::Turn
+BackwardEmitter::emitTurnOfBlocks(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
   Value step = kb.constant(getColumns());
   Value number = arith::DivUIOp::create(b, loc, block.query, step);
-  if (part.blocksPerTurn == 1)
-    return {number, {}, {}};
+  if (part.turn.blocks == 1)
+    return {block.head, number, {}, {}};
   auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
     return arith::CmpIOp::create(b, loc, predicate, x, y).getResult();
   };
   auto either = [&](Value x, Value y) {
     return arith::OrIOp::create(b, loc, x, y).getResult();
   };
-  Value blocks = kb.constant(part.blocksPerTurn);
+  Value blocks = kb.constant(part.turn.blocks);
   Value place = arith::RemUIOp::create(b, loc, number, blocks);
   Value end = arith::AddIOp::create(b, loc, block.query, step);
   Value isLowest =
@@ -52,14 +58,33 @@ BackwardEmitter::Turn BackwardEmitter::emitTurn(const ScoreBlock &block) {
              compare(arith::CmpIPredicate::sle, block.query, block.lower));
   Value isHighest =
       either(compare(arith::CmpIPredicate::eq, place,
-                     kb.constant(part.blocksPerTurn - 1)),
+                     kb.constant(part.turn.blocks - 1)),
              compare(arith::CmpIPredicate::sge, end, block.upper));
-  Turn turn = {arith::DivUIOp::create(b, loc, number, blocks), isLowest,
-               isHighest};
   // Otherwise blocks are visited downwards.
   if (!followsDiagonal())
-    std::swap(turn.begins, turn.ends);
-  return turn;
+    std::swap(isLowest, isHighest);
+  return {block.head, arith::DivUIOp::create(b, loc, number, blocks), isLowest,
+          isHighest};
+}
+
+BackwardEmitter::Turn
+BackwardEmitter::emitTurnOfHeads(const ScoreBlock &block) {
+  OpBuilder &b = kb.builder;
+  Value number =
+      arith::DivUIOp::create(b, loc, block.query, kb.constant(getColumns()));
+  if (part.turn.heads == 1)
+    return {block.head, number, {}, {}};
+  auto equals = [&](Value x, Value y) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y);
+  };
+  Value place = arith::RemUIOp::create(b, loc, block.member,
+                                       kb.constant(part.turn.heads));
+  Value last = arith::SubIOp::create(b, loc, group, kb.constant(1));
+  Value isHighest = arith::OrIOp::create(
+      b, loc, equals(place, kb.constant(part.turn.heads - 1)),
+      equals(block.member, last));
+  return {arith::SubIOp::create(b, loc, block.head, place), number,
+          equals(place, kb.constant(0)), isHighest};
 }
 
 void BackwardEmitter::emitStartOfTurn(const ScoreBlock &block, const Turn &turn,
@@ -70,11 +95,11 @@ void BackwardEmitter::emitStartOfTurn(const ScoreBlock &block, const Turn &turn,
   if (scratch.turns)
     before = memref::LoadOp::create(
         b, loc, scratchArgument(scratch.turns),
-        ValueRange{work.batch, block.head, tile, turn.number});
+        ValueRange{work.batch, turn.head, tile, turn.number});
   else
     before = arith::IndexCastOp::create(b, loc, b.getI32Type(), tile);
   tile::SemaphoreWaitOp::create(b, loc, scratchArgument(scratch.semaphores),
-                                ValueRange{work.batch, block.head, turn.number},
+                                ValueRange{work.batch, turn.head, turn.number},
                                 before, turn.begins, part,
                                 b.getStringAttr("dq_sum"));
 }
@@ -84,7 +109,7 @@ void BackwardEmitter::emitEndOfTurn(const ScoreBlock &block, const Turn &turn,
   OpBuilder &b = kb.builder;
   tile::SemaphoreReleaseOp::create(
       b, loc, scratchArgument(scratch.semaphores),
-      ValueRange{work.batch, block.head, turn.number}, turn.ends, part,
+      ValueRange{work.batch, turn.head, turn.number}, turn.ends, part,
       b.getStringAttr("dq_sum"));
 }
 
@@ -97,7 +122,7 @@ void BackwardEmitter::emitNoTurnsYet() {
   Value zero = arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(cast<ShapedType>(type), int32_t(0)));
   Value row = tile::IotaOp::create(b, loc, type, /*dim=*/0);
-  Value blocks = kb.constant(part.blocksPerTurn);
+  Value blocks = kb.constant(part.turn.blocks);
   Value number =
       arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
   Value place = arith::RemUIOp::create(b, loc, number, blocks);
@@ -147,7 +172,8 @@ LogicalResult BackwardEmitter::emitTurns() {
   Value headOfAll = arith::DivUIOp::create(b, loc, item, groups);
   work.head = arith::RemUIOp::create(b, loc, headOfAll, heads);
   work.batch = arith::DivUIOp::create(b, loc, headOfAll, heads);
-  Value finalTiles = emitFinalTiles();
+  bool inOrder = visitsGroupByBlocks(op, plan);
+  Value finalTiles = inOrder ? Value() : emitFinalTiles();
   if (Value length = kb.emitKeyLength(op, work.batch, keys))
     keys = length;
 
@@ -158,7 +184,7 @@ LogicalResult BackwardEmitter::emitTurns() {
       b, loc, tile::IotaOp::create(b, loc, tiles.type, /*dim=*/1),
       tiles.widen(first));
   Value step = kb.constant(getColumns()),
-        rows = kb.constant(part.blocksPerTurn * getColumns());
+        rows = kb.constant(part.turn.blocks * getColumns());
   Value starts = arith::MulIOp::create(b, loc, numbers, tiles.widen(rows));
   Value ends = arith::AddIOp::create(b, loc, starts, tiles.widen(rows));
   Value none = arith::ConstantOp::create(
@@ -167,8 +193,9 @@ LogicalResult BackwardEmitter::emitTurns() {
                                  kb.constant(1), ValueRange{none});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  Value tile = kb.emitShortestFirst(loop.getInductionVar(), kb.size(turns, 2),
-                                    finalTiles);
+  Value tile = loop.getInductionVar();
+  if (!inOrder)
+    tile = kb.emitShortestFirst(tile, kb.size(turns, 2), finalTiles);
   Value before = loop.getRegionIterArg(0);
   Value row = arith::MulIOp::create(b, loc, tile, kb.constant(getRows()));
   FailureOr<Bounds> bounds =

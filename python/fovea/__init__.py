@@ -11,6 +11,7 @@
 """
 
 from . import cache
+from ._comparison import ComparedField
 from ._explanation import Explanation, Statement
 from ._gradient import gradient
 from ._kernel import Kernel, compile, find_ptxas, reference, targets, version
@@ -27,7 +28,7 @@ from .functions import (
 )
 
 __all__ = [
-    "Blocks", "Capture", "CompileError", "CompileWarning", "DeviceTensor", "Diagnostic", "Error", "Explanation", "Kernel", "LaunchError",
+    "Blocks", "Capture", "CompileError", "CompileWarning", "ComparedField", "DeviceTensor", "Diagnostic", "Error", "Explanation", "Kernel", "LaunchError",
     "LoadedKernel", "MissingPackageError", "PreparedLaunch", "SourceLine", "Spec", "Statement", "TraceError", "Traced", "TracedTensor", "abs", "and_masks", "as_float", "as_int", "attention", "cache", "ceil", "clip", "compile", "cos",
     "device_info", "erf", "exp", "exp2", "expm1", "find_ptxas", "floor", "gradient", "key_length", "log", "log1p", "log2",
     "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "or_masks", "query_length",

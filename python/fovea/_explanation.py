@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from . import _kernel, _lines
+from . import _comparison, _kernel, _lines
 from ._library import Context
 from ._spec import Spec, with_names
 from .errors import MissingPackageError
@@ -62,6 +62,8 @@ class Explanation:
     """What the compiler says of a kernel: ``statements``, which ``print`` shows by kind.
 
     ``schedule`` has the schedule's fields, ``problem`` what it was chosen for.
+    ``beside`` is what is said of the variant that it was compared with, or None, and
+    ``fields`` are both plans' fields.
     """
 
     kernel: str
@@ -69,7 +71,13 @@ class Explanation:
     schedule: Mapping[str, Any]
     problem: Mapping[str, Any]
     statements: Tuple[Statement, ...]
+    beside: Optional[Explanation] = None
     _page: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def fields(self) -> Tuple[_comparison.ComparedField, ...]:
+        """Fields of this plan and that of the variant beside it; () without one."""
+        return _comparison.fields_of(self, self.beside) if self.beside else ()
 
     def of_kind(self, kind: str) -> Tuple[Statement, ...]:
         """Statements of one kind. Raises ValueError for one that there is not."""
@@ -80,7 +88,7 @@ class Explanation:
     def __str__(self) -> str:
         # What is said of the kernel as a whole has the place of the call, told once.
         whole = place_of_all(self.statements)
-        parts = [f"{self.kernel} for {self.target}" + (f"\n  at {whole}" if whole else "")]
+        parts = [*self._compared(), f"{self.kernel} for {self.target}" + (f"\n  at {whole}" if whole else "")]
         for kind, title in KINDS.items():
             said = self.of_kind(kind)
             if said:
@@ -89,9 +97,21 @@ class Explanation:
                 following = said[number + 1].where if number + 1 < len(said) else None
                 place = f"\n        at {one.where}" if one.where not in (None, whole, following) else ""
                 parts.append(f"    {one.said}{place}")
+        if self.beside:
+            parts += ["", str(self.beside)]
         return "\n".join(parts)
 
     __repr__ = __str__
+
+    def _compared(self) -> List[str]:
+        """Lines of the fields that differ from those of the variant beside it."""
+        if self.beside is None:
+            return []
+        lines = ["differs from the variant beside it in"]
+        for one in self.fields:
+            if one.differs:
+                lines += [f"  {line}" for line in str(one).split("\n")]
+        return [*lines, ""]
 
     def _repr_html_(self) -> str:
         """The page of ``fovea.explain.page`` in a frame; this text without numpy."""
@@ -144,8 +164,10 @@ def _smaller_schedule(kernel: _kernel.Kernel) -> List[Statement]:
     return [Statement("chosen", "schedule", text, value=str(kernel._options["schedule"]))]
 
 
-def explain(kernel: _kernel.Kernel, page: Any = None) -> Explanation:
-    """What the compiler says of a kernel. Raises CompileError."""
+def explain(kernel: _kernel.Kernel, page: Any = None, compare: Optional[Mapping[str, Any]] = None) -> Explanation:
+    """What the compiler says of a kernel, and of a variant with the choices `compare`
+    beside it. Raises CompileError, and Error for variants that don't differ."""
+    beside = explain(_comparison.variant_of(kernel, compare)) if compare is not None else None
     spec = kernel._spec
     options = _kernel._options(kernel._options)
     with Context() as context:
@@ -165,4 +187,4 @@ def explain(kernel: _kernel.Kernel, page: Any = None) -> Explanation:
         where = _where(spec, remark.get("file", ""), remark.get("line", 0), remark.get("column", 0))
         statements.append(Statement(_kind(remark), subject, with_names(spec.captures, text), where, value))
     return Explanation(kernel.name, kernel.target, kernel.metadata.get("schedule", {}), problem,
-                       tuple(dict.fromkeys(statements)), page)
+                       tuple(dict.fromkeys(statements)), beside, page)

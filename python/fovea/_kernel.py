@@ -255,24 +255,30 @@ class Kernel:
             module = context.parse(self._spec.located, self._spec.file)
             return context.take(context.lib.foveaEmit(module, ctypes.byref(options), _LEVELS[level])).decode()
 
-    def explain(self) -> Explanation:
+    def explain(self, compare: Optional[Mapping[str, Any]] = None) -> Explanation:
         """Why the kernel is as it is, as the compiler says it: which schedule was chosen
         and what binds its fields, which bounds and verdicts the mask's blocks got, at
         which op of the mask the analysis gave up, which transformations were left
         out and why. Statements have their line of Python or MLIR. ``print`` shows
         it; a notebook the page of ``fovea.explain``. The program is compiled anew, as
-        far as needed. Raises CompileError.
+        far as needed.
 
-        >>> print(kernel.explain())  # doctest: +SKIP
+        compare
+            choices of ``fovea.compile`` (target, schedule, recurrence, accurate_tanh,
+            schedule_table) of a variant to put beside it; the others are this kernel's.
+
+        Raises CompileError; Error for a variant that is the same kernel.
+
+        >>> print(kernel.explain(compare={"target": "sm_80"}))  # doctest: +SKIP
         """
         from . import _explanation
 
-        return _explanation.explain(self, page=self._page)
+        def page() -> str:
+            from . import explain
 
-    def _page(self) -> str:
-        from . import explain
+            return explain.page_of(self, compare=compare)
 
-        return explain.page_of(self)
+        return _explanation.explain(self, page, compare)
 
     @property
     def _has_lines(self) -> bool:

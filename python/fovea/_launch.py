@@ -282,6 +282,12 @@ class PreparedLaunch:
         if status:
             _library.check(status)
 
+    def row_of(self, arguments: Mapping[str, Any]) -> bytes:
+        """The row of ``launch_packed``, of arguments by name."""
+        row = b"".join(struct.pack("=q", describe(name, arguments[name]).address) for name in self.kernel.tensors)
+        return row + b"".join(struct.pack("=d", float(arguments[name])) if floating else struct.pack("=q", int(arguments[name]))
+                              for name, floating in zip(self.kernel.scalars, self.kernel.floating))
+
     def entry(self) -> Tuple[Callable[[int, bytes, int], int], int]:
         """For who counts tenths of microseconds: a function of the stream, the row and
         the count, which is the second result. It returns a status, 0 if all went well."""

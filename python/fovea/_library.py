@@ -6,7 +6,7 @@ import ctypes
 import os
 import pathlib
 import threading
-from ctypes import POINTER, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint, c_uint64, c_void_p
 from typing import Any, List, Optional, Tuple
 
 from .errors import CompileError, Diagnostic, Error, LaunchError
@@ -137,6 +137,10 @@ RUNTIME_FUNCTIONS = {
     "fovea_memory_free": (c_int, [c_void_p, c_uint64]),
     "fovea_memory_write": (c_int, [c_void_p, c_uint64, c_void_p, c_size_t]),
     "fovea_memory_read": (c_int, [c_void_p, c_void_p, c_uint64, c_size_t]),
+    "fovea_event_create": (c_int, [c_void_p, POINTER(c_void_p)]),
+    "fovea_event_free": (None, [c_void_p]),
+    "fovea_event_record": (c_int, [c_void_p, c_void_p]),
+    "fovea_event_elapsed": (c_int, [c_void_p, c_void_p, POINTER(c_float)]),
 }
 
 EMULATOR_FUNCTIONS = {"foveaPTXDriverSet": (c_int, [c_char_p, c_uint64])}

@@ -128,6 +128,16 @@ class Page(html.parser.HTMLParser):
             self.script += data
 
 
+def unpacked(text):
+    return gzip.decompress(base64.b64decode(text))
+
+
+def data_of(text, variant=0):
+    """What the page's script draws of a variant; `names` are those of lines of the program."""
+    data = json.loads(Page(text).script)
+    return {**data["variants"][variant], "names": data["places"]}
+
+
 @pytest.mark.parametrize("name, target", [("causal", "sm_90a"), ("documents", "sm_90a"), ("block_mask", "sm_80")])
 def test_page(fovea, name, target):
     from fovea import explain
@@ -137,7 +147,7 @@ def test_page(fovea, name, target):
     assert {"blocks", "why", "schedule", "resources", "roofline", "ir"} <= page.ids
     # Nothing is loaded from elsewhere.
     assert not page.links and "http://" not in re.sub(r"http://www\.w3\.org/\S*", "", text) and "https://" not in text
-    data = json.loads(page.script)
+    data = data_of(text)
     assert list(data["levels"])[:6] == ["attn", "tile", "warp", "nvvm", "llvm", "ptx"]
     maps = data["maps"]
     assert len(maps) == (2 if name == "block_mask" else 1)
@@ -166,8 +176,7 @@ def test_every_example(fovea, path):
     from fovea import explain
 
     queries, keys = LENGTHS.get(path.stem, (512, 512))
-    page = Page(explain.page(path, queries, keys, heads=2, target="sm_80"))
-    data = json.loads(page.script)
+    data = data_of(explain.page(path, queries, keys, heads=2, target="sm_80"))
     assert any(set("".join(m["rows"])) - set("012") for m in data["maps"]), "nothing is visited"
     assert {span["kind"] for span in data["timeline"]["spans"]} >= {"qk", "pv"}
 
@@ -318,7 +327,7 @@ def test_command(run_command, tmp_path):
 def test_resources_and_lanes(fovea, schedule, target):
     """Buffers add up to the kernel's shared memory; CTAs of a cluster have tensor
     cores of their own."""
-    from fovea import explain
+    from fovea._chips import chip_of_target
     from fovea.explain import _inputs, _resources, _timeline
 
     kernel = fovea.compile(fovea.attention(head_dim=256), target, schedule=schedule)
@@ -330,7 +339,7 @@ def test_resources_and_lanes(fovea, schedule, target):
     rest = sum(part["bytes"] for part in parts if part["name"] == "barriers")
     assert rest < 1024 and {part["name"] for part in parts} >= {"Q", "K", "V"}
     cluster = kernel.metadata["cluster"][0]
-    lines = _timeline.lay_out(trace, explain.chip_of_target(target), cluster)
+    lines = _timeline.lay_out(trace, chip_of_target(target), cluster)
     assert sum(lane.startswith("tensor cores") for lane in lines.lanes) == cluster == (2 if schedule == "cluster=2" else 1)
     operations = _resources.operations_of_a_score(trace)
     # An exponential for each score, and little else of that unit.
@@ -388,14 +397,6 @@ def test_elements_errors(fovea):
         explain.elements(spec, 128, queries=(500, 510), target="sm_80")
     with pytest.raises(ValueError, match=r"keys must be the first one and the one behind the last, found \(3, 3\)"):
         explain.elements(spec, 128, keys=(3, 3), target="sm_80")
-
-
-def unpacked(text):
-    return gzip.decompress(base64.b64decode(text))
-
-
-def data_of(text):
-    return json.loads(Page(text).script)
 
 
 def test_absurd_sizes(fovea):
@@ -471,10 +472,10 @@ def test_lines_of_all_levels(fovea):
     spec = fovea.attention(slope, causal, head_dim=64, captures={"slopes": ("f32", (None,))})
     data = data_of(explain.page(spec, 256, heads=2, target="sm_90a"))
     levels = {name: unpacked(text).decode().split("\n") for name, text in data["levels"].items()}
-    places = {name: list(map(int, unpacked(text).split())) for name, text in data["places"]["levels"].items()}
+    places = {name: list(map(int, unpacked(text).split())) for name, text in data["places"].items()}
     assert list(levels)[:7] == ["python", "attn", "tile", "warp", "nvvm", "llvm", "ptx"]
     (wanted,) = [places["python"][n] for n, line in enumerate(levels["python"]) if "return score * 2" in line]
-    assert re.fullmatch(r"test_explain\.py:\d+", data["places"]["names"][wanted])
+    assert re.fullmatch(r"test_explain\.py:\d+", data["names"][wanted])
     expected = {"attn": "arith.mulf", "tile": "arith.mulf", "warp": "arith.mulf", "nvvm": "llvm.fmul", "llvm": "fmul", "ptx": "mul"}
     for name, text in expected.items():
         assert len(levels[name]) == len(places[name])
@@ -485,24 +486,24 @@ def test_lines_of_all_levels(fovea):
     # A program in MLIR is its own source.
     data = data_of(explain.page(EXAMPLES / "causal.mlir", 256, target="sm_80"))
     assert list(data["levels"])[0] == "attn"
-    places = {name: list(map(int, unpacked(text).split())) for name, text in data["places"]["levels"].items()}
+    places = {name: list(map(int, unpacked(text).split())) for name, text in data["places"].items()}
     lines = unpacked(data["levels"]["attn"]).decode().split("\n")
     (wanted,) = [place for place, line in zip(places["attn"], lines) if "arith.cmpi" in line]
-    assert re.fullmatch(r"causal\.mlir:\d+", data["places"]["names"][wanted])
+    assert re.fullmatch(r"causal\.mlir:\d+", data["names"][wanted])
     assert all(wanted in places[name] for name in ("tile", "warp", "nvvm", "llvm", "ptx"))
 
 
 @pytest.mark.parametrize("name", ["nvdisasm", "cuobjdump"])
 def test_machine_code(fovea, name, tmp_path, monkeypatch):
     from fovea import explain
-    from fovea.explain import _sass
+    from fovea.explain import _sass, _variant
 
     stub = tmp_path / name
     stub.write_text('#!/bin/sh\nfor file; do :; done\nprintf "        /*0000*/ MOV R1, %s ;\\n" "$(cat "$file")"\n')
     stub.chmod(0o755)
     monkeypatch.setattr("shutil.which", lambda program: str(stub) if program == name else None)
     assert _sass.disassemble(b"code") == "        /*0000*/ MOV R1, code ;\n"
-    monkeypatch.setattr(explain, "ptxas_facts", lambda kernel: {"code": b"c", "bytes": 1, "warnings": []})
+    monkeypatch.setattr(_variant, "ptxas_facts", lambda kernel: {"code": b"c", "bytes": 1, "warnings": []})
     data = data_of(explain.page(EXAMPLES / "causal.mlir", 256, target="sm_80"))
     assert list(data["levels"])[-1] == "sass" and b"MOV R1, c" in unpacked(data["levels"]["sass"])
     # One that fails says nothing.

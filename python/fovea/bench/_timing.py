@@ -3,6 +3,7 @@ because the chip's power limit remembers what ran before."""
 
 from __future__ import annotations
 
+import functools
 import random
 import sys
 from typing import Any, Callable, Dict, List, Mapping, Optional, TextIO
@@ -10,6 +11,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, TextIO
 WARM_UP_MS, LAUNCHES = 30, 7
 
 Contestants = Mapping[str, Callable[[], Any]]
+#: Milliseconds of so many launches, in sequence.
+Clock = Callable[[Callable[[], Any], int], List[float]]
 
 
 def launch_times(torch: Any, function: Callable[[], Any], count: int) -> List[float]:
@@ -23,12 +26,12 @@ def launch_times(torch: Any, function: Callable[[], Any], count: int) -> List[fl
     return [begin.elapsed_time(end) for begin, end in pairs]
 
 
-def take_turns(
-    torch: Any, contestants: Contestants, rounds: int, rng: random.Random,
+def turns(
+    clock: Clock, contestants: Contestants, rounds: int, rng: random.Random,
     on_turn: Optional[Callable[[str], Any]] = None,
 ) -> Dict[str, List[float]]:
-    """All timed launches of each contestant in ms, by name."""
-    estimates = {name: min(launch_times(torch, function, 3)) for name, function in contestants.items()}
+    """All launches of each contestant in ms, by name, timed by `clock`."""
+    estimates = {name: min(clock(function, 3)) for name, function in contestants.items()}
     times: Dict[str, List[float]] = {name: [] for name in contestants}
     order = list(contestants)
     for _ in range(rounds):
@@ -38,8 +41,16 @@ def take_turns(
                 on_turn(name)
             for _ in range(max(3, int(WARM_UP_MS / max(estimates[name], 1e-3)))):
                 contestants[name]()
-            times[name] += launch_times(torch, contestants[name], LAUNCHES)
+            times[name] += clock(contestants[name], LAUNCHES)
     return times
+
+
+def take_turns(
+    torch: Any, contestants: Contestants, rounds: int, rng: random.Random,
+    on_turn: Optional[Callable[[str], Any]] = None,
+) -> Dict[str, List[float]]:
+    """The same by PyTorch's events."""
+    return turns(functools.partial(launch_times, torch), contestants, rounds, rng, on_turn)
 
 
 def first_line(error: BaseException) -> str:

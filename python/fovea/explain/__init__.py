@@ -2,29 +2,26 @@
 
 ``page`` writes one HTML page with the IR of each level, the blocks that the mask
 leaves and the kernel visits, single pairs of queries and keys, what the compiler says of its choices, roles
-against time, resources and bounds; nothing of it needs a GPU. ``block_map`` and ``elements`` give
+against time, resources and bounds, of one kernel or of two variants side by side;
+nothing of it needs a GPU, but measured times. ``block_map`` and ``elements`` give
 blocks and pairs as data. Needs numpy. What ``Kernel.explain`` says needs nothing.
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 from .. import _kernel
-from .._chips import chip_of_target
+from .._comparison import labels, variant_of
 from .._extras import need
 from .._library import Context
 from .._spec import Program, Spec
-from .._version import VERSION
-from ..errors import Error
-from ._blocks import BlockMap, block_maps, kernel_block
-from ._elements import Elements, ElementReader, page_elements
-from ._inputs import DEFAULT_HEADS, Input, Sizes, fit_sizes, fixed_lengths, make_inputs, signature, small_sizes
-from ._links import levels_of, plain
-from ._page import render
-from ._resources import bounds, operations_of_a_score, ptxas_facts, shared_memory, waves
-from ._sass import disassemble
-from ._timeline import lay_out, trace
+from ._blocks import BlockMap, block_maps
+from ._elements import Elements, ElementReader
+from ._inputs import DEFAULT_HEADS, Input, Sizes, fit_sizes, fixed_lengths, make_inputs, signature
+from ._measure import Device, check_targets, measure as measure_variants, open_device
+from ._page import Look, render
+from ._variant import Call, gather
 
 __all__ = ["BlockMap", "Elements", "block_map", "elements", "page"]
 
@@ -112,6 +109,7 @@ def page(
     program: Program, query_length: Optional[int] = None, key_length: Optional[int] = None, *, batch: int = 1,
     heads: int = DEFAULT_HEADS, target: str = _kernel.DEFAULT_TARGET, schedule: str = "auto",
     kernel: Optional[str] = None, inputs: Optional[Mapping[str, Any]] = None, title: Optional[str] = None,
+    compare: Optional[Mapping[str, Any]] = None, measure: bool = False,
 ) -> str:
     """An HTML page about a program's kernel, which needs no network.
 
@@ -119,54 +117,44 @@ def page(
     the program has several, ``title`` what the page is called: the file or the kernel by default. The page holds the IR of each level, the block map, the
     schedule as roles against time (executed by the interpreter, laid out by a model
     of the chip), registers and shared memory (with a ptxas), and the least times
-    that the chip's ceilings allow. Raises what ``block_map`` raises.
+    that the chip's ceilings allow.
+
+    compare
+        choices of a second variant, as ``Kernel.explain`` takes them:
+        ``{"target": "sm_80"}``. The page then has both beside each other.
+    measure
+        whether to time the kernels on the current CUDA device, with random q, k and v
+        of the sizes above: the median and the FLOP/s stand beside the bounds.
+
+    Raises what ``block_map`` and ``Kernel.explain`` raise; for ``measure`` LaunchError
+    without a device, Error where it runs none of the kernels.
     """
     need("numpy", "interpret", "explain")
+    device = open_device() if measure else None
     chosen = _kernel.compile(program, target, schedule=schedule, kernel=kernel)
-    return page_of(chosen, query_length, key_length, batch=batch, heads=heads, inputs=inputs, title=title)
+    return page_of(chosen, query_length, key_length, batch=batch, heads=heads, inputs=inputs, title=title, compare=compare, device=device)
 
 
-def page_of(
+def page_of(chosen: _kernel.Kernel, *sizes: Optional[int], **others: Any) -> str:
+    """The same about a kernel that is there; the arguments are those of ``look``."""
+    return render(look(chosen, *sizes, **others))
+
+
+def look(
     chosen: _kernel.Kernel, query_length: Optional[int] = None, key_length: Optional[int] = None, *, batch: int = 1,
     heads: int = DEFAULT_HEADS, inputs: Optional[Mapping[str, Any]] = None, title: Optional[str] = None,
-) -> str:
-    """The same about a kernel that is there."""
+    compare: Optional[Mapping[str, Any]] = None, device: Optional[Device] = None,
+) -> Look:
+    """What a page shows, as facts. Kernels are timed on ``device``, if there is one."""
     need("numpy", "interpret", "explain")
-    spec, chip = chosen._spec, chip_of_target(chosen.target)
+    kernels = [chosen] if compare is None else [chosen, variant_of(chosen, compare)]
+    if device:
+        check_targets(device, [one.target for one in kernels])
+    spec = chosen._spec
     entries = signature(spec, chosen._options)
     sizes = fit_sizes(spec, entries, _wanted(spec, entries, query_length, key_length, batch, heads))
-    problems: Dict[str, str] = {}
     contents, notes = make_inputs(chosen, entries, sizes, inputs or {}, skip=("q", "k", "v"))
-    maps = block_maps(chosen, entries, contents, sizes)
-
-    # A few tiles show the schedule; what was given fits the sizes above only.
-    rows, columns = kernel_block(chosen)
-    length = min(max(3 * rows, 6 * columns), max(sizes.queries, sizes.keys))
-    recorded: Dict[str, Any] = {"agents": [], "buffers": [], "events": []}
-    lines = None
-    try:
-        small = small_sizes(spec, entries, length, heads)
-        short, _ = make_inputs(chosen, entries, small, {})
-        recorded = trace(chosen, entries, short)
-        lines = lay_out(recorded, chip, chosen.metadata["cluster"][0])
-    except Error as error:
-        problems["trace"] = f"the warp program could not be traced: {error}"
-    try:
-        assembly = ptxas_facts(chosen)
-        if assembly is None:
-            problems["ptxas"] = "not found: registers and spills are not known (pip install nvidia-cuda-nvcc)"
-    except Error as error:
-        assembly, problems["ptxas"] = None, str(error)
-    levels = levels_of(_kernel.compile_again(chosen, line_info=True))
-    sass = disassemble(assembly["code"]) if assembly else None
-    if sass:
-        levels["sass"] = plain(sass)
-    limits = None
-    if recorded["events"]:
-        operations = operations_of_a_score(recorded)
-        limits = bounds(chosen, entries, sizes, maps, operations["special"], operations["ordinary"], chip,
-                        waves(chosen, sizes, contents, chip))
-    statements = chosen.explain().statements
+    call = Call(entries, sizes, contents, notes)
+    variants = [gather(one, call, heads, label) for one, label in zip(kernels, labels(kernels))]
     name = title or (chosen.name if spec.file.startswith("<") else spec.file)
-    return render(name, chosen, chip, sizes, notes, maps, lines, shared_memory(chosen, recorded), recorded["agents"], assembly,
-                  limits, levels, problems, VERSION, statements, page_elements(chosen, entries, contents, sizes, maps))
+    return Look(name, variants, measure_variants(variants, device) if device else None)

@@ -3,6 +3,11 @@
 
 FILE is MLIR with a function of attention, or FILE.py:NAME, a Spec of
 fovea.attention or a function without arguments that returns one.
+
+--compare puts a second variant of the program beside it, with another target or
+schedule: --compare target=sm_80, --compare schedule=tile_n=64,stages=3, or both.
+--measure times what is shown on the CUDA device that is here: in turns in random order,
+with random q, k and v of the sizes given.
 """
 
 from __future__ import annotations
@@ -10,8 +15,9 @@ from __future__ import annotations
 import argparse
 import pathlib
 import runpy
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
+from .._comparison import CHOICES
 from .._kernel import DEFAULT_TARGET, compile
 from .._spec import Program, Spec
 from ..errors import Error
@@ -29,6 +35,26 @@ def _lengths(text: str) -> Tuple[int, int]:
     return result
 
 
+def _change(text: str) -> Tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or name not in CHOICES:
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=VALUE with NAME one of {', '.join(CHOICES)}")
+    if name != "accurate_tanh":
+        return name, value
+    if value not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"accurate_tanh must be true or false, found '{value}'")
+    return name, value == "true"
+
+
+def _changes(found: Optional[List[Tuple[str, Any]]]) -> Optional[Dict[str, Any]]:
+    """Choices by name. Raises Error for one that is there twice."""
+    names = [name for name, _ in found or ()]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise Error(f"--compare {twice} is there twice; there is one variant to compare with")
+    return dict(found) if found else None
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("file", metavar="FILE", help="MLIR, or FILE.py:NAME")
@@ -39,6 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schedule", default="auto", help="fields of the schedule to override: tile_n=64,stages=3")
     parser.add_argument("--kernel", help="which function, if the file has several")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an input: a number or a .npy file; repeatable")
+    parser.add_argument("--compare", action="append", type=_change, metavar="NAME=VALUE",
+                        help=f"what is different in a second variant beside it: {', '.join(CHOICES)}; repeatable")
+    parser.add_argument("--measure", action="store_true", help="time the kernels too; needs a CUDA device")
     parser.add_argument("--why", action="store_true", help="print what Kernel.explain says; no page")
     parser.add_argument("--output", "-o", help="the page (default: FILE's name with .html, in this folder)")
 
@@ -64,19 +93,26 @@ def load(text: str) -> Program:
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the page and says where, or prints why."""
-    from . import page
+    from . import look
+    from ._beside import report
     from ._inputs import parse_setting
+    from ._measure import open_device
+    from ._page import render
 
-    program = load(arguments.file)
+    if arguments.why and arguments.measure:
+        raise Error("--measure is about the page, which --why does not write")
+    compare = _changes(arguments.compare)
+    device = open_device() if arguments.measure else None
+    kernel = compile(load(arguments.file), arguments.target, schedule=arguments.schedule, kernel=arguments.kernel)
     if arguments.why:
-        print(compile(program, arguments.target, schedule=arguments.schedule, kernel=arguments.kernel).explain())
+        print(kernel.explain(compare))
         return 0
     inputs: Dict[str, Any] = dict(parse_setting(text) for text in arguments.set)
     queries, keys = arguments.seq
-    text = page(program, queries, keys, batch=arguments.batch, heads=arguments.heads, target=arguments.target,
-                schedule=arguments.schedule, kernel=arguments.kernel, inputs=inputs, title=arguments.file)
+    found = look(kernel, queries, keys, batch=arguments.batch, heads=arguments.heads, inputs=inputs, title=arguments.file,
+                 compare=compare, device=device)
     name = arguments.file.rpartition(":")[2] if ".py:" in arguments.file else pathlib.Path(arguments.file).stem
-    output = pathlib.Path(arguments.output or f"{name}.html")
+    output, text = pathlib.Path(arguments.output or f"{name}.html"), render(found)
     output.write_text(text, encoding="utf-8")
-    print(f"{output}: {len(text) / 1e6:.1f} MB")
+    print("\n".join([*report(found.variants, found.measured), f"{output}: {len(text) / 1e6:.1f} MB"]))
     return 0

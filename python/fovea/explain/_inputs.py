@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from .._arrays import to_host
 from .._kernel import Choices, Kernel, _options
 from .._library import Context
 from .._spec import Spec
@@ -180,6 +181,31 @@ def block_size(spec: Spec) -> Tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (128, 128)
 
 
+def _projection_shape(spec: Spec, entry: Input, sizes: Sizes) -> Tuple[int, ...]:
+    """The shape of q, k or v."""
+    rows, heads = (sizes.queries, sizes.heads) if entry.name == "q" else (sizes.keys, sizes.kv_heads)
+    inner = (rows, heads) if layout_of(spec) == "bshd" else (heads, rows)
+    return (sizes.batch, *inner, entry.shape[3] or 0)
+
+
+#: Different random numbers in q, k and v that a kernel is timed with.
+_NUMBERS = 1 << 22
+
+
+def random_projections(spec: Spec, inputs: Sequence[Input], sizes: Sizes) -> Dict[str, Any]:
+    """q, k and v of normal numbers, of the program's types; large ones repeat theirs."""
+    import numpy
+
+    generator = numpy.random.default_rng(0)
+    result: Dict[str, Any] = {}
+    for entry in inputs:
+        if entry.name in ("q", "k", "v"):
+            shape = _projection_shape(spec, entry, sizes)
+            numbers = generator.standard_normal(min(int(numpy.prod(shape)), _NUMBERS), numpy.float32)
+            result[entry.name] = numpy.resize(to_host(entry.name, numbers, entry.dtype), shape)
+    return result
+
+
 def make_inputs(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, given: Mapping[str, Any],
                 skip: Sequence[str] = ()) -> Tuple[Dict[str, Any], Dict[str, str]]:
     """Contents of all inputs but those in `skip`, and for what was made up here
@@ -194,7 +220,6 @@ def make_inputs(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, given: Ma
     if unknown:
         names = [external.get(entry.name, entry.name) for entry in inputs if entry.name not in ("q", "k", "v")]
         raise Error(f"the program takes no '{sorted(unknown)[0]}'; it takes {', '.join(names) or 'nothing but q, k, v'}")
-    head, row = (2, 1) if layout_of(spec) == "bshd" else (1, 2)
     has_full = any(entry.name == "full_count" for entry in inputs)
     contents: Dict[str, Any] = {}
     notes: Dict[str, str] = {}
@@ -206,10 +231,7 @@ def make_inputs(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, given: Ma
         if value is not None:
             contents[entry.name] = value
         elif entry.name in ("q", "k", "v"):
-            shape = [sizes.batch, 0, 0, entry.shape[3] or 0]
-            shape[head] = sizes.heads if entry.name == "q" else sizes.kv_heads
-            shape[row] = sizes.queries if entry.name == "q" else sizes.keys
-            contents[entry.name] = generator.standard_normal(shape, numpy.float32)
+            contents[entry.name] = generator.standard_normal(_projection_shape(spec, entry, sizes), numpy.float32)
         elif entry.name == "scale":
             contents[entry.name] = numpy.float32(0.125)
         elif entry.name == "sinks":

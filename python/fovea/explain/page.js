@@ -1,6 +1,10 @@
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 const $ = (id) => document.getElementById(id);
+/** What a section has for each variant: an element, whose parts have names, and the variant's data. */
+const variants = (section) => [...document.querySelectorAll(`#${section} .variant`)].map((root) => ({
+  facts: data.variants[root.dataset.variant], part: (name) => root.querySelector(`[data-part="${name}"]`), root,
+}));
 const make = (tag, attributes = {}, ...children) => {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes))
@@ -28,15 +32,14 @@ const CODES = {
   1: ["wrong", "some visible, skipped"], 2: ["wrong", "all visible, skipped"],
   6: ["wrong", "nothing visible, not masked"], 7: ["wrong", "some visible, not masked"],
 };
-function blockMap() {
-  if (!data.maps.length) return;
-  const canvas = $("map"), pick = $("which"), pairs = pairsOfBlock();
+function blockMap({facts, part}) {
+  const canvas = part("map"), pick = part("which"), pairs = pairsOfBlock(facts, part);
   let marked = null;
-  data.maps.forEach((map, n) => pick.append(make("option", {value: n, textContent: `sequence ${map.entry}, head ${map.head}`})));
-  pick.parentElement.hidden = data.maps.length < 2;
-  const legend = $("maplegend");
+  facts.maps.forEach((map, n) => pick.append(make("option", {value: n, textContent: `sequence ${map.entry}, head ${map.head}`})));
+  pick.parentElement.hidden = facts.maps.length < 2;
+  const legend = part("maplegend");
   function draw() {
-    const map = data.maps[pick.value || 0], rows = map.rows.length, columns = Math.max(...map.rows.map((r) => r.length), 1);
+    const map = facts.maps[pick.value || 0], rows = map.rows.length, columns = Math.max(...map.rows.map((r) => r.length), 1);
     const width = Math.min(620, Math.max(canvas.parentElement.clientWidth - 4, 200));
     const height = Math.max(60, Math.min(620, width * map.queries / Math.max(map.keys, 1)));
     const scale = window.devicePixelRatio || 1;
@@ -83,7 +86,7 @@ function blockMap() {
       const {i, j, code} = blockAt(event);
       if (code === undefined) return;
       const [m, n] = map.block;
-      $("mapwhere").textContent = `queries ${i * m} to ${Math.min((i + 1) * m, map.queries) - 1}, keys ${j * n} to ${Math.min((j + 1) * n, map.keys) - 1}: ${CODES[code][1]}`;
+      part("mapwhere").textContent = `queries ${i * m} to ${Math.min((i + 1) * m, map.queries) - 1}, keys ${j * n} to ${Math.min((j + 1) * n, map.keys) - 1}: ${CODES[code][1]}`;
     };
   }
   const start = () => {
@@ -104,8 +107,8 @@ async function unpackBytes(packed) {
 }
 /** A number of few digits. */
 const short = (x) => (Number.isFinite(x) ? String(+x.toPrecision(4)) : x > 0 ? "∞" : x < 0 ? "-∞" : "no number");
-function pairsOfBlock() {
-  const facts = data.elements, head = $("pairhead"), value = $("pairvalue"), canvas = $("pairs");
+function pairsOfBlock({maps, elements: facts}, part) {
+  const head = part("pairhead"), value = part("pairvalue"), canvas = part("pairs");
   const blobs = Promise.all([unpackBytes(facts.visible), unpackBytes(facts.changed)]);
   let now = null; // map, i, j
   let shown = null; // what is drawn: a function of row and column
@@ -134,14 +137,14 @@ function pairsOfBlock() {
   }
   async function draw() {
     const [bits, floats] = (await blobs).map((blob, n) => (n ? new Float32Array(blob) : new Uint8Array(blob)));
-    const map = data.maps[now.map], set = setsOf(now.map).find((one) => one.head === +head.value);
+    const map = maps[now.map], set = setsOf(now.map).find((one) => one.head === +head.value);
     const [m, n] = map.block, rows = Math.min(m, map.queries - now.i * m), columns = Math.min(n, map.keys - now.j * n);
     const pairs = set && read(set, map, bits, floats), score = pairs && pairs.changed ? +value.value : -1;
-    $("pairblock").textContent = `Queries ${now.i * m} to ${now.i * m + rows - 1}, keys ${now.j * n} to ${now.j * n + columns - 1}: `
+    part("pairblock").textContent = `Queries ${now.i * m} to ${now.i * m + rows - 1}, keys ${now.j * n} to ${now.j * n + columns - 1}: `
       + (!pairs ? "the page has none of these pairs." : facts.scores.length && !pairs.changed ? CODES[map.rows[now.i][now.j]][1] + "; the page has no scores of it." : CODES[map.rows[now.i][now.j]][1] + ".");
     canvas.hidden = !pairs;
-    $("pairlegend").replaceChildren();
-    $("pairwhere").textContent = "";
+    part("pairlegend").replaceChildren();
+    part("pairwhere").textContent = "";
     shown = pairs && {...pairs, rows, columns, map};
     if (!pairs) return;
     let low = Infinity, high = -Infinity;
@@ -171,7 +174,7 @@ function pairsOfBlock() {
         paint.globalAlpha = range.signed || high > low ? Math.min(share || 0, 1) : 0.5;
         paint.fillRect(...cell);
       }
-    $("pairlegend").replaceChildren(...legend(range));
+    part("pairlegend").replaceChildren(...legend(range));
   }
   canvas.onmousemove = (event) => {
     if (!shown) return;
@@ -180,7 +183,7 @@ function pairsOfBlock() {
     if (i < 0 || j < 0 || i >= shown.rows || j >= shown.columns) return;
     const counts = shown.counts(i, j);
     const scores = counts && shown.changed ? "; " + facts.scores.map((score, s) => `score ${score} becomes ${short(shown.changed(s, i, j))}`).join(", ") : "";
-    $("pairwhere").textContent = `b ${shown.map.entry}, h ${head.value}, q ${now.i * m + i}, k ${now.j * n + j}: ${counts ? "counts" : "does not count"}${scores}`;
+    part("pairwhere").textContent = `b ${shown.map.entry}, h ${head.value}, q ${now.i * m + i}, k ${now.j * n + j}: ${counts ? "counts" : "does not count"}${scores}`;
   };
   head.onchange = value.onchange = draw;
   redraw.push(() => now && draw());
@@ -194,12 +197,12 @@ function pairsOfBlock() {
       const cut = Object.keys(set.visible), places = Object.keys(set.changed);
       const best = places.find((place) => place in set.visible) || places[0] || cut[0] || "0,0";
       const [i, j] = best.split(",").map(Number);
-      return data.maps[map].rows.length ? {i, j} : null;
+      return maps[map].rows.length ? {i, j} : null;
     },
     show(map, i, j) {
       const sets = setsOf(map), chosen = head.value;
       now = {map, i, j};
-      $("elements").hidden = !sets.length;
+      part("elements").hidden = !sets.length;
       if (!sets.length) return;
       head.replaceChildren(...sets.map((set) => make("option", {value: set.head, textContent: set.head})));
       if (sets.some((set) => String(set.head) === chosen)) head.value = chosen;
@@ -214,9 +217,12 @@ const KINDS = {
   copy_q: "copy of Q", copy_k: "copy of K", copy_v: "copy of V", copy: "other copies", qk: "Q K^T", pv: "P V", softmax: "softmax",
   masked: "softmax with masks", other: "other arithmetic", load: "loads", store: "stores", wait: "waits",
 };
-function timeline() {
-  const facts = data.timeline;
-  if (!facts || !facts.spans.length) { $("timeline").hidden = true; return; }
+/** Zooms of all variants, which go together; so do their scales. */
+const zooms = [];
+const mostClocks = () => Math.max(...data.variants.map((one) => (one.timeline ? one.timeline.clocks : 0)), 1);
+function timeline({facts: {timeline: facts}, part}) {
+  if (!facts) return;
+  if (!facts.spans.length) { part("timeline").hidden = true; return; }
   const known = (kind) => (kind in KINDS ? kind : "copy");
   const lanes = facts.lanes, left = 104, height = 26, top = 22;
   const svg = (tag, attributes, text) => {
@@ -226,12 +232,12 @@ function timeline() {
     return element;
   };
   const used = new Set(facts.spans.map((span) => known(span.kind)));
-  $("timelegend").replaceChildren(...Object.keys(KINDS).filter((kind) => used.has(kind)).map((kind) =>
+  part("timelegend").replaceChildren(...Object.keys(KINDS).filter((kind) => used.has(kind)).map((kind) =>
     make("span", {}, make("span", {className: "swatch", style: `background:var(--${kind})`}), KINDS[kind])));
-  const zoom = $("zoom");
+  const zoom = part("zoom");
   function draw() {
-    const box = $("lanes"), shown = Math.max(box.clientWidth - left - 68, 200);
-    const scale = shown / facts.clocks * zoom.value, width = facts.clocks * scale + left + 64;
+    const box = part("lanes"), shown = Math.max(box.clientWidth - left - 68, 200);
+    const scale = shown / mostClocks() * zoom.value, width = facts.clocks * scale + left + 64;
     const picture = svg("svg", {width, height: top + lanes.length * height + 4, role: "img"});
     const step = [100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000].find((s) => s * scale > 70) || 200000;
     for (let t = 0; t <= facts.clocks; t += step) {
@@ -258,7 +264,9 @@ function timeline() {
     }
     box.replaceChildren(picture);
   }
-  zoom.oninput = draw;
+  zooms.push({zoom, draw});
+  zoom.oninput = () => zooms.forEach((one) => { one.zoom.value = zoom.value; one.draw(); });
+  redraw.push(draw);
   addEventListener("resize", draw);
   draw();
 }
@@ -319,9 +327,15 @@ function parse(text, places) {
   gatherPlaces(root);
   return root;
 }
-const trees = {};
-const tree = (level) => (trees[level] = trees[level] || Promise.all([unpack(data.levels[level]), unpack(data.places.levels[level])])
-  .then(([text, places]) => parse(text, places.split(" ").map(Number))));
+/** A level of a variant as a tree, read once. */
+const trees = new Map();
+function tree(facts, level) {
+  const key = data.variants.indexOf(facts) + level;
+  if (!trees.has(key))
+    trees.set(key, Promise.all([unpack(facts.levels[level]), unpack(facts.places[level])])
+      .then(([text, places]) => parse(text, places.split(" ").map(Number))));
+  return trees.get(key);
+}
 let chosen = null;
 function lineElement(node, open) {
   const long = node.line.length > 2000;
@@ -361,7 +375,7 @@ function markPlace(place) {
     element.classList.toggle("same", isSame);
     element.classList.toggle("within", place >= 0 && !isSame && element.classList.contains("shut") && node.inside.has(place));
   }
-  $("irplace").textContent = place >= 0 ? `; now ${data.places.names[place]}.` : ".";
+  $("irplace").textContent = place >= 0 ? `; now ${data.places[place]}.` : ".";
 }
 function followPointer(panes) {
   let last = -1;
@@ -375,7 +389,7 @@ function followPointer(panes) {
   }
 }
 async function fillPane(pane) {
-  const level = pane.querySelector("select").value, root = await tree(level), target = pane.querySelector(".ir");
+  const level = pane.querySelector("select").value, root = await tree(pane.facts, level), target = pane.querySelector(".ir");
   const list = make("div");
   root.children.forEach((node) => appendNode(list, node, {depth: level === "ptx" || level === "llvm" ? 0 : level === "attn" || level === "python" ? 9 : 3, size: 6}));
   target.replaceChildren(list);
@@ -384,15 +398,29 @@ async function fillPane(pane) {
   walk(root);
   pane.querySelector(".count").textContent = chosen ? `${counts[chosen] || 0} of ${root.size} lines` : `${root.size} lines`;
 }
-function ir() {
-  const names = Object.keys(data.levels), panes = [...document.querySelectorAll(".pane")];
-  panes.forEach((pane, n) => {
-    const pick = pane.querySelector("select");
-    names.forEach((name) => pick.append(make("option", {value: name, textContent: name})));
-    // The source, if it is there, and what it becomes first.
-    pick.value = names[Math.min(n, names.length - 1)];
-    pick.onchange = () => fillPane(pane);
+/** The same level in the first panes of all variants, if that is wanted. */
+function followLevel(pane, firsts) {
+  const level = pane.querySelector("select").value, follow = $("follow");
+  if (!follow || !follow.checked || !firsts.includes(pane)) return [pane];
+  return firsts.filter((other) => {
+    if (!(level in other.facts.levels)) return false;
+    other.querySelector("select").value = level;
+    return true;
   });
+}
+function ir() {
+  const panes = [], firsts = [];
+  for (const {facts, root} of variants("ir"))
+    [...root.querySelectorAll(".pane")].forEach((pane, n) => {
+      const names = Object.keys(facts.levels), pick = pane.querySelector("select");
+      pane.facts = facts;
+      panes.push(pane);
+      if (!n) firsts.push(pane);
+      names.forEach((name) => pick.append(make("option", {value: name, textContent: name})));
+      // The source, if it is there, and what it becomes first; of two variants the level where they part.
+      pick.value = data.variants.length > 1 && !n ? "tile" : names[Math.min(n, names.length - 1)];
+      pick.onchange = () => followLevel(pane, firsts).forEach(fillPane);
+    });
   followPointer(panes);
   const topics = $("topics");
   for (const name of Object.keys(TOPICS)) {
@@ -409,6 +437,17 @@ function ir() {
   section.addEventListener("toggle", start);
   start();
 }
-blockMap();
-timeline();
+/** Which variants are shown: one, or both beside each other. */
+function show() {
+  const buttons = [...document.querySelectorAll("#show button")];
+  for (const button of buttons)
+    button.onclick = () => {
+      document.body.dataset.show = button.dataset.show;
+      buttons.forEach((one) => one.setAttribute("aria-pressed", String(one === button)));
+      redraw.forEach((draw) => draw());
+    };
+}
+show();
+variants("blocks").forEach(blockMap);
+variants("schedule").forEach(timeline);
 ir();

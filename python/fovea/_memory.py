@@ -1,0 +1,66 @@
+"""Device memory for arrays of numpy, where no other library has any: through libFoveaRuntime."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, List, Mapping, Tuple
+
+from . import _launch, _library
+from ._arrays import dtype_of_numpy
+
+#: A tensor of the metadata, and an array for what it holds.
+Output = Tuple[Mapping[str, Any], Any]
+
+
+class DeviceMemory:
+    """Device memory for arrays, freed at the end."""
+
+    def __init__(self, device: ctypes.c_void_p):
+        self.device, self.addresses = device, []  # type: ctypes.c_void_p, List[int]
+
+    def __enter__(self) -> DeviceMemory:
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        for address in self.addresses:
+            _library.runtime().fovea_memory_free(self.device, address)
+
+    def allocate(self, array: Any, dtype: str) -> _launch.DeviceTensor:
+        """Memory for it, never written."""
+        address = ctypes.c_uint64()
+        _library.check(_library.runtime().fovea_memory_alloc(self.device, array.nbytes, ctypes.byref(address)))
+        self.addresses.append(address.value)
+        return _launch.DeviceTensor(address.value, array.shape, dtype)
+
+    def write(self, tensor: _launch.DeviceTensor, array: Any) -> None:
+        """Copies an array to its tensor."""
+        _library.check(_library.runtime().fovea_memory_write(self.device, tensor.address, array.ctypes.data, array.nbytes))
+
+    def read(self, tensor: _launch.DeviceTensor, array: Any) -> None:
+        """Copies a tensor to its array, after the work on the default stream."""
+        _library.check(_library.runtime().fovea_memory_read(self.device, array.ctypes.data, tensor.address, array.nbytes))
+
+
+def place(memory: DeviceMemory, kernel: _launch.LoadedKernel, arrays: Mapping[str, Any]) -> Tuple[Dict[str, Any], List[Output]]:
+    """Arguments of a launch by name, and its outputs with arrays for them. `arrays` holds
+    inputs of the kernel's element types and scalars; what the kernel does not take is
+    left out."""
+    import numpy
+
+    given: Dict[str, Any] = {name: arrays[name] for name in kernel.scalars if name in arrays}
+    sizes: Dict[Any, int] = {}
+    for tensor in kernel.facts["tensors"]:
+        name = tensor["name"]
+        if tensor["access"] == "read" and name in arrays:
+            sizes.update(zip(tensor["shape"], arrays[name].shape))
+            given[name] = memory.allocate(arrays[name], tensor["dtype"])
+            memory.write(given[name], arrays[name])
+    outputs: List[Output] = []
+    for tensor in kernel.facts["tensors"]:
+        if tensor["access"] != "read":
+            # A size that no input gave is one that launching will ask for.
+            shape = tuple(s if isinstance(s, int) else sizes.get(s, 0) for s in tensor["shape"])
+            array = numpy.zeros(shape, dtype_of_numpy(tensor["dtype"]))
+            given[tensor["name"]] = memory.allocate(array, tensor["dtype"])
+            outputs.append((tensor, array))
+    return given, outputs

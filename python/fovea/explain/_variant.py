@@ -1,0 +1,114 @@
+"""All that the page tells of one kernel, as facts."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+from .. import _kernel
+from .._chips import Chip, chip_of_target
+from .._explanation import Explanation, explain
+from ..errors import Error
+from ._blocks import BlockMap, block_maps, kernel_block
+from ._elements import page_elements
+from ._inputs import Input, Sizes, make_inputs, small_sizes
+from ._links import Level, levels_of, plain
+from ._resources import Facts, bounds, operations_of_a_score, ptxas_facts, shared_memory, waves
+from ._sass import disassemble
+from ._timeline import Timeline, lay_out, trace
+
+
+@dataclass(frozen=True)
+class Call:
+    """What kernels are looked at with: the program's inputs, sizes, and contents of those
+    that decide what is visible; ``notes`` say what was made up."""
+
+    entries: Sequence[Input]
+    sizes: Sizes
+    contents: Mapping[str, Any]
+    notes: Mapping[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """A kernel and what the page tells of it. ``label`` is what tells it from the one
+    beside it, "" if it is alone; ``problems`` say why something is missing."""
+
+    label: str
+    kernel: _kernel.Kernel
+    chip: Chip
+    call: Call
+    maps: List[BlockMap]
+    recorded: Mapping[str, Any]
+    lines: Optional[Timeline]
+    parts: List[Facts]
+    assembly: Optional[Facts]
+    levels: Mapping[str, Level]
+    explanation: Explanation
+    pairs: Facts
+    problems: Mapping[str, str]
+
+    @property
+    def roles(self) -> Sequence[Mapping[str, Any]]:
+        """The warp groups' roles."""
+        found: Sequence[Mapping[str, Any]] = self.recorded["agents"]
+        return found
+
+    @functools.cached_property
+    def limits(self) -> Optional[Facts]:
+        """``bounds_on`` the chip that stands for the target."""
+        return self.bounds_on(self.chip)
+
+    @functools.cached_property
+    def flops(self) -> float:
+        """FLOPs of visible pairs."""
+        call = self.call
+        return float(bounds(self.kernel, call.entries, call.sizes, self.maps, 0.0, 0.0, self.chip, None)["flops"])
+
+    def bounds_on(self, chip: Chip) -> Optional[Facts]:
+        """Least times on a chip; None where the kernel could not be traced."""
+        if not self.recorded["events"]:
+            return None
+        counted, call = operations_of_a_score(self.recorded), self.call
+        return bounds(self.kernel, call.entries, call.sizes, self.maps, counted["special"], counted["ordinary"], chip,
+                      waves(self.kernel, call.sizes, call.contents, chip))
+
+
+def _traced(kernel: _kernel.Kernel, call: Call, heads: int, problems: Dict[str, str]) -> Dict[str, Any]:
+    """What the interpreter executed of a few tiles; what was given fits the call's sizes only."""
+    rows, columns = kernel_block(kernel)
+    length = min(max(3 * rows, 6 * columns), max(call.sizes.queries, call.sizes.keys))
+    try:
+        small = small_sizes(kernel._spec, call.entries, length, heads)
+        contents, _ = make_inputs(kernel, call.entries, small, {})
+        return trace(kernel, call.entries, contents)
+    except Error as error:
+        problems["trace"] = f"the warp program could not be traced: {error}"
+        return {"agents": [], "buffers": [], "events": []}
+
+
+def _assembled(kernel: _kernel.Kernel, problems: Dict[str, str]) -> Optional[Facts]:
+    try:
+        facts = ptxas_facts(kernel)
+    except Error as error:
+        problems["ptxas"] = str(error)
+        return None
+    if facts is None:
+        problems["ptxas"] = "not found: registers and spills are not known (pip install nvidia-cuda-nvcc)"
+    return facts
+
+
+def gather(kernel: _kernel.Kernel, call: Call, heads: int, label: str = "") -> Variant:
+    """The facts. Raises CompileError."""
+    chip, problems = chip_of_target(kernel.target), {}  # type: Chip, Dict[str, str]
+    maps = block_maps(kernel, call.entries, call.contents, call.sizes)
+    recorded = _traced(kernel, call, heads, problems)
+    lines = lay_out(recorded, chip, kernel.metadata["cluster"][0]) if "trace" not in problems else None
+    assembly = _assembled(kernel, problems)
+    levels = levels_of(_kernel.compile_again(kernel, line_info=True))
+    sass = disassemble(assembly["code"]) if assembly else None
+    if sass:
+        levels["sass"] = plain(sass)
+    return Variant(label, kernel, chip, call, maps, recorded, lines, shared_memory(kernel, recorded), assembly, levels,
+                   explain(kernel), page_elements(kernel, call.entries, call.contents, call.sizes, maps), problems)

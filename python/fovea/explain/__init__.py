@@ -21,7 +21,7 @@ from ._elements import Elements, ElementReader
 from ._inputs import DEFAULT_HEADS, Input, Sizes, fit_sizes, fixed_lengths, make_inputs, signature
 from ._measure import Device, check_targets, measure as measure_variants, open_device
 from ._page import Look, render
-from ._variant import Call, gather
+from ._variant import Call, Variant, gather
 
 __all__ = ["BlockMap", "Elements", "block_map", "elements", "page"]
 
@@ -155,6 +155,8 @@ def look(
     sizes = fit_sizes(spec, entries, _wanted(spec, entries, query_length, key_length, batch, heads))
     contents, notes = make_inputs(chosen, entries, sizes, inputs or {}, skip=("q", "k", "v"))
     call = Call(entries, sizes, contents, notes)
-    variants = [gather(one, call, heads, label) for one, label in zip(kernels, labels(kernels))]
+    variants: List[Variant] = []
+    for one, label in zip(kernels, labels(kernels)):
+        variants.append(gather(one, call, heads, label, variants))
     name = title or (chosen.name if spec.file.startswith("<") else spec.file)
     return Look(name, variants, measure_variants(variants, device) if device else None)

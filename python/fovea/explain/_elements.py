@@ -149,6 +149,9 @@ def page_elements(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str
             for head in _heads_of(number, chosen, sizes, has_scores):
                 found: Dict[str, Any] = {"map": number, "entry": one.entry, "head": head, "visible": {}, "changed": {}}
                 for row in sorted({*_spread(len(one.rows), _ROWS), *scored}):
+                    # What counts nowhere or everywhere needs no look, and each costs a copy of all inputs.
+                    if row not in scored and not set(one.rows[row]) & set("147"):
+                        continue
                     first, scores = row * one.block[0], SCORES if row in scored else ()
                     elements = reader.read(one.entry, head, first, min(one.block[0], one.queries - first), scores)
                     _add_row(found, one, row, elements, _columns_with_scores(one.rows[row]) if scores else (), blobs)

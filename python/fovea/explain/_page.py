@@ -141,6 +141,11 @@ def _timeline_body(variant: Variant) -> str:
     )
 
 
+def _timeline_section(variants: Sequence[Variant]) -> str:
+    both = "<p class=note>Both pictures have one scale, but not the same work in them: as much of it as was traced.</p>" if len(variants) > 1 else ""
+    return section("schedule", "Schedule", "roles against time, by a model", beside(variants, _timeline_body) + both)
+
+
 def _memory_bar(variant: Variant) -> str:
     """Shared memory by buffer, as a bar."""
     limit, used = variant.chip.shared_memory, variant.kernel.metadata["shared_memory"]
@@ -185,7 +190,7 @@ def _resource_body(variant: Variant) -> str:
 
 def _ir_section(variants: Sequence[Variant]) -> str:
     pane = '<div class=pane><div><select aria-label=level></select><span class=count></span></div><div class=ir tabindex=0></div></div>'
-    follow = "<label><input type=checkbox id=follow checked> the same level of both</label>" if len(variants) > 1 else ""
+    follow = "<label><input type=checkbox id=follow checked> the same level in both</label>" if len(variants) > 1 else ""
     body = (f"<div class=row id=topics>show only</div>{follow}{beside(variants, lambda one: f'<div class=panes>{pane * 3}</div>')}"
             "<p class=note>Click on a line to fold what belongs to it. Colours on the left say what a line is about, at every level. "
             "Lines that come from the line of the program under the pointer are marked in all panes<span id=irplace>.</span></p>")
@@ -230,7 +235,7 @@ def render(look: Look) -> str:
     sections = [
         _header(title, variants, variants[0].call), comparison_section(variants, measured), measured_section(variants, measured),
         _map_section(variants), _why_section(variants),
-        section("schedule", "Schedule", "roles against time, by a model", beside(variants, _timeline_body)),
+        _timeline_section(variants),
         section("resources", "Resources", "shared memory by buffer, registers", beside(variants, _resource_body)),
         bound_section(variants, measured), _ir_section(variants),
     ]

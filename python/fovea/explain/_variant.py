@@ -99,8 +99,8 @@ def _assembled(kernel: _kernel.Kernel, problems: Dict[str, str]) -> Optional[Fac
     return facts
 
 
-def gather(kernel: _kernel.Kernel, call: Call, heads: int, label: str = "") -> Variant:
-    """The facts. Raises CompileError."""
+def gather(kernel: _kernel.Kernel, call: Call, heads: int, label: str = "", beside: Sequence[Variant] = ()) -> Variant:
+    """The facts; pairs of blocks are those of a variant beside it that has the same ones. Raises CompileError."""
     chip, problems = chip_of_target(kernel.target), {}  # type: Chip, Dict[str, str]
     maps = block_maps(kernel, call.entries, call.contents, call.sizes)
     recorded = _traced(kernel, call, heads, problems)
@@ -110,5 +110,8 @@ def gather(kernel: _kernel.Kernel, call: Call, heads: int, label: str = "") -> V
     sass = disassemble(assembly["code"]) if assembly else None
     if sass:
         levels["sass"] = plain(sass)
+    pairs = next((one.pairs for one in beside if one.maps == maps), None)
+    if pairs is None:
+        pairs = page_elements(kernel, call.entries, call.contents, call.sizes, maps)
     return Variant(label, kernel, chip, call, maps, recorded, lines, shared_memory(kernel, recorded), assembly, levels,
-                   explain(kernel), page_elements(kernel, call.entries, call.contents, call.sizes, maps), problems)
+                   explain(kernel), pairs, problems)

@@ -50,12 +50,13 @@ bool BackwardEmitter::visitsGroupByBlocks(attn::BackwardOp op,
   return !bounds.empty() && bounds.getArgument(kHeadArgument).use_empty();
 }
 
-/// Whether the tile visits blocks of queries from the first one on: behind the
-/// middle of the keys.
+/// Whether the tile visits blocks of queries from the first one on: one of the
+/// keys' second half does. No tile visits them downwards behind one that does
+/// not, which would wait for it where they take turns.
 Value BackwardEmitter::emitVisitsUpwards() {
   OpBuilder &b = kb.builder;
   Value twice = arith::MulIOp::create(b, loc, work.row, kb.constant(2));
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, twice, keys);
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, twice, keys);
 }
 
 BackwardEmitter::GroupVisits

@@ -47,7 +47,7 @@ LogicalResult fovea::readOptions(FoveaContext *context,
     if (!kind)
       continue;
     std::string name = tile::stringifyRecurrenceKind(*kind).str();
-    std::replace(name.begin(), name.end(), '_', '-');
+    llvm::replace(name, '_', '-');
     if (name == recurrence) {
       result.recurrence = *kind;
       return success();

@@ -338,15 +338,15 @@ FoveaBuffer *foveaModuleSignature(FoveaModule *module,
 
 FoveaTensors *foveaInterpret(FoveaModule *module, const FoveaOptions *options,
                              const FoveaRunOptions *run,
-                             const FoveaTensor *inputs, size_t num_inputs) {
-  if (!module || (num_inputs && !inputs))
+                             const FoveaTensor *inputs, size_t numInputs) {
+  if (!module || (numInputs && !inputs))
     return nullptr;
   auto outputs = std::make_unique<FoveaTensors>();
   bool done = module->context->call([&]() -> LogicalResult {
     FoveaRunOptions known;
     if (failed(readVersioned(module->context, run, "FoveaRunOptions", known)))
       return failure();
-    return interpret(module, options, known, {inputs, num_inputs}, *outputs);
+    return interpret(module, options, known, {inputs, numInputs}, *outputs);
   });
   return done ? outputs.release() : nullptr;
 }

@@ -191,8 +191,8 @@ static LogicalResult mapBlocks(FoveaModule *module, const FoveaOptions *options,
 
 FoveaBuffer *foveaBlockMap(FoveaModule *module, const FoveaOptions *options,
                            const FoveaBlockMapOptions *map,
-                           const FoveaTensor *inputs, size_t num_inputs) {
-  if (!module || !map || (num_inputs && !inputs))
+                           const FoveaTensor *inputs, size_t numInputs) {
+  if (!module || !map || (numInputs && !inputs))
     return nullptr;
   std::string text;
   bool done = module->context->call([&]() -> LogicalResult {
@@ -200,7 +200,7 @@ FoveaBuffer *foveaBlockMap(FoveaModule *module, const FoveaOptions *options,
     if (failed(
             readVersioned(module->context, map, "FoveaBlockMapOptions", known)))
       return failure();
-    return mapBlocks(module, options, known, {inputs, num_inputs}, text);
+    return mapBlocks(module, options, known, {inputs, numInputs}, text);
   });
   return done ? new FoveaBuffer{std::move(text)} : nullptr;
 }
@@ -288,8 +288,8 @@ static LogicalResult findElements(FoveaModule *module,
 
 FoveaTensors *foveaElements(FoveaModule *module, const FoveaOptions *options,
                             const FoveaElementOptions *elements,
-                            const FoveaTensor *inputs, size_t num_inputs) {
-  if (!module || !elements || (num_inputs && !inputs))
+                            const FoveaTensor *inputs, size_t numInputs) {
+  if (!module || !elements || (numInputs && !inputs))
     return nullptr;
   auto outputs = std::make_unique<FoveaTensors>();
   bool done = module->context->call([&]() -> LogicalResult {
@@ -297,7 +297,7 @@ FoveaTensors *foveaElements(FoveaModule *module, const FoveaOptions *options,
     if (failed(readVersioned(module->context, elements, "FoveaElementOptions",
                              known)))
       return failure();
-    return findElements(module, options, known, {inputs, num_inputs}, *outputs);
+    return findElements(module, options, known, {inputs, numInputs}, *outputs);
   });
   return done ? outputs.release() : nullptr;
 }
@@ -338,13 +338,13 @@ static LogicalResult trace(FoveaModule *module, const FoveaOptions *options,
 }
 
 FoveaBuffer *foveaTrace(FoveaModule *module, const FoveaOptions *options,
-                        const FoveaTensor *inputs, size_t num_inputs,
-                        size_t max_events) {
-  if (!module || (num_inputs && !inputs))
+                        const FoveaTensor *inputs, size_t numInputs,
+                        size_t maxEvents) {
+  if (!module || (numInputs && !inputs))
     return nullptr;
   std::string text;
   bool done = module->context->call([&] {
-    return trace(module, options, {inputs, num_inputs}, max_events, text);
+    return trace(module, options, {inputs, numInputs}, maxEvents, text);
   });
   return done ? new FoveaBuffer{std::move(text)} : nullptr;
 }

@@ -303,7 +303,7 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
 /// Those that something else has taken are nobody's business any more.
 static void completeUpTo(Agent &agent, const PendingDot &last) {
   auto &dots = agent.dots;
-  auto found =
+  auto *found =
       llvm::find_if(dots, [&](auto &dot) { return dot.get() == &last; });
   if (found == dots.end())
     return;

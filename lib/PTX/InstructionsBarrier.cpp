@@ -45,7 +45,7 @@ void Cluster::completeBarrier(Cta &cta, Barrier &barrier) {
   }
   barrier.waiters.clear();
   barrier.knowledge = Knowledge();
-  std::fill(barrier.lanes.begin(), barrier.lanes.end(), 0);
+  llvm::fill(barrier.lanes, 0);
   barrier.result = barrier.reduction;
   barrier.arrived = barrier.expected = 0;
   barrier.fresh = true;
@@ -221,7 +221,7 @@ void Cluster::checkClusterBarrier() {
     }
   if (!any)
     return;
-  std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
+  llvm::fill(barrier.arrived, 0);
   barrier.last = std::move(barrier.knowledge);
   barrier.knowledge = Knowledge();
   ++barrier.phase;

@@ -55,9 +55,9 @@ bool compareFloat(T a, T b) {
   else if constexpr (op == GEU)
     return !(a < b);
   else if constexpr (op == NUM)
-    return a == a && b == b;
+    return a <= b || a > b;
   else if constexpr (op == NAN_)
-    return a != a || b != b;
+    return !(a <= b || a > b);
   else
     return compare<op, T>(a, b);
 }

@@ -419,11 +419,10 @@ static Handler getFast(const General &g, Type type) {
     PICK(true);
   case Operation::Min:
     PICK(false);
-  default:
-    return nullptr;
   }
 #undef BY_FLUSH
 #undef PICK
+  llvm_unreachable("not an operation");
 }
 
 static void buildArithmetic(Build &b, Operation function, unsigned sources) {

@@ -101,7 +101,7 @@ unsigned fovea::ptx::takeCtaGroup(Build &b) {
   for (const Instruction &other : b.function.body) {
     if (other.opcode != "tcgen05")
       continue;
-    auto found = llvm::find_if(other.modifiers, [](StringRef modifier) {
+    const auto *found = llvm::find_if(other.modifiers, [](StringRef modifier) {
       return modifier.starts_with("cta_group::");
     });
     if (found == other.modifiers.end())

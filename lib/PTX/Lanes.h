@@ -86,8 +86,8 @@ struct Map<F> {
     auto arguments =
         std::tuple<Argument<A>...>(Argument<A>(warp, inst.ops[I + 1])...);
     Result<R> result;
-    for (int l = 0; l < 32; ++l)
-      result.lanes[l] = F(std::get<I>(arguments)[l]...);
+    for (int lane = 0; lane < 32; ++lane)
+      result.lanes[lane] = F(std::get<I>(arguments)[lane]...);
     result.put(warp, inst.ops[0], mask);
     return Step::Next;
   }
@@ -110,9 +110,9 @@ struct FlagMap<F> {
     auto arguments =
         std::tuple<Argument<A>...>(Argument<A>(warp, inst.ops[I + 1])...);
     Result<R> result{};
-    for (int l = 0; l < 32; ++l)
-      if (mask >> l & 1)
-        result.lanes[l] = F(inst.flags, std::get<I>(arguments)[l]...);
+    for (int lane = 0; lane < 32; ++lane)
+      if (mask >> lane & 1)
+        result.lanes[lane] = F(inst.flags, std::get<I>(arguments)[lane]...);
     result.put(warp, inst.ops[0], mask);
     return Step::Next;
   }

@@ -74,7 +74,7 @@ void fovea::hoistLoads(scf::IfOp choice) {
   for (tile::LoadOp load : loads) {
     if (!canHoist(load, choice))
       continue;
-    auto same = llvm::find_if(others, [&](tile::LoadOp other) {
+    auto *same = llvm::find_if(others, [&](tile::LoadOp other) {
       return isSameValue(load.getResult(), other.getResult());
     });
     if (same == others.end())

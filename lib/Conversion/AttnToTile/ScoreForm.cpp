@@ -280,7 +280,7 @@ Value ScoreFormEmitter::emitScore(ScoreForm form, const LeftOut &leftOut) {
   auto isLeading = [&](const Term &term) {
     return isConstant(term.factor) && term.factor.constant == leftOut.scale;
   };
-  auto leading = llvm::find_if(form.full, isLeading);
+  auto *leading = llvm::find_if(form.full, isLeading);
   if (leading != form.full.end())
     std::swap(*leading, form.full.front());
   if (leftOut.scale != 1.0)

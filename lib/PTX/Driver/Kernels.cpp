@@ -83,7 +83,7 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
     writeLog(words, count, options, values);
     return fail(result, words);
   };
-  auto text = static_cast<const char *>(image);
+  const auto *text = static_cast<const char *>(image);
   if (!text || isMachineCode(text))
     return refuse(kInvalidImage, "the emulator executes PTX text, not machine "
                                  "code: compile to PTX (--emit=ptx)");

@@ -588,13 +588,13 @@ Cover MaskAnalysis::analyzeCondition(Value condition, bool negated) {
   if (auto select = dyn_cast_or_null<arith::SelectOp>(op))
     return analyzeSelect(select, negated);
   // Negation is pushed inwards: not (x and y) is (not x) or (not y).
-  if (op && isa<arith::AndIOp, arith::OrIOp>(op)) {
+  if (isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op)) {
     Cover x = analyze(op->getOperand(0), negated);
     Cover y = analyze(op->getOperand(1), negated);
     return isa<arith::AndIOp>(op) != negated ? conjunction(x, y)
                                              : disjunction(x, y);
   }
-  if (op && isa<arith::XOrIOp>(op)) {
+  if (isa_and_nonnull<arith::XOrIOp>(op)) {
     Value x = op->getOperand(0), y = op->getOperand(1);
     if (isUniform(x))
       std::swap(x, y);

@@ -288,8 +288,8 @@ BoxDims::groupFragments(ArrayRef<int64_t> rows, ArrayRef<int64_t> columns,
   };
   bool areApart = holdsPairs(columns) && (isVector() || holdsChunks(rows));
   auto order = llvm::to_vector(llvm::seq<unsigned>(rows.size()));
-  llvm::stable_sort(order, [&](unsigned left, unsigned right) {
-    return getPlace(left) < getPlace(right);
+  llvm::sort(order, [&](unsigned left, unsigned right) {
+    return std::pair(getPlace(left), left) < std::pair(getPlace(right), right);
   });
   SmallVector<SmallVector<unsigned, 4>> groups;
   for (unsigned index : order) {

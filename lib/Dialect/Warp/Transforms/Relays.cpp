@@ -90,7 +90,7 @@ void Relays::insertIn(Block &block) {
     if (auto acquire = dyn_cast<ProducerAcquireOp>(op))
       if (ConsumerWaitOp wait = findWait(acquire))
         waits[wait] = {acquire, known.size()};
-    if (auto found = waits.find(&op); found != waits.end()) {
+    if (auto *found = waits.find(&op); found != waits.end()) {
       auto [acquire, count] = found->second;
       OpBuilder b(block.getParent());
       b.setInsertionPointAfter(&op);
@@ -128,7 +128,7 @@ void Relays::insert(Block &body) {
 }
 
 bool Relays::isReceived(unsigned role, Operation *op) const {
-  auto found = places.find(op);
+  const auto *found = places.find(op);
   return found != places.end() && roles.owns(role, found->second.wait);
 }
 
@@ -224,7 +224,7 @@ static Value fromIndex(OpBuilder &b, Location loc, Type type, Value value) {
 
 bool Relays::clone(unsigned role, OpBuilder &b, Operation *op,
                    IRMapping &mapping) {
-  if (auto found = places.find(op); found != places.end()) {
+  if (auto *found = places.find(op); found != places.end()) {
     Value result = op->getResult(0);
     if (!isReceived(role, op)) {
       mapping.map(result, mapping.lookup(op->getOperand(0)));

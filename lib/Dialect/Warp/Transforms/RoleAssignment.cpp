@@ -40,7 +40,7 @@ static plan::RoleAttr lookupListed(ArrayRef<plan::RoleAttr> roles,
 SmallVector<plan::RoleAttr> warp::getRoles(gpu::GPUFuncOp kernel,
                                            launch::AbiOp abi) {
   SmallVector<plan::RoleAttr> roles(abi.getPlan().getRoles());
-  auto copier = llvm::find_if(
+  auto *copier = llvm::find_if(
       roles, [](plan::RoleAttr role) { return role.getCopies(); });
   if (copier == roles.end())
     return roles;

@@ -197,7 +197,7 @@ void TwoStages::addLead(Operation *op) {
   if (!dot)
     return;
   for (Value buffer : getRingBuffers(dot)) {
-    if (auto ring = rings.find(buffer); ring != rings.end())
+    if (auto *ring = rings.find(buffer); ring != rings.end())
       for (Operation *fill : ring->second.fills)
         addLead(fill);
     for (Operation *change : changes.lookup(buffer))
@@ -229,7 +229,7 @@ void TwoStages::findChain() {
            llvm::any_of(getRingBuffers(dot),
                         [&](Value buffer) { return stored.contains(buffer); });
   };
-  auto found = llvm::find_if(late, isChained);
+  auto *found = llvm::find_if(late, isChained);
   if (found == late.end()) {
     behind.clear();
     return;

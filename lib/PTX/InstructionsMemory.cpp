@@ -73,7 +73,7 @@ StrongAccess::StrongAccess(Warp &warp, const Bytes &bytes, uint64_t address,
     return;
   }
   Run &run = *warp.cluster->run;
-  lock = std::unique_lock(run.flagsMutex);
+  lock = std::unique_lock<std::mutex>(run.flagsMutex);
   flags = &run.flags;
   key = address;
 }

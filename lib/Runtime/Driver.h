@@ -54,7 +54,7 @@ typedef struct CUlaunchConfig_st {
 
 /** An opaque description of a tensor for the copy engine of sm_90 and later. */
 typedef struct CUtensorMap_st {
-  _Alignas(64) uint64_t opaque[16];
+  uint64_t opaque[16] __attribute__((aligned(64))); // C++ has no _Alignas
 } CUtensorMap;
 
 enum {

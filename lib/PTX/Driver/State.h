@@ -15,6 +15,8 @@
 #ifndef FOVEA_LIB_PTX_DRIVER_STATE_H
 #define FOVEA_LIB_PTX_DRIVER_STATE_H
 
+#include "Driver.h"
+
 #include "fovea/PTX/Launch.h"
 #include "fovea/PTX/Trace.h"
 #include "fovea/PTX/fovea_ptx_driver.h"
@@ -24,12 +26,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <chrono>
-
-// A header of C.
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wc11-extensions"
-#include "Driver.h"
-#pragma clang diagnostic pop
 
 // Definitions that differ from what the runtime calls do not compile.
 #define FOVEA_DECLARE(member, symbol, parameters)                              \

@@ -7,7 +7,7 @@ PRESET ?= default
 BUILD := $(if $(filter default,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test fuzz fuzz-text format format-check lint docs docs-check portable wheel asan ci clean
+.PHONY: help setup build demo test fuzz fuzz-text format format-check lint docs docs-check portable portable-check wheel asan ci clean
 
 help:
 	@echo "Fovea: a compiler for attention. The two that matter:"
@@ -18,13 +18,14 @@ help:
 	@echo "  make setup         install what is missing: Debian packages, .venv (both above do it)"
 	@echo "  make build         configure and build into build/, tools in build/bin/"
 	@echo "  make portable      tools that run without LLVM installed, in build-portable/bin/"
+	@echo "  make portable-check   builds some of them, and checks that they need nothing else"
 	@echo "  make wheel         the Python package for machines without LLVM, in dist/, tried in an environment of its own"
 	@echo "  make asan          build with AddressSanitizer and UBSan in build-asan/ and run the tests there"
-	@echo "  make ci            what CI runs: the tests, and those under the sanitizers"
+	@echo "  make ci            what CI runs, without a limit of time"
 	@echo "  make fuzz-text     fuzz all readers of text and files for MINUTES (10)"
 	@echo "  make format        format C++ sources        make format-check   fail if any isn't"
 	@echo "  make fuzz          run random programs at every level for MINUTES=n (docs/Fuzzing.md)"
-	@echo "  make lint          clang-tidy on files changed since main; LINT=all: on every file"
+	@echo "  make lint          clang-tidy on files changed since main, LINT=COMMIT or in its last commits (recent); all: on every file"
 	@echo "  make docs          regenerate docs/reference make docs-check     fail if it is stale"
 	@echo "  make clean         remove build folders; .venv and ccache stay"
 	@echo
@@ -57,7 +58,7 @@ format-check:
 	@scripts/format.sh --check
 
 lint: build
-	@scripts/lint.sh $(BUILD) $(JOBS) $(LINT)
+	@.venv/bin/python scripts/lint.py --build $(BUILD) --jobs $(JOBS) $(if $(LINT),--scope $(LINT)) $(if $(LIMIT),--limit $(LIMIT))
 
 docs: setup
 	@scripts/build.sh $(PRESET) $(JOBS) fovea-docs
@@ -68,6 +69,10 @@ docs-check: setup
 portable: setup
 	@scripts/build.sh portable $(JOBS) all
 	@ls -lh build-portable/bin
+
+# LIMIT=n: left out if it doesn't build within n minutes.
+portable-check: setup
+	@.venv/bin/python scripts/try_portable.py --jobs $(JOBS) $(if $(LIMIT),--limit $(LIMIT))
 
 wheel: setup
 	@rm -f dist/fovea-*.whl
@@ -80,8 +85,10 @@ wheel: setup
 asan: setup
 	@.venv/bin/python scripts/run_tests.py --preset asan --jobs $(JOBS) $(if $(LIMIT),--limit $(LIMIT))
 
-ci: setup
-	@.venv/bin/python scripts/run_tests.py --preset default asan --jobs $(JOBS)
+ci: test
+	@$(MAKE) --no-print-directory lint LINT=recent
+	@$(MAKE) --no-print-directory portable-check
+	@$(MAKE) --no-print-directory asan
 
 MINUTES ?= 10
 fuzz-text: setup

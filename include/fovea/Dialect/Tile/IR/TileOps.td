@@ -682,8 +682,10 @@ def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
   let hasVerifier = 1;
 }
 
+// Its effects are unknown, not its body's: it always has some, and rewriting
+// asks for each op in the body that changes whether this one is dead.
 def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
-    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
+    SingleBlockImplicitTerminator<"YieldOp">,
     DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
   let summary = "runs its body for this CTA's share of the work";
   let description = [{

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from typing import List, Optional
 
@@ -14,6 +15,7 @@ from .errors import Error
 _COMMANDS = {
     "bench": ("bench._command", "time kernels beside what is installed, and draw the results"),
     "explain": ("explain._command", "write an HTML page about a program: IR, blocks, schedule, resources, bounds"),
+    "lines": ("_lines_command", "print the line of the program behind each instruction of PTX"),
     "targets": ("_targets_command", "list the chips that can be compiled for"),
 }
 
@@ -31,6 +33,9 @@ def main(arguments: Optional[List[str]] = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         return int(modules[chosen.command].run(chosen))
+    except BrokenPipeError:  # `| head` has read enough; Python would write the rest at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (Error, OSError, ValueError, ImportError) as error:
         print(f"fovea {chosen.command}: {error}", file=sys.stderr)
         return 2

@@ -13,7 +13,7 @@ import os
 import pathlib
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, NoReturn, Optional, Sequence, Tuple, Union
 
 from . import _emulator, _launch, _library, _lines, cache as disk
 from ._arrays import as_tensors, to_host
@@ -362,6 +362,21 @@ class Kernel:
 
     # --- Running -------------------------------------------------------------
 
+    def __call__(self, *arguments: Any, **named: Any) -> NoReturn:
+        """Not how kernels run: raises TypeError, which says how."""
+        raise TypeError(f"kernel '{self.name}' can't be called: on a GPU {self._launched()} runs it, "
+                        f"on the CPU kernel.interpret({', '.join(self._taken(inputs=True))})")
+
+    def _taken(self, inputs: bool) -> List[str]:
+        """The arguments of a call as one writes them: all tensors, or what is read."""
+        named = {internal: name for name, internal in self._internal.items()}
+        tensors = [one["name"] for one in self._facts["tensors"] if not inputs or one["access"] != "write"]
+        scalars = [one["name"] for one in self._facts["parameters"] if one["kind"] == "scalar"]
+        return [f"{name}={name}" for name in (named.get(one, one) for one in [*tensors, *scalars])]
+
+    def _launched(self) -> str:
+        return f"kernel.launch({', '.join(self._taken(inputs=False))})"
+
     def interpret(self, q: Any, k: Any, v: Any, *, level: str = "attn", seed: int = 0, **others: Any) -> Any:
         """Runs the program on the CPU with the rounding of its types, on arrays of
         numpy or tensors of PyTorch: at level "attn" as it is written, at "tile" or
@@ -407,7 +422,7 @@ class Kernel:
                 self._loaded[device] = _launch.LoadedKernel(image, self._metadata, self._facts, device)
             return self._loaded[device]
 
-    def launch(self, *, stream: int = 0, device: Optional[int] = None, check: bool = False, **tensors: Any) -> None:
+    def launch(self, *unnamed: NoReturn, stream: int = 0, device: Optional[int] = None, check: bool = False, **tensors: Any) -> None:
         """Launches on a CUDA stream, without waiting: ``q``, ``k``, ``v``, the
         outputs ``o`` and, if the program has it, ``lse``; captured tensors by their
         names, ``scale``, ``lengths``, ``cu_q`` and ``cu_k``. Tensors are PyTorch's,
@@ -418,6 +433,8 @@ class Kernel:
         Raises TypeError for wrong arguments, LaunchError for what the device, the
         sizes or those integers don't allow.
         """
+        if unnamed:
+            raise TypeError(f"tensors are given by their names, found {len(unnamed)} without: {self._launched()}")
         if device is None:
             device = _launch.device_of(tensors.get("q"))
         kernel = self.loaded(device)

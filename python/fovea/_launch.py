@@ -20,6 +20,9 @@ from ._dtypes import SIZES, dtype_name
 from .errors import LaunchError
 
 CURRENT_DEVICE = -1
+# What says that a machine has no GPU, and what to do there.
+_NO_GPU = ("FOVEA_ERROR_NO_DRIVER", "FOVEA_ERROR_NO_DEVICE")
+_WITHOUT_GPU = "Kernel.interpret runs kernels on the CPU, with level='ptx' the very PTX"
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,12 @@ def open_device(number: int) -> ctypes.c_void_p:
     with _lock:
         if number not in _devices:
             handle = ctypes.c_void_p()
-            _library.check(_library.runtime().fovea_device_open(number, ctypes.byref(handle)))
+            try:
+                _library.check(_library.runtime().fovea_device_open(number, ctypes.byref(handle)))
+            except LaunchError as error:
+                if error.status not in _NO_GPU:
+                    raise
+                raise LaunchError(error.status, f"{error.message}; {_WITHOUT_GPU}") from None
             _devices[number] = handle
         return _devices[number]
 

@@ -159,7 +159,7 @@ def find(name: str) -> pathlib.Path:
     for folder in folders:
         if (folder / name).exists():
             return folder / name
-    raise Error(f"{name} is in none of {', '.join(map(str, folders))}: is the package built?")
+    raise Error(f"{name} is in none of {', '.join(map(str, folders))}: 'make build' makes it in a source tree")
 
 
 def _load(name: str, functions: dict) -> Any:

@@ -238,7 +238,7 @@ def _capture(name: str, given: Any) -> Capture:
         if hasattr(given, "dtype") and hasattr(given, "shape"):
             given = (given.dtype, (None,) * len(given.shape))
     if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], (tuple, list)):
-        raise ValueError(f"capture {name!r} must be (dtype, shape), found {given!r}")
+        raise ValueError(f"capture {name!r} must be an array, or (dtype, shape) with a tuple of sizes such as ('f32', (None,)), found {given!r}")
     shape = tuple(_size(f"a size of capture {name!r}", size) for size in given[1])
     try:
         dtype = dtype_name(given[0])

@@ -176,6 +176,11 @@ class Traced:
     def __rpow__(self, other: Any) -> Traced:
         return power(other, self)
 
+    def __matmul__(self, other: Any) -> Traced:
+        fail("a traced value is a single number, it has no matrix product; * multiplies numbers")
+
+    __rmatmul__ = __matmul__
+
     def __neg__(self) -> Traced:
         return unary("neg", self)
 
@@ -328,7 +333,7 @@ class TracedTensor:
         index = _scalar(index)
         if isinstance(index, Traced):
             if index._value.type != "index":
-                fail(f"an index into '{self._name}' must be an integer, found {_KIND[index._value.type]}")
+                fail(f"an index into '{self._name}' must be an integer, found {_KIND[index._value.type]}; fovea.as_int makes one")
             return index._value
         if isinstance(index, bool) or not isinstance(index, int):
             fail(f"an index into '{self._name}' must be an integer, found {type(index).__name__}: elements are "
@@ -595,7 +600,9 @@ def _bind(function: Callable, role: str, positional: Sequence[Any], captures: Di
         return {}
     plain = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(plain) < len(positional):
-        fail(f"{role} takes {len(positional)} arguments or more, {SIGNATURES[role]}, found {len(plain)}", place)
+        is_mask = role == "score_mod" and len(plain) == len(SIGNATURES["mask_mod"].split(","))
+        fail(f"{role} takes {len(positional)} arguments or more, {SIGNATURES[role]}, found {len(plain)}"
+             + (f"; a mask_mod takes {SIGNATURES['mask_mod']}, and is given as mask_mod=" if is_mask else ""), place)
     result = {}
     for parameter in [*plain[len(positional):], *(p for p in parameters if p.kind is p.KEYWORD_ONLY)]:
         if parameter.name in captures:

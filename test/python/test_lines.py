@@ -234,3 +234,62 @@ def test_explain(fovea):
     number = line_of(alibi, "return score")
     assert f"\t// test_lines.py:{number}: return score + slopes[h] * distance" in ptx.splitlines()
     assert "\t.loc" not in ptx and "loc(" not in gzip.decompress(base64.b64decode(levels["tile"])).decode()
+
+
+# --- The command -----------------------------------------------------------------------
+
+PROGRAM = '''import fovea
+def alibi(score, b, h, q_idx, kv_idx, slopes):
+    return score + slopes[h] * (kv_idx - q_idx)
+spec = fovea.attention(alibi, head_dim=64, captures={"slopes": ("f32", (None,))})
+'''
+
+
+@pytest.fixture
+def command(fovea, tmp_path, monkeypatch, capsys):
+    """Runs `fovea lines`: its exit code, what it prints and what it complains of."""
+    from fovea.__main__ import main
+
+    (tmp_path / "alibi.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        code = main(["lines", *arguments])
+        return (code, *capsys.readouterr())
+
+    return run
+
+
+def test_command_finds_instructions_by_text_and_by_line(command):
+    code, text, _ = command("alibi.py:spec", "--of", "slopes[h]")
+    lines = text.splitlines()
+    assert code == 0 and lines
+    for line in lines:
+        assert re.fullmatch(r"\d+ .*; // alibi\.py:3:\d+: return score \+ slopes\[h\] \* \(kv_idx - q_idx\)", line)
+    # An instruction by its number.
+    number, instruction = lines[0].split(" ", 1)
+    assert command("alibi.py:spec", number) == (0, f"{number} {instruction}\n", "")
+    mnemonic = instruction.split()[0]
+    assert lines[0] in command("alibi.py:spec", "--find", mnemonic)[1].splitlines()
+    assert command("alibi.py:spec", "--find", "no such text") == (1, "", "")
+
+
+def test_command_reads_ptx(command, fovea, tmp_path):
+    spec = fovea.attention(alibi, head_dim=64, captures=CAPTURES)
+    (tmp_path / "with.ptx").write_text(fovea.compile(spec, line_info=True).ptx)
+    (tmp_path / "without.ptx").write_text(fovea.compile(spec).ptx)
+    assert "return score + slopes[h] * distance" in command("with.ptx", "--of", "test_lines.py")[1]
+    assert command("without.ptx")[::2] == (2, "fovea lines: without.ptx has no lines (.loc); compile with fovea-compile "
+                                              "--line-info or line_info=True\n")
+
+
+def test_command_says_what_is_wrong(command):
+    assert re.fullmatch(r"fovea lines: the PTX has lines 1 to \d+, found 0\n", command("alibi.py:spec", "0")[2])
+    assert command("none.py:spec")[::2] == (2, "fovea lines: there is no file none.py\n")
+
+
+def test_command_stops_when_nobody_reads(package_environment, tmp_path):
+    (tmp_path / "alibi.py").write_text(PROGRAM)
+    run = subprocess.run(f"{sys.executable} -m fovea lines alibi.py:spec | head -1", shell=True, cwd=tmp_path,
+                         env=package_environment, capture_output=True, text=True)
+    assert run.stderr == "" and run.stdout.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Eleven mistakes that beginners make, each made here in several ways: the error names
+"""Twelve mistakes that beginners make, each made here in several ways: the error names
 the line, what the user calls the culprit, and the cure."""
 
 import linecache
@@ -141,6 +141,10 @@ def test_functions_of_other_libraries(fovea):
     def number(s, b, h, q, k):
         return s + float(q)  # wrong
 
+    def matrix(s, b, h, q, k):
+        return s @ s  # wrong
+
+    assert traced(fovea, matrix) == "a traced value is a single number, it has no matrix product; * multiplies numbers"
     assert traced(fovea, exponential) == f"math.exp does not take traced numbers; {LIBRARY}"
     assert traced(fovea, by_name) == f"tanh does not take traced numbers; {LIBRARY}"
     assert traced(fovea, greatest).endswith("use fovea.maximum and fovea.minimum")
@@ -227,7 +231,9 @@ def test_control_flow_under_torch(fovea, torch):
 def test_parameters(fovea):
     captures = {"slopes": ("f32", (None,))}
     assert traced(fovea, lambda s, b, h, q: s) == (  # wrong
-        "score_mod takes 5 arguments or more, (score, b, h, q_idx, kv_idx), found 4")
+        "score_mod takes 5 arguments or more, (score, b, h, q_idx, kv_idx), found 4; a mask_mod takes (b, h, q_idx, kv_idx), and is given as mask_mod=")
+    assert traced(fovea, lambda s, b, h: s) == (  # wrong
+        "score_mod takes 5 arguments or more, (score, b, h, q_idx, kv_idx), found 3")
     assert traced(fovea, lambda s, b, h, q, k: q >= k, "mask_mod") == (  # wrong
         "mask_mod takes 'k', which is not among captures; it is called with (b, h, q_idx, kv_idx) and captures by their names")
     assert traced(fovea, lambda s, b, h, q, k, slope: s, captures=captures).startswith(  # wrong
@@ -299,7 +305,7 @@ def test_declarations_of_captures(fovea):
         with pytest.raises(ValueError, match=f"can't be named '{name}', which is a parameter of Kernel.interpret or"):
             fovea.attention(head_dim=16, captures={name: ("f32", (None,))})
     for given, message in ((["x"], r"captures must be a dictionary, \{name: \(dtype, shape\)\}, found \['x'\]"),
-                           ({"x": [1.0]}, r"capture 'x' must be \(dtype, shape\), found \[1.0\]"),
+                           ({"x": [1.0]}, r"capture 'x' must be an array, or \(dtype, shape\) .*, found \[1.0\]"),
                            ({"x": ("c64", (None,))}, "capture 'x': unknown dtype 'c64', expected one of")):
         with pytest.raises(ValueError, match=message):
             fovea.attention(head_dim=16, captures=given)
@@ -390,7 +396,35 @@ def test_block_masks_of_other_lengths(torch):
         fovea_torch.flex_attention(x, x, x, block_mask=mask, backend="interpret")
 
 
-# --- 11. Packages that are missing -------------------------------------------------------------
+# --- 11. How a kernel is run -------------------------------------------------------------------
+
+
+def test_kernels_that_are_called(fovea):
+    def alibi(s, b, h, q, k, slopes):
+        return s + slopes[h] * (k - q)
+
+    kernel = fovea.compile(fovea.attention(alibi, head_dim=16, captures={"slopes": SLOPES}, name="alibi"), "sm_80")
+    launch = "kernel.launch(q=q, k=k, v=v, slopes=slopes, o=o, lse=lse)"
+    x = numpy.zeros((1, 4, 16, 16), numpy.float32)
+    with pytest.raises(TypeError) as error:
+        kernel(x, x, x)
+    assert str(error.value) == (f"kernel 'alibi' can't be called: on a GPU {launch} runs it, on the CPU "
+                                "kernel.interpret(q=q, k=k, v=v, slopes=slopes)")
+    with pytest.raises(TypeError) as error:
+        kernel.launch(x, x, x, stream=0)
+    assert str(error.value) == f"tensors are given by their names, found 3 without: {launch}"
+
+
+def test_no_gpu(run_python):
+    result = run_python(
+        "import fovea\nkernel = fovea.compile(fovea.attention(head_dim=16), 'sm_80')\n"
+        "try:\n    kernel.launch(q=None, k=None, v=None, o=None, lse=None)\n"
+        "except fovea.LaunchError as error:\n    print(error)\n", CUDA_VISIBLE_DEVICES="")
+    assert result.stdout.startswith("FOVEA_ERROR_NO_D"), result.stderr
+    assert result.stdout.endswith("; Kernel.interpret runs kernels on the CPU, with level='ptx' the very PTX\n")
+
+
+# --- 12. Packages that are missing -------------------------------------------------------------
 
 
 def test_missing_packages(run_python):

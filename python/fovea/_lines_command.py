@@ -1,0 +1,69 @@
+"""Prints instructions of a kernel's PTX, each with the line of the program that it was
+made for.
+
+FILE is MLIR with a function of attention, FILE.py:NAME (a Spec of fovea.attention or a
+function without arguments that returns one), or PTX that was compiled with line
+information. A place is missing where an instruction serves several lines at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+from typing import Iterator, Tuple
+
+from . import _lines
+from ._kernel import DEFAULT_TARGET, compile
+from .errors import Error
+from .explain._command import load
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's arguments."""
+    parser.add_argument("file", metavar="FILE", help="MLIR, FILE.py:NAME or FILE.ptx")
+    parser.add_argument("lines", metavar="LINE", nargs="*", type=int, help="lines of the PTX, from 1 (default: all instructions)")
+    parser.add_argument("--find", metavar="TEXT", default="", help="only instructions that contain TEXT: ex2.approx")
+    parser.add_argument("--of", metavar="TEXT", default="", help="only those of places that contain TEXT: variants.py:8, or slopes[h]")
+    parser.add_argument("--target", default=DEFAULT_TARGET, help="chip to compile for (default: %(default)s)")
+    parser.add_argument("--schedule", default="auto", help="fields of the schedule to override: tile_n=64,stages=3")
+    parser.add_argument("--kernel", help="which function, if the file has several")
+
+
+def _program(arguments: argparse.Namespace) -> Tuple[str, str]:
+    """PTX with line information, and the MLIR that lines without a file are of."""
+    if not arguments.file.endswith(".ptx"):
+        kernel = compile(load(arguments.file), arguments.target, schedule=arguments.schedule, kernel=arguments.kernel,
+                         line_info=True)
+        return kernel.ptx, kernel.mlir
+    ptx = pathlib.Path(arguments.file).read_text(encoding="utf-8")
+    if not any(_lines.places(ptx)):
+        raise Error(f"{arguments.file} has no lines (.loc); compile with fovea-compile --line-info or line_info=True")
+    return ptx, ""
+
+
+def _is_instruction(text: str) -> bool:
+    """No directive, label, brace or comment."""
+    return text.endswith(";") and not text.startswith((".", "//", "}"))
+
+
+def _chosen(arguments: argparse.Namespace, texts: Tuple[str, ...]) -> Iterator[int]:
+    for number in arguments.lines:
+        if not 1 <= number <= len(texts):
+            raise Error(f"the PTX has lines 1 to {len(texts)}, found {number}")
+        yield number
+    if not arguments.lines:
+        yield from (number for number, text in enumerate(texts, 1) if _is_instruction(text))
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints a line an instruction; 1 if there is none."""
+    ptx, program = _program(arguments)
+    texts, places = tuple(line.strip() for line in ptx.split("\n")), _lines.places(ptx)
+    found = False
+    for number in _chosen(arguments, texts):
+        place = places[number - 1]
+        source = str(_lines.SourceLine(*place, _lines.text_of(*place[:2], program))) if place else ""
+        if arguments.find in texts[number - 1] and arguments.of in source:
+            print(f"{number} {texts[number - 1]}" + (f" // {source}" if source else ""))
+            found = True
+    return 0 if found else 1

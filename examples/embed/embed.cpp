@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-// usage: embed FILE.mlir FOLDER
+// usage: fovea-embed FILE.mlir FOLDER
 //
 // A compiler that has a program of its own, with attention in it: each attn op
 // becomes a call of a function without body, and a kernel that implements it,
@@ -47,8 +47,10 @@ static LogicalResult compileFunction(func::FuncOp function, StringRef folder) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 3)
+  if (argc != 3) {
+    llvm::errs() << "usage: " << argv[0] << " FILE.mlir FOLDER\n";
     return 2;
+  }
   DialectRegistry registry;
   fovea::registerDialects(registry);
   fovea::registerTranslations(registry);

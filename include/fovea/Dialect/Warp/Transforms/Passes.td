@@ -45,6 +45,29 @@ def WarpDistributeWork
     whose first round is the CTA's own number; the next is one grid further
     (`static`) or what `warp.next_work` says (`dynamic`). All of the round stands
     in the first region, since each CTA has at least one item.
+
+    Before:
+
+    ```mlir
+    tile.foreach_work %w to %count schedule(dynamic) {
+      %row = arith.muli %w, %c128 : index
+      ...
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %first = gpu.block_id x
+    %end:2 = scf.while (%w = %first, %round = %zero) : (index, i32) -> (index, i32) {
+      %row = arith.muli %w, %c128 : index
+      ...
+      %next = warp.next_work %round : index
+      %rounds = arith.addi %round, %one : i32
+      %more = arith.cmpi ult, %next, %count : index
+      scf.condition(%more) %next, %rounds : index, i32
+    } do { ... }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",
@@ -93,6 +116,34 @@ def WarpInsertPipelines
     before left has a stage in each round: in it the one before is changed in
     place, perhaps behind a vote, or only taken and given back, and the last one
     is read behind the loop, which must run at least once.
+
+    Before:
+
+    ```mlir
+    %buffer = warp.alloc : memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+    scf.for %j = ... {
+      warp.copy "k" %K[%j, %c0] dims [0, 1] to %buffer : ...
+      %s = warp.dot "s" %q, %buffer, %zero transpose_b : ...
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %ring = warp.alloc : memref<4x64x32xbf16, #warp.shared<row_bytes = 64>>
+    %keys = warp.pipeline "k" : !warp.pipeline<4>
+    scf.for %j = ... iter_args(%stage = %c0, %phase = %c0) ... {
+      warp.producer_acquire %keys[%stage, %phase] : !warp.pipeline<4>
+      %to = warp.stage %ring[%stage] : ...
+      warp.copy async "k" %K[%j, %c0] dims [0, 1] to %to : ...
+      warp.producer_commit %keys[%stage, %phase] : !warp.pipeline<4>
+      warp.consumer_wait %keys[%stage, %phase] : !warp.pipeline<4>
+      %k = warp.stage %ring[%stage] : ...
+      %s = warp.dot "s" %q, %k, %zero transpose_b : ...
+      warp.consumer_release %keys[%stage, %phase] : !warp.pipeline<4>
+      ...
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
@@ -120,6 +171,23 @@ def WarpInsertOutputCopies
     tensor does (packed sequences), folds that don't divide the 16 rows of a
     warp, elements that are not of 16 bits, tensors that need not lie at
     multiples of 16 bytes.
+
+    Before:
+
+    ```mlir
+    tile.store "out" %o, %O[%i, %c0] dims [0, 1] : ...
+    ```
+
+    After:
+
+    ```mlir
+    warp.copy_out_wait %buffer : ...
+    warp.local_store "out" %o to %buffer : ...
+    warp.fence_stores %buffer : ...
+    warp.copy_out async "out" %buffer to %O[%i, %c0] dims [0, 1] : ...
+    ...
+    warp.copy_out_wait written %buffer : ...
+    ```
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
   let statistics = [
@@ -163,6 +231,32 @@ def WarpOverlapDots
     the verbs around: the first round's before the loop, the next round's behind the
     last op that uses what they overwrite, under a branch that the last round does
     not take. All else stays, so nothing is there twice.
+
+    Before:
+
+    ```mlir
+    scf.for %j = %from to %to step %c1 iter_args(%acc = ...) {
+      %s = warp.dot "s" %q, %k, %zero transpose_b : ...
+      %p = ...                                    // softmax of %s
+      %o = warp.dot "o" %p, %v, %acc : ...
+      scf.yield %o
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %p0 = ...                                     // softmax of the first block
+    scf.for %j = %second to %to step %c1 iter_args(%p = %p0, %acc = ...) {
+      %pending = warp.dot async "s" %q, %k, %zero transpose_b : ...
+      %sum = warp.dot async "o" %p, %v, %acc : ...  // the last block's
+      %s = warp.dot_wait %pending : ...
+      %next = ...                                 // softmax of %s
+      %o = warp.dot_wait %sum : ...
+      scf.yield %next, %o
+    }
+    %last = warp.dot "o" %p, %v, %acc : ...
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
@@ -187,6 +281,28 @@ def WarpKeepDotsInFlight
     Requires a loop that runs at least once (a bound that is a constant or
     `max(n, 1)`) and rings of at least two stages; else that is an error, since
     somebody asked for it. Without roles nothing changes.
+
+    Before:
+
+    ```mlir
+    %dk = scf.for %i = ... iter_args(%acc = %zero) {
+      %sum = warp.dot "dk" %ds, %q, %acc : ...
+      scf.yield %sum
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %start = warp.begin_sum %zero : ...
+    %first = warp.dot async "dk" %ds0, %q0, %start : ...   // the first round's
+    %last = scf.for %i = ... iter_args(%sum = %first) {
+      %next = warp.dot async "dk" %ds, %q, %sum : ...
+      warp.await_reads %sum : ...                          // and its stages are released
+      scf.yield %next
+    }
+    %dk = warp.dot_wait %last : ...
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
@@ -207,6 +323,25 @@ def WarpSplitSoftmax
     for as little as possible. In loops, the share of the columns that the plan
     has for the dot's name (`operand_above`) is computed above the wait and the
     others below, beside the first ones' rounding.
+
+    Before:
+
+    ```mlir
+    %p = math.exp2 %x : tensor<128x64xf32, #tile.reg>
+    %weights = arith.truncf %p : tensor<128x64xf32, #tile.reg> to tensor<128x64xbf16, #tile.reg>
+    %o = warp.dot_wait %pending : ...
+    ```
+
+    After:
+
+    ```mlir
+    %left = warp.extract_columns %x from 0 : ... to tensor<128x32xf32, #tile.reg>
+    %above = math.exp2 %left : tensor<128x32xf32, #tile.reg>
+    %o, %held = warp.dot_wait %pending above(...) held(%above : ...) : ...
+    %right = warp.extract_columns %x from 32 : ... to tensor<128x32xf32, #tile.reg>
+    %below = math.exp2 %right : tensor<128x32xf32, #tile.reg>
+    ...                                           // both are rounded and joined
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [
@@ -223,6 +358,22 @@ def WarpAssignVoteLayouts
     layout `#warp.lanes`: copies of those ops stand before the ballot. It runs
     before any pass that moves values into loops, which could no longer be
     copied.
+
+    Before:
+
+    ```mlir
+    %lane = tile.iota dim 1 : tensor<1x32xi32, #tile.reg>
+    %flags = arith.cmpi slt, %lane, %count : tensor<1x32xi32, #tile.reg>
+    %bits = tile.ballot %flags : tensor<1x32xi1, #tile.reg>
+    ```
+
+    After:
+
+    ```mlir
+    %lane = tile.iota dim 1 : tensor<1x32xi32, #warp.lanes>
+    %flags = arith.cmpi slt, %lane, %count : tensor<1x32xi32, #warp.lanes>
+    %bits = tile.ballot %flags : tensor<1x32xi1, #warp.lanes>
+    ```
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
 }
@@ -237,6 +388,20 @@ def WarpAssignDiagonalLayouts
     computes a diagonal once or twice, not once for each score on it, and lanes
     exchange what they made. It runs where `warp-assign-vote-layouts` does, for
     the same reason.
+
+    Before:
+
+    ```mlir
+    %bias = arith.mulf %distance, %slope : tensor<1x288xf32, #tile.reg>
+    %block = tile.diagonals %bias : tensor<1x288xf32, #tile.reg> to tensor<256x32xf32, #tile.reg>
+    ```
+
+    After:
+
+    ```mlir
+    %bias = arith.mulf %distance, %slope : tensor<1x288xf32, #warp.diagonals<rows = 256, warps = 16>>
+    %block = tile.diagonals %bias : tensor<1x288xf32, #warp.diagonals<rows = 256, warps = 16>> to tensor<256x32xf32, #tile.reg>
+    ```
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
 }
@@ -297,6 +462,20 @@ def WarpAssignLayouts
     whose dots and stores are in it. Fails where two roles with different numbers
     of warps have one tile: it would have to cross through a stream. What is made
     of constants and scalars is made anew for each use first.
+
+    Before:
+
+    ```mlir
+    %s = warp.dot "s" %q, %k, %zero transpose_b : ..., tensor<128x64xf32, #tile.reg>
+    %m = tile.reduce max dim 1 %s : tensor<128x64xf32, #tile.reg> to tensor<128x1xf32, #tile.reg>
+    ```
+
+    After:
+
+    ```mlir
+    %s = warp.dot "s" %q, %k, %zero transpose_b : ..., tensor<128x64xf32, #warp.wgmma<groups = 2>>
+    %m = tile.reduce max dim 1 %s : tensor<128x64xf32, #warp.wgmma<groups = 2>> to tensor<128x1xf32, #warp.wgmma<groups = 2>>
+    ```
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
   let statistics = [
@@ -342,6 +521,26 @@ def WarpSplitMaskedLoops
     `b` on. The answer is a constant in each, so the middle one runs without the
     code it guards. Values that the loop carries go from one to the next. Either
     bound may be missing, and a loop that constants show to be empty is left out.
+
+    Before:
+
+    ```mlir
+    scf.for %j = %from to %to step %c1 {
+      %partial = tile.is_partial %j below %a
+      scf.if %partial { ... }
+    }
+    ```
+
+    After:
+
+    ```mlir
+    scf.for %j = %from to %a step %c1 {
+      scf.if %true { ... }
+    }
+    scf.for %j = %a to %to step %c1 {
+      scf.if %false { ... }
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
@@ -359,6 +558,26 @@ def WarpPingPong
     without a wait between them, so that one warp group's softmax runs under the
     others' dots (FlashAttention 3's ping-pong scheduling). For plans with
     `ping_pong` and more than one warp group.
+
+    Before:
+
+    ```mlir
+    %s = warp.dot async "s" %q, %k, %zero transpose_b : ...
+    %o = warp.dot async "o" %p, %v, %acc : ...
+    %scores = warp.dot_wait %s : ...
+    ```
+
+    After:
+
+    ```mlir
+    %turns = warp.turns : !warp.turns<2>            // at the kernel's start
+    ...
+    warp.begin_turn %turns : !warp.turns<2>
+    %s = warp.dot async "s" %q, %k, %zero transpose_b : ...
+    %o = warp.dot async "o" %p, %v, %acc : ...
+    warp.end_turn %turns : !warp.turns<2>
+    %scores = warp.dot_wait %s : ...
+    ```
   }];
   let statistics = [
     Statistic<"numTurns", "turns", "Number of turns made">
@@ -374,6 +593,28 @@ def WarpLowerVotes
     is a tile that another such branch gives, and that is false if that branch
     is not taken, the vote moves into it: a branch seldom taken costs no second
     vote.
+
+    Before:
+
+    ```mlir
+    %r = tile.if_any %exceeds init(%acc : tensor<128x32xf32, #tile.reg>) : tensor<128x1xi1, #tile.reg> {
+    ^bb0(%x: tensor<128x32xf32, #tile.reg>):
+      %y = arith.mulf %x, %factor : tensor<128x32xf32, #tile.reg>
+      tile.yield %y : tensor<128x32xf32, #tile.reg>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %any = warp.any %exceeds : tensor<128x1xi1, #tile.reg>
+    %r = scf.if %any -> (tensor<128x32xf32, #tile.reg>) {
+      %y = arith.mulf %acc, %factor : tensor<128x32xf32, #tile.reg>
+      scf.yield %y : tensor<128x32xf32, #tile.reg>
+    } else {
+      scf.yield %acc : tensor<128x32xf32, #tile.reg>
+    }
+    ```
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect",
                            "::mlir::arith::ArithDialect",
@@ -450,6 +691,20 @@ def WarpAllocateSharedMemory
     sum to the kernel's `launch.abi`. In kernels with roles the pipelines' barriers
     and the mailboxes' slots come behind the buffers. Fails if the target has
     less.
+
+    Before:
+
+    ```mlir
+    %q = warp.alloc : memref<256x32xbf16, #warp.shared<row_bytes = 64>>
+    %k = warp.alloc : memref<4x64x32xbf16, #warp.shared<row_bytes = 64>>
+    ```
+
+    After:
+
+    ```mlir
+    %q = warp.alloc offset(0) : memref<256x32xbf16, #warp.shared<row_bytes = 64>>
+    %k = warp.alloc offset(16384) : memref<4x64x32xbf16, #warp.shared<row_bytes = 64>>
+    ```
   }];
 }
 

@@ -4,13 +4,14 @@ libraries' errors about our values name neither the cause nor the cure."""
 from __future__ import annotations
 
 import builtins
+import dis
 import linecache
 import os
 import re
 import sys
 import types
 from dataclasses import dataclass
-from typing import Any, Dict, Iterator, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 #: What our own values say to libraries that take them for sequences or numbers.
@@ -39,7 +40,7 @@ def _last_line(error: BaseException) -> Optional[types.TracebackType]:
     trace = error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if not name.startswith((_HERE, "<")) and f"{os.sep}site-packages{os.sep}" not in name:
+        if not name.startswith((_HERE, "<frozen", "<__array_function__", "<eval_with_key")) and f"{os.sep}site-packages{os.sep}" not in name:
             found = trace
         trace = trace.tb_next
     return found
@@ -58,6 +59,23 @@ def _expression(trace: types.TracebackType) -> str:
     lines[-1] = lines[-1][:end]
     lines[0] = lines[0][begin:]
     return b"".join(lines).decode(errors="replace") or line
+
+
+def _loaded(trace: types.TracebackType) -> str:
+    """What the line loads, called and indexed: stands for its text where there is none,
+    as at a prompt or in a pipe."""
+    code = trace.tb_frame.f_code
+    lines = dict(dis.findlinestarts(code))
+    found, line = [], None  # type: List[str], Optional[int]
+    for one in dis.get_instructions(code):
+        line = lines.get(one.offset, line)
+        if line != trace.tb_lineno or not one.opname.startswith("LOAD_") or not isinstance(one.argval, str):
+            continue
+        if one.opname in ("LOAD_ATTR", "LOAD_METHOD") and found:
+            found[-1] += "." + one.argval
+        elif one.opname != "LOAD_CONST":
+            found.append(one.argval)
+    return " ".join(f"{name}( {name}[" for name in found)
 
 
 def names(frame: types.FrameType, text: str) -> Iterator[Tuple[str, Any]]:
@@ -126,7 +144,7 @@ def explained(error: Exception, cures: Cures) -> Optional[Tuple[str, str, int]]:
     trace = _last_line(error)
     if trace is None:
         return None
-    text = _expression(trace)
+    text = _expression(trace) or _loaded(trace)
     message = _told(dict(names(trace.tb_frame, text)), text, asked, cures)
     return None if message is None else (message, trace.tb_frame.f_code.co_filename, trace.tb_lineno)
 

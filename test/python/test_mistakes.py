@@ -85,6 +85,25 @@ def test_arrays_of_numpy_that_functions_close_over(fovea):
         assert traced(fovea, function) == f"'{name}' is an array that the function closes over; {CAPTURE}"
 
 
+def test_without_a_text(fovea, run_python):
+    """At a prompt and in a pipe Python has no lines."""
+    text = """import math, numpy, fovea
+class Table: slopes = numpy.ones(4)
+slopes, listed = numpy.ones(4), [1.0, 2.0]
+for function in (lambda s, b, h, q, k: s + slopes[h], lambda s, b, h, q, k: s + Table.slopes[h], lambda s, b, h, q, k: s * listed[h],
+                 lambda s, b, h, q, k: math.exp(s), lambda s, b, h, q, k: max(s, 0.0)):
+    try:
+        fovea.attention(function, head_dim=16)
+    except fovea.TraceError as error:
+        print(error.lineno, error.message.split(";")[0])
+"""
+    result = run_python(f"exec(compile({text!r}, '<stdin>', 'exec'))")
+    closed = "is an array that the function closes over"
+    assert result.stdout.splitlines() == [
+        f"4 'slopes' {closed}", f"4 'Table.slopes' {closed}", "4 'listed' is a list, which a traced number can't index",
+        "5 math.exp does not take traced numbers", "5 max() asks for a truth value of traced numbers"], result
+
+
 def test_arrays_of_torch_that_functions_close_over(fovea, torch):
     for function, name in closures(torch.ones(4)):
         assert traced(fovea, function) == f"'{name}' is an array that the function closes over; {CAPTURE}"

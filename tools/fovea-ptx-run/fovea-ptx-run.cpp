@@ -11,9 +11,9 @@
 
 #include "fovea/PTX/Launch.h"
 #include "fovea/PTX/Trace.h"
+#include "fovea/Support/Untrusted.h"
 
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -272,21 +272,14 @@ static int runOnce(const Module &module, const Kernel &kernel, uint64_t number,
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Executes a PTX kernel on the CPU\n");
-  // Others than regular files may have no end.
-  llvm::sys::fs::file_status status;
-  if (inputFile != "-" && !llvm::sys::fs::status(inputFile, status) &&
-      status.type() != llvm::sys::fs::file_type::regular_file) {
-    llvm::errs() << "error: " << inputFile
-                 << ": not a regular file; '-' is the standard input\n";
-    return 2;
-  }
-  auto file = llvm::MemoryBuffer::getFileOrSTDIN(inputFile, /*IsText=*/true);
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> file =
+      fovea::openProgramFile(inputFile, message);
   if (!file) {
-    llvm::errs() << "error: " << inputFile << ": " << file.getError().message()
-                 << '\n';
+    llvm::errs() << "error: " << message << '\n';
     return 2;
   }
-  auto module = Module::parse((*file)->getBuffer(), inputFile);
+  auto module = Module::parse(file->getBuffer(), inputFile);
   if (!module)
     return complain(module.takeError());
   if (check) {

@@ -58,7 +58,8 @@ static const PassOrder &getPassOrder() {
 LogicalResult fovea::checkPassOrder(gpu::GPUFuncOp kernel) {
   return Requires<tile::kSoftmaxIsLoops, tile::kBlocksAreLoops,
                   tile::kWorkIsDealt, warp::kDotsReadMemory,
-                  warp::kVotesAreBranches>::check(kernel, "warp-to-nvvm");
+                  warp::kVotesAreBranches,
+                  warp::kRolesAreCut>::check(kernel, "warp-to-nvvm");
 }
 
 LogicalResult

@@ -80,31 +80,49 @@ static void emit(FoveaContext *context, FoveaModule *module, uint32_t choice) {
 
 static void runPass(FoveaContext *context, FoveaModule *module,
                     uint32_t choice) {
+  // All but warp-print-roles, which prints; test_passes.py finds those missing.
   static const char *const passes[] = {
       "builtin.module(canonicalize,cse)",
+      "builtin.module(func.func(attn-raise-linalg))",
+      "builtin.module(func.func(attn-differentiate))",
       "builtin.module(func.func(attn-analyze-mask))",
+      "builtin.module(attn-make-gradient)",
       "builtin.module(attn-outline)",
       "builtin.module(attn-to-tile{target=sm_80})",
       "builtin.module(attn-to-tile{target=sm_90a})",
+      "builtin.module(attn-outline,attn-to-tile{launch-calls})",
       "builtin.module(fovea-to-tile{target=sm_90a},canonicalize)",
       "builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax)))",
       "builtin.module(gpu.module(gpu.func(tile-lower-blocks)))",
       "builtin.module(gpu.module(gpu.func(tile-add-by-dot)))",
+      "builtin.module(gpu.module(gpu.func(tile-interleave-rows)))",
       "builtin.module(gpu.module(gpu.func(tile-lower-work)))",
       "builtin.module(gpu.module(gpu.func(tile-to-warp)))",
       "builtin.module(gpu.module(gpu.func(tile-sink-coordinates)))",
+      "builtin.module(gpu.module(gpu.func(warp-assign-vote-layouts)))",
+      "builtin.module(gpu.module(gpu.func(warp-assign-diagonal-layouts)))",
+      "builtin.module(gpu.module(gpu.func(warp-distribute-work)))",
       "builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))",
       "builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))",
       "builtin.module(gpu.module(gpu.func(warp-overlap-dots)))",
+      "builtin.module(gpu.module(gpu.func(warp-keep-dots-in-flight)))",
       "builtin.module(gpu.module(gpu.func(warp-chain-tiles)))",
       "builtin.module(gpu.module(gpu.func(warp-assign-layouts)))",
       "builtin.module(gpu.module(gpu.func(warp-split-softmax)))",
+      "builtin.module(gpu.module(gpu.func(warp-approximate-exp2{share=50})))",
+      "builtin.module(gpu.module(gpu.func(warp-lower-votes)))",
+      "builtin.module(gpu.module(gpu.func(warp-ping-pong)))",
+      "builtin.module(gpu.module(gpu.func(warp-insert-output-copies)))",
       "builtin.module(gpu.module(gpu.func(warp-specialize)))",
+      "builtin.module(gpu.module(gpu.func(warp-prefetch-scalars)))",
       "builtin.module(gpu.module(gpu.func(warp-split-masked-loops)))",
       "builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory)))",
       "builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))",
       "builtin.module(gpu.module(warp-to-nvvm))",
-      "builtin.module(fovea-warp-to-nvvm)"};
+      "builtin.module(fovea-warp-to-nvvm)",
+      "builtin.module(fovea-to-host{bufferize=false})",
+      "builtin.module(launch-serialize-kernels)",
+      "builtin.module(launch-to-llvm)"};
   constexpr size_t count = sizeof passes / sizeof *passes;
   if (foveaModuleRunPipeline(module, passes[choice % count]) != FOVEA_SUCCESS)
     checkFailure(context);

@@ -7,7 +7,9 @@
  * What is defined here is found by the linker before that of glibc;
  * scripts/tag_wheel.py checks that nothing newer is left. */
 
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <dlfcn.h>
 #include <link.h>
 #include <malloc.h>

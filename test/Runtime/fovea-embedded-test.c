@@ -140,6 +140,7 @@ static void handle(fovea_status status, const char *message, void *data) {
 }
 
 int main(int argc, char **argv) {
+  static char here[] = "here";
   if (argc < 3)
     return 100;
   int threads = 1, reload = 0, check = 0;
@@ -159,7 +160,7 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[i], "--reload") == 0)
       reload = 1;
     else if (strcmp(argv[i], "--handler") == 0)
-      fovea_embedded_on_failure(handle, "here");
+      fovea_embedded_on_failure(handle, here);
     else if (strcmp(argv[i], "--check") == 0)
       check = 1;
   }

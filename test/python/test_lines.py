@@ -229,7 +229,7 @@ def test_explain(fovea):
 
     spec = described(fovea)
     page = explain.page(spec, 256, target="sm_80", heads=2)
-    levels = json.loads(page.partition('id="data">')[2].partition("</script>")[0].replace("<\\/", "</"))["levels"]
+    levels = json.loads(page.partition('id="data">')[2].partition("</script>")[0].replace("<\\/", "</"))["variants"][0]["levels"]
     ptx = gzip.decompress(base64.b64decode(levels["ptx"])).decode()
     number = line_of(alibi, "return score")
     assert f"\t// test_lines.py:{number}: return score + slopes[h] * distance" in ptx.splitlines()

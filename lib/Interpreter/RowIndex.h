@@ -11,6 +11,7 @@
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
 
+#include <cmath>
 #include <limits>
 
 namespace fovea::interp {
@@ -40,7 +41,7 @@ constexpr T kNegativeInfinity = -std::numeric_limits<T>::infinity();
 /// The larger one; NaN if either is.
 template <typename T>
 T maximum(T a, T b) {
-  return a > b || a != a ? a : b;
+  return a > b || std::isnan(a) ? a : b;
 }
 
 } // namespace fovea::interp

@@ -221,7 +221,7 @@ LogicalResult fovea::interp::checkInputs(
   for (const auto &[name, of] : signature.multiples) {
     auto size = sizes.find(name), divisor = sizes.find(of);
     if (size == sizes.end() || divisor == sizes.end() ||
-        size->second % divisor->second == 0)
+        (divisor->second ? size->second % divisor->second : size->second) == 0)
       continue;
     emitError("dimension " + Twine(name) + " must be a multiple of " + of +
               ", found " + Twine(size->second) + " and " +

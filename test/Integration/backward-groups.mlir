@@ -13,6 +13,13 @@
 // RUN: %{run} --entry=ordered --dims=B=1,Hq=6,Hkv=2,Sq=420,Skv=650 --level=warp --seeds=3 | %{check}
 // RUN: %{run} --entry=ordered --dims=B=1,Hq=7,Hkv=1,Sq=200,Skv=300 --level=ptx | %{check}
 // RUN: %{run} --entry=by_head --dims=B=1,Hq=4,Hkv=2,Sq=300,Skv=420 --level=warp | %{check}
+// No heads of queries: no block is visited, though roles visit one of each head in any case.
+// RUN: %{run} --entry=causal --dims=B=1,Hq=0,Hkv=2,Sq=200,Skv=300 --level=tile | %{check}
+// RUN: %{run} --entry=causal --dims=B=1,Hq=0,Hkv=2,Sq=200,Skv=300 --level=ptx | %{check}
+// RUN: %{run} --entry=ordered --dims=B=1,Hq=0,Hkv=2,Sq=200,Skv=300 --level=ptx | %{check}
+// RUN: %{run} --entry=causal --dims=B=1,Hq=0,Hkv=0,Sq=200,Skv=300 --level=warp | %{check}
+// RUN: not %{run} --entry=causal --dims=B=1,Hq=2,Hkv=0,Sq=200,Skv=300 --level=warp 2>&1 | FileCheck %s --check-prefix=NO-HEADS
+// NO-HEADS: must be a multiple of
 // On a target without roles, too.
 // RUN: fovea-run %s --random=1 --check --target=sm_80 --entry=causal --dims=B=1,Hq=6,Hkv=2,Sq=150,Skv=200 --level=ptx | %{check}
 

@@ -631,18 +631,18 @@ FailureOr<SmallVector<Value>> BackwardEmitter::emitHeads(ScoreBlock block,
     block.head = work.head;
     return emitVisits(block, /*ofGroup=*/false, sums);
   }
+  // There may be no head at all, even where a block is visited in any case.
+  bool ofGroup = visitsGroupByBlocks(op, plan);
   Value first = arith::MulIOp::create(b, loc, keyHead, group);
-  if (visitsGroupByBlocks(op, plan)) {
-    block.head = first;
-    return emitVisits(block, /*ofGroup=*/true, sums);
-  }
+  Value times =
+      ofGroup ? arith::MinUIOp::create(b, loc, group, kb.constant(1)) : group;
   auto loop =
-      scf::ForOp::create(b, loc, kb.constant(0), group, kb.constant(1), sums);
+      scf::ForOp::create(b, loc, kb.constant(0), times, kb.constant(1), sums);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   block.head = arith::AddIOp::create(b, loc, first, loop.getInductionVar());
   FailureOr<SmallVector<Value>> results =
-      emitVisits(block, /*ofGroup=*/false, loop.getRegionIterArgs());
+      emitVisits(block, ofGroup, loop.getRegionIterArgs());
   if (failed(results))
     return failure();
   scf::YieldOp::create(b, loc, *results);

@@ -85,7 +85,10 @@ def ours(torch, cell, target, schedule, deterministic, tensors, o, lse):
     import fovea
 
     mask = (lambda b, h, q_idx, kv_idx: q_idx >= kv_idx) if cell.causal else None
-    spec = fovea.attention(mask_mod=mask, dtype="bf16", head_dim=cell.d, value_head_dim=cell.dv, lse=True,
+    # Sums in one order visit known groups in another order than what may be one head each.
+    grouped = tensors["k"].shape[1] != cell.h
+    heads = {"heads": cell.h, "kv_heads": tensors["k"].shape[1]} if grouped else {}
+    spec = fovea.attention(mask_mod=mask, dtype="bf16", head_dim=cell.d, value_head_dim=cell.dv, lse=True, **heads,
                            name="causal" if mask else "dense")
     program = fovea.gradient(spec, by=("q", "k", "v"), deterministic=deterministic)
     loaded = fovea.compile(program, target=target, schedule=schedule).loaded(torch.cuda.current_device())

@@ -94,7 +94,9 @@ protected:
 
 template <typename T>
 llvm::LogicalResult VariantEvaluation<T>::checkSizes() {
-  if (queryRows.heads % keyRows.heads != 0)
+  bool areGroups = keyRows.heads ? queryRows.heads % keyRows.heads == 0
+                                 : queryRows.heads == 0;
+  if (!areGroups)
     return frame.fail(variant)
            << "the number of query heads must be a multiple of "
               "the number of key heads, found "

@@ -33,8 +33,9 @@ using namespace fovea;
 
 /// Heads are visited one after the other where tiles meet other blocks for
 /// each, or all blocks: these stay together as it is. So they are where tiles
-/// take turns at few, long blocks: as many tiles begin together, each waits for
-/// a turn of the one before it.
+/// take turns and might have one head each, or long blocks: tiles that begin
+/// together wait for a turn each of those before them, which takes too much of
+/// so few visits.
 bool BackwardEmitter::visitsGroupByBlocks(attn::BackwardOp op,
                                           plan::KernelAttr plan) {
   constexpr unsigned kHeadArgument = 1;
@@ -44,7 +45,9 @@ bool BackwardEmitter::visitsGroupByBlocks(attn::BackwardOp op,
   bool mayBeGrouped = heads != keyHeads || ShapedType::isDynamic(heads);
   if (!mayBeGrouped || op.hasBlocks() || plan->classify)
     return false;
-  if (op.getDeterministic() && plan->tileN >= kLongBlock)
+  bool mayBeAlone =
+      ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads);
+  if (op.getDeterministic() && (mayBeAlone || plan->tileN >= kLongBlock))
     return false;
   Region &bounds = op.getQueryBounds();
   return !bounds.empty() && bounds.getArgument(kHeadArgument).use_empty();

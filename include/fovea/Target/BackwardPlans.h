@@ -24,7 +24,8 @@ struct BackwardProblem {
   bool sums = false;
   /// Sequences are packed: the device alone knows how many rows each has.
   bool isPacked = false;
-  /// Scores are modified, or some are dropped.
+  /// Something is computed for each pair beside its score: what score_mod makes
+  /// of it, or whether it is dropped.
   bool modifies = false;
   /// Derivatives by scores need more of a pair than its weight: the score, or
   /// whether it was dropped.

@@ -36,6 +36,9 @@ struct TurnSize {
   int64_t blocks = 1, heads = 1;
 };
 
+/// Whether the derivative by a score depends on the score.
+bool readsScores(attn::BackwardOp op);
+
 /// What one kernel does.
 struct BackwardPart {
   /// Of queries: D, with zeros for dQ's sums; D, and of all pairs what is asked
@@ -195,6 +198,11 @@ private:
   /// D of the tile's rows, from O and its gradient; goes to memory, too.
   mlir::Value emitDelta(const ScoreBlock &block);
   mlir::FailureOr<Weights> emitWeights(const ScoreBlock &block);
+  mlir::FailureOr<mlir::Value> emitExponent(const ScoreBlock &block,
+                                            Weights &of, mlir::Value exponents);
+  mlir::FailureOr<mlir::Value> emitSummedExponent(const ScoreBlock &block,
+                                                  mlir::Value products,
+                                                  mlir::Value exponents);
   /// Derivatives by scores before score_mod, rounded, of those by weights.
   mlir::FailureOr<mlir::Value> emitGradients(const ScoreBlock &block,
                                              const Weights &weights,

@@ -89,10 +89,16 @@ private:
 };
 } // namespace
 
-/// Whether the derivative by a score depends on the score.
-static bool readsScores(attn::BackwardOp op) {
-  Region &gradient = op.getScoreGradient();
-  return !gradient.empty() && !gradient.getArgument(0).use_empty();
+/// Whether score_mod computes something for each pair. Else what it adds is
+/// added to the values of the block's rows and columns.
+static bool modifiesEachScore(attn::BackwardOp op) {
+  Region &scoreMod = op.getScoreMod();
+  if (scoreMod.empty())
+    return false;
+  RegionDependences dependences(scoreMod, op.getCaptures().size());
+  return readsScores(op) ||
+         !dependences.isSumOfSides(
+             scoreMod.front().getTerminator()->getOperand(0));
 }
 
 /// The form and the plans of the kernels, by the target's planners.
@@ -103,7 +109,7 @@ LogicalResult BackwardLowering::choosePlans(KernelBuilder &kb) {
   problem.key = bool(op.getKeyGradient());
   problem.value = bool(op.getValueGradient());
   problem.sums = BackwardSums::areAsked(op);
-  problem.modifies = !op.getScoreMod().empty() || op.getDropoutAttr();
+  problem.modifies = modifiesEachScore(op) || op.getDropoutAttr();
   problem.readsScores = op.getDropoutAttr() || readsScores(op);
   problem.isSparse = op.isSparse();
   problem.isDeterministic = op.getDeterministic();

@@ -20,6 +20,11 @@
 using namespace mlir;
 using namespace fovea;
 
+bool fovea::readsScores(attn::BackwardOp op) {
+  Region &gradient = op.getScoreGradient();
+  return !gradient.empty() && !gradient.getArgument(0).use_empty();
+}
+
 Value BackwardEmitter::broadcastRows(Value rows) {
   return tile::BroadcastOp::create(kb.builder, loc,
                                    scoreType(kb.builder.getF32Type()), rows);
@@ -176,6 +181,62 @@ BackwardEmitter::emitPairProduct(const ScoreBlock &block,
   return {products, load()};
 }
 
+/// What the weight is a power of 2 by: the score of `of`, times log2(e), and
+/// what the row's pairs share.
+FailureOr<Value> BackwardEmitter::emitExponent(const ScoreBlock &block,
+                                               Weights &of, Value exponents) {
+  OpBuilder &b = kb.builder;
+  Region &scoreMod = op.getScoreMod();
+  std::optional<double> scale = op.getConstantScale();
+  // A plain score's scale is a factor there.
+  if (scoreMod.empty() && scale)
+    return math::FmaOp::create(b, loc, of.products,
+                               splatScore(*scale * llvm::numbers::log2e),
+                               broadcastRows(exponents))
+        .getResult();
+  of.score = emitScore(of.products);
+  Value score = of.score;
+  if (!scoreMod.empty() && !readsScores(op))
+    return emitSummedExponent(block, of.products, exponents);
+  if (!scoreMod.empty()) {
+    RegionContext context = makeContext(block);
+    FailureOr<SmallVector<Value>> modified =
+        RegionToTile(b, context).cloneScores(scoreMod, score);
+    if (failed(modified))
+      return failure();
+    score = modified->front();
+  }
+  return math::FmaOp::create(b, loc, score, splatScore(llvm::numbers::log2e),
+                             broadcastRows(exponents))
+      .getResult();
+}
+
+/// The same for a score_mod that adds to scores: what depends on the query or
+/// on the key alone is added up once for each of those. A derivative that reads
+/// scores shares ops with score_mod as it is written.
+FailureOr<Value> BackwardEmitter::emitSummedExponent(const ScoreBlock &block,
+                                                     Value products,
+                                                     Value exponents) {
+  OpBuilder &b = kb.builder;
+  ScoreForm score = ScoreForm::of(products);
+  Factor &factor = score.full.front().factor;
+  if (std::optional<double> constant = op.getConstantScale())
+    factor.constant = *constant;
+  else
+    factor.scalar = kb.operandArgument(op.getFirstVariantOperand());
+  OpBuilder invariant = b;
+  RegionContext context = makeContext(block);
+  FailureOr<ScoreForm> form =
+      RegionToTile(b, context)
+          .cloneScoreMod(op.getScoreMod(), score, invariant);
+  if (failed(form))
+    return failure();
+  ScoreFormEmitter emitter(b, invariant, loc, getRows(), getColumns());
+  ScoreForm exponent = emitter.scale(*form, {llvm::numbers::log2e, {}});
+  exponent.add(ScoreForm::of(exponents));
+  return RegionToTile(b, context).toFullTile(loc, emitter.emit(exponent));
+}
+
 FailureOr<BackwardEmitter::Weights>
 BackwardEmitter::emitWeights(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
@@ -184,27 +245,11 @@ BackwardEmitter::emitWeights(const ScoreBlock &block) {
       block, {"s", block.queries, block.keys},
       {"exponents", scratch.exponents, block.exponents, part.exponentsFirst});
   result.products = products;
-  Value score = result.score = emitScore(products);
-  bool isModified = !op.getScoreMod().empty();
-  if (isModified) {
-    RegionContext context = makeContext(block);
-    FailureOr<SmallVector<Value>> modified =
-        RegionToTile(b, context).cloneScores(op.getScoreMod(), score);
-    if (failed(modified))
-      return failure();
-    score = modified->front();
-  }
-  // Of what is hidden the exponent is selected, whatever it is. A plain score's
-  // scale is a factor there.
-  double factorOfExponent = llvm::numbers::log2e;
-  std::optional<double> scale = op.getConstantScale();
-  bool isPlain = !isModified && scale;
-  if (isPlain)
-    factorOfExponent *= *scale;
-  Value exponent = math::FmaOp::create(b, loc, isPlain ? products : score,
-                                       splatScore(factorOfExponent),
-                                       broadcastRows(exponents));
-  FailureOr<Value> visible = emitVisible(block, exponent);
+  FailureOr<Value> exponent = emitExponent(block, result, exponents);
+  if (failed(exponent))
+    return failure();
+  // Of what is hidden the exponent is selected, whatever it is.
+  FailureOr<Value> visible = emitVisible(block, *exponent);
   if (failed(visible))
     return failure();
   Value kept = result.weight = math::Exp2Op::create(b, loc, *visible);
@@ -241,10 +286,13 @@ FailureOr<Value> BackwardEmitter::emitGradients(const ScoreBlock &block,
     if (failed(passed))
       return failure();
     // What has no weight has no influence, even if its derivative is infinite.
-    Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
-                                         weights.weight, splatScore(0.0));
-    gradient = arith::SelectOp::create(b, loc, counts, passed->front(),
-                                       splatScore(0.0));
+    // What score_mod passes on as it is is as finite as its factors.
+    if (passed->front() != gradient) {
+      Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
+                                           weights.weight, splatScore(0.0));
+      gradient = arith::SelectOp::create(b, loc, counts, passed->front(),
+                                         splatScore(0.0));
+    }
   }
   if (part.sums && op.getScaleGradient())
     tile::ScatterOp::create(

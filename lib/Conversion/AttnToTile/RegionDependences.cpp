@@ -99,3 +99,19 @@ void RegionDependences::add(Operation &op) {
     shifted[op.getResult(0)] = coordinate;
   }
 }
+
+bool RegionDependences::isSumOfSides(Value value) {
+  if (!isByScore(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return true; // the score itself
+  if (isa<arith::MulFOp>(op) && !isUniform(op->getOperand(0)) &&
+      !isUniform(op->getOperand(1)))
+    return false;
+  return isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::MulFOp,
+             arith::SIToFPOp, arith::AddIOp, arith::SubIOp, arith::IndexCastOp,
+             arith::ExtSIOp>(op) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isSumOfSides(operand); });
+}

@@ -48,6 +48,9 @@ public:
     unsigned kind = of(value);
     return (kind & OnScore) || ((kind & OnQuery) && (kind & OnKey));
   }
+  /// Whether it is a sum of the score, perhaps times what is uniform, and of
+  /// parts that differ along one side of a block only.
+  bool isSumOfSides(mlir::Value value);
 
 private:
   /// How a sum of coordinates grows with each of them.

@@ -121,10 +121,12 @@ std::optional<ScoreForm> RegionToTile::convertCoordinates(arith::SIToFPOp op) {
   form.uniform.push_back(
       {arith::SIToFPOp::create(builder, loc, builder.getF32Type(), narrow),
        {}});
+  auto &keySteps = context.rowsAreKeys ? form.rowSteps : form.columnSteps;
+  auto &querySteps = context.rowsAreKeys ? form.columnSteps : form.rowSteps;
   if (sum->key)
-    form.columnSteps.push_back({double(sum->key), {}});
+    keySteps.push_back({double(sum->key), {}});
   if (sum->query)
-    form.rowSteps.push_back({double(sum->query), {}});
+    querySteps.push_back({double(sum->query), {}});
   return form;
 }
 

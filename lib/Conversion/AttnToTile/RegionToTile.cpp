@@ -129,7 +129,7 @@ FailureOr<ScoreForm> RegionToTile::cloneScoreMod(Region &region,
   mapping.map(coordinates, getPlaces(region));
   // Where heads are rows, rows that follow each other have no distances that
   // do. What is read once for the whole block is no tile of diagonals.
-  if (context.queriesOfHead == 0 && !places)
+  if (context.queriesOfHead == 0 && !places && !context.rowsAreKeys)
     dependences.emplace(region, context.captures.size());
   if (failed(cloneBody(region)))
     return failure();

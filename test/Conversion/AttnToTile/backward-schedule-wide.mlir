@@ -50,7 +50,7 @@
 // PLAN-SAME: <"values", warps = 4, registers = 176,
 // PLAN-SAME: <"keys", warps = 4, registers = 208,
 
-// Derivatives that need no scores beside a score_mod: parts of dQ are found one by one, and who computes
+// Derivatives that need no scores beside a score_mod that adds something for each pair: parts of dQ are found one by one, and who computes
 // has the registers.
 // PLAN-LABEL: launch.abi @biased
 // PLAN-SAME: <"values", warps = 4, registers = 208, owns = ["s", "p", "dv", "dv_out"]>
@@ -111,7 +111,8 @@ func.func @unequal(%q: !w, %k: !w, %v: !v, %o: !v, %lse: !rows, %do: !v) -> (!w,
 func.func @biased(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
   %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
-      %narrow = arith.index_cast %j : index to i32
+      %both = arith.xori %i, %j : index
+      %narrow = arith.index_cast %both : index to i32
       %bias = arith.sitofp %narrow : i32 to f32
       %0 = arith.addf %s, %bias : f32
       attn.yield %0 : f32

@@ -14,6 +14,7 @@
 #include "fovea/Dialect/Tile/IR/Semaphores.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Interpreter/Handlers.h"
+#include "fovea/Support/ExactSum.h"
 #include <array>
 
 using namespace mlir;
@@ -502,9 +503,10 @@ namespace {
 /// Where the elements of a tile lie that have a place each.
 class Places {
 public:
+  /// The first `firstDim` dimensions have no indices.
   Places(Frame &frame, Value memref, OperandRange operands, Value keep,
-         ArrayRef<int64_t> shape)
-      : memref(frame.get(memref).getMemRef()),
+         ArrayRef<int64_t> shape, unsigned firstDim = 0)
+      : memref(frame.get(memref).getMemRef()), firstDim(firstDim),
         mask(keep ? frame.get(keep) : RuntimeValue::integer(1), shape) {
     for (Value index : operands)
       indices.emplace_back(frame.get(index), shape);
@@ -515,8 +517,9 @@ public:
     if (mask.row(row)[column * mask.columnStride] == 0)
       return std::nullopt;
     int64_t offset = 0;
-    for (auto [dim, lanes] : llvm::enumerate(indices)) {
+    for (auto [number, lanes] : llvm::enumerate(indices)) {
       int64_t index = lanes.row(row)[column * lanes.columnStride];
+      unsigned dim = firstDim + number;
       if (index < 0 || index >= memref.sizes[dim])
         return std::nullopt;
       offset += index * memref.strides[dim];
@@ -527,6 +530,7 @@ public:
   const MemRefView &memref;
 
 private:
+  unsigned firstDim;
   SmallVector<Lanes<int64_t>, 4> indices;
   Lanes<int64_t> mask;
 };
@@ -553,11 +557,23 @@ static LogicalResult executeGather(Operation *op, Frame &frame) {
   return success();
 }
 
+/// Adds `x` to the integers of an exact sum, of which the first lies at
+/// `offset`.
+static void addExactly(const MemRefView &sums, int64_t offset, float x) {
+  exactsum::Summand summand = exactsum::split(x);
+  char *target = sums.at(offset + summand.bin * sums.strides.front());
+  int64_t sum;
+  readElements(sums.kind, target, 1, 1, &sum);
+  sum = int64_t(uint64_t(sum) + uint64_t(summand.value));
+  writeElements(sums.kind, &sum, 1, target, 1);
+}
+
 static LogicalResult executeScatter(Operation *op, Frame &frame) {
   auto scatter = cast<tile::ScatterOp>(op);
   RankedTensorType type = scatter.getValue().getType();
   Places places(frame, scatter.getTarget(), scatter.getIndices(),
-                scatter.getMask(), type.getShape());
+                scatter.getMask(), type.getShape(),
+                /*firstDim=*/scatter.getExact() ? 1 : 0);
   const Array &value = frame.getArray(scatter.getValue());
   RowRange rows = getHeldRows(frame, type);
   llvm::DenseSet<int64_t> written;
@@ -574,6 +590,10 @@ static LogicalResult executeScatter(Operation *op, Frame &frame) {
                                 << ") has the place of another one";
         if (r < rows.first || r >= rows.first + rows.count)
           continue;
+        if (scatter.getExact()) {
+          addExactly(places.memref, *offset, *source);
+          continue;
+        }
         char *target = places.memref.at(*offset);
         T value = *source;
         if (scatter.getAdd()) {

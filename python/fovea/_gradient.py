@@ -28,8 +28,8 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
     deterministic
         whether the same tensors give the same gradients, bit for bit, each time. Else
         kernels may add parts of a gradient up as they come, where that is faster: its
-        last bits differ from run to run. Kernels have no other way for those by
-        captured tensors, sinks and scale, and are refused.
+        last bits differ from run to run. A gradient by a captured tensor that is read at
+        query and key has no such kernel, if batch entries or heads share its elements.
 
     The result takes q, k, v, then ``o`` and ``lse`` as the program gave them, ``do``, the
     gradient of the loss by o, with ``lse`` ``dlse``, that by the log-sum-exp, and what else

@@ -177,8 +177,9 @@ def test_all(fovea, spec):
 def test_errors(fovea, spec):
     with pytest.raises(fovea.CompileError, match="gradients are by 'q', 'k', 'v'.* found 'w'"):
         fovea.gradient(spec, by=["w"])
-    with pytest.raises(fovea.CompileError, match="added up in any order, where they are to be deterministic"):
-        fovea.compile(fovea.gradient(spec, deterministic=True), target="sm_80")
+    shared = fovea.attention(lambda s, b, h, i, j, bias: s + bias[i, j], head_dim=16, captures={"bias": ("f32", (None, None))})
+    with pytest.raises(fovea.CompileError, match="'dcapture0' is to be deterministic, but its elements"):
+        fovea.compile(fovea.gradient(shared, deterministic=True), target="sm_80")
     named = fovea.attention(lambda s, b, h, i, j, dq: s + dq[h], head_dim=16, captures={"dq": ("f32", (None,))})
     with pytest.raises(ValueError, match="can't be named 'dq'"):
         fovea.gradient(named)

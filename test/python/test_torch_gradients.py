@@ -449,27 +449,50 @@ def test_shapes_of_what_is_read(ours, name, backend):
 
 
 def test_captured_tensors_in_one_order(ours):
-    """The interpreter adds up in order, kernels don't: they refuse, or warn if that is asked for."""
+    """Gradients by captured tensors are exact sums, the same on both targets' kernels and in any order."""
     (q, k, v, do), _ = tensors(torch.bfloat16)
     slopes, table, factor = captured()
-    table.requires_grad_()
+    for one in (slopes, table, factor):
+        one.requires_grad_()
 
     def attend(backend):
-        return torch.autograd.grad((with_flex(ours, backend)(q, k, v, slopes, table, factor) * do).sum(), table)
+        return torch.autograd.grad((with_flex(ours, backend)(q, k, v, slopes, table, factor) * do).sum(), (slopes, table, factor))
 
-    plain, = attend("ptx:sm_80")
+    plain = attend("interpret")
     try:
         torch.use_deterministic_algorithms(True)
-        attend("interpret")
-        for backend in KERNELS:
-            with pytest.raises(NotImplementedError, match=r"captured tensor \d, float32\[7\], requires a gradient, and kernels"):
-                attend(backend)
-        torch.use_deterministic_algorithms(True, warn_only=True)
-        with pytest.warns(UserWarning, match="do not have a deterministic implementation"):
-            warned, = attend("ptx:sm_80")
+        for backend in ("interpret", *KERNELS):
+            check(attend(backend), plain, 3e-2)
     finally:
         torch.use_deterministic_algorithms(False)
-    check([warned], [plain], 1e-2)
+
+
+def test_captured_tensors_in_any_order(ours):
+    """What each pair adds to, for all heads, has no deterministic kernel: an error, or a warning if that is asked for,
+    each time, and after that an error again."""
+    (q, k, v, do), _ = tensors(torch.bfloat16)
+    bias = torch.randn(q.shape[2], k.shape[2]).requires_grad_()
+
+    def attend(backend):
+        made = ours.flex_attention(q, k, v, lambda s, b, h, i, j: s + bias[i, j], enable_gqa=True, backend=backend)
+        return torch.autograd.grad((made * do).sum(), bias)
+
+    plain = attend("ptx:sm_80")
+    try:
+        torch.use_deterministic_algorithms(True)
+        check(attend("interpret"), plain, 1e-2)
+        for backend in KERNELS:
+            with pytest.raises(NotImplementedError, match=r"captured tensor 0, float32\[\d+, \d+\], requires a gradient, and kernels"):
+                attend(backend)
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        for _ in range(2):
+            with pytest.warns(UserWarning, match="does not have a deterministic implementation"):
+                check(attend("ptx:sm_80"), plain, 1e-2)
+        torch.use_deterministic_algorithms(True)
+        with pytest.raises(NotImplementedError, match="have no deterministic algorithm"):
+            attend("ptx:sm_80")
+    finally:
+        torch.use_deterministic_algorithms(False)
 
 
 def test_attn_mask(ours):

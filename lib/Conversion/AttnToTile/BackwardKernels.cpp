@@ -18,12 +18,8 @@ using namespace fovea;
 
 /// What has no lowering to kernels yet is said, with what it is.
 static LogicalResult checkLowered(KernelBuilder &kb, attn::BackwardOp op) {
-  if (failed(checkTensors(kb, op)))
+  if (failed(checkTensors(kb, op)) || failed(BackwardSums(op).verify()))
     return failure();
-  if (op.getDeterministic() && BackwardSums::areAsked(op))
-    return op.emitError("gradients by captured values, sinks and scale are "
-                        "added up in any order, where they are to be "
-                        "deterministic");
   if (!op.getScoreMod().empty() && op.getScoreGradient().empty())
     return op.emitError("score_mod's derivative is not known: run "
                         "attn-differentiate first");

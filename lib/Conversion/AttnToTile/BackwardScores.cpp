@@ -295,10 +295,9 @@ FailureOr<Value> BackwardEmitter::emitGradients(const ScoreBlock &block,
     }
   }
   if (part.sums && op.getScaleGradient())
-    tile::ScatterOp::create(
-        b, loc, arith::MulFOp::create(b, loc, gradient, weights.products),
-        sums.getMemory(kb, op.getScaleGradient()), kb.constant(0),
-        contributions.counts, /*add=*/b.getUnitAttr());
+    addToSums(b, loc, arith::MulFOp::create(b, loc, gradient, weights.products),
+              sums.getMemory(kb, op.getScaleGradient()), kb.constant(0),
+              contributions.counts);
   return round(gradient);
 }
 
@@ -331,7 +330,7 @@ void BackwardEmitter::addSinkGradient(const ScoreBlock &block) {
       b, loc, emitSeesNothing(rows), splatLike(rows, 0.0),
       math::Exp2Op::create(b, loc, exponent));
   Value share = arith::MulFOp::create(b, loc, weight, block.delta);
-  tile::ScatterOp::create(b, loc, arith::NegFOp::create(b, loc, share),
-                          sums.getMemory(kb, op.getSinksGradient()), block.head,
-                          emitQueriesExist(block), /*add=*/b.getUnitAttr());
+  addToSums(b, loc, arith::NegFOp::create(b, loc, share),
+            sums.getMemory(kb, op.getSinksGradient()), block.head,
+            emitQueriesExist(block));
 }

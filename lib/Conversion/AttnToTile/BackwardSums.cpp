@@ -10,7 +10,13 @@
 
 #include "HelperKernels.h"
 
+#include "fovea/Support/ExactSum.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace fovea;
@@ -24,37 +30,111 @@ bool BackwardSums::areAsked(attn::BackwardOp op) {
 }
 
 //===----------------------------------------------------------------------===//
+// Kinds of sums
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What score_gradient adds to the gradient of a captured value.
+class Contributions {
+public:
+  Contributions(attn::BackwardOp op, unsigned capture) {
+    Region &region = op.getScoreGradient();
+    if (region.empty())
+      return;
+    auto arguments = region.getArguments().drop_back(op.getCaptures().size());
+    coordinates = arguments.take_back(attn::ForwardOp::kMaskModArguments);
+    BlockArgument target =
+        region.getArguments().take_back(op.getCaptures().size())[capture];
+    region.walk([&](attn::ContributeOp add) {
+      if (add.getTarget() == target)
+        ops.push_back(add);
+    });
+  }
+
+  /// Whether an element gets two numbers at most: their sum has one order.
+  bool areFew() {
+    constexpr size_t kMost = 2;
+    return ops.size() <= kMost &&
+           llvm::all_of(ops, [&](attn::ContributeOp add) {
+             return llvm::all_of(coordinates, [&](Value coordinate) {
+               return llvm::is_contained(add.getIndices(), coordinate);
+             });
+           });
+  }
+  /// Whether each pair has elements of its own, but for batch entry or head.
+  bool areOfPairs() {
+    Value query = coordinates[2], key = coordinates[3];
+    return llvm::any_of(ops, [&](attn::ContributeOp add) {
+      return llvm::is_contained(add.getIndices(), query) &&
+             llvm::is_contained(add.getIndices(), key);
+    });
+  }
+
+private:
+  ArrayRef<BlockArgument> coordinates;
+  SmallVector<attn::ContributeOp> ops;
+};
+} // namespace
+
+/// The captured values whose gradients are asked for, with the results.
+static auto getGradients(attn::BackwardOp op) {
+  return llvm::zip(op.getDifferentiated(), op.getCaptureGradients());
+}
+
+LogicalResult BackwardSums::verify() {
+  if (!op.getDeterministic())
+    return success();
+  for (auto [position, gradient] : getGradients(op)) {
+    Contributions contributions(op, position);
+    if (!contributions.areFew() && contributions.areOfPairs())
+      return op.emitError()
+             << "'"
+             << op.getResultName(cast<OpResult>(gradient).getResultNumber())
+             << "' is to be deterministic, but its elements, one for each pair "
+                "of query and key, are sums over batch entries or heads: "
+                "expected a captured tensor that is read at both";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
 /// Memory with dimensions `dims` of an operand.
 void BackwardSums::declareOne(KernelBuilder &kb, Value gradient,
-                              unsigned operand, ArrayRef<int64_t> dims) {
+                              unsigned operand, ArrayRef<int64_t> dims,
+                              bool isExact) {
   SizeExpressions sizes(kb, operand);
+  Builder &b = kb.builder;
   SmallVector<AffineExpr> extents;
+  if (isExact)
+    extents.push_back(b.getAffineConstantExpr(exactsum::kBins));
   for (int64_t dim : dims)
     extents.push_back(sizes.getSize(dim));
-  if (extents.empty())
-    extents.push_back(kb.builder.getAffineConstantExpr(1));
+  if (dims.empty())
+    extents.push_back(b.getAffineConstantExpr(1));
   std::string name =
       op.getResultName(cast<OpResult>(gradient).getResultNumber()) + "_sum";
+  Type element = isExact ? Type(b.getI64Type()) : Type(b.getF32Type());
   memory.emplace_back(gradient, declareScratch(kb, name, sizes.getNames(),
-                                               extents, kb.builder.getF32Type(),
+                                               extents, element,
                                                /*isZeroed=*/true));
 }
 
 void BackwardSums::declare(KernelBuilder &kb) {
-  for (auto [position, gradient] :
-       llvm::zip(op.getDifferentiated(), op.getCaptureGradients())) {
+  bool isExact = op.getDeterministic();
+  for (auto [position, gradient] : getGradients(op)) {
     int64_t rank = cast<RankedTensorType>(gradient.getType()).getRank();
     declareOne(kb, gradient, op.getFirstCapture() + position,
-               llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+               llvm::to_vector(llvm::seq<int64_t>(0, rank)),
+               isExact && !Contributions(op, position).areFew());
   }
   constexpr int64_t kHeadDim = 1;
   if (Value sinks = op.getSinksGradient())
-    declareOne(kb, sinks, /*operand=*/0, kHeadDim);
+    declareOne(kb, sinks, /*operand=*/0, kHeadDim, isExact);
   if (Value scale = op.getScaleGradient())
-    declareOne(kb, scale, /*operand=*/0, {});
+    declareOne(kb, scale, /*operand=*/0, {}, isExact);
 }
 
 Value BackwardSums::getMemory(KernelBuilder &kb, Value gradient) {
@@ -66,10 +146,16 @@ Value BackwardSums::getMemory(KernelBuilder &kb, Value gradient) {
 
 SmallVector<Value> BackwardSums::getCaptureMemory(KernelBuilder &kb) {
   SmallVector<Value> targets(op.getCaptures().size());
-  for (auto [position, gradient] :
-       llvm::zip(op.getDifferentiated(), op.getCaptureGradients()))
+  for (auto [position, gradient] : getGradients(op))
     targets[position] = getMemory(kb, gradient);
   return targets;
+}
+
+void fovea::addToSums(OpBuilder &b, Location loc, Value elements, Value sums,
+                      ValueRange indices, Value counts) {
+  bool isExact = cast<MemRefType>(sums.getType()).getElementType().isInteger();
+  tile::ScatterOp::create(b, loc, elements, sums, indices, counts, /*add=*/true,
+                          isExact);
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,7 +169,11 @@ class SumRounding {
 public:
   SumRounding(OpBuilder &b, Location loc, Value sums, Value result)
       : b(b), loc(loc), sums(sums), result(result),
-        extents(cast<MemRefType>(sums.getType()).getShape()) {}
+        isExact(cast<MemRefType>(sums.getType()).getElementType().isInteger()),
+        extents(cast<MemRefType>(sums.getType()).getShape()) {
+    if (isExact)
+      extents = extents.drop_front();
+  }
 
   void emit();
 
@@ -93,18 +183,121 @@ private:
   }
   Value getSize(int64_t dim) {
     return ShapedType::isDynamic(extents[dim])
-               ? memref::DimOp::create(b, loc, sums, dim).getResult()
+               ? memref::DimOp::create(b, loc, sums, dim + isExact).getResult()
                : constant(extents[dim]);
   }
+  /// A tile whose elements are all `value`.
+  Value splat(RankedTensorType type, double value) {
+    return arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(type, static_cast<float>(value)));
+  }
+  Value loadBin(RankedTensorType type, Value bin, ValueRange start,
+                ArrayRef<int64_t> dims);
+  Value addFiniteBins(RankedTensorType type, ValueRange start,
+                      ArrayRef<int64_t> dims);
+  Value loadExact(RankedTensorType type, ValueRange start,
+                  ArrayRef<int64_t> dims);
   /// Where the CTA's tile begins.
   SmallVector<Value> emitStart();
 
   OpBuilder &b;
   Location loc;
   Value sums, result;
+  bool isExact;
+  /// The gradient's.
   ArrayRef<int64_t> extents;
 };
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Exact sums
+//===----------------------------------------------------------------------===//
+
+Value SumRounding::loadBin(RankedTensorType type, Value bin, ValueRange start,
+                           ArrayRef<int64_t> dims) {
+  SmallVector<Value> indices = {bin};
+  llvm::append_range(indices, start);
+  SmallVector<int64_t> shifted;
+  for (int64_t dim : dims)
+    shifted.push_back(dim < 0 ? dim : dim + 1);
+  return tile::LoadOp::create(b, loc, type.clone(b.getI64Type()), sums, indices,
+                              /*limit=*/Value(), shifted);
+}
+
+/// From the smallest exponents to the largest: what is added to is never
+/// larger than the sum of all.
+Value SumRounding::addFiniteBins(RankedTensorType type, ValueRange start,
+                                 ArrayRef<int64_t> dims) {
+  auto load = [&](Value bin) -> Value {
+    return arith::SIToFPOp::create(b, loc, type,
+                                   loadBin(type, bin, start, dims));
+  };
+  // The units of the first bins are no f32: in those of the one below the first
+  // whose unit is, and then in two steps.
+  constexpr int kBias = 127, kFirst = 3;
+  static_assert(exactsum::getUnitExponent(kFirst) > -kBias &&
+                exactsum::getUnitExponent(kFirst - 1) <= -kBias);
+  Value total = load(constant(0));
+  for (int bin = 1; bin < kFirst; ++bin)
+    total = math::FmaOp::create(
+        b, loc, total, splat(type, std::ldexp(1.0, -(1 << exactsum::kBinBits))),
+        load(constant(bin)));
+  constexpr int kStep = exactsum::getUnitExponent(kFirst - 1) / 2;
+  for (int step : {kStep, exactsum::getUnitExponent(kFirst - 1) - kStep})
+    total = arith::MulFOp::create(b, loc, total,
+                                  splat(type, std::ldexp(1.0, step)));
+
+  auto loop =
+      scf::ForOp::create(b, loc, constant(kFirst),
+                         constant(exactsum::kFiniteBins), constant(1), total);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  auto i32 = [&](int64_t value) -> Value {
+    return arith::ConstantIntOp::create(b, loc, value, 32);
+  };
+  // The bin's unit, by the bits of its exponent.
+  Value bin = arith::IndexCastOp::create(b, loc, b.getI32Type(),
+                                         loop.getInductionVar());
+  Value scaled = arith::ShLIOp::create(b, loc, bin, i32(exactsum::kBinBits));
+  Value exponent = arith::AddIOp::create(
+      b, loc, scaled, i32(exactsum::getUnitExponent(0) + kBias));
+  Value bits =
+      arith::ShLIOp::create(b, loc, exponent, i32(exactsum::kFractionBits));
+  Value unit = arith::BitcastOp::create(b, loc, b.getF32Type(), bits);
+  Value units = tile::BroadcastOp::create(b, loc, type, unit);
+  Value sum = math::FmaOp::create(b, loc, load(loop.getInductionVar()), units,
+                                  loop.getRegionIterArg(0));
+  scf::YieldOp::create(b, loc, sum);
+  return loop.getResult(0);
+}
+
+Value SumRounding::loadExact(RankedTensorType type, ValueRange start,
+                             ArrayRef<int64_t> dims) {
+  Value total = addFiniteBins(type, start, dims);
+  Value special = loadBin(type, constant(exactsum::kSpecialBin), start, dims);
+  RankedTensorType counts = type.clone(b.getI64Type());
+  auto whole = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, loc,
+                                     DenseElementsAttr::get(counts, value));
+  };
+  Value zero = splat(type, 0.0);
+  double infinity = std::numeric_limits<double>::infinity();
+  for (auto [mask, number] :
+       {std::pair(exactsum::kNegative - 1, infinity),
+        std::pair(~(exactsum::kNegative - 1), -infinity)}) {
+    Value count = arith::AndIOp::create(b, loc, special, whole(mask));
+    Value has = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, count,
+                                      whole(0));
+    Value added =
+        arith::SelectOp::create(b, loc, has, splat(type, number), zero);
+    total = arith::AddFOp::create(b, loc, total, added);
+  }
+  return total;
+}
+
+//===----------------------------------------------------------------------===//
+// A kernel
+//===----------------------------------------------------------------------===//
 
 SmallVector<Value> SumRounding::emitStart() {
   Value rest =
@@ -142,8 +335,10 @@ void SumRounding::emit() {
   }
   auto type = RankedTensorType::get(shape, b.getF32Type(),
                                     tile::RegAttr::get(b.getContext()));
-  Value value = tile::LoadOp::create(b, loc, type, sums, start,
-                                     /*limit=*/Value(), dims);
+  Value value = isExact ? loadExact(type, start, dims)
+                        : tile::LoadOp::create(b, loc, type, sums, start,
+                                               /*limit=*/Value(), dims)
+                              .getResult();
   if (!target.getElementType().isF32())
     value = arith::TruncFOp::create(b, loc, type.clone(target.getElementType()),
                                     value);
@@ -155,6 +350,11 @@ void BackwardSums::emitOne(const KernelBuilder &kb, launch::AbiOp main,
   auto scratch =
       cast<launch::ScratchMemRefParameterAttr>(main.getParameters()[argument]);
   ArrayRef<AffineExpr> extents = scratch.getExtents().getValue().getResults();
+  gpu::GPUFuncOp mainKernel = kb.kernel;
+  Type element = cast<MemRefType>(mainKernel.getArgument(argument).getType())
+                     .getElementType();
+  if (element.isInteger()) // bins
+    extents = extents.drop_front();
   size_t rank = extents.size();
   AffineExpr ctas = extents[rank > 1 ? rank - 2 : 0].ceilDiv(kRows);
   if (rank > 1)

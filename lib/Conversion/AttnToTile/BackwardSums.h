@@ -7,8 +7,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Gradients by captured values, sinks and scale are sums over pairs or rows of
-// all tiles. Kernels add to f32 in scratch memory, which is zero at first, and
-// an epilogue rounds it to the gradient's type.
+// all tiles. Kernels add to scratch memory, which is zero at first, and an
+// epilogue rounds the sums to the gradient's type. They are f32; where
+// gradients are to be deterministic those that more than two pairs add to are
+// exact
+// (`exactsum`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +28,8 @@ public:
 
   /// Whether `op` asks for such gradients.
   static bool areAsked(attn::BackwardOp op);
+  /// An error where they are to be deterministic and one can't be.
+  llvm::LogicalResult verify();
   /// Gives the kernel memory for them.
   void declare(KernelBuilder &kb);
   /// Where a kernel adds to a gradient, one of the op's results: memory with
@@ -38,7 +43,7 @@ public:
 
 private:
   void declareOne(KernelBuilder &kb, mlir::Value gradient, unsigned operand,
-                  llvm::ArrayRef<int64_t> dims);
+                  llvm::ArrayRef<int64_t> dims, bool isExact);
   void emitOne(const KernelBuilder &kb, launch::AbiOp main,
                mlir::Value gradient, unsigned argument);
 
@@ -46,6 +51,11 @@ private:
   /// Numbers of the kernels' arguments.
   llvm::SmallVector<std::pair<mlir::Value, unsigned>> memory;
 };
+
+/// Adds the elements of a tile that `counts` says to such memory; an exact sum
+/// has one dimension more than there are indices.
+void addToSums(mlir::OpBuilder &b, mlir::Location loc, mlir::Value elements,
+               mlir::Value sums, mlir::ValueRange indices, mlir::Value counts);
 
 } // namespace fovea
 

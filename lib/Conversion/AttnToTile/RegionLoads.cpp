@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BackwardSums.h"
 #include "Divisors.h"
 #include "KeyChunks.h"
 #include "RegionToTile.h"
@@ -196,8 +197,7 @@ LogicalResult RegionToTile::cloneContribute(attn::ContributeOp op) {
   // What has no dimensions is one element.
   if (indices.empty())
     indices.push_back(arith::ConstantIndexOp::create(builder, loc, 0));
-  tile::ScatterOp::create(builder, loc, toFullTile(loc, lookup(op.getValue())),
-                          target, indices, contributions.counts,
-                          /*add=*/builder.getUnitAttr());
+  addToSums(builder, loc, toFullTile(loc, lookup(op.getValue())), target,
+            indices, contributions.counts);
   return success();
 }

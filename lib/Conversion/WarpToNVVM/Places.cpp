@@ -88,13 +88,15 @@ void fovea::emitStore(OpBuilder &b, Location loc, Place place, Value value) {
 
 void fovea::emitAdd(OpBuilder &b, Location loc, Place place,
                     ValueRange values) {
+  bool isInteger = values.front().getType().isInteger(64);
   std::string text =
-      values.size() == 4   ? "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};"
+      isInteger            ? "red.global.add.u64 [$0], $1;"
+      : values.size() == 4 ? "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};"
       : values.size() == 2 ? "red.global.add.v2.f32 [$0], {$1, $2};"
                            : "red.global.add.f32 [$0], $1;";
   std::string constraints = "l";
   for (size_t index = 0; index < values.size(); ++index)
-    constraints += ",f";
+    constraints += isInteger ? ",l" : ",f";
   SmallVector<Value> operands = {place.address};
   llvm::append_range(operands, values);
   if (place.predicate) {

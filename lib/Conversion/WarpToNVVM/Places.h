@@ -37,9 +37,13 @@ mlir::Value emitLoad(mlir::OpBuilder &b, mlir::Location loc, Place place,
 void emitStore(mlir::OpBuilder &b, mlir::Location loc, Place place,
                mlir::Value value);
 /// Adds one f32 to memory, or two or four that follow each other, each at once,
-/// in any order.
+/// in any order; or one i64.
 void emitAdd(mlir::OpBuilder &b, mlir::Location loc, Place place,
              mlir::ValueRange values);
+/// Adds an f32 to an exact sum (`exactsum`), whose first integer is at `place`;
+/// from one integer to the next it is `bins` of them.
+void emitExactAdd(mlir::OpBuilder &b, mlir::Location loc, Place place,
+                  mlir::Value number, mlir::Value bins);
 
 } // namespace fovea
 

@@ -232,6 +232,13 @@ SmallVector<JointSums::Sum> JointSums::add(tile::ScatterOp op,
   return sums;
 }
 
+/// What an exact sum's first integers lie in, as if it were f32.
+static GlobalView dropBins(GlobalView view) {
+  view.sizes.erase(view.sizes.begin());
+  view.strides.erase(view.strides.begin());
+  return view;
+}
+
 LogicalResult
 GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const {
@@ -261,7 +268,8 @@ ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
   FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getTarget());
   if (failed(view))
     return failure();
-  SinglePlaces places(rewriter, loc, *view, op.getValue().getType(),
+  GlobalView ofElements = op.getExact() ? dropBins(*view) : *view;
+  SinglePlaces places(rewriter, loc, ofElements, op.getValue().getType(),
                       coordinates);
   auto elements =
       vector::ToElementsOp::create(rewriter, loc, adaptor.getValue());
@@ -270,8 +278,13 @@ ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
         JointSums::get(op, rewriter, elements.getResults());
     if (failed(sums))
       return failure();
-    for (const JointSums::Sum &sum : sums->add(op, adaptor, places))
-      emitAdd(rewriter, loc, sum.place, sum.value);
+    for (const JointSums::Sum &sum : sums->add(op, adaptor, places)) {
+      if (op.getExact())
+        emitExactAdd(rewriter, loc, sum.place, sum.value,
+                     /*bins=*/view->strides.front());
+      else
+        emitAdd(rewriter, loc, sum.place, sum.value);
+    }
     rewriter.eraseOp(op);
     return success();
   }

@@ -7,8 +7,9 @@ is the same, bit for bit, each time, or raises where kernels have no such algori
 
 from __future__ import annotations
 
+import re
 import warnings
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import torch
 
@@ -107,28 +108,47 @@ def _told(call: Call, index: int) -> str:
     return f"captured tensor {index}, {str(one.dtype).rpartition('.')[2]}{list(one.shape)}"
 
 
-def _lowered(call: Call, compile: Callable[[], Any]) -> Any:
-    """What compiling gives. Raises NotImplementedError for gradients that kernels add up
-    in any order where they are to be deterministic, and names what they are by."""
+#: What the compiler says where a sum has too many elements to be the same in any order.
+_NO_ORDER = re.compile(r"'dcapture(\d+)' is to be deterministic, but")
+
+#: Programs, and what is wanted of them, whose gradients have no deterministic kernel.
+_in_any_order: Set[Tuple[str, Tuple[bool, ...]]] = set()
+
+
+def _warn_of_order() -> None:
+    warnings.warn("a gradient by a captured tensor does not have a deterministic implementation in kernels, and "
+                  "torch.use_deterministic_algorithms(True, warn_only=True) is set", stacklevel=3)
+
+
+def _lowered(call: Call, compile: Callable[[Call], Any]) -> Tuple[Call, Any]:
+    """The call and what compiling it gives. Where a gradient is to be deterministic and no
+    kernel is, NotImplementedError, which names what it is by; where PyTorch is to warn of
+    that only, the call whose sums have any order."""
     try:
-        return compile()
+        return call, compile(call)
     except CompileError as error:
-        if not call.deterministic or not any(call.wants[len(BY):]) or "added up in any order" not in str(error):
+        refused = _NO_ORDER.search(str(error)) if call.deterministic else None
+        if not refused:
             raise
-        raise NotImplementedError(
-            f"{_told(call, list(call.wants[len(BY):]).index(True))}, requires a gradient, and kernels have no deterministic "
-            "algorithm for that: detach it, or torch.use_deterministic_algorithms(True, warn_only=True)") from error
+        if not torch.is_deterministic_algorithms_warn_only_enabled():
+            raise NotImplementedError(
+                f"{_told(call, int(refused[1]))}, requires a gradient, and kernels have no deterministic algorithm for "
+                "one that each pair of query and key adds to, for several batch entries or heads: detach it, give it both "
+                "dimensions, or torch.use_deterministic_algorithms(True, warn_only=True)") from error
+    _warn_of_order()
+    _in_any_order.add((call.program, tuple(call.wants)))
+    call = call._replace(deterministic=False)
+    return call, compile(call)
 
 
-def _is_deterministic(by_captures: bool) -> bool:
-    """Whether sums are to have one order: where PyTorch's switch says so. One that only
-    warns does where there is no such kernel."""
+def _is_deterministic(program: str, wants: Tuple[bool, ...]) -> bool:
+    """Whether gradients are to be the same each time: where PyTorch's switch says so. One
+    that only warns does where there is no such kernel."""
     if not torch.are_deterministic_algorithms_enabled():
         return False
-    if not by_captures or not torch.is_deterministic_algorithms_warn_only_enabled():
+    if not torch.is_deterministic_algorithms_warn_only_enabled() or (program, wants) not in _in_any_order:
         return True
-    warnings.warn("gradients by captured tensors do not have a deterministic implementation in kernels, and "
-                  "torch.use_deterministic_algorithms(True, warn_only=True) is set", stacklevel=2)
+    _warn_of_order()
     return False
 
 
@@ -142,8 +162,7 @@ def _kernel_of(call: Call, lse_gradient: bool, device: int) -> LoadedKernel:
     key = (call.program, call.names(), lse_gradient, call.schedule, call.deterministic, device)
     found = _loaded.get(key)
     if found is None:
-        spec = _spec(call, lse_gradient)
-        kernel = _lowered(call, lambda: compiled(spec, device, {"schedule": call.schedule}))
+        kernel = compiled(_spec(call, lse_gradient), device, {"schedule": call.schedule})
         found = _loaded.setdefault(key, kernel.loaded(device))
     return found
 
@@ -152,7 +171,8 @@ def _prepared(tensors: Tensors, call: Call) -> _gradient_launches.Run:
     """A launch with such tensors, kept for calls that are like this one."""
     query, lse_gradient = tensors[0], tensors[TENSORS.index("dlse")]
     assert query is not None
-    kernel = _kernel_of(call, lse_gradient is not None, query.device.index)
+    device = query.device.index
+    call, kernel = _lowered(call, lambda one: _kernel_of(one, lse_gradient is not None, device))
     results = {f"d{name}": one for name, one in zip(call.names(), _results(_by(tensors), call))}
     places = Arguments(kernel, (*TENSORS, *BLOCK_LISTS[:len(call.blocks)]), tuple(results))
     others = call.others()
@@ -199,15 +219,15 @@ def interpret(tensors: Tensors, call: Call) -> List[torch.Tensor]:
     """The op on the CPU: the program at a level, or the PTX for a chip."""
     if not call.names():
         return []
-    spec, named = _spec(call, tensors[TENSORS.index("dlse")] is not None), _inputs(tensors, call)
+    has_lse_gradient, named = tensors[TENSORS.index("dlse")] is not None, _inputs(tensors, call)
     made = _results(_by(tensors), call)
     level, _, target = call.level.partition(":")
     if level == "ptx":
-        kernel = _lowered(call, lambda: _kernel.compile(spec, target, schedule=call.schedule))
+        _, kernel = _lowered(call, lambda one: _kernel.compile(_spec(one, has_lse_gradient), target, schedule=call.schedule))
         results = kernel.interpret(*[named.pop(name) for name in BY], level=level, **named)
     else:
         options = {"target": target or "sm_80", "schedule": call.schedule, "kernel": None}
-        results = _lowered(call, lambda: _kernel._interpret(spec, options, named, level, False, 0))
+        _, results = _lowered(call, lambda one: _kernel._interpret(_spec(one, has_lse_gradient), options, named, level, False, 0))
     for one, result in zip(made, results if isinstance(results, tuple) else (results,)):
         one.copy_(torch.as_tensor(result).reshape(one.shape))
     return made
@@ -312,7 +332,7 @@ class Attention(torch.autograd.Function):
         program, _, seed, offset, _, _, level = ctx.rest
         captures, blocks = others[:ctx.count], others[ctx.count:]
         tensors = query, key, value, output, lse, output_gradient, lse_gradient
-        chosen = {"level": level, "deterministic": _is_deterministic(any(wants[len(BY):]))}
+        chosen = {"level": level, "deterministic": _is_deterministic(program, wants)}
         made = _directly(tensors, Call(captures, blocks, program, wants, seed, offset, **chosen))
         if made is None:
             made = torch.ops.fovea.attention_backward(*tensors, captures, blocks, program, wants, seed, offset, **chosen)

@@ -13,10 +13,21 @@ func.func @fine(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
 
 !t = tensor<2x4x?x64xbf16>
 !rows = tensor<2x4x?xf32>
-func.func @captures(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %c: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{gradients by captured values, sinks and scale are added up in any order, where they are to be deterministic}}
-  %0 = attn.backward %q, %k, %v, %o, %lse, %do deterministic gradients(captures = [0]) captures(%c : tensor<4xf32>) : !t, !t, !t, !t, !rows, !t -> tensor<4xf32>
-  return %0 : tensor<4xf32>
+// A bias of all heads: sums of as many numbers as there are, and exact ones would take 264 bytes for each pair.
+func.func @captures(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %c: tensor<2x?x?xf32>) -> tensor<2x?x?xf32> {
+  // expected-error @+1 {{'dcapture0' is to be deterministic, but its elements, one for each pair of query and key, are sums over batch entries or heads: expected a captured tensor that is read at both}}
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do deterministic gradients(captures = [0]) captures(%c : tensor<2x?x?xf32>)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<2x?x?xf32>) {
+      %e = tensor.extract %t[%b, %i, %j] : tensor<2x?x?xf32>
+      %n = arith.addf %a, %e : f32
+      attn.yield %n : f32
+    }
+    score_gradient(%a: f32, %g: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<2x?x?xf32>) {
+      attn.contribute %g to %t[%b, %i, %j] : tensor<2x?x?xf32>
+      attn.yield %g : f32
+    }
+    : !t, !t, !t, !t, !rows, !t -> tensor<2x?x?xf32>
+  return %0 : tensor<2x?x?xf32>
 }
 
 // -----

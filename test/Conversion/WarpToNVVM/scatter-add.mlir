@@ -28,6 +28,30 @@ gpu.module @m {
 
 // -----
 
+// An exact sum: a number is added to the integer of its exponent, as a multiple of the smallest one there.
+// CHECK-LABEL: gpu.func @exact
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK: %[[BITS:.*]] = arith.bitcast %[[SUM]] : f32 to i32
+// CHECK: llvm.getelementptr {{.*}} -> !llvm.ptr<1>, i64
+// CHECK-COUNT-1: red.global.add.u64
+// CHECK-NOT: red.global
+// CHECK: gpu.return
+!tile = tensor<32x16xf32, #warp.mma_sync<warps = 2>>
+gpu.module @m {
+  launch.abi @exact target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, warps = 2>)
+    tensors([#launch.tensor<"o", accumulate, tensor<33x1xi64>, ["K", "A"], 8>]) parameters([#launch.memref<"o", [0, 1]>, #launch.scalar<"x", f32>])
+    grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
+  gpu.func @exact(%o: memref<33x1xi64>, %x: f32) kernel {
+    %c0 = arith.constant 0 : index
+    %t = tile.broadcast %x : f32 to !tile
+    tile.scatter add exact %t, %o[%c0] : !tile, memref<33x1xi64>[index]
+    gpu.return
+  }
+}
+
+// -----
+
 // A place for each row: two rows a thread, of which four lanes have a share.
 // CHECK-LABEL: gpu.func @rows
 // CHECK-COUNT-4: nvvm.shfl.sync bfly

@@ -9,6 +9,7 @@
 #include "Blocks.h"
 
 #include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Support/ExactSum.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/BitVector.h"
@@ -412,10 +413,22 @@ LogicalResult GatherOp::verify() {
 }
 
 LogicalResult ScatterOp::verify() {
+  if (getExact() && !getAdd())
+    return emitOpError("is 'exact' where it adds only, found no 'add'");
   if (getAdd() && !getValue().getType().getElementType().isF32())
     return emitOpError("adds f32 only, found ") << getValue().getType();
-  return verifyPlaces(*this, "value", getValue().getType(),
-                      getTarget().getType(), getIndices(), getMask());
+  MemRefType sums = getTarget().getType();
+  if (getExact()) {
+    ArrayRef<int64_t> shape = sums.getShape();
+    if (shape.empty() || shape.front() != fovea::exactsum::kBins ||
+        !sums.getElementType().isInteger(64))
+      return emitOpError("exact sums are ")
+             << fovea::exactsum::kBins << " i64 each, along the memref's first "
+             << "dimension, found " << sums;
+    sums = MemRefType::get(shape.drop_front(), Float32Type::get(getContext()));
+  }
+  return verifyPlaces(*this, "value", getValue().getType(), sums, getIndices(),
+                      getMask());
 }
 
 static void

@@ -240,6 +240,38 @@ func.func @f(%M: memref<?xi32>, %x: tensor<16x1xi32, #tile.reg>, %i: index) {
 
 // -----
 
+func.func @f(%M: memref<33x?xi64>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
+  // expected-error@+1 {{is 'exact' where it adds only, found no 'add'}}
+  tile.scatter exact %x, %M[%i] : tensor<16x1xf32, #tile.reg>, memref<33x?xi64>[index]
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<32x?xi64>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
+  // expected-error@+1 {{exact sums are 33 i64 each, along the memref's first dimension, found 'memref<32x?xi64>'}}
+  tile.scatter add exact %x, %M[%i] : tensor<16x1xf32, #tile.reg>, memref<32x?xi64>[index]
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<33x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
+  // expected-error@+1 {{exact sums are 33 i64 each, along the memref's first dimension, found 'memref<33x?xf32>'}}
+  tile.scatter add exact %x, %M[%i] : tensor<16x1xf32, #tile.reg>, memref<33x?xf32>[index]
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<33x?xi64>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
+  // expected-error@+1 {{needs 1 indices, found 2}}
+  tile.scatter add exact %x, %M[%i, %i] : tensor<16x1xf32, #tile.reg>, memref<33x?xi64>[index, index]
+  return
+}
+
+// -----
+
 func.func @f(%M: memref<?xi32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
   // expected-error@+1 {{value and memref must have one element type, found 'tensor<16x1xf32, #tile.reg>' and 'memref<?xi32>'}}
   tile.scatter %x, %M[%i] : tensor<16x1xf32, #tile.reg>, memref<?xi32>[index]

@@ -308,21 +308,33 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
     before they go to memory. The value has several rows, and columns for all
     of them.
 
+    With `add exact` the sums are the same in whatever order elements are added.
+    The memref has a dimension more, its first one, of 33 i64. Number k of those
+    has the elements whose exponents, as f32 stores them, are 8 k and the next
+    seven, in multiples of 2^(8 k - 150); up to 2^32 elements fit. The last one
+    has 1 for each infinity, 2^32 for each negative one, and both for each NaN.
+    Source: Collange et al., Numerical reproducibility for the parallel reduction
+    on multi- and many-core architectures (2015), after Kulisch's long
+    accumulator.
+
     Example:
 
     ```mlir
     tile.scatter %number, %order[%rank] mask(%exists : tensor<16x1xi1, #tile.reg>)
       : tensor<16x1xi32, #tile.reg>, memref<?xi32>[tensor<16x1xi32, #tile.reg>]
+    tile.scatter add exact %share, %sums[%head]
+      : tensor<64x64xf32, #tile.reg>, memref<33x?xi64>[index]
     ```
   }];
   let arguments = (ins
     Arg<Tile_AnyTile, "the elements">:$value,
     Arg<AnyMemRef, "the memory that is written">:$target,
-    Arg<Variadic<AnyType>, "for each dimension of the memref an index, or a tile of i32 or i64">:$indices,
+    Arg<Variadic<AnyType>, "for each dimension of the memref an index, or a tile of i32 or i64; none for the first one of exact sums">:$indices,
     Arg<Optional<Tile_I1Tile>, "which elements are written; none: all">:$mask,
-    Arg<UnitAttr, "elements are added to what is there">:$add);
+    Arg<UnitAttr, "elements are added to what is there">:$add,
+    Arg<UnitAttr, "sums are the same in any order">:$exact);
   let assemblyFormat = [{
-    (`add` $add^)? $value `,` $target `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)?
+    (`add` $add^)? (`exact` $exact^)? $value `,` $target `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)?
     attr-dict `:` type($value) `,` type($target) (`[` type($indices)^ `]`)?
   }];
   let hasVerifier = 1;

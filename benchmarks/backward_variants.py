@@ -10,12 +10,15 @@ in "by BlockMask" both are given that. In examples called "learned" the gradient
 score_mod reads are asked for, too.
 An example whose gradients differ by more than 2e-2 (norm of the difference by norm; 0.1 for
 what is summed over all pairs) is reported, and not timed. `of dense` is our time of the dense example by this one's.
+With `--deterministic` ours takes turns under `torch.use_deterministic_algorithms`, too: `one order`, and its speed as a
+part of the other's. `--no-peers` leaves PyTorch's out.
 """
 
 import argparse
 import functools
 import itertools
 import json
+import math
 import pathlib
 import random
 import statistics
@@ -27,7 +30,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for fo
 import kernels  # noqa: E402
 from backward import through_autograd  # noqa: E402
 
-OURS, THEIRS = "fovea", "flex_attention"
+OURS, THEIRS, IN_ORDER = "fovea", "flex_attention", "one order"
 # Sums over all pairs cancel: what both round is a larger part of them.
 LARGEST_DIFFERENCE, LARGEST_DIFFERENCE_OF_SUMS = 2e-2, 1e-1
 
@@ -78,8 +81,20 @@ def learned_examples(torch, heads, length):
             yield name + BY_BLOCK_MASK, score_mod, mask_mod, key_heads, []
 
 
-def prepare(torch, example, tensors, length):
-    """Both backward passes of an example: launches, and where their gradients are."""
+def deterministic(torch, launch):
+    """`launch` under PyTorch's switch."""
+    def run():
+        torch.use_deterministic_algorithms(True)
+        try:
+            launch()
+        finally:
+            torch.use_deterministic_algorithms(False)
+
+    return run
+
+
+def prepare(torch, example, tensors, length, args):
+    """The backward passes of an example: launches, and where their gradients are."""
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
     import fovea.torch
@@ -95,8 +110,13 @@ def prepare(torch, example, tensors, length):
     ours = functools.partial(fovea.torch.flex_attention, score_mod=score_mod,
                              block_mask=block_mask if name.endswith(BY_BLOCK_MASK) else mask_mod, enable_gqa=grouped)
     theirs = functools.partial(compiled, score_mod=score_mod, block_mask=block_mask, enable_gqa=grouped)
-    return {contestant: through_autograd(torch, call, tensors, parameters)
-            for contestant, call in ((OURS, ours), (THEIRS, theirs))}
+    found = {OURS: through_autograd(torch, ours, tensors, parameters)}
+    if not args.no_peers:
+        found[THEIRS] = through_autograd(torch, theirs, tensors, parameters)
+    if args.deterministic:
+        launch, gradients = through_autograd(torch, ours, tensors, parameters)
+        found[IN_ORDER] = deterministic(torch, launch), gradients
+    return found
 
 
 def find_difference(ours, theirs):
@@ -116,17 +136,18 @@ def run_example(torch, example, sizes, heads, args, rng):
 
     tensors = make_tensors(torch, sizes, heads, example[3])
     try:
-        contestants = prepare(torch, example, tensors, sizes[1])
+        contestants = prepare(torch, example, tensors, sizes[1], args)
         for launch, _ in contestants.values():
             launch()
         torch.cuda.synchronize()
     except Exception as failure:  # noqa: BLE001: the other examples still count
         print(f"{example[0]:<22} does not run: {first_line(failure)}", flush=True)
         return None
-    difference = find_difference(contestants[OURS][1](), contestants[THEIRS][1]())
-    if not difference < 1:
-        print(f"{example[0]:<22} differs by {difference:.3g} of what is allowed", flush=True)
-        return None
+    for other in set(contestants) - {OURS}:
+        difference = find_difference(contestants[OURS][1](), contestants[other][1]())
+        if not difference < 1:
+            print(f"{example[0]:<22} differs from {other} by {difference:.3g} of what is allowed", flush=True)
+            return None
     launches = {name: launch for name, (launch, _) in contestants.items()}
     return {name: statistics.median(times) for name, times in take_turns(torch, launches, args.rounds, rng).items()}
 
@@ -136,6 +157,8 @@ def parse_arguments(argv=None):
     parser.add_argument("--dim", type=int, default=64, help="the head dim; 16 heads, 4 sequences of 4096")
     parser.add_argument("--only", nargs="+", help="names of examples")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each contestant")
+    parser.add_argument("--deterministic", action="store_true", help="time ours with the same bits each time, too")
+    parser.add_argument("--no-peers", action="store_true", help="leave PyTorch's out")
     parser.add_argument("--seed", type=int, help="of the contestants' order and the data")
     parser.add_argument("--json", help="write the times there")
     args = parser.parse_args(argv)
@@ -155,7 +178,7 @@ def main():
     rng = random.Random(args.seed)
     torch.manual_seed(rng.randrange(2**31))
     found = {}
-    print(f"{'':<22} {'ours ms':>8} {'flex ms':>8} {'faster':>7} {'of dense':>9}")
+    print(f"{'':<22} {'ours ms':>8} {'flex ms':>8} {'faster':>7} {'of dense':>9} {'one order ms':>13} {'part':>5}")
     for example in itertools.chain(examples(), learned_examples(torch, HEADS, LENGTH)):
         name = example[0]
         if args.only and name not in args.only:
@@ -165,7 +188,9 @@ def main():
             continue
         found[name] = times
         dense = found.get("dense", times)[OURS] / times[OURS]
-        print(f"{name:<22} {times[OURS]:8.3f} {times[THEIRS]:8.3f} {times[THEIRS] / times[OURS]:7.2f} {dense:9.2f}", flush=True)
+        theirs, in_order = times.get(THEIRS, math.nan), times.get(IN_ORDER, math.nan)
+        print(f"{name:<22} {times[OURS]:8.3f} {theirs:8.3f} {theirs / times[OURS]:7.2f} {dense:9.2f} {in_order:13.3f} "
+              f"{times[OURS] / in_order:5.2f}", flush=True)
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(found, indent=2))
     return 0

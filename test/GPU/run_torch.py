@@ -31,7 +31,7 @@ import torch
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
 
 import kernels
-from gradient_cases import check_gradients, check_repeats, check_training
+from gradient_cases import check_gradients, check_repeated_sums, check_repeats, check_training
 from hard_cases import check_hard_cases, exact
 from layout_cases import check_layout_cases
 
@@ -401,7 +401,7 @@ def main():
                                 ("hard cases", check_hard, ours), ("layouts", check_layouts, ours),
                                 ("torch.compile", check_compile, ours),
                                 ("gradients", functools.partial(check_gradients, compiled=compiled, examples=list(examples())), ours),
-                                ("repeats", check_repeats, ours), ("training", check_training, ours),
+                                ("repeats", check_repeats, ours), ("sums", check_repeated_sums, ours), ("training", check_training, ours),
                                 ("dropout", check_dropout, fovea.torch.scaled_dot_product_attention)):
         if args.only and args.only not in name:
             continue

@@ -148,7 +148,7 @@ private:
   /// multiplies them by (or null), and their product as products take it; the
   /// scores before score_mod, and those before they are scaled.
   struct Weights {
-    mlir::Value weight, factor, rounded, score, products;
+    mlir::Value weight, factor, rounded, products;
   };
   /// What a region of bounds says, within the rows that there are.
   struct Bounds {
@@ -199,10 +199,8 @@ private:
   mlir::Value emitDelta(const ScoreBlock &block);
   mlir::FailureOr<Weights> emitWeights(const ScoreBlock &block);
   mlir::FailureOr<mlir::Value> emitExponent(const ScoreBlock &block,
-                                            Weights &of, mlir::Value exponents);
-  mlir::FailureOr<mlir::Value> emitSummedExponent(const ScoreBlock &block,
-                                                  mlir::Value products,
-                                                  mlir::Value exponents);
+                                            mlir::Value products,
+                                            mlir::Value exponents);
   /// Derivatives by scores before score_mod, rounded, of those by weights.
   mlir::FailureOr<mlir::Value> emitGradients(const ScoreBlock &block,
                                              const Weights &weights,
@@ -244,7 +242,7 @@ private:
   /// What dropout multiplies weights by, or null.
   mlir::Value emitDropout(const ScoreBlock &block);
   /// Scores before score_mod.
-  mlir::Value emitScore(mlir::Value products);
+  ScoreForm getScore(mlir::Value products);
   /// The blocks of keys that a tile of queries meets.
   mlir::FailureOr<Blocks> emitKeyBlocks();
   /// The blocks of queries that a tile of keys meets.

@@ -9,11 +9,13 @@
 #include "BackwardEmitter.h"
 
 #include "Dropout.h"
+#include "FiniteFactors.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Dominance.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -133,16 +135,6 @@ BackwardEmitter::emitHidden(Value condition, Value exponent,
   return branch.getResult(0);
 }
 
-Value BackwardEmitter::emitScore(Value products) {
-  OpBuilder &b = kb.builder;
-  Value scale;
-  if (std::optional<double> constant = op.getConstantScale())
-    scale = splatScore(*constant);
-  else
-    scale = broadcastRows(kb.operandArgument(op.getFirstVariantOperand()));
-  return arith::MulFOp::create(b, loc, products, scale);
-}
-
 Value BackwardEmitter::emitDropout(const ScoreBlock &block) {
   if (!op.getDropoutAttr())
     return {};
@@ -181,60 +173,63 @@ BackwardEmitter::emitPairProduct(const ScoreBlock &block,
   return {products, load()};
 }
 
-/// What the weight is a power of 2 by: the score of `of`, times log2(e), and
-/// what the row's pairs share.
-FailureOr<Value> BackwardEmitter::emitExponent(const ScoreBlock &block,
-                                               Weights &of, Value exponents) {
-  OpBuilder &b = kb.builder;
-  Region &scoreMod = op.getScoreMod();
-  std::optional<double> scale = op.getConstantScale();
-  // A plain score's scale is a factor there.
-  if (scoreMod.empty() && scale)
-    return math::FmaOp::create(b, loc, of.products,
-                               splatScore(*scale * llvm::numbers::log2e),
-                               broadcastRows(exponents))
-        .getResult();
-  of.score = emitScore(of.products);
-  Value score = of.score;
-  if (!scoreMod.empty() && !readsScores(op))
-    return emitSummedExponent(block, of.products, exponents);
-  if (!scoreMod.empty()) {
-    RegionContext context = makeContext(block);
-    FailureOr<SmallVector<Value>> modified =
-        RegionToTile(b, context).cloneScores(scoreMod, score);
-    if (failed(modified))
-      return failure();
-    score = modified->front();
-  }
-  return math::FmaOp::create(b, loc, score, splatScore(llvm::numbers::log2e),
-                             broadcastRows(exponents))
-      .getResult();
-}
-
-/// The same for a score_mod that adds to scores: what depends on the query or
-/// on the key alone is added up once for each of those. A derivative that reads
-/// scores shares ops with score_mod as it is written.
-FailureOr<Value> BackwardEmitter::emitSummedExponent(const ScoreBlock &block,
-                                                     Value products,
-                                                     Value exponents) {
-  OpBuilder &b = kb.builder;
+/// The score before score_mod.
+ScoreForm BackwardEmitter::getScore(Value products) {
   ScoreForm score = ScoreForm::of(products);
   Factor &factor = score.full.front().factor;
   if (std::optional<double> constant = op.getConstantScale())
     factor.constant = *constant;
   else
     factor.scalar = kb.operandArgument(op.getFirstVariantOperand());
+  return score;
+}
+
+/// What the weight is a power of 2 by: the score, times log2(e), and what the
+/// row's pairs share. What depends on the query or on the key alone is added up
+/// once for each of those.
+FailureOr<Value> BackwardEmitter::emitExponent(const ScoreBlock &block,
+                                               Value products,
+                                               Value exponents) {
+  OpBuilder &b = kb.builder;
+  Region &scoreMod = op.getScoreMod();
+  std::optional<double> scale = op.getConstantScale();
+  if (scoreMod.empty() && scale)
+    return math::FmaOp::create(b, loc, products,
+                               splatScore(*scale * llvm::numbers::log2e),
+                               broadcastRows(exponents))
+        .getResult();
+  ScoreForm score = getScore(products);
   OpBuilder invariant = b;
   RegionContext context = makeContext(block);
-  FailureOr<ScoreForm> form =
-      RegionToTile(b, context)
-          .cloneScoreMod(op.getScoreMod(), score, invariant);
-  if (failed(form))
-    return failure();
+  if (!scoreMod.empty()) {
+    FailureOr<ScoreForm> modified =
+        RegionToTile(b, context).cloneScoreMod(scoreMod, score, invariant);
+    if (failed(modified))
+      return failure();
+    score = *modified;
+  }
   ScoreFormEmitter emitter(b, invariant, loc, getRows(), getColumns());
-  ScoreForm exponent = emitter.scale(*form, {llvm::numbers::log2e, {}});
+  ScoreForm exponent = emitter.scale(score, {llvm::numbers::log2e, {}});
   exponent.add(ScoreForm::of(exponents));
   return RegionToTile(b, context).toFullTile(loc, emitter.emit(exponent));
+}
+
+/// Moves what was emitted behind `product`, is no full tile and needs none
+/// above it: what is read behind a product that is on its way waits for that.
+static void moveAbove(Operation *product) {
+  auto isFull = [](Type type) {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    return tile && !llvm::is_contained(tile.getShape(), 1);
+  };
+  DominanceInfo dominance;
+  for (Operation &op : llvm::make_early_inc_range(llvm::make_range(
+           std::next(product->getIterator()), product->getBlock()->end())))
+    if (op.getNumRegions() == 0 && !hasEffect<MemoryEffects::Write>(&op) &&
+        llvm::none_of(op.getResultTypes(), isFull) &&
+        llvm::all_of(op.getOperands(), [&](Value operand) {
+          return dominance.properlyDominates(operand, product);
+        }))
+      op.moveBefore(product);
 }
 
 FailureOr<BackwardEmitter::Weights>
@@ -245,9 +240,11 @@ BackwardEmitter::emitWeights(const ScoreBlock &block) {
       block, {"s", block.queries, block.keys},
       {"exponents", scratch.exponents, block.exponents, part.exponentsFirst});
   result.products = products;
-  FailureOr<Value> exponent = emitExponent(block, result, exponents);
+  FailureOr<Value> exponent = emitExponent(block, products, exponents);
   if (failed(exponent))
     return failure();
+  if (part.exponentsFirst)
+    moveAbove(products.getDefiningOp());
   // Of what is hidden the exponent is selected, whatever it is.
   FailureOr<Value> visible = emitVisible(block, *exponent);
   if (failed(visible))
@@ -280,18 +277,24 @@ FailureOr<Value> BackwardEmitter::emitGradients(const ScoreBlock &block,
   if (!op.getScoreMod().empty()) {
     RegionContext context = makeContext(block);
     context.contributions = &contributions;
+    OpBuilder invariant = b;
     FailureOr<SmallVector<Value>> passed =
         RegionToTile(b, context)
-            .cloneScores(op.getScoreGradient(), {weights.score, gradient});
+            .cloneScoreGradient(op.getScoreGradient(),
+                                getScore(weights.products), gradient,
+                                invariant);
     if (failed(passed))
       return failure();
     // What has no weight has no influence, even if its derivative is infinite.
-    // What score_mod passes on as it is is as finite as its factors.
-    if (passed->front() != gradient) {
+    Region &region = op.getScoreGradient();
+    bool canBeInfinite = !isFiniteMultiple(
+        region.front().getTerminator()->getOperand(0), region.getArgument(1));
+    gradient = passed->front();
+    if (canBeInfinite) {
       Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
                                            weights.weight, splatScore(0.0));
-      gradient = arith::SelectOp::create(b, loc, counts, passed->front(),
-                                         splatScore(0.0));
+      gradient =
+          arith::SelectOp::create(b, loc, counts, gradient, splatScore(0.0));
     }
   }
   if (part.sums && op.getScaleGradient())

@@ -141,7 +141,9 @@ FailureOr<SmallVector<Value>>
 RegionToTile::cloneScores(Region &region, ArrayRef<Value> leading) {
   Location loc = region.getLoc();
   auto arguments = region.getArguments();
-  mapping.map(arguments.take_front(leading.size()), leading);
+  for (auto [argument, value] : llvm::zip(arguments, leading))
+    if (!forms.contains(argument))
+      mapping.map(argument, value);
   mapping.map(arguments.slice(leading.size(),
                               attn::AttentionOpInterface::kMaskModArguments),
               getPlaces(region));
@@ -149,7 +151,15 @@ RegionToTile::cloneScores(Region &region, ArrayRef<Value> leading) {
     return failure();
   return llvm::map_to_vector(
       region.front().getTerminator()->getOperands(),
-      [&](Value result) { return toFullTile(loc, mapping.lookup(result)); });
+      [&](Value result) { return toFullTile(loc, lookup(result)); });
+}
+
+FailureOr<SmallVector<Value>>
+RegionToTile::cloneScoreGradient(Region &region, ScoreForm score,
+                                 Value gradient, OpBuilder &invariantBuilder) {
+  invariant = &invariantBuilder;
+  forms.try_emplace(region.getArgument(0), std::move(score));
+  return cloneScores(region, {Value(), gradient});
 }
 
 FailureOr<Value> RegionToTile::cloneMaskMod(Region &region) {

@@ -98,6 +98,11 @@ public:
   /// tiles that stand before its coordinates. What it yields, as full tiles.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   cloneScores(mlir::Region &region, llvm::ArrayRef<mlir::Value> leading);
+  /// The same for score_gradient, on the score as a sum: what it shares with
+  /// score_mod is emitted alike.
+  mlir::FailureOr<llvm::SmallVector<mlir::Value>>
+  cloneScoreGradient(mlir::Region &region, ScoreForm score,
+                     mlir::Value gradient, mlir::OpBuilder &invariant);
   /// Clones mask_mod; the result is a full tile of i1.
   mlir::FailureOr<mlir::Value> cloneMaskMod(mlir::Region &region);
   /// Clones a region of scalars, such as kv_bounds; `arguments` are its

@@ -2,17 +2,18 @@
 // added to the values that rows and columns of a block have anyway. Distances are sums of both.
 // RUN: fovea-opt %s --attn-differentiate --attn-to-tile=target=sm_90a --canonicalize --cse | FileCheck %s
 
-// Queries are columns: their steps meet the exponents' summands, once for a column; keys' are one addition more for a pair.
+// Queries are columns: their steps meet the exponents' summands, once for a column, above the product that would be waited
+// for; keys' are one addition more for a pair.
 // CHECK-LABEL: launch.abi @distance
 // CHECK-SAME: tile_m = 128, tile_n = 128,
 // CHECK-SAME: dots = [<"s", ahead = 1>, <"dv", each_above>]
 // CHECK: gpu.func @distance(
 // CHECK: tile.for_blocks
 // CHECK: %[[VALUES:.*]] = tile.load "exponents"
-// CHECK: %[[S:.*]] = tile.dot "s"
 // CHECK: %[[QUERIES:.*]] = tile.ramp %{{.*}} step %{{.*}} dim 1 : tensor<1x128xf32, #tile.reg>
 // CHECK: %[[COLUMNS:.*]] = arith.addf %[[VALUES]], %[[QUERIES]] : tensor<1x128xf32, #tile.reg>
 // CHECK: %[[KEYS:.*]] = tile.ramp %{{.*}} step %{{.*}} dim 0 : tensor<128x1xf32, #tile.reg>
+// CHECK: %[[S:.*]] = tile.dot "s"
 // CHECK: %[[WIDE_COLUMNS:.*]] = tile.broadcast %[[COLUMNS]]
 // CHECK: %[[SCORES:.*]] = math.fma %[[S]], %{{.*}}, %[[WIDE_COLUMNS]] : tensor<128x128xf32, #tile.reg>
 // CHECK: %[[WIDE_KEYS:.*]] = tile.broadcast %[[KEYS]]
@@ -30,6 +31,15 @@
 // Not with something for each pair, here with the smaller of two positions.
 // CHECK-LABEL: launch.abi @smaller
 // CHECK-SAME: tile_m = 128, tile_n = 64,
+
+// A derivative that stays finite needs no selection either; one that a captured number takes part in does.
+// CHECK-LABEL: gpu.func @capped(
+// CHECK: math.tanh
+// CHECK-NOT: arith.cmpf
+// CHECK: tile.dot "dk"
+// CHECK-LABEL: gpu.func @factor(
+// CHECK: arith.cmpf une
+// CHECK: arith.select
 
 !t = tensor<?x?x?x64xbf16>
 !rows = tensor<?x?x?xf32>
@@ -70,6 +80,30 @@ func.func @smaller(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t,
       %narrow = arith.index_cast %smaller : index to i32
       %bias = arith.sitofp %narrow : i32 to f32
       %0 = arith.addf %s, %bias : f32
+      attn.yield %0 : f32
+    }
+    : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %dq, %dk, %dv : !t, !t, !t
+}
+
+func.func @capped(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %cap = arith.constant 20.0 : f32
+      %part = arith.divf %s, %cap : f32
+      %tanh = math.tanh %part : f32
+      %0 = arith.mulf %tanh, %cap : f32
+      attn.yield %0 : f32
+    }
+    : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %dq, %dk, %dv : !t, !t, !t
+}
+
+func.func @factor(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %keys: tensor<?xf32>) -> (!t, !t, !t) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do captures(%keys : tensor<?xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %ks: tensor<?xf32>) {
+      %key = tensor.extract %ks[%j] : tensor<?xf32>
+      %0 = arith.mulf %s, %key : f32
       attn.yield %0 : f32
     }
     : !t, !t, !t, !t, !rows, !t -> !t, !t, !t

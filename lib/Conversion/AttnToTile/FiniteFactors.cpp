@@ -1,0 +1,91 @@
+//===- FiniteFactors.cpp - Derivatives that are never infinite --*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FiniteFactors.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+#include <cmath>
+#include <optional>
+
+using namespace mlir;
+using namespace fovea;
+
+// Larger bounds are as good as none; products of two are far from infinite.
+static constexpr double kLargest = 0x1p60;
+
+static std::optional<double> getConstant(Value value) {
+  FloatAttr constant;
+  if (matchPattern(value, m_Constant(&constant)))
+    return constant.getValueAsDouble();
+  return std::nullopt;
+}
+
+/// What the size of `value` is at most; none if that is not known.
+static std::optional<double> findBound(Value value) {
+  if (std::optional<double> constant = getConstant(value))
+    return std::abs(*constant) < kLargest ? std::optional(std::abs(*constant))
+                                          : std::nullopt;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  if (isa<math::TanhOp, math::ErfOp>(op))
+    return 1.0;
+  SmallVector<double, 3> of;
+  for (Value operand : op->getOperands()) {
+    if (!isa<FloatType>(operand.getType()))
+      continue;
+    std::optional<double> bound = findBound(operand);
+    if (!bound)
+      return std::nullopt;
+    of.push_back(*bound);
+  }
+  double bound = kLargest;
+  if (isa<arith::AddFOp, arith::SubFOp>(op))
+    bound = of[0] + of[1];
+  else if (isa<arith::MulFOp>(op))
+    bound = of[0] * of[1];
+  else if (isa<math::FmaOp>(op))
+    bound = of[0] * of[1] + of[2];
+  else if (isa<arith::SelectOp, arith::MaximumFOp, arith::MinimumFOp>(op))
+    bound = std::max(of[0], of[1]);
+  else if (isa<arith::NegFOp, math::AbsFOp>(op))
+    bound = of[0];
+  return bound < kLargest ? std::optional(bound) : std::nullopt;
+}
+
+bool fovea::isFiniteMultiple(Value value, Value variable) {
+  if (value == variable)
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  auto isMultiple = [&](Value operand) {
+    return isFiniteMultiple(operand, variable);
+  };
+  auto isMultipleOrZero = [&](Value operand) {
+    return getConstant(operand) == 0.0 || isMultiple(operand);
+  };
+  if (isa<arith::MulFOp>(op)) {
+    Value left = op->getOperand(0), right = op->getOperand(1);
+    return (findBound(right) && isMultiple(left)) ||
+           (findBound(left) && isMultiple(right));
+  }
+  if (isa<arith::DivFOp>(op)) {
+    std::optional<double> divisor = getConstant(op->getOperand(1));
+    return divisor && std::abs(*divisor) > 1 / kLargest &&
+           isMultiple(op->getOperand(0));
+  }
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return isMultipleOrZero(select.getTrueValue()) &&
+           isMultipleOrZero(select.getFalseValue());
+  return isa<arith::AddFOp, arith::SubFOp, arith::NegFOp>(op) &&
+         llvm::all_of(op->getOperands(), isMultiple);
+}

@@ -30,6 +30,9 @@ static constexpr int64_t kMostQueries = 128;
 static constexpr int64_t kLoadRegisters = 24, kComputeRegisters = 208,
                          kReduceRegisters = 72;
 static constexpr int64_t kRegisters = 512;
+// Keys of a block where sums over pairs are found, and registers of a thread
+// that does: three groups have 168 on average.
+static constexpr int64_t kSumsKeys = 128, kSumsRegisters = 240;
 // Buffers of what a block has.
 static constexpr int64_t kStages = 2;
 // To ask for a turn and to end it takes as long as a part of dQ (500 to 1000
@@ -371,6 +374,33 @@ static plan::KernelAttr makeRowsPlan(plan::MatrixUnitAttrInterface unit,
                                {});
 }
 
+/// Roles for the kernel beside it that finds sums over pairs: one copies, two
+/// warp groups with 64 queries each find scores and derivatives by them. Null
+/// where a block's operands, or what both find of it, would not fit.
+static plan::KernelAttr makeSumsPlan(plan::MatrixUnitAttrInterface unit,
+                                     const BackwardProblem &problem) {
+  plan::KernelPlan kernel;
+  kernel.tileM = kGroups * unit.getGroupRows();
+  kernel.tileN = kSumsKeys;
+  kernel.warps = kGroups * unit.getGroupWarps();
+  kernel.stages = kStages;
+  int64_t rows = kernel.tileM + kStages * kernel.tileN;
+  int64_t bytes = rows * problem.getColumns() * kElementBytes + kBarrierBytes;
+  if (bytes > problem.target->sharedMemory || problem.isPacked ||
+      problem.queryBlock % kernel.tileM != 0 ||
+      problem.keyBlock % kernel.tileN != 0)
+    return {};
+  PlanEntries make(unit.getContext());
+  return plan::KernelAttr::get(
+      unit.getContext(), unit, kernel,
+      {make.stream("q", 1), make.stream("do", 1), make.stream("k", kStages),
+       make.stream("v", kStages)},
+      /*dots=*/{}, /*stores=*/{},
+      {make.role("load", kGroupWarps, kLoadRegisters, {"q", "do", "k", "v"}),
+       make.role("compute", kernel.warps, kSumsRegisters, {"*"})},
+      /*asked=*/{});
+}
+
 FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
     plan::MatrixUnitAttrInterface unit, const BackwardProblem &problem,
     const BackwardFields &asked, function_ref<InFlightDiagnostic()> emitError) {
@@ -420,6 +450,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.keys =
       keys->change([&](plan::KernelPlan &kernel) { kernel.work = work; });
   plans.queries = makeRowsPlan(unit, queries);
+  if (problem.sums)
+    plans.sums = makeSumsPlan(unit, problem);
   plans.sumsQueries = true;
   plans.ordersSums = problem.isDeterministic;
   if (plans.ordersSums)

@@ -20,11 +20,11 @@
 // TWO: tile.store "delta"
 // CHECK: tile.for_blocks
 // Pairs that count, of rows that exist, by their head.
-// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %{{.*}} : tensor<64x1xi32, #tile.reg>
-// CHECK: %[[COUNTS:.*]] = arith.cmpf une, %{{.*}} : tensor<64x64xf32, #tile.reg>
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %{{.*}} : tensor<{{64|128}}x1xi32, #tile.reg>
+// CHECK: %[[COUNTS:.*]] = arith.cmpf une, %{{.*}} : tensor<{{64x64|128x128}}xf32, #tile.reg>
 // CHECK: %[[ALL:.*]] = tile.broadcast %[[EXISTS]]
 // CHECK: %[[MASK:.*]] = arith.andi %[[COUNTS]], %[[ALL]]
-// CHECK: tile.scatter add %{{.*}}, %{{.*}}[%{{.*}}] mask(%[[MASK]] : {{.*}}) : tensor<64x64xf32, #tile.reg>, memref<?xf32>[index]
+// CHECK: tile.scatter add %{{.*}}, %{{.*}}[%{{.*}}] mask(%[[MASK]] : {{.*}}) : tensor<{{64x64|128x128}}xf32, #tile.reg>, memref<?xf32>[index]
 // ROLES-NOT: tile.store
 // TWO: tile.store "dq_out"
 // CHECK-LABEL: gpu.func @slopes_dcapture0(

@@ -320,7 +320,6 @@ bool Cluster::isReady(Warp &warp, Fragment &fragment) {
   case Wait::Registers:
     return warp.cta->freeRegisters >= int64_t(wait.value);
   case Wait::WarpSync:
-  case Wait::Signal:
     return wait.done;
   case Wait::Groups:
     return !isPending(wait.value);
@@ -366,7 +365,6 @@ std::string fovea::ptx::describeWait(Warp &warp, const Fragment &fragment) {
   case Wait::Columns:
     return "waits for columns of tensor memory";
   case Wait::Groups:
-  case Wait::Signal:
     return "waits for asynchronous work";
   }
   return "";

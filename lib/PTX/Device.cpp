@@ -139,15 +139,6 @@ llvm::Error Device::fill(uint64_t address, uint8_t value, uint64_t size) {
   return llvm::Error::success();
 }
 
-llvm::Error Device::setWritten(uint64_t address, uint64_t size, bool written) {
-  llvm::Expected<Allocation *> found = check(address, size, "marks");
-  if (!found)
-    return found.takeError();
-  memset((*found)->written.get() + (address - (*found)->address), written,
-         size);
-  return llvm::Error::success();
-}
-
 std::map<uint64_t, uint64_t>::const_iterator
 Device::Allocation::findForbidden(uint64_t offset, uint64_t size) const {
   // The parts are disjoint: the last one that begins before the end.
@@ -172,18 +163,6 @@ llvm::Error Device::forbid(uint64_t address, uint64_t size) {
   if (size)
     in.forbidden[begin] = end;
   return llvm::Error::success();
-}
-
-llvm::Expected<uint64_t> Device::countUnwritten(uint64_t address,
-                                                uint64_t size) const {
-  llvm::Expected<Allocation *> found = check(address, size, "asks for");
-  if (!found)
-    return found.takeError();
-  const uint8_t *at = (*found)->written.get() + (address - (*found)->address);
-  uint64_t count = 0;
-  for (uint64_t n = 0; n < size; ++n)
-    count += !at[n];
-  return count;
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,17 +208,6 @@ Device::load(const Module &module) {
     }
   variables[&module] = result;
   return result;
-}
-
-llvm::Expected<uint64_t> Device::getVariable(const Module &module,
-                                             llvm::StringRef name) {
-  auto all = load(module);
-  if (!all)
-    return all.takeError();
-  for (auto [variable, address] : *all)
-    if (variable->name == name)
-      return address;
-  return makeError("memory", "the module has no variable '" + name + "'");
 }
 
 void Device::unload(const Module &module) {

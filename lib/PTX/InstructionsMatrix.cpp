@@ -366,8 +366,6 @@ static void buildMatrixAccess(Build &b) {
   m.rowBytes = getMatrixRowBytes(form);
   m.registers = m.count * getMatrixRegisters(form);
   m.parts = type == "b16" ? 2 : 4;
-  if (m.count * m.rows > 32)
-    return b.error("'" + b.name + "' of so many matrices does not exist");
   unsigned elementBytes = type == "b16" ? 2 : 1;
   for (unsigned r = 0; r < m.registers; ++r)
     for (unsigned l = 0; l < 32; ++l)

@@ -70,13 +70,6 @@ bool TensorAccess::touch(Cta &cta, unsigned lane, unsigned column, bool write) {
 
 bool fovea::ptx::readCell(Warp &warp, const Inst &inst, const Cta &cta,
                           unsigned lane, unsigned column, uint32_t &value) {
-  if (lane >= kTensorMemoryLanes || column >= kTensorMemoryColumns ||
-      cta.tensor.empty()) {
-    warp.fail(inst, "tensor-memory",
-              "lane " + Twine(lane) + " of column " + Twine(column) +
-                  " is beyond tensor memory");
-    return false;
-  }
   uint32_t cell = tensorCell(lane, column);
   if (!cta.tensorWritten[cell] &&
       warp.cluster->run->launch.checkUninitialized) {

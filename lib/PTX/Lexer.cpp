@@ -127,8 +127,10 @@ Token Lexer::next() {
     token.text = text.slice(position + 1, end);
     position =
         std::min(end == StringRef::npos ? text.size() : end + 1, text.size());
-    if (token.kind == Token::Bad)
+    if (token.kind == Token::Bad) {
+      token.text = "";
       position = text.size();
+    }
     return token;
   }
   token.kind =

@@ -58,8 +58,7 @@ struct Wait {
     WarpSync,       // other lanes of the warp
     Groups,         // asynchronous groups: `value` of them may be under way
     Registers,      // setmaxnreg.inc
-    Columns,        // tcgen05.alloc
-    Signal          // tcgen05.wait and the like: `counter` work items
+    Columns         // tcgen05.alloc
   } kind = None;
   uint32_t object = 0;
   uint64_t value = 0;

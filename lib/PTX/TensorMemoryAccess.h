@@ -39,7 +39,8 @@ private:
   Access access;
 };
 
-/// Reads a cell that must have been written.
+/// Reads a cell that must have been written, of a place that
+/// `TensorAccess::touch` has found to be there.
 bool readCell(Warp &warp, const Inst &inst, const Cta &cta, unsigned lane,
               unsigned column, uint32_t &value);
 void writeCell(Cta &cta, unsigned lane, unsigned column, uint32_t value);

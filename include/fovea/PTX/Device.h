@@ -64,14 +64,9 @@ public:
   llvm::Error write(uint64_t address, const void *from, uint64_t size);
   llvm::Error read(uint64_t address, void *to, uint64_t size) const;
   llvm::Error fill(uint64_t address, uint8_t value, uint64_t size);
-  /// Makes bytes count as written, whatever they hold, or as never written.
-  llvm::Error setWritten(uint64_t address, uint64_t size, bool written);
   /// Lets no kernel access the bytes: what lies around them are objects of
   /// their own. Holds as long as the allocation.
   llvm::Error forbid(uint64_t address, uint64_t size);
-  /// Bytes in the range that were never written.
-  llvm::Expected<uint64_t> countUnwritten(uint64_t address,
-                                          uint64_t size) const;
 
   /// Whether the address lies in an allocation.
   bool contains(uint64_t address) const { return find(address) != nullptr; }
@@ -80,11 +75,8 @@ public:
   /// The nearest allocation that ends at or before the address, or null.
   const Allocation *findBefore(uint64_t address) const;
 
-  /// Address of a variable of the module in `.global` or `.const`, which is
-  /// made and initialised when the module is first used on the device.
-  llvm::Expected<uint64_t> getVariable(const Module &module,
-                                       llvm::StringRef name);
-  /// Makes all of them. The addresses hold until `unload`.
+  /// The addresses of the module's variables in `.global` and `.const`, which
+  /// are made and initialised the first time. They hold until `unload`.
   llvm::Expected<std::map<const Variable *, uint64_t>>
   load(const Module &module);
   /// Frees the module's variables. To be called before the module goes.

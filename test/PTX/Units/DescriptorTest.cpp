@@ -290,14 +290,15 @@ static void testChecks() {
   CHECK_ERROR(check({ElementType::TF32, MajorDim::MN, 64, 8, true}, tcgen05),
               "swizzle of 32-byte atoms");
   CHECK_ERROR(check({ElementType::E2M1, MajorDim::MN, 64, 64, false}, tcgen05),
-              "can't be transposed");
+              "operands of .e2m1 can't be transposed");
   CHECK_ERROR(check({ElementType::F16, MajorDim::K, 12, 16, true}, wgmma),
               "multiple of 8, found 12");
   CHECK_ERROR(check({ElementType::F16, MajorDim::K, 64, 12, true}, wgmma),
               "multiple of 8, found 12");
   descriptor.leadingIsAddress = true;
   CHECK_ERROR(check({ElementType::F16, MajorDim::K, 64, 16, true}, tcgen05),
-              "absolute leading dimension");
+              "matrix descriptors with an absolute leading dimension (bit 52) "
+              "aren't modelled");
 }
 
 /// What is written by element addresses is read by units.

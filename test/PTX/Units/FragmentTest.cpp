@@ -166,7 +166,8 @@ static void testMmaSync() {
       }
     }
   CHECK_ERROR(checkMmaSync({16, 8, 32}, ElementType::F16),
-              "modelled shapes m16n8k8, m16n8k16, found m16n8k32");
+              "mma of .f16 has the modelled shapes m16n8k8, m16n8k16, found "
+              "m16n8k32");
   CHECK_ERROR(checkMmaSync({8, 8, 4}, ElementType::F16), "found m8n8k4");
 }
 
@@ -292,7 +293,10 @@ static void testTensorMemoryShapes() {
                 "power of two with at most 128 registers");
     CHECK_ERROR(getTensorMemoryRegisters(s.shape, 3).takeError(), "found .x3");
   }
-  CHECK_ERROR(parseTensorMemoryShape("8x32b").takeError(), "found '8x32b'");
+  CHECK_ERROR(
+      parseTensorMemoryShape("8x32b").takeError(),
+      "shape of tensor memory accesses must be 32x32b, 16x64b, 16x128b, "
+      "16x256b or 16x32bx2, found '8x32b'");
 }
 
 /// Some cells of the ISA's figures.

@@ -75,9 +75,13 @@ static void testReserved() {
   for (auto &c : cases) {
     CHECK_SUCCESS(decodeError(c.bits, c.kind));
     for (unsigned bit : c.reserved)
-      CHECK_ERROR(decodeError(c.bits ^ 1u << bit, c.kind), "reserved field");
+      CHECK_ERROR(decodeError(c.bits ^ 1u << bit, c.kind),
+                  "a reserved field (bits");
     CHECK_ERROR(decodeError(c.bits | 4, c.kind),
                 "sparsity (bits 2-2) of an instruction descriptor of kind");
+    CHECK_ERROR(decodeError(c.bits | 4, c.kind), "0 for tcgen05.mma, found 1");
+    CHECK_ERROR(decodeInstructionDescriptor(c.bits, c.kind, true).takeError(),
+                "1 for tcgen05.mma.sp, found 0");
   }
   CHECK_ERROR(decodeError(f16 ^ 2u << 7, MmaKind::F16),
               "the type of A (bits 7-9) of an instruction descriptor of kind "
@@ -138,13 +142,30 @@ static void testShapes() {
   CHECK_ERROR(checkMmaShape(getDescriptor(Kind::F16, 192, 64), 1),
               "m of tcgen05.mma of kind f16 must be 64 or 128 with "
               ".cta_group::1, found 192");
+  CHECK_ERROR(checkMmaShape(getDescriptor(Kind::F16, 64, 64), 2),
+              "must be 128 or 256 with .cta_group::2, found 64");
+  CHECK_ERROR(checkMmaShape(getDescriptor(Kind::MXF4, 64, 64), 1),
+              "must be 128 with .cta_group::1, found 64");
+  CHECK_ERROR(checkMmaShape(getDescriptor(Kind::F16, 128, 64), 3),
+              "CTA group must be 1 or 2, found 3");
+  CHECK_ERROR(checkMmaShape(getDescriptor(Kind::F16, 128, 64), 2, true),
+              "tcgen05.mma.ws must have .cta_group::1 and a kind without block "
+              "scales");
+  CHECK_ERROR(checkMmaShape(getDescriptor(Kind::F16, 256, 64), 1, true),
+              "must be 32, 64 or 128 with .ws, found 256");
+  CHECK_ERROR(checkMmaShape(getDescriptor(Kind::F16, 128, 96), 1, true),
+              "must be 64, 128 or 256 with .ws, found 96");
+  InstructionDescriptor sparse = getDescriptor(Kind::F16, 128, 64);
+  sparse.sparse = true;
+  CHECK_ERROR(checkMmaShape(sparse, 1), "sparse tcgen05.mma isn't modelled");
   // 8-bit B along n.
   InstructionDescriptor d = getDescriptor(Kind::F8F6F4, 64, 24);
   CHECK_SUCCESS(checkMmaShape(d, 1));
   d.bMajor = MajorDim::MN;
   CHECK_ERROR(checkMmaShape(d, 1), "a multiple of 16");
   d.m = 128, d.n = 48;
-  CHECK_ERROR(checkMmaShape(d, 2), "a multiple of 32");
+  CHECK_ERROR(checkMmaShape(d, 2), "a multiple of 32 in [32, 256] with "
+                                   ".cta_group::2 and m = 128, found 48");
 }
 
 static void testTiles() {
@@ -183,8 +204,16 @@ static void testScales() {
   CHECK_EQUAL(getChunks(MmaKind::MXF4NVF4, "2X"), 0u);
   d.scaleAId = 2;
   CHECK_EQUAL(getChunks(MmaKind::MXF4NVF4, "4X"), 0u);
+  CHECK_ERROR(getScaleChunks(d, "4X").takeError(),
+              "ids of scales in blocks of 16 must be 0, found 2 and 0");
+  CHECK_ERROR(getScaleChunks(d, "2X").takeError(),
+              "scales of ue4m3 must be in blocks of 16");
+  CHECK_ERROR(getScaleChunks(d, "8X").takeError(),
+              "tcgen05.mma of kind mxf4nvf4 has no scale vectors '8X'");
   CHECK_TRUE(bool(parseMmaKind("mxf4nvf4")));
-  CHECK_ERROR(parseMmaKind("f64").takeError(), "found 'f64'");
+  CHECK_ERROR(parseMmaKind("f64").takeError(),
+              "kind of tcgen05.mma must be f16, tf32, f8f6f4, i8, mxf8f6f4, "
+              "mxf4 or mxf4nvf4, found 'f64'");
 }
 
 static void testWgmma() {
@@ -210,6 +239,9 @@ static void testWgmma() {
               "no products of .bf16 and .bf16 in .f16");
   CHECK_ERROR(checkWgmma({64, 16, Type::F32, Type::F16, Type::BF16}),
               "no products of .f16 and .bf16");
+  CHECK_ERROR(checkWgmma({12, 16, Type::F32, Type::F16, Type::F16}),
+              "n of wgmma of .f16 must be a multiple of 8 in [8, 256], found "
+              "12");
   CHECK_SUCCESS(checkWgmma({64, 32, Type::F32, Type::E4M3, Type::E5M2}));
   CHECK_SUCCESS(checkWgmma({64, 32, Type::S32, Type::S8, Type::U8}));
 }

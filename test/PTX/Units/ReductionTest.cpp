@@ -73,13 +73,16 @@ static void testFloats() {
 }
 
 static void testChecks() {
-  CHECK_ERROR(checkReduction(Op::Inc, Type::UInt64), "'inc' of u64");
+  CHECK_ERROR(checkReduction(Op::Inc, Type::UInt64),
+              "there is no asynchronous reduction 'inc' of u64");
   CHECK_ERROR(checkReduction(Op::Min, Type::Float32), "'min' of f32");
   CHECK_ERROR(checkReduction(Op::And, Type::Float16), "'and' of f16");
   CHECK_ERROR(checkReduction(Op::Add, Type::UInt8), "'add' of u8");
   auto op = parseReduceOp("xor");
   CHECK_TRUE(bool(op) && *op == Op::Xor);
-  CHECK_ERROR(parseReduceOp("mul").takeError(), "found 'mul'");
+  CHECK_ERROR(parseReduceOp("mul").takeError(),
+              "reduction must be add, min, max, inc, dec, and, or or xor, "
+              "found 'mul'");
 }
 
 void fovea::ptx::test::testReduction() {

@@ -79,36 +79,62 @@ static void testChecks() {
     change(map);
     return checkTensorMap(map);
   };
-  CHECK_ERROR(check([](TensorMap &m) { m.rank = 0; }), "rank");
+  CHECK_ERROR(check([](TensorMap &m) { m.rank = 0; }),
+              "rank of a tensor map must be in [1, 5], found 0");
   CHECK_ERROR(check([](TensorMap &m) { m.rank = 6; }), "in [1, 5], found 6");
   CHECK_ERROR(check([](TensorMap &m) { m.address = 8; }), "found 0x8");
   CHECK_ERROR(check([](TensorMap &m) { m.sizes[1] = 0; }), "dimension 1");
   CHECK_ERROR(check([](TensorMap &m) { m.sizes[0] = (1ull << 32) + 1; }),
               "[1, 2^32]");
-  CHECK_ERROR(check([](TensorMap &m) { m.strides[1] = 120; }), "found 120");
+  CHECK_ERROR(check([](TensorMap &m) { m.strides[1] = 120; }),
+              "stride of dimension 1 of a tensor map must be a multiple of 16 "
+              "below 2^40, found 120");
   CHECK_ERROR(check([](TensorMap &m) { m.strides[1] = 1ull << 40; }),
               "below 2^40");
-  CHECK_ERROR(check([](TensorMap &m) { m.box[1] = 257; }), "[1, 256]");
+  CHECK_ERROR(check([](TensorMap &m) { m.box[1] = 257; }),
+              "box of dimension 1 of a tensor map must be in [1, 256], found "
+              "257");
   CHECK_ERROR(check([](TensorMap &m) { m.box[1] = 0; }), "[1, 256]");
-  CHECK_ERROR(check([](TensorMap &m) { m.elementStrides[1] = 9; }), "[1, 8]");
+  CHECK_ERROR(check([](TensorMap &m) { m.elementStrides[1] = 9; }),
+              "element stride of dimension 1 of a tensor map must be in [1, "
+              "8], found 9");
   CHECK_ERROR(check([](TensorMap &m) { m.box[0] = 60; }),
               "multiple of 16 bytes, found 120");
   CHECK_ERROR(check([](TensorMap &m) { m.box[0] = 72; }),
               "at most 128 bytes for a 128-byte swizzle, found 144");
-  CHECK_ERROR(check([](TensorMap &m) { m.box[0] = 32; }), "aren't modelled");
-  CHECK_ERROR(check([](TensorMap &m) { m.interleave = 1; }), "aren't modelled");
-  CHECK_ERROR(check([](TensorMap &m) { m.l2Promotion = 4; }), "L2 promotion");
+  CHECK_ERROR(check([](TensorMap &m) { m.box[0] = 32; }),
+              "narrower than its 128-byte swizzle aren't modelled");
+  CHECK_ERROR(check([](TensorMap &m) { m.interleave = 3; }),
+              "interleave of a tensor map must be in [0, 2], found 3");
+  CHECK_ERROR(check([](TensorMap &m) { m.interleave = 1; }),
+              "interleaved tensor maps aren't modelled");
+  CHECK_ERROR(check([](TensorMap &m) { m.l2Promotion = 4; }),
+              "L2 promotion of a tensor map must be in [0, 3], found 4");
   CHECK_ERROR(check([](TensorMap &m) { m.type = TensorDataType::TFloat32; }),
-              "tf32 aren't modelled");
+              "tensor maps of tf32 aren't modelled: copies change values");
   CHECK_ERROR(check([](TensorMap &m) {
                 m.type = TensorDataType::UInt16, m.fillNaN = true;
               }),
-              "filled with NaN");
+              "tensor maps of u16 can't be filled with NaN");
   CHECK_SUCCESS(check([](TensorMap &m) { m.fillNaN = true; }));
   for (unsigned value = 0; value < 7; ++value)
     CHECK_TRUE(bool(getTensorMapSwizzle(value)));
   CHECK_ERROR(getTensorMapSwizzle(7).takeError(), "found 7");
-  CHECK_ERROR(checkBoxCopy(getMap(), 3, 0), "found rank 2");
+  for (auto [mode, text] :
+       {std::pair(SwizzleMode::B32, "32 bytes for a 32-byte swizzle"),
+        {SwizzleMode::B64, "64 bytes for a 64-byte swizzle"},
+        {SwizzleMode::B96, "96 bytes for a 96-byte swizzle"},
+        {SwizzleMode::B128Atom32,
+         "128 bytes for a 128-byte swizzle of 32-byte atoms"},
+        {SwizzleMode::B128Atom64,
+         "128 bytes for a 128-byte swizzle of 64-byte atoms"}})
+    CHECK_ERROR(check([mode = mode](TensorMap &m) {
+                  m.swizzle = mode, m.box[0] = 128;
+                }),
+                text);
+  CHECK_ERROR(checkBoxCopy(getMap(), 3, 0),
+              "a copy of 3 dimensions must have a tensor map of as many, found "
+              "rank 2");
   CHECK_ERROR(checkBoxCopy(getMap(), 2, 64), "multiple of 128");
   CHECK_SUCCESS(checkBoxCopy(getMap(), 2, 128));
 }
@@ -307,7 +333,8 @@ static void testGather() {
   CHECK_ERROR(checkGather(map, 5, 0), "boxes of one row, found rank 2 and 8");
   map.box[1] = 1;
   CHECK_SUCCESS(checkGather(map, 5, 0));
-  CHECK_ERROR(checkGather(map, 4, 0), "five coordinates, found 4");
+  CHECK_ERROR(checkGather(map, 4, 0),
+              "gather4 and scatter4 must have five coordinates, found 4");
   Copier copier(map);
   forEachGatherRun(map, {0, 7, 99, 100, 2}, 0, BoxUse::Load,
                    [&](const BoxRun &run) {

@@ -134,7 +134,8 @@ static void testCopies() {
         CHECK_TRUE(lanes.insert(getCopyLane(shape, row, t)).second);
     CHECK_EQUAL(lanes.size(), size_t(kTensorMemoryLanes));
   }
-  CHECK_ERROR(parseTensorCopyShape("4x256b", "").takeError(), "isn't modelled");
+  CHECK_ERROR(parseTensorCopyShape("4x256b", "").takeError(),
+              "tcgen05.cp of shape 4x256b isn't modelled");
   CHECK_ERROR(parseTensorCopyShape("64x128b", "").takeError(),
               "found '64x128b' with ''");
 }

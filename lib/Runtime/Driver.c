@@ -34,9 +34,7 @@ static loaded *chosen;
 static fovea_status find_functions(loaded *l) {
   void *library = dlopen(l->path, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
-    const char *reason = dlerror();
-    snprintf(l->message, sizeof l->message, "no CUDA driver: %s",
-             reason ? reason : "it can't be loaded");
+    snprintf(l->message, sizeof l->message, "no CUDA driver: %s", dlerror());
     return FOVEA_ERROR_NO_DRIVER;
   }
   /* POSIX lets an object pointer from dlsym hold a function's address, ISO C

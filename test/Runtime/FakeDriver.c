@@ -13,7 +13,8 @@
  *
  * FAKE_CUDA_DEVICES is the number of devices (default 1); FAKE_CUDA_CONTEXT=1
  * makes a context current beforehand; FAKE_CUDA_FAIL names a call that fails;
- * FAKE_CUDA_CAPABILITY is the devices' compute capability (default 90).
+ * FAKE_CUDA_CAPABILITY is the devices' compute capability (default 90);
+ * FAKE_CUDA_NAMELESS=1: no error has a name.
  * FAKE_CUDA_CAPTURING=N: the first N launches are recorded, the rest are not.
  * Nothing ends before its stream is waited for, and what is recorded never
  * does: a launch whose workspace another one has, or that isn't zero, is told.
@@ -103,7 +104,12 @@ API CUresult cuDriverGetVersion(int *version) {
   *version = asked ? atoi(asked) : 13000;
   return CUDA_SUCCESS;
 }
+/** As a driver that is older than its error. */
+static int has_no_names(void) { return getenv("FAKE_CUDA_NAMELESS") != NULL; }
 API CUresult cuGetErrorName(CUresult error, const char **name) {
+  *name = NULL;
+  if (has_no_names())
+    return INVALID_VALUE;
   *name = error == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
           : error == CUDA_ERROR_NO_DEVICE   ? "CUDA_ERROR_NO_DEVICE"
           : error == INVALID_PTX            ? "CUDA_ERROR_INVALID_PTX"
@@ -115,8 +121,8 @@ API CUresult cuGetErrorName(CUresult error, const char **name) {
   return CUDA_SUCCESS;
 }
 API CUresult cuGetErrorString(CUresult error, const char **text) {
-  *text = "the fake driver says so";
-  return CUDA_SUCCESS;
+  *text = has_no_names() ? NULL : "the fake driver says so";
+  return *text ? CUDA_SUCCESS : INVALID_VALUE;
 }
 API CUresult cuDeviceGetCount(int *count) {
   const char *devices = getenv("FAKE_CUDA_DEVICES");

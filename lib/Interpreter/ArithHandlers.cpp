@@ -386,9 +386,6 @@ static LogicalResult executeSelect(Operation *op, Frame &frame) {
         op, frame, [](int64_t c, T a, T b) { return c ? a : b; });
   };
   Type type = select.getType();
-  if (!getElementKind(getElementTypeOrSelf(type)))
-    return frame.fail(op) << "cannot select elementwise among values of "
-                          << type;
   if (frame.getStorage(type) == Storage::Int)
     return pick(int64_t());
   return withFloatStorage(frame, type, pick);

@@ -420,10 +420,8 @@ contribute(Operation *op, Frame &frame, Array &target, ArrayRef<int64_t> pairs,
 LogicalResult fovea::interp::executeContribute(Operation *operation,
                                                Frame &frame) {
   auto op = cast<attn::ContributeOp>(operation);
+  // The op stands in 'attn.backward' only, which gives the environment.
   auto *contributions = frame.getEnvironment<ContributionSums>();
-  if (!contributions)
-    return frame.fail(op) << "'attn.contribute' is executed outside "
-                             "'attn.backward'";
   Array &target = *contributions->byTarget.lookup(op.getTarget());
   SmallVector<const RuntimeValue *> indices;
   for (Value index : op.getIndices())

@@ -77,10 +77,8 @@ static LogicalResult executeDim(Operation *op, Frame &frame) {
 
 static LogicalResult executeCast(Operation *op, Frame &frame) {
   auto cast = mlir::cast<memref::CastOp>(op);
-  auto type = dyn_cast<MemRefType>(cast.getType());
+  auto type = mlir::cast<MemRefType>(cast.getType());
   const RuntimeValue &source = frame.get(cast.getSource());
-  if (!type)
-    return frame.fail(op) << "cannot cast to an unranked memref";
   for (auto [expected, found] :
        llvm::zip(type.getShape(), source.getMemRef().sizes))
     if (!ShapedType::isDynamic(expected) && expected != found)

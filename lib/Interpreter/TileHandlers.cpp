@@ -200,10 +200,6 @@ fovea::interp::takeColumns(const Array &array, int64_t first, int64_t count) {
 
 static LogicalResult executeDot(Operation *op, Frame &frame) {
   auto dot = cast<tile::DotOp>(op);
-  if (frame.getStorage(dot.getA().getType()) !=
-      frame.getStorage(dot.getResult().getType()))
-    return frame.fail(op) << "cannot execute a dot of "
-                          << dot.getA().getType().getElementType();
   const Array *left = &frame.getArray(dot.getA());
   std::shared_ptr<Array> rows, turned;
   // Rows of what is transposed are stored as columns.

@@ -147,6 +147,45 @@ static void trace(FoveaContext *context, FoveaModule *module, size_t events) {
   free(zeros);
 }
 
+/** Inputs and wishes that can't be: each with what is said of it. */
+static void refuse_calls(FoveaContext *context, FoveaModule *module) {
+  static uint16_t zeros[32];
+  static const int64_t one[] = {1, 1, 1, 16}, pair[] = {2};
+  static float scale = 1;
+  const FoveaRunOptions attn = {sizeof attn, FOVEA_ARTIFACT_ATTN, 0, 0},
+                        exact = {sizeof exact, FOVEA_ARTIFACT_TILE, 1, 0};
+  FoveaTensor inputs[] = {{"q", "f16", zeros, 4, one},
+                          {"k", "f16", zeros, 4, one},
+                          {"v", "f16", zeros, 4, one},
+                          {"scale", "f32", &scale, 0, NULL}};
+  foveaTensorsDestroy(foveaInterpret(module, &options, &exact, inputs, 4));
+  report(context, 0);
+  inputs[0].sizes = NULL;
+  foveaTensorsDestroy(foveaInterpret(module, &options, &attn, inputs, 4));
+  report(context, 0);
+  inputs[0].sizes = one;
+  inputs[0].data = NULL;
+  foveaTensorsDestroy(foveaInterpret(module, &options, &attn, inputs, 4));
+  report(context, 0);
+  inputs[0].data = zeros;
+  inputs[3].rank = 1;
+  inputs[3].sizes = pair;
+  foveaTensorsDestroy(foveaInterpret(module, &options, &attn, inputs, 4));
+  report(context, 0);
+  FoveaBlockMapOptions map = {sizeof map, 1, 1, 1 << 20, 1 << 20, 1, 1, 0};
+  foveaBufferDestroy(foveaBlockMap(module, &options, &map, NULL, 0));
+  report(context, 0);
+  static const double scores[65];
+  FoveaElementOptions wanted = {sizeof wanted, 1, 1, 5, 5, 0, 0, 0, 5,
+                                scores,        65};
+  foveaTensorsDestroy(foveaElements(module, &options, &wanted, NULL, 0));
+  report(context, 0);
+  wanted.num_scores = 64;
+  wanted.rows = wanted.queries = wanted.keys = 1 << 20;
+  foveaTensorsDestroy(foveaElements(module, &options, &wanted, NULL, 0));
+  report(context, 0);
+}
+
 /** Nothing that is null may matter. */
 static void pass_null(FoveaContext *context, FoveaModule *module) {
   size_t count = 1;
@@ -284,6 +323,8 @@ static void execute(FoveaContext *context, FoveaModule *module, char *command) {
   } else if (strcmp(command, "exact") == 0) {
     FoveaRunOptions how = {sizeof how, FOVEA_ARTIFACT_ATTN, 1, 0};
     run(context, module, how);
+  } else if (strcmp(command, "refused") == 0) {
+    refuse_calls(context, module);
   } else if (strcmp(command, "null") == 0) {
     pass_null(context, module);
   } else if ((value = value_of(command, "threads="))) {

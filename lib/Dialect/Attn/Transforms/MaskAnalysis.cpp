@@ -541,10 +541,9 @@ Cover MaskAnalysis::analyzeSelect(arith::SelectOp op, bool negated) {
 
 Cover MaskAnalysis::analyzeInterval(Value condition, bool negated) {
   FailureOr<Interval> interval = getInterval(condition);
+  // No argument of a mask is a condition: an op is to blame.
   if (failed(interval))
-    return condition.getDefiningOp()
-               ? unknownInterval(condition)
-               : unknown(mask.getTerminator(), "it yields an argument");
+    return unknownInterval(condition);
   Value may = negated ? b.logicalNot(interval->lo) : interval->hi;
   Value must = negated ? b.logicalNot(interval->hi) : interval->lo;
   return {KeyRange::when(may), KeyRange::when(must)};

@@ -126,3 +126,47 @@ func.func @given(%q: !t) -> !t {
     } : !t, !t, !t -> !t
   return %o : !t
 }
+
+// CHECK: :[[# @LINE + 4]]:15: remark: [Missed] unknown | {{.*}} Function=all_but_some | Op=arith.cmpi, Reason="all keys but some are no range: no range of keys follows from it; blocks are told apart one by one"
+func.func @all_but_some(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi ne, %i, %j : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// CHECK: remark: [Missed] unknown | {{.*}} Function=without_sign | Op=arith.cmpi, Reason="it compares what may be negative without its sign
+func.func @without_sign(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %distance = arith.subi %j, %i : index
+      %keep = arith.cmpi ult, %i, %distance : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// CHECK: remark: [Missed] unknown | {{.*}} Function=any_factor | Op=arith.cmpi, Reason="its sum may overflow
+func.func @any_factor(%q: !t, %n: index) -> !t {
+  %o = attn.forward %q, %q, %q captures(%n : index)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %m: index) {
+      %key = arith.muli %j, %m : index
+      %keep = arith.cmpi slt, %key, %i : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// CHECK: remark: [Missed] unknown | {{.*}} Function=remainder | Op=arith.remui, Reason="a bound on 'arith.remui' is none on the key that it depends on
+func.func @remainder(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %three = arith.constant 3 : index
+      %rest = arith.remui %j, %three : index
+      %keep = arith.cmpi slt, %rest, %i : index
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import collections.abc
 import dataclasses
+import functools
+import inspect
 import os
 import pathlib
 import re
 import sys
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 from ._builder import Place, RegionBuilder, float_literal, tensor_type
 from ._dtypes import dtype_name
@@ -42,6 +44,7 @@ def with_names(captures: Sequence[str], message: str) -> str:
 
 
 Program = Union["Spec", str, "os.PathLike[str]"]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,11 @@ class Spec:
 
     def __str__(self) -> str:
         return self.mlir
+
+    def __call__(self, *arguments: Any, **named: Any) -> NoReturn:
+        """Not how attention runs: raises TypeError, which says how."""
+        raise TypeError("a Spec describes attention and can't be called: fovea.compile(spec) makes a kernel, whose launch and "
+                        "interpret take q, k and v; fovea.reference(spec, q, k, v) needs no kernel")
 
 
 def make_spec(
@@ -264,6 +272,26 @@ def _blocks(given: Any, sequences: str) -> Optional[Blocks]:
     return given
 
 
+def _says_what_is_missing(function: Function) -> Function:
+    """The same function, with an own word for calls that it does not take."""
+    parameters = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **named: Any) -> Any:
+        if len(arguments) > 2:
+            raise TypeError(f"attention takes score_mod and mask_mod without names, found {len(arguments)} arguments; "
+                            "tensors are given to the kernel that fovea.compile makes")
+        unknown = next((name for name in named if name not in parameters), None)
+        if unknown is not None:
+            raise TypeError(f"attention has no parameter {unknown!r}, expected one of {', '.join(parameters)}")
+        if "head_dim" not in named:
+            raise TypeError("attention needs head_dim, the elements of a row of q and k, such as head_dim=64")
+        return function(*arguments, **named)
+
+    return cast(Function, checked)
+
+
+@_says_what_is_missing
 def attention(
     score_mod: Optional[Callable] = None,
     mask_mod: Optional[Callable] = None,
@@ -389,7 +417,7 @@ def attention(
     for role, function, arguments in roles:
         if function is None:
             continue
-        if not callable(function):
+        if not callable(function) or isinstance(function, Spec):
             raise TypeError(f"{role} must be a function, found {type(function).__name__}")
         regions[role] = RegionBuilder(arguments)
         trace(function, role, regions[role], len(arguments) - len(declared), list(declared))

@@ -434,6 +434,28 @@ def test_kernels_that_are_called(fovea):
     assert str(error.value) == f"tensors are given by their names, found 3 without: {launch}"
 
 
+def test_specs_that_are_called(fovea):
+    spec, x = fovea.attention(head_dim=16), numpy.zeros((1, 4, 16, 16), numpy.float32)
+    with pytest.raises(TypeError) as error:
+        spec(x, x, x)
+    assert str(error.value) == ("a Spec describes attention and can't be called: fovea.compile(spec) makes a kernel, whose launch "
+                                "and interpret take q, k and v; fovea.reference(spec, q, k, v) needs no kernel")
+    with pytest.raises(TypeError, match="score_mod must be a function, found Spec"):
+        fovea.attention(spec, head_dim=16)
+
+
+@pytest.mark.parametrize("given, named, message", [
+    ((), {}, "attention needs head_dim, the elements of a row of q and k, such as head_dim=64"),
+    ((SLOPES, SLOPES, SLOPES), {}, "attention takes score_mod and mask_mod without names, found 3 arguments; "
+     "tensors are given to the kernel that fovea.compile makes"),
+    ((), {"head_dim": 16, "causal": True}, "attention has no parameter 'causal', expected one of score_mod, mask_mod, dtype"),
+])
+def test_attention_by_other_arguments(fovea, given, named, message):
+    with pytest.raises(TypeError) as error:
+        fovea.attention(*given, **named)
+    assert str(error.value).startswith(message)
+
+
 def test_no_gpu(run_python):
     result = run_python(
         "import fovea\nkernel = fovea.compile(fovea.attention(head_dim=16), 'sm_80')\n"

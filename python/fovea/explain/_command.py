@@ -79,7 +79,7 @@ def load(text: str) -> Program:
         if not pathlib.Path(file).is_file():
             raise Error(f"there is no file {file}")
         found = runpy.run_path(file).get(name)
-        if callable(found):
+        if callable(found) and not isinstance(found, Spec):
             found = found()
         if not isinstance(found, Spec):
             raise Error(f"'{name}' of {file} is no Spec of fovea.attention and no function that returns one")

@@ -241,6 +241,9 @@ class _Indexing(TorchFunctionMode):
             return function(tensor, index)
         if any(isinstance(item, torch.Tensor) and item.dtype == torch.bool for item in items):
             fail("a tensor is indexed by a boolean in a kernel, expected integers")
+        given = sum(item is not None and item is not Ellipsis for item in items)
+        if given > tensor.dim():
+            fail(f"too many indices for a tensor of {tensor.dim()} dimensions: {given}")
         # Plain indices first; tensors then stand at the dimensions that are left for them.
         basic = tuple(slice(None) if isinstance(item, torch.Tensor) else item for item in items)
         viewed = function(tensor, basic)
@@ -253,8 +256,6 @@ class _Indexing(TorchFunctionMode):
                 places.append(item)
             elif not isinstance(item, int) or isinstance(item, bool):
                 places.append(None)
-        if len(places) > viewed.dim():
-            fail(f"too many indices for a tensor of {tensor.dim()} dimensions: {len(items)}")
         return torch.ops.aten.index.Tensor(viewed, places)
 
 

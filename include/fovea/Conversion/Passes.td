@@ -240,6 +240,7 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
                            "::mlir::NVVM::NVVMDialect",
                            "::mlir::vector::VectorDialect",
                            "::mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"numKernels", "kernels", "Number of kernels lowered">];
 }
 
 def LaunchToLLVM : Pass<"launch-to-llvm", "::mlir::ModuleOp"> {

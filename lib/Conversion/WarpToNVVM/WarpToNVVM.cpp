@@ -125,6 +125,7 @@ struct WarpToNVVMPass : fovea::impl::WarpToNVVMBase<WarpToNVVMPass> {
         return signalPassFailure();
       if (failed(convert(kernel, abi)))
         return signalPassFailure();
+      ++numKernels;
     }
   }
 

@@ -231,6 +231,7 @@ struct LowerBlocks : fovea::tile::impl::LowerBlocksBase<LowerBlocks> {
     getOperation().walk([&](ForBlocksOp op) { loops.push_back(op); });
     for (ForBlocksOp op : loops)
       BlockLoop(op).lower();
+    numLowered += loops.size();
   }
 };
 } // namespace

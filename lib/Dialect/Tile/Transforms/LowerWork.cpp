@@ -56,6 +56,7 @@ struct LowerWork : fovea::tile::impl::LowerWorkBase<LowerWork> {
     IRRewriter rewriter(&getContext());
     for (ForeachWorkOp op : single)
       inlineBody(rewriter, op, abi && abi.getCluster() > 1);
+    numInlined += single.size();
   }
 };
 

@@ -34,6 +34,7 @@ int64_t AllocateSharedMemoryPass::placeBuffers() {
   Builder builder(&getContext());
   int64_t bytes = 0;
   auto place = [&](auto alloc) {
+    ++numBuffers;
     alloc.setOffsetAttr(builder.getI64IntegerAttr(bytes));
     MemRefType type = alloc.getBuffer().getType();
     bytes += llvm::alignTo(warp::getStorageBytes(type),

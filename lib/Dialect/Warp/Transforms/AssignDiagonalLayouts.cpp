@@ -51,4 +51,5 @@ void AssignDiagonalLayoutsPass::runOnKernel() {
   for (tile::DiagonalsOp op : ops)
     if (failed(assignLayout(op, warps)))
       return signalPassFailure();
+  numDiagonals += ops.size();
 }

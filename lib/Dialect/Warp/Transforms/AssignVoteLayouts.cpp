@@ -44,4 +44,5 @@ void AssignVoteLayoutsPass::runOnKernel() {
   for (tile::BallotOp ballot : ballots)
     if (failed(assignLanes(ballot)))
       return signalPassFailure();
+  numVotes += ballots.size();
 }

@@ -94,4 +94,5 @@ void DistributeWorkPass::runOnKernel() {
   }
   for (tile::ForeachWorkOp op : loops)
     distribute(op, abi.getCluster() > 1);
+  numLoops += loops.size();
 }

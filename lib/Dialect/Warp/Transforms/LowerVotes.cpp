@@ -59,14 +59,15 @@ static bool isVotedOn(scf::IfOp branch, unsigned index) {
                       [](Operation *user) { return isa<AnyOp>(user); });
 }
 
-static void voteInside(IRRewriter &b, scf::IfOp branch) {
+/// How many votes are in the branch now.
+static size_t voteInside(IRRewriter &b, scf::IfOp branch) {
   Location loc = branch.getLoc();
   SmallVector<unsigned> voted;
   for (unsigned index = 0; index < branch.getNumResults(); ++index)
     if (isVotedOn(branch, index))
       voted.push_back(index);
   if (voted.empty())
-    return;
+    return 0;
   SmallVector<Type> types(branch.getResultTypes());
   types.append(voted.size(), b.getI1Type());
   b.setInsertionPoint(branch);
@@ -89,6 +90,7 @@ static void voteInside(IRRewriter &b, scf::IfOp branch) {
       b.replaceOp(user, flag);
   }
   b.replaceOp(branch, wider.getResults().take_front(branch.getNumResults()));
+  return voted.size();
 }
 
 void LowerVotesPass::runOnKernel() {
@@ -99,5 +101,6 @@ void LowerVotesPass::runOnKernel() {
   for (tile::IfAnyOp op : ops)
     branches.push_back(lowerIfAny(b, op));
   for (scf::IfOp branch : branches)
-    voteInside(b, branch);
+    numInside += voteInside(b, branch);
+  numBranches += branches.size();
 }

@@ -32,6 +32,7 @@ struct PrintRolesPass : warp::impl::WarpPrintRolesBase<PrintRolesPass> {
     if (failed(assignment.compute()))
       return signalPassFailure();
     assignment.print(llvm::outs());
+    numRoles += roles.size();
   }
 };
 } // namespace

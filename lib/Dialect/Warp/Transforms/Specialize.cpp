@@ -239,4 +239,5 @@ void SpecializePass::runOnKernel() {
   }
   if (failed(specialize(abi, roles)))
     return signalPassFailure();
+  numRoles += roles.size();
 }

@@ -469,5 +469,6 @@ void VerifyPipelinesPass::runOnKernel() {
   // What the program shows where it stands makes the better message.
   if (failedAny || failed(warp::simulatePipelines(getOperation())))
     signalPassFailure();
+  numPipelines += pipelines.size();
   markAllAnalysesPreserved();
 }

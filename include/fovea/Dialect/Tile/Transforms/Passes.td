@@ -234,6 +234,7 @@ def LowerBlocks
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"numLowered", "num-lowered", "Number of loops over blocks lowered">];
 }
 
 def LowerWork
@@ -263,6 +264,7 @@ def LowerWork
     ```
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
+  let statistics = [Statistic<"numInlined", "num-inlined", "Number of items of work inlined">];
 }
 
 def SinkCoordinates

@@ -72,6 +72,7 @@ def WarpDistributeWork
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",
                            "::fovea::warp::WarpDialect"];
+  let statistics = [Statistic<"numLoops", "loops", "Number of loops over work made">];
 }
 
 def WarpChainTiles
@@ -376,6 +377,7 @@ def WarpAssignVoteLayouts
     ```
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
+  let statistics = [Statistic<"numVotes", "votes", "Number of votes given a layout">];
 }
 
 def WarpAssignDiagonalLayouts
@@ -404,6 +406,7 @@ def WarpAssignDiagonalLayouts
     ```
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
+  let statistics = [Statistic<"numDiagonals", "diagonals", "Number of reads of diagonals given a layout">];
 }
 
 def WarpApproximateExp2
@@ -619,6 +622,8 @@ def WarpLowerVotes
   let dependentDialects = ["::fovea::warp::WarpDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"numBranches", "branches", "Number of votes made branches">,
+                    Statistic<"numInside", "inside", "Number of votes moved into a branch">];
 }
 
 def WarpPrintRoles
@@ -629,6 +634,7 @@ def WarpPrintRoles
     For a kernel that is still one program: the ops with effects, in their order,
     and the roles that `warp-specialize` will give them to.
   }];
+  let statistics = [Statistic<"numRoles", "roles", "Number of roles printed">];
 }
 
 def WarpSpecialize
@@ -680,6 +686,7 @@ def WarpSpecialize
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",
                            "::fovea::warp::WarpDialect"];
+  let statistics = [Statistic<"numRoles", "roles", "Number of roles cut">];
 }
 
 def WarpAllocateSharedMemory
@@ -706,6 +713,7 @@ def WarpAllocateSharedMemory
     %k = warp.alloc offset(16384) : memref<4x64x32xbf16, #warp.shared<row_bytes = 64>>
     ```
   }];
+  let statistics = [Statistic<"numBuffers", "buffers", "Number of buffers placed">];
 }
 
 def WarpVerifyPipelines
@@ -742,6 +750,7 @@ def WarpVerifyPipelines
 
     The diagnostic tells the sizes: `if this is 3`.
   }];
+  let statistics = [Statistic<"numPipelines", "pipelines", "Number of pipelines checked">];
 }
 
 #endif // FOVEA_DIALECT_WARP_TRANSFORMS_PASSES_TD

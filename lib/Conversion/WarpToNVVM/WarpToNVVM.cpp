@@ -244,12 +244,23 @@ static LogicalResult checkThreads(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
          << abi.getPlan()->warps << " warps, found " << abi.getThreads();
 }
 
+/// The pass leaves pointers and tensor maps for memrefs: it runs once.
+static LogicalResult checkNotLowered(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
+  for (Attribute parameter : abi.getParameters())
+    if (isa<launch::PointerParameterAttr, launch::TensorMapParameterAttr>(
+            parameter))
+      return kernel.emitError("kernel has been lowered by 'warp-to-nvvm' "
+                              "already: expected tensors as memrefs, found ")
+             << parameter;
+  return success();
+}
+
 LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel,
                                       launch::AbiOp abi) {
   Builder builder(&getContext());
   int32_t threads = abi.getThreads();
-  if (failed(checkPassOrder(kernel)) || failed(checkThreads(kernel, abi)) ||
-      failed(checkLayouts(kernel)))
+  if (failed(checkNotLowered(kernel, abi)) || failed(checkPassOrder(kernel)) ||
+      failed(checkThreads(kernel, abi)) || failed(checkLayouts(kernel)))
     return failure();
   declareSharedMemory(getOperation());
   FailureOr<Specialization> roles = lowerRoles(kernel, abi);

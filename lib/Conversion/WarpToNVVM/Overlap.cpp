@@ -113,11 +113,10 @@ void fovea::lowerOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   for (Operation *op : ops) {
     OpBuilder b(op);
     bool waits = isa<launch::AwaitPreviousOp>(op);
-    // No load may move over the wait: LLVM's intrinsic would allow it.
-    emitAsm(b, op->getLoc(),
-            waits ? "griddepcontrol.wait;"
-                  : "griddepcontrol.launch_dependents;",
-            "~{memory}", {});
+    NVVM::GriddepcontrolOp::create(
+        b, op->getLoc(),
+        waits ? NVVM::GridDepActionKind::wait
+              : NVVM::GridDepActionKind::launch_dependents);
     if (waits)
       for (UnrealizedConversionCastOp cast : scratch)
         renew(cast, op);

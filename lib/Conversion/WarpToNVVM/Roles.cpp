@@ -26,6 +26,8 @@ static constexpr int64_t kChunkBytes = 16;
 // Small emitters
 //===----------------------------------------------------------------------===//
 
+// For what NVVM has no op for, or none that makes the same code:
+// docs/Rationale.md, "Some instructions stay text", says of each why.
 SmallVector<Value> fovea::emitAsm(OpBuilder &builder, Location loc,
                                   StringRef text, StringRef constraints,
                                   ValueRange operands, TypeRange results,

@@ -630,7 +630,8 @@ AwaitReadsLowering::matchAndRewrite(warp::AwaitReadsOp op, OpAdaptor,
   FailureOr<int64_t> younger = counts.get(op);
   if (failed(younger))
     return failure();
-  emitAsm(rewriter, op.getLoc(), getWaitText(*younger), "~{memory}", {});
+  NVVM::WgmmaWaitGroupSyncOp::create(rewriter, op.getLoc(),
+                                     std::min(*younger, kMostInFlight));
   rewriter.eraseOp(op);
   return success();
 }

@@ -5,15 +5,15 @@
 // CHECK: launch.abi @helper
 // CHECK-NOT: overlapped
 // CHECK-LABEL: gpu.func @helper
-// CHECK: llvm.inline_asm has_side_effects "griddepcontrol.launch_dependents;", "~{memory}"
+// CHECK: nvvm.griddepcontrol launch_dependents
 // CHECK: launch.abi @f
 // CHECK-SAME: prologue([@helper]) overlapped
 // CHECK-LABEL: gpu.func @f
 // CHECK-NOT: griddepcontrol
 // CHECK: nvvm.setmaxregister {{ *}}decrease 24
-// CHECK: griddepcontrol.wait;", "~{memory}"
+// CHECK: nvvm.griddepcontrol wait
 // CHECK: nvvm.setmaxregister {{.*}}240
-// CHECK: griddepcontrol.wait;", "~{memory}"
+// CHECK: nvvm.griddepcontrol wait
 // CHECK: %[[SCRATCH:.*]] = llvm.inline_asm has_side_effects "", "=l,0" %{{.*}} : (!llvm.ptr<1>) -> !llvm.ptr<1>
 // CHECK: llvm.inline_asm "{{.*}}ld.global{{.*}} %[[SCRATCH]],
 // CHECK: llvm.store

@@ -8,9 +8,9 @@
 // CHECK: scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<32xf32>)
 // CHECK: %[[IN:.*]]:32 = vector.to_elements %[[ACC]]
 // CHECK: llvm.inline_asm has_side_effects "{{.*}}wgmma.commit_group.sync.aligned;{{.*}}", "=f,{{.*}}=f,0,1,{{.*}},31,l,l,~{memory}" %[[IN]]#0
-// CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 1;", "~{memory}"  : () -> ()
+// CHECK: nvvm.wgmma.wait.group.sync.aligned 1
 // CHECK: scf.yield
-// CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;", "~{memory}"  : () -> ()
+// CHECK: nvvm.wgmma.wait.group.sync.aligned 0
 // CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;", "=f,{{.*}}=f,0,1,{{.*}},31,~{memory}"
 // In a branch, the least of both ways.
 // CHECK: scf.if

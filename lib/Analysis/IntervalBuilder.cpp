@@ -56,6 +56,18 @@ std::optional<int64_t> StaticRanges::getConstant(Value value) {
   return min == getMax(value) ? std::optional<int64_t>(min) : std::nullopt;
 }
 
+FailureOr<Interval>
+fovea::getOrInfer(KnownIntervals &known, Value value,
+                  function_ref<FailureOr<Interval>(Value)> infer) {
+  auto found = known.find(value);
+  if (found != known.end())
+    return found->second;
+  // Operands' intervals are added meanwhile.
+  FailureOr<Interval> interval = infer(value);
+  known.try_emplace(value, interval);
+  return interval;
+}
+
 bool fovea::fitsType(Type type, int64_t min, int64_t max) {
   unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
   return llvm::isIntN(width, min) && llvm::isIntN(width, max);

@@ -9,6 +9,7 @@
 #include "Planner.h"
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Support/Warps.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -59,6 +60,19 @@ Planner::checkSharedMemory(const ScheduleProblem &problem,
                      << " bytes of shared memory, '" << problem.target->name
                      << "' has " << problem.target->sharedMemory << ": reduce "
                      << remedy;
+}
+
+LogicalResult
+fovea::checkBudgetSteps(const ScheduleFields &fields,
+                        function_ref<InFlightDiagnostic()> emitError) {
+  for (auto [name, registers] :
+       {std::pair("producer_registers", fields.producerRegisters),
+        std::pair("consumer_registers", fields.consumerRegisters)})
+    if (registers < kLeastBudget || registers % kBudgetStep != 0)
+      return emitError() << "schedule's '" << name << "' must be a multiple of "
+                         << kBudgetStep << " from " << kLeastBudget
+                         << " on, found " << registers;
+  return success();
 }
 
 InFlightDiagnostic fovea::noteRoles(InFlightDiagnostic diag,

@@ -129,6 +129,11 @@ checkBlocks(int64_t queryBlock, int64_t keyBlock, TileSize queries,
             TileSize keys,
             llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
+/// An error unless registers of roles are what setmaxnreg takes.
+mlir::LogicalResult
+checkBudgetSteps(const ScheduleFields &fields,
+                 llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
 /// An error that something needs roles, with a note on which targets have them
 /// if `target` has none.
 mlir::InFlightDiagnostic noteRoles(mlir::InFlightDiagnostic diag,

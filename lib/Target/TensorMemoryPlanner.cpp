@@ -197,13 +197,8 @@ TensorMemoryPlanner::check(const ScheduleProblem &problem,
                        << unit.getMostColumns()
                        << " where dots accumulate in tensor memory, found "
                        << fields.tileN;
-  for (auto [name, registers] :
-       {std::pair("producer_registers", fields.producerRegisters),
-        std::pair("consumer_registers", fields.consumerRegisters)})
-    if (registers < kLeastBudget || registers % kBudgetStep != 0)
-      return emitError() << "schedule's '" << name << "' must be a multiple of "
-                         << kBudgetStep << " from " << kLeastBudget
-                         << " on, found " << registers;
+  if (failed(checkBudgetSteps(fields, emitError)))
+    return failure();
   // What changes an accumulator in place must be all that is done with it.
   if (fields.recurrence != plan::RecurrenceKind::Conditional &&
       fields.recurrence != plan::RecurrenceKind::Deferred)

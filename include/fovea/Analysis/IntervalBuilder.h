@@ -46,6 +46,14 @@ struct Interval {
   explicit operator bool() const { return lo && hi; }
 };
 
+/// Intervals of values, or that a value has none that is known.
+using KnownIntervals = llvm::DenseMap<mlir::Value, llvm::FailureOr<Interval>>;
+
+/// The interval of `value`, which is inferred once.
+llvm::FailureOr<Interval>
+getOrInfer(KnownIntervals &known, mlir::Value value,
+           llvm::function_ref<llvm::FailureOr<Interval>(mlir::Value)> infer);
+
 /// True if all of [min, max] are values of the integer or index type `type`.
 bool fitsType(mlir::Type type, int64_t min, int64_t max);
 

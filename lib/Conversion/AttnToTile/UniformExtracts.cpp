@@ -104,12 +104,8 @@ FailureOr<Interval> UniformExtracts::inferInterval(Value value) {
 }
 
 FailureOr<Interval> UniformExtracts::getInterval(Value value) {
-  auto known = intervals.find(value);
-  if (known != intervals.end())
-    return known->second;
-  FailureOr<Interval> interval = inferInterval(value);
-  intervals.try_emplace(value, interval);
-  return interval;
+  return getOrInfer(intervals, value,
+                    [&](Value value) { return inferInterval(value); });
 }
 
 /// Whether arithmetic on indices in the block needs more than 32 bits, as

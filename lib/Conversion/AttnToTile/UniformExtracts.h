@@ -46,7 +46,7 @@ private:
   RegionDependences dependences;
   llvm::SmallVector<mlir::tensor::ExtractOp> extracts;
   mlir::IRMapping mapping;
-  llvm::DenseMap<mlir::Value, mlir::FailureOr<Interval>> intervals;
+  KnownIntervals intervals;
   ExtractPlaces places;
 };
 

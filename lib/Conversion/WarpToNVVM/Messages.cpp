@@ -64,7 +64,7 @@ LogicalResult TurnLowering::findRole(const Specialization &roles) {
 }
 
 // The two groups of a hand-over.
-static constexpr int64_t kTurnThreads = 256;
+static constexpr int64_t kTurnThreads = 2 * kGroupThreads;
 
 static void emitArrive(OpBuilder &b, Location loc, Value barrier) {
   // What NVVM's op is, too, after another pass.

@@ -133,9 +133,9 @@ static bool hasLanesOnly(Operation *op) {
   return llvm::all_of(op->getResultTypes(), warp::isWholeInWarps);
 }
 
-/// True if one warp can do all that the role does: it only fills pipelines, and
+/// Whether one warp can do all that the role does: it only fills pipelines, and
 /// what it computes on tiles each warp computes by itself.
-static bool isForOneWarp(Region &role) {
+static bool fitsOneWarp(Region &role) {
   WalkResult walk = role.walk([](Operation *op) -> WalkResult {
     if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::SendOp,
             warp::FetchWorkOp, warp::FinishWorkOp, memref::LoadOp,
@@ -290,7 +290,7 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   role.firstWarp = op.getFirstWarp(index);
   role.warps = op.getWarps()[index];
   Region &region = op.getRoles()[index];
-  role.isSingleWarp = isForOneWarp(region);
+  role.isSingleWarp = fitsOneWarp(region);
 
   emitBudget(op.getRegisters()[index]);
   role.thread = arith::SubIOp::create(b, loc, thread,

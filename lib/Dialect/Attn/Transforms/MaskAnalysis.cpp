@@ -154,12 +154,8 @@ FailureOr<Interval> MaskAnalysis::inferInterval(Value value) {
 }
 
 FailureOr<Interval> MaskAnalysis::getInterval(Value value) {
-  auto known = intervals.find(value);
-  if (known != intervals.end())
-    return known->second;
-  FailureOr<Interval> interval = inferInterval(value);
-  intervals.try_emplace(value, interval);
-  return interval;
+  return getOrInfer(intervals, value,
+                    [&](Value value) { return inferInterval(value); });
 }
 
 //===----------------------------------------------------------------------===//

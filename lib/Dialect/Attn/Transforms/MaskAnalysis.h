@@ -125,7 +125,7 @@ private:
   bool overKeys;
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, unsigned> dependence;
-  llvm::DenseMap<mlir::Value, mlir::FailureOr<Interval>> intervals;
+  KnownIntervals intervals;
   /// What was found out about conditions and their negations.
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, Cover> covers;
   /// The condition that is looked at.

@@ -66,7 +66,7 @@ plan::RoleAttr warp::lookupOwner(ArrayRef<plan::RoleAttr> roles,
                       StringAttr::get(roles.front().getContext(), kRest));
 }
 
-bool warp::isEverybodys(Operation *op) {
+bool warp::runsInEachRole(Operation *op) {
   return isa<NextWorkOp, launch::AwaitPreviousOp>(op);
 }
 
@@ -180,7 +180,7 @@ LogicalResult RoleAssignment::assignNamed() {
     auto named = dyn_cast<tile::NamedOpInterface>(op);
     StringAttr name = named ? named.getNameAttr() : StringAttr();
     Roles &owner = owners[op];
-    if (isEverybodys(op)) {
+    if (runsInEachRole(op)) {
       owner = all;
     } else if (isAcquire(op) || isCommit(op)) {
       Stream *stream = findStream(op->getOperand(0));

@@ -49,8 +49,8 @@ plan::RoleAttr lookupOwner(llvm::ArrayRef<plan::RoleAttr> roles,
 bool isSharedValue(mlir::Value value);
 /// Whether the op makes such a value.
 bool makesShared(mlir::Operation *op);
-/// What each role runs for itself.
-bool isEverybodys(mlir::Operation *op);
+/// Whether each role runs the op, for itself.
+bool runsInEachRole(mlir::Operation *op);
 /// What one warp has: no rows, and of tiles no more than a column a lane.
 bool isOneWarps(mlir::Value value);
 

@@ -38,10 +38,9 @@ static constexpr int64_t kStages = 2;
 // To ask for a turn and to end it takes as long as a part of dQ (500 to 1000
 // clocks each, while nothing is added).
 static constexpr int64_t kBlocksPerTurn = 2;
-// Bytes of what is multiplied, of a row's value, of an element of dQ's sums,
-// and of barriers and mailboxes.
-static constexpr int64_t kElementBytes = 2, kValueBytes = 4, kSumBytes = 4,
-                         kBarrierBytes = 1024;
+// Bytes of a row's value, of an element of dQ's sums, and of barriers and
+// mailboxes.
+static constexpr int64_t kValueBytes = 4, kSumBytes = 4, kBarrierBytes = 1024;
 // What a thread that issues products needs beside accumulators, or ptxas lets
 // them wait for each other (C7512); accumulators of who has scores at most: the
 // next block's, beside a part of dQ; those of a block's scores, or derivatives
@@ -160,10 +159,11 @@ static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
   if (work == plan::WorkSchedule::Single || hasSumsApart(problem))
     return 1;
   int64_t keys = getTileKeys(problem);
-  int64_t ofKeys = keys * problem.getColumns() * kElementBytes;
+  int64_t elementBytes = problem.getElementBytes();
+  int64_t ofKeys = keys * problem.getColumns() * elementBytes;
   // Queries and output gradients, the rows' values, derivatives by scores.
-  int64_t ofBlock = queries * (problem.getColumns() * kElementBytes +
-                               2 * kValueBytes + keys * kElementBytes);
+  int64_t ofBlock = queries * (problem.getColumns() * elementBytes +
+                               2 * kValueBytes + keys * elementBytes);
   int64_t bytes = 2 * ofKeys + kStages * ofBlock +
                   getPartBytes(problem, output) + kBarrierBytes;
   return bytes <= problem.target->sharedMemory ? 2 : 1;
@@ -313,10 +313,11 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
 /// Buffers of weights and of derivatives by scores: two, so that roles need not
 /// wait for each other in each block, where they fit.
 static int64_t getPairStages(const BackwardProblem &problem) {
-  int64_t ofKeys = kGroupKeys * problem.getColumns() * kElementBytes;
+  int64_t elementBytes = problem.getElementBytes();
+  int64_t ofKeys = kGroupKeys * problem.getColumns() * elementBytes;
   int64_t ofBlock =
-      kFewestQueries * (problem.getColumns() * kElementBytes + 2 * kValueBytes);
-  int64_t ofPairs = 2 * kFewestQueries * kGroupKeys * kElementBytes;
+      kFewestQueries * (problem.getColumns() * elementBytes + 2 * kValueBytes);
+  int64_t ofPairs = 2 * kFewestQueries * kGroupKeys * elementBytes;
   int64_t bytes = ofKeys + kStages * (ofBlock + ofPairs) + kBarrierBytes;
   return bytes <= problem.target->sharedMemory ? 2 : 1;
 }
@@ -385,7 +386,8 @@ static plan::KernelAttr makeSumsPlan(plan::MatrixUnitAttrInterface unit,
   kernel.warps = kGroups * unit.getGroupWarps();
   kernel.stages = kStages;
   int64_t rows = kernel.tileM + kStages * kernel.tileN;
-  int64_t bytes = rows * problem.getColumns() * kElementBytes + kBarrierBytes;
+  int64_t bytes =
+      rows * problem.getColumns() * problem.getElementBytes() + kBarrierBytes;
   if (bytes > problem.target->sharedMemory || problem.isPacked ||
       problem.queryBlock % kernel.tileM != 0 ||
       problem.keyBlock % kernel.tileN != 0)

@@ -20,8 +20,9 @@ using namespace fovea;
 // Registers of a thread besides its tiles: row statistics, ring positions,
 // descriptors, operands of the instructions in flight.
 static constexpr int64_t kOtherRegisters = 24;
-// A block of ones: 16 rows of a panel.
-static constexpr int64_t kOnesBytes = 2048;
+// Of a block of ones: bytes of a row, that of a panel, and of a column, what
+// one instruction sums over.
+static constexpr int64_t kOnesRowBytes = 128, kOnesColumnBytes = 32;
 
 namespace {
 /// Register budgets for a number of computing warp groups: together no more
@@ -76,6 +77,10 @@ static bool canSumByDot(const ScheduleProblem &problem) {
          problem.valueHeadDim;
 }
 
+static int64_t getOnesBytes(const ScheduleProblem &problem) {
+  return kOnesColumnBytes * 8 / problem.elementBits * kOnesRowBytes;
+}
+
 static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
                               int64_t tileN, int64_t queryStages,
                               int64_t keyStages, int64_t valueStages,
@@ -86,7 +91,7 @@ static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
   int64_t elements = tileM * (queryStages * d + outputStages * dv) +
                      tileN * (scoreLoops * keyStages * d + valueStages * dv);
   return elements * problem.elementBits / 8 + kSharedExtra +
-         (sumByDot ? kOnesBytes : 0) +
+         (sumByDot ? getOnesBytes(problem) : 0) +
          scoreLoops * scoreStages * tileM *
              padColumns(tileN, problem.elementBits) * problem.scoreBits / 8;
 }
@@ -497,13 +502,8 @@ WarpGroupPlanner::check(const ScheduleProblem &problem,
   if (fields.queryInRegisters)
     return emitError() << "schedule's 'query_in_registers' must be 0 where "
                           "roles are specialised";
-  for (auto [name, registers] :
-       {std::pair("producer_registers", fields.producerRegisters),
-        std::pair("consumer_registers", fields.consumerRegisters)})
-    if (registers < kLeastBudget || registers % kBudgetStep != 0)
-      return emitError() << "schedule's '" << name << "' must be a multiple of "
-                         << kBudgetStep << " from " << kLeastBudget
-                         << " on, found " << registers;
+  if (failed(checkBudgetSteps(fields, emitError)))
+    return failure();
   if (failed(checkCluster(fields, emitError)))
     return failure();
   if (fields.chain == 1 && fields.queryStages != 2)

@@ -16,6 +16,8 @@ namespace fovea {
 /// What the plans of a backward pass depend on.
 struct BackwardProblem {
   const TargetInfo *target;
+  /// Bits of an element of what is multiplied.
+  int64_t elementBits;
   /// Head dims of Q and K, and of V, padded to what instructions need.
   int64_t headDim, valueHeadDim;
   /// The gradients that are asked for.
@@ -42,6 +44,7 @@ struct BackwardProblem {
   int64_t getWidestHead() const { return std::max(headDim, valueHeadDim); }
   /// Columns of dK and dV together.
   int64_t getColumns() const { return headDim + valueHeadDim; }
+  int64_t getElementBytes() const { return elementBits / 8; }
 };
 
 /// What may be said of a backward pass's schedule; the rest is open.

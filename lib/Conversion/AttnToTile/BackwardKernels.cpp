@@ -99,8 +99,9 @@ static bool modifiesEachScore(attn::BackwardOp op) {
 
 /// The form and the plans of the kernels, by the target's planners.
 LogicalResult BackwardLowering::choosePlans(KernelBuilder &kb) {
-  BackwardProblem problem{kb.target, kb.padHeadDim(op.getQueryType()),
-                          kb.padHeadDim(op.getValueType())};
+  BackwardProblem problem{
+      kb.target, int64_t(op.getQueryType().getElementTypeBitWidth()),
+      kb.padHeadDim(op.getQueryType()), kb.padHeadDim(op.getValueType())};
   problem.query = bool(op.getQueryGradient());
   problem.key = bool(op.getKeyGradient());
   problem.value = bool(op.getValueGradient());

@@ -23,9 +23,6 @@ namespace fovea {
 using namespace mlir;
 using namespace fovea;
 
-// Rows of a block of ones: what one instruction sums over.
-static constexpr int64_t kOnesRows = 16;
-
 namespace {
 struct TileToWarpPass : fovea::impl::TileToWarpBase<TileToWarpPass> {
   using TileToWarpBase::TileToWarpBase;
@@ -263,7 +260,8 @@ LogicalResult TileToWarpPass::convert(tile::StreamOp stream) {
 }
 
 Value TileToWarpPass::getOnes(Location loc, MemRefType right, int64_t columns) {
-  auto type = MemRefType::get({kOnesRows, columns}, right.getElementType(),
+  int64_t rows = plan.getUnit().getSumStep(right.getElementTypeBitWidth());
+  auto type = MemRefType::get({rows, columns}, right.getElementType(),
                               right.getLayout(), right.getMemorySpace());
   Value &buffer = ones[type];
   if (!buffer) {
@@ -281,8 +279,8 @@ LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
   auto rightType = cast<MemRefType>(right.getType());
   if (rightType.getDimSize(1) != warp::getPanelColumns(rightType) ||
       product.getTransposeB() || product.getFirstColumn())
-    return sum.emitError("row sums by a dot need a product of one panel of 16, "
-                         "32 or 64 columns beside them, found ")
+    return sum.emitError("row sums by a dot need a product of one panel of 32, "
+                         "64 or 128 bytes beside them, found ")
            << product.getResult().getType();
   Operation *first = sum->isBeforeInBlock(product) ? sum : product;
   for (Value acc : {sum.getAcc(), product.getAcc()})

@@ -15,16 +15,17 @@
 using namespace mlir;
 using namespace fovea;
 
+// What an instruction sums over: a row of a block.
+static constexpr int64_t kBlockBytes = 32;
+
 namespace {
-/// Loads 16x16 blocks of a shared buffer, as four 8x8 matrices each.
+/// Loads blocks of 16 rows by 32 bytes of a shared buffer, as four matrices of
+/// 8 by 16 each.
 ///
 /// Lane `l` gives the address of row `l mod 8` of matrix `l / 8`. The matrices
 /// are numbered row by row if `rowsFirst` is false (rows 0-7 of both column
 /// halves come as matrices 0 and 1), else column by column.
 class BlockLoader {
-  /// A row of a block: 16 elements of 16 bits.
-  static constexpr int64_t kBlockBytes = 32;
-
 public:
   BlockLoader(OpBuilder &b, Location loc, Value base, MemRefType type,
               bool rowsFirst, Value firstRow)
@@ -54,7 +55,8 @@ public:
         b, loc, start, emitSwizzle(b, loc, row, chunkHalf, rowBytes));
   }
 
-  /// The block at (16 * row, 16 * column), transposed on the way or not.
+  /// The block at row `16 * row` and byte `32 * column` of it. Transposed on
+  /// the way, elements of 16 bits change places.
   SmallVector<Value, 4> load(int64_t row, int64_t column, bool transpose) {
     int64_t bytesBefore = column * kBlockBytes,
             inPanel = bytesBefore % rowBytes;
@@ -104,6 +106,9 @@ static Value emitWarpRow(OpBuilder &b, Location loc, int64_t rows,
   return arith::MulIOp::create(b, loc, warp, emitI32(b, loc, rows / warps));
 }
 
+/// What one instruction sums over.
+static int64_t getStep(Type element) { return kBlockBytes / getBytes(element); }
+
 static Value packWords(OpBuilder &b, Location loc, ArrayRef<Value> words,
                        VectorType type) {
   auto wordType = VectorType::get({int64_t(words.size())}, b.getI32Type());
@@ -124,11 +129,11 @@ struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
         dyn_cast_or_null<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
     int64_t warps = layout ? layout.getFragmentWarps() : 0;
     if (warps == 0 || tile.getElementTypeBitWidth() != 16 ||
-        tile.getDimSize(1) % 16 != 0)
+        tile.getDimSize(1) % getStep(tile.getElementType()) != 0)
       return failure();
     Location loc = op.getLoc();
     int64_t rowBlocks = tile.getDimSize(0) / (16 * warps),
-            columnBlocks = tile.getDimSize(1) / 16;
+            columnBlocks = tile.getDimSize(1) / getStep(tile.getElementType());
     Value firstRow = emitWarpRow(rewriter, loc, tile.getDimSize(0), warps);
     // Warps count through the CTAs of a cluster, each of which has its rows.
     int64_t rowsOfCta = warp::getRowsOfCta(op.getSource().getType());
@@ -157,7 +162,7 @@ struct DotLowering : OpConversionPattern<warp::DotOp> {
 };
 } // namespace
 
-/// One mma.sync.m16n8k16 on words of two 16-bit elements.
+/// One mma.sync.m16n8kK on words of neighbouring elements.
 static SmallVector<Value, 4> emitMma(OpBuilder &b, Location loc, Type element,
                                      ArrayRef<Value> left,
                                      ArrayRef<Value> right,
@@ -176,7 +181,8 @@ static SmallVector<Value, 4> emitMma(OpBuilder &b, Location loc, Type element,
       word = LLVM::BitcastOp::create(b, loc, pair, word);
   }
   Value product = NVVM::MmaOp::create(
-      b, loc, result, a, w, acc, {16, 8, 16}, std::nullopt, std::nullopt, types,
+      b, loc, result, a, w, acc, {16, 8, getStep(element)}, std::nullopt,
+      std::nullopt, types,
       std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   SmallVector<Value, 4> parts;
   for (int64_t i = 0; i < 4; ++i)
@@ -204,18 +210,21 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
   int64_t warps = layout.getWarps();
   int64_t m = accType.getDimSize(0), n = accType.getDimSize(1),
           k = left.getDimSize(1);
-  if (n % 16 != 0 || k % 16 != 0)
-    return op.emitError("dots need multiples of 16 columns and sums, found ")
-           << n << " and " << k;
-  int64_t rowBlocks = m / (16 * warps), columnBlocks = n / 8, steps = k / 16;
+  int64_t summed = getStep(element);
+  if (n % 16 != 0 || k % summed != 0)
+    return op.emitError("dots need a multiple of 16 columns and a sum over a "
+                        "multiple of ")
+           << summed << ", found " << n << " and " << k;
+  int64_t rowBlocks = m / (16 * warps), columnBlocks = n / 8,
+          steps = k / summed;
 
   // First operand: words of a register tile, or blocks of a shared buffer.
   SmallVector<Value> words;
   std::optional<BlockLoader> leftLoader;
   if (isa<RankedTensorType>(left)) {
     auto vector = cast<VectorType>(adaptor.getA().getType());
-    auto wordType =
-        VectorType::get({vector.getNumElements() / 2}, rewriter.getI32Type());
+    int64_t bits = vector.getNumElements() * vector.getElementTypeBitWidth();
+    auto wordType = VectorType::get({bits / 32}, rewriter.getI32Type());
     Value asWords =
         LLVM::BitcastOp::create(rewriter, loc, wordType, adaptor.getA());
     auto all = vector::ToElementsOp::create(rewriter, loc, asWords);

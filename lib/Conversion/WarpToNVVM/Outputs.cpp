@@ -223,7 +223,7 @@ void OutputLowering::emitSums(warp::CopyOutOp op, const Role &role,
   };
   Type element = view.type.getElementType();
   int64_t columns = view.type.getDimSize(1),
-          bytes = kWarpRows * columns * element.getIntOrFloatBitWidth() / 8;
+          bytes = kWarpRows * columns * getBytes(element);
   Value from =
       add(emitSharedAddress(b, loc, *view.buffer.getOffset()),
           arith::MulIOp::create(b, loc, role.warp, emitI32(b, loc, bytes)));
@@ -364,6 +364,7 @@ static Value emitRowOfCta(OpBuilder &b, Location loc, Value row,
 /// whose rows lanes 0 to 7, 8 to 15 and so on point to.
 void LocalStoreLowering::storeMatrices(OpBuilder &b, Location loc, Value tile,
                                        Value target, MemRefType type) {
+  int64_t bytes = getBytes(type.getElementType());
   int64_t panel = warp::getPanelColumns(type),
           rowBytes = warp::getRowBytes(type);
   int64_t rows = warp::getRowsOfCta(type);
@@ -388,8 +389,8 @@ void LocalStoreLowering::storeMatrices(OpBuilder &b, Location loc, Value tile,
                                       emitSwizzle(b, loc, row, half, rowBytes));
   SmallVector<Value> words = getWords(b, loc, tile);
   for (int64_t column = 0; column < type.getDimSize(1); column += 16) {
-    Value inPanel = arith::XOrIOp::create(b, loc, place,
-                                          emitI32(b, loc, column % panel * 2));
+    Value inPanel = arith::XOrIOp::create(
+        b, loc, place, emitI32(b, loc, column % panel * bytes));
     Value address = arith::AddIOp::create(
         b, loc, inPanel, emitI32(b, loc, column / panel * rows * rowBytes));
     SmallVector<Value> operands = {address};
@@ -408,7 +409,7 @@ void LocalStoreLowering::storePairs(OpBuilder &b, Location loc, Value tile,
   int64_t panel = warp::getPanelColumns(type),
           rowBytes = warp::getRowBytes(type);
   int64_t rows = warp::getRowsOfCta(type);
-  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  int64_t bytes = getBytes(type.getElementType());
   int64_t chunk = 16 / bytes; // columns in 16 bytes
   Value thread = emitThread(b, loc);
   Value bases[2];
@@ -483,9 +484,9 @@ void LocalStoreLowering::storeFragments(OpBuilder &b, Location loc, Value tile,
     auto type = VectorType::get({int64_t(group.size())}, element);
     Value at = LLVM::GEPOp::create(b, loc, start.getType(), element, start,
                                    ArrayRef<LLVM::GEPArg>{place});
-    LLVM::StoreOp::create(
-        b, loc, vector::FromElementsOp::create(b, loc, type, values), at,
-        group.size() * element.getIntOrFloatBitWidth() / 8);
+    LLVM::StoreOp::create(b, loc,
+                          vector::FromElementsOp::create(b, loc, type, values),
+                          at, group.size() * getBytes(element));
   }
 }
 

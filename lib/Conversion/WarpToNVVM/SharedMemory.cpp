@@ -90,6 +90,7 @@ struct CopyLowering : OpConversionPattern<warp::CopyOp> {
 struct RaggedColumns {
   /// The thread's first column, in the first panel, and the end; i32.
   Value first, end;
+  int64_t elementBytes = 0;
 
   /// Bytes of the chunk `column` columns further on, in a row that exists.
   Value emitBytes(OpBuilder &b, Location loc, Value rowExists,
@@ -97,8 +98,19 @@ struct RaggedColumns {
 };
 } // namespace
 
-// Elements of 2 bytes in the 16 that one instruction copies.
-static constexpr int64_t kChunk = 8;
+// What one instruction copies.
+static constexpr int64_t kChunkBytes = 16;
+
+/// Whether it can copy what the op copies.
+static bool hasChunks(warp::CopyOp op) {
+  Type element = op.getTarget().getType().getElementType();
+  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 16;
+}
+
+/// Columns of what it copies.
+static int64_t getChunk(warp::CopyOp op) {
+  return kChunkBytes / getBytes(op.getTarget().getType().getElementType());
+}
 
 Value RaggedColumns::emitBytes(OpBuilder &b, Location loc, Value rowExists,
                                int64_t column) const {
@@ -106,15 +118,19 @@ Value RaggedColumns::emitBytes(OpBuilder &b, Location loc, Value rowExists,
   Value exists = arith::AndIOp::create(
       b, loc, rowExists,
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, at, end));
-  Value left = arith::MinUIOp::create(
-      b, loc, arith::SubIOp::create(b, loc, end, at), emitI32(b, loc, kChunk));
-  Value bytes = arith::MulIOp::create(b, loc, left, emitI32(b, loc, 2));
+  Value left =
+      arith::MinUIOp::create(b, loc, arith::SubIOp::create(b, loc, end, at),
+                             emitI32(b, loc, kChunkBytes / elementBytes));
+  Value bytes =
+      arith::MulIOp::create(b, loc, left, emitI32(b, loc, elementBytes));
   return arith::SelectOp::create(b, loc, exists, bytes, emitI32(b, loc, 0));
 }
 
 CopyStarts::CopyStarts(gpu::GPUFuncOp kernel) {
   kernel.walk([&](warp::CopyOp copy) {
-    if (isMultipleOf(copy.getIndices()[copy.getBoxDims().column], kChunk))
+    if (hasChunks(copy) &&
+        isMultipleOf(copy.getIndices()[copy.getBoxDims().column],
+                     getChunk(copy)))
       whole.insert(copy);
   });
 }
@@ -123,7 +139,7 @@ CopyStarts::CopyStarts(gpu::GPUFuncOp kernel) {
 /// one on: those past the end are known.
 static bool hasStaticColumns(warp::CopyOp op, const GlobalView &view) {
   int64_t dim = op.getBoxDims().column, size = view.type.getDimSize(dim);
-  return !ShapedType::isDynamic(size) && size % kChunk == 0 &&
+  return !ShapedType::isDynamic(size) && size % getChunk(op) == 0 &&
          matchPattern(op.getIndices()[dim], m_Zero());
 }
 
@@ -158,6 +174,9 @@ private:
   Type element;
   tile::BoxDims dims;
   int64_t rows, columns, panel, panelRowBytes;
+  int64_t elementBytes;
+  /// Columns of a chunk, and chunks of a panel's row.
+  int64_t chunkColumns, chunks;
   /// Rows that all threads copy at a time.
   int64_t step;
   bool hasRaggedColumns, isRegular;
@@ -183,7 +202,10 @@ CopyEmitter::CopyEmitter(OpBuilder &b, warp::CopyOp op, const GlobalView &view,
   columns = type.getDimSize(1);
   panel = warp::getPanelColumns(type);
   panelRowBytes = warp::getRowBytes(type);
-  step = threads / (panel / kChunk);
+  elementBytes = getBytes(element);
+  chunkColumns = getChunk(op);
+  chunks = panelRowBytes / kChunkBytes;
+  step = threads / chunks;
   hasRaggedColumns = !hasStaticColumns(op, view);
   // Rows a multiple of 8 apart have one swizzle: only constants differ.
   isRegular = rows % step == 0 && step % 8 == 0 && !dims.isFolded();
@@ -213,7 +235,6 @@ Value CopyEmitter::emitLimit() {
 }
 
 void CopyEmitter::emitStart() {
-  int64_t chunks = panel / kChunk;
   Value thread = emitThread(b, loc);
   chunk = arith::RemUIOp::create(b, loc, thread, emitI32(b, loc, chunks));
   row = arith::DivUIOp::create(b, loc, thread, emitI32(b, loc, chunks));
@@ -223,7 +244,7 @@ void CopyEmitter::emitStart() {
   limit = emitLimit();
   firstRow = emitToI32(b, loc, wideRow);
   Value chunkStart = arith::MulIOp::create(b, loc, emitToI64(b, loc, chunk),
-                                           emitI64(b, loc, kChunk));
+                                           emitI64(b, loc, chunkColumns));
   // The loop-invariant part comes first, so that one address of a thread stays
   // in registers, not its terms.
   Value fixed = arith::AddIOp::create(b, loc, common, chunkStart);
@@ -234,7 +255,7 @@ void CopyEmitter::emitStart() {
   origin = LLVM::GEPOp::create(b, loc, view.pointer.getType(), element,
                                view.pointer, ArrayRef<LLVM::GEPArg>{fixed});
   rowBytes = arith::MulIOp::create(b, loc, emitToI32(b, loc, rowStride),
-                                   emitI32(b, loc, 2));
+                                   emitI32(b, loc, elementBytes));
   block = emitAddress(b, loc, origin, firstRow, rowBytes);
   if (isRagged()) {
     Value first = emitToI64(b, loc, op.getIndices()[dims.column]);
@@ -243,6 +264,7 @@ void CopyEmitter::emitStart() {
     ragged.first = arith::AddIOp::create(b, loc, emitToI32(b, loc, first),
                                          emitToI32(b, loc, chunkStart));
     ragged.end = emitToI32(b, loc, view.sizes[dims.column]);
+    ragged.elementBytes = elementBytes;
   }
   if (isRegular) {
     source = block;
@@ -283,14 +305,14 @@ void CopyEmitter::emitChunk(Value from, Value to, Value rowExists,
     bytes = ragged.emitBytes(b, loc, rowExists, column);
   else if (column + panel > size) {
     // Columns past the head dim are zero.
-    Value last = emitI32(b, loc, (size - column) / kChunk);
+    Value last = emitI32(b, loc, (size - column) / chunkColumns);
     Value inRow =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, chunk, last);
     inside = arith::AndIOp::create(b, loc, rowExists, inRow);
   }
   if (!bytes)
-    bytes = arith::SelectOp::create(b, loc, inside, emitI32(b, loc, 16),
-                                    emitI32(b, loc, 0));
+    bytes = arith::SelectOp::create(
+        b, loc, inside, emitI32(b, loc, kChunkBytes), emitI32(b, loc, 0));
   int64_t shared = (column / panel) * rows * panelRowBytes;
   if (isRegular)
     shared += start * panelRowBytes;
@@ -300,8 +322,8 @@ void CopyEmitter::emitChunk(Value from, Value to, Value rowExists,
   from = LLVM::GEPOp::create(
       b, loc, from.getType(), element, from,
       ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(column))});
-  NVVM::CpAsyncOp::create(b, loc, to, from, 16, NVVM::LoadCacheModifierKind::CG,
-                          bytes);
+  NVVM::CpAsyncOp::create(b, loc, to, from, kChunkBytes,
+                          NVVM::LoadCacheModifierKind::CG, bytes);
 }
 
 void CopyEmitter::emitRow(int64_t start) {
@@ -362,17 +384,16 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   if (failed(view))
     return failure();
   auto [strides, offset] = view->type.getStridesAndOffset();
-  if (strides[op.getBoxDims().column] != 1 ||
-      op.getTarget().getType().getElementTypeBitWidth() != 16)
+  if (strides[op.getBoxDims().column] != 1 || !hasChunks(op))
     return op.emitError("copies move 16 bytes at a time: columns must be "
                         "contiguous and elements have 16 bits");
   CopyEmitter emitter(rewriter, op, *view, adaptor.getTarget(), threads);
   if (emitter.isRagged() && !starts.isWhole(op))
     return op.emitError("copies move 16 bytes at a time: their first column "
                         "must be a multiple of ")
-           << kChunk << " that can be seen as one";
+           << getChunk(op) << " that can be seen as one";
   if (launch::AbiOp kernel = abi;
-      emitter.isRagged() && getAlignment(kernel, *view) % (2 * kChunk) != 0)
+      emitter.isRagged() && getAlignment(kernel, *view) % kChunkBytes != 0)
     return op.emitError("copies move 16 bytes at a time: the tensor must be "
                         "aligned to as many");
   emitter.emit();

@@ -336,6 +336,11 @@ void populateMathPatterns(mlir::RewritePatternSet &patterns);
 // Small emitters
 //===----------------------------------------------------------------------===//
 
+/// Bytes of an element of a buffer.
+inline int64_t getBytes(mlir::Type element) {
+  return element.getIntOrFloatBitWidth() / 8;
+}
+
 /// Whether the integer is a multiple of `divisor`, a power of two, for all that
 /// can be seen: sums and products of constants and of loops' indices.
 bool isMultipleOf(mlir::Value value, int64_t divisor);

@@ -20,10 +20,11 @@
 using namespace mlir;
 using namespace fovea;
 
-// wgmma.mma_async.m64nNk16 (PTX ISA, asynchronous warpgroup instructions).
-static constexpr int64_t kRows = 64, kStep = 16, kMostColumns = 256;
+// wgmma.mma_async.m64nNkK sums over 32 bytes of a row (PTX ISA, asynchronous
+// warpgroup instructions).
+static constexpr int64_t kRows = 64, kStepBytes = 32, kMostColumns = 256;
 // Parts of a product that is too wide start at whole panels of any width.
-static constexpr int64_t kPartColumns = 64;
+static constexpr int64_t kPartBytes = 128;
 // Of the registers that a launch gives a thread, those that an instruction
 // needs beside its accumulators, or ptxas refuses it (C7602), whatever budget
 // the role has.
@@ -32,7 +33,6 @@ static constexpr int64_t kBesideAccumulators = 32;
 static constexpr size_t kManyAbove = 16;
 // What wgmma.wait_group counts to.
 static constexpr int64_t kMostInFlight = 7;
-static constexpr int64_t kElementBytes = 2;
 // Rows of one repetition of a swizzle pattern.
 static constexpr int64_t kPatternRows = 8;
 // Addresses in a descriptor are in units of 16 bytes, 14 bits of them.
@@ -45,7 +45,7 @@ static constexpr int64_t kUnit = 16, kAddressMask = 0x3FFF;
 namespace {
 /// How the matrix units find an operand in swizzled panels.
 struct PanelWalk {
-  int64_t rows, rowBytes;
+  int64_t rows, rowBytes, elementBytes;
   /// The sum runs along columns (else along rows).
   bool sumAlongColumns;
   /// Bytes from the buffer to the ones that go on with its panel; 0 if none do.
@@ -84,13 +84,13 @@ struct PanelWalk {
   /// `column` on: rows of the buffer, or whole panels.
   int64_t getAdvanceTo(int64_t step, int64_t column = 0) const {
     column += first;
-    int64_t toColumn =
-        sumAlongColumns ? column * rowBytes
-                        : column * kElementBytes / rowBytes * getPanelBytes();
-    int64_t summed = step * kStep, along = summed * kElementBytes;
+    int64_t toColumn = sumAlongColumns
+                           ? column * rowBytes
+                           : column * elementBytes / rowBytes * getPanelBytes();
+    int64_t along = step * kStepBytes;
     int64_t bytes = sumAlongColumns
                         ? along / rowBytes * getPanelBytes() + along % rowBytes
-                        : summed * rowBytes;
+                        : along / elementBytes * rowBytes;
     return getAdvance(toColumn + bytes);
   }
 };
@@ -102,7 +102,8 @@ public:
   ProductText(int64_t columns, int64_t most, Type element, bool transposeA,
               bool transposeB)
       : columns(columns), most(most), type(element.isBF16() ? "bf16" : "f16"),
-        transposeA(transposeA), transposeB(transposeB) {}
+        elementBytes(getBytes(element)), transposeA(transposeA),
+        transposeB(transposeB) {}
 
   std::string get(int64_t steps, bool startsAtZero, int64_t words,
                   const PanelWalk *left, const PanelWalk &right) const;
@@ -115,6 +116,7 @@ private:
 
   int64_t columns, most;
   StringRef type;
+  int64_t elementBytes;
   bool transposeA, transposeB;
 };
 
@@ -210,8 +212,9 @@ std::string ProductText::getColumns(int64_t first, int64_t count, int64_t steps,
   int64_t leftAt = startsAtZero ? registers : 2 * registers;
   int64_t rightAt = leftAt + (left ? 1 : words);
   std::string shape = "wgmma.mma_async.sync.aligned.m64n" +
-                      std::to_string(count) + "k16.f32." + type.str() + "." +
-                      type.str();
+                      std::to_string(count) + "k" +
+                      std::to_string(kStepBytes / elementBytes) + ".f32." +
+                      type.str() + "." + type.str();
   std::string text;
   for (int64_t step = 0; step < steps; ++step) {
     auto add = [&](StringRef name, int64_t operand, int64_t advance) {
@@ -245,7 +248,8 @@ std::string ProductText::get(int64_t steps, bool startsAtZero, int64_t words,
                      "wgmma.fence.sync.aligned;\n\t";
   int64_t part = columns;
   if (columns > most)
-    part = llvm::alignTo(llvm::divideCeil(columns, 2), kPartColumns);
+    part =
+        llvm::alignTo(llvm::divideCeil(columns, 2), kPartBytes / elementBytes);
   for (int64_t first = 0; first < columns; first += part)
     text += getColumns(first, std::min(part, columns - first), steps,
                        startsAtZero, words, left, right);
@@ -321,10 +325,11 @@ static SmallVector<Value> toElements(OpBuilder &b, Location loc, Value vector) {
   return SmallVector<Value>(elements.getResults());
 }
 
-/// 16-bit elements as words of two, in the layout's order.
+/// Elements as words of 32 bits, in the layout's order.
 static SmallVector<Value> toWords(OpBuilder &b, Location loc, Value vector) {
   auto type = cast<VectorType>(vector.getType());
-  auto words = VectorType::get({type.getNumElements() / 2}, b.getI32Type());
+  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  auto words = VectorType::get({bits / 32}, b.getI32Type());
   return toElements(b, loc, LLVM::BitcastOp::create(b, loc, words, vector));
 }
 
@@ -333,7 +338,7 @@ static SmallVector<Value> toWords(OpBuilder &b, Location loc, Value vector) {
 static Value emitThrough(OpBuilder &b, Location loc, StringRef text,
                          Value vector) {
   auto type = cast<VectorType>(vector.getType());
-  bool isNarrow = type.getElementTypeBitWidth() == 16;
+  bool isNarrow = type.getElementTypeBitWidth() < 32;
   SmallVector<Value> registers =
       isNarrow ? toWords(b, loc, vector) : toElements(b, loc, vector);
   Type element = registers.front().getType();
@@ -380,6 +385,11 @@ static int64_t getSum(warp::DotOp op) {
       .getDimSize(op.getTransposeA() ? 0 : 1);
 }
 
+/// What one instruction sums over.
+static int64_t getStep(warp::DotOp op) {
+  return kStepBytes / getBytes(op.getB().getType().getElementType());
+}
+
 LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   const Role *role = roles.getRole(op);
   if (!role || role->isSingleWarp)
@@ -394,12 +404,12 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   if (!element.isF16() && !element.isBF16())
     return op.emitOpError("wgmma multiplies f16 or bf16, found ") << element;
   int64_t columns = op.getTileType().getDimSize(1);
-  int64_t sum = getSum(op);
+  int64_t sum = getSum(op), step = getStep(op);
   if (op.getTileType().getDimSize(0) != kRows * layout.getGroups() ||
-      columns % 8 != 0 || columns > kMostColumns || sum % kStep != 0)
+      columns % 8 != 0 || columns > kMostColumns || sum % step != 0)
     return op.emitOpError("wgmma needs ")
            << kRows << " rows a warp group, a multiple of 8 columns up to "
-           << kMostColumns << " and a sum over a multiple of " << kStep
+           << kMostColumns << " and a sum over a multiple of " << step
            << ", found " << op.getTileType() << " and a sum over " << sum;
   if (auto left = dyn_cast<MemRefType>(op.getA().getType())) {
     if (op.getTransposeA() && warp::getPanelColumns(left) != kRows)
@@ -415,16 +425,17 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
       first % panel != 0)
     return op.emitOpError("wgmma takes columns from a whole panel of ")
            << panel << " on, found " << first;
-  if (op.getOnes() && op.getOnes().getType().getDimSize(0) < kStep)
+  if (op.getOnes() && op.getOnes().getType().getDimSize(0) < step)
     return op.emitOpError("wgmma needs ")
-           << kStep << " rows of ones, found " << op.getOnes().getType();
+           << step << " rows of ones, found " << op.getOnes().getType();
   // A buffer's rows are the product's rows or columns, or what it sums over.
   assert(op.getB().getType().getDimSize(0) % kPatternRows == 0);
   return success();
 }
 
 static PanelWalk getWalk(MemRefType type, bool sumAlongColumns) {
-  return {warp::getRowsOfCta(type), warp::getRowBytes(type), sumAlongColumns};
+  return {warp::getRowsOfCta(type), warp::getRowBytes(type),
+          getBytes(type.getElementType()), sumAlongColumns};
 }
 
 /// Bytes from the second operand's buffer to the ones behind it.
@@ -519,7 +530,7 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
   SmallVector<Type> types(registers, rewriter.getF32Type());
   SmallVector<Value> results =
       emitAsm(rewriter, loc,
-              text.get(sum / kStep, startsAtZero, words,
+              text.get(sum / getStep(op), startsAtZero, words,
                        left ? &*left : nullptr, right),
               constraints, operands, types);
   Value tile = vector::FromElementsOp::create(

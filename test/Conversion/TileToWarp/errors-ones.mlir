@@ -35,7 +35,7 @@ gpu.module @m {
     %ones = arith.constant dense<1.0> : tensor<32x8xbf16, #tile.reg>
     %b = tile.load %v[%c0, %c0] dims [0, 1] : !memory to tensor<32x128xbf16, #tile.reg>
     %o1 = tile.dot %p, %b, %o : tensor<64x32xbf16, #tile.reg>, tensor<32x128xbf16, #tile.reg>, tensor<64x128xf32, #tile.reg>
-    // expected-error@+1 {{row sums by a dot need a product of one panel of 16, 32 or 64 columns beside them, found 'tensor<64x128xf32, #tile.reg>'}}
+    // expected-error@+1 {{row sums by a dot need a product of one panel of 32, 64 or 128 bytes beside them, found 'tensor<64x128xf32, #tile.reg>'}}
     %l1 = tile.dot %p, %ones, %l : tensor<64x32xbf16, #tile.reg>, tensor<32x8xbf16, #tile.reg>, tensor<64x8xf32, #tile.reg>
     gpu.return
   }

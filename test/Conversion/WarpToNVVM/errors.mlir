@@ -250,7 +250,7 @@ gpu.module @m {
     %a = arith.constant dense<1.0> : tensor<64x8xbf16, #warp.mma_sync<warps = 4>>
     %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-    // expected-error@+1 {{dots need multiples of 16 columns and sums, found 16 and 8}}
+    // expected-error@+1 {{dots need a multiple of 16 columns and a sum over a multiple of 16, found 16 and 8}}
     %d = warp.dot %a, %b, %zero : tensor<64x8xbf16, #warp.mma_sync<warps = 4>>, memref<8x16xbf16, #warp.shared<row_bytes = 32>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     gpu.return
   }

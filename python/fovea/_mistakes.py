@@ -23,7 +23,8 @@ _ASKED = ("has no length", "can't be iterated over", "needs a number", "expected
 class Cures:
     """What a front end has in place of what its users wrote."""
 
-    #: What to do with an array, and with a list of numbers.
+    #: What to do with an array, ARRAY as the function calls it, whose last name is
+    #: NAME; and with a list of numbers.
     captures: str
     lists: str
     #: What to use in place of other libraries' functions, and of max() and min().
@@ -117,10 +118,15 @@ def _is_of(name: str, value: Any, libraries: Tuple[str, ...]) -> bool:
         getattr(sys.modules.get(library), last, None) is value for library in libraries)
 
 
+def _of(cure: str, array: str) -> str:
+    """A cure for an array that the function reads under a name."""
+    return cure.replace("NAME", array.rpartition(".")[2]).replace("ARRAY", array)
+
+
 def _told(found: Dict[str, Any], text: str, asked: str, cures: Cures) -> Optional[str]:
     for name, value in found.items():
         if _is_array(value, cures.arrays):
-            return f"'{name}' is an array that the function closes over; {cures.captures}"
+            return f"'{name}' is an array that the function closes over; {_of(cures.captures, name)}"
     for name, value in found.items():
         is_called = re.search(rf"(?<![\w.]){re.escape(name)}\(", text)
         if is_called and name in ("max", "min") and value is getattr(builtins, name):

@@ -26,7 +26,7 @@ _state = threading.local()
 #: What functions are called with, and how they are called in messages.
 SIGNATURES = {"score_mod": "(score, b, h, q_idx, kv_idx)", "mask_mod": "(b, h, q_idx, kv_idx)"}
 _CURES = Cures(
-    captures="declare it in captures, and take it as a parameter of that name",
+    captures="declare it, captures={'NAME': ARRAY}, and take it as a parameter of that name",
     lists="declare an array of its numbers in captures, and take that as a parameter",
     functions="use those of fovea (fovea.where, fovea.exp, ...)",
     extrema="use fovea.maximum and fovea.minimum",
@@ -57,7 +57,7 @@ def fail(message: str, place: Optional[Place] = None, kind: type = TraceError) -
 
 # Named in advice: what a refused operation is replaced by.
 _CONTROL = (
-    "its value is not known while the function is traced, so 'if', 'while', 'and', 'or', 'not' and chained "
+    "its value is not known while the function is traced, so 'if', 'while', 'and', 'or', 'not', 'in' and chained "
     "comparisons can't depend on it; use &, |, ~ and fovea.where(condition, a, b)"
 )
 
@@ -102,8 +102,9 @@ class Traced:
         self._number("complex()")
 
     def __index__(self) -> int:
-        fail(f"an index into something that is not captured needs a number, found {_KIND[self._value.type]} that is "
-             "traced; a list of numbers can be an array among captures")
+        fail(f"an index into something that is not captured, or the end of a range(), needs a number, found "
+             f"{_KIND[self._value.type]} that is traced; a list of numbers can be an array among captures, and "
+             "comparisons say what a loop would count")
 
     def __hash__(self) -> int:
         fail("a traced value can't be a key of a dictionary or a member of a set; captured tensors can be indexed by it")
@@ -320,7 +321,8 @@ class TracedTensor:
         region.place = user_place()
         indices = index if isinstance(index, tuple) else (index,)
         if len(indices) > self.ndim:
-            fail(f"captured '{self._name}' has {self.ndim} dimensions left to index, found {len(indices)} indices")
+            fail(f"captured '{self._name}' has {_count(self.ndim, 'dimension')} left to index, found "
+                 f"{_count(len(indices), 'index', 'indices')}")
         found = list(self._indices)
         for one in indices:
             found.append(self._index(one, len(found)))
@@ -333,7 +335,8 @@ class TracedTensor:
         index = _scalar(index)
         if isinstance(index, Traced):
             if index._value.type != "index":
-                fail(f"an index into '{self._name}' must be an integer, found {_KIND[index._value.type]}; fovea.as_int makes one")
+                fail(f"an index into '{self._name}' must be an integer, found {_KIND[index._value.type]}; "
+                     "// divides to integers, fovea.as_int makes one")
             return index._value
         if isinstance(index, bool) or not isinstance(index, int):
             fail(f"an index into '{self._name}' must be an integer, found {type(index).__name__}: elements are "
@@ -358,7 +361,10 @@ class TracedTensor:
              kind=TraceAttributeError)
 
     def _whole(self, *_: Any) -> NoReturn:
-        fail(f"captured '{self._name}' is a tensor; read an element of it: {self._name}[...]")
+        rank, given = len(self._tensor.shape), len(self._indices)
+        found = f", found {given}" if given else ""
+        fail(f"captured '{self._name}' is a tensor; read an element of it, {self._name}[...], which takes "
+             f"{_count(rank, 'index', 'indices')}{found}")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _whole
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __pow__ = __rpow__ = __neg__ = __abs__ = __invert__ = _whole
@@ -585,6 +591,10 @@ def _where_defined(function: Callable) -> Place:
     return Place(code.co_filename, code.co_firstlineno, function=code.co_name) if code else Place("", 0)
 
 
+def _count(number: int, one: str, more: str = "") -> str:
+    return f"{number} {one if number == 1 else more or one + 's'}"
+
+
 def _among(captures: Dict[str, Any]) -> str:
     return f" ({', '.join(captures)})" if captures else ""
 
@@ -609,7 +619,8 @@ def _bind(function: Callable, role: str, positional: Sequence[Any], captures: Di
             result[parameter.name] = captures[parameter.name]
         elif parameter.default is parameter.empty:
             fail(f"{role} takes '{parameter.name}', which is not among captures{_among(captures)}; "
-                 f"it is called with {SIGNATURES[role]} and captures by their names", place)
+                 f"it is called with {SIGNATURES[role]} and captures by their names, "
+                 f"captures={{'{parameter.name}': (dtype, shape)}}", place)
     return result
 
 
@@ -643,13 +654,17 @@ def trace(function: Callable, role: str, region: RegionBuilder, coordinates: int
 
 def _result(region: RegionBuilder, role: str, result: Any, place: Place) -> Value:
     result = _scalar(result)
+    kind = "a boolean" if role == "mask_mod" else "a number"
     if isinstance(result, TracedTensor):
-        fail(f"{role} must return a number, found captured '{result._name}', a tensor; read an element of it", place)
+        fail(f"{role} must return {kind}, found captured '{result._name}', a tensor; read an element of it", place)
+    if result is None:
+        fail(f"{role} must return {kind}, found None: is there a 'return'?", place)
     if not isinstance(result, (Traced, bool, int, float)):
-        fail(f"{role} must return a number, found {type(result).__name__}", place)
+        fail(f"{role} must return {kind}, found {type(result).__name__}", place)
     value = lift(region, result)
     if role == "score_mod" and value.type == "i1":
         fail("score_mod must return a number, found a boolean; a mask_mod says which keys count", place)
     if role == "mask_mod" and value.type != "i1":
-        fail(f"mask_mod must return a boolean, found {_KIND[value.type]}", place)
+        fail(f"mask_mod must return a boolean, found {_KIND[value.type]}; a comparison gives one, and what is "
+             "added to scores is a score_mod's", place)
     return convert(region, value, "i1" if role == "mask_mod" else "f32")

@@ -13,8 +13,13 @@ import pytest
 SLOPES = numpy.ones(4, numpy.float32)
 TABLE = [1.0, 0.5, 0.25, 0.125]
 LIBRARY = "use those of fovea (fovea.where, fovea.exp, ...)"
-CAPTURE = "declare it in captures, and take it as a parameter of that name"
+CAPTURE = "declare it, captures={%s: %s}, and take it as a parameter of that name"
 AS_TENSOR = "make it a tensor on query's device, torch.as_tensor(...)"
+
+
+def capture(name):
+    """The cure for an array that a function reads as `name`."""
+    return CAPTURE % (repr(name.split(".")[-1]), name)
 
 
 class Table:
@@ -82,7 +87,7 @@ def closures(array):
 
 def test_arrays_of_numpy_that_functions_close_over(fovea):
     for function, name in closures(SLOPES):
-        assert traced(fovea, function) == f"'{name}' is an array that the function closes over; {CAPTURE}"
+        assert traced(fovea, function) == f"'{name}' is an array that the function closes over; {capture(name)}"
 
 
 def test_without_a_text(fovea, run_python):
@@ -106,7 +111,7 @@ for function in (lambda s, b, h, q, k: s + slopes[h], lambda s, b, h, q, k: s + 
 
 def test_arrays_of_torch_that_functions_close_over(fovea, torch):
     for function, name in closures(torch.ones(4)):
-        assert traced(fovea, function) == f"'{name}' is an array that the function closes over; {CAPTURE}"
+        assert traced(fovea, function) == f"'{name}' is an array that the function closes over; {capture(name)}"
 
 
 def test_arrays_of_numpy_under_torch(fovea, torch):
@@ -133,6 +138,31 @@ def test_lists(fovea):
                                      "in captures, and take that as a parameter")
     assert "a list of numbers can be an array among captures" in traced(fovea, literal)
     assert "captured tensors can be indexed by it" in traced(fovea, dictionary)
+
+
+def test_loops(fovea):
+    def counted(b, h, q, k):
+        return sum(k == n for n in range(q))  # wrong
+
+    assert traced(fovea, counted, "mask_mod").endswith("and comparisons say what a loop would count")
+
+
+# --- Indices ---------------------------------------------------------------------------
+
+
+def test_indices(fovea):
+    captures = {"table": ("f32", (None, 8))}
+    for function, message in (
+        (lambda s, b, h, q, k, table: s + table[q - k],  # wrong
+         "captured 'table' is a tensor; read an element of it, table[...], which takes 2 indices, found 1"),
+        (lambda s, b, h, q, k, table: s + table,  # wrong
+         "captured 'table' is a tensor; read an element of it, table[...], which takes 2 indices"),
+        (lambda s, b, h, q, k, table: s + table[h][q, k],  # wrong
+         "captured 'table' has 1 dimension left to index, found 2 indices"),
+        (lambda s, b, h, q, k, table: s + table[h, (q - k) / 8],  # wrong
+         "an index into 'table' must be an integer, found a float; // divides to integers, fovea.as_int makes one"),
+    ):
+        assert traced(fovea, function, captures=captures) == message
 
 
 def test_lists_under_torch(fovea, torch):
@@ -230,7 +260,10 @@ def control_flow():
     def chained(b, h, q, k):
         return 0 <= q - k < 4  # wrong
 
-    return [("score_mod", branch), ("mask_mod", both), ("mask_mod", negated), ("mask_mod", chained)]
+    def member(b, h, q, k):
+        return (q >= k) & (h in (0, 2))  # wrong
+
+    return [("score_mod", branch), ("mask_mod", both), ("mask_mod", negated), ("mask_mod", chained), ("mask_mod", member)]
 
 
 def test_control_flow(fovea):
@@ -254,7 +287,7 @@ def test_parameters(fovea):
     assert traced(fovea, lambda s, b, h: s) == (  # wrong
         "score_mod takes 5 arguments or more, (score, b, h, q_idx, kv_idx), found 3")
     assert traced(fovea, lambda s, b, h, q, k: q >= k, "mask_mod") == (  # wrong
-        "mask_mod takes 'k', which is not among captures; it is called with (b, h, q_idx, kv_idx) and captures by their names")
+        "mask_mod takes 'k', which is not among captures; it is called with (b, h, q_idx, kv_idx) and captures by their names, captures={'k': (dtype, shape)}")
     assert traced(fovea, lambda s, b, h, q, k, slope: s, captures=captures).startswith(  # wrong
         "score_mod takes 'slope', which is not among captures (slopes); it is called with")
 
@@ -271,8 +304,10 @@ def test_results(fovea):
     captures = {"slopes": ("f32", (None,))}
     assert traced(fovea, lambda s, b, h, q, k: q >= k) == (  # wrong
         "score_mod must return a number, found a boolean; a mask_mod says which keys count")
-    assert traced(fovea, lambda b, h, q, k: q - k, "mask_mod") == "mask_mod must return a boolean, found an integer"  # wrong
-    assert traced(fovea, lambda s, b, h, q, k: None) == "score_mod must return a number, found NoneType"  # wrong
+    assert traced(fovea, lambda b, h, q, k: q - k, "mask_mod") == (  # wrong
+        "mask_mod must return a boolean, found an integer; a comparison gives one, and what is added to scores is a score_mod's")
+    assert traced(fovea, lambda s, b, h, q, k: None) == "score_mod must return a number, found None: is there a 'return'?"  # wrong
+    assert traced(fovea, lambda b, h, q, k: "q", "mask_mod") == "mask_mod must return a boolean, found str"  # wrong
     assert traced(fovea, lambda s, b, h, q, k, slopes: slopes, captures=captures) == (  # wrong
         "score_mod must return a number, found captured 'slopes', a tensor; read an element of it")
 

@@ -280,14 +280,14 @@ def test_control_flow_is_refused(fovea):
     (lambda s, b, h, q, k: s**q, "positive constant base"),
     (lambda s, b, h, q, k: s**0.3, "exponent that is an integer"),
     (lambda s, b, h, q, k: s == None, "None"),  # noqa: E711
-    (lambda s, b, h, q, k: None, "must return a number, found NoneType"),
+    (lambda s, b, h, q, k: None, "must return a number, found None"),
     (lambda s, b, h, q, k: s > 0, "score_mod must return a number, found a boolean"),
     (lambda s, b, h, q, k: True, "score_mod must return a number, found a boolean"),
     (lambda s, b, h, q: s, "takes 5 arguments or more, found 4"),
     (lambda s, b, h, q, k, other: s, "'other', which is not among captures"),
     (lambda s, b, h, q, k, t: s + t, "is a tensor; read an element"),
-    (lambda s, b, h, q, k, t: s + t[q, k], "1 dimensions left to index, found 2"),
-    (lambda s, b, h, q, k, t: s + t[s], "must be an integer, found a float; fovea.as_int makes one"),
+    (lambda s, b, h, q, k, t: s + t[q, k], "1 dimension left to index, found 2"),
+    (lambda s, b, h, q, k, t: s + t[s], "must be an integer, found a float; // divides to integers, fovea.as_int makes one"),
     (lambda s, b, h, q, k, t: s + t[1:], "must be an integer, found slice"),
     (lambda s, b, h, q, k, t: s + t[4], "out of range"),
     (lambda s, b, h, q, k, t: s + t.sum(), "has no 'sum'"),
@@ -334,7 +334,7 @@ def test_arrays_that_functions_close_over(fovea):
     import numpy
 
     slopes = numpy.ones(4, numpy.float32)
-    refused(fovea, lambda s, b, h, q, k: s + slopes[h], "'slopes' is an array that the function closes over; declare it in captures")
+    refused(fovea, lambda s, b, h, q, k: s + slopes[h], "'slopes' is an array that the function closes over; declare it, captures={'slopes': slopes}")
     refused(fovea, lambda s, b, h, q, k: numpy.linalg.norm(s), "numpy.linalg.norm does not take traced numbers; use those of fovea")
     with pytest.raises(IndexError):  # of another kind, it stays what it is
         fovea.attention(lambda s, b, h, q, k: s + [1.0][3], head_dim=16)

@@ -64,6 +64,22 @@ bool fovea::interp::anyActive(Frame &frame, const RuntimeValue &condition) {
                      [](int64_t lane) { return lane != 0; });
 }
 
+int64_t fovea::interp::getActive(Frame &frame, const RuntimeValue &condition,
+                                 const RuntimeValue &value) {
+  constexpr int64_t kOther = std::numeric_limits<int64_t>::min();
+  FailureOr<RuntimeValue> chosen = mapValues<int64_t, int64_t, int64_t>(
+      [](int64_t active, int64_t i) { return active ? i : kOther; },
+      conjunction(condition, frame.getActiveLanes()), value);
+  if (failed(chosen) || chosen->isInteger())
+    return succeeded(chosen) ? chosen->getInteger() : kOther;
+  const Array &lanes = chosen->getArray();
+  const int64_t *data = lanes.data<int64_t>(),
+                *end = data + lanes.getNumElements();
+  const int64_t *found =
+      std::find_if(data, end, [](int64_t i) { return i != kOther; });
+  return found == end ? kOther : *found;
+}
+
 void fovea::interp::roundInPlace(Frame &frame, Type type, Array &array) {
   if (frame.getPrecision() == Precision::Exact)
     return;

@@ -27,6 +27,11 @@ broadcastShapes(llvm::ArrayRef<const RuntimeValue *> operands);
 /// Is any lane of the condition, restricted to the active lanes, set?
 bool anyActive(Frame &frame, const RuntimeValue &condition);
 
+/// Of an active lane for which `condition` holds, of which there is one, the
+/// integer in `value`.
+int64_t getActive(Frame &frame, const RuntimeValue &condition,
+                  const RuntimeValue &value);
+
 /// The lanes where both conditions hold; an empty one holds everywhere.
 RuntimeValue conjunction(const RuntimeValue &a, const RuntimeValue &b);
 

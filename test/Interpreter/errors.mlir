@@ -13,7 +13,7 @@ func.func @table(%q: tensor<1x1x8x8xf32>, %t: tensor<4xf32>) -> tensor<1x1x8x8xf
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %u: tensor<4xf32>) {
       %c1 = arith.constant 1 : index
       %next = arith.addi %i, %c1 : index
-      // TABLE: errors.mlir:[[@LINE+1]]:{{.*}}error: index of dimension 0 lies outside [0, 4)
+      // TABLE: errors.mlir:[[@LINE+1]]:{{.*}}error: index of dimension 0 lies outside [0, 4), found 4
       %x = tensor.extract %u[%next] : tensor<4xf32>
       %r = arith.addf %s, %x : f32
       attn.yield %r : f32

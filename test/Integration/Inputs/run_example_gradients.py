@@ -11,8 +11,9 @@ import re
 import subprocess
 import sys
 
+from example_sizes import dims
 from reporting import report
-from run_examples import SIZES, SPECIAL
+from run_examples import SIZES, SMALLER
 
 # Documents, chunks and windows of which some blocks see nothing, tiles that divide
 # neither queries nor keys.
@@ -31,12 +32,13 @@ def main(fovea_opt, fovea_run, examples, *runs):
     assert programs, f"no examples in {examples}"
     for program in programs:
         made, entry = make_gradient(fovea_opt, program)
-        sizes = {**LONGER, **SPECIAL.get(program.stem, {})}
-        dims = ",".join(f"{name}={size}" for name, size in sizes.items())
+        smaller = SMALLER.get(program.stem, {})
+        # Captured tensors of more heads than there are: what none reads has the gradient 0.
+        sizes = dims(program, {**LONGER, **smaller}, captures_for={**SIZES, **smaller})
         for run in runs:
             level, target = run.split(":")
             command = [fovea_run, "-", f"--entry={entry}", f"--level={level}", f"--target={target}", "--random=1",
-                       f"--dims={dims}", "--integers=0:430", "--check=differences" if level == "attn" else "--check"]
+                       f"--dims={sizes}", "--integers=0:430", "--check=differences" if level == "attn" else "--check"]
             result = subprocess.run(command, input=made, capture_output=True, text=True)
             failed |= report(f"{program.stem} {run}", command, result)
     return failed

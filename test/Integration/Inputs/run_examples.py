@@ -15,26 +15,14 @@ import pathlib
 import subprocess
 import sys
 
+from example_sizes import dims
 from reporting import report
 
 # Sizes that leave ragged tiles and blocks, and several tiles for each CTA of a
 # persistent kernel.
 SIZES = {"B": 2, "Hq": 4, "Hkv": 2, "Sq": 300, "Skv": 430}
-SPECIAL = {
-    "bitmask": {"capture0.0": 2, "capture0.1": 300, "capture0.2": 14},
-    "block_mask": {"partial_index.3": 4, "full_index.3": 5},
-    "block_sparse": {"partial_index.3": 3},
-    "alibi": {"capture0.0": 4},
-    "gqa_decode": {"Hq": 32, "Hkv": 8, "Sq": 1},
-    "documents": {"capture0.0": 2, "capture0.1": 430},
-    # Rows of whole 16 bytes, for tensor maps.
-    "logit_bias": {"capture0.0": 4, "capture0.1": 300, "capture0.2": 432},
-    "packed": {"B": 1, "N+1": 5},
-    "prefix_lm": {"capture0.0": 2},
-    "relative_bias": {"capture0.0": 4},
-    "soft_cap_window_gqa": {"B": 1, "Hq": 32, "Hkv": 16, "Sq": 140, "Skv": 200},
-    "tree_mask": {"Hq": 32, "Hkv": 8, "Sq": 16, "capture0.0": 2},
-}
+# Many heads: fewer rows.
+SMALLER = {"soft_cap_window_gqa": {"B": 1, "Sq": 140, "Skv": 200}}
 
 
 def run(command, program, arguments):
@@ -57,9 +45,8 @@ def main(fovea_run, examples, *arguments):
     part, parts = map(int, arguments[3].split("/")) if len(arguments) > 3 else (0, 1)
     programs = programs[part::parts]
     for program in programs:
-        sizes = {**SIZES, **SPECIAL.get(program.stem, {})}
-        dims = ",".join(f"{name}={size}" for name, size in sizes.items())
-        command = [fovea_run, f"--level={arguments[0]}", "--random=1", f"--dims={dims}", "--integers=0:430", "--check"]
+        sizes = dims(program, {**SIZES, **SMALLER.get(program.stem, {})})
+        command = [fovea_run, f"--level={arguments[0]}", "--random=1", f"--dims={sizes}", "--integers=0:430", "--check"]
         command, result = run(command, program, arguments)
         failed |= report(program.stem, command, result)
     return failed

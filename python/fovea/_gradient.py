@@ -7,7 +7,7 @@ import functools
 from typing import Optional, Sequence, Tuple
 
 from ._library import Context, Options
-from ._spec import Program, Spec, as_spec
+from ._spec import Program, Spec, as_spec, in_names_of
 
 #: Operands and results that a program of gradients has, and others have not.
 _NAMES = ("do", "dlse", "dq", "dk", "dv", "dsinks", "dscale")
@@ -56,7 +56,8 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
 def gradient_spec(spec: Spec, wants: Tuple[str, ...], lse_gradient: bool, deterministic: bool = False) -> Spec:
     """The same by the program's own names (``capture0``), kept."""
     # Equal programs may come from different lines.
-    return _gradient_spec(spec, spec.located, spec.file, wants, lse_gradient, deterministic)
+    with in_names_of(spec):
+        return _gradient_spec(spec, spec.located, spec.file, wants, lse_gradient, deterministic)
 
 
 @functools.lru_cache(maxsize=1024)

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import pathlib
+import reprlib
 import threading
 import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, NoReturn, Optional, Sequence, Tuple, Union
@@ -19,7 +20,7 @@ from . import _emulator, _launch, _library, _lines, cache as disk
 from ._arrays import as_tensors, to_host
 from ._files import read_regular
 from ._library import Context, Options, RunOptions
-from ._spec import Program, Spec, as_spec, with_names
+from ._spec import Program, Spec, as_spec, in_names_of, with_names
 from ._version import VERSION
 from .errors import CompileError, CompileWarning, Diagnostic, Error, LaunchError
 
@@ -89,17 +90,8 @@ def _interpret(spec: Spec, options: Choices, arrays: Mapping[str, Any], level: s
                seed: int) -> Any:
     if level not in ("attn", "tile", "warp"):
         raise ValueError(f"level must be 'attn', 'tile', 'warp' or 'ptx', found {level!r}")
-    try:
+    with in_names_of(spec):
         return _interpreted(spec, options, arrays, level, exact, seed)
-    except CompileError as error:
-        if not spec.captures:
-            raise
-        raise CompileError(tuple(_by_name(spec.captures, one) for one in error.diagnostics)) from None
-
-
-def _by_name(captures: Sequence[str], diagnostic: Diagnostic) -> Diagnostic:
-    return dataclasses.replace(diagnostic, message=with_names(captures, diagnostic.message),
-                               notes=tuple(_by_name(captures, note) for note in diagnostic.notes))
 
 
 def _interpreted(spec: Spec, options: Choices, arrays: Mapping[str, Any], level: str, exact: bool, seed: int) -> Any:
@@ -377,7 +369,7 @@ class Kernel:
     def _launched(self) -> str:
         return f"kernel.launch({', '.join(self._taken(inputs=False))})"
 
-    def interpret(self, q: Any, k: Any, v: Any, *, level: str = "attn", seed: int = 0, **others: Any) -> Any:
+    def interpret(self, q: Any, k: Any, v: Any, *unnamed: NoReturn, level: str = "attn", seed: int = 0, **others: Any) -> Any:
         """Runs the program on the CPU with the rounding of its types, on arrays of
         numpy or tensors of PyTorch: at level "attn" as it is written, at "tile" or
         "warp" as it was compiled that far, with the order of asynchronous events
@@ -386,10 +378,13 @@ class Kernel:
         outside of tensors, docs/PTX.md lists it). Gives the output, or (output, log-sum-exp); bf16 as
         arrays of float32. ``others`` are captured tensors, ``scale``, ``lengths``,
         ``cu_q`` and ``cu_k``. Slow: meant for tests."""
+        if unnamed:
+            raise TypeError(f"captured tensors and what else the program takes are given by their names, found {len(unnamed)} "
+                            f"without: kernel.interpret({', '.join(self._taken(inputs=True))})")
         arrays = {"q": q, "k": k, "v": v, **others}
         if level != "ptx":
             return _interpret(self._spec, self._options, arrays, level, False, seed)
-        named = self._named(arrays, [tensor["name"] for tensor in self._facts["tensors"]] + [
+        named = self._named(arrays, [one["name"] for one in self._facts["tensors"] if one["access"] != "write"] + [
             p["name"] for p in self._facts["parameters"] if p["kind"] == "scalar"
         ])
         with self._in_names_of_captures():
@@ -402,7 +397,8 @@ class Kernel:
         named = {self._internal.get(name, name): value for name, value in arguments.items()}
         for name in named:
             if name not in taken and name not in self._internal.values():
-                raise TypeError(f"kernel '{self.name}' takes no '{name}'")
+                known = {internal: given for given, internal in self._internal.items()}
+                raise TypeError(f"kernel '{self.name}' takes no '{name}' here; it takes {', '.join(known.get(one, one) for one in taken)}")
         return named
 
     def loaded(self, device: int = _launch.CURRENT_DEVICE) -> _launch.LoadedKernel:
@@ -503,7 +499,7 @@ def _smaller(metadata: bytes) -> List[str]:
 
 def _compile(spec: Spec, options: Choices, key: Optional[str]) -> Kernel:
     c_options = _options(options)
-    with Context() as context:
+    with in_names_of(spec), Context() as context:
         module = context.parse(spec.located, spec.file)
         kernel = context.check(context.lib.foveaCompile(module, ctypes.byref(c_options)))
         try:
@@ -555,7 +551,7 @@ def _chosen(target: str, schedule: str = "auto", recurrence: str = "auto", kerne
     # Others would be taken for addresses of strings.
     for name, value in (("target", target), ("schedule", schedule), ("recurrence", recurrence), ("kernel", kernel)):
         if not isinstance(value, str) and (name != "kernel" or value is not None):
-            raise TypeError(f"{name} must be a string, found {value!r}")
+            raise TypeError(f"{name} must be a string, found {reprlib.repr(value)}")
     return {
         "target": target, "schedule": schedule, "recurrence": recurrence, "kernel": kernel,
         "accurate_tanh": bool(accurate_tanh),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import sys
 from typing import Iterator, Tuple
 
 from . import _lines
@@ -35,6 +36,8 @@ def _program(arguments: argparse.Namespace) -> Tuple[str, str]:
         kernel = compile(load(arguments.file), arguments.target, schedule=arguments.schedule, kernel=arguments.kernel,
                          line_info=True)
         return kernel.ptx, kernel.mlir
+    if not pathlib.Path(arguments.file).is_file():
+        raise Error(f"there is no file {arguments.file}")
     ptx = pathlib.Path(arguments.file).read_text(encoding="utf-8")
     if not any(_lines.places(ptx)):
         raise Error(f"{arguments.file} has no lines (.loc); compile with fovea-compile --line-info or line_info=True")
@@ -56,7 +59,7 @@ def _chosen(arguments: argparse.Namespace, texts: Tuple[str, ...]) -> Iterator[i
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints a line an instruction; 1 if there is none."""
+    """Prints a line an instruction; says so and gives 1 if there is none."""
     ptx, program = _program(arguments)
     texts, places = tuple(line.strip() for line in ptx.split("\n")), _lines.places(ptx)
     found = False
@@ -66,4 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.find in texts[number - 1] and arguments.of in source:
             print(f"{number} {texts[number - 1]}" + (f" // {source}" if source else ""))
             found = True
+    if not found:
+        asked = [f"that has '{arguments.find}'"] * bool(arguments.find) + [f"of a place that has '{arguments.of}'"] * bool(arguments.of)
+        print("fovea lines: there is no instruction", " and ".join(asked), file=sys.stderr)
     return 0 if found else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections.abc
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -11,13 +12,13 @@ import pathlib
 import re
 import sys
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple, TypeVar, Union, cast
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NoReturn, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 from ._builder import Place, RegionBuilder, float_literal, tensor_type
 from ._dtypes import dtype_name
 from ._files import read_regular
 from ._trace import trace, user_place
-from .errors import Error
+from .errors import CompileError, Diagnostic, Error
 
 COORDINATES = (("b", "index"), ("h", "index"), ("i", "index"), ("j", "index"))
 #: Sequence forms, and the operands that they add.
@@ -40,7 +41,20 @@ def with_names(captures: Sequence[str], message: str) -> str:
         number = int(found[2])
         return found[1] + captures[number] if number < len(captures) else found[0]
 
+    message = re.sub(r"captured value #(\d+)", r"captured 'capture\1'", message)
     return re.sub(r"\b(d?)capture(\d+)\b", name, message)
+
+
+@contextlib.contextmanager
+def in_names_of(spec: "Spec") -> Iterator[None]:
+    """What the compiler says in here of captures becomes what the program calls them."""
+    def by_name(one: Diagnostic) -> Diagnostic:
+        return dataclasses.replace(one, message=with_names(spec.captures, one.message), notes=tuple(map(by_name, one.notes)))
+
+    try:
+        yield
+    except CompileError as error:
+        raise CompileError(tuple(map(by_name, error.diagnostics))) from None
 
 
 Program = Union["Spec", str, "os.PathLike[str]"]
@@ -236,9 +250,10 @@ def _capture(name: str, given: Any) -> Capture:
     if not isinstance(name, str) or not _NAME.match(name):
         raise ValueError(f"a capture's name must be an identifier, found {name!r}")
     if name in RESERVED:
-        raise ValueError(f"a capture can't be named {name!r}, which is an argument of every kernel")
+        raise ValueError(f"a capture can't be named {name!r}, which is an argument of every kernel; another name will do")
     if name in _PARAMETERS:
-        raise ValueError(f"a capture can't be named {name!r}, which is a parameter of Kernel.interpret or Kernel.launch")
+        raise ValueError(f"a capture can't be named {name!r}, which is a parameter of Kernel.interpret or Kernel.launch; "
+                         "another name will do")
     if isinstance(given, Capture):
         return given
     if not isinstance(given, tuple):
@@ -246,12 +261,16 @@ def _capture(name: str, given: Any) -> Capture:
         if hasattr(given, "dtype") and hasattr(given, "shape"):
             given = (given.dtype, (None,) * len(given.shape))
     if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], (tuple, list)):
-        raise ValueError(f"capture {name!r} must be an array, or (dtype, shape) with a tuple of sizes such as ('f32', (None,)), found {given!r}")
+        raise ValueError(f"capture {name!r} must be an array, or (dtype, shape) with a tuple of sizes such as ('f32', (None,)), "
+                         f"or ('i32', ()) for a number that each call gives, found {given!r}")
     shape = tuple(_size(f"a size of capture {name!r}", size) for size in given[1])
     try:
         dtype = dtype_name(given[0])
     except ValueError as error:
         raise ValueError(f"capture {name!r}: {error}") from None
+    if dtype == "f64":
+        raise ValueError(f"capture {name!r} must be of f16, bf16, f32 or integers, found f64, which numpy makes unless "
+                         f"told otherwise; 'f32' here, and {name}.astype('float32') at a call")
     if not shape and dtype not in ("f32", "i32", "i64"):
         raise ValueError(f"scalar capture {name!r} must be f32, i32 or i64, found {dtype}")
     return Capture(dtype, shape)

@@ -599,6 +599,17 @@ def _among(captures: Dict[str, Any]) -> str:
     return f" ({', '.join(captures)})" if captures else ""
 
 
+def _why_not_bound(role: str, name: str, parameters: Sequence[str], captures: Dict[str, Any]) -> str:
+    """The cure for a parameter that no captured value has the name of."""
+    coordinates = len(SIGNATURES[role].split(","))
+    early = [one for one in parameters[:coordinates] if one in captures]
+    if early:
+        return f", which come last: '{early[0]}' stands among the first {coordinates}"
+    if role == "mask_mod" and len(parameters) == len(SIGNATURES["score_mod"].split(",")) and parameters[-1] == name:
+        return "; what takes a score is a score_mod"
+    return f", captures={{'{name}': (dtype, shape)}}"
+
+
 def _bind(function: Callable, role: str, positional: Sequence[Any], captures: Dict[str, Any]) -> Dict[str, Any]:
     """Which captured values the function takes by name."""
     place = _where_defined(function)
@@ -619,8 +630,8 @@ def _bind(function: Callable, role: str, positional: Sequence[Any], captures: Di
             result[parameter.name] = captures[parameter.name]
         elif parameter.default is parameter.empty:
             fail(f"{role} takes '{parameter.name}', which is not among captures{_among(captures)}; "
-                 f"it is called with {SIGNATURES[role]} and captures by their names, "
-                 f"captures={{'{parameter.name}': (dtype, shape)}}", place)
+                 f"it is called with {SIGNATURES[role]} and captures by their names"
+                 + _why_not_bound(role, parameter.name, [p.name for p in plain], captures), place)
     return result
 
 

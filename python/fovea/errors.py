@@ -12,8 +12,8 @@ __all__ = ["Error", "CompileError", "CompileWarning", "MissingPackageError", "Tr
 class Diagnostic:
     """Something that the compiler says about a place in a program.
 
-    ``file`` is empty where the place is not known; ``line`` and ``column``
-    count from 1.
+    ``file`` is empty where the place is not known, ``line`` 0 where it is all of the
+    file; ``line`` and ``column`` count from 1.
     """
 
     severity: str  #: "error", "warning", "remark" or "note"
@@ -24,7 +24,7 @@ class Diagnostic:
     notes: Tuple["Diagnostic", ...] = ()
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}:{self.column}: " if self.file else ""
+        place = f"{self.file}:{self.line}:{self.column}: " if self.file and self.line else ""
         text = f"{place}{self.severity}: {self.message}"
         return "\n".join([text, *("  " + str(note).replace("\n", "\n  ") for note in self.notes)])
 

@@ -296,7 +296,7 @@ def test_command(run_command, tmp_path):
     variants = tmp_path / "variants.py"
     variants.write_text(
         "import fovea\nspec = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=64)\n"
-        "def make():\n    return spec\nnumber = 1\n"
+        "def make():\n    return spec\nnumber = 1\ndef mask(b, h, q, k):\n    return q >= k\n"
     )
     result = run_command("explain", f"{variants}:make", "--seq", "256x300", "--target", "sm_80", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
@@ -304,10 +304,13 @@ def test_command(run_command, tmp_path):
     text = (tmp_path / "make.html").read_text()
     Page(text)
     assert f"<h1>{variants}:make</h1>" in text and "% of the chip</b> works" in text
+    other = "is no Spec of fovea.attention and no function without arguments that returns one; it has spec\n"
     for arguments, said in [
         (["missing.mlir"], "fovea explain: there is no file missing.mlir\n"),
-        ([f"{variants}"], f"fovea explain: say which Spec of {variants} is meant: {variants}:NAME\n"),
-        ([f"{variants}:number"], f"fovea explain: 'number' of {variants} is no Spec of fovea.attention and no function that returns one\n"),
+        ([f"{variants}"], f"fovea explain: say which Spec of {variants} is meant: {variants}:NAME; it has spec\n"),
+        ([f"{variants}:number"], f"fovea explain: 'number' of {variants} {other}"),
+        ([f"{variants}:mask"], f"fovea explain: 'mask' of {variants} {other}"),
+        (["missing.py"], "fovea explain: there is no file missing.py\n"),
         ([f"{variants}:spec", "--set", "x"], "fovea explain: 'x' is not NAME=NUMBER or NAME=FILE.npy\n"),
         ([f"{variants}:spec", "--set", "x=y"], "fovea explain: 'y' is neither a number nor a .npy file\n"),
         ([f"{variants}:spec", "--heads", "0"], "fovea explain: heads must be positive, found 0\n"),

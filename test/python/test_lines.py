@@ -271,7 +271,10 @@ def test_command_finds_instructions_by_text_and_by_line(command):
     assert command("alibi.py:spec", number) == (0, f"{number} {instruction}\n", "")
     mnemonic = instruction.split()[0]
     assert lines[0] in command("alibi.py:spec", "--find", mnemonic)[1].splitlines()
-    assert command("alibi.py:spec", "--find", "no such text") == (1, "", "")
+    assert command("alibi.py:spec", "--find", "no such text") == (
+        1, "", "fovea lines: there is no instruction that has 'no such text'\n")
+    assert command("alibi.py:spec", "--of", "slope[h]") == (
+        1, "", "fovea lines: there is no instruction of a place that has 'slope[h]'\n")
 
 
 def test_command_reads_ptx(command, fovea, tmp_path):
@@ -286,6 +289,7 @@ def test_command_reads_ptx(command, fovea, tmp_path):
 def test_command_says_what_is_wrong(command):
     assert re.fullmatch(r"fovea lines: the PTX has lines 1 to \d+, found 0\n", command("alibi.py:spec", "0")[2])
     assert command("none.py:spec")[::2] == (2, "fovea lines: there is no file none.py\n")
+    assert command("none.ptx")[::2] == (2, "fovea lines: there is no file none.ptx\n")
 
 
 def test_command_stops_when_nobody_reads(package_environment, tmp_path):

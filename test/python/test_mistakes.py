@@ -287,7 +287,11 @@ def test_parameters(fovea):
     assert traced(fovea, lambda s, b, h: s) == (  # wrong
         "score_mod takes 5 arguments or more, (score, b, h, q_idx, kv_idx), found 3")
     assert traced(fovea, lambda s, b, h, q, k: q >= k, "mask_mod") == (  # wrong
-        "mask_mod takes 'k', which is not among captures; it is called with (b, h, q_idx, kv_idx) and captures by their names, captures={'k': (dtype, shape)}")
+        "mask_mod takes 'k', which is not among captures; it is called with (b, h, q_idx, kv_idx) and captures by their names; what takes a score is a score_mod")
+    assert traced(fovea, lambda b, h, q, k, one, two: q >= k, "mask_mod").endswith(  # wrong
+        "captures by their names, captures={'one': (dtype, shape)}")
+    assert traced(fovea, lambda s, slopes, b, h, q, k: s, captures=captures).endswith(  # wrong
+        "captures by their names, which come last: 'slopes' stands among the first 5")
     assert traced(fovea, lambda s, b, h, q, k, slope: s, captures=captures).startswith(  # wrong
         "score_mod takes 'slope', which is not among captures (slopes); it is called with")
 
@@ -360,9 +364,33 @@ def test_declarations_of_captures(fovea):
             fovea.attention(head_dim=16, captures={name: ("f32", (None,))})
     for given, message in ((["x"], r"captures must be a dictionary, \{name: \(dtype, shape\)\}, found \['x'\]"),
                            ({"x": [1.0]}, r"capture 'x' must be an array, or \(dtype, shape\) .*, found \[1.0\]"),
+                           ({"x": 5}, r"or \('i32', \(\)\) for a number that each call gives, found 5"),
+                           ({"x": numpy.ones(4)}, r"capture 'x' must be of .*, found f64, which numpy makes .* x.astype\('float32'\)"),
                            ({"x": ("c64", (None,))}, "capture 'x': unknown dtype 'c64', expected one of")):
         with pytest.raises(ValueError, match=message):
             fovea.attention(head_dim=16, captures=given)
+
+
+def test_gradients_by_captures(fovea):
+    """Captured tensors are called as the program calls them."""
+    described = {"head_dim": 16, "captures": {"window": ("i32", (None,)), "slopes": ("f32", (None,))}}
+    for by, message in (("window", "captured 'window' has no gradient: expected a float or a tensor of floats, found 'tensor<.xi32>'"),
+                        ("slope", "gradients are by .* captured values such as 'window', found 'slope'")):
+        with pytest.raises(fovea.CompileError, match=message):
+            fovea.attention(lambda s, b, h, q, k, slopes: s + slopes[h], gradient=("q", by), **described)
+
+
+def test_arguments_of_interpret(fovea):
+    spec = fovea.attention(lambda s, b, h, q, k, slopes: s + slopes[h], head_dim=16, captures={"slopes": ("f32", (None,))})
+    kernel, x = fovea.compile(spec, target="sm_80"), numpy.zeros((1, 4, 8, 16), numpy.float16)
+    with pytest.raises(TypeError, match=r"by their names, found 1 without: kernel.interpret\(q=q, k=k, v=v, slopes=slopes\)"):
+        kernel.interpret(x, x, x, SLOPES)
+    for level in ("attn", "ptx"):
+        with pytest.raises(TypeError, match="takes no 'o'.*; it takes q, k, v, slopes"):
+            kernel.interpret(x, x, x, slopes=SLOPES, o=x, level=level)
+    with pytest.raises(fovea.CompileError, match="error: index of dimension 0 lies outside .0, 4., found 4"):
+        fovea.reference(fovea.attention(lambda s, b, h, q, k, slopes: s + slopes[q], head_dim=16,
+                                        captures={"slopes": ("f32", (None,))}), x, x, x, slopes=SLOPES)
 
 
 # --- 8. dtypes, heads and head dims ---------------------------------------------------------

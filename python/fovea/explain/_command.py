@@ -13,9 +13,10 @@ with random q, k and v of the sizes given.
 from __future__ import annotations
 
 import argparse
+import inspect
 import pathlib
 import runpy
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from .._comparison import CHOICES
 from .._kernel import DEFAULT_TARGET, compile
@@ -72,20 +73,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", "-o", help="the page (default: FILE's name with .html, in this folder)")
 
 
+def _needs_arguments(function: Callable[..., Any]) -> bool:
+    """Whether it can't be called without; that of what has no signature is not known."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in parameters)
+
+
+def _specs(names: Mapping[str, Any]) -> str:
+    """What a message says of the Specs that a file has."""
+    found = [name for name, value in names.items() if isinstance(value, Spec)]
+    return f"; it has {', '.join(found)}" if found else ""
+
+
 def load(text: str) -> Program:
     """The program that FILE names. Raises Error, OSError and what the file raises."""
     file, colon, name = text.rpartition(":")
     if colon and file.endswith(".py"):
         if not pathlib.Path(file).is_file():
             raise Error(f"there is no file {file}")
-        found = runpy.run_path(file).get(name)
-        if callable(found) and not isinstance(found, Spec):
+        names = runpy.run_path(file)
+        found = names.get(name)
+        if callable(found) and not isinstance(found, Spec) and not _needs_arguments(found):
             found = found()
         if not isinstance(found, Spec):
-            raise Error(f"'{name}' of {file} is no Spec of fovea.attention and no function that returns one")
+            raise Error(f"'{name}' of {file} is no Spec of fovea.attention and no function without arguments that returns one"
+                        + _specs(names))
         return found
-    if text.endswith(".py"):
-        raise Error(f"say which Spec of {text} is meant: {text}:NAME")
+    if text.endswith(".py") and pathlib.Path(text).is_file():
+        raise Error(f"say which Spec of {text} is meant: {text}:NAME" + _specs(runpy.run_path(text)))
     if not pathlib.Path(text).is_file():
         raise Error(f"there is no file {text}")
     return pathlib.Path(text)

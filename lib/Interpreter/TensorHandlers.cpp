@@ -60,9 +60,9 @@ static LogicalResult executeExtract(Operation *op, Frame &frame) {
     RuntimeValue outside = *mapValues<int64_t, int64_t>(
         [=](int64_t i) -> int64_t { return i < 0 || i >= extent; }, index);
     if (anyActive(frame, outside))
-      return frame.fail(op) << "index of dimension " << int64_t(dim)
-                            << " lies outside [0, " << extent << "), found "
-                            << getActive(frame, outside, index);
+      return frame.fail(op)
+             << "index of dimension " << int64_t(dim) << " lies outside [0, "
+             << extent << "), found " << getActive(frame, outside, index);
     // Lanes are those of one block: they fit each other.
     offsets = *mapValues<int64_t, int64_t, int64_t>(
         [=](int64_t offset, int64_t i) {
@@ -123,10 +123,10 @@ static LogicalResult executeExtractSlice(Operation *op, Frame &frame) {
     if (sizes[dim] < 0 ||
         (sizes[dim] > 0 && (offsets[dim] < 0 || last < 0 ||
                             offsets[dim] >= extent || last >= extent)))
-      return frame.fail(op) << "slice of dimension " << int64_t(dim)
-                            << " lies outside [0, " << extent << "), found "
-                            << sizes[dim] << " elements from " << offsets[dim]
-                            << " in steps of " << strides[dim];
+      return frame.fail(op)
+             << "slice of dimension " << int64_t(dim) << " lies outside [0, "
+             << extent << "), found " << sizes[dim] << " elements from "
+             << offsets[dim] << " in steps of " << strides[dim];
   }
   SmallVector<int64_t> shape;
   llvm::SmallBitVector dropped = slice.getDroppedDims();

@@ -1,7 +1,8 @@
-"""The fuzzer of programs runs every pass of the reference."""
+"""Every pass of the reference is run by the fuzzer of programs, and shown at work."""
 
 import pathlib
 import re
+import shlex
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FUZZER = (ROOT / "test" / "Fuzz" / "fuzz-program.cpp").read_text()
@@ -10,13 +11,17 @@ PIPELINES = re.findall(r'"(builtin\.module\(.*\))"', FUZZER)
 NOT_FUZZED = {"warp-print-roles"}
 
 
-def test_all_passes_are_fuzzed():
+def all_passes():
     names = set()
     for page in (ROOT / "docs" / "reference").glob("*Passes.md"):
         names.update(re.findall(r"^### `-(\S+)`", page.read_text(), re.MULTILINE))
     assert len(names) > 30
+    return names
+
+
+def test_all_passes_are_fuzzed():
     fuzzed = set(re.findall(r"[a-z0-9]+(?:-[a-z0-9]+)+", " ".join(PIPELINES)))
-    assert names - fuzzed == NOT_FUZZED
+    assert all_passes() - fuzzed == NOT_FUZZED
 
 
 def test_all_passes_count():
@@ -35,3 +40,25 @@ def test_pipelines_exist(run_tool):
     for pipeline in PIPELINES:
         result = run_tool("fovea-opt", "-", f"--pass-pipeline={pipeline}", stdin="module {}")
         assert result.returncode == 0, (pipeline, result.stderr)
+
+
+def changed_by(run_tool, text):
+    """Passes that change the IR, with these arguments of fovea-opt."""
+    arguments = [str(ROOT / part) if (ROOT / part).is_file() else part for part in shlex.split(text)]
+    result = run_tool("fovea-opt", *arguments, "--mlir-print-ir-after-all", "--mlir-print-ir-after-change", "-o", "/dev/null")
+    return set(re.findall(r"IR Dump After \S+ \(([a-z0-9-]+)", result.stderr))
+
+
+def test_every_pass_is_shown(run_tool):
+    """docs/Running.md has arguments with which one sees what a pass does, for each."""
+    text = (ROOT / "docs" / "Running.md").read_text()
+    section = text[text.index("## What a pass changes") : text.index("## Other tools")]
+    (usual,) = re.findall(r"^changed \S+ (.*)", section, re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?`) \| `(.*?)` \|$", section, re.MULTILINE)
+    (idle,) = re.findall(r"^(`.*) change nothing\.", section, re.MULTILINE)
+    shown = changed_by(run_tool, usual) | set(re.findall(r"`(.*?)`", idle))
+    for cell, arguments in rows:
+        names = set(re.findall(r"`(.*?)`", cell))
+        assert names <= changed_by(run_tool, arguments), arguments
+        shown |= names
+    assert all_passes() - shown == set()

@@ -27,6 +27,42 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     An attn op in a function with others is an error: `attn-outline` gives it one
     of its own, which the pipelines do first.
 
+    Before:
+
+    ```mlir
+    func.func @causal(%q: ..., %k: ..., %v: ...) -> ... {
+      %o = attn.forward %q, %k, %v mask_mod(...) { ... } kv_bounds(...) { ... } : ...
+      return %o : ...
+    }
+    ```
+
+    After:
+
+    ```mlir
+    gpu.module @causal_module {
+      launch.abi @causal target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 64, ...>) ...
+      gpu.func @causal(%q: memref<...>, %k: memref<...>, %v: memref<...>, %o: memref<...>) kernel {
+        tile.foreach_work %item to %items schedule(single) {
+          ...                                  // which head and rows the item is; kv_bounds of these rows
+          %rows = tile.load "q" %q[%b, %h, %row, %c0] dims [2, 3] : ... to tensor<128x32xbf16, #tile.reg>
+          %m, %l, %acc = tile.softmax_sum "o" %lb to %ub step 64 full(%fb, %fe) scale(0.176776692)
+            scores(%j: index, %partial: i1) {
+              %keys = tile.load "k" ...
+              %s = tile.dot "s" %rows, %keys, %zero transpose_b : ...
+              %masked = scf.if %partial ...    // mask_mod on the tile's rows and columns, -inf where it hides
+              tile.yield %masked : ...
+            } values(%j: index) {
+              %values = tile.load "v" ...
+              tile.yield %values : ...
+            } : ...
+          ...                                  // %acc divided by %l
+          tile.store "out" %out, %o[%b, %h, %row, %c0] dims [2, 3] : ...
+        }
+        gpu.return
+      }
+    }
+    ```
+
     **Requires** that a function with an attn op is that op, on the function's own arguments, and the return of its results
     (`attn-outline`), that an `attn.backward` with a `score_mod` has a `score_gradient` (`attn-differentiate`). Without
     `kv_bounds` (`attn-analyze-mask`) all blocks are visited and masked.
@@ -172,8 +208,27 @@ def TileToWarp
     so for queries. Loads that feed other ops are left as they are: threads
     read them from global memory.
 
-    Before: `%k = tile.load`, `%s = tile.dot %q, %k, %acc`. After:
-    `warp.copy ... to %buffer`, `%s = warp.dot %q, %buffer, %acc`.
+    Before:
+
+    ```mlir
+    scf.for %j = ... {
+      %k = tile.load "k" %K[%b, %h, %j, %c0] dims [2, 3] : ... to tensor<128x64xbf16, #tile.reg>
+      %s = tile.dot "s" %q, %k, %zero transpose_b : ...
+    ```
+
+    After:
+
+    ```mlir
+    %buffer = warp.alloc : memref<128x64xbf16, #warp.shared<row_bytes = 128>>   // in front of the loops
+    scf.for %j = ... {
+      warp.copy "k" %K[%b, %h, %j, %c0] dims [2, 3] to %buffer : ...
+      %s = warp.dot "s" %q, %buffer, %zero transpose_b : ...
+    ```
+
+    The copy is whole when it is done: it is `warp-insert-async-copies` or
+    `warp-insert-pipelines` that gives a buffer several stages, and lets copies run
+    ahead of dots. `row_bytes` is the width of the buffer's panels, as wide as the
+    swizzle allows ([`#warp.shared`](WarpDialect.md#sharedattr)).
 
     A dot with ones, which sums up rows, becomes more columns of the dot beside
     it that has the same first operand: one `warp.dot` with `ones`, between
@@ -217,6 +272,26 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     one element after the other, if a thread has many. The layout's offsets go
     last: elements of a thread share differences of coordinates, which they
     compare with constants.
+
+    Before, with 16 x 8 elements for each of four warps, four for a thread:
+
+    ```mlir
+    %sum = warp.dot %a, %b, %c : ... tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %p = math.exp2 %sum : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %m = tile.reduce max dim 1 %p : ... to tensor<64x1xf32, #warp.mma_sync<warps = 4>>
+    ```
+
+    After:
+
+    ```mlir
+    %fragment = nvvm.ldmatrix %address ...     // operands that lie in shared memory
+    %sum = nvvm.mma.sync ...                   // for each step of 16 along what is summed over
+    %p = llvm.call_intrinsic "llvm.exp2"(%sum) : (vector<4xf32>) -> vector<4xf32>   // ex2.approx
+    %x = arith.maximumf ...                    // within the thread, and then between the lanes of a row
+    %y = nvvm.shfl.sync bfly ...
+    ```
+
+    [Warp](../Warp.md#instructions) has the instructions of each op, on each chip.
 
     Functions of f32 become the chip's instructions. Divisions are within 2
     units in the last place, reciprocals `1 / x` within 1, and 0 where the

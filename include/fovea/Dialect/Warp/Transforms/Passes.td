@@ -87,6 +87,38 @@ def WarpChainTiles
     one's softmax. The last round has no next one and does its end alone.
 
     For loops that `warp-overlap-dots` made; others are left alone.
+
+    Before:
+
+    ```mlir
+    scf.while (%tile = %first) {
+      %s = warp.dot async "s" ...       // the first scores, waited for, and their softmax
+      scf.for ...                       // blocks: scores, and the product of the block before
+      %o = warp.dot async "o" ...       // the last product, waited for
+      tile.store "out" ...
+      scf.condition(%more) %next
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %s0 = warp.dot async "s" ...        // of the first tile: once, and with its softmax
+    scf.while (%tile = %first, ...) {   // what that gave is carried
+      scf.for ...
+      %carried = scf.if %more {
+        %s = warp.dot async "s" ...     // of the next tile
+        %o = warp.dot async "o" ...     // of this one
+        %scores = warp.dot_wait %s      // the next one's softmax follows
+        %sum = warp.dot_wait %o
+        tile.store "out" ...
+      } else {
+        %o = warp.dot async "o" ...     // the last tile's
+        tile.store "out" ...
+      }
+      scf.condition(%more) %next, %carried
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect"];
   let statistics = [
@@ -435,6 +467,16 @@ def WarpApproximateExp2
 
     Off by default: on Hopper FMA units are short of register ports while the
     matrix units run, and it costs 2 to 8 %.
+
+    Before: `%p = math.exp2 %x`. After, with half of the columns:
+
+    ```mlir
+    %left = warp.extract_columns %x from 0 : ... to tensor<128x64xf32, #warp.wgmma<groups = 2>>
+    %a = math.exp2 %left : tensor<128x64xf32, #warp.wgmma<groups = 2>>
+    %right = warp.extract_columns %x from 64 : ... to tensor<128x64xf32, #warp.wgmma<groups = 2>>
+    ...                                            // %b, as above: maximumf, addf, subf, fma, bitcast, shli
+    %p = warp.concat_columns %a, %b : ... to tensor<128x128xf32, #warp.wgmma<groups = 2>>
+    ```
   }];
   let options = [
     Option<"share", "share", "int64_t", "-1",
@@ -595,7 +637,7 @@ def WarpLowerVotes
     `tile.if_any` becomes `warp.any` and an `scf.if` on it. Where the condition
     is a tile that another such branch gives, and that is false if that branch
     is not taken, the vote moves into it: a branch seldom taken costs no second
-    vote.
+    vote. That branch then has one more result, the vote, or `false` where it is not taken.
 
     Before:
 
@@ -678,6 +720,47 @@ def WarpSpecialize
     readers receive them behind their wait for that stage. What such a stage
     can't bring, because it is needed earlier or depends on the rows that warp
     groups hold, each role finds.
+
+    Before, one program that does all of it:
+
+    ```mlir
+    scf.for ... {
+      warp.producer_acquire %k_pipeline[%stage, %phase] : ...
+      warp.copy async "k" %K[...] dims [2, 3] to %buffer : ...
+      warp.producer_commit %k_pipeline[%stage, %phase] : ...
+      warp.consumer_wait %k_pipeline[%stage, %phase] : ...
+      %s = warp.dot async "s" %q, %buffer, %zero transpose_b : ...
+      %scores = warp.dot_wait %s : ...
+      warp.consumer_release %k_pipeline[%stage, %phase] : ...
+      ...                               // softmax, the product with V
+    }
+    ```
+
+    After, a region for each role, with the loop in both:
+
+    ```mlir
+    warp.specialize captures(%k_pipeline, %K, ...) : ...
+      role @load warps(4) regs(40) {
+      ^bb0(%k_pipeline, %K, ...):
+        scf.for ... {
+          warp.producer_acquire %k_pipeline[%stage, %phase] : ...
+          warp.copy async "k" %K[...] dims [2, 3] to %buffer : ...
+          warp.producer_commit %k_pipeline[%stage, %phase] : ...
+        }
+        warp.return
+      }
+      role @compute warps(8) regs(232) {
+      ^bb0(%k_pipeline, %K, ...):
+        scf.for ... {
+          warp.consumer_wait %k_pipeline[%stage, %phase] : ...
+          %s = warp.dot async "s" %q, %buffer, %zero transpose_b : ...
+          %scores = warp.dot_wait %s : ...
+          warp.consumer_release %k_pipeline[%stage, %phase] : ...
+          ...
+        }
+        warp.return
+      }
+    ```
   }];
   let options = [
     Option<"sendsRelays", "relays", "bool", "true",

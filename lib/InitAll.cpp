@@ -12,6 +12,7 @@
 #include "fovea/Analysis/IntervalOpInterface.h"
 #include "fovea/Conversion/Passes.h"
 #include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Dialect/Attn/Transforms/BufferizableOpInterfaceImpl.h"
 #include "fovea/Dialect/Attn/Transforms/Passes.h"
 #include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Launch/Transforms/BufferizableOpInterfaceImpl.h"
@@ -56,6 +57,7 @@ static void registerBufferModels(DialectRegistry &registry) {
       registry);
   cf::registerBufferDeallocationOpInterfaceExternalModels(registry);
   cf::registerBufferizableOpInterfaceExternalModels(registry);
+  fovea::attn::registerBufferizableOpInterfaceExternalModels(registry);
   fovea::launch::registerBufferizableOpInterfaceExternalModels(registry);
   memref::registerAllocationOpInterfaceExternalModels(registry);
   scf::registerBufferDeallocationOpInterfaceExternalModels(registry);

@@ -1,0 +1,63 @@
+//===- BufferizableOpInterfaceImpl.cpp - Attention has no buffers -*- C++ -*-=//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// An attn op becomes a kernel, and only the launch of that has buffers
+// (`launch.call`). Without a model, upstream would say that the op was not
+// bufferized, and not what is to be done about it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Attn/Transforms/BufferizableOpInterfaceImpl.h"
+
+#include "fovea/Dialect/Attn/IR/Attn.h"
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+
+using namespace mlir;
+using namespace mlir::bufferization;
+using namespace fovea::attn;
+
+namespace {
+template <typename Op>
+struct NeedsKernel
+    : BufferizableOpInterface::ExternalModel<NeedsKernel<Op>, Op> {
+  bool bufferizesToMemoryRead(Operation *, OpOperand &,
+                              const AnalysisState &) const {
+    return true;
+  }
+  bool bufferizesToMemoryWrite(Operation *, OpOperand &,
+                               const AnalysisState &) const {
+    return false;
+  }
+  AliasingValueList getAliasingValues(Operation *, OpOperand &,
+                                      const AnalysisState &) const {
+    return {};
+  }
+  LogicalResult bufferize(Operation *op, RewriterBase &,
+                          const BufferizationOptions &options,
+                          BufferizationState &) const {
+    if (options.allowUnknownOps)
+      return success();
+    // Not the op's own error, to which a note prints all of the op.
+    return emitError(op->getLoc())
+           << "'" << op->getName()
+           << "' op has no form on buffers, only the launch of its kernel has: "
+              "run 'fovea-to-host' in place of bufferization, or "
+              "'attn-outline' and 'attn-to-tile{launch-calls}' before it";
+  }
+};
+} // namespace
+
+void fovea::attn::registerBufferizableOpInterfaceExternalModels(
+    DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, AttnDialect *) {
+    ForwardOp::attachInterface<NeedsKernel<ForwardOp>>(*context);
+    BackwardOp::attachInterface<NeedsKernel<BackwardOp>>(*context);
+    MergeOp::attachInterface<NeedsKernel<MergeOp>>(*context);
+  });
+}

@@ -23,6 +23,8 @@ FOOTER = "  return\n}\n"
 CLAUSE = re.compile(r"\s*(score_mod|mask_mod|kv_bounds)\s*\(")
 FORWARD = "%o = attn.forward %q, %k, %v {} : {t}, {t}, {t} -> {t}\n"
 MODULE_LEVEL = re.compile(r"^(module|gpu\.module|func\.func|launch\.(?:abi|binary)|#|!)", re.MULTILINE)
+# Names of types, which stand ahead of a fragment's function.
+ALIASES = re.compile(r"(?:^![\w.-]+ = .*\n)*", re.MULTILINE)
 
 
 def examples(text):
@@ -46,11 +48,14 @@ def program(source, types):
     body = ELLIPSIS.sub("", source)
     if CLAUSE.match(body):
         body = FORWARD.format(body, t="tensor<2x8x?x64xbf16>")
-    if MODULE_LEVEL.match(body.lstrip()):
-        return body
+    body = body.lstrip("\n")
+    aliases = ALIASES.match(body)[0]
+    body = body[len(aliases) :]
+    if not body or MODULE_LEVEL.match(body.lstrip()):
+        return aliases + body
     placeholders = "".join(f'  %{name} = "example.value"() : () -> {kind}\n' for name, kind in types.items())
     ends = "" if re.search(r"^\s*(return|func\.return)\b", body, re.MULTILINE) else FOOTER
-    return HEADER + placeholders + body + (ends or "}\n")
+    return aliases + HEADER + placeholders + body + (ends or "}\n")
 
 
 def complete(source, parse):

@@ -31,5 +31,5 @@ def test_a_broken_example_is_noticed(run_tool):
     def parse(text):
         return run_tool("fovea-opt", "--allow-unregistered-dialect", "-", stdin=text).stderr
 
-    source = "%y = arith.addf %x, %x : tensor<4xi32>\n"
-    assert "floating-point-like" in mlir_examples.complete(source, parse)[1]
+    for source in ("%y = arith.addf %x, %x : tensor<4xi32>\n", "!t = tensor<4xi32>\n%y = arith.addf %x, %x : !t\n"):
+        assert "floating-point-like" in mlir_examples.complete(source, parse)[1]

@@ -30,37 +30,45 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     Before:
 
     ```mlir
-    func.func @causal(%q: ..., %k: ..., %v: ...) -> ... {
-      %o = attn.forward %q, %k, %v mask_mod(...) { ... } kv_bounds(...) { ... } : ...
-      return %o : ...
+    !t = tensor<2x8x?x64xbf16>
+    func.func @causal(%q: !t, %k: !t, %v: !t) -> !t {
+      %o = attn.forward %q, %k, %v
+        mask_mod(%b: index, %h: index, %i: index, %j: index) {
+          %seen = arith.cmpi sge, %i, %j : index
+          attn.yield %seen : i1
+        } : !t, !t, !t -> !t
+      return %o : !t
     }
     ```
 
-    After:
+    After, in `gpu.module @causal_module`; bounds come from `kv_bounds`, which the mask's analysis found:
 
     ```mlir
-    gpu.module @causal_module {
-      launch.abi @causal target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 64, ...>) ...
-      gpu.func @causal(%q: memref<...>, %k: memref<...>, %v: memref<...>, %o: memref<...>) kernel {
-        tile.foreach_work %item to %items schedule(single) {
-          ...                                  // which head and rows the item is; kv_bounds of these rows
-          %rows = tile.load "q" %q[%b, %h, %row, %c0] dims [2, 3] : ... to tensor<128x32xbf16, #tile.reg>
-          %m, %l, %acc = tile.softmax_sum "o" %lb to %ub step 64 full(%fb, %fe) scale(0.176776692)
-            scores(%j: index, %partial: i1) {
-              %keys = tile.load "k" ...
-              %s = tile.dot "s" %rows, %keys, %zero transpose_b : ...
-              %masked = scf.if %partial ...    // mask_mod on the tile's rows and columns, -inf where it hides
-              tile.yield %masked : ...
-            } values(%j: index) {
-              %values = tile.load "v" ...
-              tile.yield %values : ...
-            } : ...
-          ...                                  // %acc divided by %l
-          tile.store "out" %out, %o[%b, %h, %row, %c0] dims [2, 3] : ...
-        }
-        gpu.return
+    launch.abi @causal target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 64, ...>) ...
+    gpu.func @causal(%q: memref<2x8x?x64xbf16, strided<[?, ?, ?, 1]>>, ...) kernel {
+      ...
+      tile.foreach_work %item to %items schedule(single) {
+        ...                                  // %batch, %head, %row and bounds of keys, from %item
+        %q_tile = tile.load "q" %q[%batch, %head, %row, %c0] dims [2, 3] : ... to tensor<128x64xbf16, #tile.reg>
+        %m, %l, %acc = tile.softmax_sum "o" %lb to %ub step 64 full(%fb, %fe) scale(1.250000e-01)
+          scores(%key: index, %is_partial: i1) {
+            %k_tile = tile.load "k" %k[%batch, %kv_head, %key, %c0] dims [2, 3] : ... to tensor<64x64xbf16, #tile.reg>
+            %s = tile.dot "s" %q_tile, %k_tile, %zero transpose_b : ...
+            %scores = scf.if %is_partial -> (tensor<128x64xf32, #tile.reg>) {
+              ...                            // %i, %j: tiles of the queries' and the keys' numbers
+              %seen = arith.cmpi sge, %i, %j : tensor<128x64xi32, #tile.reg>
+              %masked = arith.select %seen, %s, %infinite : ...
+              scf.yield %masked : tensor<128x64xf32, #tile.reg>
+            } else {
+              scf.yield %s : tensor<128x64xf32, #tile.reg>
+            }
+            tile.yield %scores : tensor<128x64xf32, #tile.reg>
+          }
+          values(%key: index) { ... } : ...
+        %output, %lse = tile.softmax_finish %m, %l, %acc : ...
+        ...                                  // %out: rounded
+        tile.store "out" %out, %o[%batch, %head, %row, %c0] dims [2, 3] : ...
       }
-    }
     ```
 
     **Requires** that a function with an attn op is that op, on the function's own arguments, and the return of its results
@@ -211,24 +219,37 @@ def TileToWarp
     Before:
 
     ```mlir
-    scf.for %j = ... {
-      %k = tile.load "k" %K[%b, %h, %j, %c0] dims [2, 3] : ... to tensor<128x64xbf16, #tile.reg>
-      %s = tile.dot "s" %q, %k, %zero transpose_b : ...
+    !memory = memref<?x64xbf16, strided<[?, 1]>>
+    !k = tensor<64x64xbf16, #tile.reg>
+    !scores = tensor<128x64xf32, #tile.reg>
+    scf.for %j = %from to %to step %c64 {
+      %k = tile.load "k" %K[%j, %c0] dims [0, 1] : !memory to !k
+      %s = tile.dot "s" %q, %k, %zero transpose_b : tensor<128x64xbf16, #tile.reg>, !k, !scores
+      ...
+      %v = tile.load "v" %V[%j, %c0] dims [0, 1] : !memory to !k
+      %o = tile.dot "o" %p, %v, %acc : tensor<128x64xbf16, #tile.reg>, !k, !scores
+      ...
+    }
     ```
 
-    After:
+    After; `%p` was computed and stays in registers, `%q` was loaded and lies in memory:
 
     ```mlir
-    %buffer = warp.alloc : memref<128x64xbf16, #warp.shared<row_bytes = 128>>   // in front of the loops
-    scf.for %j = ... {
-      warp.copy "k" %K[%b, %h, %j, %c0] dims [2, 3] to %buffer : ...
-      %s = warp.dot "s" %q, %buffer, %zero transpose_b : ...
+    !memory = memref<?x64xbf16, strided<[?, 1]>>
+    !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+    !scores = tensor<128x64xf32, #tile.reg>
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    ...
+    scf.for %j = %from to %to step %c64 {
+      warp.copy "k" %K[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      %s = warp.dot "s" %q, %k, %zero transpose_b : memref<128x64xbf16, #warp.shared<row_bytes = 128>>, !buffer, !scores
+      ...
+      warp.copy "v" %V[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      %o = warp.dot "o" %p, %v, %acc : tensor<128x64xbf16, #tile.reg>, !buffer, !scores
+      ...
+    }
     ```
-
-    The copy is whole when it is done: it is `warp-insert-async-copies` or
-    `warp-insert-pipelines` that gives a buffer several stages, and lets copies run
-    ahead of dots. `row_bytes` is the width of the buffer's panels, as wide as the
-    swizzle allows ([`#warp.shared`](WarpDialect.md#sharedattr)).
 
     A dot with ones, which sums up rows, becomes more columns of the dot beside
     it that has the same first operand: one `warp.dot` with `ones`, between
@@ -297,6 +318,39 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     units in the last place, reciprocals `1 / x` within 1, and 0 where the
     result is subnormal or infinite where `x` is: no branches, which a division
     rounded to nearest would take.
+
+    Before, with `!tile` for `tensor<64x32xf32, #warp.mma_sync<warps = 4>>`, of which a thread has 16 elements:
+
+    ```mlir
+    gpu.func @f(%K: memref<?x32xbf16, strided<[?, 1]>>, ...) kernel {
+      warp.copy async "k" %K[%c0, %c0] dims [0, 1] to %k : ...
+      warp.producer_commit %keys[%stage, %phase] : ...
+      warp.consumer_wait %keys[%stage, %phase] : ...
+      %s = warp.dot "s" %q, %k, %zero transpose_b : ..., !tile
+      %m = tile.reduce max dim 1 %s : !tile to tensor<64x1xf32, #warp.mma_sync<warps = 4>>
+      %w = tile.broadcast %m : tensor<64x1xf32, #warp.mma_sync<warps = 4>> to !tile
+      %x = arith.subf %s, %w : !tile
+    ```
+
+    After, on sm_80:
+
+    ```mlir
+    gpu.func @f(%K: !llvm.ptr<1>, %rows: i32, %stride: i32, ...) kernel {
+      ...                                       // places in memory, from the thread's number
+      nvvm.cp.async.shared.global %to, %from, 16, cache = cg, %bytes : !llvm.ptr<3>, !llvm.ptr<1>, i32
+      nvvm.cp.async.commit.group
+      nvvm.cp.async.wait.group 0
+      gpu.barrier
+      %b = nvvm.ldmatrix %address {...} : ...
+      %s0 = nvvm.mma.sync A[%a0, %a1, %a2, %a3] B[%b0, %b1] C[%z0, %z1, %z2, %z3] {...} : ...
+      ...                                       // 7 more; each thread has 8 elements in each of two rows
+      %m1 = arith.maximumf %s0, %s1 : f32
+      ...
+      %other = nvvm.shfl.sync bfly %all, %m7, %c1_i32, %c31_i32 : f32 -> f32
+      ...                                       // four lanes have a row
+      %w = vector.shuffle %m, %m [0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1] : vector<2xf32>, vector<2xf32>
+      %x = arith.subf %s, %w : vector<16xf32>
+    ```
 
     **Requires** that softmax sums are loops, that loops over blocks are `scf.for`, that loops over work are the CTA's own,
     that dots read their second operands from memory on chip, that what is seldom needed stands behind a vote and a branch,

@@ -214,22 +214,39 @@ def LowerBlocks
 
     Before:
 
-    ```text
-    %sum = tile.for_blocks %lb to %ub step 64 full(%fb, %fe) carry(%zero : !rows)
-      do(%j: index, %partial: i1, %l: !rows) {
+    ```mlir
+    !sums = tensor<128x64xf32, #tile.reg>
+    %sum = tile.for_blocks %lb to %ub step 64 full(%fb, %fe) carry(%zero : !sums)
+      do(%j: index, %partial: i1, %acc: !sums) {
+        %k = tile.load "k" %K[%j, %c0] dims [0, 1] : memref<?x64xbf16> to tensor<64x64xbf16, #tile.reg>
         ...
-        tile.yield %next : !rows
+        tile.yield %next : !sums
       }
     ```
 
     After:
 
-    ```text
+    ```mlir
+    !sums = tensor<128x64xf32, #tile.reg>
     %c64 = arith.constant 64 : index
-    %sum = scf.for %j = %lb to %ub step %c64 iter_args(%l = %zero) -> (!rows) {
+    %sum = scf.for %j = %lb to %ub step %c64 iter_args(%acc = %zero) -> (!sums) {
       %partial = tile.is_partial %j below %fb from %fe
+      %k = tile.load "k" %K[%j, %c0] dims [0, 1] : memref<?x64xbf16> to tensor<64x64xbf16, #tile.reg>
       ...
-      scf.yield %next : !rows
+      scf.yield %next : !sums
+    }
+    ```
+
+    The same loop `descending` becomes, with `%last` the first element of the last block:
+
+    ```mlir
+    !sums = tensor<128x64xf32, #tile.reg>
+    %sum = scf.for %i = %c0 to %count step %c1 iter_args(%acc = %zero) -> (!sums) {
+      %rows = arith.muli %i, %c64 : index
+      %j = arith.subi %last, %rows : index
+      %partial = tile.is_partial %i below %a from %b
+      ...
+      scf.yield %next : !sums
     }
     ```
   }];

@@ -24,10 +24,47 @@ def WarpInsertAsyncCopies
     `stages - 1` iterations later. A copy outside loops gets a pipeline of one
     stage; its wait stands before the first reader.
 
-    Before: `warp.copy %K[..., %j, ...] to %buffer`. After: the same copy,
-    `async`, of the rows at `%j + (stages - 1) * step`, between
-    `warp.producer_acquire` and `warp.producer_commit`, and
-    `warp.consumer_wait` before the dots, `warp.consumer_release` behind them.
+    Before:
+
+    ```mlir
+    !memory = memref<?x32xbf16, strided<[?, 1]>>
+    !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
+    !query = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+    !scores = tensor<64x32xf32, #tile.reg>
+    %buffer = warp.alloc : !buffer
+    %r = scf.for %j = %c0 to %n step %c32 iter_args(%acc = %zero) -> (!scores) {
+      warp.copy "k" %K[%j, %c0] dims [0, 1] to %buffer : !memory to !buffer
+      %s = warp.dot "s" %q, %buffer, %acc transpose_b : !query, !buffer, !scores
+      scf.yield %s : !scores
+    }
+    ```
+
+    After, with two stages; the first block's copy stands ahead of the loop:
+
+    ```mlir
+    !memory = memref<?x32xbf16, strided<[?, 1]>>
+    !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
+    !ring = memref<2x32x32xbf16, #warp.shared<row_bytes = 64>>
+    !query = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+    !scores = tensor<64x32xf32, #tile.reg>
+    %ring = warp.alloc : !ring
+    %keys = warp.pipeline "k" : !warp.pipeline<2>
+    ...
+    %r:3 = scf.for %j = %c0 to %n step %c32 iter_args(%acc = %zero, %stage = %c0_i32, %phase = %c0_i32) -> (!scores, i32, i32) {
+      warp.consumer_wait %keys[%stage, %phase] : !warp.pipeline<2>
+      %next = arith.addi %j, %c32 : index
+      %exists = arith.cmpi slt, %next, %n : index
+      ...
+      warp.producer_acquire %keys[%next_stage, %next_phase] : !warp.pipeline<2>
+      %to = warp.stage %ring[%next_stage] : !ring to !buffer
+      warp.copy async "k" %K[%next, %c0] if(%exists) dims [0, 1] to %to : !memory to !buffer
+      warp.producer_commit %keys[%next_stage, %next_phase] : !warp.pipeline<2>
+      %k = warp.stage %ring[%stage] : !ring to !buffer
+      %s = warp.dot "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
+      warp.consumer_release %keys[%stage, %phase] : !warp.pipeline<2>
+      scf.yield %s, %next_stage, %next_phase : !scores, i32, i32
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
@@ -88,36 +125,36 @@ def WarpChainTiles
 
     For loops that `warp-overlap-dots` made; others are left alone.
 
-    Before:
+    Before, a round of the loop over work:
 
     ```mlir
-    scf.while (%tile = %first) {
-      %s = warp.dot async "s" ...       // the first scores, waited for, and their softmax
-      scf.for ...                       // blocks: scores, and the product of the block before
-      %o = warp.dot async "o" ...       // the last product, waited for
-      tile.store "out" ...
-      scf.condition(%more) %next
-    }
+    %s = warp.dot async "s" %q, %k, %zero transpose_b : ...   // the first block's scores
+    %p = ...                                                  // their softmax
+    %b:2 = scf.for ... iter_args(%w = %p, %acc = %zeros) { ... }
+    %o = warp.dot async "o" %b#0, %v, %b#1 : ...              // the last block's product
+    ...                                                       // its wait, and the output
+    %next = warp.next_work %round : index
+    %more = arith.cmpi ult, %next, %count : index
+    scf.condition(%more) %next, %rounds : index, i32
     ```
 
-    After:
+    After, with `chain = 1`; the first tile's scores and softmax stand before the loop:
 
     ```mlir
-    %s0 = warp.dot async "s" ...        // of the first tile: once, and with its softmax
-    scf.while (%tile = %first, ...) {   // what that gave is carried
-      scf.for ...
-      %carried = scf.if %more {
-        %s = warp.dot async "s" ...     // of the next tile
-        %o = warp.dot async "o" ...     // of this one
-        %scores = warp.dot_wait %s      // the next one's softmax follows
-        %sum = warp.dot_wait %o
-        tile.store "out" ...
-      } else {
-        %o = warp.dot async "o" ...     // the last tile's
-        tile.store "out" ...
-      }
-      scf.condition(%more) %next, %carried
+    %b:2 = scf.for ... iter_args(%w = %p, %acc = %zeros) { ... }
+    %next = warp.next_work %round : index
+    %more = arith.cmpi ult, %next, %count : index
+    %go:3 = scf.if %more -> (...) {
+      %s = warp.dot async "s" %q1, %k, %zero transpose_b : ... // the next tile's
+      %o = warp.dot async "o" %b#0, %v, %b#1 : ...             // this tile's
+      %p1 = ...                                                // softmax of %s
+      ...                                                      // the wait for %o, and the output
+      scf.yield %next, %rounds, %p1 : ...
+    } else {
+      %o = warp.dot async "o" %b#0, %v, %b#1 : ...             // the last tile has no next one
+      ...
     }
+    scf.condition(%more) %go#0, %go#1, %go#2 : ...
     ```
   }];
   let dependentDialects = ["::mlir::scf::SCFDialect"];
@@ -468,14 +505,29 @@ def WarpApproximateExp2
     Off by default: on Hopper FMA units are short of register ports while the
     matrix units run, and it costs 2 to 8 %.
 
-    Before: `%p = math.exp2 %x`. After, with half of the columns:
+    Before:
 
     ```mlir
-    %left = warp.extract_columns %x from 0 : ... to tensor<128x64xf32, #warp.wgmma<groups = 2>>
-    %a = math.exp2 %left : tensor<128x64xf32, #warp.wgmma<groups = 2>>
-    %right = warp.extract_columns %x from 64 : ... to tensor<128x64xf32, #warp.wgmma<groups = 2>>
-    ...                                            // %b, as above: maximumf, addf, subf, fma, bitcast, shli
-    %p = warp.concat_columns %a, %b : ... to tensor<128x128xf32, #warp.wgmma<groups = 2>>
+    %e = math.exp2 %s : tensor<128x80xf32, #tile.reg>
+    %w = arith.truncf %e : tensor<128x80xf32, #tile.reg> to tensor<128x80xbf16, #tile.reg>
+    ```
+
+    After, with a share of 25 per cent, which makes 16 of 80 columns:
+
+    ```mlir
+    %left = warp.extract_columns %s from 0 : tensor<128x80xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    %exact = math.exp2 %left : tensor<128x64xf32, #tile.reg>
+    %right = warp.extract_columns %s from 64 : tensor<128x80xf32, #tile.reg> to tensor<128x16xf32, #tile.reg>
+    %x = arith.maximumf %right, %least : tensor<128x16xf32, #tile.reg>
+    %t = arith.addf %x, %magic : tensor<128x16xf32, #tile.reg>
+    ...
+    %p = math.fma %p2, %f, %c0 : tensor<128x16xf32, #tile.reg>
+    %bits = arith.bitcast %t : tensor<128x16xf32, #tile.reg> to tensor<128x16xi32, #tile.reg>
+    %exponent = arith.shli %bits, %c23 : tensor<128x16xi32, #tile.reg>
+    %power = arith.bitcast %exponent : tensor<128x16xi32, #tile.reg> to tensor<128x16xf32, #tile.reg>
+    %close = arith.mulf %p, %power : tensor<128x16xf32, #tile.reg>
+    %e = warp.concat_columns %exact, %close : tensor<128x64xf32, #tile.reg>, tensor<128x16xf32, #tile.reg> to tensor<128x80xf32, #tile.reg>
+    %w = arith.truncf %e : tensor<128x80xf32, #tile.reg> to tensor<128x80xbf16, #tile.reg>
     ```
   }];
   let options = [
@@ -544,10 +596,54 @@ def WarpPrefetchScalars
     loop carries it too and reads again only where it moves. A loop that writes
     global memory is left alone.
 
-    Before: `scf.if %same { memref.load %table[%h, %column] ... }`, with
-    `%same` and `%column` of `%iv`. After: a branch on the same of
-    `%iv + %step` reads for the next iteration, and the loop carries the value
-    and the condition.
+    Before:
+
+    ```mlir
+    !tile = tensor<64x64xf32, #warp.wgmma<groups = 1>>
+    !k = memref<64x16xbf16, #warp.shared<row_bytes = 32>>
+    scf.for %j = %from to %to step %c1 {
+      %same = arith.cmpi slt, %j, %end : index
+      %start = scf.if %same -> (!tile) {
+        %value = memref.load %table[%j] : memref<?xf32>
+        %t = tile.broadcast %value : f32 to !tile
+        scf.yield %t : !tile
+      } else {
+        scf.yield %zero : !tile
+      }
+      %i = warp.dot async "s" %q, %k, %start transpose_b : !k, !k, !tile
+      %s = warp.dot_wait %i : !warp.pending<!tile>
+      ...
+    }
+    ```
+
+    After; what the first iteration needs is read before the loop:
+
+    ```mlir
+    !tile = tensor<64x64xf32, #warp.wgmma<groups = 1>>
+    !k = memref<64x16xbf16, #warp.shared<row_bytes = 32>>
+    %r:2 = scf.for %j = %from to %to step %c1 iter_args(%same = %same0, %value = %value0) -> (i1, f32) {
+      %start = scf.if %same -> (!tile) {
+        %t = tile.broadcast %value : f32 to !tile
+        scf.yield %t : !tile
+      } else {
+        scf.yield %zero : !tile
+      }
+      %i = warp.dot async "s" %q, %k, %start transpose_b : !k, !k, !tile
+      %next = arith.addi %j, %c1 : index
+      %next_same = arith.cmpi slt, %next, %end : index
+      %exists = arith.cmpi slt, %next, %to : index
+      %reads = arith.andi %exists, %next_same : i1
+      %next_value = scf.if %reads -> (f32) {
+        %v = memref.load %table[%next] : memref<?xf32>
+        scf.yield %v : f32
+      } else {
+        scf.yield %value : f32
+      }
+      %s = warp.dot_wait %i : !warp.pending<!tile>
+      ...
+      scf.yield %next_same, %next_value : i1, f32
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
@@ -721,45 +817,51 @@ def WarpSpecialize
     can't bring, because it is needed earlier or depends on the rows that warp
     groups hold, each role finds.
 
-    Before, one program that does all of it:
+    Before:
 
     ```mlir
-    scf.for ... {
-      warp.producer_acquire %k_pipeline[%stage, %phase] : ...
-      warp.copy async "k" %K[...] dims [2, 3] to %buffer : ...
-      warp.producer_commit %k_pipeline[%stage, %phase] : ...
-      warp.consumer_wait %k_pipeline[%stage, %phase] : ...
-      %s = warp.dot async "s" %q, %buffer, %zero transpose_b : ...
-      %scores = warp.dot_wait %s : ...
-      warp.consumer_release %k_pipeline[%stage, %phase] : ...
-      ...                               // softmax, the product with V
+    %keys = warp.pipeline "k" : !warp.pipeline<2>
+    %r:2 = scf.for %j = ... iter_args(%acc = %zero, %stage = %c0_i32) ... {
+      warp.producer_acquire %keys[%stage, %phase] : !warp.pipeline<2>
+      %to = warp.stage %ring[%stage] : ...
+      warp.copy async "k" %K[%j, %c0] dims [0, 1] to %to : ...
+      warp.producer_commit %keys[%stage, %phase] : !warp.pipeline<2>
+      warp.consumer_wait %keys[%stage, %phase] : !warp.pipeline<2>
+      %k = warp.stage %ring[%stage] : ...
+      %i = warp.dot async "s" %q, %k, %acc transpose_b : ...
+      %s = warp.dot_wait %i : ...
+      warp.consumer_release %keys[%stage, %phase] : !warp.pipeline<2>
+      ...
+      scf.yield %s, %next_stage : ...
     }
+    tile.store "out" %r#0, %O[%i, %c0] dims [0, 1] : ...
     ```
 
-    After, a region for each role, with the loop in both:
+    After, with `roles = [<"load", ..., owns = copies>, <"compute", ..., owns = ["*"]>]`:
 
     ```mlir
-    warp.specialize captures(%k_pipeline, %K, ...) : ...
-      role @load warps(4) regs(40) {
-      ^bb0(%k_pipeline, %K, ...):
-        scf.for ... {
-          warp.producer_acquire %k_pipeline[%stage, %phase] : ...
-          warp.copy async "k" %K[...] dims [2, 3] to %buffer : ...
-          warp.producer_commit %k_pipeline[%stage, %phase] : ...
-        }
-        warp.return
-      }
-      role @compute warps(8) regs(232) {
-      ^bb0(%k_pipeline, %K, ...):
-        scf.for ... {
-          warp.consumer_wait %k_pipeline[%stage, %phase] : ...
-          %s = warp.dot async "s" %q, %buffer, %zero transpose_b : ...
-          %scores = warp.dot_wait %s : ...
-          warp.consumer_release %k_pipeline[%stage, %phase] : ...
+    warp.specialize captures(%keys, %ring, %K, ...) {
+      role @load warps(4) regs(24) {
+        scf.for %j = ... iter_args(%stage = %c0_i32) ... {
+          warp.producer_acquire %keys[%stage, %phase] : !warp.pipeline<2>
+          %to = warp.stage %ring[%stage] : ...
+          warp.copy async "k" %K[%j, %c0] dims [0, 1] to %to : ...
+          warp.producer_commit %keys[%stage, %phase] : !warp.pipeline<2>
           ...
         }
-        warp.return
       }
+      role @compute warps(8) regs(240) {
+        %r:2 = scf.for %j = ... iter_args(%acc = %zero, %stage = %c0_i32) ... {
+          warp.consumer_wait %keys[%stage, %phase] : !warp.pipeline<2>
+          %k = warp.stage %ring[%stage] : ...
+          %i = warp.dot async "s" %q, %k, %acc transpose_b : ...
+          %s = warp.dot_wait %i : ...
+          warp.consumer_release %keys[%stage, %phase] : !warp.pipeline<2>
+          ...
+        }
+        tile.store "out" %r#0, %O[%i, %c0] dims [0, 1] : ...
+      }
+    }
     ```
   }];
   let options = [

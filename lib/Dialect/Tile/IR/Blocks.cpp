@@ -78,13 +78,15 @@ ParseResult tile::parseWithArguments(OpAsmParser &parser, Region &region) {
 void tile::printWithArguments(OpAsmPrinter &p, StringRef name, Region &region) {
   if (region.empty())
     return;
+  p.increaseIndent();
   p.printNewline();
-  p << "  " << name << '(';
+  p << name << '(';
   llvm::interleaveComma(region.getArguments(), p, [&](BlockArgument a) {
     p << a << ": " << a.getType();
   });
   p << ") ";
   p.printRegion(region, /*printEntryBlockArgs=*/false);
+  p.decreaseIndent();
 }
 
 //===----------------------------------------------------------------------===//

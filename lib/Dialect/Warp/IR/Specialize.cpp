@@ -85,14 +85,16 @@ void SpecializeOp::print(OpAsmPrinter &p) {
   }
   if (getCluster() != 1)
     p << " cluster(" << int64_t(getCluster()) << ')';
+  p.increaseIndent();
   for (auto [region, name, warps, registers] :
        llvm::zip_equal(getRoles(), getNames(), getWarps(), getRegisters())) {
     p.printNewline();
-    p << "  role ";
+    p << "role ";
     p.printSymbolName(cast<StringAttr>(name).getValue());
     p << " warps(" << warps << ") regs(" << registers << ") ";
     p.printRegion(region);
   }
+  p.decreaseIndent();
   p.printOptionalAttrDict((*this)->getAttrs(),
                           {"names", "warps", "registers", "cluster"});
 }

@@ -1,6 +1,7 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics | FileCheck %s
 
-// CHECK: tensor<1x256xf32, #warp.diagonals<rows = 128, warps = 8>>
+// CHECK-LABEL: func.func @diagonals(
+// CHECK-SAME: tensor<1x256xf32, #warp.diagonals<rows = 128, warps = 8>>
 func.func @diagonals(%x: tensor<1x256xf32, #warp.diagonals<rows = 128, warps = 8>>,
                      %y: tensor<1x1xi32, #warp.diagonals<rows = 128, warps = 8>>) {
   return

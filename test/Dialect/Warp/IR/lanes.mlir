@@ -1,6 +1,7 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics | FileCheck %s
 
-// CHECK: tensor<1x32xi1, #warp.lanes>
+// CHECK-LABEL: func.func @lanes(
+// CHECK-SAME: tensor<1x32xi1, #warp.lanes>
 func.func @lanes(%x: tensor<1x32xi1, #warp.lanes>, %y: tensor<1x1xf32, #warp.lanes>) {
   return
 }

@@ -16,12 +16,12 @@ gpu.module @m {
     %c = arith.constant dense<3> : tensor<1x32xi32, #tile.reg>
     %x = arith.muli %i, %c : tensor<1x32xi32, #tile.reg>
     %f = arith.cmpi slt, %x, %b : tensor<1x32xi32, #tile.reg>
-    // CHECK: %[[J:.*]] = tile.iota dim 1 : tensor<1x32xi32, #warp.lanes>
-    // CHECK-NEXT: %[[C:.*]] = arith.constant dense<3> : tensor<1x32xi32, #warp.lanes>
-    // CHECK-NEXT: %[[X:.*]] = arith.muli %[[J]], %[[C]] : tensor<1x32xi32, #warp.lanes>
-    // CHECK-NEXT: %[[B:.*]] = tile.broadcast %{{.*}} : i32 to tensor<1x32xi32, #warp.lanes>
-    // CHECK-NEXT: %[[F:.*]] = arith.cmpi slt, %[[X]], %[[B]] : tensor<1x32xi32, #warp.lanes>
-    // CHECK-NEXT: tile.ballot %[[F]] : tensor<1x32xi1, #warp.lanes>
+    // CHECK-DAG: %[[J:.*]] = tile.iota dim 1 : tensor<1x32xi32, #warp.lanes>
+    // CHECK-DAG: %[[C:.*]] = arith.constant dense<3> : tensor<1x32xi32, #warp.lanes>
+    // CHECK-DAG: %[[X:.*]] = arith.muli %[[J]], %[[C]] : tensor<1x32xi32, #warp.lanes>
+    // CHECK-DAG: %[[B:.*]] = tile.broadcast %{{.*}} : i32 to tensor<1x32xi32, #warp.lanes>
+    // CHECK-DAG: %[[F:.*]] = arith.cmpi slt, %[[X]], %[[B]] : tensor<1x32xi32, #warp.lanes>
+    // CHECK: tile.ballot %[[F]] : tensor<1x32xi1, #warp.lanes>
     %bits = tile.ballot %f : tensor<1x32xi1, #tile.reg>
     // CHECK: tile.store %[[I]]
     tile.store %i, %o[%c0] dims [-1, 0] : tensor<1x32xi32, #tile.reg>, memref<?xi32>

@@ -10,58 +10,67 @@
 gpu.module @m {
   // The first tile's scores stand before the loop over work.
   // CHECK-LABEL: gpu.func @chain
-  // CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
-  // CHECK: %[[QS:.*]] = warp.alloc : memref<2x128x32xbf16
+  // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : i32
+  // CHECK-DAG: %[[QS:.*]] = warp.alloc : memref<2x128x32xbf16
   // CHECK: %[[K:.*]] = warp.alloc : memref<64x32xbf16
   // CHECK: %[[V:.*]] = warp.alloc : memref<64x32xbf16
-  // CHECK: %[[QP:.*]] = warp.pipeline
-  // CHECK: %[[VP:.*]] = warp.pipeline
+  // CHECK-DAG: %[[QP:.*]] = warp.pipeline "q"
+  // CHECK-DAG: %[[VP:.*]] = warp.pipeline "v"
   // CHECK: %[[FIRST:.*]] = gpu.block_id x
-  // CHECK-NEXT: warp.consumer_wait %[[QP]][%[[ZERO]],
-  // CHECK-NEXT: %[[Q0:.*]] = warp.stage %[[QS]][%[[ZERO]]]
-  // CHECK-NEXT: %[[I0:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q0]], %[[K]]
-  // CHECK-NEXT: %[[S0:.*]] = warp.dot_wait %[[I0]]
-  // CHECK-NEXT: %[[P0:.*]] = arith.truncf %[[S0]]
-  // CHECK-NEXT: %[[UB0:.*]] = arith.addi %[[FIRST]],
+  // CHECK-NOT: %[[VP]]
+  // CHECK: warp.consumer_wait %[[QP]][%[[ZERO]],
+  // CHECK: %[[Q0:.*]] = warp.stage %[[QS]][%[[ZERO]]]
+  // CHECK: %[[I0:.*]] = warp.dot async "s" %[[Q0]], %[[K]]
+  // CHECK-DAG: %[[S0:.*]] = warp.dot_wait %[[I0]]
+  // CHECK-DAG: %[[P0:.*]] = arith.truncf %[[S0]]
+  // CHECK-DAG: %[[UB0:.*]] = arith.addi %[[FIRST]],
   // What the loop over blocks needs of the head is carried; the view is not.
-  // CHECK-NEXT: scf.while (%[[ITEM:.*]] = %[[FIRST]], %[[ROUND:.*]] = %[[ZERO]], %[[UB:.*]] = %[[UB0]], %[[P:.*]] = %[[P0]])
-  // CHECK-NEXT: %[[Q:.*]] = warp.stage %[[QS]][%[[ROUND]]]
-  // CHECK-NEXT: %[[BLOCKS:.*]]:2 = scf.for %{{.*}} = %{{.*}} to %[[UB]] step %{{.*}} iter_args(%{{.*}} = %[[P]],
+  // CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]], %[[ROUND:.*]] = %[[ZERO]], %[[UB:.*]] = %[[UB0]], %[[P:.*]] = %[[P0]])
+  // CHECK-NOT: warp.dot
+  // CHECK: %[[Q:.*]] = warp.stage %[[QS]][%[[ROUND]]]
+  // CHECK: %[[BLOCKS:.*]]:2 = scf.for %{{.*}} = %{{.*}} to %[[UB]] step %{{.*}} iter_args(%{{.*}} = %[[P]],
+  // CHECK: warp.dot async "s" %[[Q]], %[[K]]
   // CHECK: scf.yield
   // What only the loop over blocks read is given back before the next tile waits.
-  // CHECK: %[[NEXT:.*]] = warp.next_work %[[ROUND]] : index
-  // CHECK-NEXT: %[[ROUNDS:.*]] = arith.addi %[[ROUND]],
-  // CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]],
-  // CHECK-NEXT: warp.consumer_release %[[QP]][%[[ROUND]],
-  // CHECK-NEXT: %[[GO:.*]]:4 = scf.if %[[MORE]]
-  // The next tile's scores are issued, then this one's product.
-  // CHECK-NEXT: warp.consumer_wait %[[QP]][%[[ROUNDS]],
-  // CHECK-NEXT: %[[Q1:.*]] = warp.stage %[[QS]][%[[ROUNDS]]]
-  // CHECK-NEXT: %[[I1:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q1]], %[[K]]
-  // CHECK-NEXT: warp.consumer_wait %[[VP]]
-  // CHECK-NEXT: %[[I2:.*]] = warp.dot async {{("[^"]+" )?}}%[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
-  // CHECK-NEXT: %[[S1:.*]] = warp.dot_wait %[[I1]]
-  // CHECK-NEXT: %[[P1:.*]] = arith.truncf %[[S1]]
-  // CHECK-NEXT: %[[UB1:.*]] = arith.addi %[[NEXT]],
+  // CHECK-DAG: %[[NEXT:.*]] = warp.next_work %[[ROUND]] : index
+  // CHECK-DAG: %[[ROUNDS:.*]] = arith.addi %[[ROUND]],
+  // CHECK-DAG: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]],
+  // CHECK-DAG: warp.consumer_release %[[QP]][%[[ROUND]],
+  // CHECK: %[[GO:.*]]:4 = scf.if %[[MORE]]
+  // The next tile's scores are issued, then this one's product, without a wait for
+  // either in between.
+  // CHECK: warp.consumer_wait %[[QP]][%[[ROUNDS]],
+  // CHECK: %[[Q1:.*]] = warp.stage %[[QS]][%[[ROUNDS]]]
+  // CHECK: %[[I1:.*]] = warp.dot async "s" %[[Q1]], %[[K]]
+  // CHECK-NOT: warp.dot_wait
+  // CHECK: warp.consumer_wait %[[VP]]
+  // CHECK-NOT: warp.dot_wait
+  // CHECK: %[[I2:.*]] = warp.dot async "o" %[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
+  // CHECK: %[[S1:.*]] = warp.dot_wait %[[I1]]
+  // CHECK-NOT: warp.dot_wait
+  // CHECK-DAG: %[[P1:.*]] = arith.truncf %[[S1]]
+  // CHECK-DAG: %[[UB1:.*]] = arith.addi %[[NEXT]],
   // This tile's output is written under it.
-  // CHECK-NEXT: %[[O:.*]] = warp.dot_wait %[[I2]]
-  // CHECK-NEXT: warp.consumer_release %[[VP]]
-  // CHECK-NEXT: %[[ROUNDED:.*]] = arith.truncf %[[O]]
-  // CHECK-NEXT: tile.store {{("[^"]+" )?}}%[[ROUNDED]], %{{.*}}[%[[ITEM]],
-  // CHECK-NEXT: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB1]], %[[P1]]
+  // CHECK: %[[O:.*]] = warp.dot_wait %[[I2]]
+  // CHECK-DAG: warp.consumer_release %[[VP]]
+  // CHECK-DAG: %[[ROUNDED:.*]] = arith.truncf %[[O]]
+  // CHECK-DAG: tile.store %[[ROUNDED]], %{{.*}}[%[[ITEM]],
+  // CHECK: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB1]], %[[P1]]
   // The last tile has no next one.
   // CHECK-NEXT: } else {
-  // CHECK-NEXT: warp.consumer_wait %[[VP]]
-  // CHECK-NEXT: %[[I3:.*]] = warp.dot async {{("[^"]+" )?}}%[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
-  // CHECK-NEXT: warp.dot_wait %[[I3]]
-  // CHECK-NEXT: warp.consumer_release %[[VP]]
-  // CHECK-NEXT: arith.truncf
-  // CHECK-NEXT: tile.store {{("[^"]+" )?}}%{{.*}}[%[[ITEM]],
+  // CHECK-NOT: "s"
+  // CHECK: warp.consumer_wait %[[VP]]
+  // CHECK-NOT: "s"
+  // CHECK: %[[I3:.*]] = warp.dot async "o" %[[BLOCKS]]#0, %[[V]], %[[BLOCKS]]#1
+  // CHECK: %[[O3:.*]] = warp.dot_wait %[[I3]]
+  // CHECK-DAG: warp.consumer_release %[[VP]]
+  // CHECK-DAG: %[[LAST:.*]] = arith.truncf %[[O3]]
+  // CHECK-DAG: tile.store %[[LAST]], %{{.*}}[%[[ITEM]],
   // Nobody reads what it leaves: no tile that the round began with is kept.
-  // CHECK-NEXT: %[[UNREAD:.*]] = arith.constant dense<0.000000e+00> : tensor<128x64xbf16, #tile.reg>
-  // CHECK-NEXT: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB]], %[[UNREAD]]
+  // CHECK-DAG: %[[UNREAD:.*]] = arith.constant dense<0.000000e+00> : tensor<128x64xbf16, #tile.reg>
+  // CHECK: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB]], %[[UNREAD]]
   // CHECK-NEXT: }
-  // CHECK-NEXT: scf.condition(%[[MORE]]) %[[GO]]#0, %[[GO]]#1, %[[GO]]#2, %[[GO]]#3
+  // CHECK: scf.condition(%[[MORE]]) %[[GO]]#0, %[[GO]]#1, %[[GO]]#2, %[[GO]]#3
   launch.abi @chain target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
        dots = [<"s", ahead = 1>],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)

@@ -6,15 +6,15 @@ gpu.module @m {
   // CHECK-LABEL: gpu.func @dynamic
   // CHECK-SAME: %[[S:.*]]: memref<?x32xbf16, strided<[?, 1]>>, %[[N:.*]]: index
   // CHECK-NOT: gpu.grid_dim
-  // CHECK: %[[FIRST:.*]] = gpu.block_id x
-  // CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+  // CHECK-DAG: %[[FIRST:.*]] = gpu.block_id x
+  // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : i32
   // CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]], %[[ROUND:.*]] = %[[ZERO]]) : (index, i32) -> (index, i32) {
-  // CHECK-NEXT: tile.store %{{.*}}, %[[S]][%[[ITEM]],
-  // CHECK-NEXT: %[[NEXT:.*]] = warp.next_work %[[ROUND]] : index
-  // CHECK-NEXT: %[[ONE:.*]] = arith.constant 1 : i32
-  // CHECK-NEXT: %[[ROUNDS:.*]] = arith.addi %[[ROUND]], %[[ONE]] : i32
-  // CHECK-NEXT: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %[[N]] : index
-  // CHECK-NEXT: scf.condition(%[[MORE]]) %[[NEXT]], %[[ROUNDS]] : index, i32
+  // CHECK: tile.store %{{.*}}, %[[S]][%[[ITEM]],
+  // CHECK: %[[NEXT:.*]] = warp.next_work %[[ROUND]] : index
+  // CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : i32
+  // CHECK-DAG: %[[ROUNDS:.*]] = arith.addi %[[ROUND]], %[[ONE]] : i32
+  // CHECK-DAG: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]], %[[N]] : index
+  // CHECK: scf.condition(%[[MORE]]) %[[NEXT]], %[[ROUNDS]] : index, i32
   // CHECK-NEXT: } do {
   // CHECK-NEXT: ^bb0(%[[I:.*]]: index, %[[R:.*]]: i32):
   // CHECK-NEXT: scf.yield %[[I]], %[[R]] : index, i32

@@ -6,12 +6,17 @@
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[A:.*]] = warp.alloc : memref<2x64x64xbf16
 // CHECK: %[[P:.*]] = warp.pipeline "a"
-// CHECK: %[[START:.*]] = warp.begin_sum %{{.*}} : tensor<64x128xf32, #tile.reg>
-// CHECK: warp.consumer_wait %[[P]][%[[S0:.*]], %[[F0:.*]]]
+// CHECK-DAG: %[[START:.*]] = warp.begin_sum %{{.*}} : tensor<64x128xf32, #tile.reg>
+// CHECK-DAG: warp.producer_acquire %[[P]][%[[S0:.*]], %[[F0:.*]]]
+// CHECK: warp.copy async "a"
+// CHECK: warp.producer_commit %[[P]][%[[S0]], %[[F0]]]
+// CHECK: warp.consumer_wait %[[P]][%[[S0]], %[[F0]]]
 // CHECK: %[[D0:.*]] = warp.dot async "c" %{{.*}}, %{{.*}}, %[[START]] : {{.*}}, !warp.pending<tensor<64x128xf32, #tile.reg>>
 // CHECK-NOT: warp.consumer_release
 // CHECK: %[[SUM:.*]]:{{.*}} = scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[D:[^ ]*]] = %[[D0]],
+// CHECK: warp.producer_acquire %[[P]]
 // CHECK: warp.copy async "a"
+// CHECK: warp.producer_commit %[[P]]
 // CHECK: warp.consumer_wait %[[P]]
 // CHECK: %[[NEXT:.*]] = warp.dot async "c" %{{.*}}, %{{.*}}, %[[D]]
 // CHECK: warp.await_reads %[[LAST:[^ ]*]] : !warp.pending
@@ -21,7 +26,7 @@
 // CHECK: warp.await_reads
 // CHECK-NEXT: warp.consumer_release %[[P]]
 // CHECK: %[[TILE:.*]] = warp.dot_wait %[[SUM]]#0
-// CHECK-NEXT: tile.store %[[TILE]]
+// CHECK: tile.store %[[TILE]]
 !memory = memref<?x?xbf16, strided<[?, 1]>>
 !out = memref<?x?xf32, strided<[?, 1]>>
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>

@@ -5,16 +5,16 @@
 gpu.module @m {
   // A vote, and a branch on it.
   // CHECK-LABEL: gpu.func @one
-  // CHECK: %[[X:.*]] = arith.constant dense<1.0{{.*}}> : tensor<64x8xf32
-  // CHECK: %[[C:.*]] = arith.cmpf
-  // CHECK-NEXT: %[[ANY:.*]] = warp.any %[[C]] : tensor<64x8xi1, #warp.mma_sync<warps = 4>>
-  // CHECK-NEXT: %[[R:.*]] = scf.if %[[ANY]]
-  // CHECK-NEXT: %[[N:.*]] = arith.negf %[[X]]
-  // CHECK-NEXT: scf.yield %[[N]]
+  // CHECK-DAG: %[[X:.*]] = arith.constant dense<1.0{{.*}}> : tensor<64x8xf32
+  // CHECK-DAG: %[[C:.*]] = arith.cmpf
+  // CHECK: %[[ANY:.*]] = warp.any %[[C]] : tensor<64x8xi1, #warp.mma_sync<warps = 4>>
+  // CHECK: %[[R:.*]] = scf.if %[[ANY]]
+  // CHECK: %[[N:.*]] = arith.negf %[[X]]
+  // CHECK: scf.yield %[[N]]
   // CHECK-NEXT: } else {
   // CHECK-NEXT: scf.yield %[[X]]
   // CHECK-NEXT: }
-  // CHECK-NEXT: arith.addf %[[R]], %[[R]]
+  // CHECK: arith.addf %[[R]], %[[R]]
   // CHECK-NOT: tile.if_any
   gpu.func @one(%y: f32) kernel {
     %x = arith.constant dense<1.0> : !sums
@@ -39,13 +39,13 @@ gpu.module @m {
   // in there.
   // CHECK-LABEL: gpu.func @two
   // CHECK: %[[FIRST:.*]] = warp.any
-  // CHECK-NEXT: %[[R:.*]]:3 = scf.if %[[FIRST]] -> ({{.*}}, i1) {
+  // CHECK: %[[R:.*]]:3 = scf.if %[[FIRST]] -> ({{.*}}, i1) {
   // CHECK: %[[MOVED:.*]] = arith.cmpf olt
-  // CHECK-NEXT: %[[SECOND:.*]] = warp.any %[[MOVED]]
-  // CHECK-NEXT: scf.yield %{{.*}}, %[[MOVED]], %[[SECOND]]
+  // CHECK: %[[SECOND:.*]] = warp.any %[[MOVED]]
+  // CHECK: scf.yield %{{.*}}, %[[MOVED]], %[[SECOND]]
   // CHECK-NEXT: } else {
-  // CHECK-NEXT: %[[NO:.*]] = arith.constant false
-  // CHECK-NEXT: scf.yield %{{.*}}, %{{.*}}, %[[NO]]
+  // CHECK: %[[NO:.*]] = arith.constant false
+  // CHECK: scf.yield %{{.*}}, %{{.*}}, %[[NO]]
   // CHECK-NEXT: }
   // CHECK-NOT: warp.any
   // CHECK: scf.if %[[R]]#2

@@ -22,11 +22,11 @@ gpu.module @m {
   // CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %[[ACC]] ones(
   // CHECK-NEXT: warp.dot_wait %[[SCORES]]
   // CHECK: %[[OL:.*]] = warp.dot_wait %[[PRODUCT]]
-  // CHECK-NEXT: %[[O:.*]] = warp.extract_columns %[[OL]] from 0
-  // CHECK-NEXT: %[[L:.*]] = warp.extract_columns %[[OL]] from 32
-  // CHECK-NEXT: %[[OS:.*]] = arith.mulf %[[O]],
-  // CHECK-NEXT: %[[LS:.*]] = arith.mulf %[[L]],
-  // CHECK-NEXT: %[[NEXT:.*]] = warp.concat_columns %[[OS]], %[[LS]]
+  // CHECK-DAG: %[[O:.*]] = warp.extract_columns %[[OL]] from 0
+  // CHECK-DAG: %[[L:.*]] = warp.extract_columns %[[OL]] from 32
+  // CHECK-DAG: %[[OS:.*]] = arith.mulf %[[O]],
+  // CHECK-DAG: %[[LS:.*]] = arith.mulf %[[L]],
+  // CHECK: %[[NEXT:.*]] = warp.concat_columns %[[OS]], %[[LS]]
   // CHECK: scf.yield {{.*}}%[[NEXT]]
   // CHECK: %[[END:.*]] = warp.dot async {{("[^"]+" )?}}%[[R]]#{{[0-9]+}}, %{{.*}}, %[[R]]#{{[0-9]+}} ones(
   // CHECK-NEXT: warp.dot_wait %[[END]]

@@ -20,44 +20,50 @@ gpu.module @m {
   // CHECK: %[[VP:.*]] = warp.pipeline
   // CHECK: %[[UB:.*]] = arith.maxsi
   // CHECK: warp.producer_acquire %[[KP]]
+  // CHECK: warp.copy async "k" %{{.*}} to %[[K]]
+  // CHECK: warp.producer_commit %[[KP]]
   // CHECK: warp.consumer_wait %[[KP]]
-  // CHECK-NEXT: %[[FIRST:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q]], %[[K]], %{{.*}} transpose_b
-  // CHECK-NEXT: %[[S0:.*]] = warp.dot_wait %[[FIRST]]
-  // CHECK-NEXT: warp.consumer_release %[[KP]]
-  // CHECK-NEXT: %[[M0:.*]] = tile.reduce max dim 1 %[[S0]]
-  // CHECK-NEXT: %[[E0:.*]] = math.exp2 %[[S0]]
-  // CHECK-NEXT: %[[P0:.*]] = arith.truncf %[[E0]]
+  // CHECK: %[[FIRST:.*]] = warp.dot async "s" %[[Q]], %[[K]], %{{.*}} transpose_b
+  // CHECK: %[[S0:.*]] = warp.dot_wait %[[FIRST]]
+  // CHECK-DAG: warp.consumer_release %[[KP]]
+  // CHECK-DAG: %[[M0:.*]] = tile.reduce max dim 1 %[[S0]]
+  // CHECK-DAG: %[[E0:.*]] = math.exp2 %[[S0]]
+  // CHECK-DAG: %[[P0:.*]] = arith.truncf %[[E0]]
   // CHECK-NOT: arith.mulf
   // CHECK-NOT: %[[VP]]
   // CHECK: %[[R:.*]]:3 = scf.for %[[J:.*]] = %[[C1]] to %[[UB]] step %[[C1]] iter_args(%[[M:.*]] = %[[M0]], %[[P:.*]] = %[[P0]], %[[ACC:.*]] = %[[ZEROS]])
   // This block's scores are issued, then the last one's product.
   // CHECK: %[[LAST:.*]] = arith.subi %[[J]], %[[C1]] : index
-  // CHECK-NEXT: warp.producer_acquire %[[KP]]
-  // CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[J]], %{{.*}}] dims [0, 1] to %[[K]]
-  // CHECK-NEXT: warp.producer_commit %[[KP]]
-  // CHECK-NEXT: warp.consumer_wait %[[KP]]
-  // CHECK-NEXT: %[[SCORES:.*]] = warp.dot async {{("[^"]+" )?}}%[[Q]], %[[K]]
-  // CHECK-NEXT: warp.producer_acquire %[[VP]]
-  // CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[LAST]], %{{.*}}] dims [0, 1] to %[[V]]
-  // CHECK-NEXT: warp.producer_commit %[[VP]]
-  // CHECK-NEXT: warp.consumer_wait %[[VP]]
-  // CHECK-NEXT: %[[PRODUCT:.*]] = warp.dot async {{("[^"]+" )?}}%[[P]], %[[V]], %[[ACC]]
-  // Softmax runs under the product.
-  // CHECK-NEXT: %[[S:.*]] = warp.dot_wait %[[SCORES]]
-  // CHECK-NEXT: warp.consumer_release %[[KP]]
-  // CHECK-NEXT: tile.reduce max dim 1 %[[S]]
-  // CHECK-NEXT: %[[M1:.*]] = arith.maximumf %[[M]],
-  // CHECK-NEXT: %[[E:.*]] = math.exp2 %[[S]]
-  // CHECK-NEXT: %[[P1:.*]] = arith.truncf %[[E]]
-  // CHECK-NEXT: arith.subf %[[M]], %[[M1]]
-  // CHECK-NEXT: tile.broadcast
-  // Only the rescaling needs it.
-  // CHECK-NEXT: %[[O:.*]] = warp.dot_wait %[[PRODUCT]]
-  // CHECK-NEXT: warp.consumer_release %[[VP]]
-  // CHECK-NEXT: %[[SCALED:.*]] = arith.mulf %[[O]],
-  // CHECK-NEXT: scf.yield %[[M1]], %[[P1]], %[[SCALED]]
+  // CHECK: warp.producer_acquire %[[KP]]
+  // CHECK: warp.copy async "k" %{{.*}}[%[[J]], %{{.*}}] dims [0, 1] to %[[K]]
+  // CHECK: warp.producer_commit %[[KP]]
+  // CHECK: warp.consumer_wait %[[KP]]
+  // CHECK: %[[SCORES:.*]] = warp.dot async "s" %[[Q]], %[[K]]
+  // CHECK-NOT: warp.dot_wait
+  // CHECK: warp.producer_acquire %[[VP]]
+  // CHECK: warp.copy async "v" %{{.*}}[%[[LAST]], %{{.*}}] dims [0, 1] to %[[V]]
+  // CHECK: warp.producer_commit %[[VP]]
+  // CHECK: warp.consumer_wait %[[VP]]
+  // CHECK-NOT: warp.dot_wait
+  // CHECK: %[[PRODUCT:.*]] = warp.dot async "o" %[[P]], %[[V]], %[[ACC]]
+  // Softmax of this block.
+  // CHECK-NOT: warp.dot_wait %[[PRODUCT]]
+  // CHECK: %[[S:.*]] = warp.dot_wait %[[SCORES]]
+  // CHECK: warp.consumer_release %[[KP]]
+  // CHECK-NOT: warp.dot_wait
+  // CHECK: tile.reduce max dim 1 %[[S]]
+  // CHECK-DAG: %[[M1:.*]] = arith.maximumf %[[M]],
+  // CHECK-DAG: %[[E:.*]] = math.exp2 %[[S]]
+  // CHECK-DAG: %[[P1:.*]] = arith.truncf %[[E]]
+  // CHECK-DAG: arith.subf %[[M]], %[[M1]]
+  // The last block's product is waited for under it.
+  // CHECK: %[[O:.*]] = warp.dot_wait %[[PRODUCT]]
+  // CHECK: warp.consumer_release %[[VP]]
+  // CHECK: %[[SCALED:.*]] = arith.mulf %[[O]],
+  // CHECK: scf.yield %[[M1]], %[[P1]], %[[SCALED]]
   // The last block's product.
-  // CHECK: warp.copy async {{("[^"]+" )?}}%{{.*}} to %[[V]]
+  // CHECK: warp.producer_acquire %[[VP]]
+  // CHECK: warp.copy async "v" %{{.*}} to %[[V]]
   // CHECK-NEXT: warp.producer_commit %[[VP]]
   // CHECK-NEXT: warp.consumer_wait %[[VP]]
   // CHECK-NEXT: %[[END:.*]] = warp.dot async {{("[^"]+" )?}}%[[R]]#1, %[[V]], %[[R]]#2

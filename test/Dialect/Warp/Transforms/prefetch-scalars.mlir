@@ -5,10 +5,10 @@ gpu.module @m {
   // behind the product that is issued in between.
   // CHECK-LABEL: gpu.func @branch
   // CHECK-SAME: %[[TABLE:[a-z0-9]+]]: memref<?xf32>, %[[END:[a-z0-9]+]]: index, %[[FIRST:[a-z0-9]+]]: index
-  // CHECK: %[[NONE:.*]] = arith.constant 0.000000e+00 : f32
-  // CHECK: %[[AT:.*]] = arith.addi %c1{{.*}}, %[[FIRST]]
-  // CHECK: %[[SAME:.*]] = arith.cmpi slt, %[[AT]], %[[END]]
-  // CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %c1{{.*}}, %[[END]]
+  // CHECK-DAG: %[[NONE:.*]] = arith.constant 0.000000e+00 : f32
+  // CHECK-DAG: %[[AT:.*]] = arith.addi %c1{{.*}}, %[[FIRST]]
+  // CHECK-DAG: %[[SAME:.*]] = arith.cmpi slt, %[[AT]], %[[END]]
+  // CHECK-DAG: %[[EXISTS:.*]] = arith.cmpi slt, %c1{{.*}}, %[[END]]
   // CHECK: %[[READS:.*]] = arith.andi %[[EXISTS]], %[[SAME]]
   // CHECK: %[[VALUE:.*]] = scf.if %[[READS]] -> (f32) {
   // CHECK: memref.load %[[TABLE]][%[[AT]]]
@@ -18,10 +18,10 @@ gpu.module @m {
   // CHECK: %[[INIT:.*]] = scf.if %[[SAME_NOW]]
   // CHECK-NEXT: tile.broadcast %[[NOW]]
   // CHECK: %[[DOT:.*]] = warp.dot async %{{.*}}, %{{.*}}, %[[INIT]]
-  // CHECK: %[[NEXT:.*]] = arith.addi %[[IV]], %[[STEP]]
-  // CHECK: %[[AT2:.*]] = arith.addi %[[NEXT]], %[[FIRST]]
-  // CHECK: %[[SAME2:.*]] = arith.cmpi slt, %[[AT2]], %[[END]]
-  // CHECK: %[[EXISTS2:.*]] = arith.cmpi slt, %[[NEXT]], %[[END]]
+  // CHECK-DAG: %[[NEXT:.*]] = arith.addi %[[IV]], %[[STEP]]
+  // CHECK-DAG: %[[AT2:.*]] = arith.addi %[[NEXT]], %[[FIRST]]
+  // CHECK-DAG: %[[SAME2:.*]] = arith.cmpi slt, %[[AT2]], %[[END]]
+  // CHECK-DAG: %[[EXISTS2:.*]] = arith.cmpi slt, %[[NEXT]], %[[END]]
   // CHECK: %[[READS2:.*]] = arith.andi %[[EXISTS2]], %[[SAME2]]
   // CHECK: %[[LATER:.*]] = scf.if %[[READS2]]
   // CHECK: memref.load %[[TABLE]][%[[AT2]]]

@@ -3,6 +3,7 @@
 // CHECK: roles of @f
 // CHECK: tile.store "out.0": @left
 // CHECK: tile.store "out.1": @right
+// CHECK-LABEL: gpu.func @f(
 // CHECK: role @left
 // CHECK: tile.store "out.0"
 // CHECK: role @right

@@ -10,26 +10,26 @@
 // CHECK: role @load
 // CHECK-NOT: tile.held_rows
 // CHECK: scf.for %[[J:.*]] = {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}) -> (i32) {
-// CHECK-NEXT: %[[COUNT:.*]] = memref.load %{{.*}}[%[[J]]]
-// CHECK-NEXT: %[[PART:.*]] = arith.divui %[[J]], %{{.*}} : index
-// CHECK-NEXT: warp.producer_acquire %{{.*}}[%[[STAGE]], %{{.*}}]
-// CHECK-NEXT: %[[WIDE:.*]] = arith.index_cast %[[COUNT]] : i32 to index
-// CHECK-NEXT: warp.send %[[WIDE]] to %[[FIRST:.*]][%[[STAGE]]]
-// CHECK-NEXT: warp.send %[[PART]] to %[[SECOND:.*]][%[[STAGE]]]
-// CHECK-NEXT: warp.stage
-// CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%{{.*}}[%[[PART]], %{{.*}}]
+// CHECK-DAG: %[[COUNT:.*]] = memref.load %{{.*}}[%[[J]]]
+// CHECK-DAG: %[[PART:.*]] = arith.divui %[[J]], %{{.*}} : index
+// CHECK-DAG: warp.producer_acquire %{{.*}}[%[[STAGE]], %{{.*}}]
+// CHECK-DAG: %[[WIDE:.*]] = arith.index_cast %[[COUNT]] : i32 to index
+// CHECK: warp.send %[[WIDE]] to %[[FIRST:.*]][%[[STAGE]]]
+// CHECK: warp.send %[[PART]] to %[[SECOND:.*]][%[[STAGE]]]
+// CHECK: warp.copy async "k" %{{.*}}[%[[PART]], %{{.*}}]
+// CHECK: warp.producer_commit %{{.*}}[%[[STAGE]], %{{.*}}]
 // CHECK-NOT: warp.send
 // CHECK: role @compute
 // CHECK-NOT: memref.load
 // CHECK: scf.for %[[J:.*]] = {{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}) -> (i32) {
-// CHECK-NEXT: %[[ROW:.*]], %{{.*}} = tile.held_rows
-// CHECK-NEXT: %[[HELD:.*]] = arith.divui %[[ROW]], %{{.*}} : index
-// CHECK-NEXT: %[[EIGHTH:.*]] = arith.divui %[[J]], %c8 : index
-// CHECK-NEXT: warp.consumer_wait %{{.*}}[%[[STAGE]], %{{.*}}]
-// CHECK-NEXT: %[[RAW:.*]] = warp.receive %[[FIRST]][%[[STAGE]]]
-// CHECK-NEXT: %[[COUNT:.*]] = arith.index_cast %[[RAW]] : index to i32
-// CHECK-NEXT: %[[MORE:.*]] = arith.addi %[[COUNT]], %{{.*}} : i32
-// CHECK-NEXT: %[[PART:.*]] = warp.receive %[[SECOND]][%[[STAGE]]]
+// CHECK-DAG: %[[ROW:.*]], %{{.*}} = tile.held_rows
+// CHECK-DAG: %[[HELD:.*]] = arith.divui %[[ROW]], %{{.*}} : index
+// CHECK-DAG: %[[EIGHTH:.*]] = arith.divui %[[J]], %c8 : index
+// CHECK: warp.consumer_wait %{{.*}}[%[[STAGE]], %{{.*}}]
+// CHECK-DAG: %[[RAW:.*]] = warp.receive %[[FIRST]][%[[STAGE]]]
+// CHECK-DAG: %[[COUNT:.*]] = arith.index_cast %[[RAW]] : index to i32
+// CHECK-DAG: %[[MORE:.*]] = arith.addi %[[COUNT]], %{{.*}} : i32
+// CHECK-DAG: %[[PART:.*]] = warp.receive %[[SECOND]][%[[STAGE]]]
 // CHECK-NOT: warp.receive
 // CHECK: %[[A:.*]] = arith.index_cast %[[COUNT]] : i32 to index
 // CHECK: %[[B:.*]] = arith.index_cast %[[MORE]] : i32 to index

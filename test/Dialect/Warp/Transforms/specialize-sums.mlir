@@ -6,6 +6,7 @@
 // CHECK: roles of @f
 // CHECK-DAG: warp.await_reads: @compute
 // CHECK-DAG: warp.dot_wait: @compute
+// CHECK-LABEL: gpu.func @f(
 // CHECK: role @load
 // CHECK: scf.for {{.*}} -> (i32, i32) {
 // CHECK-NOT: warp.pending

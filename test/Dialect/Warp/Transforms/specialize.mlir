@@ -14,36 +14,39 @@ gpu.module @m {
   // CHECK-SAME: threads(384)
   // CHECK-LABEL: gpu.func @loop
   // CHECK-SAME: %[[G:.*]]: memref<{{.*}}>, %[[N:.*]]: index, %[[RESULT:.*]]: memref
-  // CHECK-NEXT: %[[Q:.*]] = warp.alloc : memref<128x32xbf16
-  // CHECK-NEXT: %[[KS:.*]] = warp.alloc : memref<2x64x32xbf16
-  // CHECK-NEXT: %[[KP:.*]] = warp.pipeline
-  // CHECK-NEXT: warp.specialize captures(%[[KP]], %[[N]], %[[G]], %[[KS]], %[[Q]], %[[RESULT]] :
+  // CHECK-DAG: %[[Q:.*]] = warp.alloc : memref<128x32xbf16
+  // CHECK-DAG: %[[KS:.*]] = warp.alloc : memref<2x64x32xbf16
+  // CHECK-DAG: %[[KP:.*]] = warp.pipeline
+  // CHECK: warp.specialize captures(%[[KP]], %[[N]], %[[G]], %[[KS]], %[[Q]], %[[RESULT]] :
   // CHECK-NEXT: role @load warps(4) regs(24) {
   // CHECK-NEXT: ^bb0(%[[P:.*]]: !warp.pipeline<2>, %[[UB:.*]]: index, %[[FROM:[a-z0-9]*]]: memref<{{.*}}>, %[[TO:[a-z0-9]*]]: memref<2x64x32xbf16, {{.*}}>, %{{.*}}: memref<128x32xbf16, {{.*}}>, %{{.*}}: memref<{{.*}}>):
   // CHECK-NOT: arith.constant dense
   // CHECK: scf.for %[[J:.*]] = %{{.*}} to %[[UB]] step %{{.*}} iter_args(%[[STAGE:.*]] = %{{.*}}) -> (i32) {
-  // CHECK-NEXT: warp.producer_acquire %[[P]][%[[STAGE]], %{{.*}}]
-  // CHECK-NEXT: %[[SLOT:.*]] = warp.stage %[[TO]][%[[STAGE]]]
-  // CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%[[FROM]][%[[J]], %{{.*}}] dims [0, 1] to %[[SLOT]]
-  // CHECK-NEXT: warp.producer_commit %[[P]][%[[STAGE]], %{{.*}}]
-  // CHECK-NEXT: %[[NEXT:.*]] = arith.xori %[[STAGE]],
-  // CHECK-NEXT: scf.yield %[[NEXT]] : i32
+  // CHECK: warp.producer_acquire %[[P]][%[[STAGE]], %{{.*}}]
+  // CHECK: %[[SLOT:.*]] = warp.stage %[[TO]][%[[STAGE]]]
+  // CHECK: warp.copy async {{("[^"]+" )?}}%[[FROM]][%[[J]], %{{.*}}] dims [0, 1] to %[[SLOT]]
+  // CHECK: warp.producer_commit %[[P]][%[[STAGE]], %{{.*}}]
+  // CHECK-NOT: {{warp.consumer|warp.stage|warp.dot|tile.store}}
+  // CHECK: %[[NEXT:.*]] = arith.xori %[[STAGE]],
+  // CHECK: scf.yield %[[NEXT]] : i32
   // CHECK-NEXT: }
   // CHECK-NEXT: warp.return
   // CHECK-NEXT: }
   // CHECK-NEXT: role @compute warps(8) regs(240) {
   // CHECK-NEXT: ^bb0(%[[P:.*]]: !warp.pipeline<2>, %[[UB:.*]]: index, %{{[a-z0-9]*}}: memref<{{.*}}>, %[[FROM:[a-z0-9]*]]: memref<2x64x32xbf16, {{.*}}>, %[[LEFT:[a-z0-9]*]]: memref<128x32xbf16, {{.*}}>, %[[OUT:[a-z0-9]*]]: memref<{{.*}}>):
   // CHECK: %[[R:.*]]:2 = scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[STAGE:.*]] = %{{.*}}) -> (tensor<{{.*}}>, i32) {
-  // CHECK-NEXT: warp.consumer_wait %[[P]][%[[STAGE]], %{{.*}}]
-  // CHECK-NEXT: %[[SLOT:.*]] = warp.stage %[[FROM]][%[[STAGE]]]
-  // CHECK-NEXT: %[[I:.*]] = warp.dot async {{("[^"]+" )?}}%[[LEFT]], %[[SLOT]], %[[ACC]]
-  // CHECK-NEXT: %[[S:.*]] = warp.dot_wait %[[I]]
-  // CHECK-NEXT: warp.consumer_release %[[P]][%[[STAGE]], %{{.*}}]
-  // CHECK-NEXT: %[[NEXT:.*]] = arith.xori %[[STAGE]],
-  // CHECK-NEXT: scf.yield %[[S]], %[[NEXT]]
+  // CHECK-NOT: {{warp.producer|warp.copy}}
+  // CHECK: warp.consumer_wait %[[P]][%[[STAGE]], %{{.*}}]
+  // CHECK: %[[SLOT:.*]] = warp.stage %[[FROM]][%[[STAGE]]]
+  // CHECK: %[[I:.*]] = warp.dot async "s" %[[LEFT]], %[[SLOT]], %[[ACC]]
+  // CHECK: %[[S:.*]] = warp.dot_wait %[[I]]
+  // CHECK: warp.consumer_release %[[P]][%[[STAGE]], %{{.*}}]
+  // CHECK: %[[NEXT:.*]] = arith.xori %[[STAGE]],
+  // CHECK: scf.yield %[[S]], %[[NEXT]]
   // CHECK-NEXT: }
-  // CHECK-NEXT: %[[O:.*]] = arith.truncf %[[R]]#0
-  // CHECK-NEXT: tile.store {{("[^"]+" )?}}%[[O]], %[[OUT]]
+  // CHECK-NOT: {{warp.producer|warp.copy}}
+  // CHECK: %[[O:.*]] = arith.truncf %[[R]]#0
+  // CHECK: tile.store %[[O]], %[[OUT]]
   // CHECK-NEXT: warp.return
   // CHECK-NEXT: }
   // CHECK-NEXT: gpu.return

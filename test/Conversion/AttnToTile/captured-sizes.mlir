@@ -7,7 +7,7 @@
 // RUN: fovea-run %s --entry=both --random=1 --dims B=1,Hq=2,Hkv=2,Sq=20,Skv=30 --check --level=warp
 
 !t = tensor<?x?x?x64xbf16>
-// CHECK: launch.abi @slopes
+// CHECK-LABEL: launch.abi @slopes
 // CHECK-SAME: constraints([#launch.multiple<"Hq", of "Hkv">, #launch.at_most<"Sq", 1073741824>, #launch.at_most<"Skv", 1073741824>, #launch.covers<"capture0.0", block = 1, of "Hq">])
 func.func @slopes(%q: !t, %k: !t, %v: !t, %c: tensor<?xf32>) -> !t {
   %o = attn.forward %q, %k, %v captures(%c : tensor<?xf32>)
@@ -25,7 +25,7 @@ func.func @slopes(%q: !t, %k: !t, %v: !t, %c: tensor<?xf32>) -> !t {
 
 // One tensor at queries and keys; one that is read twice, and once at neither;
 // the second one keeps its number.
-// CHECK: launch.abi @both
+// CHECK-LABEL: launch.abi @both
 // CHECK-SAME: #launch.covers<"capture1.0", block = 1, of "B">, #launch.covers<"capture1.1", block = 1, of "Sq">, #launch.covers<"capture1.1", block = 1, of "Skv">])
 func.func @both(%q: !t, %k: !t, %v: !t, %c: tensor<?x?xi32>) -> !t {
   %o = attn.forward %q, %k, %v captures(%c : tensor<?x?xi32>, numbers = [1])
@@ -42,7 +42,7 @@ func.func @both(%q: !t, %k: !t, %v: !t, %c: tensor<?x?xi32>) -> !t {
 }
 
 // What a mask hides need not be there.
-// CHECK: launch.abi @hidden
+// CHECK-LABEL: launch.abi @hidden
 // CHECK-SAME: #launch.at_most<"Skv", 1073741824>])
 func.func @hidden(%q: !t, %k: !t, %v: !t, %c: tensor<?xf32>) -> !t {
   %o = attn.forward %q, %k, %v captures(%c : tensor<?xf32>)

@@ -8,7 +8,7 @@
 // CHECK-SAME: cluster = 2
 // CHECK-SAME: grid(["B", "Hq", "Sq"] #[[GRID]])
 // CHECK-SAME: cluster(2)
-// CHECK: gpu.func @dense
+// CHECK-LABEL: gpu.func @dense(
 // CHECK: arith.ceildivui %{{.*}}, %c256
 // CHECK: tile.load {{("[^"]+" )?}}%{{.*}} to tensor<256x256xbf16, #tile.reg>
 !t = tensor<?x?x?x256xbf16>

@@ -4,7 +4,7 @@
 
 !t = tensor<?x?x?x64xbf16>
 
-// CHECK: gpu.module @narrow_module attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i32>}
+// CHECK-LABEL: gpu.module @narrow_module attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i32>}
 func.func @narrow(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -17,7 +17,7 @@ func.func @narrow(%q: !t, %k: !t, %v: !t) -> !t {
 }
 
 // What the caller gives may be anything, also where only tiles read it.
-// CHECK: gpu.module @captured_module {
+// CHECK-LABEL: gpu.module @captured_module {
 func.func @captured(%q: !t, %k: !t, %v: !t, %n: index) -> !t {
   %o = attn.forward %q, %k, %v captures(%n : index)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %most: index) {
@@ -28,7 +28,7 @@ func.func @captured(%q: !t, %k: !t, %v: !t, %n: index) -> !t {
 }
 
 // A product of the head's number that 32 bits don't hold.
-// CHECK: gpu.module @wide_module attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i32>}
+// CHECK-LABEL: gpu.module @wide_module attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i32>}
 // CHECK: %[[HEAD:.*]] = arith.index_cast %{{.*}} : index to i64
 // CHECK: %[[FACTOR:.*]] = arith.index_cast %{{.*}} : index to i64
 // CHECK: %[[FAR:.*]] = arith.muli %[[HEAD]], %[[FACTOR]] : i64
@@ -45,7 +45,7 @@ func.func @wide(%q: !t, %k: !t, %v: !t) -> !t {
 }
 
 // Constants, casts of either sign, and back to what fits.
-// CHECK: gpu.module @casts_module attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i32>}
+// CHECK-LABEL: gpu.module @casts_module attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i32>}
 // CHECK-DAG: %[[WORD:.*]] = memref.load {{.*}} : memref<?xi32
 // CHECK-DAG: %[[LONG:.*]] = memref.load {{.*}} : memref<?xi64
 // CHECK-DAG: %[[CUT:.*]] = arith.constant 4294967296 : i64
@@ -78,7 +78,7 @@ func.func @casts(%q: !t, %k: !t, %v: !t, %words: tensor<?xi32>, %longs: tensor<?
 }
 
 // An index of a tensor is one.
-// CHECK: gpu.module @read_module {
+// CHECK-LABEL: gpu.module @read_module {
 // CHECK: %[[AT:.*]] = arith.muli %{{.*}} : i64
 // CHECK: %[[INDEX:.*]] = arith.index_cast %[[AT]] : i64 to index
 // CHECK: memref.load %{{.*}}[%[[INDEX]]]

@@ -2,6 +2,7 @@
 
 // Numbers of 64 bits that are the same for a tile are computed as i64, by ops
 // with several results too.
+// CHECK-LABEL: gpu.func @f(
 // CHECK: %[[X:.*]] = memref.load {{.*}} : memref<2xi64
 // CHECK: %{{.*}}, %[[HIGH:.*]] = arith.mulsi_extended %[[X]], %[[X]] : i64
 // CHECK: arith.cmpi sgt, %[[HIGH]], %{{.*}} : i64

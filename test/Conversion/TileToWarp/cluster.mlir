@@ -2,6 +2,7 @@
 
 // The CTAs of a cluster part the rows of products: of the first operand each
 // keeps its rows, of the second one all.
+// CHECK-LABEL: gpu.func @f(
 // CHECK-DAG: warp.alloc : memref<256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
 // CHECK-DAG: warp.alloc : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 // CHECK-NOT: warp.alloc

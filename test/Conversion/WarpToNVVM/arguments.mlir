@@ -11,7 +11,8 @@ gpu.module @m {
              #launch.tensor<"unused", read, tensor<?xf32>, ["N"], 4>])
     parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [1, 0]>, #launch.memref<"unused", [0]>, #launch.scalar<"scale", f32>, #launch.scalar<"extra", f32>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  // CHECK: gpu.func @f(%{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %[[SCALE:.*]]: f32) kernel
+  // CHECK-LABEL: gpu.func @f(
+  // CHECK-SAME: %{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: !llvm.ptr<1>, %{{.*}}: i32, %[[SCALE:.*]]: f32) kernel
   // CHECK-SAME: known_block_size = array<i32: 128, 1, 1>, nvvm.minctasm = 2
   gpu.func @f(%k: memref<?x8xf32, strided<[?, 1]>>, %o: memref<?x8xf32, strided<[?, 1]>>, %unused: memref<?xf32, strided<[?]>>, %scale: f32, %extra: f32) kernel {
     %c0 = arith.constant 0 : index

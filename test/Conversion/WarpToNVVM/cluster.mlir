@@ -5,7 +5,8 @@
 // CHECK: launch.abi @f
 // CHECK-SAME: #launch.tensor_map<"q", [1, 0], box = [64, 64], swizzle = 128>
 // CHECK-SAME: #launch.tensor_map<"k", [1, 0], box = [64, 16], swizzle = 128>
-// CHECK: gpu.func @f({{.*}}, %[[Q:[a-z0-9]+]]: !llvm.ptr, %[[K:[a-z0-9]+]]: !llvm.ptr)
+// CHECK-LABEL: gpu.func @f(
+// CHECK-SAME: {{.*}}, %[[Q:[a-z0-9]+]]: !llvm.ptr, %[[K:[a-z0-9]+]]: !llvm.ptr)
 // CHECK-SAME: nvvm.cluster_dim = array<i32: 2, 1, 1>
 // CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : i32
 // CHECK-DAG: %[[BOTH:.*]] = arith.constant 3 : i16

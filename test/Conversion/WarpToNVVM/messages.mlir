@@ -3,7 +3,8 @@
 // The counters are the last argument, memory that the host keeps zero.
 // CHECK: launch.abi @f
 // CHECK-SAME: parameters([#launch.workspace<8>])
-// CHECK: gpu.func @f(%[[COUNTERS:.*]]: !llvm.ptr<1>)
+// CHECK-LABEL: gpu.func @f(
+// CHECK-SAME: %[[COUNTERS:.*]]: !llvm.ptr<1>)
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
 // CHECK-DAG: %[[THREADS:.*]] = arith.constant 256 : i32

@@ -11,7 +11,8 @@ gpu.module @m {
     tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>, #launch.tensor<"y", read, tensor<?xi32>, ["B"], 4>])
     parameters([#launch.memref<"x", [0]>, #launch.scratch_memref<"least", ["B", "S"] affine_map<()[b, s] -> (2, b, s ceildiv 128)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
-  // CHECK: gpu.func @f(%{{.*}}: !llvm.ptr<1>, %[[S:.*]]: i32, %{{.*}}: i64, %[[LEAST:.*]]: !llvm.ptr<1>, %[[B:.*]]: i32) kernel
+  // CHECK-LABEL: gpu.func @f(
+  // CHECK-SAME: %{{.*}}: !llvm.ptr<1>, %[[S:.*]]: i32, %{{.*}}: i64, %[[LEAST:.*]]: !llvm.ptr<1>, %[[B:.*]]: i32) kernel
   // CHECK-DAG: %[[BATCH:.*]] = arith.extui %[[B]] : i32 to i64
   // CHECK-DAG: %[[LENGTH:.*]] = arith.extui %[[S]] : i32 to i64
   // CHECK-DAG: %[[BLOCKS:.*]] = arith.ceildivui %[[LENGTH]], %c128_i64 : i64

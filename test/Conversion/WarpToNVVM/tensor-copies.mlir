@@ -5,7 +5,8 @@
 // others, as the host numbers them.
 // CHECK: launch.abi @f
 // CHECK-SAME: parameters([#launch.tensor_map<"q", [1, 0], box = [32, 192], swizzle = 64>, #launch.tensor_map<"k", [3, 1, 2, 0], box = [64, 64, 1, 1], swizzle = 128>])
-// CHECK: gpu.func @f(%[[Q:.*]]: !llvm.ptr, %[[K:.*]]: !llvm.ptr) kernel
+// CHECK-LABEL: gpu.func @f(
+// CHECK-SAME: %[[Q:.*]]: !llvm.ptr, %[[K:.*]]: !llvm.ptr) kernel
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32
 // CHECK-DAG: %[[C32:.*]] = arith.constant 32 : i32
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i32

@@ -1,6 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
 // Columns from 128 on are the third and fourth panel: 16384 bytes, 1024 units, further.
+// CHECK-LABEL: gpu.func @f(
 // CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {$0, $1,
 // CHECK-SAME: add.s64 a, $64, 128;\0A\09add.s64 b, $65, 1152;\0A\09wgmma.mma_async
 

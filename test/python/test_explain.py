@@ -164,6 +164,11 @@ def test_page(fovea, name, target):
         spans = sorted((span["begin"], span["end"]) for span in lines["spans"] if span["lane"] == lane)
         assert all(end <= begin + 0.2 for (_, end), (begin, _) in zip(spans, spans[1:])), lane
     assert all(0 < part <= 1 for part in lines["busy"].values())
+    if fovea.find_ptxas() and target == "sm_90a":
+        assert re.search(r"registers <b>\d+ at launch; load \d+, compute \d+</b>", text)
+        launched, shared = re.search(r"<td>(\d+ x \d+) as (\d+ x \d+ \+ \d+ x \d+)</td>", text).groups()
+        # Roles have no more than the launch gave.
+        assert eval(launched.replace("x", "*")) >= eval(shared.replace("x", "*")) > 0
 
 
 #: Sizes of programs that fix some.
@@ -303,7 +308,7 @@ def test_command(run_command, tmp_path):
     assert result.stdout.startswith("make.html: ")
     text = (tmp_path / "make.html").read_text()
     Page(text)
-    assert f"<h1>{variants}:make</h1>" in text and "% of the chip</b> works" in text
+    assert "<h1>variants.py:make</h1>" in text and "% of the chip</b> works" in text
     other = "is no Spec of fovea.attention and no function without arguments that returns one; it has spec\n"
     for arguments, said in [
         (["missing.mlir"], "fovea explain: there is no file missing.mlir\n"),

@@ -124,7 +124,7 @@ def test_command(run_command, tmp_path):
     result = run_command(*start, "--compare", "target=sm_80", "--compare", "schedule=tile_n=32", cwd=tmp_path)
     assert result.returncode == 0 and result.stdout.startswith("spec.html: "), result.stderr
     text = (tmp_path / "spec.html").read_text()
-    assert "<b class=badge>B</b> <span class=label>sm_80, schedule=tile_n=32</span>" in text and "<title>" + f"{program}:spec for sm_90a and sm_80</title>" in text
+    assert "<b class=badge>B</b> <span class=label>sm_80, schedule=tile_n=32</span>" in text and "<title>" + f"{program.name}:spec for sm_90a and sm_80</title>" in text
     result = run_command(*start, "--why", "--compare", "schedule=tile_n=32", cwd=tmp_path)
     assert result.returncode == 0 and "  tile_n: " in result.stdout and " | 32\n" in result.stdout, result.stderr
     for arguments, said in [

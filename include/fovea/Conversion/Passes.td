@@ -294,24 +294,6 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
     last: elements of a thread share differences of coordinates, which they
     compare with constants.
 
-    Before, with 16 x 8 elements for each of four warps, four for a thread:
-
-    ```mlir
-    %sum = warp.dot %a, %b, %c : ... tensor<64x8xf32, #warp.mma_sync<warps = 4>>
-    %p = math.exp2 %sum : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
-    %m = tile.reduce max dim 1 %p : ... to tensor<64x1xf32, #warp.mma_sync<warps = 4>>
-    ```
-
-    After:
-
-    ```mlir
-    %fragment = nvvm.ldmatrix %address ...     // operands that lie in shared memory
-    %sum = nvvm.mma.sync ...                   // for each step of 16 along what is summed over
-    %p = llvm.call_intrinsic "llvm.exp2"(%sum) : (vector<4xf32>) -> vector<4xf32>   // ex2.approx
-    %x = arith.maximumf ...                    // within the thread, and then between the lanes of a row
-    %y = nvvm.shfl.sync bfly ...
-    ```
-
     [Warp](../Warp.md#instructions) has the instructions of each op, on each chip.
 
     Functions of f32 become the chip's instructions. Divisions are within 2

@@ -9,6 +9,7 @@ blocks and pairs as data. Needs numpy. What ``Kernel.explain`` says needs nothin
 
 from __future__ import annotations
 
+import pathlib
 from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 from .. import _kernel
@@ -158,5 +159,5 @@ def look(
     variants: List[Variant] = []
     for one, label in zip(kernels, labels(kernels)):
         variants.append(gather(one, call, heads, label, variants))
-    name = title or (chosen.name if spec.file.startswith("<") else spec.file)
+    name = title or (chosen.name if spec.file.startswith("<") else pathlib.Path(spec.file).name)
     return Look(name, variants, measure_variants(variants, device) if device else None)

@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     inputs: Dict[str, Any] = dict(parse_setting(text) for text in arguments.set)
     queries, keys = arguments.seq
-    found = look(kernel, queries, keys, batch=arguments.batch, heads=arguments.heads, inputs=inputs, title=arguments.file,
+    found = look(kernel, queries, keys, batch=arguments.batch, heads=arguments.heads, inputs=inputs, title=pathlib.Path(arguments.file).name,
                  compare=compare, device=device)
     name = arguments.file.rpartition(":")[2] if ".py:" in arguments.file else pathlib.Path(arguments.file).stem
     output, text = pathlib.Path(arguments.output or f"{name}.html"), render(found)

@@ -7,7 +7,7 @@ import dataclasses
 import gzip
 import json
 import pathlib
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from .._explanation import KINDS, place_of_all
 from .._lines import SourceLine
@@ -26,6 +26,20 @@ _COLOURS = {"Q": "copy_q", "K": "copy_k", "V": "copy_v"}
 # --- Sections -----------------------------------------------------------------
 
 
+def _roles(variant: Variant) -> Dict[str, Tuple[int, int]]:
+    """Warps of a CTA and registers of a thread, by role; who has the fewest comes first."""
+    ctas = variant.kernel.metadata["cluster"][0]
+    roles = {role["role"]: (role["groups"] * role["warps"] // ctas, role["registers"]) for role in variant.roles if role.get("role")}
+    return dict(sorted(roles.items(), key=lambda item: item[1][1]))
+
+
+def _registers(variant: Variant) -> str:
+    """Registers of a thread; where there are roles, those that each goes on with, too."""
+    launched = str((variant.assembly or {}).get("registers", "?"))
+    roles = ", ".join(f"{name} {registers}" for name, (_, registers) in _roles(variant).items())
+    return f"{launched} at launch; {roles}" if roles else launched
+
+
 def _facts(variant: Variant) -> List[Tuple[str, str]]:
     """What stands on top of a kernel."""
     kernel, assembly = variant.kernel, variant.assembly
@@ -39,7 +53,7 @@ def _facts(variant: Variant) -> List[Tuple[str, str]]:
         items.append(("persistent", f"{schedule.get('work', 'single')} work"))
     if assembly:
         spills = assembly.get("spill_stores", 0) + assembly.get("spill_loads", 0)
-        items += [("registers", str(assembly.get("registers", "?"))), ("spills", f"{spills} bytes" if spills else "none")]
+        items += [("registers", _registers(variant)), ("spills", f"{spills} bytes" if spills else "none")]
     return items
 
 
@@ -163,19 +177,16 @@ def _memory_bar(variant: Variant) -> str:
 
 def _register_rows(variant: Variant) -> List[List[str]]:
     rows: List[List[str]] = []
-    roles, assembly = variant.roles, variant.assembly
-    named: Dict[str, Mapping[str, Any]] = {}
-    for role in roles:
-        if role.get("role"):
-            named.setdefault(role["role"], role)
-    for name, role in named.items():
-        rows.append([f"role {name}", f"{role['groups'] * role['warps'] // variant.kernel.metadata['cluster'][0]} warps",
-                     f"{role['registers']} registers a thread"])
+    roles, assembly = _roles(variant), variant.assembly
+    for name, (warps, registers) in roles.items():
+        rows.append([f"role {name}", f"{warps} warps", f"{registers} registers a thread"])
     if not assembly:
         return [*rows, ["ptxas", variant.problems.get("ptxas", ""), ""]]
     rows.append(["ptxas", f"{assembly['bytes']} bytes of machine code", f"{assembly.get('registers', '?')} registers at launch"])
-    if named:
-        rows.append(["", "then roles that copy give registers to those that compute", ""])
+    if roles and "registers" in assembly:
+        launched = variant.kernel.metadata["block"][0] // 32
+        shares = " + ".join(f"{warps} x {registers}" for warps, registers in roles.values())
+        rows.append(["", "which the roles share out anew", f"{launched} x {assembly['registers']} as {shares}"])
     rows.append(["spills", "stores / loads", f"{assembly.get('spill_stores', 0)} / {assembly.get('spill_loads', 0)} bytes"])
     return rows + [["ptxas says", warning, ""] for warning in assembly["warnings"]]
 

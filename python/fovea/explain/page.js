@@ -236,13 +236,15 @@ function timeline({facts: {timeline: facts}, part}) {
     make("span", {}, make("span", {className: "swatch", style: `background:var(--${kind})`}), KINDS[kind])));
   const zoom = part("zoom");
   function draw() {
-    const box = part("lanes"), shown = Math.max(box.clientWidth - left - 68, 200);
-    const scale = shown / mostClocks() * zoom.value, width = facts.clocks * scale + left + 64;
+    const box = part("lanes"), shown = Math.max(box.clientWidth - left - 12, 200);
+    const scale = shown / mostClocks() * zoom.value, width = facts.clocks * scale + left + 8;
     const picture = svg("svg", {width, height: top + lanes.length * height + 4, role: "img"});
     const step = [100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000].find((s) => s * scale > 70) || 200000;
     for (let t = 0; t <= facts.clocks; t += step) {
-      picture.append(svg("line", {x1: left + t * scale, x2: left + t * scale, y1: top - 4, y2: top + lanes.length * height, stroke: "var(--line)"}),
-        svg("text", {x: left + t * scale + 3, y: 13, class: "faint"}, t));
+      // A label that would be cut off stands before its line.
+      const x = left + t * scale, isLast = x + 3 + 8 * String(t).length > width;
+      picture.append(svg("line", {x1: x, x2: x, y1: top - 4, y2: top + lanes.length * height, stroke: "var(--line)"}),
+        svg("text", {x: x + (isLast ? -3 : 3), y: 13, class: "faint", "text-anchor": isLast ? "end" : "start"}, t));
     }
     picture.append(svg("text", {x: 6, y: 13, class: "faint"}, "clocks"));
     lanes.forEach((lane, n) => picture.append(svg("text", {x: 6, y: top + n * height + 16}, lane)));

@@ -112,6 +112,7 @@ function pairsOfBlock({maps, elements: facts}, part) {
   const blobs = Promise.all([unpackBytes(facts.visible), unpackBytes(facts.changed)]);
   let now = null; // map, i, j
   let shown = null; // what is drawn: a function of row and column
+  let isChosen = false; // whether the reader said what to colour: scores that are all the same show less than what counts
   value.append(make("option", {value: -1, textContent: "whether it counts"}));
   facts.scores.forEach((score, n) => value.append(make("option", {value: n, textContent: `score_mod of ${score}`})));
   value.parentElement.hidden = !facts.scores.length;
@@ -154,6 +155,7 @@ function pairsOfBlock({maps, elements: facts}, part) {
           const x = pairs.changed(score, i, j);
           if (Number.isFinite(x)) { low = Math.min(low, x); high = Math.max(high, x); }
         }
+    if (score >= 0 && low === high && !isChosen) { value.value = -1; return draw(); }
     const range = score < 0 || low > high ? null : {low, high, most: Math.max(-low, high), signed: low < 0 && low < high};
     const scale = window.devicePixelRatio || 1, width = Math.min(360, Math.max(canvas.parentElement.clientWidth - 4, 200));
     const height = Math.min(360, Math.max(60, width * rows / columns));
@@ -185,7 +187,8 @@ function pairsOfBlock({maps, elements: facts}, part) {
     const scores = counts && shown.changed ? "; " + facts.scores.map((score, s) => `score ${score} becomes ${short(shown.changed(s, i, j))}`).join(", ") : "";
     part("pairwhere").textContent = `b ${shown.map.entry}, h ${head.value}, q ${now.i * m + i}, k ${now.j * n + j}: ${counts ? "counts" : "does not count"}${scores}`;
   };
-  head.onchange = value.onchange = draw;
+  head.onchange = draw;
+  value.onchange = () => { isChosen = true; draw(); };
   redraw.push(() => now && draw());
   return {
     /** Blocks with scores. */

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardEmitter.h"
+#include "BlockSummaries.h"
 #include "HelperKernels.h"
 #include "KernelLowering.h"
 

@@ -15,20 +15,26 @@
 using namespace mlir;
 using namespace fovea;
 
-RegionDependences::RegionDependences(Region &region, unsigned captures) {
+RegionDependences::RegionDependences(Region &region, unsigned captures,
+                                     BlockRows rows) {
   auto arguments = region.getArguments().drop_back(captures);
   auto coordinates =
       arguments.take_back(attn::ForwardOp::kMaskModArguments); // b, h, i, j
   if (arguments.size() > coordinates.size())
     kinds[arguments.front()] = OnScore;
-  shifted[coordinates[2]] = OnQuery;
-  shifted[coordinates[3]] = OnKey;
-  kinds[coordinates[2]] = OnQuery;
-  kinds[coordinates[3]] = OnKey;
-  steps[coordinates[2]] = {1, 0};
-  steps[coordinates[3]] = {0, 1};
+  if (rows == BlockRows::QueriesOfHeads)
+    kinds[coordinates[1]] = kinds[coordinates[2]] = OnQuery;
+  else
+    addCoordinate(coordinates[rows == BlockRows::Heads ? 1 : 2], OnQuery);
+  addCoordinate(coordinates[3], OnKey);
   for (Operation &op : region.front().without_terminator())
     add(op);
+}
+
+void RegionDependences::addCoordinate(Value argument, Kind kind) {
+  kinds[argument] = kind;
+  shifted[argument] = kind;
+  steps[argument] = {kind == OnQuery, kind == OnKey};
 }
 
 /// Whether other operands give another result: blocks of those have no value in
@@ -40,7 +46,7 @@ static bool isInjective(Operation &op) {
 }
 
 std::optional<RegionDependences::Steps>
-RegionDependences::getSteps(Value value) {
+RegionDependences::getSteps(Value value) const {
   if (isUniform(value))
     return Steps{0, 0};
   auto found = steps.find(value);

@@ -17,11 +17,17 @@
 
 namespace fovea {
 
-/// How the values of score_mod or mask_mod differ within a block of scores.
+/// What the rows of a block are: queries of a head; heads, one query of each;
+/// or several queries of several heads.
+enum class BlockRows { Queries, Heads, QueriesOfHeads };
+
+/// How the values of score_mod or mask_mod differ within a block of scores: the
+/// join of what their operands do.
 class RegionDependences {
 public:
   enum Kind : unsigned {
     Uniform = 0,
+    /// By what rows are.
     OnQuery = 1,
     OnKey = 2,
     OnScore = 4,
@@ -30,21 +36,24 @@ public:
   };
 
   /// The last `captures` arguments are captured values.
-  RegionDependences(mlir::Region &region, unsigned captures);
+  RegionDependences(mlir::Region &region, unsigned captures,
+                    BlockRows rows = BlockRows::Queries);
 
   /// The kinds that hold, or'ed.
-  unsigned of(mlir::Value value) { return kinds.lookup(value); }
-  bool isUniform(mlir::Value value) { return of(value) == Uniform; }
+  unsigned of(mlir::Value value) const { return kinds.lookup(value); }
+  bool isUniform(mlir::Value value) const { return of(value) == Uniform; }
   /// Whether `value` is the coordinate `kind` plus what is uniform.
-  bool isShifted(mlir::Value value, Kind kind) {
+  bool isShifted(mlir::Value value, Kind kind) const {
     auto found = shifted.find(value);
     return found != shifted.end() && found->second == kind;
   }
   /// Whether it depends on nothing but the distance of query and key, and what
   /// is uniform.
-  bool isByDistance(mlir::Value value) { return byDistance.contains(value); }
+  bool isByDistance(mlir::Value value) const {
+    return byDistance.contains(value);
+  }
   /// Whether it differs along both sides of a block.
-  bool isByScore(mlir::Value value) {
+  bool isByScore(mlir::Value value) const {
     unsigned kind = of(value);
     return (kind & OnScore) || ((kind & OnQuery) && (kind & OnKey));
   }
@@ -58,9 +67,11 @@ private:
     int64_t query, key;
   };
 
+  /// Makes `argument` a coordinate of which neighbours differ by one.
+  void addCoordinate(mlir::Value argument, Kind kind);
   void add(mlir::Operation &op);
   void addSteps(mlir::Operation &op);
-  std::optional<Steps> getSteps(mlir::Value value);
+  std::optional<Steps> getSteps(mlir::Value value) const;
 
   llvm::DenseMap<mlir::Value, unsigned> kinds;
   llvm::DenseMap<mlir::Value, Kind> shifted;

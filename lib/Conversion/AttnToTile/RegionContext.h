@@ -1,0 +1,66 @@
+//===- RegionContext.h - The block of a region ------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONCONTEXT_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONCONTEXT_H
+
+#include "mlir/IR/Value.h"
+
+namespace fovea {
+
+class BlockSummaries;
+
+/// Where score_gradient adds what a block's pairs contribute to the gradients
+/// by captured values: memory for each, or null; and which pairs count, a tile
+/// of i1.
+struct Contributions {
+  llvm::SmallVector<mlir::Value> targets;
+  mlir::Value counts;
+};
+
+/// The block of scores that a region is evaluated on.
+struct RegionContext {
+  /// Batch entry and query head of the CTA, as index.
+  mlir::Value batch, head;
+  /// First row and first key of the block, as index; null where the region
+  /// does not see them. Rows are queries; or heads, the first one being `row`,
+  /// with `queriesOfHead` rows each.
+  mlir::Value row, key;
+  int64_t queriesOfHead;
+  /// Lengths of the current sequence, as index.
+  mlir::Value queryLength, keyLength;
+  /// Captured values: memrefs for tensors, scalars as they are.
+  llvm::ArrayRef<mlir::Value> captures;
+  /// Extents of a score tile.
+  int64_t rows, columns;
+  /// Set where a scalar of type index might not fit 32 bits.
+  bool &hasWideIndex;
+  /// Whether tanh is not the chip's approximation.
+  bool accurateTanh = false;
+  /// Where kv_classify has the extremes from that it asks for, or null.
+  const BlockSummaries *summaries = nullptr;
+  /// Whether a tile's rows will be parted; those of a tile made of diagonals
+  /// can't be.
+  bool partsRows = false;
+  /// The tile lies the other way: its rows are keys, its columns queries of one
+  /// head.
+  bool rowsAreKeys = false;
+  /// Null, or without targets: what contributes to gradients by captured values
+  /// is left out, as another kernel adds it.
+  const Contributions *contributions = nullptr;
+
+  int64_t countQueries() const { return rowsAreKeys ? columns : rows; }
+  int64_t countKeys() const { return rowsAreKeys ? rows : columns; }
+  /// The tile's dimension that queries lie along, and that of keys.
+  int64_t getQueryDim() const { return rowsAreKeys ? 1 : 0; }
+  int64_t getKeyDim() const { return rowsAreKeys ? 0 : 1; }
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONCONTEXT_H

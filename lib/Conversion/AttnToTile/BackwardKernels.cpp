@@ -11,6 +11,7 @@
 #include "BlockSummaries.h"
 #include "HelperKernels.h"
 #include "KernelLowering.h"
+#include "RegionDependences.h"
 
 #include "fovea/Target/ScheduleRemarks.h"
 

@@ -9,6 +9,7 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_CLASSIFIEDBLOCKS_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_CLASSIFIEDBLOCKS_H
 
+#include "BlockSummaries.h"
 #include "RegionToTile.h"
 #include "VisitedBlocks.h"
 

@@ -20,8 +20,8 @@ RegionDependences::RegionDependences(Region &region, unsigned captures,
   auto arguments = region.getArguments().drop_back(captures);
   auto coordinates =
       arguments.take_back(attn::ForwardOp::kMaskModArguments); // b, h, i, j
-  if (arguments.size() > coordinates.size())
-    kinds[arguments.front()] = OnScore;
+  for (BlockArgument ofScore : arguments.drop_back(coordinates.size()))
+    kinds[ofScore] = OnScore;
   if (rows == BlockRows::QueriesOfHeads)
     kinds[coordinates[1]] = kinds[coordinates[2]] = OnQuery;
   else

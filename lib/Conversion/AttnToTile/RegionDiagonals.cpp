@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RegionToTile.h"
+#include "RegionDiagonals.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -15,76 +15,86 @@
 using namespace mlir;
 using namespace fovea;
 
-bool RegionToTile::isDear(Operation *op) {
+static RegionContext makeRowContext(const RegionContext &scores) {
+  RegionContext context = scores;
+  context.rows = 1;
+  context.columns = scores.rows + scores.columns;
+  return context;
+}
+
+RegionDiagonals::RegionDiagonals(Region &region,
+                                 const RegionDependences &dependences,
+                                 RegionEmitter &scores)
+    : region(region), dependences(dependences), scores(scores),
+      context(makeRowContext(scores.context)),
+      ranges(region, context.captures.size(), /*past=*/context.columns),
+      row(scores.builder, scores.builder, context, ranges, scores.exact) {}
+
+bool RegionDiagonals::isDear(Operation *op, const RegionForms &forms) const {
   if (isa<tensor::ExtractOp>(op))
     return true;
   // What only changes a sum costs nothing.
   if (isa<arith::DivFOp>(op))
-    return exact.contains(op->getResult(0)) ||
+    return scores.exact.contains(op->getResult(0)) ||
            !forms.contains(op->getOperand(0)) ||
            !matchPattern(op->getOperand(1), m_Constant());
   return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
          !isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::CopySignOp>(op);
 }
 
-bool RegionToTile::isForDiagonals(Operation *op) {
-  if (!dependences || context.partsRows || op->getNumResults() != 1 ||
-      !dependences->isByDistance(op->getResult(0)))
+bool RegionDiagonals::take(Operation *op, const RegionForms &forms) const {
+  if (op->getNumResults() != 1 || !dependences.isByDistance(op->getResult(0)))
     return false;
-  return isDear(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
-           return diagonals.contains(operand);
+  return isDear(op, forms) ||
+         llvm::any_of(op->getOperands(), [&](Value operand) {
+           return scores.values.lookupDiagonals(operand) != nullptr;
          });
 }
 
-LogicalResult RegionToTile::cloneForDiagonals(Operation *op) {
-  Location loc = op->getLoc();
-  if (!onDiagonals) {
-    // The last row's first key is the first diagonal; from there on keys have
-    // the distances of all, up to the first row's last key.
-    Value lastRow = arith::AddIOp::create(
-        builder, loc, context.row,
-        arith::ConstantIndexOp::create(builder, loc, context.rows - 1));
-    diagonalContext.emplace(context);
-    diagonalContext->row = lastRow;
-    diagonalContext->rows = 1;
-    diagonalContext->columns = context.rows + context.columns;
-    onDiagonals = std::make_unique<RegionToTile>(builder, *diagonalContext);
-    Region &region = *op->getParentRegion();
-    onDiagonals->exact = exact;
-    auto coordinates = region.getArguments()
-                           .drop_back(context.captures.size())
-                           .take_back(attn::ForwardOp::kMaskModArguments);
-    // As aligned as blocks are, not as wide as all diagonals.
-    Value keys = makeCoordinates(
-        loc, context.key, getPowerOf2(context.columns),
-        tileType({1, diagonalContext->columns}, builder.getI32Type()), 1);
-    onDiagonals->mapping.map(coordinates[2], lastRow);
-    onDiagonals->mapping.map(coordinates[3], keys);
-    for (Value coordinate : coordinates.drop_front(2))
-      onDiagonals->ranges.try_emplace(
-          coordinate, makeRange(0, attn::ForwardOp::kMaxSequenceLength +
-                                       diagonalContext->columns));
-  }
-  if (failed(onDiagonals->cloneFrom(*this, op)))
-    return failure();
-  Value result = op->getResult(0);
-  diagonals.try_emplace(result, onDiagonals->mapping.lookup(result));
-  return success();
+void RegionDiagonals::emitCoordinates(Location loc) {
+  OpBuilder &b = scores.builder;
+  // The last row's first key is the first diagonal; from there on keys have the
+  // distances of all, up to the first row's last key.
+  Value query = arith::AddIOp::create(
+      b, loc, scores.context.row,
+      arith::ConstantIndexOp::create(b, loc, scores.context.rows - 1));
+  context.row = query;
+  // As aligned as blocks are, not as wide as all diagonals.
+  Value keys = row.tiles.makeCoordinates(
+      loc, context.key, BlockTiles::getPowerOf2(scores.context.columns),
+      row.tiles.getType({1, context.columns}, b.getI32Type()), /*dim=*/1);
+  auto coordinates =
+      region.getArguments().drop_back(context.captures.size()).take_back(2);
+  row.values.map(coordinates[0], query);
+  row.values.map(coordinates[1], keys);
 }
 
-LogicalResult RegionToTile::cloneFrom(RegionToTile &scores, Operation *op) {
+LogicalResult RegionDiagonals::emitOnRow(Operation *op) {
   for (Value operand : op->getOperands()) {
-    if (mapping.contains(operand))
+    if (row.values.contains(operand))
       continue;
-    if (scores.isUniform(operand)) {
-      mapping.map(operand, scores.mapping.lookup(operand));
-      if (auto range = scores.ranges.find(operand);
-          range != scores.ranges.end())
-        ranges.insert_or_assign(operand, range->second);
-      continue;
-    }
-    if (failed(cloneFrom(scores, operand.getDefiningOp())))
+    if (scores.values.isUniform(operand))
+      row.values.map(operand, scores.values.lookup(operand));
+    else if (failed(emitOnRow(operand.getDefiningOp())))
       return failure();
   }
-  return cloneOp(op);
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    CaptureReader(row).read(extract,
+                            [&](Value v) { return row.values.lookup(v); });
+    return success();
+  }
+  if (failed(RegionEmitter::checkArithmetic(op)))
+    return failure();
+  return row.emitElementwise(op);
+}
+
+LogicalResult RegionDiagonals::emit(Operation *op) {
+  auto coordinates = region.getArguments().drop_back(context.captures.size());
+  if (!row.values.contains(coordinates.back()))
+    emitCoordinates(op->getLoc());
+  if (failed(emitOnRow(op)))
+    return failure();
+  Value result = op->getResult(0);
+  scores.values.mapDiagonals(result, row.values.lookup(result));
+  return success();
 }

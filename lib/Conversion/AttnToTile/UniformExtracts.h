@@ -13,6 +13,10 @@
 #include "RegionToTile.h"
 
 #include "fovea/Analysis/IntervalBuilder.h"
+#include "fovea/Dialect/Attn/IR/Attn.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace fovea {
 

@@ -1,0 +1,51 @@
+//===- RegionDiagonals.h - What depends on distances alone ------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONDIAGONALS_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONDIAGONALS_H
+
+#include "CaptureReader.h"
+#include "RegionDependences.h"
+#include "RegionForms.h"
+
+namespace fovea {
+
+/// What depends on the distance of query and key alone is computed once for
+/// each diagonal of a block, M+N values in place of MxN, where it takes more
+/// than the few instructions that bring a diagonal to its scores. Distances are
+/// those of the block's last query and so many keys: a block of one row.
+class RegionDiagonals {
+public:
+  /// `scores` emits the region for the block of scores.
+  RegionDiagonals(mlir::Region &region, const RegionDependences &dependences,
+                  RegionEmitter &scores);
+
+  /// Whether `op` is computed for diagonals.
+  bool take(mlir::Operation *op, const RegionForms &forms) const;
+  /// Emits it so.
+  mlir::LogicalResult emit(mlir::Operation *op);
+
+private:
+  /// Whether `op` takes more than those few instructions.
+  bool isDear(mlir::Operation *op, const RegionForms &forms) const;
+  /// Emits the coordinates of the row's query and keys.
+  void emitCoordinates(mlir::Location loc);
+  /// Emits, for the row, `op` and what it is computed from.
+  mlir::LogicalResult emitOnRow(mlir::Operation *op);
+
+  mlir::Region &region;
+  const RegionDependences &dependences;
+  RegionEmitter &scores;
+  RegionContext context;
+  RegionRanges ranges;
+  RegionEmitter row;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONDIAGONALS_H

@@ -55,7 +55,7 @@ Value BackwardEmitter::loadDelta(const ScoreBlock &block) {
 Value BackwardEmitter::emitQueriesExist(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
   RegionContext context = makeContext(block);
-  Value places = RegionToTile(b, context).getQueryTile(loc);
+  Value places = BlockTiles(b, context).getQueryTile(loc);
   Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), queries);
   return arith::CmpIOp::create(
       b, loc, arith::CmpIPredicate::slt, places,

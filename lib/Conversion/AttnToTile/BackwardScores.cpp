@@ -60,7 +60,7 @@ FailureOr<Value> BackwardEmitter::emitKeep(const ScoreBlock &block) {
 Value BackwardEmitter::emitExist(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
   RegionContext context = makeContext(block);
-  RegionToTile places(b, context);
+  BlockTiles places(b, context);
   auto exists = [&](Value tile, Value count) {
     Value narrow = arith::IndexCastOp::create(b, loc, b.getI32Type(), count);
     Value counts = tile::BroadcastOp::create(b, loc, tile.getType(), narrow);
@@ -211,7 +211,7 @@ FailureOr<Value> BackwardEmitter::emitExponent(const ScoreBlock &block,
   ScoreFormEmitter emitter(b, invariant, loc, getRows(), getColumns());
   ScoreForm exponent = emitter.scale(score, {llvm::numbers::log2e, {}});
   exponent.add(ScoreForm::of(exponents));
-  return RegionToTile(b, context).toFullTile(loc, emitter.emit(exponent));
+  return BlockTiles(b, context).toFullTile(loc, emitter.emit(exponent));
 }
 
 /// Moves what was emitted behind `product`, is no full tile and needs none
@@ -310,8 +310,8 @@ Value BackwardEmitter::emitCounted(const ScoreBlock &block, Value weight) {
   Value exists = emitQueriesExist(block);
   Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
                                        weight, splatScore(0.0));
-  return arith::AndIOp::create(
-      b, loc, counts, RegionToTile(b, context).toFullTile(loc, exists));
+  return arith::AndIOp::create(b, loc, counts,
+                               BlockTiles(b, context).toFullTile(loc, exists));
 }
 
 /// A sink has the weight exp(sink - lse) and no value.

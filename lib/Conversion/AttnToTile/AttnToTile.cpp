@@ -267,10 +267,11 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     named(argument.name, value);
   builder.setInsertionPointToStart(&kernel.getBody().front());
 
-  KernelBuilder kb{builder,         kernel,         op,
-                   &info,           schedule,       table ? &*table : nullptr,
-                   explainSchedule, accurateTanh,   heldRows,
-                   finalTiles,      overlapPrologue};
+  KernelOptions options{
+      &info,           schedule,       table ? &*table : nullptr,
+      explainSchedule, accurateTanh,   heldRows,
+      finalTiles,      overlapPrologue};
+  KernelBuilder kb{options, builder, kernel, op};
   std::unique_ptr<KernelLowering> lowering = makeKernelLowering(op);
   FailureOr<plan::KernelAttr> chosen = failure();
   if (lowering)

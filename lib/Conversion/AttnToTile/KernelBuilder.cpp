@@ -218,32 +218,4 @@ Value KernelBuilder::emitKeyLength(attn::AttentionOpInterface attention,
   return arith::MinSIOp::create(builder, loc, positive, keys);
 }
 
-int64_t KernelBuilder::padHeadDim(RankedTensorType tensor) {
-  return llvm::alignTo(tensor.getDimSize(3),
-                       getSumStep(tensor.getContext(), *target,
-                                  tensor.getElementTypeBitWidth()));
-}
-
 void KernelBuilder::endWork() { builder.setInsertionPointAfter(workLoop); }
-
-LogicalResult fovea::checkTensors(const KernelBuilder &kb,
-                                  attn::AttentionOpInterface op) {
-  if (op.getQueryType().getElementType().isF32())
-    return op->emitError("target '")
-           << kb.target->name
-           << "' multiplies f16 and bf16 matrices, found f32 query, key and "
-              "value; round them to bf16 or f16 (scores and sums are f32 all "
-              "the same, and o can be), or run the program in the interpreter";
-  if (!op.getSequence().isLowered())
-    return op->emitError("sequence form '")
-           << op.getSequence().getKeyword()
-           << "' is not lowered to kernels yet";
-  for (auto [name, type] :
-       {std::pair("query", op.getQueryType()), {"value", op.getValueType()}}) {
-    int64_t size = type.getDimSize(3);
-    if (size % 8 != 0 || size < 8 || size > 256)
-      return op->emitError("head dims must be multiples of 8 up to 256 on '")
-             << kb.target->name << "', found " << size << " for the " << name;
-  }
-  return success();
-}

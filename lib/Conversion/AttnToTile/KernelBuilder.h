@@ -9,24 +9,13 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNELBUILDER_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNELBUILDER_H
 
-#include "fovea/Dialect/Attn/IR/Attn.h"
+#include "KernelOptions.h"
+#include "PackedHeads.h"
+
 #include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
-#include "fovea/Target/ScheduleTable.h"
 
 namespace fovea {
-
-/// Query heads that share keys as rows of one tile: row `r` is query
-/// `r mod queries` of the group's head `r div queries`.
-struct PackedHeads {
-  /// Heads of a group; 0 where rows are queries of one head.
-  int64_t heads = 0;
-  /// Rows of a head: its queries, and what fills them up to a power of two.
-  int64_t queries = 1;
-
-  explicit operator bool() const { return heads != 0; }
-  int64_t getRows() const { return heads * queries; }
-};
 
 /// Packed sequences, the ones with the most keys first.
 struct SequenceOrder {
@@ -39,19 +28,10 @@ struct SequenceOrder {
 
 /// A kernel in the making: its function with memref arguments in the kernel's
 /// order of dimensions, builder at its end, and the grid's decomposition.
-struct KernelBuilder {
+struct KernelBuilder : KernelOptions {
   mlir::OpBuilder builder;
   mlir::gpu::GPUFuncOp kernel;
   attn::KernelOpInterface op;
-  const TargetInfo *target;
-  llvm::StringRef scheduleOverrides;
-  /// Schedules that were measured, or null.
-  const ScheduleTable *scheduleTable;
-  /// Whether a remark says what the schedule was chosen for.
-  bool explainSchedule;
-  /// The pass's options of these names.
-  bool accurateTanh = false, heldRows = true, finalTiles = true,
-       overlapPrologue = true;
   tile::ForeachWorkOp workLoop = {};
   /// Set where a scalar of type index might not fit 32 bits.
   bool hasWideIndex = false;
@@ -69,6 +49,7 @@ struct KernelBuilder {
   std::optional<SequenceOrder> sequenceOrder = {};
   /// Scratch memory that the prologue fills: the kernel's last arguments.
   llvm::SmallVector<launch::ScratchMemRefParameterAttr> scratch = {};
+  /// Which rows tiles have, for the grid.
   PackedHeads packedHeads = {};
   /// Of the random numbers that the kernel draws, or null.
   mlir::IntegerAttr generator = {};
@@ -85,8 +66,6 @@ struct KernelBuilder {
   mlir::Value constant(int64_t value);
   mlir::RankedTensorType tileType(int64_t rows, int64_t columns,
                                   mlir::Type element);
-  /// The head dim of a tensor, padded to what products sum over.
-  int64_t padHeadDim(mlir::RankedTensorType tensor);
   /// How many of `keys` keys a batch entry has by the op's sequence form; null
   /// if it has all of them.
   mlir::Value emitKeyLength(attn::AttentionOpInterface attention,
@@ -176,10 +155,6 @@ std::pair<mlir::Value, mlir::Value>
 decodeSections(mlir::OpBuilder &b, mlir::Location loc, mlir::Value item,
                mlir::Value tiles, mlir::Value allHeads, mlir::Value perSection,
                mlir::Value lastTile, bool inTurn);
-
-/// Checks that the tensors are some that products take: elements and head dims.
-mlir::LogicalResult checkTensors(const KernelBuilder &kb,
-                                 attn::AttentionOpInterface op);
 
 } // namespace fovea
 

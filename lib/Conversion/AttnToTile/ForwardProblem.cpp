@@ -6,17 +6,47 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ForwardEmitter.h"
+#include "ForwardProblem.h"
+
 #include "KeyChunks.h"
 #include "RegionDependences.h"
-#include "ScoreBoxes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fovea;
+
+// Queries of a head that heads are packed for. Any tile's rows are a multiple.
+static constexpr int64_t kMaxPackedQueries = 16;
+
+PackedHeads fovea::findPackedHeads(attn::ForwardOp op) {
+  int64_t queries = op.getQueryType().getDimSize(op.getSequenceDim()),
+          heads = op.getQueryType().getDimSize(op.getHeadDim()),
+          keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
+  Region &bounds = op.getKvBounds();
+  bool boundsAskForHead = !bounds.empty() && !bounds.getArgument(1).use_empty();
+  if (ShapedType::isDynamic(queries) || queries < 1 ||
+      queries > kMaxPackedQueries || ShapedType::isDynamic(heads) ||
+      ShapedType::isDynamic(keyHeads) || heads == keyHeads ||
+      op.getDropoutAttr() || op.hasBlocks() ||
+      op.getSequence().getKeyPlaces().arePacked || boundsAskForHead)
+    return {};
+  return {heads / keyHeads, int64_t(llvm::PowerOf2Ceil(queries))};
+}
+
+bool fovea::picksBlocks(attn::ForwardOp op) {
+  return !op.getKvBounds().empty() || !op.getKvClassify().empty() ||
+         op.hasBlocks();
+}
+
+bool fovea::canClassify(attn::ForwardOp op, PackedHeads heads) {
+  return !heads && !op.getKvClassify().empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
 
 /// Whether a region reads captured tensors at places that depend on both query
 /// and key.
@@ -67,7 +97,7 @@ static int64_t countKeyBits(Region &region, unsigned captures) {
   return bits;
 }
 
-bool ForwardEmitter::computesBoundsFromCaptures() {
+bool fovea::computesBoundsFromCaptures(attn::ForwardOp op) {
   // Where rows see few keys there are fewer warp groups, with registers for it.
   if (op.getKvBounds().empty() || op.isSparse())
     return false;
@@ -89,34 +119,43 @@ bool ForwardEmitter::computesBoundsFromCaptures() {
   return false;
 }
 
-ScheduleProblem ForwardEmitter::makeProblem(const ScoreBoxes &boxes) {
-  ScheduleProblem problem{kb.target, element.getIntOrFloatBitWidth(), headDim,
-                          valueHeadDim};
-  problem.uneven = isUneven();
-  problem.wideExponent = element.isBF16();
-  problem.lse = static_cast<bool>(op.getLse());
-  problem.scoreBits = boxes.bits;
-  problem.rows = kb.packedHeads.getRows();
-  problem.classifies = classifies();
-  problem.sparse = op.isSparse();
-  problem.keyBits = countKeyBits(op.getScoreMod(), op.getCaptures().size()) +
-                    countKeyBits(op.getMaskMod(), op.getCaptures().size());
-  problem.blocksByCaptures =
-      computesBoundsFromCaptures() ||
-      (problem.classifies &&
-       llvm::any_of(op.getKvClassify().getOps(),
-                    llvm::IsaPred<attn::BlockMinOp, attn::BlockMaxOp>));
-  problem.keyChunk =
-      std::max(findKeyChunk(op.getScoreMod(), op.getCaptures().size()),
-               findKeyChunk(op.getMaskMod(), op.getCaptures().size()));
+/// What the regions of scores read.
+static void describeRegions(attn::ForwardOp op, ScheduleProblem &problem) {
+  unsigned captures = op.getCaptures().size();
+  for (Region *region : {&op.getScoreMod(), &op.getMaskMod()}) {
+    problem.keyBits += countKeyBits(*region, captures);
+    problem.keyChunk =
+        std::max(problem.keyChunk, findKeyChunk(*region, captures));
+    problem.loadsPerScore |= loadsPerScore(*region, captures);
+  }
+}
+
+ScheduleProblem fovea::makeForwardProblem(attn::ForwardOp op,
+                                          const KernelOptions &options,
+                                          const ScoreBoxes &boxes,
+                                          PackedHeads heads) {
+  Type element = op.getQueryType().getElementType();
+  ScheduleProblem problem{options.target, element.getIntOrFloatBitWidth(),
+                          options.padHeadDim(op.getQueryType()),
+                          options.padHeadDim(op.getValueType())};
   attn::KeyPlaces keys = op.getSequence().getKeyPlaces();
   problem.endsEarly = !keys.fillTensors();
   problem.packed = keys.arePacked;
+  problem.uneven = picksBlocks(op) || problem.endsEarly;
+  problem.wideExponent = element.isBF16();
+  problem.lse = static_cast<bool>(op.getLse());
+  problem.scoreBits = boxes.bits;
+  problem.rows = heads.getRows();
+  problem.classifies = canClassify(op, heads);
+  problem.sparse = op.isSparse();
+  problem.blocksByCaptures =
+      computesBoundsFromCaptures(op) ||
+      (problem.classifies &&
+       llvm::any_of(op.getKvClassify().getOps(),
+                    llvm::IsaPred<attn::BlockMinOp, attn::BlockMaxOp>));
   problem.scoreMod = !op.getScoreMod().empty();
   problem.dropout = static_cast<bool>(op.getDropoutAttr());
-  problem.loadsPerScore =
-      loadsPerScore(op.getScoreMod(), op.getCaptures().size()) ||
-      loadsPerScore(op.getMaskMod(), op.getCaptures().size());
+  describeRegions(op, problem);
   if (op.hasBlocks()) {
     problem.queryBlock = op.getQueryBlock();
     problem.keyBlock = op.getKeyBlock();

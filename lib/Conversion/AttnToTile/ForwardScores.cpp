@@ -6,9 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ForwardScores.h"
+
 #include "BlockWays.h"
 #include "Dropout.h"
-#include "ForwardEmitter.h"
+#include "RegionToTile.h"
 #include "UniformExtracts.h"
 
 #include "fovea/Support/ValueNames.h"
@@ -20,30 +22,87 @@
 using namespace mlir;
 using namespace fovea;
 
-/// `score` where `keep` holds, else -inf.
-Value ForwardEmitter::hide(Value keep, Value score) {
-  Value hidden =
-      kb.splat(rows, columns, -std::numeric_limits<double>::infinity());
+namespace {
+/// Emits the scores of the block of keys from `key` on.
+class ScoreEmitter {
+public:
+  ScoreEmitter(const ForwardKernel &kernel, Value key)
+      : kernel(kernel), kb(kernel.kb), op(kernel.op), loc(kernel.getLoc()),
+        context(kernel.makeContext(key)) {}
+
+  /// The products of queries and the block's keys.
+  Value emitProducts(Value queries);
+  /// What score_mod makes of the products, without `rest`.
+  FailureOr<Value> emitScore(OpBuilder &invariant, Value products,
+                             ScoreRest &rest);
+  /// `score` without the keys that are not visible, where the block, which is
+  /// `partial` or not (i1), has such.
+  FailureOr<Value> emitVisible(const KeyBlocks &blocks, Value partial,
+                               Value score);
+
+private:
+  int64_t getRows() const { return kernel.plan.rows; }
+  int64_t getColumns() const { return kernel.plan.columns; }
+  /// The products as a sum, times the op's scale.
+  ScoreForm scaleProducts(Value products);
+  /// The sum that score_mod makes of `products`; what is read at `places`, if
+  /// that is not null, is uniform.
+  FailureOr<ScoreForm> clone(OpBuilder &invariant, const ScoreForm &products,
+                             const ExtractPlaces *places);
+  /// Two ways to compute the block: the first where `condition` holds.
+  FailureOr<Value> emitWays(OpBuilder &invariant, const ScoreForm &products,
+                            Value condition, const ExtractPlaces &places,
+                            ScoreRest &rest);
+  /// What scores that are one of `forms` are left without.
+  LeftOut leaveOut(OpBuilder &invariant, ArrayRef<ScoreForm> forms,
+                   ScoreRest &rest);
+  ScoreFormEmitter getEmitter(OpBuilder &invariant) {
+    return {kb.builder, invariant, loc, getRows(), getColumns()};
+  }
+
+  /// `score` where `keep` holds, else -inf.
+  Value hide(Value keep, Value score);
+  /// Hides keys past the last one.
+  Value hideMissingKeys(Value score);
+  /// Hides them where the block has such.
+  Value hideIfRagged(Value score);
+  /// `score` without what mask_mod drops.
+  FailureOr<Value> applyMask(Value score);
+  /// Hides the keys of a block that don't exist or that mask_mod drops.
+  FailureOr<Value> emitMask(Value score);
+
+  const ForwardKernel &kernel;
+  KernelBuilder &kb;
+  attn::ForwardOp op;
+  Location loc;
+  const RegionContext context;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Which keys count
+//===----------------------------------------------------------------------===//
+
+Value ScoreEmitter::hide(Value keep, Value score) {
+  Value hidden = kb.splat(getRows(), getColumns(),
+                          -std::numeric_limits<double>::infinity());
   return arith::SelectOp::create(kb.builder, getNamedLoc(loc, "masked"), keep,
                                  score, hidden);
 }
 
-/// Hides keys past the last one.
-Value ForwardEmitter::hideMissingKeys(Value key, Value score) {
+Value ScoreEmitter::hideMissingKeys(Value score) {
   OpBuilder &b = kb.builder;
-  RegionContext context = makeContext(key);
-  RegionToTile cloner(b, context);
-  Value keyTile = cloner.getKeyTile(loc);
-  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), keys);
-  Value counts = tile::BroadcastOp::create(b, loc, keyTile.getType(), count);
+  BlockTiles tiles(b, context);
+  Value places = tiles.getKeyTile(loc);
+  Value count =
+      arith::IndexCastOp::create(b, loc, b.getI32Type(), kernel.tile.keys);
+  Value counts = tile::BroadcastOp::create(b, loc, places.getType(), count);
   Value exists =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, keyTile, counts);
-  return hide(cloner.toFullTile(loc, exists), score);
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, places, counts);
+  return hide(tiles.toFullTile(loc, exists), score);
 }
 
-/// `score` without what mask_mod drops.
-FailureOr<Value> ForwardEmitter::applyMask(Value key, Value score) {
-  RegionContext context = makeContext(key);
+FailureOr<Value> ScoreEmitter::applyMask(Value score) {
   FailureOr<Value> keep =
       RegionToTile(kb.builder, context).cloneMaskMod(op.getMaskMod());
   if (failed(keep))
@@ -51,97 +110,40 @@ FailureOr<Value> ForwardEmitter::applyMask(Value key, Value score) {
   return hide(*keep, score);
 }
 
-/// Hides missing keys where the block has such.
-Value ForwardEmitter::hideIfRagged(Value key, Value score) {
+Value ScoreEmitter::hideIfRagged(Value score) {
   OpBuilder &b = kb.builder;
-  Value end = arith::AddIOp::create(b, loc, key, kb.constant(columns));
-  Value isRagged =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, keys);
+  Value end =
+      arith::AddIOp::create(b, loc, context.key, kb.constant(getColumns()));
+  Value isRagged = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end,
+                                         kernel.tile.keys);
   auto branch = scf::IfOp::create(b, loc, score.getType(), isRagged,
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
-  Value existing = hideMissingKeys(key, score);
+  Value existing = hideMissingKeys(score);
   scf::YieldOp::create(b, loc, existing);
   b.setInsertionPointToEnd(branch.elseBlock());
   scf::YieldOp::create(b, loc, score);
   return branch.getResult(0);
 }
 
-/// Hides the keys of a block that don't exist or that mask_mod drops.
-FailureOr<Value> ForwardEmitter::emitMask(Value key, Value score) {
+FailureOr<Value> ScoreEmitter::emitMask(Value score) {
   if (op.getMaskMod().empty())
-    return hideMissingKeys(key, score);
-  FailureOr<Value> kept = applyMask(key, score);
+    return hideMissingKeys(score);
+  FailureOr<Value> kept = applyMask(score);
   if (failed(kept))
     return failure();
   // Of the blocks that need the mask, only the last one can be ragged.
-  return hideIfRagged(key, *kept);
+  return hideIfRagged(*kept);
 }
 
-/// What score_mod makes of the products of queries and keys, without `scale`
-/// and `rowStep`.
-FailureOr<Value> ForwardEmitter::emitScore(OpBuilder &invariant, Value key,
-                                           Value products, double &scale) {
-  ScoreForm form = ScoreForm::of(products);
-  Factor &factor = form.full.front().factor;
-  if (std::optional<double> constant = op.getConstantScale())
-    factor.constant = *constant;
-  else
-    factor.scalar = kb.operandArgument(op.getFirstVariantOperand());
-  ScoreFormEmitter emitter(kb.builder, invariant, loc, rows, columns);
-  auto leaveOut = [&](ArrayRef<ScoreForm> forms) {
-    LeftOut leftOut = LeftOut::of(forms);
-    scale = leftOut.scale;
-    if (!leftOut.rowSteps.empty())
-      rowStep = emitter.emitSum(leftOut.rowSteps);
-    return leftOut;
-  };
-  if (op.getScoreMod().empty())
-    return emitter.emitScore(form, leaveOut(form));
-  RegionContext context = makeContext(key);
-  auto clone = [&](const ExtractPlaces *places) {
-    return RegionToTile(kb.builder, context, places)
-        .cloneScoreMod(op.getScoreMod(), form, invariant);
-  };
-  UniformExtracts extracts(kb.builder, context, op.getScoreMod());
-  Value isUniform = extracts.emitCondition();
-  if (!isUniform) {
-    FailureOr<ScoreForm> only = clone(nullptr);
-    if (failed(only))
-      return failure();
-    return emitter.emitScore(*only, leaveOut(*only));
-  }
-  auto branch = scf::IfOp::create(kb.builder, loc, products.getType(),
-                                  isUniform, /*addThenBlock=*/true,
-                                  /*addElseBlock=*/true);
-  OpBuilder::InsertionGuard guard(kb.builder);
-  Block *blocks[] = {branch.thenBlock(), branch.elseBlock()};
-  const ExtractPlaces *places[] = {&extracts.getPlaces(), nullptr};
-  SmallVector<ScoreForm, 2> ways;
-  for (auto [block, place] : llvm::zip_equal(blocks, places)) {
-    kb.builder.setInsertionPointToEnd(block);
-    FailureOr<ScoreForm> way = clone(place);
-    if (failed(way))
-      return failure();
-    ways.push_back(std::move(*way));
-  }
-  LeftOut leftOut = leaveOut(ways);
-  for (auto [block, way] : llvm::zip_equal(blocks, ways)) {
-    kb.builder.setInsertionPointToEnd(block);
-    scf::YieldOp::create(kb.builder, loc, emitter.emitScore(way, leftOut));
-  }
-  hoistLoads(branch);
-  return branch.getResult(0);
-}
-
-/// `score` without the keys that are not visible, where the block has such.
-FailureOr<Value> ForwardEmitter::emitVisible(Value key, Value partial,
-                                             Value score) {
+FailureOr<Value> ScoreEmitter::emitVisible(const KeyBlocks &blocks,
+                                           Value partial, Value score) {
   OpBuilder &b = kb.builder;
+  const VisitedBlocks *visited = blocks.single.get();
   bool isMasked = !op.getMaskMod().empty();
   if (visited && isMasked && !visited->hasFullBlocks()) {
-    FailureOr<Value> kept = applyMask(key, score);
+    FailureOr<Value> kept = applyMask(score);
     if (failed(kept))
       return failure();
     score = *kept;
@@ -151,8 +153,7 @@ FailureOr<Value> ForwardEmitter::emitVisible(Value key, Value partial,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(masked.thenBlock());
     // Listed blocks come in any order, so any may be the last one.
-    FailureOr<Value> kept =
-        visited ? applyMask(key, score) : emitMask(key, score);
+    FailureOr<Value> kept = visited ? applyMask(score) : emitMask(score);
     if (failed(kept))
       return failure();
     scf::YieldOp::create(b, loc, *kept);
@@ -160,75 +161,173 @@ FailureOr<Value> ForwardEmitter::emitVisible(Value key, Value partial,
     scf::YieldOp::create(b, loc, score);
     score = masked.getResult(0);
   }
-  return visited ? hideIfRagged(key, score) : score;
+  return visited ? hideIfRagged(score) : score;
 }
 
-FailureOr<double> ForwardEmitter::emitScores(Region &scores) {
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+Value ScoreEmitter::emitProducts(Value queries) {
   OpBuilder &b = kb.builder;
+  // Keys past the last one are no concern: their scores are hidden.
+  Value keys =
+      kb.loadHead(kernel.arguments.k, kernel.tile.memoryBatch,
+                  kernel.tile.keyHead, kernel.toMemory(context.key), 0,
+                  getColumns(), kernel.plan.headDim, /*limit=*/Value(), "k");
+  return tile::DotOp::create(b, getNamedLoc(loc, "s"), queries, keys,
+                             kb.splat(getRows(), getColumns(), 0.0),
+                             /*transposeA=*/false, /*transposeB=*/true,
+                             b.getStringAttr("s"));
+}
+
+ScoreForm ScoreEmitter::scaleProducts(Value products) {
+  ScoreForm form = ScoreForm::of(products);
+  Factor &factor = form.full.front().factor;
+  if (std::optional<double> constant = op.getConstantScale())
+    factor.constant = *constant;
+  else
+    factor.scalar = kb.operandArgument(op.getFirstVariantOperand());
+  return form;
+}
+
+LeftOut ScoreEmitter::leaveOut(OpBuilder &invariant, ArrayRef<ScoreForm> forms,
+                               ScoreRest &rest) {
+  LeftOut leftOut = LeftOut::of(forms);
+  rest.scale = leftOut.scale;
+  if (!leftOut.rowSteps.empty())
+    rest.rowStep = getEmitter(invariant).emitSum(leftOut.rowSteps);
+  return leftOut;
+}
+
+FailureOr<ScoreForm> ScoreEmitter::clone(OpBuilder &invariant,
+                                         const ScoreForm &products,
+                                         const ExtractPlaces *places) {
+  return RegionToTile(kb.builder, context, places)
+      .cloneScoreMod(op.getScoreMod(), products, invariant);
+}
+
+FailureOr<Value> ScoreEmitter::emitWays(OpBuilder &invariant,
+                                        const ScoreForm &products,
+                                        Value condition,
+                                        const ExtractPlaces &places,
+                                        ScoreRest &rest) {
+  OpBuilder &b = kb.builder;
+  auto branch = scf::IfOp::create(b, loc, products.full.front().value.getType(),
+                                  condition,
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  Block *blocks[] = {branch.thenBlock(), branch.elseBlock()};
+  SmallVector<ScoreForm, 2> ways;
+  for (Block *block : blocks) {
+    b.setInsertionPointToEnd(block);
+    FailureOr<ScoreForm> way =
+        clone(invariant, products, block == blocks[0] ? &places : nullptr);
+    if (failed(way))
+      return failure();
+    ways.push_back(std::move(*way));
+  }
+  LeftOut leftOut = leaveOut(invariant, ways, rest);
+  for (auto [block, way] : llvm::zip_equal(blocks, ways)) {
+    b.setInsertionPointToEnd(block);
+    scf::YieldOp::create(b, loc, getEmitter(invariant).emitScore(way, leftOut));
+  }
+  hoistLoads(branch);
+  return branch.getResult(0);
+}
+
+FailureOr<Value> ScoreEmitter::emitScore(OpBuilder &invariant, Value products,
+                                         ScoreRest &rest) {
+  ScoreForm form = scaleProducts(products);
+  if (!op.getScoreMod().empty()) {
+    UniformExtracts extracts(kb.builder, context, op.getScoreMod());
+    if (Value isUniform = extracts.emitCondition())
+      return emitWays(invariant, form, isUniform, extracts.getPlaces(), rest);
+    FailureOr<ScoreForm> only = clone(invariant, form, /*places=*/nullptr);
+    if (failed(only))
+      return failure();
+    form = std::move(*only);
+  }
+  LeftOut leftOut = leaveOut(invariant, form, rest);
+  return getEmitter(invariant).emitScore(form, leftOut);
+}
+
+FailureOr<ScoreRest> fovea::emitScores(const ForwardKernel &kernel,
+                                       const KeyBlocks &blocks, Value queries,
+                                       Region &scores) {
+  OpBuilder &b = kernel.kb.builder;
+  Location loc = kernel.getLoc();
   OpBuilder::InsertionGuard guard(b);
   OpBuilder invariant = b;
   Block &block = scores.emplaceBlock();
   block.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
   b.setInsertionPointToEnd(&block);
-  Value key = block.getArgument(0), partial = block.getArgument(1);
-  // Keys past the last one are no concern: their scores are hidden.
-  Value keyTile = kb.loadHead(k, memoryBatch, keyHead, toMemory(firstKey, key),
-                              0, columns, headDim, /*limit=*/Value(), "k");
-  Value products = tile::DotOp::create(
-      b, getNamedLoc(loc, "s"), queryTile, keyTile,
-      kb.splat(rows, columns, 0.0),
-      /*transposeA=*/false, /*transposeB=*/true, b.getStringAttr("s"));
-  double scale = 1.0;
-  FailureOr<Value> score = emitScore(invariant, key, products, scale);
+  ScoreEmitter emitter(kernel, /*key=*/block.getArgument(0));
+  ScoreRest rest;
+  FailureOr<Value> score =
+      emitter.emitScore(invariant, emitter.emitProducts(queries), rest);
   if (succeeded(score))
-    score = emitVisible(key, partial, *score);
+    score =
+        emitter.emitVisible(blocks, /*partial=*/block.getArgument(1), *score);
   if (failed(score))
     return failure();
   tile::YieldOp::create(b, loc, *score);
-  return scale;
+  return rest;
 }
 
-/// The weights that are kept; those are scaled at the end, with the output.
-void ForwardEmitter::emitDropout(Region &weights) {
+//===----------------------------------------------------------------------===//
+// Weights and sinks
+//===----------------------------------------------------------------------===//
+
+void fovea::emitDropout(const ForwardKernel &kernel, Region &weights) {
+  KernelBuilder &kb = kernel.kb;
   OpBuilder &b = kb.builder;
+  Location loc = kernel.getLoc();
   OpBuilder::InsertionGuard guard(b);
+  int64_t rows = kernel.plan.rows, columns = kernel.plan.columns;
+  const KernelBuilder::Work &work = kernel.tile.work;
   RankedTensorType scores = kb.tileType(rows, columns, b.getF32Type());
-  DropoutStream numbers = emitDropoutStream(kb, op, work.batch, work.head);
+  DropoutStream numbers =
+      emitDropoutStream(kb, kernel.op, work.batch, work.head);
   Block &block = weights.emplaceBlock();
   block.addArguments({b.getIndexType(), scores}, {loc, loc});
   b.setInsertionPointToEnd(&block);
-  Value isKept = emitIsKept(kb, op, numbers, work.row, block.getArgument(0),
-                            rows, columns, /*keyDim=*/1);
+  Value isKept = emitIsKept(kb, kernel.op, numbers, work.row,
+                            block.getArgument(0), rows, columns, /*keyDim=*/1);
   Value kept = arith::SelectOp::create(b, loc, isKept, block.getArgument(1),
                                        kb.splat(rows, columns, 0.0));
   tile::YieldOp::create(b, loc, kept);
 }
 
-/// What all scores of a row have in common and were left without, or null.
-Value ForwardEmitter::emitCommonScore() {
+Value ScoreRest::emitCommon(const ForwardKernel &kernel) const {
   if (!rowStep)
     return {};
+  KernelBuilder &kb = kernel.kb;
   OpBuilder &b = kb.builder;
+  Location loc = kernel.getLoc();
   return tile::RampOp::create(
-      b, loc, kb.tileType(rows, 1, b.getF32Type()),
+      b, loc, kb.tileType(kernel.plan.rows, 1, b.getF32Type()),
       arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0)), rowStep, 0);
 }
 
-/// Each row's sink, less what its scores are without, or null.
-Value ForwardEmitter::emitSink() {
+Value fovea::emitSink(const ForwardKernel &kernel, const ScoreRest &rest) {
+  attn::ForwardOp op = kernel.op;
   if (!op.getSinks())
     return {};
+  KernelBuilder &kb = kernel.kb;
   OpBuilder &b = kb.builder;
-  Type rowType = kb.tileType(rows, 1, b.getF32Type());
+  Location loc = kernel.getLoc();
+  Type rowType = kb.tileType(kernel.plan.rows, 1, b.getF32Type());
   Value sinks = kb.operandArgument(op.getSinksMutable()[0].getOperandNumber());
   Value sink;
-  if (kb.packedHeads) {
-    sink = RegionToTile(b, makeContext(Value())).loadOfHeads(loc, sinks);
+  if (kernel.plan.packedHeads) {
+    RegionContext context = kernel.makeContext(Value());
+    sink = BlockTiles(b, context).loadOfHeads(loc, sinks);
   } else {
-    Value scalar = memref::LoadOp::create(b, loc, sinks, work.head);
+    Value scalar = memref::LoadOp::create(b, loc, sinks, kernel.tile.work.head);
     sink = tile::BroadcastOp::create(b, loc, rowType, scalar);
   }
-  if (Value common = emitCommonScore())
+  if (Value common = rest.emitCommon(kernel))
     sink = arith::SubFOp::create(b, loc, sink, common);
   return sink;
 }

@@ -61,20 +61,6 @@ public:
   cloneClassify(mlir::Region &region, mlir::Value last,
                 const BlockCandidates &candidates);
 
-  /// See BlockTiles.
-  mlir::Value getKeyTile(mlir::Location loc) {
-    return BlockTiles(builder, context).getKeyTile(loc);
-  }
-  mlir::Value getQueryTile(mlir::Location loc) {
-    return BlockTiles(builder, context).getQueryTile(loc);
-  }
-  mlir::Value loadOfHeads(mlir::Location loc, mlir::Value vector) {
-    return BlockTiles(builder, context).loadOfHeads(loc, vector);
-  }
-  mlir::Value toFullTile(mlir::Location loc, mlir::Value value) {
-    return BlockTiles(builder, context).toFullTile(loc, value);
-  }
-
 private:
   mlir::OpBuilder &builder;
   const RegionContext &context;

@@ -105,90 +105,144 @@ std::pair<Value, Value> fovea::decodeSections(OpBuilder &b, Location loc,
   return {tile, arith::AddIOp::create(b, loc, first, offset)};
 }
 
-KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
-                                             Value rows, int64_t tileM,
-                                             const WorkOrder &order) {
-  Location loc = getLoc();
-  Value tiles = arith::CeilDivUIOp::create(builder, loc, rows, constant(tileM));
-  Value allHeads = arith::MulIOp::create(builder, loc, batch, heads);
-  Value count = arith::MulIOp::create(builder, loc, allHeads, tiles);
-  Value lastTile = arith::SubIOp::create(builder, loc, tiles, constant(1));
-  const Value tilesOfHead = tiles, lastOfHead = lastTile;
+namespace {
+/// Emits the start of a loop over tiles, by `beginWork`'s parameters.
+class WorkEmitter {
+public:
+  using Work = KernelBuilder::Work;
+  using TileOrder = KernelBuilder::TileOrder;
+
+  WorkEmitter(KernelBuilder &kb, Value batch, Value heads,
+              const KernelBuilder::WorkOrder &order)
+      : kb(kb), b(kb.builder), loc(kb.getLoc()), batch(batch), heads(heads),
+        order(order) {}
+
+  Work emit(Value rows, int64_t tileM);
+
+private:
+  /// An item's tile among those of a head, and its head among those of all
+  /// batch entries; or its batch entry and head, where these are known already.
+  struct Place {
+    Value tile, headOfAll, batch, head;
+  };
+  template <typename OpTy>
+  Value compute(Value x, Value y) {
+    return OpTy::create(b, loc, x, y);
+  }
+  Value select(Value condition, Value x, Value y) {
+    return arith::SelectOp::create(b, loc, condition, x, y);
+  }
+  void emitCounts(Value rows, int64_t tileM);
+  /// The place of an item where heads are taken in sections, and where the
+  /// tiles of one head follow each other.
+  Place emitInSections(Value item);
+  Place emitHeadByHead(Value item);
+  /// Where the order of a head's tiles is not that of sections.
+  Value reorder(Value tile);
+
+  KernelBuilder &kb;
+  OpBuilder &b;
+  Location loc;
+  Value batch, heads;
+  const KernelBuilder::WorkOrder &order;
+  /// Tiles of a head and the last one, heads of all batch entries, items.
+  Value tiles, lastTile, allHeads, count;
+  /// Each head's tiles that come last, and the items before those; or null.
+  Value lateTiles, earlyItems;
+};
+} // namespace
+
+/// What does not depend on the item stands before the loop.
+void WorkEmitter::emitCounts(Value rows, int64_t tileM) {
+  tiles = compute<arith::CeilDivUIOp>(rows, kb.constant(tileM));
+  allHeads = compute<arith::MulIOp>(batch, heads);
+  count = compute<arith::MulIOp>(allHeads, tiles);
+  lastTile = compute<arith::SubIOp>(tiles, kb.constant(1));
+  if (!order.finalTiles)
+    return;
+  lateTiles = compute<arith::MinUIOp>(order.finalTiles, tiles);
+  earlyItems = compute<arith::SubIOp>(
+      count, compute<arith::MulIOp>(allHeads, lateTiles));
+}
+
+Value WorkEmitter::reorder(Value tile) {
+  // Sections begin with each head's last tiles.
+  if (order.tiles != TileOrder::LastFirst)
+    tile = compute<arith::SubIOp>(lastTile, tile);
+  if (order.tiles == TileOrder::ShortestFirst)
+    tile = kb.emitShortestFirst(tile, tiles, lateTiles);
+  return tile;
+}
+
+WorkEmitter::Place WorkEmitter::emitInSections(Value item) {
+  Value perSection = order.headsPerSection, tilesOfSection = tiles,
+        lastOfSection = lastTile;
+  if (lateTiles) {
+    // They are one more section, of all heads.
+    Value isLate = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                         item, earlyItems);
+    item = select(isLate, compute<arith::SubIOp>(item, earlyItems), item);
+    tilesOfSection =
+        select(isLate, lateTiles, compute<arith::SubIOp>(tiles, lateTiles));
+    perSection = select(isLate, allHeads, perSection);
+    lastOfSection = select(
+        isLate, compute<arith::SubIOp>(lateTiles, kb.constant(1)), lastTile);
+  }
+  auto [tile, headOfAll] = decodeSections(
+      b, loc, item, tilesOfSection, allHeads, perSection, lastOfSection,
+      /*inTurn=*/order.schedule == tile::WorkSchedule::Static);
+  Place place{reorder(tile), headOfAll, {}, {}};
+  if (order.batchFirst) {
+    place.batch = compute<arith::RemUIOp>(headOfAll, batch);
+    place.head = compute<arith::DivUIOp>(headOfAll, batch);
+  }
+  return place;
+}
+
+WorkEmitter::Place WorkEmitter::emitHeadByHead(Value item) {
+  Place place;
+  if (order.batchFirst) {
+    place.batch = compute<arith::RemUIOp>(item, batch);
+    item = compute<arith::DivUIOp>(item, batch);
+  }
+  place.tile = compute<arith::RemUIOp>(item, tiles);
+  place.head = place.headOfAll = compute<arith::DivUIOp>(item, tiles);
+  // CTAs start in order of their numbers: the longest ones first.
+  if (order.schedule == tile::WorkSchedule::Single &&
+      order.tiles == TileOrder::LastFirst)
+    place.tile = compute<arith::SubIOp>(lastTile, place.tile);
+  return place;
+}
+
+KernelBuilder::Work WorkEmitter::emit(Value rows, int64_t tileM) {
   assert((order.tiles != TileOrder::ShortestFirst || order.finalTiles) &&
          "an order of sections with final tiles");
-  // Each head's tiles that come last, and the items before those.
-  Value lateTiles, earlyItems;
-  if (order.finalTiles) {
-    lateTiles = arith::MinUIOp::create(builder, loc, order.finalTiles, tiles);
-    earlyItems = arith::SubIOp::create(
-        builder, loc, count,
-        arith::MulIOp::create(builder, loc, allHeads, lateTiles));
-  }
+  emitCounts(rows, tileM);
   named("tiles", tiles);
   named("items", count);
-  workLoop = tile::ForeachWorkOp::create(builder, loc, count, order.schedule);
-  named("item", workLoop.getItem());
-  builder.setInsertionPointToStart(workLoop.getBody());
+  kb.workLoop = tile::ForeachWorkOp::create(b, loc, count, order.schedule);
+  Value item = kb.workLoop.getItem();
+  named("item", item);
+  b.setInsertionPointToStart(kb.workLoop.getBody());
 
-  auto divide = [&](Value value, Value by) -> Value {
-    return arith::DivUIOp::create(builder, loc, value, by);
-  };
-  auto remainder = [&](Value value, Value by) -> Value {
-    return arith::RemUIOp::create(builder, loc, value, by);
-  };
-  Work work;
-  Value item = workLoop.getItem(), tile, headOfAll;
-  if (order.headsPerSection) {
-    Value perSection = order.headsPerSection;
-    if (lateTiles) {
-      // They are one more section, of all heads.
-      auto select = [&](Value isLate, Value yes, Value no) -> Value {
-        return arith::SelectOp::create(builder, loc, isLate, yes, no);
-      };
-      auto subtract = [&](Value value, Value by) -> Value {
-        return arith::SubIOp::create(builder, loc, value, by);
-      };
-      Value isLate = arith::CmpIOp::create(
-          builder, loc, arith::CmpIPredicate::uge, item, earlyItems);
-      item = select(isLate, subtract(item, earlyItems), item);
-      tiles = select(isLate, lateTiles, subtract(tiles, lateTiles));
-      perSection = select(isLate, allHeads, perSection);
-      lastTile = select(isLate, subtract(lateTiles, constant(1)), lastTile);
-    }
-    std::tie(tile, headOfAll) = decodeSections(
-        builder, loc, item, tiles, allHeads, perSection, lastTile,
-        /*inTurn=*/order.schedule == tile::WorkSchedule::Static);
-    // Sections begin with each head's last tiles.
-    if (order.tiles != TileOrder::LastFirst)
-      tile = arith::SubIOp::create(builder, loc, lastOfHead, tile);
-    if (order.tiles == TileOrder::ShortestFirst)
-      tile = emitShortestFirst(tile, tilesOfHead, lateTiles);
-    if (order.batchFirst) {
-      work.batch = remainder(headOfAll, batch);
-      work.head = divide(headOfAll, batch);
-    }
-  } else {
-    if (order.batchFirst) {
-      work.batch = remainder(item, batch);
-      item = divide(item, batch);
-    }
-    tile = remainder(item, tiles);
-    headOfAll = divide(item, tiles);
-    work.head = headOfAll;
-    // CTAs start in order of their numbers: the longest ones first.
-    if (order.schedule == tile::WorkSchedule::Single &&
-        order.tiles == TileOrder::LastFirst)
-      tile = arith::SubIOp::create(builder, loc, lastTile, tile);
-  }
-  work.row = arith::MulIOp::create(builder, loc, tile, constant(tileM));
+  Place place =
+      order.headsPerSection ? emitInSections(item) : emitHeadByHead(item);
+  Work work{place.batch, place.head, {}};
+  work.row = compute<arith::MulIOp>(place.tile, kb.constant(tileM));
   if (!order.batchFirst) {
-    work.head = remainder(headOfAll, heads);
-    work.batch = divide(headOfAll, heads);
+    work.head = compute<arith::RemUIOp>(place.headOfAll, heads);
+    work.batch = compute<arith::DivUIOp>(place.headOfAll, heads);
   }
   named("row", work.row);
   named("head", work.head);
   named("batch", work.batch);
   return work;
+}
+
+KernelBuilder::Work KernelBuilder::beginWork(Value batch, Value heads,
+                                             Value rows, int64_t tileM,
+                                             const WorkOrder &order) {
+  return WorkEmitter(*this, batch, heads, order).emit(rows, tileM);
 }
 
 Value KernelBuilder::emitShortestFirst(Value place, Value tiles,

@@ -171,10 +171,15 @@ private:
   Value splat(RankedTensorType type, const APInt &value) {
     return make<arith::ConstantOp>(DenseElementsAttr::get(type, value));
   }
-  /// The elements from `positions` on, in place of those that don't exist
-  /// `missing`.
-  Value emitElements(ArrayRef<Value> indices, Value exists, Value read,
-                     const APInt &missing);
+  /// The first block of a group; gives the indices beside the dimension.
+  Value emitPlace(Value number, MutableArrayRef<Value> indices);
+  /// Positions of the first columns of each block from `firstBlock` on.
+  Value emitFirstPositions(Value firstBlock);
+  /// What the tensor has there, as words.
+  Value emitElements(ArrayRef<Value> indices);
+  /// The loop that finds the smallest and the largest elements at some columns
+  /// of each block.
+  scf::ForOp emitSearch(Value firstBlock, MutableArrayRef<Value> indices);
 
   OpBuilder &b;
   Location loc;
@@ -182,6 +187,10 @@ private:
   int64_t dim, block;
   Type element;
   IntegerType word;
+  /// Positions that are looked at together; tiles of them, and of words there.
+  int64_t columns = std::gcd(block, kMostPositions);
+  RankedTensorType coordinates = tileType(kBlocks, columns, b.getI32Type()),
+                   words = tileType(kBlocks, columns, word);
 };
 } // namespace
 
@@ -198,12 +207,11 @@ Value SummaryEmitter::emitCount() {
   return count;
 }
 
-void SummaryEmitter::emitGroup(Value number) {
+Value SummaryEmitter::emitPlace(Value number, MutableArrayRef<Value> indices) {
   Value groups = emitGroups();
   Value firstBlock = make<arith::MulIOp>(make<arith::RemUIOp>(number, groups),
                                          constant(kBlocks));
-  // The other indices, the last one fastest.
-  SmallVector<Value> indices(getRank());
+  // The last index fastest.
   Value left = make<arith::DivUIOp>(number, groups);
   for (int64_t other = getRank() - 1; other >= 0; --other) {
     if (other == dim)
@@ -212,60 +220,68 @@ void SummaryEmitter::emitGroup(Value number) {
     indices[other] = make<arith::RemUIOp>(left, extent);
     left = make<arith::DivUIOp>(left, extent);
   }
+  return firstBlock;
+}
 
-  int64_t columns = std::gcd(block, kMostPositions);
-  auto coordinates = tileType(kBlocks, columns, b.getI32Type());
-  auto words = tileType(kBlocks, columns, word);
-  // Positions of each block's first columns.
+Value SummaryEmitter::emitFirstPositions(Value firstBlock) {
   auto rowType = tileType(kBlocks, 1, b.getI32Type());
   Value blocks = make<arith::AddIOp>(make<tile::IotaOp>(rowType, 0),
                                      widen(rowType, toI32(firstBlock)));
   Value starts =
       make<arith::MulIOp>(blocks, widen(rowType, toI32(constant(block))));
   auto columnType = tileType(1, columns, b.getI32Type());
-  Value first = make<arith::AddIOp>(
+  return make<arith::AddIOp>(
       widen(coordinates, starts),
       widen(coordinates, make<tile::IotaOp>(columnType, 1)));
-  Value end = widen(coordinates, toI32(size(dim)));
+}
 
+Value SummaryEmitter::emitElements(ArrayRef<Value> indices) {
+  Value read = make<tile::GatherOp>(tileType(kBlocks, columns, element), tensor,
+                                    indices, /*mask=*/Value());
+  // Of truth values true is the larger one.
+  if (element.isInteger(1))
+    return make<arith::ExtUIOp>(words, read);
+  return element == word ? read : make<arith::ExtSIOp>(words, read);
+}
+
+scf::ForOp SummaryEmitter::emitSearch(Value firstBlock,
+                                      MutableArrayRef<Value> indices) {
+  Value first = emitFirstPositions(firstBlock);
+  Value end = widen(coordinates, toI32(size(dim)));
+  // What positions that don't exist have.
   unsigned bits = word.getWidth();
-  APInt largest = APInt::getSignedMaxValue(bits),
-        smallest = APInt::getSignedMinValue(bits);
-  SmallVector<Value> inits = {splat(words, largest), splat(words, smallest)};
+  SmallVector<Value> inits = {splat(words, APInt::getSignedMaxValue(bits)),
+                              splat(words, APInt::getSignedMinValue(bits))};
   auto loop = scf::ForOp::create(b, loc, constant(0), constant(block),
                                  constant(columns), inits);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value step = widen(coordinates, toI32(loop.getInductionVar()));
-    Value positions = make<arith::AddIOp>(first, step);
-    // Positions past the last block may have wrapped around.
-    Value exists =
-        make<arith::CmpIOp>(arith::CmpIPredicate::ult, positions, end);
-    indices[dim] = positions;
-    Value read = make<tile::GatherOp>(tileType(kBlocks, columns, element),
-                                      tensor, indices, /*mask=*/Value());
-    // Of truth values true is the larger one.
-    if (element.isInteger(1))
-      read = make<arith::ExtUIOp>(words, read);
-    else if (element != word)
-      read = make<arith::ExtSIOp>(words, read);
-    Value low = make<arith::SelectOp>(exists, read, inits[0]),
-          high = make<arith::SelectOp>(exists, read, inits[1]);
-    SmallVector<Value> next = {
-        make<arith::MinSIOp>(loop.getRegionIterArg(0), low),
-        make<arith::MaxSIOp>(loop.getRegionIterArg(1), high)};
-    scf::YieldOp::create(b, loc, next);
-  }
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value step = widen(coordinates, toI32(loop.getInductionVar()));
+  Value positions = make<arith::AddIOp>(first, step);
+  // Positions past the last block may have wrapped around.
+  Value exists = make<arith::CmpIOp>(arith::CmpIPredicate::ult, positions, end);
+  indices[dim] = positions;
+  Value read = emitElements(indices);
+  Value low = make<arith::SelectOp>(exists, read, inits[0]),
+        high = make<arith::SelectOp>(exists, read, inits[1]);
+  SmallVector<Value> next = {
+      make<arith::MinSIOp>(loop.getRegionIterArg(0), low),
+      make<arith::MaxSIOp>(loop.getRegionIterArg(1), high)};
+  scf::YieldOp::create(b, loc, next);
+  return loop;
+}
+
+void SummaryEmitter::emitGroup(Value number) {
+  SmallVector<Value> indices(getRank());
+  Value firstBlock = emitPlace(number, indices);
+  scf::ForOp loop = emitSearch(firstBlock, indices);
+  SmallVector<Value> others(indices);
+  others.erase(others.begin() + dim);
   for (bool isLargest : {false, true}) {
     Value extremes = make<tile::ReduceOp>(tileType(kBlocks, 1, word),
                                           isLargest ? tile::ReduceKind::Max
                                                     : tile::ReduceKind::Min,
                                           1, loop.getResult(isLargest));
-    SmallVector<Value> others;
-    for (int64_t other = 0; other < getRank(); ++other)
-      if (other != dim)
-        others.push_back(indices[other]);
     SmallVector<Value> place = getPlace(b, loc, isLargest, others, firstBlock);
     tile::StoreOp::create(b, loc, extremes, summary, place,
                           ArrayRef<int64_t>{int64_t(place.size()) - 1, -1},

@@ -90,19 +90,8 @@ FailureOr<ClassifiedBlocks::Bits> ClassifiedBlocks::emitWord(Value number) {
   return Bits{make<arith::XOrIOp>(visible, full), full};
 }
 
-LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper, Value last,
-                                           bool runsOnce) {
-  OpBuilder &b = kb.builder;
-  Location loc = kb.getLoc();
-  this->last = last;
-  if (context.rowsAreKeys) {
-    Value wholeLast =
-        make<arith::AddIOp>(context.key, kb.constant(context.rows - 1));
-    tileIsWhole =
-        make<arith::CmpIOp>(arith::CmpIPredicate::eq, last, wholeLast);
-  }
-  Value size = kb.constant(context.columns), zero = kb.constant(0),
-        one = kb.constant(1);
+Value ClassifiedBlocks::emitWordCount(Value lower, Value upper) {
+  Value size = kb.constant(context.columns), zero = kb.constant(0);
   firstBlock = toInteger(make<arith::DivUIOp>(lower, size));
   Value end = make<arith::CeilDivUIOp>(upper, size);
   endBlock = toInteger(end);
@@ -110,15 +99,17 @@ LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper, Value last,
       make<arith::SubIOp>(end, make<arith::DivUIOp>(lower, size)), zero);
   Value wordCount = make<arith::CeilDivUIOp>(span, kb.constant(kWordBits));
   words = toInteger(wordCount);
+  return wordCount;
+}
 
-  // The first word stays: it is looked at again twice, and often the only one.
-  FailureOr<Bits> first = emitWord(integer(0));
-  if (failed(first))
-    return failure();
-  firstWord = *first;
+FailureOr<ClassifiedBlocks::Bits> ClassifiedBlocks::countBits(Value wordCount) {
+  OpBuilder &b = kb.builder;
+  Location loc = kb.getLoc();
   SmallVector<Value> sums = {make<math::CtPopOp>(firstWord.partial),
                              make<math::CtPopOp>(firstWord.full)};
+  Value one = kb.constant(1);
   auto loop = scf::ForOp::create(b, loc, one, wordCount, one, sums);
+  OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   FailureOr<Bits> bits = emitWord(toInteger(loop.getInductionVar()));
   if (failed(bits))
@@ -129,27 +120,48 @@ LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper, Value last,
   };
   sums = {add(0, bits->partial), add(1, bits->full)};
   scf::YieldOp::create(b, loc, sums);
-  b.setInsertionPointAfter(loop);
+  return Bits{loop.getResult(0), loop.getResult(1)};
+}
 
-  partial = masked =
-      make<arith::IndexCastOp>(b.getIndexType(), loop.getResult(0));
-  Value all = make<arith::IndexCastOp>(
-      b.getIndexType(),
-      make<arith::AddIOp>(loop.getResult(0), loop.getResult(1)));
-  count = all;
-  if (runsOnce) {
-    count = make<arith::MaxSIOp>(all, one);
-    Value isEmpty = make<arith::CmpIOp>(arith::CmpIPredicate::eq, all, zero);
-    if (context.rowsAreKeys) {
-      Value blocks = make<arith::CeilDivUIOp>(getLength(), size);
-      most = toInteger(
-          make<arith::SubIOp>(make<arith::MaxSIOp>(blocks, one), one));
-      masked = make<arith::SelectOp>(isEmpty, one, masked);
-    } else {
-      Value past = toInteger(make<arith::CeilDivUIOp>(getLength(), size));
-      least = make<arith::SelectOp>(isEmpty, past, integer(0));
-    }
+void ClassifiedBlocks::visitAtLeastOne(Value found) {
+  Value one = kb.constant(1);
+  count = make<arith::MaxSIOp>(found, one);
+  Value isEmpty =
+      make<arith::CmpIOp>(arith::CmpIPredicate::eq, found, kb.constant(0));
+  Value blocks =
+      make<arith::CeilDivUIOp>(getLength(), kb.constant(context.columns));
+  if (!context.rowsAreKeys) {
+    least = make<arith::SelectOp>(isEmpty, toInteger(blocks), integer(0));
+    return;
   }
+  most = toInteger(make<arith::SubIOp>(make<arith::MaxSIOp>(blocks, one), one));
+  masked = make<arith::SelectOp>(isEmpty, one, masked);
+}
+
+LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper, Value last,
+                                           bool runsOnce) {
+  Type index = kb.builder.getIndexType();
+  this->last = last;
+  if (context.rowsAreKeys) {
+    Value wholeLast =
+        make<arith::AddIOp>(context.key, kb.constant(context.rows - 1));
+    tileIsWhole =
+        make<arith::CmpIOp>(arith::CmpIPredicate::eq, last, wholeLast);
+  }
+  Value wordCount = emitWordCount(lower, upper);
+  // The first word stays: it is looked at again twice, and often the only one.
+  FailureOr<Bits> first = emitWord(integer(0));
+  if (failed(first))
+    return failure();
+  firstWord = *first;
+  FailureOr<Bits> sums = countBits(wordCount);
+  if (failed(sums))
+    return failure();
+  partial = masked = make<arith::IndexCastOp>(index, sums->partial);
+  count = make<arith::IndexCastOp>(
+      index, make<arith::AddIOp>(sums->partial, sums->full));
+  if (runsOnce)
+    visitAtLeastOne(count);
   inits = {integer(0), firstWord.partial};
   return success();
 }

@@ -40,6 +40,12 @@ private:
   };
   /// The candidates of word `number`, i32.
   mlir::FailureOr<Bits> emitWord(mlir::Value number);
+  /// Words of candidates from `lower` to `upper`; notes their blocks.
+  mlir::Value emitWordCount(mlir::Value lower, mlir::Value upper);
+  /// How many bits the words have, i32.
+  mlir::FailureOr<Bits> countBits(mlir::Value wordCount);
+  /// Where no block is `found`, index, one is visited all the same.
+  void visitAtLeastOne(mlir::Value found);
   /// The next word, from `number` on, that has bits of the wanted kind.
   mlir::FailureOr<mlir::ValueRange> emitSearch(mlir::Value number,
                                                mlir::Value isPartial);

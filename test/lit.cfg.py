@@ -55,6 +55,7 @@ fovea_tools = [
     "fovea-ptx-run",
     "fovea-ptx-units-test",
     "fovea-reduce",
+    "fovea-region-test",
     "fovea-run",
     "fovea-runtime-test",
     "fovea-translate",

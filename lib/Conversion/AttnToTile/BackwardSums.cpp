@@ -9,6 +9,7 @@
 #include "BackwardSums.h"
 
 #include "HelperKernels.h"
+#include "RegionDependences.h"
 
 #include "fovea/Support/ExactSum.h"
 
@@ -37,7 +38,7 @@ namespace {
 /// What score_gradient adds to the gradient of a captured value.
 class Contributions {
 public:
-  Contributions(attn::BackwardOp op, unsigned capture) {
+  Contributions(attn::BackwardOp op, unsigned capture) : op(op) {
     Region &region = op.getScoreGradient();
     if (region.empty())
       return;
@@ -61,8 +62,23 @@ public:
              });
            });
   }
+  /// Whether places differ by batch entry and head at most: few elements, and a
+  /// warp adds to them once a block.
+  bool areOfHeads() {
+    if (ops.empty())
+      return false;
+    RegionDependences dependences(op.getScoreGradient(),
+                                  op.getCaptures().size());
+    return llvm::all_of(ops, [&](attn::ContributeOp add) {
+      return llvm::all_of(add.getIndices(), [&](Value index) {
+        return dependences.isUniform(index);
+      });
+    });
+  }
   /// Whether each pair has elements of its own, but for batch entry or head.
   bool areOfPairs() {
+    if (ops.empty())
+      return false;
     Value query = coordinates[2], key = coordinates[3];
     return llvm::any_of(ops, [&](attn::ContributeOp add) {
       return llvm::is_contained(add.getIndices(), query) &&
@@ -71,6 +87,7 @@ public:
   }
 
 private:
+  attn::BackwardOp op;
   ArrayRef<BlockArgument> coordinates;
   SmallVector<attn::ContributeOp> ops;
 };
@@ -123,18 +140,19 @@ void BackwardSums::declareOne(KernelBuilder &kb, Value gradient,
 }
 
 void BackwardSums::declare(KernelBuilder &kb) {
-  bool isExact = op.getDeterministic();
   for (auto [position, gradient] : getGradients(op)) {
+    Contributions contributions(op, position);
+    bool isExact = op.getDeterministic() ? !contributions.areFew()
+                                         : contributions.areOfHeads();
     int64_t rank = cast<RankedTensorType>(gradient.getType()).getRank();
     declareOne(kb, gradient, op.getFirstCapture() + position,
-               llvm::to_vector(llvm::seq<int64_t>(0, rank)),
-               isExact && !Contributions(op, position).areFew());
+               llvm::to_vector(llvm::seq<int64_t>(0, rank)), isExact);
   }
   constexpr int64_t kHeadDim = 1;
   if (Value sinks = op.getSinksGradient())
-    declareOne(kb, sinks, /*operand=*/0, kHeadDim, isExact);
+    declareOne(kb, sinks, /*operand=*/0, kHeadDim, /*isExact=*/true);
   if (Value scale = op.getScaleGradient())
-    declareOne(kb, scale, /*operand=*/0, {}, isExact);
+    declareOne(kb, scale, /*operand=*/0, {}, /*isExact=*/true);
 }
 
 Value BackwardSums::getMemory(KernelBuilder &kb, Value gradient) {

@@ -8,10 +8,10 @@
 //
 // Gradients by captured values, sinks and scale are sums over pairs or rows of
 // all tiles. Kernels add to scratch memory, which is zero at first, and an
-// epilogue rounds the sums to the gradient's type. They are f32; where
-// gradients are to be deterministic those that more than two pairs add to are
-// exact
-// (`exactsum`).
+// epilogue rounds the sums to the gradient's type. Those of few elements, which
+// differ by batch entry and head at most, are exact (`exactsum`); others are
+// f32, and exact where gradients are to be deterministic and more than two
+// numbers meet in an element.
 //
 //===----------------------------------------------------------------------===//
 

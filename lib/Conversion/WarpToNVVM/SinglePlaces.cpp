@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -126,8 +127,22 @@ public:
   get(tile::ScatterOp op, ConversionPatternRewriter &b, ValueRange elements);
   SmallVector<Sum> add(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
                        SinglePlaces &places);
+  /// Whether each pair has a place, by indices of 32 bits that are of pairs
+  /// themselves: one of rows or columns differs always.
+  bool areOfPairs(tile::ScatterOp op) const {
+    return differs[0] && differs[1] && elements.size() >= kManyPairs &&
+           llvm::all_of(op.getIndices(), [&](Value index) {
+             auto tile = dyn_cast<RankedTensorType>(index.getType());
+             return !tile ||
+                    (tile.getElementType().isInteger(32) &&
+                     tile.getShape() == op.getValue().getType().getShape());
+           });
+  }
 
 private:
+  /// Registers whose places are worth being compared.
+  static constexpr size_t kManyPairs = 8;
+
   JointSums(OpBuilder &b, Location loc, ValueRange elements)
       : b(b), loc(loc), elements(elements) {}
   /// The registers that go to one place, by their offsets along what places
@@ -239,6 +254,102 @@ static GlobalView dropBins(GlobalView view) {
   return view;
 }
 
+namespace {
+/// What a scatter adds where each pair has a place of its own. Places that come
+/// of distances or documents are often one even so: few registers at a time, of
+/// all lanes, which are added up first if they have one place.
+class PairSums {
+public:
+  /// Registers of which it is asked together: 16 rows and 8 columns of a warp.
+  static constexpr unsigned kTogether = 4;
+
+  PairSums(OpBuilder &b, Location loc, const GlobalView &view,
+           function_ref<void(Place, Value)> add)
+      : b(b), loc(loc), view(view), addTo(add) {}
+
+  struct Pair {
+    SmallVector<Value> indices;
+    Value element, mask; // or null
+  };
+  void add(ArrayRef<Pair> pairs);
+
+private:
+  /// Whether all lanes' pairs have the indices of the first lane's first one.
+  Value emitAreOne(ArrayRef<Pair> pairs);
+  void addTogether(ArrayRef<Pair> pairs);
+  void addEach(ArrayRef<Pair> pairs);
+  Place locate(const Pair &pair, Value predicate);
+
+  OpBuilder &b;
+  Location loc;
+  const GlobalView &view;
+  function_ref<void(Place, Value)> addTo;
+};
+} // namespace
+
+Value PairSums::emitAreOne(ArrayRef<Pair> pairs) {
+  Value areOne = arith::ConstantIntOp::create(b, loc, 1, 1);
+  for (unsigned dim = 0; dim < pairs.front().indices.size(); ++dim) {
+    Value first = pairs.front().indices[dim];
+    if (!first.getType().isInteger(32)) // the same for all
+      continue;
+    first = emitShuffle(b, loc, first, NVVM::ShflKind::idx, emitI32(b, loc, 0));
+    for (const Pair &pair : pairs)
+      areOne = arith::AndIOp::create(
+          b, loc, areOne,
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                pair.indices[dim], first));
+  }
+  return emitAll(b, loc, areOne);
+}
+
+Place PairSums::locate(const Pair &pair, Value predicate) {
+  Place place = locateElement(b, loc, view, pair.indices);
+  if (predicate)
+    place.predicate =
+        place.predicate
+            ? arith::AndIOp::create(b, loc, place.predicate, predicate)
+                  .getResult()
+            : predicate;
+  return place;
+}
+
+void PairSums::addTogether(ArrayRef<Pair> pairs) {
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0)), sum;
+  for (const Pair &pair : pairs) {
+    Value element = pair.element;
+    if (pair.mask)
+      element = arith::SelectOp::create(b, loc, pair.mask, element, zero);
+    sum =
+        sum ? arith::AddFOp::create(b, loc, sum, element).getResult() : element;
+  }
+  constexpr int64_t kLanes = 32;
+  for (int64_t distance = 1; distance < kLanes; distance *= 2)
+    sum = arith::AddFOp::create(b, loc, sum,
+                                emitShuffle(b, loc, sum, NVVM::ShflKind::bfly,
+                                            emitI32(b, loc, distance)));
+  Value lane = arith::AndIOp::create(b, loc, emitThread(b, loc),
+                                     emitI32(b, loc, kLanes - 1));
+  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane,
+                                        emitI32(b, loc, 0));
+  addTo(locate(pairs.front(), isFirst), sum);
+}
+
+void PairSums::addEach(ArrayRef<Pair> pairs) {
+  for (const Pair &pair : pairs)
+    addTo(locate(pair, pair.mask), pair.element);
+}
+
+void PairSums::add(ArrayRef<Pair> pairs) {
+  auto branch = scf::IfOp::create(b, loc, emitAreOne(pairs),
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  addTogether(pairs);
+  b.setInsertionPointToStart(branch.elseBlock());
+  addEach(pairs);
+}
+
 LogicalResult
 GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const {
@@ -260,6 +371,25 @@ GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
   return success();
 }
 
+/// Adds registers of pairs, few at a time.
+static void addPairs(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
+                     ValueRange elements, SinglePlaces &places, PairSums sums) {
+  SmallVector<PairSums::Pair> pairs;
+  for (auto [index, element] : llvm::enumerate(elements)) {
+    PairSums::Pair &pair = pairs.emplace_back();
+    pair.element = element;
+    for (auto [original, converted] :
+         llvm::zip(op.getIndices(), adaptor.getIndices()))
+      pair.indices.push_back(places.select(original, converted, index));
+    if (op.getMask())
+      pair.mask = places.select(op.getMask(), adaptor.getMask(), index);
+    if (pairs.size() < PairSums::kTogether && index + 1 < elements.size())
+      continue;
+    sums.add(pairs);
+    pairs.clear();
+  }
+}
+
 /// Lanes that hold the same element write it all.
 LogicalResult
 ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
@@ -278,13 +408,19 @@ ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
         JointSums::get(op, rewriter, elements.getResults());
     if (failed(sums))
       return failure();
-    for (const JointSums::Sum &sum : sums->add(op, adaptor, places)) {
+    auto add = [&](Place place, Value value) {
       if (op.getExact())
-        emitExactAdd(rewriter, loc, sum.place, sum.value,
+        emitExactAdd(rewriter, loc, place, value,
                      /*bins=*/view->strides.front());
       else
-        emitAdd(rewriter, loc, sum.place, sum.value);
-    }
+        emitAdd(rewriter, loc, place, value);
+    };
+    if (sums->areOfPairs(op))
+      addPairs(op, adaptor, elements.getResults(), places,
+               PairSums(rewriter, loc, ofElements, add));
+    else
+      for (const JointSums::Sum &sum : sums->add(op, adaptor, places))
+        add(sum.place, sum.value);
     rewriter.eraseOp(op);
     return success();
   }

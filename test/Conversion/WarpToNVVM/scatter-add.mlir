@@ -96,6 +96,44 @@ gpu.module @m {
 
 // -----
 
+// The same by a number of the pair's, such as a bucket of its distance: if four registers of all lanes have one place, they
+// are added up first.
+// CHECK-LABEL: gpu.func @buckets
+// CHECK: %[[PLACE:.*]] = nvvm.shfl.sync idx
+// CHECK-COUNT-4: arith.cmpi eq, %{{.*}}, %[[PLACE]] : i32
+// CHECK: %[[ARE_ONE:.*]] = nvvm.vote.sync all
+// CHECK: scf.if %[[ARE_ONE]]
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK-COUNT-1: red.global.add.f32
+// CHECK: } else {
+// CHECK-COUNT-4: red.global.add.f32
+// CHECK-NOT: red.global.add.f32
+// CHECK: nvvm.vote.sync all
+// CHECK-COUNT-5: red.global.add.f32
+// CHECK-NOT: red.global.add.f32
+// CHECK: gpu.return
+!tile = tensor<32x16xf32, #warp.mma_sync<warps = 2>>
+!places = tensor<32x16xi32, #warp.mma_sync<warps = 2>>
+gpu.module @m {
+  launch.abi @buckets target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, warps = 2>)
+    tensors([#launch.tensor<"o", accumulate, tensor<?xf32>, ["A"], 4>]) parameters([#launch.memref<"o", [0]>, #launch.scalar<"x", f32>])
+    grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
+  gpu.func @buckets(%o: memref<?xf32>, %x: f32) kernel {
+    %t = tile.broadcast %x : f32 to !tile
+    %r = tile.iota dim 0 : tensor<32x1xi32, #warp.mma_sync<warps = 2>>
+    %c = tile.iota dim 1 : tensor<1x16xi32, #warp.mma_sync<warps = 2>>
+    %rows = tile.broadcast %r : tensor<32x1xi32, #warp.mma_sync<warps = 2>> to !places
+    %columns = tile.broadcast %c : tensor<1x16xi32, #warp.mma_sync<warps = 2>> to !places
+    %sum = arith.addi %rows, %columns : !places
+    %eight = arith.constant dense<8> : !places
+    %bucket = arith.divui %sum, %eight : !places
+    tile.scatter add %t, %o[%bucket] : !tile, memref<?xf32>[!places]
+    gpu.return
+  }
+}
+
+// -----
+
 // Each warp holds all of such a tile, and would add it.
 !tile = tensor<1x16xf32, #warp.mma_sync<warps = 2>>
 gpu.module @m {

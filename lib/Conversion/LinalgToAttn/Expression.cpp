@@ -18,7 +18,7 @@
 using namespace mlir;
 using namespace fovea::raising;
 
-/// Regions of attention have at most 4096 ops.
+/// Regions of attention have at most 2048 ops.
 constexpr unsigned kMostOps = 1024;
 /// Ops that lead to an element one after the other; what is further away is
 /// read.

@@ -209,10 +209,12 @@ static uint64_t sumOfDepths(const llvm::Function &function) {
 }
 
 namespace {
-/// Leaves out strength reduction of straight-line code where masks compute
-/// much. Of each op it asks, for each op with the same step, all that the op is
-/// computed from: its time is at least quadratic in a chain's length, minutes
-/// for a few dozen remainders. What it saves there is lost in the chains.
+/// Leaves out two passes where masks compute much. Strength reduction of
+/// straight-line code asks of each op, for each op with the same step, all that
+/// the op is computed from: its time is at least quadratic in a chain's length,
+/// minutes for a few dozen remainders. Reassociation takes each sum, minimum or
+/// maximum of a chain for one of all operands before it. What they save there
+/// is lost in the chains.
 class WithoutLongChains : public llvm::OptPassGate {
 public:
   explicit WithoutLongChains(llvm::Module &module)
@@ -226,11 +228,11 @@ public:
 
   bool isEnabled() const override { return true; }
   bool shouldRunPass(StringRef name, StringRef) const override {
-    return !hasLongChains || name != "slsr";
+    return !hasLongChains || (name != "slsr" && name != "nary-reassociate");
   }
 
 private:
-  /// The pass takes a second or two then.
+  /// The passes take a second or two then.
   static constexpr uint64_t kMostDepths = 65536;
 
   llvm::LLVMContext &context;

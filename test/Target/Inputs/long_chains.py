@@ -1,6 +1,7 @@
-"""Checks that compile time is linear in the length of a mask's chain.
+"""Checks that compile time is linear in the length of a mask's chain, or prints one.
 
     long_chains.py FOVEA_COMPILE TARGET KIND
+    long_chains.py --print KIND LENGTH
 
 Time is that of the processor, the lesser of two. A chain twice as long may take 3
 times as long, not 4.
@@ -34,6 +35,19 @@ def alternatives(length):
     return [*lines, "%no = arith.constant false", f"%keep = arith.ori {last}, %no : i1"]
 
 
+def diagonals(length):
+    """j is one of many distances from i."""
+    lines, last = ["%none = arith.constant false"], "%none"
+    for n in range(length):
+        lines += [f"%c{n} = arith.constant {7 * n + 3} : index", f"%p{n} = arith.addi %i, %c{n} : index",
+                  f"%e{n} = arith.cmpi eq, %j, %p{n} : index", f"%o{n} = arith.ori {last}, %e{n} : i1"]
+        last = f"%o{n}"
+    return [*lines, "%no = arith.constant false", f"%keep = arith.ori {last}, %no : i1"]
+
+
+KINDS = {make.__name__: make for make in (remainders, alternatives, diagonals)}
+
+
 def program(lines):
     tensor = "tensor<?x?x?x64xbf16>"
     body = "\n      ".join(lines)
@@ -62,8 +76,11 @@ def seconds(compiler, target, text):
 
 
 def main():
+    if sys.argv[1] == "--print":
+        print(program(KINDS[sys.argv[2]](int(sys.argv[3]))))
+        return
     compiler, target, kind = sys.argv[1:]
-    make = {"remainders": remainders, "alternatives": alternatives}[kind]
+    make = KINDS[kind]
     short, long = (seconds(compiler, target, program(make(length))) for length in (LENGTH, 2 * LENGTH))
     print(f"{kind} on {target}: {short:.2f} s and {long:.2f} s, {'linear' if long < MOST * short else 'TOO SLOW'}")
 

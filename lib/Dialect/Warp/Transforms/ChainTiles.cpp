@@ -15,6 +15,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace fovea::warp {
 #define GEN_PASS_DEF_WARPCHAINTILES
@@ -24,6 +25,11 @@ namespace fovea::warp {
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
+
+// Values of a head that stay in registers from one round to the next. A role
+// that copies has no more than 80 registers a thread, and time to rewrite the
+// loop grows with the square of their number.
+static constexpr size_t kMostCarried = 64;
 
 namespace {
 struct ChainTilesPass : warp::impl::WarpChainTilesBase<ChainTilesPass> {
@@ -44,6 +50,7 @@ public:
 
   /// Fails if the round has another form.
   LogicalResult analyze();
+  size_t getNumCarried() const { return carried.size(); }
   void rotate();
 
 private:
@@ -272,10 +279,18 @@ void ChainTilesPass::runOnKernel() {
       loops.push_back(loop);
   });
   int64_t chained = 0;
+  std::string reason = "a round needs one loop over blocks, with a dot issued "
+                       "before it and one behind it";
   for (scf::WhileOp loop : loops) {
     Round round(loop, abi.getPlan());
     if (failed(round.analyze()))
       continue;
+    if (round.getNumCarried() > kMostCarried) {
+      reason = llvm::formatv("a round would carry {0} values to the next one, "
+                             "at most {1} are kept in registers",
+                             round.getNumCarried(), kMostCarried);
+      continue;
+    }
     round.rotate();
     ++numChained;
     ++chained;
@@ -284,9 +299,7 @@ void ChainTilesPass::runOnKernel() {
     return reportDone(getOperation(), abi, "chain", "Loops", chained);
   Operation *where =
       loops.empty() ? getOperation() : loops.front().getOperation();
-  if (failed(reportMissed(where, abi, "chain",
-                          "a round needs one loop over blocks, with a dot "
-                          "issued before it and one behind it")))
+  if (failed(reportMissed(where, abi, "chain", reason)))
     return signalPassFailure();
   abi.setPlanAttr(
       abi.getPlan().change([](plan::KernelPlan &kernel) { kernel.chain = 0; }));

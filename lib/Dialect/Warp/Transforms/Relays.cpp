@@ -54,11 +54,15 @@ bool Relays::canSend(ProducerAcquireOp acquire, Value value) {
   RoleSlicer &sender =
       sendable.try_emplace(role, roles.getOwns(role), isSharedValue)
           .first->second;
-  // What is needed of several values is followed once.
-  if (succeeded(sender.analyzeValue(*root, value)) &&
-      llvm::all_of(sender.getNeeded(), isOneWarps))
+  // What several values need is followed once; what needs a value that can't be
+  // sent can't be sent either.
+  llvm::DenseSet<Value> &refused = unsendable[role];
+  auto isWanted = [&](Value needed) {
+    return isOneWarps(needed) && !refused.contains(needed);
+  };
+  if (succeeded(sender.analyzeValue(*root, value, isWanted)))
     return true;
-  sendable.erase(role);
+  refused.insert(value);
   return false;
 }
 

@@ -69,6 +69,8 @@ private:
   mlir::Block *root = nullptr;
   /// By role, what is needed of all that it can send.
   llvm::DenseMap<unsigned, RoleSlicer> sendable;
+  /// And what it can't.
+  llvm::DenseMap<unsigned, llvm::DenseSet<mlir::Value>> unsendable;
   llvm::MapVector<mlir::Operation *, Place> places;
   llvm::MapVector<std::pair<mlir::Value, unsigned>, mlir::Value> mailboxes;
 };

@@ -29,7 +29,7 @@ bool fovea::warp::onlyReads(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 void RoleSlicer::need(Value value) {
-  if (!needed.insert(value).second)
+  if (!needed.insert(value))
     return;
   if (isShared(value)) {
     captures.insert(value);
@@ -63,7 +63,7 @@ bool fovea::warp::isStructural(Operation *op) {
 }
 
 void RoleSlicer::markStructure(Operation *op) {
-  if (!live.insert(op).second)
+  if (!live.insert(op))
     return;
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     need(loop.getLowerBound());
@@ -79,7 +79,7 @@ void RoleSlicer::markStructure(Operation *op) {
 }
 
 void RoleSlicer::markLive(Operation *op) {
-  if (!live.insert(op).second)
+  if (!live.insert(op))
     return;
   op->walk([&](Operation *nested) {
     for (Value operand : nested->getOperands())
@@ -151,16 +151,33 @@ LogicalResult RoleSlicer::add(Operation *op) {
   return finish([](Operation *) { return false; });
 }
 
-LogicalResult RoleSlicer::analyzeValue(Block &block, Value value) {
+LogicalResult RoleSlicer::analyzeValue(Block &block, Value value,
+                                       function_ref<bool(Value)> isWanted) {
   root = &block;
+  size_t numLive = live.size(), numNeeded = needed.size(),
+         numCaptures = captures.size();
   need(value);
-  return failure(findNeeded([](Operation *) { return false; }).op != nullptr);
+  if (!findNeeded([](Operation *) { return false; }, isWanted).op)
+    return success();
+  worklist.clear();
+  auto shrink = [](auto &set, size_t size) {
+    while (set.size() > size)
+      set.pop_back();
+  };
+  shrink(live, numLive);
+  shrink(needed, numNeeded);
+  shrink(captures, numCaptures);
+  return failure();
 }
 
 RoleSlicer::Obstacle
-RoleSlicer::findNeeded(function_ref<bool(Operation *)> isGiven) {
+RoleSlicer::findNeeded(function_ref<bool(Operation *)> isGiven,
+                       function_ref<bool(Value)> isWanted) {
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
+    if (isWanted && !isWanted(value))
+      return {value.getParentBlock()->getParentOp(),
+              "a role needs a value that it can't have"};
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       Operation *parent = argument.getOwner()->getParentOp();
       if (!isStructural(parent))

@@ -50,11 +50,13 @@ public:
   /// After an analysis: the role has `op`, too.
   mlir::LogicalResult add(mlir::Operation *op);
   /// Finds what `value` needs, besides what was found for others. Fails,
-  /// silently, where the role can't compute it.
-  mlir::LogicalResult analyzeValue(mlir::Block &block, mlir::Value value);
+  /// silently, where the role can't compute it or `isWanted` does not hold for
+  /// something that it needs; all is then as it was before.
+  mlir::LogicalResult
+  analyzeValue(mlir::Block &block, mlir::Value value,
+               llvm::function_ref<bool(mlir::Value)> isWanted);
 
   bool isLive(mlir::Operation *op) const { return live.contains(op); }
-  const llvm::DenseSet<mlir::Value> &getNeeded() const { return needed; }
 
   /// Shared values that the role uses, in the order of their discovery.
   llvm::ArrayRef<mlir::Value> getCaptures() const {
@@ -94,15 +96,18 @@ private:
     mlir::Operation *op = nullptr;
     llvm::StringRef message;
   };
-  /// Follows the worklist, up to the first obstacle.
-  Obstacle findNeeded(llvm::function_ref<bool(mlir::Operation *)> isGiven);
+  /// Follows the worklist, up to the first obstacle: a value that is not wanted
+  /// is one.
+  Obstacle findNeeded(llvm::function_ref<bool(mlir::Operation *)> isGiven,
+                      llvm::function_ref<bool(mlir::Value)> isWanted = {});
 
   Owns owns;
   IsShared isShared;
   Owns isOwned;
   mlir::Block *root = nullptr;
-  llvm::DenseSet<mlir::Operation *> live;
-  llvm::DenseSet<mlir::Value> needed;
+  // In the order of their discovery, so that it can be taken back.
+  llvm::SetVector<mlir::Operation *> live;
+  llvm::SetVector<mlir::Value> needed;
   llvm::SmallVector<mlir::Value> worklist;
   llvm::SetVector<mlir::Value> captures;
 };

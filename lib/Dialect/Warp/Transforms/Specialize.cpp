@@ -36,7 +36,7 @@ struct SpecializePass : warp::impl::WarpSpecializeBase<SpecializePass> {
 
 private:
   LogicalResult specialize(launch::AbiOp abi, ArrayRef<plan::RoleAttr> attrs);
-  FailureOr<SmallVector<RoleSlicer>> slice(const RoleAssignment &roles,
+  FailureOr<std::vector<RoleSlicer>> slice(const RoleAssignment &roles,
                                            const Relays &relays);
   SpecializeOp createRoles(OpBuilder &b, Location loc,
                            ArrayRef<plan::RoleAttr> roles, ValueRange captures,
@@ -120,10 +120,10 @@ static LogicalResult findWork(Block &body, SmallVectorImpl<NextWorkOp> &nexts) {
 }
 
 /// Slices of all roles; what a role receives it need not find.
-FailureOr<SmallVector<RoleSlicer>>
+FailureOr<std::vector<RoleSlicer>>
 SpecializePass::slice(const RoleAssignment &roles, const Relays &relays) {
   Block &body = getOperation().getBody().front();
-  SmallVector<RoleSlicer> slices;
+  std::vector<RoleSlicer> slices;
   for (unsigned role = 0; role < roles.getRoles().size(); ++role) {
     slices.emplace_back(roles.getOwns(role), isSharedValue,
                         [&](Operation *op) { return roles.isOwned(op); });
@@ -164,7 +164,7 @@ LogicalResult SpecializePass::specialize(launch::AbiOp abi,
   Relays relays(roles);
   if (sendsRelays)
     relays.insert(body);
-  FailureOr<SmallVector<RoleSlicer>> slices = slice(roles, relays);
+  FailureOr<std::vector<RoleSlicer>> slices = slice(roles, relays);
   if (failed(slices))
     return failure();
   relays.reduce(*slices);

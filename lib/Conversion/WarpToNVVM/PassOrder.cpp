@@ -56,6 +56,10 @@ static const PassOrder &getPassOrder() {
 }
 
 LogicalResult fovea::checkPassOrder(gpu::GPUFuncOp kernel) {
+  // No pass makes it anything else.
+  if (Operation *alloc = findOp<warp::TmemAllocOp>(kernel))
+    return alloc->emitOpError("is not lowered: expected accumulators in "
+                              "registers, found tensor memory");
   return Requires<tile::kSoftmaxIsLoops, tile::kBlocksAreLoops,
                   tile::kWorkIsDealt, warp::kDotsReadMemory,
                   warp::kVotesAreBranches,

@@ -1,0 +1,158 @@
+"""Lists diagnostics that no test expects: messages of lib/, tools/, include/ and python/fovea whose
+words stand in no file of test/.
+
+Usage: untested_diagnostics.py [EXCEPTIONS]
+
+A message is what a statement writes, or each side of a `?:` in it; it counts as expected if four words
+in a row of its own text, or all of a shorter text, are in a test. That a test has the words does not
+say that it is a good one; but a message without any has none. EXCEPTIONS has lines `words: reason`, the
+words from the beginning of a message that no test can show; one that isn't needed is an error.
+"""
+
+import ast
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCES = ("lib", "tools", "include")
+TOKEN = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|R"([^(\s]*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'|[;{}?]|\#\s*include[^\n]*|"""
+    r"""::|[\w.>-]+|\s+|.""",
+    re.S,
+)
+# Statements whose text is none of a diagnostic.
+OTHERS = re.compile(r"\bcl ::|\bLDBG|LLVM_DEBUG|\bassert \(|static_assert|unreachable|PipelineRegistration|register\w* \(|"
+                    r"MlirOptMain|mlirTranslateMain|ParseCommandLineOptions|\bnest \(|\bissue \(|\b_exit\b")
+# Assembly, and what formats leave open.
+ASSEMBLY = re.compile(r"\$\d|^\W*@|[;{]\n|\b[a-z]+\d*\.[a-z]\w*[.:]")
+HOLE = re.compile(r"%[-+0-9.*]*(?:ll|l|z|h)?[diuxXsfgcp]|%?\{[\w:!.]*\}|\n")
+WINDOW = 4
+
+
+def plain(text):
+    """With blanks as one, and without what quotes need."""
+    text = re.sub(r"\\n", " ", text)
+    return re.sub(r"\s+", " ", re.sub(r"\\(?=\W)|\{\{|\}\}", "", text))
+
+
+def statements(text):
+    """(code, [(line, literal, whether it is a side of `?:`)])"""
+    line, code, literals, chosen, joins = 1, [], [], False, False
+    for match in TOKEN.finditer(text):
+        token = match[0]
+        if token in ";{}":
+            yield " ".join(code), literals
+            code, literals, chosen, joins = [], [], False, False
+        elif token.startswith('"'):
+            words = token[1:-1].encode().decode("unicode_escape")
+            if joins:
+                literals[-1] = (literals[-1][0], literals[-1][1] + words, literals[-1][2])
+            else:
+                literals.append((line, words, chosen))
+            joins = True
+        elif not token.isspace() and not token.startswith(("//", "/*", "#")):
+            code.append(token)
+            joins = False
+            chosen = token == "?" or (token == ":" and "?" in code) or (chosen and token not in (",", ")", "<<", "+"))
+        line += token.count("\n")
+    yield " ".join(code), literals
+
+
+def is_message(words):
+    return " " in words.strip() and len(re.findall(r"[A-Za-z]{2,}", words)) >= 2 and not ASSEMBLY.search(words)
+
+
+def compiled_messages(path):
+    """(line, parts) of a source of C or C++."""
+    for code, literals in statements(path.read_text()):
+        if OTHERS.search(code):
+            continue
+        rest = [(line, words) for line, words, chosen in literals if not chosen]
+        if any(is_message(words) for _, words in rest):
+            yield rest[0][0], [words for _, words in rest]
+        for line, words, chosen in literals:
+            if chosen and is_message(words):
+                yield line, [words]
+
+
+def python_messages(path):
+    """(line, parts) of what is raised, and what functions that raise are given."""
+    known = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        named = isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", ""))
+        if not isinstance(node, ast.Raise) and not (named and re.search("fail|refuse|warn|error$", named, re.I)):
+            continue
+        parts = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        if any(is_message(part) for part in parts) and node.lineno not in known:
+            known.add(node.lineno)
+            yield node.lineno, parts
+
+
+def messages():
+    """(place, parts)"""
+    for folder in SOURCES:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".cpp", ".c", ".h"):
+                for line, parts in compiled_messages(path):
+                    yield f"{path.relative_to(ROOT)}:{line}", parts
+    for path in sorted((ROOT / "python" / "fovea").rglob("*.py")):
+        for line, parts in python_messages(path):
+            yield f"{path.relative_to(ROOT)}:{line}", parts
+
+
+def tested_words():
+    texts = []
+    for path in sorted((ROOT / "test").rglob("*")):
+        if path.suffix in (".mlir", ".test", ".py", ".c", ".cpp", ".ptx"):
+            text = path.read_text(errors="replace")
+            # Literals side by side are one.
+            texts.append(plain(re.sub(r"""(["'])\s*\n\s*[fr]?\1""", "", text)))
+    return "\n".join(texts)
+
+
+def is_tested(parts, tests):
+    pieces = [piece for part in parts for piece in HOLE.split(plain(part)) if piece.strip()]
+    words = [piece.split() for piece in pieces]
+    # Names alone are no words.
+    longest = max(pieces, key=lambda piece: (" " in piece.strip(), len(piece))).strip()
+    if max(map(len, words)) <= WINDOW and longest in tests:
+        return True
+    windows = (" ".join(one[n:n + WINDOW]) for one in words for n in range(len(one) - WINDOW + 1))
+    if any(window.rstrip(",;:") in tests for window in windows):
+        return True
+    # On both sides of what the message is about.
+    for before, after in zip(words, words[1:]):
+        if len(before[-2:] + after[:2]) > 2:
+            sides = (re.escape(" ".join(side)) for side in (before[-2:], after[:2]))
+            if re.search(".{0,60}?".join(sides), tests):
+                return True
+    return False
+
+
+def main(exceptions=None):
+    reasons = {}
+    for line in pathlib.Path(exceptions).read_text().splitlines() if exceptions else ():
+        if line and not line.startswith("#"):
+            words, _, reason = line.partition(": ")
+            reasons[words] = reason
+    tests, used, count, failed = tested_words(), set(), 0, False
+    for place, parts in messages():
+        count += 1
+        if is_tested(parts, tests):
+            continue
+        text = plain("".join(parts)).strip()
+        excused = [words for words in reasons if text.startswith(words)]
+        used.update(excused)
+        if not excused:
+            print(f"{place}: no test expects '{text}'")
+            failed = True
+    for words in reasons.keys() - used:
+        print(f"{exceptions}: '{words}' needs no exception")
+        failed = True
+    print(f"{count} messages, {len(used)} exceptions")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

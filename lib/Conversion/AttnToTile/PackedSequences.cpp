@@ -64,6 +64,17 @@ private:
   Value emitSearch(Value slot);
   /// Rows of sequence `n`: where they begin, and how many there are.
   std::pair<Value, Value> emitRows(Value offsets, Value n, Value rows);
+  /// In an order that a prologue found: no more than there is room for.
+  Value clampSlot(Value slot);
+  /// Starts the loop over items, and gives how many there are.
+  Value beginLoop(tile::WorkSchedule schedule);
+  /// The sequence at `place`: its number and its rows.
+  PackedTile emitSequence(Value place);
+  /// Which of the sequence's tiles an item is, and which head.
+  std::pair<Value, Value>
+  emitTileAndHead(Value item, Value place, Value keys,
+                  llvm::function_ref<Value(Value keys)> headsPerSection,
+                  bool firstTilesFirst);
 
   KernelBuilder &kb;
   OpBuilder &b;
@@ -72,7 +83,9 @@ private:
   int64_t tileM;
   /// What a prologue found, or null: sequences are in the caller's order.
   Value order;
-  Value queryRows, keyRows;
+  Value heads, queryRows, keyRows;
+  /// Slots of the grid that a host makes.
+  Value slotBound;
   /// Number of sequences; steps of a search, and the widest of them.
   Value sequences, steps, widest;
 };
@@ -158,19 +171,14 @@ std::pair<Value, Value> PackedWorkEmitter::emitRows(Value offsets, Value n,
   return {begin, compute<arith::SubIOp>(end, begin)};
 }
 
-PackedTile
-PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
-                        llvm::function_ref<Value(Value keys)> headsPerSection,
-                        bool firstTilesFirst) {
-  Value zero = kb.constant(0), one = kb.constant(1), heads = kb.size(query, 1);
-  queryRows = kb.size(query, 2);
-  keyRows = kb.size(key, 2);
+Value PackedWorkEmitter::clampSlot(Value slot) {
+  return order ? compute<arith::MinUIOp>(slot, slotBound) : slot;
+}
+
+Value PackedWorkEmitter::beginLoop(tile::WorkSchedule schedule) {
   emitSearchRange();
   // Sums of what nobody checked may be anything.
-  Value slotBound = emitSlotBound();
-  auto clampSlot = [&](Value slot) {
-    return order ? compute<arith::MinUIOp>(slot, slotBound) : slot;
-  };
+  slotBound = emitSlotBound();
   Value count =
       compute<arith::MulIOp>(clampSlot(emitFirstSlot(sequences)), heads);
   // The grid that a host makes, where each CTA has one item.
@@ -179,16 +187,25 @@ PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
     bound = compute<arith::MulIOp>(slotBound, heads);
   kb.workLoop = tile::ForeachWorkOp::create(b, loc, bound, schedule);
   b.setInsertionPointToStart(kb.workLoop.getBody());
+  return count;
+}
 
-  Value item = kb.workLoop.getItem();
-  Value place = emitSearch(compute<arith::DivUIOp>(item, heads));
-  Value n = order ? loadOrder(kSequences, place) : place;
+PackedTile PackedWorkEmitter::emitSequence(Value place) {
   PackedTile tile;
+  tile.work.batch = order ? loadOrder(kSequences, place) : place;
   std::tie(tile.firstQuery, tile.queries) =
-      emitRows(queryOffsets, n, queryRows);
-  std::tie(tile.firstKey, tile.keys) = emitRows(keyOffsets, n, keyRows);
+      emitRows(queryOffsets, tile.work.batch, queryRows);
+  std::tie(tile.firstKey, tile.keys) =
+      emitRows(keyOffsets, tile.work.batch, keyRows);
+  return tile;
+}
 
-  // Slots, and items among them.
+std::pair<Value, Value> PackedWorkEmitter::emitTileAndHead(
+    Value item, Value place, Value keys,
+    llvm::function_ref<Value(Value keys)> headsPerSection,
+    bool firstTilesFirst) {
+  Value one = kb.constant(1);
+  // The sequence's slots, and items among them.
   Value first = emitFirstSlot(place);
   Value end = clampSlot(emitFirstSlot(
       compute<arith::MinUIOp>(compute<arith::AddIOp>(place, one), sequences)));
@@ -199,18 +216,34 @@ PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
   Value last =
       compute<arith::SubIOp>(compute<arith::MulIOp>(slots, heads), one);
   inside = compute<arith::MinSIOp>(inside, last);
-  Value perSection = headsPerSection ? headsPerSection(tile.keys) : one;
+  Value perSection = headsPerSection ? headsPerSection(keys) : one;
   Value lastSlot = compute<arith::SubIOp>(slots, one);
-  auto [index, head] = decodeSections(b, loc, inside, slots, heads, perSection,
-                                      lastSlot, /*inTurn=*/false);
+  auto [tile, head] = decodeSections(b, loc, inside, slots, heads, perSection,
+                                     lastSlot, /*inTurn=*/false);
   if (firstTilesFirst)
-    index = compute<arith::SubIOp>(lastSlot, index);
-  tile.work = {n, head, compute<arith::MulIOp>(index, kb.constant(tileM))};
+    tile = compute<arith::SubIOp>(lastSlot, tile);
+  return {tile, head};
+}
+
+PackedTile
+PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
+                        llvm::function_ref<Value(Value keys)> headsPerSection,
+                        bool firstTilesFirst) {
+  heads = kb.size(query, 1);
+  queryRows = kb.size(query, 2);
+  keyRows = kb.size(key, 2);
+  Value count = beginLoop(schedule), item = kb.workLoop.getItem();
+  Value place = emitSearch(compute<arith::DivUIOp>(item, heads));
+  PackedTile tile = emitSequence(place);
+  auto [index, head] =
+      emitTileAndHead(item, place, tile.keys, headsPerSection, firstTilesFirst);
+  tile.work.head = head;
+  tile.work.row = compute<arith::MulIOp>(index, kb.constant(tileM));
   // The grid has room for more items than there are, and a sequence for a tile
   // more than it has: those have no queries, and look at no keys.
-  Value exists = compare(arith::CmpIPredicate::ult, item, count);
-  tile.exists = exists;
-  tile.queries = select(exists, tile.queries, zero);
+  Value zero = kb.constant(0);
+  tile.exists = compare(arith::CmpIPredicate::ult, item, count);
+  tile.queries = select(tile.exists, tile.queries, zero);
   Value hasRows =
       compare(arith::CmpIPredicate::slt, tile.work.row, tile.queries);
   tile.keys = select(hasRows, tile.keys, zero);

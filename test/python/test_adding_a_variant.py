@@ -23,7 +23,7 @@ def folder(steps, source_root, build, tmp_path_factory):
         pytest.skip("the tools are not built")
     folder = tmp_path_factory.mktemp("variant")
     (folder / "alibi_window.mlir").write_text(steps[1][0][1])
-    (folder / "build").symlink_to(build)
+    (folder / "build").symlink_to(build.resolve())
     return folder
 
 
@@ -66,7 +66,7 @@ def test_kept(steps, folder, source_root, build, package_environment):
     examples = folder / "examples"
     examples.mkdir()
     (examples / "alibi_window.mlir").write_text(steps[1][0][1])
-    tools = build / "bin"
+    tools = build.resolve() / "bin"
     for script, *arguments in (("run_examples.py", tools / "fovea-run", examples, "tile", "sm_80"),
                                ("run_examples.py", tools / "fovea-run", examples, "attn", tools / "fovea-opt"),
                                ("run_example_gradients.py", tools / "fovea-opt", tools / "fovea-run", examples, "attn:sm_80"),

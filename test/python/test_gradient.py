@@ -178,7 +178,7 @@ def test_errors(fovea, spec):
     with pytest.raises(fovea.CompileError, match="gradients are by 'q', 'k', 'v'.* found 'w'"):
         fovea.gradient(spec, by=["w"])
     shared = fovea.attention(lambda s, b, h, i, j, bias: s + bias[i, j], head_dim=16, captures={"bias": ("f32", (None, None))})
-    with pytest.raises(fovea.CompileError, match="'dcapture0' is to be deterministic, but its elements"):
+    with pytest.raises(fovea.CompileError, match="'dbias' is to be deterministic, but its elements"):
         fovea.compile(fovea.gradient(shared, deterministic=True), target="sm_80")
     named = fovea.attention(lambda s, b, h, i, j, dq: s + dq[h], head_dim=16, captures={"dq": ("f32", (None,))})
     with pytest.raises(ValueError, match="can't be named 'dq'"):

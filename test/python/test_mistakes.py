@@ -389,7 +389,7 @@ def test_arguments_of_interpret(fovea):
         with pytest.raises(TypeError, match="takes no 'o'.*; it takes q, k, v, slopes"):
             kernel.interpret(x, x, x, slopes=SLOPES, o=x, level=level)
     with pytest.raises(fovea.CompileError, match="error: index of dimension 0 lies outside .0, 4., found 4"):
-        fovea.reference(fovea.attention(lambda s, b, h, q, k, slopes: s + slopes[q], head_dim=16,
+        fovea.reference(fovea.attention(lambda s, b, h, q, k, slopes: s + slopes[q + 1], head_dim=16,
                                         captures={"slopes": ("f32", (None,))}), x, x, x, slopes=SLOPES)
 
 

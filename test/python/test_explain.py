@@ -7,11 +7,15 @@ import html.parser
 import json
 import pathlib
 import re
+import sys
 
 import numpy
 import pytest
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES.parent / "test" / "Integration" / "Inputs"))
+
+from example_sizes import fixed_sizes  # noqa: E402
 
 
 def causal(b, h, q, k):
@@ -171,16 +175,12 @@ def test_page(fovea, name, target):
         assert eval(launched.replace("x", "*")) >= eval(shared.replace("x", "*")) > 0
 
 
-#: Sizes of programs that fix some.
-LENGTHS = {"gqa_decode": (None, None), "tree_mask": (None, None)}
-
-
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.stem)
 def test_every_example(fovea, path):
     """What is made up for captured tensors, lengths and lists fits each of them."""
     from fovea import explain
 
-    queries, keys = LENGTHS.get(path.stem, (512, 512))
+    queries, keys = (None, None) if "Sq" in fixed_sizes(path) else (512, 512)
     data = data_of(explain.page(path, queries, keys, heads=2, target="sm_80"))
     assert any(set("".join(m["rows"])) - set("012") for m in data["maps"]), "nothing is visited"
     assert {span["kind"] for span in data["timeline"]["spans"]} >= {"qk", "pv"}

@@ -22,6 +22,13 @@ using namespace fovea;
 static LogicalResult checkLowered(KernelBuilder &kb, attn::BackwardOp op) {
   if (failed(checkTensors(kb, op)) || failed(BackwardSums(op).verify()))
     return failure();
+  // Products of matrices have operands of one type.
+  Type values = op.getValueType().getElementType(),
+       gradients = cast<RankedTensorType>(op.getOutputGradient().getType())
+                       .getElementType();
+  if (values != gradients)
+    return op.emitError("kernels take an output gradient of v's element type, ")
+           << values << ", found " << gradients << ": round it before";
   if (!op.getScoreMod().empty() && op.getScoreGradient().empty())
     return op.emitError("score_mod's derivative is not known: run "
                         "attn-differentiate first");

@@ -72,3 +72,14 @@ func.func @no_derivative(%q: !t, %lse: !rows) -> !t {
     } : !t, !t, !t, !t, !rows, !t -> !t
   return %0 : !t
 }
+
+// -----
+
+!t = tensor<2x4x?x64xf16>
+!out = tensor<2x4x?x64xf32>
+!rows = tensor<2x4x?xf32>
+func.func @wide_output(%q: !t, %k: !t, %v: !t, %o: !out, %lse: !rows, %do: !out) -> !t {
+  // expected-error @+1 {{kernels take an output gradient of v's element type, 'f16', found 'f32': round it before}}
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(k) : !t, !t, !t, !out, !rows, !out -> !t
+  return %0 : !t
+}

@@ -9,7 +9,6 @@
 #include "MaskAnalysis.h"
 
 #include "mlir/IR/Matchers.h"
-#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -24,6 +23,20 @@ using Predicate = arith::CmpIPredicate;
 /// Arguments of mask_mod, kv_bounds and kv_classify.
 static constexpr unsigned kBatch = 0, kHead = 1, kQuery = 2, kKey = 3;
 static constexpr unsigned kFirstQuery = 2, kFirstKey = 4;
+
+/// What `op` and the ops in its regions read that those do not define. The
+/// block that `op` is in may stand alone: upstream's walks ask for its region.
+static SetVector<Value> getReadValues(Operation &op) {
+  SetVector<Value> read;
+  op.walk([&](Operation *inner) {
+    for (Value value : inner->getOperands()) {
+      Operation *around = value.getParentBlock()->getParentOp();
+      if (!around || !op.isAncestor(around))
+        read.insert(value);
+    }
+  });
+  return read;
+}
 
 MaskAnalysis::MaskAnalysis(IntervalBuilder &builder, Block &mask, Block &body,
                            bool overKeys)
@@ -60,11 +73,7 @@ MaskAnalysis::MaskAnalysis(IntervalBuilder &builder, Block &mask, Block &body,
     dependence[mask.getArgument(kKey)] = OnKey;
   for (Operation &op : mask) {
     unsigned on = None;
-    for (Value operand : op.getOperands())
-      on |= getDependence(operand);
-    SetVector<Value> used;
-    getUsedValuesDefinedAbove(op.getRegions(), used);
-    for (Value value : used)
+    for (Value value : getReadValues(op))
       on |= getDependence(value);
     for (Value result : op.getResults())
       dependence[result] = on;
@@ -85,12 +94,8 @@ Value MaskAnalysis::cloneUniform(Value value) {
   if (Value known = mapping.lookupOrNull(value))
     return known;
   Operation *op = value.getDefiningOp();
-  for (Value operand : op->getOperands())
-    cloneUniform(operand);
-  SetVector<Value> used;
-  getUsedValuesDefinedAbove(op->getRegions(), used);
-  for (Value inner : used)
-    cloneUniform(inner);
+  for (Value read : getReadValues(*op))
+    cloneUniform(read);
   // Upstream takes a cast from index to a narrow integer and back for nothing,
   // though it may cut bits off; not if it is a truncation from 64 bits.
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op) &&

@@ -42,3 +42,48 @@ func.func @documents(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %doc:
     } : !t, !t, !t, !t, !rows, !t -> !t
   return %0 : !t
 }
+
+// What the regions of an op read counts as its operands. A bound that stays the same is computed among the bounds; a
+// condition of pairs is not seen through: all queries.
+// CHECK-LABEL: func.func @choice
+// CHECK: query_bounds(%[[B:.*]]: index, %{{.*}}: index, %[[J0:.*]]: index, %[[J1:.*]]: index, %[[N:.*]]: index)
+// CHECK: %[[LIMIT:.*]] = scf.if
+// CHECK: scf.yield %[[N]] : index
+// CHECK: %[[LARGEST:.*]] = arith.minsi %{{.*}}, %{{.*}} : index
+// CHECK: arith.addi %[[J1]], %[[LARGEST]]
+// CHECK: attn.yield
+func.func @choice(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n: index) -> !t {
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(k) captures(%n : index)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %nn: index) {
+      %c8 = arith.constant 8 : index
+      %many = arith.cmpi sge, %nn, %c8 : index
+      %limit = scf.if %many -> index {
+        scf.yield %c8 : index
+      } else {
+        scf.yield %nn : index
+      }
+      %far = arith.subi %i, %j : index
+      %keep = arith.cmpi slt, %far, %limit : index
+      attn.yield %keep : i1
+    } : !t, !t, !t, !t, !rows, !t -> !t
+  return %0 : !t
+}
+
+// CHECK-LABEL: func.func @branch
+// CHECK: query_bounds({{.*}})
+// CHECK: %[[ALL:.*]] = attn.query_length
+// CHECK: attn.yield %c0{{.*}}, %{{.*}}, %{{.*}}, %[[ALL]]
+func.func @branch(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(k)
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %yes = arith.constant true
+      %past = arith.cmpi sge, %i, %j : index
+      %keep = scf.if %past -> i1 {
+        scf.yield %yes : i1
+      } else {
+        scf.yield %past : i1
+      }
+      attn.yield %keep : i1
+    } : !t, !t, !t, !t, !rows, !t -> !t
+  return %0 : !t
+}

@@ -135,17 +135,15 @@ fovea::translateToLLVMIR(gpu::GPUModuleOp module, const TargetInfo &target,
   return result;
 }
 
-static constexpr StringLiteral kKeepKnownBits = "keep-known-bits",
-                               kKeepConjunctions = "keep-conjunctions";
+static constexpr StringLiteral kKeepConjunctions = "keep-conjunctions";
 
 ArrayRef<llvm::StringLiteral> fovea::getMaskOptimizations() {
-  static constexpr StringLiteral names[] = {kKeepKnownBits, kKeepConjunctions};
+  static constexpr StringLiteral names[] = {kKeepConjunctions};
   return names;
 }
 
 void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target,
                            ArrayRef<std::string> without) {
-  auto has = [&](StringRef name) { return !llvm::is_contained(without, name); };
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target);
   llvm::PassBuilder builder(machine.get());
   llvm::LoopAnalysisManager loops;
@@ -157,24 +155,21 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  auto run = [&](StringRef pipeline) {
-    llvm::ModulePassManager passes;
-    llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
-    passes.run(module, modules);
-  };
   // Kernels come with their loops in order. What is left is to fold, and not to
   // hoist: O3 would move every coordinate of a mask and every address out of
   // the loop, where they hold registers that the tiles need. ptxas hoists what
   // it has room for. Nor do branches become selects: a vector instruction that
   // looks cheap is as many as the thread has elements.
-  run("function(sroa,early-cse,"
+  llvm::ModulePassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(
+      passes,
+      "function(sroa,early-cse,"
       "instcombine<no-verify-fixpoint>,simplifycfg<no-speculate-blocks>,"
-      "early-cse)");
-  if (has(kKeepKnownBits))
-    keepKnownBits(module);
-  run("function(instcombine<no-verify-fixpoint>,"
-      "simplifycfg<no-speculate-blocks>,early-cse,dce)");
-  if (has(kKeepConjunctions))
+      "early-cse,"
+      "instcombine<no-verify-fixpoint>,simplifycfg<no-speculate-blocks>,"
+      "early-cse,dce)"));
+  passes.run(module, modules);
+  if (!llvm::is_contained(without, kKeepConjunctions))
     keepConjunctions(module);
   hideNegations(module);
   widenComparisons(module);

@@ -15,11 +15,6 @@ class Module;
 
 namespace fovea {
 
-/// Coordinates come through an `asm` that keeps what is made of them apart from
-/// place to place. The bits that are zero before it are zero behind it: masks
-/// make divisions and remainders of coordinates.
-void keepKnownBits(llvm::Module &module);
-
 /// The backend makes two selects of one with two conditions. Joined in an
 /// `asm`, they remain one, and ptxas joins them in the second comparison.
 void keepConjunctions(llvm::Module &module);

@@ -92,8 +92,7 @@ static llvm::cl::opt<tile::RecurrenceKind>
 static llvm::cl::list<std::string> withoutMaskOptimizations(
     "without-mask-optimization", llvm::cl::CommaSeparated,
     llvm::cl::desc("Leave out what is done to masks in LLVM IR: "
-                   "keep-known-bits, keep-conjunctions (to see what it is "
-                   "worth)"),
+                   "keep-conjunctions (to see what it is worth)"),
     llvm::cl::value_desc("name"), llvm::cl::cat(category));
 static llvm::cl::opt<std::string>
     ptxasName("ptxas",

@@ -25,6 +25,8 @@ llvm::SmallVector<int64_t> getBroadcastRegisters(tile::BroadcastOp op);
 /// others, by the iota that has them.
 class Coordinates {
 public:
+  explicit Coordinates(ScalarBits bits) : bits(std::move(bits)) {}
+
   void setBase(mlir::Value iota, mlir::Value base) { bases[iota] = base; }
   mlir::Value getBase(mlir::Value iota) const { return bases.lookup(iota); }
 

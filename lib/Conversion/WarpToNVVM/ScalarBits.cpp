@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -20,8 +21,6 @@ using llvm::KnownBits;
 
 // Coordinates are short sums; of what is longer nothing is known.
 static constexpr unsigned kMostDepth = 16;
-// Threads of a role count through the CTAs of a cluster: 16 of 1024.
-static constexpr unsigned kThreadBits = 14;
 
 static unsigned getWidth(Type type) {
   return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
@@ -55,7 +54,7 @@ KnownBits ScalarBits::infer(Operation *op, unsigned depth) {
   return TypeSwitch<Operation *, KnownBits>(op)
       .Case([&](gpu::ThreadIdOp) {
         KnownBits bits(width);
-        bits.Zero.setBitsFrom(kThreadBits);
+        bits.Zero.setBitsFrom(llvm::Log2_64_Ceil(getThreads(op)));
         return bits;
       })
       .Case([&](arith::AndIOp) { return operand(0) & operand(1); })

@@ -9,9 +9,11 @@
 #ifndef FOVEA_LIB_CONVERSION_WARPTONVVM_SCALARBITS_H
 #define FOVEA_LIB_CONVERSION_WARPTONVVM_SCALARBITS_H
 
-#include "mlir/IR/Value.h"
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/KnownBits.h"
+
+#include <functional>
 
 namespace fovea {
 
@@ -19,6 +21,10 @@ namespace fovea {
 /// as 64 bits.
 class ScalarBits {
 public:
+  /// `getThreads` says how many threads are numbered where an op stands.
+  explicit ScalarBits(std::function<int64_t(mlir::Operation *)> getThreads)
+      : getThreads(std::move(getThreads)) {}
+
   llvm::KnownBits get(mlir::Value value) { return get(value, 0); }
   /// `copy` is what `value` is, in a way that its op does not show.
   void setCopy(mlir::Value copy, mlir::Value value) {
@@ -29,6 +35,7 @@ private:
   llvm::KnownBits get(mlir::Value value, unsigned depth);
   llvm::KnownBits infer(mlir::Operation *op, unsigned depth);
 
+  std::function<int64_t(mlir::Operation *)> getThreads;
   llvm::DenseMap<mlir::Value, llvm::KnownBits> known;
 };
 

@@ -23,15 +23,24 @@ static warp::ThreadLayoutAttrInterface getLayout(RankedTensorType type) {
 
 /// A copy of a 32-bit integer that nobody takes for the original. What one
 /// place makes of coordinates would otherwise be kept, in as many registers as
-/// a tile has columns, for another place that could make it anew.
-static Value emitApart(OpBuilder &b, Location loc, Value value) {
-  return LLVM::InlineAsmOp::create(
-             b, loc, TypeRange{value.getType()}, ValueRange{value},
-             "mov.b32 $0, $1;", "=r,r",
-             /*has_side_effects=*/true, /*is_align_stack=*/false,
-             LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
-             /*operand_attrs=*/nullptr)
-      .getResult(0);
+/// a tile has columns, for another place that could make it anew. Bits that are
+/// known to be zero are said to be so again: divisions of coordinates fold.
+static Value emitApart(OpBuilder &b, Location loc, Value value,
+                       ScalarBits &bits) {
+  Value copy = LLVM::InlineAsmOp::create(
+                   b, loc, TypeRange{value.getType()}, ValueRange{value},
+                   "mov.b32 $0, $1;", "=r,r",
+                   /*has_side_effects=*/true, /*is_align_stack=*/false,
+                   LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
+                   /*operand_attrs=*/nullptr)
+                   .getResult(0);
+  const APInt zero = bits.get(value).Zero;
+  Value apart = copy;
+  if (!zero.isZero())
+    apart = arith::AndIOp::create(b, loc, copy,
+                                  emitI32(b, loc, (~zero).getSExtValue()));
+  bits.setCopy(apart, value);
+  return apart;
 }
 
 namespace {
@@ -142,9 +151,7 @@ struct IotaLowering : OpConversionPattern<tile::IotaOp> {
     auto layout = getLayout(tile);
     Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
                                  tile.getShape(), op.getDim());
-    Value apart = emitApart(rewriter, loc, base);
-    coordinates.bits.setCopy(apart, base);
-    base = apart;
+    base = emitApart(rewriter, loc, base, coordinates.bits);
     if (tile.getElementType().isInteger(64))
       base = emitToI64(rewriter, loc, base);
     coordinates.setBase(op.getResult(), base);
@@ -165,7 +172,9 @@ private:
 /// One conversion and one step to the thread's first element, one multiply-add
 /// with a constant for each element.
 struct RampLowering : OpConversionPattern<tile::RampOp> {
-  using OpConversionPattern::OpConversionPattern;
+  RampLowering(const TypeConverter &converter, MLIRContext *context,
+               Coordinates &coordinates)
+      : OpConversionPattern(converter, context), coordinates(coordinates) {}
 
   LogicalResult
   matchAndRewrite(tile::RampOp op, OpAdaptor adaptor,
@@ -176,7 +185,7 @@ struct RampLowering : OpConversionPattern<tile::RampOp> {
     auto layout = getLayout(tile);
     Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
                                  tile.getShape(), op.getDim());
-    base = emitApart(rewriter, loc, base);
+    base = emitApart(rewriter, loc, base, coordinates.bits);
     Value position =
         arith::SIToFPOp::create(rewriter, loc, rewriter.getF32Type(), base);
     Value first = math::FmaOp::create(rewriter, loc, position,
@@ -192,6 +201,9 @@ struct RampLowering : OpConversionPattern<tile::RampOp> {
         vector::BroadcastOp::create(rewriter, loc, type, first));
     return success();
   }
+
+private:
+  Coordinates &coordinates;
 };
 
 struct BroadcastLowering : OpConversionPattern<tile::BroadcastOp> {
@@ -404,7 +416,7 @@ void fovea::populateTilePatterns(RewritePatternSet &patterns,
   MLIRContext *context = patterns.getContext();
   patterns.add<ElementwiseLowering>(converter, context);
   patterns.add<BallotLowering, BroadcastLowering, ConstantLowering,
-               IsPartialLowering, RampLowering>(converter, context);
-  patterns.add<AnyLowering, IotaLowering, ReduceLowering, SelectLowering>(
-      converter, context, coordinates);
+               IsPartialLowering>(converter, context);
+  patterns.add<AnyLowering, IotaLowering, RampLowering, ReduceLowering,
+               SelectLowering>(converter, context, coordinates);
 }

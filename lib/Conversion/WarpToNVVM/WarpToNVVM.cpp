@@ -185,7 +185,12 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   });
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
-  Coordinates coordinates;
+  Coordinates coordinates(ScalarBits([&](Operation *op) -> int64_t {
+    // Those of a role are numbered through the cluster.
+    if (const Role *role = roles.getRole(op))
+      return kLanes * role->warps * roles.clusterSize;
+    return abi.getThreads();
+  }));
   populateTilePatterns(patterns, converter, coordinates);
   populateDiagonalPatterns(patterns, converter);
   populateLayoutPatterns(patterns, converter);

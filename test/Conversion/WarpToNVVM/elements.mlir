@@ -12,8 +12,10 @@ gpu.module @m {
   // elements: the eight lie at six distances. Each condition stands in front of
   // its choice.
   // CHECK-LABEL: gpu.func @window
-  // CHECK: %[[ROW:.*]] = llvm.inline_asm has_side_effects "mov.b32
-  // CHECK: %[[COLUMN:.*]] = llvm.inline_asm has_side_effects "mov.b32
+  // CHECK: %[[ROW_COPY:.*]] = llvm.inline_asm has_side_effects "mov.b32
+  // CHECK: %[[ROW:.*]] = arith.andi %[[ROW_COPY]], %c55_i32
+  // CHECK: %[[COLUMN_COPY:.*]] = llvm.inline_asm has_side_effects "mov.b32
+  // CHECK: %[[COLUMN:.*]] = arith.andi %[[COLUMN_COPY]], %c6_i32
   // CHECK-DAG: %[[I:.*]] = arith.addi %{{.*}}, %[[ROW]] overflow<nsw> : i32
   // CHECK-DAG: %[[J:.*]] = arith.addi %{{.*}}, %[[COLUMN]] overflow<nsw> : i32
   // CHECK: %[[D:.*]] = arith.subi %[[I]], %[[J]] overflow<nsw> : i32

@@ -17,7 +17,8 @@ gpu.module @m {
     // CHECK: %[[FIRST:.*]] = arith.muli %[[WARP]], %{{.*}} : i32
     // CHECK: %[[BASE:.*]] = arith.addi %[[FIRST]], %[[ROW]]
     // CHECK: %[[APART:.*]] = llvm.inline_asm has_side_effects "mov.b32 $0, $1;", "=r,r" %[[BASE]]
-    // CHECK: %[[BASES:.*]] = vector.broadcast %[[APART]] : i32 to vector<2xi32>
+    // CHECK: %[[KNOWN:.*]] = arith.andi %[[APART]], %{{.*}} : i32
+    // CHECK: %[[BASES:.*]] = vector.broadcast %[[KNOWN]] : i32 to vector<2xi32>
     // CHECK: %[[ROWS:.*]] = arith.addi %[[BASES]], %[[OFFSETS]]
     %rows = tile.iota dim 0 : tensor<64x1xi32, #warp.mma_sync<warps = 4>>
     // CHECK: %[[COLUMNS:.*]] = arith.addi %{{.*}}, %[[STEPS]] : vector<4xi32>

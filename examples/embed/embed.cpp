@@ -15,7 +15,7 @@
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
 #include "fovea/Dialect/Attn/Transforms/Passes.h"
 #include "fovea/InitAll.h"
-#include "fovea/Target/Compile.h"
+#include "fovea/Pipelines/Compile.h"
 #include "fovea/Target/PTX.h"
 
 #include "mlir/Parser/Parser.h"

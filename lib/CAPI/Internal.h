@@ -11,8 +11,8 @@
 
 #include "fovea-c/Fovea.h"
 
+#include "fovea/Pipelines/Compile.h"
 #include "fovea/Pipelines/Pipelines.h"
-#include "fovea/Target/Compile.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"

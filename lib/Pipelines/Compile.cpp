@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Target/Compile.h"
+#include "fovea/Pipelines/Compile.h"
 
 #include "CarriedNames.h"
 

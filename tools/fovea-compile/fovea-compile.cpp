@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/InitAll.h"
+#include "fovea/Pipelines/Compile.h"
 #include "fovea/Support/Untrusted.h"
 #include "fovea/Target/Assemble.h"
-#include "fovea/Target/Compile.h"
 #include "fovea/Target/PTX.h"
 #include "fovea/Target/SmallerSchedules.h"
 

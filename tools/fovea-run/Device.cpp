@@ -10,9 +10,9 @@
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Interpreter/BlockMap.h"
+#include "fovea/Pipelines/Compile.h"
 #include "fovea/Runtime/fovea_runtime.h"
 #include "fovea/Support/Untrusted.h"
-#include "fovea/Target/Compile.h"
 
 #include "llvm/Support/DynamicLibrary.h"
 #include "llvm/Support/FileSystem.h"

@@ -10,9 +10,9 @@
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Pipelines/Compile.h"
 #include "fovea/Pipelines/Pipelines.h"
 #include "fovea/Support/Untrusted.h"
-#include "fovea/Target/Compile.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"

@@ -19,8 +19,8 @@
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/InitAll.h"
+#include "fovea/Pipelines/Compile.h"
 #include "fovea/Target/Assemble.h"
-#include "fovea/Target/Compile.h"
 #include "fovea/Target/PTX.h"
 #include "fovea/Target/ScheduleSpace.h"
 #include "fovea/Target/ScheduleTable.h"

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FOVEA_TARGET_COMPILE_H
-#define FOVEA_TARGET_COMPILE_H
+#ifndef FOVEA_PIPELINES_COMPILE_H
+#define FOVEA_PIPELINES_COMPILE_H
 
 #include "fovea/Pipelines/Pipelines.h"
 
@@ -65,4 +65,4 @@ compileKernel(mlir::ModuleOp module, const CompileOptions &options,
 
 } // namespace fovea
 
-#endif // FOVEA_TARGET_COMPILE_H
+#endif // FOVEA_PIPELINES_COMPILE_H

@@ -1,4 +1,4 @@
-//===- Sight.cpp - Looking inside through the C API -------------*- C++ -*-===//
+//===- Inspect.cpp - Blocks, elements and traces, by the C API --*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

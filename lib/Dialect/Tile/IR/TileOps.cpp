@@ -9,7 +9,6 @@
 #include "Blocks.h"
 
 #include "fovea/Dialect/Tile/IR/Tile.h"
-#include "fovea/Support/ExactSum.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/BitVector.h"
@@ -367,68 +366,6 @@ LogicalResult StoreOp::verify() {
   if (getAdd() && !getValue().getType().getElementType().isF32())
     return emitOpError("adds f32 only, found ") << getValue().getType();
   return verifyLimit(*this, getLimit(), getDims());
-}
-
-/// Operands that say where single elements of `tile`, called `name`, lie.
-static LogicalResult verifyPlaces(Operation *op, StringRef name,
-                                  RankedTensorType tile, MemRefType memref,
-                                  OperandRange indices, Value mask) {
-  if (int64_t(indices.size()) != memref.getRank())
-    return op->emitOpError("needs ")
-           << memref.getRank() << " indices, found " << indices.size();
-  if (memref.getElementType() != tile.getElementType())
-    return op->emitOpError()
-           << name << " and memref must have one element type, found " << tile
-           << " and " << memref;
-  auto broadcasts = [&](RankedTensorType operand) {
-    return operand.getEncoding() == tile.getEncoding() &&
-           llvm::all_of(llvm::zip(operand.getShape(), tile.getShape()),
-                        [](auto pair) {
-                          return std::get<0>(pair) == 1 ||
-                                 std::get<0>(pair) == std::get<1>(pair);
-                        });
-  };
-  for (Value index : indices) {
-    Type type = index.getType();
-    if (type.isIndex())
-      continue;
-    auto operand = dyn_cast<RankedTensorType>(type);
-    if (!isRegisterTile(type) ||
-        !(operand.getElementType().isSignlessInteger(32) ||
-          operand.getElementType().isSignlessInteger(64)) ||
-        !broadcasts(operand))
-      return op->emitOpError("indices must be index or tiles of i32 or i64 "
-                             "that broadcast to the ")
-             << name << ", found " << type;
-  }
-  if (mask && !broadcasts(cast<RankedTensorType>(mask.getType())))
-    return op->emitOpError("mask must broadcast to the ")
-           << name << ", found " << mask.getType();
-  return success();
-}
-
-LogicalResult GatherOp::verify() {
-  return verifyPlaces(*this, "result", getResult().getType(),
-                      getSource().getType(), getIndices(), getMask());
-}
-
-LogicalResult ScatterOp::verify() {
-  if (getExact() && !getAdd())
-    return emitOpError("is 'exact' where it adds only, found no 'add'");
-  if (getAdd() && !getValue().getType().getElementType().isF32())
-    return emitOpError("adds f32 only, found ") << getValue().getType();
-  MemRefType sums = getTarget().getType();
-  if (getExact()) {
-    ArrayRef<int64_t> shape = sums.getShape();
-    if (shape.empty() || shape.front() != fovea::exactsum::kBins ||
-        !sums.getElementType().isInteger(64))
-      return emitOpError("exact sums are ")
-             << fovea::exactsum::kBins << " i64 each, along the memref's first "
-             << "dimension, found " << sums;
-    sums = MemRefType::get(shape.drop_front(), Float32Type::get(getContext()));
-  }
-  return verifyPlaces(*this, "value", getValue().getType(), sums, getIndices(),
-                      getMask());
 }
 
 static void

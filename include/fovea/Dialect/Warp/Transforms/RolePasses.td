@@ -1,0 +1,190 @@
+//===- RolePasses.td - Passes on roles and pipelines --------*- tablegen -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_DIALECT_WARP_TRANSFORMS_ROLEPASSES_TD
+#define FOVEA_DIALECT_WARP_TRANSFORMS_ROLEPASSES_TD
+
+include "fovea/Dialect/Warp/IR/KernelFacts.td"
+
+include "mlir/Pass/PassBase.td"
+
+def WarpPrintRoles
+    : KernelPass<"warp-print-roles", [IsOneProgram],
+                 []> {
+  let summary = "Print which roles will run what";
+  let body = [{
+    For a kernel that is still one program: the ops with effects, in their order,
+    and the roles that `warp-specialize` will give them to.
+  }];
+  let statistics = [Statistic<"numRoles", "roles", "Number of roles printed">];
+}
+
+def WarpSpecialize
+    : KernelPass<"warp-specialize", [WorkIsDealt, DotsReadMemory, VotesAreBranches, IsOneProgram],
+                 [RolesAreCut]> {
+  let summary = "Give each role its part of the program";
+  let body = [{
+    Turns the kernel's one program, in which everything stands in the order of
+    its use, into a `warp.specialize` with a region for each of the `roles` of
+    its plan. A role that owns `copies` has the streams that are copied from
+    memory; one that owns `"*"` has the rest.
+
+    Roles own names, and all else follows. A role runs what has a name that it
+    owns. It acquires and commits the stages of a stream that it owns; the roles
+    that read what these bring wait and release. A store without a name fills the
+    stage acquired last. Waits for dots and turns follow their dots; fences,
+    waits for copies out and rows made zero follow the stores, the copies and the
+    readers of the same buffer. What only reads or computes goes to whoever needs
+    it; the rest goes to the role that owns `"*"`. `warp-print-roles` shows it.
+
+    Each role is the program without what it does not need: loops and branches
+    around its work stay, values that they carry go where nobody reads them. So
+    each fills stages in the order in which others wait for them, across loops
+    and tiles, and runs ahead as far as the stages allow. Roles without turns
+    cannot block each other, if the one program, run by one party, never waits
+    for what comes later in it.
+
+    It is an error if a tile that is computed from data would be found by two
+    roles (a stream must bring it), if two roles use one memory, one writes it
+    and no stream orders them, or if no role runs an op. Several roles may write
+    a tensor of the host's that nobody reads, as parts of one family (`out.0`,
+    `out.1`), since parts have different rows.
+
+    `warp.next_work` becomes `warp.fetch_work` and a `warp.send` at the start of
+    the round in the first role that copies from memory, and a `warp.receive`
+    where it stood in the others.
+
+    Integers that are costly to find (read from memory, voted on, divided by what
+    only the launch knows), and that the filler of a stage and its readers need,
+    the filler finds alone. It sends them with the stage that it fills next; the
+    readers receive them behind their wait for that stage. What such a stage
+    can't bring, because it is needed earlier or depends on the rows that warp
+    groups hold, each role finds.
+
+    Before:
+
+    ```mlir
+    %keys = warp.pipeline "k" : !warp.pipeline<2>
+    %r:2 = scf.for %j = ... iter_args(%acc = %zero, %stage = %c0_i32) ... {
+      warp.producer_acquire %keys[%stage, %phase] : !warp.pipeline<2>
+      %to = warp.stage %ring[%stage] : ...
+      warp.copy async "k" %K[%j, %c0] dims [0, 1] to %to : ...
+      warp.producer_commit %keys[%stage, %phase] : !warp.pipeline<2>
+      warp.consumer_wait %keys[%stage, %phase] : !warp.pipeline<2>
+      %k = warp.stage %ring[%stage] : ...
+      %i = warp.dot async "s" %q, %k, %acc transpose_b : ...
+      %s = warp.dot_wait %i : ...
+      warp.consumer_release %keys[%stage, %phase] : !warp.pipeline<2>
+      ...
+      scf.yield %s, %next_stage : ...
+    }
+    tile.store "out" %r#0, %O[%i, %c0] dims [0, 1] : ...
+    ```
+
+    After, with `roles = [<"load", ..., owns = copies>, <"compute", ..., owns = ["*"]>]`:
+
+    ```mlir
+    warp.specialize captures(%keys, %ring, %K, ...) {
+      role @load warps(4) regs(24) {
+        scf.for %j = ... iter_args(%stage = %c0_i32) ... {
+          warp.producer_acquire %keys[%stage, %phase] : !warp.pipeline<2>
+          %to = warp.stage %ring[%stage] : ...
+          warp.copy async "k" %K[%j, %c0] dims [0, 1] to %to : ...
+          warp.producer_commit %keys[%stage, %phase] : !warp.pipeline<2>
+          ...
+        }
+      }
+      role @compute warps(8) regs(240) {
+        %r:2 = scf.for %j = ... iter_args(%acc = %zero, %stage = %c0_i32) ... {
+          warp.consumer_wait %keys[%stage, %phase] : !warp.pipeline<2>
+          %k = warp.stage %ring[%stage] : ...
+          %i = warp.dot async "s" %q, %k, %acc transpose_b : ...
+          %s = warp.dot_wait %i : ...
+          warp.consumer_release %keys[%stage, %phase] : !warp.pipeline<2>
+          ...
+        }
+        tile.store "out" %r#0, %O[%i, %c0] dims [0, 1] : ...
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"sendsRelays", "relays", "bool", "true",
+           "What is costly to find, one role finds and sends">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::fovea::warp::WarpDialect"];
+  let statistics = [Statistic<"numRoles", "roles", "Number of roles cut">];
+}
+
+def WarpAllocateSharedMemory
+    : KernelPass<"warp-allocate-shared-memory", [DotsReadMemory, RolesAreCut],
+                 [BuffersHavePlaces]> {
+  let summary = "Place shared buffers";
+  let body = [{
+    Gives each `warp.alloc` its offset, a multiple of 1024 bytes, and writes the
+    sum to the kernel's `launch.abi`. In kernels with roles the pipelines' barriers
+    and the mailboxes' slots come behind the buffers. Fails if the target has
+    less.
+
+    Before:
+
+    ```mlir
+    %q = warp.alloc : memref<256x32xbf16, #warp.shared<row_bytes = 64>>
+    %k = warp.alloc : memref<4x64x32xbf16, #warp.shared<row_bytes = 64>>
+    ```
+
+    After:
+
+    ```mlir
+    %q = warp.alloc offset(0) : memref<256x32xbf16, #warp.shared<row_bytes = 64>>
+    %k = warp.alloc offset(16384) : memref<4x64x32xbf16, #warp.shared<row_bytes = 64>>
+    ```
+  }];
+  let statistics = [Statistic<"numBuffers", "buffers", "Number of buffers placed">];
+}
+
+def WarpVerifyPipelines
+    : KernelPass<"warp-verify-pipelines", [WorkIsDealt, DotsReadMemory, RolesAreCut],
+                 []> {
+  let summary = "Check that pipelines are used as they must be";
+  let body = [{
+    Changes nothing. Fails where the program shows that
+
+    - two roles fill one pipeline, a role waits for what nobody fills, or waits
+      in a kernel that fills stages again and never releases them;
+    - an acquire has no commit in its block, or a commit no acquire; an
+      asynchronous copy or a send stands outside of both; a buffer has fewer
+      stages than its pipeline;
+    - a stage is read that is released, or whose pipeline the role never waits
+      for;
+    - an asynchronous dot is never waited for, or the stage that it reads is
+      released before its wait;
+    - a turn begun is not ended in its block, work is fetched and not finished.
+
+    Stages are the same if they are given by the same value.
+
+    Then the roles, as far as they are integer arithmetic, are run against each
+    other, for a number of sizes. Fails where
+
+    - a phase is not the round's, or a stage is none;
+    - a stage is waited for in the next round before its release, or released
+      without a wait;
+    - a stage is read before its wait or after its release, or was not written;
+    - a stage or what a dot in flight reads is overwritten;
+    - turns are begun and ended in another order, or by other warp groups;
+    - roles wait for each other, or for what never comes; a copy is never waited
+      for.
+
+    The diagnostic tells the sizes: `if this is 3`.
+  }];
+  let statistics = [Statistic<"numPipelines", "pipelines", "Number of pipelines checked">];
+}
+
+#endif // FOVEA_DIALECT_WARP_TRANSFORMS_ROLEPASSES_TD

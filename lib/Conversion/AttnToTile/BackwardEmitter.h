@@ -36,9 +36,6 @@ struct TurnSize {
   int64_t blocks = 1, heads = 1;
 };
 
-/// Whether the derivative by a score depends on the score.
-bool readsScores(attn::BackwardOp op);
-
 /// What one kernel does.
 struct BackwardPart {
   /// Of queries: D, with zeros for dQ's sums; D, and of all pairs what is asked
@@ -146,7 +143,7 @@ private:
   };
   /// What a block's scores give: the weights before dropout, what that
   /// multiplies them by (or null), and their product as products take it; the
-  /// scores before score_mod, and those before they are scaled.
+  /// products that scores are made of.
   struct Weights {
     mlir::Value weight, factor, rounded, products;
   };
@@ -198,6 +195,7 @@ private:
   /// D of the tile's rows, from O and its gradient; goes to memory, too.
   mlir::Value emitDelta(const ScoreBlock &block);
   mlir::FailureOr<Weights> emitWeights(const ScoreBlock &block);
+  /// What weights are powers of 2 by.
   mlir::FailureOr<mlir::Value> emitExponent(const ScoreBlock &block,
                                             mlir::Value products,
                                             mlir::Value exponents);
@@ -241,8 +239,6 @@ private:
   mlir::Value emitIsRagged(const ScoreBlock &block);
   /// What dropout multiplies weights by, or null.
   mlir::Value emitDropout(const ScoreBlock &block);
-  /// Scores before score_mod.
-  ScoreForm getScore(mlir::Value products);
   /// The blocks of keys that a tile of queries meets.
   mlir::FailureOr<Blocks> emitKeyBlocks();
   /// The blocks of queries that a tile of keys meets.

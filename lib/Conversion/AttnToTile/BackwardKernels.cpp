@@ -94,6 +94,12 @@ private:
 };
 } // namespace
 
+/// Whether the derivative by a score depends on the score.
+static bool readsScores(attn::BackwardOp op) {
+  Region &gradient = op.getScoreGradient();
+  return !gradient.empty() && !gradient.getArgument(0).use_empty();
+}
+
 /// Whether score_mod computes something for each pair. Else what it adds is
 /// added to the values of the block's rows and columns.
 static bool modifiesEachScore(attn::BackwardOp op) {

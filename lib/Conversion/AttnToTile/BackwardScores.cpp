@@ -22,11 +22,6 @@
 using namespace mlir;
 using namespace fovea;
 
-bool fovea::readsScores(attn::BackwardOp op) {
-  Region &gradient = op.getScoreGradient();
-  return !gradient.empty() && !gradient.getArgument(0).use_empty();
-}
-
 Value BackwardEmitter::broadcastRows(Value rows) {
   return tile::BroadcastOp::create(kb.builder, loc,
                                    scoreType(kb.builder.getF32Type()), rows);
@@ -173,17 +168,6 @@ BackwardEmitter::emitPairProduct(const ScoreBlock &block,
   return {products, load()};
 }
 
-/// The score before score_mod.
-ScoreForm BackwardEmitter::getScore(Value products) {
-  ScoreForm score = ScoreForm::of(products);
-  Factor &factor = score.full.front().factor;
-  if (std::optional<double> constant = op.getConstantScale())
-    factor.constant = *constant;
-  else
-    factor.scalar = kb.operandArgument(op.getFirstVariantOperand());
-  return score;
-}
-
 /// What the weight is a power of 2 by: the score, times log2(e), and what the
 /// row's pairs share. What depends on the query or on the key alone is added up
 /// once for each of those.
@@ -198,7 +182,7 @@ FailureOr<Value> BackwardEmitter::emitExponent(const ScoreBlock &block,
                                splatScore(*scale * llvm::numbers::log2e),
                                broadcastRows(exponents))
         .getResult();
-  ScoreForm score = getScore(products);
+  ScoreForm score = scaleProducts(kb, op, products);
   OpBuilder invariant = b;
   RegionContext context = makeContext(block);
   if (!scoreMod.empty()) {
@@ -224,7 +208,9 @@ static void moveAbove(Operation *product) {
   DominanceInfo dominance;
   for (Operation &op : llvm::make_early_inc_range(llvm::make_range(
            std::next(product->getIterator()), product->getBlock()->end())))
-    if (op.getNumRegions() == 0 && !hasEffect<MemoryEffects::Write>(&op) &&
+    if (op.getNumRegions() == 0 &&
+        (isMemoryEffectFree(&op) ||
+         hasSingleEffect<MemoryEffects::Read>(&op)) &&
         llvm::none_of(op.getResultTypes(), isFull) &&
         llvm::all_of(op.getOperands(), [&](Value operand) {
           return dominance.properlyDominates(operand, product);
@@ -281,8 +267,8 @@ FailureOr<Value> BackwardEmitter::emitGradients(const ScoreBlock &block,
     FailureOr<SmallVector<Value>> passed =
         RegionToTile(b, context)
             .cloneScoreGradient(op.getScoreGradient(),
-                                getScore(weights.products), gradient,
-                                invariant);
+                                scaleProducts(kb, op, weights.products),
+                                gradient, invariant);
     if (failed(passed))
       return failure();
     // What has no weight has no influence, even if its derivative is infinite.

@@ -242,8 +242,8 @@ Value SumRounding::loadBin(RankedTensorType type, Value bin, ValueRange start,
                               /*limit=*/Value(), shifted);
 }
 
-/// From the smallest exponents to the largest: what is added to is never
-/// larger than the sum of all.
+/// From the smallest exponents to the largest, so that small summands are not
+/// lost one by one beside a large one.
 Value SumRounding::addFiniteBins(RankedTensorType type, ValueRange start,
                                  ArrayRef<int64_t> dims) {
   auto load = [&](Value bin) -> Value {

@@ -44,7 +44,6 @@ private:
   int64_t getRows() const { return kernel.plan.rows; }
   int64_t getColumns() const { return kernel.plan.columns; }
   /// The products as a sum, times the op's scale.
-  ScoreForm scaleProducts(Value products);
   /// The sum that score_mod makes of `products`; what is read at `places`, if
   /// that is not null, is uniform.
   FailureOr<ScoreForm> clone(OpBuilder &invariant, const ScoreForm &products,
@@ -181,16 +180,6 @@ Value ScoreEmitter::emitProducts(Value queries) {
                              b.getStringAttr("s"));
 }
 
-ScoreForm ScoreEmitter::scaleProducts(Value products) {
-  ScoreForm form = ScoreForm::of(products);
-  Factor &factor = form.full.front().factor;
-  if (std::optional<double> constant = op.getConstantScale())
-    factor.constant = *constant;
-  else
-    factor.scalar = kb.operandArgument(op.getFirstVariantOperand());
-  return form;
-}
-
 LeftOut ScoreEmitter::leaveOut(OpBuilder &invariant, ArrayRef<ScoreForm> forms,
                                ScoreRest &rest) {
   LeftOut leftOut = LeftOut::of(forms);
@@ -238,7 +227,7 @@ FailureOr<Value> ScoreEmitter::emitWays(OpBuilder &invariant,
 
 FailureOr<Value> ScoreEmitter::emitScore(OpBuilder &invariant, Value products,
                                          ScoreRest &rest) {
-  ScoreForm form = scaleProducts(products);
+  ScoreForm form = scaleProducts(kb, op, products);
   if (!op.getScoreMod().empty()) {
     UniformExtracts extracts(kb.builder, context, op.getScoreMod());
     if (Value isUniform = extracts.emitCondition())

@@ -273,3 +273,15 @@ Value KernelBuilder::emitKeyLength(attn::AttentionOpInterface attention,
 }
 
 void KernelBuilder::endWork() { builder.setInsertionPointAfter(workLoop); }
+
+ScoreForm fovea::scaleProducts(KernelBuilder &kb,
+                               attn::AttentionOpInterface attention,
+                               Value products) {
+  ScoreForm form = ScoreForm::of(products);
+  Factor &factor = form.full.front().factor;
+  if (std::optional<double> constant = attention.getConstantScale())
+    factor.constant = *constant;
+  else
+    factor.scalar = kb.operandArgument(attention.getFirstVariantOperand());
+  return form;
+}

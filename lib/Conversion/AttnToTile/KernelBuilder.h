@@ -11,6 +11,7 @@
 
 #include "KernelOptions.h"
 #include "PackedHeads.h"
+#include "ScoreForm.h"
 
 #include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
@@ -120,6 +121,11 @@ struct KernelBuilder : KernelOptions {
   mlir::Value emitShortestFirst(mlir::Value place, mlir::Value tiles,
                                 mlir::Value finalTiles);
 };
+
+/// The scores before score_mod: products of queries and keys times the op's
+/// scale, a constant or an operand.
+ScoreForm scaleProducts(KernelBuilder &kb, attn::AttentionOpInterface attention,
+                        mlir::Value products);
 
 /// One tile of queries of a packed sequence, or of keys where what is said of
 /// queries and of keys is exchanged; rows of a sequence count from 0.

@@ -13,6 +13,16 @@
 using namespace mlir;
 using namespace fovea;
 
+Place fovea::restrict(OpBuilder &b, Location loc, Place place,
+                      Value predicate) {
+  place.predicate =
+      place.predicate
+          ? arith::AndIOp::create(b, loc, place.predicate, predicate)
+                .getResult()
+          : predicate;
+  return place;
+}
+
 Place fovea::locateElement(OpBuilder &b, Location loc, const GlobalView &view,
                            ValueRange indices) {
   Value distance = emitI64(b, loc, 0), inside;

@@ -20,6 +20,10 @@ struct Place {
   mlir::Value address, predicate;
 };
 
+/// `place`, where `predicate` holds, too.
+Place restrict(mlir::OpBuilder &b, mlir::Location loc, Place place,
+               mlir::Value predicate);
+
 /// What a memref's elements are in memory: i1 lives in bytes.
 mlir::Type getMemoryType(const GlobalView &view);
 mlir::Value fromMemory(mlir::OpBuilder &b, mlir::Location loc,

@@ -237,11 +237,7 @@ SmallVector<JointSums::Sum> JointSums::add(tile::ScatterOp op,
     Place place = places.get(group.front(), op.getIndices(),
                              adaptor.getIndices(), mask, adaptor.getMask());
     if (isFirst)
-      place.predicate =
-          place.predicate
-              ? arith::AndIOp::create(b, loc, place.predicate, isFirst)
-                    .getResult()
-              : isFirst;
+      place = restrict(b, loc, place, isFirst);
     sums.push_back({place, addLanes(sum)});
   }
   return sums;
@@ -305,13 +301,7 @@ Value PairSums::emitAreOne(ArrayRef<Pair> pairs) {
 
 Place PairSums::locate(const Pair &pair, Value predicate) {
   Place place = locateElement(b, loc, view, pair.indices);
-  if (predicate)
-    place.predicate =
-        place.predicate
-            ? arith::AndIOp::create(b, loc, place.predicate, predicate)
-                  .getResult()
-            : predicate;
-  return place;
+  return predicate ? restrict(b, loc, place, predicate) : place;
 }
 
 void PairSums::addTogether(ArrayRef<Pair> pairs) {

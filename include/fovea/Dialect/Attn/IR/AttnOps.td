@@ -235,7 +235,7 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     says so where all rows are such.
 
     With `deterministic` the same operands give the same results, bit for bit, in
-    each run: sums have one order. Else parts of a gradient may be added to memory
+    each run: sums have one order, or are exact. Else parts of a gradient may be added to memory
     as they come, where that is faster.
 
     `score_gradient` is made by `attn-differentiate` where there is a

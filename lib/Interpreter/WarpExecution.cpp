@@ -61,13 +61,26 @@ static std::string describeBlock(int64_t block, int64_t count) {
   return ("in block " + Twine(block) + " of " + Twine(count)).str();
 }
 
-/// Several blocks at a time, interleaved, so that work is drawn in any order.
+namespace {
+/// A block that runs beside others: a turn in so many it takes.
+struct Resident {
+  std::unique_ptr<Cta> cta;
+  uint64_t slowness;
+};
+} // namespace
+
+// Blocks run at unlike speeds, up to this factor: at one speed they would keep
+// the order in which they started.
+static constexpr uint64_t kMostSlowness = 16;
+
+/// Several blocks at a time, interleaved, so that work is drawn, turns are
+/// taken and sums are added to in any order.
 static LogicalResult runInterleaved(Frame &frame, Region &kernel,
                                     ArrayRef<RuntimeValue> arguments,
                                     int64_t count, uint64_t seed) {
   GridState grid;
   std::mt19937_64 random(seed);
-  SmallVector<std::unique_ptr<Cta>> resident;
+  SmallVector<Resident> resident;
   /// Those that had nothing to do since something happened.
   llvm::SmallPtrSet<Cta *, kResidentBlocks> blocked;
   int64_t next = 0;
@@ -79,12 +92,15 @@ static LogicalResult runInterleaved(Frame &frame, Region &kernel,
   while (next < count || !resident.empty()) {
     if (next < count && int64_t(resident.size()) < kResidentBlocks) {
       GridPosition position{{next++, 0, 0}, {count, 1, 1}};
-      resident.push_back(std::make_unique<Cta>(frame, position, seed, grid));
-      if (failed(resident.back()->start(kernel, arguments)))
-        return fail(*resident.back());
+      resident.push_back({std::make_unique<Cta>(frame, position, seed, grid),
+                          1 + random() % kMostSlowness});
+      if (failed(resident.back().cta->start(kernel, arguments)))
+        return fail(*resident.back().cta);
       continue;
     }
-    auto &cta = resident[random() % resident.size()];
+    auto &[cta, slowness] = resident[random() % resident.size()];
+    if (random() % slowness != 0)
+      continue;
     Cta::Status status = cta->advance();
     if (status != Cta::Status::Blocked)
       blocked.clear();
@@ -94,7 +110,8 @@ static LogicalResult runInterleaved(Frame &frame, Region &kernel,
     case Cta::Status::Stopped:
       return success();
     case Cta::Status::Finished:
-      std::swap(cta, resident.back());
+      std::swap(cta, resident.back().cta);
+      std::swap(slowness, resident.back().slowness);
       resident.pop_back();
       break;
     case Cta::Status::Running:

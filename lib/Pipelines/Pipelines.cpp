@@ -101,6 +101,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpLowerVotes());
   kernel.addPass(warp::createWarpPingPong());
   kernel.addPass(warp::createWarpInsertOutputCopies());
+  kernel.addPass(warp::createWarpHandOverTurns());
   kernel.addPass(warp::createWarpSpecialize());
   kernel.addPass(warp::createWarpPrefetchScalars());
   // Only who computes asks for masks; who copies keeps one loop.

@@ -35,9 +35,9 @@ static constexpr int64_t kRegisters = 512;
 static constexpr int64_t kSumsKeys = 128, kSumsRegisters = 240;
 // Buffers of what a block has.
 static constexpr int64_t kStages = 2;
-// To ask for a turn and to end it takes as long as a part of dQ (500 to 1000
-// clocks each, while nothing is added).
-static constexpr int64_t kBlocksPerTurn = 2;
+// Roles of their own ask for turns and end them, so that a turn may be short:
+// the next tile follows at the distance of one.
+static constexpr int64_t kBlocksPerTurn = 1;
 // Bytes of a row's value, of an element of dQ's sums, and of barriers and
 // mailboxes.
 static constexpr int64_t kValueBytes = 4, kSumBytes = 4, kBarrierBytes = 1024;
@@ -189,6 +189,22 @@ struct PlanEntries {
     return plan::RoleAttr::get(b.getContext(), name, warps, registers,
                                b.getStrArrayAttr(owns));
   }
+  /// Who copies, in a warp group of which one warp works, and others. Where
+  /// tiles take turns, two more of its warps do: one asks for turns ahead of
+  /// time, one ends them when additions are done. Who adds waits for neither.
+  SmallVector<plan::RoleAttr> roles(int64_t loadRegisters, bool takesTurns,
+                                    ArrayRef<plan::RoleAttr> others) {
+    int64_t more = takesTurns ? 2 : 0;
+    SmallVector<plan::RoleAttr> all = {
+        role("load", kGroupWarps - more, loadRegisters,
+             {"k", "v", "q", "do", "exponents", "delta"})};
+    if (takesTurns) {
+      all.push_back(role("acquire", 1, loadRegisters, {"turn_acquire"}));
+      all.push_back(role("release", 1, loadRegisters, {"turn_release"}));
+    }
+    llvm::append_range(all, others);
+    return all;
+  }
   plan::DotAttr ahead(StringRef name, bool isCarried = false) {
     plan::DotPlan early;
     early.ahead = 1;
@@ -246,18 +262,18 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
     dots.push_back(make.ahead("s"));
   if (stages > 1 && !problem.modifies)
     dots.push_back(make.eachAbove("dv"));
-  return plan::KernelAttr::get(
-      context, unit, kernel,
-      {make.stream("k", keyStages), make.stream("v", keyStages),
-       make.stream("exponents", kernel.stages, "q"),
-       make.stream("delta", kernel.stages, "do")},
-      dots, make.sums(output),
-      {make.role("load", kGroupWarps, loadRegisters,
-                 {"k", "v", "q", "do", "exponents", "delta"}),
-       make.role("compute", kernel.warps, kComputeRegisters,
+  SmallVector<plan::RoleAttr> roles = make.roles(
+      loadRegisters, problem.isDeterministic,
+      {make.role("compute", kernel.warps, kComputeRegisters,
                  {"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"}),
-       make.role("reduce", kGroupWarps, kReduceRegisters, {"dq", "dq_sum"})},
-      /*asked=*/{});
+       make.role("reduce", kGroupWarps, kReduceRegisters, {"dq", "dq_sum"})});
+  return plan::KernelAttr::get(context, unit, kernel,
+                               {make.stream("k", keyStages),
+                                make.stream("v", keyStages),
+                                make.stream("exponents", kernel.stages, "q"),
+                                make.stream("delta", kernel.stages, "do")},
+                               dots, make.sums(output), roles,
+                               /*asked=*/{});
 }
 
 /// Registers of a thread whose warp group has a sum.
@@ -294,19 +310,19 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
   // all warps when it is filled again, since they met in between. Scores alone
   // are carried: of two dots in flight around a loop ptxas waits for both, or
   // serialises them (C7514).
+  SmallVector<plan::RoleAttr> roles =
+      make.roles(loadRegisters, problem.isDeterministic,
+                 {make.role("score", kGroupWarps, ofScores,
+                            {"s", "p", "dp", "ds", "dq", "dq_sum"}),
+                  make.role("values", kGroupWarps, ofValues, {"dv", "dv_out"}),
+                  make.role("keys", kGroupWarps, ofKeys, {"dk", "dk_out"})});
   return plan::KernelAttr::get(
       context, unit, kernel,
       {make.stream("k", 1), make.stream("v", 1), make.stream("p", 1),
        make.stream("ds", isCopied ? 1 : 2),
        make.stream("exponents", kernel.stages, "q"),
        make.stream("delta", kernel.stages, "do")},
-      {make.ahead("s", /*isCarried=*/true)}, make.sums(output),
-      {make.role("load", kGroupWarps, loadRegisters,
-                 {"k", "v", "q", "do", "exponents", "delta"}),
-       make.role("score", kGroupWarps, ofScores,
-                 {"s", "p", "dp", "ds", "dq", "dq_sum"}),
-       make.role("values", kGroupWarps, ofValues, {"dv", "dv_out"}),
-       make.role("keys", kGroupWarps, ofKeys, {"dk", "dk_out"})},
+      {make.ahead("s", /*isCarried=*/true)}, make.sums(output), roles,
       /*asked=*/{});
 }
 
@@ -350,18 +366,18 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
       makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
   PlanEntries make(context);
   int64_t stages = output == plan::OutputPath::Tma ? 1 : getPairStages(problem);
+  SmallVector<plan::RoleAttr> roles = make.roles(
+      loadRegisters, problem.isDeterministic,
+      {make.role("values", kGroupWarps, ofValues, {"s", "p", "dv", "dv_out"}),
+       make.role("keys", kGroupWarps, ofKeys, {"dp", "ds", "dk", "dk_out"}),
+       make.role("reduce", kGroupWarps, ofParts, {"dq", "dq_sum"})});
   return plan::KernelAttr::get(
       context, unit, kernel,
       {make.stream("k", 1), make.stream("v", 1),
        make.stream("p", stages, /*with=*/"", /*isStaged=*/true),
        make.stream("ds", stages), make.stream("exponents", kernel.stages, "q"),
        make.stream("delta", kernel.stages, "do")},
-      /*dots=*/{}, make.sums(output),
-      {make.role("load", kGroupWarps, loadRegisters,
-                 {"k", "v", "q", "do", "exponents", "delta"}),
-       make.role("values", kGroupWarps, ofValues, {"s", "p", "dv", "dv_out"}),
-       make.role("keys", kGroupWarps, ofKeys, {"dp", "ds", "dk", "dk_out"}),
-       make.role("reduce", kGroupWarps, ofParts, {"dq", "dq_sum"})},
+      /*dots=*/{}, make.sums(output), roles,
       /*asked=*/{});
 }
 

@@ -40,12 +40,11 @@
 // CHECK: arith.muli %{{.*}}, %[[WIDE]] : i64
 // CHECK: tile.dot "s"
 
-// A turn at dQ's sums is of two heads, and the last one's of a group ends it.
+// A turn at dQ's sums is of one head of a block.
 // RUN: fovea-compile %s --kernel=ordered --target=sm_90a --emit=warp | FileCheck %s --check-prefix=ORDERED
 // ORDERED-LABEL: gpu.func @ordered(
-// ORDERED: role @reduce
-// ORDERED: tile.semaphore_wait "dq_sum" {{.*}} if(
-// ORDERED: tile.semaphore_release "dq_sum" {{.*}} if(
+// ORDERED: tile.semaphore_wait "turn_acquire"
+// ORDERED: tile.semaphore_release "turn_release"
 // ORDERED: gpu.func @ordered_turns(
 
 // RUN: fovea-compile %s --kernel=ordered --target=sm_90a --emit=tile | FileCheck %s --check-prefix=INSIDE

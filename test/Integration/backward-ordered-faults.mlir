@@ -16,7 +16,19 @@
 // RUN: sed 's/^ *tile.semaphore_release .*//' %t.warp.mlir > %t.no-release.mlir
 // REDEFINE: %{file} = %t.no-release.mlir
 // RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=NO-RELEASE
-// NO-RELEASE: note: role @reduce waits for turn {{[0-9]+}} after 0 were released
+// NO-RELEASE: note: role @acquire waits for turn {{[0-9]+}} after 0 were released
+
+// Turns are asked for, but who adds does not wait for the answer.
+// RUN: sed 's/^ *warp.consumer_\(wait\|release\) %%turn_acquire_pipeline.*//' %t.warp.mlir > %t.ahead.mlir
+// REDEFINE: %{file} = %t.ahead.mlir
+// RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=AHEAD
+// AHEAD: error:
+
+// A turn ends before all is added.
+// RUN: sed 's/^ *warp.\(consumer\|producer\)_[a-z]* %%dq_sum_pipeline.*//' %t.warp.mlir > %t.early.mlir
+// REDEFINE: %{file} = %t.early.mlir
+// RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=EARLY
+// EARLY: error: {{turn [0-9]+ is over|seeds 0 and [0-9]+ give different numbers in output 'dq'}}
 
 // All wait for the first turn, which is over soon.
 // RUN: sed 's/\(tile.semaphore_wait .* for \)%%[#0-9a-z_]*/\1%%c0_i32/' %t.warp.mlir > %t.first.mlir

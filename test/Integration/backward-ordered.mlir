@@ -22,31 +22,40 @@
 // NUMBERS-NEXT: dk {{.*}} passed
 // NUMBERS-NEXT: dv {{.*}} passed
 
-// Without a mask a tile's turn is its number; a window's tiles look theirs up. Two blocks
-// have a turn in common. It begins between the first part of dQ and its addition, in the
-// one block, and ends behind the last addition, in the other.
+// Without a mask a tile's turn is its number; a window's tiles look theirs up. One warp asks
+// for turns, one ends them. Who adds waits for the first between the first part of dQ and its
+// addition, tells the second when the last part is added, and adds one part of the next block
+// at most before that one is done.
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a --emit=warp | FileCheck %s --check-prefix=DENSE
 // DENSE-LABEL: gpu.func @dense(
+// DENSE: role @acquire warps(1)
+// DENSE: scf.for
+// DENSE: tile.semaphore_wait "turn_acquire"
+// DENSE: role @release warps(1)
+// DENSE: scf.for
+// DENSE: tile.semaphore_release "turn_release"
 // DENSE: role @reduce
 // DENSE: scf.for
 // DENSE: warp.dot "dq.0"
-// DENSE-NEXT: tile.semaphore_wait "dq_sum" {{.*}} if(
-// DENSE-NEXT: tile.store add "dq_sum.0"
-// DENSE-NEXT: warp.dot "dq.1"
-// DENSE: tile.store add "dq_sum.1"
-// DENSE-NEXT: tile.semaphore_release "dq_sum" {{.*}} if(
+// DENSE-NEXT: warp.consumer_wait
+// DENSE-NOT: warp.
+// DENSE: tile.store add "dq_sum.0"
+// DENSE: warp.dot "dq.1"
+// DENSE: warp.producer_acquire
+// DENSE-NEXT: tile.store add "dq_sum.1"
+// DENSE-NEXT: warp.consumer_release
+// DENSE-NEXT: warp.producer_commit
 // DENSE-NOT: gpu.func @dense_turns(
 // RUN: fovea-compile %s --kernel=window --target=sm_90a --emit=warp | FileCheck %s --check-prefix=WINDOW
 // WINDOW-LABEL: gpu.func @window(
-// WINDOW: role @reduce
+// WINDOW: role @acquire
 // WINDOW: scf.for
 // WINDOW: memref.load
-// WINDOW: warp.dot "dq.0"
-// WINDOW-NEXT: tile.semaphore_wait "dq_sum" {{.*}} if(
-// WINDOW-NEXT: tile.store add "dq_sum.0"
-// WINDOW-NEXT: warp.dot "dq.1"
-// WINDOW: tile.store add "dq_sum.1"
-// WINDOW-NEXT: tile.semaphore_release "dq_sum" {{.*}} if(
+// WINDOW: tile.semaphore_wait "turn_acquire"
+// WINDOW: role @release
+// WINDOW: tile.semaphore_release "turn_release"
+// WINDOW: role @reduce
+// WINDOW-NOT: memref.load
 // WINDOW: gpu.func @window_turns(
 // WINDOW: scf.for
 // WINDOW: tile.scatter

@@ -101,7 +101,7 @@ void BackwardEmitter::emitStartOfTurn(const ScoreBlock &block, const Turn &turn,
   tile::SemaphoreWaitOp::create(b, loc, scratchArgument(scratch.semaphores),
                                 ValueRange{work.batch, turn.head, turn.number},
                                 before, turn.begins, part,
-                                b.getStringAttr("dq_sum"));
+                                b.getStringAttr("turn_acquire"));
 }
 
 void BackwardEmitter::emitEndOfTurn(const ScoreBlock &block, const Turn &turn,
@@ -110,7 +110,7 @@ void BackwardEmitter::emitEndOfTurn(const ScoreBlock &block, const Turn &turn,
   tile::SemaphoreReleaseOp::create(
       b, loc, scratchArgument(scratch.semaphores),
       ValueRange{work.batch, turn.head, turn.number}, turn.ends, part,
-      b.getStringAttr("dq_sum"));
+      b.getStringAttr("turn_release"));
 }
 
 /// The tile's block of queries has had no turn; the first of those that have

@@ -245,3 +245,66 @@ FailureOr<warp::RingState> warp::carryThrough(ArrayRef<Operation *> loops,
   }
   return state;
 }
+
+namespace {
+/// Carries a position past ops, from op to op and through the loops around
+/// them.
+struct PositionCarrier {
+  const llvm::SetVector<Operation *> &ops;
+  int64_t stages;
+  llvm::MapVector<Operation *, RingState> positions = {};
+
+  bool standIn(Operation &op) const {
+    return llvm::any_of(
+        ops, [&](Operation *one) { return op.isProperAncestor(one); });
+  }
+  FailureOr<RingState> carry(Block &block, RingState state);
+  FailureOr<RingState> carryThroughLoop(Operation *loop, RingState state);
+};
+} // namespace
+
+FailureOr<RingState> PositionCarrier::carryThroughLoop(Operation *loop,
+                                                       RingState state) {
+  IRRewriter b(loop->getContext());
+  bool isCarried = true;
+  FailureOr<Operation *> made = addCarried(
+      b, loop, {state.stage, state.phase},
+      [&](OpBuilder &inner, ValueRange carried) -> SmallVector<Value> {
+        FailureOr<RingState> end =
+            carry(*inner.getInsertionBlock(), {carried[0], carried[1]});
+        isCarried = succeeded(end);
+        if (!isCarried)
+          return {carried[0], carried[1]};
+        return {end->stage, end->phase};
+      });
+  if (failed(made) || !isCarried)
+    return failure();
+  auto results = (*made)->getResults().take_back(2);
+  return RingState{results[0], results[1]};
+}
+
+FailureOr<RingState> PositionCarrier::carry(Block &block, RingState state) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (ops.contains(&op)) {
+      positions[&op] = state;
+      OpBuilder b(op.getContext());
+      b.setInsertionPointAfter(&op);
+      state = advance(b, op.getLoc(), state, /*steps=*/1, stages);
+    } else if (standIn(op)) {
+      FailureOr<RingState> behind = carryThroughLoop(&op, state);
+      if (failed(behind))
+        return failure();
+      state = *behind;
+    }
+  }
+  return state;
+}
+
+FailureOr<llvm::MapVector<Operation *, RingState>>
+warp::carryPast(Block &body, const llvm::SetVector<Operation *> &ops,
+                RingState state, int64_t stages) {
+  PositionCarrier carrier{ops, stages};
+  if (failed(carrier.carry(body, state)))
+    return failure();
+  return std::move(carrier.positions);
+}

@@ -88,6 +88,14 @@ mlir::FailureOr<RingState> carryThrough(llvm::ArrayRef<mlir::Operation *> loops,
                                         RingState state, int64_t steps,
                                         int64_t stages);
 
+/// The positions of a ring that `ops` take one after the other, in the order in
+/// which a program executes them: each one a stage, the first one `state`. Ops
+/// may stand in loops, which carry the position on; anything else around them
+/// is an error.
+mlir::FailureOr<llvm::MapVector<mlir::Operation *, RingState>>
+carryPast(mlir::Block &body, const llvm::SetVector<mlir::Operation *> &ops,
+          RingState state, int64_t stages);
+
 } // namespace fovea::warp
 
 #endif // FOVEA_LIB_DIALECT_WARP_TRANSFORMS_RING_H

@@ -8,6 +8,8 @@
 
 #include "RoleAssignment.h"
 
+#include "fovea/Dialect/Tile/IR/Semaphores.h"
+
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include <limits>
@@ -314,6 +316,35 @@ void RoleAssignment::findReaders() {
     for (Operation *user : stream.pipeline.getPipeline().getUsers())
       if (isReadersVerb(user))
         stream.verbs.push_back(user);
+  for (Stream &stream : streams)
+    if (stream.brought.empty())
+      findGuarded(stream);
+}
+
+/// Whether the op writes to memory that the kernel was given.
+static bool writesToArgument(Operation *op) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  SmallVector<MemoryEffects::EffectInstance> writes;
+  if (effects)
+    effects.getEffects<MemoryEffects::Write>(writes);
+  return llvm::any_of(writes, [](const auto &effect) {
+    return effect.getValue() && isa<BlockArgument>(effect.getValue());
+  });
+}
+
+/// A pipeline that brings nothing says when its readers may write to the
+/// kernel's tensors: from a wait to its release.
+void RoleAssignment::findGuarded(Stream &stream) {
+  for (Operation *verb : stream.verbs) {
+    if (!isa<ConsumerWaitOp>(verb))
+      continue;
+    for (Operation *op = verb->getNextNode(); op; op = op->getNextNode()) {
+      if (isReadersVerb(op) && op->getOperand(0) == verb->getOperand(0))
+        break;
+      if (writesToArgument(op))
+        stream.reads.push_back(op);
+    }
+  }
 }
 
 RoleAssignment::Roles RoleAssignment::getReaders(const Stream &stream) const {
@@ -468,8 +499,10 @@ LogicalResult RoleAssignment::checkMemory() {
     op.getEffects(effects);
     for (const auto &effect : effects) {
       Value value = effect.getValue();
+      // Semaphores are there for several to use.
       if (!running || !value || !isa<MemRefType>(value.getType()) ||
-          isa<FenceStoresOp, CopyOutWaitOp>(op.getOperation()))
+          isa<FenceStoresOp, CopyOutWaitOp, tile::SemaphoreWaitOp,
+              tile::SemaphoreReleaseOp>(op.getOperation()))
         continue;
       Uses &uses = memories[getMemory(value).root];
       uses.any |= running;

@@ -12,7 +12,9 @@
 //   what has a name           its owner
 //   acquire, commit           the owner of the pipeline's name, its filler
 //   wait, release             the roles that read what the pipeline brings, but
-//                             for the filler, which may read back its own rows
+//                             for the filler, which may read back its own rows;
+//                             of one that brings nothing, who writes to tensors
+//                             between them
 //   a store without a name    the filler of the stage that it is a part of
 //   dot_wait, turns           as their dots
 //   fences, waits for copies out, rows made zero
@@ -124,6 +126,7 @@ private:
   Roles getRunning(mlir::Operation *op) const;
   Roles getReaders(const Stream &stream) const;
   void findReaders();
+  void findGuarded(Stream &stream);
   /// Gives waits and releases to readers, until nothing is added.
   mlir::LogicalResult assignReaders();
   mlir::LogicalResult checkAssigned();

@@ -1,0 +1,243 @@
+//===- HandOverTurns.cpp - Turns that other roles ask for -------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A turn guards stores. Where the plan gives its wait to another role than
+// theirs, that role asks for turns ahead of time and passes them on; where it
+// gives the release to another role, that one waits until the stores are done,
+// and who stores goes on. Both are pipelines that bring nothing: their phases
+// say all.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Ring.h"
+#include "RoleAssignment.h"
+
+#include "fovea/Dialect/Tile/IR/Semaphores.h"
+#include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Support/ValueNames.h"
+
+namespace fovea::warp {
+#define GEN_PASS_DEF_WARPHANDOVERTURNS
+#include "fovea/Dialect/Warp/Transforms/Passes.h.inc"
+} // namespace fovea::warp
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+namespace {
+/// A turn in a block: from its wait to its release, or null, with what it
+/// guards.
+struct Turn {
+  tile::SemaphoreWaitOp wait;
+  tile::SemaphoreReleaseOp release;
+  /// In order.
+  SmallVector<tile::StoreOp> stores;
+};
+
+/// A pipeline that brings nothing, and where each of the ops that go with it
+/// stands in the ring.
+struct Signal {
+  Value pipeline;
+  llvm::MapVector<Operation *, RingState> positions;
+};
+
+struct HandOverTurnsPass
+    : warp::impl::WarpHandOverTurnsBase<HandOverTurnsPass> {
+  void runOnKernel() override;
+
+private:
+  /// Turns that another role waits for than stores in them, or that another one
+  /// ends.
+  LogicalResult collect();
+  LogicalResult check(Turn &turn, bool isApart);
+  FailureOr<Signal> makeSignal(ArrayRef<Operation *> ops, StringAttr name,
+                               int64_t stages);
+  LogicalResult handOverWaits(MutableArrayRef<Turn> turns);
+  LogicalResult handOverReleases(MutableArrayRef<Turn> turns);
+
+  plan::KernelAttr plan;
+  SmallVector<plan::RoleAttr> roles;
+  /// By the names of their waits and releases: copies of one, as where a loop's
+  /// last round stands behind it, share a pipeline.
+  llvm::MapVector<StringAttr, SmallVector<Turn>> awaited, released;
+};
+} // namespace
+
+/// The release of the same turn, behind the wait in its block.
+static tile::SemaphoreReleaseOp findRelease(tile::SemaphoreWaitOp wait) {
+  for (Operation *op = wait->getNextNode(); op; op = op->getNextNode()) {
+    auto release = dyn_cast<tile::SemaphoreReleaseOp>(op);
+    if (release && release.getSemaphores() == wait.getSemaphores() &&
+        llvm::equal(release.getIndices(), wait.getIndices()))
+      return release;
+  }
+  return {};
+}
+
+/// Where nothing ends the turn, it guards the rest of the block.
+static Turn findTurn(tile::SemaphoreWaitOp wait) {
+  Turn turn = {wait, findRelease(wait), {}};
+  for (Operation *op = wait->getNextNode(); op && op != turn.release;
+       op = op->getNextNode())
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      turn.stores.push_back(store);
+  return turn;
+}
+
+/// What is read in a turn of what is stored in it must be read by who stores,
+/// which no name says.
+static LogicalResult checkReads(Turn &turn) {
+  for (Operation *op = turn.wait->getNextNode(); op != turn.release;
+       op = op->getNextNode()) {
+    auto load = dyn_cast<tile::LoadOp>(op);
+    if (load && llvm::any_of(turn.stores, [&](tile::StoreOp store) {
+          return store.getTarget() == load.getSource();
+        }))
+      return load.emitError("reads, in a turn that another role waits for or "
+                            "ends, what is stored in it");
+  }
+  return success();
+}
+
+LogicalResult HandOverTurnsPass::check(Turn &turn, bool isApart) {
+  plan::RoleAttr first = lookupOwner(roles, turn.stores.front().getNameAttr());
+  for (tile::StoreOp store : turn.stores)
+    if (plan::RoleAttr owner = lookupOwner(roles, store.getNameAttr());
+        owner && first && owner != first)
+      return store.emitError("is of role '")
+             << owner.getName() << "' in a turn in which role '"
+             << first.getName() << "' stores, too";
+  if (!isApart)
+    return success();
+  if (!turn.release)
+    return turn.wait.emitError("role '")
+           << first.getName()
+           << "' stores in a turn that another role waits for, and no release "
+              "of it stands behind the wait in its block";
+  return checkReads(turn);
+}
+
+LogicalResult HandOverTurnsPass::collect() {
+  SmallVector<tile::SemaphoreWaitOp> waits;
+  getOperation().walk(
+      [&](tile::SemaphoreWaitOp wait) { waits.push_back(wait); });
+  for (tile::SemaphoreWaitOp wait : waits) {
+    Turn turn = findTurn(wait);
+    if (turn.stores.empty())
+      continue;
+    plan::RoleAttr stores =
+        lookupOwner(roles, turn.stores.front().getNameAttr());
+    auto isApart = [&](StringAttr name) {
+      return stores && lookupOwner(roles, name) != stores;
+    };
+    bool waitsApart = isApart(wait.getNameAttr()),
+         endsApart = turn.release && isApart(turn.release.getNameAttr());
+    if (failed(check(turn, waitsApart || endsApart)))
+      return failure();
+    if (waitsApart)
+      awaited[wait.getNameAttr()].push_back(turn);
+    if (endsApart)
+      released[turn.release.getNameAttr()].push_back(turn);
+  }
+  return success();
+}
+
+/// The role that owns `name` fills the pipeline.
+FailureOr<Signal> HandOverTurnsPass::makeSignal(ArrayRef<Operation *> ops,
+                                                StringAttr name,
+                                                int64_t stages) {
+  Block &body = getOperation().getBody().front();
+  Operation *first = ops.front();
+  OpBuilder b(body.findAncestorOpInBlock(*first));
+  Signal signal;
+  signal.pipeline = PipelineOp::create(
+      b, getNamedLoc(first->getLoc(), tile::getFamily(name) + "_pipeline"),
+      PipelineType::get(&getContext(), stages), IntegerAttr(), name);
+  Value zero = makeI32(b, first->getLoc(), 0);
+  llvm::SetVector<Operation *> all(ops.begin(), ops.end());
+  auto positions = carryPast(body, all, {zero, zero}, stages);
+  if (failed(positions))
+    return failure();
+  signal.positions = std::move(*positions);
+  ++numPipelines;
+  return signal;
+}
+
+/// Who waits for the semaphore commits a stage; who stores waits for that, and
+/// gives it back behind the last store.
+LogicalResult HandOverTurnsPass::handOverWaits(MutableArrayRef<Turn> turns) {
+  auto ops = llvm::map_to_vector(
+      turns, [](Turn &turn) { return turn.wait.getOperation(); });
+  StringAttr name = turns.front().wait.getNameAttr();
+  FailureOr<Signal> signal = makeSignal(ops, name, plan.getStream(name).stages);
+  if (failed(signal))
+    return failure();
+  Value pipeline = signal->pipeline;
+  for (Turn &turn : turns) {
+    RingState at = signal->positions.lookup(turn.wait);
+    Location loc = turn.wait.getLoc();
+    OpBuilder b(turn.wait);
+    ProducerAcquireOp::create(b, loc, pipeline, at.stage, at.phase);
+    b.setInsertionPointAfter(turn.wait);
+    ProducerCommitOp::create(b, loc, pipeline, at.stage, at.phase);
+    ConsumerWaitOp::create(b, loc, pipeline, at.stage, at.phase);
+    b.setInsertionPointAfter(turn.stores.back());
+    ConsumerReleaseOp::create(b, loc, pipeline, at.stage, at.phase);
+    // These are the other role's.
+    turn.wait.getAfterMutable().clear();
+  }
+  return success();
+}
+
+/// Who stores commits a stage behind the last store; who releases the semaphore
+/// waits for that. A release stands behind a fence, which waits for stores of
+/// the next turn, too, as long as some are on their way. So there is one stage,
+/// and of the next turn one store at most goes ahead of this one's end.
+LogicalResult HandOverTurnsPass::handOverReleases(MutableArrayRef<Turn> turns) {
+  auto ops = llvm::map_to_vector(
+      turns, [](Turn &turn) { return turn.release.getOperation(); });
+  FailureOr<Signal> signal =
+      makeSignal(ops, turns.front().stores.back().getNameAttr(), /*stages=*/1);
+  if (failed(signal))
+    return failure();
+  Value pipeline = signal->pipeline;
+  for (Turn &turn : turns) {
+    RingState at = signal->positions.lookup(turn.release);
+    Location loc = turn.release.getLoc();
+    OpBuilder b(turn.stores[std::min<size_t>(1, turn.stores.size() - 1)]);
+    ProducerAcquireOp::create(b, loc, pipeline, at.stage, at.phase);
+    b.setInsertionPoint(turn.release);
+    ProducerCommitOp::create(b, loc, pipeline, at.stage, at.phase);
+    ConsumerWaitOp::create(b, loc, pipeline, at.stage, at.phase);
+    b.setInsertionPointAfter(turn.release);
+    ConsumerReleaseOp::create(b, loc, pipeline, at.stage, at.phase);
+    turn.release.getAfterMutable().clear();
+  }
+  return success();
+}
+
+void HandOverTurnsPass::runOnKernel() {
+  launch::AbiOp abi = launch::requireAbi(getOperation());
+  if (!abi)
+    return signalPassFailure();
+  plan = abi.getPlan();
+  roles = getRoles(getOperation(), abi);
+  if (roles.empty())
+    return;
+  awaited.clear();
+  released.clear();
+  if (failed(collect()))
+    return signalPassFailure();
+  for (auto &[name, turns] : awaited)
+    if (failed(handOverWaits(turns)))
+      return signalPassFailure();
+  for (auto &[name, turns] : released)
+    if (failed(handOverReleases(turns)))
+      return signalPassFailure();
+}

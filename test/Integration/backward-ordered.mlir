@@ -38,7 +38,7 @@
 // DENSE: scf.for
 // DENSE: warp.dot "dq.0"
 // DENSE-NEXT: warp.consumer_wait
-// DENSE-NOT: warp.
+// DENSE-NOT: warp.dot
 // DENSE: tile.store add "dq_sum.0"
 // DENSE: warp.dot "dq.1"
 // DENSE: warp.producer_acquire

@@ -10,29 +10,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fovea;
-
-static constexpr int64_t kWordBits = tile::BallotOp::kColumns;
-
-ClassifiedBlocks::ClassifiedBlocks(KernelBuilder &kb,
-                                   attn::AttentionOpInterface op,
-                                   const RegionContext &tile,
-                                   unsigned firstCapture)
-    : kb(kb), op(op), summaries(kb, op.getKvClassify(), firstCapture,
-                                tile.countQueries(), tile.countKeys()),
-      context(tile) {
-  context.summaries = &summaries;
-  Operation *yield = op.getKvClassify().front().getTerminator();
-  hasFull = !matchPattern(yield->getOperand(1), m_Zero());
-}
-
-Value ClassifiedBlocks::getLength() {
-  return context.rowsAreKeys ? context.queryLength : context.keyLength;
-}
 
 Value ClassifiedBlocks::integer(int64_t value) {
   return make<arith::ConstantIntOp>(value, 32);
@@ -42,85 +22,10 @@ Value ClassifiedBlocks::toInteger(Value index) {
   return make<arith::IndexCastOp>(kb.builder.getI32Type(), index);
 }
 
-FailureOr<ClassifiedBlocks::Bits> ClassifiedBlocks::emitWord(Value number) {
-  OpBuilder &b = kb.builder;
-  RankedTensorType type = kb.tileType(1, kWordBits, b.getI32Type()),
-                   flags = kb.tileType(1, kWordBits, b.getI1Type());
-  auto widen = [&](Value value) -> Value {
-    return make<tile::BroadcastOp>(kb.tileType(1, kWordBits, value.getType()),
-                                   value);
-  };
-  Value start = make<arith::AddIOp>(
-      firstBlock, make<arith::MulIOp>(number, integer(kWordBits)));
-  Value candidates =
-      make<arith::AddIOp>(make<tile::IotaOp>(type, 1), widen(start));
-  Value exists = make<arith::CmpIOp>(arith::CmpIPredicate::slt, candidates,
-                                     widen(endBlock));
-  // Candidates that don't exist are asked about the last column.
-  Value columns = toInteger(getLength());
-  Value lastColumn = make<arith::MaxSIOp>(
-      make<arith::SubIOp>(columns, integer(1)), integer(0));
-  Value lastOfAll = widen(lastColumn);
-  Value first =
-      make<arith::MulIOp>(candidates, widen(integer(context.columns)));
-  Value end = make<arith::AddIOp>(first, widen(integer(context.columns - 1)));
-  FailureOr<std::pair<Value, Value>> answer =
-      RegionToTile(b, context)
-          .cloneClassify(op.getKvClassify(), last,
-                         {make<arith::IndexCastOp>(b.getIndexType(), start),
-                          make<arith::MinSIOp>(first, lastOfAll),
-                          make<arith::MinSIOp>(end, lastOfAll)});
-  if (failed(answer))
-    return failure();
-  auto toTile = [&](Value flag) {
-    return flag.getType() == flags ? flag : widen(flag);
-  };
-  Value any = make<arith::AndIOp>(toTile(answer->first), exists);
-  Value visible = make<tile::BallotOp>(any);
+SmallVector<Value> ClassifiedBlocks::parted(const ClassifiedWords::Word &word) {
   if (!hasFull)
-    return Bits{visible, integer(0)};
-  Value all = make<arith::AndIOp>(toTile(answer->second), any);
-  if (context.rowsAreKeys) {
-    Value isWhole =
-        make<arith::CmpIOp>(arith::CmpIPredicate::slt, end, widen(columns));
-    all = make<arith::AndIOp>(all,
-                              make<arith::AndIOp>(isWhole, widen(tileIsWhole)));
-  }
-  Value full = make<tile::BallotOp>(all);
-  return Bits{make<arith::XOrIOp>(visible, full), full};
-}
-
-Value ClassifiedBlocks::emitWordCount(Value lower, Value upper) {
-  Value size = kb.constant(context.columns), zero = kb.constant(0);
-  firstBlock = toInteger(make<arith::DivUIOp>(lower, size));
-  Value end = make<arith::CeilDivUIOp>(upper, size);
-  endBlock = toInteger(end);
-  Value span = make<arith::MaxSIOp>(
-      make<arith::SubIOp>(end, make<arith::DivUIOp>(lower, size)), zero);
-  Value wordCount = make<arith::CeilDivUIOp>(span, kb.constant(kWordBits));
-  words = toInteger(wordCount);
-  return wordCount;
-}
-
-FailureOr<ClassifiedBlocks::Bits> ClassifiedBlocks::countBits(Value wordCount) {
-  OpBuilder &b = kb.builder;
-  Location loc = kb.getLoc();
-  SmallVector<Value> sums = {make<math::CtPopOp>(firstWord.partial),
-                             make<math::CtPopOp>(firstWord.full)};
-  Value one = kb.constant(1);
-  auto loop = scf::ForOp::create(b, loc, one, wordCount, one, sums);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  FailureOr<Bits> bits = emitWord(toInteger(loop.getInductionVar()));
-  if (failed(bits))
-    return failure();
-  auto add = [&](unsigned index, Value word) -> Value {
-    return make<arith::AddIOp>(loop.getRegionIterArg(index),
-                               make<math::CtPopOp>(word));
-  };
-  sums = {add(0, bits->partial), add(1, bits->full)};
-  scf::YieldOp::create(b, loc, sums);
-  return Bits{loop.getResult(0), loop.getResult(1)};
+    return {word.visible, word.full};
+  return {make<arith::XOrIOp>(word.visible, word.full), word.full};
 }
 
 void ClassifiedBlocks::visitAtLeastOne(Value found) {
@@ -128,9 +33,9 @@ void ClassifiedBlocks::visitAtLeastOne(Value found) {
   count = make<arith::MaxSIOp>(found, one);
   Value isEmpty =
       make<arith::CmpIOp>(arith::CmpIPredicate::eq, found, kb.constant(0));
-  Value blocks =
-      make<arith::CeilDivUIOp>(getLength(), kb.constant(context.columns));
-  if (!context.rowsAreKeys) {
+  Value blocks = make<arith::CeilDivUIOp>(words.getLength(),
+                                          kb.constant(words.getColumns()));
+  if (!words.haveRowsOfKeys()) {
     least = make<arith::SelectOp>(isEmpty, toInteger(blocks), integer(0));
     return;
   }
@@ -141,62 +46,28 @@ void ClassifiedBlocks::visitAtLeastOne(Value found) {
 LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper, Value last,
                                            bool runsOnce) {
   Type index = kb.builder.getIndexType();
-  this->last = last;
-  if (context.rowsAreKeys) {
-    Value wholeLast =
-        make<arith::AddIOp>(context.key, kb.constant(context.rows - 1));
-    tileIsWhole =
-        make<arith::CmpIOp>(arith::CmpIPredicate::eq, last, wholeLast);
-  }
-  Value wordCount = emitWordCount(lower, upper);
+  words.setRange(lower, upper, last);
   // The first word stays: it is looked at again twice, and often the only one.
-  FailureOr<Bits> first = emitWord(integer(0));
-  if (failed(first))
+  FailureOr<ClassifiedWords::Word> word = words.emitWord(integer(0));
+  if (failed(word))
     return failure();
-  firstWord = *first;
-  FailureOr<Bits> sums = countBits(wordCount);
+  SmallVector<Value> first = parted(*word);
+  firstFull = first.back();
+  FailureOr<SmallVector<Value>> sums =
+      words.countBits(first, [&](const auto &word) { return parted(word); });
   if (failed(sums))
     return failure();
-  partial = masked = make<arith::IndexCastOp>(index, sums->partial);
+  partial = masked = make<arith::IndexCastOp>(index, sums->front());
   count = make<arith::IndexCastOp>(
-      index, make<arith::AddIOp>(sums->partial, sums->full));
+      index, make<arith::AddIOp>(sums->front(), sums->back()));
   if (runsOnce)
     visitAtLeastOne(count);
-  inits = {integer(0), firstWord.partial};
+  inits = {integer(0), first.front()};
   return success();
-}
-
-FailureOr<ValueRange> ClassifiedBlocks::emitSearch(Value number,
-                                                   Value isPartial) {
-  OpBuilder &b = kb.builder;
-  Location loc = kb.getLoc();
-  SmallVector<Type> types(2, b.getI32Type());
-  SmallVector<Location> locs(2, loc);
-  auto loop =
-      scf::WhileOp::create(b, loc, types, ValueRange{number, integer(0)});
-  OpBuilder::InsertionGuard guard(b);
-  Block *before = b.createBlock(&loop.getBefore(), {}, types, locs);
-  Value next = make<arith::AddIOp>(before->getArgument(0), integer(1));
-  FailureOr<Bits> bits = emitWord(next);
-  if (failed(bits))
-    return failure();
-  Value wanted = bits->partial;
-  if (hasFull)
-    wanted = make<arith::SelectOp>(isPartial, wanted, bits->full);
-  Value isEmpty =
-      make<arith::CmpIOp>(arith::CmpIPredicate::eq, wanted, integer(0));
-  Value isLast = make<arith::CmpIOp>(
-      arith::CmpIPredicate::slt, make<arith::AddIOp>(next, integer(1)), words);
-  scf::ConditionOp::create(b, loc, make<arith::AndIOp>(isEmpty, isLast),
-                           ValueRange{next, wanted});
-  Block *after = b.createBlock(&loop.getAfter(), {}, types, locs);
-  scf::YieldOp::create(b, loc, after->getArguments());
-  return ValueRange(loop.getResults());
 }
 
 LogicalResult ClassifiedBlocks::emitVisit(Block &block) {
   OpBuilder &b = kb.builder;
-  Location loc = kb.getLoc();
   b.setInsertionPointToEnd(&block);
   Value n = block.getArgument(0), number = block.getArgument(1),
         bits = block.getArgument(2), isPartial;
@@ -205,38 +76,32 @@ LogicalResult ClassifiedBlocks::emitVisit(Block &block) {
     // The full ones are looked for from the first word on.
     Value restarts = make<arith::CmpIOp>(arith::CmpIPredicate::eq, n, partial);
     number = make<arith::SelectOp>(restarts, integer(0), number);
-    bits = make<arith::SelectOp>(restarts, firstWord.full, bits);
+    bits = make<arith::SelectOp>(restarts, firstFull, bits);
   }
-  Value isEmpty =
-      make<arith::CmpIOp>(arith::CmpIPredicate::eq, bits, integer(0));
-  SmallVector<Type> types(2, b.getI32Type());
-  auto branch = scf::IfOp::create(b, loc, types, isEmpty,
-                                  /*addThenBlock=*/true,
-                                  /*addElseBlock=*/true);
-  b.setInsertionPointToEnd(branch.thenBlock());
-  FailureOr<ValueRange> found = emitSearch(number, isPartial);
+  auto choose = [&](const ClassifiedWords::Word &word) -> SmallVector<Value> {
+    SmallVector<Value> kinds = parted(word);
+    if (!hasFull)
+      return {kinds.front()};
+    return {make<arith::SelectOp>(isPartial, kinds.front(), kinds.back())};
+  };
+  FailureOr<SmallVector<Value>> found =
+      words.emitRefilled(number, bits, choose);
   if (failed(found))
     return failure();
-  scf::YieldOp::create(b, loc, *found);
-  b.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(b, loc, ValueRange{number, bits});
-  b.setInsertionPointToEnd(&block);
-  number = branch.getResult(0);
-  bits = branch.getResult(1);
+  number = found->front();
+  bits = found->back();
 
-  Value start = make<arith::AddIOp>(
-      firstBlock, make<arith::MulIOp>(number, integer(kWordBits)));
-  Value candidate =
-      make<arith::AddIOp>(start, make<math::CountTrailingZerosOp>(bits));
+  Value candidate = make<arith::AddIOp>(words.emitStart(number),
+                                        make<math::CountTrailingZerosOp>(bits));
   if (least)
     candidate = make<arith::MaxSIOp>(candidate, least);
   if (most)
     candidate = make<arith::MinSIOp>(candidate, most);
   Value key = make<arith::IndexCastOp>(
       b.getIndexType(),
-      make<arith::MulIOp>(candidate, integer(context.columns)));
+      make<arith::MulIOp>(candidate, integer(words.getColumns())));
   // Without its lowest bit.
   Value rest = make<arith::AndIOp>(bits, make<arith::SubIOp>(bits, integer(1)));
-  tile::YieldOp::create(b, loc, ValueRange{key, number, rest});
+  tile::YieldOp::create(b, kb.getLoc(), ValueRange{key, number, rest});
   return success();
 }

@@ -9,22 +9,22 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_CLASSIFIEDBLOCKS_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_CLASSIFIEDBLOCKS_H
 
-#include "BlockSummaries.h"
-#include "RegionToTile.h"
+#include "ClassifiedWords.h"
 #include "VisitedBlocks.h"
 
 namespace fovea {
 
 /// The blocks of a range of keys that kv_classify says queries see, or those of
-/// a range of queries that see keys, found 32 at a time: the partial ones
-/// first, then the full ones. The loop carries the number of a word of 32
-/// candidates and the bits of those that are left of it.
+/// a range of queries that see keys: the partial ones first, then the full
+/// ones. The loop carries the number of a word of 32 candidates and the bits of
+/// those that are left of it.
 class ClassifiedBlocks final : public VisitedBlocks {
 public:
-  /// `tile` is the context of a tile of rows, which are queries or keys,
-  /// without columns; `firstCapture` the op's first captured operand.
   ClassifiedBlocks(KernelBuilder &kb, attn::AttentionOpInterface op,
-                   const RegionContext &tile, unsigned firstCapture);
+                   const RegionContext &tile, unsigned firstCapture)
+      : kb(kb), words(kb, op, tile, firstCapture) {
+    hasFull = words.hasFullBlocks();
+  }
 
   /// Counts the visible blocks of the columns from `lower` to `upper`,
   /// multiples of a block and at most their number. `last` is the tile's last
@@ -34,23 +34,10 @@ public:
   mlir::LogicalResult emitVisit(mlir::Block &block) override;
 
 private:
-  /// One bit for each of 32 candidates, i32.
-  struct Bits {
-    mlir::Value partial, full;
-  };
-  /// The candidates of word `number`, i32.
-  mlir::FailureOr<Bits> emitWord(mlir::Value number);
-  /// Words of candidates from `lower` to `upper`; notes their blocks.
-  mlir::Value emitWordCount(mlir::Value lower, mlir::Value upper);
-  /// How many bits the words have, i32.
-  mlir::FailureOr<Bits> countBits(mlir::Value wordCount);
+  /// The partial and the full ones of a word.
+  llvm::SmallVector<mlir::Value> parted(const ClassifiedWords::Word &word);
   /// Where no block is `found`, index, one is visited all the same.
   void visitAtLeastOne(mlir::Value found);
-  /// The next word, from `number` on, that has bits of the wanted kind.
-  mlir::FailureOr<mlir::ValueRange> emitSearch(mlir::Value number,
-                                               mlir::Value isPartial);
-  /// The number of columns.
-  mlir::Value getLength();
   mlir::Value integer(int64_t value);
   mlir::Value toInteger(mlir::Value index);
   template <typename OpTy, typename... Args>
@@ -60,19 +47,15 @@ private:
   }
 
   KernelBuilder &kb;
-  attn::AttentionOpInterface op;
-  BlockSummaries summaries;
-  RegionContext context;
-  mlir::Value last;
-  /// Numbers of blocks and of words, i32; the least number that is visited and
-  /// the greatest one, or null. Where there is none, keys have a block past the
-  /// last one; queries, to whose sums is added, the last one.
-  mlir::Value firstBlock, endBlock, words, least, most;
+  ClassifiedWords words;
+  /// The least number of a block that is visited and the greatest one, i32, or
+  /// null. Where there is none, keys have a block past the last one; queries,
+  /// to whose sums is added, the last one.
+  mlir::Value least, most;
   /// How many blocks are found to be partial, index.
   mlir::Value partial;
-  /// Whether all the tile's rows exist, i1: pairs of others need a mask.
-  mlir::Value tileIsWhole;
-  Bits firstWord;
+  /// Of the first word.
+  mlir::Value firstFull;
 };
 
 } // namespace fovea

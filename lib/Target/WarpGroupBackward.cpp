@@ -239,9 +239,7 @@ static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
   kernel.tileN = queries;
   kernel.warps = groups * unit.getGroupWarps();
   kernel.stages = kStages;
-  // Turns are known for blocks within bounds.
-  kernel.classify =
-      problem.classifies && !problem.isPacked && !problem.isDeterministic;
+  kernel.classify = problem.classifies && !problem.isPacked;
   return kernel;
 }
 

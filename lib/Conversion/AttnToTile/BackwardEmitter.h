@@ -23,6 +23,7 @@
 
 #include "BackwardSums.h"
 #include "KernelBuilder.h"
+#include "OrderedBlocks.h"
 #include "RegionToTile.h"
 #include "TurnedLists.h"
 
@@ -64,7 +65,7 @@ struct BackwardPart {
   bool exponentsFirst = false, deltaFirst = false;
 
   /// Its tiles are queries, or keys.
-  bool hasQueryTiles() const { return kind != Keys; }
+  bool hasQueryTiles() const { return kind != Keys && kind != Turns; }
   /// It writes whole blocks of memory in fragments, at least one.
   bool fillsFragments() const { return kind == Delta && addsQuery; }
 };
@@ -137,6 +138,9 @@ private:
     mlir::Value lower, upper;
     /// Whether some of its pairs may be masked, i1.
     mlir::Value partial;
+    /// Whether a turn at dQ's sums begins and ends with it, i1, where visits
+    /// say so; or null.
+    mlir::Value begins, ends;
     /// Where keys end: before the first one where a tile of keys that no list
     /// has meets a block in any case.
     mlir::Value keyEnd;
@@ -151,10 +155,12 @@ private:
   struct Bounds {
     mlir::Value lower, fullLower, fullUpper, upper;
   };
-  /// The blocks that a tile meets: those of a range, or single ones.
+  /// The blocks that a tile meets: those of a range, or single ones, which may
+  /// be visited in order.
   struct Blocks {
     Bounds bounds;
     std::unique_ptr<VisitedBlocks> visited;
+    std::unique_ptr<OrderedBlocks> ordered;
   };
 
   void emitOperands();
@@ -243,17 +249,23 @@ private:
   mlir::FailureOr<Blocks> emitKeyBlocks();
   /// The blocks of queries that a tile of keys meets.
   mlir::FailureOr<Blocks> emitQueryBlocks(ScoreBlock &block);
-  /// Those within the bounds that see the tile of keys, where the plan asks for
-  /// them one by one; else null.
-  mlir::FailureOr<std::unique_ptr<VisitedBlocks>>
-  emitClassified(const ScoreBlock &block, const Bounds &bounds);
+  /// Where the plan asks for them one by one: those within the bounds that see
+  /// the tile of keys.
+  mlir::LogicalResult emitClassified(const ScoreBlock &block, Blocks &blocks);
+  /// The tile of keys as kv_classify sees it, and its last key.
+  std::pair<RegionContext, mlir::Value>
+  makeClassifiedTile(const ScoreBlock &block);
   /// Sums over blocks: `body` gets a block's first row, whether it may be
-  /// masked and the sums so far, and gives the next ones.
+  /// masked and what is known of turns, and the sums so far, and gives the next
+  /// ones.
+  using LoopBody =
+      llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
+          const OrderedBlocks::Visit &, mlir::ValueRange)>;
+  mlir::FailureOr<mlir::ValueRange> emitLoop(const Blocks &blocks, bool upwards,
+                                             mlir::ValueRange sums,
+                                             LoopBody body);
   mlir::FailureOr<mlir::ValueRange>
-  emitLoop(const Blocks &blocks, bool upwards, mlir::ValueRange sums,
-           llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
-               mlir::Value, mlir::Value, mlir::ValueRange)>
-               body);
+  emitOrderedLoop(OrderedBlocks &blocks, mlir::ValueRange sums, LoopBody body);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   emitBlockOfKeyTile(const ScoreBlock &block, mlir::ValueRange carried);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
@@ -291,6 +303,15 @@ private:
   void emitEndOfTurn(const ScoreBlock &block, const Turn &turn,
                      mlir::Value part);
   void emitNoTurnsYet();
+  /// Which of the turns a tile has that a lane each stands for, a column tile
+  /// of i1: they have the queries from `starts` to `ends`.
+  struct TurnTiles;
+  mlir::Value emitTurnsWithin(const Bounds &bounds, const TurnTiles &tiles,
+                              mlir::Value starts, mlir::Value ends);
+  mlir::FailureOr<mlir::Value> emitTurnsThatSee(mlir::Value row,
+                                                const Bounds &bounds,
+                                                const TurnTiles &tiles,
+                                                mlir::Value first);
   mlir::LogicalResult emitTurns();
   /// Adds what the block knows of dQ to the sums in memory.
   void addQueryGradient(const ScoreBlock &block, mlir::Value gradients);

@@ -60,7 +60,8 @@ private:
   AffineExpr countBlocks(SizeExpressions &sizes, int64_t rows);
   /// Whether tiles' turns differ from their numbers.
   bool hasTurnTable() {
-    return plans.ordersSums && !op.getQueryBounds().empty();
+    return plans.ordersSums &&
+           (!op.getQueryBounds().empty() || plans.keys->classify);
   }
   /// Where the heads of a group follow each other, a turn is of heads.
   TurnSize getTurnSize() {

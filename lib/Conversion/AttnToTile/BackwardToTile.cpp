@@ -355,35 +355,67 @@ BackwardEmitter::emitQueryBlocks(ScoreBlock &block) {
     bounds->fullUpper = arith::SelectOp::create(
         b, loc, exist, bounds->fullUpper, bounds->fullLower);
   }
-  FailureOr<std::unique_ptr<VisitedBlocks>> classified =
-      emitClassified(block, *bounds);
-  if (failed(classified))
-    return failure();
   blocks.bounds = *bounds;
-  blocks.visited = std::move(*classified);
+  if (plan->classify && failed(emitClassified(block, blocks)))
+    return failure();
   return blocks;
 }
 
-FailureOr<std::unique_ptr<VisitedBlocks>>
-BackwardEmitter::emitClassified(const ScoreBlock &block, const Bounds &bounds) {
-  if (!plan->classify)
-    return std::unique_ptr<VisitedBlocks>();
-  OpBuilder &b = kb.builder;
+std::pair<RegionContext, Value>
+BackwardEmitter::makeClassifiedTile(const ScoreBlock &block) {
   ScoreBlock tile = block;
   Value last = emitLastRow(block.key, keys);
-  tile.key = arith::MinSIOp::create(b, loc, block.key, last);
-  auto classified = std::make_unique<ClassifiedBlocks>(
-      kb, op, makeContext(tile), op.getFirstCapture());
-  if (failed(classified->emitCounts(bounds.lower, bounds.upper, last,
-                                    plan.visitsAtLeastOnce())))
-    return failure();
-  return std::unique_ptr<VisitedBlocks>(std::move(classified));
+  tile.key = arith::MinSIOp::create(kb.builder, loc, block.key, last);
+  return {makeContext(tile), last};
 }
 
-FailureOr<ValueRange> BackwardEmitter::emitLoop(
-    const Blocks &blocks, bool upwards, ValueRange sums,
-    function_ref<FailureOr<SmallVector<Value>>(Value, Value, ValueRange)>
-        body) {
+LogicalResult BackwardEmitter::emitClassified(const ScoreBlock &block,
+                                              Blocks &blocks) {
+  auto [tile, last] = makeClassifiedTile(block);
+  const Bounds &bounds = blocks.bounds;
+  if (part.ordersSums) {
+    blocks.ordered = std::make_unique<OrderedBlocks>(
+        kb, op, tile, op.getFirstCapture(), part.turn.blocks);
+    return blocks.ordered->emitCounts(bounds.lower, bounds.upper, last);
+  }
+  auto classified =
+      std::make_unique<ClassifiedBlocks>(kb, op, tile, op.getFirstCapture());
+  LogicalResult found = classified->emitCounts(bounds.lower, bounds.upper, last,
+                                               plan.visitsAtLeastOnce());
+  blocks.visited = std::move(classified);
+  return found;
+}
+
+/// tile.for_blocks knows of no turns.
+FailureOr<ValueRange> BackwardEmitter::emitOrderedLoop(OrderedBlocks &blocks,
+                                                       ValueRange sums,
+                                                       LoopBody body) {
+  OpBuilder &b = kb.builder;
+  SmallVector<Value> inits(sums);
+  llvm::append_range(inits, blocks.getInits());
+  auto loop = scf::ForOp::create(b, loc, kb.constant(0), blocks.getCount(),
+                                 kb.constant(1), inits);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  ValueRange carried = loop.getRegionIterArgs();
+  FailureOr<OrderedBlocks::Visit> visit =
+      blocks.emitVisit(carried.drop_front(sums.size()));
+  if (failed(visit))
+    return failure();
+  FailureOr<SmallVector<Value>> next =
+      body(*visit, carried.take_front(sums.size()));
+  if (failed(next))
+    return failure();
+  llvm::append_range(*next, visit->next);
+  scf::YieldOp::create(b, loc, *next);
+  return ValueRange(loop.getResults().take_front(sums.size()));
+}
+
+FailureOr<ValueRange> BackwardEmitter::emitLoop(const Blocks &blocks,
+                                                bool upwards, ValueRange sums,
+                                                LoopBody body) {
+  if (blocks.ordered)
+    return emitOrderedLoop(*blocks.ordered, sums, body);
   OpBuilder &b = kb.builder;
   tile::ForBlocksOp loop;
   const Bounds &bounds = blocks.bounds;
@@ -412,7 +444,7 @@ FailureOr<ValueRange> BackwardEmitter::emitLoop(
   Block &block = *b.createBlock(&loop.getBody(), {}, types,
                                 SmallVector<Location>(types.size(), loc));
   FailureOr<SmallVector<Value>> next =
-      body(block.getArgument(0), block.getArgument(1),
+      body({block.getArgument(0), block.getArgument(1), {}, {}, {}},
            block.getArguments().drop_front(2));
   if (failed(next))
     return failure();
@@ -454,10 +486,10 @@ LogicalResult BackwardEmitter::emitQueryTile() {
     inits.push_back(kb.splat(getRows(), headDim, 0.0));
   FailureOr<ValueRange> results = emitLoop(
       *blocks, /*upwards=*/false, inits,
-      [&](Value key, Value partial,
+      [&](const OrderedBlocks::Visit &visit,
           ValueRange carried) -> FailureOr<SmallVector<Value>> {
-        block.key = key;
-        block.partial = partial;
+        block.key = visit.first;
+        block.partial = visit.partial;
         loadKeys(block);
         FailureOr<Weights> weights = emitWeights(block);
         if (failed(weights))
@@ -603,14 +635,16 @@ BackwardEmitter::emitVisits(ScoreBlock block, bool ofGroup, ValueRange sums) {
   }
   FailureOr<ValueRange> results =
       emitLoop(*blocks, /*upwards=*/ofGroup || followsDiagonal(), sums,
-               [&](Value query, Value partial,
+               [&](const OrderedBlocks::Visit &visit,
                    ValueRange carried) -> FailureOr<SmallVector<Value>> {
                  ScoreBlock visited = block;
-                 visited.query = query;
+                 visited.query = visit.first;
                  if (ofGroup)
                    placeInGroup(visited, visits);
                  visited.scratchRow = toScratchRow(visited.query);
-                 visited.partial = partial;
+                 visited.partial = visit.partial;
+                 visited.begins = visit.begins;
+                 visited.ends = visit.ends;
                  loadQueries(visited, /*needsOutputGradients=*/true);
                  if (part.key && !part.addsQuery)
                    visited.delta = loadDelta(visited);

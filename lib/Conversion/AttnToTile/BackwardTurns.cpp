@@ -9,16 +9,34 @@
 // Where gradients are to be deterministic, tiles of keys add to the sums of
 // queries in one order. A few blocks of queries have a turn in common: a
 // semaphore counts the tiles that have added to them, and a tile waits until
-// those before it have: all of them, or, where a mask has bounds, those that
-// visit one of the blocks. A kernel in front finds how many that are, from the
-// same bounds.
+// those before it have: all of them, or, where a mask has bounds or tells
+// blocks apart one by one, those that visit one of the blocks. A kernel in
+// front finds how many that are, by what the kernel of keys goes by: emitBounds
+// and ClassifiedWords say which blocks a tile visits, to both. A tile that no
+// block sees visits one all the same, since roles visit one in any case. By
+// bounds that is the first one, and its turn is counted. By kv_classify it is
+// the last one, and there is no turn: all that the tile adds is 0, which
+// changes no sum, and nobody need look at all of a tile's blocks to count one
+// turn.
+//
+// Turns have blocks whose numbers follow each other, and a tile visits blocks
+// in ascending or descending order. So those that it visits of a turn follow
+// each other, too, and it holds one turn at a time: from the first to the last
+// of them, which need be neither the turn's first nor its last one.
 //
 // Work is dealt out in the same order, so that a CTA waits for such only that
-// run already. Without a mask, and where the heads of a group follow each
-// other, that is the order of the tiles' numbers. Under other masks it is
-// chosen for those that look back: blocks from the diagonal on, and the tile
-// before another one begins a block later than that (`ShortestFirst`), so that
-// no one waits.
+// run already. Of the tiles at work, the first one in that order waits for
+// nobody: all before it are done. So it ends, and then the next one is the
+// first; whatever blocks they visit, and in whatever order.
+//
+// Without a mask, and where the heads of a group follow each other, that is the
+// order of the tiles' numbers. Under other masks it is chosen for those that
+// look back: blocks from the diagonal on, and the tile before another one
+// begins a block later than that (`ShortestFirst`), so that no one waits. The
+// same holds of documents. A tile with the end of one and the begin of another
+// visits the first one's blocks first, where it is behind that one's tiles; by
+// the order of tiles it is the last of the second one's, and none waits for it.
+// The other way round a document would begin when the one before it has ended.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +60,10 @@ BackwardEmitter::emitTurnOfBlocks(const ScoreBlock &block) {
   OpBuilder &b = kb.builder;
   Value step = kb.constant(getColumns());
   Value number = arith::DivUIOp::create(b, loc, block.query, step);
+  Value blocks = kb.constant(part.turn.blocks);
+  if (block.begins)
+    return {block.head, arith::DivUIOp::create(b, loc, number, blocks),
+            block.begins, block.ends};
   if (part.turn.blocks == 1)
     return {block.head, number, {}, {}};
   auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
@@ -50,7 +72,6 @@ BackwardEmitter::emitTurnOfBlocks(const ScoreBlock &block) {
   auto either = [&](Value x, Value y) {
     return arith::OrIOp::create(b, loc, x, y).getResult();
   };
-  Value blocks = kb.constant(part.turn.blocks);
   Value place = arith::RemUIOp::create(b, loc, number, blocks);
   Value end = arith::AddIOp::create(b, loc, block.query, step);
   Value isLowest =
@@ -140,9 +161,12 @@ void BackwardEmitter::emitNoTurnsYet() {
       /*add=*/UnitAttr());
 }
 
-namespace {
+//===----------------------------------------------------------------------===//
+// The kernel in front
+//===----------------------------------------------------------------------===//
+
 /// Column tiles of i32, a lane for each turn.
-struct TurnTiles {
+struct BackwardEmitter::TurnTiles {
   OpBuilder &b;
   Location loc;
   RankedTensorType type;
@@ -153,11 +177,74 @@ struct TurnTiles {
       narrow = arith::IndexCastOp::create(b, loc, b.getI32Type(), scalar);
     return tile::BroadcastOp::create(b, loc, type, narrow);
   }
+  Value splat(int32_t value) const {
+    return arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(cast<ShapedType>(type), value));
+  }
   Value compare(arith::CmpIPredicate predicate, Value x, Value y) const {
     return arith::CmpIOp::create(b, loc, predicate, x, y);
   }
+  template <typename OpTy>
+  Value compute(Value x, Value y) const {
+    return OpTy::create(b, loc, x, y);
+  }
+  /// The numbers of turns, of which lane 0 has the first.
+  Value number(Value first) const {
+    return compute<arith::AddIOp>(tile::IotaOp::create(b, loc, type, /*dim=*/1),
+                                  widen(first));
+  }
 };
-} // namespace
+
+/// Turns within a range of queries, one block of which is visited in any case.
+Value BackwardEmitter::emitTurnsWithin(const Bounds &bounds,
+                                       const TurnTiles &tiles, Value starts,
+                                       Value ends) {
+  OpBuilder &b = kb.builder;
+  Value step = kb.constant(getColumns());
+  Value least = arith::AddIOp::create(b, loc, bounds.lower, step);
+  Value end = arith::MaxSIOp::create(b, loc, bounds.upper, least);
+  return tiles.compute<arith::AndIOp>(
+      tiles.compare(arith::CmpIPredicate::sgt, ends, tiles.widen(bounds.lower)),
+      tiles.compare(arith::CmpIPredicate::slt, starts, tiles.widen(end)));
+}
+
+/// Turns of which some block sees the tile of keys at `row`, from number
+/// `first` on: a word of blocks has those of some lanes, one behind the other.
+FailureOr<Value> BackwardEmitter::emitTurnsThatSee(Value row,
+                                                   const Bounds &bounds,
+                                                   const TurnTiles &tiles,
+                                                   Value first) {
+  constexpr int64_t kBits = ClassifiedWords::kBlocks;
+  OpBuilder &b = kb.builder;
+  ScoreBlock block;
+  block.head = work.head;
+  block.key = row;
+  auto [tile, last] = makeClassifiedTile(block);
+  ClassifiedWords words(kb, op, tile, op.getFirstCapture());
+  words.setRange(bounds.lower, bounds.upper, last);
+  int64_t blocks = part.turn.blocks, lanesOfWord = kBits / blocks;
+  Value lanes = tiles.number(kb.constant(0)), bits;
+  for (int64_t word = 0; word < blocks; ++word) {
+    Value number = arith::AddIOp::create(
+        b, loc, arith::MulIOp::create(b, loc, first, kb.constant(blocks)),
+        kb.constant(word * kBits));
+    FailureOr<ClassifiedWords::Word> found = words.emitBlocks(
+        arith::IndexCastOp::create(b, loc, b.getI32Type(), number));
+    if (failed(found))
+      return failure();
+    Value here = tiles.widen(found->visible);
+    Value isOfWord = tiles.compare(arith::CmpIPredicate::sge, lanes,
+                                   tiles.splat(word * lanesOfWord));
+    bits = bits ? arith::SelectOp::create(b, loc, isOfWord, here, bits) : here;
+  }
+  Value place = tiles.compute<arith::MulIOp>(
+      tiles.compute<arith::RemUIOp>(lanes, tiles.splat(lanesOfWord)),
+      tiles.splat(blocks));
+  Value ofTurn =
+      tiles.compute<arith::AndIOp>(tiles.compute<arith::ShRUIOp>(bits, place),
+                                   tiles.splat((1 << blocks) - 1));
+  return tiles.compare(arith::CmpIPredicate::ne, ofTurn, tiles.splat(0));
+}
 
 /// For each tile of keys: the number of tiles before it, in the order of the
 /// work, that have each of the CTA's turns, since they visit a block of it.
@@ -180,15 +267,11 @@ LogicalResult BackwardEmitter::emitTurns() {
   TurnTiles tiles{b, loc, kb.tileType(1, kTurnsOfWarp, b.getI32Type())};
   Value group = arith::RemUIOp::create(b, loc, item, groups);
   Value first = arith::MulIOp::create(b, loc, group, lanes);
-  Value numbers = arith::AddIOp::create(
-      b, loc, tile::IotaOp::create(b, loc, tiles.type, /*dim=*/1),
-      tiles.widen(first));
-  Value step = kb.constant(getColumns()),
-        rows = kb.constant(part.turn.blocks * getColumns());
-  Value starts = arith::MulIOp::create(b, loc, numbers, tiles.widen(rows));
-  Value ends = arith::AddIOp::create(b, loc, starts, tiles.widen(rows));
-  Value none = arith::ConstantOp::create(
-      b, loc, DenseElementsAttr::get(cast<ShapedType>(tiles.type), int32_t(0)));
+  Value numbers = tiles.number(first);
+  Value rows = kb.constant(part.turn.blocks * getColumns());
+  Value starts = tiles.compute<arith::MulIOp>(numbers, tiles.widen(rows));
+  Value ends = tiles.compute<arith::AddIOp>(starts, tiles.widen(rows));
+  Value none = tiles.splat(0);
   auto loop = scf::ForOp::create(b, loc, kb.constant(0), kb.size(turns, 2),
                                  kb.constant(1), ValueRange{none});
   OpBuilder::InsertionGuard guard(b);
@@ -202,19 +285,18 @@ LogicalResult BackwardEmitter::emitTurns() {
       emitBounds(op.getQueryBounds(), work.head, row, keys, queries);
   if (failed(bounds))
     return failure();
-  // One block is visited in any case.
-  Value least = arith::AddIOp::create(b, loc, bounds->lower, step);
-  Value end = arith::MaxSIOp::create(b, loc, bounds->upper, least);
-  Value visits = arith::AndIOp::create(
-      b, loc,
-      tiles.compare(arith::CmpIPredicate::sgt, ends,
-                    tiles.widen(bounds->lower)),
-      tiles.compare(arith::CmpIPredicate::slt, starts, tiles.widen(end)));
+  FailureOr<Value> visits = plan->classify
+                                ? emitTurnsThatSee(row, *bounds, tiles, first)
+                                : emitTurnsWithin(*bounds, tiles, starts, ends);
+  if (failed(visits))
+    return failure();
+  // A tile that no block sees looks a turn up that it does not have.
+  Value written = plan->classify ? Value() : *visits;
   tile::ScatterOp::create(b, loc, before, turns,
                           ValueRange{work.batch, work.head, tile, numbers},
-                          visits, /*add=*/UnitAttr());
+                          written, /*add=*/UnitAttr());
   Value next = arith::AddIOp::create(
-      b, loc, before, arith::ExtUIOp::create(b, loc, tiles.type, visits));
+      b, loc, before, arith::ExtUIOp::create(b, loc, tiles.type, *visits));
   scf::YieldOp::create(b, loc, next);
   return success();
 }

@@ -1,0 +1,68 @@
+//===- OrderedBlocks.h - Blocks found at run time, in order -----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_ORDEREDBLOCKS_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_ORDEREDBLOCKS_H
+
+#include "ClassifiedWords.h"
+
+namespace fovea {
+
+/// The blocks of queries that kv_classify says see a tile of keys, from the
+/// first one on, as tiles visit them that take turns. Blocks that have a turn
+/// in common are of one word, and follow each other. A tile that no block sees
+/// visits the last one, where it has no turn.
+class OrderedBlocks {
+public:
+  /// `tile` as for ClassifiedWords; `blocksPerTurn` divides a word.
+  OrderedBlocks(KernelBuilder &kb, attn::AttentionOpInterface op,
+                const RegionContext &tile, unsigned firstCapture,
+                int64_t blocksPerTurn)
+      : kb(kb), words(kb, op, tile, firstCapture),
+        blocksPerTurn(blocksPerTurn) {}
+
+  /// Counts the visible blocks of the queries from `lower` to `upper`;
+  /// `last` is the tile's last key.
+  mlir::LogicalResult emitCounts(mlir::Value lower, mlir::Value upper,
+                                 mlir::Value last);
+  /// How many blocks are visited, and what the loop carries, at first.
+  mlir::Value getCount() const { return count; }
+  mlir::ValueRange getInits() const { return inits; }
+
+  /// A block: its first row, whether it may be masked, whether a turn begins
+  /// and ends with it, i1; and what the loop carries on.
+  struct Visit {
+    mlir::Value first, partial, begins, ends;
+    llvm::SmallVector<mlir::Value> next;
+  };
+  mlir::FailureOr<Visit> emitVisit(mlir::ValueRange carried);
+
+private:
+  /// What the loop carries of a word.
+  llvm::SmallVector<mlir::Value> carriedOf(const ClassifiedWords::Word &word);
+  /// The number of a word's lowest bit's turn, within the word.
+  mlir::Value emitTurnOf(mlir::Value bit);
+  mlir::Value integer(int64_t value);
+  template <typename OpTy, typename... Args>
+  mlir::Value make(Args &&...args) {
+    return OpTy::create(kb.builder, kb.getLoc(), std::forward<Args>(args)...)
+        ->getResult(0);
+  }
+
+  KernelBuilder &kb;
+  ClassifiedWords words;
+  int64_t blocksPerTurn;
+  mlir::Value count;
+  /// The greatest number of a block, i32.
+  mlir::Value most;
+  llvm::SmallVector<mlir::Value> inits;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_ORDEREDBLOCKS_H

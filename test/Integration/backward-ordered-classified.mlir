@@ -1,21 +1,21 @@
 // Deterministic gradients in roles where kv_classify tells blocks apart: tiles of keys visit
-// those that see them, in ascending order, and take turns at dQ's sums with the others that
-// do; a kernel in front counts those by the same words. Against f64, at all levels: sorted and
-// random documents; with a diagonal; neighbourhoods, whose blocks do not follow each other; steps;
-// tiles that no query sees; more keys than queries and fewer; lengths that divide no tile;
-// grouped heads; blocks of 64 and of 128 queries, and all roles of wide heads.
-// The sums are the same whatever the order in which roles run.
+// those that see them, in ascending order, and take turns at dQ's sums with the other tiles
+// that do. Against f64, at all levels: documents, sorted and in any order; with a diagonal;
+// neighbourhoods, whose blocks do not follow each other; steps; tiles that no query sees; more
+// keys than queries and fewer; lengths that divide no tile; grouped heads; blocks of 128 and of
+// 64 queries; the roles of wide heads; keys of a part of their tensor. Schedules by different
+// seeds give the same bits. A turn that never comes would be an error.
 // DEFINE: %{run} = fovea-run --target=sm_90a --check --random=1
+// DEFINE: %{saved} = fovea-run --target=sm_90a --check
+// DEFINE: %{inputs} = --inputs %t.in/q.npy %t.in/k.npy %t.in/v.npy %t.in/o.npy %t.in/lse.npy %t.in/do.npy %t.in/capture0.npy %t.in/capture1.npy
+// DEFINE: %{inputs-of-parts} = --inputs %t.in/q.npy %t.in/k.npy %t.in/v.npy %t.in/o.npy %t.in/lse.npy %t.in/do.npy %t.in/lengths.npy %t.in/capture0.npy %t.in/capture1.npy
+// DEFINE: %{ids} = %python %S/Inputs/summaries.py make %t.in
 // DEFINE: %{numbers} = FileCheck %s --check-prefix=NUMBERS
 // NUMBERS: dq {{.*}} passed
 // NUMBERS-NEXT: dk {{.*}} passed
 // NUMBERS-NEXT: dv {{.*}} passed
 
-// DEFINE: %{folder} = %t.in
-// DEFINE: %{inputs} = --inputs %t.in/q.npy %t.in/k.npy %t.in/v.npy %t.in/o.npy %t.in/lse.npy %t.in/do.npy %t.in/capture0.npy %t.in/capture1.npy
 // DEFINE: %{make} = rm -rf %t.in && fovea-run %s --target=sm_90a --entry=documents --level=tile --random=1 --save-inputs=%t.in --dims=
-// DEFINE: %{ids} = %python %S/Inputs/summaries.py make %t.in
-// DEFINE: %{saved} = fovea-run --target=sm_90a --check
 
 // RUN: %{make}B=1,Hq=4,Hkv=2,Sq=700,Skv=830,capture0.0=700,capture1.0=830
 // RUN: %{ids} capture0 "np.sort(np.random.default_rng(0).integers(0, 7, shape[0]))" capture1 "np.sort(np.random.default_rng(1).integers(0, 9, shape[0]))"
@@ -28,11 +28,6 @@
 // RUN: %{ids} capture0 "np.repeat(np.random.default_rng(0).integers(0, 5, 44), 16)[:shape[0]]" capture1 "np.repeat(np.random.default_rng(1).integers(0, 9, 7), 128)[:shape[0]]"
 // RUN: %{saved} %s --entry=documents --level=warp --seeds=3 %{inputs} | %{numbers}
 // RUN: %{saved} %s --entry=documents --level=ptx %{inputs} | %{numbers}
-// More than a word of blocks of queries, and of turns; keys of documents that queries don't have.
-// RUN: %{make}B=1,Hq=1,Hkv=1,Sq=4500,Skv=300,capture0.0=4500,capture1.0=300
-// RUN: %{ids} capture0 "np.arange(shape[0]) // 100" capture1 "np.where(np.arange(shape[0]) < 150, 7, 44 - np.arange(shape[0]) // 140)"
-// RUN: %{saved} %s --entry=documents --level=tile %{inputs} | %{numbers}
-// RUN: %{saved} %s --entry=documents --level=ptx %{inputs} | %{numbers}
 // Nobody sees anything.
 // RUN: %{ids} capture1 "np.full(shape[0], 99)"
 // RUN: %{saved} %s --entry=documents --level=warp %{inputs} | %{numbers}
@@ -44,8 +39,51 @@
 // RUN: %{run} %s --entry=steps --level=warp --seeds=3 --dims=B=1,Hq=2,Hkv=2,Sq=700,Skv=650 | %{numbers}
 // RUN: %{run} %s --entry=steps --level=ptx --dims=B=1,Hq=2,Hkv=2,Sq=650,Skv=700 | %{numbers}
 
+// Sequences without keys, and with a part of a tile's.
+// RUN: rm -rf %t.in && fovea-run %s --target=sm_90a --entry=parts --level=tile --random=1 --save-inputs=%t.in --dims=B=4,Hq=2,Hkv=1,Sq=500,Skv=330,capture0.0=500,capture1.0=330
+// RUN: %{ids} lengths "[330, 200, 0, 129]" capture0 "np.sort(np.random.default_rng(0).integers(0, 4, shape[0]))" capture1 "np.sort(np.random.default_rng(1).integers(0, 6, shape[0]))"
+// RUN: %{saved} %s --entry=parts --level=ptx %{inputs-of-parts} | %{numbers}
+
+// Blocks of 64 queries, and roles of wide heads: derivatives that need no scores, and such that do.
+// RUN: sed 's/x64xbf16/x128xbf16/g' %s > %t.128.mlir
+// RUN: sed 's/x64xbf16/x256xbf16/g' %s > %t.256.mlir
+// RUN: rm -rf %t.in && fovea-run %t.128.mlir --target=sm_90a --entry=documents --level=tile --random=1 --save-inputs=%t.in --dims=B=1,Hq=2,Hkv=1,Sq=500,Skv=330,capture0.0=500,capture1.0=330
+// RUN: %{ids} capture0 "np.sort(np.random.default_rng(0).integers(0, 4, shape[0]))" capture1 "np.sort(np.random.default_rng(1).integers(0, 6, shape[0]))"
+// RUN: %{saved} %t.128.mlir --entry=documents --level=warp --seeds=3 %{inputs} | %{numbers}
+// RUN: %{saved} %t.128.mlir --entry=causal_documents --level=ptx %{inputs} | %{numbers}
+// RUN: %{saved} %t.128.mlir --entry=capped_documents --level=ptx %{inputs} | %{numbers}
+// More than two words of blocks, and more than a warp of turns; keys of documents that queries don't have.
+// RUN: rm -rf %t.in && fovea-run %t.128.mlir --target=sm_90a --entry=documents --level=tile --random=1 --save-inputs=%t.in --dims=B=1,Hq=1,Hkv=1,Sq=4500,Skv=300,capture0.0=4500,capture1.0=300
+// RUN: %{ids} capture0 "np.arange(shape[0]) // 100" capture1 "np.where(np.arange(shape[0]) < 150, 7, 44 - np.arange(shape[0]) // 140)"
+// RUN: %{saved} %t.128.mlir --entry=documents --level=tile %{inputs} | %{numbers}
+// RUN: %{saved} %t.128.mlir --entry=documents --level=ptx %{inputs} | %{numbers}
+// RUN: %{run} %t.128.mlir --entry=neighbourhood --level=ptx --dims=B=1,Hq=2,Hkv=1,Sq=700,Skv=800 | %{numbers}
+// RUN: %{run} %t.256.mlir --entry=neighbourhood --level=warp --seeds=3 --dims=B=1,Hq=1,Hkv=1,Sq=600,Skv=500 | %{numbers}
+// RUN: rm -rf %t.in && fovea-run %t.256.mlir --target=sm_90a --entry=documents --level=tile --random=1 --save-inputs=%t.in --dims=B=1,Hq=2,Hkv=1,Sq=500,Skv=330,capture0.0=500,capture1.0=330
+// RUN: %{ids} capture0 "np.sort(np.random.default_rng(0).integers(0, 4, shape[0]))" capture1 "np.sort(np.random.default_rng(1).integers(0, 6, shape[0]))"
+// RUN: %{saved} %t.256.mlir --entry=documents --level=ptx %{inputs} | %{numbers}
+// RUN: %{saved} %t.256.mlir --entry=capped_documents --level=warp --seeds=3 %{inputs} | %{numbers}
+
+// What a visit finds says whether a turn begins and ends with it: it begins one if the visit
+// before ended one. The first turn begins with the first block, if there is one.
 // RUN: fovea-compile %s --kernel=documents --target=sm_90a --emit=tile | FileCheck %s
 // CHECK-LABEL: gpu.func @documents(
+// CHECK: %[[FOUND:.*]] = arith.cmpi ne, %{{.*}}, %c0 : index
+// CHECK-NEXT: scf.for {{.*}} iter_args({{.*}}, %[[BEGINS:[a-z0-9]*]] = %[[FOUND]])
+// CHECK: %[[TURN:.*]] = arith.divui %{{.*}}, %c2_i32 : i32
+// CHECK: %[[NEXT:.*]] = arith.divui %{{.*}}, %c2_i32 : i32
+// CHECK: %[[ENDS:.*]] = arith.cmpi ne, %[[TURN]], %[[NEXT]] : i32
+// CHECK: tile.semaphore_wait "dq_sum" {{.*}} if(%[[BEGINS]])
+// CHECK: tile.semaphore_release "dq_sum" {{.*}} if(%[[ENDS]])
+// CHECK: scf.yield {{.*}}, %[[ENDS]] :
+// The kernel in front asks about two words of blocks for the turns of a warp, and says of all
+// turns how many tiles come before: a tile that no block sees looks one up.
+// CHECK-LABEL: gpu.func @documents_turns(
+// CHECK: scf.for
+// CHECK: tile.ballot
+// CHECK: tile.ballot
+// CHECK-NOT: tile.ballot
+// CHECK: tile.scatter %{{[^ ]*}}, %{{[^ ]*}}[%{{.*}}] : tensor<1x32xi32
 
 !x = tensor<?x?x?x64xbf16>
 !w = tensor<?x?x?x256xbf16>
@@ -115,6 +153,37 @@ func.func @steps(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, !x, 
       %other = arith.remui %y, %c3 : index
       %keep = arith.cmpi eq, %rest, %other : index
       attn.yield %keep : i1
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x
+  return %dq, %dk, %dv : !x, !x, !x
+}
+func.func @capped_documents(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %ids: !t, %of_keys: !t) -> (!x, !x, !x) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do deterministic
+    captures(%ids, %of_keys : !t, !t)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: !t, %u: !t) {
+      %cap = arith.constant 20.0 : f32
+      %x = arith.divf %s, %cap : f32
+      %y = math.tanh %x : f32
+      %z = arith.mulf %y, %cap : f32
+      attn.yield %z : f32
+    }
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %t: !t, %u: !t) {
+      %x = tensor.extract %t[%i] : !t
+      %y = tensor.extract %u[%j] : !t
+      %m = arith.cmpi eq, %x, %y : i32
+      attn.yield %m : i1
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x
+  return %dq, %dk, %dv : !x, !x, !x
+}
+func.func @parts(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %n: !t, %ids: !t, %of_keys: !t) -> (!x, !x, !x) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do deterministic lengths(%n : !t)
+    captures(%ids, %of_keys : !t, !t)
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %t: !t, %u: !t) {
+      %x = tensor.extract %t[%i] : !t
+      %y = tensor.extract %u[%j] : !t
+      %m = arith.cmpi eq, %x, %y : i32
+      attn.yield %m : i1
     }
     : !x, !x, !x, !x, !r, !x -> !x, !x, !x
   return %dq, %dk, %dv : !x, !x, !x

@@ -186,6 +186,13 @@ private:
     return part.kind == BackwardPart::Keys && scratch.turns &&
            !visitsGroupByBlocks(op, plan);
   }
+  /// Whether each of those begins at a block of its own. Those of a document
+  /// without a diagonal begin at one, and wait for each other there.
+  bool beginsApart() const {
+    return followsDiagonal() && !(plan->classify && boundsAreOfAllKeys());
+  }
+  /// Whether the bounds on queries are the same for all keys.
+  bool boundsAreOfAllKeys() const;
   mlir::Value emitHeadsPerSection();
   mlir::Value emitFinalTiles();
   mlir::LogicalResult emitQueryTile();

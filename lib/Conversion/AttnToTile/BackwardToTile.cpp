@@ -22,6 +22,14 @@
 using namespace mlir;
 using namespace fovea;
 
+bool BackwardEmitter::boundsAreOfAllKeys() const {
+  constexpr unsigned kFirstKey = 2, kLastKey = 3;
+  attn::BackwardOp backward = op;
+  Region &bounds = backward.getQueryBounds();
+  return bounds.empty() || (bounds.getArgument(kFirstKey).use_empty() &&
+                            bounds.getArgument(kLastKey).use_empty());
+}
+
 /// Key heads whose queries' rows, with their gradients and the sums of dQ, fit
 /// L2; of long ones a few even so, or CTAs that work on one head would wait for
 /// each other, and the last ones for the longest tile. Tiles of many keys that
@@ -49,14 +57,14 @@ Value BackwardEmitter::emitHeadsPerSection() {
       (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8 +
       headDim * kSumBytes;
   int64_t fitting = kb.target->sharedInL2 / rowBytes;
-  if (followsDiagonal() && getRows() >= kManyKeys)
+  if (beginsApart() && getRows() >= kManyKeys)
     fitting /= 2;
   Value fit = divide(fitting,
                      arith::MulIOp::create(b, loc, atLeast(queries, 1), group));
   Value few = kb.constant(kFewestHeads);
   // Those that follow each other need no others beside them, but all CTAs
   // should have one.
-  if (followsDiagonal())
+  if (beginsApart())
     few = atLeast(divide(kFewestTiles, tiles), 1);
   return arith::MinUIOp::create(b, loc,
                                 arith::MaxUIOp::create(b, loc, fit, few), all);

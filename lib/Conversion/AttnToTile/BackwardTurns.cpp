@@ -33,10 +33,11 @@
 // order of the tiles' numbers. Under other masks it is chosen for those that
 // look back: blocks from the diagonal on, and the tile before another one
 // begins a block later than that (`ShortestFirst`), so that no one waits. The
-// same holds of documents. A tile with the end of one and the begin of another
-// visits the first one's blocks first, where it is behind that one's tiles; by
-// the order of tiles it is the last of the second one's, and none waits for it.
-// The other way round a document would begin when the one before it has ended.
+// same is right for documents. A tile with the end of one and the begin of the
+// next visits the first one's blocks first, where it is ahead of that one's
+// tiles; among the second one's, which have been there by then, it is the last.
+// The other way round each document would begin when the one before it has
+// ended.
 //
 //===----------------------------------------------------------------------===//
 

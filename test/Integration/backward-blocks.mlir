@@ -51,7 +51,7 @@
 // DEFINE: %{long} = --entry=long --dims=B=1,Hq=4,Hkv=1,Sq=150,Skv=200,partial_index.3=2,full_index.3=3
 // RUN: %{run} %{long} --level=tile
 // RUN: %{run} %{long} --level=ptx
-// RUN: %{run} %{long} --level=warp --target=sm_90a --seeds=3
+// RUN: %{run} %{long} --level=warp --target=sm_90a
 // RUN: %{run} %{long} --level=ptx --target=sm_90a
 // RUN: fovea-compile %s --kernel=long --target=sm_90a --emit=warp | FileCheck %s --check-prefix=LONG
 // LONG: role @values warps(4)

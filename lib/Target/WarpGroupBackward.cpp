@@ -479,6 +479,7 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   bool isJoint = plans.keyRoles == KeyRoles::Joint;
   plans.keepsGradients = isJoint ? areFew : plans.keyRoles == KeyRoles::Pairs;
   plans.roundsWeights = isJoint && !areFew;
+  plans.slopesFirst = isJoint && problem.readsScores;
   // Beside what score_mods keep they would be spilled.
   plans.exponentsFirst = !problem.modifies;
   plans.deltaFirst =

@@ -94,6 +94,9 @@ struct BackwardPlans {
   /// What queries add to exponents, and their D, are read before the products
   /// beside them are issued: behind those they would wait for their operands.
   bool exponentsFirst = false, deltaFirst = false;
+  /// Score_mod's derivative is found with the weights, and its product with
+  /// them kept, rounded where weights are: not what both are made of.
+  bool slopesFirst = false;
   KeyRoles keyRoles = KeyRoles::Joint;
   /// A part of dQ's share of a block is found while the one before is added.
   bool addsAhead = false;

@@ -63,6 +63,8 @@ struct BackwardPart {
   /// What queries have of their own is read before the products beside it are
   /// issued, not when it is needed.
   bool exponentsFirst = false, deltaFirst = false;
+  /// Score_mod's derivative is found with the weights, not when it is needed.
+  bool slopesFirst = false;
 
   /// Its tiles are queries, or keys.
   bool hasQueryTiles() const { return kind != Keys && kind != Turns; }
@@ -147,9 +149,10 @@ private:
   };
   /// What a block's scores give: the weights before dropout, what that
   /// multiplies them by (or null), and their product as products take it; the
-  /// products that scores are made of.
+  /// products that scores are made of; or null, the weights times score_mod's
+  /// derivative, which is all that derivatives by scores need of a pair.
   struct Weights {
-    mlir::Value weight, factor, rounded, products;
+    mlir::Value weight, factor, rounded, products, slope;
   };
   /// What a region of bounds says, within the rows that there are.
   struct Bounds {
@@ -212,6 +215,10 @@ private:
   mlir::FailureOr<mlir::Value> emitExponent(const ScoreBlock &block,
                                             mlir::Value products,
                                             mlir::Value exponents);
+  mlir::FailureOr<mlir::Value> emitModified(const ScoreBlock &block,
+                                            const Weights &weights,
+                                            mlir::Value gradient,
+                                            Contributions contributions);
   /// Derivatives by scores before score_mod, rounded, of those by weights.
   mlir::FailureOr<mlir::Value> emitGradients(const ScoreBlock &block,
                                              const Weights &weights,

@@ -164,6 +164,7 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     keys.roundsWeights = plans.roundsWeights;
     keys.exponentsFirst = plans.exponentsFirst;
     keys.deltaFirst = plans.deltaFirst;
+    keys.slopesFirst = plans.slopesFirst;
     keys.keyRoles = plans.keyRoles;
     keys.addsAhead = plans.addsAhead;
   };

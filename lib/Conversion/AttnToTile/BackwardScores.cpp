@@ -235,16 +235,54 @@ BackwardEmitter::emitWeights(const ScoreBlock &block) {
   FailureOr<Value> visible = emitVisible(block, *exponent);
   if (failed(visible))
     return failure();
-  Value kept = result.weight = math::Exp2Op::create(b, loc, *visible);
+  Value weight = math::Exp2Op::create(b, loc, *visible), kept = weight;
+  result.weight = weight;
   result.factor = emitDropout(block);
   if (result.factor)
     kept = arith::MulFOp::create(b, loc, kept, result.factor);
   result.rounded = round(kept);
-  // Where registers are short, half of them carry the weights.
+  // Where registers are short, half of them carry what derivatives need.
+  auto extend = [&](Value rounded) -> Value {
+    return arith::ExtFOp::create(b, loc, scoreType(b.getF32Type()), rounded);
+  };
+  if (part.slopesFirst && !op.getScoreMod().empty()) {
+    FailureOr<Value> slope = emitModified(block, result, weight, {});
+    if (failed(slope))
+      return failure();
+    result.slope = part.roundsWeights ? extend(round(*slope)) : *slope;
+  }
   if (part.roundsWeights && !result.factor)
-    result.weight = arith::ExtFOp::create(b, loc, scoreType(b.getF32Type()),
-                                          result.rounded);
+    result.weight = extend(result.rounded);
   return result;
+}
+
+/// The derivative by the score before score_mod, of that by the score behind
+/// it; 0 where `weight` is.
+FailureOr<Value> BackwardEmitter::emitModified(const ScoreBlock &block,
+                                               const Weights &weights,
+                                               Value gradient,
+                                               Contributions contributions) {
+  OpBuilder &b = kb.builder;
+  RegionContext context = makeContext(block);
+  context.contributions = &contributions;
+  OpBuilder invariant = b;
+  FailureOr<SmallVector<Value>> passed =
+      RegionToTile(b, context)
+          .cloneScoreGradient(op.getScoreGradient(),
+                              scaleProducts(kb, op, weights.products), gradient,
+                              invariant);
+  if (failed(passed))
+    return failure();
+  // What has no weight has no influence, even if its derivative is infinite.
+  Region &region = op.getScoreGradient();
+  if (isFiniteMultiple(region.front().getTerminator()->getOperand(0),
+                       region.getArgument(1)))
+    return passed->front();
+  Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
+                                       weights.weight, splatScore(0.0));
+  return arith::SelectOp::create(b, loc, counts, passed->front(),
+                                 splatScore(0.0))
+      .getResult();
 }
 
 FailureOr<Value> BackwardEmitter::emitGradients(const ScoreBlock &block,
@@ -254,34 +292,18 @@ FailureOr<Value> BackwardEmitter::emitGradients(const ScoreBlock &block,
   if (weights.factor)
     byWeight = arith::MulFOp::create(b, loc, byWeight, weights.factor);
   Value gradient = arith::MulFOp::create(
-      b, loc, weights.weight,
+      b, loc, weights.slope ? weights.slope : weights.weight,
       arith::SubFOp::create(b, loc, byWeight, broadcastRows(delta)));
   Contributions contributions;
   if (part.sums)
     contributions = {sums.getCaptureMemory(kb),
                      emitCounted(block, weights.weight)};
-  if (!op.getScoreMod().empty()) {
-    RegionContext context = makeContext(block);
-    context.contributions = &contributions;
-    OpBuilder invariant = b;
-    FailureOr<SmallVector<Value>> passed =
-        RegionToTile(b, context)
-            .cloneScoreGradient(op.getScoreGradient(),
-                                scaleProducts(kb, op, weights.products),
-                                gradient, invariant);
-    if (failed(passed))
+  if (!op.getScoreMod().empty() && !weights.slope) {
+    FailureOr<Value> modified =
+        emitModified(block, weights, gradient, contributions);
+    if (failed(modified))
       return failure();
-    // What has no weight has no influence, even if its derivative is infinite.
-    Region &region = op.getScoreGradient();
-    bool canBeInfinite = !isFiniteMultiple(
-        region.front().getTerminator()->getOperand(0), region.getArgument(1));
-    gradient = passed->front();
-    if (canBeInfinite) {
-      Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
-                                           weights.weight, splatScore(0.0));
-      gradient =
-          arith::SelectOp::create(b, loc, counts, gradient, splatScore(0.0));
-    }
+    gradient = *modified;
   }
   if (part.sums && op.getScaleGradient())
     addToSums(b, loc, arith::MulFOp::create(b, loc, gradient, weights.products),

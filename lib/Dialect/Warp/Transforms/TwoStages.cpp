@@ -8,6 +8,8 @@
 
 #include "TwoStages.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
@@ -159,6 +161,25 @@ void TwoStages::addReductions() {
   }
 }
 
+/// What stage 0's results are rounded to is carried, not they: half of the
+/// registers.
+void TwoStages::addRoundings() {
+  for (auto round : loop.getBody()->getOps<arith::TruncFOp>()) {
+    Ops found;
+    found.insert(round);
+    bool isReady = true;
+    for (size_t index = 0; index < found.size() && isReady; ++index) {
+      Operation *op = found[index];
+      isReady = !lateRoots.contains(op) && isMemoryEffectFree(op);
+      for (Operation *needed : getNeeded(op))
+        if (!firstStage.contains(needed))
+          found.insert(needed);
+    }
+    if (isReady)
+      firstStage.insert_range(found);
+  }
+}
+
 void TwoStages::findAfterLate() {
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (!firstStage.contains(&op))
@@ -269,6 +290,7 @@ LogicalResult TwoStages::analyze() {
   findLateRoots();
   findFirstStage();
   addReductions();
+  addRoundings();
   findAfterLate();
   if (llvm::any_of(firstStage,
                    [&](Operation *op) { return usesResultOf(op, lateRoots); }))

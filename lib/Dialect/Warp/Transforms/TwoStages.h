@@ -61,6 +61,7 @@ private:
   void findLateRoots();
   void findFirstStage();
   void addReductions();
+  void addRoundings();
   void findAfterLate();
   Ops getBehind(mlir::Operation *op);
   void findChain();

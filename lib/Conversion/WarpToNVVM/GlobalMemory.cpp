@@ -379,13 +379,16 @@ int64_t fovea::getAlignment(launch::AbiOp abi, const GlobalView &view) {
   return tensor ? tensor.getAlignment() : 1;
 }
 
+// Lanes that share rows, each of which has a chunk of 16 bytes of four.
+static constexpr size_t kQuadLanes = 4;
+
 /// Kernels that store between tiles of work do so in few instructions, 16 bytes
 /// each, after the four lanes that share rows exchanged their words.
 static bool canExchange(launch::AbiOp abi, RankedTensorType tile,
                         const GlobalView &view, BoxAccess &access) {
-  constexpr int64_t kWideBytes = 16, kQuadColumns = 32;
+  constexpr int64_t kWideBytes = 16, kChunkColumns = 8;
   return warp::hasStoreFragments(tile) && tile.getElementTypeBitWidth() == 16 &&
-         tile.getDimSize(1) % kQuadColumns == 0 && access.hasWholeChunks() &&
+         tile.getDimSize(1) % kChunkColumns == 0 && access.hasWholeChunks() &&
          getAlignment(abi, view) % kWideBytes == 0;
 }
 
@@ -409,6 +412,19 @@ static Place getChunkPlace(OpBuilder &b, Location loc, BoxAccess &access,
   place.address = LLVM::GEPOp::create(b, loc, place.address.getType(),
                                       access.getMemoryType(), place.address,
                                       ArrayRef<LLVM::GEPArg>{distance});
+  return place;
+}
+
+/// The place for lanes that have one of the last `chunks` of a row.
+static Place restrictTo(OpBuilder &b, Location loc, Place place, Value lane,
+                        size_t chunks) {
+  if (chunks >= kQuadLanes)
+    return place;
+  Value has = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, lane,
+                                    emitI32(b, loc, chunks));
+  if (place.predicate)
+    has = arith::AndIOp::create(b, loc, has, place.predicate);
+  place.predicate = has;
   return place;
 }
 
@@ -448,11 +464,12 @@ Value LoadLowering::loadExchanged(OpBuilder &b, Location loc, VectorType type,
   SmallVector<Value> words(type.getNumElements() / 2);
   for (auto &[row, indices] : findWordsOfRows(access, type.getNumElements())) {
     Place place = getChunkPlace(b, loc, access, indices.front(), lane);
-    for (size_t quad = 0; quad < indices.size(); quad += 4) {
+    for (size_t quad = 0; quad < indices.size(); quad += kQuadLanes) {
+      auto chunks = ArrayRef(indices).drop_front(quad).take_front(kQuadLanes);
+      Place mine = restrictTo(b, loc, place, lane, chunks.size());
       SmallVector<Value> block = transposeAmongLanes(
-          b, loc, emitWideLoad(b, loc, place, quad * 16), lane);
-      for (auto [word, index] :
-           llvm::zip(block, ArrayRef(indices).slice(quad, 4)))
+          b, loc, emitWideLoad(b, loc, mine, quad * 16), lane);
+      for (auto [index, word] : llvm::zip_first(chunks, block))
         words[index / 2] = word;
     }
   }
@@ -471,12 +488,15 @@ void StoreLowering::storeExchanged(OpBuilder &b, Location loc, Value tile,
   Value lane = emitLaneOfQuad(b, loc);
   for (auto &[row, indices] : findWordsOfRows(access, type.getNumElements())) {
     Place place = getChunkPlace(b, loc, access, indices.front(), lane);
-    for (size_t quad = 0; quad < indices.size(); quad += 4) {
+    for (size_t quad = 0; quad < indices.size(); quad += kQuadLanes) {
+      auto chunks = ArrayRef(indices).drop_front(quad).take_front(kQuadLanes);
       SmallVector<Value> block;
-      for (unsigned index : ArrayRef(indices).slice(quad, 4))
+      for (unsigned index : chunks)
         block.push_back(words.getResult(index / 2));
-      emitWideStore(b, loc, place, quad * 16,
-                    transposeAmongLanes(b, loc, block, lane));
+      // Nobody stores the rest.
+      block.resize(kQuadLanes, block.front());
+      emitWideStore(b, loc, restrictTo(b, loc, place, lane, chunks.size()),
+                    quad * 16, transposeAmongLanes(b, loc, block, lane));
     }
   }
 }

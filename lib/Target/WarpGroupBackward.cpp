@@ -8,6 +8,8 @@
 
 #include "WarpGroupBackward.h"
 
+#include "Planner.h"
+
 #include "fovea/Support/Warps.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -41,6 +43,9 @@ static constexpr int64_t kBlocksPerTurn = 1;
 // Bytes of a row's value, of an element of dQ's sums, and of barriers and
 // mailboxes.
 static constexpr int64_t kValueBytes = 4, kSumBytes = 4, kBarrierBytes = 1024;
+// Registers that what score_mods keep for derivatives takes in blocks of 64
+// queries.
+static constexpr int64_t kModifierRegisters = 32;
 // What a thread that issues products needs beside accumulators, or ptxas lets
 // them wait for each other (C7512); accumulators of who has scores at most: the
 // next block's, beside a part of dQ; those of a block's scores, or derivatives
@@ -128,6 +133,64 @@ static plan::WorkSchedule getWork(const BackwardProblem &problem) {
   return goesOn ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Single;
 }
 
+//===----------------------------------------------------------------------===//
+// Registers of groups that have both sums
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Who has how many registers where a group has both sums of its keys, and what
+/// that allows.
+struct JointRegisters {
+  int64_t ofCompute = kComputeRegisters, ofReduce = kReduceRegisters;
+  /// Columns of a product for dQ.
+  int64_t partColumns = kQueryPartColumns;
+  bool keepsGradients = false;
+};
+} // namespace
+
+/// Those of a thread's accumulators of 64 rows of so many columns.
+static int64_t getAccumulators(int64_t columns) {
+  return kGroupKeys * columns / kGroupThreads;
+}
+
+/// Those of a thread that finds both sums: derivatives by weights, and the
+/// weights as they were rounded, beside them; derivatives as they are rounded,
+/// too, where dK's product takes them from there.
+static int64_t countJointRegisters(const BackwardProblem &problem,
+                                   int64_t queries, bool keepsGradients) {
+  int64_t ofBlock = getAccumulators(queries), rounded = ofBlock / 2;
+  return getAccumulators(problem.getColumns()) + ofBlock +
+         (keepsGradients ? 2 : 1) * rounded + kBesideAccumulators +
+         (problem.modifies ? kModifierRegisters : 0);
+}
+
+/// Beside narrow sums derivatives stay in registers. Where registers are left
+/// over, who adds to dQ's sums gets those of a product of all columns: parts of
+/// it read derivatives once each, and wait for each other. Beside derivatives
+/// of more queries products would wait for registers (C7512).
+static JointRegisters shareJointRegisters(const BackwardProblem &problem,
+                                          int64_t queries,
+                                          int64_t loadRegisters) {
+  JointRegisters shares;
+  shares.keepsGradients =
+      queries == kFewestQueries &&
+      countJointRegisters(problem, queries, /*keepsGradients=*/true) <=
+          kComputeRegisters;
+  if (problem.headDim <= kQueryPartColumns)
+    return shares;
+  int64_t ofWhole = llvm::alignTo(
+      getAccumulators(problem.headDim) + kBesideAccumulators, kBudgetStep);
+  int64_t rest = (kRegisters - loadRegisters - ofWhole) / kGroups;
+  int64_t ofCompute =
+      std::min(rest / kBudgetStep * kBudgetStep, kComputeRegisters);
+  if (ofCompute < countJointRegisters(problem, queries, shares.keepsGradients))
+    return shares;
+  shares.ofCompute = ofCompute;
+  shares.ofReduce = kRegisters - loadRegisters - kGroups * ofCompute;
+  shares.partColumns = problem.headDim;
+  return shares;
+}
+
 /// How what is added to dQ's sums gets to memory. Blocks of 128 queries of
 /// narrow heads take so little time that the warps which add would be late;
 /// above that the way through shared memory costs more than it saves. Turns end
@@ -139,33 +202,40 @@ static plan::OutputPath getOutput(const BackwardProblem &problem) {
              : plan::OutputPath::Direct;
 }
 
+/// Bytes of a row of both head dims as shared memory has it, in whole panels.
+static int64_t getRowBytes(const BackwardProblem &problem) {
+  int64_t bits = problem.elementBits;
+  return (padColumns(problem.headDim, bits) +
+          padColumns(problem.valueHeadDim, bits)) *
+         problem.getElementBytes();
+}
+
 /// Bytes that parts of dQ's share of a block go through: parts of one shape
 /// have one buffer.
-static int64_t getPartBytes(const BackwardProblem &problem,
+static int64_t getPartBytes(const BackwardProblem &problem, int64_t partColumns,
                             plan::OutputPath output) {
   if (output == plan::OutputPath::Direct)
     return 0;
-  int64_t whole = std::min(problem.headDim, kQueryPartColumns);
-  int64_t rest = problem.headDim > kQueryPartColumns
-                     ? problem.headDim % kQueryPartColumns
-                     : 0;
+  int64_t whole = std::min(problem.headDim, partColumns);
+  int64_t rest =
+      problem.headDim > partColumns ? problem.headDim % partColumns : 0;
   return kQueryPartRows * (whole + rest) * kSumBytes;
 }
 
 /// Buffers of a tile's keys and values: with two the next tile's are there when
 /// it begins, where a CTA has several tiles and they fit.
 static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
-                            plan::WorkSchedule work, plan::OutputPath output) {
+                            int64_t partColumns, plan::WorkSchedule work,
+                            plan::OutputPath output) {
   if (work == plan::WorkSchedule::Single || hasSumsApart(problem))
     return 1;
   int64_t keys = getTileKeys(problem);
-  int64_t elementBytes = problem.getElementBytes();
-  int64_t ofKeys = keys * problem.getColumns() * elementBytes;
+  int64_t ofKeys = keys * getRowBytes(problem);
   // Queries and output gradients, the rows' values, derivatives by scores.
-  int64_t ofBlock = queries * (problem.getColumns() * elementBytes +
-                               2 * kValueBytes + keys * elementBytes);
+  int64_t ofBlock = queries * (getRowBytes(problem) + 2 * kValueBytes +
+                               keys * problem.getElementBytes());
   int64_t bytes = 2 * ofKeys + kStages * ofBlock +
-                  getPartBytes(problem, output) + kBarrierBytes;
+                  getPartBytes(problem, partColumns, output) + kBarrierBytes;
   return bytes <= problem.target->sharedMemory ? 2 : 1;
 }
 
@@ -247,6 +317,7 @@ static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
 /// find dK and dV, one dQ's share of a block.
 static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
                                      const BackwardProblem &problem,
+                                     const JointRegisters &registers,
                                      int64_t queries, int64_t stages,
                                      int64_t keyStages, int64_t loadRegisters,
                                      plan::OutputPath output) {
@@ -262,9 +333,9 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
     dots.push_back(make.eachAbove("dv"));
   SmallVector<plan::RoleAttr> roles = make.roles(
       loadRegisters, problem.isDeterministic,
-      {make.role("compute", kernel.warps, kComputeRegisters,
+      {make.role("compute", kernel.warps, registers.ofCompute,
                  {"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"}),
-       make.role("reduce", kGroupWarps, kReduceRegisters, {"dq", "dq_sum"})});
+       make.role("reduce", kGroupWarps, registers.ofReduce, {"dq", "dq_sum"})});
   return plan::KernelAttr::get(context, unit, kernel,
                                {make.stream("k", keyStages),
                                 make.stream("v", keyStages),
@@ -275,10 +346,9 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
 }
 
 /// Registers of a thread whose warp group has a sum.
-static int64_t getSumRegisters(plan::MatrixUnitAttrInterface unit,
-                               int64_t columns) {
-  int64_t accumulators = columns * unit.getGroupRows() / kGroupThreads;
-  return llvm::alignTo(accumulators + kBesideAccumulators, kBudgetStep);
+static int64_t getSumRegisters(int64_t columns) {
+  return llvm::alignTo(getAccumulators(columns) + kBesideAccumulators,
+                       kBudgetStep);
 }
 
 /// Roles for the kernel of keys where one sum fills a warp group's registers:
@@ -289,8 +359,8 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
                   const BackwardProblem &problem, int64_t loadRegisters,
                   plan::OutputPath output,
                   function_ref<InFlightDiagnostic()> emitError) {
-  int64_t ofValues = getSumRegisters(unit, problem.valueHeadDim),
-          ofKeys = getSumRegisters(unit, problem.headDim);
+  int64_t ofValues = getSumRegisters(problem.valueHeadDim),
+          ofKeys = getSumRegisters(problem.headDim);
   int64_t ofScores = std::min(kRegisters - loadRegisters - ofValues - ofKeys,
                               kMostScoreRegisters);
   if (ofScores < kScoreAccumulators + kBesideAccumulators)
@@ -327,11 +397,9 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
 /// Buffers of weights and of derivatives by scores: two, so that roles need not
 /// wait for each other in each block, where they fit.
 static int64_t getPairStages(const BackwardProblem &problem) {
-  int64_t elementBytes = problem.getElementBytes();
-  int64_t ofKeys = kGroupKeys * problem.getColumns() * elementBytes;
-  int64_t ofBlock =
-      kFewestQueries * (problem.getColumns() * elementBytes + 2 * kValueBytes);
-  int64_t ofPairs = 2 * kFewestQueries * kGroupKeys * elementBytes;
+  int64_t ofKeys = kGroupKeys * getRowBytes(problem);
+  int64_t ofBlock = kFewestQueries * (getRowBytes(problem) + 2 * kValueBytes);
+  int64_t ofPairs = 2 * kFewestQueries * kGroupKeys * problem.getElementBytes();
   int64_t bytes = ofKeys + kStages * (ofBlock + ofPairs) + kBarrierBytes;
   return bytes <= problem.target->sharedMemory ? 2 : 1;
 }
@@ -346,9 +414,8 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
                  const BackwardProblem &problem, int64_t loadRegisters,
                  plan::OutputPath output,
                  function_ref<InFlightDiagnostic()> emitError) {
-  int64_t ofValues =
-              getSumRegisters(unit, problem.valueHeadDim) + kBlockAccumulators,
-          ofKeys = getSumRegisters(unit, problem.headDim) + kBlockAccumulators;
+  int64_t ofValues = getSumRegisters(problem.valueHeadDim) + kBlockAccumulators,
+          ofKeys = getSumRegisters(problem.headDim) + kBlockAccumulators;
   int64_t ofParts = addsAhead(problem) ? kTwoPartsRegisters : kReduceRegisters;
   int64_t spare = kRegisters - ofParts - loadRegisters - ofValues - ofKeys;
   if (spare < 0)
@@ -447,7 +514,13 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   if (problem.isDeterministic && work == plan::WorkSchedule::Static)
     return emitError() << "schedule's 'work' must be single or dynamic where "
                           "gradients are to be deterministic, found static";
-  int64_t mostKeys = getKeyStages(problem, queries, work, output),
+  bool isJoint = plans.keyRoles == KeyRoles::Joint;
+  JointRegisters shares;
+  if (isJoint)
+    shares = shareJointRegisters(problem, queries, registers);
+  plans.partColumns = shares.partColumns;
+  int64_t mostKeys =
+              getKeyStages(problem, queries, shares.partColumns, work, output),
           keyStages = asked.keyStages.value_or(mostKeys);
   if (keyStages < 1 || keyStages > mostKeys)
     return emitError() << "schedule's 'key_stages' must be in [1, " << mostKeys
@@ -459,7 +532,7 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
       : plans.keyRoles == KeyRoles::Pairs
           ? makePairKeysPlan(unit, problem, registers, output, emitError)
           : FailureOr<plan::KernelAttr>(makeKeysPlan(
-                unit, problem, queries, asked.stages.value_or(kStages),
+                unit, problem, shares, queries, asked.stages.value_or(kStages),
                 keyStages, registers, output));
   if (failed(keys))
     return failure();
@@ -472,13 +545,12 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.ordersSums = problem.isDeterministic;
   if (plans.ordersSums)
     plans.blocksPerTurn = kBlocksPerTurn;
-  // Beside derivatives and weights of 128 queries, or sums of wide heads,
-  // products would wait for registers (C7512).
-  bool areFew = queries == kFewestQueries &&
-                problem.getColumns() <= kMostColumnsBesideGradients;
-  bool isJoint = plans.keyRoles == KeyRoles::Joint;
-  plans.keepsGradients = isJoint ? areFew : plans.keyRoles == KeyRoles::Pairs;
-  plans.roundsWeights = isJoint && !areFew;
+  plans.keepsGradients =
+      isJoint ? shares.keepsGradients : plans.keyRoles == KeyRoles::Pairs;
+  // Beside more queries, or sums of wider heads, f32 weights would be spilled.
+  plans.roundsWeights =
+      isJoint && (queries != kFewestQueries ||
+                  problem.getColumns() > kMostColumnsBesideGradients);
   plans.slopesFirst = isJoint && problem.readsScores;
   // Beside what score_mods keep they would be spilled.
   plans.exponentsFirst = !problem.modifies;

@@ -55,8 +55,8 @@ struct BackwardFields {
   std::optional<plan::OutputPath> output;
 };
 
-/// Rows and columns of a product for dQ: few, so that who adds them up needs
-/// few registers.
+/// Rows of a product for dQ, and columns where registers are short: few, so
+/// that who adds them up needs few registers.
 inline constexpr int64_t kQueryPartRows = 64, kQueryPartColumns = 64;
 
 /// Who finds what of a tile of keys.
@@ -100,6 +100,8 @@ struct BackwardPlans {
   KeyRoles keyRoles = KeyRoles::Joint;
   /// A part of dQ's share of a block is found while the one before is added.
   bool addsAhead = false;
+  /// Columns of a part.
+  int64_t partColumns = kQueryPartColumns;
 };
 
 /// The plans for `problem`. `overrides` is "auto" or a list of the fields

@@ -60,6 +60,8 @@ struct BackwardPart {
   /// found from rounded weights.
   bool keepsGradients = false, roundsWeights = false, addsAhead = false;
   KeyRoles keyRoles = KeyRoles::Joint;
+  /// Columns of a product for dQ.
+  int64_t partColumns = kQueryPartColumns;
   /// What queries have of their own is read before the products beside it are
   /// issued, not when it is needed.
   bool exponentsFirst = false, deltaFirst = false;
@@ -115,8 +117,6 @@ private:
     kOutputGradient,
     kLseGradient
   };
-  static constexpr int64_t kPartRows = kQueryPartRows,
-                           kPartColumns = kQueryPartColumns;
 
   /// One tile of scores, and what it is computed from: queries and output
   /// gradients, with what the rows' LSE adds to exponents and D.

@@ -167,6 +167,7 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     keys.slopesFirst = plans.slopesFirst;
     keys.keyRoles = plans.keyRoles;
     keys.addsAhead = plans.addsAhead;
+    keys.partColumns = plans.partColumns;
   };
   if (plans.sumsQueries) {
     BackwardPart &delta = add(BackwardPart::Delta, "delta");

@@ -119,12 +119,12 @@ void BackwardEmitter::loadKeys(ScoreBlock &block) {
                              count, valueHeadDim, keyLimit, "v");
   if (!part.addsQuery)
     return;
-  if (headDim <= kPartColumns) {
+  if (headDim <= part.partColumns) {
     block.keyParts = {{headDim, IntegerAttr()}};
     return;
   }
-  for (int64_t column = 0; column < headDim; column += kPartColumns) {
-    int64_t columns = std::min(headDim - column, kPartColumns);
+  for (int64_t column = 0; column < headDim; column += part.partColumns) {
+    int64_t columns = std::min(headDim - column, part.partColumns);
     block.keyParts.push_back({columns, kb.builder.getI64IntegerAttr(column)});
   }
 }

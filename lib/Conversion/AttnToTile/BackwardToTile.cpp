@@ -537,15 +537,15 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
   OpBuilder &b = kb.builder;
   SmallVector<Value> found;
   int64_t across = block.keyParts.size();
-  int64_t count = getColumns() / kPartRows * across;
+  int64_t count = getColumns() / kQueryPartRows * across;
   Turn turn;
   if (part.ordersSums)
     turn = emitTurn(block);
   auto store = [&](int64_t index) {
     if (part.ordersSums && index == 0)
       emitStartOfTurn(block, turn, found.front());
-    int64_t row = index / across * kPartRows,
-            column = index % across * kPartColumns;
+    int64_t row = index / across * kQueryPartRows,
+            column = index % across * part.partColumns;
     Value query = block.scratchRow;
     if (row != 0)
       query = arith::AddIOp::create(b, loc, query, kb.constant(row));
@@ -562,10 +562,11 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
   for (int64_t index = 0; index < count; ++index) {
     const ScoreBlock::KeyPart &columns = block.keyParts[index % across];
     IntegerAttr firstRow;
-    if (getColumns() != kPartRows)
-      firstRow = b.getI64IntegerAttr(index / across * kPartRows);
+    if (getColumns() != kQueryPartRows)
+      firstRow = b.getI64IntegerAttr(index / across * kQueryPartRows);
     found.push_back(tile::DotOp::create(
-        b, loc, gradients, block.keys, kb.splat(kPartRows, columns.count, 0.0),
+        b, loc, gradients, block.keys,
+        kb.splat(kQueryPartRows, columns.count, 0.0),
         /*transposeA=*/true,
         /*transposeB=*/false, b.getStringAttr("dq." + std::to_string(index)),
         firstRow, columns.first));

@@ -24,12 +24,15 @@ static FailureOr<BackwardFields>
 parseAsked(StringRef overrides, function_ref<InFlightDiagnostic()> emitError) {
   BackwardFields asked;
   for (auto [name, text] : parseFields(overrides)) {
-    if (!isOpen(name))
+    // A kernel must have the rows: they only choose between plans.
+    if (!isOpen(name) && name != "tile_m")
       continue;
     ScheduleFields said;
     if (failed(said.set(name, text, emitError)))
       return failure();
-    if (name == "tile_n")
+    if (name == "tile_m")
+      asked.tileM = said.tileM;
+    else if (name == "tile_n")
       asked.tileN = said.tileN;
     else if (name == "stages")
       asked.stages = said.stages;

@@ -32,6 +32,9 @@ static constexpr int64_t kMostQueries = 128;
 static constexpr int64_t kLoadRegisters = 24, kComputeRegisters = 208,
                          kReduceRegisters = 72;
 static constexpr int64_t kRegisters = 512;
+// Registers of a thread that has both sums of a strip of keys and all else of
+// its pairs, and the columns of both sums that leave enough for the rest.
+static constexpr int64_t kStripRegisters = 240, kMostStripColumns = 320;
 // Keys of a block where sums over pairs are found, and registers of a thread
 // that does: three groups have 168 on average.
 static constexpr int64_t kSumsKeys = 128, kSumsRegisters = 240;
@@ -65,23 +68,64 @@ static bool hasSumsApart(const BackwardProblem &problem) {
          problem.keyBlock % (kGroups * kGroupKeys) != 0;
 }
 
-static int64_t getTileKeys(const BackwardProblem &problem) {
-  return hasSumsApart(problem) ? kGroupKeys : kGroups * kGroupKeys;
+/// Bytes of a row of both head dims as shared memory has it, in whole panels.
+static int64_t getRowBytes(const BackwardProblem &problem) {
+  int64_t bits = problem.elementBits;
+  return (padColumns(problem.headDim, bits) +
+          padColumns(problem.valueHeadDim, bits)) *
+         problem.getElementBytes();
+}
+
+/// Bytes of a kernel's tile of keys, and of the blocks that it meets: queries
+/// and output gradients, the rows' values, and so many tiles by pair.
+static int64_t getTileBytes(const BackwardProblem &problem, int64_t keys,
+                            int64_t keyStages, int64_t queries,
+                            int64_t ofPairs) {
+  int64_t ofBlock = queries * (getRowBytes(problem) + 2 * kValueBytes +
+                               ofPairs * keys * problem.getElementBytes());
+  return keyStages * keys * getRowBytes(problem) + kStages * ofBlock +
+         kBarrierBytes;
+}
+
+/// Whether two groups that share all registers with who copies have both sums
+/// of 64 keys each, and find dQ's share of a block, too, of which each needs a
+/// part. What score_mods keep would be spilled, and one role takes turns.
+static bool fitsStrips(const BackwardProblem &problem) {
+  constexpr int64_t kKeys = kKeyStrips * kGroupKeys;
+  return problem.getWidestHead() > kWidestJoint &&
+         problem.getColumns() <= kMostStripColumns &&
+         problem.headDim > kQueryPartColumns && !problem.modifies &&
+         !problem.readsScores && !problem.isDeterministic &&
+         problem.keyBlock % kKeys == 0 &&
+         getTileBytes(problem, kKeys, /*keyStages=*/1, kFewestQueries,
+                      /*ofPairs=*/1) <= problem.target->sharedMemory;
 }
 
 /// Where a sum fills a warp group's registers: who finds what. Where weights
 /// are all that derivatives need, the products of a block are shared out best
 /// among three; else one has all that is known of a pair.
-static KeyRoles getKeyRoles(const BackwardProblem &problem) {
+static KeyRoles getKeyRoles(const BackwardProblem &problem,
+                            const BackwardFields &asked = {}) {
   if (!hasSumsApart(problem))
     return KeyRoles::Joint;
+  // Tiles of fewer keys, and sums that go through shared memory, are for
+  // others.
+  if (fitsStrips(problem) && asked.tileM != kGroupKeys &&
+      asked.output != plan::OutputPath::Tma)
+    return KeyRoles::Strips;
   return problem.readsScores ? KeyRoles::Scores : KeyRoles::Pairs;
+}
+
+static int64_t getTileKeys(const BackwardProblem &problem) {
+  KeyRoles roles = getKeyRoles(problem);
+  return roles == KeyRoles::Joint || roles == KeyRoles::Strips
+             ? kGroups * kGroupKeys
+             : kGroupKeys;
 }
 
 /// Whether a part of dQ's share of a block is found while the one before is
 /// added. What score_mods read would spill beside it.
-static bool addsAhead(const BackwardProblem &problem) {
-  KeyRoles roles = getKeyRoles(problem);
+static bool addsAhead(const BackwardProblem &problem, KeyRoles roles) {
   return roles == KeyRoles::Scores ||
          (roles == KeyRoles::Pairs && !problem.modifies);
 }
@@ -202,14 +246,6 @@ static plan::OutputPath getOutput(const BackwardProblem &problem) {
              : plan::OutputPath::Direct;
 }
 
-/// Bytes of a row of both head dims as shared memory has it, in whole panels.
-static int64_t getRowBytes(const BackwardProblem &problem) {
-  int64_t bits = problem.elementBits;
-  return (padColumns(problem.headDim, bits) +
-          padColumns(problem.valueHeadDim, bits)) *
-         problem.getElementBytes();
-}
-
 /// Bytes that parts of dQ's share of a block go through: parts of one shape
 /// have one buffer.
 static int64_t getPartBytes(const BackwardProblem &problem, int64_t partColumns,
@@ -229,13 +265,9 @@ static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
                             plan::OutputPath output) {
   if (work == plan::WorkSchedule::Single || hasSumsApart(problem))
     return 1;
-  int64_t keys = getTileKeys(problem);
-  int64_t ofKeys = keys * getRowBytes(problem);
-  // Queries and output gradients, the rows' values, derivatives by scores.
-  int64_t ofBlock = queries * (getRowBytes(problem) + 2 * kValueBytes +
-                               keys * problem.getElementBytes());
-  int64_t bytes = 2 * ofKeys + kStages * ofBlock +
-                  getPartBytes(problem, partColumns, output) + kBarrierBytes;
+  int64_t bytes = getTileBytes(problem, getTileKeys(problem), /*keyStages=*/2,
+                               queries, /*ofPairs=*/1) +
+                  getPartBytes(problem, partColumns, output);
   return bytes <= problem.target->sharedMemory ? 2 : 1;
 }
 
@@ -397,11 +429,16 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
 /// Buffers of weights and of derivatives by scores: two, so that roles need not
 /// wait for each other in each block, where they fit.
 static int64_t getPairStages(const BackwardProblem &problem) {
-  int64_t ofKeys = kGroupKeys * getRowBytes(problem);
-  int64_t ofBlock = kFewestQueries * (getRowBytes(problem) + 2 * kValueBytes);
-  int64_t ofPairs = 2 * kFewestQueries * kGroupKeys * problem.getElementBytes();
-  int64_t bytes = ofKeys + kStages * (ofBlock + ofPairs) + kBarrierBytes;
+  int64_t bytes = getTileBytes(problem, kGroupKeys, /*keyStages=*/1,
+                               kFewestQueries, /*ofPairs=*/2);
   return bytes <= problem.target->sharedMemory ? 2 : 1;
+}
+
+static InFlightDiagnostic
+emitRolesLeave(int64_t asked, int64_t left,
+               function_ref<InFlightDiagnostic()> emitError) {
+  return emitError() << "schedule's 'producer_registers' is " << asked
+                     << ", where the other roles leave " << left;
 }
 
 /// Roles for the kernel of keys where one sum fills a warp group's registers
@@ -416,12 +453,11 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
                  function_ref<InFlightDiagnostic()> emitError) {
   int64_t ofValues = getSumRegisters(problem.valueHeadDim) + kBlockAccumulators,
           ofKeys = getSumRegisters(problem.headDim) + kBlockAccumulators;
-  int64_t ofParts = addsAhead(problem) ? kTwoPartsRegisters : kReduceRegisters;
+  int64_t ofParts = addsAhead(problem, KeyRoles::Pairs) ? kTwoPartsRegisters
+                                                        : kReduceRegisters;
   int64_t spare = kRegisters - ofParts - loadRegisters - ofValues - ofKeys;
   if (spare < 0)
-    return emitError() << "schedule's 'producer_registers' is " << loadRegisters
-                       << ", where the other roles leave "
-                       << loadRegisters + spare;
+    return emitRolesLeave(loadRegisters, loadRegisters + spare, emitError);
   // Derivatives by scores are found from two tiles.
   int64_t more = spare / 2 / kBudgetStep * kBudgetStep;
   ofValues = std::min(ofValues + more, kMostScoreRegisters);
@@ -444,6 +480,52 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
        make.stream("delta", kernel.stages, "do")},
       /*dots=*/{}, make.sums(output), roles,
       /*asked=*/{});
+}
+
+/// Roles for the kernel of keys where registers hold both sums of a group's
+/// keys, but nobody else's beside them: one copies, two find all that the pairs
+/// of 64 keys give, the sums of those, and every other part of dQ's share of a
+/// block, for which each reads the other's derivatives.
+static FailureOr<plan::KernelAttr>
+makeStripKeysPlan(plan::MatrixUnitAttrInterface unit,
+                  const BackwardProblem &problem, int64_t loadRegisters,
+                  plan::OutputPath output,
+                  function_ref<InFlightDiagnostic()> emitError) {
+  int64_t left = kRegisters - kKeyStrips * kStripRegisters;
+  if (loadRegisters > left)
+    return emitRolesLeave(loadRegisters, left, emitError);
+  plan::KernelPlan kernel =
+      makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
+  kernel.tileM = kKeyStrips * kGroupKeys;
+  PlanEntries make(unit.getContext());
+  SmallVector<plan::StreamAttr> streams;
+  SmallVector<plan::RoleAttr> roles = {
+      make.role("load", kGroupWarps, loadRegisters,
+                {"k", "v", "q", "do", "exponents", "delta"})};
+  int64_t parts = llvm::divideCeil(problem.headDim, kQueryPartColumns);
+  StringRef names[kKeyStrips] = {"first", "second"};
+  for (int64_t strip = 0; strip < kKeyStrips; ++strip) {
+    SmallVector<std::string> owned;
+    auto own = [&](StringRef name, int64_t number) {
+      owned.push_back((name + "." + Twine(number)).str());
+    };
+    for (StringRef name : {"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"})
+      own(name, strip);
+    for (int64_t index = strip; index < parts; index += kKeyStrips) {
+      own("dq", index);
+      own("dq_sum", index);
+    }
+    roles.push_back(make.role(names[strip], kGroupWarps, kStripRegisters,
+                              llvm::to_vector_of<StringRef>(owned)));
+    for (StringRef name : {"k", "v"})
+      streams.push_back(make.stream((name + "." + Twine(strip)).str(), 1));
+    streams.push_back(make.stream(("ds." + Twine(strip)).str(), kStages));
+  }
+  streams.push_back(make.stream("exponents", kernel.stages, "q"));
+  streams.push_back(make.stream("delta", kernel.stages, "do"));
+  return plan::KernelAttr::get(unit.getContext(), unit, kernel, streams,
+                               /*dots=*/{}, make.sums(output), roles,
+                               /*asked=*/{});
 }
 
 /// The same rows for a kernel beside it, whose fragments it has.
@@ -501,8 +583,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
                           "('producer_registers=0': none do), found "
                        << queries;
   BackwardPlans plans;
-  plans.keyRoles = getKeyRoles(problem);
-  plans.addsAhead = addsAhead(problem);
+  plans.keyRoles = getKeyRoles(problem, asked);
+  plans.addsAhead = addsAhead(problem, plans.keyRoles);
   plan::WorkSchedule work = asked.work.value_or(getWork(problem));
   plan::OutputPath output = asked.output.value_or(getOutput(problem));
   if (problem.isDeterministic && output != plan::OutputPath::Direct)
@@ -531,6 +613,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
           ? makeScoreKeysPlan(unit, problem, registers, output, emitError)
       : plans.keyRoles == KeyRoles::Pairs
           ? makePairKeysPlan(unit, problem, registers, output, emitError)
+      : plans.keyRoles == KeyRoles::Strips
+          ? makeStripKeysPlan(unit, problem, registers, output, emitError)
           : FailureOr<plan::KernelAttr>(makeKeysPlan(
                 unit, problem, shares, queries, asked.stages.value_or(kStages),
                 keyStages, registers, output));
@@ -546,7 +630,7 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   if (plans.ordersSums)
     plans.blocksPerTurn = kBlocksPerTurn;
   plans.keepsGradients =
-      isJoint ? shares.keepsGradients : plans.keyRoles == KeyRoles::Pairs;
+      isJoint ? shares.keepsGradients : plans.keyRoles != KeyRoles::Scores;
   // Beside more queries, or sums of wider heads, f32 weights would be spilled.
   plans.roundsWeights =
       isJoint && (queries != kFewestQueries ||

@@ -49,7 +49,7 @@ struct BackwardProblem {
 
 /// What may be said of a backward pass's schedule; the rest is open.
 struct BackwardFields {
-  std::optional<int64_t> tileN, stages, keyStages, producerRegisters;
+  std::optional<int64_t> tileM, tileN, stages, keyStages, producerRegisters;
   std::optional<plan::WorkSchedule> work;
   /// How what is added to dQ's sums gets to memory.
   std::optional<plan::OutputPath> output;
@@ -70,7 +70,13 @@ enum class KeyRoles {
   /// The role that sums up dV finds the weights, the one that sums up dK the
   /// derivatives, from weights that come through a stream.
   Pairs,
+  /// The tile's keys are two strips with a role each, which finds all that the
+  /// strip's pairs give, both sums of its keys, and some columns of dQ.
+  Strips,
 };
+
+/// Strips of a tile's keys.
+inline constexpr int64_t kKeyStrips = 2;
 
 /// The form of a backward pass, and the plans of its kernels.
 struct BackwardPlans {

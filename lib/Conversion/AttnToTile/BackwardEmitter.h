@@ -129,6 +129,13 @@ private:
     mlir::Value scratchRow;
     mlir::Value queries, outputGradients, exponents, delta;
     mlir::Value keys, values;
+    /// Those of each strip of keys, from its first key on.
+    struct KeyStrip {
+      mlir::Value key, keys, values;
+    };
+    llvm::SmallVector<KeyStrip, 2> strips;
+    /// The strip at hand, whose are `key`, `keys` and `values`.
+    int64_t strip = 0;
     /// What dQ's products read of the keys: so many columns, from the first one
     /// on where there are others.
     struct KeyPart {
@@ -240,6 +247,7 @@ private:
     mlir::Value values;
     bool isFirst;
   };
+  mlir::Value multiplyPairs(const ScoreBlock &block, const PairOperands &of);
   /// The product, and the values beside it.
   std::pair<mlir::Value, mlir::Value>
   emitPairProduct(const ScoreBlock &block, const PairOperands &of,
@@ -280,8 +288,23 @@ private:
                                              LoopBody body);
   mlir::FailureOr<mlir::ValueRange>
   emitOrderedLoop(OrderedBlocks &blocks, mlir::ValueRange sums, LoopBody body);
+  /// The block of one strip of the keys.
+  ScoreBlock ofStrip(ScoreBlock block, int64_t strip) const {
+    const ScoreBlock::KeyStrip &of = block.strips[strip];
+    block.key = of.key;
+    block.keys = of.keys;
+    block.values = of.values;
+    block.strip = strip;
+    return block;
+  }
+  /// A name of what each strip has of its own.
+  std::string getStripName(llvm::StringRef name, int64_t strip) const {
+    return getStrips() == 1 ? name.str()
+                            : (name + "." + llvm::Twine(strip)).str();
+  }
+  mlir::FailureOr<Weights> emitSharedWeights(const ScoreBlock &block);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
-  emitBlockOfKeyTile(const ScoreBlock &block, mlir::ValueRange carried);
+  emitBlockOfKeyTile(const ScoreBlock &whole, mlir::ValueRange carried);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   emitVisits(ScoreBlock block, bool ofGroup, mlir::ValueRange sums);
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
@@ -327,8 +350,11 @@ private:
                                                 const TurnTiles &tiles,
                                                 mlir::Value first);
   mlir::LogicalResult emitTurns();
-  /// Adds what the block knows of dQ to the sums in memory.
-  void addQueryGradient(const ScoreBlock &block, mlir::Value gradients);
+  /// Adds what the block knows of dQ to the sums in memory, from the
+  /// derivatives by each strip's scores.
+  void addQueryGradient(const ScoreBlock &block, mlir::ValueRange gradients);
+  mlir::Value emitQueryPart(const ScoreBlock &block, mlir::ValueRange gradients,
+                            int64_t index, int64_t across);
   /// Writes `scale` times the sum, or the sum, to a gradient.
   void store(mlir::Value sum, mlir::Value result, mlir::Value head,
              mlir::Value row, mlir::Value scale, llvm::StringRef name);
@@ -343,8 +369,14 @@ private:
   }
 
   RegionContext makeContext(const ScoreBlock &block);
+  /// Rows of the kernel's tile.
+  int64_t getTileRows() const { return plan->tileM; }
+  /// Parts of it, with as many rows each, that a role of its own meets.
+  int64_t getStrips() const {
+    return part.keyRoles == KeyRoles::Strips ? kKeyStrips : 1;
+  }
   /// Extents of a tile of scores.
-  int64_t getRows() const { return plan->tileM; }
+  int64_t getRows() const { return getTileRows() / getStrips(); }
   int64_t getColumns() const { return plan->tileN; }
   mlir::RankedTensorType scoreType(mlir::Type element) {
     return kb.tileType(getRows(), getColumns(), element);

@@ -112,11 +112,22 @@ void BackwardEmitter::loadQueries(ScoreBlock &block,
 
 void BackwardEmitter::loadKeys(ScoreBlock &block) {
   int64_t count = part.hasQueryTiles() ? getColumns() : getRows();
-  // Their pairs are masked, and 0 times NaN is NaN: they are made zero.
-  block.keys = kb.loadHead(k, memoryBatch, keyHead, toKeyRow(block.key), 0,
-                           count, headDim, keyLimit, "k");
-  block.values = kb.loadHead(v, memoryBatch, keyHead, toKeyRow(block.key), 0,
-                             count, valueHeadDim, keyLimit, "v");
+  block.strips.clear();
+  for (int64_t strip = 0; strip < getStrips(); ++strip) {
+    Value key = block.key;
+    if (strip != 0)
+      key = arith::AddIOp::create(kb.builder, loc, key,
+                                  kb.constant(strip * count));
+    // Their pairs are masked, and 0 times NaN is NaN: they are made zero.
+    Value keys = kb.loadHead(k, memoryBatch, keyHead, toKeyRow(key), 0, count,
+                             headDim, keyLimit, getStripName("k", strip));
+    Value values =
+        kb.loadHead(v, memoryBatch, keyHead, toKeyRow(key), 0, count,
+                    valueHeadDim, keyLimit, getStripName("v", strip));
+    block.strips.push_back({key, keys, values});
+  }
+  block.keys = block.strips.front().keys;
+  block.values = block.strips.front().values;
   if (!part.addsQuery)
     return;
   if (headDim <= part.partColumns) {

@@ -144,27 +144,30 @@ Value BackwardEmitter::emitDropout(const ScoreBlock &block) {
       splatScore(kSteps / (kSteps - op.getDroppedShare())), splatScore(0.0));
 }
 
+Value BackwardEmitter::multiplyPairs(const ScoreBlock &block,
+                                     const PairOperands &of) {
+  bool areRows = part.hasQueryTiles();
+  return product(getStripName(of.name, block.strip),
+                 areRows ? of.queries : of.keys, areRows ? of.keys : of.queries,
+                 splatScore(0.0),
+                 /*transposeB=*/true);
+}
+
 std::pair<Value, Value>
 BackwardEmitter::emitPairProduct(const ScoreBlock &block,
                                  const PairOperands &of,
                                  const QueryValues &beside) {
-  bool areRows = part.hasQueryTiles();
-  auto multiply = [&] {
-    return product(of.name, areRows ? of.queries : of.keys,
-                   areRows ? of.keys : of.queries, splatScore(0.0),
-                   /*transposeB=*/true);
-  };
   auto load = [&] {
     return loadScratchValue(beside.scratch, block.head, block.scratchRow,
                             beside.name);
   };
-  if (!part.addsQuery)
-    return {multiply(), beside.values};
+  if (beside.values)
+    return {multiplyPairs(block, of), beside.values};
   if (beside.isFirst) {
     Value values = load();
-    return {multiply(), values};
+    return {multiplyPairs(block, of), values};
   }
-  Value products = multiply();
+  Value products = multiplyPairs(block, of);
   return {products, load()};
 }
 

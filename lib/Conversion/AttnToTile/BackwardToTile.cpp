@@ -47,7 +47,7 @@ Value BackwardEmitter::emitHeadsPerSection() {
     return arith::DivUIOp::create(b, loc, kb.constant(value), atLeast(by, 1));
   };
   Value tiles =
-      arith::CeilDivUIOp::create(b, loc, keys, kb.constant(getRows()));
+      arith::CeilDivUIOp::create(b, loc, keys, kb.constant(getTileRows()));
   Value all =
       atLeast(arith::MulIOp::create(b, loc, kb.size(k, 0), kb.size(k, 1)), 1);
   if (visitsGroupByBlocks(op, plan))
@@ -57,7 +57,7 @@ Value BackwardEmitter::emitHeadsPerSection() {
       (headDim + valueHeadDim) * element.getIntOrFloatBitWidth() / 8 +
       headDim * kSumBytes;
   int64_t fitting = kb.target->sharedInL2 / rowBytes;
-  if (beginsApart() && getRows() >= kManyKeys)
+  if (beginsApart() && getTileRows() >= kManyKeys)
     fitting /= 2;
   Value fit = divide(fitting,
                      arith::MulIOp::create(b, loc, atLeast(queries, 1), group));
@@ -75,7 +75,7 @@ Value BackwardEmitter::emitHeadsPerSection() {
 Value BackwardEmitter::emitFinalTiles() {
   OpBuilder &b = kb.builder;
   Value tiles =
-      arith::CeilDivUIOp::create(b, loc, keys, kb.constant(getRows()));
+      arith::CeilDivUIOp::create(b, loc, keys, kb.constant(getTileRows()));
   return arith::DivUIOp::create(b, loc, tiles, kb.constant(4));
 }
 
@@ -129,7 +129,7 @@ void BackwardEmitter::emitBatchEntry() {
   if (part.fillsFragments())
     rows = arith::MaxUIOp::create(b, loc, rows, kb.constant(1));
   work = kb.beginWork(kb.size(q, 0), kb.size(ofQueries ? q : k, 1), rows,
-                      getRows(), order);
+                      getTileRows(), order);
   memoryBatch = work.batch;
   if (Value length = kb.emitKeyLength(op, work.batch, keys))
     keyLimit = keys = length;
@@ -212,7 +212,7 @@ Value BackwardEmitter::toMemory(Value first, Value row) {
 
 Value BackwardEmitter::emitLastRow(Value first, Value of) {
   OpBuilder &b = kb.builder;
-  Value end = arith::AddIOp::create(b, loc, first, kb.constant(getRows()));
+  Value end = arith::AddIOp::create(b, loc, first, kb.constant(getTileRows()));
   Value clipped = arith::MinSIOp::create(b, loc, end, of);
   Value last = arith::SubIOp::create(b, loc, clipped, kb.constant(1));
   return arith::MaxSIOp::create(b, loc, last, kb.constant(0));
@@ -357,7 +357,8 @@ BackwardEmitter::emitQueryBlocks(ScoreBlock &block) {
   if (keyLimit || part.addsQuery) {
     // Rows of keys that there are not are masked everywhere: their weights are
     // no numbers, and would reach dQ.
-    Value end = arith::AddIOp::create(b, loc, work.row, kb.constant(getRows()));
+    Value end =
+        arith::AddIOp::create(b, loc, work.row, kb.constant(getTileRows()));
     Value exist =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, keys);
     bounds->fullUpper = arith::SelectOp::create(
@@ -374,7 +375,9 @@ BackwardEmitter::makeClassifiedTile(const ScoreBlock &block) {
   ScoreBlock tile = block;
   Value last = emitLastRow(block.key, keys);
   tile.key = arith::MinSIOp::create(kb.builder, loc, block.key, last);
-  return {makeContext(tile), last};
+  RegionContext context = makeContext(tile);
+  context.rows = getTileRows();
+  return {context, last};
 }
 
 LogicalResult BackwardEmitter::emitClassified(const ScoreBlock &block,
@@ -530,187 +533,6 @@ void BackwardEmitter::emitRounded() {
   sums.getDefiningOp<tile::LoadOp>().setFragments(true);
   store(sums, resultArgument(op.getQueryGradient()), work.head, work.row,
         emitScale(headDim), "dq_out");
-}
-
-void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
-                                       Value gradients) {
-  OpBuilder &b = kb.builder;
-  SmallVector<Value> found;
-  int64_t across = block.keyParts.size();
-  int64_t count = getColumns() / kQueryPartRows * across;
-  Turn turn;
-  if (part.ordersSums)
-    turn = emitTurn(block);
-  auto store = [&](int64_t index) {
-    if (part.ordersSums && index == 0)
-      emitStartOfTurn(block, turn, found.front());
-    int64_t row = index / across * kQueryPartRows,
-            column = index % across * part.partColumns;
-    Value query = block.scratchRow;
-    if (row != 0)
-      query = arith::AddIOp::create(b, loc, query, kb.constant(row));
-    tile::StoreOp::create(
-        b, loc, found[index], scratchArgument(scratch.querySums),
-        ValueRange{memoryBatch, block.head, query, kb.constant(column)},
-        /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
-        /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
-        /*add=*/b.getUnitAttr(),
-        b.getStringAttr("dq_sum." + std::to_string(index)));
-    if (part.ordersSums && index == count - 1)
-      emitEndOfTurn(block, turn, found.back());
-  };
-  for (int64_t index = 0; index < count; ++index) {
-    const ScoreBlock::KeyPart &columns = block.keyParts[index % across];
-    IntegerAttr firstRow;
-    if (getColumns() != kQueryPartRows)
-      firstRow = b.getI64IntegerAttr(index / across * kQueryPartRows);
-    found.push_back(tile::DotOp::create(
-        b, loc, gradients, block.keys,
-        kb.splat(kQueryPartRows, columns.count, 0.0),
-        /*transposeA=*/true,
-        /*transposeB=*/false, b.getStringAttr("dq." + std::to_string(index)),
-        firstRow, columns.first));
-    // Where registers hold two parts, one is added while the next one is found.
-    if (!part.addsAhead)
-      store(index);
-    else if (index > 0)
-      store(index - 1);
-  }
-  if (part.addsAhead)
-    store(count - 1);
-}
-
-/// What a block of queries adds to the sums of a tile of keys.
-FailureOr<SmallVector<Value>>
-BackwardEmitter::emitBlockOfKeyTile(const ScoreBlock &block,
-                                    ValueRange carried) {
-  FailureOr<Weights> weights = emitWeights(block);
-  if (failed(weights))
-    return failure();
-  // Weights leave, and derivatives by them are found meanwhile, or elsewhere.
-  Value rounded = weights->rounded, sent;
-  if (part.keyRoles != KeyRoles::Joint)
-    sent = tile::StreamOp::create(kb.builder, loc, rounded,
-                                  kb.builder.getStringAttr("p"));
-  if (part.keyRoles == KeyRoles::Scores)
-    rounded = sent;
-  if (part.keyRoles == KeyRoles::Pairs)
-    weights->weight = arith::ExtFOp::create(
-        kb.builder, loc, scoreType(kb.builder.getF32Type()), sent);
-  bool needsGradients = part.key || part.addsQuery;
-  Value delta, byWeight;
-  if (needsGradients)
-    std::tie(byWeight, delta) =
-        emitPairProduct(block, {"dp", block.outputGradients, block.values},
-                        {"delta", scratch.delta, block.delta, part.deltaFirst});
-  SmallVector<Value> next;
-  if (part.value)
-    next.push_back(product("dv", rounded, block.outputGradients, carried[0],
-                           /*transposeB=*/false));
-  if (!needsGradients)
-    return next;
-  FailureOr<Value> gradients = emitGradients(block, *weights, delta, byWeight);
-  if (failed(gradients))
-    return failure();
-  // Another role's product reads them transposed; dK's, where registers are
-  // short, reads them there, too.
-  Value streamed;
-  if (part.addsQuery)
-    streamed = tile::StreamOp::create(kb.builder, loc, *gradients,
-                                      kb.builder.getStringAttr("ds"));
-  if (part.key)
-    next.push_back(
-        product("dk", streamed && !part.keepsGradients ? streamed : *gradients,
-                block.queries, carried.back(),
-                /*transposeB=*/false));
-  if (part.addsQuery)
-    addQueryGradient(block, streamed);
-  return next;
-}
-
-/// The sums over the queries of one head, or of all heads of the group that
-/// begins with it.
-FailureOr<SmallVector<Value>>
-BackwardEmitter::emitVisits(ScoreBlock block, bool ofGroup, ValueRange sums) {
-  FailureOr<Blocks> blocks = emitQueryBlocks(block);
-  if (failed(blocks))
-    return failure();
-  block.lower = blocks->bounds.lower;
-  block.upper = blocks->bounds.upper;
-  GroupVisits visits;
-  if (ofGroup) {
-    visits = emitGroupVisits(blocks->bounds);
-    blocks->bounds = visits.bounds;
-  }
-  FailureOr<ValueRange> results =
-      emitLoop(*blocks, /*upwards=*/ofGroup || followsDiagonal(), sums,
-               [&](const OrderedBlocks::Visit &visit,
-                   ValueRange carried) -> FailureOr<SmallVector<Value>> {
-                 ScoreBlock visited = block;
-                 visited.query = visit.first;
-                 if (ofGroup)
-                   placeInGroup(visited, visits);
-                 visited.scratchRow = toScratchRow(visited.query);
-                 visited.partial = visit.partial;
-                 visited.begins = visit.begins;
-                 visited.ends = visit.ends;
-                 loadQueries(visited, /*needsOutputGradients=*/true);
-                 if (part.key && !part.addsQuery)
-                   visited.delta = loadDelta(visited);
-                 return emitBlockOfKeyTile(visited, carried);
-               });
-  if (failed(results))
-    return failure();
-  return llvm::to_vector_of<Value>(*results);
-}
-
-/// The sums over the queries of the heads that share the tile's keys.
-FailureOr<SmallVector<Value>> BackwardEmitter::emitHeads(ScoreBlock block,
-                                                         ValueRange sums) {
-  OpBuilder &b = kb.builder;
-  int64_t heads = op.getQueryType().getDimSize(op.getHeadDim()),
-          keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
-  if (heads == keyHeads && ShapedType::isStatic(heads)) {
-    block.head = work.head;
-    return emitVisits(block, /*ofGroup=*/false, sums);
-  }
-  // There may be no head at all, even where a block is visited in any case.
-  bool ofGroup = visitsGroupByBlocks(op, plan);
-  Value first = arith::MulIOp::create(b, loc, keyHead, group);
-  Value times =
-      ofGroup ? arith::MinUIOp::create(b, loc, group, kb.constant(1)) : group;
-  auto loop =
-      scf::ForOp::create(b, loc, kb.constant(0), times, kb.constant(1), sums);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  block.head = arith::AddIOp::create(b, loc, first, loop.getInductionVar());
-  FailureOr<SmallVector<Value>> results =
-      emitVisits(block, ofGroup, loop.getRegionIterArgs());
-  if (failed(results))
-    return failure();
-  scf::YieldOp::create(b, loc, *results);
-  return llvm::to_vector_of<Value>(loop.getResults());
-}
-
-LogicalResult BackwardEmitter::emitKeyTile() {
-  ScoreBlock block;
-  block.key = work.row;
-  loadKeys(block);
-  SmallVector<Value> sums;
-  if (part.value)
-    sums.push_back(kb.splat(getRows(), valueHeadDim, 0.0));
-  if (part.key)
-    sums.push_back(kb.splat(getRows(), headDim, 0.0));
-  FailureOr<SmallVector<Value>> found = emitHeads(block, sums);
-  if (failed(found))
-    return failure();
-  if (part.value)
-    store(found->front(), resultArgument(op.getValueGradient()), work.head,
-          work.row, /*scale=*/Value(), "dv_out");
-  if (part.key)
-    store(found->back(), resultArgument(op.getKeyGradient()), work.head,
-          work.row, emitScale(headDim), "dk_out");
-  return success();
 }
 
 LogicalResult BackwardEmitter::emit() {

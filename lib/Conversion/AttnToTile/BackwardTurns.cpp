@@ -112,7 +112,8 @@ BackwardEmitter::emitTurnOfHeads(const ScoreBlock &block) {
 void BackwardEmitter::emitStartOfTurn(const ScoreBlock &block, const Turn &turn,
                                       Value part) {
   OpBuilder &b = kb.builder;
-  Value tile = arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
+  Value tile =
+      arith::DivUIOp::create(b, loc, work.row, kb.constant(getTileRows()));
   Value before;
   if (scratch.turns)
     before = memref::LoadOp::create(

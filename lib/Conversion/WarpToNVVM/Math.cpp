@@ -281,6 +281,52 @@ struct ExpandBF16 : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
+/// The words that a tile of 16 bits came through a text as, or null.
+static Value getHeldWords(Value tile) {
+  auto packed = tile.getDefiningOp<LLVM::BitcastOp>();
+  if (!packed)
+    return {};
+  auto words = packed.getArg().getDefiningOp<vector::FromElementsOp>();
+  if (!words || !words.getType().getElementType().isInteger(32))
+    return {};
+  Operation *from = words.getElements().front().getDefiningOp();
+  if (auto extract = dyn_cast_if_present<LLVM::ExtractValueOp>(from))
+    from = extract.getContainer().getDefiningOp();
+  auto text = dyn_cast_if_present<LLVM::InlineAsmOp>(from);
+  return text && text.getAsmString().empty() ? words.getResult() : Value();
+}
+
+/// The same of words that hold two each and that a wait for the product which
+/// reads them held: halves would be registers of their own, and ptxas makes
+/// them before the product.
+struct ExpandWords : OpRewritePattern<arith::ExtFOp> {
+  ExpandWords(MLIRContext *context)
+      : OpRewritePattern(context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    Value held = getHeldWords(op.getIn());
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!held || !type || !getElementTypeOrSelf(op.getIn()).isBF16() ||
+        !isF32(type))
+      return failure();
+    Location loc = op.getLoc();
+    auto words = vector::ToElementsOp::create(rewriter, loc, held);
+    SmallVector<Value> elements;
+    for (Value word : words.getResults()) {
+      Value low =
+          LLVM::ShlOp::create(rewriter, loc, word, emitI32(rewriter, loc, 16));
+      Value high = LLVM::AndOp::create(
+          rewriter, loc, word, emitI32(rewriter, loc, int32_t(0xFFFF0000)));
+      for (Value bits : {low, high})
+        elements.push_back(LLVM::BitcastOp::create(
+            rewriter, loc, rewriter.getF32Type(), bits));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+};
+
 /// An LLVM intrinsic on the whole vector; the backend has an instruction for
 /// its elements. (Upstream's lowering of the gpu dialect would look for a
 /// library function instead.)
@@ -401,8 +447,8 @@ struct ToIntegerIntrinsic : OpRewritePattern<Op> {
 void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ApproximateDivision, ExactDivision, ExactRsqrt, ExpandBF16,
-               ExpandClamp, ExpandSqrt, ExpandTanh, ExpToExp2, LogToLog2>(
-      context);
+               ExpandWords, ExpandClamp, ExpandSqrt, ExpandTanh, ExpToExp2,
+               LogToLog2>(context);
   patterns.add<
       ToIntegerIntrinsic<math::AbsIOp, LLVM::AbsOp>,
       ToIntegerIntrinsic<math::CtPopOp, LLVM::CtPopOp>,

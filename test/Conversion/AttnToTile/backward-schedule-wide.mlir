@@ -45,10 +45,44 @@
 // PLAN: tile.store add "dq_sum.2"
 // PLAN: tile.store add "dq_sum.3"
 
-// Head dims of their own.
+// Head dims of their own, whose sums take 160 registers together: two strips of keys have a role each,
+// which finds all that its pairs give, and every other part of dQ from the derivatives of both.
 // PLAN-LABEL: launch.abi @unequal
-// PLAN-SAME: <"values", warps = 4, registers = 176,
-// PLAN-SAME: <"keys", warps = 4, registers = 208,
+// PLAN-SAME: tile_m = 128, tile_n = 64, warps = 4,
+// PLAN-SAME: <"ds.0", stages = 2>
+// PLAN-SAME: <"ds.1", stages = 2>
+// PLAN-SAME: <"first", warps = 4, registers = 240, owns = ["s.0", "dp.0", "ds.0", "dv.0", "dk.0", "dv_out.0", "dk_out.0", "dq.0", "dq_sum.0", "dq.2", "dq_sum.2"]>
+// PLAN-SAME: <"second", warps = 4, registers = 240, owns = ["s.1", "dp.1", "ds.1", "dv.1", "dk.1", "dv_out.1", "dk_out.1", "dq.1", "dq_sum.1"]>
+// PLAN: gpu.func @unequal(
+// PLAN-DAG: %[[K0:.*]] = tile.load "k.0"
+// PLAN-DAG: %[[K1:.*]] = tile.load "k.1"
+// PLAN: tile.load "exponents"
+// PLAN-NOT: tile.load "exponents"
+// PLAN: tile.dot "s.0" %[[K0]],
+// PLAN: tile.dot "s.1" %[[K1]],
+// PLAN: tile.dot "dv.0" %[[ROUNDED:.*]], %
+// PLAN: tile.dot "dv.1"
+// PLAN: arith.extf %[[ROUNDED]]
+// PLAN: tile.dot "dp.0"
+// PLAN: tile.dot "dp.1"
+// PLAN: tile.load "delta"
+// PLAN: %[[DS0:.*]] = tile.stream "ds.0"
+// PLAN: %[[DS1:.*]] = tile.stream "ds.1"
+// PLAN: tile.dot "dk.0"
+// PLAN: tile.dot "dk.1"
+// PLAN: %[[HALF:.*]] = tile.dot "dq.0" %[[DS0]], %[[K0]],
+// PLAN: tile.dot "dq.0" %[[DS1]], %[[K1]], %[[HALF]]
+// PLAN: tile.store add "dq_sum.0"
+// PLAN: %[[HALF:.*]] = tile.dot "dq.1" %[[DS1]], %[[K1]],
+// PLAN: tile.dot "dq.1" %[[DS0]], %[[K0]], %[[HALF]]
+// PLAN: tile.store add "dq_sum.1"
+// Tiles of 64 keys have the other roles.
+// RUN: sed -n -e '/^!/p' -e '/^func.func @unequal/,/^}/p' %s > %t.unequal.mlir
+// RUN: fovea-opt %t.unequal.mlir --attn-to-tile='target=sm_90a schedule=tile_m=64' | FileCheck %s --check-prefix=PAIRS
+// PAIRS: <"values", warps = 4, registers = 176,
+// PAIRS-SAME: <"keys", warps = 4, registers = 208,
+// RUN: not fovea-opt %t.unequal.mlir --attn-to-tile='target=sm_90a schedule=producer_registers=40' 2>&1 | FileCheck %s --check-prefix=STRIPS
+// STRIPS: error: schedule's 'producer_registers' is 40, where the other roles leave 32
 
 // Derivatives that need no scores beside a score_mod that adds something for each pair: parts of dQ are found one by one, and who computes
 // has the registers.

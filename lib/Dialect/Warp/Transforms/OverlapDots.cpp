@@ -174,11 +174,47 @@ static StringRef overlap(scf::ForOp loop, plan::KernelAttr plan,
   return nothing;
 }
 
+/// Whoever reads a register operand behind its dot reads what comes out of the
+/// wait: what is computed of it would be in registers beside it else, while the
+/// product is made.
+static void holdOperand(DotOp dot) {
+  Value operand = dot.getA();
+  SmallVector<OpOperand *> later;
+  for (OpOperand &use : operand.getUses()) {
+    Operation *place = dot->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    if (place && dot->isBeforeInBlock(place))
+      later.push_back(&use);
+  }
+  if (later.empty())
+    return;
+  DotWaitOp wait = makeAsync(dot);
+  OpBuilder b(wait);
+  auto holds = DotWaitOp::create(b, wait.getLoc(), wait.getPending(),
+                                 wait.getAbove(), ValueRange(operand));
+  wait.getResult().replaceAllUsesWith(holds.getResult());
+  wait.erase();
+  for (OpOperand *use : later)
+    use->set(holds.getHeldResults().front());
+}
+
+/// The dots of roles whose register operand others read behind them.
+static void holdOperands(gpu::GPUFuncOp kernel) {
+  SmallVector<DotOp> dots;
+  kernel.walk([&](DotOp dot) {
+    if (!dot.getAsync() && tile::isRegisterTile(dot.getA().getType()))
+      dots.push_back(dot);
+  });
+  llvm::for_each(dots, holdOperand);
+}
+
 void OverlapDotsPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   plan::KernelAttr plan = abi.getPlan();
+  if (plan.hasRoles() && plan.getUnit().isAsynchronous() &&
+      !plan.hasDot([](const plan::DotPlan &dot) { return dot.ahead; }))
+    return holdOperands(getOperation());
   SmallVector<scf::ForOp> loops, mayBeEmpty;
   getOperation().walk([&](scf::ForOp loop) {
     if (!getAhead<DotOp>(loop, plan).empty() ||

@@ -418,15 +418,23 @@ LogicalResult RoleAssignment::checkAssigned() {
   return success();
 }
 
-/// Tiles made of constants and scalars alone are made by whoever needs them.
-/// `known` has what was asked before: operands may be shared.
+/// A number for each row, or each column, as it lies in shared memory.
+static bool loadsNumbers(Operation *op) {
+  auto load = dyn_cast<LocalLoadOp>(op);
+  return load && llvm::is_contained(load.getType().getShape(), 1);
+}
+
+/// Tiles made of constants and scalars alone, and of such numbers, are made by
+/// whoever needs them. `known` has what was asked before: operands may be
+/// shared.
 static bool isMadeAnywhere(Value value, DenseMap<Value, bool> &known) {
   if (!isa<RankedTensorType>(value.getType()))
     return true;
   if (auto found = known.find(value); found != known.end())
     return found->second;
   Operation *def = value.getDefiningOp();
-  bool isMade = def && def->getNumRegions() == 0 && isMemoryEffectFree(def) &&
+  bool isMade = def && def->getNumRegions() == 0 &&
+                (isMemoryEffectFree(def) || loadsNumbers(def)) &&
                 llvm::all_of(def->getOperands(), [&](Value operand) {
                   return isMadeAnywhere(operand, known);
                 });
@@ -491,6 +499,12 @@ LogicalResult RoleAssignment::checkWriters(ArrayRef<Operation *> writers) {
   return success();
 }
 
+/// What is added to memory is added there: nobody learns what it was before.
+static bool isAddition(Operation *op) {
+  auto store = dyn_cast<tile::StoreOp>(op);
+  return store && store.getAdd();
+}
+
 LogicalResult RoleAssignment::checkMemory() {
   llvm::MapVector<Value, Uses> memories;
   kernel.walk([&](MemoryEffectOpInterface op) {
@@ -508,7 +522,7 @@ LogicalResult RoleAssignment::checkMemory() {
       uses.any |= running;
       uses.ops.push_back(op);
       if (!isa<MemoryEffects::Write>(effect.getEffect())) {
-        uses.isRead = true;
+        uses.isRead |= !isAddition(op);
         continue;
       }
       uses.write |= running;

@@ -60,7 +60,7 @@
 // PLAN-NOT: tile.load "exponents"
 // PLAN: tile.dot "s.0" %[[K0]],
 // PLAN: tile.dot "s.1" %[[K1]],
-// PLAN: tile.dot "dv.0" %[[ROUNDED:.*]], %
+// PLAN: tile.dot "dv.0" %[[ROUNDED:[0-9a-z_]+]],
 // PLAN: tile.dot "dv.1"
 // PLAN: arith.extf %[[ROUNDED]]
 // PLAN: tile.dot "dp.0"

@@ -635,7 +635,10 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.roundsWeights =
       isJoint && (queries != kFewestQueries ||
                   problem.getColumns() > kMostColumnsBesideGradients);
-  plans.slopesFirst = isJoint && problem.readsScores;
+  // Where registers hold what both are made of, to keep their product costs
+  // more: 2 % at d 64.
+  plans.slopesFirst = isJoint && problem.readsScores &&
+                      problem.getColumns() > kMostColumnsBesideGradients;
   // Beside what score_mods keep they would be spilled.
   plans.exponentsFirst = !problem.modifies;
   plans.deltaFirst =

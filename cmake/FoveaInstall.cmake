@@ -7,7 +7,7 @@ set(fovea_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/fovea)
 
 foreach(root ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
   install(DIRECTORY ${root}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc"
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.td" PATTERN "*.inc"
     PATTERN "CMakeFiles" EXCLUDE)
 endforeach()
 

@@ -8,9 +8,9 @@
 
 #include "Internal.h"
 
+#include "fovea/Schedule/SmallerSchedules.h"
+#include "fovea/Support/Target.h"
 #include "fovea/Target/Assemble.h"
-#include "fovea/Target/SmallerSchedules.h"
-#include "fovea/Target/Target.h"
 
 #include <cstring>
 

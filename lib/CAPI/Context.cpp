@@ -10,9 +10,9 @@
 #include "Internal.h"
 
 #include "fovea/InitAll.h"
+#include "fovea/Support/Target.h"
 #include "fovea/Support/Untrusted.h"
 #include "fovea/Target/PTX.h"
-#include "fovea/Target/Target.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"

@@ -10,7 +10,7 @@
 
 #include "Translation.h"
 
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

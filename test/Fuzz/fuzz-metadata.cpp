@@ -13,7 +13,7 @@
 
 #include "TextMutator.h"
 
-#include "fovea/Target/SmallerSchedules.h"
+#include "fovea/Schedule/SmallerSchedules.h"
 
 extern "C" {
 #include "Internal.h"

@@ -16,9 +16,9 @@
 
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Dialect/Warp/IR/Warp.h"
-#include "fovea/Target/Schedule.h"
-#include "fovea/Target/ScheduleTable.h"
-#include "fovea/Target/Target.h"
+#include "fovea/Schedule/Schedule.h"
+#include "fovea/Schedule/ScheduleTable.h"
+#include "fovea/Support/Target.h"
 
 #include "mlir/IR/MLIRContext.h"
 

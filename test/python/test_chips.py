@@ -23,7 +23,7 @@ def read(path, pattern):
 
 def test_shared_memory(chips):
     compiler = {int(name): int(kib) << 10
-                for name, kib in read("lib/Target/Target.cpp", r'\{"sm_(\d+)", "[^"]*", (\d+) \* 1024')}
+                for name, kib in read("lib/Support/Target.cpp", r'\{"sm_(\d+)", "[^"]*", (\d+) \* 1024')}
     emulator = {int(name): int(size) for name, size in read("lib/PTX/Driver/Context.cpp", r"\{(\d+), \d+, (\d{6})\}")}
     drawn = {int(chip.capability.replace(".", "")): chip.shared_memory
              for chip in chips}

@@ -8,10 +8,10 @@
 
 #include "fovea/InitAll.h"
 #include "fovea/Pipelines/Compile.h"
+#include "fovea/Schedule/SmallerSchedules.h"
 #include "fovea/Support/Untrusted.h"
 #include "fovea/Target/Assemble.h"
 #include "fovea/Target/PTX.h"
-#include "fovea/Target/SmallerSchedules.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"

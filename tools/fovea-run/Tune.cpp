@@ -20,10 +20,10 @@
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/InitAll.h"
 #include "fovea/Pipelines/Compile.h"
+#include "fovea/Schedule/ScheduleSpace.h"
+#include "fovea/Schedule/ScheduleTable.h"
 #include "fovea/Target/Assemble.h"
 #include "fovea/Target/PTX.h"
-#include "fovea/Target/ScheduleSpace.h"
-#include "fovea/Target/ScheduleTable.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"

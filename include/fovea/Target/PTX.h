@@ -9,7 +9,7 @@
 #ifndef FOVEA_TARGET_PTX_H
 #define FOVEA_TARGET_PTX_H
 
-#include "fovea/Target/Target.h"
+#include "fovea/Support/Target.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 

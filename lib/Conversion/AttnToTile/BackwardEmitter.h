@@ -27,7 +27,7 @@
 #include "RegionToTile.h"
 #include "TurnedLists.h"
 
-#include "fovea/Target/BackwardPlans.h"
+#include "fovea/Schedule/BackwardPlans.h"
 
 namespace fovea {
 

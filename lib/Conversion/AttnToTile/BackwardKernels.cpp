@@ -13,7 +13,7 @@
 #include "KernelLowering.h"
 #include "RegionDependences.h"
 
-#include "fovea/Target/ScheduleRemarks.h"
+#include "fovea/Schedule/ScheduleRemarks.h"
 
 using namespace mlir;
 using namespace fovea;

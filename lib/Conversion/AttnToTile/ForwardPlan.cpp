@@ -10,7 +10,7 @@
 
 #include "ForwardProblem.h"
 
-#include "fovea/Target/ScheduleRemarks.h"
+#include "fovea/Schedule/ScheduleRemarks.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 

@@ -12,7 +12,7 @@
 #include "KernelOptions.h"
 #include "PackedHeads.h"
 
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 namespace fovea {
 

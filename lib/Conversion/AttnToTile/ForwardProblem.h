@@ -13,7 +13,7 @@
 #include "PackedHeads.h"
 #include "ScoreBoxes.h"
 
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 namespace fovea {
 

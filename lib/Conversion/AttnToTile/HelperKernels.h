@@ -11,7 +11,7 @@
 
 #include "KernelBuilder.h"
 
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 namespace fovea {
 

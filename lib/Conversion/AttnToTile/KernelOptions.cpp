@@ -8,7 +8,7 @@
 
 #include "KernelOptions.h"
 
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 using namespace mlir;
 using namespace fovea;

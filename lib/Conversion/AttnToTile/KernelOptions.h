@@ -10,7 +10,7 @@
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNELOPTIONS_H
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
-#include "fovea/Target/ScheduleTable.h"
+#include "fovea/Schedule/ScheduleTable.h"
 
 namespace fovea {
 

@@ -8,7 +8,7 @@
 
 #include "KernelLowering.h"
 
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -9,7 +9,7 @@
 #include "BoxAccess.h"
 
 #include "Elements.h"
-#include "fovea/Target/Target.h"
+#include "fovea/Support/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -8,7 +8,7 @@
 
 #include "WarpToNVVM.h"
 
-#include "fovea/Target/Target.h"
+#include "fovea/Support/Target.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

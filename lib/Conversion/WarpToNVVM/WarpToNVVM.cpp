@@ -9,7 +9,7 @@
 #include "Elements.h"
 
 #include "fovea/Conversion/Passes.h"
-#include "fovea/Target/Target.h"
+#include "fovea/Support/Target.h"
 
 #include "fovea/Support/Warps.h"
 

@@ -10,7 +10,7 @@
 
 #include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

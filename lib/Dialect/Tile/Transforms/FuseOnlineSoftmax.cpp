@@ -18,8 +18,8 @@
 #include "TileBuilder.h"
 
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
+#include "fovea/Schedule/Schedule.h"
 #include "fovea/Support/ValueNames.h"
-#include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Target/Target.h"
+#include "fovea/Support/Target.h"
 
 namespace fovea::warp {
 #define GEN_PASS_DEF_WARPALLOCATESHAREDMEMORY

@@ -9,7 +9,7 @@
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -9,7 +9,7 @@
 #include "Ring.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"

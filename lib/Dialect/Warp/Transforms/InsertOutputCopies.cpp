@@ -9,8 +9,8 @@
 #include "Ring.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Schedule/Schedule.h"
 #include "fovea/Support/ValueNames.h"
-#include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 

@@ -9,7 +9,7 @@
 #include "PipelineLoop.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 #include "llvm/ADT/MapVector.h"
 

@@ -13,7 +13,7 @@
 #include "TwoStages.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

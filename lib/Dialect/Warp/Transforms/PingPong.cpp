@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Schedule/Schedule.h"
 #include "fovea/Support/ValueNames.h"
-#include "fovea/Target/Schedule.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Builders.h"

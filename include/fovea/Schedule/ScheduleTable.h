@@ -18,10 +18,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FOVEA_TARGET_SCHEDULETABLE_H
-#define FOVEA_TARGET_SCHEDULETABLE_H
+#ifndef FOVEA_SCHEDULE_SCHEDULETABLE_H
+#define FOVEA_SCHEDULE_SCHEDULETABLE_H
 
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -61,4 +61,4 @@ private:
 
 } // namespace fovea
 
-#endif // FOVEA_TARGET_SCHEDULETABLE_H
+#endif // FOVEA_SCHEDULE_SCHEDULETABLE_H

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FOVEA_TARGET_SCHEDULE_H
-#define FOVEA_TARGET_SCHEDULE_H
+#ifndef FOVEA_SCHEDULE_SCHEDULE_H
+#define FOVEA_SCHEDULE_SCHEDULE_H
 
 #include "fovea/Dialect/Launch/IR/Launch.h"
-#include "fovea/Target/Target.h"
+#include "fovea/Support/Target.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -70,7 +70,7 @@ struct ScheduleFields {
 #define FOVEA_SCHEDULE_FIELD(type, member, word, default, least, most, scope,  \
                              found)                                            \
   type member = default;
-#include "fovea/Target/ScheduleFields.def"
+#include "fovea/Schedule/ScheduleFields.def"
 
   /// Queries that a cluster works on at a time.
   int64_t getClusterRows() const { return tileM * cluster; }
@@ -154,4 +154,4 @@ chooseSchedule(mlir::MLIRContext *context, const ScheduleProblem &problem,
 
 } // namespace fovea
 
-#endif // FOVEA_TARGET_SCHEDULE_H
+#endif // FOVEA_SCHEDULE_SCHEDULE_H

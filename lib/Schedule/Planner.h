@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FOVEA_LIB_TARGET_PLANNER_H
-#define FOVEA_LIB_TARGET_PLANNER_H
+#ifndef FOVEA_LIB_SCHEDULE_PLANNER_H
+#define FOVEA_LIB_SCHEDULE_PLANNER_H
 
-#include "fovea/Target/BackwardPlans.h"
+#include "fovea/Schedule/BackwardPlans.h"
 
 #include <memory>
 #include <optional>
@@ -153,4 +153,4 @@ std::unique_ptr<Planner> makePlanner(mlir::MLIRContext *context,
 
 } // namespace fovea
 
-#endif // FOVEA_LIB_TARGET_PLANNER_H
+#endif // FOVEA_LIB_SCHEDULE_PLANNER_H

@@ -8,7 +8,7 @@
 
 #include "Planner.h"
 
-#include "fovea/Target/ScheduleTable.h"
+#include "fovea/Schedule/ScheduleTable.h"
 
 using namespace mlir;
 using namespace fovea;

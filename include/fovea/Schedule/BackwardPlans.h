@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FOVEA_TARGET_BACKWARDPLANS_H
-#define FOVEA_TARGET_BACKWARDPLANS_H
+#ifndef FOVEA_SCHEDULE_BACKWARDPLANS_H
+#define FOVEA_SCHEDULE_BACKWARDPLANS_H
 
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 namespace fovea {
 
@@ -121,4 +121,4 @@ chooseBackwardPlans(mlir::MLIRContext *context, const BackwardProblem &problem,
 
 } // namespace fovea
 
-#endif // FOVEA_TARGET_BACKWARDPLANS_H
+#endif // FOVEA_SCHEDULE_BACKWARDPLANS_H

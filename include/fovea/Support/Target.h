@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FOVEA_TARGET_TARGET_H
-#define FOVEA_TARGET_TARGET_H
+#ifndef FOVEA_SUPPORT_TARGET_H
+#define FOVEA_SUPPORT_TARGET_H
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -65,4 +65,4 @@ lookupTarget(llvm::StringRef name,
 
 } // namespace fovea
 
-#endif // FOVEA_TARGET_TARGET_H
+#endif // FOVEA_SUPPORT_TARGET_H

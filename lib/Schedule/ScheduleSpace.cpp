@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Target/ScheduleSpace.h"
+#include "fovea/Schedule/ScheduleSpace.h"
 
 #include "Planner.h"
 

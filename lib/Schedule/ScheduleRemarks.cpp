@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Target/ScheduleRemarks.h"
+#include "fovea/Schedule/ScheduleRemarks.h"
 
 #include "Planner.h"
 
-#include "fovea/Target/ScheduleTable.h"
+#include "fovea/Schedule/ScheduleTable.h"
 
 #include "mlir/IR/Remarks.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FOVEA_LIB_TARGET_WARPGROUPBACKWARD_H
-#define FOVEA_LIB_TARGET_WARPGROUPBACKWARD_H
+#ifndef FOVEA_LIB_SCHEDULE_WARPGROUPBACKWARD_H
+#define FOVEA_LIB_SCHEDULE_WARPGROUPBACKWARD_H
 
-#include "fovea/Target/BackwardPlans.h"
+#include "fovea/Schedule/BackwardPlans.h"
 
 namespace fovea {
 
@@ -24,4 +24,4 @@ planWarpGroupBackward(plan::MatrixUnitAttrInterface unit,
 
 } // namespace fovea
 
-#endif // FOVEA_LIB_TARGET_WARPGROUPBACKWARD_H
+#endif // FOVEA_LIB_SCHEDULE_WARPGROUPBACKWARD_H

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/IR/Remarks.h"
 
@@ -89,14 +89,14 @@ ScheduleFields::set(StringRef name, StringRef text,
                              found)                                            \
   if (name == word && Scope::scope != Scope::Inner)                            \
     return parseValue(name, text, member, emitError);
-#include "fovea/Target/ScheduleFields.def"
+#include "fovea/Schedule/ScheduleFields.def"
 
   SmallVector<StringRef> words;
 #define FOVEA_SCHEDULE_FIELD(type, member, word, default, least, most, scope,  \
                              found)                                            \
   if (Scope::scope != Scope::Inner)                                            \
     words.push_back(word);
-#include "fovea/Target/ScheduleFields.def"
+#include "fovea/Schedule/ScheduleFields.def"
   return emitError() << "unknown schedule field '" << name << "', expected "
                      << llvm::join(ArrayRef(words).drop_back(), ", ") << " or "
                      << words.back();
@@ -123,7 +123,7 @@ ScheduleFields::dropRoleFields(const llvm::StringSet<> &asked,
                          << "' needs roles ('producer_registers')";            \
     member = none.member;                                                      \
   }
-#include "fovea/Target/ScheduleFields.def"
+#include "fovea/Schedule/ScheduleFields.def"
   return success();
 }
 
@@ -148,7 +148,7 @@ ScheduleFields::verify(function_ref<InFlightDiagnostic()> emitError) const {
                              found)                                            \
   if (failed(verifyRange(word, member, least, most, emitError)))               \
     return failure();
-#include "fovea/Target/ScheduleFields.def"
+#include "fovea/Schedule/ScheduleFields.def"
 
   if ((producerRegisters == 0) != (consumerRegisters == 0))
     return emitError() << "schedule's 'producer_registers' and "
@@ -213,7 +213,7 @@ ScheduleFields ScheduleFields::from(plan::KernelAttr plan) {
 #define FOVEA_SCHEDULE_FIELD(type, member, word, default, least, most, scope,  \
                              found)                                            \
   fields.member = static_cast<type>(found);
-#include "fovea/Target/ScheduleFields.def"
+#include "fovea/Schedule/ScheduleFields.def"
   return fields;
 }
 
@@ -231,7 +231,7 @@ std::string ScheduleFields::print() const {
                              found)                                            \
   if (Scope::scope == Scope::First || member != none.member)                   \
     stream << (text.empty() ? "" : ",") << word << "=" << getPrinted(member);
-#include "fovea/Target/ScheduleFields.def"
+#include "fovea/Schedule/ScheduleFields.def"
   return text;
 }
 
@@ -241,7 +241,7 @@ void ScheduleFields::writeJSON(llvm::json::OStream &json) const {
                              found)                                            \
   if (Scope::scope == Scope::First || member != none.member)                   \
     json.attribute(word, getPrinted(member));
-#include "fovea/Target/ScheduleFields.def"
+#include "fovea/Schedule/ScheduleFields.def"
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Target/SmallerSchedules.h"
+#include "fovea/Schedule/SmallerSchedules.h"
 
 #include "fovea/Support/Untrusted.h"
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Target/ScheduleTable.h"
+#include "fovea/Schedule/ScheduleTable.h"
 
 #include "fovea/Support/Untrusted.h"
 

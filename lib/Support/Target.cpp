@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Target/Target.h"
+#include "fovea/Support/Target.h"
 
 using namespace mlir;
 using namespace fovea;

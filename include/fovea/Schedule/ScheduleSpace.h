@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FOVEA_TARGET_SCHEDULESPACE_H
-#define FOVEA_TARGET_SCHEDULESPACE_H
+#ifndef FOVEA_SCHEDULE_SCHEDULESPACE_H
+#define FOVEA_SCHEDULE_SCHEDULESPACE_H
 
-#include "fovea/Target/Target.h"
+#include "fovea/Support/Target.h"
 
 #include <string>
 #include <vector>
@@ -34,4 +34,4 @@ std::vector<std::string> getScheduleVariations(mlir::MLIRContext *context,
 
 } // namespace fovea
 
-#endif // FOVEA_TARGET_SCHEDULESPACE_H
+#endif // FOVEA_SCHEDULE_SCHEDULESPACE_H

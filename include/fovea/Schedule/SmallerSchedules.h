@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FOVEA_TARGET_SMALLERSCHEDULES_H
-#define FOVEA_TARGET_SMALLERSCHEDULES_H
+#ifndef FOVEA_SCHEDULE_SMALLERSCHEDULES_H
+#define FOVEA_SCHEDULE_SMALLERSCHEDULES_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -26,4 +26,4 @@ getSmallerSchedules(llvm::StringRef metadata);
 
 } // namespace fovea
 
-#endif // FOVEA_TARGET_SMALLERSCHEDULES_H
+#endif // FOVEA_SCHEDULE_SMALLERSCHEDULES_H

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FOVEA_TARGET_SCHEDULEREMARKS_H
-#define FOVEA_TARGET_SCHEDULEREMARKS_H
+#ifndef FOVEA_SCHEDULE_SCHEDULEREMARKS_H
+#define FOVEA_SCHEDULE_SCHEDULEREMARKS_H
 
-#include "fovea/Target/BackwardPlans.h"
-#include "fovea/Target/Schedule.h"
+#include "fovea/Schedule/BackwardPlans.h"
+#include "fovea/Schedule/Schedule.h"
 
 namespace fovea {
 
@@ -40,4 +40,4 @@ void remarkBackwardPlans(const ScheduleChoice &choice,
 
 } // namespace fovea
 
-#endif // FOVEA_TARGET_SCHEDULEREMARKS_H
+#endif // FOVEA_SCHEDULE_SCHEDULEREMARKS_H

@@ -47,71 +47,76 @@ static constexpr StringLiteral kRelease =
 namespace {
 template <typename OpTy>
 struct SemaphoreLowering : OpConversionPattern<OpTy> {
+  using OpAdaptor = typename OpTy::Adaptor;
+
   SemaphoreLowering(const TypeConverter &converter, MLIRContext *context,
                     launch::AbiOp abi, const Specialization &roles)
       : OpConversionPattern<OpTy>(converter, context), abi(abi), roles(roles) {}
 
-protected:
-  FailureOr<Place> locate(OpTy op, ValueRange indices, OpBuilder &b) const {
+  LogicalResult matchAndRewrite(OpTy op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &b) const final {
     FailureOr<GlobalView> view =
         getGlobalView(b, op.getLoc(), op.getSemaphores());
     if (failed(view))
       return failure();
-    return locateElement(b, op.getLoc(), *view, indices);
+    emit(op, adaptor,
+         locateElement(b, op.getLoc(), *view, adaptor.getIndices()), b);
+    b.eraseOp(op);
+    return success();
   }
-  /// Warps that carry out the op, each by itself.
-  int64_t countWarps(OpTy op) const {
-    if (const Role *role = roles.getRole(op))
-      return role->isSingleWarp ? 1 : role->warps;
-    return launch::AbiOp(abi).getPlan()->warps;
+
+protected:
+  /// What is done to the semaphore at the place.
+  virtual void emit(OpTy op, OpAdaptor adaptor, const Place &place,
+                    OpBuilder &b) const = 0;
+  /// Whether `holds` and the op's condition, if it has one, i1.
+  Value addCondition(OpTy op, OpAdaptor adaptor, Value holds,
+                     OpBuilder &b) const {
+    Value condition = adaptor.getCondition();
+    if (!condition)
+      return holds;
+    return arith::AndIOp::create(b, op.getLoc(), holds, condition);
   }
 
   launch::AbiOp abi;
   const Specialization &roles;
 };
 
-struct WaitLowering : SemaphoreLowering<tile::SemaphoreWaitOp> {
+struct WaitLowering final : SemaphoreLowering<tile::SemaphoreWaitOp> {
   using SemaphoreLowering::SemaphoreLowering;
 
-  LogicalResult matchAndRewrite(tile::SemaphoreWaitOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
+private:
+  void emit(tile::SemaphoreWaitOp op, OpAdaptor adaptor, const Place &place,
+            OpBuilder &b) const override {
     Location loc = op.getLoc();
-    FailureOr<Place> place = locate(op, adaptor.getIndices(), b);
-    if (failed(place))
-      return failure();
     Value warps = arith::MulIOp::create(b, loc, adaptor.getTurn(),
                                         emitI32(b, loc, countWarps(op)));
-    Value waits = place->predicate;
-    if (Value condition = adaptor.getCondition())
-      waits = arith::AndIOp::create(b, loc, waits, condition);
-    emitAsm(b, loc, kWait, "l,r,b,~{memory}", {place->address, warps, waits},
+    Value waits = addCondition(op, adaptor, place.predicate, b);
+    emitAsm(b, loc, kWait, "l,r,b,~{memory}", {place.address, warps, waits},
             {});
     NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
-    b.eraseOp(op);
-    return success();
+  }
+  /// Warps that carry out a release, each by itself.
+  int64_t countWarps(tile::SemaphoreWaitOp op) const {
+    if (const Role *role = roles.getRole(op))
+      return role->isSingleWarp ? 1 : role->warps;
+    return launch::AbiOp(abi).getPlan()->warps;
   }
 };
 
-struct ReleaseLowering : SemaphoreLowering<tile::SemaphoreReleaseOp> {
+struct ReleaseLowering final : SemaphoreLowering<tile::SemaphoreReleaseOp> {
   using SemaphoreLowering::SemaphoreLowering;
 
-  LogicalResult matchAndRewrite(tile::SemaphoreReleaseOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &b) const override {
-    Location loc = op.getLoc();
-    FailureOr<Place> place = locate(op, adaptor.getIndices(), b);
-    if (failed(place))
-      return failure();
-    NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
-    Value adds =
-        arith::AndIOp::create(b, loc, emitLeader(op, b), place->predicate);
-    if (Value condition = adaptor.getCondition())
-      adds = arith::AndIOp::create(b, loc, adds, condition);
-    emitAsm(b, loc, kRelease, "l,b,~{memory}", {place->address, adds}, {});
-    b.eraseOp(op);
-    return success();
-  }
-
 private:
+  void emit(tile::SemaphoreReleaseOp op, OpAdaptor adaptor, const Place &place,
+            OpBuilder &b) const override {
+    Location loc = op.getLoc();
+    NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
+    Value isFirst =
+        arith::AndIOp::create(b, loc, emitLeader(op, b), place.predicate);
+    Value adds = addCondition(op, adaptor, isFirst, b);
+    emitAsm(b, loc, kRelease, "l,b,~{memory}", {place.address, adds}, {});
+  }
   /// i1, true in one lane of each warp.
   Value emitLeader(tile::SemaphoreReleaseOp op, OpBuilder &b) const {
     if (const Role *role = roles.getRole(op))

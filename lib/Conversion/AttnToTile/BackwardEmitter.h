@@ -274,6 +274,10 @@ private:
   /// Where the plan asks for them one by one: those within the bounds that see
   /// the tile of keys.
   mlir::LogicalResult emitClassified(const ScoreBlock &block, Blocks &blocks);
+  /// Which blocks of queries within the bounds see the tile of keys: for who
+  /// visits them, and for who counts turns.
+  std::unique_ptr<BlockWords>
+  makeWords(const ScoreBlock &block, const Bounds &bounds, int64_t alignment);
   /// The tile of keys as kv_classify sees it, and its last key.
   std::pair<RegionContext, mlir::Value>
   makeClassifiedTile(const ScoreBlock &block);

@@ -380,15 +380,26 @@ BackwardEmitter::makeClassifiedTile(const ScoreBlock &block) {
   return {context, last};
 }
 
+std::unique_ptr<BlockWords> BackwardEmitter::makeWords(const ScoreBlock &block,
+                                                       const Bounds &bounds,
+                                                       int64_t alignment) {
+  auto [tile, last] = makeClassifiedTile(block);
+  auto words =
+      std::make_unique<ClassifiedWords>(kb, op, tile, op.getFirstCapture());
+  words->setLastRow(last);
+  words->setRange(bounds.lower, bounds.upper, alignment);
+  return words;
+}
+
 LogicalResult BackwardEmitter::emitClassified(const ScoreBlock &block,
                                               Blocks &blocks) {
-  auto [tile, last] = makeClassifiedTile(block);
   const Bounds &bounds = blocks.bounds;
   if (part.ordersSums) {
     blocks.ordered = std::make_unique<OrderedBlocks>(
-        kb, op, tile, op.getFirstCapture(), part.turn.blocks);
-    return blocks.ordered->emitCounts(bounds.lower, bounds.upper, last);
+        kb, makeWords(block, bounds, part.turn.blocks), part.turn.blocks);
+    return blocks.ordered->emitCounts();
   }
+  auto [tile, last] = makeClassifiedTile(block);
   auto classified =
       std::make_unique<ClassifiedBlocks>(kb, op, tile, op.getFirstCapture());
   LogicalResult found = classified->emitCounts(bounds.lower, bounds.upper, last,

@@ -216,21 +216,19 @@ FailureOr<Value> BackwardEmitter::emitTurnsThatSee(Value row,
                                                    const Bounds &bounds,
                                                    const TurnTiles &tiles,
                                                    Value first) {
-  constexpr int64_t kBits = ClassifiedWords::kBlocks;
+  constexpr int64_t kBits = BlockWords::kBlocks;
   OpBuilder &b = kb.builder;
   ScoreBlock block;
   block.head = work.head;
   block.key = row;
-  auto [tile, last] = makeClassifiedTile(block);
-  ClassifiedWords words(kb, op, tile, op.getFirstCapture());
-  words.setRange(bounds.lower, bounds.upper, last);
+  std::unique_ptr<BlockWords> words = makeWords(block, bounds, /*alignment=*/1);
   int64_t blocks = part.turn.blocks, lanesOfWord = kBits / blocks;
   Value lanes = tiles.number(kb.constant(0)), bits;
   for (int64_t word = 0; word < blocks; ++word) {
     Value number = arith::AddIOp::create(
         b, loc, arith::MulIOp::create(b, loc, first, kb.constant(blocks)),
         kb.constant(word * kBits));
-    FailureOr<ClassifiedWords::Word> found = words.emitBlocks(
+    FailureOr<BlockWords::Word> found = words->emitBlocks(
         arith::IndexCastOp::create(b, loc, b.getI32Type(), number));
     if (failed(found))
       return failure();

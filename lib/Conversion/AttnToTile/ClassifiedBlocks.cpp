@@ -46,7 +46,8 @@ void ClassifiedBlocks::visitAtLeastOne(Value found) {
 LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper, Value last,
                                            bool runsOnce) {
   Type index = kb.builder.getIndexType();
-  words.setRange(lower, upper, last);
+  words.setLastRow(last);
+  words.setRange(lower, upper);
   // The first word stays: it is looked at again twice, and often the only one.
   FailureOr<ClassifiedWords::Word> word = words.emitWord(integer(0));
   if (failed(word))

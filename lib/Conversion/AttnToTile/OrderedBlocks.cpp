@@ -18,21 +18,20 @@ Value OrderedBlocks::integer(int64_t value) {
   return make<arith::ConstantIntOp>(value, 32);
 }
 
-SmallVector<Value> OrderedBlocks::carriedOf(const ClassifiedWords::Word &word) {
-  if (!words.hasFullBlocks())
+SmallVector<Value> OrderedBlocks::carriedOf(const BlockWords::Word &word) {
+  if (!words->hasFullBlocks())
     return {word.visible};
   return {word.visible, word.full};
 }
 
-LogicalResult OrderedBlocks::emitCounts(Value lower, Value upper, Value last) {
-  assert(ClassifiedWords::kBlocks % blocksPerTurn == 0 &&
+LogicalResult OrderedBlocks::emitCounts() {
+  assert(BlockWords::kBlocks % blocksPerTurn == 0 &&
          "a turn's blocks are of one word");
-  words.setRange(lower, upper, last, /*alignment=*/blocksPerTurn);
-  FailureOr<ClassifiedWords::Word> first = words.emitWord(integer(0));
+  FailureOr<BlockWords::Word> first = words->emitWord(integer(0));
   if (failed(first))
     return failure();
   FailureOr<SmallVector<Value>> sums =
-      words.countBits(first->visible, [](const ClassifiedWords::Word &word) {
+      words->countBits(first->visible, [](const BlockWords::Word &word) {
         return SmallVector<Value>{word.visible};
       });
   if (failed(sums))
@@ -41,8 +40,8 @@ LogicalResult OrderedBlocks::emitCounts(Value lower, Value upper, Value last) {
   Value found =
       make<arith::IndexCastOp>(kb.builder.getIndexType(), sums->front());
   count = make<arith::MaxSIOp>(found, one);
-  Value blocks = make<arith::CeilDivUIOp>(words.getLength(),
-                                          kb.constant(words.getColumns()));
+  Value blocks = make<arith::CeilDivUIOp>(words->getLength(),
+                                          kb.constant(words->getColumns()));
   most = make<arith::IndexCastOp>(
       kb.builder.getI32Type(),
       make<arith::SubIOp>(make<arith::MaxSIOp>(blocks, one), one));
@@ -63,23 +62,23 @@ Value OrderedBlocks::emitTurnOf(Value bits) {
 FailureOr<OrderedBlocks::Visit> OrderedBlocks::emitVisit(ValueRange carried) {
   Visit visit;
   visit.begins = carried.back();
-  FailureOr<SmallVector<Value>> found = words.emitRefilled(
+  FailureOr<SmallVector<Value>> found = words->emitRefilled(
       carried.front(), carried.drop_front().drop_back(),
-      [&](const ClassifiedWords::Word &word) { return carriedOf(word); });
+      [&](const BlockWords::Word &word) { return carriedOf(word); });
   if (failed(found))
     return failure();
   Value number = found->front(), left = (*found)[1];
   // Past the last block, which loops look at that look ahead, there is no bit.
   Value block = make<arith::MinSIOp>(
-      make<arith::AddIOp>(words.emitStart(number),
+      make<arith::AddIOp>(words->emitStart(number),
                           make<math::CountTrailingZerosOp>(left)),
       most);
   visit.first = make<arith::IndexCastOp>(
       kb.builder.getIndexType(),
-      make<arith::MulIOp>(block, integer(words.getColumns())));
+      make<arith::MulIOp>(block, integer(words->getColumns())));
   Value rest = make<arith::AndIOp>(left, make<arith::SubIOp>(left, integer(1)));
   visit.partial = make<arith::ConstantIntOp>(1, 1);
-  if (words.hasFullBlocks()) {
+  if (words->hasFullBlocks()) {
     Value lowest = make<arith::XOrIOp>(left, rest);
     visit.partial = make<arith::CmpIOp>(
         arith::CmpIPredicate::eq, make<arith::AndIOp>(found->back(), lowest),

@@ -9,30 +9,28 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_ORDEREDBLOCKS_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_ORDEREDBLOCKS_H
 
-#include "ClassifiedWords.h"
+#include "BlockWords.h"
 
 namespace fovea {
 
-/// The blocks of queries that kv_classify says see a tile of keys, from the
-/// first one on, as tiles visit them that take turns. Blocks that have a turn
-/// in common are of one word, and follow each other. A tile that no block sees
-/// visits the last one, where it has no turn.
+/// The blocks of queries that see a tile of keys, from the first one on, as
+/// tiles visit them that take turns. Blocks that have a turn in common are of
+/// one word, and follow each other. A tile that no block sees visits the last
+/// one, where it has no turn.
 class OrderedBlocks {
 public:
-  /// `tile` as for ClassifiedWords; `blocksPerTurn` divides a word.
-  OrderedBlocks(KernelBuilder &kb, attn::AttentionOpInterface op,
-                const RegionContext &tile, unsigned firstCapture,
+  /// `words` have a range that is aligned to `blocksPerTurn`, which divides a
+  /// word.
+  OrderedBlocks(KernelBuilder &kb, std::unique_ptr<BlockWords> words,
                 int64_t blocksPerTurn)
-      : kb(kb), words(kb, op, tile, firstCapture),
-        blocksPerTurn(blocksPerTurn) {}
+      : kb(kb), words(std::move(words)), blocksPerTurn(blocksPerTurn) {}
 
-  /// Counts the visible blocks of the queries from `lower` to `upper`;
-  /// `last` is the tile's last key.
-  mlir::LogicalResult emitCounts(mlir::Value lower, mlir::Value upper,
-                                 mlir::Value last);
+  mlir::LogicalResult emitCounts();
   /// How many blocks are visited, and what the loop carries, at first.
   mlir::Value getCount() const { return count; }
   mlir::ValueRange getInits() const { return inits; }
+  /// Whether a block sees the tile, i1.
+  mlir::Value getIsSeen() const { return inits.back(); }
 
   /// A block: its first row, whether it may be masked, whether a turn begins
   /// and ends with it, i1; and what the loop carries on.
@@ -44,7 +42,7 @@ public:
 
 private:
   /// What the loop carries of a word.
-  llvm::SmallVector<mlir::Value> carriedOf(const ClassifiedWords::Word &word);
+  llvm::SmallVector<mlir::Value> carriedOf(const BlockWords::Word &word);
   /// The number of a word's lowest bit's turn, within the word.
   mlir::Value emitTurnOf(mlir::Value bit);
   mlir::Value integer(int64_t value);
@@ -55,7 +53,7 @@ private:
   }
 
   KernelBuilder &kb;
-  ClassifiedWords words;
+  std::unique_ptr<BlockWords> words;
   int64_t blocksPerTurn;
   mlir::Value count;
   /// The greatest number of a block, i32.

@@ -151,11 +151,9 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
   };
   if (!problem.target->warpGroupDots)
     return because("'" + problem.target->name + "' does not support");
-  if (problem.isDeterministic && (problem.isPacked || problem.queryBlock))
-    return because(
-        Twine("add up dq in any order where ") +
-        (problem.isPacked ? "sequences are packed" : "blocks are listed") +
-        ", and it is to be deterministic");
+  if (problem.isDeterministic && problem.isPacked)
+    return because("add up dq in any order where sequences are packed, and it "
+                   "is to be deterministic");
   if (!problem.query || !problem.key || !problem.value)
     return because("find all of the gradients by q, k and v");
   int64_t keys = getTileKeys(problem);

@@ -38,6 +38,32 @@
 // RUN: %{run} %{lengths} --level=ptx
 // RUN: %{run} %{lengths} --level=ptx --target=sm_90a
 
+// DEFINE: %{long} = --entry=long --dims=B=1,Hq=4,Hkv=1,Sq=150,Skv=200,partial_index.3=2,full_index.3=3
+// One order of sums in roles: blocks in ascending order, found by bits. Of one tile and of three, of
+// two turns and of a part of one; turns that blocks of both lists have.
+// RUN: sed 's/%%lse, %%do blocks/%%lse, %%do deterministic blocks/; s/%%lse, %%do$/%%lse, %%do deterministic/; s/%%do lengths/%%do deterministic lengths/' %s > %t.ordered.mlir
+// DEFINE: %{ordered} = fovea-run %t.ordered.mlir --random=1 --check --target=sm_90a
+// RUN: %{ordered} %{masked} --level=tile
+// RUN: %{ordered} %{masked} --level=warp --seeds=5
+// RUN: %{ordered} %{masked} --level=ptx
+// RUN: %{ordered} %{of},Sq=1025,Skv=130 --level=ptx
+// RUN: %{ordered} %{of},Sq=127,Skv=1025 --level=warp --seeds=3
+// RUN: %{ordered} %{of},Sq=1,Skv=0 --level=tile
+// RUN: %{ordered} %{wide} --level=ptx
+// RUN: %{ordered} %{lengths} --level=ptx
+// RUN: %{ordered} %{long} --level=warp --seeds=3
+// RUN: %{ordered} %{long} --level=ptx
+// RUN: fovea-compile %t.ordered.mlir --kernel=masked --target=sm_90a --emit=tile | FileCheck %s --check-prefix=ORDERED
+// ORDERED-LABEL: gpu.func @masked(
+// ORDERED: tile.ballot
+// ORDERED: tile.semaphore_wait "dq_sum"
+// ORDERED-LABEL: gpu.func @masked_lists(
+// ORDERED: tile.scatter
+// ORDERED-NOT: tile.scatter
+// ORDERED: gpu.func @masked_delta(
+// ORDERED-LABEL: gpu.func @masked_turns(
+// ORDERED: tile.ballot
+
 // Lists that nobody checked: numbers of blocks that there are not, too many of them, the same one twice.
 // RUN: rm -rf %t && fovea-run %s --random=1 %{masked} --save-inputs=%t
 // DEFINE: %{hostile} = %python %S/Inputs/hostile_lists.py fovea-run %s masked %t
@@ -48,7 +74,6 @@
 
 // One block of queries of any length, in tiles that exist; tiles of 64 keys in roles,
 // which are half a tile's elsewhere.
-// DEFINE: %{long} = --entry=long --dims=B=1,Hq=4,Hkv=1,Sq=150,Skv=200,partial_index.3=2,full_index.3=3
 // RUN: %{run} %{long} --level=tile
 // RUN: %{run} %{long} --level=ptx
 // RUN: %{run} %{long} --level=warp --target=sm_90a

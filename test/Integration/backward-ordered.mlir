@@ -66,16 +66,13 @@
 // RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=work=static 2>&1 | FileCheck %s --check-prefix=STATIC
 // STATIC: error: schedule's 'work' must be single or dynamic where gradients are to be deterministic, found static
 
-// Lists of blocks and packed sequences have two kernels, which add nothing up in memory.
-// RUN: fovea-compile %s --kernel=listed --target=sm_90a | FileCheck %s --check-prefix=APART
+// Packed sequences have two kernels, which add nothing up in memory.
 // RUN: fovea-compile %s --kernel=packed --target=sm_90a | FileCheck %s --check-prefix=APART
 // APART-NOT: {{red.global.add|cp.reduce}}
 
 !t = tensor<?x?x?x128xbf16>
 !wide = tensor<?x?x?x256xbf16>
 !rows = tensor<?x?x?xf32>
-!counts = tensor<1x1x?xi32>
-!indices = tensor<1x1x?x?xi32>
 func.func @dense(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
   %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
   return %0#0, %0#1, %0#2 : !t, !t, !t
@@ -121,11 +118,6 @@ func.func @wide(%q: !wide, %k: !wide, %v: !wide, %o: !wide, %lse: !rows, %do: !w
       attn.yield %z : f32
     } : !wide, !wide, !wide, !wide, !rows, !wide -> !wide, !wide, !wide
   return %0#0, %0#1, %0#2 : !wide, !wide, !wide
-}
-func.func @listed(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n: !counts, %i: !indices) -> (!t, !t, !t) {
-  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic
-    blocks(%n, %i : !counts, !indices, size = [128, 128]) : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
-  return %0#0, %0#1, %0#2 : !t, !t, !t
 }
 !n = tensor<?xi32>
 !flat = tensor<1x?x?x128xbf16>

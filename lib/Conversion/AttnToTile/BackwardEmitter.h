@@ -274,6 +274,8 @@ private:
   /// Where the plan asks for them one by one: those within the bounds that see
   /// the tile of keys.
   mlir::LogicalResult emitClassified(const ScoreBlock &block, Blocks &blocks);
+  /// Those that see it, in order, as tiles that take turns visit them.
+  mlir::LogicalResult emitOrdered(const ScoreBlock &block, Blocks &blocks);
   /// Which blocks of queries within the bounds see the tile of keys: for who
   /// visits them, and for who counts turns.
   std::unique_ptr<BlockWords>

@@ -60,8 +60,8 @@ private:
   AffineExpr countBlocks(SizeExpressions &sizes, int64_t rows);
   /// Whether tiles' turns differ from their numbers.
   bool hasTurnTable() {
-    return plans.ordersSums &&
-           (!op.getQueryBounds().empty() || plans.keys->classify);
+    return plans.ordersSums && (!op.getQueryBounds().empty() ||
+                                plans.keys->classify || op.hasBlocks());
   }
   /// Where the heads of a group follow each other, a turn is of heads.
   TurnSize getTurnSize() {
@@ -292,7 +292,7 @@ FailureOr<plan::KernelAttr> BackwardLowering::emit(KernelBuilder &kb) {
   if (op.hasBlocks() && llvm::any_of(parts, [](const BackwardPart &part) {
         return !part.hasQueryTiles();
       }))
-    turned.declare(kb);
+    turned.declare(kb, /*asBits=*/plans.ordersSums);
   for (const BackwardPart &part : parts)
     declareSummaries(kb, part);
   mainPart = findMainPart();

@@ -9,6 +9,7 @@
 #include "BackwardEmitter.h"
 
 #include "ClassifiedBlocks.h"
+#include "ListedWords.h"
 
 #include "fovea/Dialect/Tile/IR/Semaphores.h"
 
@@ -337,6 +338,13 @@ FailureOr<BackwardEmitter::Blocks>
 BackwardEmitter::emitQueryBlocks(ScoreBlock &block) {
   OpBuilder &b = kb.builder;
   Blocks blocks;
+  if (op.hasBlocks() && part.ordersSums) {
+    if (failed(emitOrdered(block, blocks)))
+      return failure();
+    block.keyEnd = arith::SelectOp::create(b, loc, blocks.ordered->getIsSeen(),
+                                           keys, kb.constant(0));
+    return blocks;
+  }
   if (op.hasBlocks()) {
     auto listed =
         std::make_unique<ListedBlocks>(kb, turned.get(kb), getColumns());
@@ -383,6 +391,13 @@ BackwardEmitter::makeClassifiedTile(const ScoreBlock &block) {
 std::unique_ptr<BlockWords> BackwardEmitter::makeWords(const ScoreBlock &block,
                                                        const Bounds &bounds,
                                                        int64_t alignment) {
+  if (op.hasBlocks()) {
+    KernelBuilder::Work tile{work.batch, block.head, block.key};
+    auto words = std::make_unique<ListedWords>(kb, turned.getBits(kb), tile,
+                                               getColumns(), queries);
+    words->setRange(kb.constant(0), queries, alignment);
+    return words;
+  }
   auto [tile, last] = makeClassifiedTile(block);
   auto words =
       std::make_unique<ClassifiedWords>(kb, op, tile, op.getFirstCapture());
@@ -391,14 +406,18 @@ std::unique_ptr<BlockWords> BackwardEmitter::makeWords(const ScoreBlock &block,
   return words;
 }
 
+LogicalResult BackwardEmitter::emitOrdered(const ScoreBlock &block,
+                                           Blocks &blocks) {
+  blocks.ordered = std::make_unique<OrderedBlocks>(
+      kb, makeWords(block, blocks.bounds, part.turn.blocks), part.turn.blocks);
+  return blocks.ordered->emitCounts();
+}
+
 LogicalResult BackwardEmitter::emitClassified(const ScoreBlock &block,
                                               Blocks &blocks) {
+  if (part.ordersSums)
+    return emitOrdered(block, blocks);
   const Bounds &bounds = blocks.bounds;
-  if (part.ordersSums) {
-    blocks.ordered = std::make_unique<OrderedBlocks>(
-        kb, makeWords(block, bounds, part.turn.blocks), part.turn.blocks);
-    return blocks.ordered->emitCounts();
-  }
   auto [tile, last] = makeClassifiedTile(block);
   auto classified =
       std::make_unique<ClassifiedBlocks>(kb, op, tile, op.getFirstCapture());

@@ -285,13 +285,14 @@ LogicalResult BackwardEmitter::emitTurns() {
       emitBounds(op.getQueryBounds(), work.head, row, keys, queries);
   if (failed(bounds))
     return failure();
-  FailureOr<Value> visits = plan->classify
+  bool areSingle = plan->classify || op.hasBlocks();
+  FailureOr<Value> visits = areSingle
                                 ? emitTurnsThatSee(row, *bounds, tiles, first)
                                 : emitTurnsWithin(*bounds, tiles, starts, ends);
   if (failed(visits))
     return failure();
   // A tile that no block sees looks a turn up that it does not have.
-  Value written = plan->classify ? Value() : *visits;
+  Value written = areSingle ? Value() : *visits;
   tile::ScatterOp::create(b, loc, before, turns,
                           ValueRange{work.batch, work.head, tile, numbers},
                           written, /*add=*/UnitAttr());

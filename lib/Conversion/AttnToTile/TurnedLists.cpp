@@ -37,30 +37,49 @@ static constexpr int64_t kBatchDim = 0, kHeadDim = 1, kRowDim = 2,
 // Memory
 //===----------------------------------------------------------------------===//
 
-void TurnedLists::declare(KernelBuilder &kb) {
-  unsigned first = op.getBlockLists().getBeginOperandIndex();
-  for (unsigned list = 0; list < op.getBlockLists().size(); list += 2) {
-    SizeExpressions sizes(kb, first + list);
-    SmallVector<AffineExpr> extents = {
-        sizes.getSize(kBatchDim), sizes.getSize(kHeadDim),
-        sizes.getSize(kKey, kSequenceDim).ceilDiv(op.getKeyBlock())};
-    auto nameOf = [&](unsigned of) {
-      return (op.getBlockListName(of) + "_turned").str();
-    };
-    unsigned counts = declareScratch(kb, nameOf(list), sizes.getNames(),
-                                     extents, kb.builder.getI32Type());
-    extents.push_back(
-        sizes.getSize(kQuery, kSequenceDim).ceilDiv(op.getQueryBlock()));
-    unsigned indices = declareScratch(kb, nameOf(list + 1), sizes.getNames(),
-                                      extents, kb.builder.getI32Type());
-    memory.emplace_back(counts, indices);
-  }
+SmallVector<AffineExpr> TurnedLists::getExtents(SizeExpressions &sizes) {
+  return {sizes.getSize(kBatchDim), sizes.getSize(kHeadDim),
+          sizes.getSize(kKey, kSequenceDim).ceilDiv(op.getKeyBlock())};
+}
+
+void TurnedLists::declareLists(KernelBuilder &kb, unsigned list) {
+  SizeExpressions sizes(kb, op.getBlockLists().getBeginOperandIndex() + list);
+  SmallVector<AffineExpr> extents = getExtents(sizes);
+  auto nameOf = [&](unsigned of) {
+    return (op.getBlockListName(of) + "_turned").str();
+  };
+  Type i32 = kb.builder.getI32Type();
+  unsigned counts =
+      declareScratch(kb, nameOf(list), sizes.getNames(), extents, i32);
+  extents.push_back(
+      sizes.getSize(kQuery, kSequenceDim).ceilDiv(op.getQueryBlock()));
+  unsigned indices =
+      declareScratch(kb, nameOf(list + 1), sizes.getNames(), extents, i32);
+  memory.push_back({counts, indices});
+}
+
+/// One word at least: it is read even if there is no query.
+void TurnedLists::declareBits(KernelBuilder &kb, unsigned list) {
+  SizeExpressions sizes(kb, op.getBlockLists().getBeginOperandIndex() + list);
+  SmallVector<AffineExpr> extents = getExtents(sizes);
+  AffineExpr queries = sizes.getSize(kQuery, kSequenceDim);
+  AffineExpr one = getAffineConstantExpr(1, queries.getContext());
+  extents.push_back(queries.ceilDiv(op.getQueryBlock()).ceilDiv(kWordBits) +
+                    one.floorDiv(queries + 1));
+  std::string name = (op.getBlockListName(list + 1) + "_bits").str();
+  memory.push_back({declareScratch(kb, name, sizes.getNames(), extents,
+                                   kb.builder.getI32Type())});
+}
+
+void TurnedLists::declare(KernelBuilder &kb, bool asBits) {
+  for (unsigned list = 0; list < op.getBlockLists().size(); list += 2)
+    asBits ? declareBits(kb, list) : declareLists(kb, list);
 }
 
 BlockLists TurnedLists::get(KernelBuilder &kb) {
   auto list = [&](unsigned index) -> BlockLists::List {
-    return {kb.kernel.getArgument(memory[index].first),
-            kb.kernel.getArgument(memory[index].second)};
+    return {kb.kernel.getArgument(memory[index][0]),
+            kb.kernel.getArgument(memory[index][1])};
   };
   BlockLists lists{list(0),
                    {},
@@ -72,12 +91,22 @@ BlockLists TurnedLists::get(KernelBuilder &kb) {
   return lists;
 }
 
+BlockBits TurnedLists::getBits(KernelBuilder &kb) {
+  BlockBits bits{kb.kernel.getArgument(memory[0][0]),
+                 {},
+                 op.getKeyBlock(),
+                 op.getQueryBlock()};
+  if (memory.size() > 1)
+    bits.full = kb.kernel.getArgument(memory[1][0]);
+  return bits;
+}
+
 //===----------------------------------------------------------------------===//
 // The kernel that fills it
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Turns one list.
+/// Turns one list: into a list, or into bits, which lie in place of counts.
 class ListTurning {
 public:
   ListTurning(OpBuilder &b, Location loc, BlockLists::List list,
@@ -117,7 +146,15 @@ private:
   /// `count` of them; gives how many it has then.
   Value emitAppended(Value queryBlocks, Value word, Value keyBlock,
                      Value count);
+  /// The blocks of keys, and `values` of them, column tiles of which the first
+  /// lanes count.
+  struct OfKeyBlocks {
+    Value values, places, exist;
+  };
+  OfKeyBlocks emitOfKeyBlocks(ValueRange values);
   void emitCounts(ValueRange counts);
+  /// Word `number` of each of the group's blocks of keys.
+  void emitBits(ValueRange words, Value number);
 
   OpBuilder &b;
   Location loc;
@@ -197,25 +234,38 @@ Value ListTurning::emitAppended(Value queryBlocks, Value word, Value keyBlock,
   return make<arith::AddIOp>(count, make<math::CtPopOp>(word));
 }
 
-void ListTurning::emitCounts(ValueRange counts) {
-  Value all = widen(counts.front());
-  for (auto [block, count] : llvm::enumerate(counts.drop_front()))
+ListTurning::OfKeyBlocks ListTurning::emitOfKeyBlocks(ValueRange values) {
+  Value all = widen(values.front());
+  for (auto [block, value] : llvm::enumerate(values.drop_front()))
     all = make<arith::SelectOp>(make<arith::CmpIOp>(arith::CmpIPredicate::eq,
                                                     lanes,
                                                     widen(integer(1 + block))),
-                                widen(count), all);
+                                widen(value), all);
   Value isOne = make<arith::CmpIOp>(arith::CmpIPredicate::slt, lanes,
                                     widen(integer(kKeyBlocks)));
   Value places = make<arith::AddIOp>(lanes, widen(toInteger(firstBlock)));
-  tile::ScatterOp::create(b, loc, all, turned.counts,
-                          ValueRange{batch, head, places}, isOne,
+  return {all, places, isOne};
+}
+
+void ListTurning::emitCounts(ValueRange counts) {
+  OfKeyBlocks of = emitOfKeyBlocks(counts);
+  tile::ScatterOp::create(b, loc, of.values, turned.counts,
+                          ValueRange{batch, head, of.places}, of.exist,
                           /*add=*/UnitAttr());
   // Whoever looks ahead reads the first entry of an empty list.
   Value zero = widen(integer(0));
-  Value isEmpty = make<arith::CmpIOp>(arith::CmpIPredicate::eq, all, zero);
+  Value isEmpty =
+      make<arith::CmpIOp>(arith::CmpIPredicate::eq, of.values, zero);
   tile::ScatterOp::create(b, loc, zero, turned.indices,
-                          ValueRange{batch, head, places, index(0)},
-                          make<arith::AndIOp>(isOne, isEmpty),
+                          ValueRange{batch, head, of.places, index(0)},
+                          make<arith::AndIOp>(of.exist, isEmpty),
+                          /*add=*/UnitAttr());
+}
+
+void ListTurning::emitBits(ValueRange words, Value number) {
+  OfKeyBlocks of = emitOfKeyBlocks(words);
+  tile::ScatterOp::create(b, loc, of.values, turned.counts,
+                          ValueRange{batch, head, of.places, number}, of.exist,
                           /*add=*/UnitAttr());
 }
 
@@ -228,24 +278,35 @@ void ListTurning::emitGroup(Value number) {
   batch = make<arith::DivUIOp>(headOfAll, heads);
   lanes = make<tile::IotaOp>(tileType(b.getI32Type()), 1);
 
-  // Rows of the list that stand for no query are not looked at.
-  Value queryBlocks = size(turned.indices, kEntryDim);
-  SmallVector<Value> inits(kKeyBlocks, integer(0));
+  bool areBits = !turned.indices;
+  // Rows of the list that stand for no query are not looked at; bits of such
+  // are not either, by who reads them.
+  Value queryBlocks = areBits
+                          ? make<arith::MulIOp>(size(turned.counts, kEntryDim),
+                                                index(kWordBits))
+                          : size(turned.indices, kEntryDim);
+  SmallVector<Value> inits;
+  if (!areBits)
+    inits.assign(kKeyBlocks, integer(0));
   auto loop = scf::ForOp::create(b, loc, index(0), queryBlocks,
                                  index(kWordBits), inits);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value numbers =
-        make<arith::AddIOp>(lanes, widen(toInteger(loop.getInductionVar())));
+    Value first = loop.getInductionVar();
+    Value numbers = make<arith::AddIOp>(lanes, widen(toInteger(first)));
     SmallVector<Value> words = emitWords(numbers), next;
-    for (auto [block, word] : llvm::enumerate(words))
-      next.push_back(emitAppended(numbers, word,
+    if (areBits)
+      emitBits(words, make<arith::DivUIOp>(first, index(kWordBits)));
+    for (auto [block, count] : llvm::enumerate(loop.getRegionIterArgs()))
+      next.push_back(emitAppended(numbers, words[block],
                                   make<arith::AddIOp>(firstBlock, index(block)),
-                                  loop.getRegionIterArg(block)));
-    scf::YieldOp::create(b, loc, next);
+                                  count));
+    if (!areBits)
+      scf::YieldOp::create(b, loc, next);
   }
-  emitCounts(loop.getResults());
+  if (!areBits)
+    emitCounts(loop.getResults());
 }
 
 void TurnedLists::buildKernel(const KernelBuilder &kb, launch::AbiOp main) {
@@ -259,11 +320,12 @@ void TurnedLists::buildKernel(const KernelBuilder &kb, launch::AbiOp main) {
   SmallVector<Attribute> sizes;
   AffineExpr ctas = getAffineConstantExpr(0, context);
   unsigned operand = op.getBlockLists().getBeginOperandIndex();
-  for (auto [counts, indices] : memory) {
-    arguments.append({operand, operand + 1, counts, indices});
+  for (const auto &turned : memory) {
+    arguments.append({operand, operand + 1});
+    llvm::append_range(arguments, turned);
     operand += 2;
-    auto scratch =
-        cast<launch::ScratchMemRefParameterAttr>(main.getParameters()[counts]);
+    auto scratch = cast<launch::ScratchMemRefParameterAttr>(
+        main.getParameters()[turned.front()]);
     AffineMap extents = scratch.getExtents().getValue();
     AffineExpr groups = extents.getResult(kBatchDim) *
                         extents.getResult(kHeadDim) *
@@ -283,10 +345,13 @@ void TurnedLists::buildKernel(const KernelBuilder &kb, launch::AbiOp main) {
                          makePlan(context, fields)});
   Value number =
       gpu::BlockIdOp::create(b, loc, b.getIndexType(), gpu::Dimension::x);
-  for (unsigned first = 0; first < end; first += 4) {
-    ListTurning turning(
-        b, loc, {kernel.getArgument(first), kernel.getArgument(first + 1)},
-        {kernel.getArgument(first + 2), kernel.getArgument(first + 3)});
+  unsigned ofList = 2 + memory.front().size();
+  for (unsigned first = 0; first < end; first += ofList) {
+    auto argument = [&](unsigned number) -> Value {
+      return number < ofList ? kernel.getArgument(first + number) : Value();
+    };
+    ListTurning turning(b, loc, {argument(0), argument(1)},
+                        {argument(2), argument(3)});
     // Numbers of the groups of a list before are above all counts, unsigned.
     Value count = turning.emitCount();
     Value isMine =

@@ -9,7 +9,8 @@
 // An op lists, for each block of queries, the blocks of keys that it sees. A
 // kernel whose tiles are keys asks the other way: a prologue turns the lists
 // round, into scratch memory. Each list becomes one of the same form, with the
-// numbers of blocks of queries in ascending order.
+// numbers of blocks of queries in ascending order; or, where tiles visit blocks
+// in order and others count who comes before them, a bit for each block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,22 +22,37 @@
 
 namespace fovea {
 
+/// For blocks of `rows` keys, words that have a bit for each block of `columns`
+/// queries: whether the partial list of that has them, and the full one, or
+/// null.
+struct BlockBits {
+  mlir::Value partial, full;
+  int64_t rows, columns;
+};
+
 class TurnedLists {
 public:
   explicit TurnedLists(attn::AttentionOpInterface op) : op(op) {}
 
-  /// Gives the kernel memory for them.
-  void declare(KernelBuilder &kb);
+  /// Gives the kernel memory for them: for lists, or for bits.
+  void declare(KernelBuilder &kb, bool asBits);
   /// Those of a kernel that has the memory.
   BlockLists get(KernelBuilder &kb);
+  BlockBits getBits(KernelBuilder &kb);
   /// Makes the kernel that fills the memory, if there is any; one more kernel
   /// of the prologue of the one whose ABI is `main`.
   void buildKernel(const KernelBuilder &kb, launch::AbiOp main);
 
 private:
+  void declareLists(KernelBuilder &kb, unsigned list);
+  void declareBits(KernelBuilder &kb, unsigned list);
+  /// Extents of memory with an entry for each block of keys.
+  llvm::SmallVector<mlir::AffineExpr> getExtents(SizeExpressions &sizes);
+
   attn::AttentionOpInterface op;
-  /// Numbers of the kernels' arguments for counts and indices of each list.
-  llvm::SmallVector<std::pair<unsigned, unsigned>, 2> memory;
+  /// Numbers of the kernels' arguments for each list: counts and indices, or
+  /// bits.
+  llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 2> memory;
 };
 
 } // namespace fovea

@@ -1,17 +1,6 @@
 // What roles cannot add up in one order.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --attn-to-tile='target=sm_90a schedule=producer_registers=24'
 
-!t = tensor<?x?x?x128xbf16>
-!rows = tensor<?x?x?xf32>
-func.func @listed(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n: tensor<1x1x?xi32>, %i: tensor<1x1x?x?xi32>) -> (!t, !t, !t) {
-  // expected-error @+1 {{schedule has roles ('producer_registers'), which add up dq in any order where blocks are listed, and it is to be deterministic}}
-  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic
-    blocks(%n, %i : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [128, 128]) : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
-  return %0#0, %0#1, %0#2 : !t, !t, !t
-}
-
-// -----
-
 !n = tensor<?xi32>
 !t = tensor<1x?x?x128xbf16>
 !rows = tensor<1x?x?xf32>

@@ -56,7 +56,7 @@
 // RUN: fovea-compile %t.ordered.mlir --kernel=masked --target=sm_90a --emit=tile | FileCheck %s --check-prefix=ORDERED
 // ORDERED-LABEL: gpu.func @masked(
 // ORDERED: tile.ballot
-// ORDERED: tile.semaphore_wait "dq_sum"
+// ORDERED: tile.semaphore_wait "turn_acquire"
 // ORDERED-LABEL: gpu.func @masked_lists(
 // ORDERED: tile.scatter
 // ORDERED-NOT: tile.scatter

@@ -139,8 +139,7 @@ class Kernel:
     all sizes that its program leaves open, and may be used by several threads.
 
     ``name`` is the entry in the PTX, ``target`` the chip, ``captures`` the names
-    of captured tensors, ``mlir`` the program that it was compiled from. ``backward``
-    is the kernel of the program's gradients, or None: see ``fovea.attention``.
+    of captured tensors, ``mlir`` the program that it was compiled from.
     """
 
     def __init__(self, spec: Spec, options: Choices, ptx: bytes, metadata: bytes,
@@ -156,7 +155,7 @@ class Kernel:
         self.name: str = self._facts["kernel"]
         self.target: str = self._facts["target"]
         self.captures: Tuple[str, ...] = spec.captures
-        self.backward = backward
+        self._backward = backward
         self._internal = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
         # Of kernels of gradients: what is by a captured tensor.
         gradients = {f"d{name}": f"d{internal}" for name, internal in self._internal.items()}
@@ -165,6 +164,20 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<fovea.Kernel {self.name} for {self.target}>"
+
+    @property
+    def has_backward(self) -> bool:
+        """Whether the program's gradients were compiled with it."""
+        return self._backward is not None
+
+    @property
+    def backward(self) -> Kernel:
+        """The kernel of the program's gradients. Raises Error if they were not asked for:
+        see ``gradient`` of ``fovea.attention``."""
+        if self._backward is None:
+            raise Error(f"kernel '{self.name}' was compiled without its gradients: ask for them in the description, "
+                        f"fovea.attention(..., gradient=('q', 'k', 'v')), or compile fovea.gradient(spec) by itself")
+        return self._backward
 
     @property
     def mlir(self) -> str:
@@ -299,7 +312,7 @@ class Kernel:
     def to_bytes(self) -> bytes:
         """The kernel as a file has it."""
         blobs = [self._spec.mlir.encode(), self._ptx, self._metadata, self._cubin or b""]
-        if self.backward is not None:
+        if self.has_backward:
             blobs.append(self.backward.to_bytes())
         header = {
             "version": VERSION, "name": self._spec.name, "captures": self._spec.captures,
@@ -528,7 +541,7 @@ def _from_disk(key: str, spec: Spec) -> Optional[Kernel]:
         return None
     # The file has the same program without its lines, which are the caller's.
     kernel._spec = spec
-    if kernel.backward is not None and spec.backward is not None:
+    if kernel.has_backward and spec.backward is not None:
         kernel.backward._spec = spec.backward
     return kernel
 
@@ -540,8 +553,8 @@ def _with_lines_of(kernel: Kernel, spec: Spec) -> Kernel:
         return kernel
     result = copy.copy(kernel)
     result._spec = spec
-    if kernel.backward is not None and spec.backward is not None:
-        result.backward = _with_lines_of(kernel.backward, spec.backward)
+    if kernel.has_backward and spec.backward is not None:
+        result._backward = _with_lines_of(kernel.backward, spec.backward)
     return result
 
 

@@ -497,6 +497,14 @@ def test_kernels_that_are_called(fovea):
     assert str(error.value) == f"tensors are given by their names, found 3 without: {launch}"
 
 
+def test_gradients_that_were_not_asked_for(fovea):
+    kernel = fovea.compile(fovea.attention(head_dim=16, name="dense"), "sm_80")
+    with pytest.raises(fovea.Error) as error:
+        kernel.backward.launch()
+    assert str(error.value) == ("kernel 'dense' was compiled without its gradients: ask for them in the description, "
+                                "fovea.attention(..., gradient=('q', 'k', 'v')), or compile fovea.gradient(spec) by itself")
+
+
 def test_specs_that_are_called(fovea):
     spec, x = fovea.attention(head_dim=16), numpy.zeros((1, 4, 16, 16), numpy.float32)
     with pytest.raises(TypeError) as error:

@@ -22,7 +22,7 @@ def Plan_Dialect : Dialect {
     program says: which matrix unit multiplies, which streams of boxes go between
     global memory and the chip, how dots are issued, how stores are made, which
     roles there are. It is made once, before there is a tile program, by the
-    planner of a matrix unit (`fovea/Target`); passes read it, and change it where
+    planner of a matrix unit (`fovea/Schedule`); passes read it, and change it where
     they can't do what it says.
 
     A plan speaks of streams, dots and stores by the names that ops of the

@@ -147,8 +147,8 @@ bool WarpTrace::recordMove(Operation *op, Agent &agent) {
 }
 
 bool WarpTrace::recordDot(Operation *op, Agent &agent) {
-  if (isa<warp::DotWaitOp, warp::AwaitReadsOp>(op)) {
-    auto &pending = agent.frame.get(op->getOperand(0)).getObject<PendingDot>();
+  if (auto wait = dyn_cast<warp::DotWaitOpInterface>(op)) {
+    auto &pending = agent.frame.get(wait.getPending()).getObject<PendingDot>();
     add("dot_wait", agent, dots.lookup(&pending));
     return true;
   }

@@ -548,13 +548,13 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
 
 WaitCounts::WaitCounts(gpu::GPUFuncOp kernel) {
   kernel.walk([&](Operation *op) {
-    if (!isa<warp::DotWaitOp, warp::AwaitReadsOp>(op) ||
-        failed(warp::findDots(op->getOperand(0))))
+    auto wait = dyn_cast<warp::DotWaitOpInterface>(op);
+    if (!wait || failed(warp::findDots(wait.getPending())))
       return;
     // Fewer than there are only waits longer. A sum that has not begun has
     // nothing to wait for.
     counts[op] =
-        warp::countYoungerDots(op->getOperand(0), op).value_or(kMostInFlight);
+        warp::countYoungerDots(wait.getPending(), op).value_or(kMostInFlight);
   });
 }
 

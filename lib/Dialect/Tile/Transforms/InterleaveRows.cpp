@@ -53,7 +53,8 @@ private:
   /// Makes `made`, a copy of `op`, the one for `part`.
   void adapt(Operation *op, Operation *made, unsigned part);
   void adaptTypes(Operation *op, Operation *made);
-  void adaptPlace(Operation *made, unsigned part);
+  /// Lets it have the part's rows, if it knows them by their numbers.
+  void adaptRows(Operation *op, Operation *made, unsigned part);
   /// Uses `value` in place of `made`, the copy of `of`.
   void replace(Value of, OpResult made, Value value, unsigned part);
 
@@ -62,14 +63,6 @@ private:
   SmallVector<Operation *> replaced;
 };
 } // namespace
-
-static Value addOffset(OpBuilder &b, Location loc, Value value,
-                       int64_t offset) {
-  if (offset == 0)
-    return value;
-  return arith::AddIOp::create(b, loc, value,
-                               arith::ConstantIndexOp::create(b, loc, offset));
-}
 
 //===----------------------------------------------------------------------===//
 // One op for one part
@@ -104,65 +97,34 @@ void Interleaver::adaptTypes(Operation *op, Operation *made) {
       splat.resizeSplat(cast<ShapedType>(constant.getType())));
 }
 
-/// Boxes and numbers by position begin at the part's first row.
-void Interleaver::adaptPlace(Operation *made, unsigned part) {
-  int64_t offset = part * rows.getPartRows();
+void Interleaver::adaptRows(Operation *op, Operation *made, unsigned part) {
+  auto known = dyn_cast<RowsOpInterface>(op);
+  if (!known)
+    return;
+  if (Value tile = known.getRowTile(); tile && !rows.hasRows(tile))
+    return;
   OpBuilder b(made);
-  Location loc = made->getLoc();
-  auto move = [&](MutableOperandRange indices, BoxDims dims) {
-    OpOperand &index = indices[dims.row];
-    index.set(addOffset(b, loc, index.get(), offset / dims.foldExtent));
-  };
-  if (auto load = dyn_cast<LoadOp>(made))
-    move(load.getIndicesMutable(), load.getBoxDims());
-  else if (auto store = dyn_cast<StoreOp>(made))
-    move(store.getIndicesMutable(), store.getBoxDims());
-  else if (auto random = dyn_cast<RandomOp>(made))
-    random.getRowMutable().assign(addOffset(b, loc, random.getRow(), offset));
+  SmallVector<Value> values = cast<RowsOpInterface>(made).takeRows(
+      b, part * rows.getPartRows(), rows.getPartRows());
+  bool isReplaced = !values.empty();
+  for (auto [of, result, value] :
+       llvm::zip_equal(op->getResults(), made->getResults(), values)) {
+    if (value == result)
+      isReplaced = false;
+    else
+      replace(of, result, value, part);
+  }
+  if (isReplaced && made->use_empty())
+    made->erase();
 }
 
 void Interleaver::adapt(Operation *op, Operation *made, unsigned part) {
-  int64_t offset = part * rows.getPartRows();
-  Location loc = made->getLoc();
-  bool isOfRows = llvm::any_of(
-      op->getResults(), [&](Value value) { return rows.hasRows(value); });
   adaptTypes(op, made);
-  if (auto held = dyn_cast<HeldRowsOp>(made)) {
-    OpBuilder b(made);
-    replace(op->getResult(0), made->getResult(0),
-            arith::ConstantIndexOp::create(b, loc, offset), part);
-    replace(op->getResult(1), made->getResult(1),
-            arith::ConstantIndexOp::create(b, loc, rows.getPartRows()), part);
-    made->erase();
-    return;
-  }
   auto named = dyn_cast<NamedOpInterface>(made);
   if (named && named.getNameAttr())
     named.setNameAttr(StringAttr::get(
         op->getContext(), named.getNameAttr().getValue() + "." + Twine(part)));
-  bool isStored = isa<StoreOp>(op) && rows.hasRows(op->getOperand(0));
-  if (isOfRows || isStored)
-    adaptPlace(made, part);
-  if (!isOfRows || offset == 0)
-    return;
-  // What counts rows goes on where the part before ends.
-  OpBuilder b(made);
-  b.setInsertionPointAfter(made);
-  if (auto iota = dyn_cast<IotaOp>(made); iota && iota.getDim() == 0) {
-    RankedTensorType type = iota.getResult().getType();
-    Value first = arith::ConstantOp::create(
-        b, loc,
-        DenseElementsAttr::get(
-            type, b.getIntegerAttr(type.getElementType(), offset)));
-    Value sum = arith::AddIOp::create(b, loc, iota.getResult(), first);
-    replace(op->getResult(0), made->getResult(0), sum, part);
-  } else if (auto ramp = dyn_cast<RampOp>(made); ramp && ramp.getDim() == 0) {
-    b.setInsertionPoint(made);
-    Value count = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(offset));
-    Value more = arith::MulFOp::create(b, loc, count, ramp.getStep());
-    ramp.getStartMutable().assign(
-        arith::AddFOp::create(b, loc, ramp.getStart(), more));
-  }
+  adaptRows(op, made, part);
 }
 
 void Interleaver::copy(ArrayRef<Operation *> ops, Operation *end) {

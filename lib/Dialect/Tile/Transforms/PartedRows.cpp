@@ -145,17 +145,13 @@ LogicalResult PartedRows::checkOp(Operation *op) {
     if (hasRows(diagonals.getResult()))
       return op->emitError(message)
              << "this tile's diagonals run through several parts";
-  auto checkFold = [&](Value value, BoxDims dims) -> LogicalResult {
-    if (!hasRows(value) || partRows % dims.foldExtent == 0)
-      return success();
-    return op->emitError(message)
-           << partRows << " of them are no multiple of the fold's "
-           << dims.foldExtent;
-  };
-  if (auto load = dyn_cast<LoadOp>(op))
-    return checkFold(load.getResult(), load.getBoxDims());
-  if (auto store = dyn_cast<StoreOp>(op))
-    return checkFold(store.getValue(), store.getBoxDims());
+  if (auto known = dyn_cast<RowsOpInterface>(op)) {
+    Value tile = known.getRowTile();
+    if (tile && hasRows(tile) && partRows % known.getRowUnit() != 0)
+      return op->emitError(message)
+             << partRows << " of them are no multiple of the fold's "
+             << known.getRowUnit();
+  }
   if (auto loop = dyn_cast<scf::ForOp>(op))
     if (isParted(loop.getLowerBound()) || isParted(loop.getUpperBound()) ||
         isParted(loop.getStep()))

@@ -116,10 +116,12 @@ Outcome PipelineRounds::addUsers(Value value, Region *region) {
   Operation *acquire = nullptr;
   bool consumes = false;
   for (Operation *user : value.getUsers()) {
-    consumes |=
-        isa<ConsumerWaitOp, ConsumerReleaseOp, ReleaseAfterDotsOp>(user);
+    auto verb = dyn_cast<PipelineVerbOpInterface>(user);
+    if (!verb)
+      continue;
+    consumes |= !verb.isProducers();
     // Users come in reverse order.
-    if (isa<ProducerAcquireOp>(user))
+    if (verb.getVerb() == PipelineVerb::Acquire)
       acquire = user;
   }
   if (acquire && producer)
@@ -159,8 +161,7 @@ Outcome PipelineRounds::findUsers() {
       }
       continue;
     }
-    if (!isa<ProducerAcquireOp, ProducerCommitOp, CommitAfterDotsOp,
-             ConsumerWaitOp, ConsumerReleaseOp, ReleaseAfterDotsOp>(user))
+    if (!isa<PipelineVerbOpInterface>(user))
       return Outcome::wrong(
                  formatv("a pipeline can only be captured by roles and used by "
                          "what acquires, commits, waits and releases, found "

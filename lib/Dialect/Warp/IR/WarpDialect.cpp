@@ -22,6 +22,7 @@ using namespace fovea::warp;
 #include "fovea/Dialect/Warp/IR/WarpDialect.cpp.inc"
 
 #include "fovea/Dialect/Warp/IR/WarpAttrInterfaces.cpp.inc"
+#include "fovea/Dialect/Warp/IR/WarpOpInterfaces.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "fovea/Dialect/Warp/IR/WarpAttrs.cpp.inc"

@@ -428,7 +428,7 @@ LogicalResult Tracer::record(Operation *op) {
   for (Value operand : op->getOperands())
     event.operands.push_back(get(operand));
   // Which stage of which pipeline must be known.
-  if (isa<PipelineType>(op->getOperand(0).getType()) &&
+  if (isa<PipelineVerbOpInterface>(op) &&
       (!getShared(op->getOperand(0)).getDefiningOp<PipelineOp>() ||
        !event.operands[1] || !event.operands[2]))
     return failure();

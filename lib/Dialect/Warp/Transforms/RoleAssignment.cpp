@@ -156,12 +156,17 @@ static bool isStoreToStage(Operation *op) {
   return isa<LocalStoreOp, TmemStoreOp, SendOp>(op);
 }
 
-static bool isAcquire(Operation *op) { return isa<ProducerAcquireOp>(op); }
+static bool isAcquire(Operation *op) {
+  auto verb = dyn_cast<PipelineVerbOpInterface>(op);
+  return verb && verb.getVerb() == PipelineVerb::Acquire;
+}
 static bool isCommit(Operation *op) {
-  return isa<ProducerCommitOp, CommitAfterDotsOp>(op);
+  auto verb = dyn_cast<PipelineVerbOpInterface>(op);
+  return verb && verb.getVerb() == PipelineVerb::Commit;
 }
 static bool isReadersVerb(Operation *op) {
-  return isa<ConsumerWaitOp, ConsumerReleaseOp, ReleaseAfterDotsOp>(op);
+  auto verb = dyn_cast<PipelineVerbOpInterface>(op);
+  return verb && !verb.isProducers();
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,7 +200,7 @@ LogicalResult RoleAssignment::assignNamed() {
       owner = named == rest ? 0 : named;
     } else if (!isReadersVerb(op) &&
                !isa<ZeroRowsOp, FenceStoresOp, CopyOutWaitOp, BeginTurnOp,
-                    EndTurnOp, DotWaitOp, AwaitReadsOp>(op) &&
+                    EndTurnOp, DotWaitOpInterface>(op) &&
                (name || !isStoreToStage(op))) {
       owner = getOwner(name);
     }
@@ -253,9 +258,10 @@ void RoleAssignment::assignTurns() {
 /// A wait is that of the dots which may give what it waits for.
 LogicalResult RoleAssignment::assignWaits() {
   WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
-    if (!isa<DotWaitOp, AwaitReadsOp>(op))
+    auto wait = dyn_cast<DotWaitOpInterface>(op);
+    if (!wait)
       return WalkResult::advance();
-    FailureOr<SmallVector<DotOp>> dots = findDots(op->getOperand(0));
+    FailureOr<SmallVector<DotOp>> dots = findDots(wait.getPending());
     if (failed(dots))
       return op->emitError("waits for a dot that comes through something else "
                            "than loops and branches");

@@ -403,13 +403,17 @@ Outcome Simulation::executeVerb(const TraceEvent &event, Program &program) {
   if (stage < 0 || stage >= count)
     return Outcome::wrong(
         formatv("stage {0} lies outside [0, {1})", stage, count));
-  if (isa<ProducerAcquireOp>(op))
+  switch (cast<PipelineVerbOpInterface>(op).getVerb()) {
+  case PipelineVerb::Acquire:
     return program.acquire(op, pipeline, stage, phase);
-  if (isa<ProducerCommitOp, CommitAfterDotsOp>(op))
+  case PipelineVerb::Commit:
     return commit(pipeline, stage, phase, program);
-  if (isa<ConsumerWaitOp>(op))
+  case PipelineVerb::Wait:
     return pipeline.wait(op, program.party, stage, phase);
-  return release(event, pipeline, stage, phase, program);
+  case PipelineVerb::Release:
+    return release(event, pipeline, stage, phase, program);
+  }
+  llvm_unreachable("unknown verb");
 }
 
 Outcome Simulation::executeTurn(Operation *op, Program &program) {
@@ -425,7 +429,7 @@ Outcome Simulation::execute(const TraceEvent &event, Program &program) {
   Outcome inRange = checkRange(event);
   if (!inRange.isDone())
     return inRange;
-  if (isa<PipelineType>(op->getOperand(0).getType()))
+  if (isa<PipelineVerbOpInterface>(op))
     return executeVerb(event, program);
   if (isa<CopyOp>(op))
     return executeCopy(event, program);
@@ -433,7 +437,7 @@ Outcome Simulation::execute(const TraceEvent &event, Program &program) {
     return executeSend(event, program);
   if (isa<DotOp>(op))
     return issueDot(event, program);
-  if (isa<DotWaitOp, AwaitReadsOp>(op)) {
+  if (isa<DotWaitOpInterface>(op)) {
     // Dots are delivered in order.
     auto *found = llvm::find_if(program.dots, [&](const Dot &dot) {
       return dot.number == event.operands[0];

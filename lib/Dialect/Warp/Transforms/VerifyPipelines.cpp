@@ -21,6 +21,7 @@ namespace fovea::warp {
 
 using namespace mlir;
 using namespace fovea;
+using warp::PipelineVerb;
 
 //===----------------------------------------------------------------------===//
 // What values stand for
@@ -45,26 +46,19 @@ struct Stage {
   }
 };
 
-/// An op that acquires, commits, waits or releases.
+/// What an op does to which stage, if it is a pipeline's verb.
 struct Verb {
-  enum Kind { None, Acquire, Commit, Wait, Release };
   explicit Verb(Operation &op) {
-    if (isa<warp::ProducerAcquireOp>(op))
-      kind = Acquire;
-    else if (isa<warp::ProducerCommitOp, warp::CommitAfterDotsOp>(op))
-      kind = Commit;
-    else if (isa<warp::ConsumerWaitOp>(op))
-      kind = Wait;
-    else if (isa<warp::ConsumerReleaseOp, warp::ReleaseAfterDotsOp>(op))
-      kind = Release;
-    else
+    auto verb = dyn_cast<warp::PipelineVerbOpInterface>(&op);
+    if (!verb)
       return;
-    stage = {getCaptured(op.getOperand(0)), op.getOperand(1)};
+    kind = verb.getVerb();
+    stage = {getCaptured(verb.getPipeline()), verb.getStage()};
   }
-  bool is(Kind wanted, const Stage &of) const {
+  bool is(PipelineVerb wanted, const Stage &of) const {
     return kind == wanted && stage == of;
   }
-  Kind kind = None;
+  std::optional<PipelineVerb> kind;
   Stage stage;
 };
 
@@ -123,9 +117,9 @@ static Operation *findOpenAcquire(Operation *op) {
   SmallVector<Stage> committed;
   return findAbove(op, /*throughLoops=*/true, [&](Operation &prev) {
     Verb verb(prev);
-    if (verb.kind == Verb::Commit)
+    if (verb.kind == PipelineVerb::Commit)
       committed.push_back(verb.stage);
-    if (verb.kind != Verb::Acquire)
+    if (verb.kind != PipelineVerb::Acquire)
       return false;
     auto *closed = llvm::find(committed, verb.stage);
     if (closed == committed.end())
@@ -168,13 +162,13 @@ void VerifyPipelinesPass::collect() {
     if (auto make = dyn_cast<warp::PipelineOp>(op))
       pipelines.try_emplace(make.getPipeline());
     Verb verb(*op);
-    if (verb.kind != Verb::None) {
+    if (verb.kind) {
       PartyUses &uses = pipelines[verb.stage.root][getRole(op)];
-      if (verb.kind == Verb::Acquire)
+      if (verb.kind == PipelineVerb::Acquire)
         uses.acquires.push_back(op);
-      else if (verb.kind == Verb::Wait)
+      else if (verb.kind == PipelineVerb::Wait)
         uses.waits.push_back(op);
-      else if (verb.kind == Verb::Release)
+      else if (verb.kind == PipelineVerb::Release)
         uses.releases.push_back(op);
     }
     Value target;
@@ -236,9 +230,9 @@ LogicalResult VerifyPipelinesPass::verifyAcquire(Operation *acquire) {
   Stage stage = Verb(*acquire).stage;
   for (Operation *op = acquire->getNextNode(); op; op = op->getNextNode()) {
     Verb verb(*op);
-    if (verb.is(Verb::Commit, stage))
+    if (verb.is(PipelineVerb::Commit, stage))
       return success();
-    if (!verb.is(Verb::Acquire, stage))
+    if (!verb.is(PipelineVerb::Acquire, stage))
       continue;
     InFlightDiagnostic error =
         op->emitError("acquires a stage again that is not committed");
@@ -253,9 +247,9 @@ LogicalResult VerifyPipelinesPass::verifyCommit(Operation *commit) {
   Stage stage = Verb(*commit).stage;
   for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
     Verb verb(*op);
-    if (verb.is(Verb::Acquire, stage))
+    if (verb.is(PipelineVerb::Acquire, stage))
       return success();
-    if (verb.is(Verb::Commit, stage))
+    if (verb.is(PipelineVerb::Commit, stage))
       break;
   }
   return commit->emitError(
@@ -320,9 +314,9 @@ LogicalResult VerifyPipelinesPass::verifyRead(Operation *op,
   Operation *release = nullptr;
   findAbove(op, /*throughLoops=*/false, [&](Operation &prev) {
     Verb verb(prev);
-    if (verb.is(Verb::Release, stage))
+    if (verb.is(PipelineVerb::Release, stage))
       release = &prev;
-    return release || verb.is(Verb::Wait, stage);
+    return release || verb.is(PipelineVerb::Wait, stage);
   });
   if (!release)
     return success();
@@ -386,15 +380,16 @@ LogicalResult VerifyPipelinesPass::verifyDot(warp::DotOp dot) {
       stages.push_back({pipeline, buffer.index});
   }
   for (Operation *op = dot->getNextNode(); op; op = op->getNextNode()) {
-    if (isa<warp::DotWaitOp, warp::AwaitReadsOp>(op)) {
+    if (auto wait = dyn_cast<warp::DotWaitOpInterface>(op)) {
       // Dots complete in order: a younger one's wait will do.
-      Operation *waited = op->getOperand(0).getDefiningOp();
+      Operation *waited = wait.getPending().getDefiningOp();
       if (waited && waited->getBlock() == dot->getBlock() &&
           !waited->isBeforeInBlock(dot))
         return success();
     }
     Verb verb(*op);
-    if (verb.kind != Verb::Release || !llvm::is_contained(stages, verb.stage))
+    if (verb.kind != PipelineVerb::Release ||
+        !llvm::is_contained(stages, verb.stage))
       continue;
     InFlightDiagnostic error =
         op->emitError("releases a stage that an asynchronous dot reads, before "
@@ -432,14 +427,11 @@ LogicalResult VerifyPipelinesPass::verifyWork() {
 }
 
 LogicalResult VerifyPipelinesPass::verify(Operation *op) {
-  switch (Verb(*op).kind) {
-  case Verb::Acquire:
+  Verb verb(*op);
+  if (verb.kind == PipelineVerb::Acquire)
     return verifyAcquire(op);
-  case Verb::Commit:
+  if (verb.kind == PipelineVerb::Commit)
     return verifyCommit(op);
-  default:
-    break;
-  }
   if (auto copy = dyn_cast<warp::CopyOp>(op))
     return verifyCopy(copy);
   if (auto send = dyn_cast<warp::SendOp>(op))

@@ -37,4 +37,30 @@ def NamedOpInterface : OpInterface<"NamedOpInterface"> {
   let verify = [{ return ::fovea::tile::detail::verifyName($_op); }];
 }
 
+def RowsOpInterface : OpInterface<"RowsOpInterface"> {
+  let cppNamespace = "::fovea::tile";
+  let description = [{
+    An op that knows the rows of a tile by their numbers: it places, counts or
+    names them. What does to each row the same, whichever it is, is none.
+
+    Where a tile is parted by rows, an op is copied for each part, and its types
+    become those of the part. An op with this interface begins elsewhere, too.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The tile whose rows these are; null if they are those that threads hold.
+      }], "::mlir::Value", "getRowTile", (ins), /*methodBody=*/"",
+      /*defaultImplementation=*/"return $_op->getResult(0);">,
+    InterfaceMethod<"A part's rows must be a multiple of this.",
+      "int64_t", "getRowUnit", (ins), /*methodBody=*/"",
+      /*defaultImplementation=*/"return 1;">,
+    InterfaceMethod<[{
+        Makes the op, whose types are a part's already, that of the `count` rows
+        from `first` on. Gives what stands for its results: these, or what is
+        computed from them or in their place, where `builder` is, at the op.
+      }], "::llvm::SmallVector<::mlir::Value>", "takeRows",
+      (ins "::mlir::OpBuilder &":$builder, "int64_t":$first, "int64_t":$count)>
+  ];
+}
+
 #endif // FOVEA_DIALECT_TILE_IR_TILEINTERFACES_TD

@@ -18,7 +18,8 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/LoopLikeInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
+def Tile_IotaOp : Tile_Op<"iota", [
+    Pure, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "coordinates along one dimension";
   let description = [{
     A row tile (`dim 0`) or column tile (`dim 1`) that counts from 0.
@@ -35,7 +36,9 @@ def Tile_IotaOp : Tile_Op<"iota", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_RandomOp : Tile_Op<"random", [Pure, DrawsNumbersOpInterface]> {
+def Tile_RandomOp : Tile_Op<"random", [
+    Pure, DrawsNumbersOpInterface,
+    DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "random numbers by position";
   let description = [{
     Each element is a number from 0 to 65535, a function of `key`, `stream` and
@@ -83,7 +86,8 @@ def Tile_RandomOp : Tile_Op<"random", [Pure, DrawsNumbersOpInterface]> {
   let hasVerifier = 1;
 }
 
-def Tile_RampOp : Tile_Op<"ramp", [Pure]> {
+def Tile_RampOp : Tile_Op<"ramp", [
+    Pure, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "an arithmetic progression along one dimension";
   let description = [{
     A row tile (`dim 0`) or column tile (`dim 1`) of f32 whose element `k` is
@@ -109,6 +113,7 @@ def Tile_RampOp : Tile_Op<"ramp", [Pure]> {
 
 def Tile_HeldRowsOp : Tile_Op<"held_rows", [
     Pure,
+    DeclareOpInterfaceMethods<RowsOpInterface, ["getRowTile"]>,
     DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
   let summary = "the rows of a tile that the executing threads hold";
   let description = [{
@@ -204,6 +209,7 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
 
 def Tile_LoadOp : Tile_Op<"load", [
     AttrSizedOperandSegments, NamedOpInterface,
+    DeclareOpInterfaceMethods<RowsOpInterface, ["getRowUnit"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "reads a box of a memref into a tile";
   let description = [{
@@ -342,6 +348,7 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
 
 def Tile_StoreOp : Tile_Op<"store", [
     AttrSizedOperandSegments, NamedOpInterface,
+    DeclareOpInterfaceMethods<RowsOpInterface, ["getRowTile", "getRowUnit"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "writes a tile into a box of a memref";
   let description = [{

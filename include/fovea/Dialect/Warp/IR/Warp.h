@@ -52,6 +52,9 @@ inline constexpr int64_t kSharedAlignment = 1024;
 /// Bytes at the end of a specialised kernel's shared memory that hold nothing.
 inline constexpr int64_t kSpareSharedBytes = 16;
 
+/// What is done to a stage of a pipeline.
+enum class PipelineVerb { Acquire, Commit, Wait, Release };
+
 /// The tile that a value of the type is or will be; null if it is none.
 mlir::RankedTensorType getDeliveredType(mlir::Type type);
 } // namespace fovea::warp
@@ -59,6 +62,7 @@ mlir::RankedTensorType getDeliveredType(mlir::Type type);
 #include "fovea/Dialect/Warp/IR/WarpDialect.h.inc"
 
 #include "fovea/Dialect/Warp/IR/WarpAttrInterfaces.h.inc"
+#include "fovea/Dialect/Warp/IR/WarpOpInterfaces.h.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "fovea/Dialect/Warp/IR/WarpAttrs.h.inc"

@@ -74,4 +74,36 @@ def ThreadLayoutAttrInterface : AttrInterface<"ThreadLayoutAttrInterface"> {
   ];
 }
 
+def PipelineVerbOpInterface : OpInterface<"PipelineVerbOpInterface"> {
+  let cppNamespace = "::fovea::warp";
+  let description = [{
+    What is done to a stage of a pipeline: its producer acquires and commits it,
+    its consumers wait for it and release it. How an op comes to it (when dots
+    are done, for example) is its own affair.
+  }];
+  let methods = [
+    InterfaceMethod<"The ring of stages.", "::mlir::Value", "getPipeline">,
+    InterfaceMethod<"The stage's position in the ring.", "::mlir::Value",
+      "getStage">,
+    InterfaceMethod<"What is done.", "::fovea::warp::PipelineVerb", "getVerb">
+  ];
+  let extraSharedClassDeclaration = [{
+    bool isProducers() {
+      PipelineVerb verb = $_op.getVerb();
+      return verb == PipelineVerb::Acquire || verb == PipelineVerb::Commit;
+    }
+  }];
+}
+
+def DotWaitOpInterface : OpInterface<"DotWaitOpInterface"> {
+  let cppNamespace = "::fovea::warp";
+  let description = [{
+    Waits for dots: the one that gave the value and all that were issued before
+    it are done with shared memory then.
+  }];
+  let methods = [
+    InterfaceMethod<"The value in flight.", "::mlir::Value", "getPending">
+  ];
+}
+
 #endif // FOVEA_DIALECT_WARP_IR_WARPINTERFACES_TD

@@ -251,7 +251,7 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
 }
 
 def Warp_DotWaitOp : Warp_OpWithEffects<"dot_wait", [
-    AttrSizedOperandSegments,
+    AttrSizedOperandSegments, DotWaitOpInterface,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "waits for an asynchronous dot";
   let description = [{
@@ -302,7 +302,7 @@ def Warp_BeginSumOp : Warp_Op<"begin_sum", [
   let assemblyFormat = "$tile attr-dict `:` type($tile)";
 }
 
-def Warp_AwaitReadsOp : Warp_OpWithEffects<"await_reads"> {
+def Warp_AwaitReadsOp : Warp_OpWithEffects<"await_reads", [DotWaitOpInterface]> {
   let summary = "waits until a dot has read its operands";
   let description = [{
     The dot that gave `pending`, and all that were issued before it, have read
@@ -441,8 +441,8 @@ def Warp_PipelineOp : Warp_Op<"pipeline", [NamedOpInterface]> {
   }];
 }
 
-class Warp_PipelineVerb<string mnemonic, string what>
-    : Warp_OpWithEffects<mnemonic> {
+class Warp_PipelineVerb<string mnemonic, string verb, string what>
+    : Warp_OpWithEffects<mnemonic, [PipelineVerbOpInterface]> {
   let summary = what;
   let arguments = (ins
     Arg<Warp_PipelineType, "the ring of stages">:$pipeline,
@@ -451,10 +451,11 @@ class Warp_PipelineVerb<string mnemonic, string what>
   let assemblyFormat = [{
     $pipeline `[` $stage `,` $phase `]` attr-dict `:` qualified(type($pipeline))
   }];
+  let extraClassDeclaration = "static PipelineVerb getVerb() { return PipelineVerb::" # verb # "; }";
 }
 
 def Warp_ProducerAcquireOp
-    : Warp_PipelineVerb<"producer_acquire", "waits until a stage is free"> {
+    : Warp_PipelineVerb<"producer_acquire", "Acquire", "waits until a stage is free"> {
   let description = [{
     The consumers released the stage in the round before; copies into it may
     start.
@@ -468,7 +469,7 @@ def Warp_ProducerAcquireOp
 }
 
 def Warp_ProducerCommitOp
-    : Warp_PipelineVerb<"producer_commit", "hands a stage to its consumers"> {
+    : Warp_PipelineVerb<"producer_commit", "Commit", "hands a stage to its consumers"> {
   let description = [{
     The asynchronous copies since the stage was acquired are all that it gets.
 
@@ -481,7 +482,7 @@ def Warp_ProducerCommitOp
 }
 
 def Warp_ConsumerWaitOp
-    : Warp_PipelineVerb<"consumer_wait", "waits until a stage has its data"> {
+    : Warp_PipelineVerb<"consumer_wait", "Wait", "waits until a stage has its data"> {
   let description = [{
     Example:
 
@@ -492,7 +493,7 @@ def Warp_ConsumerWaitOp
 }
 
 def Warp_ConsumerReleaseOp
-    : Warp_PipelineVerb<"consumer_release", "gives a stage back"> {
+    : Warp_PipelineVerb<"consumer_release", "Release", "gives a stage back"> {
   let description = [{
     The consumer reads the stage's buffers no more.
 

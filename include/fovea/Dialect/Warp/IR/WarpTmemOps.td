@@ -140,7 +140,7 @@ def Warp_DotIntoOp : Warp_OpWithEffects<"dot_into", [NamedOpInterface]> {
 }
 
 def Warp_CommitAfterDotsOp
-    : Warp_PipelineVerb<"commit_after_dots",
+    : Warp_PipelineVerb<"commit_after_dots", "Commit",
                         "hands a stage to its consumers once dots are done"> {
   let description = [{
     As `warp.producer_commit`, when all dots in memory form that the role issued
@@ -155,7 +155,7 @@ def Warp_CommitAfterDotsOp
 }
 
 def Warp_ReleaseAfterDotsOp
-    : Warp_PipelineVerb<"release_after_dots",
+    : Warp_PipelineVerb<"release_after_dots", "Release",
                         "gives a stage back once dots are done"> {
   let description = [{
     As `warp.consumer_release`, when all dots in memory form that the role

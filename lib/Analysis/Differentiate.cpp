@@ -9,6 +9,7 @@
 #include "fovea/Analysis/DifferentiableOpInterface.h"
 
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -125,12 +126,49 @@ Value AdjointBuilder::sub(Value a, Value b) {
   return create<arith::SubFOp>(a, b);
 }
 
+/// A constant that can be multiplied by later, or not at all.
+static std::optional<double> getFactor(Value value) {
+  constexpr double kLargest = 0x1p20;
+  FloatAttr constant;
+  if (!matchPattern(value, m_Constant(&constant)))
+    return std::nullopt;
+  double factor = constant.getValueAsDouble();
+  if (std::abs(factor) > kLargest || std::abs(factor) < 1 / kLargest)
+    return std::nullopt;
+  return factor;
+}
+
+AdjointBuilder::Multiple AdjointBuilder::getMultiple(Value adjoint) {
+  auto found = multiples.find(adjoint);
+  return found == multiples.end() ? Multiple{adjoint, 1.0} : found->second;
+}
+
+Value AdjointBuilder::emitMultiple(Multiple multiple) {
+  if (static_cast<float>(multiple.factor) == 1.0f)
+    return multiple.of;
+  Value product = create<arith::MulFOp>(
+      multiple.of, constant(multiple.of, multiple.factor));
+  multiples.try_emplace(product, multiple);
+  return product;
+}
+
 Value AdjointBuilder::mul(Value a, Value b) {
-  return create<arith::MulFOp>(a, b);
+  auto [of, factor] = getMultiple(a);
+  if (std::optional<double> constant = getFactor(b))
+    return emitMultiple({of, factor * *constant});
+  return emitMultiple({create<arith::MulFOp>(of, b), factor});
 }
 
 Value AdjointBuilder::div(Value a, Value b) {
-  return create<arith::DivFOp>(a, b);
+  auto [of, factor] = getMultiple(a);
+  std::optional<double> constant = getFactor(b);
+  if (constant && factor != 1.0)
+    return emitMultiple({of, factor / *constant});
+  Value quotient = create<arith::DivFOp>(of, b);
+  if (!constant)
+    return emitMultiple({quotient, factor});
+  multiples.try_emplace(quotient, Multiple{of, 1 / *constant});
+  return quotient;
 }
 
 Value AdjointBuilder::neg(Value a) { return create<arith::NegFOp>(a); }

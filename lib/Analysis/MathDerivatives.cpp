@@ -113,7 +113,7 @@ static Value cosh(AdjointBuilder &b, Value x, Value, Value dy) {
 }
 
 static Value tanh(AdjointBuilder &b, Value, Value y, Value dy) {
-  return b.mul(dy, b.sub(b.constant(y, 1.0), b.square(y)));
+  return b.mul(dy, b.create<math::FmaOp>(b.neg(y), y, b.constant(y, 1.0)));
 }
 
 static Value asinh(AdjointBuilder &b, Value x, Value, Value dy) {

@@ -76,6 +76,8 @@ public:
   mlir::Value zero(mlir::Value like) { return constant(like, 0.0); }
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value sub(mlir::Value a, mlir::Value b);
+  /// Products and quotients of an adjoint, which is on the left. Its constant
+  /// factors come last, as one: most cancel, as those of a soft cap do.
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value div(mlir::Value a, mlir::Value b);
   mlir::Value neg(mlir::Value a);
@@ -109,6 +111,14 @@ private:
   /// Emits the choices.
   mlir::Value choose(mlir::Value value, const Choices &among);
   Adjoint sum(const Adjoint &a, const Adjoint &b);
+  /// What an adjoint is a constant multiple of.
+  struct Multiple {
+    mlir::Value of;
+    double factor;
+  };
+  Multiple getMultiple(mlir::Value adjoint);
+  /// Emits a multiple, and notes that it is one.
+  mlir::Value emitMultiple(Multiple multiple);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
@@ -117,6 +127,7 @@ private:
   /// Null for tensors that are not among those asked for, of which elements
   /// have adjoints.
   llvm::DenseMap<mlir::Value, Adjoint> adjoints;
+  llvm::DenseMap<mlir::Value, Multiple> multiples;
   /// What the adjoint of the current op's result depends on.
   Choices choices;
 };

@@ -144,11 +144,15 @@ AdjointBuilder::Multiple AdjointBuilder::getMultiple(Value adjoint) {
 }
 
 Value AdjointBuilder::emitMultiple(Multiple multiple) {
+  constexpr double kLargest = 0x1p60;
   if (static_cast<float>(multiple.factor) == 1.0f)
     return multiple.of;
-  Value product = create<arith::MulFOp>(
-      multiple.of, constant(multiple.of, multiple.factor));
-  multiples.try_emplace(product, multiple);
+  Value product = create<arith::MulFOp>(multiple.of,
+                                        constant(multiple.of, multiple.factor));
+  // Of many factors f32 would have no product.
+  if (std::abs(multiple.factor) < kLargest &&
+      std::abs(multiple.factor) > 1 / kLargest)
+    multiples.try_emplace(product, multiple);
   return product;
 }
 

@@ -22,6 +22,8 @@ using namespace fovea;
 static constexpr int64_t kWidestJoint = 128;
 // Beside so many columns of sums a group has registers for derivatives, too.
 static constexpr int64_t kMostColumnsBesideGradients = 128;
+// With so many a CTA goes on from tile to tile: + 2 to 3 % up to head dim 80.
+static constexpr int64_t kMostColumnsThatGoOn = 160;
 // Queries of a block, at least; warp groups, and keys of each.
 static constexpr int64_t kFewestQueries = 64, kGroups = 2, kGroupKeys = 64;
 // Queries where registers hold as many scores and derivatives by them: blocks
@@ -171,7 +173,7 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
 static plan::WorkSchedule getWork(const BackwardProblem &problem) {
   bool goesOn =
       !hasSumsApart(problem) &&
-      (problem.isSparse || problem.getColumns() <= kMostColumnsBesideGradients);
+      (problem.isSparse || problem.getColumns() <= kMostColumnsThatGoOn);
   return goesOn ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Single;
 }
 

@@ -33,7 +33,7 @@ func.func @square(%q: !t, %o: !t, %lse: !rows) -> !t {
 // CHECK-NEXT: %[[IS_ZERO:.*]] = arith.cmpf oeq, %ds, %[[ZERO]] : f32
 // CHECK-NEXT: %[[PRODUCT:.*]] = arith.mulf %ds, %[[EXP]] : f32
 // CHECK-NEXT: %[[BY_EXP:.*]] = arith.select %[[IS_ZERO]], %[[ZERO]], %[[PRODUCT]] : f32
-// CHECK-NEXT: %[[BY_S:.*]] = arith.mulf %[[BY_EXP]], %[[HALF]] : f32
+// CHECK: %[[BY_S:.*]] = arith.mulf %[[BY_EXP]], %{{.*}} : f32
 // CHECK-NEXT: attn.yield %[[BY_S]] : f32
 func.func @chain(%q: !t, %o: !t, %lse: !rows) -> !t {
   %0 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q)
@@ -42,6 +42,25 @@ func.func @chain(%q: !t, %o: !t, %lse: !rows) -> !t {
       %0 = arith.mulf %s, %half : f32
       %1 = math.exp %0 : f32
       %2 = arith.addf %1, %half : f32
+      attn.yield %2 : f32
+    } : !t, !t, !t, !t, !rows, !t -> !t
+  return %0 : !t
+}
+
+// Constant factors of an adjoint come last, as one, and those of a soft cap cancel.
+// CHECK-LABEL: func @soft_cap
+// CHECK: score_gradient
+// CHECK: %[[Y:.*]] = math.tanh
+// CHECK: %[[SLOPE:.*]] = math.fma %{{.*}}, %[[Y]], %{{.*}} : f32
+// CHECK-NEXT: %[[BY_S:.*]] = arith.mulf %ds, %[[SLOPE]] : f32
+// CHECK: attn.yield %[[BY_S]] : f32
+func.func @soft_cap(%q: !t, %o: !t, %lse: !rows) -> !t {
+  %0 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %cap = arith.constant 20.0 : f32
+      %0 = arith.divf %s, %cap : f32
+      %1 = math.tanh %0 : f32
+      %2 = arith.mulf %1, %cap : f32
       attn.yield %2 : f32
     } : !t, !t, !t, !t, !rows, !t -> !t
   return %0 : !t

@@ -42,9 +42,6 @@ static constexpr int64_t kStripRegisters = 240, kMostStripColumns = 320;
 static constexpr int64_t kSumsKeys = 128, kSumsRegisters = 240;
 // Buffers of what a block has.
 static constexpr int64_t kStages = 2;
-// Roles of their own ask for turns and end them, so that a turn may be short:
-// the next tile follows at the distance of one.
-static constexpr int64_t kBlocksPerTurn = 1;
 // Bytes of a row's value, of an element of dQ's sums, and of barriers and
 // mailboxes.
 static constexpr int64_t kValueBytes = 4, kSumBytes = 4, kBarrierBytes = 1024;
@@ -627,8 +624,6 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
     plans.sums = makeSumsPlan(unit, problem);
   plans.sumsQueries = true;
   plans.ordersSums = problem.isDeterministic;
-  if (plans.ordersSums)
-    plans.blocksPerTurn = kBlocksPerTurn;
   plans.keepsGradients =
       isJoint ? shares.keepsGradients : plans.keyRoles != KeyRoles::Scores;
   // Beside more queries, or sums of wider heads, f32 weights would be spilled.

@@ -71,6 +71,9 @@
 // RUN: %{hostile} --target=sm_90a | FileCheck %s --check-prefix=WITHIN
 // RUN: %{hostile} --target=sm_90a --schedule=producer_registers=0,tile_n=32 | FileCheck %s --check-prefix=WITHIN
 // WITHIN-COUNT-7: within memory
+// In one order, too, and no tile waits for a turn that nobody has.
+// RUN: rm -rf %t.few && fovea-run %t.ordered.mlir --entry=masked --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=150,Skv=200,partial_index.3=3 --target=sm_90a --level=tile --save-inputs=%t.few
+// RUN: %python %S/Inputs/hostile_lists.py fovea-run %t.ordered.mlir masked %t.few --target=sm_90a | FileCheck %s --check-prefix=WITHIN
 
 // One block of queries of any length, in tiles that exist; tiles of 64 keys in roles,
 // which are half a tile's elsewhere.

@@ -37,8 +37,8 @@
 // DENSE: role @reduce
 // DENSE: scf.for
 // DENSE: warp.dot "dq.0"
-// DENSE-NEXT: warp.consumer_wait
 // DENSE-NOT: warp.dot
+// DENSE: warp.consumer_wait %turn_acquire_pipeline
 // DENSE: tile.store add "dq_sum.0"
 // DENSE: warp.dot "dq.1"
 // DENSE: warp.producer_acquire

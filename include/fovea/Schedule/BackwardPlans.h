@@ -90,8 +90,6 @@ struct BackwardPlans {
   bool sumsQueries = false;
   /// Tiles of keys add to a block's sums one after the other, in one order.
   bool ordersSums = false;
-  /// Then: so many blocks that follow each other have a turn in common.
-  int64_t blocksPerTurn = 1;
   /// One kernel finds dK and dV.
   bool sharesKeyTiles = true;
   /// Derivatives by scores stay in registers for dK's product; they are found

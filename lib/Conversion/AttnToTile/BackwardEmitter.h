@@ -31,12 +31,6 @@
 
 namespace fovea {
 
-/// What of a head group's blocks a tile of keys adds in one turn: so many
-/// blocks of a head, or so many heads of a block.
-struct TurnSize {
-  int64_t blocks = 1, heads = 1;
-};
-
 /// What one kernel does.
 struct BackwardPart {
   /// Of queries: D, with zeros for dQ's sums; D, and of all pairs what is asked
@@ -55,7 +49,6 @@ struct BackwardPart {
   bool addsQuery = false;
   /// Then: in one order of the tiles, which take turns.
   bool ordersSums = false;
-  TurnSize turn = {};
   /// Then: derivatives by scores stay in registers for dK's product; they are
   /// found from rounded weights.
   bool keepsGradients = false, roundsWeights = false, addsAhead = false;
@@ -143,13 +136,10 @@ private:
       mlir::IntegerAttr first;
     };
     llvm::SmallVector<KeyPart, 2> keyParts;
-    /// The first of the queries that the tile visits, and the one behind them.
-    mlir::Value lower, upper;
     /// Whether some of its pairs may be masked, i1.
     mlir::Value partial;
-    /// Whether a turn at dQ's sums begins and ends with it, i1, where visits
-    /// say so; or null.
-    mlir::Value begins, ends;
+    /// Whether the tile has a turn at dQ's sums there, i1; or null: it has.
+    mlir::Value hasTurn;
     /// Where keys end: before the first one where a tile of keys that no list
     /// has meets a block in any case.
     mlir::Value keyEnd;
@@ -278,17 +268,16 @@ private:
   mlir::LogicalResult emitOrdered(const ScoreBlock &block, Blocks &blocks);
   /// Which blocks of queries within the bounds see the tile of keys: for who
   /// visits them, and for who counts turns.
-  std::unique_ptr<BlockWords>
-  makeWords(const ScoreBlock &block, const Bounds &bounds, int64_t alignment);
+  std::unique_ptr<BlockWords> makeWords(const ScoreBlock &block,
+                                        const Bounds &bounds);
   /// The tile of keys as kv_classify sees it, and its last key.
   std::pair<RegionContext, mlir::Value>
   makeClassifiedTile(const ScoreBlock &block);
   /// Sums over blocks: `body` gets a block's first row, whether it may be
-  /// masked and what is known of turns, and the sums so far, and gives the next
-  /// ones.
+  /// masked and the sums so far, and gives the next ones.
   using LoopBody =
       llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
-          const OrderedBlocks::Visit &, mlir::ValueRange)>;
+          mlir::Value, mlir::Value, mlir::ValueRange)>;
   mlir::FailureOr<mlir::ValueRange> emitLoop(const Blocks &blocks, bool upwards,
                                              mlir::ValueRange sums,
                                              LoopBody body);
@@ -329,21 +318,13 @@ private:
                                                  mlir::Value reciprocal);
   /// Replaces such a loop's row, and the group's first head, by the block's.
   void placeInGroup(ScoreBlock &block, const GroupVisits &visits);
-  /// A tile's turn at the sums of a few blocks, or heads: the first head, the
-  /// blocks' number, and whether the block at hand is where it begins and ends;
-  /// null: each one is.
-  struct Turn {
-    mlir::Value head, number, begins, ends;
-  };
-  Turn emitTurn(const ScoreBlock &block);
-  /// Turns of blocks, and of heads.
-  Turn emitTurnOfBlocks(const ScoreBlock &block);
-  Turn emitTurnOfHeads(const ScoreBlock &block);
-  /// Waits until the tile of keys may add to the sums, where the turn begins;
-  /// and lets the next tile do so where it ends. `part` is known by then.
-  void emitStartOfTurn(const ScoreBlock &block, const Turn &turn,
+  /// The block's semaphore: batch entry, head and number of the block.
+  llvm::SmallVector<mlir::Value, 3> emitSemaphore(const ScoreBlock &block);
+  /// Waits until the tile of keys may add to the block's sums; and lets the
+  /// next tile do so. `part` is known by then.
+  void emitStartOfTurn(const ScoreBlock &block, mlir::ValueRange semaphore,
                        mlir::Value part);
-  void emitEndOfTurn(const ScoreBlock &block, const Turn &turn,
+  void emitEndOfTurn(const ScoreBlock &block, mlir::ValueRange semaphore,
                      mlir::Value part);
   void emitNoTurnsYet();
   /// Which of the turns a tile has that a lane each stands for, a column tile
@@ -351,10 +332,9 @@ private:
   struct TurnTiles;
   mlir::Value emitTurnsWithin(const Bounds &bounds, const TurnTiles &tiles,
                               mlir::Value starts, mlir::Value ends);
-  mlir::FailureOr<mlir::Value> emitTurnsThatSee(mlir::Value row,
-                                                const Bounds &bounds,
-                                                const TurnTiles &tiles,
-                                                mlir::Value first);
+  mlir::FailureOr<mlir::Value>
+  emitTurnsThatSee(mlir::Value row, const Bounds &bounds,
+                   const TurnTiles &tiles, mlir::Value first, mlir::Value ends);
   mlir::LogicalResult emitTurns();
   /// Adds what the block knows of dQ to the sums in memory, from the
   /// derivatives by each strip's scores.

@@ -63,12 +63,6 @@ private:
     return plans.ordersSums && (!op.getQueryBounds().empty() ||
                                 plans.keys->classify || op.hasBlocks());
   }
-  /// Where the heads of a group follow each other, a turn is of heads.
-  TurnSize getTurnSize() {
-    if (BackwardEmitter::visitsGroupByBlocks(op, plans.keys))
-      return {1, plans.blocksPerTurn};
-    return {plans.blocksPerTurn, 1};
-  }
   /// Turns that a tile has at a head, at most.
   AffineExpr countTurns(SizeExpressions &sizes);
   /// Tiles of the kernel's rows for each head, at most.
@@ -159,7 +153,6 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     keys.value = findsValue;
     keys.addsQuery = plans.sumsQueries;
     keys.ordersSums = plans.ordersSums;
-    keys.turn = getTurnSize();
     keys.keepsGradients = plans.keepsGradients;
     keys.roundsWeights = plans.roundsWeights;
     keys.exponentsFirst = plans.exponentsFirst;
@@ -173,9 +166,8 @@ SmallVector<BackwardPart> BackwardLowering::findParts() {
     BackwardPart &delta = add(BackwardPart::Delta, "delta");
     delta.addsQuery = delta.storesDelta = true;
     delta.ordersSums = plans.ordersSums;
-    delta.turn = getTurnSize();
     if (hasTurnTable())
-      add(BackwardPart::Turns, "turns").turn = getTurnSize();
+      add(BackwardPart::Turns, "turns");
     addKeys("keys", true, true);
     add(BackwardPart::Round, "queries");
     if (hasSums)
@@ -312,7 +304,7 @@ AffineExpr BackwardLowering::countTiles(const BackwardPart &part,
 }
 
 AffineExpr BackwardLowering::countTurns(SizeExpressions &sizes) {
-  return countBlocks(sizes, plans.keys->tileN).ceilDiv(getTurnSize().blocks);
+  return countBlocks(sizes, plans.keys->tileN);
 }
 
 /// A CTA is a warp, and has `kTurnsOfWarp` turns of a head's tiles.

@@ -44,12 +44,12 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
   SmallVector<Value> found;
   int64_t across = block.keyParts.size();
   int64_t count = getColumns() / kQueryPartRows * across;
-  Turn turn;
+  SmallVector<Value, 3> semaphore;
   if (part.ordersSums)
-    turn = emitTurn(block);
+    semaphore = emitSemaphore(block);
   auto store = [&](int64_t index) {
     if (part.ordersSums && index == 0)
-      emitStartOfTurn(block, turn, found.front());
+      emitStartOfTurn(block, semaphore, found.front());
     int64_t row = index / across * kQueryPartRows,
             column = index % across * part.partColumns;
     Value query = block.scratchRow;
@@ -63,7 +63,7 @@ void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
         /*add=*/b.getUnitAttr(),
         b.getStringAttr("dq_sum." + std::to_string(index)));
     if (part.ordersSums && index == count - 1)
-      emitEndOfTurn(block, turn, found.back());
+      emitEndOfTurn(block, semaphore, found.back());
   };
   for (int64_t index = 0; index < count; ++index) {
     found.push_back(emitQueryPart(block, gradients, index, across));
@@ -179,8 +179,8 @@ BackwardEmitter::emitVisits(ScoreBlock block, bool ofGroup, ValueRange sums) {
   FailureOr<Blocks> blocks = emitQueryBlocks(block);
   if (failed(blocks))
     return failure();
-  block.lower = blocks->bounds.lower;
-  block.upper = blocks->bounds.upper;
+  if (blocks->ordered)
+    block.hasTurn = blocks->ordered->getIsSeen();
   GroupVisits visits;
   if (ofGroup) {
     visits = emitGroupVisits(blocks->bounds);
@@ -188,16 +188,14 @@ BackwardEmitter::emitVisits(ScoreBlock block, bool ofGroup, ValueRange sums) {
   }
   FailureOr<ValueRange> results =
       emitLoop(*blocks, /*upwards=*/ofGroup || followsDiagonal(), sums,
-               [&](const OrderedBlocks::Visit &visit,
+               [&](Value query, Value partial,
                    ValueRange carried) -> FailureOr<SmallVector<Value>> {
                  ScoreBlock visited = block;
-                 visited.query = visit.first;
+                 visited.query = query;
                  if (ofGroup)
                    placeInGroup(visited, visits);
                  visited.scratchRow = toScratchRow(visited.query);
-                 visited.partial = visit.partial;
-                 visited.begins = visit.begins;
-                 visited.ends = visit.ends;
+                 visited.partial = partial;
                  loadQueries(visited, /*needsOutputGradients=*/true);
                  if (part.key && !part.addsQuery)
                    visited.delta = loadDelta(visited);

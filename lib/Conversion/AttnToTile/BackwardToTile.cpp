@@ -389,27 +389,26 @@ BackwardEmitter::makeClassifiedTile(const ScoreBlock &block) {
 }
 
 std::unique_ptr<BlockWords> BackwardEmitter::makeWords(const ScoreBlock &block,
-                                                       const Bounds &bounds,
-                                                       int64_t alignment) {
+                                                       const Bounds &bounds) {
   if (op.hasBlocks()) {
     KernelBuilder::Work tile{work.batch, block.head, block.key};
     auto words = std::make_unique<ListedWords>(kb, turned.getBits(kb), tile,
                                                getColumns(), queries);
-    words->setRange(kb.constant(0), queries, alignment);
+    words->setRange(kb.constant(0), queries);
     return words;
   }
   auto [tile, last] = makeClassifiedTile(block);
   auto words =
       std::make_unique<ClassifiedWords>(kb, op, tile, op.getFirstCapture());
   words->setLastRow(last);
-  words->setRange(bounds.lower, bounds.upper, alignment);
+  words->setRange(bounds.lower, bounds.upper);
   return words;
 }
 
 LogicalResult BackwardEmitter::emitOrdered(const ScoreBlock &block,
                                            Blocks &blocks) {
-  blocks.ordered = std::make_unique<OrderedBlocks>(
-      kb, makeWords(block, blocks.bounds, part.turn.blocks), part.turn.blocks);
+  blocks.ordered =
+      std::make_unique<OrderedBlocks>(kb, makeWords(block, blocks.bounds));
   return blocks.ordered->emitCounts();
 }
 
@@ -427,7 +426,7 @@ LogicalResult BackwardEmitter::emitClassified(const ScoreBlock &block,
   return found;
 }
 
-/// tile.for_blocks knows of no turns.
+/// tile.for_blocks visits partial blocks first.
 FailureOr<ValueRange> BackwardEmitter::emitOrderedLoop(OrderedBlocks &blocks,
                                                        ValueRange sums,
                                                        LoopBody body) {
@@ -444,7 +443,7 @@ FailureOr<ValueRange> BackwardEmitter::emitOrderedLoop(OrderedBlocks &blocks,
   if (failed(visit))
     return failure();
   FailureOr<SmallVector<Value>> next =
-      body(*visit, carried.take_front(sums.size()));
+      body(visit->first, visit->partial, carried.take_front(sums.size()));
   if (failed(next))
     return failure();
   llvm::append_range(*next, visit->next);
@@ -485,7 +484,7 @@ FailureOr<ValueRange> BackwardEmitter::emitLoop(const Blocks &blocks,
   Block &block = *b.createBlock(&loop.getBody(), {}, types,
                                 SmallVector<Location>(types.size(), loc));
   FailureOr<SmallVector<Value>> next =
-      body({block.getArgument(0), block.getArgument(1), {}, {}, {}},
+      body(block.getArgument(0), block.getArgument(1),
            block.getArguments().drop_front(2));
   if (failed(next))
     return failure();
@@ -527,10 +526,10 @@ LogicalResult BackwardEmitter::emitQueryTile() {
     inits.push_back(kb.splat(getRows(), headDim, 0.0));
   FailureOr<ValueRange> results = emitLoop(
       *blocks, /*upwards=*/false, inits,
-      [&](const OrderedBlocks::Visit &visit,
+      [&](Value key, Value partial,
           ValueRange carried) -> FailureOr<SmallVector<Value>> {
-        block.key = visit.first;
-        block.partial = visit.partial;
+        block.key = key;
+        block.partial = partial;
         loadKeys(block);
         FailureOr<Weights> weights = emitWeights(block);
         if (failed(weights))

@@ -7,22 +7,16 @@
 //===----------------------------------------------------------------------===//
 //
 // Where gradients are to be deterministic, tiles of keys add to the sums of
-// queries in one order. A few blocks of queries have a turn in common: a
-// semaphore counts the tiles that have added to them, and a tile waits until
-// those before it have: all of them, or, where a mask has bounds or tells
-// blocks apart one by one, those that visit one of the blocks. A kernel in
-// front finds how many that are, by what the kernel of keys goes by: emitBounds
-// and ClassifiedWords say which blocks a tile visits, to both. A tile that no
-// block sees visits one all the same, since roles visit one in any case. By
-// bounds that is the first one, and its turn is counted. By kv_classify it is
-// the last one, and there is no turn: all that the tile adds is 0, which
-// changes no sum, and nobody need look at all of a tile's blocks to count one
-// turn.
-//
-// Turns have blocks whose numbers follow each other, and a tile visits blocks
-// in ascending or descending order. So those that it visits of a turn follow
-// each other, too, and it holds one turn at a time: from the first to the last
-// of them, which need be neither the turn's first nor its last one.
+// queries in one order. A semaphore for each block of queries counts the tiles
+// that have added to it, and a tile waits until those before it have: all of
+// them, or, where a mask has bounds or tells blocks apart one by one, or where
+// blocks are listed, those that visit the block. A kernel in front finds how
+// many that are, by what the kernel of keys goes by: emitBounds and BlockWords
+// say which blocks a tile visits, to both. A tile that no block sees visits one
+// all the same, since roles visit one in any case. By bounds that is the first
+// one, and its turn is counted. By BlockWords it is the last one, and there is
+// no turn: all that the tile adds is 0, which changes no sum, and nobody need
+// look at all of a tile's blocks to count one turn.
 //
 // Work is dealt out in the same order, so that a CTA waits for such only that
 // run already. Of the tiles at work, the first one in that order waits for
@@ -52,115 +46,50 @@
 using namespace mlir;
 using namespace fovea;
 
-BackwardEmitter::Turn BackwardEmitter::emitTurn(const ScoreBlock &block) {
-  return block.member ? emitTurnOfHeads(block) : emitTurnOfBlocks(block);
+SmallVector<Value, 3> BackwardEmitter::emitSemaphore(const ScoreBlock &block) {
+  Value number = arith::DivUIOp::create(kb.builder, loc, block.query,
+                                        kb.constant(getColumns()));
+  return {work.batch, block.head, number};
 }
 
-BackwardEmitter::Turn
-BackwardEmitter::emitTurnOfBlocks(const ScoreBlock &block) {
+void BackwardEmitter::emitStartOfTurn(const ScoreBlock &block,
+                                      ValueRange semaphore, Value part) {
   OpBuilder &b = kb.builder;
-  Value step = kb.constant(getColumns());
-  Value number = arith::DivUIOp::create(b, loc, block.query, step);
-  Value blocks = kb.constant(part.turn.blocks);
-  if (block.begins)
-    return {block.head, arith::DivUIOp::create(b, loc, number, blocks),
-            block.begins, block.ends};
-  if (part.turn.blocks == 1)
-    return {block.head, number, {}, {}};
-  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) {
-    return arith::CmpIOp::create(b, loc, predicate, x, y).getResult();
-  };
-  auto either = [&](Value x, Value y) {
-    return arith::OrIOp::create(b, loc, x, y).getResult();
-  };
-  Value place = arith::RemUIOp::create(b, loc, number, blocks);
-  Value end = arith::AddIOp::create(b, loc, block.query, step);
-  Value isLowest =
-      either(compare(arith::CmpIPredicate::eq, place, kb.constant(0)),
-             compare(arith::CmpIPredicate::sle, block.query, block.lower));
-  Value isHighest =
-      either(compare(arith::CmpIPredicate::eq, place,
-                     kb.constant(part.turn.blocks - 1)),
-             compare(arith::CmpIPredicate::sge, end, block.upper));
-  // Otherwise blocks are visited downwards.
-  if (!followsDiagonal())
-    std::swap(isLowest, isHighest);
-  return {block.head, arith::DivUIOp::create(b, loc, number, blocks), isLowest,
-          isHighest};
-}
-
-BackwardEmitter::Turn
-BackwardEmitter::emitTurnOfHeads(const ScoreBlock &block) {
-  OpBuilder &b = kb.builder;
-  Value number =
-      arith::DivUIOp::create(b, loc, block.query, kb.constant(getColumns()));
-  if (part.turn.heads == 1)
-    return {block.head, number, {}, {}};
-  auto equals = [&](Value x, Value y) -> Value {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y);
-  };
-  Value place = arith::RemUIOp::create(b, loc, block.member,
-                                       kb.constant(part.turn.heads));
-  Value last = arith::SubIOp::create(b, loc, group, kb.constant(1));
-  Value isHighest = arith::OrIOp::create(
-      b, loc, equals(place, kb.constant(part.turn.heads - 1)),
-      equals(block.member, last));
-  return {arith::SubIOp::create(b, loc, block.head, place), number,
-          equals(place, kb.constant(0)), isHighest};
-}
-
-void BackwardEmitter::emitStartOfTurn(const ScoreBlock &block, const Turn &turn,
-                                      Value part) {
-  OpBuilder &b = kb.builder;
-  Value tile =
-      arith::DivUIOp::create(b, loc, work.row, kb.constant(getTileRows()));
+  Value tile = arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
   Value before;
   if (scratch.turns)
     before = memref::LoadOp::create(
         b, loc, scratchArgument(scratch.turns),
-        ValueRange{work.batch, turn.head, tile, turn.number});
+        ValueRange{semaphore[0], semaphore[1], tile, semaphore[2]});
   else
     before = arith::IndexCastOp::create(b, loc, b.getI32Type(), tile);
   tile::SemaphoreWaitOp::create(b, loc, scratchArgument(scratch.semaphores),
-                                ValueRange{work.batch, turn.head, turn.number},
-                                before, turn.begins, part,
+                                semaphore, before, block.hasTurn, part,
                                 b.getStringAttr("turn_acquire"));
 }
 
-void BackwardEmitter::emitEndOfTurn(const ScoreBlock &block, const Turn &turn,
-                                    Value part) {
+void BackwardEmitter::emitEndOfTurn(const ScoreBlock &block,
+                                    ValueRange semaphore, Value part) {
   OpBuilder &b = kb.builder;
-  tile::SemaphoreReleaseOp::create(
-      b, loc, scratchArgument(scratch.semaphores),
-      ValueRange{work.batch, turn.head, turn.number}, turn.ends, part,
-      b.getStringAttr("turn_release"));
+  tile::SemaphoreReleaseOp::create(b, loc, scratchArgument(scratch.semaphores),
+                                   semaphore, block.hasTurn, part,
+                                   b.getStringAttr("turn_release"));
 }
 
-/// The tile's block of queries has had no turn; the first of those that have
-/// one in common says so.
+/// The tile's block of queries has had no turn.
 void BackwardEmitter::emitNoTurnsYet() {
   OpBuilder &b = kb.builder;
-  Type i32 = b.getI32Type();
-  RankedTensorType type = kb.tileType(getRows(), 1, i32);
+  RankedTensorType type = kb.tileType(getRows(), 1, b.getI32Type());
   Value zero = arith::ConstantOp::create(
       b, loc, DenseElementsAttr::get(cast<ShapedType>(type), int32_t(0)));
   Value row = tile::IotaOp::create(b, loc, type, /*dim=*/0);
-  Value blocks = kb.constant(part.turn.blocks);
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, row, zero);
   Value number =
       arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
-  Value place = arith::RemUIOp::create(b, loc, number, blocks);
-  Value distance = arith::AddIOp::create(
-      b, loc, row,
-      tile::BroadcastOp::create(
-          b, loc, type, arith::IndexCastOp::create(b, loc, i32, place)));
-  Value isFirst =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, distance, zero);
-  tile::ScatterOp::create(
-      b, loc, zero, scratchArgument(scratch.semaphores),
-      ValueRange{work.batch, work.head,
-                 arith::DivUIOp::create(b, loc, number, blocks)},
-      isFirst,
-      /*add=*/UnitAttr());
+  tile::ScatterOp::create(b, loc, zero, scratchArgument(scratch.semaphores),
+                          ValueRange{work.batch, work.head, number}, isFirst,
+                          /*add=*/UnitAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -210,40 +139,32 @@ Value BackwardEmitter::emitTurnsWithin(const Bounds &bounds,
       tiles.compare(arith::CmpIPredicate::slt, starts, tiles.widen(end)));
 }
 
-/// Turns of which some block sees the tile of keys at `row`, from number
-/// `first` on: a word of blocks has those of some lanes, one behind the other.
+/// Turns at blocks that see the tile of keys at `row`, from number `first` on.
+/// Nobody visits those before the bounds, whatever kv_classify says of them.
 FailureOr<Value> BackwardEmitter::emitTurnsThatSee(Value row,
                                                    const Bounds &bounds,
                                                    const TurnTiles &tiles,
-                                                   Value first) {
-  constexpr int64_t kBits = BlockWords::kBlocks;
+                                                   Value first, Value ends) {
+  static_assert(BlockWords::kBlocks == kTurnsOfWarp,
+                "a word has a CTA's turns");
   OpBuilder &b = kb.builder;
   ScoreBlock block;
   block.head = work.head;
   block.key = row;
-  std::unique_ptr<BlockWords> words = makeWords(block, bounds, /*alignment=*/1);
-  int64_t blocks = part.turn.blocks, lanesOfWord = kBits / blocks;
-  Value lanes = tiles.number(kb.constant(0)), bits;
-  for (int64_t word = 0; word < blocks; ++word) {
-    Value number = arith::AddIOp::create(
-        b, loc, arith::MulIOp::create(b, loc, first, kb.constant(blocks)),
-        kb.constant(word * kBits));
-    FailureOr<BlockWords::Word> found = words->emitBlocks(
-        arith::IndexCastOp::create(b, loc, b.getI32Type(), number));
-    if (failed(found))
-      return failure();
-    Value here = tiles.widen(found->visible);
-    Value isOfWord = tiles.compare(arith::CmpIPredicate::sge, lanes,
-                                   tiles.splat(word * lanesOfWord));
-    bits = bits ? arith::SelectOp::create(b, loc, isOfWord, here, bits) : here;
-  }
-  Value place = tiles.compute<arith::MulIOp>(
-      tiles.compute<arith::RemUIOp>(lanes, tiles.splat(lanesOfWord)),
-      tiles.splat(blocks));
-  Value ofTurn =
-      tiles.compute<arith::AndIOp>(tiles.compute<arith::ShRUIOp>(bits, place),
-                                   tiles.splat((1 << blocks) - 1));
-  return tiles.compare(arith::CmpIPredicate::ne, ofTurn, tiles.splat(0));
+  FailureOr<BlockWords::Word> word =
+      makeWords(block, bounds)
+          ->emitBlocks(
+              arith::IndexCastOp::create(b, loc, b.getI32Type(), first));
+  if (failed(word))
+    return failure();
+  Value bit = tiles.compute<arith::AndIOp>(
+      tiles.compute<arith::ShRUIOp>(tiles.widen(word->visible),
+                                    tiles.number(kb.constant(0))),
+      tiles.splat(1));
+  return tiles.compute<arith::AndIOp>(
+      tiles.compare(arith::CmpIPredicate::ne, bit, tiles.splat(0)),
+      tiles.compare(arith::CmpIPredicate::sgt, ends,
+                    tiles.widen(bounds.lower)));
 }
 
 /// For each tile of keys: the number of tiles before it, in the order of the
@@ -268,7 +189,7 @@ LogicalResult BackwardEmitter::emitTurns() {
   Value group = arith::RemUIOp::create(b, loc, item, groups);
   Value first = arith::MulIOp::create(b, loc, group, lanes);
   Value numbers = tiles.number(first);
-  Value rows = kb.constant(part.turn.blocks * getColumns());
+  Value rows = kb.constant(getColumns());
   Value starts = tiles.compute<arith::MulIOp>(numbers, tiles.widen(rows));
   Value ends = tiles.compute<arith::AddIOp>(starts, tiles.widen(rows));
   Value none = tiles.splat(0);
@@ -286,9 +207,9 @@ LogicalResult BackwardEmitter::emitTurns() {
   if (failed(bounds))
     return failure();
   bool areSingle = plan->classify || op.hasBlocks();
-  FailureOr<Value> visits = areSingle
-                                ? emitTurnsThatSee(row, *bounds, tiles, first)
-                                : emitTurnsWithin(*bounds, tiles, starts, ends);
+  FailureOr<Value> visits =
+      areSingle ? emitTurnsThatSee(row, *bounds, tiles, first, ends)
+                : emitTurnsWithin(*bounds, tiles, starts, ends);
   if (failed(visits))
     return failure();
   // A tile that no block sees looks a turn up that it does not have.

@@ -28,14 +28,9 @@ Value BlockWords::widen(Value value) {
                                  value);
 }
 
-void BlockWords::setRange(Value lower, Value upper, int64_t alignment) {
+void BlockWords::setRange(Value lower, Value upper) {
   Value size = kb.constant(columns), zero = kb.constant(0);
   Value first = make<arith::DivUIOp>(lower, size);
-  if (alignment > 1) {
-    lowerBlock = toInteger(first);
-    Value unit = kb.constant(alignment);
-    first = make<arith::MulIOp>(make<arith::DivUIOp>(first, unit), unit);
-  }
   firstBlock = toInteger(first);
   Value end = make<arith::CeilDivUIOp>(upper, size);
   endBlock = toInteger(end);
@@ -55,13 +50,8 @@ Value BlockWords::emitCandidates(Value start) {
 }
 
 Value BlockWords::emitExist(Value candidates) {
-  Value exist = make<arith::CmpIOp>(arith::CmpIPredicate::slt, candidates,
-                                    widen(endBlock));
-  if (!lowerBlock)
-    return exist;
-  Value isBehind = make<arith::CmpIOp>(arith::CmpIPredicate::sge, candidates,
-                                       widen(lowerBlock));
-  return make<arith::AndIOp>(exist, isBehind);
+  return make<arith::CmpIOp>(arith::CmpIPredicate::slt, candidates,
+                             widen(endBlock));
 }
 
 FailureOr<SmallVector<Value>> BlockWords::countBits(ValueRange first,

@@ -30,11 +30,9 @@ public:
   virtual ~BlockWords() = default;
 
   /// Looks at the columns from `lower` to `upper`, multiples of a block and at
-  /// most their number; in words that begin at a multiple of `alignment`
-  /// blocks.
-  void setRange(mlir::Value lower, mlir::Value upper, int64_t alignment = 1);
-  /// The blocks from number `start`, i32, on. None outside the range is
-  /// visible.
+  /// most their number.
+  void setRange(mlir::Value lower, mlir::Value upper);
+  /// The blocks from number `start`, i32, on. None behind the range is visible.
   virtual mlir::FailureOr<Word> emitBlocks(mlir::Value start) = 0;
 
   /// The range's words are numbered, i32; how many there are, index.
@@ -65,7 +63,7 @@ protected:
 
   /// Numbers of the blocks from `start` on, a column tile.
   mlir::Value emitCandidates(mlir::Value start);
-  /// Whether the range has the candidates.
+  /// Whether the candidates stand before the range's end.
   mlir::Value emitExist(mlir::Value candidates);
   mlir::Value integer(int64_t value);
   mlir::Value toInteger(mlir::Value index);
@@ -85,9 +83,8 @@ private:
   mlir::FailureOr<mlir::ValueRange>
   emitSearch(mlir::Value number, mlir::TypeRange types, Choice choose);
 
-  /// Numbers of blocks, and of words, i32. Words begin at `firstBlock`; the
-  /// range begins at `lowerBlock`, or there where that is null.
-  mlir::Value firstBlock, lowerBlock, endBlock, words;
+  /// Numbers of blocks, and of words, i32.
+  mlir::Value firstBlock, endBlock, words;
   mlir::Value wordCount;
 };
 

@@ -25,8 +25,6 @@ SmallVector<Value> OrderedBlocks::carriedOf(const BlockWords::Word &word) {
 }
 
 LogicalResult OrderedBlocks::emitCounts() {
-  assert(BlockWords::kBlocks % blocksPerTurn == 0 &&
-         "a turn's blocks are of one word");
   FailureOr<BlockWords::Word> first = words->emitWord(integer(0));
   if (failed(first))
     return failure();
@@ -45,25 +43,16 @@ LogicalResult OrderedBlocks::emitCounts() {
   most = make<arith::IndexCastOp>(
       kb.builder.getI32Type(),
       make<arith::SubIOp>(make<arith::MaxSIOp>(blocks, one), one));
-  // The first block begins a turn, if there is one.
-  Value begins =
-      make<arith::CmpIOp>(arith::CmpIPredicate::ne, found, kb.constant(0));
+  isSeen = make<arith::CmpIOp>(arith::CmpIPredicate::ne, found, kb.constant(0));
   inits = {integer(0)};
   llvm::append_range(inits, carriedOf(*first));
-  inits.push_back(begins);
   return success();
-}
-
-Value OrderedBlocks::emitTurnOf(Value bits) {
-  return make<arith::DivUIOp>(make<math::CountTrailingZerosOp>(bits),
-                              integer(blocksPerTurn));
 }
 
 FailureOr<OrderedBlocks::Visit> OrderedBlocks::emitVisit(ValueRange carried) {
   Visit visit;
-  visit.begins = carried.back();
   FailureOr<SmallVector<Value>> found = words->emitRefilled(
-      carried.front(), carried.drop_front().drop_back(),
+      carried.front(), carried.drop_front(),
       [&](const BlockWords::Word &word) { return carriedOf(word); });
   if (failed(found))
     return failure();
@@ -84,11 +73,7 @@ FailureOr<OrderedBlocks::Visit> OrderedBlocks::emitVisit(ValueRange carried) {
         arith::CmpIPredicate::eq, make<arith::AndIOp>(found->back(), lowest),
         integer(0));
   }
-  // Without a bit there is no turn; behind the word's last bit, another one.
-  visit.ends = make<arith::CmpIOp>(arith::CmpIPredicate::ne, emitTurnOf(left),
-                                   emitTurnOf(rest));
   visit.next = std::move(*found);
   visit.next[1] = rest;
-  visit.next.push_back(visit.ends);
   return visit;
 }

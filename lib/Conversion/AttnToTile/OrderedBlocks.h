@@ -14,28 +14,24 @@
 namespace fovea {
 
 /// The blocks of queries that see a tile of keys, from the first one on, as
-/// tiles visit them that take turns. Blocks that have a turn in common are of
-/// one word, and follow each other. A tile that no block sees visits the last
+/// tiles visit them that take turns. A tile that no block sees visits the last
 /// one, where it has no turn.
 class OrderedBlocks {
 public:
-  /// `words` have a range that is aligned to `blocksPerTurn`, which divides a
-  /// word.
-  OrderedBlocks(KernelBuilder &kb, std::unique_ptr<BlockWords> words,
-                int64_t blocksPerTurn)
-      : kb(kb), words(std::move(words)), blocksPerTurn(blocksPerTurn) {}
+  OrderedBlocks(KernelBuilder &kb, std::unique_ptr<BlockWords> words)
+      : kb(kb), words(std::move(words)) {}
 
   mlir::LogicalResult emitCounts();
   /// How many blocks are visited, and what the loop carries, at first.
   mlir::Value getCount() const { return count; }
   mlir::ValueRange getInits() const { return inits; }
   /// Whether a block sees the tile, i1.
-  mlir::Value getIsSeen() const { return inits.back(); }
+  mlir::Value getIsSeen() const { return isSeen; }
 
-  /// A block: its first row, whether it may be masked, whether a turn begins
-  /// and ends with it, i1; and what the loop carries on.
+  /// A block: its first row, whether it may be masked, i1; and what the loop
+  /// carries on.
   struct Visit {
-    mlir::Value first, partial, begins, ends;
+    mlir::Value first, partial;
     llvm::SmallVector<mlir::Value> next;
   };
   mlir::FailureOr<Visit> emitVisit(mlir::ValueRange carried);
@@ -43,8 +39,6 @@ public:
 private:
   /// What the loop carries of a word.
   llvm::SmallVector<mlir::Value> carriedOf(const BlockWords::Word &word);
-  /// The number of a word's lowest bit's turn, within the word.
-  mlir::Value emitTurnOf(mlir::Value bit);
   mlir::Value integer(int64_t value);
   template <typename OpTy, typename... Args>
   mlir::Value make(Args &&...args) {
@@ -54,8 +48,7 @@ private:
 
   KernelBuilder &kb;
   std::unique_ptr<BlockWords> words;
-  int64_t blocksPerTurn;
-  mlir::Value count;
+  mlir::Value count, isSeen;
   /// The greatest number of a block, i32.
   mlir::Value most;
   llvm::SmallVector<mlir::Value> inits;

@@ -8,8 +8,6 @@
 
 #include "WarpToNVVM.h"
 
-#include "fovea/Dialect/Tile/IR/Semaphores.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
@@ -257,18 +255,6 @@ static bool isFenced(warp::ProducerCommitOp commit) {
   return false;
 }
 
-/// Whether the filling that the commit ends put something into shared memory.
-static bool storesToShared(warp::ProducerCommitOp commit) {
-  for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
-    auto acquire = dyn_cast<warp::ProducerAcquireOp>(op);
-    if (acquire && acquire.getPipeline() == commit.getPipeline())
-      return false;
-    if (!isMemoryEffectFree(op) && !isa<tile::SemaphoreWaitOp>(op))
-      return true;
-  }
-  return true;
-}
-
 /// What a warp's threads stored, the units that run on their own see before the
 /// warp says so.
 void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
@@ -277,11 +263,10 @@ void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
   OpBuilder b(commit);
   Location loc = commit.getLoc();
   if (!producer->isSingleWarp && !isFenced(commit)) {
-    if (storesToShared(commit))
-      NVVM::FenceProxyOp::create(
-          b, loc, NVVM::ProxyKind::async_shared,
-          NVVM::SharedSpaceAttr::get(b.getContext(),
-                                     NVVM::SharedSpace::shared_cta));
+    NVVM::FenceProxyOp::create(
+        b, loc, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(b.getContext(),
+                                   NVVM::SharedSpace::shared_cta));
     NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
   }
   emitArrive(b, loc, emitFull(b, loc, commit.getStage()), producer->leader);

@@ -40,11 +40,15 @@ struct Turn {
   SmallVector<tile::StoreOp> stores;
 };
 
-/// A pipeline that brings nothing, and where each of the ops that go with it
-/// stands in the ring.
-struct Signal {
-  Value pipeline;
-  llvm::MapVector<Operation *, RingState> positions;
+/// A wait or a release that is another role's than the stores of its turn: both
+/// sides of a pipeline that brings nothing.
+struct HandOver {
+  /// The wait or release.
+  Operation *guard;
+  /// Ops ahead of which the filler acquires a stage; ahead of which it has
+  /// committed it, and the other role waits for that; and behind which that one
+  /// gives it back.
+  Operation *acquire, *pass, *release;
 };
 
 struct HandOverTurnsPass
@@ -56,8 +60,9 @@ private:
   /// ends.
   LogicalResult collect();
   LogicalResult check(Turn &turn, bool isApart);
-  FailureOr<Signal> makeSignal(ArrayRef<Operation *> ops, StringAttr name,
-                               int64_t stages);
+  /// The owner of `name` fills the pipeline.
+  LogicalResult handOver(ArrayRef<HandOver> places, StringAttr name,
+                         int64_t stages);
   LogicalResult handOverWaits(MutableArrayRef<Turn> turns);
   LogicalResult handOverReleases(MutableArrayRef<Turn> turns);
 
@@ -148,51 +153,48 @@ LogicalResult HandOverTurnsPass::collect() {
   return success();
 }
 
-/// The role that owns `name` fills the pipeline.
-FailureOr<Signal> HandOverTurnsPass::makeSignal(ArrayRef<Operation *> ops,
-                                                StringAttr name,
-                                                int64_t stages) {
+LogicalResult HandOverTurnsPass::handOver(ArrayRef<HandOver> places,
+                                          StringAttr name, int64_t stages) {
   Block &body = getOperation().getBody().front();
-  Operation *first = ops.front();
-  OpBuilder b(body.findAncestorOpInBlock(*first));
-  Signal signal;
-  signal.pipeline = PipelineOp::create(
-      b, getNamedLoc(first->getLoc(), tile::getFamily(name) + "_pipeline"),
+  Location first = places.front().guard->getLoc();
+  OpBuilder b(body.findAncestorOpInBlock(*places.front().guard));
+  Value pipeline = PipelineOp::create(
+      b, getNamedLoc(first, tile::getFamily(name) + "_pipeline"),
       PipelineType::get(&getContext(), stages), IntegerAttr(), name);
-  Value zero = makeI32(b, first->getLoc(), 0);
-  llvm::SetVector<Operation *> all(ops.begin(), ops.end());
-  auto positions = carryPast(body, all, {zero, zero}, stages);
+  Value zero = makeI32(b, first, 0);
+  llvm::SetVector<Operation *> guards;
+  for (const HandOver &place : places)
+    guards.insert(place.guard);
+  auto positions = carryPast(body, guards, {zero, zero}, stages);
   if (failed(positions))
     return failure();
-  signal.positions = std::move(*positions);
   ++numPipelines;
-  return signal;
+  for (const HandOver &place : places) {
+    RingState at = positions->lookup(place.guard);
+    Location loc = place.guard->getLoc();
+    b.setInsertionPoint(place.acquire);
+    ProducerAcquireOp::create(b, loc, pipeline, at.stage, at.phase);
+    b.setInsertionPoint(place.pass);
+    ProducerCommitOp::create(b, loc, pipeline, at.stage, at.phase);
+    ConsumerWaitOp::create(b, loc, pipeline, at.stage, at.phase);
+    b.setInsertionPointAfter(place.release);
+    ConsumerReleaseOp::create(b, loc, pipeline, at.stage, at.phase);
+  }
+  return success();
 }
 
 /// Who waits for the semaphore commits a stage; who stores waits for that, and
 /// gives it back behind the last store.
 LogicalResult HandOverTurnsPass::handOverWaits(MutableArrayRef<Turn> turns) {
-  auto ops = llvm::map_to_vector(
-      turns, [](Turn &turn) { return turn.wait.getOperation(); });
-  StringAttr name = turns.front().wait.getNameAttr();
-  FailureOr<Signal> signal = makeSignal(ops, name, plan.getStream(name).stages);
-  if (failed(signal))
-    return failure();
-  Value pipeline = signal->pipeline;
+  SmallVector<HandOver> places;
   for (Turn &turn : turns) {
-    RingState at = signal->positions.lookup(turn.wait);
-    Location loc = turn.wait.getLoc();
-    OpBuilder b(turn.wait);
-    ProducerAcquireOp::create(b, loc, pipeline, at.stage, at.phase);
-    b.setInsertionPointAfter(turn.wait);
-    ProducerCommitOp::create(b, loc, pipeline, at.stage, at.phase);
-    ConsumerWaitOp::create(b, loc, pipeline, at.stage, at.phase);
-    b.setInsertionPointAfter(turn.stores.back());
-    ConsumerReleaseOp::create(b, loc, pipeline, at.stage, at.phase);
+    places.push_back(
+        {turn.wait, turn.wait, turn.wait->getNextNode(), turn.stores.back()});
     // These are the other role's.
     turn.wait.getAfterMutable().clear();
   }
-  return success();
+  StringAttr name = turns.front().wait.getNameAttr();
+  return handOver(places, name, plan.getStream(name).stages);
 }
 
 /// Who stores commits a stage behind the last store; who releases the semaphore
@@ -200,26 +202,15 @@ LogicalResult HandOverTurnsPass::handOverWaits(MutableArrayRef<Turn> turns) {
 /// the next turn, too, as long as some are on their way. So there is one stage,
 /// and of the next turn one store at most goes ahead of this one's end.
 LogicalResult HandOverTurnsPass::handOverReleases(MutableArrayRef<Turn> turns) {
-  auto ops = llvm::map_to_vector(
-      turns, [](Turn &turn) { return turn.release.getOperation(); });
-  FailureOr<Signal> signal =
-      makeSignal(ops, turns.front().stores.back().getNameAttr(), /*stages=*/1);
-  if (failed(signal))
-    return failure();
-  Value pipeline = signal->pipeline;
+  SmallVector<HandOver> places;
   for (Turn &turn : turns) {
-    RingState at = signal->positions.lookup(turn.release);
-    Location loc = turn.release.getLoc();
-    OpBuilder b(turn.stores[std::min<size_t>(1, turn.stores.size() - 1)]);
-    ProducerAcquireOp::create(b, loc, pipeline, at.stage, at.phase);
-    b.setInsertionPoint(turn.release);
-    ProducerCommitOp::create(b, loc, pipeline, at.stage, at.phase);
-    ConsumerWaitOp::create(b, loc, pipeline, at.stage, at.phase);
-    b.setInsertionPointAfter(turn.release);
-    ConsumerReleaseOp::create(b, loc, pipeline, at.stage, at.phase);
+    size_t second = std::min<size_t>(1, turn.stores.size() - 1);
+    places.push_back(
+        {turn.release, turn.stores[second], turn.release, turn.release});
     turn.release.getAfterMutable().clear();
   }
-  return success();
+  StringAttr name = turns.front().stores.back().getNameAttr();
+  return handOver(places, name, /*stages=*/1);
 }
 
 void HandOverTurnsPass::runOnKernel() {

@@ -265,57 +265,6 @@ def WarpInsertOutputCopies
   ];
 }
 
-def WarpHandOverTurns
-    : KernelPass<"warp-hand-over-turns", [WorkIsDealt, IsOneProgram], []> {
-  let summary = "Let a role of its own ask for turns, and end them";
-  let body = [{
-    Stores between a `tile.semaphore_wait` and its `tile.semaphore_release` are a
-    CTA's turn. To ask takes a round trip to memory, and to end it takes until all
-    stores are done. Where the plan gives the wait or the release to another role
-    than the stores, the role that stores need not stand still for that: the first
-    asks for turns ahead of time, by a pipeline's stages, and the last waits in its
-    place. The pass puts a pipeline that brings nothing between them: the role that
-    waits commits a stage, and the one that stores gives it back behind its last
-    store; the one that stores commits a stage of another pipeline then, for which
-    the one that releases waits. Where all three are one role's, nothing changes.
-
-    A turn's stores must be one role's, and what they write may not be read in
-    the turn.
-
-    Before, with a plan in which `acquire` has `turn_acquire`, `release` has
-    `turn_release`, and `reduce` has `dq_sum`:
-
-    ```mlir
-    %part = warp.dot "dq" %ds, %keys, %zero : ...
-    tile.semaphore_wait "turn_acquire" %turns[%block] for %turn after(%part : ...) : memref<?xi32>
-    tile.store add "dq_sum" %part, %sums[%row, %c0] dims [0, 1] : ...
-    tile.semaphore_release "turn_release" %turns[%block] after(%part : ...) : memref<?xi32>
-    ```
-
-    After:
-
-    ```mlir
-    %part = warp.dot "dq" %ds, %keys, %zero : ...
-    warp.producer_acquire %acquired[%stage, %phase] : !warp.pipeline<2>
-    tile.semaphore_wait "turn_acquire" %turns[%block] for %turn : memref<?xi32>
-    warp.producer_commit %acquired[%stage, %phase] : !warp.pipeline<2>
-    warp.consumer_wait %acquired[%stage, %phase] : !warp.pipeline<2>
-    tile.store add "dq_sum" %part, %sums[%row, %c0] dims [0, 1] : ...
-    warp.consumer_release %acquired[%stage, %phase] : !warp.pipeline<2>
-    warp.producer_acquire %done[%stage, %phase] : !warp.pipeline<2>
-    warp.producer_commit %done[%stage, %phase] : !warp.pipeline<2>
-    warp.consumer_wait %done[%stage, %phase] : !warp.pipeline<2>
-    tile.semaphore_release "turn_release" %turns[%block] : memref<?xi32>
-    warp.consumer_release %done[%stage, %phase] : !warp.pipeline<2>
-    ```
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::scf::SCFDialect"];
-  let statistics = [
-    Statistic<"numPipelines", "pipelines", "Number of pipelines made">
-  ];
-}
-
 def WarpOverlapDots
     : KernelPass<"warp-overlap-dots", [DotsReadMemory, IsOneProgram],
                  []> {

@@ -145,10 +145,10 @@ AdjointBuilder::Multiple AdjointBuilder::getMultiple(Value adjoint) {
 
 Value AdjointBuilder::emitMultiple(Multiple multiple) {
   constexpr double kLargest = 0x1p60;
-  if (static_cast<float>(multiple.factor) == 1.0f)
+  Value factor = constant(multiple.of, multiple.factor);
+  if (matchPattern(factor, m_OneFloat()))
     return multiple.of;
-  Value product = create<arith::MulFOp>(multiple.of,
-                                        constant(multiple.of, multiple.factor));
+  Value product = create<arith::MulFOp>(multiple.of, factor);
   // Of many factors f32 would have no product.
   if (std::abs(multiple.factor) < kLargest &&
       std::abs(multiple.factor) > 1 / kLargest)

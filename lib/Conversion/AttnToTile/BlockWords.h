@@ -65,14 +65,7 @@ protected:
   mlir::Value emitCandidates(mlir::Value start);
   /// Whether the candidates stand before the range's end.
   mlir::Value emitExist(mlir::Value candidates);
-  mlir::Value integer(int64_t value);
-  mlir::Value toInteger(mlir::Value index);
   mlir::Value widen(mlir::Value value);
-  template <typename OpTy, typename... Args>
-  mlir::Value make(Args &&...args) {
-    return OpTy::create(kb.builder, kb.getLoc(), std::forward<Args>(args)...)
-        ->getResult(0);
-  }
 
   KernelBuilder &kb;
   int64_t columns;

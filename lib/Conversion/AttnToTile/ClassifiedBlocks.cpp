@@ -14,33 +14,27 @@
 using namespace mlir;
 using namespace fovea;
 
-Value ClassifiedBlocks::integer(int64_t value) {
-  return make<arith::ConstantIntOp>(value, 32);
-}
-
-Value ClassifiedBlocks::toInteger(Value index) {
-  return make<arith::IndexCastOp>(kb.builder.getI32Type(), index);
-}
-
 SmallVector<Value> ClassifiedBlocks::parted(const ClassifiedWords::Word &word) {
   if (!hasFull)
     return {word.visible, word.full};
-  return {make<arith::XOrIOp>(word.visible, word.full), word.full};
+  return {kb.make<arith::XOrIOp>(word.visible, word.full), word.full};
 }
 
 void ClassifiedBlocks::visitAtLeastOne(Value found) {
   Value one = kb.constant(1);
-  count = make<arith::MaxSIOp>(found, one);
+  count = kb.make<arith::MaxSIOp>(found, one);
   Value isEmpty =
-      make<arith::CmpIOp>(arith::CmpIPredicate::eq, found, kb.constant(0));
-  Value blocks = make<arith::CeilDivUIOp>(words.getLength(),
-                                          kb.constant(words.getColumns()));
+      kb.make<arith::CmpIOp>(arith::CmpIPredicate::eq, found, kb.constant(0));
+  Value blocks = kb.make<arith::CeilDivUIOp>(words.getLength(),
+                                             kb.constant(words.getColumns()));
   if (!words.haveRowsOfKeys()) {
-    least = make<arith::SelectOp>(isEmpty, toInteger(blocks), integer(0));
+    least =
+        kb.make<arith::SelectOp>(isEmpty, kb.toInteger(blocks), kb.integer(0));
     return;
   }
-  most = toInteger(make<arith::SubIOp>(make<arith::MaxSIOp>(blocks, one), one));
-  masked = make<arith::SelectOp>(isEmpty, one, masked);
+  most = kb.toInteger(
+      kb.make<arith::SubIOp>(kb.make<arith::MaxSIOp>(blocks, one), one));
+  masked = kb.make<arith::SelectOp>(isEmpty, one, masked);
 }
 
 LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper, Value last,
@@ -49,7 +43,7 @@ LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper, Value last,
   words.setLastRow(last);
   words.setRange(lower, upper);
   // The first word stays: it is looked at again twice, and often the only one.
-  FailureOr<ClassifiedWords::Word> word = words.emitWord(integer(0));
+  FailureOr<ClassifiedWords::Word> word = words.emitWord(kb.integer(0));
   if (failed(word))
     return failure();
   SmallVector<Value> first = parted(*word);
@@ -58,12 +52,12 @@ LogicalResult ClassifiedBlocks::emitCounts(Value lower, Value upper, Value last,
       words.countBits(first, [&](const auto &word) { return parted(word); });
   if (failed(sums))
     return failure();
-  partial = masked = make<arith::IndexCastOp>(index, sums->front());
-  count = make<arith::IndexCastOp>(
-      index, make<arith::AddIOp>(sums->front(), sums->back()));
+  partial = masked = kb.make<arith::IndexCastOp>(index, sums->front());
+  count = kb.make<arith::IndexCastOp>(
+      index, kb.make<arith::AddIOp>(sums->front(), sums->back()));
   if (runsOnce)
     visitAtLeastOne(count);
-  inits = {integer(0), first.front()};
+  inits = {kb.integer(0), first.front()};
   return success();
 }
 
@@ -73,17 +67,18 @@ LogicalResult ClassifiedBlocks::emitVisit(Block &block) {
   Value n = block.getArgument(0), number = block.getArgument(1),
         bits = block.getArgument(2), isPartial;
   if (hasFull) {
-    isPartial = make<tile::IsPartialOp>(n, partial, /*end=*/Value());
+    isPartial = kb.make<tile::IsPartialOp>(n, partial, /*end=*/Value());
     // The full ones are looked for from the first word on.
-    Value restarts = make<arith::CmpIOp>(arith::CmpIPredicate::eq, n, partial);
-    number = make<arith::SelectOp>(restarts, integer(0), number);
-    bits = make<arith::SelectOp>(restarts, firstFull, bits);
+    Value restarts =
+        kb.make<arith::CmpIOp>(arith::CmpIPredicate::eq, n, partial);
+    number = kb.make<arith::SelectOp>(restarts, kb.integer(0), number);
+    bits = kb.make<arith::SelectOp>(restarts, firstFull, bits);
   }
   auto choose = [&](const ClassifiedWords::Word &word) -> SmallVector<Value> {
     SmallVector<Value> kinds = parted(word);
     if (!hasFull)
       return {kinds.front()};
-    return {make<arith::SelectOp>(isPartial, kinds.front(), kinds.back())};
+    return {kb.make<arith::SelectOp>(isPartial, kinds.front(), kinds.back())};
   };
   FailureOr<SmallVector<Value>> found =
       words.emitRefilled(number, bits, choose);
@@ -92,17 +87,18 @@ LogicalResult ClassifiedBlocks::emitVisit(Block &block) {
   number = found->front();
   bits = found->back();
 
-  Value candidate = make<arith::AddIOp>(words.emitStart(number),
-                                        make<math::CountTrailingZerosOp>(bits));
+  Value candidate = kb.make<arith::AddIOp>(
+      words.emitStart(number), kb.make<math::CountTrailingZerosOp>(bits));
   if (least)
-    candidate = make<arith::MaxSIOp>(candidate, least);
+    candidate = kb.make<arith::MaxSIOp>(candidate, least);
   if (most)
-    candidate = make<arith::MinSIOp>(candidate, most);
-  Value key = make<arith::IndexCastOp>(
+    candidate = kb.make<arith::MinSIOp>(candidate, most);
+  Value key = kb.make<arith::IndexCastOp>(
       b.getIndexType(),
-      make<arith::MulIOp>(candidate, integer(words.getColumns())));
+      kb.make<arith::MulIOp>(candidate, kb.integer(words.getColumns())));
   // Without its lowest bit.
-  Value rest = make<arith::AndIOp>(bits, make<arith::SubIOp>(bits, integer(1)));
+  Value rest =
+      kb.make<arith::AndIOp>(bits, kb.make<arith::SubIOp>(bits, kb.integer(1)));
   tile::YieldOp::create(b, kb.getLoc(), ValueRange{key, number, rest});
   return success();
 }

@@ -38,13 +38,6 @@ private:
   llvm::SmallVector<mlir::Value> parted(const ClassifiedWords::Word &word);
   /// Where no block is `found`, index, one is visited all the same.
   void visitAtLeastOne(mlir::Value found);
-  mlir::Value integer(int64_t value);
-  mlir::Value toInteger(mlir::Value index);
-  template <typename OpTy, typename... Args>
-  mlir::Value make(Args &&...args) {
-    return OpTy::create(kb.builder, kb.getLoc(), std::forward<Args>(args)...)
-        ->getResult(0);
-  }
 
   KernelBuilder &kb;
   ClassifiedWords words;

@@ -32,8 +32,9 @@ void ClassifiedWords::setLastRow(Value row) {
   if (!context.rowsAreKeys)
     return;
   Value wholeLast =
-      make<arith::AddIOp>(context.key, kb.constant(context.rows - 1));
-  tileIsWhole = make<arith::CmpIOp>(arith::CmpIPredicate::eq, last, wholeLast);
+      kb.make<arith::AddIOp>(context.key, kb.constant(context.rows - 1));
+  tileIsWhole =
+      kb.make<arith::CmpIOp>(arith::CmpIPredicate::eq, last, wholeLast);
 }
 
 FailureOr<BlockWords::Word> ClassifiedWords::emitBlocks(Value start) {
@@ -42,35 +43,36 @@ FailureOr<BlockWords::Word> ClassifiedWords::emitBlocks(Value start) {
   Value candidates = emitCandidates(start);
   Value exists = emitExist(candidates);
   // Candidates that don't exist are asked about the last column.
-  Value columns = toInteger(length);
-  Value lastColumn = make<arith::MaxSIOp>(
-      make<arith::SubIOp>(columns, integer(1)), integer(0));
+  Value columns = kb.toInteger(length);
+  Value lastColumn = kb.make<arith::MaxSIOp>(
+      kb.make<arith::SubIOp>(columns, kb.integer(1)), kb.integer(0));
   Value lastOfAll = widen(lastColumn);
   Value first =
-      make<arith::MulIOp>(candidates, widen(integer(context.columns)));
-  Value end = make<arith::AddIOp>(first, widen(integer(context.columns - 1)));
+      kb.make<arith::MulIOp>(candidates, widen(kb.integer(context.columns)));
+  Value end =
+      kb.make<arith::AddIOp>(first, widen(kb.integer(context.columns - 1)));
   context.summaries = &summaries;
   FailureOr<std::pair<Value, Value>> answer =
       RegionToTile(b, context)
           .cloneClassify(op.getKvClassify(), last,
-                         {make<arith::IndexCastOp>(b.getIndexType(), start),
-                          make<arith::MinSIOp>(first, lastOfAll),
-                          make<arith::MinSIOp>(end, lastOfAll)});
+                         {kb.make<arith::IndexCastOp>(b.getIndexType(), start),
+                          kb.make<arith::MinSIOp>(first, lastOfAll),
+                          kb.make<arith::MinSIOp>(end, lastOfAll)});
   if (failed(answer))
     return failure();
   auto toTile = [&](Value flag) {
     return flag.getType() == flags ? flag : widen(flag);
   };
-  Value any = make<arith::AndIOp>(toTile(answer->first), exists);
-  Value visible = make<tile::BallotOp>(any);
+  Value any = kb.make<arith::AndIOp>(toTile(answer->first), exists);
+  Value visible = kb.make<tile::BallotOp>(any);
   if (!hasFull)
-    return Word{visible, integer(0)};
-  Value all = make<arith::AndIOp>(toTile(answer->second), any);
+    return Word{visible, kb.integer(0)};
+  Value all = kb.make<arith::AndIOp>(toTile(answer->second), any);
   if (context.rowsAreKeys) {
     Value isWhole =
-        make<arith::CmpIOp>(arith::CmpIPredicate::slt, end, widen(columns));
-    all = make<arith::AndIOp>(all,
-                              make<arith::AndIOp>(isWhole, widen(tileIsWhole)));
+        kb.make<arith::CmpIOp>(arith::CmpIPredicate::slt, end, widen(columns));
+    all = kb.make<arith::AndIOp>(
+        all, kb.make<arith::AndIOp>(isWhole, widen(tileIsWhole)));
   }
-  return Word{visible, make<tile::BallotOp>(all)};
+  return Word{visible, kb.make<tile::BallotOp>(all)};
 }

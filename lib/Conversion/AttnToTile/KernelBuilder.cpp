@@ -39,6 +39,14 @@ Value KernelBuilder::constant(int64_t value) {
   return arith::ConstantIndexOp::create(builder, getLoc(), value);
 }
 
+Value KernelBuilder::integer(int64_t value) {
+  return make<arith::ConstantIntOp>(value, 32);
+}
+
+Value KernelBuilder::toInteger(Value index) {
+  return make<arith::IndexCastOp>(builder.getI32Type(), index);
+}
+
 Value KernelBuilder::size(Value memref, int64_t dim) {
   auto type = cast<MemRefType>(memref.getType());
   if (!type.isDynamicDim(dim))

@@ -65,6 +65,15 @@ struct KernelBuilder : KernelOptions {
   /// Size of a kernel dimension as index, a constant if static.
   mlir::Value size(mlir::Value memref, int64_t dim);
   mlir::Value constant(int64_t value);
+  /// The same as i32; and an index as i32.
+  mlir::Value integer(int64_t value);
+  mlir::Value toInteger(mlir::Value index);
+  /// An op where the builder stands; its first result.
+  template <typename OpTy, typename... Args>
+  mlir::Value make(Args &&...args) {
+    return OpTy::create(builder, getLoc(), std::forward<Args>(args)...)
+        ->getResult(0);
+  }
   mlir::RankedTensorType tileType(int64_t rows, int64_t columns,
                                   mlir::Type element);
   /// How many of `keys` keys a batch entry has by the op's sequence form; null

@@ -35,11 +35,6 @@ public:
   emitClassified(const KeyBlocks &range);
 
 private:
-  template <typename OpTy, typename... Args>
-  Value make(Args &&...args) {
-    return OpTy::create(kb.builder, kb.getLoc(), std::forward<Args>(args)...)
-        ->getResult(0);
-  }
   Value roundDown(Value value);
   Value roundUp(Value value);
   /// The query before `end`, 0 where there is none: regions see no number
@@ -66,26 +61,26 @@ private:
 
 Value KeyBlocksEmitter::roundDown(Value value) {
   Value size = kb.constant(kernel.plan.columns);
-  Value blocks = make<arith::DivUIOp>(value, size);
-  return make<arith::MulIOp>(blocks, kb.constant(kernel.plan.columns));
+  Value blocks = kb.make<arith::DivUIOp>(value, size);
+  return kb.make<arith::MulIOp>(blocks, kb.constant(kernel.plan.columns));
 }
 
 Value KeyBlocksEmitter::roundUp(Value value) {
   Value size = kb.constant(kernel.plan.columns);
-  Value blocks = make<arith::CeilDivUIOp>(value, size);
-  return make<arith::MulIOp>(blocks, kb.constant(kernel.plan.columns));
+  Value blocks = kb.make<arith::CeilDivUIOp>(value, size);
+  return kb.make<arith::MulIOp>(blocks, kb.constant(kernel.plan.columns));
 }
 
 Value KeyBlocksEmitter::emitLastQuery(Value end) {
-  Value last = make<arith::SubIOp>(end, kb.constant(1));
+  Value last = kb.make<arith::SubIOp>(end, kb.constant(1));
   // Some slots of packed sequences have no queries.
   if (!op.getSequence().getKeyPlaces().arePacked)
     return last;
-  return make<arith::MaxSIOp>(last, kb.constant(0));
+  return kb.make<arith::MaxSIOp>(last, kb.constant(0));
 }
 
 FailureOr<KeyBounds> KeyBlocksEmitter::emitBounds(Value start, Value end) {
-  Value last = emitLastQuery(make<arith::MinSIOp>(end, tile.queries));
+  Value last = emitLastQuery(kb.make<arith::MinSIOp>(end, tile.queries));
   RegionContext context = kernel.makeContext(Value());
   FailureOr<SmallVector<Value>> bounds =
       RegionToTile(kb.builder, context)
@@ -97,9 +92,9 @@ FailureOr<KeyBounds> KeyBlocksEmitter::emitBounds(Value start, Value end) {
     // These are right as they are, and recognised below.
     if (bound == tile.keys || matchPattern(bound, m_Zero()))
       continue;
-    Value positive = make<arith::MaxSIOp>(bound, kb.constant(0));
+    Value positive = kb.make<arith::MaxSIOp>(bound, kb.constant(0));
     // Unsigned, since then a bound of 0 folds.
-    bound = make<arith::MinUIOp>(positive, tile.keys);
+    bound = kb.make<arith::MinUIOp>(positive, tile.keys);
   }
   return KeyBounds{(*bounds)[0], (*bounds)[1], (*bounds)[2], (*bounds)[3]};
 }
@@ -108,8 +103,8 @@ std::pair<Value, Value> KeyBlocksEmitter::emitHeldRows() {
   auto held = tile::HeldRowsOp::create(
       kb.builder, kb.getLoc(),
       kb.tileType(kernel.plan.rows, 1, kb.builder.getF32Type()));
-  Value first = make<arith::AddIOp>(tile.work.row, held.getFirst());
-  return {first, make<arith::AddIOp>(first, held.getCount())};
+  Value first = kb.make<arith::AddIOp>(tile.work.row, held.getFirst());
+  return {first, kb.make<arith::AddIOp>(first, held.getCount())};
 }
 
 SmallVector<Value, 2> KeyBlocksEmitter::emitVisibleKeys(const KeyBounds &held) {
@@ -119,9 +114,9 @@ SmallVector<Value, 2> KeyBlocksEmitter::emitVisibleKeys(const KeyBounds &held) {
     return {held.lower, held.upper};
   Value end = emitHeldRows().second;
   Value exist =
-      make<arith::CmpIOp>(arith::CmpIPredicate::sle, end, tile.queries);
+      kb.make<arith::CmpIOp>(arith::CmpIPredicate::sle, end, tile.queries);
   auto choose = [&](Value bound, Value other) -> Value {
-    return make<arith::SelectOp>(exist, bound, other);
+    return kb.make<arith::SelectOp>(exist, bound, other);
   };
   return {startsAtFirst ? held.lower : choose(held.lower, kb.constant(0)),
           endsAtLast ? held.upper : choose(held.upper, tile.keys)};
@@ -131,7 +126,7 @@ FailureOr<KeyBounds> KeyBlocksEmitter::emitHeldBounds() {
   auto [first, end] = emitHeldRows();
   // They may all lie past the last query; bounds are of some.
   Value most = emitLastQuery(tile.queries);
-  Value start = make<arith::MinSIOp>(first, most);
+  Value start = kb.make<arith::MinSIOp>(first, most);
   return emitBounds(start, end);
 }
 
@@ -144,7 +139,7 @@ FailureOr<KeyBlocks> KeyBlocksEmitter::emitRange() {
   if (!op.getKvBounds().empty()) {
     // Where heads are rows each tile has all queries.
     Value start = kernel.plan.packedHeads ? zero : tile.work.row;
-    Value end = make<arith::AddIOp>(start, kb.constant(kernel.plan.rows));
+    Value end = kb.make<arith::AddIOp>(start, kb.constant(kernel.plan.rows));
     FailureOr<KeyBounds> all = emitBounds(start, end);
     if (failed(all))
       return failure();
@@ -160,7 +155,7 @@ FailureOr<KeyBlocks> KeyBlocksEmitter::emitRange() {
   range.lower = roundDown(bounds.lower);
   range.fullLower = roundUp(bounds.fullLower);
   range.fullUpper =
-      make<arith::MaxSIOp>(roundDown(bounds.fullUpper), range.fullLower);
+      kb.make<arith::MaxSIOp>(roundDown(bounds.fullUpper), range.fullLower);
   range.upper = bounds.upper;
   return range;
 }
@@ -179,8 +174,9 @@ FailureOr<std::unique_ptr<VisitedBlocks>>
 KeyBlocksEmitter::emitClassified(const KeyBlocks &range) {
   auto classified = std::make_unique<ClassifiedBlocks>(
       kb, op, kernel.makeContext(Value()), op.getFirstCapture());
-  Value end = make<arith::AddIOp>(tile.work.row, kb.constant(kernel.plan.rows));
-  Value last = emitLastQuery(make<arith::MinSIOp>(end, tile.queries));
+  Value end =
+      kb.make<arith::AddIOp>(tile.work.row, kb.constant(kernel.plan.rows));
+  Value last = emitLastQuery(kb.make<arith::MinSIOp>(end, tile.queries));
   if (failed(classified->emitCounts(range.lower, range.upper, last,
                                     kernel.plan.kernel.visitsAtLeastOnce())))
     return failure();

@@ -14,10 +14,6 @@
 using namespace mlir;
 using namespace fovea;
 
-Value OrderedBlocks::integer(int64_t value) {
-  return make<arith::ConstantIntOp>(value, 32);
-}
-
 SmallVector<Value> OrderedBlocks::carriedOf(const BlockWords::Word &word) {
   if (!words->hasFullBlocks())
     return {word.visible};
@@ -25,7 +21,7 @@ SmallVector<Value> OrderedBlocks::carriedOf(const BlockWords::Word &word) {
 }
 
 LogicalResult OrderedBlocks::emitCounts() {
-  FailureOr<BlockWords::Word> first = words->emitWord(integer(0));
+  FailureOr<BlockWords::Word> first = words->emitWord(kb.integer(0));
   if (failed(first))
     return failure();
   FailureOr<SmallVector<Value>> sums =
@@ -36,15 +32,16 @@ LogicalResult OrderedBlocks::emitCounts() {
     return failure();
   Value one = kb.constant(1);
   Value found =
-      make<arith::IndexCastOp>(kb.builder.getIndexType(), sums->front());
-  count = make<arith::MaxSIOp>(found, one);
-  Value blocks = make<arith::CeilDivUIOp>(words->getLength(),
-                                          kb.constant(words->getColumns()));
-  most = make<arith::IndexCastOp>(
+      kb.make<arith::IndexCastOp>(kb.builder.getIndexType(), sums->front());
+  count = kb.make<arith::MaxSIOp>(found, one);
+  Value blocks = kb.make<arith::CeilDivUIOp>(words->getLength(),
+                                             kb.constant(words->getColumns()));
+  most = kb.make<arith::IndexCastOp>(
       kb.builder.getI32Type(),
-      make<arith::SubIOp>(make<arith::MaxSIOp>(blocks, one), one));
-  isSeen = make<arith::CmpIOp>(arith::CmpIPredicate::ne, found, kb.constant(0));
-  inits = {integer(0)};
+      kb.make<arith::SubIOp>(kb.make<arith::MaxSIOp>(blocks, one), one));
+  isSeen =
+      kb.make<arith::CmpIOp>(arith::CmpIPredicate::ne, found, kb.constant(0));
+  inits = {kb.integer(0)};
   llvm::append_range(inits, carriedOf(*first));
   return success();
 }
@@ -58,20 +55,21 @@ FailureOr<OrderedBlocks::Visit> OrderedBlocks::emitVisit(ValueRange carried) {
     return failure();
   Value number = found->front(), left = (*found)[1];
   // Past the last block, which loops look at that look ahead, there is no bit.
-  Value block = make<arith::MinSIOp>(
-      make<arith::AddIOp>(words->emitStart(number),
-                          make<math::CountTrailingZerosOp>(left)),
+  Value block = kb.make<arith::MinSIOp>(
+      kb.make<arith::AddIOp>(words->emitStart(number),
+                             kb.make<math::CountTrailingZerosOp>(left)),
       most);
-  visit.first = make<arith::IndexCastOp>(
+  visit.first = kb.make<arith::IndexCastOp>(
       kb.builder.getIndexType(),
-      make<arith::MulIOp>(block, integer(words->getColumns())));
-  Value rest = make<arith::AndIOp>(left, make<arith::SubIOp>(left, integer(1)));
-  visit.partial = make<arith::ConstantIntOp>(1, 1);
+      kb.make<arith::MulIOp>(block, kb.integer(words->getColumns())));
+  Value rest =
+      kb.make<arith::AndIOp>(left, kb.make<arith::SubIOp>(left, kb.integer(1)));
+  visit.partial = kb.make<arith::ConstantIntOp>(1, 1);
   if (words->hasFullBlocks()) {
-    Value lowest = make<arith::XOrIOp>(left, rest);
-    visit.partial = make<arith::CmpIOp>(
-        arith::CmpIPredicate::eq, make<arith::AndIOp>(found->back(), lowest),
-        integer(0));
+    Value lowest = kb.make<arith::XOrIOp>(left, rest);
+    visit.partial = kb.make<arith::CmpIOp>(
+        arith::CmpIPredicate::eq, kb.make<arith::AndIOp>(found->back(), lowest),
+        kb.integer(0));
   }
   visit.next = std::move(*found);
   visit.next[1] = rest;

@@ -39,12 +39,6 @@ public:
 private:
   /// What the loop carries of a word.
   llvm::SmallVector<mlir::Value> carriedOf(const BlockWords::Word &word);
-  mlir::Value integer(int64_t value);
-  template <typename OpTy, typename... Args>
-  mlir::Value make(Args &&...args) {
-    return OpTy::create(kb.builder, kb.getLoc(), std::forward<Args>(args)...)
-        ->getResult(0);
-  }
 
   KernelBuilder &kb;
   std::unique_ptr<BlockWords> words;

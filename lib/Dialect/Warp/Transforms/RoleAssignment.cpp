@@ -334,7 +334,7 @@ static bool writesToArgument(Operation *op) {
   if (effects)
     effects.getEffects<MemoryEffects::Write>(writes);
   return llvm::any_of(writes, [](const auto &effect) {
-    return effect.getValue() && isa<BlockArgument>(effect.getValue());
+    return isa_and_nonnull<BlockArgument>(effect.getValue());
   });
 }
 

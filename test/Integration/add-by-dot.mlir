@@ -21,11 +21,14 @@
 // RUN: fovea-opt %s --fovea-to-tile=target=sm_90a | FileCheck %s --check-prefix=BY_DOT
 // RUN: fovea-opt %s --fovea-to-tile="target=sm_90a schedule=add_by_dot=0" | FileCheck %s --check-prefix=BEHIND
 // RUN: fovea-opt %examples/relative_bias.mlir --fovea-to-tile="target=sm_90a schedule=add_by_dot=1" | FileCheck %s --check-prefix=BRANCHES
+// BY_DOT-LABEL: gpu.func @{{alibi|output_alone}}(
 // BY_DOT:      %[[RAMP:.*]] = tile.ramp
 // BY_DOT-NEXT: %[[BIAS:.*]] = tile.broadcast %[[RAMP]]
 // BY_DOT-NEXT: tile.dot "s" %{{.*}}, %{{.*}}, %[[BIAS]] transpose_b
+// BEHIND-LABEL: gpu.func @{{alibi|output_alone}}(
 // BEHIND:      %[[DOT:.*]] = tile.dot {{.*}} transpose_b
 // BEHIND:      arith.addf %[[DOT]]
+// BRANCHES-LABEL: gpu.func @relative_bias(
 // BRANCHES:      %[[BIAS:.*]] = scf.if
 // BRANCHES:      tile.dot "s" %{{.*}}, %{{.*}}, %[[BIAS]] transpose_b
 

@@ -82,6 +82,7 @@
 // RUN: %{run} %{long} --level=warp --target=sm_90a
 // RUN: %{run} %{long} --level=ptx --target=sm_90a
 // RUN: fovea-compile %s --kernel=long --target=sm_90a --emit=warp | FileCheck %s --check-prefix=LONG
+// LONG-LABEL: gpu.func @long(
 // LONG: role @values warps(4)
 
 // Gradients by what score_mod reads, alone and beside the others.

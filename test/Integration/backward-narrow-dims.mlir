@@ -17,23 +17,26 @@
 // NUMBERS-NEXT: dk {{.*}} passed
 // NUMBERS-NEXT: dv {{.*}} passed
 
+// CHECK-LABEL: launch.abi @causal target(
 // CHECK: <"compute", warps = 8, registers = 208,
 // CHECK-SAME: <"reduce", warps = 4, registers = 72,
 // CHECK: %[[DS:.*]] = tile.stream "ds" %[[GRADIENT:[0-9a-z_]+]]
 // CHECK: tile.dot "dk" %[[GRADIENT]],
 // CHECK: tile.dot "dq.0" %[[DS]], {{.*}} tensor<64x80xf32, #tile.reg>{{$}}
 // CHECK-NOT: tile.dot "dq.1"
+// MORE-LABEL: launch.abi @causal target(
 // MORE: <"compute", warps = 8, registers = 200,
 // MORE-SAME: <"reduce", warps = 4, registers = 88,
 // MORE: tile.dot "dq.0"
 // MORE-NOT: tile.dot "dq.1"
+// PARTS-LABEL: launch.abi @causal target(
 // PARTS: <"compute", warps = 8, registers = 208,
 // PARTS: tile.dot "dq.1" {{.*}} columns(64)
-// PTX: .entry causal_delta
+// PTX-LABEL: .entry causal_delta(
 // PTX-NOT: ld.global.b16
 // PTX: ld.global.v4.b32
 // PTX-NOT: ld.global.b16
-// PTX: .entry causal_queries
+// PTX-LABEL: .entry causal_queries
 
 !t = tensor<?x?x?x80xbf16>
 func.func @causal(%q: !t, %k: !t, %v: !t, %o: !t, %lse: tensor<?x?x?xf32>, %do: !t) -> (!t, !t, !t) {

@@ -29,6 +29,7 @@
 // RUN: %{run},Sq=140,Skv=150 %s --entry=capped --level=ptx --schedule=output=tma | %{numbers}
 // RUN: sed "/^func.func @dropped/,/^}/d" %s > %t.fits.mlir
 // RUN: fovea-compile %t.fits.mlir --kernel=dense --target=sm_90a --schedule=output=tma | FileCheck %s --check-prefix=COPIED
+// COPIED-LABEL: .entry dense(
 // COPIED-NOT: red.global
 // COPIED: st.shared.v4.b32
 // COPIED: cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%{{.*}}], [%{{.*}}], 4096;

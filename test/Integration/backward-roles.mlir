@@ -17,6 +17,7 @@
 
 // All of the next block's weights are computed before the wait: the sign of each would be seen.
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a | FileCheck %s --check-prefix=ABOVE
+// ABOVE-LABEL: .entry dense(
 // ABOVE: lop3.b32 s, s, %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, 0xFE;
 // ABOVE: @p st.volatile.shared.u32
 // CTAs go on from tile to tile, and heads share keys: more tiles than a chip has CTAs, by each way to deal them out.
@@ -65,6 +66,7 @@
 
 // Two kernels where it is asked for.
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=0 --emit=warp | FileCheck %s --check-prefix=TWO
+// TWO-LABEL: gpu.func @dense(
 // TWO-NOT: role @
 // TWO: tile.store "dq_out"
 

@@ -12,6 +12,7 @@
 // RUN: %{run} --level=warp --target=sm_90a --seeds=3
 // RUN: %{run} --level=warp --target=sm_90a --schedule=cluster=2,work=static
 // RUN: fovea-compile %s --target=sm_90a | FileCheck %s
+// CHECK-LABEL: .entry logarithms(
 // CHECK: shfl.sync.idx
 func.func @logarithms(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
                       %slopes: tensor<?xf32>, %table: tensor<?x32xf32>) -> tensor<?x?x?x64xbf16> {

@@ -133,6 +133,7 @@
 // CHECK: warp.copy_out "out.0"
 // CHECK: warp.copy_out "out.1"
 
+// DEFERRED-LABEL: gpu.func @causal(
 // DEFERRED: role @correction
 // DEFERRED: scf.for
 // DEFERRED-NOT: warp.any

@@ -17,6 +17,7 @@
 
 // MLIR is then written with locations.
 // RUN: fovea-compile %s --line-info --emit=warp | FileCheck %s --check-prefix=WARP
+// WARP-LABEL: gpu.func @biased(
 // WARP: warp.copy {{.*}}loc({{#loc[0-9]*}})
 // WARP: loc("{{.*}}source-lines.mlir":{{[0-9]+}}:{{[0-9]+}})
 

@@ -15,10 +15,11 @@
 // RUN: fovea-opt %s --attn-to-tile=target=sm_90a | FileCheck %s
 // RUN: fovea-opt %s --fovea-to-warp=target=sm_90a | FileCheck %s --check-prefix=WARP
 
-// CHECK: launch.abi @forward
+// CHECK-LABEL: launch.abi @forward
 // CHECK-SAME: sum_by_dot,
 // Each product of weights and values is one dot, the first one with no sums
 // before it.
+// WARP-LABEL: gpu.func @forward(
 // WARP-NOT: warp.dot async {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %{{.*}} : tensor
 // WARP: warp.dot async {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %{{.*}} ones(
 

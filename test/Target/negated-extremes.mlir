@@ -3,6 +3,7 @@
 
 // ptxas makes one instruction of max(max(a, -b), c) and loses the sign, so no
 // negation that it would see feeds a maximum.
+// CHECK-LABEL: define ptx_kernel void @distance(
 // CHECK: %[[N:.*]] = call i32 asm "not.b32 $0, $1;\0A\09add.s32 $0, $0, 1;", "=&r,r"
 // CHECK: @llvm.smax.i32(i32 %{{.*}}, i32 %[[N]])
 // PTX-NOT: neg.s32

@@ -4,6 +4,7 @@
 
 // One difference of query and key for a thread; elements compare it with
 // constants, both ends of the window at once.
+// WINDOW-LABEL: define ptx_kernel void @window(
 // WINDOW: select i1 %{{.*}}, float %{{.*}}, float 0xFFF0000000000000
 // WINDOW-NEXT: %[[NEXT:.*]] = add i32 %[[DISTANCE:.*]], -1
 // WINDOW-NEXT: icmp ult i32 %[[NEXT]], 100
@@ -27,7 +28,9 @@ func.func @window(%q: !t, %k: !t, %v: !t) -> !t {
 // The row of a pixel is one shift, its column a constant and the thread's
 // place: nothing is shifted or cut out for an element. Joined conditions choose
 // once.
+// PTX-LABEL: .entry pixels(
 // PTX: {{and.pred.*[[:space:]]+// end inline asm[[:space:]]+selp.f32}}
+// PIXELS-LABEL: define ptx_kernel void @pixels(
 // PIXELS: and.pred
 // PIXELS-NOT: lshr
 // PIXELS: and.pred

@@ -2,7 +2,9 @@
 // elements they stay what they are.
 // RUN: fovea-compile %s --target=sm_80 --emit=llvm -o - | FileCheck %s
 // RUN: fovea-compile %s --target=sm_90a --emit=ptx -o - | FileCheck %s --check-prefix=PTX
+// CHECK-LABEL: define ptx_kernel void @f(
 // CHECK: call afn float @llvm.fma.f32
+// PTX-LABEL: .entry f(
 // PTX: ex2.approx.ftz.f32
 
 !t = tensor<1x1x?x64xf16>

@@ -4,7 +4,7 @@
 // Sizes that types fix are constants of the grid.
 // CHECK-DAG: #[[$GRID:.*]] = affine_map<()[s0] -> ((s0 ceildiv 64) * 8)>
 // CHECK-LABEL: gpu.module @forward_module
-// DEFAULT: launch.abi @forward target("sm_80")
+// DEFAULT-LABEL: launch.abi @forward target("sm_80")
 // CHECK: launch.abi @forward target("sm_90") plan(<#warp.mma_sync_unit, tile_m = 64, tile_n = 32, warps = 4, stages = 2, min_blocks = 3, asked = [{{.*}}]>)
 // Matrices are aligned to 16 bytes, the rest to its elements; i1 lives in bytes.
 // CHECK-SAME: #launch.tensor<"k", read, tensor<2x2x?x16xf16>, ["B", "Hkv", "Skv", "D"], 16>

@@ -12,8 +12,8 @@
 // RUN: %{refused} | FileCheck %s --check-prefix=SCORES
 // SCORES: error: schedule's 'score_stages' was asked for and can't be done: score_mod reads no captured tensor block by block
 // RUN: %{left_out} | FileCheck %s --check-prefix=SCORES_REMARK
-// SCORES_REMARK-DAG: remark: [Missed] score_stages | Category:schedule | Function=plain | Reason="score_mod reads no captured tensor block by block"
-// SCORES_REMARK-DAG: launch.abi @plain {{.*}} plan(<{{.*}}streams = [<"q"{{.*}}, <"k", stages = {{[0-9]+}}>], dots
+// SCORES_REMARK: remark: [Missed] score_stages | Category:schedule | Function=plain | Reason="score_mod reads no captured tensor block by block"
+// SCORES_REMARK-LABEL: launch.abi @plain {{.*}} plan(<{{.*}}streams = [<"q"{{.*}}, <"k", stages = {{[0-9]+}}>], dots
 
 // REDEFINE: %{field} = classify=1
 // RUN: %{refused} | FileCheck %s --check-prefix=CLASSIFY

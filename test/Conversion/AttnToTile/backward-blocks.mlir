@@ -12,7 +12,7 @@
 // CHECK-SAME: #launch.scratch_memref<"full_index_turned"
 // TWO-SAME: prologue([@both_lists, @both_queries])
 // ROLES-SAME: prologue([@both_lists, @both_delta])
-// NARROW: plan(<#warp.mma_sync_unit, tile_m = 48, tile_n = 48, warps = 3
+// NARROW-LABEL: launch.abi @both target({{.*}} plan(<#warp.mma_sync_unit, tile_m = 48, tile_n = 48, warps = 3
 // CHECK-LABEL: gpu.func @both(
 // Roles visit a block in any case: one that there is, without keys.
 // ROLES: %[[EMPTY:.*]] = arith.cmpi eq, %{{.*}}, %c0

@@ -79,6 +79,7 @@
 // Tiles of 64 keys have the other roles.
 // RUN: sed -n -e '/^!/p' -e '/^func.func @unequal/,/^}/p' %s > %t.unequal.mlir
 // RUN: fovea-opt %t.unequal.mlir --attn-to-tile='target=sm_90a schedule=tile_m=64' | FileCheck %s --check-prefix=PAIRS
+// PAIRS-LABEL: launch.abi @unequal target(
 // PAIRS: <"values", warps = 4, registers = 176,
 // PAIRS-SAME: <"keys", warps = 4, registers = 208,
 // RUN: not fovea-opt %t.unequal.mlir --attn-to-tile='target=sm_90a schedule=producer_registers=40' 2>&1 | FileCheck %s --check-prefix=STRIPS
@@ -125,6 +126,7 @@
 // RUN: FileCheck %s --input-file=%t.tma.json --check-prefix=TMA
 // TMA: "consumer_registers":192,"output":"tma"}
 // RUN: fovea-opt %t.mlir --attn-to-tile='target=sm_90a schedule=output=tma' | FileCheck %s --check-prefix=COPIED
+// COPIED-LABEL: launch.abi @dense target(
 // COPIED: streams = [<"k">, <"v">, <"p", staged>, <"ds">,
 // COPIED-SAME: stores = [<"dq_sum", copied>]
 

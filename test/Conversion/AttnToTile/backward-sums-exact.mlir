@@ -4,9 +4,9 @@
 // RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-to-tile=target=sm_90a | FileCheck %s
 // RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-to-tile=target=sm_80 | FileCheck %s
 
-// CHECK: #[[BINS:.*]] = affine_map<()[s0] -> (33, s0)>
-// CHECK: launch.abi @slopes
-// CHECK-SAME: #launch.scratch_memref<"dcapture0_sum", ["capture0.0"] #[[BINS]] zeroed = true>
+// CHECK: #[[$BINS:.*]] = affine_map<()[s0] -> (33, s0)>
+// CHECK-LABEL: launch.abi @slopes
+// CHECK-SAME: #launch.scratch_memref<"dcapture0_sum", ["capture0.0"] #[[$BINS]] zeroed = true>
 // CHECK: tile.scatter add exact %{{.*}}, %{{.*}}[%{{.*}}] mask(%{{.*}}) : tensor<{{64x64|128x128}}xf32, #tile.reg>, memref<33x?xi64>[index]
 // CHECK-LABEL: gpu.func @slopes_dcapture0(
 // The bins whose units are no f32, the others, infinities and NaN.
@@ -37,9 +37,9 @@ func.func @slopes(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> 
 
 // -----
 
-// CHECK: #[[ELEMENTS:.*]] = affine_map<()[s0, s1, s2, s3] -> (s0, s1, s2, s3)>
-// CHECK: launch.abi @bias
-// CHECK-SAME: #launch.scratch_memref<"dcapture0_sum", ["capture0.0", "capture0.1", "capture0.2", "capture0.3"] #[[ELEMENTS]] zeroed = true>
+// CHECK: #[[$ELEMENTS:.*]] = affine_map<()[s0, s1, s2, s3] -> (s0, s1, s2, s3)>
+// CHECK-LABEL: launch.abi @bias
+// CHECK-SAME: #launch.scratch_memref<"dcapture0_sum", ["capture0.0", "capture0.1", "capture0.2", "capture0.3"] #[[$ELEMENTS]] zeroed = true>
 // CHECK: tile.scatter add %{{.*}} : tensor<{{64x64|128x128}}xf32, #tile.reg>, memref<?x?x?x?xf32>
 
 !x = tensor<?x?x?x64xbf16>

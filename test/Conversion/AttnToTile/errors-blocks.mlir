@@ -9,16 +9,22 @@
 // RUN: fovea-opt %s --attn-to-tile | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=GROUPS
 // RUN: sed -e 's/192, 48/48, 48/' %s | fovea-opt --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=ROWS48
+// CHECK-LABEL: launch.abi @f target(
 // CHECK: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 96, tile_n = 48, warps = 3,
+// GROUPS-LABEL: launch.abi @f target(
 // GROUPS: plan(<#warp.wgmma_unit, tile_m = 192, tile_n = 48, warps = 12, {{.*}}roles
+// ROWS48-LABEL: launch.abi @f target(
 // ROWS48: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 48, tile_n = 48, warps = 3, stages = 2, min_blocks = 2>
 // No warp takes more rows than registers allow, whatever divides the blocks.
 // RUN: sed -e 's/192, 48/80, 256/' %s | fovea-opt --attn-to-tile | FileCheck %s --check-prefix=ROWS16
 // RUN: sed -e 's/192, 48/112, 64/' %s | fovea-opt --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=ROWS16
 // RUN: sed -e 's/192, 48/160, 32/' %s | fovea-opt --attn-to-tile | FileCheck %s --check-prefix=ROWS32
 // RUN: sed -e 's/192, 48/320, 64/' %s | fovea-opt --attn-to-tile | FileCheck %s --check-prefix=ROWS64
+// ROWS16-LABEL: launch.abi @f target(
 // ROWS16: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 16, tile_n = {{[0-9]+}}, warps = 1,
+// ROWS32-LABEL: launch.abi @f target(
 // ROWS32: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 32, tile_n = 32, warps = 2,
+// ROWS64-LABEL: launch.abi @f target(
 // ROWS64: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64, tile_n = 64, warps = 4,
 
 !t = tensor<1x1x?x64xf16>

@@ -4,11 +4,12 @@
 
 // It gets one where there is room.
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=output=tma" | FileCheck %s --check-prefix=ROOM
+// ROOM-LABEL: launch.abi @f target(
 // ROOM: stores = [<"out", copied>]
 
 // Where nobody asks for it, and there is none, warps store it.
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=query_stages=1,chain=0,key_stages=4,stages=4" | FileCheck %s --check-prefix=FULL --implicit-check-not='stores ='
-// FULL: launch.abi @f {{.*}}<"k", stages = 4>
+// FULL-LABEL: launch.abi @f {{.*}}<"k", stages = 4>
 
 func.func @f(%q: tensor<1x1x?x128xf16>, %v: tensor<1x1x?x64xf16>) -> tensor<1x1x?x64xf16> {
   %o = attn.forward %q, %q, %v : tensor<1x1x?x128xf16>, tensor<1x1x?x128xf16>, tensor<1x1x?x64xf16> -> tensor<1x1x?x64xf16>

@@ -5,7 +5,7 @@
 // operands.
 !t = tensor<?x4x?x64xf16>
 // CHECK-NOT: func.func private @kernel
-// CHECK: gpu.module @kernel_module
+// CHECK-LABEL: gpu.module @kernel_module
 // CHECK: launch.abi @kernel
 func.func private @kernel(%unused: f32, %bias: tensor<?xf32>, %q: !t, %k: !t, %v: !t, %scale: f32) -> (!t, tensor<?x4x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v scale(%scale : f32) captures(%bias : tensor<?xf32>)

@@ -6,7 +6,7 @@
 
 // One query: the four query heads of a key head are rows of one tile, and one
 // warp group is enough.
-// HOPPER: launch.abi @rows {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64, {{.*}}warps = 4,
+// HOPPER-LABEL: launch.abi @rows {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64, {{.*}}warps = 4,
 // CHECK: #[[GRID:.*]] = affine_map<()[s0] -> (s0 * 2)>
 // CHECK: launch.abi @rows {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
 // CHECK-SAME: grid(["B"] #[[GRID]])
@@ -120,12 +120,14 @@ func.func @few(%q: !q, %k: !k, %sinks: tensor<8xf32>) -> (!q, tensor<?x8x3xf32>)
 // -----
 
 // A group of 128 rows is two tiles of heads without warp groups, one with two.
-// CHECK: #[[GRID:.*]] = affine_map<()[s0] -> (s0 * 2)>
-// CHECK: launch.abi @large {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
-// CHECK-SAME: grid(["B"] #[[GRID]])
-// HOPPER: #[[GRID:.*]] = affine_map<()[s0] -> (s0)>
-// HOPPER: launch.abi @large {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, {{.*}}warps = 8,
-// HOPPER-SAME: grid(["B"] #[[GRID]])
+// CHECK: #[[$GRID:.*]] = affine_map<()[s0] -> (s0 * 2)>
+// CHECK-LABEL: launch.abi @large target(
+// CHECK-SAME: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
+// CHECK-SAME: grid(["B"] #[[$GRID]])
+// HOPPER: #[[$GRID:.*]] = affine_map<()[s0] -> (s0)>
+// HOPPER-LABEL: launch.abi @large target(
+// HOPPER-SAME: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, {{.*}}warps = 8,
+// HOPPER-SAME: grid(["B"] #[[$GRID]])
 !q = tensor<?x8x16x128xbf16>
 !k = tensor<?x1x?x128xbf16>
 func.func @large(%q: !q, %k: !k) -> !q {

@@ -4,7 +4,7 @@
 // narrower. Those for a key alone have room in three.
 !t = tensor<1x1x?x64xbf16>
 !table = tensor<?x?xf32>
-// CHECK: launch.abi @both
+// CHECK-LABEL: launch.abi @both
 // CHECK-SAME: tile_n = 48, warps = 16
 func.func @both(%q: !t, %k: !t, %v: !t, %table: !table) -> !t {
   %o = attn.forward %q, %k, %v captures(%table : !table)
@@ -21,7 +21,7 @@ func.func @both(%q: !t, %k: !t, %v: !t, %table: !table) -> !t {
 
 !t = tensor<1x1x?x64xbf16>
 !table = tensor<?x?xf32>
-// CHECK: launch.abi @each
+// CHECK-LABEL: launch.abi @each
 // CHECK-SAME: tile_n = 96, warps = 12
 func.func @each(%q: !t, %k: !t, %v: !t, %table: !table) -> !t {
   %o = attn.forward %q, %k, %v captures(%table : !table)

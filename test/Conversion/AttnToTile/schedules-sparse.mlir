@@ -4,7 +4,7 @@
 // nothing, so two warp groups, whatever the head dim. The role that copies tells
 // blocks apart and has more registers for it. First: bounded from below.
 !t = tensor<1x1x?x64xbf16>
-// CHECK: launch.abi @window {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128, warps = 8, {{.*}} roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 224,
+// CHECK-LABEL: launch.abi @window {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128, warps = 8, {{.*}} roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 224,
 func.func @window(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -22,7 +22,7 @@ func.func @window(%q: !t) -> !t {
 
 // Told apart by captured values, of which the threads that compute hold some.
 !t = tensor<1x1x?x64xbf16>
-// CHECK: launch.abi @documents {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128, warps = 8, {{.*}} roles = [<"load", warps = 4, registers = 72, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 216,
+// CHECK-LABEL: launch.abi @documents {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128, warps = 8, {{.*}} roles = [<"load", warps = 4, registers = 72, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 216,
 func.func @documents(%q: !t, %ids: tensor<?xi32>) -> !t {
   %o = attn.forward %q, %q, %q captures(%ids : tensor<?xi32>)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %t: tensor<?xi32>) {
@@ -38,7 +38,7 @@ func.func @documents(%q: !t, %ids: tensor<?xi32>) -> !t {
 
 // Wider ids leave room for fewer keys.
 !t = tensor<1x1x?x128xbf16>
-// CHECK: launch.abi @times {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 96, warps = 8, {{.*}} roles = [<"load", warps = 4, registers = 72, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 216,
+// CHECK-LABEL: launch.abi @times {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 96, warps = 8, {{.*}} roles = [<"load", warps = 4, registers = 72, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 216,
 func.func @times(%q: !t, %ids: tensor<?xi64>) -> !t {
   %o = attn.forward %q, %q, %q captures(%ids : tensor<?xi64>)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %t: tensor<?xi64>) {
@@ -56,7 +56,7 @@ func.func @times(%q: !t, %ids: tensor<?xi64>) -> !t {
 !t = tensor<1x1x?x64xbf16>
 !n = tensor<1x1x?xi32>
 !x = tensor<1x1x?x?xi32>
-// CHECK: launch.abi @listed {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128, warps = 8, {{.*}} roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 224,
+// CHECK-LABEL: launch.abi @listed {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128, warps = 8, {{.*}} roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 224,
 func.func @listed(%q: !t, %n: !n, %x: !x) -> !t {
   %o = attn.forward %q, %q, %q blocks(%n, %x : !n, !x, size = [128, 128]) : !t, !t, !t -> !t
   return %o : !t
@@ -66,7 +66,7 @@ func.func @listed(%q: !t, %n: !n, %x: !x) -> !t {
 
 // A prefix leaves most of the keys: four warp groups, as without a mask.
 !t = tensor<1x1x?x64xbf16>
-// CHECK: launch.abi @prefix {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 256, tile_n = 64, warps = 16, {{.*}} roles = [<"load", warps = 4, registers = 32, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 112,
+// CHECK-LABEL: launch.abi @prefix {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 256, tile_n = 64, warps = 16, {{.*}} roles = [<"load", warps = 4, registers = 32, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 112,
 func.func @prefix(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -84,7 +84,7 @@ func.func @prefix(%q: !t) -> !t {
 // Nor does a triangle, but what is captured says where it ends: three, which
 // leave the role that copies more registers.
 !t = tensor<1x1x?x64xbf16>
-// CHECK: launch.abi @offset {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 192, tile_n = 96, warps = 12, {{.*}} roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 152,
+// CHECK-LABEL: launch.abi @offset {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 192, tile_n = 96, warps = 12, {{.*}} roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 152,
 func.func @offset(%q: !t, %n: i32) -> !t {
   %o = attn.forward %q, %q, %q captures(%n : i32)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %first: i32) {

@@ -3,8 +3,9 @@
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=sum_by_dot=0" | FileCheck %s --check-prefix=NO_ROLES
 
 // Sums by a dot are chosen with roles, and go when these do.
+// ROLES-LABEL: launch.abi @f target(
 // ROLES: sum_by_dot,
-// NO_ROLES: launch.abi @f
+// NO_ROLES-LABEL: launch.abi @f
 // NO_ROLES-NOT: sum_by_dot,
 func.func @f(%q: tensor<1x1x?x64xbf16>) -> tensor<1x1x?x64xbf16> {
   %o = attn.forward %q, %q, %q : tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16> -> tensor<1x1x?x64xbf16>

@@ -4,7 +4,7 @@
 // Rows with different numbers of keys: tiles are dealt out as CTAs get free. Of
 // heads up to 128 the copy engine stores all tiles, from a buffer of their own
 // where that only costs a third block of keys.
-// CHECK: launch.abi @causal {{.*}} work = dynamic, {{.*}}recurrence = lazy, tau = 32, streams = [<"q", stages = 2>, <"k", stages = 2>], {{.*}}stores = [<"out", copied>]
+// CHECK-LABEL: launch.abi @causal {{.*}} work = dynamic, {{.*}}recurrence = lazy, tau = 32, streams = [<"q", stages = 2>, <"k", stages = 2>], {{.*}}stores = [<"out", copied>]
 func.func @causal(%q: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -14,7 +14,7 @@ func.func @causal(%q: tensor<1x1x?x128xbf16>) -> tensor<1x1x?x128xbf16> {
   return %o : tensor<1x1x?x128xbf16>
 }
 
-// CHECK: launch.abi @small_causal {{.*}} work = dynamic, {{.*}}<"k", stages = 4>{{.*}}stores = [<"out", copied>]
+// CHECK-LABEL: launch.abi @small_causal {{.*}} work = dynamic, {{.*}}<"k", stages = 4>{{.*}}stores = [<"out", copied>]
 func.func @small_causal(%q: tensor<1x1x?x64xbf16>) -> tensor<1x1x?x64xbf16> {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -25,14 +25,14 @@ func.func @small_causal(%q: tensor<1x1x?x64xbf16>) -> tensor<1x1x?x64xbf16> {
 }
 
 // Weights of f16 can't grow as far; 8 is the default.
-// CHECK: launch.abi @half {{.*}} recurrence = lazy, streams = {{.*}}stores = [<"out", copied>]
+// CHECK-LABEL: launch.abi @half {{.*}} recurrence = lazy, streams = {{.*}}stores = [<"out", copied>]
 func.func @half(%q: tensor<1x1x?x128xf16>) -> tensor<1x1x?x128xf16> {
   %o = attn.forward %q, %q, %q : tensor<1x1x?x128xf16>, tensor<1x1x?x128xf16>, tensor<1x1x?x128xf16> -> tensor<1x1x?x128xf16>
   return %o : tensor<1x1x?x128xf16>
 }
 
 // Sequences of different lengths take unequal time, too.
-// CHECK: launch.abi @lengths {{.*}} work = dynamic, {{.*}}recurrence = lazy, tau = 32, {{.*}}stores = [<"out", copied>], roles = [<"load", warps = 4, registers = 40,
+// CHECK-LABEL: launch.abi @lengths {{.*}} work = dynamic, {{.*}}recurrence = lazy, tau = 32, {{.*}}stores = [<"out", copied>], roles = [<"load", warps = 4, registers = 40,
 func.func @lengths(%q: tensor<1x1x?x128xbf16>, %n: tensor<1xi32>) -> tensor<1x1x?x128xbf16> {
   %o = attn.forward %q, %q, %q lengths(%n : tensor<1xi32>) : tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16>, tensor<1x1x?x128xbf16> -> tensor<1x1x?x128xbf16>
   return %o : tensor<1x1x?x128xbf16>
@@ -40,7 +40,7 @@ func.func @lengths(%q: tensor<1x1x?x128xbf16>, %n: tensor<1xi32>) -> tensor<1x1x
 
 // Numbers are drawn in registers: two warp groups, narrower blocks, and all
 // exponentials at once.
-// CHECK: launch.abi @dropout {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 112, warps = 8, {{.*}} work = static, {{.*}}ping_pong,
+// CHECK-LABEL: launch.abi @dropout {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 112, warps = 8, {{.*}} work = static, {{.*}}ping_pong,
 func.func @dropout(%q: tensor<1x1x?x64xbf16>, %s: i64) -> tensor<1x1x?x64xbf16> {
   %o = attn.forward %q, %q, %q dropout(0.1, %s, %s) : tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16> -> tensor<1x1x?x64xbf16>
   return %o : tensor<1x1x?x64xbf16>
@@ -48,7 +48,7 @@ func.func @dropout(%q: tensor<1x1x?x64xbf16>, %s: i64) -> tensor<1x1x?x64xbf16> 
 
 // A value for each score, which waits for the product if it can't be what that
 // starts from.
-// CHECK: launch.abi @table {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128, {{.*}} adds_to_summand
+// CHECK-LABEL: launch.abi @table {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128, {{.*}} adds_to_summand
 func.func @table(%q: tensor<1x1x?x128xbf16>, %t: tensor<?xf32>) -> tensor<1x1x?x128xbf16> {
   %o = attn.forward %q, %q, %q captures(%t : tensor<?xf32>)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %c: tensor<?xf32>) {

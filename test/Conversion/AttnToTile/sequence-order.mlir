@@ -6,7 +6,7 @@
 // Where a mask leaves out keys, too.
 // RUN: fovea-opt %examples/packed.mlir --attn-analyze-mask --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=OVERLAP
 // RUN: fovea-opt %examples/packed.mlir --attn-analyze-mask --attn-to-tile="target=sm_90a explain-schedule" 2>&1 | FileCheck %s --check-prefix=FACTS
-// FACTS: "packed":true
+// FACTS: remark: schedule {{.*}}"packed":true
 // GIVEN-NOT: longest_first,
 // GIVEN-NOT: prologue
 // GIVEN-NOT: scratch
@@ -80,7 +80,7 @@
 
 // OVERLAP: longest_first,
 // OVERLAP: prologue([@packed_order])
-// OVERLAP: gpu.func @packed(
+// OVERLAP-LABEL: gpu.func @packed(
 // OVERLAP: launch.await_previous
 // OVERLAP: gpu.func @packed_order(
 // OVERLAP: launch.allow_overlap

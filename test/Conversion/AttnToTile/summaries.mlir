@@ -54,7 +54,7 @@
 
 // NONE-NOT: summaries
 // NONE-NOT: scratch
-// NONE: gpu.func @documents(
+// NONE-LABEL: gpu.func @documents(
 // NONE-NOT: tile.ballot
 func.func @documents(%q: !t, %k: !t, %v: !t, %unused: tensor<4xf32>, %doc: tensor<3x?xi1>) -> !t {
   %o = attn.forward %q, %k, %v captures(%unused, %doc : tensor<4xf32>, tensor<3x?xi1>)

@@ -36,6 +36,7 @@
 // PIPELINE-NEXT: }
 
 // Who changes it votes, and nobody else.
+// ROLES-LABEL: gpu.func @f(
 // ROLES: role @softmax
 // ROLES-NOT: warp.any
 // ROLES: role @correction

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
 
 // The copy engine takes what rows are folded along as a dimension of its own.
-// CHECK: launch.abi @engine
+// CHECK-LABEL: launch.abi @engine
 // CHECK-SAME: parameters([#launch.tensor_map<"q", [3, 1, 2, 0], box = [64, 4, 16, 1], swizzle = 128>])
 // CHECK: gpu.func @engine(%[[Q:.*]]: !llvm.ptr) kernel
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i32

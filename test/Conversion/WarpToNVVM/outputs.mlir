@@ -2,7 +2,7 @@
 
 // Each warp stores 16 rows of 16 columns at a time and copies its rows of each
 // panel, one of which the tensor ends in.
-// CHECK: launch.abi @f
+// CHECK-LABEL: launch.abi @f
 // CHECK-SAME: parameters([#launch.tensor_map<"o", [2, 1, 0], box = [64, 16, 1], swizzle = 128>])
 // CHECK: gpu.func @f(%[[O:.*]]: !llvm.ptr) kernel
 // CHECK: nvvm.prefetch tensormap, %[[O]] : !llvm.ptr

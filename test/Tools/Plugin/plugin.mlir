@@ -5,6 +5,7 @@
 // RUN: mlir-opt --load-pass-plugin=%plugin --help | FileCheck %s --check-prefix=HELP
 // RUN: not mlir-opt %examples/causal.mlir 2>&1 | FileCheck %s --check-prefix=WITHOUT
 
+// CHECK-LABEL: func.func @causal(
 // CHECK: attn.forward
 // HELP: --fovea-to-nvvm
 // WITHOUT: error: {{.*}}attn

@@ -1,6 +1,6 @@
 // Attention in a larger function becomes a kernel of its own, which the rest calls.
 // RUN: fovea-compile %s --target=sm_90a | FileCheck %s
-// CHECK: .entry f_forward(
+// CHECK-LABEL: .entry f_forward(
 
 !t = tensor<?x?x?x64xbf16>
 func.func @f(%q: !t, %k: !t, %v: !t) -> !t {

@@ -3,12 +3,12 @@
 // RUN: fovea-opt %s --linalg-generalize-named-ops --fovea-to-nvvm | FileCheck %s
 // RUN: fovea-opt %s --attn-outline --attn-to-tile \
 // RUN:   --one-shot-bufferize='bufferize-function-boundaries allow-unknown-ops' --convert-linalg-to-loops | FileCheck %s --check-prefix=LOOPS
-// CHECK: gpu.module @f_forward_module
+// CHECK-LABEL: gpu.module @f_forward_module
 // CHECK: llvm.func @f_forward(
-// CHECK: func.func @f(
+// CHECK-LABEL: func.func @f(
 // CHECK: linalg.generic
 // CHECK: call @f_forward(
-// LOOPS: func.func @f(
+// LOOPS-LABEL: func.func @f(
 // LOOPS: scf.for
 // LOOPS: call @f_forward(
 

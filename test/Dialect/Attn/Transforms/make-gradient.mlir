@@ -1,6 +1,7 @@
 // RUN: fovea-opt %s --attn-make-gradient | FileCheck %s
 // RUN: fovea-opt %s --attn-make-gradient='gradients=capture1,v lse-gradient only-backward' | FileCheck %s --check-prefix=SOME
 // RUN: fovea-opt %s --attn-make-gradient='gradients=q deterministic' | FileCheck %s --check-prefix=SAME
+// SAME-LABEL: func.func @f_backward(
 // SAME: %dq = attn.backward {{.*}} gradients(q) deterministic scale(
 // RUN: not fovea-opt %s --attn-make-gradient=gradients=w 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: gradients are by 'q', 'k', 'v', 'sinks', 'scale' and captured values such as 'capture0', found 'w'
@@ -20,7 +21,7 @@
 // CHECK: return %dq, %dk, %dv, %dcapture1, %dcapture2, %dsinks, %dscale
 
 // SOME-NOT: func @f(
-// SOME: func @f_backward(
+// SOME-LABEL: func @f_backward(
 // SOME: %dv, %dcapture1 = attn.backward {{.*}} lse_gradient(%{{.*}} : tensor<2x4x?xf32>) gradients(v, captures = [1])
 !u = tensor<2x?x4x16xbf16>
 func.func @f(%q: !u, %k: !u, %v: !u, %scale: f32, %n: tensor<4xi32>, %t: tensor<4xf32>, %w: f32, %sinks: tensor<4xf32>) -> !u {

@@ -3,6 +3,7 @@
 // RUN: fovea-translate %s --launch-abi-to-metadata | FileCheck %s --check-prefix=JSON
 // RUN: fovea-translate %s --launch-abi-to-metadata | %python -m json.tool
 
+// CHECK-LABEL: launch.abi @f target(
 // CHECK: constraints([#launch.at_most<"S", 64>])
 // CHECK-SAME: contents([#launch.contents<"n", of "S">, #launch.contents<"cu", of "S" ascending = true>, #launch.contents<"index", of "S" block = 128 entries = "n">])
 

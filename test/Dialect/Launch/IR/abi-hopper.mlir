@@ -18,7 +18,7 @@ gpu.module @m {
   }
 
   // A cluster of one CTA is none.
-  // CHECK:     launch.abi @g
+  // CHECK-LABEL: launch.abi @g
   // CHECK-NOT: cluster
   // CHECK:     gpu.func @g
   launch.abi @g target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, warps = 12>)

@@ -19,7 +19,7 @@ gpu.module @m {
     launch.await_previous
     gpu.return
   }
-  // CHECK: launch.abi @before
+  // CHECK-LABEL: launch.abi @before
   // CHECK-SAME: #launch.scratch_memref<"sum", ["S"] #{{.*}} zeroed = true>
   // CHECK-SAME: epilogue([@after]) constraints
   launch.abi @before target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, warps = 8>)
@@ -29,7 +29,7 @@ gpu.module @m {
   gpu.func @before(%sum: memref<?xf32>) kernel {
     gpu.return
   }
-  // CHECK: launch.abi @after
+  // CHECK-LABEL: launch.abi @after
   // CHECK-SAME: overlapped
   launch.abi @after target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 128, warps = 8>)
     tensors([#launch.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>]) parameters([])
@@ -38,7 +38,7 @@ gpu.module @m {
     launch.await_previous
     gpu.return
   }
-  // CHECK: launch.abi @g
+  // CHECK-LABEL: launch.abi @g
   // CHECK-SAME: #launch.scratch<"least", ["B", "S"] #[[$BYTES]]>
   launch.abi @g target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1>)
     tensors([#launch.tensor<"x", read, tensor<?x?xi32>, ["B", "S"], 4>])

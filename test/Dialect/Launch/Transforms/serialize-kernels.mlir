@@ -3,6 +3,7 @@
 // A name that is taken: the binary gets another. The scalar that the ABI names is
 // passed, the one that it does not goes.
 func.func private @f()
+// CHECK-LABEL: func.func private @f(
 // CHECK: launch.binary @f_0 target("sm_80")
 // CHECK-SAME: tensors([#launch.tensor<"y", write, tensor<?x64xf32>, ["S", "D"], 4>]) scalars([#launch.scalar<"scale", f32>])
 // CHECK-SAME: code("{{.*}}.entry f(
@@ -25,7 +26,7 @@ func.func @host(%y: memref<?x64xf32>, %s: f32, %b: f32) {
   return
 }
 // What is no kernel of ours stays.
-// CHECK: gpu.module @other
+// CHECK-LABEL: gpu.module @other
 gpu.module @other {
   gpu.func @g() kernel {
     gpu.return

@@ -7,7 +7,7 @@
 !s = tensor<64x64xf32, #tile.reg>
 !f = memref<?x64xf32, strided<[?, 1]>>
 gpu.module @m {
-  // CHECK: launch.abi @f {{.*}} roles = [<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
+  // CHECK-LABEL: launch.abi @f {{.*}} roles = [<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
   launch.abi @f target("sm_90a")
     plan(<#warp.mma_sync_unit, min_blocks = 2,
          roles = [<"load", warps = 4, registers = 24, owns = ["a", "b.1"]>,

@@ -17,6 +17,7 @@
 // CHECK-NEXT: arith.select %[[PARTIAL]]
 // CHECK: tile.load %{{.*}}[%[[J]], %c0]
 // CHECK: scf.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[NEXT]]
+// LAZY-LABEL: gpu.func @visit(
 // LAZY: scf.for %{{.*}} = %c0 to %{{.*}} step %c1 iter_args({{.*}}, %{{[^,]*}} = %arg2)
 gpu.module @kernels {
   gpu.func @visit(%count: index, %masked: index, %word: i32, %L: memref<?xindex>, %S: memref<16x?xf32>,

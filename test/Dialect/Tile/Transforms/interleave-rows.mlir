@@ -2,6 +2,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-interleave-rows)))' | FileCheck %s --check-prefix=ONE
 
 // Without parts, and where the schedule has no 'row_tiles', nothing changes.
+// ONE-LABEL: gpu.func @sums(
 // ONE: tile.load "q" {{.*}} to tensor<32x16xbf16, #tile.reg>
 // ONE-NOT: "s.0"
 

@@ -46,10 +46,12 @@
 // RUN: sed 's/%%s = warp.dot "s" %%k,/%%x = warp.stage %%dss[%%stage] : !ring to !tile\n %%s = warp.dot "s" %%x,/' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' --remarks-filter=schedule 2>&1 | FileCheck %s --check-prefix=NEEDS
 // NEEDS: no dot of the loop can run under what is computed from the next block
 // NEEDS-NOT: dots =
+// NEEDS-LABEL: gpu.func @carried(
 // NEEDS: warp.dot "s"
 
 // RUN: sed 's/dots = \[/dots = [<"dp", ahead = 1>, /' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' --remarks-filter=schedule 2>&1 | FileCheck %s --check-prefix=MIXED
 // MIXED: of the dots that are issued ahead some are carried in flight and some are not
+// MIXED-LABEL: gpu.func @carried(
 // MIXED: warp.dot "s"
 
 !memory = memref<?x64xbf16>

@@ -1,3 +1,4 @@
+// Buffers lie one behind the other.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory)))' --split-input-file --verify-diagnostics | FileCheck %s
 
 // One after the other, each aligned to 1024 bytes; the ABI says the sum.
@@ -51,83 +52,6 @@ gpu.module @m {
   gpu.func @f() kernel {
     %ones = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
     %a = warp.alloc : memref<32x32xbf16, #warp.shared<row_bytes = 64>>
-    gpu.return
-  }
-}
-
-// -----
-
-// CHECK-LABEL: launch.abi @f
-// CHECK-SAME: shared_memory(0)
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-gpu.module @m {
-  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
-    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
-    gpu.return
-  }
-}
-
-// -----
-
-gpu.module @m {
-  // expected-error@+1 {{kernel has no 'launch.abi' beside it}}
-  gpu.func @f() kernel {
-    gpu.return
-  }
-}
-
-// -----
-
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-gpu.module @m {
-  launch.abi @f target("sm_86") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
-    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  // expected-error@+1 {{kernel needs 131072 bytes of shared memory, 'sm_86' has 101376}}
-  gpu.func @f(%k: !memory) kernel {
-    %a = warp.alloc : memref<1024x64xbf16, #warp.shared<row_bytes = 128>>
-    gpu.return
-  }
-}
-
-// -----
-
-!memory = memref<?x32xbf16, strided<[?, 1]>>
-gpu.module @m {
-  // expected-error@+1 {{unknown target 'sm_75', expected one of 'sm_80'}}
-  launch.abi @f target("sm_75") plan(<#warp.mma_sync_unit, tile_n = 32>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
-    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @f(%k: !memory) kernel {
-    gpu.return
-  }
-}
-
-// -----
-
-// Of a kernel with roles, pipelines get two barriers of 8 bytes for each stage
-// and mailboxes 4 bytes for each slot, behind the buffers; 16 bytes are left
-// over. A last panel is kept whole.
-// CHECK-LABEL: launch.abi @f
-// CHECK-SAME: shared_memory(16456)
-// CHECK: warp.pipeline offset(16384) : !warp.pipeline<2>
-// CHECK: warp.mailbox offset(16416) : !warp.mailbox<1>
-// CHECK: warp.pipeline offset(16424) : !warp.pipeline<1>
-// CHECK: warp.alloc offset(0) : memref<64x80xbf16
-gpu.module @m {
-  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8>)
-    tensors([]) parameters([])
-    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
-  gpu.func @f() kernel {
-    %p = warp.pipeline : !warp.pipeline<2>
-    %m = warp.mailbox : !warp.mailbox<1>
-    %r = warp.pipeline : !warp.pipeline<1>
-    %a = warp.alloc : memref<64x80xbf16, #warp.shared<row_bytes = 128>>
-    warp.specialize
-      role @load warps(4) regs(24) { warp.return }
-      role @compute warps(8) regs(240) { warp.return }
     gpu.return
   }
 }

@@ -1,0 +1,35 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file | FileCheck %s
+
+// Three: two are filled ahead, and each iteration fills the one two ahead.
+// CHECK-LABEL: gpu.func @f
+// CHECK: warp.alloc : memref<3x32x32xbf16
+// CHECK: warp.pipeline : !warp.pipeline<3>
+// CHECK-COUNT-2: warp.producer_commit
+// CHECK-NOT: warp.producer_commit
+// CHECK: scf.for
+// CHECK-NEXT: warp.consumer_wait
+// CHECK-NEXT: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK-NEXT: arith.muli %{{.*}}, %[[TWO]]
+// CHECK: warp.producer_commit
+// CHECK-NOT: warp.producer_commit
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 3>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %a = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    %b = warp.alloc : !buffer
+    %r = scf.for %j = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #tile.reg>) {
+      warp.copy %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
+      %s = warp.dot %a, %b, %acc transpose_b : tensor<64x32xbf16, #tile.reg>, !buffer, tensor<64x32xf32, #tile.reg>
+      scf.yield %s : tensor<64x32xf32, #tile.reg>
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,44 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' | FileCheck %s
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!tile = tensor<64x32xbf16, #tile.reg>
+gpu.module @m {
+  // Two copies with one pipeline: one wait before the first reader of either, one release
+  // behind the last of both.
+  // CHECK-LABEL: gpu.func @f
+  // CHECK-DAG: %[[KS:.*]] = warp.alloc : memref<2x64x32xbf16
+  // CHECK-DAG: %[[VS:.*]] = warp.alloc : memref<2x64x32xbf16
+  // CHECK: %[[P:.*]] = warp.pipeline "k" : !warp.pipeline<2>
+  // CHECK-NOT: warp.pipeline
+  // CHECK: scf.for
+  // CHECK: warp.producer_acquire %[[P]]
+  // CHECK-NEXT: warp.stage
+  // CHECK-NEXT: warp.copy async "k"
+  // CHECK-NEXT: warp.stage
+  // CHECK-NEXT: warp.copy async "v"
+  // CHECK-NEXT: warp.producer_commit %[[P]]
+  // CHECK-NEXT: warp.consumer_wait %[[P]]
+  // CHECK: warp.local_load
+  // CHECK: warp.local_load
+  // CHECK-NEXT: warp.consumer_release %[[P]]
+  // CHECK-NOT: warp.consumer_wait
+  // CHECK: gpu.return
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, streams = [<"k", stages = 2>, <"v", with = "k">],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f(%k: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %bk = warp.alloc : !buffer
+    %bv = warp.alloc : !buffer
+    scf.for %i = %c0 to %n step %c1 {
+      warp.copy "k" %k[%i, %c0] dims [0, 1] to %bk : !memory to !buffer
+      %x = warp.local_load %bk : !buffer to !tile
+      warp.copy "v" %k[%i, %c0] dims [0, 1] to %bv : !memory to !buffer
+      %y = warp.local_load %bv : !buffer to !tile
+    }
+    gpu.return
+  }
+}

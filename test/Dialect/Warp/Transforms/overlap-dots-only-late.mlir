@@ -1,0 +1,60 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+!rows = tensor<128x1xf32, #tile.reg>
+gpu.module @m {
+  // All first operands are in registers: there are no scores to issue ahead.
+  // CHECK-LABEL: gpu.func @only_late
+  // CHECK-NOT: warp.dot async
+  // CHECK: scf.for
+  // CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
+  // CHECK: warp.dot {{("[^"]+" )?}}%
+  // CHECK: scf.yield
+  // CHECK-NOT: warp.dot
+  launch.abi @only_late target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @only_late(%g: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %least = arith.constant dense<0xFF800000> : !rows
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %kp = warp.pipeline "k" : !warp.pipeline<2>
+    %vp = warp.pipeline "v" : !warp.pipeline<2>
+    %ub = arith.maxsi %n, %c1 : index
+    %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
+      warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
+      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
+      warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
+      %p0 = arith.truncf %acc : !out to tensor<128x32xbf16, #tile.reg>
+      %s = warp.dot %p0, %k, %zs transpose_b : tensor<128x32xbf16, #tile.reg>, !buffer, !scores
+      warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
+      %top = tile.reduce max dim 1 %s : !scores to !rows
+      %m2 = arith.maximumf %m, %top : !rows
+      %e = math.exp2 %s : !scores
+      %p = arith.truncf %e : !scores to !weights
+      %f = arith.subf %m, %m2 : !rows
+      %fb = tile.broadcast %f : !rows to !out
+      %scaled = arith.mulf %acc, %fb : !out
+      warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
+      warp.copy async "v" %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
+      warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
+      %o = warp.dot "o" %p, %v, %scaled : !weights, !buffer, !out
+      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
+      scf.yield %m2, %o : !rows, !out
+    }
+    gpu.return
+  }
+}

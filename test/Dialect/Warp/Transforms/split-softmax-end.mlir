@@ -1,0 +1,45 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-softmax)))' | FileCheck %s
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
+!scores = tensor<128x64xf32, #tile.reg>
+!weights = tensor<128x64xbf16, #tile.reg>
+!rows = tensor<128x1xf32, #tile.reg>
+!sums = tensor<128x8xf32, #tile.reg>
+!out = tensor<128x32xf32, #tile.reg>
+gpu.module @m {
+  // At a tile's end, all exponentials run before the wait.
+  // CHECK-LABEL: gpu.func @end
+  // CHECK-NOT: warp.extract_columns
+  // CHECK: warp.dot_wait {{.*}} held(%{{.*}} : tensor<128x64xf32, #tile.reg>)
+  // CHECK-NEXT: arith.truncf
+  launch.abi @end target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
+       dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @end(%g: !memory, %n: index) kernel {
+    %zs = arith.constant dense<0.0> : !scores
+    %zo = arith.constant dense<0.0> : !out
+    %zl = arith.constant dense<0.0> : !sums
+    %m = arith.constant dense<2.0> : !rows
+    %scale = arith.constant dense<0.5> : !scores
+    %q = warp.alloc : !query
+    %k = warp.alloc : !buffer
+    %v = warp.alloc : !buffer
+    %w = arith.constant dense<1.0> : !weights
+    %i1 = warp.dot async %q, %k, %zs transpose_b : !query, !buffer, !scores
+    %i2 = warp.dot async "o" %w, %v, %zo : !weights, !buffer, !out
+    %s = warp.dot_wait %i1 : !warp.pending<!scores>
+    %mb = tile.broadcast %m : !rows to !scores
+    %d = math.fma %s, %scale, %mb : !scores
+    %e = math.exp2 %d : !scores
+    %sum = tile.reduce add dim 1 %e : !scores to !sums
+    %l2 = arith.addf %zl, %sum : !sums
+    %p = arith.truncf %e : !scores to !weights
+    %o = warp.dot_wait %i2 : !warp.pending<!out>
+    %x = warp.dot %p, %v, %zo : !weights, !buffer, !out
+    gpu.return
+  }
+}

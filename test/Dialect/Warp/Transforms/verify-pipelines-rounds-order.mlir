@@ -1,0 +1,56 @@
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
+
+// Two rings of one stage, filled in turns. The consumer asks for one more of
+// the first while it still holds the only stage of the second.
+!p = !warp.pipeline<1>
+gpu.module @m {
+  gpu.func @order() kernel {
+    %a = warp.pipeline : !p
+    %b = warp.pipeline : !p
+    warp.specialize captures(%a, %b : !p, !p)
+      role @load warps(4) regs(24) {
+      ^bb0(%a0: !p, %b0: !p):
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c4 = arith.constant 4 : index
+        %z = arith.constant 0 : i32
+        %one = arith.constant 1 : i32
+        %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%ph = %z) -> (i32) {
+          warp.producer_acquire %a0[%z, %ph] : !p
+          warp.producer_commit %a0[%z, %ph] : !p
+          // expected-error@+1 {{deadlock: role @load waits until stage 0 is released by role @compute (round 0), which never happens}}
+          warp.producer_acquire %b0[%z, %ph] : !p
+          warp.producer_commit %b0[%z, %ph] : !p
+          %ph1 = arith.xori %ph, %one : i32
+          scf.yield %ph1 : i32
+        }
+        warp.return
+      }
+      role @compute warps(4) regs(240) {
+      ^bb0(%a0: !p, %b0: !p):
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c3 = arith.constant 3 : index
+        %z = arith.constant 0 : i32
+        %one = arith.constant 1 : i32
+        warp.consumer_wait %a0[%z, %z] : !p
+        warp.consumer_release %a0[%z, %z] : !p
+        %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%ph = %z) -> (i32) {
+          %ph1 = arith.xori %ph, %one : i32
+          warp.consumer_wait %b0[%z, %ph] : !p
+          warp.consumer_wait %a0[%z, %ph1] : !p
+          warp.consumer_release %a0[%z, %ph1] : !p
+          %early = arith.cmpi eq, %i, %c0 : index
+          scf.if %early {
+            // expected-note@+1 {{role @compute waits until stage 0 is full (round 2)}}
+            warp.consumer_wait %a0[%z, %ph] : !p
+            warp.consumer_release %a0[%z, %ph] : !p
+          }
+          warp.consumer_release %b0[%z, %ph] : !p
+          scf.yield %ph1 : i32
+        }
+        warp.return
+      }
+    gpu.return
+  }
+}

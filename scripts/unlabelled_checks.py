@@ -40,18 +40,24 @@ def run_lines(text):
     return commands
 
 
+def prints_program(stage):
+    return PRINTERS.match(stage) and not OTHERS.search(stage)
+
+
 def program_checks(text):
-    """Tuples of the prefixes of each call of FileCheck that reads a program."""
-    checks = set()
+    """Tuples of the prefixes of each call of FileCheck that reads a program: behind a pipe, or of a file
+    that a tool wrote."""
+    checks, written = set(), set()
     for command in run_lines(text):
         for pipe in re.split(r"&&|;", command):
             *before, last = re.split(r"\|(?!\|)", pipe)
-            if "FileCheck" not in last or not re.search(r"FileCheck\S*\s.*%s(?:\s|$)", last):
-                continue
-            if not before or not PRINTERS.match(before[-1]) or OTHERS.search(before[-1]):
-                continue
-            prefixes = re.findall(r"--?check-prefix(?:es)?[= ](\S+)", last)
-            checks.add(tuple(prefix for one in prefixes for prefix in one.split(",")) or ("CHECK",))
+            if prints_program(last):
+                written.update(re.findall(r"(?:\s-o[ =]?|[^2]>\s*)(\S+)", last))
+            read = re.search(r"(?:<\s*|--?input-file[= ])(\S+)", last)
+            source = prints_program(before[-1]) if before else read and read[1] in written
+            if source and re.search(r"FileCheck\S*\s.*%s(?:\s|$)", last):
+                prefixes = re.findall(r"--?check-prefix(?:es)?[= ](\S+)", last)
+                checks.add(tuple(prefix for one in prefixes for prefix in one.split(",")) or ("CHECK",))
     return sorted(checks)
 
 

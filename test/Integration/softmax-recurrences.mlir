@@ -73,6 +73,9 @@
 // RUN: fovea-run %t/sent/conditional.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/sent/conditional-whole-o.npy %t/sent/conditional-whole-lse.npy
 // RUN: fovea-run %t/sent/conditional.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/sent/conditional-halves-o.npy %t/sent/conditional-halves-lse.npy
 // RUN: %python %S/Inputs/softmax_recurrences.py check %t/sent conditional | FileCheck %s --check-prefix=SENT
+// STREAM-LABEL: gpu.func @whole(
+// STREAM: tile.stream "factor"
+// STREAM-LABEL: gpu.func @halves(
 // STREAM: tile.stream "factor"
 // SENT: conditional whole: ok
 // SENT: conditional halves: ok

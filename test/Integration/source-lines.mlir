@@ -21,6 +21,7 @@
 // WARP: warp.copy {{.*}}loc({{#loc[0-9]*}})
 // WARP: loc("{{.*}}source-lines.mlir":{{[0-9]+}}:{{[0-9]+}})
 
+// CHECK-LABEL: .entry biased(
 func.func @biased(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %slopes: tensor<?xf32>)
     -> tensor<?x?x?x64xbf16> {
 // CHECK: .loc 1 [[#@LINE+1]] 0

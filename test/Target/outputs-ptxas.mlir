@@ -6,6 +6,7 @@
 // RUN: FileCheck %s --check-prefix=PTX < %t.ptx
 // RUN: %ptxas -arch=sm_90a -v %t.ptx -o %t.cubin 2>&1 | FileCheck %s --check-prefix=SAID
 
+// PTX-LABEL: .entry f(
 // PTX: stmatrix.sync.aligned.m8n8.x4.shared.b16
 // PTX: fence.proxy.async.shared::cta;
 // PTX: cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group

@@ -7,6 +7,7 @@
 // RUN: FileCheck %s --check-prefix=PTX < %t.ptx
 // RUN: %ptxas -arch=sm_90a -v %t.ptx -o %t.cubin 2>&1 | FileCheck %s --check-prefix=SAID
 
+// PTX-LABEL: .entry f(
 // PTX: .param .align 64 .b8 f_param_{{.*}}[128]
 // SAID-NOT: C75
 // SAID: 0 bytes spill stores, 0 bytes spill loads

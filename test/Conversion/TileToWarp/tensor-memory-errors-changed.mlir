@@ -1,0 +1,32 @@
+// What a loop carries in tensor memory is changed for the dot's next round alone.
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))'
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!operand = tensor<128x32xbf16, #tile.reg>
+!block = tensor<64x32xbf16, #tile.reg>
+!score = tensor<128x64xf32, #tile.reg>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
+       streams = [<"q">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x32xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%K: !memory, %O: !wide, %n: index) kernel {
+    %zero = arith.constant dense<0.0> : !score
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
+    %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
+    %all = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zero) -> !score {
+      // expected-note @+1 {{the dot}}
+      %s = tile.dot "s" %q, %k, %acc transpose_b : !operand, !block, !score
+      // expected-error @+1 {{a dot's accumulator that a loop carries may only be changed for the dot's next round}}
+      %m = tile.reduce max dim 1 %acc : !score to tensor<128x1xf32, #tile.reg>
+      tile.store %m, %O[%c0, %c0] dims [0, -1] : tensor<128x1xf32, #tile.reg>, !wide
+      scf.yield %s : !score
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,35 @@
+// Layouts, pipelines, and the tiles that they are for.
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{rows of a panel have 32, 64 or 128 bytes, found 96}}
+func.func private @panel(memref<16x48xbf16, #warp.shared<row_bytes = 96>>)
+
+// -----
+
+// expected-error@+1 {{a pipeline has at least one stage, found 0}}
+func.func private @stages(!warp.pipeline<0>)
+
+// -----
+
+// expected-error@+1 {{'warps' must be in [1, 32], found 0}}
+func.func private @no_warps(tensor<16x16xf32, #warp.mma_sync<warps = 0>>)
+
+// -----
+
+// expected-error@+1 {{'warps' must be in [1, 32], found 33}}
+func.func private @too_many_warps(tensor<16x16xf32, #warp.mma_sync<warps = 33>>)
+
+// -----
+
+// expected-error@+1 {{rows must be 1 or a multiple of 64 for 4 warps, found 96}}
+func.func private @rows(tensor<96x16xf32, #warp.mma_sync<warps = 4>>)
+
+// -----
+
+// expected-error@+1 {{columns must be 1 or a multiple of 8, found 12}}
+func.func private @columns(tensor<64x12xf32, #warp.mma_sync<warps = 4>>)
+
+// -----
+
+// expected-error@+1 {{rank 2}}
+func.func private @rank(tensor<64xf32, #warp.mma_sync<warps = 4>>)

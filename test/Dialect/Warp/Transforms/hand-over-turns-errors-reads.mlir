@@ -1,0 +1,51 @@
+// What a turn's stores write is not read in it, and loops carry the pipelines' state.
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-hand-over-turns)))' --split-input-file --verify-diagnostics
+
+!t = tensor<64x64xf32, #warp.wgmma<groups = 1>>
+!sums = memref<?x64xf32, strided<[64, 1]>>
+gpu.module @m {
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 64, tile_n = 64, warps = 4, stages = 2,
+       roles = [<"acquire", warps = 4, registers = 24, owns = ["turn_acquire"]>, <"left", warps = 4, registers = 72, owns = ["sum", "turn_release"]>,
+           <"right", warps = 4, registers = 72, owns = ["other"]>]>)
+    tensors([#launch.tensor<"turns", accumulate, tensor<?xi32>, ["A"], 4>, #launch.tensor<"sums", accumulate, tensor<?x64xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"turns", [0]>, #launch.memref<"sums", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+  gpu.func @f(%turns: memref<?xi32>, %sums: !sums) kernel {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant 1 : i32
+    %yes = arith.constant true
+    %part = arith.constant dense<1.0> : !t
+    tile.semaphore_wait "turn_acquire" %turns[%c0] for %one : memref<?xi32>
+    // expected-error@+1 {{reads, in a turn that another role waits for or ends, what is stored in it}}
+    %before = tile.load %sums[%c0, %c0] dims [0, 1] : !sums to !t
+    tile.store add "sum" %part, %sums[%c0, %c0] dims [0, 1] : !t, !sums
+    tile.semaphore_release "turn_release" %turns[%c0] : memref<?xi32>
+    gpu.return
+  }
+}
+
+// -----
+
+!t = tensor<64x64xf32, #warp.wgmma<groups = 1>>
+!sums = memref<?x64xf32, strided<[64, 1]>>
+gpu.module @m {
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 64, tile_n = 64, warps = 4, stages = 2,
+       roles = [<"acquire", warps = 4, registers = 24, owns = ["turn_acquire"]>, <"left", warps = 4, registers = 72, owns = ["sum", "turn_release"]>,
+           <"right", warps = 4, registers = 72, owns = ["other"]>]>)
+    tensors([#launch.tensor<"turns", accumulate, tensor<?xi32>, ["A"], 4>, #launch.tensor<"sums", accumulate, tensor<?x64xf32>, ["S", "D"], 16>])
+    parameters([#launch.memref<"turns", [0]>, #launch.memref<"sums", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+  gpu.func @f(%turns: memref<?xi32>, %sums: !sums) kernel {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant 1 : i32
+    %yes = arith.constant true
+    %part = arith.constant dense<1.0> : !t
+    // expected-error@+1 {{can't carry a pipeline's state through this loop}}
+    scf.if %yes {
+      tile.semaphore_wait "turn_acquire" %turns[%c0] for %one : memref<?xi32>
+      tile.store add "sum" %part, %sums[%c0, %c0] dims [0, 1] : !t, !sums
+      tile.semaphore_release "turn_release" %turns[%c0] : memref<?xi32>
+    }
+    gpu.return
+  }
+}

@@ -197,10 +197,10 @@ static bool hasDotInFlight(plan::KernelAttr plan) {
   return plan.hasDot([](const plan::DotPlan &dot) { return dot.inFlight; });
 }
 
+/// Of what a kernel writes all the time: its output, or sums of gradients.
 static plan::OutputPath getOutput(plan::KernelAttr plan) {
-  bool isCopied = llvm::any_of(plan.getStores(), [](plan::StoreAttr store) {
-    return store.getFields().isCopied;
-  });
+  bool isCopied =
+      plan.getStore("out").isCopied || plan.getStore("dq_sum").isCopied;
   return isCopied ? plan::OutputPath::Tma : plan::OutputPath::Direct;
 }
 static bool hasOwnBuffer(plan::KernelAttr plan) {

@@ -243,6 +243,14 @@ static plan::OutputPath getOutput(const BackwardProblem &problem) {
              : plan::OutputPath::Direct;
 }
 
+/// Whether the copy engine writes dK and dV, through the stage of V that the
+/// tile is done with: threads take longer, and the next tile waits for them.
+/// The engine knows the ends of tensors, not those of packed sequences.
+static bool copiesOutputs(const BackwardProblem &problem,
+                          const BackwardFields &asked) {
+  return !problem.isPacked && asked.output != plan::OutputPath::Direct;
+}
+
 /// Bytes that parts of dQ's share of a block go through: parts of one shape
 /// have one buffer.
 static int64_t getPartBytes(const BackwardProblem &problem, int64_t partColumns,
@@ -311,14 +319,19 @@ struct PlanEntries {
     return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), early);
   }
 
+  /// A store by the copy engine, through a buffer of its own or a stream's.
+  plan::StoreAttr copied(StringRef name, StringRef over = "") {
+    plan::StorePlan store;
+    store.isCopied = true;
+    if (!over.empty())
+      store.over = b.getStringAttr(over);
+    return plan::StoreAttr::get(b.getContext(), b.getStringAttr(name), store);
+  }
   /// How what is added to dQ's sums gets to memory, where it is not direct.
   SmallVector<plan::StoreAttr> sums(plan::OutputPath output) {
     if (output == plan::OutputPath::Direct)
       return {};
-    plan::StorePlan store;
-    store.isCopied = true;
-    return {
-        plan::StoreAttr::get(b.getContext(), b.getStringAttr("dq_sum"), store)};
+    return {copied("dq_sum")};
   }
   plan::DotAttr eachAbove(StringRef name) {
     plan::DotPlan above;
@@ -349,7 +362,8 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
                                      const JointRegisters &registers,
                                      int64_t queries, int64_t stages,
                                      int64_t keyStages, int64_t loadRegisters,
-                                     plan::OutputPath output) {
+                                     plan::OutputPath output,
+                                     bool copiesOutputs) {
   MLIRContext *context = unit.getContext();
   plan::KernelPlan kernel = makeKeysKernel(unit, problem, kGroups, queries);
   PlanEntries make(context);
@@ -365,12 +379,18 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
       {make.role("compute", kernel.warps, registers.ofCompute,
                  {"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"}),
        make.role("reduce", kGroupWarps, registers.ofReduce, {"dq", "dq_sum"})});
+  SmallVector<plan::StoreAttr> stores = make.sums(output);
+  if (copiesOutputs) {
+    stores.push_back(make.copied("dv_out", /*over=*/"v"));
+    if (problem.headDim == problem.valueHeadDim)
+      stores.push_back(make.copied("dk_out", /*over=*/"v"));
+  }
   return plan::KernelAttr::get(context, unit, kernel,
                                {make.stream("k", keyStages),
                                 make.stream("v", keyStages),
                                 make.stream("exponents", kernel.stages, "q"),
                                 make.stream("delta", kernel.stages, "do")},
-                               dots, make.sums(output), roles,
+                               dots, stores, roles,
                                /*asked=*/{});
 }
 
@@ -614,7 +634,7 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
           ? makeStripKeysPlan(unit, problem, registers, output, emitError)
           : FailureOr<plan::KernelAttr>(makeKeysPlan(
                 unit, problem, shares, queries, asked.stages.value_or(kStages),
-                keyStages, registers, output));
+                keyStages, registers, output, copiesOutputs(problem, asked)));
   if (failed(keys))
     return failure();
   plans.keys =

@@ -13,6 +13,7 @@
 #include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -43,7 +44,7 @@ struct InsertOutputCopiesPass
 private:
   void useOwnBuffer(ArrayRef<tile::StoreOp> stores, int64_t ctas);
   void useStreamBuffer(ArrayRef<tile::StoreOp> stores, StringRef stream);
-  void replace(tile::StoreOp store, Value buffer);
+  CopyOutOp replace(tile::StoreOp store, Value buffer);
 };
 } // namespace
 
@@ -88,18 +89,19 @@ static bool canCopy(tile::StoreOp store, launch::AbiOp abi) {
 
 /// Tile, buffer, engine, memory. What was copied before has to be read when the
 /// buffer is written: the caller sees to that.
-void InsertOutputCopiesPass::replace(tile::StoreOp store, Value buffer) {
+CopyOutOp InsertOutputCopiesPass::replace(tile::StoreOp store, Value buffer) {
   OpBuilder b(store);
   Location loc = store.getLoc();
   LocalStoreOp::create(b, loc, store.getValue(), buffer,
                        store.getFragmentsAttr(), store.getNameAttr());
   FenceStoresOp::create(b, loc, buffer);
-  CopyOutOp::create(b, loc, buffer, store.getTarget(), store.getIndices(),
-                    store.getDimsAttr(), store.getFoldAttr(),
-                    store.getFragmentsAttr(), /*async=*/b.getUnitAttr(),
-                    store.getAddAttr(), store.getNameAttr());
+  auto copy = CopyOutOp::create(
+      b, loc, buffer, store.getTarget(), store.getIndices(),
+      store.getDimsAttr(), store.getFoldAttr(), store.getFragmentsAttr(),
+      /*async=*/b.getUnitAttr(), store.getAddAttr(), store.getNameAttr());
   store.erase();
   ++numCopies;
+  return copy;
 }
 
 static MemRefType getBufferType(RankedTensorType tile, int64_t ctas) {
@@ -154,6 +156,17 @@ static StreamRing findRing(gpu::GPUFuncOp kernel, StringRef name,
   return ring;
 }
 
+/// Whether rows of the ring's stages are set to zero where they are waited for.
+/// Each warp group that reads a stage does that in all of it, maybe late.
+static bool setsRowsToZero(gpu::GPUFuncOp kernel, StreamRing ring) {
+  WalkResult walk = kernel.walk([&](ZeroRowsOp op) {
+    auto stage = op.getBuffer().getDefiningOp<StageOp>();
+    return stage && stage.getBuffer() == ring.buffer ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
 /// The release of a stage that comes before the op, but after which no other
 /// round starts before it.
 static ConsumerReleaseOp findRelease(StreamRing ring, Operation *op) {
@@ -169,16 +182,17 @@ static ConsumerReleaseOp findRelease(StreamRing ring, Operation *op) {
   return found;
 }
 
-/// Nobody reads the stream's stage any more where it is released: the output
-/// goes there, and the release behind it.
+/// Nobody reads the stream's stage any more where it is released: outputs go
+/// there, one behind the other, and the release behind them.
 void InsertOutputCopiesPass::useStreamBuffer(ArrayRef<tile::StoreOp> stores,
                                              StringRef stream) {
   llvm::MapVector<Operation *, Operation *> ends;
+  llvm::DenseMap<Operation *, SmallVector<CopyOutOp>> copies;
   llvm::SetVector<Value> written;
   for (tile::StoreOp store : stores) {
     StreamRing ring =
         findRing(getOperation(), stream, store.getValue().getType());
-    if (!ring.pipeline)
+    if (!ring.pipeline || setsRowsToZero(getOperation(), ring))
       continue;
     ConsumerReleaseOp release = findRelease(ring, store);
     if (!release)
@@ -188,12 +202,16 @@ void InsertOutputCopiesPass::useStreamBuffer(ArrayRef<tile::StoreOp> stores,
     Value buffer =
         makeStageView(b, store.getLoc(), ring.buffer, release.getStage());
     written.insert(ring.buffer);
+    // A tile that goes there before it has to be read.
+    SmallVector<CopyOutOp> &before = copies[release];
+    if (llvm::any_of(before, [&](CopyOutOp other) {
+          return !insideMutuallyExclusiveRegions(other, store);
+        }))
+      CopyOutWaitOp::create(b, store.getLoc(), ring.buffer, /*written=*/false);
     bool isEnd = end == store;
+    before.push_back(replace(store, buffer));
     if (isEnd)
-      end = buffer.getDefiningOp();
-    replace(store, buffer);
-    while (isEnd && !isa<CopyOutOp>(end))
-      end = end->getNextNode();
+      end = before.back();
     Operation *&last = ends[release];
     if (!last || last->isBeforeInBlock(end))
       last = end;

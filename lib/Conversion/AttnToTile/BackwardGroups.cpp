@@ -24,74 +24,67 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BackwardEmitter.h"
+#include "BackwardGroups.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace fovea;
 
-/// Heads are visited one after the other where tiles meet other blocks for
-/// each, or all blocks: these stay together as it is. So they are where tiles
-/// take turns and might have one head each, or long blocks: tiles that begin
-/// together wait for a turn each of those before them, which takes too much of
-/// so few visits.
-bool BackwardEmitter::visitsGroupByBlocks(attn::BackwardOp op,
-                                          plan::KernelAttr plan) {
-  constexpr unsigned kHeadArgument = 1;
-  constexpr int64_t kLongBlock = 128;
-  int64_t heads = op.getQueryType().getDimSize(op.getHeadDim()),
-          keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
-  bool mayBeGrouped = heads != keyHeads || ShapedType::isDynamic(heads);
-  if (!mayBeGrouped || op.hasBlocks() || plan->classify)
-    return false;
-  bool mayBeAlone =
-      ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads);
-  if (op.getDeterministic() && (mayBeAlone || plan->tileN >= kLongBlock))
-    return false;
-  Region &bounds = op.getQueryBounds();
-  return !bounds.empty() && bounds.getArgument(kHeadArgument).use_empty();
-}
-
 /// Whether the tile visits blocks of queries from the first one on: one of the
 /// keys' second half does. No tile visits them downwards behind one that does
 /// not, which would wait for it where they take turns.
-Value BackwardEmitter::emitVisitsUpwards() {
-  OpBuilder &b = kb.builder;
-  Value twice = arith::MulIOp::create(b, loc, work.row, kb.constant(2));
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, twice, keys);
+static Value emitVisitsUpwards(const BackwardKernel &kernel) {
+  KernelBuilder &kb = kernel.kb;
+  Value twice = kb.make<arith::MulIOp>(kernel.tile.work.row, kb.constant(2));
+  return kb.make<arith::CmpIOp>(arith::CmpIPredicate::sge, twice,
+                                kernel.tile.keys);
 }
 
-BackwardEmitter::GroupVisits
-BackwardEmitter::emitGroupVisits(const Bounds &bounds) {
-  OpBuilder &b = kb.builder;
-  Value step = kb.constant(getColumns());
+/// What `emitMember` multiplies by instead of dividing by the group's size;
+/// null where that is a constant.
+static Value emitReciprocal(const BackwardKernel &kernel) {
+  KernelBuilder &kb = kernel.kb;
+  attn::BackwardOp op = kernel.op;
+  if (!op.getQueryType().isDynamicDim(op.getHeadDim()) &&
+      !op.getKeyType().isDynamicDim(op.getHeadDim()))
+    return {};
+  Value most = kb.make<arith::ConstantIntOp>(-1, 32);
+  Value size =
+      kb.make<arith::IndexCastUIOp>(kb.builder.getI32Type(), kernel.tile.group);
+  return kb.make<arith::DivUIOp>(most, size);
+}
+
+GroupVisits fovea::emitGroupVisits(const BackwardKernel &kernel,
+                                   const RowRange &range) {
+  KernelBuilder &kb = kernel.kb;
+  Value step = kb.constant(kernel.part.getColumns());
   auto count = [&](Value row) -> Value {
-    return arith::CeilDivUIOp::create(b, loc, row, step);
+    return kb.make<arith::CeilDivUIOp>(row, step);
   };
   auto subtract = [&](Value x, Value y) -> Value {
-    return arith::SubIOp::create(b, loc, x, y);
+    return kb.make<arith::SubIOp>(x, y);
   };
-  Value begin = count(bounds.lower), end = count(bounds.upper);
-  if (plan.visitsAtLeastOnce())
-    end = arith::MaxSIOp::create(
-        b, loc, end, arith::AddIOp::create(b, loc, begin, kb.constant(1)));
-  Value fullBegin = count(bounds.fullLower), fullEnd = count(bounds.fullUpper);
-  Value upwards = emitVisitsUpwards();
+  Value begin = count(range.lower), end = count(range.upper);
+  if (kernel.part.plan.visitsAtLeastOnce())
+    end = kb.make<arith::MaxSIOp>(
+        end, kb.make<arith::AddIOp>(begin, kb.constant(1)));
+  Value fullBegin = count(range.fullLower), fullEnd = count(range.fullUpper);
+  Value upwards = emitVisitsUpwards(kernel);
   auto choose = [&](Value up, Value down) -> Value {
-    return arith::SelectOp::create(b, loc, upwards, up, down);
+    return kb.make<arith::SelectOp>(upwards, up, down);
   };
   GroupVisits visits;
-  visits.reciprocal = emitReciprocal();
+  visits.reciprocal = emitReciprocal(kernel);
   visits.first = choose(begin, subtract(end, kb.constant(1)));
   visits.direction = choose(kb.constant(1), kb.constant(-1));
   // A loop's row for a number of blocks, which may be negative.
   auto toRow = [&](Value blocks) -> Value {
-    Value some = arith::MaxSIOp::create(b, loc, blocks, kb.constant(0));
-    Value count = arith::MulIOp::create(b, loc, some, group);
-    return arith::MulIOp::create(b, loc, count, step);
+    Value some = kb.make<arith::MaxSIOp>(blocks, kb.constant(0));
+    Value count = kb.make<arith::MulIOp>(some, kernel.tile.group);
+    return kb.make<arith::MulIOp>(count, step);
   };
-  visits.bounds = {
+  visits.range = {
       kb.constant(0),
       toRow(choose(subtract(fullBegin, begin), subtract(end, fullEnd))),
       toRow(choose(subtract(fullEnd, begin), subtract(end, fullBegin))),
@@ -99,61 +92,47 @@ BackwardEmitter::emitGroupVisits(const Bounds &bounds) {
   return visits;
 }
 
-/// What `emitMember` multiplies by instead of dividing by the group's size;
-/// null where that is a constant.
-Value BackwardEmitter::emitReciprocal() {
-  OpBuilder &b = kb.builder;
-  if (!op.getQueryType().isDynamicDim(op.getHeadDim()) &&
-      !op.getKeyType().isDynamicDim(op.getHeadDim()))
-    return {};
-  Value most = arith::ConstantIntOp::create(b, loc, -1, 32);
-  Value size = arith::IndexCastUIOp::create(b, loc, b.getI32Type(), group);
-  return arith::DivUIOp::create(b, loc, most, size);
-}
-
 /// A visit's number divided by the group's size, and the remainder. A division
 /// takes some hundred cycles each time; a product with the reciprocal is that
 /// or one less, since there are fewer than 2^32 visits.
-std::pair<Value, Value> BackwardEmitter::emitMember(Value visit,
-                                                    Value reciprocal) {
-  OpBuilder &b = kb.builder;
+static std::pair<Value, Value> emitMember(KernelBuilder &kb, Value visit,
+                                          Value group, Value reciprocal) {
   if (!reciprocal)
-    return {arith::DivUIOp::create(b, loc, visit, group),
-            arith::RemUIOp::create(b, loc, visit, group)};
-  Type i32 = b.getI32Type(), i64 = b.getI64Type();
+    return {kb.make<arith::DivUIOp>(visit, group),
+            kb.make<arith::RemUIOp>(visit, group)};
+  Type i32 = kb.builder.getI32Type(), i64 = kb.builder.getI64Type();
   auto widen = [&](Value v) -> Value {
-    return arith::ExtUIOp::create(b, loc, i64, v);
+    return kb.make<arith::ExtUIOp>(i64, v);
   };
-  Value narrow = arith::IndexCastUIOp::create(b, loc, i32, visit);
-  Value size = arith::IndexCastUIOp::create(b, loc, i32, group);
-  Value product =
-      arith::MulIOp::create(b, loc, widen(narrow), widen(reciprocal));
-  Value high = arith::ShRUIOp::create(
-      b, loc, product, arith::ConstantIntOp::create(b, loc, 32, 64));
-  Value quotient = arith::TruncIOp::create(b, loc, i32, high);
-  Value rest = arith::SubIOp::create(
-      b, loc, narrow, arith::MulIOp::create(b, loc, quotient, size));
-  Value isMore =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, rest, size);
-  Value next = arith::AddIOp::create(
-      b, loc, quotient, arith::ConstantIntOp::create(b, loc, 1, 32));
-  Value left = arith::SubIOp::create(b, loc, rest, size);
+  Value narrow = kb.make<arith::IndexCastUIOp>(i32, visit);
+  Value size = kb.make<arith::IndexCastUIOp>(i32, group);
+  Value product = kb.make<arith::MulIOp>(widen(narrow), widen(reciprocal));
+  Value high =
+      kb.make<arith::ShRUIOp>(product, kb.make<arith::ConstantIntOp>(32, 64));
+  Value quotient = kb.make<arith::TruncIOp>(i32, high);
+  Value rest =
+      kb.make<arith::SubIOp>(narrow, kb.make<arith::MulIOp>(quotient, size));
+  Value isMore = kb.make<arith::CmpIOp>(arith::CmpIPredicate::uge, rest, size);
+  Value next =
+      kb.make<arith::AddIOp>(quotient, kb.make<arith::ConstantIntOp>(1, 32));
+  Value left = kb.make<arith::SubIOp>(rest, size);
   auto choose = [&](Value yes, Value no) -> Value {
-    Value chosen = arith::SelectOp::create(b, loc, isMore, yes, no);
-    return arith::IndexCastUIOp::create(b, loc, b.getIndexType(), chosen);
+    Value chosen = kb.make<arith::SelectOp>(isMore, yes, no);
+    return kb.make<arith::IndexCastUIOp>(kb.builder.getIndexType(), chosen);
   };
   return {choose(next, quotient), choose(left, rest)};
 }
 
-void BackwardEmitter::placeInGroup(ScoreBlock &block,
-                                   const GroupVisits &visits) {
-  OpBuilder &b = kb.builder;
-  Value step = kb.constant(getColumns());
-  Value visit = arith::DivUIOp::create(b, loc, block.query, step);
-  Value number;
-  std::tie(number, block.member) = emitMember(visit, visits.reciprocal);
-  block.head = arith::AddIOp::create(b, loc, block.head, block.member);
-  Value distance = arith::MulIOp::create(b, loc, number, visits.direction);
-  number = arith::AddIOp::create(b, loc, visits.first, distance);
-  block.query = arith::MulIOp::create(b, loc, number, step);
+QueryPlace fovea::placeInGroup(const BackwardKernel &kernel,
+                               const GroupVisits &visits, Value firstHead,
+                               Value row) {
+  KernelBuilder &kb = kernel.kb;
+  Value step = kb.constant(kernel.part.getColumns());
+  Value visit = kb.make<arith::DivUIOp>(row, step);
+  auto [number, member] =
+      emitMember(kb, visit, kernel.tile.group, visits.reciprocal);
+  Value head = kb.make<arith::AddIOp>(firstHead, member);
+  Value distance = kb.make<arith::MulIOp>(number, visits.direction);
+  Value block = kb.make<arith::AddIOp>(visits.first, distance);
+  return kernel.placeQueries(head, kb.make<arith::MulIOp>(block, step));
 }

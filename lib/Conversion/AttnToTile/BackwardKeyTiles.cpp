@@ -1,4 +1,4 @@
-//===- BackwardKeyTiles.cpp - A tile of keys and its blocks -----*- C++ -*-===//
+//===- BackwardKeyTiles.cpp - A tile of keys and its queries ----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BackwardEmitter.h"
-
-#include "VisitedBlocks.h"
+#include "BackwardGroups.h"
+#include "BackwardQuerySums.h"
+#include "BackwardResults.h"
+#include "BackwardScores.h"
+#include "BackwardTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -16,246 +18,280 @@
 using namespace mlir;
 using namespace fovea;
 
-/// A part of dQ's share of a block, of all strips of keys. Of strips, each has
-/// a part whose products begin with its own derivatives.
-Value BackwardEmitter::emitQueryPart(const ScoreBlock &block,
-                                     ValueRange gradients, int64_t index,
-                                     int64_t across) {
-  OpBuilder &b = kb.builder;
-  const ScoreBlock::KeyPart &columns = block.keyParts[index % across];
-  IntegerAttr firstRow;
-  if (getColumns() != kQueryPartRows)
-    firstRow = b.getI64IntegerAttr(index / across * kQueryPartRows);
-  Value sum = kb.splat(kQueryPartRows, columns.count, 0.0);
-  for (int64_t turn = 0; turn < getStrips(); ++turn) {
-    int64_t strip = (index + turn) % getStrips();
-    sum = tile::DotOp::create(b, loc, gradients[strip],
-                              block.strips[strip].keys, sum,
-                              /*transposeA=*/true, /*transposeB=*/false,
-                              b.getStringAttr("dq." + std::to_string(index)),
-                              firstRow, columns.first);
-  }
-  return sum;
-}
+namespace {
+/// A block of queries that the tile meets; whether some of its pairs may be
+/// masked, i1; where the tile's keys end there; and whether it has a turn at
+/// dQ's sums, i1 or null (BackwardTurn).
+struct MetQueries {
+  QueryRows rows;
+  Value partial, keyEnd, hasTurn;
+};
 
-void BackwardEmitter::addQueryGradient(const ScoreBlock &block,
-                                       ValueRange gradients) {
-  OpBuilder &b = kb.builder;
-  SmallVector<Value> found;
-  int64_t across = block.keyParts.size();
-  int64_t count = getColumns() / kQueryPartRows * across;
-  SmallVector<Value, 3> semaphore;
-  if (part.ordersSums)
-    semaphore = emitSemaphore(block);
-  auto store = [&](int64_t index) {
-    if (part.ordersSums && index == 0)
-      emitStartOfTurn(block, semaphore, found.front());
-    int64_t row = index / across * kQueryPartRows,
-            column = index % across * part.partColumns;
-    Value query = block.scratchRow;
-    if (row != 0)
-      query = arith::AddIOp::create(b, loc, query, kb.constant(row));
-    tile::StoreOp::create(
-        b, loc, found[index], scratchArgument(scratch.querySums),
-        ValueRange{memoryBatch, block.head, query, kb.constant(column)},
-        /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
-        /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
-        /*add=*/b.getUnitAttr(),
-        b.getStringAttr("dq_sum." + std::to_string(index)));
-    if (part.ordersSums && index == count - 1)
-      emitEndOfTurn(block, semaphore, found.back());
-  };
-  for (int64_t index = 0; index < count; ++index) {
-    found.push_back(emitQueryPart(block, gradients, index, across));
-    // Where registers hold two parts, one is added while the next one is found.
-    if (!part.addsAhead)
-      store(index);
-    else if (index > 0)
-      store(index - 1);
-  }
-  if (part.addsAhead)
-    store(count - 1);
-}
+/// What derivatives by scores are found from: of each strip weights, and
+/// derivatives by those; D of the queries.
+struct ScoreFactors {
+  SmallVector<Weights, 2> weights;
+  SmallVector<Value, 2> byWeight;
+  Value delta;
+};
 
-/// Weights of a strip's pairs; where others need them, they leave.
-FailureOr<BackwardEmitter::Weights>
-BackwardEmitter::emitSharedWeights(const ScoreBlock &block) {
-  OpBuilder &b = kb.builder;
-  FailureOr<Weights> weights = emitWeights(block);
+/// The sums of one tile of keys: dV of each strip, then dK of each.
+class KeyTileEmitter {
+public:
+  KeyTileEmitter(const BackwardKernel &kernel, ArrayRef<KeyRows> strips)
+      : kernel(kernel), kb(kernel.kb), part(kernel.part), strips(strips) {}
+
+  /// The sums before any query.
+  SmallVector<Value> emitZeros();
+  /// Those over the queries of the heads that share the tile's keys.
+  FailureOr<SmallVector<Value>> emitHeads(ValueRange sums);
+  void storeGradients(ArrayRef<Value> sums);
+
+private:
+  /// Those over the queries of one head, or of all heads of the group that
+  /// begins with it.
+  FailureOr<SmallVector<Value>> emitVisits(Value head, bool ofGroup,
+                                           ValueRange sums);
+  /// The sums with those of a block of queries.
+  FailureOr<SmallVector<Value>> emitBlock(const MetQueries &met,
+                                          ValueRange sums);
+  FailureOr<SmallVector<Value>> emitBlockOfStrips(MetQueries met,
+                                                  ValueRange sums);
+  /// Weights of each strip's pairs.
+  FailureOr<SmallVector<Weights, 2>> emitAllWeights(const MetQueries &met);
+  FailureOr<Weights> emitStripWeights(const ScoreBlock &block);
+  /// dV with the block.
+  SmallVector<Value> addValues(ArrayRef<Weights> weights, const MetQueries &met,
+                               ValueRange sums);
+  /// dK with the block; adds to dQ, too.
+  FailureOr<SmallVector<Value>> addKeys(const ScoreFactors &factors,
+                                        const MetQueries &met, ValueRange sums);
+
+  ScoreBlock getStrip(const MetQueries &met, int64_t strip) const {
+    return {met.rows, strips[strip], met.partial, met.keyEnd};
+  }
+  /// The strip's dK among the sums.
+  template <typename RangeT>
+  Value getKeySum(const RangeT &sums, int64_t strip) const {
+    return sums[sums.size() - strips.size() + strip];
+  }
+
+  const BackwardKernel &kernel;
+  KernelBuilder &kb;
+  const BackwardPart &part;
+  ArrayRef<KeyRows> strips;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// A block of queries
+//===----------------------------------------------------------------------===//
+
+/// Where other roles need the weights, they leave.
+FailureOr<Weights> KeyTileEmitter::emitStripWeights(const ScoreBlock &block) {
+  FailureOr<Weights> weights = emitWeights(kernel, block);
   if (failed(weights) ||
       (part.keyRoles != KeyRoles::Scores && part.keyRoles != KeyRoles::Pairs))
     return weights;
   Value sent =
-      tile::StreamOp::create(b, loc, weights->rounded, b.getStringAttr("p"));
+      kb.make<tile::StreamOp>(weights->rounded, kb.builder.getStringAttr("p"));
   // Derivatives by them are found meanwhile, or elsewhere.
   if (part.keyRoles == KeyRoles::Scores)
     weights->rounded = sent;
   else
-    weights->weight =
-        arith::ExtFOp::create(b, loc, scoreType(b.getF32Type()), sent);
+    weights->weight = extendScores(kernel, sent);
   return weights;
 }
 
-/// What a block of queries adds to the sums of a tile of keys: of each strip
-/// dV, then dK.
-FailureOr<SmallVector<Value>>
-BackwardEmitter::emitBlockOfKeyTile(const ScoreBlock &whole,
-                                    ValueRange carried) {
-  OpBuilder &b = kb.builder;
-  ScoreBlock shared = whole;
-  int64_t strips = getStrips();
-  // What queries have of their own is read once.
-  if (strips > 1)
-    shared.exponents = loadScratchValue(scratch.exponents, shared.head,
-                                        shared.scratchRow, "exponents");
-  SmallVector<Weights> weights;
-  for (int64_t strip = 0; strip < strips; ++strip) {
-    FailureOr<Weights> found = emitSharedWeights(ofStrip(shared, strip));
+FailureOr<SmallVector<Weights, 2>>
+KeyTileEmitter::emitAllWeights(const MetQueries &met) {
+  SmallVector<Weights, 2> weights;
+  for (int64_t strip = 0; strip < part.getStrips(); ++strip) {
+    FailureOr<Weights> found = emitStripWeights(getStrip(met, strip));
     if (failed(found))
       return failure();
     weights.push_back(*found);
   }
-  bool needsGradients = part.key || part.addsQuery;
-  SmallVector<Value> byWeight, next;
-  auto addValues = [&] {
-    for (int64_t strip = 0; part.value && strip < strips; ++strip)
-      next.push_back(product(getStripName("dv", strip), weights[strip].rounded,
-                             shared.outputGradients, carried[strip],
-                             /*transposeB=*/false));
-  };
-  auto getDot = [&](int64_t strip) {
-    return PairOperands{"dp", shared.outputGradients,
-                        shared.strips[strip].values};
-  };
-  if (strips > 1) {
-    // Registers are short: behind dV's product there are rounded weights and no
-    // others, and D is read behind derivatives by weights.
-    addValues();
-    for (int64_t strip = 0; strip < strips; ++strip) {
-      weights[strip].weight = arith::ExtFOp::create(
-          b, loc, scoreType(b.getF32Type()), weights[strip].rounded);
-      byWeight.push_back(multiplyPairs(ofStrip(shared, strip), getDot(strip)));
-    }
-    shared.delta = loadScratchValue(scratch.delta, shared.head,
-                                    shared.scratchRow, "delta");
-  } else {
-    if (needsGradients)
-      std::tie(byWeight.emplace_back(), shared.delta) = emitPairProduct(
-          shared, getDot(0),
-          {"delta", scratch.delta, shared.delta, part.deltaFirst});
-    addValues();
-  }
-  if (!needsGradients)
-    return next;
-  SmallVector<Value> gradients, streamed;
-  for (int64_t strip = 0; strip < strips; ++strip) {
-    FailureOr<Value> found = emitGradients(
-        ofStrip(shared, strip), weights[strip], shared.delta, byWeight[strip]);
+  return weights;
+}
+
+SmallVector<Value> KeyTileEmitter::addValues(ArrayRef<Weights> weights,
+                                             const MetQueries &met,
+                                             ValueRange sums) {
+  SmallVector<Value> next;
+  for (int64_t strip = 0; part.value && strip < part.getStrips(); ++strip)
+    next.push_back(addProduct(kernel, part.getStripName("dv", strip),
+                              weights[strip].rounded, met.rows.outputGradients,
+                              sums[strip]));
+  return next;
+}
+
+FailureOr<SmallVector<Value>>
+KeyTileEmitter::addKeys(const ScoreFactors &factors, const MetQueries &met,
+                        ValueRange sums) {
+  SmallVector<Value> gradients, streamed, next;
+  for (int64_t strip = 0; strip < part.getStrips(); ++strip) {
+    FailureOr<Value> found =
+        emitScoreGradients(kernel, getStrip(met, strip), factors.weights[strip],
+                           factors.delta, factors.byWeight[strip]);
     if (failed(found))
       return failure();
     gradients.push_back(*found);
     // Another role's product reads them transposed; dK's, where registers are
     // short, reads them there, too.
     if (part.addsQuery)
-      streamed.push_back(tile::StreamOp::create(
-          b, loc, *found, b.getStringAttr(getStripName("ds", strip))));
+      streamed.push_back(kb.make<tile::StreamOp>(
+          *found, kb.builder.getStringAttr(part.getStripName("ds", strip))));
   }
   bool keepsGradients = !part.addsQuery || part.keepsGradients;
-  for (int64_t strip = 0; part.key && strip < strips; ++strip)
-    next.push_back(product(getStripName("dk", strip),
-                           (keepsGradients ? gradients : streamed)[strip],
-                           shared.queries,
-                           carried[carried.size() - strips + strip],
-                           /*transposeB=*/false));
+  for (int64_t strip = 0; part.key && strip < part.getStrips(); ++strip)
+    next.push_back(addProduct(kernel, part.getStripName("dk", strip),
+                              (keepsGradients ? gradients : streamed)[strip],
+                              met.rows.queries, getKeySum(sums, strip)));
   if (part.addsQuery)
-    addQueryGradient(shared, streamed);
+    addToQuerySums(kernel, met.rows.place, strips, streamed, met.hasTurn);
   return next;
 }
 
-/// The sums over the queries of one head, or of all heads of the group that
-/// begins with it.
+/// Registers are short: what queries have of their own is read once, behind
+/// dV's product there are rounded weights and no others, and D is read behind
+/// derivatives by weights.
 FailureOr<SmallVector<Value>>
-BackwardEmitter::emitVisits(ScoreBlock block, bool ofGroup, ValueRange sums) {
-  FailureOr<Blocks> blocks = emitQueryBlocks(block);
+KeyTileEmitter::emitBlockOfStrips(MetQueries met, ValueRange sums) {
+  const BackwardScratch &scratch = kernel.memory.scratch;
+  const QueryPlace &place = met.rows.place;
+  met.rows.exponents =
+      loadScratch(kernel, scratch.exponents, place, "exponents");
+  FailureOr<SmallVector<Weights, 2>> weights = emitAllWeights(met);
+  if (failed(weights))
+    return failure();
+  SmallVector<Value> next = addValues(*weights, met, sums);
+  ScoreFactors factors{std::move(*weights), {}, {}};
+  for (auto [strip, found] : llvm::enumerate(factors.weights)) {
+    found.weight = extendScores(kernel, found.rounded);
+    factors.byWeight.push_back(emitByWeight(kernel, getStrip(met, strip)));
+  }
+  factors.delta = loadScratch(kernel, scratch.delta, place, "delta");
+  FailureOr<SmallVector<Value>> keySums = addKeys(factors, met, sums);
+  if (failed(keySums))
+    return failure();
+  llvm::append_range(next, *keySums);
+  return next;
+}
+
+FailureOr<SmallVector<Value>> KeyTileEmitter::emitBlock(const MetQueries &met,
+                                                        ValueRange sums) {
+  if (part.getStrips() > 1)
+    return emitBlockOfStrips(met, sums);
+  FailureOr<SmallVector<Weights, 2>> weights = emitAllWeights(met);
+  if (failed(weights))
+    return failure();
+  if (!part.key && !part.addsQuery)
+    return addValues(*weights, met, sums);
+  auto [byWeight, delta] = emitByWeightAndDelta(kernel, getStrip(met, 0));
+  SmallVector<Value> next = addValues(*weights, met, sums);
+  FailureOr<SmallVector<Value>> keySums =
+      addKeys({std::move(*weights), {byWeight}, delta}, met, sums);
+  if (failed(keySums))
+    return failure();
+  llvm::append_range(next, *keySums);
+  return next;
+}
+
+//===----------------------------------------------------------------------===//
+// All queries
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Value>>
+KeyTileEmitter::emitVisits(Value head, bool ofGroup, ValueRange sums) {
+  FailureOr<BackwardBlocks> blocks = emitQueryBlocks(kernel, head);
   if (failed(blocks))
     return failure();
-  if (blocks->ordered)
-    block.hasTurn = blocks->ordered->getIsSeen();
+  Value hasTurn = blocks->ordered ? blocks->ordered->getIsSeen() : Value();
   GroupVisits visits;
   if (ofGroup) {
-    visits = emitGroupVisits(blocks->bounds);
-    blocks->bounds = visits.bounds;
+    visits = emitGroupVisits(kernel, blocks->range);
+    blocks->range = visits.range;
   }
-  FailureOr<ValueRange> results =
-      emitLoop(*blocks, /*upwards=*/ofGroup || followsDiagonal(), sums,
-               [&](Value query, Value partial,
-                   ValueRange carried) -> FailureOr<SmallVector<Value>> {
-                 ScoreBlock visited = block;
-                 visited.query = query;
-                 if (ofGroup)
-                   placeInGroup(visited, visits);
-                 visited.scratchRow = toScratchRow(visited.query);
-                 visited.partial = partial;
-                 loadQueries(visited, /*needsOutputGradients=*/true);
-                 if (part.key && !part.addsQuery)
-                   visited.delta = loadDelta(visited);
-                 return emitBlockOfKeyTile(visited, carried);
-               });
+  FailureOr<ValueRange> results = emitBlockLoop(
+      kernel, *blocks, /*upwards=*/ofGroup || part.followsDiagonal, sums,
+      [&](Value row, Value partial, ValueRange carried) {
+        QueryPlace place = ofGroup ? placeInGroup(kernel, visits, head, row)
+                                   : kernel.placeQueries(head, row);
+        MetQueries met{loadQueries(kernel, place), partial, blocks->keyEnd,
+                       hasTurn};
+        if (part.key && !part.addsQuery)
+          met.rows.delta = loadDelta(kernel, place);
+        return emitBlock(met, carried);
+      });
   if (failed(results))
     return failure();
   return llvm::to_vector_of<Value>(*results);
 }
 
-/// The sums over the queries of the heads that share the tile's keys.
-FailureOr<SmallVector<Value>> BackwardEmitter::emitHeads(ScoreBlock block,
-                                                         ValueRange sums) {
+FailureOr<SmallVector<Value>> KeyTileEmitter::emitHeads(ValueRange sums) {
   OpBuilder &b = kb.builder;
+  Location loc = kb.getLoc();
+  const BackwardTile &tile = kernel.tile;
+  attn::BackwardOp op = kernel.op;
   int64_t heads = op.getQueryType().getDimSize(op.getHeadDim()),
           keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
-  if (heads == keyHeads && ShapedType::isStatic(heads)) {
-    block.head = work.head;
-    return emitVisits(block, /*ofGroup=*/false, sums);
-  }
+  if (heads == keyHeads && ShapedType::isStatic(heads))
+    return emitVisits(tile.work.head, /*ofGroup=*/false, sums);
   // There may be no head at all, even where a block is visited in any case.
-  bool ofGroup = visitsGroupByBlocks(op, plan);
-  Value first = arith::MulIOp::create(b, loc, keyHead, group);
-  Value times =
-      ofGroup ? arith::MinUIOp::create(b, loc, group, kb.constant(1)) : group;
+  Value first = kb.make<arith::MulIOp>(tile.keyHead, tile.group);
+  Value times = part.visitsGroups
+                    ? kb.make<arith::MinUIOp>(tile.group, kb.constant(1))
+                    : tile.group;
   auto loop =
       scf::ForOp::create(b, loc, kb.constant(0), times, kb.constant(1), sums);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  block.head = arith::AddIOp::create(b, loc, first, loop.getInductionVar());
+  Value head = kb.make<arith::AddIOp>(first, loop.getInductionVar());
   FailureOr<SmallVector<Value>> results =
-      emitVisits(block, ofGroup, loop.getRegionIterArgs());
+      emitVisits(head, part.visitsGroups, loop.getRegionIterArgs());
   if (failed(results))
     return failure();
   scf::YieldOp::create(b, loc, *results);
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
-LogicalResult BackwardEmitter::emitKeyTile() {
-  ScoreBlock block;
-  block.key = work.row;
-  loadKeys(block);
+//===----------------------------------------------------------------------===//
+// The tile
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> KeyTileEmitter::emitZeros() {
   SmallVector<Value> sums;
-  int64_t strips = getStrips();
   if (part.value)
-    sums.append(strips, kb.splat(getRows(), valueHeadDim, 0.0));
+    sums.append(strips.size(),
+                kb.splat(part.getRows(), part.valueHeadDim, 0.0));
   if (part.key)
-    sums.append(strips, kb.splat(getRows(), headDim, 0.0));
-  FailureOr<SmallVector<Value>> found = emitHeads(block, sums);
-  if (failed(found))
-    return failure();
-  for (int64_t strip = 0; strip < strips; ++strip) {
-    Value key = block.strips[strip].key;
+    sums.append(strips.size(), kb.splat(part.getRows(), part.headDim, 0.0));
+  return sums;
+}
+
+void KeyTileEmitter::storeGradients(ArrayRef<Value> sums) {
+  attn::BackwardOp op = kernel.op;
+  for (const KeyRows &keys : strips) {
     if (part.value)
-      store((*found)[strip], resultArgument(op.getValueGradient()), work.head,
-            key, /*scale=*/Value(), getStripName("dv_out", strip));
+      storeGradient(kernel, sums[keys.strip],
+                    {op.getValueGradient(), keys.first,
+                     part.getStripName("dv_out", keys.strip)});
     if (part.key)
-      store((*found)[found->size() - strips + strip],
-            resultArgument(op.getKeyGradient()), work.head, key,
-            emitScale(headDim), getStripName("dk_out", strip));
+      storeScaledGradient(kernel, getKeySum(sums, keys.strip),
+                          {op.getKeyGradient(), keys.first,
+                           part.getStripName("dk_out", keys.strip)});
   }
+}
+
+LogicalResult fovea::emitKeyTile(const BackwardKernel &kernel) {
+  SmallVector<KeyRows> strips;
+  for (int64_t strip = 0; strip < kernel.part.getStrips(); ++strip)
+    strips.push_back(loadKeys(kernel, kernel.tile.work.row, strip));
+  KeyTileEmitter emitter(kernel, strips);
+  FailureOr<SmallVector<Value>> sums = emitter.emitHeads(emitter.emitZeros());
+  if (failed(sums))
+    return failure();
+  emitter.storeGradients(*sums);
   return success();
 }

@@ -6,7 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BackwardEmitter.h"
+#include "BackwardRows.h"
+
+#include "BlockTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -15,173 +17,198 @@
 using namespace mlir;
 using namespace fovea;
 
-/// A value of each query of the block, which begins at `row` of memory: f32,
-/// along the side of the tile of scores that queries lie along.
-Value BackwardEmitter::loadRowValue(Value memref, Value head, Value row) {
-  OpBuilder &b = kb.builder;
-  bool areRows = part.hasQueryTiles();
-  RankedTensorType type = areRows
-                              ? kb.tileType(getRows(), 1, b.getF32Type())
-                              : kb.tileType(1, getColumns(), b.getF32Type());
-  int64_t dims[] = {areRows ? 2 : -1, areRows ? -1 : 2};
-  return tile::LoadOp::create(b, loc, type, memref,
-                              ValueRange{memoryBatch, head, row},
-                              /*limit=*/Value(), dims);
-}
+//===----------------------------------------------------------------------===//
+// A value of each query
+//===----------------------------------------------------------------------===//
 
-/// The same of scratch memory, which is in fragments where dQ's sums are.
-Value BackwardEmitter::loadScratchValue(std::optional<unsigned> number,
-                                        Value head, Value row, StringRef name) {
-  Value value = loadRowValue(scratchArgument(number), head, row);
-  auto load = value.getDefiningOp<tile::LoadOp>();
-  load.setFragments(part.addsQuery);
-  if (part.addsQuery)
-    load.setName(name);
-  return value;
-}
-
-/// D of a block of queries. Those behind a packed sequence are another one's,
-/// and no numbers perhaps.
-Value BackwardEmitter::loadDelta(const ScoreBlock &block) {
-  OpBuilder &b = kb.builder;
-  Value delta =
-      loadScratchValue(scratch.delta, block.head, block.scratchRow, "delta");
-  if (!queryLimit)
-    return delta;
-  return arith::SelectOp::create(b, loc, emitQueriesExist(block), delta,
-                                 splatLike(delta, 0.0));
-}
-
-Value BackwardEmitter::emitQueriesExist(const ScoreBlock &block) {
-  OpBuilder &b = kb.builder;
-  RegionContext context = makeContext(block);
-  Value places = BlockTiles(b, context).getQueryTile(loc);
-  Value count = arith::IndexCastOp::create(b, loc, b.getI32Type(), queries);
-  return arith::CmpIOp::create(
-      b, loc, arith::CmpIPredicate::slt, places,
-      tile::BroadcastOp::create(b, loc, places.getType(), count));
-}
-
-void BackwardEmitter::storeScratchValue(Value value,
-                                        std::optional<unsigned> number,
-                                        Value head, Value row, StringRef name) {
-  auto store = tile::StoreOp::create(
-      kb.builder, loc, value, scratchArgument(number),
-      ValueRange{memoryBatch, head, row}, ArrayRef<int64_t>{2, -1},
-      kb.builder.getStringAttr(name));
-  store.setFragments(part.addsQuery);
-  if (queryLimit && !part.addsQuery)
-    store.getLimitMutable().assign(queryLimit);
-}
-
-/// Weights are exp2(log2(e) s + this): of rows that see nothing, 0.
-Value BackwardEmitter::emitExponents(Value rows) {
-  OpBuilder &b = kb.builder;
-  Value none = splatLike(rows, -std::numeric_limits<double>::infinity());
-  Value offset = arith::MulFOp::create(b, loc, rows,
-                                       splatLike(rows, -llvm::numbers::log2e));
-  return arith::SelectOp::create(b, loc, emitSeesNothing(rows), none, offset);
-}
-
-Value BackwardEmitter::emitSeesNothing(Value rows) {
-  return arith::CmpFOp::create(
-      kb.builder, loc, arith::CmpFPredicate::OEQ, rows,
-      splatLike(rows, -std::numeric_limits<double>::infinity()));
-}
-
-Value BackwardEmitter::splatLike(Value tile, double value) {
-  return arith::ConstantOp::create(
-      kb.builder, loc,
+Value fovea::splatLike(KernelBuilder &kb, Value tile, double value) {
+  return kb.make<arith::ConstantOp>(
       DenseElementsAttr::get(cast<ShapedType>(tile.getType()), float(value)));
 }
 
-void BackwardEmitter::loadQueries(ScoreBlock &block,
-                                  bool needsOutputGradients) {
-  int64_t count = part.hasQueryTiles() ? getRows() : getColumns();
-  block.queries =
-      kb.loadHead(q, memoryBatch, block.head, toQueryRow(block.query), 0, count,
-                  headDim, queryLimit, "q");
-  if (needsOutputGradients)
-    block.outputGradients = kb.loadHead(outputGradient, memoryBatch, block.head,
-                                        toQueryRow(block.query), 0, count,
-                                        valueHeadDim, queryLimit, "do");
-  if (!part.addsQuery)
-    block.exponents =
-        emitExponents(loadRowValue(lse, block.head, toQueryRow(block.query)));
+Value fovea::emitSeesNothing(KernelBuilder &kb, Value lse) {
+  return kb.make<arith::CmpFOp>(
+      arith::CmpFPredicate::OEQ, lse,
+      splatLike(kb, lse, -std::numeric_limits<double>::infinity()));
 }
 
-void BackwardEmitter::loadKeys(ScoreBlock &block) {
-  int64_t count = part.hasQueryTiles() ? getColumns() : getRows();
-  block.strips.clear();
-  for (int64_t strip = 0; strip < getStrips(); ++strip) {
-    Value key = block.key;
-    if (strip != 0)
-      key = arith::AddIOp::create(kb.builder, loc, key,
-                                  kb.constant(strip * count));
-    // Their pairs are masked, and 0 times NaN is NaN: they are made zero.
-    Value keys = kb.loadHead(k, memoryBatch, keyHead, toKeyRow(key), 0, count,
-                             headDim, keyLimit, getStripName("k", strip));
-    Value values =
-        kb.loadHead(v, memoryBatch, keyHead, toKeyRow(key), 0, count,
-                    valueHeadDim, keyLimit, getStripName("v", strip));
-    block.strips.push_back({key, keys, values});
-  }
-  block.keys = block.strips.front().keys;
-  block.values = block.strips.front().values;
-  if (!part.addsQuery)
-    return;
-  if (headDim <= part.partColumns) {
-    block.keyParts = {{headDim, IntegerAttr()}};
-    return;
-  }
-  for (int64_t column = 0; column < headDim; column += part.partColumns) {
-    int64_t columns = std::min(headDim - column, part.partColumns);
-    block.keyParts.push_back({columns, kb.builder.getI64IntegerAttr(column)});
-  }
+Value fovea::emitQueriesExist(const BackwardKernel &kernel,
+                              const QueryPlace &place) {
+  KernelBuilder &kb = kernel.kb;
+  RegionContext context =
+      kernel.makeContext(place.head, place.first, /*key=*/Value());
+  Value places = BlockTiles(kb.builder, context).getQueryTile(kb.getLoc());
+  Value count =
+      kb.make<arith::IndexCastOp>(kb.builder.getI32Type(), kernel.tile.queries);
+  return kb.make<arith::CmpIOp>(
+      arith::CmpIPredicate::slt, places,
+      kb.make<tile::BroadcastOp>(places.getType(), count));
 }
 
-Value BackwardEmitter::emitDelta(const ScoreBlock &block) {
-  OpBuilder &b = kb.builder;
-  int64_t count = getRows();
-  auto loadWide = [&](Value memref) -> Value {
-    Value tile =
-        kb.loadHead(memref, memoryBatch, block.head, toQueryRow(block.query), 0,
-                    count, valueHeadDim, /*limit=*/Value(), "");
-    RankedTensorType wide = kb.tileType(count, valueHeadDim, b.getF32Type());
-    return tile.getType() == wide
-               ? tile
-               : arith::ExtFOp::create(b, loc, wide, tile).getResult();
+/// The same of memory whose row is another one.
+static tile::LoadOp loadFrom(const BackwardKernel &kernel, Value memref,
+                             Value head, Value row) {
+  KernelBuilder &kb = kernel.kb;
+  const BackwardPart &part = kernel.part;
+  bool areRows = part.hasQueryTiles();
+  Type f32 = kb.builder.getF32Type();
+  RankedTensorType type = areRows ? kb.tileType(part.getRows(), 1, f32)
+                                  : kb.tileType(1, part.getColumns(), f32);
+  int64_t dims[] = {areRows ? 2 : -1, areRows ? -1 : 2};
+  return tile::LoadOp::create(kb.builder, kb.getLoc(), type, memref,
+                              ValueRange{kernel.tile.memoryBatch, head, row},
+                              /*limit=*/Value(), dims);
+}
+
+Value fovea::loadOfQueries(const BackwardKernel &kernel, Value memref,
+                           const QueryPlace &place) {
+  return loadFrom(kernel, memref, place.head, kernel.toQueryRow(place.first));
+}
+
+Value fovea::loadScratch(const BackwardKernel &kernel,
+                         std::optional<unsigned> number,
+                         const QueryPlace &place, StringRef name) {
+  bool areFragments = kernel.part.addsQuery;
+  tile::LoadOp load =
+      loadFrom(kernel, kernel.getScratch(number), place.head, place.scratchRow);
+  load.setFragments(areFragments);
+  if (areFragments)
+    load.setName(name);
+  return load;
+}
+
+/// Those behind a packed sequence are another one's, and no numbers perhaps.
+Value fovea::loadDelta(const BackwardKernel &kernel, const QueryPlace &place) {
+  KernelBuilder &kb = kernel.kb;
+  Value delta =
+      loadScratch(kernel, kernel.memory.scratch.delta, place, "delta");
+  if (!kernel.tile.queryLimit)
+    return delta;
+  return kb.make<arith::SelectOp>(emitQueriesExist(kernel, place), delta,
+                                  splatLike(kb, delta, 0.0));
+}
+
+/// Writes a value of each query to scratch memory.
+static void storeScratch(const BackwardKernel &kernel, Value value,
+                         std::optional<unsigned> number,
+                         const QueryPlace &place, StringRef name) {
+  KernelBuilder &kb = kernel.kb;
+  const BackwardTile &tile = kernel.tile;
+  bool areFragments = kernel.part.addsQuery;
+  auto store = tile::StoreOp::create(
+      kb.builder, kb.getLoc(), value, kernel.getScratch(number),
+      ValueRange{tile.memoryBatch, place.head, place.scratchRow},
+      ArrayRef<int64_t>{2, -1}, kb.builder.getStringAttr(name));
+  store.setFragments(areFragments);
+  if (tile.queryLimit && !areFragments)
+    store.getLimitMutable().assign(tile.queryLimit);
+}
+
+/// Weights are exp2(log2(e) s + this): of rows that see nothing, 0.
+static Value emitExponents(KernelBuilder &kb, Value lse) {
+  Value none = splatLike(kb, lse, -std::numeric_limits<double>::infinity());
+  Value offset =
+      kb.make<arith::MulFOp>(lse, splatLike(kb, lse, -llvm::numbers::log2e));
+  return kb.make<arith::SelectOp>(emitSeesNothing(kb, lse), none, offset);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks of queries and keys
+//===----------------------------------------------------------------------===//
+
+QueryRows fovea::loadQueries(const BackwardKernel &kernel,
+                             const QueryPlace &place) {
+  KernelBuilder &kb = kernel.kb;
+  const BackwardPart &part = kernel.part;
+  const BackwardArguments &arguments = kernel.arguments;
+  auto load = [&](Value memref, int64_t columns, StringRef name) -> Value {
+    return kb.loadHead(memref, kernel.tile.memoryBatch, place.head,
+                       kernel.toQueryRow(place.first), 0, part.countQueries(),
+                       columns, kernel.tile.queryLimit, name);
   };
-  Value products =
-      arith::MulFOp::create(b, loc, loadWide(o), loadWide(outputGradient));
-  Value sum =
-      tile::ReduceOp::create(b, loc, kb.tileType(count, 1, b.getF32Type()),
-                             tile::ReduceKind::Add, 1, products);
-  if (op.getLseGradient())
-    sum = arith::SubFOp::create(b, loc, sum,
-                                loadRowValue(kb.operandArgument(kLseGradient),
-                                             block.head,
-                                             toQueryRow(block.query)));
+  QueryRows rows;
+  rows.place = place;
+  rows.queries = load(arguments.q, part.headDim, "q");
+  rows.outputGradients =
+      load(arguments.outputGradient, part.valueHeadDim, "do");
+  if (!part.addsQuery)
+    rows.exponents =
+        emitExponents(kb, loadOfQueries(kernel, arguments.lse, place));
+  return rows;
+}
+
+KeyRows fovea::loadKeys(const BackwardKernel &kernel, Value first,
+                        int64_t strip) {
+  KernelBuilder &kb = kernel.kb;
+  const BackwardPart &part = kernel.part;
+  int64_t count = part.countKeys();
+  if (strip != 0)
+    first = kb.make<arith::AddIOp>(first, kb.constant(strip * count));
+  // Their pairs are masked, and 0 times NaN is NaN: they are made zero.
+  auto load = [&](Value memref, int64_t columns, StringRef name) -> Value {
+    return kb.loadHead(memref, kernel.tile.memoryBatch, kernel.tile.keyHead,
+                       kernel.toKeyRow(first), 0, count, columns,
+                       kernel.tile.keyLimit, part.getStripName(name, strip));
+  };
+  KeyRows rows;
+  rows.first = first;
+  rows.keys = load(kernel.arguments.k, part.headDim, "k");
+  rows.values = load(kernel.arguments.v, part.valueHeadDim, "v");
+  rows.strip = strip;
+  return rows;
+}
+
+//===----------------------------------------------------------------------===//
+// D
+//===----------------------------------------------------------------------===//
+
+/// A block of O or its gradient as f32.
+static Value loadWide(const BackwardKernel &kernel, Value memref,
+                      const QueryPlace &place) {
+  KernelBuilder &kb = kernel.kb;
+  const BackwardPart &part = kernel.part;
+  Value tile = kb.loadHead(memref, kernel.tile.memoryBatch, place.head,
+                           kernel.toQueryRow(place.first), 0, part.getRows(),
+                           part.valueHeadDim, /*limit=*/Value(), "");
+  RankedTensorType wide =
+      kb.tileType(part.getRows(), part.valueHeadDim, kb.builder.getF32Type());
+  return tile.getType() == wide ? tile : kb.make<arith::ExtFOp>(wide, tile);
+}
+
+Value fovea::emitDelta(const BackwardKernel &kernel, const QueryPlace &place) {
+  KernelBuilder &kb = kernel.kb;
+  const BackwardPart &part = kernel.part;
+  const BackwardScratch &scratch = kernel.memory.scratch;
+  const BackwardArguments &arguments = kernel.arguments;
+  auto loadWide = [&](Value memref) -> Value {
+    return ::loadWide(kernel, memref, place);
+  };
+  Value products = kb.make<arith::MulFOp>(loadWide(arguments.o),
+                                          loadWide(arguments.outputGradient));
+  Value sum = kb.make<tile::ReduceOp>(
+      kb.tileType(part.getRows(), 1, kb.builder.getF32Type()),
+      tile::ReduceKind::Add, 1, products);
+  if (arguments.lseGradient)
+    sum = kb.make<arith::SubFOp>(
+        sum, loadOfQueries(kernel, arguments.lseGradient, place));
   // Rows that see nothing have no gradient, whatever LSE's is.
-  Value rows = loadRowValue(lse, block.head, toQueryRow(block.query));
-  sum = arith::SelectOp::create(b, loc, emitSeesNothing(rows),
-                                splatLike(sum, 0.0), sum);
+  Value lse = loadOfQueries(kernel, arguments.lse, place);
+  sum = kb.make<arith::SelectOp>(emitSeesNothing(kb, lse),
+                                 splatLike(kb, sum, 0.0), sum);
   Value exponents;
   if (part.storesDelta && scratch.exponents)
-    exponents = emitExponents(rows);
-  if (exponents && queryLimit) {
+    exponents = emitExponents(kb, lse);
+  if (exponents && kernel.tile.queryLimit) {
     // A block's rows behind the sequence see nothing, too.
-    Value exist = emitQueriesExist(block);
-    sum = arith::SelectOp::create(b, loc, exist, sum, splatLike(sum, 0.0));
-    exponents = arith::SelectOp::create(
-        b, loc, exist, exponents,
-        splatLike(exponents, -std::numeric_limits<double>::infinity()));
+    Value exist = emitQueriesExist(kernel, place);
+    sum = kb.make<arith::SelectOp>(exist, sum, splatLike(kb, sum, 0.0));
+    exponents = kb.make<arith::SelectOp>(
+        exist, exponents,
+        splatLike(kb, exponents, -std::numeric_limits<double>::infinity()));
   }
   if (part.storesDelta)
-    storeScratchValue(sum, scratch.delta, block.head, block.scratchRow,
-                      "delta");
+    storeScratch(kernel, sum, scratch.delta, place, "delta");
   if (exponents)
-    storeScratchValue(exponents, scratch.exponents, block.head,
-                      block.scratchRow, "exponents");
+    storeScratch(kernel, exponents, scratch.exponents, place, "exponents");
   return sum;
 }

@@ -6,15 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BackwardEmitter.h"
+#include "BackwardScores.h"
 
+#include "BackwardMask.h"
 #include "Dropout.h"
 #include "FiniteFactors.h"
+#include "RegionToTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Dominance.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -22,172 +22,135 @@
 using namespace mlir;
 using namespace fovea;
 
-Value BackwardEmitter::broadcastRows(Value rows) {
-  return tile::BroadcastOp::create(kb.builder, loc,
-                                   scoreType(kb.builder.getF32Type()), rows);
+namespace {
+/// A product of what is by queries and what is by keys, as scores lie.
+struct PairOperands {
+  StringRef name;
+  Value queries, keys;
+};
+
+/// A value of each query: of scratch memory, or known already.
+struct QueryValues {
+  StringRef name;
+  std::optional<unsigned> scratch;
+  Value values;
+  bool isFirst;
+};
+
+/// What is computed of one block.
+class BackwardScoreEmitter {
+public:
+  BackwardScoreEmitter(const BackwardKernel &kernel, const ScoreBlock &block)
+      : kernel(kernel), kb(kernel.kb), op(kernel.op), part(kernel.part),
+        loc(kb.getLoc()), block(block), place(block.queries.place) {}
+
+  Value multiplyPairs(const PairOperands &of);
+  /// The product, and the values beside it.
+  std::pair<Value, Value> emitPairProduct(const PairOperands &of,
+                                          const QueryValues &beside);
+  /// What O's gradients and values are multiplied for.
+  PairOperands getByWeight() const {
+    return {"dp", block.queries.outputGradients, block.keys.values};
+  }
+  FailureOr<Weights> emitWeights();
+  FailureOr<Value> emitGradients(const Weights &weights, Value delta,
+                                 Value byWeight);
+
+private:
+  RegionContext makeContext() const {
+    return kernel.makeContext(place.head, place.first, block.keys.first);
+  }
+  /// A value of each query as a tile of scores.
+  Value broadcastRows(Value rows);
+  /// What the weight is a power of 2 by: the score, times log2(e), and what the
+  /// row's pairs share.
+  FailureOr<Value> emitExponent(Value products, Value exponents);
+  /// What dropout multiplies weights by, or null.
+  Value emitDropout();
+  /// The derivative by the score before score_mod, of that by the score behind
+  /// it; 0 where `weight` is.
+  FailureOr<Value> emitModified(const Weights &weights, Value gradient,
+                                const Contributions &contributions);
+
+  const BackwardKernel &kernel;
+  KernelBuilder &kb;
+  attn::BackwardOp op;
+  const BackwardPart &part;
+  Location loc;
+  const ScoreBlock &block;
+  const QueryPlace &place;
+};
+} // namespace
+
+Value fovea::extendScores(const BackwardKernel &kernel, Value rounded) {
+  KernelBuilder &kb = kernel.kb;
+  return kb.make<arith::ExtFOp>(kernel.getScoreType(kb.builder.getF32Type()),
+                                rounded);
 }
 
-Value BackwardEmitter::round(Value tile) {
-  return arith::TruncFOp::create(kb.builder, loc, scoreType(element), tile);
+Value fovea::roundScores(const BackwardKernel &kernel, Value scores) {
+  attn::BackwardOp op = kernel.op;
+  return kernel.kb.make<arith::TruncFOp>(
+      kernel.getScoreType(op.getQueryType().getElementType()), scores);
 }
 
-Value BackwardEmitter::product(StringRef name, Value a, Value c, Value sum,
-                               bool transposeB, bool transposeA) {
-  return tile::DotOp::create(kb.builder, loc, a, c, sum, transposeA, transposeB,
-                             kb.builder.getStringAttr(name));
+Value fovea::addProduct(const BackwardKernel &kernel, StringRef name,
+                        Value scores, Value rows, Value sum) {
+  KernelBuilder &kb = kernel.kb;
+  return kb.make<tile::DotOp>(scores, rows, sum, /*transposeA=*/false,
+                              /*transposeB=*/false,
+                              kb.builder.getStringAttr(name));
 }
 
-/// Which pairs of the block count, a tile of i1: mask_mod shows them, and the
-/// query and the key exist.
-FailureOr<Value> BackwardEmitter::emitKeep(const ScoreBlock &block) {
-  OpBuilder &b = kb.builder;
-  Value keep = emitExist(block);
-  if (op.getMaskMod().empty())
-    return keep;
-  RegionContext context = makeContext(block);
-  FailureOr<Value> shown =
-      RegionToTile(b, context).cloneMaskMod(op.getMaskMod());
-  if (failed(shown))
-    return failure();
-  return arith::AndIOp::create(b, loc, keep, *shown).getResult();
+Value BackwardScoreEmitter::broadcastRows(Value rows) {
+  return kb.make<tile::BroadcastOp>(
+      kernel.getScoreType(kb.builder.getF32Type()), rows);
 }
 
-Value BackwardEmitter::emitExist(const ScoreBlock &block) {
-  OpBuilder &b = kb.builder;
-  RegionContext context = makeContext(block);
-  BlockTiles places(b, context);
-  auto exists = [&](Value tile, Value count) {
-    Value narrow = arith::IndexCastOp::create(b, loc, b.getI32Type(), count);
-    Value counts = tile::BroadcastOp::create(b, loc, tile.getType(), narrow);
-    Value is =
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, tile, counts);
-    return places.toFullTile(loc, is);
-  };
-  Value keep =
-      exists(places.getKeyTile(loc), block.keyEnd ? block.keyEnd : keys);
-  if (!part.hasQueryTiles())
-    keep = arith::AndIOp::create(b, loc, keep,
-                                 exists(places.getQueryTile(loc), queries));
-  return keep;
-}
-
-Value BackwardEmitter::emitIsRagged(const ScoreBlock &block) {
-  OpBuilder &b = kb.builder;
-  auto endsBehind = [&](Value first, int64_t count, Value limit) -> Value {
-    Value end = arith::AddIOp::create(b, loc, first, kb.constant(count));
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end, limit);
-  };
-  if (part.hasQueryTiles())
-    return endsBehind(block.key, getColumns(), keys);
-  return arith::OrIOp::create(
-      b, loc,
-      endsBehind(block.key, getRows(), block.keyEnd ? block.keyEnd : keys),
-      endsBehind(block.query, getColumns(), queries));
-}
-
-/// -inf for what does not count, where the block has such.
-FailureOr<Value> BackwardEmitter::emitVisible(const ScoreBlock &block,
-                                              Value exponent) {
-  if (op.hasBlocks())
-    return emitListedVisible(block, exponent);
-  return emitHidden(block.partial, exponent, [&] { return emitKeep(block); });
-}
-
-/// Of listed blocks the partial ones are masked; what does not exist may lie in
-/// others, too, which the mask is not asked about.
-FailureOr<Value> BackwardEmitter::emitListedVisible(const ScoreBlock &block,
-                                                    Value exponent) {
-  FailureOr<Value> shown = exponent;
-  if (!op.getMaskMod().empty())
-    shown = emitHidden(block.partial, exponent, [&] {
-      RegionContext context = makeContext(block);
-      return RegionToTile(kb.builder, context).cloneMaskMod(op.getMaskMod());
-    });
-  if (failed(shown))
-    return failure();
-  return emitHidden(emitIsRagged(block), *shown,
-                    [&] { return FailureOr<Value>(emitExist(block)); });
-}
-
-FailureOr<Value>
-BackwardEmitter::emitHidden(Value condition, Value exponent,
-                            function_ref<FailureOr<Value>()> keep) {
-  OpBuilder &b = kb.builder;
-  auto branch = scf::IfOp::create(b, loc, exponent.getType(), condition,
-                                  /*addThenBlock=*/true,
-                                  /*addElseBlock=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToEnd(branch.thenBlock());
-  FailureOr<Value> kept = keep();
-  if (failed(kept))
-    return failure();
-  Value hidden = arith::SelectOp::create(
-      b, loc, *kept, exponent,
-      splatScore(-std::numeric_limits<double>::infinity()));
-  scf::YieldOp::create(b, loc, hidden);
-  b.setInsertionPointToEnd(branch.elseBlock());
-  scf::YieldOp::create(b, loc, exponent);
-  return branch.getResult(0);
-}
-
-Value BackwardEmitter::emitDropout(const ScoreBlock &block) {
-  if (!op.getDropoutAttr())
-    return {};
+Value BackwardScoreEmitter::multiplyPairs(const PairOperands &of) {
   bool areRows = part.hasQueryTiles();
-  Value isKept = emitIsKept(
-      kb, op, emitDropoutStream(kb, op, work.batch, block.head),
-      areRows ? block.query : block.key, areRows ? block.key : block.query,
-      getRows(), getColumns(), /*keyDim=*/areRows ? 1 : 0);
-  constexpr double kSteps = attn::AttentionOpInterface::kDropoutSteps;
-  return arith::SelectOp::create(
-      kb.builder, loc, isKept,
-      splatScore(kSteps / (kSteps - op.getDroppedShare())), splatScore(0.0));
-}
-
-Value BackwardEmitter::multiplyPairs(const ScoreBlock &block,
-                                     const PairOperands &of) {
-  bool areRows = part.hasQueryTiles();
-  return product(getStripName(of.name, block.strip),
-                 areRows ? of.queries : of.keys, areRows ? of.keys : of.queries,
-                 splatScore(0.0),
-                 /*transposeB=*/true);
+  Value zero = kernel.splatScore(0.0);
+  return kb.make<tile::DotOp>(
+      areRows ? of.queries : of.keys, areRows ? of.keys : of.queries, zero,
+      /*transposeA=*/false, /*transposeB=*/true,
+      kb.builder.getStringAttr(part.getStripName(of.name, block.keys.strip)));
 }
 
 std::pair<Value, Value>
-BackwardEmitter::emitPairProduct(const ScoreBlock &block,
-                                 const PairOperands &of,
-                                 const QueryValues &beside) {
+BackwardScoreEmitter::emitPairProduct(const PairOperands &of,
+                                      const QueryValues &beside) {
   auto load = [&] {
-    return loadScratchValue(beside.scratch, block.head, block.scratchRow,
-                            beside.name);
+    return loadScratch(kernel, beside.scratch, place, beside.name);
   };
   if (beside.values)
-    return {multiplyPairs(block, of), beside.values};
+    return {multiplyPairs(of), beside.values};
   if (beside.isFirst) {
     Value values = load();
-    return {multiplyPairs(block, of), values};
+    return {multiplyPairs(of), values};
   }
-  Value products = multiplyPairs(block, of);
+  Value products = multiplyPairs(of);
   return {products, load()};
 }
 
-/// What the weight is a power of 2 by: the score, times log2(e), and what the
-/// row's pairs share. What depends on the query or on the key alone is added up
-/// once for each of those.
-FailureOr<Value> BackwardEmitter::emitExponent(const ScoreBlock &block,
-                                               Value products,
-                                               Value exponents) {
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// What depends on the query or on the key alone is added up once for each of
+/// those.
+FailureOr<Value> BackwardScoreEmitter::emitExponent(Value products,
+                                                    Value exponents) {
   OpBuilder &b = kb.builder;
   Region &scoreMod = op.getScoreMod();
   std::optional<double> scale = op.getConstantScale();
   if (scoreMod.empty() && scale)
     return math::FmaOp::create(b, loc, products,
-                               splatScore(*scale * llvm::numbers::log2e),
+                               kernel.splatScore(*scale * llvm::numbers::log2e),
                                broadcastRows(exponents))
         .getResult();
   ScoreForm score = scaleProducts(kb, op, products);
   OpBuilder invariant = b;
-  RegionContext context = makeContext(block);
+  RegionContext context = makeContext();
   if (!scoreMod.empty()) {
     FailureOr<ScoreForm> modified =
         RegionToTile(b, context).cloneScoreMod(scoreMod, score, invariant);
@@ -195,10 +158,27 @@ FailureOr<Value> BackwardEmitter::emitExponent(const ScoreBlock &block,
       return failure();
     score = *modified;
   }
-  ScoreFormEmitter emitter(b, invariant, loc, getRows(), getColumns());
+  ScoreFormEmitter emitter(b, invariant, loc, part.getRows(),
+                           part.getColumns());
   ScoreForm exponent = emitter.scale(score, {llvm::numbers::log2e, {}});
   exponent.add(ScoreForm::of(exponents));
   return BlockTiles(b, context).toFullTile(loc, emitter.emit(exponent));
+}
+
+Value BackwardScoreEmitter::emitDropout() {
+  if (!op.getDropoutAttr())
+    return {};
+  bool areRows = part.hasQueryTiles();
+  Value isKept = emitIsKept(
+      kb, op, emitDropoutStream(kb, op, kernel.tile.work.batch, place.head),
+      areRows ? place.first : block.keys.first,
+      areRows ? block.keys.first : place.first, part.getRows(),
+      part.getColumns(), /*keyDim=*/areRows ? 1 : 0);
+  constexpr double kSteps = attn::AttentionOpInterface::kDropoutSteps;
+  return arith::SelectOp::create(
+      kb.builder, loc, isKept,
+      kernel.splatScore(kSteps / (kSteps - op.getDroppedShare())),
+      kernel.splatScore(0.0));
 }
 
 /// Moves what was emitted behind `product`, is no full tile and needs none
@@ -221,52 +201,51 @@ static void moveAbove(Operation *product) {
       op.moveBefore(product);
 }
 
-FailureOr<BackwardEmitter::Weights>
-BackwardEmitter::emitWeights(const ScoreBlock &block) {
-  OpBuilder &b = kb.builder;
-  Weights result;
-  auto [products, exponents] = emitPairProduct(
-      block, {"s", block.queries, block.keys},
-      {"exponents", scratch.exponents, block.exponents, part.exponentsFirst});
-  result.products = products;
-  FailureOr<Value> exponent = emitExponent(block, products, exponents);
+FailureOr<Weights> BackwardScoreEmitter::emitWeights() {
+  auto [products, exponents] =
+      emitPairProduct({"s", block.queries.queries, block.keys.keys},
+                      {"exponents", kernel.memory.scratch.exponents,
+                       block.queries.exponents, part.exponentsFirst});
+  FailureOr<Value> exponent = emitExponent(products, exponents);
   if (failed(exponent))
     return failure();
   if (part.exponentsFirst)
     moveAbove(products.getDefiningOp());
   // Of what is hidden the exponent is selected, whatever it is.
-  FailureOr<Value> visible = emitVisible(block, *exponent);
+  FailureOr<Value> visible = emitVisible(kernel, block, *exponent);
   if (failed(visible))
     return failure();
-  Value weight = math::Exp2Op::create(b, loc, *visible), kept = weight;
-  result.weight = weight;
-  result.factor = emitDropout(block);
-  if (result.factor)
-    kept = arith::MulFOp::create(b, loc, kept, result.factor);
-  result.rounded = round(kept);
+  Weights weights;
+  weights.products = products;
+  weights.weight = kb.make<math::Exp2Op>(*visible);
+  weights.factor = emitDropout();
+  Value kept = weights.weight;
+  if (weights.factor)
+    kept = kb.make<arith::MulFOp>(kept, weights.factor);
+  weights.rounded = roundScores(kernel, kept);
   // Where registers are short, half of them carry what derivatives need.
-  auto extend = [&](Value rounded) -> Value {
-    return arith::ExtFOp::create(b, loc, scoreType(b.getF32Type()), rounded);
-  };
   if (part.slopesFirst && !op.getScoreMod().empty()) {
-    FailureOr<Value> slope = emitModified(block, result, weight, {});
+    FailureOr<Value> slope = emitModified(weights, weights.weight, {});
     if (failed(slope))
       return failure();
-    result.slope = part.roundsWeights ? extend(round(*slope)) : *slope;
+    weights.slope = *slope;
+    if (part.roundsWeights)
+      weights.slope = extendScores(kernel, roundScores(kernel, *slope));
   }
-  if (part.roundsWeights && !result.factor)
-    result.weight = extend(result.rounded);
-  return result;
+  if (part.roundsWeights && !weights.factor)
+    weights.weight = extendScores(kernel, weights.rounded);
+  return weights;
 }
 
-/// The derivative by the score before score_mod, of that by the score behind
-/// it; 0 where `weight` is.
-FailureOr<Value> BackwardEmitter::emitModified(const ScoreBlock &block,
-                                               const Weights &weights,
-                                               Value gradient,
-                                               Contributions contributions) {
+//===----------------------------------------------------------------------===//
+// Derivatives
+//===----------------------------------------------------------------------===//
+
+FailureOr<Value>
+BackwardScoreEmitter::emitModified(const Weights &weights, Value gradient,
+                                   const Contributions &contributions) {
   OpBuilder &b = kb.builder;
-  RegionContext context = makeContext(block);
+  RegionContext context = makeContext();
   context.contributions = &contributions;
   OpBuilder invariant = b;
   FailureOr<SmallVector<Value>> passed =
@@ -281,70 +260,67 @@ FailureOr<Value> BackwardEmitter::emitModified(const ScoreBlock &block,
   if (isFiniteMultiple(region.front().getTerminator()->getOperand(0),
                        region.getArgument(1)))
     return passed->front();
-  Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
-                                       weights.weight, splatScore(0.0));
-  return arith::SelectOp::create(b, loc, counts, passed->front(),
-                                 splatScore(0.0))
-      .getResult();
+  Value counts = kb.make<arith::CmpFOp>(arith::CmpFPredicate::UNE,
+                                        weights.weight, kernel.splatScore(0.0));
+  return kb.make<arith::SelectOp>(counts, passed->front(),
+                                  kernel.splatScore(0.0));
 }
 
-FailureOr<Value> BackwardEmitter::emitGradients(const ScoreBlock &block,
-                                                const Weights &weights,
-                                                Value delta, Value byWeight) {
-  OpBuilder &b = kb.builder;
+FailureOr<Value> BackwardScoreEmitter::emitGradients(const Weights &weights,
+                                                     Value delta,
+                                                     Value byWeight) {
   if (weights.factor)
-    byWeight = arith::MulFOp::create(b, loc, byWeight, weights.factor);
-  Value gradient = arith::MulFOp::create(
-      b, loc, weights.slope ? weights.slope : weights.weight,
-      arith::SubFOp::create(b, loc, byWeight, broadcastRows(delta)));
+    byWeight = kb.make<arith::MulFOp>(byWeight, weights.factor);
+  Value gradient = kb.make<arith::MulFOp>(
+      weights.slope ? weights.slope : weights.weight,
+      kb.make<arith::SubFOp>(byWeight, broadcastRows(delta)));
+  const BackwardSums &sums = kernel.memory.sums;
   Contributions contributions;
   if (part.sums)
     contributions = {sums.getCaptureMemory(kb),
-                     emitCounted(block, weights.weight)};
+                     emitCounted(kernel, block, weights.weight)};
   if (!op.getScoreMod().empty() && !weights.slope) {
-    FailureOr<Value> modified =
-        emitModified(block, weights, gradient, contributions);
+    FailureOr<Value> modified = emitModified(weights, gradient, contributions);
     if (failed(modified))
       return failure();
     gradient = *modified;
   }
   if (part.sums && op.getScaleGradient())
-    addToSums(b, loc, arith::MulFOp::create(b, loc, gradient, weights.products),
+    addToSums(kb.builder, loc,
+              kb.make<arith::MulFOp>(gradient, weights.products),
               sums.getMemory(kb, op.getScaleGradient()), kb.constant(0),
               contributions.counts);
-  return round(gradient);
+  return roundScores(kernel, gradient);
 }
 
-Value BackwardEmitter::emitCounted(const ScoreBlock &block, Value weight) {
-  OpBuilder &b = kb.builder;
-  RegionContext context = makeContext(block);
-  Value exists = emitQueriesExist(block);
-  Value counts = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
-                                       weight, splatScore(0.0));
-  return arith::AndIOp::create(b, loc, counts,
-                               BlockTiles(b, context).toFullTile(loc, exists));
+//===----------------------------------------------------------------------===//
+// Of a block
+//===----------------------------------------------------------------------===//
+
+FailureOr<Weights> fovea::emitWeights(const BackwardKernel &kernel,
+                                      const ScoreBlock &block) {
+  return BackwardScoreEmitter(kernel, block).emitWeights();
 }
 
-/// A sink has the weight exp(sink - lse) and no value.
-void BackwardEmitter::addSinkGradient(const ScoreBlock &block) {
-  OpBuilder &b = kb.builder;
-  Value rows = loadRowValue(lse, block.head, toQueryRow(block.query));
-  auto type = cast<RankedTensorType>(rows.getType());
-  unsigned operand = op.getSinksMutable().begin()->getOperandNumber();
-  Value sink =
-      memref::LoadOp::create(b, loc, kb.operandArgument(operand), block.head);
-  if (!sink.getType().isF32())
-    sink = arith::ExtFOp::create(b, loc, b.getF32Type(), sink);
-  Value sinks = tile::BroadcastOp::create(b, loc, type, sink);
-  Value exponent =
-      arith::MulFOp::create(b, loc, arith::SubFOp::create(b, loc, sinks, rows),
-                            splatLike(rows, llvm::numbers::log2e));
-  // Nothing is known of a row that sees nothing: 0, not what exp2(inf) gives.
-  Value weight = arith::SelectOp::create(
-      b, loc, emitSeesNothing(rows), splatLike(rows, 0.0),
-      math::Exp2Op::create(b, loc, exponent));
-  Value share = arith::MulFOp::create(b, loc, weight, block.delta);
-  addToSums(b, loc, arith::NegFOp::create(b, loc, share),
-            sums.getMemory(kb, op.getSinksGradient()), block.head,
-            emitQueriesExist(block));
+Value fovea::emitByWeight(const BackwardKernel &kernel,
+                          const ScoreBlock &block) {
+  BackwardScoreEmitter emitter(kernel, block);
+  return emitter.multiplyPairs(emitter.getByWeight());
+}
+
+std::pair<Value, Value>
+fovea::emitByWeightAndDelta(const BackwardKernel &kernel,
+                            const ScoreBlock &block) {
+  BackwardScoreEmitter emitter(kernel, block);
+  return emitter.emitPairProduct(emitter.getByWeight(),
+                                 {"delta", kernel.memory.scratch.delta,
+                                  block.queries.delta, kernel.part.deltaFirst});
+}
+
+FailureOr<Value> fovea::emitScoreGradients(const BackwardKernel &kernel,
+                                           const ScoreBlock &block,
+                                           const Weights &weights, Value delta,
+                                           Value byWeight) {
+  return BackwardScoreEmitter(kernel, block)
+      .emitGradients(weights, delta, byWeight);
 }

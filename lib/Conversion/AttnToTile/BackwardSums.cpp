@@ -155,16 +155,17 @@ void BackwardSums::declare(KernelBuilder &kb) {
     declareOne(kb, scale, /*operand=*/0, {}, /*isExact=*/true);
 }
 
-Value BackwardSums::getMemory(KernelBuilder &kb, Value gradient) {
+Value BackwardSums::getMemory(KernelBuilder &kb, Value gradient) const {
   for (auto [known, argument] : memory)
     if (known == gradient)
       return kb.kernel.getArgument(argument);
   return {};
 }
 
-SmallVector<Value> BackwardSums::getCaptureMemory(KernelBuilder &kb) {
-  SmallVector<Value> targets(op.getCaptures().size());
-  for (auto [position, gradient] : getGradients(op))
+SmallVector<Value> BackwardSums::getCaptureMemory(KernelBuilder &kb) const {
+  attn::BackwardOp backward = op;
+  SmallVector<Value> targets(backward.getCaptures().size());
+  for (auto [position, gradient] : getGradients(backward))
     targets[position] = getMemory(kb, gradient);
   return targets;
 }

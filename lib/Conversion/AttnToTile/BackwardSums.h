@@ -34,10 +34,10 @@ public:
   void declare(KernelBuilder &kb);
   /// Where a kernel adds to a gradient, one of the op's results: memory with
   /// its dimensions, or one element if it has none.
-  mlir::Value getMemory(KernelBuilder &kb, mlir::Value gradient);
+  mlir::Value getMemory(KernelBuilder &kb, mlir::Value gradient) const;
   /// The same for each captured value; null where its gradient is not asked
   /// for.
-  llvm::SmallVector<mlir::Value> getCaptureMemory(KernelBuilder &kb);
+  llvm::SmallVector<mlir::Value> getCaptureMemory(KernelBuilder &kb) const;
   /// Makes the kernels that round them, behind the one whose ABI is `main`.
   void emitRounding(const KernelBuilder &kb, launch::AbiOp main);
 

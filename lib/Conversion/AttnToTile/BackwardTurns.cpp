@@ -11,12 +11,12 @@
 // that have added to it, and a tile waits until those before it have: all of
 // them, or, where a mask has bounds or tells blocks apart one by one, or where
 // blocks are listed, those that visit the block. A kernel in front finds how
-// many that are, by what the kernel of keys goes by: emitBounds and BlockWords
-// say which blocks a tile visits, to both. A tile that no block sees visits one
-// all the same, since roles visit one in any case. By bounds that is the first
-// one, and its turn is counted. By BlockWords it is the last one, and there is
-// no turn: all that the tile adds is 0, which changes no sum, and nobody need
-// look at all of a tile's blocks to count one turn.
+// many that are, by what the kernel of keys goes by: emitQueryRange and
+// BlockWords say which blocks a tile visits, to both. A tile that no block sees
+// visits one all the same, since roles visit one in any case. By bounds that is
+// the first one, and its turn is counted. By BlockWords it is the last one, and
+// there is no turn: all that the tile adds is 0, which changes no sum, and
+// nobody need look at all of a tile's blocks to count one turn.
 //
 // Work is dealt out in the same order, so that a CTA waits for such only that
 // run already. Of the tiles at work, the first one in that order waits for
@@ -35,7 +35,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BackwardEmitter.h"
+#include "BackwardTurns.h"
+
+#include "BackwardBlocks.h"
 
 #include "fovea/Dialect/Tile/IR/Semaphores.h"
 
@@ -46,48 +48,55 @@
 using namespace mlir;
 using namespace fovea;
 
-SmallVector<Value, 3> BackwardEmitter::emitSemaphore(const ScoreBlock &block) {
-  Value number = arith::DivUIOp::create(kb.builder, loc, block.query,
-                                        kb.constant(getColumns()));
-  return {work.batch, block.head, number};
+BackwardTurn fovea::emitTurn(const BackwardKernel &kernel,
+                             const QueryPlace &place, Value exists) {
+  KernelBuilder &kb = kernel.kb;
+  Value number = kb.make<arith::DivUIOp>(place.first,
+                                         kb.constant(kernel.part.getColumns()));
+  return {{kernel.tile.work.batch, place.head, number}, exists};
 }
 
-void BackwardEmitter::emitStartOfTurn(const ScoreBlock &block,
-                                      ValueRange semaphore, Value part) {
+void fovea::emitStartOfTurn(const BackwardKernel &kernel,
+                            const BackwardTurn &turn, Value part) {
+  KernelBuilder &kb = kernel.kb;
   OpBuilder &b = kb.builder;
-  Value tile = arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
+  const BackwardScratch &scratch = kernel.memory.scratch;
+  const SmallVector<Value, 3> &semaphore = turn.semaphore;
+  Value tile = kb.make<arith::DivUIOp>(kernel.tile.work.row,
+                                       kb.constant(kernel.part.getRows()));
   Value before;
   if (scratch.turns)
-    before = memref::LoadOp::create(
-        b, loc, scratchArgument(scratch.turns),
+    before = kb.make<memref::LoadOp>(
+        kernel.getScratch(scratch.turns),
         ValueRange{semaphore[0], semaphore[1], tile, semaphore[2]});
   else
-    before = arith::IndexCastOp::create(b, loc, b.getI32Type(), tile);
-  tile::SemaphoreWaitOp::create(b, loc, scratchArgument(scratch.semaphores),
-                                semaphore, before, block.hasTurn, part,
-                                b.getStringAttr("turn_acquire"));
+    before = kb.make<arith::IndexCastOp>(b.getI32Type(), tile);
+  tile::SemaphoreWaitOp::create(
+      b, kb.getLoc(), kernel.getScratch(scratch.semaphores), semaphore, before,
+      turn.exists, part, b.getStringAttr("turn_acquire"));
 }
 
-void BackwardEmitter::emitEndOfTurn(const ScoreBlock &block,
-                                    ValueRange semaphore, Value part) {
-  OpBuilder &b = kb.builder;
-  tile::SemaphoreReleaseOp::create(b, loc, scratchArgument(scratch.semaphores),
-                                   semaphore, block.hasTurn, part,
-                                   b.getStringAttr("turn_release"));
+void fovea::emitEndOfTurn(const BackwardKernel &kernel,
+                          const BackwardTurn &turn, Value part) {
+  OpBuilder &b = kernel.kb.builder;
+  tile::SemaphoreReleaseOp::create(
+      b, kernel.getLoc(), kernel.getScratch(kernel.memory.scratch.semaphores),
+      turn.semaphore, turn.exists, part, b.getStringAttr("turn_release"));
 }
 
-/// The tile's block of queries has had no turn.
-void BackwardEmitter::emitNoTurnsYet() {
+void fovea::emitNoTurnsYet(const BackwardKernel &kernel) {
+  KernelBuilder &kb = kernel.kb;
   OpBuilder &b = kb.builder;
-  RankedTensorType type = kb.tileType(getRows(), 1, b.getI32Type());
-  Value zero = arith::ConstantOp::create(
-      b, loc, DenseElementsAttr::get(cast<ShapedType>(type), int32_t(0)));
-  Value row = tile::IotaOp::create(b, loc, type, /*dim=*/0);
-  Value isFirst =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, row, zero);
-  Value number =
-      arith::DivUIOp::create(b, loc, work.row, kb.constant(getRows()));
-  tile::ScatterOp::create(b, loc, zero, scratchArgument(scratch.semaphores),
+  const KernelBuilder::Work &work = kernel.tile.work;
+  int64_t rows = kernel.part.getRows();
+  RankedTensorType type = kb.tileType(rows, 1, b.getI32Type());
+  Value zero = kb.make<arith::ConstantOp>(
+      DenseElementsAttr::get(cast<ShapedType>(type), int32_t(0)));
+  Value row = kb.make<tile::IotaOp>(type, /*dim=*/0);
+  Value isFirst = kb.make<arith::CmpIOp>(arith::CmpIPredicate::eq, row, zero);
+  Value number = kb.make<arith::DivUIOp>(work.row, kb.constant(rows));
+  tile::ScatterOp::create(b, kb.getLoc(), zero,
+                          kernel.getScratch(kernel.memory.scratch.semaphores),
                           ValueRange{work.batch, work.head, number}, isFirst,
                           /*add=*/UnitAttr());
 }
@@ -96,65 +105,91 @@ void BackwardEmitter::emitNoTurnsYet() {
 // The kernel in front
 //===----------------------------------------------------------------------===//
 
+namespace {
 /// Column tiles of i32, a lane for each turn.
-struct BackwardEmitter::TurnTiles {
-  OpBuilder &b;
-  Location loc;
+struct TurnTiles {
+  KernelBuilder &kb;
   RankedTensorType type;
 
   Value widen(Value scalar) const {
     Value narrow = scalar;
     if (scalar.getType().isIndex())
-      narrow = arith::IndexCastOp::create(b, loc, b.getI32Type(), scalar);
-    return tile::BroadcastOp::create(b, loc, type, narrow);
+      narrow = kb.make<arith::IndexCastOp>(kb.builder.getI32Type(), scalar);
+    return kb.make<tile::BroadcastOp>(type, narrow);
   }
   Value splat(int32_t value) const {
-    return arith::ConstantOp::create(
-        b, loc, DenseElementsAttr::get(cast<ShapedType>(type), value));
+    return kb.make<arith::ConstantOp>(
+        DenseElementsAttr::get(cast<ShapedType>(type), value));
   }
   Value compare(arith::CmpIPredicate predicate, Value x, Value y) const {
-    return arith::CmpIOp::create(b, loc, predicate, x, y);
+    return kb.make<arith::CmpIOp>(predicate, x, y);
   }
   template <typename OpTy>
   Value compute(Value x, Value y) const {
-    return OpTy::create(b, loc, x, y);
+    return kb.make<OpTy>(x, y);
   }
   /// The numbers of turns, of which lane 0 has the first.
   Value number(Value first) const {
-    return compute<arith::AddIOp>(tile::IotaOp::create(b, loc, type, /*dim=*/1),
+    return compute<arith::AddIOp>(kb.make<tile::IotaOp>(type, /*dim=*/1),
                                   widen(first));
   }
 };
 
+/// The turns that a lane each stands for: the number of the first one; their
+/// numbers, and the queries that they have, from the start to before the end.
+struct TurnLanes {
+  Value first, numbers, starts, ends;
+};
+
+/// Counts the turns before those of each tile of keys, of one head.
+class TurnCounter {
+public:
+  TurnCounter(const BackwardKernel &kernel, const TurnTiles &tiles,
+              const TurnLanes &lanes)
+      : kernel(kernel), kb(kernel.kb), tiles(tiles), lanes(lanes) {}
+
+  /// `finalTiles` is null where tiles have turns in the order of their numbers.
+  LogicalResult emit(Value finalTiles);
+
+private:
+  /// Whether blocks are visited one by one.
+  bool areSingle() const {
+    attn::BackwardOp op = kernel.op;
+    return kernel.part.plan->classify || op.hasBlocks();
+  }
+  /// Which of the turns the tile of keys at `key` has, a column tile of i1.
+  FailureOr<Value> emitTurnsOf(Value key);
+  Value emitTurnsWithin(const RowRange &range);
+  FailureOr<Value> emitTurnsThatSee(Value key, const RowRange &range);
+
+  const BackwardKernel &kernel;
+  KernelBuilder &kb;
+  const TurnTiles &tiles;
+  const TurnLanes &lanes;
+};
+} // namespace
+
 /// Turns within a range of queries, one block of which is visited in any case.
-Value BackwardEmitter::emitTurnsWithin(const Bounds &bounds,
-                                       const TurnTiles &tiles, Value starts,
-                                       Value ends) {
-  OpBuilder &b = kb.builder;
-  Value step = kb.constant(getColumns());
-  Value least = arith::AddIOp::create(b, loc, bounds.lower, step);
-  Value end = arith::MaxSIOp::create(b, loc, bounds.upper, least);
+Value TurnCounter::emitTurnsWithin(const RowRange &range) {
+  Value step = kb.constant(kernel.part.getColumns());
+  Value least = kb.make<arith::AddIOp>(range.lower, step);
+  Value end = kb.make<arith::MaxSIOp>(range.upper, least);
   return tiles.compute<arith::AndIOp>(
-      tiles.compare(arith::CmpIPredicate::sgt, ends, tiles.widen(bounds.lower)),
-      tiles.compare(arith::CmpIPredicate::slt, starts, tiles.widen(end)));
+      tiles.compare(arith::CmpIPredicate::sgt, lanes.ends,
+                    tiles.widen(range.lower)),
+      tiles.compare(arith::CmpIPredicate::slt, lanes.starts, tiles.widen(end)));
 }
 
-/// Turns at blocks that see the tile of keys at `row`, from number `first` on.
-/// Nobody visits those before the bounds, whatever kv_classify says of them.
-FailureOr<Value> BackwardEmitter::emitTurnsThatSee(Value row,
-                                                   const Bounds &bounds,
-                                                   const TurnTiles &tiles,
-                                                   Value first, Value ends) {
+/// Turns at blocks that see the tile. Nobody visits those before the bounds,
+/// whatever kv_classify says of them.
+FailureOr<Value> TurnCounter::emitTurnsThatSee(Value key,
+                                               const RowRange &range) {
   static_assert(BlockWords::kBlocks == kTurnsOfWarp,
                 "a word has a CTA's turns");
-  OpBuilder &b = kb.builder;
-  ScoreBlock block;
-  block.head = work.head;
-  block.key = row;
   FailureOr<BlockWords::Word> word =
-      makeWords(block, bounds)
-          ->emitBlocks(
-              arith::IndexCastOp::create(b, loc, b.getI32Type(), first));
+      makeQueryWords(kernel, kernel.tile.work.head, key, range)
+          ->emitBlocks(kb.make<arith::IndexCastOp>(kb.builder.getI32Type(),
+                                                   lanes.first));
   if (failed(word))
     return failure();
   Value bit = tiles.compute<arith::AndIOp>(
@@ -163,62 +198,80 @@ FailureOr<Value> BackwardEmitter::emitTurnsThatSee(Value row,
       tiles.splat(1));
   return tiles.compute<arith::AndIOp>(
       tiles.compare(arith::CmpIPredicate::ne, bit, tiles.splat(0)),
-      tiles.compare(arith::CmpIPredicate::sgt, ends,
-                    tiles.widen(bounds.lower)));
+      tiles.compare(arith::CmpIPredicate::sgt, lanes.ends,
+                    tiles.widen(range.lower)));
+}
+
+FailureOr<Value> TurnCounter::emitTurnsOf(Value key) {
+  FailureOr<RowRange> range =
+      emitQueryRange(kernel, kernel.tile.work.head, key);
+  if (failed(range))
+    return failure();
+  return areSingle() ? emitTurnsThatSee(key, *range) : emitTurnsWithin(*range);
 }
 
 /// For each tile of keys: the number of tiles before it, in the order of the
-/// work, that have each of the CTA's turns, since they visit a block of it.
-LogicalResult BackwardEmitter::emitTurns() {
+/// work, that have each of the turns, since they visit a block of it.
+LogicalResult TurnCounter::emit(Value finalTiles) {
   OpBuilder &b = kb.builder;
-  emitOperands();
-  Value turns = scratchArgument(scratch.turns);
-  Value item =
-      gpu::BlockIdOp::create(b, loc, b.getIndexType(), gpu::Dimension::x);
-  Value heads = kb.size(q, 1), lanes = kb.constant(kTurnsOfWarp);
-  Value groups = arith::CeilDivUIOp::create(b, loc, kb.size(turns, 3), lanes);
-  Value headOfAll = arith::DivUIOp::create(b, loc, item, groups);
-  work.head = arith::RemUIOp::create(b, loc, headOfAll, heads);
-  work.batch = arith::DivUIOp::create(b, loc, headOfAll, heads);
-  bool inOrder = visitsGroupByBlocks(op, plan);
-  Value finalTiles = inOrder ? Value() : emitFinalTiles();
-  if (Value length = kb.emitKeyLength(op, work.batch, keys))
-    keys = length;
-
-  TurnTiles tiles{b, loc, kb.tileType(1, kTurnsOfWarp, b.getI32Type())};
-  Value group = arith::RemUIOp::create(b, loc, item, groups);
-  Value first = arith::MulIOp::create(b, loc, group, lanes);
-  Value numbers = tiles.number(first);
-  Value rows = kb.constant(getColumns());
-  Value starts = tiles.compute<arith::MulIOp>(numbers, tiles.widen(rows));
-  Value ends = tiles.compute<arith::AddIOp>(starts, tiles.widen(rows));
+  Location loc = kb.getLoc();
+  Value turns = kernel.getScratch(kernel.memory.scratch.turns);
   Value none = tiles.splat(0);
   auto loop = scf::ForOp::create(b, loc, kb.constant(0), kb.size(turns, 2),
                                  kb.constant(1), ValueRange{none});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value tile = loop.getInductionVar();
-  if (!inOrder)
+  if (finalTiles)
     tile = kb.emitShortestFirst(tile, kb.size(turns, 2), finalTiles);
   Value before = loop.getRegionIterArg(0);
-  Value row = arith::MulIOp::create(b, loc, tile, kb.constant(getRows()));
-  FailureOr<Bounds> bounds =
-      emitBounds(op.getQueryBounds(), work.head, row, keys, queries);
-  if (failed(bounds))
-    return failure();
-  bool areSingle = plan->classify || op.hasBlocks();
-  FailureOr<Value> visits =
-      areSingle ? emitTurnsThatSee(row, *bounds, tiles, first, ends)
-                : emitTurnsWithin(*bounds, tiles, starts, ends);
+  Value key = kb.make<arith::MulIOp>(tile, kb.constant(kernel.part.getRows()));
+  FailureOr<Value> visits = emitTurnsOf(key);
   if (failed(visits))
     return failure();
   // A tile that no block sees looks a turn up that it does not have.
-  Value written = areSingle ? Value() : *visits;
-  tile::ScatterOp::create(b, loc, before, turns,
-                          ValueRange{work.batch, work.head, tile, numbers},
-                          written, /*add=*/UnitAttr());
-  Value next = arith::AddIOp::create(
-      b, loc, before, arith::ExtUIOp::create(b, loc, tiles.type, *visits));
+  Value written = areSingle() ? Value() : *visits;
+  const KernelBuilder::Work &work = kernel.tile.work;
+  tile::ScatterOp::create(
+      b, loc, before, turns,
+      ValueRange{work.batch, work.head, tile, lanes.numbers}, written,
+      /*add=*/UnitAttr());
+  Value next = kb.make<arith::AddIOp>(
+      before, kb.make<arith::ExtUIOp>(tiles.type, *visits));
   scf::YieldOp::create(b, loc, next);
   return success();
+}
+
+/// A CTA has a head, and `kTurnsOfWarp` turns.
+LogicalResult fovea::emitTurns(KernelBuilder &kb, attn::BackwardOp op,
+                               const BackwardPart &part,
+                               const BackwardMemory &memory) {
+  BackwardArguments arguments = BackwardArguments::of(kb, op);
+  Value q = arguments.q;
+  BackwardTile tile;
+  tile.queries = kb.size(q, 2);
+  tile.keys = kb.size(arguments.k, 2);
+  Value turns = kb.kernel.getArgument(*memory.scratch.turns);
+  Value item =
+      kb.make<gpu::BlockIdOp>(kb.builder.getIndexType(), gpu::Dimension::x);
+  Value heads = kb.size(q, 1), perGroup = kb.constant(kTurnsOfWarp);
+  Value groups = kb.make<arith::CeilDivUIOp>(kb.size(turns, 3), perGroup);
+  Value headOfAll = kb.make<arith::DivUIOp>(item, groups);
+  tile.work.head = kb.make<arith::RemUIOp>(headOfAll, heads);
+  tile.work.batch = kb.make<arith::DivUIOp>(headOfAll, heads);
+  Value finalTiles =
+      part.visitsGroups ? Value() : emitFinalTiles(kb, part, tile.keys);
+  if (Value length = kb.emitKeyLength(op, tile.work.batch, tile.keys))
+    tile.keys = length;
+
+  BackwardKernel kernel{kb, op, part, memory, std::move(arguments), tile};
+  TurnTiles tiles{kb, kb.tileType(1, kTurnsOfWarp, kb.builder.getI32Type())};
+  Value group = kb.make<arith::RemUIOp>(item, groups);
+  TurnLanes lanes;
+  lanes.first = kb.make<arith::MulIOp>(group, perGroup);
+  lanes.numbers = tiles.number(lanes.first);
+  Value rows = kb.constant(part.getColumns());
+  lanes.starts = tiles.compute<arith::MulIOp>(lanes.numbers, tiles.widen(rows));
+  lanes.ends = tiles.compute<arith::AddIOp>(lanes.starts, tiles.widen(rows));
+  return TurnCounter(kernel, tiles, lanes).emit(finalTiles);
 }

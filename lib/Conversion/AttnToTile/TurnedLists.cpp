@@ -76,26 +76,28 @@ void TurnedLists::declare(KernelBuilder &kb, bool asBits) {
     asBits ? declareBits(kb, list) : declareLists(kb, list);
 }
 
-BlockLists TurnedLists::get(KernelBuilder &kb) {
+BlockLists TurnedLists::get(KernelBuilder &kb) const {
+  attn::AttentionOpInterface attention = op;
   auto list = [&](unsigned index) -> BlockLists::List {
     return {kb.kernel.getArgument(memory[index][0]),
             kb.kernel.getArgument(memory[index][1])};
   };
   BlockLists lists{list(0),
                    {},
-                   op.getKeyBlock(),
-                   op.getQueryBlock(),
+                   attention.getKeyBlock(),
+                   attention.getQueryBlock(),
                    /*areTurned=*/true};
   if (memory.size() > 1)
     lists.full = list(1);
   return lists;
 }
 
-BlockBits TurnedLists::getBits(KernelBuilder &kb) {
+BlockBits TurnedLists::getBits(KernelBuilder &kb) const {
+  attn::AttentionOpInterface attention = op;
   BlockBits bits{kb.kernel.getArgument(memory[0][0]),
                  {},
-                 op.getKeyBlock(),
-                 op.getQueryBlock()};
+                 attention.getKeyBlock(),
+                 attention.getQueryBlock()};
   if (memory.size() > 1)
     bits.full = kb.kernel.getArgument(memory[1][0]);
   return bits;

@@ -37,8 +37,8 @@ public:
   /// Gives the kernel memory for them: for lists, or for bits.
   void declare(KernelBuilder &kb, bool asBits);
   /// Those of a kernel that has the memory.
-  BlockLists get(KernelBuilder &kb);
-  BlockBits getBits(KernelBuilder &kb);
+  BlockLists get(KernelBuilder &kb) const;
+  BlockBits getBits(KernelBuilder &kb) const;
   /// Makes the kernel that fills the memory, if there is any; one more kernel
   /// of the prologue of the one whose ABI is `main`.
   void buildKernel(const KernelBuilder &kb, launch::AbiOp main);

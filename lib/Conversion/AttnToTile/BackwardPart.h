@@ -1,0 +1,90 @@
+//===- BackwardPart.h - One kernel of a backward pass -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDPART_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDPART_H
+
+#include "fovea/Schedule/BackwardPlans.h"
+
+namespace fovea {
+
+/// What is decided of one kernel of a backward pass before any of it is
+/// emitted; no IR.
+struct BackwardPart {
+  /// Of queries: D, with zeros for dQ's sums; D, and of all pairs what is asked
+  /// for; or dQ, rounded sums. Of keys: dK and dV, and what there is to add to
+  /// dQ's sums.
+  /// Turns: when each tile of keys may add to a block of queries.
+  enum Kind { Delta, Queries, Round, Keys, Turns };
+  Kind kind;
+  llvm::StringRef suffix;
+  /// Turns are those of the kernel of keys, whose plan this is then.
+  plan::KernelAttr plan = {};
+  /// Head dims, padded to what products sum over.
+  int64_t headDim = 0, valueHeadDim = 0;
+  /// Of a kernel of keys: what it finds.
+  bool key = false, value = false;
+  /// Of a kernel of queries: whether it finds dQ, and the sums by captured
+  /// values, sinks and scale; whether it leaves D to others.
+  bool query = false, sums = false, storesDelta = false;
+  /// dQ is summed in memory.
+  bool addsQuery = false;
+  /// Then: in one order of the tiles, which take turns.
+  bool ordersSums = false;
+  /// Then: derivatives by scores stay in registers for dK's product; they are
+  /// found from rounded weights.
+  bool keepsGradients = false, roundsWeights = false, addsAhead = false;
+  KeyRoles keyRoles = KeyRoles::Joint;
+  /// Columns of a product for dQ.
+  int64_t partColumns = kQueryPartColumns;
+  /// What queries have of their own is read before the products beside it are
+  /// issued, not when it is needed.
+  bool exponentsFirst = false, deltaFirst = false;
+  /// Score_mod's derivative is found with the weights, not when it is needed.
+  bool slopesFirst = false;
+  /// A tile of keys visits a block of all heads of its group before the next
+  /// one: the tiles of a head stay together then, and share what L2 holds.
+  bool visitsGroups = false;
+  /// Tiles of keys take turns at dQ's sums from the diagonal on, each behind
+  /// the one that begins a block later.
+  bool followsDiagonal = false;
+  /// Each of those begins at a block of its own. Those of a document without a
+  /// diagonal begin at one, and wait for each other there.
+  bool beginsApart = false;
+
+  /// Its tiles are queries, or keys.
+  bool hasQueryTiles() const { return kind != Keys && kind != Turns; }
+  /// It writes whole blocks of memory in fragments, at least one.
+  bool fillsFragments() const { return kind == Delta && addsQuery; }
+
+  /// Rows of the kernel's tile.
+  int64_t getTileRows() const { return plan->tileM; }
+  /// Parts of it, with as many rows each, that a role of its own meets.
+  int64_t getStrips() const {
+    return keyRoles == KeyRoles::Strips ? kKeyStrips : 1;
+  }
+  /// Extents of a tile of scores.
+  int64_t getRows() const { return getTileRows() / getStrips(); }
+  int64_t getColumns() const { return plan->tileN; }
+  /// Queries and keys of one.
+  int64_t countQueries() const {
+    return hasQueryTiles() ? getRows() : getColumns();
+  }
+  int64_t countKeys() const {
+    return hasQueryTiles() ? getColumns() : getRows();
+  }
+  /// A name of what each strip has of its own.
+  std::string getStripName(llvm::StringRef name, int64_t strip) const {
+    return getStrips() == 1 ? name.str()
+                            : (name + "." + llvm::Twine(strip)).str();
+  }
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDPART_H

@@ -1,0 +1,277 @@
+//===- BackwardPlan.cpp - What is decided of a backward pass ----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardPlan.h"
+
+#include "BackwardSums.h"
+#include "RegionDependences.h"
+
+#include "fovea/Schedule/ScheduleRemarks.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// What has no lowering to kernels yet is said, with what it is.
+static LogicalResult checkLowered(const KernelOptions &options,
+                                  attn::BackwardOp op) {
+  if (failed(checkTensors(options, op)) || failed(BackwardSums(op).verify()))
+    return failure();
+  // Products of matrices have operands of one type.
+  Type values = op.getValueType().getElementType(),
+       gradients = cast<RankedTensorType>(op.getOutputGradient().getType())
+                       .getElementType();
+  if (values != gradients)
+    return op.emitError("kernels take an output gradient of v's element type, ")
+           << values << ", found " << gradients << ": round it before";
+  if (!op.getScoreMod().empty() && op.getScoreGradient().empty())
+    return op.emitError("score_mod's derivative is not known: run "
+                        "attn-differentiate first");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
+/// Whether the derivative by a score depends on the score.
+static bool readsScores(attn::BackwardOp op) {
+  Region &gradient = op.getScoreGradient();
+  return !gradient.empty() && !gradient.getArgument(0).use_empty();
+}
+
+/// Whether score_mod computes something for each pair. Else what it adds is
+/// added to the values of the block's rows and columns.
+static bool modifiesEachScore(attn::BackwardOp op) {
+  Region &scoreMod = op.getScoreMod();
+  if (scoreMod.empty())
+    return false;
+  RegionDependences dependences(scoreMod, op.getCaptures().size());
+  return readsScores(op) ||
+         !dependences.isSumOfSides(
+             scoreMod.front().getTerminator()->getOperand(0));
+}
+
+/// What the op's schedules depend on.
+static BackwardProblem makeProblem(attn::BackwardOp op,
+                                   const KernelOptions &options) {
+  BackwardProblem problem{options.target,
+                          int64_t(op.getQueryType().getElementTypeBitWidth()),
+                          options.padHeadDim(op.getQueryType()),
+                          options.padHeadDim(op.getValueType())};
+  problem.query = bool(op.getQueryGradient());
+  problem.key = bool(op.getKeyGradient());
+  problem.value = bool(op.getValueGradient());
+  problem.sums = BackwardSums::areAsked(op);
+  problem.modifies = modifiesEachScore(op) || op.getDropoutAttr();
+  problem.readsScores = op.getDropoutAttr() || readsScores(op);
+  problem.isSparse = op.isSparse();
+  problem.isDeterministic = op.getDeterministic();
+  problem.isPacked = op.getSequence().getKeyPlaces().arePacked;
+  problem.classifies = !op.getKvClassify().empty();
+  if (op.hasBlocks()) {
+    problem.queryBlock = op.getQueryBlock();
+    problem.keyBlock = op.getKeyBlock();
+  }
+  return problem;
+}
+
+/// The form and the plans of the kernels, by the target's planners.
+static FailureOr<BackwardPlans> choosePlans(attn::BackwardOp op,
+                                            const KernelOptions &options,
+                                            const BackwardProblem &problem) {
+  FailureOr<BackwardPlans> chosen =
+      chooseBackwardPlans(op.getContext(), problem, options.scheduleOverrides,
+                          [&] { return op.emitError(); });
+  if (failed(chosen))
+    return failure();
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  remarkBackwardPlans({op, function ? function.getName() : StringRef(),
+                       options.scheduleOverrides},
+                      problem, *chosen);
+  return chosen;
+}
+
+//===----------------------------------------------------------------------===//
+// The order of work
+//===----------------------------------------------------------------------===//
+
+/// Heads are visited one after the other where tiles meet other blocks for
+/// each, or all blocks: these stay together as it is. So they are where tiles
+/// take turns and might have one head each, or long blocks: tiles that begin
+/// together wait for a turn each of those before them, which takes too much of
+/// so few visits.
+static bool visitsGroupByBlocks(attn::BackwardOp op, plan::KernelAttr plan) {
+  constexpr unsigned kHeadArgument = 1;
+  constexpr int64_t kLongBlock = 128;
+  int64_t heads = op.getQueryType().getDimSize(op.getHeadDim()),
+          keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
+  bool mayBeGrouped = heads != keyHeads || ShapedType::isDynamic(heads);
+  if (!mayBeGrouped || op.hasBlocks() || plan->classify)
+    return false;
+  bool mayBeAlone =
+      ShapedType::isDynamic(heads) || ShapedType::isDynamic(keyHeads);
+  if (op.getDeterministic() && (mayBeAlone || plan->tileN >= kLongBlock))
+    return false;
+  Region &bounds = op.getQueryBounds();
+  return !bounds.empty() && bounds.getArgument(kHeadArgument).use_empty();
+}
+
+/// Whether the bounds on queries are the same for all keys.
+static bool boundsAreOfAllKeys(attn::BackwardOp op) {
+  constexpr unsigned kFirstKey = 2, kLastKey = 3;
+  Region &bounds = op.getQueryBounds();
+  return bounds.empty() || (bounds.getArgument(kFirstKey).use_empty() &&
+                            bounds.getArgument(kLastKey).use_empty());
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Finds the kernels that a form of the pass has.
+class PartFinder {
+public:
+  PartFinder(attn::BackwardOp op, const BackwardPlans &plans,
+             const BackwardProblem &problem, bool hasTurnTable)
+      : op(op), plans(plans), problem(problem), hasTurnTable(hasTurnTable) {}
+
+  /// In the order in which they run.
+  SmallVector<BackwardPart> find();
+
+private:
+  BackwardPart make(BackwardPart::Kind kind, StringRef suffix,
+                    plan::KernelAttr plan);
+  BackwardPart makeKeys(StringRef suffix, bool findsKey, bool findsValue);
+  BackwardPart makeTurns();
+  /// Where dQ is summed in memory, and where it is not.
+  SmallVector<BackwardPart> findOfSums();
+  SmallVector<BackwardPart> findOfTiles();
+
+  attn::BackwardOp op;
+  const BackwardPlans &plans;
+  const BackwardProblem &problem;
+  bool hasTurnTable;
+};
+} // namespace
+
+BackwardPart PartFinder::make(BackwardPart::Kind kind, StringRef suffix,
+                              plan::KernelAttr plan) {
+  BackwardPart part{kind, suffix, plan};
+  part.headDim = problem.headDim;
+  part.valueHeadDim = problem.valueHeadDim;
+  return part;
+}
+
+BackwardPart PartFinder::makeKeys(StringRef suffix, bool findsKey,
+                                  bool findsValue) {
+  BackwardPart keys = make(BackwardPart::Keys, suffix, plans.keys);
+  keys.key = findsKey;
+  keys.value = findsValue;
+  keys.addsQuery = plans.sumsQueries;
+  keys.ordersSums = plans.ordersSums;
+  keys.keepsGradients = plans.keepsGradients;
+  keys.roundsWeights = plans.roundsWeights;
+  keys.exponentsFirst = plans.exponentsFirst;
+  keys.deltaFirst = plans.deltaFirst;
+  keys.slopesFirst = plans.slopesFirst;
+  keys.keyRoles = plans.keyRoles;
+  keys.addsAhead = plans.addsAhead;
+  keys.partColumns = plans.partColumns;
+  keys.visitsGroups = visitsGroupByBlocks(op, plans.keys);
+  keys.followsDiagonal = hasTurnTable && !keys.visitsGroups;
+  keys.beginsApart =
+      keys.followsDiagonal && !(plans.keys->classify && boundsAreOfAllKeys(op));
+  return keys;
+}
+
+BackwardPart PartFinder::makeTurns() {
+  BackwardPart turns = make(BackwardPart::Turns, "turns", plans.keys);
+  turns.visitsGroups = visitsGroupByBlocks(op, plans.keys);
+  return turns;
+}
+
+SmallVector<BackwardPart> PartFinder::findOfSums() {
+  SmallVector<BackwardPart> found;
+  BackwardPart delta = make(BackwardPart::Delta, "delta", plans.queries);
+  delta.addsQuery = delta.storesDelta = true;
+  delta.ordersSums = plans.ordersSums;
+  found.push_back(delta);
+  if (hasTurnTable)
+    found.push_back(makeTurns());
+  found.push_back(makeKeys("keys", true, true));
+  found.push_back(make(BackwardPart::Round, "queries", plans.queries));
+  if (problem.sums) {
+    BackwardPart sums = make(BackwardPart::Queries, "sums",
+                             plans.sums ? plans.sums : plans.queries);
+    sums.sums = true;
+    found.push_back(sums);
+  }
+  return found;
+}
+
+SmallVector<BackwardPart> PartFinder::findOfTiles() {
+  SmallVector<BackwardPart> found;
+  // D comes from the queries' kernel, where there is one.
+  if (problem.query || problem.sums) {
+    BackwardPart queries =
+        make(BackwardPart::Queries, "queries",
+             problem.sums && plans.sums ? plans.sums : plans.queries);
+    queries.query = problem.query;
+    queries.sums = problem.sums;
+    queries.storesDelta = problem.key;
+    found.push_back(queries);
+  } else if (problem.key) {
+    BackwardPart delta = make(BackwardPart::Delta, "delta", plans.queries);
+    delta.storesDelta = true;
+    found.push_back(delta);
+  }
+  if (problem.key && problem.value && plans.sharesKeyTiles) {
+    found.push_back(makeKeys("keys", true, true));
+    return found;
+  }
+  if (problem.value)
+    found.push_back(makeKeys("values", false, true));
+  if (problem.key)
+    found.push_back(makeKeys("keys", true, false));
+  return found;
+}
+
+SmallVector<BackwardPart> PartFinder::find() {
+  return plans.sumsQueries ? findOfSums() : findOfTiles();
+}
+
+static unsigned findMainPart(ArrayRef<BackwardPart> parts) {
+  unsigned last = parts.size() - 1;
+  for (unsigned index = last; index > 0; --index)
+    if (!parts[index].hasQueryTiles())
+      return index;
+  return last;
+}
+
+FailureOr<BackwardPlan> fovea::planBackward(attn::BackwardOp op,
+                                            const KernelOptions &options) {
+  if (failed(checkLowered(options, op)))
+    return failure();
+  BackwardProblem problem = makeProblem(op, options);
+  FailureOr<BackwardPlans> plans = choosePlans(op, options, problem);
+  if (failed(plans))
+    return failure();
+  BackwardPlan plan;
+  plan.keys = plans->keys;
+  plan.sumsQueries = plans->sumsQueries;
+  plan.ordersSums = plans->ordersSums;
+  plan.hasTurnTable =
+      plans->ordersSums &&
+      (!op.getQueryBounds().empty() || plans->keys->classify || op.hasBlocks());
+  plan.parts = PartFinder(op, *plans, problem, plan.hasTurnTable).find();
+  plan.mainPart = findMainPart(plan.parts);
+  return plan;
+}

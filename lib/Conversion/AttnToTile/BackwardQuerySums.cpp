@@ -1,0 +1,120 @@
+//===- BackwardQuerySums.cpp - What tiles of keys add to dQ -----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardQuerySums.h"
+
+#include "BackwardTurns.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fovea;
+
+namespace {
+/// What is added to the sums of one block of queries: parts of few rows and
+/// columns, one row of parts after the other.
+class QuerySumEmitter {
+public:
+  QuerySumEmitter(const BackwardKernel &kernel, const QueryPlace &place,
+                  ArrayRef<KeyRows> strips, ValueRange gradients)
+      : kernel(kernel), kb(kernel.kb), part(kernel.part), place(place),
+        strips(strips), gradients(gradients) {}
+
+  int64_t countParts() const {
+    return part.getColumns() / kQueryPartRows * countAcross();
+  }
+  /// A part, of all strips of keys.
+  Value emitPart(int64_t index);
+  /// Adds it.
+  void store(int64_t index, Value found);
+
+private:
+  int64_t countAcross() const {
+    return llvm::divideCeil(part.headDim, part.partColumns);
+  }
+  int64_t getRow(int64_t index) const {
+    return index / countAcross() * kQueryPartRows;
+  }
+  int64_t getColumn(int64_t index) const {
+    return index % countAcross() * part.partColumns;
+  }
+
+  const BackwardKernel &kernel;
+  KernelBuilder &kb;
+  const BackwardPart &part;
+  const QueryPlace &place;
+  ArrayRef<KeyRows> strips;
+  ValueRange gradients;
+};
+} // namespace
+
+/// Of strips, each has a part whose products begin with its own derivatives.
+Value QuerySumEmitter::emitPart(int64_t index) {
+  OpBuilder &b = kb.builder;
+  // Where there is one row or column of parts alone, products are whole.
+  IntegerAttr firstRow, firstColumn;
+  if (part.getColumns() != kQueryPartRows)
+    firstRow = b.getI64IntegerAttr(getRow(index));
+  if (countAcross() > 1)
+    firstColumn = b.getI64IntegerAttr(getColumn(index));
+  int64_t columns = std::min(part.headDim - getColumn(index), part.partColumns);
+  Value sum = kb.splat(kQueryPartRows, columns, 0.0);
+  int64_t count = part.getStrips();
+  for (int64_t turn = 0; turn < count; ++turn) {
+    int64_t strip = (index + turn) % count;
+    sum = kb.make<tile::DotOp>(
+        gradients[strip], strips[strip].keys, sum, /*transposeA=*/true,
+        /*transposeB=*/false, b.getStringAttr("dq." + std::to_string(index)),
+        firstRow, firstColumn);
+  }
+  return sum;
+}
+
+void QuerySumEmitter::store(int64_t index, Value found) {
+  OpBuilder &b = kb.builder;
+  Value row = place.scratchRow;
+  if (int64_t first = getRow(index))
+    row = kb.make<arith::AddIOp>(row, kb.constant(first));
+  tile::StoreOp::create(
+      b, kb.getLoc(), found, kernel.getScratch(kernel.memory.scratch.querySums),
+      ValueRange{kernel.tile.memoryBatch, place.head, row,
+                 kb.constant(getColumn(index))},
+      /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
+      /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
+      /*add=*/b.getUnitAttr(),
+      b.getStringAttr("dq_sum." + std::to_string(index)));
+}
+
+void fovea::addToQuerySums(const BackwardKernel &kernel,
+                           const QueryPlace &place, ArrayRef<KeyRows> strips,
+                           ValueRange gradients, Value hasTurn) {
+  const BackwardPart &part = kernel.part;
+  QuerySumEmitter emitter(kernel, place, strips, gradients);
+  int64_t count = emitter.countParts();
+  std::optional<BackwardTurn> turn;
+  if (part.ordersSums)
+    turn = emitTurn(kernel, place, hasTurn);
+  SmallVector<Value> found;
+  auto store = [&](int64_t index) {
+    if (turn && index == 0)
+      emitStartOfTurn(kernel, *turn, found.front());
+    emitter.store(index, found[index]);
+    if (turn && index == count - 1)
+      emitEndOfTurn(kernel, *turn, found.back());
+  };
+  for (int64_t index = 0; index < count; ++index) {
+    found.push_back(emitter.emitPart(index));
+    // Where registers hold two parts, one is added while the next one is found.
+    if (!part.addsAhead)
+      store(index);
+    else if (index > 0)
+      store(index - 1);
+  }
+  if (part.addsAhead)
+    store(count - 1);
+}

@@ -1,0 +1,26 @@
+//===- BackwardQuerySums.h - What tiles of keys add to dQ -------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDQUERYSUMS_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDQUERYSUMS_H
+
+#include "BackwardRows.h"
+
+namespace fovea {
+
+/// Adds what a tile of keys knows of a block's dQ to the sums in memory: from
+/// the strips of its keys, and the derivatives by each one's scores. `hasTurn`
+/// says where sums have an order whether the tile has a turn there; null: it
+/// has.
+void addToQuerySums(const BackwardKernel &kernel, const QueryPlace &place,
+                    llvm::ArrayRef<KeyRows> strips, mlir::ValueRange gradients,
+                    mlir::Value hasTurn);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDQUERYSUMS_H

@@ -1,0 +1,142 @@
+//===- BackwardQueryTiles.cpp - A tile of queries and its keys --*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardBlocks.h"
+#include "BackwardResults.h"
+#include "BackwardScores.h"
+#include "BackwardTiles.h"
+#include "BackwardTurns.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// Writes the sums of dQ that others have added to memory.
+static void emitRounded(const BackwardKernel &kernel, const QueryPlace &place) {
+  const BackwardPart &part = kernel.part;
+  attn::BackwardOp op = kernel.op;
+  Value sums = kernel.kb.loadHead(
+      kernel.getScratch(kernel.memory.scratch.querySums),
+      kernel.tile.memoryBatch, place.head, place.scratchRow, 0, part.getRows(),
+      part.headDim, /*limit=*/Value(), "");
+  sums.getDefiningOp<tile::LoadOp>().setFragments(true);
+  storeScaledGradient(kernel, sums,
+                      {op.getQueryGradient(), place.first, "dq_out"});
+}
+
+/// Sets the sums of dQ to zero, and how many tiles have added to them.
+static void emitZeroSums(const BackwardKernel &kernel,
+                         const QueryPlace &place) {
+  KernelBuilder &kb = kernel.kb;
+  const BackwardPart &part = kernel.part;
+  tile::StoreOp::create(
+      kb.builder, kb.getLoc(), kb.splat(part.getRows(), part.headDim, 0.0),
+      kernel.getScratch(kernel.memory.scratch.querySums),
+      ValueRange{kernel.tile.memoryBatch, place.head, place.scratchRow,
+                 kb.constant(0)},
+      ArrayRef<int64_t>{2, 3}, kb.builder.getStringAttr("dq_sum"))
+      .setFragments(true);
+  if (part.ordersSums)
+    emitNoTurnsYet(kernel);
+}
+
+/// What the tile adds to the gradient by its head's sink, which has the weight
+/// exp(sink - lse) and no value.
+static void addSinkGradient(const BackwardKernel &kernel,
+                            const QueryPlace &place, Value delta) {
+  KernelBuilder &kb = kernel.kb;
+  attn::BackwardOp op = kernel.op;
+  Value lse = loadOfQueries(kernel, kernel.arguments.lse, place);
+  unsigned operand = op.getSinksMutable().begin()->getOperandNumber();
+  Value sink = kb.make<memref::LoadOp>(kb.operandArgument(operand), place.head);
+  if (!sink.getType().isF32())
+    sink = kb.make<arith::ExtFOp>(kb.builder.getF32Type(), sink);
+  Value sinks = kb.make<tile::BroadcastOp>(lse.getType(), sink);
+  Value exponent =
+      kb.make<arith::MulFOp>(kb.make<arith::SubFOp>(sinks, lse),
+                             splatLike(kb, lse, llvm::numbers::log2e));
+  // Nothing is known of a row that sees nothing: 0, not what exp2(inf) gives.
+  Value weight = kb.make<arith::SelectOp>(emitSeesNothing(kb, lse),
+                                          splatLike(kb, lse, 0.0),
+                                          kb.make<math::Exp2Op>(exponent));
+  Value share = kb.make<arith::MulFOp>(weight, delta);
+  addToSums(kb.builder, kb.getLoc(), kb.make<arith::NegFOp>(share),
+            kernel.memory.sums.getMemory(kb, op.getSinksGradient()), place.head,
+            emitQueriesExist(kernel, place));
+}
+
+/// What a block of keys adds to dQ, if that is asked for.
+static FailureOr<SmallVector<Value>> emitBlock(const BackwardKernel &kernel,
+                                               const ScoreBlock &block,
+                                               ValueRange carried) {
+  FailureOr<Weights> weights = emitWeights(kernel, block);
+  if (failed(weights))
+    return failure();
+  auto [byWeight, delta] = emitByWeightAndDelta(kernel, block);
+  FailureOr<Value> gradients =
+      emitScoreGradients(kernel, block, *weights, delta, byWeight);
+  if (failed(gradients))
+    return failure();
+  if (!kernel.part.query)
+    return SmallVector<Value>();
+  return SmallVector<Value>{
+      addProduct(kernel, "dq", *gradients, block.keys.keys, carried[0])};
+}
+
+/// All pairs of the tile.
+static LogicalResult emitPairs(const BackwardKernel &kernel,
+                               const QueryPlace &place, Value delta) {
+  KernelBuilder &kb = kernel.kb;
+  const BackwardPart &part = kernel.part;
+  attn::BackwardOp op = kernel.op;
+  QueryRows queries = loadQueries(kernel, place);
+  queries.delta = delta;
+  FailureOr<BackwardBlocks> blocks = emitKeyBlocks(kernel);
+  if (failed(blocks))
+    return failure();
+  SmallVector<Value> inits;
+  if (part.query)
+    inits.push_back(kb.splat(part.getRows(), part.headDim, 0.0));
+  FailureOr<ValueRange> results =
+      emitBlockLoop(kernel, *blocks, /*upwards=*/false, inits,
+                    [&](Value key, Value partial, ValueRange carried) {
+                      ScoreBlock block{queries, loadKeys(kernel, key), partial,
+                                       blocks->keyEnd};
+                      return emitBlock(kernel, block, carried);
+                    });
+  if (failed(results))
+    return failure();
+  if (part.query)
+    storeScaledGradient(kernel, results->front(),
+                        {op.getQueryGradient(), place.first, "dq_out"});
+  return success();
+}
+
+LogicalResult fovea::emitQueryTile(const BackwardKernel &kernel) {
+  const BackwardPart &part = kernel.part;
+  attn::BackwardOp op = kernel.op;
+  const KernelBuilder::Work &work = kernel.tile.work;
+  QueryPlace place = kernel.placeQueries(work.head, work.row);
+  if (part.kind == BackwardPart::Round) {
+    emitRounded(kernel, place);
+    return success();
+  }
+  Value delta = emitDelta(kernel, place);
+  if (part.sums && op.getSinksGradient())
+    addSinkGradient(kernel, place, delta);
+  if (part.kind != BackwardPart::Delta)
+    return emitPairs(kernel, place, delta);
+  if (part.addsQuery)
+    emitZeroSums(kernel, place);
+  return success();
+}

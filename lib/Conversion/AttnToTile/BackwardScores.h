@@ -1,0 +1,58 @@
+//===- BackwardScores.h - Scores and derivatives by them --------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is computed of the pairs of one block, in a tile of queries and in one
+// of keys alike. Nothing here knows which gradients it is for, nor which blocks
+// there are.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDSCORES_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDSCORES_H
+
+#include "BackwardRows.h"
+
+namespace fovea {
+
+/// What a block's scores give: the weights before dropout, what that multiplies
+/// them by (or null), and their product as products take it; the products that
+/// scores are made of; or null, the weights times score_mod's derivative, which
+/// is all that derivatives by scores need of a pair.
+struct Weights {
+  mlir::Value weight, factor, rounded, products, slope;
+};
+
+/// The weights of a block's pairs.
+mlir::FailureOr<Weights> emitWeights(const BackwardKernel &kernel,
+                                     const ScoreBlock &block);
+
+/// Derivatives by weights, behind dropout: O's gradients times values.
+mlir::Value emitByWeight(const BackwardKernel &kernel, const ScoreBlock &block);
+/// The same, and D of the queries, which is read before or behind the product.
+std::pair<mlir::Value, mlir::Value>
+emitByWeightAndDelta(const BackwardKernel &kernel, const ScoreBlock &block);
+
+/// Derivatives by scores before score_mod, rounded, of those by weights. Adds
+/// to the sums by captured values and scale, in a kernel that finds them.
+mlir::FailureOr<mlir::Value> emitScoreGradients(const BackwardKernel &kernel,
+                                                const ScoreBlock &block,
+                                                const Weights &weights,
+                                                mlir::Value delta,
+                                                mlir::Value byWeight);
+
+/// A tile of scores as f32 that was rounded, and one of f32 rounded.
+mlir::Value extendScores(const BackwardKernel &kernel, mlir::Value rounded);
+mlir::Value roundScores(const BackwardKernel &kernel, mlir::Value scores);
+
+/// `sum`, plus the product of a tile of scores and the rows along its columns.
+mlir::Value addProduct(const BackwardKernel &kernel, llvm::StringRef name,
+                       mlir::Value scores, mlir::Value rows, mlir::Value sum);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDSCORES_H

@@ -52,10 +52,12 @@ private:
   /// begins with it.
   FailureOr<SmallVector<Value>> emitVisits(Value head, bool ofGroup,
                                            ValueRange sums);
+  /// A block of queries, with what is read of it before any product.
+  QueryRows loadMet(const QueryPlace &place);
   /// The sums with those of a block of queries.
   FailureOr<SmallVector<Value>> emitBlock(const MetQueries &met,
                                           ValueRange sums);
-  FailureOr<SmallVector<Value>> emitBlockOfStrips(MetQueries met,
+  FailureOr<SmallVector<Value>> emitBlockOfStrips(const MetQueries &met,
                                                   ValueRange sums);
   /// Weights of each strip's pairs.
   FailureOr<SmallVector<Weights, 2>> emitAllWeights(const MetQueries &met);
@@ -153,15 +155,10 @@ KeyTileEmitter::addKeys(const ScoreFactors &factors, const MetQueries &met,
   return next;
 }
 
-/// Registers are short: what queries have of their own is read once, behind
-/// dV's product there are rounded weights and no others, and D is read behind
-/// derivatives by weights.
+/// Registers are short: behind dV's product there are rounded weights and no
+/// others, and D is read behind derivatives by weights.
 FailureOr<SmallVector<Value>>
-KeyTileEmitter::emitBlockOfStrips(MetQueries met, ValueRange sums) {
-  const BackwardScratch &scratch = kernel.memory.scratch;
-  const QueryPlace &place = met.rows.place;
-  met.rows.exponents =
-      loadScratch(kernel, scratch.exponents, place, "exponents");
+KeyTileEmitter::emitBlockOfStrips(const MetQueries &met, ValueRange sums) {
   FailureOr<SmallVector<Weights, 2>> weights = emitAllWeights(met);
   if (failed(weights))
     return failure();
@@ -171,7 +168,8 @@ KeyTileEmitter::emitBlockOfStrips(MetQueries met, ValueRange sums) {
     found.weight = extendScores(kernel, found.rounded);
     factors.byWeight.push_back(emitByWeight(kernel, getStrip(met, strip)));
   }
-  factors.delta = loadScratch(kernel, scratch.delta, place, "delta");
+  factors.delta =
+      loadScratch(kernel, kernel.memory.scratch.delta, met.rows.place, "delta");
   FailureOr<SmallVector<Value>> keySums = addKeys(factors, met, sums);
   if (failed(keySums))
     return failure();
@@ -202,6 +200,17 @@ FailureOr<SmallVector<Value>> KeyTileEmitter::emitBlock(const MetQueries &met,
 // All queries
 //===----------------------------------------------------------------------===//
 
+QueryRows KeyTileEmitter::loadMet(const QueryPlace &place) {
+  QueryRows rows = loadQueries(kernel, place);
+  // Strips read it once.
+  if (part.getStrips() > 1)
+    rows.exponents = loadScratch(kernel, kernel.memory.scratch.exponents, place,
+                                 "exponents");
+  if (part.key && !part.addsQuery)
+    rows.delta = loadDelta(kernel, place);
+  return rows;
+}
+
 FailureOr<SmallVector<Value>>
 KeyTileEmitter::emitVisits(Value head, bool ofGroup, ValueRange sums) {
   FailureOr<BackwardBlocks> blocks = emitQueryBlocks(kernel, head);
@@ -218,11 +227,8 @@ KeyTileEmitter::emitVisits(Value head, bool ofGroup, ValueRange sums) {
       [&](Value row, Value partial, ValueRange carried) {
         QueryPlace place = ofGroup ? placeInGroup(kernel, visits, head, row)
                                    : kernel.placeQueries(head, row);
-        MetQueries met{loadQueries(kernel, place), partial, blocks->keyEnd,
-                       hasTurn};
-        if (part.key && !part.addsQuery)
-          met.rows.delta = loadDelta(kernel, place);
-        return emitBlock(met, carried);
+        return emitBlock({loadMet(place), partial, blocks->keyEnd, hasTurn},
+                         carried);
       });
   if (failed(results))
     return failure();

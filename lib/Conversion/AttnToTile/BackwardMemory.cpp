@@ -58,6 +58,7 @@ static void declareTurns(KernelBuilder &kb, attn::BackwardOp op,
                                   {batch, heads, tiles, turns}, i32);
 }
 
+/// What kernels over queries and over keys leave for each other.
 static BackwardScratch declareAll(KernelBuilder &kb, attn::BackwardOp op,
                                   const BackwardPlan &plan) {
   BackwardScratch declared;
@@ -77,9 +78,8 @@ static BackwardScratch declareAll(KernelBuilder &kb, attn::BackwardOp op,
 
 BackwardMemory BackwardMemory::declare(KernelBuilder &kb, attn::BackwardOp op,
                                        const BackwardPlan &plan) {
-  BackwardMemory memory{declareAll(kb, op, plan), BackwardSums(op),
+  BackwardMemory memory{declareAll(kb, op, plan), BackwardSums::declare(kb, op),
                         TurnedLists(op)};
-  memory.sums.declare(kb);
   // Tiles of keys ask who sees them.
   if (op.hasBlocks() && !plan.getMain().hasQueryTiles())
     memory.turned.declare(kb, /*asBits=*/plan.ordersSums);

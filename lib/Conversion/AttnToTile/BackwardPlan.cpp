@@ -21,7 +21,7 @@ using namespace fovea;
 /// What has no lowering to kernels yet is said, with what it is.
 static LogicalResult checkLowered(const KernelOptions &options,
                                   attn::BackwardOp op) {
-  if (failed(checkTensors(options, op)) || failed(BackwardSums(op).verify()))
+  if (failed(checkTensors(options, op)) || failed(checkSums(op)))
     return failure();
   // Products of matrices have operands of one type.
   Type values = op.getValueType().getElementType(),
@@ -68,7 +68,7 @@ static BackwardProblem makeProblem(attn::BackwardOp op,
   problem.query = bool(op.getQueryGradient());
   problem.key = bool(op.getKeyGradient());
   problem.value = bool(op.getValueGradient());
-  problem.sums = BackwardSums::areAsked(op);
+  problem.sums = asksForSums(op);
   problem.modifies = modifiesEachScore(op) || op.getDropoutAttr();
   problem.readsScores = op.getDropoutAttr() || readsScores(op);
   problem.isSparse = op.isSparse();

@@ -45,7 +45,7 @@ Value fovea::emitQueriesExist(const BackwardKernel &kernel,
       kb.make<tile::BroadcastOp>(places.getType(), count));
 }
 
-/// The same of memory whose row is another one.
+/// A value of each query of the block that begins at `row` of `memref`.
 static tile::LoadOp loadFrom(const BackwardKernel &kernel, Value memref,
                              Value head, Value row) {
   KernelBuilder &kb = kernel.kb;
@@ -180,11 +180,9 @@ Value fovea::emitDelta(const BackwardKernel &kernel, const QueryPlace &place) {
   const BackwardPart &part = kernel.part;
   const BackwardScratch &scratch = kernel.memory.scratch;
   const BackwardArguments &arguments = kernel.arguments;
-  auto loadWide = [&](Value memref) -> Value {
-    return ::loadWide(kernel, memref, place);
-  };
-  Value products = kb.make<arith::MulFOp>(loadWide(arguments.o),
-                                          loadWide(arguments.outputGradient));
+  Value products =
+      kb.make<arith::MulFOp>(loadWide(kernel, arguments.o, place),
+                             loadWide(kernel, arguments.outputGradient, place));
   Value sum = kb.make<tile::ReduceOp>(
       kb.tileType(part.getRows(), 1, kb.builder.getF32Type()),
       tile::ReduceKind::Add, 1, products);

@@ -22,16 +22,17 @@
 
 namespace fovea {
 
+/// Whether `op` asks for such gradients.
+bool asksForSums(attn::BackwardOp op);
+/// An error where they are to be deterministic and one can't be.
+llvm::LogicalResult checkSums(attn::BackwardOp op);
+
+/// Where they are summed.
 class BackwardSums {
 public:
-  explicit BackwardSums(attn::BackwardOp op) : op(op) {}
+  /// Gives the main kernel memory for those that `op` asks for.
+  static BackwardSums declare(KernelBuilder &kb, attn::BackwardOp op);
 
-  /// Whether `op` asks for such gradients.
-  static bool areAsked(attn::BackwardOp op);
-  /// An error where they are to be deterministic and one can't be.
-  llvm::LogicalResult verify();
-  /// Gives the kernel memory for them.
-  void declare(KernelBuilder &kb);
   /// Where a kernel adds to a gradient, one of the op's results: memory with
   /// its dimensions, or one element if it has none.
   mlir::Value getMemory(KernelBuilder &kb, mlir::Value gradient) const;
@@ -39,16 +40,13 @@ public:
   /// for.
   llvm::SmallVector<mlir::Value> getCaptureMemory(KernelBuilder &kb) const;
   /// Makes the kernels that round them, behind the one whose ABI is `main`.
-  void emitRounding(const KernelBuilder &kb, launch::AbiOp main);
+  void emitRounding(const KernelBuilder &kb, launch::AbiOp main) const;
 
 private:
-  void declareOne(KernelBuilder &kb, mlir::Value gradient, unsigned operand,
-                  llvm::ArrayRef<int64_t> dims, bool isExact);
-  void emitOne(const KernelBuilder &kb, launch::AbiOp main,
-               mlir::Value gradient, unsigned argument);
+  explicit BackwardSums(attn::BackwardOp op) : op(op) {}
 
   attn::BackwardOp op;
-  /// Numbers of the kernels' arguments.
+  /// Gradients, and numbers of the kernels' arguments.
   llvm::SmallVector<std::pair<mlir::Value, unsigned>> memory;
 };
 

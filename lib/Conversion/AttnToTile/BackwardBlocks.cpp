@@ -148,7 +148,7 @@ std::unique_ptr<BlockWords> fovea::makeQueryWords(const BackwardKernel &kernel,
   if (op.hasBlocks()) {
     KernelBuilder::Work tile{kernel.tile.work.batch, head, key};
     auto words = std::make_unique<ListedWords>(
-        kb, kernel.memory.turned.getBits(kb), tile, kernel.part.getColumns(),
+        kb, kernel.memory.turned->getBits(kb), tile, kernel.part.getColumns(),
         kernel.tile.queries);
     words->setRange(kb.constant(0), kernel.tile.queries);
     return words;
@@ -207,8 +207,8 @@ emitListedQueryBlocks(const BackwardKernel &kernel, Value head) {
         choose(blocks.ordered->getIsSeen(), tile.keys, kb.constant(0));
     return blocks;
   }
-  auto listed = std::make_unique<ListedBlocks>(kb, kernel.memory.turned.get(kb),
-                                               part.getColumns());
+  auto listed = std::make_unique<ListedBlocks>(
+      kb, kernel.memory.turned->get(kb), part.getColumns());
   // What is added to sums needs a block that there is.
   listed->emitCounts({tile.work.batch, head, tile.work.row}, tile.queries,
                      part.plan.visitsAtLeastOnce()

@@ -68,6 +68,7 @@ struct BackwardKernel {
   /// Rows of memory of a query and of a key.
   mlir::Value toQueryRow(mlir::Value query) const;
   mlir::Value toKeyRow(mlir::Value key) const;
+  /// The block of queries that begins with `first`.
   QueryPlace placeQueries(mlir::Value head, mlir::Value first) const;
   /// The argument in scratch memory of that number.
   mlir::Value getScratch(std::optional<unsigned> number) const {

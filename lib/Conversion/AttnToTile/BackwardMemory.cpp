@@ -79,9 +79,8 @@ static BackwardScratch declareAll(KernelBuilder &kb, attn::BackwardOp op,
 BackwardMemory BackwardMemory::declare(KernelBuilder &kb, attn::BackwardOp op,
                                        const BackwardPlan &plan) {
   BackwardMemory memory{declareAll(kb, op, plan), BackwardSums::declare(kb, op),
-                        TurnedLists(op)};
-  // Tiles of keys ask who sees them.
+                        /*turned=*/{}};
   if (op.hasBlocks() && !plan.getMain().hasQueryTiles())
-    memory.turned.declare(kb, /*asBits=*/plan.ordersSums);
+    memory.turned = TurnedLists::declare(kb, op, /*asBits=*/plan.ordersSums);
   return memory;
 }

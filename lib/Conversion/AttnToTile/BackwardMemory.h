@@ -32,7 +32,8 @@ struct BackwardScratch {
 struct BackwardMemory {
   BackwardScratch scratch;
   BackwardSums sums;
-  TurnedLists turned;
+  /// Set where tiles of keys ask lists who sees them.
+  std::optional<TurnedLists> turned;
 
   /// Gives the main kernel the memory that the pass needs.
   static BackwardMemory declare(KernelBuilder &kb, attn::BackwardOp op,

@@ -132,7 +132,8 @@ LogicalResult BackwardLowering::emitHelper(KernelBuilder &kb,
 
 LogicalResult BackwardLowering::emitHelpers(KernelBuilder &kb,
                                             launch::AbiOp main) {
-  memory->turned.buildKernel(kb, main);
+  if (memory->turned)
+    memory->turned->buildKernel(kb, main);
   for (auto [index, part] : llvm::enumerate(plan.parts))
     if (index != plan.mainPart &&
         failed(emitHelper(kb, part, main, /*isAfter=*/index > plan.mainPart)))

@@ -37,14 +37,18 @@ static constexpr int64_t kBatchDim = 0, kHeadDim = 1, kRowDim = 2,
 // Memory
 //===----------------------------------------------------------------------===//
 
-SmallVector<AffineExpr> TurnedLists::getExtents(SizeExpressions &sizes) {
+/// Extents of memory with an entry for each block of keys.
+static SmallVector<AffineExpr> getExtents(attn::AttentionOpInterface op,
+                                          SizeExpressions &sizes) {
   return {sizes.getSize(kBatchDim), sizes.getSize(kHeadDim),
           sizes.getSize(kKey, kSequenceDim).ceilDiv(op.getKeyBlock())};
 }
 
-void TurnedLists::declareLists(KernelBuilder &kb, unsigned list) {
+/// Memory for counts and indices of a list.
+static SmallVector<unsigned, 2>
+declareList(KernelBuilder &kb, attn::AttentionOpInterface op, unsigned list) {
   SizeExpressions sizes(kb, op.getBlockLists().getBeginOperandIndex() + list);
-  SmallVector<AffineExpr> extents = getExtents(sizes);
+  SmallVector<AffineExpr> extents = getExtents(op, sizes);
   auto nameOf = [&](unsigned of) {
     return (op.getBlockListName(of) + "_turned").str();
   };
@@ -55,25 +59,31 @@ void TurnedLists::declareLists(KernelBuilder &kb, unsigned list) {
       sizes.getSize(kQuery, kSequenceDim).ceilDiv(op.getQueryBlock()));
   unsigned indices =
       declareScratch(kb, nameOf(list + 1), sizes.getNames(), extents, i32);
-  memory.push_back({counts, indices});
+  return {counts, indices};
 }
 
-/// One word at least: it is read even if there is no query.
-void TurnedLists::declareBits(KernelBuilder &kb, unsigned list) {
+/// Memory for its bits. One word at least: it is read even if there is no
+/// query.
+static SmallVector<unsigned, 2>
+declareBits(KernelBuilder &kb, attn::AttentionOpInterface op, unsigned list) {
   SizeExpressions sizes(kb, op.getBlockLists().getBeginOperandIndex() + list);
-  SmallVector<AffineExpr> extents = getExtents(sizes);
+  SmallVector<AffineExpr> extents = getExtents(op, sizes);
   AffineExpr queries = sizes.getSize(kQuery, kSequenceDim);
   AffineExpr one = getAffineConstantExpr(1, queries.getContext());
   extents.push_back(queries.ceilDiv(op.getQueryBlock()).ceilDiv(kWordBits) +
                     one.floorDiv(queries + 1));
   std::string name = (op.getBlockListName(list + 1) + "_bits").str();
-  memory.push_back({declareScratch(kb, name, sizes.getNames(), extents,
-                                   kb.builder.getI32Type())});
+  return {declareScratch(kb, name, sizes.getNames(), extents,
+                         kb.builder.getI32Type())};
 }
 
-void TurnedLists::declare(KernelBuilder &kb, bool asBits) {
+TurnedLists TurnedLists::declare(KernelBuilder &kb,
+                                 attn::AttentionOpInterface op, bool asBits) {
+  TurnedLists turned(op);
   for (unsigned list = 0; list < op.getBlockLists().size(); list += 2)
-    asBits ? declareBits(kb, list) : declareLists(kb, list);
+    turned.memory.push_back(asBits ? declareBits(kb, op, list)
+                                   : declareList(kb, op, list));
+  return turned;
 }
 
 BlockLists TurnedLists::get(KernelBuilder &kb) const {
@@ -311,9 +321,8 @@ void ListTurning::emitGroup(Value number) {
     emitCounts(loop.getResults());
 }
 
-void TurnedLists::buildKernel(const KernelBuilder &kb, launch::AbiOp main) {
-  if (memory.empty())
-    return;
+void TurnedLists::buildKernel(const KernelBuilder &kb,
+                              launch::AbiOp main) const {
   MLIRContext *context = main.getContext();
   Location loc = main.getLoc();
   OpBuilder b(context);
@@ -321,7 +330,8 @@ void TurnedLists::buildKernel(const KernelBuilder &kb, launch::AbiOp main) {
   SmallVector<unsigned> arguments;
   SmallVector<Attribute> sizes;
   AffineExpr ctas = getAffineConstantExpr(0, context);
-  unsigned operand = op.getBlockLists().getBeginOperandIndex();
+  attn::AttentionOpInterface attention = op;
+  unsigned operand = attention.getBlockLists().getBeginOperandIndex();
   for (const auto &turned : memory) {
     arguments.append({operand, operand + 1});
     llvm::append_range(arguments, turned);

@@ -32,22 +32,19 @@ struct BlockBits {
 
 class TurnedLists {
 public:
-  explicit TurnedLists(attn::AttentionOpInterface op) : op(op) {}
+  /// Gives the main kernel memory for the op's: for lists, or for bits.
+  static TurnedLists declare(KernelBuilder &kb, attn::AttentionOpInterface op,
+                             bool asBits);
 
-  /// Gives the kernel memory for them: for lists, or for bits.
-  void declare(KernelBuilder &kb, bool asBits);
   /// Those of a kernel that has the memory.
   BlockLists get(KernelBuilder &kb) const;
   BlockBits getBits(KernelBuilder &kb) const;
-  /// Makes the kernel that fills the memory, if there is any; one more kernel
-  /// of the prologue of the one whose ABI is `main`.
-  void buildKernel(const KernelBuilder &kb, launch::AbiOp main);
+  /// Makes the kernel that fills the memory; one more kernel of the prologue of
+  /// the one whose ABI is `main`.
+  void buildKernel(const KernelBuilder &kb, launch::AbiOp main) const;
 
 private:
-  void declareLists(KernelBuilder &kb, unsigned list);
-  void declareBits(KernelBuilder &kb, unsigned list);
-  /// Extents of memory with an entry for each block of keys.
-  llvm::SmallVector<mlir::AffineExpr> getExtents(SizeExpressions &sizes);
+  explicit TurnedLists(attn::AttentionOpInterface op) : op(op) {}
 
   attn::AttentionOpInterface op;
   /// Numbers of the kernels' arguments for each list: counts and indices, or

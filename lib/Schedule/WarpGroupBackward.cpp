@@ -357,13 +357,11 @@ static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
 
 /// Roles for the kernel of keys: one copies, two warp groups with 64 keys each
 /// find dK and dV, one dQ's share of a block.
-static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
-                                     const BackwardProblem &problem,
-                                     const JointRegisters &registers,
-                                     int64_t queries, int64_t stages,
-                                     int64_t keyStages, int64_t loadRegisters,
-                                     plan::OutputPath output,
-                                     bool copiesOutputs) {
+static plan::KernelAttr
+makeKeysPlan(plan::MatrixUnitAttrInterface unit, const BackwardProblem &problem,
+             const JointRegisters &registers, int64_t queries, int64_t stages,
+             int64_t keyStages, int64_t loadRegisters, plan::OutputPath output,
+             bool copiesOutputs) {
   MLIRContext *context = unit.getContext();
   plan::KernelPlan kernel = makeKeysKernel(unit, problem, kGroups, queries);
   PlanEntries make(context);

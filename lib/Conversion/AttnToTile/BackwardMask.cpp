@@ -29,16 +29,16 @@ public:
   FailureOr<Value> emitVisible(Value exponent);
 
 private:
-  /// Of listed blocks the partial ones are masked; what does not exist may lie
-  /// in others, too, which the mask is not asked about.
-  FailureOr<Value> emitListedVisible(Value exponent);
-  /// Hides what `keep` does not keep, if `condition` holds.
-  FailureOr<Value> emitHidden(Value condition, Value exponent,
-                              function_ref<FailureOr<Value>()> keep);
-  /// What mask_mod shows, a tile of i1.
-  FailureOr<Value> emitShown();
-  /// What it shows of the pairs that exist.
-  FailureOr<Value> emitKeep();
+  /// What `emit` gives if `condition` holds, the exponent otherwise.
+  FailureOr<Value> emitWhere(Value condition, Value exponent,
+                             function_ref<FailureOr<Value>()> emit);
+  /// -inf for what `keep` does not keep.
+  Value emitSelected(Value keep, Value exponent);
+  /// -inf for what mask_mod does not show.
+  FailureOr<Value> emitMasked(Value exponent);
+  /// -inf for pairs that do not exist, if there may be some: if `condition`
+  /// holds.
+  Value hideMissing(Value condition, Value exponent);
   /// The pairs whose query and key exist.
   Value emitExist();
   /// Whether some pair's does not, i1.
@@ -51,20 +51,6 @@ private:
   RegionContext context;
 };
 } // namespace
-
-FailureOr<Value> MaskEmitter::emitShown() {
-  return RegionToTile(kb.builder, context).cloneMaskMod(op.getMaskMod());
-}
-
-FailureOr<Value> MaskEmitter::emitKeep() {
-  Value keep = emitExist();
-  if (op.getMaskMod().empty())
-    return keep;
-  FailureOr<Value> shown = emitShown();
-  if (failed(shown))
-    return failure();
-  return kb.make<arith::AndIOp>(keep, *shown);
-}
 
 Value MaskEmitter::emitExist() {
   Location loc = kb.getLoc();
@@ -95,9 +81,8 @@ Value MaskEmitter::emitIsRagged() {
       endsBehind(context.row, part.countQueries(), kernel.tile.queries));
 }
 
-FailureOr<Value>
-MaskEmitter::emitHidden(Value condition, Value exponent,
-                        function_ref<FailureOr<Value>()> keep) {
+FailureOr<Value> MaskEmitter::emitWhere(Value condition, Value exponent,
+                                        function_ref<FailureOr<Value>()> emit) {
   OpBuilder &b = kb.builder;
   Location loc = kb.getLoc();
   auto branch = scf::IfOp::create(b, loc, exponent.getType(), condition,
@@ -105,32 +90,53 @@ MaskEmitter::emitHidden(Value condition, Value exponent,
                                   /*addElseBlock=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
-  FailureOr<Value> kept = keep();
-  if (failed(kept))
+  FailureOr<Value> emitted = emit();
+  if (failed(emitted))
     return failure();
-  Value hidden = kb.make<arith::SelectOp>(
-      *kept, exponent,
-      kernel.splatScore(-std::numeric_limits<double>::infinity()));
-  scf::YieldOp::create(b, loc, hidden);
+  scf::YieldOp::create(b, loc, *emitted);
   b.setInsertionPointToEnd(branch.elseBlock());
   scf::YieldOp::create(b, loc, exponent);
   return branch.getResult(0);
 }
 
-FailureOr<Value> MaskEmitter::emitListedVisible(Value exponent) {
-  FailureOr<Value> shown = exponent;
-  if (!op.getMaskMod().empty())
-    shown = emitHidden(block.partial, exponent, [&] { return emitShown(); });
-  if (failed(shown))
-    return failure();
-  return emitHidden(emitIsRagged(), *shown,
-                    [&] { return FailureOr<Value>(emitExist()); });
+Value MaskEmitter::emitSelected(Value keep, Value exponent) {
+  return kb.make<arith::SelectOp>(
+      keep, exponent,
+      kernel.splatScore(-std::numeric_limits<double>::infinity()));
 }
 
+FailureOr<Value> MaskEmitter::emitMasked(Value exponent) {
+  FailureOr<Value> shown =
+      RegionToTile(kb.builder, context).cloneMaskMod(op.getMaskMod());
+  if (failed(shown))
+    return failure();
+  return emitSelected(*shown, exponent);
+}
+
+Value MaskEmitter::hideMissing(Value condition, Value exponent) {
+  return *emitWhere(condition, exponent, [&] {
+    return FailureOr<Value>(emitSelected(emitExist(), exponent));
+  });
+}
+
+/// Few blocks have pairs that do not exist, and to ask which takes as long as a
+/// mask: that is asked apart. Listed blocks may have such without being
+/// partial.
 FailureOr<Value> MaskEmitter::emitVisible(Value exponent) {
-  if (op.hasBlocks())
-    return emitListedVisible(exponent);
-  return emitHidden(block.partial, exponent, [&] { return emitKeep(); });
+  bool isListed = op.hasBlocks();
+  FailureOr<Value> shown = exponent;
+  if (!op.getMaskMod().empty())
+    shown = emitWhere(block.partial, exponent, [&]() -> FailureOr<Value> {
+      FailureOr<Value> masked = emitMasked(exponent);
+      if (failed(masked) || isListed)
+        return masked;
+      return hideMissing(emitIsRagged(), *masked);
+    });
+  else if (!isListed)
+    shown = hideMissing(block.partial, exponent);
+  if (failed(shown) || !isListed)
+    return shown;
+  return hideMissing(emitIsRagged(), *shown);
 }
 
 FailureOr<Value> fovea::emitVisible(const BackwardKernel &kernel,

@@ -8,6 +8,8 @@
 
 #include "BoxAccess.h"
 
+#include "WarpToNVVM.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
@@ -17,6 +19,8 @@ using namespace fovea;
 
 // A vector of so many registers is asked once whether all of it exists.
 static constexpr int64_t kManyRegisters = 8;
+// Elements of a vector of which each lane of a warp reads a pair.
+static constexpr int64_t kWarpElements = 2 * kLanes;
 
 BoxAccess::BoxAccess(OpBuilder &b, Location loc, const GlobalView &view,
                      ValueRange indices, const tile::BoxDims &dims,
@@ -309,7 +313,75 @@ Place BoxAccess::getVectorPlace(unsigned index) {
   return place;
 }
 
+bool BoxAccess::isHeldByWarp() const {
+  return isa<warp::WgmmaAttr, warp::MmaSyncAttr>(tile.getEncoding()) &&
+         getDirection() == 1;
+}
+
+/// Of each 64 elements a lane reads the two at twice its number.
+SmallVector<Value> BoxAccess::emitShares(Value predicate) {
+  Type type = getMemoryType();
+  int64_t bits = type.getIntOrFloatBitWidth(), extent = tile.getDimSize(1);
+  Value lane = arith::AndIOp::create(b, loc, emitThread(b, loc),
+                                     emitI32(b, loc, kLanes - 1));
+  Value first = emitToI64(
+      b, loc, arith::MulIOp::create(b, loc, lane, emitI32(b, loc, 2)));
+  Value place = arith::AddIOp::create(b, loc, start[dims.column], first);
+  Value address = LLVM::GEPOp::create(b, loc, view.pointer.getType(), type,
+                                      origin, ArrayRef<LLVM::GEPArg>{place});
+  SmallVector<Value> shares;
+  for (int64_t chunk = 0; chunk < extent; chunk += kWarpElements) {
+    Value exists = predicate;
+    if (chunk + kWarpElements > extent)
+      exists =
+          both(exists,
+               arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, first,
+                                     emitI64(b, loc, extent - chunk)));
+    // No instruction with a predicate reads more than 64 bits.
+    int64_t each = bits == 64 ? 1 : 2;
+    for (int64_t index = 0; index < 2; index += each) {
+      Value from =
+          LLVM::GEPOp::create(b, loc, address.getType(), type, address,
+                              ArrayRef<LLVM::GEPArg>{int32_t(chunk + index)});
+      shares.push_back(
+          emitLoad(b, loc, {from, exists}, b.getIntegerType(each * bits)));
+    }
+  }
+  return shares;
+}
+
+SmallVector<Value> BoxAccess::handOut(ArrayRef<Value> shares) {
+  ArrayRef<int64_t> along = offsets[1];
+  Type type = getMemoryType();
+  auto pair = VectorType::get({2}, type);
+  bool isWide = type.getIntOrFloatBitWidth() == 64;
+  // A lane's first element is one of the first 8.
+  Value first = arith::ShRUIOp::create(b, loc, emitToI32(b, loc, base[1]),
+                                       emitI32(b, loc, 1));
+  SmallVector<Value> values;
+  while (values.size() < along.size()) {
+    int64_t offset = along[values.size()], chunk = offset / kWarpElements;
+    Value lane = arith::AddIOp::create(
+        b, loc, first, emitI32(b, loc, offset % kWarpElements / 2));
+    auto receive = [&](Value share) {
+      return emitShuffle(b, loc, share, NVVM::ShflKind::idx, lane);
+    };
+    if (isWide) {
+      for (int64_t part : {0, 1})
+        values.push_back(LLVM::BitcastOp::create(
+            b, loc, type, receive(shares[2 * chunk + part])));
+      continue;
+    }
+    auto elements = vector::ToElementsOp::create(
+        b, loc, LLVM::BitcastOp::create(b, loc, pair, receive(shares[chunk])));
+    llvm::append_range(values, elements.getResults());
+  }
+  return values;
+}
+
 SmallVector<Value> BoxAccess::emitPlainLoads() {
+  if (isHeldByWarp())
+    return handOut(emitShares(/*predicate=*/{}));
   ArrayRef<int64_t> along = offsets[getDirection()];
   Type type = getMemoryType();
   auto pairType = VectorType::get({2}, type);

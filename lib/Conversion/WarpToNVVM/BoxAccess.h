@@ -51,8 +51,17 @@ public:
   /// no more than a few values.
   Place getVectorPlace(unsigned index);
 
-  /// The registers of a plain vector, pairs by one instruction.
+  /// The registers of a plain vector, pairs by one instruction. All lanes of
+  /// the warp take part: where each has pairs of all of it, they read it once.
   llvm::SmallVector<mlir::Value> emitPlainLoads();
+
+  /// Whether each lane of a warp has pairs of all of a vector, by its columns.
+  bool isHeldByWarp() const;
+  /// What the lane reads of such a vector for all lanes, if `predicate` holds.
+  llvm::SmallVector<mlir::Value> emitShares(mlir::Value predicate);
+  /// The registers of such a vector, from the lanes' shares. All lanes take
+  /// part.
+  llvm::SmallVector<mlir::Value> handOut(llvm::ArrayRef<mlir::Value> shares);
 
   /// Offsets of the registers along a dimension of the tile.
   llvm::ArrayRef<int64_t> getOffsets(int64_t t) { return offsets[t]; }

@@ -113,7 +113,9 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
       return success();
     }
     if (ways.isPlain(op)) {
-      rewriter.replaceOp(op, combine(access.emitPlainLoads()));
+      ArrayRef<Value> shares = ways.getShares(op);
+      rewriter.replaceOp(op, combine(shares.empty() ? access.emitPlainLoads()
+                                                    : access.handOut(shares)));
       return success();
     }
     if (ways.isRare(op)) {

@@ -11,7 +11,9 @@
 // the two met right behind the loads, all of the vector would be in registers
 // there, beside scores and accumulators: 64 of them for 128 numbers of 64 bits.
 // So they meet where the mask has been applied, and ptxas loads what it needs
-// when it needs it.
+// when it needs it. Where each lane of a warp needs elements of all of the
+// vector, lanes read two of each 64, ahead of the dots before, and hand them
+// out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,6 +89,29 @@ static SmallVector<Value> findResults(Operation *first, Operation *last) {
   return results;
 }
 
+/// The first of the dots that `load` and `first`, a load ahead of it, stand
+/// behind, though `load` could stand above them; or null. Out of a branch the
+/// way leads to what stands before it, where operands of the load may be known,
+/// too.
+static Operation *findDots(tile::LoadOp load, Operation *first) {
+  auto stays = [&](Operation *op) {
+    return isa<tile::StoreOp, memref::StoreOp, warp::CopyOutOp>(op) ||
+           llvm::any_of(load->getOperands(), [&](Value operand) {
+             return operand.getDefiningOp() == op;
+           });
+  };
+  Operation *dots = nullptr;
+  for (Operation *op = first; op && !stays(op);) {
+    if (isa<warp::DotOp>(op))
+      dots = op;
+    else if (dots)
+      break;
+    Operation *before = op->getPrevNode();
+    op = before ? before : dyn_cast_or_null<scf::IfOp>(op->getParentOp());
+  }
+  return dots;
+}
+
 void VectorLoads::split(Block &block) {
   SmallVector<tile::LoadOp> loads = findVectors(block);
   if (loads.empty())
@@ -104,15 +129,24 @@ void VectorLoads::split(Block &block) {
   OpBuilder b(first);
   Location loc = first->getLoc();
   Value areAll;
+  SmallVector<SmallVector<Value, 2>> shares;
   for (tile::LoadOp load : loads) {
-    FailureOr<GlobalView> view = getGlobalView(b, loc, load.getSource());
+    // What lanes share of it is little: they read that before dots that are
+    // waited for, while others of the vector would have no registers there.
+    OpBuilder ahead = b;
+    if (Operation *dots = findDots(load, first))
+      ahead.setInsertionPoint(dots);
+    FailureOr<GlobalView> view = getGlobalView(ahead, loc, load.getSource());
     if (failed(view))
       return;
-    BoxAccess access(b, loc, *view, load.getIndices(), load.getBoxDims(),
+    BoxAccess access(ahead, loc, *view, load.getIndices(), load.getBoxDims(),
                      load.getResult().getType(), load.getLimit());
     Value isPlain = access.emitIsPlain();
     areAll = areAll ? arith::AndIOp::create(b, loc, areAll, isPlain).getResult()
                     : isPlain;
+    shares.emplace_back();
+    if (access.isHeldByWarp())
+      shares.back() = access.emitShares(isPlain);
   }
   SmallVector<Value> results = findResults(first, last);
   auto branch = scf::IfOp::create(b, loc, TypeRange(ValueRange(results)),
@@ -136,8 +170,8 @@ void VectorLoads::split(Block &block) {
     if (block.findAncestorOpInBlock(*other) ||
         other->getBlock()->findAncestorOpInBlock(*block.getParentOp()))
       number = std::max(number, used + 1);
-  for (tile::LoadOp load : loads) {
-    plain.insert(mapping.lookup(load.getResult()).getDefiningOp());
+  for (auto [load, shared] : llvm::zip(loads, shares)) {
+    plain[mapping.lookup(load.getResult()).getDefiningOp()] = shared;
     rare[load] = number++;
   }
   Block *rest = branch.elseBlock();

@@ -233,6 +233,10 @@ public:
 
   /// Loads in code for plain vectors, and in that for others.
   bool isPlain(tile::LoadOp load) const { return plain.contains(load); }
+  /// What lanes share of a plain vector, where that has been read ahead.
+  llvm::ArrayRef<mlir::Value> getShares(tile::LoadOp load) const {
+    return plain.find(load)->second;
+  }
   bool isRare(tile::LoadOp load) const { return rare.contains(load); }
 
   /// Local memory for a rare load's elements, and for a word besides. Loads of
@@ -246,7 +250,8 @@ public:
 private:
   void split(mlir::Block &block);
 
-  llvm::DenseSet<mlir::Operation *> plain;
+  /// With what lanes share of them.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> plain;
   /// With numbers that differ where both may be in use.
   llvm::DenseMap<mlir::Operation *, unsigned> rare;
   /// By that number, type and count.

@@ -47,8 +47,8 @@ gpu.module @m {
 
 // -----
 
-// A vector asks once, as a warp: inside, side by side, pairs aligned. Then
-// pairs are loaded at constant distances; else each element by itself.
+// A vector asks once, as a warp: inside, side by side, pairs aligned. Then each
+// lane loads a pair, and gets 8 from others; else each element by itself.
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %{{.*}}: !llvm.ptr<1>, %[[S:.*]]: i32, %[[STRIDE:.*]]: i64, %{{.*}}: i32
 // CHECK-DAG: %[[SIZE:.*]] = arith.extui %[[S]] : i32 to i64
@@ -59,8 +59,10 @@ gpu.module @m {
 // CHECK-DAG: arith.andi %{{.*}}, %c7_i32
 // CHECK: %[[PLAIN:.*]] = nvvm.vote.sync all
 // CHECK: scf.if %[[PLAIN]] -> (vector<16xi32>) {
-// CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<1> -> vector<2xi32>
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<1> -> i64
 // CHECK-NOT: load
+// CHECK-COUNT-16: nvvm.shfl.sync idx
+// CHECK-NOT: nvvm.shfl
 // CHECK: } else {
 // CHECK-COUNT-16: llvm.inline_asm "{{.*}}@p ld.global.b32 $0, [$1];
 // CHECK-NOT: ld.global

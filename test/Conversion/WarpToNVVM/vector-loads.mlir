@@ -11,16 +11,20 @@
 // APART-NOT: arith.select
 
 // A mask of vectors asks once for all of them, and is there twice: with vectors
-// that exist whole and lie side by side, and with others, element by element
-// through local memory. Where the two meet there are scores.
+// that exist whole and lie side by side, of which each lane reads two elements
+// for all lanes; and with others, element by element through local memory. Where
+// the two meet there are scores.
 // CHECK-LABEL: gpu.func @f
 // CHECK-DAG: %[[WORDS:.*]] = llvm.alloca %c16_i32 x i64 {alignment = 16 : i64}
 // CHECK-DAG: %[[BYTES:.*]] = llvm.alloca %c16_i32 x i8 {alignment = 16 : i64}
+// CHECK-COUNT-2: llvm.inline_asm "{{.*}}@p ld.global.b64 $0, [$1];
+// CHECK: llvm.inline_asm "{{.*}}@p ld.global.b16 $0, [$1];
+// CHECK-NOT: ld.global
 // CHECK: %[[PLAIN:.*]] = nvvm.vote.sync all
 // CHECK-NOT: nvvm.vote
 // CHECK: %[[S:.*]] = scf.if %[[PLAIN]] -> (vector<32xf32>) {
-// CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<2xi64>
-// CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<1> -> vector<2xi8>
+// CHECK-COUNT-40: nvvm.shfl.sync idx
+// CHECK-NOT: nvvm.shfl
 // CHECK-COUNT-32: arith.select %{{.*}} : f32
 // CHECK: } else {
 // All is written before anything is read.

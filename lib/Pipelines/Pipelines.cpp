@@ -108,6 +108,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpSplitMaskedLoops());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+  kernel.addPass(warp::createWarpHoistVectors());
   kernel.addPass(tile::createSinkCoordinates());
   kernel.addPass(warp::createWarpAllocateSharedMemory());
   kernel.addPass(warp::createWarpVerifyPipelines());

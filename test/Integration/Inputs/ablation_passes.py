@@ -35,6 +35,7 @@ CHANGES = [
     ("warp-specialize", "warp-specialize{relays=false}", DOCUMENTS),
     ("warp-prefetch-scalars", "", TABLE),
     ("warp-split-masked-loops", "", CAUSAL),
+    ("warp-hoist-vectors", "", DOCUMENTS),
     ("attn-to-tile", "held-rows=false", CAUSAL),
     ("attn-to-tile", "final-tiles=false", CAUSAL),
     ("attn-to-tile", "overlap-prologue=false", DOCUMENTS),

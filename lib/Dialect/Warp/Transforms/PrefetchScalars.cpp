@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoopReads.h"
+
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,7 +56,6 @@ public:
   unsigned run();
 
 private:
-  bool writesGlobalMemory();
   /// Adds what `value` is computed from to `slice`; false if that is not known
   /// an iteration ahead.
   bool addSlice(Value value);
@@ -79,26 +80,6 @@ private:
   llvm::SetVector<Operation *> slice;
 };
 } // namespace
-
-// Copies into shared memory are no writes to what kernels read by scalars.
-bool Prefetcher::writesGlobalMemory() {
-  WalkResult walk = loop.getBody()->walk([&](Operation *op) {
-    if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
-      return WalkResult::advance();
-    auto effects = getEffectsRecursively(op);
-    if (!effects)
-      return WalkResult::interrupt();
-    for (MemoryEffects::EffectInstance &effect : *effects) {
-      Value buffer = effect.getValue();
-      if (isa<MemoryEffects::Write>(effect.getEffect()) && buffer &&
-          isa<MemRefType>(buffer.getType()) &&
-          !isSharedBuffer(buffer.getType()))
-        return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return walk.wasInterrupted();
-}
 
 bool Prefetcher::addSlice(Value value) {
   if (value == loop.getInductionVar() || loop.isDefinedOutsideOfLoop(value))
@@ -251,7 +232,7 @@ Operation *Prefetcher::findPlace() {
 }
 
 unsigned Prefetcher::run() {
-  if (!loop.getInductionVar().getType().isIndex() || writesGlobalMemory())
+  if (!loop.getInductionVar().getType().isIndex() || writesGlobalMemory(loop))
     return 0;
   findReads();
   if (reads.empty())

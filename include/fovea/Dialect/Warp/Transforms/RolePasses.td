@@ -174,6 +174,48 @@ def WarpSpecialize
   let statistics = [Statistic<"numRoles", "roles", "Number of roles cut">];
 }
 
+def WarpHoistVectors
+    : KernelPass<"warp-hoist-vectors", [BlocksAreLoops],
+                 []> {
+  let summary = "Read a tile's own vectors ahead of its loop over blocks";
+  let body = [{
+    A vector that each iteration reads alike, such as the documents of a tile's
+    rows, is read once, ahead of the loops that all its operands are known
+    before. Threads hold it meanwhile, so only vectors move of which a thread has
+    up to 4 elements. A read in a branch stays there, and a loop that writes
+    global memory is left alone. Of a loop that never runs the vector is read all
+    the same: places outside of a tensor give 0.
+
+    Before:
+
+    ```mlir
+    !scores = tensor<64x32xi32, #warp.wgmma<groups = 1>>
+    !rows = tensor<64x1xi32, #warp.wgmma<groups = 1>>
+    scf.for %j = %from to %to step %c1 {
+      %ids = tile.load %documents[%row] dims [0, -1] : memref<?xi32> to !rows
+      %t = tile.broadcast %ids : !rows to !scores
+      ...
+    }
+    ```
+
+    After:
+
+    ```mlir
+    !scores = tensor<64x32xi32, #warp.wgmma<groups = 1>>
+    !rows = tensor<64x1xi32, #warp.wgmma<groups = 1>>
+    %ids = tile.load %documents[%row] dims [0, -1] : memref<?xi32> to !rows
+    scf.for %j = %from to %to step %c1 {
+      %t = tile.broadcast %ids : !rows to !scores
+      ...
+    }
+    ```
+  }];
+  let statistics = [
+    Statistic<"numHoisted", "hoisted",
+              "Number of vectors that are read ahead of a loop">
+  ];
+}
+
 def WarpAllocateSharedMemory
     : KernelPass<"warp-allocate-shared-memory", [DotsReadMemory, RolesAreCut],
                  [BuffersHavePlaces]> {

@@ -197,10 +197,16 @@ static bool hasDotInFlight(plan::KernelAttr plan) {
   return plan.hasDot([](const plan::DotPlan &dot) { return dot.inFlight; });
 }
 
-/// Of what a kernel writes all the time: its output, or sums of gradients.
+bool fovea::isOutputStore(StringRef name) {
+  StringRef word = name.split('.').first;
+  return word == "out" || word == "dq_sum";
+}
+
 static plan::OutputPath getOutput(plan::KernelAttr plan) {
-  bool isCopied =
-      plan.getStore("out").isCopied || plan.getStore("dq_sum").isCopied;
+  bool isCopied = llvm::any_of(plan.getStores(), [](plan::StoreAttr store) {
+    return store.getFields().isCopied &&
+           isOutputStore(store.getName().getValue());
+  });
   return isCopied ? plan::OutputPath::Tma : plan::OutputPath::Direct;
 }
 static bool hasOwnBuffer(plan::KernelAttr plan) {

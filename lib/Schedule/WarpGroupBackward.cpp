@@ -244,11 +244,14 @@ static plan::OutputPath getOutput(const BackwardProblem &problem) {
 }
 
 /// Whether the copy engine writes dK and dV, through the stage of V that the
-/// tile is done with: threads take longer, and the next tile waits for them.
-/// The engine knows the ends of tensors, not those of packed sequences.
+/// tile is done with: threads take longer, and the CTA's next tile waits for
+/// them. A CTA that ends need not wait for its stores, but for what the engine
+/// reads. The engine knows the ends of tensors, not those of packed sequences.
 static bool copiesOutputs(const BackwardProblem &problem,
-                          const BackwardFields &asked) {
-  return !problem.isPacked && asked.output != plan::OutputPath::Direct;
+                          const BackwardFields &asked,
+                          plan::WorkSchedule work) {
+  return work != plan::WorkSchedule::Single && !problem.isPacked &&
+         asked.output != plan::OutputPath::Direct;
 }
 
 /// Bytes that parts of dQ's share of a block go through: parts of one shape
@@ -632,7 +635,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
           ? makeStripKeysPlan(unit, problem, registers, output, emitError)
           : FailureOr<plan::KernelAttr>(makeKeysPlan(
                 unit, problem, shares, queries, asked.stages.value_or(kStages),
-                keyStages, registers, output, copiesOutputs(problem, asked)));
+                keyStages, registers, output,
+                copiesOutputs(problem, asked, work)));
   if (failed(keys))
     return failure();
   plans.keys =

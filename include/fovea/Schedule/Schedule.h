@@ -112,6 +112,10 @@ parseFields(llvm::StringRef list);
 /// The names in a list such as "tile_n=32,stages=3", in order; none in "auto".
 llvm::SmallVector<llvm::StringRef> getFieldNames(llvm::StringRef list);
 
+/// Whether the field 'output' speaks of the store with that name: what a kernel
+/// writes all the time. Of others the planner decides.
+bool isOutputStore(llvm::StringRef name);
+
 /// To be called where a pass can't do what `field` of the kernel's schedule
 /// says. An error at `where` if the field was set by hand, else a remark.
 mlir::LogicalResult reportMissed(mlir::Operation *where, launch::AbiOp abi,

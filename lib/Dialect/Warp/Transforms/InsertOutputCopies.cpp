@@ -252,10 +252,13 @@ void InsertOutputCopiesPass::runOnKernel() {
     if (abi.getPlan().getStore(store.getNameAttr()).isCopied)
       left.push_back(store);
   });
-  for (tile::StoreOp store : left)
-    if (failed(reportMissed(store, abi, "output",
+  for (tile::StoreOp store : left) {
+    bool isAsked = abi.getPlan().isAsked("output") &&
+                   isOutputStore(store.getName().value_or(""));
+    if (failed(reportMissed(store, abi.getKernel(), isAsked, "output",
                             "the copy engine can't write this tile")))
       return signalPassFailure();
+  }
   // The plan says what the code has, of each store.
   for (tile::StoreOp store : left)
     abi.setPlanAttr(abi.getPlan().withoutStore(store.getName().value_or("")));

@@ -247,9 +247,9 @@ static plan::OutputPath getOutput(const BackwardProblem &problem) {
 /// tile is done with: threads take longer, and the CTA's next tile waits for
 /// them. A CTA that ends need not wait for its stores, but for what the engine
 /// reads. The engine knows the ends of tensors, not those of packed sequences.
-static bool copiesOutputs(const BackwardProblem &problem,
-                          const BackwardFields &asked,
-                          plan::WorkSchedule work) {
+static bool copiesGradients(const BackwardProblem &problem,
+                            const BackwardFields &asked,
+                            plan::WorkSchedule work) {
   return work != plan::WorkSchedule::Single && !problem.isPacked &&
          asked.output != plan::OutputPath::Direct;
 }
@@ -360,11 +360,12 @@ static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
 
 /// Roles for the kernel of keys: one copies, two warp groups with 64 keys each
 /// find dK and dV, one dQ's share of a block.
-static plan::KernelAttr
-makeKeysPlan(plan::MatrixUnitAttrInterface unit, const BackwardProblem &problem,
-             const JointRegisters &registers, int64_t queries, int64_t stages,
-             int64_t keyStages, int64_t loadRegisters, plan::OutputPath output,
-             bool copiesOutputs) {
+static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
+                                     const BackwardProblem &problem,
+                                     const JointRegisters &registers,
+                                     int64_t queries, int64_t stages,
+                                     int64_t keyStages, int64_t loadRegisters,
+                                     plan::OutputPath output, bool hasCopies) {
   MLIRContext *context = unit.getContext();
   plan::KernelPlan kernel = makeKeysKernel(unit, problem, kGroups, queries);
   PlanEntries make(context);
@@ -381,7 +382,7 @@ makeKeysPlan(plan::MatrixUnitAttrInterface unit, const BackwardProblem &problem,
                  {"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"}),
        make.role("reduce", kGroupWarps, registers.ofReduce, {"dq", "dq_sum"})});
   SmallVector<plan::StoreAttr> stores = make.sums(output);
-  if (copiesOutputs) {
+  if (hasCopies) {
     stores.push_back(make.copied("dv_out", /*over=*/"v"));
     if (problem.headDim == problem.valueHeadDim)
       stores.push_back(make.copied("dk_out", /*over=*/"v"));
@@ -636,7 +637,7 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
           : FailureOr<plan::KernelAttr>(makeKeysPlan(
                 unit, problem, shares, queries, asked.stages.value_or(kStages),
                 keyStages, registers, output,
-                copiesOutputs(problem, asked, work)));
+                copiesGradients(problem, asked, work)));
   if (failed(keys))
     return failure();
   plans.keys =

@@ -89,13 +89,26 @@ static SmallVector<Value> findResults(Operation *first, Operation *last) {
   return results;
 }
 
+/// Whether the op writes to global memory, as far as it says.
+static bool writesGlobalMemory(Operation *op) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  SmallVector<MemoryEffects::EffectInstance> writes;
+  if (effects)
+    effects.getEffects<MemoryEffects::Write>(writes);
+  return llvm::any_of(writes, [](const auto &effect) {
+    Value buffer = effect.getValue();
+    return buffer && isa<MemRefType>(buffer.getType()) &&
+           !warp::isSharedBuffer(buffer.getType());
+  });
+}
+
 /// The first of the dots that `load` and `first`, a load ahead of it, stand
 /// behind, though `load` could stand above them; or null. Out of a branch the
 /// way leads to what stands before it, where operands of the load may be known,
 /// too.
 static Operation *findDots(tile::LoadOp load, Operation *first) {
   auto stays = [&](Operation *op) {
-    return isa<tile::StoreOp, memref::StoreOp, warp::CopyOutOp>(op) ||
+    return writesGlobalMemory(op) ||
            llvm::any_of(load->getOperands(), [&](Value operand) {
              return operand.getDefiningOp() == op;
            });

@@ -1,5 +1,4 @@
-//===- HoistVectors.cpp - Vectors read ahead of a loop --------------*- C++
-//-*-===//
+//===- HoistVectors.cpp - Vectors read ahead of a loop ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

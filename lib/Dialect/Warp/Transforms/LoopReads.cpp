@@ -1,5 +1,4 @@
-//===- LoopReads.cpp - What loops may read elsewhere ----------------*- C++
-//-*-===//
+//===- LoopReads.cpp - What loops may read elsewhere ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -26,18 +26,14 @@ enum BackwardOperand : unsigned {
 
 BackwardArguments BackwardArguments::of(KernelBuilder &kb,
                                         attn::BackwardOp op) {
-  BackwardArguments arguments{
-      kb.operandArgument(kQ),
-      kb.operandArgument(kK),
-      kb.operandArgument(kV),
-      kb.operandArgument(kO),
-      kb.operandArgument(kLse),
-      kb.operandArgument(kOutputGradient),
-      op.getLseGradient() ? kb.operandArgument(kLseGradient) : Value(),
-      {}};
-  for (unsigned i = 0; i < op.getCaptures().size(); ++i)
-    arguments.captures.push_back(kb.operandArgument(op.getFirstCapture() + i));
-  return arguments;
+  return {kb.operandArgument(kQ),
+          kb.operandArgument(kK),
+          kb.operandArgument(kV),
+          kb.operandArgument(kO),
+          kb.operandArgument(kLse),
+          kb.operandArgument(kOutputGradient),
+          op.getLseGradient() ? kb.operandArgument(kLseGradient) : Value(),
+          kb.captureArguments(op)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -16,15 +16,12 @@ using namespace mlir;
 using namespace fovea;
 
 ForwardArguments ForwardArguments::of(KernelBuilder &kb, attn::ForwardOp op) {
-  ForwardArguments arguments{kb.operandArgument(0),
-                             kb.operandArgument(1),
-                             kb.operandArgument(2),
-                             kb.resultArgument(0),
-                             op.getLse() ? kb.resultArgument(1) : Value(),
-                             {}};
-  for (unsigned i = 0; i < op.getCaptures().size(); ++i)
-    arguments.captures.push_back(kb.operandArgument(op.getFirstCapture() + i));
-  return arguments;
+  return {kb.operandArgument(0),
+          kb.operandArgument(1),
+          kb.operandArgument(2),
+          kb.resultArgument(0),
+          op.getLse() ? kb.resultArgument(1) : Value(),
+          kb.captureArguments(op)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -24,6 +24,14 @@ Value KernelBuilder::resultArgument(unsigned index) {
   return kernel.getArgument(op->getNumOperands() + index);
 }
 
+SmallVector<Value>
+KernelBuilder::captureArguments(attn::AttentionOpInterface attention) {
+  return llvm::map_to_vector(
+      llvm::seq<unsigned>(attention.getCaptures().size()), [&](unsigned index) {
+        return operandArgument(attention.getFirstCapture() + index);
+      });
+}
+
 void KernelBuilder::makeContiguous(unsigned operand) {
   auto type = cast<MemRefType>(kernel.getArgument(operand).getType());
   auto [strides, offset] = type.getStridesAndOffset();

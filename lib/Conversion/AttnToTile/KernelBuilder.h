@@ -59,6 +59,9 @@ struct KernelBuilder : KernelOptions {
   /// Kernel argument of the op's operand or result.
   mlir::Value operandArgument(unsigned index);
   mlir::Value resultArgument(unsigned index);
+  /// Those of the tensors that an op captures.
+  llvm::SmallVector<mlir::Value>
+  captureArguments(attn::AttentionOpInterface attention);
   /// Makes the argument of an operand a tensor that the copy engine can read:
   /// the last stride 1, 16-byte rows.
   void makeContiguous(unsigned operand);

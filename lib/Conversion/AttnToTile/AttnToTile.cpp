@@ -9,6 +9,7 @@
 #include "fovea/Conversion/Passes.h"
 
 #include "BlockSummaries.h"
+#include "HelperKernels.h"
 #include "KernelLowering.h"
 #include "KernelSignature.h"
 #include "LaunchCalls.h"
@@ -167,6 +168,7 @@ static FailureOr<launch::AbiOp> emitKernels(KernelBuilder &kb,
     buildSummaries(kb, abi);
   if (failed(lowering->emitHelpers(kb, abi)))
     return failure();
+  overlapKernels(kb, abi);
   return abi;
 }
 

@@ -130,6 +130,12 @@ BackwardTile BackwardTileEmitter::emitBatchEntry(Value queries, Value keys,
   // Masks that look back give the first keys the most queries.
   if (!ofQueries)
     order.tiles = KernelBuilder::TileOrder::FirstFirst;
+  // The kernel of sums goes over heads from the first to the last. Those that
+  // D's kernel leaves in the L2 cache are then the first ones it needs, and
+  // those it leaves there are the first ones to be rounded.
+  order.lastItemsFirst =
+      scratch.querySums &&
+      (part.kind == BackwardPart::Delta || part.kind == BackwardPart::Round);
   bool areUneven = !op.getMaskMod().empty() || op.hasBlocks();
   // Tiles that take turns are best not at work together.
   if (!ofQueries && (areUneven || part.ordersSums))

@@ -44,40 +44,6 @@ unsigned fovea::declareScratch(KernelBuilder &kb, StringRef name,
   return position;
 }
 
-/// Waits, at the start of `kernel`, for the one before it in the launch.
-static void awaitPrevious(gpu::GPUFuncOp kernel) {
-  OpBuilder start = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  launch::AwaitPreviousOp::create(start, kernel.getLoc());
-}
-
-/// Lets the kernel behind `kernel` get ready under it.
-static void allowOverlap(gpu::GPUFuncOp kernel, plan::KernelAttr plan) {
-  // CTAs that have roles leave no room for others beside them.
-  if (plan.hasRoles())
-    return;
-  OpBuilder start = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  launch::AllowOverlapOp::create(start, kernel.getLoc());
-}
-
-/// Lets kernels get ready under those before them, where the target can: the
-/// main kernel under its prologue, an epilogue's under the main kernel.
-static void emitOverlap(gpu::GPUFuncOp helper, launch::AbiOp main,
-                        const KernelBuilder &kb,
-                        const HelperKernel &described) {
-  const TargetInfo *target = lookupTarget(main.getTarget());
-  if (!kb.overlapPrologue || !target || !target->overlapsLaunches)
-    return;
-  if (described.isAfter) {
-    awaitPrevious(helper);
-    if (main.getEpilogue()->size() == 1)
-      allowOverlap(kb.kernel, main.getPlan());
-    return;
-  }
-  allowOverlap(helper, described.plan);
-  if (main.getPrologue()->size() == 1)
-    awaitPrevious(kb.kernel);
-}
-
 /// Adds `kernel` to the prologue or epilogue of `main`.
 static void addHelper(launch::AbiOp main, gpu::GPUFuncOp kernel, bool isAfter) {
   SmallVector<Attribute> kernels;
@@ -127,7 +93,52 @@ gpu::GPUFuncOp fovea::beginHelperKernel(OpBuilder &b, const KernelBuilder &kb,
       /*generator=*/IntegerAttr());
 
   addHelper(main, kernel, described.isAfter);
-  emitOverlap(kernel, main, kb, described);
   b.setInsertionPointToEnd(&kernel.getBody().front());
   return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// Overlap
+//===----------------------------------------------------------------------===//
+
+/// Waits for the kernels before in the launch, at the start, or at the end of a
+/// prologue's kernel that needs nothing of theirs: who waits for this one then
+/// waits for those, too.
+static void awaitPrevious(gpu::GPUFuncOp kernel, launch::AbiOp abi,
+                          bool isPrologue) {
+  bool needsThem = llvm::any_of(abi.getParameters(), [&](Attribute parameter) {
+    auto scratch = dyn_cast<launch::ScratchMemRefParameterAttr>(parameter);
+    return scratch && launch::isTouchedIn(abi, scratch.getName()) &&
+           launch::isTouchedBefore(abi, scratch.getName());
+  });
+  Block &body = kernel.getBody().front();
+  OpBuilder b = isPrologue && !needsThem ? OpBuilder(body.getTerminator())
+                                         : OpBuilder::atBlockBegin(&body);
+  launch::AwaitPreviousOp::create(b, kernel.getLoc());
+}
+
+/// Lets the kernel behind `kernel` get ready under it.
+static void allowOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
+  // CTAs that have roles leave no room for others beside them.
+  if (abi.getPlan().hasRoles())
+    return;
+  OpBuilder start = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  launch::AllowOverlapOp::create(start, kernel.getLoc());
+}
+
+void fovea::overlapKernels(const KernelBuilder &kb, launch::AbiOp main) {
+  const TargetInfo *target = lookupTarget(main.getTarget());
+  if (!kb.overlapPrologue || !target || !target->overlapsLaunches)
+    return;
+  SmallVector<launch::AbiOp> kernels = launch::getLaunchedKernels(main);
+  bool isPrologue = true;
+  for (launch::AbiOp abi : kernels) {
+    isPrologue &= abi != main;
+    auto kernel = SymbolTable::lookupNearestSymbolFrom<gpu::GPUFuncOp>(
+        abi, abi.getKernelAttr());
+    if (abi != kernels.front())
+      awaitPrevious(kernel, abi, isPrologue);
+    if (abi != kernels.back())
+      allowOverlap(kernel, abi);
+  }
 }

@@ -56,12 +56,16 @@ struct HelperKernel {
 };
 
 /// Makes a kernel that runs before or after the one whose ABI is `main`, with
-/// its ABI, behind those there are; both start as the target lets them overlap.
-/// Its body goes where `b` stands then: at its end.
+/// its ABI, behind those there are. Its body goes where `b` stands then: at its
+/// end.
 mlir::gpu::GPUFuncOp beginHelperKernel(mlir::OpBuilder &b,
                                        const KernelBuilder &kb,
                                        launch::AbiOp main,
                                        const HelperKernel &described);
+
+/// Lets each kernel of a launch get ready under the one before it, where the
+/// target can. All have their bodies.
+void overlapKernels(const KernelBuilder &kb, launch::AbiOp main);
 
 } // namespace fovea
 

@@ -240,6 +240,9 @@ KernelBuilder::Work WorkEmitter::emit(Value rows, int64_t tileM) {
   Value item = kb.workLoop.getItem();
   named("item", item);
   b.setInsertionPointToStart(kb.workLoop.getBody());
+  if (order.lastItemsFirst)
+    item = compute<arith::SubIOp>(compute<arith::SubIOp>(count, kb.constant(1)),
+                                  item);
 
   Place place =
       order.headsPerSection ? emitInSections(item) : emitHeadByHead(item);

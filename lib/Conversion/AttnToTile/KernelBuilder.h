@@ -122,6 +122,8 @@ struct KernelBuilder : KernelOptions {
     bool batchFirst = false;
     /// In sections or not.
     TileOrder tiles = TileOrder::LastFirst;
+    /// The last head's tiles first, the whole order turned round.
+    bool lastItemsFirst = false;
   };
   /// Starts the loop over tiles of `tileM` of the `rows` that each head of each
   /// batch entry has; the builder goes on in it.

@@ -25,17 +25,19 @@ static bool isBehindWait(Operation *op) {
   return false;
 }
 
-/// What kernels before this one write is touched behind a wait for it only.
+/// What kernels before this one touch, it touches behind a wait for them only.
 static LogicalResult checkScratch(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   for (auto [argument, parameter] :
        llvm::zip(kernel.getArguments(), abi.getParameters())) {
-    if (!isa<launch::ScratchMemRefParameterAttr>(parameter))
+    auto scratch = dyn_cast<launch::ScratchMemRefParameterAttr>(parameter);
+    if (!scratch || !launch::isTouchedBefore(abi, scratch.getName()))
       continue;
     for (Operation *user : argument.getUsers())
       // A view of it is as good as it.
       if (!isa<memref::DimOp>(user) && !isBehindWait(user))
-        return user->emitOpError("touches scratch memory, and no "
-                                 "'launch.await_previous' stands before it");
+        return user->emitOpError("touches scratch memory as a kernel before "
+                                 "does, and no 'launch.await_previous' stands "
+                                 "before it");
   }
   return success();
 }
@@ -62,7 +64,7 @@ LogicalResult fovea::checkOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
     return failure();
   if (!wait)
     return success();
-  if (!launch::followsAnother(abi))
+  if (launch::getKernelsBefore(abi).empty())
     return wait.emitOpError("stands in a kernel that none of its launch comes "
                             "before");
   if (failed(checkScratch(kernel, abi)))

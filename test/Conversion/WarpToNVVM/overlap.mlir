@@ -25,6 +25,9 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @helper(%s: !s) kernel {
     launch.allow_overlap
+    %c0 = arith.constant 0 : index
+    %least = arith.constant 0 : i32
+    memref.store %least, %s[%c0] : !s
     gpu.return
   }
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 8, stages = 1>)
@@ -60,6 +63,9 @@ gpu.module @m {
     tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @helper(%s: !s) kernel {
+    %c0 = arith.constant 0 : index
+    %least = arith.constant 0 : i32
+    memref.store %least, %s[%c0] : !s
     gpu.return
   }
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 8, stages = 1>)
@@ -76,7 +82,7 @@ gpu.module @m {
       role @compute warps(4) regs(240) {
       ^bb0(%s0: !s, %y0: memref<64xi32>):
         %c0 = arith.constant 0 : index
-        // expected-error@+1 {{touches scratch memory, and no 'launch.await_previous' stands before it}}
+        // expected-error@+1 {{touches scratch memory as a kernel before does, and no 'launch.await_previous' stands before it}}
         %x = memref.load %s0[%c0] : !s
         %t = tile.broadcast %x : i32 to tensor<64x1xi32, #warp.wgmma<groups = 1>>
         tile.store %t, %y0[%c0] dims [0, -1] : tensor<64x1xi32, #warp.wgmma<groups = 1>>, memref<64xi32>
@@ -95,6 +101,9 @@ gpu.module @m {
     tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @helper(%s: !s) kernel {
+    %c0 = arith.constant 0 : index
+    %least = arith.constant 0 : i32
+    memref.store %least, %s[%c0] : !s
     gpu.return
   }
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
@@ -106,7 +115,7 @@ gpu.module @m {
     scf.if %c {
       launch.await_previous
     }
-    // expected-error@+1 {{touches scratch memory, and no 'launch.await_previous' stands before it}}
+    // expected-error@+1 {{touches scratch memory as a kernel before does, and no 'launch.await_previous' stands before it}}
     %x = memref.load %s[%c0] : !s
     gpu.return
   }
@@ -145,6 +154,9 @@ gpu.module @m {
     tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @helper(%s: !s) kernel {
+    %c0 = arith.constant 0 : index
+    %least = arith.constant 0 : i32
+    memref.store %least, %s[%c0] : !s
     gpu.return
   }
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
@@ -152,9 +164,53 @@ gpu.module @m {
     parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) prologue([@helper])
   gpu.func @f(%s: !s) kernel {
-    // expected-error@+1 {{touches scratch memory, and no 'launch.await_previous' stands before it}}
+    // expected-error@+1 {{touches scratch memory as a kernel before does, and no 'launch.await_previous' stands before it}}
     %view = memref.cast %s : !s to memref<4xi32>
     launch.await_previous
+    gpu.return
+  }
+}
+
+// -----
+
+// The second kernel of a prologue touches nothing of the first one's: it waits
+// at its end, for those that wait for it. Sizes are anyone's.
+// CHECK-LABEL: launch.abi @first
+// CHECK-NOT: overlapped
+// CHECK: launch.abi @second
+// CHECK-SAME: overlapped
+// CHECK-LABEL: gpu.func @second
+// CHECK: memref.store
+// CHECK: nvvm.griddepcontrol wait
+// CHECK-NEXT: gpu.return
+!s = memref<?xi32>
+gpu.module @m {
+  launch.abi @first target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>]) parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
+    grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
+  gpu.func @first(%s: !s) kernel {
+    %c0 = arith.constant 0 : index
+    %least = arith.constant 0 : i32
+    memref.store %least, %s[%c0] : !s
+    gpu.return
+  }
+  launch.abi @second target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>])
+    parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #launch.scratch_memref<"most", ["S"] affine_map<()[s] -> (s)>>])
+    grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
+  gpu.func @second(%least: !s, %most: !s) kernel {
+    %c0 = arith.constant 0 : index
+    %size = memref.dim %least, %c0 : !s
+    %number = arith.index_cast %size : index to i32
+    memref.store %number, %most[%c0] : !s
+    launch.await_previous
+    gpu.return
+  }
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["S"], 4>])
+    parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>, #launch.scratch_memref<"most", ["S"] affine_map<()[s] -> (s)>>])
+    grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) prologue([@first, @second])
+  gpu.func @f(%least: !s, %most: !s) kernel {
     gpu.return
   }
 }

@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/ShapedOpInterfaces.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -204,11 +205,46 @@ SmallVector<AbiOp> fovea::launch::getLaunchedKernels(AbiOp abi) {
   return kernels;
 }
 
-bool fovea::launch::followsAnother(AbiOp abi) {
-  return abi.getPrologue() ||
-         llvm::any_of(abi->getBlock()->getOps<AbiOp>(), [&](AbiOp other) {
-           return llvm::is_contained(getEpilogueKernels(other), abi);
-         });
+SmallVector<AbiOp> fovea::launch::getKernelsBefore(AbiOp abi) {
+  for (AbiOp main : abi->getBlock()->getOps<AbiOp>()) {
+    SmallVector<AbiOp> kernels = getLaunchedKernels(main);
+    auto *self = llvm::find(kernels, abi);
+    // An epilogue's or prologue's own launch is itself alone.
+    if (self == kernels.end() || (main == abi && kernels.size() == 1))
+      continue;
+    kernels.erase(self, kernels.end());
+    return kernels;
+  }
+  return {};
+}
+
+/// The name of scratch memory, or none if `parameter` is none.
+static std::optional<StringRef> getScratchName(Attribute parameter) {
+  if (auto memref = dyn_cast<ScratchMemRefParameterAttr>(parameter))
+    return memref.getName();
+  if (auto pointer = dyn_cast<ScratchParameterAttr>(parameter))
+    return pointer.getName();
+  return std::nullopt;
+}
+
+bool fovea::launch::isTouchedIn(AbiOp abi, StringRef scratch) {
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
+      abi, abi.getKernelAttr());
+  if (!kernel)
+    return false;
+  return llvm::any_of(
+      llvm::zip(kernel.getArguments(), abi.getParameters()), [&](auto pair) {
+        auto [argument, parameter] = pair;
+        return getScratchName(parameter) == scratch &&
+               !llvm::all_of(argument.getUsers(),
+                             llvm::IsaPred<ShapedDimOpInterface>);
+      });
+}
+
+bool fovea::launch::isTouchedBefore(AbiOp abi, StringRef scratch) {
+  return llvm::any_of(getKernelsBefore(abi), [&](AbiOp before) {
+    return isTouchedIn(before, scratch);
+  });
 }
 
 SmallVector<AbiOp> fovea::launch::getEntryKernels(Operation *root) {
@@ -232,18 +268,14 @@ static LogicalResult
 verifyScratch(AbiOp abi, ScratchByName &known,
               function_ref<InFlightDiagnostic()> emitError) {
   for (Attribute parameter : abi.getParameters()) {
-    StringRef name;
-    if (auto memref = dyn_cast<ScratchMemRefParameterAttr>(parameter))
-      name = memref.getName();
-    else if (auto pointer = dyn_cast<ScratchParameterAttr>(parameter))
-      name = pointer.getName();
-    else
+    std::optional<StringRef> name = getScratchName(parameter);
+    if (!name)
       continue;
-    Attribute first = known.try_emplace(name, parameter).first->second;
+    Attribute first = known.try_emplace(*name, parameter).first->second;
     // One kernel may be lowered before the other.
     if (first.getTypeID() == parameter.getTypeID() && first != parameter)
       return emitError()
-             << "kernels of the launch differ about scratch memory '" << name
+             << "kernels of the launch differ about scratch memory '" << *name
              << "': " << first << " and " << parameter;
   }
   return success();
@@ -273,7 +305,7 @@ static LogicalResult verifyHelper(AbiOp main, AbiOp kernel, StringRef where) {
 
 LogicalResult AbiOp::verifyLaunch() {
   auto emitError = [&] { return emitOpError(); };
-  if (getOverlapped() && !followsAnother(*this))
+  if (getOverlapped() && getKernelsBefore(*this).empty())
     return emitError() << "'overlapped' needs a kernel before this one";
   ScratchByName scratch;
   if (failed(verifyScratch(*this, scratch, emitError)))

@@ -61,8 +61,12 @@ llvm::SmallVector<AbiOp> getPrologueKernels(AbiOp abi);
 llvm::SmallVector<AbiOp> getEpilogueKernels(AbiOp abi);
 /// All kernels of the launch of `abi`, in order.
 llvm::SmallVector<AbiOp> getLaunchedKernels(AbiOp abi);
-/// Whether a kernel of its launch runs before the one of `abi`.
-bool followsAnother(AbiOp abi);
+/// The kernels of its launch that run before the one of `abi`, in order.
+llvm::SmallVector<AbiOp> getKernelsBefore(AbiOp abi);
+/// Whether the kernel of `abi` touches the scratch memory of that name, more
+/// than it asks for its size; whether one of those before it does.
+bool isTouchedIn(AbiOp abi, llvm::StringRef scratch);
+bool isTouchedBefore(AbiOp abi, llvm::StringRef scratch);
 
 /// The kernels in `root` that hosts ask for: all but those of prologues and
 /// epilogues.

@@ -120,7 +120,8 @@ def Launch_AwaitPreviousOp : Launch_Op<"await_previous", [
     before they have ended, but not before all of their CTAs have come to
     `launch.allow_overlap`. What is not theirs, that is all but scratch memory,
     may be read and written before: kernels that came before the launch have
-    ended when its first one starts. Each role that reads scratch memory waits
+    ended when its first one starts. Scratch memory that no kernel before this
+    one touches may be, too. Each role that touches other scratch memory waits
     for itself.
 
     Example:

@@ -182,7 +182,7 @@ gpu.module @m {
 // CHECK-LABEL: gpu.func @second
 // CHECK: memref.store
 // CHECK: nvvm.griddepcontrol wait
-// CHECK-NEXT: gpu.return
+// CHECK: gpu.return
 !s = memref<?xi32>
 gpu.module @m {
   launch.abi @first target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)

@@ -200,12 +200,13 @@ BackwardPart PartFinder::makeTurns() {
 
 SmallVector<BackwardPart> PartFinder::findOfSums() {
   SmallVector<BackwardPart> found;
+  // Turns need what comes before D's kernel, which then runs beside them.
+  if (hasTurnTable)
+    found.push_back(makeTurns());
   BackwardPart delta = make(BackwardPart::Delta, "delta", plans.queries);
   delta.addsQuery = delta.storesDelta = true;
   delta.ordersSums = plans.ordersSums;
   found.push_back(delta);
-  if (hasTurnTable)
-    found.push_back(makeTurns());
   found.push_back(makeKeys("keys", true, true));
   found.push_back(make(BackwardPart::Round, "queries", plans.queries));
   if (problem.sums) {

@@ -91,18 +91,20 @@ findScratch(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
 /// Gives what stands behind `wait` a pointer that exists since the wait only:
 /// loads under a predicate are assembly that LLVM takes for arithmetic.
 static void renew(UnrealizedConversionCastOp scratch, Operation *wait) {
+  auto isBehind = [&](OpOperand &use) {
+    Operation *user = wait->getBlock()->findAncestorOpInBlock(*use.getOwner());
+    return user && wait->isBeforeInBlock(user);
+  };
+  // A pointer that nobody reads would keep the kernel's argument.
+  if (llvm::none_of(scratch->getUses(), isBehind))
+    return;
   OpBuilder b(wait);
   Location loc = wait->getLoc();
   SmallVector<Value> parts(scratch.getOperands());
   parts[0] = emitAsm(b, loc, "", "=l,0", parts[0], parts[0].getType()).front();
   auto renewed = UnrealizedConversionCastOp::create(
       b, loc, scratch.getResultTypes(), parts);
-  scratch.getResult(0).replaceUsesWithIf(
-      renewed.getResult(0), [&](OpOperand &use) {
-        Operation *user =
-            wait->getBlock()->findAncestorOpInBlock(*use.getOwner());
-        return user && wait->isBeforeInBlock(user);
-      });
+  scratch.getResult(0).replaceUsesWithIf(renewed.getResult(0), isBehind);
 }
 
 void fovea::lowerOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {

@@ -227,6 +227,16 @@ static std::optional<StringRef> getScratchName(Attribute parameter) {
   return std::nullopt;
 }
 
+/// Whether more than the size of memory is asked for. A pointer that is half
+/// lowered is put together with its sizes by a cast.
+static bool isTouched(Value memory) {
+  return llvm::any_of(memory.getUsers(), [](Operation *user) {
+    return isa<UnrealizedConversionCastOp>(user)
+               ? llvm::any_of(user->getResults(), isTouched)
+               : !isa<ShapedDimOpInterface>(user);
+  });
+}
+
 bool fovea::launch::isTouchedIn(AbiOp abi, StringRef scratch) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       abi, abi.getKernelAttr());
@@ -235,9 +245,7 @@ bool fovea::launch::isTouchedIn(AbiOp abi, StringRef scratch) {
   return llvm::any_of(
       llvm::zip(kernel.getArguments(), abi.getParameters()), [&](auto pair) {
         auto [argument, parameter] = pair;
-        return getScratchName(parameter) == scratch &&
-               !llvm::all_of(argument.getUsers(),
-                             llvm::IsaPred<ShapedDimOpInterface>);
+        return getScratchName(parameter) == scratch && isTouched(argument);
       });
 }
 

@@ -9,6 +9,7 @@
 #include "BackwardKernel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -76,10 +77,19 @@ private:
 };
 } // namespace
 
+/// Whether tensors say which pairs are masked.
+static bool masksByTensors(attn::BackwardOp op) {
+  return op.hasBlocks() || llvm::any_of(op.getMaskMod(), [](Block &block) {
+           return !block.getOps<tensor::ExtractOp>().empty();
+         });
+}
+
 /// Key heads whose queries' rows, with their gradients and the sums of dQ, fit
 /// L2; of long ones a few even so, or CTAs that work on one head would wait for
 /// each other, and the last ones for the longest tile. Tiles of many keys that
 /// follow each other wait for sums that have left L2, so they get half of it.
+/// Where tensors say what is masked, twice as many share it: tiles then differ
+/// in no order that is known, and the last section ends when a long one does.
 /// Where the heads of a group follow each other: those with two tiles for each
 /// multiprocessor, see BackwardGroups.cpp.
 Value BackwardTileEmitter::emitHeadsPerSection(Value queries, Value keys,
@@ -104,6 +114,8 @@ Value BackwardTileEmitter::emitHeadsPerSection(Value queries, Value keys,
   int64_t fitting = kb.target->sharedInL2 / rowBytes;
   if (part.beginsApart && part.getTileRows() >= kManyKeys)
     fitting /= 2;
+  if (!part.ordersSums && masksByTensors(op))
+    fitting *= 2;
   Value fit =
       divide(fitting, kb.make<arith::MulIOp>(atLeast(queries, 1), group));
   Value few = kb.constant(kFewestHeads);

@@ -165,12 +165,14 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
 }
 
 /// How tiles are dealt out. A CTA that goes on from tile to tile has the next
-/// one's keys when it begins: that pays where tiles are short, or registers
-/// hold both loops at ease.
-static plan::WorkSchedule getWork(const BackwardProblem &problem) {
+/// one's queries when it begins, and maybe its keys: that pays where some tiles
+/// are short, or registers hold both loops at ease. Strips have none left for
+/// the outer loop.
+static plan::WorkSchedule getWork(const BackwardProblem &problem,
+                                  KeyRoles roles) {
   bool goesOn =
-      !hasSumsApart(problem) &&
-      (problem.isSparse || problem.getColumns() <= kMostColumnsThatGoOn);
+      roles != KeyRoles::Strips &&
+      (problem.isUneven || problem.getColumns() <= kMostColumnsThatGoOn);
   return goesOn ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Single;
 }
 
@@ -604,7 +606,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   BackwardPlans plans;
   plans.keyRoles = getKeyRoles(problem, asked);
   plans.addsAhead = addsAhead(problem, plans.keyRoles);
-  plan::WorkSchedule work = asked.work.value_or(getWork(problem));
+  plan::WorkSchedule work =
+      asked.work.value_or(getWork(problem, plans.keyRoles));
   plan::OutputPath output = asked.output.value_or(getOutput(problem));
   if (problem.isDeterministic && output != plan::OutputPath::Direct)
     return emitError() << "schedule's 'output' must be direct where gradients "

@@ -60,8 +60,7 @@
 // ORDERED-LABEL: gpu.func @masked_lists(
 // ORDERED: tile.scatter
 // ORDERED-NOT: tile.scatter
-// ORDERED: gpu.func @masked_delta(
-// ORDERED-LABEL: gpu.func @masked_turns(
+// ORDERED: gpu.func @masked_turns(
 // ORDERED: tile.ballot
 
 // Lists that nobody checked: numbers of blocks that there are not, too many of them, the same one twice.

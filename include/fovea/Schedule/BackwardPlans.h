@@ -32,8 +32,8 @@ struct BackwardProblem {
   /// Derivatives by scores need more of a pair than its weight: the score, or
   /// whether it was dropped.
   bool readsScores = false;
-  /// Queries may see few of the keys.
-  bool isSparse = false;
+  /// Queries may see few of the keys; tiles have unequal numbers of blocks.
+  bool isUneven = false;
   /// Sums have one order.
   bool isDeterministic = false;
   /// Kernels can tell which blocks of queries see a tile of keys, one by one.

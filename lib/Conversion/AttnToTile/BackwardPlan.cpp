@@ -71,9 +71,10 @@ static BackwardProblem makeProblem(attn::BackwardOp op,
   problem.sums = asksForSums(op);
   problem.modifies = modifiesEachScore(op) || op.getDropoutAttr();
   problem.readsScores = op.getDropoutAttr() || readsScores(op);
-  problem.isSparse = op.isSparse();
   problem.isDeterministic = op.getDeterministic();
   problem.isPacked = op.getSequence().getKeyPlaces().arePacked;
+  problem.isUneven =
+      !op.getMaskMod().empty() || op.hasBlocks() || problem.isPacked;
   problem.classifies = !op.getKvClassify().empty();
   if (op.hasBlocks()) {
     problem.queryBlock = op.getQueryBlock();

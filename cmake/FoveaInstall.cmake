@@ -17,8 +17,8 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/FoveaConfig.cmake.in
 # Until 1.0 a minor version may change what C++ sees.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/FoveaConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
-install(FILES ${PROJECT_BINARY_DIR}/FoveaConfig.cmake
-  ${PROJECT_BINARY_DIR}/FoveaConfigVersion.cmake DESTINATION ${fovea_package_dir})
+install(FILES ${PROJECT_BINARY_DIR}/FoveaConfig.cmake ${PROJECT_BINARY_DIR}/FoveaConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/FoveaCompiler.cmake ${CMAKE_CURRENT_LIST_DIR}/OtherCompiler.h DESTINATION ${fovea_package_dir})
 
 # By the file's own place, so that the whole may be moved.
 file(RELATIVE_PATH fovea_include_from_pc

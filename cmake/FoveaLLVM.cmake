@@ -19,6 +19,13 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
+include(FoveaCompiler)
+fovea_check_compiler(fovea_compiler_fits)
+if(NOT fovea_compiler_fits)
+  message(FATAL_ERROR "MLIR was compiled by another compiler than ${CMAKE_CXX_COMPILER}, and its names of traits differ: "
+    "passes would find no ops. Take its compiler: -DCMAKE_CXX_COMPILER=clang++-22 (--preset default does)")
+endif()
+
 separate_arguments(LLVM_DEFINITIONS_LIST NATIVE_COMMAND ${LLVM_DEFINITIONS})
 add_definitions(${LLVM_DEFINITIONS_LIST})
 

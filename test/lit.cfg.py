@@ -107,6 +107,10 @@ for name in ["ptxas", "cuobjdump", "nvcc"]:
         config.substitutions.append(("%" + name, path))
         llvm_config.with_environment("PATH", os.path.dirname(path), append_path=True)
 
+# What C++ against the package must not be compiled by.
+if shutil.which("g++"):
+    config.available_features.add("g++")
+
 # Device nodes, not the driver's library: a library without a device (or the
 # toolkit's stub of it) can't run a kernel.
 if glob.glob("/dev/nvidia[0-9]*") or os.path.exists("/dev/dxg"):

@@ -4,12 +4,14 @@ words stand in no file of test/.
 Usage: untested_diagnostics.py [EXCEPTIONS]
 
 A message is what a statement writes, or each side of a `?:` in it; it counts as expected if four words
-in a row of its own text, or all of a shorter text, are in a test. That a test has the words does not
+in a row of its own text, or all of a shorter text, are in a test: four that are its own, not such as "must be at
+least", which many messages have. That a test has the words does not
 say that it is a good one; but a message without any has none. EXCEPTIONS has lines `words: reason`, the
 words from the beginning of a message that no test can show; one that isn't needed is an error.
 """
 
 import ast
+import collections
 import pathlib
 import re
 import sys
@@ -28,6 +30,8 @@ OTHERS = re.compile(r"\bcl ::|\bLDBG|LLVM_DEBUG|\bassert \(|static_assert|unreac
 ASSEMBLY = re.compile(r"\$\d|^\W*@|[;{]\n|\b[a-z]+\d*\.[a-z]\w*[.:]")
 HOLE = re.compile(r"%[-+0-9.*]*(?:ll|l|z|h)?[diuxXsfgcp]|%?\{[\w:!.]*\}|\n")
 WINDOW = 4
+# Four words that more messages have tell none of them from the others.
+SHARED = 5
 
 
 def plain(text):
@@ -111,15 +115,24 @@ def tested_words():
     return "\n".join(texts)
 
 
-def is_tested(parts, tests):
-    pieces = [piece for part in parts for piece in HOLE.split(plain(part)) if piece.strip()]
+def pieces_of(parts):
+    return [piece for part in parts for piece in HOLE.split(plain(part)) if piece.strip()]
+
+
+def windows_of(parts):
+    lines = [piece.split() for piece in pieces_of(parts)]
+    return {" ".join(one[n:n + WINDOW]).rstrip(",;:") for one in lines for n in range(len(one) - WINDOW + 1)}
+
+
+def is_tested(parts, tests, common):
+    pieces = pieces_of(parts)
     words = [piece.split() for piece in pieces]
     # Names alone are no words.
     longest = max(pieces, key=lambda piece: (" " in piece.strip(), len(piece))).strip()
     if max(map(len, words)) <= WINDOW and longest in tests:
         return True
-    windows = (" ".join(one[n:n + WINDOW]) for one in words for n in range(len(one) - WINDOW + 1))
-    if any(window.rstrip(",;:") in tests for window in windows):
+    windows = windows_of(parts)
+    if any(window in tests for window in windows - common or windows):
         return True
     # On both sides of what the message is about.
     for before, after in zip(words, words[1:]):
@@ -137,9 +150,12 @@ def main(exceptions=None):
             words, _, reason = line.partition(": ")
             reasons[words] = reason
     tests, used, count, failed = tested_words(), set(), 0, False
-    for place, parts in messages():
+    everything = list(messages())
+    counts = collections.Counter(window for _, parts in everything for window in windows_of(parts))
+    common = {window for window, number in counts.items() if number > SHARED}
+    for place, parts in everything:
         count += 1
-        if is_tested(parts, tests):
+        if is_tested(parts, tests, common):
             continue
         text = plain("".join(parts)).strip()
         excused = [words for words in reasons if text.startswith(words)]

@@ -2,6 +2,8 @@
 // RUN: not fovea-run %s --entry=outside --random=1 --check-kv-bounds=16 2>&1 | FileCheck %s --check-prefix=OUTSIDE
 // RUN: not fovea-run %s --entry=hidden --random=1 --check-kv-bounds=16 2>&1 | FileCheck %s --check-prefix=HIDDEN
 // RUN: fovea-run %s --entry=hidden --random=1
+// RUN: not fovea-run %s --entry=right --random=1 --check-kv-bounds=-1 2>&1 | FileCheck %s --check-prefix=ROWS
+// ROWS: error: --check-kv-bounds must not be negative
 
 // RIGHT: o 1x1x70x8
 func.func @right(%q: tensor<1x1x?x8xf32>, %k: tensor<1x1x?x8xf32>) -> tensor<1x1x?x8xf32> {

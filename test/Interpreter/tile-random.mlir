@@ -16,6 +16,11 @@
 // RUN: sed 's/constant 48/constant 44/' %s > %t.between.mlir
 // RUN: not fovea-run %t.between.mlir --inputs 1 1 2>&1 | FileCheck %s --check-prefix=BETWEEN
 // BETWEEN: error: the position along dimension 1 must be a multiple of 8, found 44
+// RUN: sed 's/constant 19/constant -1/' %s > %t.before.mlir
+// RUN: not fovea-run %t.before.mlir --inputs 1 1 2>&1 | FileCheck %s --check-prefix=BEFORE
+// BEFORE: error: positions must not be negative, found -1
+// RUN: not fovea-run %s --inputs one 1 2>&1 | FileCheck %s --check-prefix=WORD
+// WORD: error: 'key' must be a number of type i64, found 'one'
 gpu.module @m {
   gpu.func @f(%key: i64, %stream: i64, %o: memref<32x32xi32>) kernel {
     %c0 = arith.constant 0 : index

@@ -177,7 +177,7 @@ def test_disabled(cache):
     cache.configure(enabled=False)
     cache.write("a", b"1")
     assert cache.read("a") is None and not cache.directory().exists()
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="max_bytes must not be negative, found -1"):
         cache.configure(max_bytes=-1)
 
 

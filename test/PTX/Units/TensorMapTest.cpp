@@ -83,7 +83,9 @@ static void testChecks() {
               "rank of a tensor map must be in [1, 5], found 0");
   CHECK_ERROR(check([](TensorMap &m) { m.rank = 6; }), "in [1, 5], found 6");
   CHECK_ERROR(check([](TensorMap &m) { m.address = 8; }), "found 0x8");
-  CHECK_ERROR(check([](TensorMap &m) { m.sizes[1] = 0; }), "dimension 1");
+  CHECK_ERROR(check([](TensorMap &m) { m.sizes[1] = 0; }),
+              "size of dimension 1 of a tensor map must be in [1, 2^32], "
+              "found 0");
   CHECK_ERROR(check([](TensorMap &m) { m.sizes[0] = (1ull << 32) + 1; }),
               "[1, 2^32]");
   CHECK_ERROR(check([](TensorMap &m) { m.strides[1] = 120; }),

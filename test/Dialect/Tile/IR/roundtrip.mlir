@@ -28,6 +28,8 @@ gpu.module @kernels {
     // CHECK: tile.ramp %{{.*}} step %{{.*}} dim 1 : tensor<1x64xf32, #tile.reg>
     %one = arith.constant 1.0 : f32
     %ramp = tile.ramp %one step %one dim 1 : tensor<1x64xf32, #tile.reg>
+    // CHECK: %{{.*}}, %{{.*}} = tile.held_rows tensor<16x1xf32, #tile.reg>
+    %first, %count = tile.held_rows tensor<16x1xf32, #tile.reg>
     // CHECK: tile.iota dim 1 : tensor<1x64xi64, #tile.reg>
     %j = tile.iota dim 1 : tensor<1x64xi64, #tile.reg>
     // CHECK: %[[KEYS:.*]] = tile.load %[[K]][%[[C0]], %[[C0]]] limit(%{{.*}}) dims [0, 1] : memref<?x64xbf16> to tensor<16x64xbf16, #tile.reg>
@@ -110,4 +112,12 @@ gpu.module @kernels {
     %o, %lse = tile.softmax_finish %m1, %l1, %acc1 : !row, tensor<16x32xf32, #tile.reg>
     gpu.return
   }
+}
+
+// CHECK-LABEL: func.func @random
+// CHECK-SAME: %[[KEY:.*]]: i64, %[[ROW:.*]]: index
+func.func @random(%key: i64, %row: index) -> tensor<16x64xi32, #tile.reg> {
+  // CHECK: tile.random key(%[[KEY]]) stream(%[[KEY]]) [%[[ROW]], %[[ROW]]] dim 1 : tensor<16x64xi32, #tile.reg>
+  %random = tile.random key(%key) stream(%key) [%row, %row] dim 1 : tensor<16x64xi32, #tile.reg>
+  return %random : tensor<16x64xi32, #tile.reg>
 }

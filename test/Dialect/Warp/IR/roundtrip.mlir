@@ -25,6 +25,11 @@ func.func @movement(%k: memref<?x?x128xbf16>, %i: index, %n: index, %c: i1, %sta
   warp.copy async %k[%i, %i, %i] limit(%n) if(%c) dims [1, 2] to %view : memref<?x?x128xbf16> to !buffer
   // CHECK: warp.zero_rows %[[VIEW]] from %[[N]] : memref<64x128xbf16, #warp.shared<row_bytes = 128>>
   warp.zero_rows %view from %n : !buffer
+  // CHECK: warp.any %{{.*}} : tensor<64x128xi1, #warp.mma_sync<warps = 4>>
+  %flags = arith.constant dense<true> : tensor<64x128xi1, #warp.mma_sync<warps = 4>>
+  %any = warp.any %flags : tensor<64x128xi1, #warp.mma_sync<warps = 4>>
+  // CHECK: warp.next_work %[[STAGE]] : index
+  %work = warp.next_work %stage : index
   // CHECK: warp.local_load %[[VIEW]] : {{.*}} to tensor<64x128xbf16, #warp.mma_sync<warps = 4>>
   %tile = warp.local_load %view : !buffer to tensor<64x128xbf16, #warp.mma_sync<warps = 4>>
   return %tile : tensor<64x128xbf16, #warp.mma_sync<warps = 4>>

@@ -58,7 +58,7 @@ def fail(message: str, place: Optional[Place] = None, kind: type = TraceError) -
 # Named in advice: what a refused operation is replaced by.
 _CONTROL = (
     "its value is not known while the function is traced, so 'if', 'while', 'and', 'or', 'not', 'in' and chained "
-    "comparisons can't depend on it; use &, |, ~ and fovea.where(condition, a, b)"
+    "comparisons can't depend on it; use &, |, ~ of comparisons in parentheses, (a >= b) & (c < d), and fovea.where(condition, a, b)"
 )
 
 
@@ -464,7 +464,8 @@ def shift(name: str, a: Any, b: Any) -> Traced:
     if x.type == "f32":
         fail("shifts need integers, found a float")
     if not 0 <= y.low <= y.high < 64:
-        fail("a shift must be by 0 to 63 bits")
+        found = y.constant if y.constant is not None else "an integer that may be another; fovea.clip(n, 0, 63) and n % 64 are none"
+        fail(f"a shift must be by 0 to 63 bits, found {found}" + ("; 2 ** n is a power for any n that is not negative" if name == "shl" else ""))
     return Traced(region, region.binary(name, x, y))
 
 
@@ -512,7 +513,8 @@ def logical(name: str, *values: Any) -> Traced:
 
 
 def power(base: Any, exponent: Any) -> Traced:
-    """Constant exponents that are integers or halves, constant positive bases."""
+    """Constant exponents that are integers or halves, constant positive bases; constant
+    integers with exponents that are integers, exactly."""
     region = _region_of(base, exponent)
     base, exponent = _scalar(base), _scalar(exponent)
     if not isinstance(exponent, Traced):
@@ -526,11 +528,55 @@ def power(base: Any, exponent: Any) -> Traced:
         if exponent == -0.5:
             return unary("rsqrt", base)
         fail("a power must have an exponent that is an integer up to 64, 0.5 or -0.5, or a constant base")
+    if isinstance(base, int) and exponent._value.type == "index":
+        if exponent._value.low >= 0 or base in (-1, 1):
+            return _integer_power(base, exponent)
+        # Of 2 the exponential is exact.
+        if base > 2:
+            return _float_power(base, exponent)
     if isinstance(base, Traced) or not base > 0:
-        fail("a power with an exponent that is traced must have a positive constant base")
+        fail("a power with an exponent that is traced must have a positive constant base, or an integer one and an exponent that can't be negative")
     import math
 
     return unary("exp2", exponent if base == 2 else binary("mul", exponent, float(math.log2(base))))
+
+
+#: What greater powers of integers become, so that sums with them have 64 bits.
+_MOST = 1 << 62
+
+
+def _by_bits(factors: Sequence[float], exponent: Traced) -> Traced:
+    """The product of those factors whose bits are set."""
+    chosen = [where((exponent >> bit) & 1 == 1, factor, 1) for bit, factor in enumerate(factors)]
+    result = chosen[0]
+    for factor in chosen[1:]:
+        result = result * factor
+    return result
+
+
+def _integer_power(base: int, exponent: Traced) -> Traced:
+    """An integer, as in Python: masks ask for remainders by it."""
+    if base < 0:
+        result = _integer_power(-base, exponent)
+        return where(exponent % 2 == 1, -result, result)
+    if base < 2:
+        return where(exponent == 0, 1, base)
+    last = 0
+    while base ** (last + 1) <= _MOST:
+        last += 1
+    if base > _MOST:
+        return where(exponent == 0, 1, _MOST)
+    known = extremum("min", exponent, last)
+    result = shift("shl", 1, known) if base == 2 else _by_bits([base ** (1 << bit) for bit in range(last.bit_length())], known)
+    return result if exponent._value.high <= last else where(exponent > last, _MOST, result)
+
+
+def _float_power(base: int, exponent: Traced) -> Traced:
+    """A float, since the exponent may be negative: exact where it is a whole number
+    that a float can hold, which an exponential would not be."""
+    factors = [float(base) ** (1 << bit) if (1 << bit) * base.bit_length() <= 128 else float("inf") for bit in range(8)]
+    result = _by_bits(factors, extremum("min", unary("abs", exponent), 255))
+    return where(exponent < 0, 1.0 / result, result)
 
 
 def _repeat(base: Traced, exponent: int) -> Traced:

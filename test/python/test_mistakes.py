@@ -263,18 +263,24 @@ def control_flow():
     def member(b, h, q, k):
         return (q >= k) & (h in (0, 2))  # wrong
 
-    return [("score_mod", branch), ("mask_mod", both), ("mask_mod", negated), ("mask_mod", chained), ("mask_mod", member)]
+    def without_parentheses(b, h, q, k):
+        return q >= k & q - k < 4  # wrong
+
+    return [("score_mod", branch), ("mask_mod", both), ("mask_mod", negated), ("mask_mod", chained), ("mask_mod", member),
+            ("mask_mod", without_parentheses)]
 
 
 def test_control_flow(fovea):
     for role, function in control_flow():
-        assert traced(fovea, function, role).endswith("use &, |, ~ and fovea.where(condition, a, b)")
+        assert traced(fovea, function, role).endswith(
+            "use &, |, ~ of comparisons in parentheses, (a >= b) & (c < d), and fovea.where(condition, a, b)")
 
 
 def test_control_flow_under_torch(fovea, torch):
     for role, function in control_flow():
         place = {"score_mod": "score_mod", "mask_mod": "block_mask"}[role]
-        assert traced_by_torch(fovea, torch, **{place: function}).endswith("use &, |, ~ and torch.where(condition, a, b)")
+        assert traced_by_torch(fovea, torch, **{place: function}).endswith(
+            "use &, |, ~ of comparisons in parentheses, (a >= b) & (c < d), and torch.where(condition, a, b)")
 
 
 # --- 5. Parameters and results -----------------------------------------------------------

@@ -25,7 +25,7 @@ SCORES = [
 MASKS = [
     "causal", "sliding_window", "bidirectional_window", "prefix_lm", "document", "document_causal", "chunked",
     "dilated", "dilated_negative", "floor_negative", "natten", "not_self", "by_head", "keep", "strided", "by_float",
-    "combined", "bitmask", "everything", "nothing_in_row",
+    "combined", "bitmask", "integer_powers", "everything", "nothing_in_row",
 ]
 
 
@@ -62,7 +62,7 @@ def test_means_what_numpy_computes(fovea, variants, role, name):
     ("score_mod", "alibi", "tile"), ("score_mod", "float_modulo", "tile"), ("score_mod", "long_integers", "tile"),
     ("score_mod", "bits", "warp"), ("score_mod", "scalar", "warp"), ("mask_mod", "document", "warp"),
     ("mask_mod", "dilated_negative", "tile"), ("mask_mod", "natten", "tile"), ("mask_mod", "keep", "tile"),
-    ("mask_mod", "bitmask", "tile"), ("mask_mod", "bitmask", "warp"),
+    ("mask_mod", "bitmask", "tile"), ("mask_mod", "bitmask", "warp"), ("mask_mod", "integer_powers", "tile"),
 ])
 def test_kernels_compute_it(fovea, variants, role, name, level):
     function = getattr(variants, name)
@@ -79,6 +79,33 @@ def test_kernels_compute_it(fovea, variants, role, name, level):
 def test_ops_compile_for_hopper(fovea, variants, role, name):
     spec, _ = specify(fovea, variants, role, getattr(variants, name))
     assert ".entry attention(" in fovea.compile(spec, target="sm_90a", cache=False).ptx
+
+
+@pytest.mark.parametrize("base", [3, 5, 10, -1, 1])
+def test_powers_whose_exponents_may_be_negative(fovea, base):
+    """Floats, exact where whole: an exponential of a product with a logarithm is not."""
+    exponents = numpy.array([3, -2, 0, 5], numpy.int32)
+
+    def mask(b, h, q, k, t):
+        power = base ** t[h] if isinstance(t, fovea.TracedTensor) else float(base) ** t[h]
+        return fovea.where(t[h] < 0, k - q < power, (q - k) % power == 0)
+
+    spec = fovea.attention(mask_mod=mask, dtype="f16", head_dim=16, captures={"t": ("i32", (None,))})
+    q, k, v = package.random_inputs()
+    expected = package.attention(q, k, v, mask_mod=functools.partial(mask, t=exponents))
+    check(fovea.reference(spec, q, k, v, t=exponents), expected, 1e-5)
+
+
+@pytest.mark.parametrize("base", [2, 3, -7, 10**6, 2**63 - 1])
+def test_powers_do_not_wrap_around(fovea, base):
+    def mask(b, h, q, k):
+        return (k - q < base ** (q * k)) == (base > 0)
+
+    spec = fovea.attention(mask_mod=mask, dtype="f16", head_dim=16)
+    q, k, v = package.random_inputs()
+    power = numpy.vectorize(lambda n: int(max(min(base ** int(n), 2**62), -(2**62))), otypes=[numpy.int64])
+    expected = package.attention(q, k, v, mask_mod=lambda b, h, q, k: (k - q < power(q * k)) == (base > 0))
+    check(fovea.reference(spec, q, k, v), expected, 1e-5)
 
 
 def test_both_functions_share_captures(fovea, variants):
@@ -274,10 +301,12 @@ def test_control_flow_is_refused(fovea):
     (lambda s, b, h, q, k: s & 1, "found a float"),
     (lambda s, b, h, q, k: ~s, "found a float"),
     (lambda s, b, h, q, k: s << 1, "shifts need integers"),
-    (lambda s, b, h, q, k: s + (q << k), "0 to 63 bits"),
+    (lambda s, b, h, q, k: s + (q << k), "0 to 63 bits, found an integer that may be another; fovea.clip(n, 0, 63) and n % 64 are none; 2 ** n"),
+    (lambda s, b, h, q, k: s + (q >> 64), "0 to 63 bits, found 64"),
     (lambda s, b, h, q, k: s + q // 0, "division by zero"),
     (lambda s, b, h, q, k: s + (1 << 70), "does not fit 64 bits"),
     (lambda s, b, h, q, k: s**q, "positive constant base"),
+    (lambda s, b, h, q, k: s + (-3) ** (q - k), "an integer one and an exponent that can't be negative"),
     (lambda s, b, h, q, k: s**0.3, "exponent that is an integer"),
     (lambda s, b, h, q, k: s == None, "None"),  # noqa: E711
     (lambda s, b, h, q, k: None, "must return a number, found None"),

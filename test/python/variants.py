@@ -92,6 +92,10 @@ def bitmask(b, h, q, k, words):
     return ((words[b, q, k // 32] >> (k % 32)) & 1) == 1
 
 
+def integer_powers(b, h, q, k):
+    return ((q - k) % 3**h < 2) & (k * 7 - 20 < q + 5**h) | ((-1) ** q > 0) & (q < 2**k)
+
+
 def everything(b, h, q, k):
     return True
 
@@ -197,7 +201,8 @@ FIXED = {"slopes": SLOPES, "documents": DOCUMENTS, "prefix": PREFIX, "table": TA
          "long": LONG, "kinds": KINDS, "gain": numpy.float32(0.75), "window": numpy.int32(4)}
 
 MASKS = [causal, sliding_window, bidirectional_window, prefix_lm, document, document_causal, chunked, dilated,
-         dilated_negative, floor_negative, natten, not_self, by_head, keep, strided, by_float, combined, bitmask, everything,
+         dilated_negative, floor_negative, natten, not_self, by_head, keep, strided, by_float, combined, bitmask, integer_powers,
+         everything,
          nothing_in_row]
 SCORES = [alibi, alibi_formula, soft_cap, relative_position, relative_bias, learned_bias, temperature, penalty, cosine,
           powers, minus_infinity, rounding, float_modulo, exponentials, logarithms, boolean_arithmetic, bits,

@@ -304,7 +304,7 @@ def _pow(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any])
 
     def compute(a: Value, b: Value) -> Value:
         if b.type not in ("f16", "bf16", "f32", "f64"):
-            fail("an integer can't be raised to an integer that is not known; make one a float")
+            fail("an integer can't be raised to an integer that is not known; make one a float, or read the powers from a tensor")
         scaled = b if known == 2 else region.binary("mul", b, region.constant(math.log2(known), b.type))
         return region.unary("exp2", scaled)
 
@@ -355,7 +355,8 @@ def _shift(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
 
     def compute(a: Value, b: Value) -> Value:
         if not 0 <= b.low <= b.high < 64:
-            fail("a shift must be by 0 to 63 bits")
+            found = b.constant if b.constant is not None else "an integer that may be another; n.clamp(0, 63) and n % 64 are none"
+            fail(f"a shift must be by 0 to 63 bits, found {found}")
         return region.binary(operation, a, b)
 
     return apply(tracer, compute, args[:2])

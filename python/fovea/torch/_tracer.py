@@ -32,7 +32,7 @@ _FOLDERS = tuple(
 )
 _CONTROL = (
     "its value is not known while the function is traced, so 'if', 'while', 'and', 'or', 'not', int(), float() and "
-    ".item() can't depend on it; use &, |, ~ and torch.where(condition, a, b)"
+    ".item() can't depend on it; use &, |, ~ of comparisons in parentheses, (a >= b) & (c < d), and torch.where(condition, a, b)"
 )
 
 #: For each op that is known, by its name without the overload, what it becomes: of the tracer, the name and the

@@ -2,8 +2,9 @@
 made for.
 
 FILE is MLIR with a function of attention, FILE.py:NAME (a Spec of fovea.attention or a
-function without arguments that returns one), or PTX that was compiled with line
-information. A place is missing where an instruction serves several lines at once.
+function without arguments that returns one; FILE.py:NAME.backward is the program of its
+gradients), or PTX that was compiled with line information. A place is missing where an
+instruction serves several lines at once.
 """
 
 from __future__ import annotations

@@ -382,9 +382,11 @@ def attention(
         1 / (1 - dropout) times. Each call gives ``dropout_seed`` and
         ``dropout_offset``, integers, which choose the keys.
     captures
-        tensors that the functions read: {name: (dtype, shape)}. The functions
-        take them as further parameters, by name. A size of None is left to the
-        call, a shape of () is a scalar (f32, i32 or i64). Booleans take a byte.
+        tensors that the functions read: {name: (dtype, shape)}, or {name: array} for
+        those of an array's dtype and rank. The functions take them as further
+        parameters, by name. A size of None is left to the call, as all of an array's
+        are; a shape of () is a scalar (f32, i32 or i64). Booleans take a byte. Each
+        call gives the tensors.
     output_dtype
         of o: dtype (default) or "f32".
     gradient

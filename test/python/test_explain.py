@@ -325,6 +325,11 @@ def test_command(run_command, tmp_path):
     result = run_command("explain", f"{variants}:spec", "--why", cwd=tmp_path)
     assert result.returncode == 0 and result.stdout.startswith("attention for sm_90a\n"), result.stderr
     assert f"at {variants}:2:" in result.stdout and not (tmp_path / "spec.html").exists()
+    variants.write_text("import fovea\nspec = fovea.attention(head_dim=64, gradient=True)\n")
+    result = run_command("explain", f"{variants}:spec.backward", "--why", cwd=tmp_path)
+    assert result.returncode == 0 and result.stdout.startswith("attention_backward for sm_90a\n"), result.stderr
+    result = run_command("explain", f"{variants}:spec.backward", cwd=tmp_path)
+    assert result.returncode == 2 and result.stderr.startswith("fovea explain: the page is of a forward program; of gradients, --why says")
     result = run_command("explain", f"{variants}:spec", "--target", "sm_1", cwd=tmp_path)
     assert result.returncode == 2 and "unknown target 'sm_1', expected one of 'sm_80'" in result.stderr
     result = run_command("explain", f"{variants}:spec", "--seq", "0", cwd=tmp_path)

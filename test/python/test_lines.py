@@ -286,6 +286,16 @@ def test_command_reads_ptx(command, fovea, tmp_path):
                                               "--line-info or line_info=True\n")
 
 
+def test_command_takes_gradients(command, tmp_path):
+    (tmp_path / "both.py").write_text(PROGRAM.replace("head_dim=64,", "head_dim=64, gradient=True,"))
+    code, text, _ = command("both.py:spec.backward", "--of", "slopes[h]")
+    assert code == 0 and text and text != command("both.py:spec", "--of", "slopes[h]")[1]
+    assert command("alibi.py:spec.backward")[::2] == (
+        2, "fovea lines: 'spec' of alibi.py asks for no gradients: fovea.attention(..., gradient=('q', 'k', 'v'))\n")
+    assert command("both.py:spec.forward")[::2] == (
+        2, "fovea lines: a Spec has no program 'forward', only 'backward': both.py:spec.backward is that of its gradients\n")
+
+
 def test_command_says_what_is_wrong(command):
     assert re.fullmatch(r"fovea lines: the PTX has lines 1 to \d+, found 0\n", command("alibi.py:spec", "0")[2])
     assert command("none.py:spec")[::2] == (2, "fovea lines: there is no file none.py\n")

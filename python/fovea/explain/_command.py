@@ -2,7 +2,8 @@
 --why, prints what the compiler says of its choices instead.
 
 FILE is MLIR with a function of attention, or FILE.py:NAME, a Spec of
-fovea.attention or a function without arguments that returns one.
+fovea.attention or a function without arguments that returns one. With --why,
+FILE.py:NAME.backward is the program of its gradients.
 
 --compare puts a second variant of the program beside it, with another target or
 schedule: --compare target=sm_80, --compare schedule=tile_n=64,stages=3, or both.
@@ -95,13 +96,20 @@ def load(text: str) -> Program:
         if not pathlib.Path(file).is_file():
             raise Error(f"there is no file {file}")
         names = runpy.run_path(file)
+        name, dot, part = name.partition(".")
         found = names.get(name)
         if callable(found) and not isinstance(found, Spec) and not _needs_arguments(found):
             found = found()
         if not isinstance(found, Spec):
             raise Error(f"'{name}' of {file} is no Spec of fovea.attention and no function without arguments that returns one"
                         + _specs(names))
-        return found
+        if not dot:
+            return found
+        if part != "backward":
+            raise Error(f"a Spec has no program '{part}', only 'backward': {file}:{name}.backward is that of its gradients")
+        if found.backward is None:
+            raise Error(f"'{name}' of {file} asks for no gradients: fovea.attention(..., gradient=('q', 'k', 'v'))")
+        return found.backward
     if text.endswith(".py") and pathlib.Path(text).is_file():
         raise Error(f"say which Spec of {text} is meant: {text}:NAME" + _specs(runpy.run_path(text)))
     if not pathlib.Path(text).is_file():
@@ -119,6 +127,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.why and arguments.measure:
         raise Error("--measure is about the page, which --why does not write")
+    if arguments.file.endswith(".backward") and not arguments.why:
+        raise Error("the page is of a forward program; of gradients, --why says why the kernel is as it is, and 'lines' shows its PTX")
     compare = _changes(arguments.compare)
     device = open_device() if arguments.measure else None
     kernel = compile(load(arguments.file), arguments.target, schedule=arguments.schedule, kernel=arguments.kernel)

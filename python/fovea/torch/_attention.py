@@ -84,15 +84,15 @@ def flex_attention(
     lengths. Launches on the current stream and waits for nothing, so that calls
     can be captured in a CUDA graph.
 
-    Gradients flow to query, key and value, and from the log-sum-exp; the backward pass
-    keeps these, the output, the log-sum-exp and what functions read. "interpret" has
-    gradients by captured tensors, too. There are no gradients of gradients.
+    Gradients flow to query, key and value, to captured tensors, and from the log-sum-exp;
+    the backward pass keeps these, the output, the log-sum-exp and what functions read.
+    There are no gradients of gradients.
 
     Raises TraceError with the line of a function that can't be a kernel's;
     CompileError for a variant that can't be compiled or a head_dim above 256,
     LaunchError for what the device refuses; ValueError for shapes that don't fit each other;
-    NotImplementedError for other devices and dtypes, and for gradients that kernels don't
-    compute, such as those by captured tensors, from the backward pass.
+    NotImplementedError for other devices and dtypes, and for the few gradients that are not
+    computed (docs/PyTorch.md lists them), from the backward pass.
 
     >>> def alibi(score, b, h, q_idx, kv_idx):
     ...     return score + slopes[h] * (kv_idx - q_idx)

@@ -69,13 +69,21 @@ template <int op>
 bool compareHalf(uint16_t a, uint16_t b) {
   return compareFloat<op, float>(halfToFloat(a), halfToFloat(b));
 }
+/// `.ftz` takes f16's subnormal numbers, below 2^-14, for 0.
+template <int op>
+bool compareFlushedHalf(uint16_t a, uint16_t b) {
+  auto flush = [](uint16_t half) -> uint16_t {
+    return half & 0x7c00 ? half : half & 0x8000;
+  };
+  return compareHalf<op>(flush(a), flush(b));
+}
 template <int op>
 bool compareBFloat(uint16_t a, uint16_t b) {
   return compareFloat<op, float>(bfloatToFloat(a), bfloatToFloat(b));
 }
 
 struct Row {
-  Handler u16, s16, u32, s32, u64, s64, f32, f32ftz, f64, f16, bf16;
+  Handler u16, s16, u32, s32, u64, s64, f32, f32ftz, f64, f16, f16ftz, bf16;
 };
 } // namespace
 
@@ -94,6 +102,7 @@ static Row makeRow() {
   row.f32ftz = map<compareFlushed<op>>;
   row.f64 = map<compareFloat<op, double>>;
   row.f16 = map<compareHalf<op>>;
+  row.f16ftz = map<compareFlushedHalf<op>>;
   row.bf16 = map<compareBFloat<op>>;
   return row;
 }
@@ -114,7 +123,7 @@ static Handler getComparison(int op, Type type, bool flush) {
   if (type.kind == Type::BFloat)
     return row.bf16;
   if (type.kind == Type::Float)
-    return type.bits == 16   ? row.f16
+    return type.bits == 16   ? flush ? row.f16ftz : row.f16
            : type.bits == 64 ? row.f64
            : flush           ? row.f32ftz
                              : row.f32;

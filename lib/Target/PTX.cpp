@@ -173,6 +173,7 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target,
     keepConjunctions(module);
   hideNegations(module);
   widenComparisons(module);
+  keepSubnormalHalves(module);
 }
 
 /// Collects what the backend can't compile. Without a handler LLVM prints it

@@ -27,8 +27,14 @@ void hideNegations(llvm::Module &module);
 
 /// LLVM compares what was rounded to bf16 as bf16, and where f32 flushes
 /// subnormal numbers the backend writes `setp.ftz.bf16`, which is no
-/// instruction. The same in f32.
+/// instruction. It does the same to f16, where it is one: an element of 3e-5
+/// would not be above 0. The same in f32.
 void widenComparisons(llvm::Module &module);
+
+/// As in comparisons, the backend flushes f16 where it takes magnitudes,
+/// negates and takes extremes (`abs.ftz.f16x2`), to which LLVM narrows what is
+/// done to elements that were just read. In f32.
+void keepSubnormalHalves(llvm::Module &module);
 
 } // namespace fovea
 

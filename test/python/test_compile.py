@@ -36,6 +36,41 @@ def test_import_is_light(run_python):
     assert float(seconds) < 0.3
 
 
+def kept(score, b, h, q_idx, kv_idx, table):
+    small = table[kv_idx // 2]
+    return score + 2e4 * fovea_abs(small) + where_positive(small)
+
+
+def fovea_abs(value):
+    import fovea
+
+    return fovea.abs(value)
+
+
+def where_positive(value):
+    import fovea
+
+    return fovea.where(value > 0, 2e4 * value, -2e4 * value - 1.0)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_small_elements_of_halves_are_not_flushed(fovea, target):
+    """Below 6e-5 an f16 is subnormal. f32 flushes such numbers, and LLVM does in f16 what it can, of what was just read."""
+    spec = fovea.attention(kept, lambda b, h, q, k, table: table[q] != table[k], dtype="f16", head_dim=16,
+                           captures={"table": ("f16", (None,))}, gradient=("v", "table"))
+    q, k, v = package.random_inputs(queries=64, keys=64)
+    table = numpy.linspace(-5e-5, 5e-5, 64).astype(numpy.float16)
+    kernel = fovea.compile(spec, target=target, cache=False)
+    assert not re.search(r"ftz\.f16", kernel.ptx + kernel.backward.ptx)
+    o, lse = kernel.interpret(q, k, v, table=table, level="ptx")
+    meant = fovea.reference(spec, q, k, v, table=table)
+    numpy.testing.assert_allclose(o, meant[0], rtol=2e-3, atol=2e-3)
+    numpy.testing.assert_allclose(lse, meant[1], rtol=1e-4, atol=1e-4)
+    straight, found = (kernel.backward.interpret(q, k, v, table=table, o=o, lse=lse, do=q / 256, level=level) for level in ("attn", "ptx"))
+    for one, other in zip(straight, found):
+        numpy.testing.assert_allclose(one, other, rtol=2e-2, atol=1e-2 * abs(one).max())
+
+
 def test_kernel(fovea):
     kernel = fovea.compile(CAUSAL, target="sm_80")
     assert (kernel.name, kernel.target, kernel.captures) == ("causal", "sm_80", ())

@@ -81,6 +81,9 @@ class Traced:
     def __repr__(self) -> str:
         return f"<traced {_KIND[self._value.type][2:].lstrip()}>"
 
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
     # What Python would need a number for.
 
     def __bool__(self) -> bool:

@@ -106,6 +106,8 @@ def flex(fovea, score_mod=None, **options):
     (lambda torch: lambda s, b, h, i, j: s + torch.ones(4)[s > 0].sum(), "a tensor is indexed by a boolean in a kernel, expected integers"),
     (lambda torch: lambda s, b, h, i, j: s + torch.ones(4)[h, i], "too many indices for a tensor of 1 dimensions: 2"),
     (lambda torch: lambda s, b, h, i, j: s + torch.ones(4096).sum(), "a kernel does it for every score"),
+    (lambda torch: lambda s, b, h, i, j: s + torch.ones(9).cumsum(0)[j], "aten.cumsum.default can't be part of a kernel; what is known before the call can be computed outside"),
+    (lambda torch: lambda s, b, h, i, j: torch.lgamma(s), "aten.lgamma.default can't be part of a kernel"),
     (lambda torch: lambda s, b, h, i, j: "one", "expected a tensor or a number, found str"),
 ])
 def test_functions_of_torch(fovea, make, message):
@@ -113,6 +115,25 @@ def test_functions_of_torch(fovea, make, message):
     with pytest.raises(fovea.TraceError) as error:
         flex(fovea, make(torch))
     assert message in str(error.value)
+
+
+def test_captured_tensors_have_their_names(fovea):
+    torch = pytest.importorskip("torch")
+    gains, far, counts = torch.ones(4, dtype=torch.float64), torch.ones(4, device="meta"), torch.zeros(4)
+
+    def writes(s, b, h, i, j):
+        counts[h] = 1
+        return s
+
+    for function, message in (
+        (lambda s, b, h, i, j: s * gains[h], "captured tensor 'gains' is of torch.float64, expected one of float16, "
+                                             "bfloat16, float32, bool, int8, int16, int32, int64, uint8, uint16, uint32; .float() makes it float32"),
+        (lambda s, b, h, i, j: s * far[h], "captured tensor 'far' is on meta, query is on cpu; .to(query.device) moves it"),
+        (writes, "a captured tensor can't be written"),
+    ):
+        with pytest.raises(fovea.TraceError) as error:
+            flex(fovea, function)
+        assert f": {message}\n" in str(error.value)
 
 
 def test_calls_from_torch(fovea):
@@ -134,3 +155,11 @@ def test_calls_from_torch(fovea):
     elsewhere.kv_indices = elsewhere.kv_indices.to("meta")
     with pytest.raises(ValueError, match="^block_mask is on meta, query is on cpu$"):
         flex(fovea, block_mask=elsewhere)
+
+
+def test_traced_numbers_can_be_formatted(fovea):
+    seen = []
+    fovea.attention(lambda s, b, h, i, j: (seen.append(f"{s:.3f} {i:5}"), s)[1], head_dim=16)
+    assert seen == ["<traced float> <traced integer>"]
+    flex(fovea, lambda s, b, h, i, j: (seen.append(f"{s:.3f}"), s)[1])
+    assert seen[1] == "<traced float32>"

@@ -127,20 +127,25 @@ class Captures:
         """Which of the captured tensors are `block_numbers`."""
         return tuple(self.number_of(one, False) for one in self.block_numbers)
 
-    def problem(self, tensor: torch.Tensor, constant: bool) -> Optional[str]:
+    def problem(self, tensor: torch.Tensor, constant: bool, name_of: Callable[[torch.Tensor], str] = lambda _: "") -> Optional[str]:
         """Why a kernel can't read a tensor, or None."""
+        def called(kind: str) -> str:
+            name = name_of(tensor)
+            return f"captured {kind} '{name}'" if name else f"a captured {kind}"
+
         host = tensor.device != self.device and tensor.device.type == "cpu" and tensor.dim() == 0
         if tensor.dtype not in STORED:
             kinds = ", ".join(str(dtype).rpartition(".")[2] for dtype in STORED)
-            return f"a captured tensor is of {tensor.dtype}, expected one of {kinds}"
+            cure = "; .float() makes it float32" if tensor.dtype == torch.float64 else ""
+            return f"{called('tensor')} is of {tensor.dtype}, expected one of {kinds}{cure}"
         if host and tensor.dtype not in (torch.float32, torch.int32, torch.int64):
-            return f"a captured scalar in host memory is of {tensor.dtype}, expected float32, int32 or int64"
+            return f"{called('scalar')} in host memory is of {tensor.dtype}, expected float32, int32 or int64"
         if not host and not constant and tensor.device != self.device:
-            return f"a captured tensor is on {tensor.device}, query is on {self.device}"
+            return f"{called('tensor')} is on {tensor.device}, query is on {self.device}; .to(query.device) moves it"
         if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
-            return "a captured tensor is not a plain strided one"
+            return f"{called('tensor')} is not a plain strided one"
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-            return "a captured tensor is one of a transformation's (torch.func), such as one that vmap runs over"
+            return f"{called('tensor')} is one of a transformation's (torch.func), such as one that vmap runs over"
         return None
 
     def arguments(self) -> List[Tuple]:

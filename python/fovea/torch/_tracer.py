@@ -35,6 +35,8 @@ _CONTROL = (
     ".item() can't depend on it; use &, |, ~ of comparisons in parentheses, (a >= b) & (c < d), and torch.where(condition, a, b)"
 )
 
+_WRITTEN = "a captured tensor can't be written"
+
 #: For each op that is known, by its name without the overload, what it becomes: of the tracer, the name and the
 #: arguments; a view or a number as it is. ``_aten`` fills it.
 EMITTERS: Dict[str, Emitter] = {}
@@ -98,6 +100,9 @@ class Symbol(torch.Tensor):
         kind = str(self.dtype).rpartition(".")[2]
         return f"<traced {kind}{list(self.shape) if self.shape else ''}>"
 
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
     @classmethod
     def __torch_dispatch__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         fail("a traced tensor is used outside of the function that it was traced in")
@@ -140,7 +145,7 @@ class Tracer(TorchDispatchMode):
 
     def capture(self, tensor: torch.Tensor, made_here: bool = False) -> Expression:
         """Of a captured tensor."""
-        problem = self.captures.problem(tensor, made_here)
+        problem = self.captures.problem(tensor, made_here, _name_of)
         if problem is not None:
             fail(problem)
         number = self.captures.number_of(tensor, made_here, _name_of)
@@ -208,7 +213,9 @@ class Tracer(TorchDispatchMode):
                 return decomposed(*args, **kwargs)
         if namespace not in ("aten", "prims"):
             fail(f"{function} can't be part of a kernel: it has no decomposition; torch._decomp.register_decomposition gives it one")
-        fail(f"{function} can't be part of a kernel")
+        # Of captured tensors alone it needs no kernel.
+        alone = not any(isinstance(one, Symbol) and not one.expression.shape for one in (*args, *kwargs.values()))
+        fail(f"{function} can't be part of a kernel" + ("; what is known before the call can be computed outside of the function" if alone else ""))
 
     def _result(self, result: Any) -> Any:
         if not isinstance(result, Expression):
@@ -219,7 +226,7 @@ class Tracer(TorchDispatchMode):
     def _in_place(self, emit: Callable, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Any:
         target = args[0]
         if not isinstance(target, Symbol):
-            fail("a captured tensor can't be written")
+            fail(_WRITTEN)
         result: Expression = emit(self, name, args, kwargs)
         if result.shape != target.expression.shape:
             fail(f"a result of shape {list(result.shape)} can't be written to a tensor of shape {list(target.shape)}")
@@ -233,6 +240,8 @@ class _Indexing(TorchFunctionMode):
     would ask for the number."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function is torch.Tensor.__setitem__ and not isinstance(args[0], Symbol):
+            fail(_WRITTEN)
         if function is not torch.Tensor.__getitem__:
             return function(*args, **(kwargs or {}))
         tensor, index = args

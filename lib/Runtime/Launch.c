@@ -164,7 +164,7 @@ static fovea_status check_layout(const fovea_tensor_spec *spec,
     if (d != spec->rank - 1 && byte_stride % spec->alignment)
       return VIOLATED("tensor '%s' must have a stride that is a multiple of "
                       "%lld bytes in dimension %d, found %lld elements of "
-                      "%lld bytes",
+                      "%lld bytes; a slice of longer rows has one",
                       spec->name, (long long)spec->alignment, d,
                       (long long)stride, (long long)bytes);
   }

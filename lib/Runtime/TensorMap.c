@@ -77,7 +77,7 @@ static fovea_status check_stride(const fovea_tensor_spec *spec, int dim,
   if (found % FOVEA_MAP_GRANULE || found >= limit)
     return VIOLATED("tensor '%s' must have a stride that is a multiple of %d "
                     "bytes, below 2^40, in dimension %d, found %lld elements "
-                    "of %lld bytes",
+                    "of %lld bytes; a slice of longer rows has one",
                     spec->name, FOVEA_MAP_GRANULE, dim, (long long)stride,
                     (long long)element);
   *bytes = (uint64_t)found;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from typing import Any, Dict, List, Mapping, Tuple
 
 from . import _launch, _library
@@ -41,6 +42,19 @@ class DeviceMemory:
         _library.check(_library.runtime().fovea_memory_read(self.device, array.ctypes.data, tensor.address, array.nbytes))
 
 
+def _with_padded_rows(array: Any, alignment: int) -> Any:
+    """An array with longer rows where those of a contiguous one would not begin at
+    multiples of so many bytes, as kernels ask for that copy whole tiles."""
+    import numpy
+
+    if array.ndim < 2 or array.shape[-1] * array.itemsize % alignment == 0:
+        return array
+    step = alignment // array.itemsize
+    padded = numpy.zeros((*array.shape[:-1], -(-array.shape[-1] // step) * step), array.dtype)
+    padded[..., : array.shape[-1]] = array
+    return padded
+
+
 def place(memory: DeviceMemory, kernel: _launch.LoadedKernel, arrays: Mapping[str, Any]) -> Tuple[Dict[str, Any], List[Output]]:
     """Arguments of a launch by name, and its outputs with arrays for them. `arrays` holds
     inputs of the kernel's element types and scalars; what the kernel does not take is
@@ -52,9 +66,13 @@ def place(memory: DeviceMemory, kernel: _launch.LoadedKernel, arrays: Mapping[st
     for tensor in kernel.facts["tensors"]:
         name = tensor["name"]
         if tensor["access"] == "read" and name in arrays:
-            sizes.update(zip(tensor["shape"], arrays[name].shape))
-            given[name] = memory.allocate(arrays[name], tensor["dtype"])
-            memory.write(given[name], arrays[name])
+            array = arrays[name]
+            sizes.update(zip(tensor["shape"], array.shape))
+            padded = _with_padded_rows(array, max(tensor.get("alignment", 1), array.itemsize))
+            whole = memory.allocate(padded, tensor["dtype"])
+            memory.write(whole, padded)
+            strides = tuple(stride // padded.itemsize for stride in padded.strides)
+            given[name] = replace(whole, shape=array.shape, strides=strides) if padded is not array else whole
     outputs: List[Output] = []
     for tensor in kernel.facts["tensors"]:
         if tensor["access"] != "read":

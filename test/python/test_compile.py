@@ -71,6 +71,19 @@ def test_small_elements_of_halves_are_not_flushed(fovea, target):
         numpy.testing.assert_allclose(one, other, rtol=2e-2, atol=1e-2 * abs(one).max())
 
 
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+def test_rows_of_any_length_run_as_ptx(fovea, target):
+    """Kernels for sm_90a copy boxes of a bias: its rows begin at multiples of 16 bytes, which those of 17 f16 don't."""
+    spec = fovea.attention(lambda s, b, h, q, k, bias: s + bias[h, q, k], dtype="f16", head_dim=16,
+                           captures={"bias": ("f16", (None, None, None))})
+    q, k, v = package.random_inputs()
+    bias = numpy.random.default_rng(0).standard_normal((4, 13, 17)).astype(numpy.float16)
+    o, lse = fovea.compile(spec, target=target).interpret(q, k, v, bias=bias, level="ptx")
+    meant = fovea.reference(spec, q, k, v, bias=bias)
+    numpy.testing.assert_allclose(o, meant[0], rtol=5e-3, atol=5e-3)
+    numpy.testing.assert_allclose(lse, meant[1], rtol=1e-4, atol=1e-4)
+
+
 def test_kernel(fovea):
     kernel = fovea.compile(CAUSAL, target="sm_80")
     assert (kernel.name, kernel.target, kernel.captures) == ("causal", "sm_80", ())

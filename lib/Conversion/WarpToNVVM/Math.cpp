@@ -296,12 +296,31 @@ static Value getHeldWords(Value tile) {
   return text && text.getAsmString().empty() ? words.getResult() : Value();
 }
 
-/// The same of words that hold two each and that a wait for the product which
-/// reads them held: halves would be registers of their own, and ptxas makes
-/// them before the product.
-struct ExpandWords : OpRewritePattern<arith::ExtFOp> {
-  ExpandWords(MLIRContext *context)
-      : OpRewritePattern(context, /*benefit=*/2) {}
+/// The numbers of words that hold two bf16 each: a shift and a mask. Halves
+/// would be registers of their own, which ptxas takes apart in three steps.
+static void replaceByWords(PatternRewriter &rewriter, arith::ExtFOp op,
+                           Value words) {
+  Location loc = op.getLoc();
+  auto split = vector::ToElementsOp::create(rewriter, loc, words);
+  SmallVector<Value> elements;
+  for (Value word : split.getResults()) {
+    Value low =
+        LLVM::ShlOp::create(rewriter, loc, word, emitI32(rewriter, loc, 16));
+    Value high = LLVM::AndOp::create(
+        rewriter, loc, word, emitI32(rewriter, loc, int32_t(0xFFFF0000)));
+    for (Value bits : {low, high})
+      elements.push_back(
+          LLVM::BitcastOp::create(rewriter, loc, rewriter.getF32Type(), bits));
+  }
+  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
+      op, cast<VectorType>(op.getType()), elements);
+}
+
+/// Words that a wait for the product which reads them held stay those: ptxas
+/// would make halves before the product.
+struct ExpandHeldWords : OpRewritePattern<arith::ExtFOp> {
+  ExpandHeldWords(MLIRContext *context)
+      : OpRewritePattern(context, /*benefit=*/3) {}
 
   LogicalResult matchAndRewrite(arith::ExtFOp op,
                                 PatternRewriter &rewriter) const override {
@@ -310,19 +329,28 @@ struct ExpandWords : OpRewritePattern<arith::ExtFOp> {
     if (!held || !type || !getElementTypeOrSelf(op.getIn()).isBF16() ||
         !isF32(type))
       return failure();
-    Location loc = op.getLoc();
-    auto words = vector::ToElementsOp::create(rewriter, loc, held);
-    SmallVector<Value> elements;
-    for (Value word : words.getResults()) {
-      Value low =
-          LLVM::ShlOp::create(rewriter, loc, word, emitI32(rewriter, loc, 16));
-      Value high = LLVM::AndOp::create(
-          rewriter, loc, word, emitI32(rewriter, loc, int32_t(0xFFFF0000)));
-      for (Value bits : {low, high})
-        elements.push_back(LLVM::BitcastOp::create(
-            rewriter, loc, rewriter.getF32Type(), bits));
-    }
-    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    replaceByWords(rewriter, op, held);
+    return success();
+  }
+};
+
+/// The same of any even number of elements, but where each came by itself.
+struct ExpandPairs : OpRewritePattern<arith::ExtFOp> {
+  ExpandPairs(MLIRContext *context)
+      : OpRewritePattern(context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(arith::ExtFOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = dyn_cast<VectorType>(op.getType());
+    if (!type || type.getRank() != 1 || type.getNumElements() % 2 != 0 ||
+        !getElementTypeOrSelf(op.getIn()).isBF16() || !isF32(type) ||
+        op.getIn().getDefiningOp<vector::FromElementsOp>())
+      return failure();
+    auto words =
+        VectorType::get(type.getNumElements() / 2, rewriter.getI32Type());
+    replaceByWords(
+        rewriter, op,
+        LLVM::BitcastOp::create(rewriter, op.getLoc(), words, op.getIn()));
     return success();
   }
 };
@@ -447,8 +475,8 @@ struct ToIntegerIntrinsic : OpRewritePattern<Op> {
 void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ApproximateDivision, ExactDivision, ExactRsqrt, ExpandBF16,
-               ExpandWords, ExpandClamp, ExpandSqrt, ExpandTanh, ExpToExp2,
-               LogToLog2>(context);
+               ExpandHeldWords, ExpandPairs, ExpandClamp, ExpandSqrt,
+               ExpandTanh, ExpToExp2, LogToLog2>(context);
   patterns.add<
       ToIntegerIntrinsic<math::AbsIOp, LLVM::AbsOp>,
       ToIntegerIntrinsic<math::CtPopOp, LLVM::CtPopOp>,

@@ -207,6 +207,51 @@ static void holdOperands(gpu::GPUFuncOp kernel) {
   llvm::for_each(dots, holdOperand);
 }
 
+/// Lets `wait` hold one more tile, and gives it to `uses`.
+static void holdIn(DotWaitOp wait, Value tile, ArrayRef<OpOperand *> uses) {
+  OpBuilder b(wait);
+  SmallVector<Value> held(wait.getHeld());
+  held.push_back(tile);
+  auto holds = DotWaitOp::create(b, wait.getLoc(), wait.getPending(),
+                                 wait.getAbove(), held);
+  wait->replaceAllUsesWith(holds->getResults().drop_back());
+  wait.erase();
+  for (OpOperand *use : uses)
+    use->set(holds.getHeldResults().back());
+}
+
+/// The last wait between a tile of numbers and the first that reads them wide
+/// in the block of `op`; null if there is none.
+static DotWaitOp findLastWaitBeforeUse(arith::ExtFOp op) {
+  Block *block = op->getBlock();
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers()) {
+    Operation *place = block->findAncestorOpInBlock(*user);
+    if (place && (!first || place->isBeforeInBlock(first)))
+      first = place;
+  }
+  Operation *source = op.getIn().getDefiningOp();
+  for (; first && first != source; first = first->getPrevNode())
+    if (auto wait = dyn_cast<DotWaitOp>(first))
+      return wait;
+  return nullptr;
+}
+
+/// Numbers of 16 bits are widened behind the last wait before they are needed,
+/// and are of what that wait holds: in any other place, also one that several
+/// blocks share, they would take twice the registers while products are made.
+static void widenBehindWait(arith::ExtFOp op) {
+  auto type = dyn_cast<RankedTensorType>(op.getIn().getType());
+  if (!type || !tile::isRegisterTile(type) ||
+      type.getElementTypeBitWidth() != 16)
+    return;
+  DotWaitOp wait = findLastWaitBeforeUse(op);
+  if (!wait || wait->isBeforeInBlock(op))
+    return;
+  op->moveAfter(wait);
+  holdIn(wait, op.getIn(), &op->getOpOperand(0));
+}
+
 void OverlapDotsPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
@@ -234,6 +279,9 @@ void OverlapDotsPass::runOnKernel() {
     ++overlapped;
     ++numOverlapped;
   }
+  SmallVector<arith::ExtFOp> widened;
+  getOperation().walk([&](arith::ExtFOp op) { widened.push_back(op); });
+  llvm::for_each(widened, widenBehindWait);
   if (overlapped != 0)
     reportDone(getOperation(), abi, "overlap", "Loops", overlapped);
   if (!plan.hasDot([](const plan::DotPlan &dot) { return dot.ahead; }) ||

@@ -302,6 +302,10 @@ def WarpOverlapDots
     last op that uses what they overwrite, under a branch that the last round does
     not take. All else stays, so nothing is there twice.
 
+    Numbers of 16 bits that are needed wide behind a wait (weights, for what a
+    backward pass makes of them) are widened right behind it, of what the wait
+    holds. Wide numbers would take twice the registers while products are made.
+
     Before:
 
     ```mlir

@@ -247,6 +247,40 @@ def test_deterministic_algorithms(ours, monkeypatch):
     assert told == [True, False, True, False]
 
 
+def test_heads_of_groups_that_take_turns(ours, monkeypatch):
+    """Programs say how many heads there are where groups have gradients of one order: kernels visit blocks by
+    groups only then. Others are for any number."""
+    from fovea.torch import _gradients
+
+    texts, make_spec = [], _gradients._spec
+
+    def seen(call, lse):
+        spec = make_spec(call, lse)
+        texts.append(spec.mlir)
+        return spec
+
+    monkeypatch.setattr(_gradients, "_spec", seen)
+
+    def attend(q, k, v):
+        return ours.flex_attention(q, k, v, soft_cap, back_three, enable_gqa=True, backend="interpret")
+
+    grouped, _ = tensors()
+    alone = [one[:, :1] for one in grouped]
+    found = []
+    for given, wanted in ((grouped, True), (grouped, False), (alone, True)):
+        torch.use_deterministic_algorithms(wanted)
+        try:
+            found.append(gradients(attend, given))
+        finally:
+            torch.use_deterministic_algorithms(False)
+    q, k = (one.shape[1] for one in grouped[:2])
+    assert q != k
+    assert f"tensor<?x{q}x?x" in texts[0] and f"tensor<?x{k}x?x" in texts[0]
+    assert all("tensor<?x?x?x" in text for text in texts[1:])
+    for one, other in zip(found[0], found[1]):
+        torch.testing.assert_close(one, other, rtol=2e-2, atol=2e-2)
+
+
 def test_with_the_rest_of_pytorch(ours):
     """torch.compile, checkpoints, accumulation; equal bits each time."""
     from torch.utils.checkpoint import checkpoint

@@ -17,6 +17,15 @@ from ._shapes import as_before, as_four
 from ._tensor_masks import causal, causal_bias, check_mask, mask_call, mask_family
 
 
+def _known_heads(query: torch.Tensor, value: torch.Tensor) -> Optional[Tuple[int, int]]:
+    """Heads that a program is for alone: of groups whose gradients are to be the same each
+    time. Tiles of keys visit all heads of a group at a block only if there is a group."""
+    if query.dim() != 4 or not (torch.is_grad_enabled() and torch.are_deterministic_algorithms_enabled()):
+        return None
+    heads, kv_heads = (len(range(one.shape[1])) for one in (query, value))
+    return (heads, kv_heads) if heads != kv_heads else None
+
+
 def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_masks.Form],
            dropout: float) -> Facts:
     # The length of a range is a number that torch.compile guards where it made a size symbolic; int() is not.
@@ -25,7 +34,7 @@ def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse
     if scale is None and widths.head_dim != head_dim and head_dim:
         scale = head_dim ** -0.5
     return Facts(query.dtype, query.device, widths.head_dim, widths.value_head_dim, scale,
-                 torch.is_grad_enabled(), lse, blocks, dropout)
+                 torch.is_grad_enabled(), lse, blocks, dropout, _known_heads(query, value))
 
 
 # --- FlexAttention ------------------------------------------------------------

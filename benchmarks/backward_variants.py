@@ -81,12 +81,12 @@ def learned_examples(torch, heads, length):
             yield name + BY_BLOCK_MASK, score_mod, mask_mod, key_heads, []
 
 
-def deterministic(torch, launch):
-    """`launch` under PyTorch's switch."""
+def deterministic(torch, function):
+    """`function` under PyTorch's switch."""
     def run():
         torch.use_deterministic_algorithms(True)
         try:
-            launch()
+            return function()
         finally:
             torch.use_deterministic_algorithms(False)
 
@@ -114,7 +114,8 @@ def prepare(torch, example, tensors, length, args):
     if not args.no_peers:
         found[THEIRS] = through_autograd(torch, theirs, tensors, parameters)
     if args.deterministic:
-        launch, gradients = through_autograd(torch, ours, tensors, parameters)
+        prepared = deterministic(torch, functools.partial(through_autograd, torch, ours, tensors, parameters))
+        launch, gradients = prepared()
         found[IN_ORDER] = deterministic(torch, launch), gradients
     return found
 

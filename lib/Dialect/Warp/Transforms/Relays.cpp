@@ -191,21 +191,28 @@ SmallVector<Value> Relays::getSent(unsigned role) const {
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> Relays::makeMailboxes(OpBuilder &b, Location loc) {
+  using Slots = std::pair<TypedValue<PipelineType>, unsigned>;
   llvm::DenseMap<Operation *, unsigned> numbers;
-  SmallVector<Value> made;
+  llvm::SetVector<Slots> slots;
+  // Of the values that one mailbox takes, that of a first tile may have none.
+  llvm::DenseMap<Slots, StringRef> names;
   for (auto &[op, place] : places) {
     place.number = numbers[place.acquire]++;
-    TypedValue<PipelineType> pipeline = place.acquire.getPipeline();
-    Value &mailbox = mailboxes[{pipeline, place.number}];
-    if (mailbox)
-      continue;
+    Slots key{place.acquire.getPipeline(), place.number};
+    slots.insert(key);
+    StringRef &name = names[key];
+    if (name.empty())
+      name = getName(op->getOperand(0));
+  }
+  SmallVector<Value> made;
+  for (Slots key : slots) {
     auto type =
-        MailboxType::get(b.getContext(), pipeline.getType().getStages());
-    StringRef name = getName(op->getOperand(0));
+        MailboxType::get(b.getContext(), key.first.getType().getStages());
+    StringRef name = names[key];
     Location at =
         getNamedLoc(loc, name.empty() ? "mailbox" : name + "_mailbox");
-    mailbox = MailboxOp::create(b, at, type, IntegerAttr());
-    made.push_back(mailbox);
+    made.push_back(MailboxOp::create(b, at, type, IntegerAttr()));
+    mailboxes[key] = made.back();
   }
   return made;
 }

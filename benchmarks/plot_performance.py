@@ -1,6 +1,6 @@
-"""Draws docs/forward.svg from the table "Forward" of docs/Performance.md.
+"""Draws docs/forward.svg and docs/backward.svg from tables of docs/Performance.md.
 
-The table is where the numbers are; run this after they change.
+The tables are where the numbers are; run this after they change.
 """
 
 import os
@@ -10,14 +10,15 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
-HEADING = "## Forward on sm_90a"
-# Columns of the table, as the package's plots name contestants.
-CONTESTANTS = {"ours": "fovea", "reference": "golden", "cuDNN": "CUDNN_ATTENTION", "FLASH": "FLASH_ATTENTION", "flex": "flex_attention"}
+HEADINGS = {"forward": "## Forward on sm_90a", "backward": "## Gradients on sm_90a"}
+# Columns of the tables, as the package's plots name contestants.
+CONTESTANTS = {"ours": "fovea", "reference": "golden", "FlashAttention-3": "FlashAttention-3", "cuDNN": "CUDNN_ATTENTION",
+               "FLASH": "FLASH_ATTENTION", "flex": "flex_attention"}
 
 
-def read_rows(page):
-    """The table's numbers, as benchmarks/forward.py gives them."""
-    table = re.search(r"^\|.*?(?=^\s*$)", page[page.index(HEADING) :], re.MULTILINE | re.DOTALL).group()
+def read_rows(page, name):
+    """A table's numbers, as benchmarks/forward.py gives them."""
+    table = re.search(r"^\|.*?(?=^\s*$)", page[page.index(HEADINGS[name]) :], re.MULTILINE | re.DOTALL).group()
     columns, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
     return [
         {"cell": cell.replace(", ", ":"), "name": CONTESTANTS[column], "tflops": float(number)}
@@ -34,9 +35,11 @@ def main():
     from fovea import bench
 
     matplotlib.rcParams.update({"svg.hashsalt": "fovea", "svg.fonttype": "none"})
-    rows = read_rows((ROOT / "docs" / "Performance.md").read_text())
-    bench.plot({"device": "NVIDIA H200", "rows": rows}, str(ROOT / "docs" / "forward.svg"))
-    print(f"{len(rows)} bars in docs/forward.svg")
+    page = (ROOT / "docs" / "Performance.md").read_text()
+    for name in HEADINGS:
+        rows = read_rows(page, name)
+        bench.plot({"device": "NVIDIA H200", "tables": {name: rows}}, str(ROOT / "docs" / f"{name}.svg"))
+        print(f"{len(rows)} bars in docs/{name}.svg")
 
 
 if __name__ == "__main__":

@@ -105,15 +105,16 @@ def test_without_a_device(run_command):
     assert result.stderr in ("fovea bench: PyTorch is not installed\n", "fovea bench: PyTorch finds no CUDA device\n")
 
 
-def test_the_plot_of_the_page_is_current(source_root):
+@pytest.mark.parametrize("name, contestants", [("forward", 5), ("backward", 4)])
+def test_the_plots_of_the_page_are_current(source_root, name, contestants):
     # By its path: other modules of benchmarks/ have names that test/GPU uses, too.
     place = importlib.util.spec_from_file_location("plot_performance", source_root / "benchmarks" / "plot_performance.py")
     plot_performance = importlib.util.module_from_spec(place)
     place.loader.exec_module(plot_performance)
-    rows = plot_performance.read_rows((source_root / "docs" / "Performance.md").read_text())
-    assert len(rows) == 18 * 5
-    plot = (source_root / "docs" / "forward.svg").read_text()
+    rows = plot_performance.read_rows((source_root / "docs" / "Performance.md").read_text(), name)
+    assert len(rows) == 18 * contestants
+    plot = (source_root / "docs" / f"{name}.svg").read_text()
     labels = " ".join(re.findall(r"<text[^>]*>(\d+)</text>", plot))
-    for name in plot_performance.CONTESTANTS.values():
-        bars = " ".join(f"{row['tflops']:.0f}" for row in rows if row["name"] == name)
+    for one in plot_performance.CONTESTANTS.values():
+        bars = " ".join(f"{row['tflops']:.0f}" for row in rows if row["name"] == one)
         assert bars in labels, "run benchmarks/plot_performance.py"

@@ -11,7 +11,10 @@ from ..errors import Error
 
 #: Contestants in the order of their bars, with their colours.
 COLOURS = {"fovea": "#e0703c", "golden": "#b9a37c", "CUDNN_ATTENTION": "#2f66b8", "FLASH_ATTENTION": "#7fa9e6",
-           "flex_attention": "#9b7fd0"}
+           "flex_attention": "#9b7fd0", "FlashAttention-3": "#4f9d69"}
+#: What bars of a table count.
+TITLES = {"forward": "head dim, length, mask: 4 d FLOPs a pair", "backward": "head dim, length, mask: 10 d FLOPs a pair",
+          "variants": "FlexAttention's examples: 4 d FLOPs a visible pair"}
 #: TFLOP/s by contestant, for each group of bars.
 Groups = Dict[str, Dict[str, float]]
 
@@ -56,7 +59,7 @@ def read(results: Mapping[str, Any]) -> Tuple[str, Dict[str, Groups]]:
         if not isinstance(rows, list):
             raise Error("these are no results of a benchmark: they have neither 'tables' nor 'rows'")
         tables = {"forward" if rows and "cell" in rows[0] else "variants": rows}
-    readers = {"forward": _forward, "variants": _variants}
+    readers = {"forward": _forward, "backward": _forward, "variants": _variants}
     try:
         found = {name: {label: bars for label, bars in readers[name](rows).items() if bars}
                  for name, rows in tables.items() if name in readers}
@@ -89,8 +92,7 @@ def _draw_table(axes: Any, name: str, groups: Groups, chip: Optional[Chip]) -> i
     axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.set_xticks(range(len(groups)), [label.replace(":", "\n") for label in groups], fontsize=8)
     axes.set_ylabel("TFLOP/s")
-    axes.set_title("head dim, length, mask: 4 d FLOPs a pair" if name == "forward" else "FlexAttention's examples: 4 d FLOPs a visible pair",
-                   fontsize=10, loc="left")
+    axes.set_title(TITLES[name], fontsize=10, loc="left")
     axes.legend(fontsize=8, ncols=len(contestants), frameon=False, loc="upper left", bbox_to_anchor=(0, 0.93))
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
@@ -115,7 +117,8 @@ def draw(results: Mapping[str, Any], path: str) -> Dict[str, int]:
     names: List[str] = list(tables)
     for axes, name in zip(all_axes[:, 0], names):
         counts[name] = _draw_table(axes, name, tables[name], chip)
-    figure.suptitle(f"Attention forward, bf16, {device or 'unknown device'}", fontsize=11, x=0.01, ha="left")
+    direction = "backward" if names == ["backward"] else "forward"
+    figure.suptitle(f"Attention {direction}, bf16, {device or 'unknown device'}", fontsize=11, x=0.01, ha="left")
     figure.tight_layout()
     figure.savefig(path, dpi=150)
     pyplot.close(figure)

@@ -41,11 +41,10 @@ static bool agreeInPlace(double a, double b) {
 }
 
 /// What two types can tell at `magnitude`, the coarser of them. Kernels take
-/// numbers below the least normal f32 for 0, also each of many in a sum.
+/// numbers below the least normal f32 for 0.
 static double getResolution(ElementKind output, ElementKind weights,
                             double magnitude) {
-  constexpr int kLogOfMany = 6;
-  double least = std::ldexp(1.0, getMinExponent(ElementKind::F32) + kLogOfMany);
+  double least = std::ldexp(1.0, getMinExponent(ElementKind::F32));
   double relative = std::ldexp(1.0, 1 - int(getPrecisionBits(weights)));
   return std::max({ulpAt(output, magnitude), magnitude * relative, least});
 }

@@ -15,7 +15,7 @@ using llvm::Twine;
 
 // More than kernels have: a score_mod of two sines of error functions and three
 // captured tensors took 66,000. An absurd `.reg .b32 %r<4000000000>` ends here.
-static constexpr size_t kMostRegisters = 1 << 18;
+static constexpr size_t kMostRegisters = 1 << 17;
 static constexpr unsigned kMostScopes = 256, kMostNesting = 8;
 
 bool Parser::parseBlock() {

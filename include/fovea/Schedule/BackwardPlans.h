@@ -32,7 +32,7 @@ struct BackwardProblem {
   /// Derivatives by scores need more of a pair than its weight: the score, or
   /// whether it was dropped.
   bool readsScores = false;
-  /// Queries may see few of the keys; tiles have unequal numbers of blocks.
+  /// Unequal numbers of blocks of queries may see tiles of keys.
   bool isUneven = false;
   /// Sums have one order.
   bool isDeterministic = false;

@@ -8,6 +8,8 @@
 
 #include "BackwardKernel.h"
 
+#include "BackwardPlan.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -79,9 +81,8 @@ private:
 
 /// Whether tensors say which pairs are masked.
 static bool masksByTensors(attn::BackwardOp op) {
-  return op.hasBlocks() || llvm::any_of(op.getMaskMod(), [](Block &block) {
-           return !block.getOps<tensor::ExtractOp>().empty();
-         });
+  auto stop = [](tensor::ExtractOp) { return WalkResult::interrupt(); };
+  return op.hasBlocks() || op.getMaskMod().walk(stop).wasInterrupted();
 }
 
 /// Key heads whose queries' rows, with their gradients and the sums of dQ, fit
@@ -148,9 +149,8 @@ BackwardTile BackwardTileEmitter::emitBatchEntry(Value queries, Value keys,
   order.lastItemsFirst =
       scratch.querySums &&
       (part.kind == BackwardPart::Delta || part.kind == BackwardPart::Round);
-  bool areUneven = !op.getMaskMod().empty() || op.hasBlocks();
   // Tiles that take turns are best not at work together.
-  if (!ofQueries && (areUneven || part.ordersSums))
+  if (!ofQueries && (mayHideKeys(op) || part.ordersSums))
     order.headsPerSection = emitHeadsPerSection(queries, keys, group);
   if (part.followsDiagonal) {
     order.tiles = KernelBuilder::TileOrder::ShortestFirst;

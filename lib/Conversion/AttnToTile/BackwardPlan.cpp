@@ -58,6 +58,10 @@ static bool modifiesEachScore(attn::BackwardOp op) {
              scoreMod.front().getTerminator()->getOperand(0));
 }
 
+bool fovea::mayHideKeys(attn::BackwardOp op) {
+  return !op.getMaskMod().empty() || op.hasBlocks();
+}
+
 /// What the op's schedules depend on.
 static BackwardProblem makeProblem(attn::BackwardOp op,
                                    const KernelOptions &options) {
@@ -73,8 +77,7 @@ static BackwardProblem makeProblem(attn::BackwardOp op,
   problem.readsScores = op.getDropoutAttr() || readsScores(op);
   problem.isDeterministic = op.getDeterministic();
   problem.isPacked = op.getSequence().getKeyPlaces().arePacked;
-  problem.isUneven =
-      !op.getMaskMod().empty() || op.hasBlocks() || problem.isPacked;
+  problem.isUneven = mayHideKeys(op) || problem.isPacked;
   problem.classifies = !op.getKvClassify().empty();
   if (op.hasBlocks()) {
     problem.queryBlock = op.getQueryBlock();

@@ -14,6 +14,9 @@
 
 namespace fovea {
 
+/// Whether a mask or lists of blocks say which keys queries see.
+bool mayHideKeys(attn::BackwardOp op);
+
 /// What is decided of a backward pass before any of it is emitted; no IR.
 struct BackwardPlan {
   /// The kernels, in the order in which they run.

@@ -281,60 +281,9 @@ struct ExpandBF16 : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
-/// The words that a tile of 16 bits came through a text as, or null.
-static Value getHeldWords(Value tile) {
-  auto packed = tile.getDefiningOp<LLVM::BitcastOp>();
-  if (!packed)
-    return {};
-  auto words = packed.getArg().getDefiningOp<vector::FromElementsOp>();
-  if (!words || !words.getType().getElementType().isInteger(32))
-    return {};
-  Operation *from = words.getElements().front().getDefiningOp();
-  if (auto extract = dyn_cast_if_present<LLVM::ExtractValueOp>(from))
-    from = extract.getContainer().getDefiningOp();
-  auto text = dyn_cast_if_present<LLVM::InlineAsmOp>(from);
-  return text && text.getAsmString().empty() ? words.getResult() : Value();
-}
-
-/// The numbers of words that hold two bf16 each: a shift and a mask. Halves
-/// would be registers of their own, which ptxas takes apart in three steps.
-static void replaceByWords(PatternRewriter &rewriter, arith::ExtFOp op,
-                           Value words) {
-  Location loc = op.getLoc();
-  auto split = vector::ToElementsOp::create(rewriter, loc, words);
-  SmallVector<Value> elements;
-  for (Value word : split.getResults()) {
-    Value low =
-        LLVM::ShlOp::create(rewriter, loc, word, emitI32(rewriter, loc, 16));
-    Value high = LLVM::AndOp::create(
-        rewriter, loc, word, emitI32(rewriter, loc, int32_t(0xFFFF0000)));
-    for (Value bits : {low, high})
-      elements.push_back(
-          LLVM::BitcastOp::create(rewriter, loc, rewriter.getF32Type(), bits));
-  }
-  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
-      op, cast<VectorType>(op.getType()), elements);
-}
-
-/// Words that a wait for the product which reads them held stay those: ptxas
-/// would make halves before the product.
-struct ExpandHeldWords : OpRewritePattern<arith::ExtFOp> {
-  ExpandHeldWords(MLIRContext *context)
-      : OpRewritePattern(context, /*benefit=*/3) {}
-
-  LogicalResult matchAndRewrite(arith::ExtFOp op,
-                                PatternRewriter &rewriter) const override {
-    Value held = getHeldWords(op.getIn());
-    auto type = dyn_cast<VectorType>(op.getType());
-    if (!held || !type || !getElementTypeOrSelf(op.getIn()).isBF16() ||
-        !isF32(type))
-      return failure();
-    replaceByWords(rewriter, op, held);
-    return success();
-  }
-};
-
-/// The same of any even number of elements, but where each came by itself.
+/// The same of words that hold two each, but where each half came by itself: a
+/// shift and a mask. Halves would be registers of their own, which ptxas takes
+/// apart in three steps, and before the product that reads the words.
 struct ExpandPairs : OpRewritePattern<arith::ExtFOp> {
   ExpandPairs(MLIRContext *context)
       : OpRewritePattern(context, /*benefit=*/2) {}
@@ -346,11 +295,23 @@ struct ExpandPairs : OpRewritePattern<arith::ExtFOp> {
         !getElementTypeOrSelf(op.getIn()).isBF16() || !isF32(type) ||
         op.getIn().getDefiningOp<vector::FromElementsOp>())
       return failure();
-    auto words =
+    Location loc = op.getLoc();
+    auto wordsType =
         VectorType::get(type.getNumElements() / 2, rewriter.getI32Type());
-    replaceByWords(
-        rewriter, op,
-        LLVM::BitcastOp::create(rewriter, op.getLoc(), words, op.getIn()));
+    auto words = vector::ToElementsOp::create(
+        rewriter, loc,
+        LLVM::BitcastOp::create(rewriter, loc, wordsType, op.getIn()));
+    SmallVector<Value> elements;
+    for (Value word : words.getResults()) {
+      Value low =
+          LLVM::ShlOp::create(rewriter, loc, word, emitI32(rewriter, loc, 16));
+      Value high = LLVM::AndOp::create(
+          rewriter, loc, word, emitI32(rewriter, loc, int32_t(0xFFFF0000)));
+      for (Value bits : {low, high})
+        elements.push_back(LLVM::BitcastOp::create(
+            rewriter, loc, rewriter.getF32Type(), bits));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
     return success();
   }
 };
@@ -475,8 +436,8 @@ struct ToIntegerIntrinsic : OpRewritePattern<Op> {
 void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ApproximateDivision, ExactDivision, ExactRsqrt, ExpandBF16,
-               ExpandHeldWords, ExpandPairs, ExpandClamp, ExpandSqrt,
-               ExpandTanh, ExpToExp2, LogToLog2>(context);
+               ExpandPairs, ExpandClamp, ExpandSqrt, ExpandTanh, ExpToExp2,
+               LogToLog2>(context);
   patterns.add<
       ToIntegerIntrinsic<math::AbsIOp, LLVM::AbsOp>,
       ToIntegerIntrinsic<math::CtPopOp, LLVM::CtPopOp>,

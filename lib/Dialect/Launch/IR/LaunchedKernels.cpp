@@ -240,8 +240,9 @@ static bool isTouched(Value memory) {
 bool fovea::launch::isTouchedIn(AbiOp abi, StringRef scratch) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       abi, abi.getKernelAttr());
+  // Of a kernel that is not there nothing is known.
   if (!kernel)
-    return false;
+    return true;
   return llvm::any_of(
       llvm::zip(kernel.getArguments(), abi.getParameters()), [&](auto pair) {
         auto [argument, parameter] = pair;

@@ -174,6 +174,19 @@ static StringRef overlap(scf::ForOp loop, plan::KernelAttr plan,
   return nothing;
 }
 
+/// Lets `wait` hold one more tile, and gives it to `uses`.
+static void holdIn(DotWaitOp wait, Value tile, ArrayRef<OpOperand *> uses) {
+  OpBuilder b(wait);
+  SmallVector<Value> held(wait.getHeld());
+  held.push_back(tile);
+  auto holds = DotWaitOp::create(b, wait.getLoc(), wait.getPending(),
+                                 wait.getAbove(), held);
+  wait->replaceAllUsesWith(holds->getResults().drop_back());
+  wait.erase();
+  for (OpOperand *use : uses)
+    use->set(holds.getHeldResults().back());
+}
+
 /// Whoever reads a register operand behind its dot reads what comes out of the
 /// wait: what is computed of it would be in registers beside it else, while the
 /// product is made.
@@ -187,14 +200,7 @@ static void holdOperand(DotOp dot) {
   }
   if (later.empty())
     return;
-  DotWaitOp wait = makeAsync(dot);
-  OpBuilder b(wait);
-  auto holds = DotWaitOp::create(b, wait.getLoc(), wait.getPending(),
-                                 wait.getAbove(), ValueRange(operand));
-  wait.getResult().replaceAllUsesWith(holds.getResult());
-  wait.erase();
-  for (OpOperand *use : later)
-    use->set(holds.getHeldResults().front());
+  holdIn(makeAsync(dot), operand, later);
 }
 
 /// The dots of roles whose register operand others read behind them.
@@ -205,19 +211,6 @@ static void holdOperands(gpu::GPUFuncOp kernel) {
       dots.push_back(dot);
   });
   llvm::for_each(dots, holdOperand);
-}
-
-/// Lets `wait` hold one more tile, and gives it to `uses`.
-static void holdIn(DotWaitOp wait, Value tile, ArrayRef<OpOperand *> uses) {
-  OpBuilder b(wait);
-  SmallVector<Value> held(wait.getHeld());
-  held.push_back(tile);
-  auto holds = DotWaitOp::create(b, wait.getLoc(), wait.getPending(),
-                                 wait.getAbove(), held);
-  wait->replaceAllUsesWith(holds->getResults().drop_back());
-  wait.erase();
-  for (OpOperand *use : uses)
-    use->set(holds.getHeldResults().back());
 }
 
 /// The last wait between a tile of numbers and the first that reads them wide

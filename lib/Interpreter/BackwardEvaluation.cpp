@@ -199,6 +199,8 @@ BackwardEvaluation<T>::evaluatePairs(const RowBlock &block,
                        ? T(0)
                        : factors[n] * weightGradients->template data<T>()[n];
       pairs.weights[n] = factors[n] == T(0) ? T(0) : weight * factors[n];
+      // Whoever rounds weights for products may keep no others.
+      round(op.getValue(), &weight, 1);
       pairs.gradients[n] = isSeen ? weight * (byWeight - delta) : T(0);
     }
     noteBase(rowLse, total);

@@ -143,7 +143,8 @@ fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
       planner->planBackward(problem, *asked, emitError);
   if (failed(plans))
     return failure();
-  if (problem.sums && plans->sumsQueries && !plans->sums) {
+  if (problem.sums && plans->sumsQueries && !plans->keysFindSums &&
+      !plans->sums) {
     plans->sums = planSums(context, problem, emitError);
     if (!plans->sums)
       return failure();

@@ -129,6 +129,24 @@ static bool addsAhead(const BackwardProblem &problem, KeyRoles roles) {
          (roles == KeyRoles::Pairs && !problem.modifies);
 }
 
+/// Whether tiles of keys find sums over pairs: one role has all derivatives by
+/// scores then, and registers for sums where it keeps nothing but weights.
+static bool keysFindSums(const BackwardProblem &problem, KeyRoles roles) {
+  return problem.sumsByKey && !problem.modifies &&
+         (roles == KeyRoles::Joint || roles == KeyRoles::Pairs);
+}
+
+/// What the role owns that finds derivatives by scores: additions to memory
+/// have no names.
+static SmallVector<StringRef>
+ownWithSums(std::initializer_list<StringRef> names,
+            const BackwardProblem &problem, KeyRoles roles) {
+  SmallVector<StringRef> owned(names);
+  if (keysFindSums(problem, roles))
+    owned.push_back("*");
+  return owned;
+}
+
 /// Queries that a block can have.
 static int64_t getMostQueries(const BackwardProblem &problem) {
   bool fit = !hasSumsApart(problem) &&
@@ -381,7 +399,8 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
   SmallVector<plan::RoleAttr> roles = make.roles(
       loadRegisters, problem.isDeterministic,
       {make.role("compute", kernel.warps, registers.ofCompute,
-                 {"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"}),
+                 ownWithSums({"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"},
+                             problem, KeyRoles::Joint)),
        make.role("reduce", kGroupWarps, registers.ofReduce, {"dq", "dq_sum"})});
   SmallVector<plan::StoreAttr> stores = make.sums(output);
   if (hasCopies) {
@@ -491,7 +510,9 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
   SmallVector<plan::RoleAttr> roles = make.roles(
       loadRegisters, problem.isDeterministic,
       {make.role("values", kGroupWarps, ofValues, {"s", "p", "dv", "dv_out"}),
-       make.role("keys", kGroupWarps, ofKeys, {"dp", "ds", "dk", "dk_out"}),
+       make.role(
+           "keys", kGroupWarps, ofKeys,
+           ownWithSums({"dp", "ds", "dk", "dk_out"}, problem, KeyRoles::Pairs)),
        make.role("reduce", kGroupWarps, ofParts, {"dq", "dq_sum"})});
   return plan::KernelAttr::get(
       context, unit, kernel,
@@ -646,7 +667,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.keys =
       keys->change([&](plan::KernelPlan &kernel) { kernel.work = work; });
   plans.queries = makeRowsPlan(unit, queries);
-  if (problem.sums)
+  plans.keysFindSums = keysFindSums(problem, plans.keyRoles);
+  if (problem.sums && !plans.keysFindSums)
     plans.sums = makeSumsPlan(unit, problem);
   plans.sumsQueries = true;
   plans.ordersSums = problem.isDeterministic;

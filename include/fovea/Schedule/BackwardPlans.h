@@ -22,8 +22,11 @@ struct BackwardProblem {
   int64_t headDim, valueHeadDim;
   /// The gradients that are asked for.
   bool query = true, key = true, value = true;
-  /// There are sums over pairs or rows, too: by captured values, sinks, scale.
+  /// There are sums over pairs, too: by captured values and scale.
   bool sums = false;
+  /// Their places differ by key, head and batch entry at most, and what pairs
+  /// add is known with their derivatives: tiles of keys can sum it up.
+  bool sumsByKey = false;
   /// Sequences are packed: the device alone knows how many rows each has.
   bool isPacked = false;
   /// Something is computed for each pair beside its score: what score_mod makes
@@ -81,8 +84,8 @@ inline constexpr int64_t kKeyStrips = 2;
 /// The form of a backward pass, and the plans of its kernels.
 struct BackwardPlans {
   /// Of kernels whose tiles are keys, and of those whose tiles are queries; of
-  /// one that meets all pairs again for the problem's sums, or null: another
-  /// one finds them on the way.
+  /// one that meets all pairs again for the problem's sums, or null: others
+  /// find them on the way.
   plan::KernelAttr keys, queries, sums;
   /// One kernel of keys finds all gradients: it adds what it knows of dQ to
   /// sums in memory, which a kernel before it sets to zero and one behind it
@@ -90,6 +93,8 @@ struct BackwardPlans {
   bool sumsQueries = false;
   /// Tiles of keys add to a block's sums one after the other, in one order.
   bool ordersSums = false;
+  /// Tiles of keys find the problem's sums over pairs, too.
+  bool keysFindSums = false;
   /// One kernel finds dK and dV.
   bool sharesKeyTiles = true;
   /// Derivatives by scores stay in registers for dK's product; they are found

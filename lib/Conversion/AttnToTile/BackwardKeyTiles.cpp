@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BackwardGroups.h"
+#include "BackwardKeySums.h"
 #include "BackwardQuerySums.h"
 #include "BackwardResults.h"
 #include "BackwardScores.h"
@@ -35,11 +36,13 @@ struct ScoreFactors {
   Value delta;
 };
 
-/// The sums of one tile of keys: dV of each strip, then dK of each.
+/// The sums of one tile of keys: dV of each strip, then dK of each. Behind
+/// those of a head's visits there are those by captured values (KeySums).
 class KeyTileEmitter {
 public:
   KeyTileEmitter(const BackwardKernel &kernel, ArrayRef<KeyRows> strips)
-      : kernel(kernel), kb(kernel.kb), part(kernel.part), strips(strips) {}
+      : kernel(kernel), kb(kernel.kb), part(kernel.part), strips(strips),
+        keySums(kernel) {}
 
   /// The sums before any query.
   SmallVector<Value> emitZeros();
@@ -75,13 +78,15 @@ private:
   /// The strip's dK among the sums.
   template <typename RangeT>
   Value getKeySum(const RangeT &sums, int64_t strip) const {
-    return sums[sums.size() - strips.size() + strip];
+    int64_t first = part.value ? strips.size() : 0;
+    return sums[first + strip];
   }
 
   const BackwardKernel &kernel;
   KernelBuilder &kb;
   const BackwardPart &part;
   ArrayRef<KeyRows> strips;
+  KeySums keySums;
 };
 } // namespace
 
@@ -131,25 +136,28 @@ SmallVector<Value> KeyTileEmitter::addValues(ArrayRef<Weights> weights,
 FailureOr<SmallVector<Value>>
 KeyTileEmitter::addKeys(const ScoreFactors &factors, const MetQueries &met,
                         ValueRange sums) {
-  SmallVector<Value> gradients, streamed, next;
+  SmallVector<Value> gradients, streamed, next, shares;
   for (int64_t strip = 0; strip < part.getStrips(); ++strip) {
-    FailureOr<Value> found =
+    FailureOr<ScoreGradients> found =
         emitScoreGradients(kernel, getStrip(met, strip), factors.weights[strip],
                            factors.delta, factors.byWeight[strip]);
     if (failed(found))
       return failure();
-    gradients.push_back(*found);
+    gradients.push_back(found->rounded);
+    llvm::append_range(shares, found->shares);
     // Another role's product reads them transposed; dK's, where registers are
     // short, reads them there, too.
     if (part.addsQuery)
       streamed.push_back(kb.make<tile::StreamOp>(
-          *found, kb.builder.getStringAttr(part.getStripName("ds", strip))));
+          found->rounded,
+          kb.builder.getStringAttr(part.getStripName("ds", strip))));
   }
   bool keepsGradients = !part.addsQuery || part.keepsGradients;
   for (int64_t strip = 0; part.key && strip < part.getStrips(); ++strip)
     next.push_back(addProduct(kernel, part.getStripName("dk", strip),
                               (keepsGradients ? gradients : streamed)[strip],
                               met.rows.queries, getKeySum(sums, strip)));
+  llvm::append_range(next, keySums.add(sums, shares));
   if (part.addsQuery)
     addToQuerySums(kernel, met.rows.place, strips, streamed, met.hasTurn);
   return next;
@@ -222,17 +230,19 @@ KeyTileEmitter::emitVisits(Value head, bool ofGroup, ValueRange sums) {
     visits = emitGroupVisits(kernel, blocks->range);
     blocks->range = visits.range;
   }
+  SmallVector<Value> inits(sums);
+  llvm::append_range(inits, keySums.emitZeros());
   FailureOr<ValueRange> results = emitBlockLoop(
-      kernel, *blocks, /*upwards=*/ofGroup || part.followsDiagonal, sums,
+      kernel, *blocks, /*upwards=*/ofGroup || part.followsDiagonal, inits,
       [&](Value row, Value partial, ValueRange carried) {
         QueryPlace place = ofGroup ? placeInGroup(kernel, visits, head, row)
                                    : kernel.placeQueries(head, row);
         return emitBlock({loadMet(place), partial, blocks->keyEnd, hasTurn},
                          carried);
       });
-  if (failed(results))
+  if (failed(results) || failed(keySums.addToMemory(head, *results)))
     return failure();
-  return llvm::to_vector_of<Value>(*results);
+  return llvm::to_vector_of<Value>(results->take_front(sums.size()));
 }
 
 FailureOr<SmallVector<Value>> KeyTileEmitter::emitHeads(ValueRange sums) {

@@ -29,9 +29,11 @@ struct BackwardPart {
   int64_t headDim = 0, valueHeadDim = 0;
   /// Of a kernel of keys: what it finds.
   bool key = false, value = false;
-  /// Of a kernel of queries: whether it finds dQ, and the sums by captured
-  /// values, sinks and scale; whether it leaves D to others.
-  bool query = false, sums = false, storesDelta = false;
+  /// Of a kernel of queries: whether it finds dQ, and the sinks' gradient;
+  /// whether it leaves D to others.
+  bool query = false, sinks = false, storesDelta = false;
+  /// It finds the sums over pairs: gradients by captured values and scale.
+  bool sums = false;
   /// dQ is summed in memory.
   bool addsQuery = false;
   /// Then: in one order of the tiles, which take turns.

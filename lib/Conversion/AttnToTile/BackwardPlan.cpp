@@ -72,7 +72,8 @@ static BackwardProblem makeProblem(attn::BackwardOp op,
   problem.query = bool(op.getQueryGradient());
   problem.key = bool(op.getKeyGradient());
   problem.value = bool(op.getValueGradient());
-  problem.sums = asksForSums(op);
+  problem.sums = asksForPairSums(op);
+  problem.sumsByKey = problem.sums && areByKey(op);
   problem.modifies = modifiesEachScore(op) || op.getDropoutAttr();
   problem.readsScores = op.getDropoutAttr() || readsScores(op);
   problem.isDeterministic = op.getDeterministic();
@@ -155,6 +156,7 @@ private:
                     plan::KernelAttr plan);
   BackwardPart makeKeys(StringRef suffix, bool findsKey, bool findsValue);
   BackwardPart makeTurns();
+  bool visitsGroups() const;
   /// Where dQ is summed in memory, and where it is not.
   SmallVector<BackwardPart> findOfSums();
   SmallVector<BackwardPart> findOfTiles();
@@ -189,16 +191,22 @@ BackwardPart PartFinder::makeKeys(StringRef suffix, bool findsKey,
   keys.keyRoles = plans.keyRoles;
   keys.addsAhead = plans.addsAhead;
   keys.partColumns = plans.partColumns;
-  keys.visitsGroups = visitsGroupByBlocks(op, plans.keys);
+  keys.sums = plans.keysFindSums;
+  keys.visitsGroups = visitsGroups();
   keys.followsDiagonal = hasTurnTable && !keys.visitsGroups;
   keys.beginsApart =
       keys.followsDiagonal && !(plans.keys->classify && boundsAreOfAllKeys(op));
   return keys;
 }
 
+/// Sums over pairs are of one head at a time.
+bool PartFinder::visitsGroups() const {
+  return !plans.keysFindSums && visitsGroupByBlocks(op, plans.keys);
+}
+
 BackwardPart PartFinder::makeTurns() {
   BackwardPart turns = make(BackwardPart::Turns, "turns", plans.keys);
-  turns.visitsGroups = visitsGroupByBlocks(op, plans.keys);
+  turns.visitsGroups = visitsGroups();
   return turns;
 }
 
@@ -210,10 +218,11 @@ SmallVector<BackwardPart> PartFinder::findOfSums() {
   BackwardPart delta = make(BackwardPart::Delta, "delta", plans.queries);
   delta.addsQuery = delta.storesDelta = true;
   delta.ordersSums = plans.ordersSums;
+  delta.sinks = bool(op.getSinksGradient());
   found.push_back(delta);
   found.push_back(makeKeys("keys", true, true));
   found.push_back(make(BackwardPart::Round, "queries", plans.queries));
-  if (problem.sums) {
+  if (problem.sums && !plans.keysFindSums) {
     BackwardPart sums = make(BackwardPart::Queries, "sums",
                              plans.sums ? plans.sums : plans.queries);
     sums.sums = true;
@@ -224,6 +233,7 @@ SmallVector<BackwardPart> PartFinder::findOfSums() {
 
 SmallVector<BackwardPart> PartFinder::findOfTiles() {
   SmallVector<BackwardPart> found;
+  bool hasSinks = bool(op.getSinksGradient());
   // D comes from the queries' kernel, where there is one.
   if (problem.query || problem.sums) {
     BackwardPart queries =
@@ -231,11 +241,13 @@ SmallVector<BackwardPart> PartFinder::findOfTiles() {
              problem.sums && plans.sums ? plans.sums : plans.queries);
     queries.query = problem.query;
     queries.sums = problem.sums;
+    queries.sinks = hasSinks;
     queries.storesDelta = problem.key;
     found.push_back(queries);
-  } else if (problem.key) {
+  } else if (problem.key || hasSinks) {
     BackwardPart delta = make(BackwardPart::Delta, "delta", plans.queries);
-    delta.storesDelta = true;
+    delta.storesDelta = problem.key;
+    delta.sinks = hasSinks;
     found.push_back(delta);
   }
   if (problem.key && problem.value && plans.sharesKeyTiles) {

@@ -83,14 +83,14 @@ static FailureOr<SmallVector<Value>> emitBlock(const BackwardKernel &kernel,
   if (failed(weights))
     return failure();
   auto [byWeight, delta] = emitByWeightAndDelta(kernel, block);
-  FailureOr<Value> gradients =
+  FailureOr<ScoreGradients> gradients =
       emitScoreGradients(kernel, block, *weights, delta, byWeight);
   if (failed(gradients))
     return failure();
   if (!kernel.part.query)
     return SmallVector<Value>();
-  return SmallVector<Value>{
-      addProduct(kernel, "dq", *gradients, block.keys.keys, carried[0])};
+  return SmallVector<Value>{addProduct(kernel, "dq", gradients->rounded,
+                                       block.keys.keys, carried[0])};
 }
 
 /// All pairs of the tile.
@@ -124,7 +124,6 @@ static LogicalResult emitPairs(const BackwardKernel &kernel,
 
 LogicalResult fovea::emitQueryTile(const BackwardKernel &kernel) {
   const BackwardPart &part = kernel.part;
-  attn::BackwardOp op = kernel.op;
   const KernelBuilder::Work &work = kernel.tile.work;
   QueryPlace place = kernel.placeQueries(work.head, work.row);
   if (part.kind == BackwardPart::Round) {
@@ -132,7 +131,7 @@ LogicalResult fovea::emitQueryTile(const BackwardKernel &kernel) {
     return success();
   }
   Value delta = emitDelta(kernel, place);
-  if (part.sums && op.getSinksGradient())
+  if (part.sinks)
     addSinkGradient(kernel, place, delta);
   if (part.kind != BackwardPart::Delta)
     return emitPairs(kernel, place, delta);

@@ -53,8 +53,8 @@ public:
     return {"dp", block.queries.outputGradients, block.keys.values};
   }
   FailureOr<Weights> emitWeights();
-  FailureOr<Value> emitGradients(const Weights &weights, Value delta,
-                                 Value byWeight);
+  FailureOr<ScoreGradients> emitGradients(const Weights &weights, Value delta,
+                                          Value byWeight);
 
 private:
   RegionContext makeContext() const {
@@ -65,6 +65,11 @@ private:
   /// What the weight is a power of 2 by: the score, times log2(e), and what the
   /// row's pairs share.
   FailureOr<Value> emitExponent(Value products, Value exponents);
+  /// What a score_mod's contributions count for: pairs that have a weight, and
+  /// of tiles of queries no others than exist.
+  Value emitCounts(Value weight);
+  /// Of a tile of pairs, the sum for each row.
+  Value sumRows(Value tile);
   /// What dropout multiplies weights by, or null.
   Value emitDropout();
   /// The derivative by the score before score_mod, of that by the score behind
@@ -266,19 +271,38 @@ BackwardScoreEmitter::emitModified(const Weights &weights, Value gradient,
                                   kernel.splatScore(0.0));
 }
 
-FailureOr<Value> BackwardScoreEmitter::emitGradients(const Weights &weights,
-                                                     Value delta,
-                                                     Value byWeight) {
+Value BackwardScoreEmitter::emitCounts(Value weight) {
+  if (part.hasQueryTiles())
+    return emitCounted(kernel, block, weight);
+  return kb.make<arith::CmpFOp>(arith::CmpFPredicate::UNE, weight,
+                                kernel.splatScore(0.0));
+}
+
+Value BackwardScoreEmitter::sumRows(Value tile) {
+  return kb.make<tile::ReduceOp>(
+      kb.tileType(part.getRows(), 1, kb.builder.getF32Type()),
+      tile::ReduceKind::Add, /*dim=*/1, tile);
+}
+
+FailureOr<ScoreGradients>
+BackwardScoreEmitter::emitGradients(const Weights &weights, Value delta,
+                                    Value byWeight) {
   if (weights.factor)
     byWeight = kb.make<arith::MulFOp>(byWeight, weights.factor);
   Value gradient = kb.make<arith::MulFOp>(
       weights.slope ? weights.slope : weights.weight,
       kb.make<arith::SubFOp>(byWeight, broadcastRows(delta)));
   const BackwardSums &sums = kernel.memory.sums;
+  ScoreGradients found;
+  auto take = [&](Value share) { found.shares.push_back(sumRows(share)); };
   Contributions contributions;
-  if (part.sums)
-    contributions = {sums.getCaptureMemory(kb),
-                     emitCounted(kernel, block, weights.weight)};
+  if (part.sums) {
+    contributions.counts = emitCounts(weights.weight);
+    if (part.hasQueryTiles())
+      contributions.targets = sums.getCaptureMemory(kb);
+    else
+      contributions.take = take;
+  }
   if (!op.getScoreMod().empty() && !weights.slope) {
     FailureOr<Value> modified = emitModified(weights, gradient, contributions);
     if (failed(modified))
@@ -290,7 +314,8 @@ FailureOr<Value> BackwardScoreEmitter::emitGradients(const Weights &weights,
               kb.make<arith::MulFOp>(gradient, weights.products),
               sums.getMemory(kb, op.getScaleGradient()), kb.constant(0),
               contributions.counts);
-  return roundScores(kernel, gradient);
+  found.rounded = roundScores(kernel, gradient);
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -317,10 +342,9 @@ fovea::emitByWeightAndDelta(const BackwardKernel &kernel,
                                   block.queries.delta, kernel.part.deltaFirst});
 }
 
-FailureOr<Value> fovea::emitScoreGradients(const BackwardKernel &kernel,
-                                           const ScoreBlock &block,
-                                           const Weights &weights, Value delta,
-                                           Value byWeight) {
+FailureOr<ScoreGradients>
+fovea::emitScoreGradients(const BackwardKernel &kernel, const ScoreBlock &block,
+                          const Weights &weights, Value delta, Value byWeight) {
   return BackwardScoreEmitter(kernel, block)
       .emitGradients(weights, delta, byWeight);
 }

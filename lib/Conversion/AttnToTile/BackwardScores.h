@@ -37,13 +37,21 @@ mlir::Value emitByWeight(const BackwardKernel &kernel, const ScoreBlock &block);
 std::pair<mlir::Value, mlir::Value>
 emitByWeightAndDelta(const BackwardKernel &kernel, const ScoreBlock &block);
 
-/// Derivatives by scores before score_mod, rounded, of those by weights. Adds
-/// to the sums by captured values and scale, in a kernel that finds them.
-mlir::FailureOr<mlir::Value> emitScoreGradients(const BackwardKernel &kernel,
-                                                const ScoreBlock &block,
-                                                const Weights &weights,
-                                                mlir::Value delta,
-                                                mlir::Value byWeight);
+/// Derivatives by scores before score_mod, rounded; and, in a kernel of keys
+/// that finds sums by captured values, what each attn.contribute has for each
+/// key: a tile of one column.
+struct ScoreGradients {
+  mlir::Value rounded;
+  llvm::SmallVector<mlir::Value> shares;
+};
+
+/// They are found from derivatives by weights. A kernel of queries that finds
+/// sums by captured values and scale adds to those here.
+mlir::FailureOr<ScoreGradients> emitScoreGradients(const BackwardKernel &kernel,
+                                                   const ScoreBlock &block,
+                                                   const Weights &weights,
+                                                   mlir::Value delta,
+                                                   mlir::Value byWeight);
 
 /// A tile of scores as f32 that was rounded, and one of f32 rounded.
 mlir::Value extendScores(const BackwardKernel &kernel, mlir::Value rounded);

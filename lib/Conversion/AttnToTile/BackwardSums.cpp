@@ -17,9 +17,8 @@
 using namespace mlir;
 using namespace fovea;
 
-bool fovea::asksForSums(attn::BackwardOp op) {
-  return !op.getCaptureGradients().empty() || op.getSinksGradient() ||
-         op.getScaleGradient();
+bool fovea::asksForPairSums(attn::BackwardOp op) {
+  return !op.getCaptureGradients().empty() || op.getScaleGradient();
 }
 
 //===----------------------------------------------------------------------===//
@@ -56,17 +55,9 @@ public:
   }
   /// Whether places differ by batch entry and head at most: few elements, and a
   /// warp adds to them once a block.
-  bool areOfHeads() {
-    if (ops.empty())
-      return false;
-    RegionDependences dependences(op.getScoreGradient(),
-                                  op.getCaptures().size());
-    return llvm::all_of(ops, [&](attn::ContributeOp add) {
-      return llvm::all_of(add.getIndices(), [&](Value index) {
-        return dependences.isUniform(index);
-      });
-    });
-  }
+  bool areOfHeads() { return !ops.empty() && areBy(/*kinds=*/0); }
+  /// The same, or they differ by key.
+  bool areByKey() { return ops.empty() || areBy(RegionDependences::OnKey); }
   /// Whether each pair has elements of its own, but for batch entry or head.
   bool areOfPairs() {
     if (ops.empty())
@@ -79,6 +70,18 @@ public:
   }
 
 private:
+  /// Whether places depend on nothing that differs within a block but `kinds`.
+  bool areBy(unsigned kinds) {
+    RegionDependences dependences(op.getScoreGradient(),
+                                  op.getCaptures().size());
+    kinds |= RegionDependences::Narrowed;
+    return llvm::all_of(ops, [&](attn::ContributeOp add) {
+      return llvm::all_of(add.getIndices(), [&](Value index) {
+        return (dependences.of(index) & ~kinds) == 0;
+      });
+    });
+  }
+
   attn::BackwardOp op;
   ArrayRef<BlockArgument> coordinates;
   SmallVector<attn::ContributeOp> ops;
@@ -88,6 +91,14 @@ private:
 /// The captured values whose gradients are asked for, with the results.
 static auto getGradients(attn::BackwardOp op) {
   return llvm::zip(op.getDifferentiated(), op.getCaptureGradients());
+}
+
+/// A gradient by the scale takes the scores, too.
+bool fovea::areByKey(attn::BackwardOp op) {
+  return !op.getScaleGradient() &&
+         llvm::all_of(getGradients(op), [&](auto gradient) {
+           return Contributions(op, std::get<0>(gradient)).areByKey();
+         });
 }
 
 LogicalResult fovea::checkSums(attn::BackwardOp op) {

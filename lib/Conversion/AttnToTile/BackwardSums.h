@@ -22,8 +22,11 @@
 
 namespace fovea {
 
-/// Whether `op` asks for such gradients.
-bool asksForSums(attn::BackwardOp op);
+/// Whether `op` asks for some that are over pairs: all but the sinks' one.
+bool asksForPairSums(attn::BackwardOp op);
+/// Whether those are known with derivatives by scores, and their places depend
+/// on key, head and batch entry alone.
+bool areByKey(attn::BackwardOp op);
 /// An error where they are to be deterministic and one can't be.
 llvm::LogicalResult checkSums(attn::BackwardOp op);
 

@@ -18,8 +18,9 @@
 using namespace mlir;
 using namespace fovea;
 
-// Larger bounds are as good as none; products of two are far from infinite.
-static constexpr double kLargest = 0x1p60;
+// Larger bounds are as good as none; those of all integers are less, and f32 is
+// far from infinite.
+static constexpr double kLargest = 0x1p65;
 
 static std::optional<double> getConstant(Value value) {
   FloatAttr constant;
@@ -38,6 +39,8 @@ static std::optional<double> findBound(Value value) {
     return std::nullopt;
   if (isa<math::TanhOp, math::ErfOp>(op))
     return 1.0;
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return std::ldexp(1.0, op->getOperand(0).getType().getIntOrFloatBitWidth());
   SmallVector<double, 3> of;
   for (Value operand : op->getOperands()) {
     if (!isa<FloatType>(operand.getType()))

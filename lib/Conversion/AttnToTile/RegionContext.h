@@ -15,12 +15,15 @@ namespace fovea {
 
 class BlockSummaries;
 
-/// Where score_gradient adds what a block's pairs contribute to the gradients
-/// by captured values: memory for each, or null; and which pairs count, a tile
-/// of i1.
+/// What becomes of what a block's pairs contribute to the gradients by captured
+/// values.
 struct Contributions {
+  /// It is added to memory: that of each captured value, or null.
   llvm::SmallVector<mlir::Value> targets;
+  /// The pairs that count, a tile of i1.
   mlir::Value counts;
+  /// Or else each attn.contribute's is taken by this, as a full tile.
+  llvm::function_ref<void(mlir::Value)> take = nullptr;
 };
 
 /// The block of scores that a region is evaluated on.
@@ -50,8 +53,8 @@ struct RegionContext {
   /// The tile lies the other way: its rows are keys, its columns queries of one
   /// head.
   bool rowsAreKeys = false;
-  /// Null, or without targets: what contributes to gradients by captured values
-  /// is left out, as another kernel adds it.
+  /// Null, or without anything that takes it: what contributes to gradients by
+  /// captured values is left out, as another kernel adds it.
   const Contributions *contributions = nullptr;
 
   int64_t countQueries() const { return rowsAreKeys ? columns : rows; }

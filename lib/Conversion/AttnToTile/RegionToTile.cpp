@@ -12,11 +12,13 @@
 #include "BlockSummaries.h"
 #include "CaptureReader.h"
 #include "ExactValues.h"
+#include "FiniteFactors.h"
 #include "RegionDiagonals.h"
 #include "RegionForms.h"
 
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -78,6 +80,14 @@ public:
   void setCandidates(const BlockCandidates &of) { candidates = of; }
 
   LogicalResult cloneBody();
+  /// What stands for an index of an attn.contribute.
+  Value getPlace(Value index) {
+    return emitter.values.isUniform(index) ? emitter.asIndex(index)
+                                           : lookup(index);
+  }
+  /// The region is score_gradient, of which nothing but the places of
+  /// contributions is needed: those that differ by key at most.
+  LogicalResult clonePlaces();
 
   /// What the region yields, once it is cloned.
   Value getResult(unsigned index) { return lookup(getYielded(index)); }
@@ -89,14 +99,18 @@ private:
   Block::BlockArgListType getCoordinates() {
     return region.getArguments().drop_back(emitter.context.captures.size());
   }
+  /// Of score_gradient: the derivative by the score behind score_mod.
+  Value getGradient() { return region.getArgument(1); }
   Value getYielded(unsigned index) {
     return region.front().getTerminator()->getOperand(index);
   }
+  void mapCaptures();
   void addCoordinates();
   LogicalResult cloneOp(Operation *op);
   LogicalResult cloneArithmetic(Operation *op);
   void cloneExtract(tensor::ExtractOp op);
   void cloneContribute(attn::ContributeOp op);
+  void takeContribution(attn::ContributeOp op);
   template <typename OpTy>
   void cloneExtreme(OpTy op);
   /// What stands for a value; emits it if it is a sum that was only noted, or
@@ -182,13 +196,17 @@ Value RegionCloner::lookup(Value value) {
 // Body
 //===----------------------------------------------------------------------===//
 
-LogicalResult RegionCloner::cloneBody() {
+void RegionCloner::mapCaptures() {
   auto captured =
       region.getArguments().take_back(emitter.context.captures.size());
   emitter.values.map(captured, emitter.context.captures);
   // A captured scalar of type index may be anything, and tiles read it as is.
   for (BlockArgument capture : captured)
     emitter.noteWidth(capture);
+}
+
+LogicalResult RegionCloner::cloneBody() {
+  mapCaptures();
   // Candidates are no neighbours.
   if (!candidates)
     addCoordinates();
@@ -255,6 +273,8 @@ void RegionCloner::cloneExtract(tensor::ExtractOp op) {
 /// lowering to add up first.
 void RegionCloner::cloneContribute(attn::ContributeOp op) {
   const RegionContext &context = emitter.context;
+  if (context.contributions && context.contributions->take)
+    takeContribution(op);
   if (!context.contributions || context.contributions->targets.empty())
     return;
   const Contributions &contributions = *context.contributions;
@@ -262,16 +282,45 @@ void RegionCloner::cloneContribute(attn::ContributeOp op) {
   Location loc = op.getLoc();
   unsigned number = cast<BlockArgument>(op.getTarget()).getArgNumber();
   Value target = contributions.targets[number - getCoordinates().size()];
-  SmallVector<Value> indices =
-      llvm::map_to_vector(op.getIndices(), [&](Value index) {
-        return emitter.values.isUniform(index) ? emitter.asIndex(index)
-                                               : lookup(index);
-      });
+  SmallVector<Value> indices = llvm::map_to_vector(
+      op.getIndices(), [&](Value index) { return getPlace(index); });
   // What has no dimensions is one element.
   if (indices.empty())
     indices.push_back(arith::ConstantIndexOp::create(b, loc, 0));
   addToSums(b, loc, emitter.tiles.toFullTile(loc, lookup(op.getValue())),
             target, indices, contributions.counts);
+}
+
+/// What does not count is 0, whatever it is.
+void RegionCloner::takeContribution(attn::ContributeOp op) {
+  const Contributions &contributions = *emitter.context.contributions;
+  Location loc = op.getLoc();
+  Value share = emitter.tiles.toFullTile(loc, lookup(op.getValue()));
+  if (!isFiniteMultiple(op.getValue(), getGradient())) {
+    OpBuilder &b = emitter.builder;
+    auto zero = DenseElementsAttr::get(cast<ShapedType>(share.getType()), 0.0f);
+    share = arith::SelectOp::create(b, loc, contributions.counts, share,
+                                    arith::ConstantOp::create(b, loc, zero));
+  }
+  contributions.take(share);
+}
+
+LogicalResult RegionCloner::clonePlaces() {
+  // Behind the score and the derivative by it.
+  SmallVector<Value> places =
+      emitter.tiles.getPlaces(region.getLoc(), emitter.scalars);
+  emitter.values.map(region.getArguments().slice(2, places.size()), places);
+  mapCaptures();
+  addCoordinates();
+  llvm::SetVector<Operation *> needed;
+  region.walk([&](attn::ContributeOp op) {
+    for (Value index : op.getIndices())
+      (void)getBackwardSlice(index, &needed);
+  });
+  for (Operation &op : region.front())
+    if (needed.contains(&op) && failed(cloneOp(&op)))
+      return failure();
+  return success();
 }
 
 /// An extreme is an entry of a summary, of whole blocks.
@@ -316,6 +365,19 @@ RegionToTile::cloneScoreGradient(Region &region, ScoreForm score,
   if (failed(cloner.cloneBody()))
     return failure();
   return cloner.getFullTiles();
+}
+
+FailureOr<SmallVector<SmallVector<Value>>>
+RegionToTile::cloneContributionPlaces(Region &region) {
+  RegionCloner cloner(builder, builder, context, region);
+  if (failed(cloner.clonePlaces()))
+    return failure();
+  SmallVector<SmallVector<Value>> places;
+  region.walk([&](attn::ContributeOp op) {
+    places.push_back(llvm::map_to_vector(
+        op.getIndices(), [&](Value index) { return cloner.getPlace(index); }));
+  });
+  return places;
 }
 
 FailureOr<Value> RegionToTile::cloneMaskMod(Region &region) {

@@ -47,6 +47,11 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   cloneScoreGradient(mlir::Region &region, ScoreForm score,
                      mlir::Value gradient, mlir::OpBuilder &invariant);
+  /// Clones what the places of score_gradient's contributions are computed
+  /// from, which differ by key at most: for each attn.contribute its indices,
+  /// scalars or tiles of one row or column.
+  mlir::FailureOr<llvm::SmallVector<llvm::SmallVector<mlir::Value>>>
+  cloneContributionPlaces(mlir::Region &region);
   /// Clones mask_mod; the result is a full tile of i1.
   mlir::FailureOr<mlir::Value> cloneMaskMod(mlir::Region &region);
   /// Clones a region of scalars, such as kv_bounds; `arguments` are its

@@ -104,9 +104,9 @@ OutputCheck fovea::interp::checkRows(const HostTensor &found,
                                      const Array &meaning,
                                      const Array &straightforward,
                                      ElementKind weights, double allowance,
-                                     MayBeNaN mayBeNaN, double meanFactor) {
+                                     MayBeNaN mayBeNaN) {
   OutputCheck check;
-  MeanError average(meanFactor);
+  MeanError average(kMeanFactor);
   auto got = toDoubles(found), means = toDoubles(meaning),
        plain = toDoubles(straightforward);
   int64_t columns = found.getShape().empty() ? 1 : found.getShape().back();

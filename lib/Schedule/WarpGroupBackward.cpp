@@ -88,14 +88,15 @@ static int64_t getTileBytes(const BackwardProblem &problem, int64_t keys,
 
 /// Whether two groups that share all registers with who copies have both sums
 /// of 64 keys each, and find dQ's share of a block, too, of which each needs a
-/// part. What score_mods keep would be spilled, and one role takes turns.
+/// part. What score_mods keep would be spilled, and one role takes turns, or
+/// adds to other sums.
 static bool fitsStrips(const BackwardProblem &problem) {
   constexpr int64_t kKeys = kKeyStrips * kGroupKeys;
   return problem.getWidestHead() > kWidestJoint &&
          problem.getColumns() <= kMostStripColumns &&
          problem.headDim > kQueryPartColumns && !problem.modifies &&
          !problem.readsScores && !problem.isDeterministic &&
-         problem.keyBlock % kKeys == 0 &&
+         !problem.sumsByKey && problem.keyBlock % kKeys == 0 &&
          getTileBytes(problem, kKeys, /*keyStages=*/1, kFewestQueries,
                       /*ofPairs=*/1) <= problem.target->sharedMemory;
 }
@@ -129,20 +130,13 @@ static bool addsAhead(const BackwardProblem &problem, KeyRoles roles) {
          (roles == KeyRoles::Pairs && !problem.modifies);
 }
 
-/// Whether tiles of keys find sums over pairs: one role has all derivatives by
-/// scores then, and registers for sums where it keeps nothing but weights.
-static bool keysFindSums(const BackwardProblem &problem, KeyRoles roles) {
-  return problem.sumsByKey && !problem.modifies &&
-         (roles == KeyRoles::Joint || roles == KeyRoles::Pairs);
-}
-
-/// What the role owns that finds derivatives by scores: additions to memory
-/// have no names.
+/// What the role owns that finds derivatives by scores. It sums them up where
+/// their places allow that, and additions to memory have no names.
 static SmallVector<StringRef>
 ownWithSums(std::initializer_list<StringRef> names,
-            const BackwardProblem &problem, KeyRoles roles) {
+            const BackwardProblem &problem) {
   SmallVector<StringRef> owned(names);
-  if (keysFindSums(problem, roles))
+  if (problem.sumsByKey)
     owned.push_back("*");
   return owned;
 }
@@ -400,7 +394,7 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
       loadRegisters, problem.isDeterministic,
       {make.role("compute", kernel.warps, registers.ofCompute,
                  ownWithSums({"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"},
-                             problem, KeyRoles::Joint)),
+                             problem)),
        make.role("reduce", kGroupWarps, registers.ofReduce, {"dq", "dq_sum"})});
   SmallVector<plan::StoreAttr> stores = make.sums(output);
   if (hasCopies) {
@@ -450,12 +444,12 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
   // all warps when it is filled again, since they met in between. Scores alone
   // are carried: of two dots in flight around a loop ptxas waits for both, or
   // serialises them (C7514).
-  SmallVector<plan::RoleAttr> roles =
-      make.roles(loadRegisters, problem.isDeterministic,
-                 {make.role("score", kGroupWarps, ofScores,
-                            {"s", "p", "dp", "ds", "dq", "dq_sum"}),
-                  make.role("values", kGroupWarps, ofValues, {"dv", "dv_out"}),
-                  make.role("keys", kGroupWarps, ofKeys, {"dk", "dk_out"})});
+  SmallVector<plan::RoleAttr> roles = make.roles(
+      loadRegisters, problem.isDeterministic,
+      {make.role("score", kGroupWarps, ofScores,
+                 ownWithSums({"s", "p", "dp", "ds", "dq", "dq_sum"}, problem)),
+       make.role("values", kGroupWarps, ofValues, {"dv", "dv_out"}),
+       make.role("keys", kGroupWarps, ofKeys, {"dk", "dk_out"})});
   return plan::KernelAttr::get(
       context, unit, kernel,
       {make.stream("k", 1), make.stream("v", 1), make.stream("p", 1),
@@ -510,9 +504,8 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
   SmallVector<plan::RoleAttr> roles = make.roles(
       loadRegisters, problem.isDeterministic,
       {make.role("values", kGroupWarps, ofValues, {"s", "p", "dv", "dv_out"}),
-       make.role(
-           "keys", kGroupWarps, ofKeys,
-           ownWithSums({"dp", "ds", "dk", "dk_out"}, problem, KeyRoles::Pairs)),
+       make.role("keys", kGroupWarps, ofKeys,
+                 ownWithSums({"dp", "ds", "dk", "dk_out"}, problem)),
        make.role("reduce", kGroupWarps, ofParts, {"dq", "dq_sum"})});
   return plan::KernelAttr::get(
       context, unit, kernel,
@@ -667,8 +660,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.keys =
       keys->change([&](plan::KernelPlan &kernel) { kernel.work = work; });
   plans.queries = makeRowsPlan(unit, queries);
-  plans.keysFindSums = keysFindSums(problem, plans.keyRoles);
-  if (problem.sums && !plans.keysFindSums)
+  plans.keysFindSums = problem.sumsByKey;
+  if (problem.sums && !problem.sumsByKey)
     plans.sums = makeSumsPlan(unit, problem);
   plans.sumsQueries = true;
   plans.ordersSums = problem.isDeterministic;

@@ -39,10 +39,8 @@ struct OutputCheck {
 /// number.
 using MayBeNaN = llvm::function_ref<bool(int64_t index)>;
 
-/// By how much the mean error may exceed the straightforward evaluation's: of
-/// outputs, and of gradients, whose kernels may round twice what that rounds
-/// once. That gives sqrt(2) at most; 1.22 was found.
-inline constexpr double kMeanFactor = 1.1, kGradientMeanFactor = 1.3;
+/// By how much the mean error may exceed the straightforward evaluation's.
+inline constexpr double kMeanFactor = 1.1;
 
 /// Checks rows (along the last dimension) of `found` against their meaning,
 /// with the straightforward evaluation as the measure. Weights are rounded to
@@ -50,8 +48,7 @@ inline constexpr double kMeanFactor = 1.1, kGradientMeanFactor = 1.3;
 /// row's error may have however small the row is.
 OutputCheck checkRows(const HostTensor &found, const Array &meaning,
                       const Array &straightforward, ElementKind weights,
-                      double allowance, MayBeNaN mayBeNaN,
-                      double meanFactor = kMeanFactor);
+                      double allowance, MayBeNaN mayBeNaN);
 
 /// The least step of a type's numbers, a subnormal one.
 double getLeastStep(ElementKind kind);

@@ -289,9 +289,10 @@ BackwardScoreEmitter::emitGradients(const Weights &weights, Value delta,
                                     Value byWeight) {
   if (weights.factor)
     byWeight = kb.make<arith::MulFOp>(byWeight, weights.factor);
-  Value gradient = kb.make<arith::MulFOp>(
-      weights.slope ? weights.slope : weights.weight,
-      kb.make<arith::SubFOp>(byWeight, broadcastRows(delta)));
+  Value difference = kb.make<arith::SubFOp>(byWeight, broadcastRows(delta));
+  auto multiply = [&](Value weight) {
+    return kb.make<arith::MulFOp>(weight, difference);
+  };
   const BackwardSums &sums = kernel.memory.sums;
   ScoreGradients found;
   auto take = [&](Value share) { found.shares.push_back(sumRows(share)); };
@@ -303,12 +304,20 @@ BackwardScoreEmitter::emitGradients(const Weights &weights, Value delta,
     else
       contributions.take = take;
   }
-  if (!op.getScoreMod().empty() && !weights.slope) {
-    FailureOr<Value> modified = emitModified(weights, gradient, contributions);
-    if (failed(modified))
-      return failure();
-    gradient = *modified;
+  Value gradient;
+  // What score_mod's derivative is known without, contributions may need.
+  if (!weights.slope || part.sums) {
+    gradient = multiply(weights.weight);
+    if (!op.getScoreMod().empty()) {
+      FailureOr<Value> modified =
+          emitModified(weights, gradient, contributions);
+      if (failed(modified))
+        return failure();
+      gradient = *modified;
+    }
   }
+  if (weights.slope)
+    gradient = multiply(weights.slope);
   if (part.sums && op.getScaleGradient())
     addToSums(kb.builder, loc,
               kb.make<arith::MulFOp>(gradient, weights.products),

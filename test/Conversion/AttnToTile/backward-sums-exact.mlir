@@ -7,7 +7,7 @@
 // CHECK: #[[$BINS:.*]] = affine_map<()[s0] -> (33, s0)>
 // CHECK-LABEL: launch.abi @slopes
 // CHECK-SAME: #launch.scratch_memref<"dcapture0_sum", ["capture0.0"] #[[$BINS]] zeroed = true>
-// CHECK: tile.scatter add exact %{{.*}}, %{{.*}}[%{{.*}}] mask(%{{.*}}) : tensor<{{64x64|128x128}}xf32, #tile.reg>, memref<33x?xi64>[index]
+// CHECK: tile.scatter add exact %{{.*}}, %{{.*}}[%{{.*}}] {{.*}}: tensor<{{64x64|128x1}}xf32, #tile.reg>, memref<33x?xi64>[index]
 // CHECK-LABEL: gpu.func @slopes_dcapture0(
 // The bins whose units are no f32, the others, infinities and NaN.
 // CHECK: tile.load %{{.*}}[%c0{{.*}}, %{{.*}}] dims [1, -1] : memref<33x?xi64> to tensor<64x1xi64, #tile.reg>

@@ -1,0 +1,126 @@
+// In roles, tiles of keys have gradients by captured values whose places differ by key,
+// head and batch entry at most: a sum for each key goes through the loop over blocks of
+// queries, and to memory once for each head. D's kernel has the sinks' gradient. For
+// others a kernel meets all pairs again.
+// RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-to-tile=target=sm_90a | FileCheck %s
+
+// CHECK-LABEL: launch.abi @heads
+// CHECK-SAME: prologue([@heads_delta]) epilogue([@heads_queries, @heads_dcapture0])
+// CHECK: %[[NONE:.*]] = arith.constant dense<0.000000e+00> : tensor<128x1xf32, #tile.reg>
+// CHECK: %[[SUMS:.*]]:3 = tile.for_blocks {{.*}} carry(%{{.*}}, %{{.*}}, %[[NONE]] :
+// CHECK-NEXT: do({{.*}}, %[[CARRIED:.*]]: tensor<128x1xf32, #tile.reg>)
+// CHECK: %[[SHARES:.*]] = tile.reduce add dim 1 %{{.*}} : tensor<128x128xf32, #tile.reg> to tensor<128x1xf32, #tile.reg>
+// CHECK: %[[NEXT:.*]] = arith.addf %[[CARRIED]], %[[SHARES]]
+// CHECK: tile.yield %{{.*}}, %{{.*}}, %[[NEXT]] :
+// CHECK: tile.scatter add exact %[[SUMS]]#2, %{{.*}}[%{{.*}}] : tensor<128x1xf32, #tile.reg>, memref<33x?xi64>[index]
+
+!x = tensor<?x2x?x64xbf16>
+!r = tensor<?x2x?xf32>
+!s = tensor<?xbf16>
+func.func @heads(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!x, !x, !x, !s) {
+  %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0]) captures(%t : !s)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s) {
+      %e = tensor.extract %tt[%h] : !s
+      %f = arith.extf %e : bf16 to f32
+      %n = arith.addf %a, %f : f32
+      attn.yield %n : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s
+  return %dq, %dk, %dv, %dt : !x, !x, !x, !s
+}
+
+// -----
+
+// Keys of a place are those of the tile. A contribution that might be no number counts
+// where its pair does; one that is a finite multiple of the derivative is 0 with that.
+// CHECK-LABEL: launch.abi @keys
+// CHECK: tile.for_blocks
+// CHECK-NOT: tile.scatter
+// CHECK: %[[COUNTS:.*]] = arith.cmpf une, %{{.*}}, %{{.*}} : tensor<128x64xf32, #tile.reg>
+// CHECK: %[[SHARES:.*]] = arith.select %[[COUNTS]], %{{.*}}, %{{.*}} : tensor<128x64xi1, #tile.reg>, tensor<128x64xf32, #tile.reg>
+// CHECK: tile.reduce add dim 1 %[[SHARES]]
+// CHECK: tile.yield
+// CHECK: %[[PLACES:.*]] = tile.iota dim 0 : tensor<128x1xi32, #tile.reg>
+// CHECK: %[[KEYS:.*]] = arith.addi %[[PLACES]], %{{.*}} overflow<nsw> : tensor<128x1xi32, #tile.reg>
+// CHECK: tile.scatter add %{{.*}}, %{{.*}}[%[[KEYS]]] : tensor<128x1xf32, #tile.reg>, memref<?xf32>[tensor<128x1xi32, #tile.reg>]
+
+!x = tensor<?x2x?x64xbf16>
+!r = tensor<?x2x?xf32>
+!s = tensor<?xbf16>
+func.func @keys(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!x, !x, !x, !s) {
+  %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0]) captures(%t : !s)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s) {
+      %e = tensor.extract %tt[%j] : !s
+      %f = arith.extf %e : bf16 to f32
+      %n = arith.mulf %a, %f : f32
+      attn.yield %n : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s
+  return %dq, %dk, %dv, %dt : !x, !x, !x, !s
+}
+
+// -----
+
+// Heads of a group are met one after the other, blocks of each: sums are of one head.
+// CHECK-LABEL: gpu.func @groups(
+// CHECK: scf.for
+// CHECK: tile.for_blocks
+// CHECK: tile.scatter add exact
+// CHECK: scf.yield
+
+!q = tensor<?x8x?x64xbf16>
+!k = tensor<?x2x?x64xbf16>
+!r = tensor<?x8x?xf32>
+!s = tensor<8xf32>
+func.func @groups(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !r, %do: !q, %t: !s) -> (!q, !k, !k, !s) {
+  %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0]) captures(%t : !s)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s) {
+      %e = tensor.extract %tt[%h] : !s
+      %n = arith.addf %a, %e : f32
+      attn.yield %n : f32
+    }
+    : !q, !k, !k, !q, !r, !q -> !q, !k, !k, !s
+  return %dq, %dk, %dv, %dt : !q, !k, !k, !s
+}
+
+// -----
+
+// CHECK-LABEL: launch.abi @queries
+// CHECK-SAME: epilogue([@queries_queries, @queries_sums, @queries_dcapture0])
+// CHECK: gpu.func @queries(
+// CHECK-NOT: tile.scatter
+// CHECK-LABEL: gpu.func @queries_sums(
+// CHECK: launch.await_previous
+// CHECK: tile.scatter add
+
+!x = tensor<?x2x?x64xbf16>
+!r = tensor<?x2x?xf32>
+!s = tensor<?xf32>
+func.func @queries(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!x, !x, !x, !s) {
+  %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0]) captures(%t : !s)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s) {
+      %e = tensor.extract %tt[%i] : !s
+      %n = arith.addf %a, %e : f32
+      attn.yield %n : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s
+  return %dq, %dk, %dv, %dt : !x, !x, !x, !s
+}
+
+// -----
+
+// CHECK-LABEL: launch.abi @sinks
+// CHECK-SAME: prologue([@sinks_delta]) epilogue([@sinks_queries, @sinks_dsinks])
+// CHECK-LABEL: gpu.func @sinks_delta(
+// CHECK: tile.scatter add exact
+// CHECK-LABEL: gpu.func @sinks_queries(
+// CHECK-NOT: tile.scatter
+
+!x = tensor<?x2x?x64xbf16>
+!r = tensor<?x2x?xf32>
+!s = tensor<2xf32>
+func.func @sinks(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!x, !x, !x, !s) {
+  %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, sinks) sinks(%t : !s)
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s
+  return %dq, %dk, %dv, %dt : !x, !x, !x, !s
+}

@@ -1,5 +1,5 @@
 // Gradients by captured values that tiles of keys sum up themselves: a number for each head
-// and for each key, in one program; grouped heads, rows and keys that divide no tile, rows
+// and for each key or 7 keys, in one program; grouped heads, rows and keys that divide no tile, rows
 // without keys; in one order; packed sequences; where derivatives by scores are a product
 // found early (soft cap at head dim 128), beside dropout, in roles for each sum (head dim
 // 256) and where the plan else has two strips (160). Sinks have theirs with D.
@@ -54,7 +54,9 @@ func.func @both(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s, %u: !
   %dq, %dk, %dv, %dt, %du = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0, 1]) captures(%t, %u : !s, !b)
     score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s, %uu: !b) {
       %e = tensor.extract %tt[%h] : !s
-      %f = tensor.extract %uu[%b, %j] : !b
+      %c7 = arith.constant 7 : index
+      %j7 = arith.divui %j, %c7 : index
+      %f = tensor.extract %uu[%b, %j7] : !b
       %g = arith.extf %f : bf16 to f32
       %d = arith.subi %i, %j : index
       %d32 = arith.index_cast %d : index to i32

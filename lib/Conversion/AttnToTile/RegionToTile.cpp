@@ -312,10 +312,12 @@ LogicalResult RegionCloner::clonePlaces() {
   emitter.values.map(region.getArguments().slice(2, places.size()), places);
   mapCaptures();
   addCoordinates();
+  BackwardSliceOptions slice;
+  slice.inclusive = slice.omitBlockArguments = true;
   llvm::SetVector<Operation *> needed;
   region.walk([&](attn::ContributeOp op) {
     for (Value index : op.getIndices())
-      (void)getBackwardSlice(index, &needed);
+      (void)getBackwardSlice(index, &needed, slice);
   });
   for (Operation &op : region.front())
     if (needed.contains(&op) && failed(cloneOp(&op)))

@@ -56,9 +56,6 @@ LogicalResult KeySums::addToMemory(Value head, ValueRange carried) const {
            contributions, *places, carried.take_back(contributions.size()))) {
     attn::ContributeOp add = contribution;
     unsigned number = cast<BlockArgument>(add.getTarget()).getArgNumber();
-    // What has no dimensions is one element.
-    if (indices.empty())
-      indices.push_back(kb.constant(0));
     addToSums(kb.builder, add.getLoc(), sum,
               memory[number - attn::BackwardOp::kScoreGradientArguments],
               indices, /*counts=*/Value());

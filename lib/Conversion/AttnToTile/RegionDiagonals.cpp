@@ -92,9 +92,17 @@ LogicalResult RegionDiagonals::emit(Operation *op) {
   auto coordinates = region.getArguments().drop_back(context.captures.size());
   if (!row.values.contains(coordinates.back()))
     emitCoordinates(op->getLoc());
-  if (failed(emitOnRow(op)))
-    return failure();
   Value result = op->getResult(0);
+  if (!row.values.contains(result) && failed(emitOnRow(op)))
+    return failure();
   scores.values.mapDiagonals(result, row.values.lookup(result));
   return success();
+}
+
+FailureOr<Value> RegionDiagonals::get(Value value) {
+  if (Value made = scores.values.lookupDiagonals(value))
+    return made;
+  if (failed(emit(value.getDefiningOp())))
+    return failure();
+  return scores.values.lookupDiagonals(value);
 }

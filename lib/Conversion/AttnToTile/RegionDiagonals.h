@@ -29,6 +29,9 @@ public:
   bool take(mlir::Operation *op, const RegionForms &forms) const;
   /// Emits it so.
   mlir::LogicalResult emit(mlir::Operation *op);
+  /// What a value that depends on distances alone is on diagonals, which is
+  /// emitted if it was not.
+  mlir::FailureOr<mlir::Value> get(mlir::Value value);
 
 private:
   /// Whether `op` takes more than those few instructions.

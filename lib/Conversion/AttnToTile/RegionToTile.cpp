@@ -80,11 +80,8 @@ public:
   void setCandidates(const BlockCandidates &of) { candidates = of; }
 
   LogicalResult cloneBody();
-  /// What stands for an index of an attn.contribute.
-  Value getPlace(Value index) {
-    return emitter.values.isUniform(index) ? emitter.asIndex(index)
-                                           : lookup(index);
-  }
+  /// The indices of a place; tiles made of diagonals, if they can all be.
+  FailureOr<SmallVector<Value>> getPlace(attn::ContributeOp op);
   /// The region is score_gradient, of which nothing but the places of
   /// contributions is needed: those that differ by key at most.
   LogicalResult clonePlaces();
@@ -109,8 +106,9 @@ private:
   LogicalResult cloneOp(Operation *op);
   LogicalResult cloneArithmetic(Operation *op);
   void cloneExtract(tensor::ExtractOp op);
-  void cloneContribute(attn::ContributeOp op);
+  LogicalResult cloneContribute(attn::ContributeOp op);
   void takeContribution(attn::ContributeOp op);
+  Value makeOfDiagonals(Value value, Value diagonals);
   template <typename OpTy>
   void cloneExtreme(OpTy op);
   /// What stands for a value; emits it if it is a sum that was only noted, or
@@ -181,15 +179,18 @@ Value RegionCloner::lookup(Value value) {
   RegionValues &values = emitter.values;
   if (values.contains(value))
     return values.lookup(value);
-  if (Value made = values.lookupDiagonals(value)) {
-    Value full = tile::DiagonalsOp::create(
-        emitter.builder, value.getLoc(),
-        emitter.tiles.getFullType(getElementTypeOrSelf(made.getType())), made);
-    values.map(value, full);
-  } else {
+  if (Value made = values.lookupDiagonals(value))
+    values.map(value, makeOfDiagonals(value, made));
+  else
     score->forms.emit(value);
-  }
   return values.lookup(value);
+}
+
+Value RegionCloner::makeOfDiagonals(Value value, Value diagonals) {
+  return tile::DiagonalsOp::create(
+      emitter.builder, value.getLoc(),
+      emitter.tiles.getFullType(getElementTypeOrSelf(diagonals.getType())),
+      diagonals);
 }
 
 //===----------------------------------------------------------------------===//
@@ -230,8 +231,7 @@ LogicalResult RegionCloner::cloneOp(Operation *op) {
         return success();
       })
       .Case([&](attn::ContributeOp contribute) {
-        cloneContribute(contribute);
-        return success();
+        return cloneContribute(contribute);
       })
       .Case<attn::BlockMinOp, attn::BlockMaxOp>([&](auto extreme) {
         cloneExtreme(extreme);
@@ -269,26 +269,56 @@ void RegionCloner::cloneExtract(tensor::ExtractOp op) {
   emitter.values.map(op.getResult(), emitter.tiles.toFullTile(loc, element));
 }
 
+/// Where distances alone say the place, its indices are made of diagonals, even
+/// if they cost little: pairs of a diagonal are added up first then.
+FailureOr<SmallVector<Value>> RegionCloner::getPlace(attn::ContributeOp op) {
+  RegionValues &values = emitter.values;
+  bool isByDistance =
+      score && score->diagonals &&
+      llvm::all_of(op.getIndices(), [&](Value index) {
+        return values.isUniform(index) || score->dependences.isByDistance(index);
+      });
+  SmallVector<Value> indices;
+  for (Value index : op.getIndices()) {
+    if (values.isUniform(index)) {
+      indices.push_back(emitter.asIndex(index));
+      continue;
+    }
+    if (!isByDistance) {
+      indices.push_back(lookup(index));
+      continue;
+    }
+    FailureOr<Value> diagonals = score->diagonals->get(index);
+    if (failed(diagonals))
+      return failure();
+    indices.push_back(makeOfDiagonals(index, *diagonals));
+  }
+  // What has no dimensions is one element.
+  if (indices.empty())
+    indices.push_back(
+        arith::ConstantIndexOp::create(emitter.builder, op.getLoc(), 0));
+  return indices;
+}
+
 /// Adds to memory where each pair says; pairs that say the same are for the
 /// lowering to add up first.
-void RegionCloner::cloneContribute(attn::ContributeOp op) {
+LogicalResult RegionCloner::cloneContribute(attn::ContributeOp op) {
   const RegionContext &context = emitter.context;
   if (context.contributions && context.contributions->take)
     takeContribution(op);
   if (!context.contributions || context.contributions->targets.empty())
-    return;
+    return success();
   const Contributions &contributions = *context.contributions;
-  OpBuilder &b = emitter.builder;
   Location loc = op.getLoc();
   unsigned number = cast<BlockArgument>(op.getTarget()).getArgNumber();
   Value target = contributions.targets[number - getCoordinates().size()];
-  SmallVector<Value> indices = llvm::map_to_vector(
-      op.getIndices(), [&](Value index) { return getPlace(index); });
-  // What has no dimensions is one element.
-  if (indices.empty())
-    indices.push_back(arith::ConstantIndexOp::create(b, loc, 0));
-  addToSums(b, loc, emitter.tiles.toFullTile(loc, lookup(op.getValue())),
-            target, indices, contributions.counts);
+  FailureOr<SmallVector<Value>> place = getPlace(op);
+  if (failed(place))
+    return failure();
+  addToSums(emitter.builder, loc,
+            emitter.tiles.toFullTile(loc, lookup(op.getValue())), target,
+            *place, contributions.counts);
+  return success();
 }
 
 /// What does not count is 0, whatever it is.
@@ -375,10 +405,12 @@ RegionToTile::cloneContributionPlaces(Region &region) {
   if (failed(cloner.clonePlaces()))
     return failure();
   SmallVector<SmallVector<Value>> places;
-  region.walk([&](attn::ContributeOp op) {
-    places.push_back(llvm::map_to_vector(
-        op.getIndices(), [&](Value index) { return cloner.getPlace(index); }));
-  });
+  for (auto op : region.getOps<attn::ContributeOp>()) {
+    FailureOr<SmallVector<Value>> place = cloner.getPlace(op);
+    if (failed(place))
+      return failure();
+    places.push_back(std::move(*place));
+  }
   return places;
 }
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DiagonalSums.h"
 #include "WarpToNVVM.h"
 
 #include "fovea/Support/Warps.h"
@@ -35,6 +36,11 @@ DiagonalsLowering::matchAndRewrite(tile::DiagonalsOp op, OpAdaptor adaptor,
                                    ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   RankedTensorType result = op.getResult().getType();
+  auto type = cast<VectorType>(getTypeConverter()->convertType(result));
+  if (isForSums(op)) {
+    rewriter.replaceOpWithNewOp<LLVM::PoisonOp>(op, type);
+    return success();
+  }
   auto layout = cast<warp::ThreadLayoutAttrInterface>(result.getEncoding());
   auto source =
       dyn_cast<warp::DiagonalsAttr>(op.getSource().getType().getEncoding());
@@ -81,7 +87,6 @@ DiagonalsLowering::matchAndRewrite(tile::DiagonalsOp op, OpAdaptor adaptor,
       value = exchange(diagonal);
     elements.push_back(value);
   }
-  auto type = cast<VectorType>(getTypeConverter()->convertType(result));
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
   return success();
 }

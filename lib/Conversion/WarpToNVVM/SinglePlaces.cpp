@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "DiagonalSums.h"
 #include "Elements.h"
-#include "Places.h"
+#include "PairSums.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -96,10 +97,14 @@ public:
     for (auto [position, pair] :
          llvm::enumerate(llvm::zip(operandRows, operandColumns)))
       if (std::get<0>(pair) == row && std::get<1>(pair) == column)
-        return ElementEmitter::isEmitted(original)
-                   ? emitter.get(original, position)
-                   : emitter.extract(converted, position);
+        return getRegister(original, converted, position);
     llvm_unreachable("operand broadcasts to the tile");
+  }
+  /// Register `index` of an operand.
+  Value getRegister(Value original, Value converted, unsigned index) {
+    return ElementEmitter::isEmitted(original)
+               ? emitter.get(original, index)
+               : emitter.extract(converted, index);
   }
 
 private:
@@ -250,96 +255,6 @@ static GlobalView dropBins(GlobalView view) {
   return view;
 }
 
-namespace {
-/// What a scatter adds where each pair has a place of its own. Places that come
-/// of distances or documents are often one even so: few registers at a time, of
-/// all lanes, which are added up first if they have one place.
-class PairSums {
-public:
-  /// Registers of which it is asked together: 16 rows and 8 columns of a warp.
-  static constexpr unsigned kTogether = 4;
-
-  PairSums(OpBuilder &b, Location loc, const GlobalView &view,
-           function_ref<void(Place, Value)> add)
-      : b(b), loc(loc), view(view), addTo(add) {}
-
-  struct Pair {
-    SmallVector<Value> indices;
-    Value element, mask; // or null
-  };
-  void add(ArrayRef<Pair> pairs);
-
-private:
-  /// Whether all lanes' pairs have the indices of the first lane's first one.
-  Value emitAreOne(ArrayRef<Pair> pairs);
-  void addTogether(ArrayRef<Pair> pairs);
-  void addEach(ArrayRef<Pair> pairs);
-  Place locate(const Pair &pair, Value predicate);
-
-  OpBuilder &b;
-  Location loc;
-  const GlobalView &view;
-  function_ref<void(Place, Value)> addTo;
-};
-} // namespace
-
-Value PairSums::emitAreOne(ArrayRef<Pair> pairs) {
-  Value areOne = arith::ConstantIntOp::create(b, loc, 1, 1);
-  for (unsigned dim = 0; dim < pairs.front().indices.size(); ++dim) {
-    Value first = pairs.front().indices[dim];
-    if (!first.getType().isInteger(32)) // the same for all
-      continue;
-    first = emitShuffle(b, loc, first, NVVM::ShflKind::idx, emitI32(b, loc, 0));
-    for (const Pair &pair : pairs)
-      areOne = arith::AndIOp::create(
-          b, loc, areOne,
-          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                pair.indices[dim], first));
-  }
-  return emitAll(b, loc, areOne);
-}
-
-Place PairSums::locate(const Pair &pair, Value predicate) {
-  Place place = locateElement(b, loc, view, pair.indices);
-  return predicate ? restrict(b, loc, place, predicate) : place;
-}
-
-void PairSums::addTogether(ArrayRef<Pair> pairs) {
-  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0)), sum;
-  for (const Pair &pair : pairs) {
-    Value element = pair.element;
-    if (pair.mask)
-      element = arith::SelectOp::create(b, loc, pair.mask, element, zero);
-    sum =
-        sum ? arith::AddFOp::create(b, loc, sum, element).getResult() : element;
-  }
-  constexpr int64_t kLanes = 32;
-  for (int64_t distance = 1; distance < kLanes; distance *= 2)
-    sum = arith::AddFOp::create(b, loc, sum,
-                                emitShuffle(b, loc, sum, NVVM::ShflKind::bfly,
-                                            emitI32(b, loc, distance)));
-  Value lane = arith::AndIOp::create(b, loc, emitThread(b, loc),
-                                     emitI32(b, loc, kLanes - 1));
-  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane,
-                                        emitI32(b, loc, 0));
-  addTo(locate(pairs.front(), isFirst), sum);
-}
-
-void PairSums::addEach(ArrayRef<Pair> pairs) {
-  for (const Pair &pair : pairs)
-    addTo(locate(pair, pair.mask), pair.element);
-}
-
-void PairSums::add(ArrayRef<Pair> pairs) {
-  auto branch = scf::IfOp::create(b, loc, emitAreOne(pairs),
-                                  /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  addTogether(pairs);
-  b.setInsertionPointToStart(branch.elseBlock());
-  addEach(pairs);
-}
-
 LogicalResult
 GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const {
@@ -380,6 +295,45 @@ static void addPairs(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
   }
 }
 
+/// Adds what a warp has of each diagonal.
+static void addDiagonals(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
+                         ValueRange elements, SinglePlaces &places,
+                         ConversionPatternRewriter &b, PairSums sums) {
+  Location loc = op.getLoc();
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  SmallVector<Value> counted(elements);
+  if (op.getMask())
+    for (auto [index, element] : llvm::enumerate(counted))
+      element = arith::SelectOp::create(
+          b, loc, places.select(op.getMask(), adaptor.getMask(), index),
+          element, zero);
+  SmallVector<DiagonalSums::Sum> ofDiagonals =
+      DiagonalSums(b, op).add(counted);
+  SmallVector<PairSums::Pair> pairs;
+  for (const DiagonalSums::Sum &sum : ofDiagonals) {
+    PairSums::Pair &pair = pairs.emplace_back();
+    pair.element = sum.value;
+    // Diagonals without a pair that counts may have any place.
+    pair.mask = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
+                                      sum.value, zero);
+    if (sum.counts)
+      pair.mask = arith::AndIOp::create(b, loc, pair.mask, sum.counts);
+    for (auto [original, converted] :
+         llvm::zip(op.getIndices(), adaptor.getIndices()))
+      if (auto made = original.getDefiningOp<tile::DiagonalsOp>())
+        pair.indices.push_back(
+            places.getRegister(made.getSource(),
+                               b.getRemappedValue(made.getSource()), sum.number));
+      else
+        pair.indices.push_back(converted);
+  }
+  for (ArrayRef<PairSums::Pair> left = pairs; !left.empty();) {
+    size_t count = std::min<size_t>(left.size(), PairSums::kTogether);
+    sums.add(left.take_front(count));
+    left = left.drop_front(count);
+  }
+}
+
 /// Lanes that hold the same element write it all.
 LogicalResult
 ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
@@ -405,9 +359,12 @@ ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
       else
         emitAdd(rewriter, loc, place, value);
     };
-    if (sums->areOfPairs(op))
-      addPairs(op, adaptor, elements.getResults(), places,
-               PairSums(rewriter, loc, ofElements, add));
+    PairSums ofPairs(rewriter, loc, ofElements, add);
+    if (sumsDiagonals(op))
+      addDiagonals(op, adaptor, elements.getResults(), places, rewriter,
+                   ofPairs);
+    else if (sums->areOfPairs(op))
+      addPairs(op, adaptor, elements.getResults(), places, ofPairs);
     else
       for (const JointSums::Sum &sum : sums->add(op, adaptor, places))
         add(sum.place, sum.value);

@@ -1,0 +1,63 @@
+!x = tensor<?x?x?x64xbf16>
+!r = tensor<?x?x?xf32>
+!t = tensor<?x?xf32>
+// T5's buckets, by head in the second dimension: linear, then by the distance's logarithm, then one for all.
+func.func @buckets(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !t) -> (!t) {
+  %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(captures = [0]) captures(%t : !t)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !t) {
+      %c4 = arith.constant 4 : index
+      %c7 = arith.constant 7 : index
+      %c15 = arith.constant 15 : index
+      %four = arith.constant 4.0 : f32
+      %d = arith.subi %i, %j : index
+      %abs = math.absi %d : index
+      %m = arith.maxsi %abs, %c4 : index
+      %mi = arith.index_cast %m : index to i32
+      %f = arith.sitofp %mi : i32 to f32
+      %g = arith.divf %f, %four : f32
+      %l = math.log %g : f32
+      %s = arith.mulf %l, %four : f32
+      %n = arith.fptosi %s : f32 to i32
+      %ni = arith.index_cast %n : i32 to index
+      %far = arith.addi %ni, %c4 : index
+      %far2 = arith.minsi %far, %c15 : index
+      %near = arith.minsi %abs, %c7 : index
+      %is = arith.cmpi slt, %abs, %c4 : index
+      %at = arith.select %is, %near, %far2 : index
+      %e = tensor.extract %tt[%at, %h] : !t
+      %y = arith.addf %a, %e : f32
+      attn.yield %y : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !t
+  return %dt : !t
+}
+
+// By the distance itself, either way, twice, past the table on both sides; pairs in causal order.
+func.func @distances(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !t, %w: tensor<?xf32>) -> (!x, !t, tensor<?xf32>) {
+  %dq, %dt, %dw = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, captures = [0, 1]) captures(%t, %w : !t, tensor<?xf32>)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !t, %ww: tensor<?xf32>) {
+      %c9 = arith.constant 9 : index
+      %c100 = arith.constant 100 : index
+      %c0 = arith.constant 0 : index
+      %d = arith.subi %i, %j : index
+      %at = arith.addi %d, %c9 : index
+      %at0 = arith.maxsi %at, %c0 : index
+      %at1 = arith.minsi %at0, %c100 : index
+      %e = tensor.extract %tt[%h, %at1] : !t
+      %back = arith.subi %j, %i : index
+      %abs = math.absi %back : index
+      %abs1 = arith.minsi %abs, %c100 : index
+      %f = tensor.extract %ww[%abs1] : tensor<?xf32>
+      %g = tensor.extract %tt[%h, %abs1] : !t
+      %m = arith.mulf %a, %g : f32
+      %n = arith.addf %m, %e : f32
+      %y = arith.addf %n, %f : f32
+      attn.yield %y : f32
+    }
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %tt: !t, %ww: tensor<?xf32>) {
+      %m = arith.cmpi sge, %i, %j : index
+      attn.yield %m : i1
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !t, tensor<?xf32>
+  return %dq, %dt, %dw : !x, !t, tensor<?xf32>
+}

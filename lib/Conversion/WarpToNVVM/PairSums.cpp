@@ -8,11 +8,27 @@
 
 #include "PairSums.h"
 
+#include "fovea/Support/Warps.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace fovea;
+
+Value PairSums::emitHasPlaceOf(const Pair &pair, NVVM::ShflKind kind,
+                               Value lane) {
+  Value hasPlace = arith::ConstantIntOp::create(b, loc, 1, 1);
+  for (Value index : pair.indices) {
+    if (!index.getType().isInteger(32)) // the same for all
+      continue;
+    Value other = emitShuffle(b, loc, index, kind, lane);
+    hasPlace = arith::AndIOp::create(
+        b, loc, hasPlace,
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, index, other));
+  }
+  return hasPlace;
+}
 
 Value PairSums::emitAreOne(ArrayRef<Pair> pairs) {
   Value areOne = arith::ConstantIntOp::create(b, loc, 1, 1);
@@ -30,30 +46,92 @@ Value PairSums::emitAreOne(ArrayRef<Pair> pairs) {
   return emitAll(b, loc, areOne);
 }
 
+/// Lanes ask in twos, and so miss what only two of different twos have.
+Value PairSums::emitHaveRuns(ArrayRef<Pair> pairs) {
+  auto hasNext = [&](const Pair &pair) {
+    return emitHasPlaceOf(pair, NVVM::ShflKind::bfly, emitI32(b, loc, 1));
+  };
+  Value has = hasNext(pairs.front());
+  if (pairs.size() > 1)
+    has = arith::OrIOp::create(b, loc, has, hasNext(pairs.back()));
+  return NVVM::VoteSyncOp::create(b, loc, b.getI1Type(), emitI32(b, loc, -1),
+                                  has, NVVM::VoteSyncKind::any);
+}
+
 Place PairSums::locate(const Pair &pair, Value predicate) {
   Place place = locateElement(b, loc, view, pair.indices);
   return predicate ? restrict(b, loc, place, predicate) : place;
 }
 
+Value PairSums::emitLane() {
+  return arith::AndIOp::create(b, loc, emitThread(b, loc),
+                               emitI32(b, loc, kLanes - 1));
+}
+
+Value PairSums::emitZero() {
+  return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+}
+
+Value PairSums::emitCounted(const Pair &pair) {
+  if (!pair.mask)
+    return pair.element;
+  return arith::SelectOp::create(b, loc, pair.mask, pair.element, emitZero());
+}
+
 void PairSums::addTogether(ArrayRef<Pair> pairs) {
-  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0)), sum;
+  Value sum;
   for (const Pair &pair : pairs) {
-    Value element = pair.element;
-    if (pair.mask)
-      element = arith::SelectOp::create(b, loc, pair.mask, element, zero);
+    Value element = emitCounted(pair);
     sum =
         sum ? arith::AddFOp::create(b, loc, sum, element).getResult() : element;
   }
-  constexpr int64_t kLanes = 32;
   for (int64_t distance = 1; distance < kLanes; distance *= 2)
     sum = arith::AddFOp::create(b, loc, sum,
                                 emitShuffle(b, loc, sum, NVVM::ShflKind::bfly,
                                             emitI32(b, loc, distance)));
-  Value lane = arith::AndIOp::create(b, loc, emitThread(b, loc),
-                                     emitI32(b, loc, kLanes - 1));
-  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane,
-                                        emitI32(b, loc, 0));
+  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                        emitLane(), emitI32(b, loc, 0));
   addTo(locate(pairs.front(), isFirst), sum);
+}
+
+/// The first lane of a run gets the sum of its lanes, in five steps: what lanes
+/// have doubles as long as the run goes on.
+void PairSums::addRuns(ArrayRef<Pair> pairs) {
+  Value lane = emitLane(), zero = emitZero(), one = emitI32(b, loc, 1);
+  Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane,
+                                       emitI32(b, loc, kLanes - 1));
+  Value yes = arith::ConstantIntOp::create(b, loc, 1, 1);
+  for (const Pair &pair : pairs) {
+    Value goesOn = emitHasPlaceOf(pair, NVVM::ShflKind::down, one);
+    Value isEnd = arith::OrIOp::create(
+        b, loc, isLast, arith::XOrIOp::create(b, loc, goesOn, yes));
+    Value ends = NVVM::VoteSyncOp::create(
+        b, loc, b.getI32Type(), emitI32(b, loc, -1), isEnd,
+        NVVM::VoteSyncKind::ballot);
+    // Lanes of the run behind this one.
+    Value behind = LLVM::CountTrailingZerosOp::create(
+        b, loc, b.getI32Type(), arith::ShRUIOp::create(b, loc, ends, lane),
+        /*is_zero_poison=*/true);
+    Value sum = emitCounted(pair);
+    for (int64_t distance = 1; distance < kLanes; distance *= 2) {
+      Value steps = emitI32(b, loc, distance);
+      Value other = emitShuffle(b, loc, sum, NVVM::ShflKind::down, steps);
+      Value isInRun = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                            behind, steps);
+      sum = arith::AddFOp::create(
+          b, loc, sum, arith::SelectOp::create(b, loc, isInRun, other, zero));
+    }
+    // Behind an end, and at first, a run begins.
+    Value begins = arith::OrIOp::create(
+        b, loc, arith::ShLIOp::create(b, loc, ends, one), one);
+    Value bit = arith::AndIOp::create(
+        b, loc, arith::ShRUIOp::create(b, loc, begins, lane), one);
+    Value adds = arith::AndIOp::create(
+        b, loc,
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, bit, one),
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, sum, zero));
+    addTo(locate(pair, adds), sum);
+  }
 }
 
 void PairSums::addEach(ArrayRef<Pair> pairs) {
@@ -61,12 +139,28 @@ void PairSums::addEach(ArrayRef<Pair> pairs) {
     addTo(locate(pair, pair.mask), pair.element);
 }
 
-void PairSums::add(ArrayRef<Pair> pairs) {
-  auto branch = scf::IfOp::create(b, loc, emitAreOne(pairs),
-                                  /*withElseRegion=*/true);
+void PairSums::choose(Value condition, ArrayRef<Pair> pairs, Way yes, Way no) {
+  auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  addTogether(pairs);
+  yes(pairs);
   b.setInsertionPointToStart(branch.elseBlock());
-  addEach(pairs);
+  no(pairs);
+}
+
+void PairSums::add(ArrayRef<Pair> pairs) {
+  choose(
+      emitAreOne(pairs), pairs, [&](auto of) { addTogether(of); },
+      [&](auto of) { addEach(of); });
+}
+
+void PairSums::addInOrder(ArrayRef<Pair> pairs) {
+  choose(
+      emitHaveRuns(pairs), pairs,
+      [&](auto of) {
+        choose(
+            emitAreOne(of), of, [&](auto of) { addTogether(of); },
+            [&](auto of) { addRuns(of); });
+      },
+      [&](auto of) { addEach(of); });
 }

@@ -13,12 +13,13 @@
 
 namespace fovea {
 
-/// What a scatter adds where each pair has a place of its own. Places that come
-/// of distances or documents are often one even so: few registers at a time, of
-/// all lanes, which are added up first if they have one place.
+/// What a scatter adds where lanes have places of their own, which are often
+/// one even so if they come of distances or documents: then elements are added
+/// up first, a few registers of all lanes together.
 class PairSums {
 public:
-  /// Registers of which it is asked together: 16 rows and 8 columns of a warp.
+  /// Registers of pairs of which it is asked together: 16 rows and 8 columns of
+  /// a warp.
   static constexpr unsigned kTogether = 4;
 
   PairSums(mlir::OpBuilder &b, mlir::Location loc, const GlobalView &view,
@@ -29,14 +30,31 @@ public:
     llvm::SmallVector<mlir::Value> indices;
     mlir::Value element, mask; // or null
   };
+  /// Of lanes in any order: where all have one place.
   void add(llvm::ArrayRef<Pair> pairs);
+  /// Of lanes that follow each other: where neighbours have one, too.
+  void addInOrder(llvm::ArrayRef<Pair> pairs);
 
 private:
+  using Way = llvm::function_ref<void(llvm::ArrayRef<Pair>)>;
+  void choose(mlir::Value condition, llvm::ArrayRef<Pair> pairs, Way yes,
+              Way no);
   /// Whether all lanes' pairs have the indices of the first lane's first one.
   mlir::Value emitAreOne(llvm::ArrayRef<Pair> pairs);
+  /// Whether a pair has the place of another lane's.
+  mlir::Value emitHasPlaceOf(const Pair &pair, mlir::NVVM::ShflKind kind,
+                             mlir::Value lane);
+  /// Whether some neighbours have one place, for the first and the last pairs:
+  /// what is not far lies between them.
+  mlir::Value emitHaveRuns(llvm::ArrayRef<Pair> pairs);
   void addTogether(llvm::ArrayRef<Pair> pairs);
+  void addRuns(llvm::ArrayRef<Pair> pairs);
   void addEach(llvm::ArrayRef<Pair> pairs);
   Place locate(const Pair &pair, mlir::Value predicate);
+  /// The pair's element, or 0 where it does not count.
+  mlir::Value emitCounted(const Pair &pair);
+  mlir::Value emitLane();
+  mlir::Value emitZero();
 
   mlir::OpBuilder &b;
   mlir::Location loc;

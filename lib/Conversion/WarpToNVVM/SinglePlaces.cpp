@@ -327,11 +327,7 @@ static void addDiagonals(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
       else
         pair.indices.push_back(converted);
   }
-  for (ArrayRef<PairSums::Pair> left = pairs; !left.empty();) {
-    size_t count = std::min<size_t>(left.size(), PairSums::kTogether);
-    sums.add(left.take_front(count));
-    left = left.drop_front(count);
-  }
+  sums.addInOrder(pairs);
 }
 
 /// Lanes that hold the same element write it all.

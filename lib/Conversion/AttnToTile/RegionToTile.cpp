@@ -273,11 +273,11 @@ void RegionCloner::cloneExtract(tensor::ExtractOp op) {
 /// if they cost little: pairs of a diagonal are added up first then.
 FailureOr<SmallVector<Value>> RegionCloner::getPlace(attn::ContributeOp op) {
   RegionValues &values = emitter.values;
-  bool isByDistance =
-      score && score->diagonals &&
-      llvm::all_of(op.getIndices(), [&](Value index) {
-        return values.isUniform(index) || score->dependences.isByDistance(index);
-      });
+  bool isByDistance = score && score->diagonals &&
+                      llvm::all_of(op.getIndices(), [&](Value index) {
+                        return values.isUniform(index) ||
+                               score->dependences.isByDistance(index);
+                      });
   SmallVector<Value> indices;
   for (Value index : op.getIndices()) {
     if (values.isUniform(index)) {

@@ -53,8 +53,7 @@ static bool hasBlocks(warp::ThreadLayoutAttrInterface layout) {
 
 bool fovea::sumsDiagonals(tile::ScatterOp op) {
   RankedTensorType tile = op.getValue().getType();
-  auto layout =
-      dyn_cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  auto layout = dyn_cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
   if (!op.getAdd() || !layout || !hasBlocks(layout))
     return false;
   bool isByDiagonal = false;
@@ -63,8 +62,8 @@ bool fovea::sumsDiagonals(tile::ScatterOp op) {
       continue;
     tile::DiagonalsOp made = getDiagonals(index);
     warp::DiagonalsAttr diagonals = made ? getLayout(made) : nullptr;
-    if (!diagonals || made.getResult().getType().getShape() != tile.getShape() ||
-        !getElementTypeOrSelf(index).isInteger(32) ||
+    if (!diagonals ||
+        made.getResult().getType().getShape() != tile.getShape() ||
         diagonals.getRows() != tile.getDimSize(0) ||
         diagonals.getWarps() != layout.getRowWarps())
       return false;
@@ -155,8 +154,8 @@ DiagonalSums::addBlocks(ValueRange elements) {
 DiagonalSums::Registers DiagonalSums::addNeighbours(ArrayRef<Value> even,
                                                     ArrayRef<Value> odd) {
   Value isOdd = bit(lane, 2);
-  Value moved = arith::AndIOp::create(
-      b, arith::SubIOp::create(b, column, isOdd), i32(3));
+  Value moved =
+      arith::AndIOp::create(b, arith::SubIOp::create(b, column, isOdd), i32(3));
   Value row = arith::XOrIOp::create(
       b, arith::AndIOp::create(b, lane, i32(kLanes - 4)), i32(4));
   Value from = arith::OrIOp::create(b, row, moved);
@@ -198,8 +197,8 @@ DiagonalSums::Registers DiagonalSums::halve(ArrayRef<Value> held,
 /// so its first pair is the last one.
 Value DiagonalSums::makeLane(Value row4, Value row1, Value moved) {
   Value row2 = bit(moved, 2);
-  Value pair = arith::AndIOp::create(b, arith::AddIOp::create(b, moved, row2),
-                                     i32(3));
+  Value pair =
+      arith::AndIOp::create(b, arith::AddIOp::create(b, moved, row2), i32(3));
   Value row = arith::OrIOp::create(
       b, arith::ShLIOp::create(b, row4, i32(2)),
       arith::OrIOp::create(b, arith::ShLIOp::create(b, row2, i32(1)), row1));
@@ -258,8 +257,7 @@ SmallVector<DiagonalSums::Sum> DiagonalSums::add(ValueRange elements) {
 
 /// Lane l has number 16 r + l of the diagonals in register r: every second
 /// register takes the sums, or half of the last one.
-SmallVector<DiagonalSums::Sum>
-DiagonalSums::distribute(ArrayRef<Value> held) {
+SmallVector<DiagonalSums::Sum> DiagonalSums::distribute(ArrayRef<Value> held) {
   constexpr int64_t kStep = warp::DiagonalsAttr::kStep;
   int64_t count = diagonals.getRowsOfWarp() + tile.getDimSize(1) - 1;
   int64_t last = (count + 1) / kStep - 2;

@@ -105,9 +105,9 @@ void PairSums::addRuns(ArrayRef<Pair> pairs) {
     Value goesOn = emitHasPlaceOf(pair, NVVM::ShflKind::down, one);
     Value isEnd = arith::OrIOp::create(
         b, loc, isLast, arith::XOrIOp::create(b, loc, goesOn, yes));
-    Value ends = NVVM::VoteSyncOp::create(
-        b, loc, b.getI32Type(), emitI32(b, loc, -1), isEnd,
-        NVVM::VoteSyncKind::ballot);
+    Value ends =
+        NVVM::VoteSyncOp::create(b, loc, b.getI32Type(), emitI32(b, loc, -1),
+                                 isEnd, NVVM::VoteSyncKind::ballot);
     // Lanes of the run behind this one.
     Value behind = LLVM::CountTrailingZerosOp::create(
         b, loc, b.getI32Type(), arith::ShRUIOp::create(b, loc, ends, lane),

@@ -16,6 +16,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace fovea;
 
@@ -295,6 +297,17 @@ static void addPairs(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
   }
 }
 
+/// An index of 64 bits in 32; -1, which is none either, where it does not fit.
+static Value narrow(OpBuilder &b, Location loc, Value index) {
+  if (index.getType().isInteger(32))
+    return index;
+  Value fits = arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::ult, index,
+      emitI64(b, loc, int64_t(std::numeric_limits<int32_t>::max()) + 1));
+  return arith::SelectOp::create(b, loc, fits, emitToI32(b, loc, index),
+                                 emitI32(b, loc, -1));
+}
+
 /// Adds what a warp has of each diagonal.
 static void addDiagonals(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
                          ValueRange elements, SinglePlaces &places,
@@ -307,8 +320,7 @@ static void addDiagonals(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
       element = arith::SelectOp::create(
           b, loc, places.select(op.getMask(), adaptor.getMask(), index),
           element, zero);
-  SmallVector<DiagonalSums::Sum> ofDiagonals =
-      DiagonalSums(b, op).add(counted);
+  SmallVector<DiagonalSums::Sum> ofDiagonals = DiagonalSums(b, op).add(counted);
   SmallVector<PairSums::Pair> pairs;
   for (const DiagonalSums::Sum &sum : ofDiagonals) {
     PairSums::Pair &pair = pairs.emplace_back();
@@ -322,8 +334,10 @@ static void addDiagonals(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
          llvm::zip(op.getIndices(), adaptor.getIndices()))
       if (auto made = original.getDefiningOp<tile::DiagonalsOp>())
         pair.indices.push_back(
-            places.getRegister(made.getSource(),
-                               b.getRemappedValue(made.getSource()), sum.number));
+            narrow(b, loc,
+                   places.getRegister(made.getSource(),
+                                      b.getRemappedValue(made.getSource()),
+                                      sum.number)));
       else
         pair.indices.push_back(converted);
   }

@@ -1,3 +1,39 @@
+// Gradients by tables that are read by the distance of query and key, of which a warp adds
+// up each diagonal: T5's buckets, and distances both ways, clipped, of one table twice.
+// Rows and keys that divide no tile, fewer and more keys than queries, causal order;
+// exact sums, too, which are deterministic.
+// DEFINE: %{target} = sm_80
+// DEFINE: %{level} = ptx
+// DEFINE: %{program} = %t.mlir
+// DEFINE: %{run} = fovea-run %{program} --random=1 --check --target=%{target} --level=%{level}
+// DEFINE: %{buckets} = %{run} --entry=buckets --dims=B=2,Hq=4,Hkv=2,capture0.0=16,capture0.1=4
+// DEFINE: %{distances} = %{run} --entry=distances --dims=B=2,Hq=4,Hkv=2,capture0.0=4,capture0.1=101,capture1.0=101
+// DEFINE: %{all} = %{buckets},Sq=140,Skv=150 | FileCheck %s --check-prefix=BUCKETS && \
+// DEFINE:   %{buckets},Sq=1,Skv=200 | FileCheck %s --check-prefix=BUCKETS && \
+// DEFINE:   %{buckets},Sq=200,Skv=3 | FileCheck %s --check-prefix=BUCKETS && \
+// DEFINE:   %{distances},Sq=140,Skv=150 | FileCheck %s --check-prefix=DISTANCES && \
+// DEFINE:   %{distances},Sq=70,Skv=200 | FileCheck %s --check-prefix=DISTANCES && \
+// DEFINE:   %{distances},Sq=200,Skv=70 | FileCheck %s --check-prefix=DISTANCES && \
+// DEFINE:   %{distances},Sq=64,Skv=64 | FileCheck %s --check-prefix=DISTANCES
+// RUN: fovea-opt %s --attn-differentiate -o %t.mlir
+// RUN: sed 's/%%lse, %%do gradients/%%lse, %%do deterministic gradients/' %t.mlir > %t.exact.mlir
+// RUN: %{all}
+// REDEFINE: %{target} = sm_90a
+// RUN: %{all}
+// REDEFINE: %{level} = tile
+// RUN: %{all}
+// REDEFINE: %{program} = %t.exact.mlir
+// REDEFINE: %{level} = ptx
+// RUN: %{all}
+// REDEFINE: %{target} = sm_80
+// RUN: %{all}
+
+// What is left of it by rounding; to miss a diagonal would be far more.
+// BUCKETS: dcapture0 16x4: {{.*}} max relative error {{[0-9.]+e-0[5-9]}}, {{.*}} passed
+// DISTANCES: dq {{.*}} passed
+// DISTANCES-NEXT: dcapture0 4x101: {{.*}} max relative error {{[0-9.]+e-0[5-9]}}, {{.*}} passed
+// DISTANCES-NEXT: dcapture1 101: {{.*}} max relative error {{[0-9.]+e-0[5-9]}}, {{.*}} passed
+
 !x = tensor<?x?x?x64xbf16>
 !r = tensor<?x?x?xf32>
 !t = tensor<?x?xf32>
@@ -32,7 +68,7 @@ func.func @buckets(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !t) ->
   return %dt : !t
 }
 
-// By the distance itself, either way, twice, past the table on both sides; pairs in causal order.
+// By the distance itself and its negative, clipped, of pairs in causal order.
 func.func @distances(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !t, %w: tensor<?xf32>) -> (!x, !t, tensor<?xf32>) {
   %dq, %dt, %dw = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, captures = [0, 1]) captures(%t, %w : !t, tensor<?xf32>)
     score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !t, %ww: tensor<?xf32>) {

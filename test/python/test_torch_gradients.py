@@ -444,8 +444,15 @@ def bucket(i, j):
     return torch.clamp((i - j).abs() // 3, max=6)
 
 
+def t5_bucket(i, j):
+    """As T5 has them: those of keys ahead are others, and from 4 on they are as wide as the distance's logarithm says."""
+    distance = (i - j).abs()
+    far = 4 + (torch.log(torch.clamp(distance, min=4) / 4) * 2).to(torch.int32)
+    return torch.where(j > i, 8, 0) + torch.where(distance < 4, distance, torch.clamp(far, max=7))
+
+
 # What scores are changed by, of tensors of these shapes: an element of a head, of a query, of a key, of a batch entry, of a
-# distance, of pairs; twice the same one; transposed.
+# distance, of pairs; twice the same one, also by distances both ways; transposed.
 READS = {
     "head": (lambda t, b, h, i, j: t[h], (4,)),
     "query": (lambda t, b, h, i, j: t[b, h, i], (2, 4, 20)),
@@ -453,6 +460,8 @@ READS = {
     "batch": (lambda t, b, h, i, j: t[b, 0], (2, 1)),
     "distance": (lambda t, b, h, i, j: t[h, i - j + 29], (4, 49)),
     "bucket": (lambda t, b, h, i, j: t[bucket(i, j), h], (7, 4)),
+    "t5": (lambda t, b, h, i, j: t[t5_bucket(i, j), h], (16, 4)),
+    "distances": (lambda t, b, h, i, j: t[i - j + 29] + t[torch.clamp(j - i, -5, 9) + 5], (49,)),
     "pairs": (lambda t, b, h, i, j: t[h, i, j], (4, 20, 30)),
     "four": (lambda t, b, h, i, j: t[b, h, i, j], (2, 4, 20, 30)),
     "twice": (lambda t, b, h, i, j: t[i] + t[j], (30,)),

@@ -311,8 +311,10 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
     With `add` elements, f32, are added to what is there, and may share places;
     the order in which they are added is not specified. Where indices are the
     same along a dimension of the tile, threads add up what they hold along it
-    before they go to memory. The value has several rows, and columns for all
-    of them.
+    before they go to memory. Where they are results of `tile.diagonals`, or
+    scalars, each warp adds up what it holds of each diagonal, and then what
+    neighbouring diagonals have for one place. The value has several rows, and
+    columns for all of them.
 
     With `add exact` the sums are the same in whatever order elements are added.
     The memref has a dimension more, its first one, of 33 i64. Number k of those

@@ -98,7 +98,7 @@ std::optional<ScoreForm> RegionForms::convert(arith::SIToFPOp op) {
   Value first = arith::SIToFPOp::create(b, op.getLoc(), b.getF32Type(),
                                         emitFirst(op.getLoc(), *sum));
   ScoreForm form;
-  form.uniform.push_back({first, {}});
+  form.uniform.push_back({first, {}, /*isOfBlock=*/true});
   bool rowsAreKeys = emitter.context.rowsAreKeys;
   auto &keySteps = rowsAreKeys ? form.rowSteps : form.columnSteps;
   auto &querySteps = rowsAreKeys ? form.columnSteps : form.rowSteps;

@@ -74,6 +74,19 @@ void ScoreForm::setLoc(Location loc) {
       set(factor);
 }
 
+ScoreForm ScoreForm::takeOfQueries(bool areRows) {
+  ScoreForm taken;
+  std::swap(areRows ? taken.rows : taken.columns, areRows ? rows : columns);
+  std::swap(areRows ? taken.rowSteps : taken.columnSteps,
+            areRows ? rowSteps : columnSteps);
+  bool hasKeySteps = !(areRows ? columnSteps : rowSteps).empty();
+  auto stays = [&](const Term &term) { return term.isOfBlock && hasKeySteps; };
+  llvm::copy_if(uniform, std::back_inserter(taken.uniform),
+                [&](const Term &term) { return !stays(term); });
+  llvm::erase_if(uniform, [&](const Term &term) { return !stays(term); });
+  return taken;
+}
+
 //===----------------------------------------------------------------------===//
 // What is left out
 //===----------------------------------------------------------------------===//
@@ -216,9 +229,9 @@ Value ScoreFormEmitter::emitUniform(const ScoreForm &form) {
   return total;
 }
 
-Value ScoreFormEmitter::emitColumns(const ScoreForm &form) {
+Value ScoreFormEmitter::emitColumns(const ScoreForm &form, Value start) {
   RankedTensorType type = tileType(1, numColumns);
-  Value total = emitUniform(form);
+  Value total = start;
   if (!form.columnSteps.empty())
     total = tile::RampOp::create(b, getLoc(form.columnSteps.front()), type,
                                  total ? total : constant(0.0),
@@ -237,19 +250,23 @@ Value ScoreFormEmitter::emitDiagonals(const ScoreForm &form, Value start) {
                                    tileType(numRows, numColumns), total);
 }
 
-Value ScoreFormEmitter::emitRows(const ScoreForm &form) {
+Value ScoreFormEmitter::emitRows(const ScoreForm &form, Value start) {
   RankedTensorType type = tileType(numRows, 1);
   Value total;
   if (!form.rowSteps.empty())
     total = tile::RampOp::create(b, getLoc(form.rowSteps.front()), type,
-                                 constant(0.0), emitSum(form.rowSteps), 0);
+                                 start ? start : constant(0.0),
+                                 emitSum(form.rowSteps), 0);
   for (const Term &term : form.rows)
     total = accumulate(total, term.value, term.factor, type);
   return total;
 }
 
-Value ScoreFormEmitter::emit(const ScoreForm &form) {
-  Value columns = emitColumns(form), rows = emitRows(form);
+Value ScoreFormEmitter::emit(const ScoreForm &form, bool sidesFirst) {
+  bool startsRows = sidesFirst && !form.rowSteps.empty();
+  Value start = emitUniform(form), none;
+  Value columns = emitColumns(form, startsRows ? none : start),
+        rows = emitRows(form, startsRows ? start : none);
   bool hasColumns = !form.columns.empty() || !form.columnSteps.empty();
   bool hasRows = rows != nullptr;
   bool hasDiagonals = !form.diagonals.empty();
@@ -267,9 +284,11 @@ Value ScoreFormEmitter::emit(const ScoreForm &form) {
     if (hasColumns)
       total = accumulate(columns, total, {}, type);
   }
+  if (hasRows && sidesFirst)
+    total = accumulate(total, rows, {}, type);
   for (const Term &term : form.full)
     total = accumulate(total, term.value, term.factor, type);
-  if (hasRows)
+  if (hasRows && !sidesFirst)
     total = accumulate(widen(total, type), rows, {}, type);
   return total;
 }

@@ -30,6 +30,8 @@ struct Factor {
 struct Term {
   mlir::Value value;
   Factor factor;
+  /// A scalar that depends on where the block begins.
+  bool isOfBlock = false;
 };
 
 /// A value of score_mod as a sum. Additions and products with uniform factors
@@ -49,6 +51,11 @@ struct ScoreForm {
   void add(const ScoreForm &other, double sign = 1.0);
   /// Terms that stem from no op yet stem from the one at `loc`.
   void setLoc(mlir::Location loc);
+  /// Takes out all that a query has whatever the key is, to be added apart from
+  /// the rest: queries are rows, or columns. Where the block begins stays with
+  /// the steps of keys, if there are any: a distance is smaller than the two
+  /// places that it is between, so that less of it is rounded away.
+  ScoreForm takeOfQueries(bool areRows);
   unsigned size() const {
     return full.size() + columns.size() + rows.size() + uniform.size() +
            diagonals.size() + columnSteps.size() + rowSteps.size();
@@ -78,8 +85,10 @@ public:
 
   /// `form` times a factor.
   ScoreForm scale(const ScoreForm &form, Factor by);
-  /// A tile as small as what it depends on.
-  mlir::Value emit(const ScoreForm &form);
+  /// A tile as small as what it depends on. If `sidesFirst`, what rows and
+  /// columns have is added up before what elements have, as most of it may
+  /// cancel, and rows' steps, if there are any, begin with what is uniform.
+  mlir::Value emit(const ScoreForm &form, bool sidesFirst = false);
   /// A full tile of scores, without `leftOut`.
   mlir::Value emitScore(ScoreForm form, const LeftOut &leftOut);
   /// The sum of factors, an f32.
@@ -102,10 +111,12 @@ private:
                          mlir::RankedTensorType type);
   /// Sum of the uniform terms; null without any.
   mlir::Value emitUniform(const ScoreForm &form);
-  mlir::Value emitColumns(const ScoreForm &form);
-  /// The full tile of the diagonals' sum, `start` (or null) included.
+  /// `start`, or null, included.
+  mlir::Value emitColumns(const ScoreForm &form, mlir::Value start);
+  /// The full tile of the diagonals' sum, with `start`, too.
   mlir::Value emitDiagonals(const ScoreForm &form, mlir::Value start);
-  mlir::Value emitRows(const ScoreForm &form);
+  /// `start`, or null, is what steps begin with.
+  mlir::Value emitRows(const ScoreForm &form, mlir::Value start);
 
   mlir::OpBuilder &b, &invariant;
   mlir::Location loc;

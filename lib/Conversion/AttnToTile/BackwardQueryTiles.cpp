@@ -130,11 +130,13 @@ LogicalResult fovea::emitQueryTile(const BackwardKernel &kernel) {
     emitRounded(kernel, place);
     return success();
   }
-  Value delta = emitDelta(kernel, place);
+  FailureOr<Value> delta = emitDelta(kernel, place);
+  if (failed(delta))
+    return failure();
   if (part.sinks)
-    addSinkGradient(kernel, place, delta);
+    addSinkGradient(kernel, place, *delta);
   if (part.kind != BackwardPart::Delta)
-    return emitPairs(kernel, place, delta);
+    return emitPairs(kernel, place, *delta);
   if (part.addsQuery)
     emitZeroSums(kernel, place);
   return success();

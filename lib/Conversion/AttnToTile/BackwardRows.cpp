@@ -8,6 +8,7 @@
 
 #include "BackwardRows.h"
 
+#include "BackwardQueryTerms.h"
 #include "BlockTiles.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -104,11 +105,16 @@ static void storeScratch(const BackwardKernel &kernel, Value value,
     store.getLimitMutable().assign(tile.queryLimit);
 }
 
-/// Weights are exp2(log2(e) s + this): of rows that see nothing, 0.
-static Value emitExponents(KernelBuilder &kb, Value lse) {
+/// Weights are exp2(log2(e) s + this), where s is without `terms`, which may be
+/// null: of rows that see nothing, 0.
+static Value emitExponents(KernelBuilder &kb, Value lse, Value terms = {}) {
   Value none = splatLike(kb, lse, -std::numeric_limits<double>::infinity());
+  // LSE has the terms, too: what is left of both is small.
   Value offset =
-      kb.make<arith::MulFOp>(lse, splatLike(kb, lse, -llvm::numbers::log2e));
+      terms ? kb.make<arith::MulFOp>(kb.make<arith::SubFOp>(terms, lse),
+                                     splatLike(kb, lse, llvm::numbers::log2e))
+            : kb.make<arith::MulFOp>(lse,
+                                     splatLike(kb, lse, -llvm::numbers::log2e));
   return kb.make<arith::SelectOp>(emitSeesNothing(kb, lse), none, offset);
 }
 
@@ -175,7 +181,8 @@ static Value loadWide(const BackwardKernel &kernel, Value memref,
   return tile.getType() == wide ? tile : kb.make<arith::ExtFOp>(wide, tile);
 }
 
-Value fovea::emitDelta(const BackwardKernel &kernel, const QueryPlace &place) {
+FailureOr<Value> fovea::emitDelta(const BackwardKernel &kernel,
+                                  const QueryPlace &place) {
   KernelBuilder &kb = kernel.kb;
   const BackwardPart &part = kernel.part;
   const BackwardScratch &scratch = kernel.memory.scratch;
@@ -194,8 +201,12 @@ Value fovea::emitDelta(const BackwardKernel &kernel, const QueryPlace &place) {
   sum = kb.make<arith::SelectOp>(emitSeesNothing(kb, lse),
                                  splatLike(kb, sum, 0.0), sum);
   Value exponents;
-  if (part.storesDelta && scratch.exponents)
-    exponents = emitExponents(kb, lse);
+  if (part.storesDelta && scratch.exponents) {
+    FailureOr<Value> terms = emitQueryTerms(kernel, place);
+    if (failed(terms))
+      return failure();
+    exponents = emitExponents(kb, lse, *terms);
+  }
   if (exponents && kernel.tile.queryLimit) {
     // A block's rows behind the sequence see nothing, too.
     Value exist = emitQueriesExist(kernel, place);

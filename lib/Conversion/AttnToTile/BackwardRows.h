@@ -62,8 +62,10 @@ mlir::Value loadScratch(const BackwardKernel &kernel,
 mlir::Value loadDelta(const BackwardKernel &kernel, const QueryPlace &place);
 
 /// D of the tile's rows, from O and its gradient: what the derivatives by a
-/// row's scores share. Goes to memory, too, where others read it.
-mlir::Value emitDelta(const BackwardKernel &kernel, const QueryPlace &place);
+/// row's scores share. Goes to memory, too, where others read it, and so does
+/// what a row's pairs share in their exponents.
+mlir::FailureOr<mlir::Value> emitDelta(const BackwardKernel &kernel,
+                                       const QueryPlace &place);
 
 /// Which of a block's queries there are: a row or a column of i1.
 mlir::Value emitQueriesExist(const BackwardKernel &kernel,

@@ -9,6 +9,7 @@
 #include "BackwardScores.h"
 
 #include "BackwardMask.h"
+#include "BackwardQueryTerms.h"
 #include "Dropout.h"
 #include "FiniteFactors.h"
 #include "RegionToTile.h"
@@ -142,7 +143,7 @@ BackwardScoreEmitter::emitPairProduct(const PairOperands &of,
 //===----------------------------------------------------------------------===//
 
 /// What depends on the query or on the key alone is added up once for each of
-/// those.
+/// those, if it is not in `exponents` already.
 FailureOr<Value> BackwardScoreEmitter::emitExponent(Value products,
                                                     Value exponents) {
   OpBuilder &b = kb.builder;
@@ -163,11 +164,15 @@ FailureOr<Value> BackwardScoreEmitter::emitExponent(Value products,
       return failure();
     score = *modified;
   }
+  bool areApart = areQueryTermsApart(kernel);
+  if (areApart)
+    score.takeOfQueries(/*areRows=*/false);
   ScoreFormEmitter emitter(b, invariant, loc, part.getRows(),
                            part.getColumns());
   ScoreForm exponent = emitter.scale(score, {llvm::numbers::log2e, {}});
   exponent.add(ScoreForm::of(exponents));
-  return BlockTiles(b, context).toFullTile(loc, emitter.emit(exponent));
+  Value sum = emitter.emit(exponent, /*sidesFirst=*/areApart);
+  return BlockTiles(b, context).toFullTile(loc, sum);
 }
 
 Value BackwardScoreEmitter::emitDropout() {

@@ -2,31 +2,69 @@
 // added to the values that rows and columns of a block have anyway. Distances are sums of both.
 // RUN: fovea-opt %s --attn-differentiate --attn-to-tile=target=sm_90a --canonicalize --cse | FileCheck %s
 
-// Queries are columns: their steps meet the exponents' summands, once for a column, above the product that would be waited
-// for; keys' are one addition more for a pair.
+// Queries are columns: their steps are in the exponents' summands, as D's kernel leaves them. Keys' are one addition more
+// for a pair, and begin with the block's distance; both are added up before the product, as most of it may cancel.
 // CHECK-LABEL: launch.abi @distance
 // CHECK-SAME: tile_m = 128, tile_n = 128,
 // CHECK-SAME: dots = [<"s", ahead = 1>, <"dv", each_above>]
 // CHECK: gpu.func @distance(
 // CHECK: tile.for_blocks
-// CHECK: %[[VALUES:.*]] = tile.load "exponents"
-// CHECK: %[[QUERIES:.*]] = tile.ramp %{{.*}} step %{{.*}} dim 1 : tensor<1x128xf32, #tile.reg>
-// CHECK: %[[COLUMNS:.*]] = arith.addf %[[VALUES]], %[[QUERIES]] : tensor<1x128xf32, #tile.reg>
-// CHECK: %[[KEYS:.*]] = tile.ramp %{{.*}} step %{{.*}} dim 0 : tensor<128x1xf32, #tile.reg>
+// CHECK: %[[QUERIES:.*]] = tile.load "exponents"
+// CHECK: %[[FIRST:.*]] = arith.sitofp %{{.*}} : i32 to f32
+// CHECK: %[[START:.*]] = arith.mulf %[[FIRST]], %{{.*}} : f32
+// CHECK: %[[KEYS:.*]] = tile.ramp %[[START]] step %{{.*}} dim 0 : tensor<128x1xf32, #tile.reg>
 // CHECK: %[[S:.*]] = tile.dot "s"
-// CHECK: %[[WIDE_COLUMNS:.*]] = tile.broadcast %[[COLUMNS]]
-// CHECK: %[[SCORES:.*]] = math.fma %[[S]], %{{.*}}, %[[WIDE_COLUMNS]] : tensor<128x128xf32, #tile.reg>
 // CHECK: %[[WIDE_KEYS:.*]] = tile.broadcast %[[KEYS]]
-// CHECK: arith.addf %[[WIDE_KEYS]], %[[SCORES]] : tensor<128x128xf32, #tile.reg>
+// CHECK: %[[WIDE_QUERIES:.*]] = tile.broadcast %[[QUERIES]]
+// CHECK: %[[SIDES:.*]] = arith.addf %[[WIDE_KEYS]], %[[WIDE_QUERIES]] : tensor<128x128xf32, #tile.reg>
+// CHECK: math.fma %[[S]], %{{.*}}, %[[SIDES]] : tensor<128x128xf32, #tile.reg>
 // CHECK: math.exp2
 // Its derivative is passed on: nothing is selected by weights.
 // CHECK: tile.dot "dp"
 // CHECK-NOT: arith.cmpf
 // CHECK: tile.dot "dk"
+// LSE is taken from the steps, which are of the block's first query.
+// CHECK-LABEL: gpu.func @distance_delta(
+// CHECK: %[[LSE:.*]] = tile.load %arg4
+// CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[LSE]],
+// CHECK: %[[STEPS:.*]] = tile.ramp %cst{{.*}} step %cst{{.*}} dim 0 : tensor<128x1xf32, #tile.reg>
+// CHECK: %[[LEFT:.*]] = arith.subf %[[STEPS]], %[[LSE]] : tensor<128x1xf32, #tile.reg>
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[LEFT]], %{{.*}} : tensor<128x1xf32, #tile.reg>
+// CHECK: %[[EXPONENTS:.*]] = arith.select %[[NONE]], %{{.*}}, %[[SCALED]]
+// CHECK: tile.store "exponents" %[[EXPONENTS]]
 
 // The same with a table by key and a slope by head.
 // CHECK-LABEL: launch.abi @table
 // CHECK-SAME: tile_m = 128, tile_n = 128,
+
+// Nothing of a table by query and what is the same for a head is left for pairs; and neither score nor key for D's kernel.
+// CHECK-LABEL: launch.abi @by_query
+// CHECK-SAME: tile_m = 128, tile_n = 128,
+// CHECK-LABEL: gpu.func @by_query(
+// CHECK: %[[QUERIES:.*]] = tile.load "exponents"
+// CHECK-NOT: tile.load
+// CHECK: %[[S:.*]] = tile.dot "s"
+// CHECK-NEXT: %[[WIDE:.*]] = tile.broadcast %[[QUERIES]]
+// CHECK-NEXT: math.fma %[[S]], %{{.*}}, %[[WIDE]] : tensor<128x128xf32, #tile.reg>
+// CHECK-LABEL: gpu.func @by_query_delta(
+// CHECK: %[[LSE:.*]] = tile.load %arg4
+// CHECK: %[[TABLE:.*]] = tile.load %arg6[%{{.*}}, %{{.*}}] dims [1, -1] : {{.*}} to tensor<128x1xf32, #tile.reg>
+// CHECK: %[[HEAD:.*]] = memref.load %arg7
+// CHECK: %[[HEADS:.*]] = tile.broadcast %[[HEAD]] : f32 to tensor<128x1xf32, #tile.reg>
+// CHECK: %[[TERMS:.*]] = arith.addf %[[TABLE]], %[[HEADS]]
+// CHECK: arith.subf %[[TERMS]], %[[LSE]]
+// CHECK-NOT: tensor<128x128xf32
+// CHECK: gpu.return
+
+// A place alone is a term of the query, with where the block begins.
+// CHECK-LABEL: gpu.func @place(
+// CHECK: tile.load "exponents"
+// CHECK-NOT: arith.sitofp
+// CHECK: tile.dot "dk"
+// CHECK-LABEL: gpu.func @place_delta(
+// CHECK: %[[FIRST:.*]] = arith.sitofp
+// CHECK: %[[START:.*]] = arith.mulf %[[FIRST]], %[[STEP:.*]] : f32
+// CHECK: tile.ramp %[[START]] step %[[STEP]] dim 0 : tensor<128x1xf32, #tile.reg>
 
 // Not with something for each pair, here with the smaller of two positions.
 // CHECK-LABEL: launch.abi @smaller
@@ -68,6 +106,33 @@ func.func @table(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %keys: te
       %0 = arith.addf %s, %bias : f32
       %1 = arith.addf %0, %key : f32
       attn.yield %1 : f32
+    }
+    : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %dq, %dk, %dv : !t, !t, !t
+}
+
+func.func @by_query(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %table: tensor<?x?xf32>, %heads: tensor<?xf32>) -> (!t, !t, !t) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do captures(%table, %heads : tensor<?x?xf32>, tensor<?xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %c: tensor<?x?xf32>, %of_head: tensor<?xf32>) {
+      %x = tensor.extract %c[%h, %i] : tensor<?x?xf32>
+      %y = tensor.extract %of_head[%h] : tensor<?xf32>
+      %0 = arith.addf %s, %x : f32
+      %1 = arith.addf %0, %y : f32
+      attn.yield %1 : f32
+    }
+    : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %dq, %dk, %dv : !t, !t, !t
+}
+
+func.func @place(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %c = arith.constant 0.5 : f32
+      %narrow = arith.index_cast %i : index to i32
+      %float = arith.sitofp %narrow : i32 to f32
+      %bias = arith.mulf %float, %c : f32
+      %0 = arith.addf %s, %bias : f32
+      attn.yield %0 : f32
     }
     : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
   return %dq, %dk, %dv : !t, !t, !t

@@ -1,0 +1,69 @@
+//===- BackwardQueryTerms.cpp - What score_mod adds by query ----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BackwardQueryTerms.h"
+
+#include "RegionToTile.h"
+
+using namespace mlir;
+using namespace fovea;
+
+bool fovea::areQueryTermsApart(const BackwardKernel &kernel) {
+  attn::BackwardOp op = kernel.op;
+  return kernel.part.addsQuery && !op.getScoreMod().empty();
+}
+
+/// Erases what `kept` does not need of what was emitted behind `before`, or the
+/// block's begin.
+static void eraseOthers(OpBuilder &b, Operation *before, Value kept) {
+  Block::iterator begin = before ? std::next(before->getIterator())
+                                 : b.getInsertionBlock()->begin();
+  SmallVector<Operation *> emitted;
+  for (Operation &op : llvm::make_range(begin, b.getInsertionPoint()))
+    emitted.push_back(&op);
+  // Uses come before what they use.
+  for (Operation *op : llvm::reverse(emitted))
+    if (!(kept && kept.getDefiningOp() == op) && isOpTriviallyDead(op))
+      op->erase();
+}
+
+FailureOr<Value> fovea::emitQueryTerms(const BackwardKernel &kernel,
+                                       const QueryPlace &place) {
+  if (!areQueryTermsApart(kernel))
+    return Value();
+  KernelBuilder &kb = kernel.kb;
+  attn::BackwardOp op = kernel.op;
+  OpBuilder &b = kb.builder;
+  const BackwardPart &part = kernel.part;
+  Block::iterator end = b.getInsertionPoint();
+  Operation *before =
+      end == b.getInsertionBlock()->begin() ? nullptr : &*std::prev(end);
+  // All of score_mod is evaluated, for some keys and scores, and what depends
+  // on those is erased.
+  RegionContext context =
+      kernel.makeContext(place.head, place.first, kb.constant(0));
+  // The kernel of keys makes no tiles by distance either.
+  context.partsRows = true;
+  OpBuilder invariant = b;
+  FailureOr<ScoreForm> form =
+      RegionToTile(b, context)
+          .cloneScoreMod(op.getScoreMod(),
+                         scaleProducts(kb, op, kernel.splatScore(0.0)),
+                         invariant);
+  if (failed(form))
+    return failure();
+  ScoreFormEmitter emitter(b, invariant, kb.getLoc(), part.getRows(),
+                           part.getColumns());
+  Value terms = emitter.emit(form->takeOfQueries(/*areRows=*/true),
+                             /*sidesFirst=*/true);
+  RankedTensorType type = kb.tileType(part.getRows(), 1, b.getF32Type());
+  if (terms && terms.getType() != type)
+    terms = kb.make<tile::BroadcastOp>(type, terms);
+  eraseOthers(b, before, terms);
+  return terms;
+}

@@ -17,9 +17,9 @@
 //   2     16     16 t + 4 - a + 0 ... 15
 //   3     32     32 t + 0 ... 31
 //
-// where `a` is the number in the bits that are not done. Lanes whose columns,
-// moved to the left, leave their block have the last of these numbers but one
-// block before.
+// where `a` is the row's number in the bits that are not done. The first ones
+// are those of lanes whose columns leave their block as they are moved to the
+// left: what such a lane takes for one block goes to the next one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -152,24 +152,16 @@ DiagonalSums::addBlocks(ValueRange elements) {
 /// Rows at distance 1 are summed in even columns by the even one's lanes, in
 /// odd ones by the odd one's, which hold them, moved, as their even ones.
 DiagonalSums::Registers DiagonalSums::addNeighbours(ArrayRef<Value> even,
-                                                    ArrayRef<Value> odd) {
-  Value isOdd = bit(lane, 2);
-  Value moved =
-      arith::AndIOp::create(b, arith::SubIOp::create(b, column, isOdd), i32(3));
-  Value row = arith::XOrIOp::create(
-      b, arith::AndIOp::create(b, lane, i32(kLanes - 4)), i32(4));
-  Value from = arith::OrIOp::create(b, row, moved);
-  Value isLate = arith::AndIOp::create(
-      b, isOne(isOdd),
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, column, i32(0)));
+                                                    ArrayRef<Value> odd,
+                                                    const Exchange &by) {
   Registers sums;
   Value before;
   for (auto [own, given] : llvm::zip_equal(even, odd)) {
-    Value taken = shuffle(given, from);
-    sums.push_back(sum(own, select(isLate, before, taken)));
+    Value taken = shuffle(given, by.from);
+    sums.push_back(sum(own, select(by.isLate, before, taken)));
     before = taken;
   }
-  sums.push_back(select(isLate, before, {}));
+  sums.push_back(select(by.isLate, before, {}));
   return sums;
 }
 
@@ -223,35 +215,43 @@ Value DiagonalSums::findLane(Value remainder) {
   return makeLane(row4, row1, arith::AndIOp::create(b, moved, i32(7)));
 }
 
+DiagonalSums::Exchange DiagonalSums::makeExchange(Value isSecond, Value from) {
+  Value is = isOne(isSecond);
+  Value isLate = arith::AndIOp::create(
+      b, is,
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, column, i32(0)));
+  return {from, isLate, arith::XOrIOp::create(b, is, isLate)};
+}
+
 SmallVector<DiagonalSums::Sum> DiagonalSums::add(ValueRange elements) {
-  Value isFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, column, i32(0));
   Value row1 = bit(lane, 2), row2 = bit(lane, 3), row4 = bit(lane, 4);
-  // The exchange with rows at a distance of so many pairs of columns.
-  auto exchange = [&](Value isSecond, Value from) {
-    Value is = isOne(isSecond);
-    Value isLate = arith::AndIOp::create(b, is, isFirst);
-    return Exchange{from, isLate, arith::XOrIOp::create(b, is, isLate)};
+  // Of `count` pairs of columns, one after the other in a circle.
+  auto move = [&](Value pair, Value steps, int64_t count) {
+    return arith::AndIOp::create(b, arith::SubIOp::create(b, pair, steps),
+                                 i32(count - 1));
   };
-  // To the right for the first row of a pair, to the left for the second.
-  auto move = [&](Value pair, Value isSecond, int64_t distance, int64_t pairs) {
-    Value moved = arith::SubIOp::create(
-        b, arith::AddIOp::create(b, pair, i32(distance)),
-        arith::MulIOp::create(b, isSecond, i32(2 * distance)));
-    return arith::AndIOp::create(b, moved, i32(pairs - 1));
+  // The second row of two takes from the left, the first one from the right.
+  auto takeFrom = [&](Value pair, Value isSecond, int64_t distance,
+                      int64_t count) {
+    Value both = arith::MulIOp::create(b, isSecond, i32(2 * distance));
+    return move(pair, arith::SubIOp::create(b, both, i32(distance)), count);
+  };
+  // The lane with other rows of this one's, and with that pair of columns.
+  auto ofRow = [&](int64_t changed, Value pair) {
+    Value row = arith::AndIOp::create(b, lane, i32(kLanes - 4));
+    return arith::OrIOp::create(
+        b, arith::XOrIOp::create(b, row, i32(4 * changed)), pair);
   };
   auto [even, odd] = addBlocks(elements);
-  Registers held = addNeighbours(even, odd);
-  Value row = arith::XOrIOp::create(
-      b, arith::AndIOp::create(b, lane, i32(kLanes - 4)), i32(8));
-  held = halve(held, exchange(row2, arith::OrIOp::create(
-                                        b, row, move(column, row2, 1, 4))));
-  Value moved = arith::OrIOp::create(
-      b, arith::ShLIOp::create(b, row2, i32(2)),
-      arith::AndIOp::create(b, arith::SubIOp::create(b, column, row2), i32(3)));
+  Registers held = addNeighbours(
+      even, odd, makeExchange(row1, ofRow(1, move(column, row1, 4))));
+  held =
+      halve(held, makeExchange(row2, ofRow(2, takeFrom(column, row2, 1, 4))));
+  Value moved = arith::OrIOp::create(b, arith::ShLIOp::create(b, row2, i32(2)),
+                                     move(column, row2, 4));
   Value other = arith::XOrIOp::create(b, row4, i32(1));
-  held = halve(held,
-               exchange(row4, makeLane(other, row1, move(moved, row4, 2, 8))));
+  held = halve(held, makeExchange(row4, makeLane(other, row1,
+                                                 takeFrom(moved, row4, 2, 8))));
   return distribute(held);
 }
 

@@ -59,10 +59,13 @@ private:
   };
   using Registers = llvm::SmallVector<mlir::Value>;
 
+  /// Between two rows, of which the lane holds the second one or not.
+  Exchange makeExchange(mlir::Value isSecond, mlir::Value from);
+
   /// What a thread holds of each remaining block, in even and odd columns.
   std::pair<Registers, Registers> addBlocks(mlir::ValueRange elements);
   Registers addNeighbours(llvm::ArrayRef<mlir::Value> even,
-                          llvm::ArrayRef<mlir::Value> odd);
+                          llvm::ArrayRef<mlir::Value> odd, const Exchange &by);
   /// Adds up rows, and leaves half of the registers.
   Registers halve(llvm::ArrayRef<mlir::Value> held, const Exchange &by);
   /// The lane that `halve` has left a sum in, of the diagonal whose number has

@@ -28,6 +28,26 @@ gpu.module @m {
 
 // -----
 
+// Places that are added to are integers.
+// CHECK-LABEL: gpu.func @places
+gpu.module @m {
+  launch.abi @places target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"o", accumulate, tensor<?xf32>, ["S"], 4>]) parameters([#launch.memref<"o", [0]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @places(%o: memref<?xf32>) kernel {
+    %one = arith.constant dense<1.0> : tensor<64x32xf32, #tile.reg>
+    // CHECK: %[[I:.*]] = tile.iota dim 1 : tensor<1x96xi32, #warp.diagonals<rows = 64, warps = 4>>
+    %i = tile.iota dim 1 : tensor<1x96xi32, #tile.reg>
+    // CHECK: %[[D:.*]] = tile.diagonals %[[I]] : tensor<1x96xi32, #warp.diagonals<rows = 64, warps = 4>> to tensor<64x32xi32, #warp.mma_sync<warps = 4>>
+    %d = tile.diagonals %i : tensor<1x96xi32, #tile.reg> to tensor<64x32xi32, #tile.reg>
+    // CHECK: tile.scatter add %{{.*}}, %{{.*}}[%[[D]]] : tensor<64x32xf32, #warp.mma_sync<warps = 4>>
+    tile.scatter add %one, %o[%d] : tensor<64x32xf32, #tile.reg>, memref<?xf32>[tensor<64x32xi32, #tile.reg>]
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @m {
   launch.abi @carried target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#launch.memref<"o", [0, 1]>])

@@ -1,15 +1,16 @@
 // Gradients by tables that are read by the distance of query and key, of which a warp adds
 // up each diagonal: T5's buckets, and distances both ways, clipped, of one table twice.
-// Rows and keys that divide no tile, fewer and more keys than queries, causal order;
-// exact sums, too, which are deterministic.
+// Rows and keys that divide no tile, fewer and more keys than queries, causal order, packed
+// sequences; exact sums, too, which are deterministic.
 // DEFINE: %{target} = sm_80
-// DEFINE: %{level} = ptx
 // DEFINE: %{program} = %t.mlir
-// DEFINE: %{run} = fovea-run %{program} --random=1 --check --target=%{target} --level=%{level}
+// DEFINE: %{run} = fovea-run %{program} --random=1 --check --target=%{target} --level=ptx
 // DEFINE: %{buckets} = %{run} --entry=buckets --dims=B=2,Hq=2,Hkv=1,capture0.0=16,capture0.1=2
 // DEFINE: %{distances} = %{run} --entry=distances --dims=B=2,Hq=2,Hkv=1,capture0.0=2,capture0.1=101,capture1.0=101
+// DEFINE: %{packed} = %{run} --entry=packed --dims=Hq=2,Hkv=1,Sq=300,Skv=350,N+1=7,capture0.0=41
 // DEFINE: %{all} = %{buckets},Sq=140,Skv=150 | FileCheck %s --check-prefix=BUCKETS && \
 // DEFINE:   %{buckets},Sq=1,Skv=200 | FileCheck %s --check-prefix=BUCKETS && \
+// DEFINE:   %{packed} | FileCheck %s --check-prefix=PACKED && \
 // DEFINE:   %{buckets},Sq=200,Skv=3 | FileCheck %s --check-prefix=BUCKETS && \
 // DEFINE:   %{distances},Sq=140,Skv=150 | FileCheck %s --check-prefix=DISTANCES && \
 // DEFINE:   %{distances},Sq=70,Skv=200 | FileCheck %s --check-prefix=DISTANCES && \
@@ -26,6 +27,7 @@
 
 // What is left of it by rounding; to miss a diagonal would be far more.
 // BUCKETS: dcapture0 16x2: {{.*}} max relative error {{[0-9.]+e-0[5-9]}}, {{.*}} passed
+// PACKED: dcapture0 41: {{.*}} max relative error {{[0-9.]+e-0[5-9]}}, {{.*}} passed
 // DISTANCES: dq {{.*}} passed
 // DISTANCES-NEXT: dcapture0 2x101: {{.*}} max relative error {{[0-9.]+e-0[5-9]}}, {{.*}} passed
 // DISTANCES-NEXT: dcapture1 101: {{.*}} max relative error {{[0-9.]+e-0[5-9]}}, {{.*}} passed
@@ -92,4 +94,23 @@ func.func @distances(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !t, 
     }
     : !x, !x, !x, !x, !r, !x -> !x, !t, tensor<?xf32>
   return %dq, %dt, %dw : !x, !t, tensor<?xf32>
+}
+
+!p = tensor<1x?x?x64xbf16>
+!n = tensor<?xi32>
+func.func @packed(%q: !p, %k: !p, %v: !p, %o: !p, %lse: tensor<1x?x?xf32>, %do: !p, %cu_q: !n, %cu_k: !n, %t: tensor<?xf32>) -> tensor<?xf32> {
+  %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(captures = [0]) packed(%cu_q, %cu_k : !n, !n) captures(%t : tensor<?xf32>)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: tensor<?xf32>) {
+      %c0 = arith.constant 0 : index
+      %c40 = arith.constant 40 : index
+      %d = arith.subi %i, %j : index
+      %at = arith.addi %d, %c40 : index
+      %at0 = arith.maxsi %at, %c0 : index
+      %at1 = arith.minsi %at0, %c40 : index
+      %e = tensor.extract %tt[%at1] : tensor<?xf32>
+      %y = arith.addf %a, %e : f32
+      attn.yield %y : f32
+    }
+    : !p, !p, !p, !p, tensor<1x?x?xf32>, !p -> tensor<?xf32>
+  return %dt : tensor<?xf32>
 }

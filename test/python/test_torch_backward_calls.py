@@ -162,6 +162,70 @@ except RuntimeError as error:
     print("refused:", error)
 """
 
+TRAINED = """
+def went(wanted, run):
+    # A forward call: whether there was one like it before.
+    before = len(stand_in.long_ways)
+    kept.append(run())
+    assert (len(stand_in.long_ways) > before) == (wanted == "long"), wanted
+    return kept[-1]
+
+weights = torch.ones(2, requires_grad=True)
+
+def learned(s, b, h, i, j):
+    return s + weights[h] * j
+
+q, k, v = tensors()
+for kind in ("long", "short"):
+    o, lse = went(kind, lambda: forward(q, k, v, function=learned))
+    assert o.requires_grad and lse.requires_grad
+    do = torch.zeros_like(o)
+    step(kind, backward(o, (q, k, v, weights), do), q, k, v, o, lse, do, weights)
+# A captured tensor alone has one, and the first call was without.
+a, b, c = (one.detach() for one in tensors())
+for kind in ("long", "short"):
+    with torch.no_grad():
+        assert not went(kind, lambda: forward(a, b, c, function=learned))[0].requires_grad
+for kind in ("long", "short"):
+    o, _ = went(kind, lambda: forward(a, b, c, function=learned))
+    assert torch.autograd.grad(o.sum(), weights)[0].shape == weights.shape
+# Without gradients; of some; for other tensors; of other sizes; with one batch entry of keys for all.
+for kind in ("long", "short"):
+    with torch.no_grad():
+        assert not went(kind, lambda: forward(q, k, v, function=learned))[0].requires_grad
+for kind in ("long", "short"):
+    o, _ = went(kind, lambda: forward(q.detach(), k, v, function=learned))
+    assert torch.autograd.grad(o.sum(), k)[0].shape == k.shape
+a, b, c = tensors()
+o, lse = went("short", lambda: forward(a, b, c, function=learned))
+do = torch.zeros_like(o)
+step("short", backward(o, (a, b, c), do), a, b, c, o, lse, do)
+weights.requires_grad_(False)
+assert went("long", lambda: forward(a, b, c, function=learned))[0].requires_grad
+a, = tensors(3, 2, 32, 16, count=1)
+b, c = tensors(1, 2, 32, 16, count=2)
+for kind in ("long", "short"):
+    o, lse = went(kind, lambda: forward(a, b, c, function=learned))
+    by_key, by_value = torch.autograd.grad(o.sum(), (b, c))
+    assert by_key.shape == by_value.shape == b.shape
+# Head dims that kernels don't have.
+a, b, c = tensors(1, 2, 32, 12)
+for kind in ("long", "short"):
+    o, _ = went(kind, lambda: forward(a, b, c, function=learned))
+    assert o.shape == a.shape and torch.autograd.grad(o.sum(), a)[0].shape == a.shape
+# Whoever sees ops sees this one.
+from torch.utils._python_dispatch import TorchDispatchMode
+class Seen(TorchDispatchMode):
+    names = []
+    def __torch_dispatch__(self, function, types, arguments=(), named=None):
+        self.names.append(str(function))
+        return function(*arguments, **(named or {}))
+with Seen():
+    forward(q, k, v, function=learned)
+assert "fovea.attention.default" in Seen.names, Seen.names
+print("all as it should be")
+"""
+
 
 def check_steps(output):
     """Each step's kernels were given all that it says; how many there were."""
@@ -189,3 +253,10 @@ def test_noticed(run_python, build):
     for line, part in zip(refused, ("no gradients of gradients", "torch.func.vmap", "modified by an inplace operation")):
         assert part in line, line
     assert len(refused) == 3
+
+
+def test_trained(run_python, build):
+    """A forward call that gradients flow through is one look-up, too, if there was one like it."""
+    output = run_on_stand_in(run_python, build, TRAINED, START)
+    assert check_steps(output) == 3
+    assert "all as it should be" in output

@@ -296,6 +296,14 @@ def test_alike(fovea, monkeypatch, guards):
     others = (torch.zeros(6, 4).mT, torch.zeros(4, 5), torch.zeros(1, 4, 6), torch.zeros(4, 6).half(), torch.zeros(4, 6, device="meta"),
               torch.nn.Parameter(torch.zeros(4, 6)), torch.zeros(4, 6).requires_grad_(), torch.zeros(4, 6).to_sparse())
     assert not any(fits(other, two) or _alike.alike(other, two)(one, two) for other in others)
+    grown = torch.zeros(3, requires_grad=True)
+    with torch.no_grad():
+        within = _alike.alike(one, grown)
+        assert within(one, grown) and not _alike.alike(one, one.new_zeros(1))(one, grown)
+    outside = _alike.alike(one, grown)
+    assert outside(one, grown) and not within(one, grown) and fits(one, two)
+    with torch.no_grad():
+        assert fits(one, two) and not outside(one, grown)
     assert _alike.alike(one, one)(two.new_zeros(4, 6), one) and not _alike.alike(one, one)(one, two)
     two.resize_(2)
     assert not fits(one, two)

@@ -40,5 +40,11 @@ def alike(*tensors: torch.Tensor) -> Callable[..., bool]:
     if _TensorGuards is not None and len(set(map(id, tensors))) == len(tensors):
         check = _TensorGuards(*tensors, dynamic_dims_sizes=None, dynamic_dims_strides=None).check
         if check(*tensors):
-            return check
+            return _where_gradients_flow(check) if any(one.requires_grad for one in tensors) else check
     return _Looks(tensors).check
+
+
+def _where_gradients_flow(check: Callable[..., bool]) -> Callable[..., bool]:
+    """PyTorch's does not ask whether gradients are enabled."""
+    enabled = torch.is_grad_enabled()
+    return lambda *tensors: torch.is_grad_enabled() == enabled and check(*tensors)

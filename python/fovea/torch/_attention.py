@@ -143,9 +143,9 @@ def flex_attention(
     schedule, recurrence = checked_options(kernel_options)
     call = _op.Call(captures_of(program, int(query.shape[2]), rows), lists, program.text, keeps_lse, schedule=schedule,
                     recurrence=recurrence)
-    plain = backend == "cuda" and not derived and _calls.is_plain(query, key, value)
+    plain = backend == "cuda" and _calls.is_plain(query, key, value)
     form = form_of(options, blocks, lengths) if plain and repeats else None
-    result = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, rows=rows)
+    result = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, rows=rows, derived=derived)
     return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
 
 
@@ -236,7 +236,7 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
     scale, enable_gqa, dropout_p = options
     check(query, key, value, enable_gqa, checked_backend(backend))
     derived = needs_gradient(query, key, value, *(() if attn_mask is None else (attn_mask,)))
-    plain = backend == "cuda" and not derived and _calls.is_plain(query, key, value)
+    plain = backend == "cuda" and _calls.is_plain(query, key, value)
     if not 0 <= dropout_p < 1:
         raise ValueError(f"dropout_p must be a probability below 1, found {dropout_p}")
     if attn_mask is not None and function is not None:
@@ -254,7 +254,8 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
     call = _op.Call(captures, (), text, derived, seed, offset)
     form = form_of(options) if plain else None
-    return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, attn_mask is not None)[0]
+    return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, attn_mask is not None,
+                      derived=derived)[0]
 
 
 def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],

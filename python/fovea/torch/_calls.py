@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Tuple
 import torch
 from torch.autograd import forward_ad as _forward_ad
 
-from . import _op
+from . import _gradients, _op
 from ._alike import alike
 from ._launches import dispatch_modes, is_compiling, is_unwatched, transformations
 from ._pieces import adapted
@@ -56,12 +56,26 @@ class _Kept(NamedTuple):
     form: Form
 
 
+def _with_derivatives(run: Callable[..., Any], call: _op.Call, batch: int) -> Callable[..., Any]:
+    """`run` as calls go that gradients flow through."""
+    lists, end = len(call.blocks), len(call.blocks) + len(call.captures)
+
+    def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, rest: Tuple[torch.Tensor, ...], seed: int = 0, offset: int = 0
+               ) -> Any:
+        if k.shape[0] != batch:
+            k, v = k.expand(batch, -1, -1, -1), v.expand(batch, -1, -1, -1)
+        options = call.program, call.lse, seed, offset, call.schedule, call.recurrence, call.level
+        return _gradients.Attention.apply(q, k, v, end - lists, options, run, *rest[lists:end], *rest[:lists])
+
+    return attend
+
+
 def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.Call, plain: bool, level: str,
-        family: Optional[Family] = None, form: Optional[Form] = None, given: bool = False, rows: int = 0
+        family: Optional[Family] = None, form: Optional[Form] = None, given: bool = False, rows: int = 0, derived: bool = False
         ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """A call the long way. With a form, the family keeps how it goes; the captured
     tensors too, unless each call gives its own. ``rows`` are those of blocks of queries
-    that kernels don't have, or 0."""
+    that kernels don't have, or 0. Gradients flow through it if it is ``derived``."""
     batch = query.shape[0]
     lists, others = len(call.blocks), (*call.blocks, *call.captures)
     # One batch entry of keys is for all of the query's.
@@ -80,14 +94,18 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
         return other(query, keys, values, others, call.seed, call.offset)
     launcher = _op.launcher(call.program, call.schedule, call.recurrence, query.device.index)
 
+    def launch_of(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, rest: Tuple[torch.Tensor, ...]) -> Callable[..., Any]:
+        launch = launcher.prepared(q, k, v, rest).run
+        return _with_derivatives(launch, call, batch) if derived else launch
+
     def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, rest: Tuple[torch.Tensor, ...], seed: int, offset: int) -> Any:
         if k.shape[0] != batch:
             k, v = k.expand(batch, -1, -1, -1), v.expand(batch, -1, -1, -1)
-        return launcher.prepared(q, k, v, rest).run(q, k, v, rest, seed, offset)
+        return launch_of(q, k, v, rest)(q, k, v, rest, seed, offset)
 
     run_again = adapted(attend, query, value, rows, lists, call.lse)
     if run_again is None:
-        run_again = launcher.prepared(query, keys, values, others).run
+        run_again = launch_of(query, keys, values, others)
     if family is not None and form is not None:
         if len(family.calls) >= _MOST_CALLS:
             family.calls.clear()

@@ -304,24 +304,28 @@ def define(library: torch.library.Library) -> None:
 
 class Attention(torch.autograd.Function):
     """The op with derivatives: of query, key and value, how many captured tensors there
-    are, what the op takes behind the tensors, the captured tensors, lists of blocks."""
+    are, what the op takes behind the tensors, a launch of it (``_op.Prepared.run``) or
+    None, the captured tensors, lists of blocks. Without ``setup_context``, since PyTorch
+    would ask `inspect` for the signature at each call."""
 
     @staticmethod
-    def forward(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, count: int, rest: Tuple[Any, ...],
-                *others: torch.Tensor) -> Any:  # type: ignore[override]
-        return torch.ops.fovea.attention(query, key, value, others[:count], others[count:], *rest)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Tuple[Any, ...], output: Any) -> None:
-        query, key, value, ctx.count, ctx.rest, *others = inputs
+    def forward(ctx: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, count: int, rest: Tuple[Any, ...],
+                run: Optional[Callable[..., Any]], *others: torch.Tensor) -> Any:  # type: ignore[override]
+        if run is None:
+            output = torch.ops.fovea.attention(query, key, value, others[:count], others[count:], *rest)
+        else:
+            _, _, seed, offset, *_ = rest
+            output = run(query, key, value, (*others[count:], *others[:count]), seed, offset)
+        ctx.count, ctx.rest = count, rest
         ctx.set_materialize_grads(False)
         ctx.save_for_backward(query, key, value, *output, *others)
+        return output
 
     @staticmethod
     def backward(ctx: Any, output_gradient: Optional[torch.Tensor], lse_gradient: Optional[torch.Tensor]) -> Any:
-        # Behind query, key and value stand two that are no tensors.
+        # Behind query, key and value stand three that are no tensors.
         needs = ctx.needs_input_grad
-        wants = (*needs[:3], *needs[5:5 + ctx.count])
+        wants = (*needs[:3], *needs[6:6 + ctx.count])
         if output_gradient is None and lse_gradient is None or not any(wants):
             return (None,) * len(needs)
         query, key, value, output, lse, *others = ctx.saved_tensors
@@ -338,7 +342,7 @@ class Attention(torch.autograd.Function):
             made = torch.ops.fovea.attention_backward(*tensors, captures, blocks, program, wants, seed, offset, **chosen)
         remaining = iter(made)
         gradients = [next(remaining) if wanted else None for wanted in wants]
-        return (*gradients[:3], None, None, *gradients[3:], *(None,) * len(blocks))
+        return (*gradients[:3], None, None, None, *gradients[3:], *(None,) * len(blocks))
 
 
 __all__ = ["Attention", "define"]

@@ -330,7 +330,8 @@ def _with_derivatives(keys: Any, query: torch.Tensor, key: torch.Tensor, value: 
                 raise NotImplementedError("a gradient needs the log-sum-exp: the program must give it, and lse be True")
             if torch._C._are_functorch_transforms_active():
                 raise NotImplementedError("gradients under transformations of torch.func are not supported; use torch.autograd.grad")
-            return _gradients.Attention.apply(query, key, value, len(call.captures), call[2:], *call.captures, *call.blocks)
+            return _gradients.Attention.apply(query, key, value, len(call.captures), call[2:], None, *call.captures,
+                                              *call.blocks)
     # To ask the dispatcher again takes as long as all of the call.
     if type(query) is torch.Tensor and not torch._C._len_torch_dispatch_stack() and query.device.type in _IMPLEMENTATIONS:
         return _IMPLEMENTATIONS[query.device.type](query, key, value, *rest, **named)

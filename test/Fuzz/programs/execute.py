@@ -10,6 +10,7 @@ import time
 import warnings
 
 import data
+import gradients
 import numpy
 import rules
 
@@ -31,7 +32,7 @@ REFUSALS = (
 
 @dataclasses.dataclass(frozen=True)
 class Failure:
-    """`kind` is "trace", "error", "o", "mean", "lse", "eager", "crash" or "hang"."""
+    """`kind` is "trace", "error", "o", "mean", "lse", "eager", "gradient", "crash" or "hang"."""
 
     kind: str
     level: str = ""
@@ -45,7 +46,7 @@ class Failure:
     @property
     def signature(self):
         """What failures of one cause share: no numbers, no names."""
-        message = "" if self.kind in ("o", "mean", "lse", "eager") else re.sub(r"'[^']*'|[\d.]+", "#", self.message)
+        message = "" if self.kind in ("o", "mean", "lse", "eager", "gradient") else re.sub(r"'[^']*'|[\d.]+", "#", self.message)
         return self.kind, self.level, self.target, message[:160]
 
 
@@ -192,6 +193,7 @@ REPETITIONS = 3
 PLAN = (
     (("tile", "sm_80"), 100), (("tile", "sm_90a"), 100), (("warp", "sm_80"), 20), (("warp", "sm_90a"), 8), (("eager", ""), 40),
     (("compile", "sm_80"), 1), (("compile", "sm_90a"), 1),
+    (("gradient-tile", "sm_80"), 10), (("gradient-tile", "sm_90a"), 20), (("gradient-warp", "sm_90a"), 3),
 )
 
 
@@ -231,7 +233,7 @@ def check(program, wheres=None, times=None):
             for level, target in wheres:
                 failure, done = timed(f"{level} {target}".strip(), check_one, prepared, level, target)
                 count += done
-                if failure is not None and failure.kind == "mean":
+                if failure is not None and failure.kind in ("mean", "gradient"):
                     again, done = timed("again", repeat_mean, program, (level, target))
                     count += done
                     failure = failure if again else None
@@ -255,8 +257,30 @@ def repeat_mean(program, where):
     return 2 * again > REPETITIONS, count
 
 
+#: What is refused of gradients for a reason that the documentation gives.
+GRADIENT_REFUSALS = (
+    r"is to be deterministic, but its elements",
+    r"gradients are asked for, but nothing has one",
+)
+
+
+def check_gradients(prepared, level, target):
+    if not gradients.differentiates(prepared.program):
+        return None, 0
+    try:
+        message, count = gradients.check(prepared, level, target)
+    except CompileError as error:
+        message = explained(error)
+        if any(re.search(pattern, message) for pattern in GRADIENT_REFUSALS):
+            return None, 1
+        return Failure("error", level, target, message), 1
+    return (Failure("gradient", level, target, message) if message else None), count
+
+
 def check_one(prepared, level, target):
     """(Failure or None, executions)."""
+    if level in gradients.LEVELS:
+        return check_gradients(prepared, level, target)
     if level == "eager":
         if prepared.program.front_end != "torch":
             return None, 0

@@ -1,0 +1,111 @@
+"""Gradients of a program: what it means, and at each level, by all that has one.
+
+They are judged by rows (along the last dimension), as L2 norms: an error may be three times that of the
+straightforward evaluation, two units in the last place of each element, and a part of the longest row: 2^-10 and
+four times what scores may be off by. So this finds what is lost, counted twice, or put elsewhere, not a rounding
+too many, which `fovea-run --check` asks about. Sums of few elements cancel, so that one draw of the data says little
+(execute.py repeats it)."""
+
+import ctypes
+import dataclasses
+import json
+
+import data
+import execute
+import numpy
+import rules
+
+import fovea
+from fovea import _kernel, _library
+from fovea._arrays import as_tensors, from_tensor, to_host
+
+LEVELS = {"gradient-tile": "tile", "gradient-warp": "warp"}
+SLACK_OF_LONGEST = 2.0**-10
+
+
+def differentiates(program):
+    """Whether kernels find its gradients: O's are of V's type, and there are numbers to begin with."""
+    form = program.form
+    return form["dtype"] != "f32" and form["output_dtype"] in (None, form["dtype"])
+
+
+def run(prepared, module, tensors, count, level, target, exact):
+    """The gradients, as arrays of f64."""
+    form, context = prepared.form, prepared.context
+    options = _kernel._options({"target": target, "accurate_tanh": form["accurate_tanh"]})
+    how = _library.RunOptions(ctypes.sizeof(_library.RunOptions), _kernel._LEVELS[level], exact, form["seed"])
+    outputs = context.check(context.lib.foveaInterpret(module, ctypes.byref(options), ctypes.byref(how), tensors, count))
+    try:
+        results = []
+        for index in range(context.lib.foveaTensorsCount(outputs)):
+            tensor = _library.Tensor()
+            context.lib.foveaTensorsGet(outputs, index, ctypes.byref(tensor))
+            results.append(from_tensor(tensor).astype(numpy.float64))
+        return results
+    finally:
+        context.lib.foveaTensorsDestroy(outputs)
+
+
+def judge(found, meaning, plain, output, weights, score_error):
+    """What is wrong with one gradient, or ""."""
+    columns = meaning.shape[-1] if meaning.ndim else 1
+    found, meaning, plain = (array.reshape(-1, columns) for array in (found, meaning, plain))
+    known = numpy.isfinite(meaning).all(-1) & numpy.isfinite(plain).all(-1)
+    if not known.any():
+        return ""
+    missing = known & ~numpy.isfinite(found).all(-1)
+    if missing.any():
+        return f"row {int(missing.argmax())} is {found[missing][0]}, expected {meaning[missing][0]}"
+    found, meaning, plain = found[known], meaning[known], plain[known]
+    longest = float(rules.norms(meaning).max(initial=0.0))
+    unit = rules.resolution(numpy.abs(meaning).max(-1, initial=0.0), output, weights) * columns**0.5
+    allowed = (rules.SLACK * rules.norms(plain - meaning) + rules.ULPS * unit
+               + (SLACK_OF_LONGEST + 4 * score_error) * longest + 1e-30)
+    ratio = rules.norms(found - meaning) / allowed
+    row = int(ratio.argmax())
+    if ratio[row] <= 1:
+        return ""
+    return (f"row {row} is off by {rules.norms(found - meaning)[row]:.3g} where {allowed[row]:.3g} is allowed, its length is "
+            f"{rules.norms(meaning)[row]:.3g}; {int((ratio > 1).sum())} of {len(ratio)} rows")
+
+
+def given(prepared):
+    """(Program of the gradients, its inputs by their names) or None where O means no numbers."""
+    form = prepared.form
+    if form["lse"]:
+        forward, o, lse = prepared, *prepared.meaning
+    else:
+        program = dataclasses.replace(prepared.program, form={**form, "lse": True})
+        with execute.Prepared(program) as forward:
+            o, lse = forward.meaning
+    if not numpy.isfinite(o).all() or numpy.isnan(lse).any() or (lse == numpy.inf).any():
+        return None
+    random = data.generator(form["seed"], "do")
+    made = {"o": data.rounded(o, form["dtype"]), "lse": lse.astype(numpy.float32),
+            "do": data.rounded(random.standard_normal(o.shape, numpy.float32), form["dtype"])}
+    gradient = fovea.gradient(forward.spec, deterministic=bool(form["seed"] % 3 == 0))
+    return gradient, {**forward.named, **made}
+
+
+def check(prepared, level, target):
+    """What is wrong with the program's gradients, or ""; and how many executions there were."""
+    found = given(prepared)
+    if found is None:
+        return "", 1
+    gradient, arrays = found
+    context = prepared.context
+    module = context.parse(gradient.located or gradient.mlir, gradient.file)
+    signature = json.loads(context.take(context.lib.foveaModuleSignature(module, None)))
+    named = [(entry["name"], entry["dtype"], to_host(entry["name"], arrays[entry["name"]], entry["dtype"]))
+             for entry in signature["inputs"]]
+    tensors, keep = as_tensors(named)
+    results = {}
+    for name, where in (("meaning", ("attn", target, True)), ("plain", ("attn", target, False)),
+                        ("found", (LEVELS[level], target, False))):
+        results[name] = run(prepared, module, tensors, len(named), *where)
+    del keep
+    for output, one, meaning, plain in zip(signature["outputs"], results["found"], results["meaning"], results["plain"]):
+        wrong = judge(one, meaning, plain, output["dtype"], prepared.form["dtype"], prepared.score_error)
+        if wrong:
+            return f"{output['name']}: {wrong}", 4
+    return "", 4

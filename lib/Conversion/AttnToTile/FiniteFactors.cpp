@@ -29,8 +29,66 @@ static std::optional<double> getConstant(Value value) {
   return std::nullopt;
 }
 
-/// What the size of `value` is at most; none if that is not known.
-static std::optional<double> findBound(Value value) {
+namespace {
+/// What is known of values of score_gradient, of pairs that do not count, too:
+/// their scores are products of what is in memory, or of zeros, but what is
+/// computed from places or captured values may be anything.
+class FactorBounds {
+public:
+  explicit FactorBounds(Value score) : score(score) {}
+
+  /// What the size of `value` is at most; none if that is not known, or if it
+  /// may be no number.
+  std::optional<double> find(Value value) const;
+
+private:
+  /// Whether `value` is a number, if the score is, or infinite.
+  bool isNumber(Value value) const;
+  /// Of operands that are floats; none if one has none.
+  std::optional<SmallVector<double, 3>> findOfOperands(Operation *op) const;
+
+  Value score;
+};
+} // namespace
+
+bool FactorBounds::isNumber(Value value) const {
+  if (value == score || find(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  auto isScaled = [&](Value operand, Value factor) {
+    std::optional<double> constant = getConstant(factor);
+    return constant && *constant != 0 && std::isfinite(*constant) &&
+           isNumber(operand);
+  };
+  if (isa<arith::MulFOp>(op))
+    return isScaled(op->getOperand(0), op->getOperand(1)) ||
+           isScaled(op->getOperand(1), op->getOperand(0));
+  if (isa<arith::DivFOp>(op))
+    return isScaled(op->getOperand(0), op->getOperand(1));
+  // Not of two that may be infinite.
+  if (isa<arith::AddFOp, arith::SubFOp>(op))
+    return (isNumber(op->getOperand(0)) && find(op->getOperand(1))) ||
+           (isNumber(op->getOperand(1)) && find(op->getOperand(0)));
+  return isa<arith::NegFOp, math::AbsFOp>(op) && isNumber(op->getOperand(0));
+}
+
+std::optional<SmallVector<double, 3>>
+FactorBounds::findOfOperands(Operation *op) const {
+  SmallVector<double, 3> of;
+  for (Value operand : op->getOperands()) {
+    if (!isa<FloatType>(operand.getType()))
+      continue;
+    std::optional<double> bound = find(operand);
+    if (!bound)
+      return std::nullopt;
+    of.push_back(*bound);
+  }
+  return of;
+}
+
+std::optional<double> FactorBounds::find(Value value) const {
   if (std::optional<double> constant = getConstant(value))
     return std::abs(*constant) < kLargest ? std::optional(std::abs(*constant))
                                           : std::nullopt;
@@ -38,29 +96,23 @@ static std::optional<double> findBound(Value value) {
   if (!op)
     return std::nullopt;
   if (isa<math::TanhOp, math::ErfOp>(op))
-    return 1.0;
+    return isNumber(op->getOperand(0)) ? std::optional(1.0) : std::nullopt;
   if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
     return std::ldexp(1.0, op->getOperand(0).getType().getIntOrFloatBitWidth());
-  SmallVector<double, 3> of;
-  for (Value operand : op->getOperands()) {
-    if (!isa<FloatType>(operand.getType()))
-      continue;
-    std::optional<double> bound = findBound(operand);
-    if (!bound)
-      return std::nullopt;
-    of.push_back(*bound);
-  }
+  std::optional<SmallVector<double, 3>> of = findOfOperands(op);
+  if (!of)
+    return std::nullopt;
   double bound = kLargest;
   if (isa<arith::AddFOp, arith::SubFOp>(op))
-    bound = of[0] + of[1];
+    bound = (*of)[0] + (*of)[1];
   else if (isa<arith::MulFOp>(op))
-    bound = of[0] * of[1];
+    bound = (*of)[0] * (*of)[1];
   else if (isa<math::FmaOp>(op))
-    bound = of[0] * of[1] + of[2];
+    bound = (*of)[0] * (*of)[1] + (*of)[2];
   else if (isa<arith::SelectOp, arith::MaximumFOp, arith::MinimumFOp>(op))
-    bound = std::max(of[0], of[1]);
+    bound = std::max((*of)[0], (*of)[1]);
   else if (isa<arith::NegFOp, math::AbsFOp>(op))
-    bound = of[0];
+    bound = (*of)[0];
   return bound < kLargest ? std::optional(bound) : std::nullopt;
 }
 
@@ -77,9 +129,11 @@ bool fovea::isFiniteMultiple(Value value, Value variable) {
     return getConstant(operand) == 0.0 || isMultiple(operand);
   };
   if (isa<arith::MulFOp>(op)) {
+    FactorBounds bounds(
+        cast<BlockArgument>(variable).getOwner()->getArgument(0));
     Value left = op->getOperand(0), right = op->getOperand(1);
-    return (findBound(right) && isMultiple(left)) ||
-           (findBound(left) && isMultiple(right));
+    return (bounds.find(right) && isMultiple(left)) ||
+           (bounds.find(left) && isMultiple(right));
   }
   if (isa<arith::DivFOp>(op)) {
     std::optional<double> divisor = getConstant(op->getOperand(1));

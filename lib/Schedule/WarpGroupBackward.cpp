@@ -141,12 +141,17 @@ ownWithSums(std::initializer_list<StringRef> names,
   return owned;
 }
 
-/// Queries that a block can have.
+/// Queries that a block can have. Memory has whole panels, so that few columns
+/// of two kinds may take as much of it as many of one.
 static int64_t getMostQueries(const BackwardProblem &problem) {
-  bool fit = !hasSumsApart(problem) &&
-             problem.getColumns() <= kMostColumnsBesideGradients &&
-             problem.queryBlock % kMostQueries == 0;
-  return fit ? kMostQueries : kFewestQueries;
+  if (hasSumsApart(problem) ||
+      problem.getColumns() > kMostColumnsBesideGradients ||
+      problem.queryBlock % kMostQueries != 0)
+    return kFewestQueries;
+  int64_t bytes = getTileBytes(problem, getTileKeys(problem), /*keyStages=*/1,
+                               kMostQueries, /*ofPairs=*/1) +
+                  kQueryPartRows * problem.headDim * kSumBytes;
+  return bytes <= problem.target->sharedMemory ? kMostQueries : kFewestQueries;
 }
 
 /// Those that it has. What score_mods keep for their derivatives would spill

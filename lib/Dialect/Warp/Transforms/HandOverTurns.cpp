@@ -157,7 +157,7 @@ LogicalResult HandOverTurnsPass::handOver(ArrayRef<HandOver> places,
                                           StringAttr name, int64_t stages) {
   Block &body = getOperation().getBody().front();
   Location first = places.front().guard->getLoc();
-  OpBuilder b(body.findAncestorOpInBlock(*places.front().guard));
+  OpBuilder b(body.findAncestorOpInBlock(*places.front().acquire));
   Value pipeline = PipelineOp::create(
       b, getNamedLoc(first, tile::getFamily(name) + "_pipeline"),
       PipelineType::get(&getContext(), stages), IntegerAttr(), name);

@@ -1,0 +1,15 @@
+"""A gradient in one order of sequences that are one block, without a loop: warp-hand-over-turns made the
+pipeline of releases behind its first use."""
+
+FRONT_END = 'fovea'
+
+FORM = {'head_dim': 128,
+ 'value_head_dim': 128,
+ 'static': ('batch', 'heads', 'kv_heads', 'query_length', 'key_length'),
+ 'score_error': 1.5258789062500003e-05}
+
+CAPTURES = {}
+
+
+def score_mod(score, b, h, q_idx, kv_idx):
+    return score

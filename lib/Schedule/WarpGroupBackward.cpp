@@ -585,13 +585,15 @@ static plan::KernelAttr makeSumsPlan(plan::MatrixUnitAttrInterface unit,
                                      const BackwardProblem &problem) {
   plan::KernelPlan kernel;
   kernel.tileM = kGroups * unit.getGroupRows();
-  kernel.tileN = kSumsKeys;
   kernel.warps = kGroups * unit.getGroupWarps();
   kernel.stages = kStages;
-  int64_t rows = kernel.tileM + kStages * kernel.tileN;
-  int64_t bytes =
-      rows * problem.getColumns() * problem.getElementBytes() + kBarrierBytes;
-  if (bytes > problem.target->sharedMemory || problem.isPacked ||
+  auto fits = [&](int64_t keys) {
+    return (kernel.tileM + kStages * keys) * getRowBytes(problem) +
+               kBarrierBytes <=
+           problem.target->sharedMemory;
+  };
+  kernel.tileN = fits(kSumsKeys) ? kSumsKeys : kSumsKeys / 2;
+  if (!fits(kernel.tileN) || problem.isPacked ||
       problem.queryBlock % kernel.tileM != 0 ||
       problem.keyBlock % kernel.tileN != 0)
     return {};

@@ -11,7 +11,7 @@ from dialects import DIALECTS
 from expressions import Region
 from nodes import Node
 
-HEAD_DIMS = (16, 32, 64, 24, 48, 80, 128, 8, 40)
+HEAD_DIMS = (16, 32, 64, 24, 48, 80, 128, 8, 40, 256, 160, 192, 144)
 SCHEDULES = (
     "tile_n=32", "tile_n=64", "tile_m=64,tile_n=64,warps=4", "tile_m=128,tile_n=64,warps=8",
     "stages=2", "stages=1", "query_in_registers=0", "query_in_registers=1", "classify=0", "classify=1", "work=single,chain=0",

@@ -189,9 +189,11 @@ static void holdIn(DotWaitOp wait, Value tile, ArrayRef<OpOperand *> uses) {
 
 /// Whoever reads a register operand behind its dot reads what comes out of the
 /// wait: what is computed of it would be in registers beside it else, while the
-/// product is made.
+/// product is made. Constants are made anywhere, by each role for itself.
 static void holdOperand(DotOp dot) {
   Value operand = dot.getA();
+  if (matchPattern(operand, m_Constant()))
+    return;
   SmallVector<OpOperand *> later;
   for (OpOperand &use : operand.getUses()) {
     Operation *place = dot->getBlock()->findAncestorOpInBlock(*use.getOwner());

@@ -99,10 +99,11 @@ Value CaptureReader::loadBox(Location loc, Value source, ArrayRef<Value> first,
   SmallVector<int64_t, 2> shape = {dims[0] == -1 ? 1 : context.rows,
                                    dims[1] == -1 ? 1 : context.columns};
   Type element = cast<MemRefType>(source.getType()).getElementType();
-  // A block of each tensor that scores are made of is a stream of its own.
+  // A block of each tensor that scores are made of is a stream of its own,
+  // where its rows lie in memory as they do in the tile: no copy turns them.
   StringAttr name;
   const Value *capture = llvm::find(context.captures, source);
-  if (dims[0] != -1 && dims[1] != -1 && capture != context.captures.end())
+  if (dims[0] != -1 && dims[0] < dims[1] && capture != context.captures.end())
     name =
         b.getStringAttr("score." + Twine(capture - context.captures.begin()));
   return tile::LoadOp::create(b, loc, emitter.tiles.getType(shape, element),

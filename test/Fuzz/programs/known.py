@@ -5,7 +5,6 @@ import re
 
 OPEN: tuple = (
     (r"no stream orders the two", "a gradient in roles where lengths and a mask hide all keys (gradient_where_lengths_hide_all)"),
-    (r"warp for sm_90a.*one role needs a result that another one has", "a transposed captured tensor (bias_times_a_chosen_score)"),
 )
 
 

@@ -1,6 +1,4 @@
-"""A transposed captured tensor times a score or a constant, beside another one: one role has what another one needs."""
-
-EXPECTED = "one role needs a result that another one has"
+"""A captured tensor read as it lies and transposed: both blocks had the name of one stream, which the second could not cross."""
 
 FRONT_END = 'fovea'
 

@@ -12,6 +12,7 @@ from test_torch_calls import run_on_stand_in  # noqa: E402
 START = """
 import torch
 import torch_on_stand_in as stand_in
+from torch.utils._python_dispatch import TorchDispatchMode
 from fovea import _launch
 from fovea.torch import flex_attention, _gradients, _op
 
@@ -64,6 +65,12 @@ def forward(q, k, v, lse=True, function=score):
 
 def backward(o, by, do, **options):
     return lambda: torch.autograd.grad(o, by, do, retain_graph=True, **options)
+
+class Seen(TorchDispatchMode):
+    names = []
+    def __torch_dispatch__(self, function, types, arguments=(), named=None):
+        self.names.append(str(function))
+        return function(*arguments, **(named or {}))
 """
 
 REPEATED = """
@@ -113,8 +120,6 @@ print("derivatives are right:", [one.shape == a.shape for one in run()])
 """
 
 NOTICED = """
-from torch.utils._python_dispatch import TorchDispatchMode
-
 q, k, v = tensors()
 o, lse = forward(q, k, v)
 do = torch.zeros_like(o)
@@ -128,12 +133,6 @@ for kind in ("long", "short"):
     step(kind, backward(o, (q, k, v), columns), q, k, v, o, lse)
 
 # Who is to see ops sees this one.
-class Seen(TorchDispatchMode):
-    names = []
-    def __torch_dispatch__(self, function, types, arguments=(), named=None):
-        self.names.append(str(function))
-        return function(*arguments, **(named or {}))
-
 with Seen():
     step("long", backward(o, (q, k, v), do), q, k, v, o, lse, do, op=1)
 assert "fovea.attention_backward.default" in Seen.names, Seen.names
@@ -214,12 +213,6 @@ for kind in ("long", "short"):
     o, _ = went(kind, lambda: forward(a, b, c, function=learned))
     assert o.shape == a.shape and torch.autograd.grad(o.sum(), a)[0].shape == a.shape
 # Whoever sees ops sees this one.
-from torch.utils._python_dispatch import TorchDispatchMode
-class Seen(TorchDispatchMode):
-    names = []
-    def __torch_dispatch__(self, function, types, arguments=(), named=None):
-        self.names.append(str(function))
-        return function(*arguments, **(named or {}))
 with Seen():
     forward(q, k, v, function=learned)
 assert "fovea.attention.default" in Seen.names, Seen.names

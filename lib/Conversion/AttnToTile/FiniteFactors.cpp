@@ -32,27 +32,62 @@ static std::optional<double> getConstant(Value value) {
 namespace {
 /// What is known of values of score_gradient, of pairs that do not count, too:
 /// their scores are products of what is in memory, or of zeros, but what is
-/// computed from places or captured values may be anything.
-class FactorBounds {
+/// computed from places or captured values may be anything. Each value is asked
+/// about once: a value may be an operand twice, along a chain of such.
+class FiniteFactors {
 public:
-  explicit FactorBounds(Value score) : score(score) {}
+  FiniteFactors(Value score, Value variable)
+      : score(score), variable(variable) {}
 
-  /// What the size of `value` is at most; none if that is not known, or if it
-  /// may be no number.
-  std::optional<double> find(Value value) const;
+  /// Whether `value` is the variable times something finite.
+  bool isMultiple(Value value);
 
 private:
+  /// What the size of `value` is at most; none if that is not known, or if it
+  /// may be no number.
+  std::optional<double> findBound(Value value);
   /// Whether `value` is a number, if the score is, or infinite.
-  bool isNumber(Value value) const;
+  bool isNumber(Value value);
+  std::optional<double> computeBound(Value value);
+  bool computeIsNumber(Value value);
+  bool computeIsMultiple(Value value);
   /// Of operands that are floats; none if one has none.
-  std::optional<SmallVector<double, 3>> findOfOperands(Operation *op) const;
+  std::optional<SmallVector<double, 3>> findOfOperands(Operation *op);
 
-  Value score;
+  Value score, variable;
+  llvm::DenseMap<Value, std::optional<double>> bounds;
+  llvm::DenseMap<Value, bool> numbers, multiples;
 };
+
+/// What `known` has of `value`, or else what `compute` gives, which is kept.
+template <typename T>
+T lookupOr(llvm::DenseMap<Value, T> &known, Value value,
+           function_ref<T(Value)> compute) {
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  T made = compute(value);
+  known[value] = made;
+  return made;
+}
 } // namespace
 
-bool FactorBounds::isNumber(Value value) const {
-  if (value == score || find(value))
+std::optional<double> FiniteFactors::findBound(Value value) {
+  return lookupOr<std::optional<double>>(
+      bounds, value, [&](Value of) { return computeBound(of); });
+}
+
+bool FiniteFactors::isNumber(Value value) {
+  return lookupOr<bool>(numbers, value,
+                        [&](Value of) { return computeIsNumber(of); });
+}
+
+bool FiniteFactors::isMultiple(Value value) {
+  return lookupOr<bool>(multiples, value,
+                        [&](Value of) { return computeIsMultiple(of); });
+}
+
+bool FiniteFactors::computeIsNumber(Value value) {
+  if (value == score || findBound(value))
     return true;
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -69,18 +104,18 @@ bool FactorBounds::isNumber(Value value) const {
     return isScaled(op->getOperand(0), op->getOperand(1));
   // Not of two that may be infinite.
   if (isa<arith::AddFOp, arith::SubFOp>(op))
-    return (isNumber(op->getOperand(0)) && find(op->getOperand(1))) ||
-           (isNumber(op->getOperand(1)) && find(op->getOperand(0)));
+    return (isNumber(op->getOperand(0)) && findBound(op->getOperand(1))) ||
+           (isNumber(op->getOperand(1)) && findBound(op->getOperand(0)));
   return isa<arith::NegFOp, math::AbsFOp>(op) && isNumber(op->getOperand(0));
 }
 
 std::optional<SmallVector<double, 3>>
-FactorBounds::findOfOperands(Operation *op) const {
+FiniteFactors::findOfOperands(Operation *op) {
   SmallVector<double, 3> of;
   for (Value operand : op->getOperands()) {
     if (!isa<FloatType>(operand.getType()))
       continue;
-    std::optional<double> bound = find(operand);
+    std::optional<double> bound = findBound(operand);
     if (!bound)
       return std::nullopt;
     of.push_back(*bound);
@@ -88,7 +123,7 @@ FactorBounds::findOfOperands(Operation *op) const {
   return of;
 }
 
-std::optional<double> FactorBounds::find(Value value) const {
+std::optional<double> FiniteFactors::computeBound(Value value) {
   if (std::optional<double> constant = getConstant(value))
     return std::abs(*constant) < kLargest ? std::optional(std::abs(*constant))
                                           : std::nullopt;
@@ -116,24 +151,19 @@ std::optional<double> FactorBounds::find(Value value) const {
   return bound < kLargest ? std::optional(bound) : std::nullopt;
 }
 
-bool fovea::isFiniteMultiple(Value value, Value variable) {
+bool FiniteFactors::computeIsMultiple(Value value) {
   if (value == variable)
     return true;
   Operation *op = value.getDefiningOp();
   if (!op)
     return false;
-  auto isMultiple = [&](Value operand) {
-    return isFiniteMultiple(operand, variable);
-  };
   auto isMultipleOrZero = [&](Value operand) {
     return getConstant(operand) == 0.0 || isMultiple(operand);
   };
   if (isa<arith::MulFOp>(op)) {
-    FactorBounds bounds(
-        cast<BlockArgument>(variable).getOwner()->getArgument(0));
     Value left = op->getOperand(0), right = op->getOperand(1);
-    return (bounds.find(right) && isMultiple(left)) ||
-           (bounds.find(left) && isMultiple(right));
+    return (findBound(right) && isMultiple(left)) ||
+           (findBound(left) && isMultiple(right));
   }
   if (isa<arith::DivFOp>(op)) {
     std::optional<double> divisor = getConstant(op->getOperand(1));
@@ -144,5 +174,11 @@ bool fovea::isFiniteMultiple(Value value, Value variable) {
     return isMultipleOrZero(select.getTrueValue()) &&
            isMultipleOrZero(select.getFalseValue());
   return isa<arith::AddFOp, arith::SubFOp, arith::NegFOp>(op) &&
-         llvm::all_of(op->getOperands(), isMultiple);
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isMultiple(operand); });
+}
+
+bool fovea::isFiniteMultiple(Value value, Value variable) {
+  Value score = cast<BlockArgument>(variable).getOwner()->getArgument(0);
+  return FiniteFactors(score, variable).isMultiple(value);
 }

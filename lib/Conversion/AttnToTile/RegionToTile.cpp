@@ -303,12 +303,13 @@ FailureOr<SmallVector<Value>> RegionCloner::getPlace(attn::ContributeOp op) {
 /// Adds to memory where each pair says; pairs that say the same are for the
 /// lowering to add up first.
 LogicalResult RegionCloner::cloneContribute(attn::ContributeOp op) {
-  const RegionContext &context = emitter.context;
-  if (context.contributions && context.contributions->take)
-    takeContribution(op);
-  if (!context.contributions || context.contributions->targets.empty())
+  if (!emitter.context.contributions)
     return success();
-  const Contributions &contributions = *context.contributions;
+  const Contributions &contributions = *emitter.context.contributions;
+  if (contributions.take)
+    takeContribution(op);
+  if (contributions.targets.empty())
+    return success();
   Location loc = op.getLoc();
   unsigned number = cast<BlockArgument>(op.getTarget()).getArgNumber();
   Value target = contributions.targets[number - getCoordinates().size()];

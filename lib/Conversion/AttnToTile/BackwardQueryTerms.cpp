@@ -18,20 +18,6 @@ bool fovea::areQueryTermsApart(const BackwardKernel &kernel) {
   return kernel.part.addsQuery && !op.getScoreMod().empty();
 }
 
-/// Erases what `kept` does not need of what was emitted behind `before`, or the
-/// block's begin.
-static void eraseOthers(OpBuilder &b, Operation *before, Value kept) {
-  Block::iterator begin = before ? std::next(before->getIterator())
-                                 : b.getInsertionBlock()->begin();
-  SmallVector<Operation *> emitted;
-  for (Operation &op : llvm::make_range(begin, b.getInsertionPoint()))
-    emitted.push_back(&op);
-  // Uses come before what they use.
-  for (Operation *op : llvm::reverse(emitted))
-    if (!(kept && kept.getDefiningOp() == op) && isOpTriviallyDead(op))
-      op->erase();
-}
-
 FailureOr<Value> fovea::emitQueryTerms(const BackwardKernel &kernel,
                                        const QueryPlace &place) {
   if (!areQueryTermsApart(kernel))
@@ -40,11 +26,8 @@ FailureOr<Value> fovea::emitQueryTerms(const BackwardKernel &kernel,
   attn::BackwardOp op = kernel.op;
   OpBuilder &b = kb.builder;
   const BackwardPart &part = kernel.part;
-  Block::iterator end = b.getInsertionPoint();
-  Operation *before =
-      end == b.getInsertionBlock()->begin() ? nullptr : &*std::prev(end);
   // All of score_mod is evaluated, for some keys and scores, and what depends
-  // on those is erased.
+  // on those is left dead.
   RegionContext context =
       kernel.makeContext(place.head, place.first, kb.constant(0));
   // The kernel of keys makes no tiles by distance either.
@@ -64,6 +47,5 @@ FailureOr<Value> fovea::emitQueryTerms(const BackwardKernel &kernel,
   RankedTensorType type = kb.tileType(part.getRows(), 1, b.getF32Type());
   if (terms && terms.getType() != type)
     terms = kb.make<tile::BroadcastOp>(type, terms);
-  eraseOthers(b, before, terms);
   return terms;
 }

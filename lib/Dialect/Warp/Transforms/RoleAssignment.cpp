@@ -555,12 +555,17 @@ LogicalResult RoleAssignment::checkMemory() {
         return failure();
       continue;
     }
+    // What nobody reads somebody waits for all the same, and may change.
     Roles ordered = 0;
     for (const Stream &stream : streams)
       if (llvm::any_of(stream.brought, [&, root = root](const Memory &memory) {
             return memory.root == root;
-          }))
-        ordered |= stream.filler | getReaders(stream);
+          })) {
+        ordered |= stream.filler;
+        for (Operation *op : stream.verbs)
+          if (isReadersVerb(op))
+            ordered |= getRunning(op);
+      }
     Roles all = uses.any;
     if (uses.write == 0 || llvm::popcount(all) < 2 || (all & ~ordered) == 0)
       continue;

@@ -1,7 +1,5 @@
-"""A mask that hides all keys, beside lengths, and a gradient by distances: keys are copied for nobody, and their
-rows behind the end are zeroed by who has the rest."""
-
-EXPECTED = "no stream orders the two"
+"""A mask that hides all keys, beside lengths, and a gradient that meets all pairs again: nobody reads the keys that
+are copied, and who waits for them all the same zeroes their rows behind the end."""
 
 FRONT_END = 'fovea'
 
@@ -11,7 +9,7 @@ CAPTURES = {'c0': {'dtype': 'f32', 'dims': (33,), 'contents': 'normal'}}
 
 
 def score_mod(score, b, h, q_idx, kv_idx, c0):
-    return score + c0[fovea.clip((q_idx - kv_idx), 0, 32)]
+    return score + c0[fovea.clip((q_idx + kv_idx), 0, 32)]
 
 
 def mask_mod(b, h, q_idx, kv_idx):

@@ -47,7 +47,7 @@ BY_BLOCK_MASK = " by BlockMask"
 
 def learned_examples(torch, heads, length):
     """(name, score_mod, mask_mod, key heads, parameters): one number for a head, one for a distance's
-    bucket, for a distance and for a key; and a mask that both get as a BlockMask."""
+    bucket, for a distance, also behind a soft cap, and for a key; and a mask that both get as a BlockMask."""
     from fovea.bench._examples import causal, examples
 
     slopes = torch.full((heads,), -0.1, device="cuda", requires_grad=True)
@@ -69,12 +69,16 @@ def learned_examples(torch, heads, length):
     def by_distance(score, b, h, q_idx, kv_idx):
         return score + distances[h, q_idx - kv_idx + length]
 
+    def by_capped_distance(score, b, h, q_idx, kv_idx):
+        return 30.0 * torch.tanh(score / 30.0) + distances[h, q_idx - kv_idx + length]
+
     def by_key(score, b, h, q_idx, kv_idx):
         return score + keys[kv_idx]
 
     yield "learned slopes", by_slope, causal, heads, [slopes]
     yield "learned buckets", by_bucket, None, heads, [table]
     yield "learned distances", by_distance, causal, heads, [distances]
+    yield "learned distances, soft cap", by_capped_distance, causal, heads, [distances]
     yield "learned keys", by_key, causal, heads, [keys]
     for name, score_mod, mask_mod, key_heads in examples():
         if name in ("causal", "document", "NATTEN"):

@@ -24,6 +24,8 @@ namespace {
 struct ContributionSums {
   llvm::SmallDenseMap<Value, Array *> byTarget;
   SmallVector<int64_t, 2> shape;
+  /// What each is rounded to, as derivatives by scores are, or none.
+  std::optional<ElementKind> rounded;
 };
 
 /// attn.backward, evaluated block of rows by block of rows as it is written
@@ -219,6 +221,8 @@ BackwardEvaluation<T>::passScoreMod(const RowBlock &block, Frame &inner,
   int64_t count = pairs.counts->getNumElements();
   ContributionSums contributions;
   contributions.shape = shape;
+  if (frame.getPrecision() == Precision::Typed)
+    contributions.rounded = getElementKind(op.getQueryType().getElementType());
   for (auto [position, gradient] :
        llvm::zip(op.getDifferentiated(), op.getCaptureGradients()))
     contributions.byTarget[region.getArgument(
@@ -271,6 +275,10 @@ template <typename T>
 void BackwardEvaluation<T>::addSums(const RowBlock &block,
                                     const Array &products, Pairs &pairs) {
   int64_t keys = block.sequence->keys.size(), count = block.count * keys;
+  // Products take operands of the tensors' type.
+  round(op.getQuery(), pairs.gradients.get(), count);
+  round(op.getValue(), pairs.weights.get(), count);
+  // It is dQ times Q.
   if (op.getScaleGradient())
     for (int64_t n = 0; n < count; ++n)
       if (pairs.counts->template data<int64_t>()[n])
@@ -283,10 +291,6 @@ void BackwardEvaluation<T>::addSums(const RowBlock &block,
         getSums(op.getSinksGradient())[block.head] -=
             std::exp(sink - rowLse) * getDelta(block, i);
     }
-  // Products take operands of the tensors' type.
-  round(op.getQuery(), pairs.gradients.get(), count);
-  round(op.getValue(), pairs.weights.get(), count);
-
   // Sums by rows, then adds them where the rows lie.
   auto add = [&](Value result, const RowIndex &rows, const T *weights,
                  const T *by, T factor, bool toKeys) {
@@ -392,9 +396,11 @@ LogicalResult fovea::interp::executeBackward(Operation *op, Frame &frame) {
 /// Adds `value` at `indices`, one per dimension of `target`, for each pair that
 /// is active.
 template <typename T>
-static LogicalResult
-contribute(Operation *op, Frame &frame, Array &target, ArrayRef<int64_t> pairs,
-           const RuntimeValue &value, ArrayRef<const RuntimeValue *> indices) {
+static LogicalResult contribute(Operation *op, Frame &frame, Array &target,
+                                const ContributionSums &sums,
+                                const RuntimeValue &value,
+                                ArrayRef<const RuntimeValue *> indices) {
+  ArrayRef<int64_t> pairs = sums.shape;
   Lanes<T> values(value, pairs);
   Lanes<int64_t> active(frame.getActiveLanes(), pairs);
   SmallVector<Lanes<int64_t>, 4> places;
@@ -414,7 +420,10 @@ contribute(Operation *op, Frame &frame, Array &target, ArrayRef<int64_t> pairs,
                  << " lies outside [0, " << extent << "), found " << index;
         at = at * extent + index;
       }
-      target.data<T>()[at] += values.row(i)[j * values.columnStride];
+      T share = values.row(i)[j * values.columnStride];
+      if (sums.rounded)
+        roundTo(*sums.rounded, &share, 1);
+      target.data<T>()[at] += share;
     }
   return success();
 }
@@ -430,8 +439,6 @@ LogicalResult fovea::interp::executeContribute(Operation *operation,
     indices.push_back(&frame.get(index));
   const RuntimeValue &value = frame.get(op.getValue());
   if (target.getStorage() == Storage::F32)
-    return contribute<float>(op, frame, target, contributions->shape, value,
-                             indices);
-  return contribute<double>(op, frame, target, contributions->shape, value,
-                            indices);
+    return contribute<float>(op, frame, target, *contributions, value, indices);
+  return contribute<double>(op, frame, target, *contributions, value, indices);
 }

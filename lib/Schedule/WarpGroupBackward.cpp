@@ -96,7 +96,7 @@ static bool fitsStrips(const BackwardProblem &problem) {
          problem.getColumns() <= kMostStripColumns &&
          problem.headDim > kQueryPartColumns && !problem.modifies &&
          !problem.readsScores && !problem.isDeterministic &&
-         !problem.sumsByKey && problem.keyBlock % kKeys == 0 &&
+         !problem.tilesFindSums && problem.keyBlock % kKeys == 0 &&
          getTileBytes(problem, kKeys, /*keyStages=*/1, kFewestQueries,
                       /*ofPairs=*/1) <= problem.target->sharedMemory;
 }
@@ -130,14 +130,27 @@ static bool addsAhead(const BackwardProblem &problem, KeyRoles roles) {
          (roles == KeyRoles::Pairs && !problem.modifies);
 }
 
-/// What the role owns that finds derivatives by scores. It sums them up where
-/// their places allow that, and additions to memory have no names.
+/// What the role owns that finds derivatives by scores. Where their places
+/// allow that it sums them up, and additions to memory have no names; or others
+/// do, and it leaves what they add.
 static SmallVector<StringRef>
-ownWithSums(std::initializer_list<StringRef> names,
-            const BackwardProblem &problem) {
+ownWithDerivatives(std::initializer_list<StringRef> names,
+                   const BackwardProblem &problem) {
   SmallVector<StringRef> owned(names);
+  if (problem.distanceShares > 0)
+    owned.push_back("share");
   if (problem.sumsByKey)
     owned.push_back("*");
+  return owned;
+}
+
+/// What the role owns that finds dQ's share of a block.
+static SmallVector<StringRef> ownWithQuery(ArrayRef<StringRef> names,
+                                           const BackwardProblem &problem) {
+  SmallVector<StringRef> owned(names);
+  owned.append({"dq", "dq_sum"});
+  if (problem.sumsByDistance)
+    owned.push_back("distance_sum");
   return owned;
 }
 
@@ -149,7 +162,7 @@ static int64_t getMostQueries(const BackwardProblem &problem) {
       problem.queryBlock % kMostQueries != 0)
     return kFewestQueries;
   int64_t bytes = getTileBytes(problem, getTileKeys(problem), /*keyStages=*/1,
-                               kMostQueries, /*ofPairs=*/1) +
+                               kMostQueries, 1 + problem.distanceShares) +
                   kQueryPartRows * problem.headDim * kSumBytes;
   return bytes <= problem.target->sharedMemory ? kMostQueries : kFewestQueries;
 }
@@ -220,8 +233,8 @@ static int64_t countJointRegisters(const BackwardProblem &problem,
                                    int64_t queries, bool keepsGradients) {
   int64_t ofBlock = getAccumulators(queries), rounded = ofBlock / 2;
   return getAccumulators(problem.getColumns()) + ofBlock +
-         (keepsGradients ? 2 : 1) * rounded + kBesideAccumulators +
-         (problem.modifies ? kModifierRegisters : 0);
+         (keepsGradients ? 2 : 1) * rounded + problem.distanceShares * rounded +
+         kBesideAccumulators + (problem.modifies ? kModifierRegisters : 0);
 }
 
 /// Beside narrow sums derivatives stay in registers. Where registers are left
@@ -293,7 +306,7 @@ static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
   if (work == plan::WorkSchedule::Single || hasSumsApart(problem))
     return 1;
   int64_t bytes = getTileBytes(problem, getTileKeys(problem), /*keyStages=*/2,
-                               queries, /*ofPairs=*/1) +
+                               queries, 1 + problem.distanceShares) +
                   getPartBytes(problem, partColumns, output);
   return bytes <= problem.target->sharedMemory ? 2 : 1;
 }
@@ -333,6 +346,16 @@ struct PlanEntries {
     }
     llvm::append_range(all, others);
     return all;
+  }
+  /// Derivatives by scores, which leave for the product for dQ, and what else
+  /// leaves for sums by distance. Who has that product adds to those.
+  void addDerivatives(SmallVectorImpl<plan::StreamAttr> &streams,
+                      int64_t stages, const BackwardProblem &problem) {
+    streams.push_back(stream("ds", stages, /*with=*/"",
+                             /*isStaged=*/problem.sumsByDistance));
+    for (int64_t share = 0; share < problem.distanceShares; ++share)
+      streams.push_back(stream(("share." + Twine(share)).str(), stages,
+                               /*with=*/"", /*isStaged=*/true));
   }
   plan::DotAttr ahead(StringRef name, bool isCarried = false) {
     plan::DotPlan early;
@@ -395,25 +418,28 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
     dots.push_back(make.ahead("s"));
   if (stages > 1 && !problem.modifies)
     dots.push_back(make.eachAbove("dv"));
-  SmallVector<plan::RoleAttr> roles = make.roles(
-      loadRegisters, problem.isDeterministic,
-      {make.role("compute", kernel.warps, registers.ofCompute,
-                 ownWithSums({"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"},
-                             problem)),
-       make.role("reduce", kGroupWarps, registers.ofReduce, {"dq", "dq_sum"})});
+  SmallVector<plan::RoleAttr> roles =
+      make.roles(loadRegisters, problem.isDeterministic,
+                 {make.role("compute", kernel.warps, registers.ofCompute,
+                            ownWithDerivatives({"s", "dp", "ds", "dv", "dk",
+                                                "dv_out", "dk_out"},
+                                               problem)),
+                  make.role("reduce", kGroupWarps, registers.ofReduce,
+                            ownWithQuery({}, problem))});
   SmallVector<plan::StoreAttr> stores = make.sums(output);
   if (hasCopies) {
     stores.push_back(make.copied("dv_out", /*over=*/"v"));
     if (problem.headDim == problem.valueHeadDim)
       stores.push_back(make.copied("dk_out", /*over=*/"v"));
   }
-  return plan::KernelAttr::get(context, unit, kernel,
-                               {make.stream("k", keyStages),
-                                make.stream("v", keyStages),
-                                make.stream("exponents", kernel.stages, "q"),
-                                make.stream("delta", kernel.stages, "do")},
-                               dots, stores, roles,
-                               /*asked=*/{});
+  SmallVector<plan::StreamAttr> streams = {make.stream("k", keyStages),
+                                           make.stream("v", keyStages)};
+  if (problem.sumsByDistance)
+    make.addDerivatives(streams, kernel.stages, problem);
+  streams.append({make.stream("exponents", kernel.stages, "q"),
+                  make.stream("delta", kernel.stages, "do")});
+  return plan::KernelAttr::get(context, unit, kernel, streams, dots, stores,
+                               roles, /*asked=*/{});
 }
 
 /// Registers of a thread whose warp group has a sum.
@@ -451,8 +477,10 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
   // serialises them (C7514).
   SmallVector<plan::RoleAttr> roles = make.roles(
       loadRegisters, problem.isDeterministic,
-      {make.role("score", kGroupWarps, ofScores,
-                 ownWithSums({"s", "p", "dp", "ds", "dq", "dq_sum"}, problem)),
+      {make.role(
+           "score", kGroupWarps, ofScores,
+           ownWithQuery(ownWithDerivatives({"s", "p", "dp", "ds"}, problem),
+                        problem)),
        make.role("values", kGroupWarps, ofValues, {"dv", "dv_out"}),
        make.role("keys", kGroupWarps, ofKeys, {"dk", "dk_out"})});
   return plan::KernelAttr::get(
@@ -469,8 +497,29 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
 /// wait for each other in each block, where they fit.
 static int64_t getPairStages(const BackwardProblem &problem) {
   int64_t bytes = getTileBytes(problem, kGroupKeys, /*keyStages=*/1,
-                               kFewestQueries, /*ofPairs=*/2);
+                               kFewestQueries, 2 + problem.distanceShares);
   return bytes <= problem.target->sharedMemory ? 2 : 1;
+}
+
+/// Whether what sums by distance need of each pair fits beside the rest, in one
+/// buffer each at least. Who has it and finds dQ's share of a block, too, needs
+/// none.
+static bool fitsShares(const BackwardProblem &problem) {
+  KeyRoles roles = getKeyRoles(problem);
+  int64_t shares = problem.distanceShares;
+  if (shares == 0 || roles == KeyRoles::Scores)
+    return true;
+  int64_t keys = getTileKeys(problem);
+  int64_t bytes =
+      roles == KeyRoles::Joint
+          ? getTileBytes(problem, keys, /*keyStages=*/1, kFewestQueries,
+                         1 + shares) +
+                getPartBytes(problem, problem.headDim, getOutput(problem))
+          : getTileBytes(problem, keys, /*keyStages=*/1, kFewestQueries,
+                         /*ofPairs=*/0) +
+                keys * kFewestQueries * problem.getElementBytes() *
+                    (2 + shares);
+  return bytes <= problem.target->sharedMemory;
 }
 
 static InFlightDiagnostic
@@ -510,16 +559,16 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
       loadRegisters, problem.isDeterministic,
       {make.role("values", kGroupWarps, ofValues, {"s", "p", "dv", "dv_out"}),
        make.role("keys", kGroupWarps, ofKeys,
-                 ownWithSums({"dp", "ds", "dk", "dk_out"}, problem)),
-       make.role("reduce", kGroupWarps, ofParts, {"dq", "dq_sum"})});
-  return plan::KernelAttr::get(
-      context, unit, kernel,
-      {make.stream("k", 1), make.stream("v", 1),
-       make.stream("p", stages, /*with=*/"", /*isStaged=*/true),
-       make.stream("ds", stages), make.stream("exponents", kernel.stages, "q"),
-       make.stream("delta", kernel.stages, "do")},
-      /*dots=*/{}, make.sums(output), roles,
-      /*asked=*/{});
+                 ownWithDerivatives({"dp", "ds", "dk", "dk_out"}, problem)),
+       make.role("reduce", kGroupWarps, ofParts, ownWithQuery({}, problem))});
+  SmallVector<plan::StreamAttr> streams = {
+      make.stream("k", 1), make.stream("v", 1),
+      make.stream("p", stages, /*with=*/"", /*isStaged=*/true)};
+  make.addDerivatives(streams, stages, problem);
+  streams.append({make.stream("exponents", kernel.stages, "q"),
+                  make.stream("delta", kernel.stages, "do")});
+  return plan::KernelAttr::get(context, unit, kernel, streams, /*dots=*/{},
+                               make.sums(output), roles, /*asked=*/{});
 }
 
 /// Roles for the kernel of keys where registers hold both sums of a group's
@@ -609,8 +658,12 @@ static plan::KernelAttr makeSumsPlan(plan::MatrixUnitAttrInterface unit,
 }
 
 FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
-    plan::MatrixUnitAttrInterface unit, const BackwardProblem &problem,
+    plan::MatrixUnitAttrInterface unit, const BackwardProblem &given,
     const BackwardFields &asked, function_ref<InFlightDiagnostic()> emitError) {
+  BackwardProblem problem = given;
+  // Another kernel meets all pairs again then.
+  if (!fitsShares(problem))
+    problem.leaveSums();
   int64_t registers = asked.producerRegisters.value_or(kLoadRegisters);
   if (registers % kBudgetStep != 0)
     return emitError() << "schedule's 'producer_registers' must be a multiple "
@@ -667,8 +720,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.keys =
       keys->change([&](plan::KernelPlan &kernel) { kernel.work = work; });
   plans.queries = makeRowsPlan(unit, queries);
-  plans.keysFindSums = problem.sumsByKey;
-  if (problem.sums && !problem.sumsByKey)
+  plans.keysFindSums = problem.tilesFindSums;
+  if (problem.sums && !problem.tilesFindSums)
     plans.sums = makeSumsPlan(unit, problem);
   plans.sumsQueries = true;
   plans.ordersSums = problem.isDeterministic;

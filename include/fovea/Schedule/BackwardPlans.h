@@ -24,9 +24,14 @@ struct BackwardProblem {
   bool query = true, key = true, value = true;
   /// There are sums over pairs, too: by captured values and scale.
   bool sums = false;
-  /// Their places differ by key, head and batch entry at most, and what pairs
-  /// add is known with their derivatives: tiles of keys can sum it up.
-  bool sumsByKey = false;
+  /// Tiles of keys can find all of those on their way: what pairs add is known
+  /// with their derivatives.
+  bool tilesFindSums = false;
+  /// Then: the places of some differ by key, head and batch entry at most; the
+  /// places of some by the distance of query and key.
+  bool sumsByKey = false, sumsByDistance = false;
+  /// What the latter add for each pair, beside its derivative by the score.
+  int64_t distanceShares = 0;
   /// Sequences are packed: the device alone knows how many rows each has.
   bool isPacked = false;
   /// Something is computed for each pair beside its score: what score_mod makes
@@ -44,6 +49,11 @@ struct BackwardProblem {
   /// Queries and keys of the blocks that lists say to visit, or 0.
   int64_t queryBlock = 0, keyBlock = 0;
 
+  /// Tiles of keys find no sums over pairs.
+  void leaveSums() {
+    tilesFindSums = sumsByKey = sumsByDistance = false;
+    distanceShares = 0;
+  }
   int64_t getWidestHead() const { return std::max(headDim, valueHeadDim); }
   /// Columns of dK and dV together.
   int64_t getColumns() const { return headDim + valueHeadDim; }

@@ -16,10 +16,8 @@ using namespace mlir;
 using namespace fovea;
 
 KeySums::KeySums(const BackwardKernel &kernel) : kernel(kernel) {
-  attn::BackwardOp op = kernel.op;
   if (kernel.part.sums)
-    contributions =
-        llvm::to_vector(op.getScoreGradient().getOps<attn::ContributeOp>());
+    contributions = getContributions(kernel.op, PairPlaces::Keys);
 }
 
 SmallVector<Value> KeySums::emitZeros() const {
@@ -47,8 +45,9 @@ LogicalResult KeySums::addToMemory(Value head, ValueRange carried) const {
   // No place depends on a query.
   RegionContext context =
       kernel.makeContext(head, kb.constant(0), kernel.tile.work.row);
-  auto places = RegionToTile(kb.builder, context)
-                    .cloneContributionPlaces(op.getScoreGradient());
+  auto places =
+      RegionToTile(kb.builder, context)
+          .cloneContributionPlaces(op.getScoreGradient(), contributions);
   if (failed(places))
     return failure();
   SmallVector<Value> memory = kernel.memory.sums.getCaptureMemory(kb);

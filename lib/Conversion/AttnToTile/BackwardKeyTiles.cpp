@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BackwardDistanceSums.h"
 #include "BackwardGroups.h"
 #include "BackwardKeySums.h"
 #include "BackwardQuerySums.h"
@@ -136,7 +137,7 @@ SmallVector<Value> KeyTileEmitter::addValues(ArrayRef<Weights> weights,
 FailureOr<SmallVector<Value>>
 KeyTileEmitter::addKeys(const ScoreFactors &factors, const MetQueries &met,
                         ValueRange sums) {
-  SmallVector<Value> gradients, streamed, next, shares;
+  SmallVector<Value> gradients, streamed, next, ofKeys, ofPairs;
   for (int64_t strip = 0; strip < part.getStrips(); ++strip) {
     FailureOr<ScoreGradients> found =
         emitScoreGradients(kernel, getStrip(met, strip), factors.weights[strip],
@@ -144,7 +145,8 @@ KeyTileEmitter::addKeys(const ScoreFactors &factors, const MetQueries &met,
     if (failed(found))
       return failure();
     gradients.push_back(found->rounded);
-    llvm::append_range(shares, found->shares);
+    llvm::append_range(ofKeys, found->ofKeys);
+    llvm::append_range(ofPairs, found->ofPairs);
     // Another role's product reads them transposed; dK's, where registers are
     // short, reads them there, too.
     if (part.addsQuery)
@@ -157,9 +159,17 @@ KeyTileEmitter::addKeys(const ScoreFactors &factors, const MetQueries &met,
     next.push_back(addProduct(kernel, part.getStripName("dk", strip),
                               (keepsGradients ? gradients : streamed)[strip],
                               met.rows.queries, getKeySum(sums, strip)));
-  llvm::append_range(next, keySums.add(sums, shares));
-  if (part.addsQuery)
-    addToQuerySums(kernel, met.rows.place, strips, streamed, met.hasTurn);
+  llvm::append_range(next, keySums.add(sums, ofKeys));
+  if (!part.addsQuery)
+    return next;
+  const QueryPlace &place = met.rows.place;
+  // Who has derivatives and finds dQ's share, too, does not read them back.
+  Value shared =
+      part.keyRoles == KeyRoles::Scores ? gradients.front() : streamed.front();
+  if (failed(
+          addToDistanceSums(kernel, place, strips.front(), {shared, ofPairs})))
+    return failure();
+  addToQuerySums(kernel, place, strips, streamed, met.hasTurn);
   return next;
 }
 

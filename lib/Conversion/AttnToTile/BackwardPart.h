@@ -32,7 +32,10 @@ struct BackwardPart {
   /// Of a kernel of queries: whether it finds dQ, and the sinks' gradient;
   /// whether it leaves D to others.
   bool query = false, sinks = false, storesDelta = false;
-  /// It finds the sums over pairs: gradients by captured values and scale.
+  /// Then: whether it finds the gradient by the scale with dQ.
+  bool scale = false;
+  /// It finds sums over pairs: gradients by captured values, and by the scale
+  /// where nobody finds it with dQ.
   bool sums = false;
   /// dQ is summed in memory.
   bool addsQuery = false;

@@ -73,7 +73,13 @@ static BackwardProblem makeProblem(attn::BackwardOp op,
   problem.key = bool(op.getKeyGradient());
   problem.value = bool(op.getValueGradient());
   problem.sums = asksForPairSums(op);
-  problem.sumsByKey = problem.sums && areByKey(op);
+  if (problem.sums && canTilesFindSums(op)) {
+    problem.tilesFindSums = true;
+    problem.sumsByKey = !getContributions(op, PairPlaces::Keys).empty();
+    problem.sumsByDistance =
+        !getContributions(op, PairPlaces::Distances).empty();
+    problem.distanceShares = getDistanceShares(op).size();
+  }
   problem.modifies = modifiesEachScore(op) || op.getDropoutAttr();
   problem.readsScores = op.getDropoutAttr() || readsScores(op);
   problem.isDeterministic = op.getDeterministic();
@@ -199,9 +205,10 @@ BackwardPart PartFinder::makeKeys(StringRef suffix, bool findsKey,
   return keys;
 }
 
-/// Sums over pairs are of one head at a time.
+/// Sums by key are of one head at a time.
 bool PartFinder::visitsGroups() const {
-  return !plans.keysFindSums && visitsGroupByBlocks(op, plans.keys);
+  return !(plans.keysFindSums && problem.sumsByKey) &&
+         visitsGroupByBlocks(op, plans.keys);
 }
 
 BackwardPart PartFinder::makeTurns() {
@@ -221,7 +228,9 @@ SmallVector<BackwardPart> PartFinder::findOfSums() {
   delta.sinks = bool(op.getSinksGradient());
   found.push_back(delta);
   found.push_back(makeKeys("keys", true, true));
-  found.push_back(make(BackwardPart::Round, "queries", plans.queries));
+  BackwardPart round = make(BackwardPart::Round, "queries", plans.queries);
+  round.scale = bool(op.getScaleGradient());
+  found.push_back(round);
   if (problem.sums && !plans.keysFindSums) {
     BackwardPart sums = make(BackwardPart::Queries, "sums",
                              plans.sums ? plans.sums : plans.queries);
@@ -240,6 +249,7 @@ SmallVector<BackwardPart> PartFinder::findOfTiles() {
         make(BackwardPart::Queries, "queries",
              problem.sums && plans.sums ? plans.sums : plans.queries);
     queries.query = problem.query;
+    queries.scale = problem.query && op.getScaleGradient();
     queries.sums = problem.sums;
     queries.sinks = hasSinks;
     queries.storesDelta = problem.key;

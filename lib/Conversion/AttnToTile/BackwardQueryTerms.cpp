@@ -30,8 +30,6 @@ FailureOr<Value> fovea::emitQueryTerms(const BackwardKernel &kernel,
   // on those is left dead.
   RegionContext context =
       kernel.makeContext(place.head, place.first, kb.constant(0));
-  // The kernel of keys makes no tiles by distance either.
-  context.partsRows = true;
   OpBuilder invariant = b;
   FailureOr<ScoreForm> form =
       RegionToTile(b, context)

@@ -21,17 +21,43 @@
 using namespace mlir;
 using namespace fovea;
 
+/// What the tile adds to the gradient by the scale: over all pairs, the
+/// derivative by the scaled product times the product. Products are sums over
+/// columns, so that of a query is its row of Q times that of `sums`, dQ without
+/// the scale.
+static void addScaleGradient(const BackwardKernel &kernel,
+                             const QueryPlace &place, Value sums) {
+  KernelBuilder &kb = kernel.kb;
+  const BackwardPart &part = kernel.part;
+  attn::BackwardOp op = kernel.op;
+  Value queries = loadWide(kernel, kernel.arguments.q, part.headDim, place);
+  Value shares = kb.make<tile::ReduceOp>(
+      kb.tileType(part.getRows(), 1, kb.builder.getF32Type()),
+      tile::ReduceKind::Add, /*dim=*/1, kb.make<arith::MulFOp>(sums, queries));
+  addToSums(kb.builder, kb.getLoc(), shares,
+            kernel.memory.sums.getMemory(kb, op.getScaleGradient()),
+            kb.constant(0), emitQueriesExist(kernel, place));
+}
+
+/// Writes dQ, of which `sums` lacks the scale.
+static void storeQueryGradient(const BackwardKernel &kernel,
+                               const QueryPlace &place, Value sums) {
+  attn::BackwardOp op = kernel.op;
+  if (kernel.part.scale)
+    addScaleGradient(kernel, place, sums);
+  storeScaledGradient(kernel, sums,
+                      {op.getQueryGradient(), place.first, "dq_out"});
+}
+
 /// Writes the sums of dQ that others have added to memory.
 static void emitRounded(const BackwardKernel &kernel, const QueryPlace &place) {
   const BackwardPart &part = kernel.part;
-  attn::BackwardOp op = kernel.op;
   Value sums = kernel.kb.loadHead(
       kernel.getScratch(kernel.memory.scratch.querySums),
       kernel.tile.memoryBatch, place.head, place.scratchRow, 0, part.getRows(),
       part.headDim, /*limit=*/Value(), "");
   sums.getDefiningOp<tile::LoadOp>().setFragments(true);
-  storeScaledGradient(kernel, sums,
-                      {op.getQueryGradient(), place.first, "dq_out"});
+  storeQueryGradient(kernel, place, sums);
 }
 
 /// Sets the sums of dQ to zero, and how many tiles have added to them.
@@ -98,7 +124,6 @@ static LogicalResult emitPairs(const BackwardKernel &kernel,
                                const QueryPlace &place, Value delta) {
   KernelBuilder &kb = kernel.kb;
   const BackwardPart &part = kernel.part;
-  attn::BackwardOp op = kernel.op;
   QueryRows queries = loadQueries(kernel, place);
   queries.delta = delta;
   FailureOr<BackwardBlocks> blocks = emitKeyBlocks(kernel);
@@ -117,8 +142,7 @@ static LogicalResult emitPairs(const BackwardKernel &kernel,
   if (failed(results))
     return failure();
   if (part.query)
-    storeScaledGradient(kernel, results->front(),
-                        {op.getQueryGradient(), place.first, "dq_out"});
+    storeQueryGradient(kernel, place, results->front());
   return success();
 }
 

@@ -168,16 +168,15 @@ KeyRows fovea::loadKeys(const BackwardKernel &kernel, Value first,
 // D
 //===----------------------------------------------------------------------===//
 
-/// A block of O or its gradient as f32.
-static Value loadWide(const BackwardKernel &kernel, Value memref,
-                      const QueryPlace &place) {
+Value fovea::loadWide(const BackwardKernel &kernel, Value memref,
+                      int64_t columns, const QueryPlace &place) {
   KernelBuilder &kb = kernel.kb;
   const BackwardPart &part = kernel.part;
   Value tile = kb.loadHead(memref, kernel.tile.memoryBatch, place.head,
                            kernel.toQueryRow(place.first), 0, part.getRows(),
-                           part.valueHeadDim, /*limit=*/Value(), "");
+                           columns, /*limit=*/Value(), "");
   RankedTensorType wide =
-      kb.tileType(part.getRows(), part.valueHeadDim, kb.builder.getF32Type());
+      kb.tileType(part.getRows(), columns, kb.builder.getF32Type());
   return tile.getType() == wide ? tile : kb.make<arith::ExtFOp>(wide, tile);
 }
 
@@ -187,9 +186,11 @@ FailureOr<Value> fovea::emitDelta(const BackwardKernel &kernel,
   const BackwardPart &part = kernel.part;
   const BackwardScratch &scratch = kernel.memory.scratch;
   const BackwardArguments &arguments = kernel.arguments;
+  auto load = [&](Value memref) {
+    return loadWide(kernel, memref, part.valueHeadDim, place);
+  };
   Value products =
-      kb.make<arith::MulFOp>(loadWide(kernel, arguments.o, place),
-                             loadWide(kernel, arguments.outputGradient, place));
+      kb.make<arith::MulFOp>(load(arguments.o), load(arguments.outputGradient));
   Value sum = kb.make<tile::ReduceOp>(
       kb.tileType(part.getRows(), 1, kb.builder.getF32Type()),
       tile::ReduceKind::Add, 1, products);

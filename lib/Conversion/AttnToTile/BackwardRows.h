@@ -61,6 +61,11 @@ mlir::Value loadScratch(const BackwardKernel &kernel,
 /// D of a block of queries, from scratch memory; 0 behind a packed sequence.
 mlir::Value loadDelta(const BackwardKernel &kernel, const QueryPlace &place);
 
+/// A tile's rows of Q, O or O's gradient, as f32. Those behind a packed
+/// sequence are another one's.
+mlir::Value loadWide(const BackwardKernel &kernel, mlir::Value memref,
+                     int64_t columns, const QueryPlace &place);
+
 /// D of the tile's rows, from O and its gradient: what the derivatives by a
 /// row's scores share. Goes to memory, too, where others read it, and so does
 /// what a row's pairs share in their exponents.

@@ -71,6 +71,9 @@ private:
   Value emitCounts(Value weight);
   /// Of a tile of pairs, the sum for each row.
   Value sumRows(Value tile);
+  /// Another role adds it to sums by distance, if there is one that finds dQ's
+  /// share.
+  Value leaveShare(Value share, int64_t number);
   /// What dropout multiplies weights by, or null.
   Value emitDropout();
   /// The derivative by the score before score_mod, of that by the score behind
@@ -289,6 +292,36 @@ Value BackwardScoreEmitter::sumRows(Value tile) {
       tile::ReduceKind::Add, /*dim=*/1, tile);
 }
 
+Value BackwardScoreEmitter::leaveShare(Value share, int64_t number) {
+  if (part.keyRoles == KeyRoles::Scores)
+    return share;
+  return kb.make<tile::StreamOp>(
+      share, kb.builder.getStringAttr("share." + Twine(number)));
+}
+
+namespace {
+/// What a tile of keys takes of contributions: those by key, and each share of
+/// those by distance once.
+struct TakenShares {
+  TakenShares() = default;
+  explicit TakenShares(attn::BackwardOp op)
+      : ops(getContributions(op, PairPlaces::Keys)), byKey(ops.size()) {
+    SmallVector<attn::ContributeOp> byDistance =
+        getContributions(op, PairPlaces::Distances);
+    for (Value share : getDistanceShares(op))
+      ops.push_back(*llvm::find_if(byDistance, [&](attn::ContributeOp add) {
+        return add.getValue() == share;
+      }));
+  }
+  bool isByKey(attn::ContributeOp add) const {
+    return llvm::is_contained(ArrayRef(ops).take_front(byKey), add);
+  }
+
+  SmallVector<attn::ContributeOp> ops;
+  size_t byKey = 0;
+};
+} // namespace
+
 FailureOr<ScoreGradients>
 BackwardScoreEmitter::emitGradients(const Weights &weights, Value delta,
                                     Value byWeight) {
@@ -300,15 +333,23 @@ BackwardScoreEmitter::emitGradients(const Weights &weights, Value delta,
   };
   const BackwardSums &sums = kernel.memory.sums;
   ScoreGradients found;
-  auto take = [&](Value share) { found.shares.push_back(sumRows(share)); };
   Contributions contributions;
-  if (part.sums) {
+  TakenShares taken;
+  if (part.sums)
     contributions.counts = emitCounts(weights.weight);
-    if (part.hasQueryTiles())
-      contributions.targets = sums.getCaptureMemory(kb);
+  if (part.sums && part.hasQueryTiles())
+    contributions.targets = sums.getCaptureMemory(kb);
+  else if (part.sums)
+    taken = TakenShares(op);
+  contributions.taken = taken.ops;
+  auto take = [&](attn::ContributeOp add, Value share) {
+    if (taken.isByKey(add))
+      found.ofKeys.push_back(sumRows(share));
     else
-      contributions.take = take;
-  }
+      found.ofPairs.push_back(
+          leaveShare(roundScores(kernel, share), found.ofPairs.size()));
+  };
+  contributions.take = take;
   Value gradient;
   // What score_mod's derivative is known without, contributions may need.
   if (!weights.slope || part.sums) {
@@ -323,7 +364,7 @@ BackwardScoreEmitter::emitGradients(const Weights &weights, Value delta,
   }
   if (weights.slope)
     gradient = multiply(weights.slope);
-  if (part.sums && op.getScaleGradient())
+  if (part.sums && asksForScaleOfPairs(op))
     addToSums(kb.builder, loc,
               kb.make<arith::MulFOp>(gradient, weights.products),
               sums.getMemory(kb, op.getScaleGradient()), kb.constant(0),

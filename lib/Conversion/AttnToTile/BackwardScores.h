@@ -38,11 +38,12 @@ std::pair<mlir::Value, mlir::Value>
 emitByWeightAndDelta(const BackwardKernel &kernel, const ScoreBlock &block);
 
 /// Derivatives by scores before score_mod, rounded; and, in a kernel of keys
-/// that finds sums by captured values, what each attn.contribute has for each
-/// key: a tile of one column.
+/// that finds sums by captured values: what each attn.contribute by key has for
+/// each key, a tile of one column; and what contributions by distance add
+/// (getDistanceShares), rounded, as the role has it that adds it up.
 struct ScoreGradients {
   mlir::Value rounded;
-  llvm::SmallVector<mlir::Value> shares;
+  llvm::SmallVector<mlir::Value> ofKeys, ofPairs;
 };
 
 /// They are found from derivatives by weights. A kernel of queries that finds

@@ -14,11 +14,17 @@
 
 #include "fovea/Support/ExactSum.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace fovea;
 
+bool fovea::asksForScaleOfPairs(attn::BackwardOp op) {
+  return op.getScaleGradient() && !op.getQueryGradient();
+}
+
 bool fovea::asksForPairSums(attn::BackwardOp op) {
-  return !op.getCaptureGradients().empty() || op.getScaleGradient();
+  return !op.getCaptureGradients().empty() || asksForScaleOfPairs(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -56,8 +62,16 @@ public:
   /// Whether places differ by batch entry and head at most: few elements, and a
   /// warp adds to them once a block.
   bool areOfHeads() { return !ops.empty() && areBy(/*kinds=*/0); }
-  /// The same, or they differ by key.
-  bool areByKey() { return ops.empty() || areBy(RegionDependences::OnKey); }
+  PairPlaces getPlaces() {
+    if (ops.empty() || areBy(RegionDependences::OnKey))
+      return PairPlaces::Keys;
+    return areByDistance() ? PairPlaces::Distances : PairPlaces::Pairs;
+  }
+  /// The block argument that contributions mean, if there are any.
+  SmallVector<Value> getTargets() {
+    return llvm::map_to_vector(
+        ops, [](attn::ContributeOp add) -> Value { return add.getTarget(); });
+  }
   /// Whether each pair has elements of its own, but for batch entry or head.
   bool areOfPairs() {
     if (ops.empty())
@@ -70,6 +84,16 @@ public:
   }
 
 private:
+  /// Whether they differ by distance at most.
+  bool areByDistance() {
+    RegionDependences dependences(op.getScoreGradient(),
+                                  op.getCaptures().size());
+    return llvm::all_of(ops, [&](attn::ContributeOp add) {
+      return llvm::all_of(add.getIndices(), [&](Value index) {
+        return dependences.isUniform(index) || dependences.isByDistance(index);
+      });
+    });
+  }
   /// Whether places depend on nothing that differs within a block but `kinds`.
   bool areBy(unsigned kinds) {
     RegionDependences dependences(op.getScoreGradient(),
@@ -93,12 +117,41 @@ static auto getGradients(attn::BackwardOp op) {
   return llvm::zip(op.getDifferentiated(), op.getCaptureGradients());
 }
 
-/// A gradient by the scale takes the scores, too.
-bool fovea::areByKey(attn::BackwardOp op) {
-  return !op.getScaleGradient() &&
-         llvm::all_of(getGradients(op), [&](auto gradient) {
-           return Contributions(op, std::get<0>(gradient)).areByKey();
-         });
+bool fovea::canTilesFindSums(attn::BackwardOp op) {
+  if (asksForScaleOfPairs(op) ||
+      !getContributions(op, PairPlaces::Pairs).empty())
+    return false;
+  // Shares leave as derivatives by scores do, rounded. Those have a product
+  // beside them that overflows as early; shares do not.
+  return !op.getQueryType().getElementType().isF16() ||
+         getDistanceShares(op).empty();
+}
+
+SmallVector<attn::ContributeOp> fovea::getContributions(attn::BackwardOp op,
+                                                        PairPlaces places) {
+  llvm::DenseSet<Value> targets;
+  for (auto [position, gradient] : getGradients(op)) {
+    Contributions contributions(op, position);
+    if (contributions.getPlaces() == places)
+      targets.insert_range(contributions.getTargets());
+  }
+  // There is no region if no score_mod reads what gradients are asked by.
+  if (targets.empty())
+    return {};
+  return llvm::filter_to_vector(
+      op.getScoreGradient().getOps<attn::ContributeOp>(),
+      [&](attn::ContributeOp add) {
+        return targets.contains(add.getTarget());
+      });
+}
+
+SmallVector<Value> fovea::getDistanceShares(attn::BackwardOp op) {
+  llvm::SetVector<Value> shares;
+  for (attn::ContributeOp add : getContributions(op, PairPlaces::Distances))
+    if (add.getValue() !=
+        op.getScoreGradient().front().getTerminator()->getOperand(0))
+      shares.insert(add.getValue());
+  return shares.takeVector();
 }
 
 LogicalResult fovea::checkSums(attn::BackwardOp op) {
@@ -180,10 +233,10 @@ SmallVector<Value> BackwardSums::getCaptureMemory(KernelBuilder &kb) const {
 }
 
 void fovea::addToSums(OpBuilder &b, Location loc, Value elements, Value sums,
-                      ValueRange indices, Value counts) {
+                      ValueRange indices, Value counts, StringAttr name) {
   bool isExact = cast<MemRefType>(sums.getType()).getElementType().isInteger();
   tile::ScatterOp::create(b, loc, elements, sums, indices, counts, /*add=*/true,
-                          isExact);
+                          isExact, name);
 }
 
 void BackwardSums::emitRounding(const KernelBuilder &kb,

@@ -22,11 +22,26 @@
 
 namespace fovea {
 
-/// Whether `op` asks for some that are over pairs: all but the sinks' one.
+/// Whether the gradient by the scale is asked for, and is a sum over pairs.
+/// With dQ it is one over queries.
+bool asksForScaleOfPairs(attn::BackwardOp op);
+/// Whether `op` asks for some that are over pairs: captured values' ones, or
+/// that.
 bool asksForPairSums(attn::BackwardOp op);
-/// Whether those are known with derivatives by scores, and their places depend
-/// on key, head and batch entry alone.
-bool areByKey(attn::BackwardOp op);
+
+/// What the places of a captured value's contributions depend on, beside head
+/// and batch entry, where tiles of keys can find its gradient on their way.
+/// Distances: of query and key. Pairs: anything else.
+enum class PairPlaces { Keys, Distances, Pairs };
+/// Whether tiles of keys can find all sums over pairs.
+bool canTilesFindSums(attn::BackwardOp op);
+/// The contributions with such places, in the region's order.
+llvm::SmallVector<attn::ContributeOp> getContributions(attn::BackwardOp op,
+                                                       PairPlaces places);
+/// What contributions by distance add, but for the derivative by the score
+/// before score_mod, each value once.
+llvm::SmallVector<mlir::Value> getDistanceShares(attn::BackwardOp op);
+
 /// An error where they are to be deterministic and one can't be.
 llvm::LogicalResult checkSums(attn::BackwardOp op);
 
@@ -54,9 +69,11 @@ private:
 };
 
 /// Adds the elements of a tile that `counts` says to such memory; an exact sum
-/// has one dimension more than there are indices.
+/// has one dimension more than there are indices. The plan may say by `name`
+/// who does.
 void addToSums(mlir::OpBuilder &b, mlir::Location loc, mlir::Value elements,
-               mlir::Value sums, mlir::ValueRange indices, mlir::Value counts);
+               mlir::Value sums, mlir::ValueRange indices, mlir::Value counts,
+               mlir::StringAttr name = {});
 
 } // namespace fovea
 

@@ -97,8 +97,7 @@ void fovea::emitNoTurnsYet(const BackwardKernel &kernel) {
   Value number = kb.make<arith::DivUIOp>(work.row, kb.constant(rows));
   tile::ScatterOp::create(b, kb.getLoc(), zero,
                           kernel.getScratch(kernel.memory.scratch.semaphores),
-                          ValueRange{work.batch, work.head, number}, isFirst,
-                          /*add=*/UnitAttr());
+                          ValueRange{work.batch, work.head, number}, isFirst);
 }
 
 //===----------------------------------------------------------------------===//
@@ -234,8 +233,7 @@ LogicalResult TurnCounter::emit(Value finalTiles) {
   const KernelBuilder::Work &work = kernel.tile.work;
   tile::ScatterOp::create(
       b, loc, before, turns,
-      ValueRange{work.batch, work.head, tile, lanes.numbers}, written,
-      /*add=*/UnitAttr());
+      ValueRange{work.batch, work.head, tile, lanes.numbers}, written);
   Value next = kb.make<arith::AddIOp>(
       before, kb.make<arith::ExtUIOp>(tiles.type, *visits));
   scf::YieldOp::create(b, loc, next);

@@ -9,7 +9,7 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONCONTEXT_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONCONTEXT_H
 
-#include "mlir/IR/Value.h"
+#include "fovea/Dialect/Attn/IR/Attn.h"
 
 namespace fovea {
 
@@ -22,8 +22,9 @@ struct Contributions {
   llvm::SmallVector<mlir::Value> targets;
   /// The pairs that count, a tile of i1.
   mlir::Value counts;
-  /// Or else each attn.contribute's is taken by this, as a full tile.
-  llvm::function_ref<void(mlir::Value)> take = nullptr;
+  /// Or else `take` takes what each of these adds, as a full tile.
+  llvm::ArrayRef<attn::ContributeOp> taken;
+  llvm::function_ref<void(attn::ContributeOp, mlir::Value)> take = nullptr;
 };
 
 /// The block of scores that a region is evaluated on.

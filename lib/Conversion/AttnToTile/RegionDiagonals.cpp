@@ -53,20 +53,27 @@ bool RegionDiagonals::take(Operation *op, const RegionForms &forms) const {
 
 void RegionDiagonals::emitCoordinates(Location loc) {
   OpBuilder &b = scores.builder;
-  // The last row's first key is the first diagonal; from there on keys have the
-  // distances of all, up to the first row's last key.
-  Value query = arith::AddIOp::create(
-      b, loc, scores.context.row,
-      arith::ConstantIndexOp::create(b, loc, scores.context.rows - 1));
-  context.row = query;
-  // As aligned as blocks are, not as wide as all diagonals.
-  Value keys = row.tiles.makeCoordinates(
-      loc, context.key, BlockTiles::getPowerOf2(scores.context.columns),
-      row.tiles.getType({1, context.columns}, b.getI32Type()), /*dim=*/1);
   auto coordinates =
       region.getArguments().drop_back(context.captures.size()).take_back(2);
-  row.values.map(coordinates[0], query);
-  row.values.map(coordinates[1], keys);
+  Value ofRows = coordinates[0], ofColumns = coordinates[1];
+  Value *firstRow = &context.row, firstColumn = context.key;
+  if (context.rowsAreKeys) {
+    std::swap(ofRows, ofColumns);
+    firstRow = &context.key;
+    firstColumn = context.row;
+  }
+  // The last row's first column is the first diagonal; from there on columns
+  // have the distances of all, up to the first row's last column.
+  *firstRow = arith::AddIOp::create(
+      b, loc, *firstRow,
+      arith::ConstantIndexOp::create(b, loc, scores.context.rows - 1));
+  row.values.map(ofRows, *firstRow);
+  // As aligned as blocks are, not as wide as all diagonals.
+  row.values.map(
+      ofColumns,
+      row.tiles.makeCoordinates(
+          loc, firstColumn, BlockTiles::getPowerOf2(scores.context.columns),
+          row.tiles.getType({1, context.columns}, b.getI32Type()), /*dim=*/1));
 }
 
 LogicalResult RegionDiagonals::emitOnRow(Operation *op) {

@@ -47,7 +47,7 @@ struct ScoreParts {
     // Where heads are rows, rows that follow each other have no distances that
     // do. What is read once for the whole block is no tile of diagonals.
     if (emitter.context.queriesOfHead == 0 && !emitter.context.partsRows &&
-        !emitter.context.rowsAreKeys && !places)
+        !places)
       diagonals.emplace(region, dependences, emitter);
   }
 
@@ -82,9 +82,9 @@ public:
   LogicalResult cloneBody();
   /// The indices of a place; tiles made of diagonals, if they can all be.
   FailureOr<SmallVector<Value>> getPlace(attn::ContributeOp op);
-  /// The region is score_gradient, of which nothing but the places of
-  /// contributions is needed: those that differ by key at most.
-  LogicalResult clonePlaces();
+  /// The region is score_gradient, of which nothing but the places of these is
+  /// needed.
+  LogicalResult clonePlaces(ArrayRef<attn::ContributeOp> contributions);
 
   /// What the region yields, once it is cloned.
   Value getResult(unsigned index) { return lookup(getYielded(index)); }
@@ -306,7 +306,7 @@ LogicalResult RegionCloner::cloneContribute(attn::ContributeOp op) {
   if (!emitter.context.contributions)
     return success();
   const Contributions &contributions = *emitter.context.contributions;
-  if (contributions.take)
+  if (llvm::is_contained(contributions.taken, op))
     takeContribution(op);
   if (contributions.targets.empty())
     return success();
@@ -333,10 +333,12 @@ void RegionCloner::takeContribution(attn::ContributeOp op) {
     share = arith::SelectOp::create(b, loc, contributions.counts, share,
                                     arith::ConstantOp::create(b, loc, zero));
   }
-  contributions.take(share);
+  contributions.take(op, share);
 }
 
-LogicalResult RegionCloner::clonePlaces() {
+LogicalResult
+RegionCloner::clonePlaces(ArrayRef<attn::ContributeOp> contributions) {
+  score.emplace(region, emitter, /*places=*/nullptr);
   // Behind the score and the derivative by it.
   SmallVector<Value> places =
       emitter.tiles.getPlaces(region.getLoc(), emitter.scalars);
@@ -346,10 +348,9 @@ LogicalResult RegionCloner::clonePlaces() {
   BackwardSliceOptions slice;
   slice.inclusive = slice.omitBlockArguments = true;
   llvm::SetVector<Operation *> needed;
-  region.walk([&](attn::ContributeOp op) {
+  for (attn::ContributeOp op : contributions)
     for (Value index : op.getIndices())
       (void)getBackwardSlice(index, &needed, slice);
-  });
   for (Operation &op : region.front())
     if (needed.contains(&op) && failed(cloneOp(&op)))
       return failure();
@@ -401,12 +402,13 @@ RegionToTile::cloneScoreGradient(Region &region, ScoreForm score,
 }
 
 FailureOr<SmallVector<SmallVector<Value>>>
-RegionToTile::cloneContributionPlaces(Region &region) {
+RegionToTile::cloneContributionPlaces(
+    Region &region, ArrayRef<attn::ContributeOp> contributions) {
   RegionCloner cloner(builder, builder, context, region);
-  if (failed(cloner.clonePlaces()))
+  if (failed(cloner.clonePlaces(contributions)))
     return failure();
   SmallVector<SmallVector<Value>> places;
-  for (auto op : region.getOps<attn::ContributeOp>()) {
+  for (attn::ContributeOp op : contributions) {
     FailureOr<SmallVector<Value>> place = cloner.getPlace(op);
     if (failed(place))
       return failure();

@@ -47,11 +47,12 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   cloneScoreGradient(mlir::Region &region, ScoreForm score,
                      mlir::Value gradient, mlir::OpBuilder &invariant);
-  /// Clones what the places of score_gradient's contributions are computed
-  /// from, which differ by key at most: for each attn.contribute its indices,
-  /// scalars or tiles of one row or column.
+  /// Clones what the places of some of score_gradient's contributions are
+  /// computed from: for each attn.contribute its indices, scalars, tiles of one
+  /// row or column, or tiles made of diagonals.
   mlir::FailureOr<llvm::SmallVector<llvm::SmallVector<mlir::Value>>>
-  cloneContributionPlaces(mlir::Region &region);
+  cloneContributionPlaces(mlir::Region &region,
+                          llvm::ArrayRef<attn::ContributeOp> contributions);
   /// Clones mask_mod; the result is a full tile of i1.
   mlir::FailureOr<mlir::Value> cloneMaskMod(mlir::Region &region);
   /// Clones a region of scalars, such as kv_bounds; `arguments` are its

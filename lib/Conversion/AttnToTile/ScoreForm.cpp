@@ -277,17 +277,22 @@ Value ScoreFormEmitter::emit(const ScoreForm &form, bool sidesFirst) {
     return hasRows ? rows : columns;
   }
   RankedTensorType type = tileType(numRows, numColumns);
+  // Made of diagonals and columns there is a register for each element: before
+  // what elements have they would all be live.
+  bool addsColumnsLast = hasDiagonals && hasColumns && !(sidesFirst && hasRows);
   Value total = columns;
   if (hasDiagonals) {
     // What is uniform costs less on diagonals.
     total = emitDiagonals(form, hasColumns ? Value() : columns);
-    if (hasColumns)
+    if (hasColumns && !addsColumnsLast)
       total = accumulate(columns, total, {}, type);
   }
   if (hasRows && sidesFirst)
     total = accumulate(total, rows, {}, type);
   for (const Term &term : form.full)
     total = accumulate(total, term.value, term.factor, type);
+  if (addsColumnsLast)
+    total = accumulate(total, columns, {}, type);
   if (hasRows && !sidesFirst)
     total = accumulate(widen(total, type), rows, {}, type);
   return total;

@@ -166,8 +166,7 @@ void OrderEmitter::emit(Value first) {
   for (auto [row, value] :
        {std::pair(kFirstSlots, firstSlots), {kSequences, placed}})
     tile::ScatterOp::create(b, loc, value, order,
-                            ValueRange{index(row), places}, exists,
-                            /*add=*/UnitAttr());
+                            ValueRange{index(row), places}, exists);
 }
 
 void fovea::buildSequenceOrder(const KernelBuilder &kb, launch::AbiOp main) {

@@ -241,8 +241,7 @@ Value ListTurning::emitAppended(Value queryBlocks, Value word, Value keyBlock,
       make<math::CtPopOp>(make<arith::AndIOp>(bits, lanesBefore)),
       widen(count));
   tile::ScatterOp::create(b, loc, queryBlocks, turned.indices,
-                          ValueRange{batch, head, keyBlock, place}, isIn,
-                          /*add=*/UnitAttr());
+                          ValueRange{batch, head, keyBlock, place}, isIn);
   return make<arith::AddIOp>(count, make<math::CtPopOp>(word));
 }
 
@@ -262,23 +261,20 @@ ListTurning::OfKeyBlocks ListTurning::emitOfKeyBlocks(ValueRange values) {
 void ListTurning::emitCounts(ValueRange counts) {
   OfKeyBlocks of = emitOfKeyBlocks(counts);
   tile::ScatterOp::create(b, loc, of.values, turned.counts,
-                          ValueRange{batch, head, of.places}, of.exist,
-                          /*add=*/UnitAttr());
+                          ValueRange{batch, head, of.places}, of.exist);
   // Whoever looks ahead reads the first entry of an empty list.
   Value zero = widen(integer(0));
   Value isEmpty =
       make<arith::CmpIOp>(arith::CmpIPredicate::eq, of.values, zero);
   tile::ScatterOp::create(b, loc, zero, turned.indices,
                           ValueRange{batch, head, of.places, index(0)},
-                          make<arith::AndIOp>(of.exist, isEmpty),
-                          /*add=*/UnitAttr());
+                          make<arith::AndIOp>(of.exist, isEmpty));
 }
 
 void ListTurning::emitBits(ValueRange words, Value number) {
   OfKeyBlocks of = emitOfKeyBlocks(words);
   tile::ScatterOp::create(b, loc, of.values, turned.counts,
-                          ValueRange{batch, head, of.places, number}, of.exist,
-                          /*add=*/UnitAttr());
+                          ValueRange{batch, head, of.places, number}, of.exist);
 }
 
 void ListTurning::emitGroup(Value number) {

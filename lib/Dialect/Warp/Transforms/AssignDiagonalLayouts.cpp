@@ -9,6 +9,7 @@
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "CopiesWithLayout.h"
+#include "RoleAssignment.h"
 
 namespace fovea::warp {
 #define GEN_PASS_DEF_WARPASSIGNDIAGONALLAYOUTS
@@ -41,15 +42,30 @@ static LogicalResult assignLayout(tile::DiagonalsOp diagonals, int64_t warps) {
   return success();
 }
 
+/// The warps that part the rows of the result: those of the role that adds to
+/// memory by it, or else the kernel's.
+static int64_t getWarps(tile::DiagonalsOp diagonals,
+                        ArrayRef<plan::RoleAttr> roles, plan::KernelAttr plan) {
+  int64_t warps = plan->warps;
+  for (Operation *user : diagonals->getUsers())
+    if (auto scatter = dyn_cast<tile::ScatterOp>(user))
+      if (plan::RoleAttr role =
+              scatter.getNameAttr()
+                  ? warp::lookupOwner(roles, scatter.getNameAttr())
+                  : plan::RoleAttr())
+        warps = role.getWarps();
+  return warps * plan->cluster;
+}
+
 void AssignDiagonalLayoutsPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  int64_t warps = abi.getPlan()->warps * abi.getPlan()->cluster;
+  SmallVector<plan::RoleAttr> roles = warp::getRoles(getOperation(), abi);
   SmallVector<tile::DiagonalsOp> ops;
   getOperation().walk([&](tile::DiagonalsOp op) { ops.push_back(op); });
   for (tile::DiagonalsOp op : ops)
-    if (failed(assignLayout(op, warps)))
+    if (failed(assignLayout(op, getWarps(op, roles, abi.getPlan()))))
       return signalPassFailure();
   numDiagonals += ops.size();
 }

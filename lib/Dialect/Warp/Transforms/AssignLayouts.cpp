@@ -99,6 +99,8 @@ static Value getNamedTile(Operation *op) {
     return store.getValue();
   if (auto store = dyn_cast<tile::StoreOp>(op))
     return store.getValue();
+  if (auto scatter = dyn_cast<tile::ScatterOp>(op))
+    return scatter.getName() ? scatter.getValue() : Value();
   return {};
 }
 
@@ -124,7 +126,11 @@ LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
              << "', which has " << owner.getWarps()
              << ": it must cross through a stream";
     owner = role;
-    layouts[number] = makeLayout(abi, role.getWarps());
+    // Fragments of more rows a warp than accumulators of wgmma have.
+    layouts[number] =
+        isa<tile::ScatterOp>(op)
+            ? warp::MmaSyncAttr::get(&getContext(), role.getWarps())
+            : makeLayout(abi, role.getWarps());
     return layouts[number] ? WalkResult::advance() : WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());

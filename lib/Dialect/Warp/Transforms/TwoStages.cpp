@@ -116,6 +116,10 @@ void TwoStages::findLateRoots() {
     if (!needs.contains(load)) {
       lateRoots.insert(load);
       buffers.insert(getRingBuffer(load.getSource()));
+      // What goes to memory of it is of the same round.
+      for (Operation *user : getBehind(load))
+        if (!isMemoryEffectFree(user))
+          lateRoots.insert(user);
     }
   for (Value buffer : buffers) {
     if (!earlyBuffers.contains(buffer))

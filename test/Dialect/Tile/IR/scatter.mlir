@@ -17,6 +17,9 @@ func.func @scatter(%table: memref<?x32xf32, strided<[?, ?]>>, %bins: memref<33x?
   // CHECK: tile.scatter add exact %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] mask(%{{.*}} : tensor<16x8xi1, #tile.reg>) : tensor<16x8xf32, #tile.reg>, memref<33x?x32xi64>{{\[}}index, tensor<16x8xi32, #tile.reg>]
   tile.scatter add exact %x, %bins[%h, %bucket] mask(%keep : tensor<16x8xi1, #tile.reg>)
     : tensor<16x8xf32, #tile.reg>, memref<33x?x32xi64>[index, tensor<16x8xi32, #tile.reg>]
+  // CHECK: tile.scatter add "sum.1" %{{.*}}, %{{.*}}[%{{.*}}, %{{.*}}] : tensor<16x8xf32, #tile.reg>
+  tile.scatter add "sum.1" %x, %table[%h, %bucket]
+    : tensor<16x8xf32, #tile.reg>, memref<?x32xf32, strided<[?, ?]>>[index, tensor<16x8xi32, #tile.reg>]
   // CHECK: tile.scatter %{{.*}}, %{{.*}}[] : tensor<1x1xf32, #tile.reg>, memref<f32>
   tile.scatter %one, %cell[] : tensor<1x1xf32, #tile.reg>, memref<f32>
   return

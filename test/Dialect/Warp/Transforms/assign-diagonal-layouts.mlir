@@ -48,6 +48,26 @@ gpu.module @m {
 
 // -----
 
+// The rows of what a role adds are parted by its warps, not by all of those that compute.
+// CHECK-LABEL: gpu.func @role
+gpu.module @m {
+  launch.abi @role target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 64, warps = 8, stages = 1,
+       roles = [<"left", warps = 8, registers = 152, owns = ["a"]>,
+           <"right", warps = 4, registers = 152, owns = ["sum"]>]>)
+    tensors([#launch.tensor<"o", accumulate, tensor<?xf32>, ["S"], 4>]) parameters([#launch.memref<"o", [0]>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+  gpu.func @role(%o: memref<?xf32>) kernel {
+    %one = arith.constant dense<1.0> : tensor<128x64xf32, #tile.reg>
+    %i = tile.iota dim 1 : tensor<1x192xi32, #tile.reg>
+    // CHECK: tile.diagonals %{{.*}} : tensor<1x192xi32, #warp.diagonals<rows = 128, warps = 4>> to tensor<128x64xi32, #warp.mma_sync<warps = 4>>
+    %d = tile.diagonals %i : tensor<1x192xi32, #tile.reg> to tensor<128x64xi32, #tile.reg>
+    tile.scatter add "sum" %one, %o[%d] : tensor<128x64xf32, #tile.reg>, memref<?xf32>[tensor<128x64xi32, #tile.reg>]
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @m {
   launch.abi @carried target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#launch.memref<"o", [0, 1]>])

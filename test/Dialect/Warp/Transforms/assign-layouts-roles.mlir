@@ -42,3 +42,25 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// What a role adds to memory by places of their own has its warps, too, in fragments with
+// as many rows as there are: accumulators of one warp group have 64.
+// CHECK-LABEL: gpu.func @added
+// CHECK: warp.local_load {{.*}} to tensor<128x64xbf16, #warp.mma_sync<warps = 4>>
+// CHECK: tile.scatter add "sum" {{.*}} : tensor<128x64xf32, #warp.mma_sync<warps = 4>>, memref<?xf32>[tensor<128x1xi32, #warp.mma_sync<warps = 4>>]
+!shared = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
+gpu.module @n {
+  launch.abi @added target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"left", warps = 8, registers = 152, owns = ["a"]>,
+           <"right", warps = 4, registers = 152, owns = ["sum"]>]>)
+    tensors([#launch.tensor<"x", accumulate, tensor<?xf32>, ["S"], 4>]) parameters([#launch.memref<"x", [0]>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+  gpu.func @added(%x: memref<?xf32>) kernel {
+    %memory = warp.alloc : !shared
+    %h = warp.local_load %memory : !shared to tensor<128x64xbf16, #tile.reg>
+    %f = arith.extf %h : tensor<128x64xbf16, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    %at = tile.iota dim 0 : tensor<128x1xi32, #tile.reg>
+    tile.scatter add "sum" %f, %x[%at] : tensor<128x64xf32, #tile.reg>, memref<?xf32>[tensor<128x1xi32, #tile.reg>]
+    gpu.return
+  }
+}

@@ -2,8 +2,10 @@
 // first; then the next block's scores and it are issued, and the next weights are
 // computed under it. "dv" is waited for behind them. Another role's dot, and what is
 // read for the late dots alone, stay in the second stage. One view of a stage serves
-// both: the loop carries the stage's number.
+// both: the loop carries the stage's number. What another role reads back and adds to
+// memory is of the second stage, too.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
+// RUN: sed 's,// READ:,,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefixes=CHECK,BACK
 
 // CHECK-LABEL: gpu.func @chained
 // CHECK: %[[K:.*]] = warp.alloc : memref<64x64xbf16
@@ -45,6 +47,8 @@
 // CHECK: warp.consumer_release %[[DOP]]
 // CHECK: warp.dot_wait %[[DK]]
 // CHECK: warp.consumer_release %[[QP]]
+// BACK: warp.local_load {{.*}} to tensor<64x64xbf16, #tile.reg>
+// BACK: tile.scatter add "sum"
 // CHECK: warp.dot "dq"
 // CHECK: warp.consumer_release %[[DSP]]
 // CHECK: scf.yield
@@ -53,6 +57,7 @@
 // CHECK: warp.dot async "dv"
 // CHECK: warp.dot async "dk"
 // CHECK-NOT: warp.dot async "s"
+// BACK: tile.scatter add "sum"
 // CHECK: gpu.return
 
 !memory = memref<?x64xbf16>
@@ -122,6 +127,9 @@ gpu.module @kernels {
       warp.consumer_wait %dsp[%stage, %phase] : !warp.pipeline<2>
       %dk1 = warp.dot "dk" %ds0, %q0, %dk : !tile, !tile, !acc
       warp.consumer_release %qp[%stage, %phase] : !warp.pipeline<2>
+      // READ:%back = warp.local_load %ds0 : !tile to !half
+      // READ:%wide = arith.extf %back : !half to !acc
+      // READ:tile.scatter add "sum" %wide, %sum[%row, %c0] : !acc, memref<?x64xf32>[index, index]
       %dq = warp.dot "dq" %ds0, %k, %zeros transpose_a : !tile, !tile, !acc
       warp.consumer_release %dsp[%stage, %phase] : !warp.pipeline<2>
       tile.store add "sum" %dq, %sum[%row, %c0] dims [0, 1] : !acc, memref<?x64xf32>

@@ -300,11 +300,12 @@ def Tile_GatherOp : Tile_Op<"gather", [
 }
 
 def Tile_ScatterOp : Tile_Op<"scatter", [
-    AttrSizedOperandSegments,
+    AttrSizedOperandSegments, NamedOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "writes a tile's elements to single places of a memref";
   let description = [{
-    The reverse of `tile.gather`, with the same operands: elements where `mask`
+    The reverse of `tile.gather`, with the same operands, and a `name` by which a
+    plan's role may own it: elements where `mask`
     is false, or whose indices lie outside the memref, are dropped. No two
     elements may have one place; the interpreter checks that.
 
@@ -330,7 +331,7 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
     ```mlir
     tile.scatter %number, %order[%rank] mask(%exists : tensor<16x1xi1, #tile.reg>)
       : tensor<16x1xi32, #tile.reg>, memref<?xi32>[tensor<16x1xi32, #tile.reg>]
-    tile.scatter add exact %share, %sums[%head]
+    tile.scatter add exact "share" %share, %sums[%head]
       : tensor<64x64xf32, #tile.reg>, memref<33x?xi64>[index]
     ```
   }];
@@ -340,9 +341,18 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
     Arg<Variadic<AnyType>, "for each dimension of the memref an index, or a tile of i32 or i64; none for the first one of exact sums">:$indices,
     Arg<Optional<Tile_I1Tile>, "which elements are written; none: all">:$mask,
     Arg<UnitAttr, "elements are added to what is there">:$add,
-    Arg<UnitAttr, "sums are the same in any order">:$exact);
+    Arg<UnitAttr, "sums are the same in any order">:$exact,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan means this one">:$name);
+  let builders = [OpBuilder<(ins "::mlir::Value":$value,
+                                "::mlir::Value":$target,
+                                "::mlir::ValueRange":$indices,
+                                "::mlir::Value":$mask), [{
+    build($_builder, $_state, value, target, indices, mask,
+          /*add=*/::mlir::UnitAttr(), /*exact=*/::mlir::UnitAttr(),
+          /*name=*/::mlir::StringAttr());
+  }]>];
   let assemblyFormat = [{
-    (`add` $add^)? (`exact` $exact^)? $value `,` $target `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)?
+    (`add` $add^)? (`exact` $exact^)? ($name^)? $value `,` $target `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)?
     attr-dict `:` type($value) `,` type($target) (`[` type($indices)^ `]`)?
   }];
   let hasVerifier = 1;

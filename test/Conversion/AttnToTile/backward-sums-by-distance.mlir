@@ -1,0 +1,134 @@
+// In roles, gradients by captured values that pairs read by distance are found on the way:
+// who reads derivatives by scores for dQ's share of a block adds them up along diagonals.
+// What else pairs contribute leaves for that role, too, where it fits. What score_mod
+// computes by distance is made of diagonals, where rows are keys as well.
+// RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-to-tile=target=sm_90a --canonicalize --cse | FileCheck %s
+
+// CHECK-LABEL: launch.abi @added
+// CHECK-SAME: <"ds", stages = 2, staged>
+// CHECK-SAME: <"compute", warps = 8, registers = 208, owns = ["s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"]>
+// CHECK-SAME: <"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum", "distance_sum"]>
+// CHECK-SAME: epilogue([@added_queries, @added_dcapture0])
+// CHECK: gpu.func @added(
+// CHECK: tile.for_blocks
+// CHECK: tile.dot "s"
+// The first diagonal is that of the last key and the first query.
+// CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %c127 : index
+// CHECK: tile.iota dim 1 : tensor<1x192xi32, #tile.reg>
+// CHECK: %[[DISTANCE:.*]] = arith.subi %{{.*}}, %{{.*}} : tensor<1x192xi32, #tile.reg>
+// CHECK: %[[BIAS:.*]] = tile.gather %{{.*}}[%{{.*}}, %[[DISTANCE]]] : {{.*}} to tensor<1x192xf32, #tile.reg>
+// CHECK: tile.diagonals %{{.*}} : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+// CHECK: %[[DS:.*]] = tile.stream "ds"
+// CHECK: tile.dot "dk"
+// CHECK: %[[PLACE:.*]] = tile.diagonals %[[DISTANCE]] : tensor<1x192xi32, #tile.reg> to tensor<128x64xi32, #tile.reg>
+// CHECK: %[[SHARE:.*]] = arith.extf %[[DS]] : tensor<128x64xbf16, #tile.reg>
+// CHECK: tile.scatter add "distance_sum" %[[SHARE]], %{{.*}}[%{{.*}}, %[[PLACE]]] : tensor<128x64xf32, #tile.reg>
+// CHECK: tile.dot "dq.0" %[[DS]]
+
+!x = tensor<?x2x?x64xbf16>
+!r = tensor<?x2x?xf32>
+!t = tensor<?x?xf32>
+func.func @added(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !t) -> (!x, !x, !x, !t) {
+  %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0]) captures(%t : !t)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !t) {
+      %d = arith.subi %i, %j : index
+      %e = tensor.extract %tt[%h, %d] : !t
+      %n = arith.addf %a, %e : f32
+      attn.yield %n : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !t
+  return %dq, %dk, %dv, %dt : !x, !x, !x, !t
+}
+
+// -----
+
+// A factor's contribution is the derivative times the score. Two tables that get the same
+// share one tile; one by key is carried beside it.
+// CHECK-LABEL: launch.abi @factors
+// CHECK-SAME: <"ds", stages = 2, staged>, <"share.0", stages = 2, staged>, <"exponents"
+// CHECK-SAME: <"compute", warps = 8, registers = 208, owns = ["s", "dp", "ds", "dv", "dk", "dv_out", "dk_out", "share", "*"]>
+// CHECK-SAME: epilogue([@factors_queries, @factors_dcapture0, @factors_dcapture1, @factors_dcapture2])
+// CHECK: %[[ROUNDED:.*]] = arith.truncf
+// CHECK: %[[SHARE:.*]] = tile.stream "share.0"
+// CHECK: %[[DS:.*]] = tile.stream "ds"
+// CHECK: %[[WIDE:.*]] = arith.extf %[[SHARE]]
+// CHECK: tile.scatter add "distance_sum" %[[WIDE]]
+// CHECK: tile.scatter add "distance_sum" %[[WIDE]]
+// CHECK: tile.dot "dq.0" %[[DS]]
+// CHECK: tile.scatter add %{{.*}} : tensor<128x1xf32, #tile.reg>, memref<?xf32>[tensor<128x1xi32, #tile.reg>]
+
+!x = tensor<?x2x?x64xbf16>
+!r = tensor<?x2x?xf32>
+!s = tensor<?xf32>
+func.func @factors(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s, %u: !s, %w: !s) -> (!x, !x, !x, !s, !s, !s) {
+  %dq, %dk, %dv, %dt, %du, %dw = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0, 1, 2]) captures(%t, %u, %w : !s, !s, !s)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s, %uu: !s, %ww: !s) {
+      %d = arith.subi %i, %j : index
+      %abs = math.absi %d : index
+      %e = tensor.extract %tt[%d] : !s
+      %f = tensor.extract %uu[%abs] : !s
+      %g = tensor.extract %ww[%j] : !s
+      %s = arith.addf %e, %f : f32
+      %n = arith.mulf %a, %s : f32
+      %m = arith.addf %n, %g : f32
+      attn.yield %m : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s, !s, !s
+  return %dq, %dk, %dv, %dt, %du, %dw : !x, !x, !x, !s, !s, !s
+}
+
+// -----
+
+// One role has derivatives and finds dQ's share: what it adds stays in registers.
+// CHECK-LABEL: launch.abi @wide
+// CHECK-SAME: <"score", warps = 4, registers = 168, owns = ["s", "p", "dp", "ds", "share", "dq", "dq_sum", "distance_sum"]>
+// CHECK-NOT: tile.stream "share
+// CHECK: tile.scatter add "distance_sum"
+// CHECK-NOT: tile.stream "share
+// CHECK-LABEL: gpu.func @wide_queries(
+
+!x = tensor<?x2x?x256xbf16>
+!r = tensor<?x2x?xf32>
+!s = tensor<?xf32>
+func.func @wide(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!x, !x, !x, !s) {
+  %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0]) captures(%t : !s)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s) {
+      %d = arith.subi %i, %j : index
+      %e = tensor.extract %tt[%d] : !s
+      %y = math.tanh %a : f32
+      %n = arith.addf %y, %e : f32
+      attn.yield %n : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s
+  return %dq, %dk, %dv, %dt : !x, !x, !x, !s
+}
+
+// -----
+
+// Many such tables need more memory than there is beside the rest: a kernel meets all
+// pairs again.
+// CHECK-LABEL: launch.abi @many
+// CHECK-SAME: epilogue([@many_queries, @many_sums,
+// CHECK: gpu.func @many(
+// CHECK-NOT: tile.scatter
+// CHECK-LABEL: gpu.func @many_sums(
+// CHECK: tile.scatter add
+
+!x = tensor<?x2x?x128xbf16>
+!r = tensor<?x2x?xf32>
+!s = tensor<?xf32>
+func.func @many(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s, %u: !s, %w: !s) -> (!x, !x, !x, !s, !s, !s) {
+  %dq, %dk, %dv, %dt, %du, %dw = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0, 1, 2]) captures(%t, %u, %w : !s, !s, !s)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s, %uu: !s, %ww: !s) {
+      %d = arith.subi %i, %j : index
+      %e = tensor.extract %tt[%d] : !s
+      %f = tensor.extract %uu[%d] : !s
+      %g = tensor.extract %ww[%d] : !s
+      %x = arith.mulf %a, %e : f32
+      %y = arith.mulf %x, %f : f32
+      %z = arith.mulf %y, %g : f32
+      attn.yield %z : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s, !s, !s
+  return %dq, %dk, %dv, %dt, %du, %dw : !x, !x, !x, !s, !s, !s
+}

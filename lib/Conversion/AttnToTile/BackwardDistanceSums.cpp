@@ -33,9 +33,9 @@ LogicalResult fovea::addToDistanceSums(const BackwardKernel &kernel,
     return failure();
   // What a mask hides has derivatives of 0, and adds nothing.
   llvm::SmallDenseMap<Value, Value> wide;
-  for (auto [value, share] :
+  for (auto [add, share] :
        llvm::zip_equal(getDistanceShares(op), shares.others))
-    wide[value] = extendScores(kernel, share);
+    wide[add.getValue()] = extendScores(kernel, share);
   SmallVector<Value> memory = kernel.memory.sums.getCaptureMemory(kb);
   for (auto [contribution, indices] : llvm::zip_equal(contributions, *places)) {
     attn::ContributeOp add = contribution;

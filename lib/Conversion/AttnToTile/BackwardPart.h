@@ -32,7 +32,8 @@ struct BackwardPart {
   /// Of a kernel of queries: whether it finds dQ, and the sinks' gradient;
   /// whether it leaves D to others.
   bool query = false, sinks = false, storesDelta = false;
-  /// Then: whether it finds the gradient by the scale with dQ.
+  /// Of one that has dQ before it is scaled: whether it finds the gradient by
+  /// the scale.
   bool scale = false;
   /// It finds sums over pairs: gradients by captured values, and by the scale
   /// where nobody finds it with dQ.

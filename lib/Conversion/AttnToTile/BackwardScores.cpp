@@ -306,12 +306,7 @@ struct TakenShares {
   TakenShares() = default;
   explicit TakenShares(attn::BackwardOp op)
       : ops(getContributions(op, PairPlaces::Keys)), byKey(ops.size()) {
-    SmallVector<attn::ContributeOp> byDistance =
-        getContributions(op, PairPlaces::Distances);
-    for (Value share : getDistanceShares(op))
-      ops.push_back(*llvm::find_if(byDistance, [&](attn::ContributeOp add) {
-        return add.getValue() == share;
-      }));
+    llvm::append_range(ops, getDistanceShares(op));
   }
   bool isByKey(attn::ContributeOp add) const {
     return llvm::is_contained(ArrayRef(ops).take_front(byKey), add);

@@ -14,8 +14,6 @@
 
 #include "fovea/Support/ExactSum.h"
 
-#include "llvm/ADT/SetVector.h"
-
 using namespace mlir;
 using namespace fovea;
 
@@ -145,13 +143,16 @@ SmallVector<attn::ContributeOp> fovea::getContributions(attn::BackwardOp op,
       });
 }
 
-SmallVector<Value> fovea::getDistanceShares(attn::BackwardOp op) {
-  llvm::SetVector<Value> shares;
-  for (attn::ContributeOp add : getContributions(op, PairPlaces::Distances))
-    if (add.getValue() !=
-        op.getScoreGradient().front().getTerminator()->getOperand(0))
-      shares.insert(add.getValue());
-  return shares.takeVector();
+SmallVector<attn::ContributeOp> fovea::getDistanceShares(attn::BackwardOp op) {
+  SmallVector<attn::ContributeOp> shares =
+      getContributions(op, PairPlaces::Distances);
+  llvm::DenseSet<Value> known;
+  llvm::erase_if(shares, [&](attn::ContributeOp add) {
+    Operation *yield = op.getScoreGradient().front().getTerminator();
+    return add.getValue() == yield->getOperand(0) ||
+           !known.insert(add.getValue()).second;
+  });
+  return shares;
 }
 
 LogicalResult fovea::checkSums(attn::BackwardOp op) {

@@ -38,9 +38,9 @@ bool canTilesFindSums(attn::BackwardOp op);
 /// The contributions with such places, in the region's order.
 llvm::SmallVector<attn::ContributeOp> getContributions(attn::BackwardOp op,
                                                        PairPlaces places);
-/// What contributions by distance add, but for the derivative by the score
-/// before score_mod, each value once.
-llvm::SmallVector<mlir::Value> getDistanceShares(attn::BackwardOp op);
+/// Those of them by distance that add something else than the derivative by the
+/// score before score_mod; of several that add one value the first.
+llvm::SmallVector<attn::ContributeOp> getDistanceShares(attn::BackwardOp op);
 
 /// An error where they are to be deterministic and one can't be.
 llvm::LogicalResult checkSums(attn::BackwardOp op);

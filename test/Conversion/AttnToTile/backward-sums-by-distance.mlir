@@ -17,7 +17,10 @@
 // CHECK: tile.iota dim 1 : tensor<1x192xi32, #tile.reg>
 // CHECK: %[[DISTANCE:.*]] = arith.subi %{{.*}}, %{{.*}} : tensor<1x192xi32, #tile.reg>
 // CHECK: %[[BIAS:.*]] = tile.gather %{{.*}}[%{{.*}}, %[[DISTANCE]]] : {{.*}} to tensor<1x192xf32, #tile.reg>
-// CHECK: tile.diagonals %{{.*}} : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+// The product comes before what columns add: with that, each element would have a register ahead of it.
+// CHECK: %[[ADDED:.*]] = tile.diagonals %{{.*}} : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+// CHECK: %[[SCORE:.*]] = math.fma %{{.*}}, %{{.*}}, %[[ADDED]]
+// CHECK: arith.addf %{{.*}}, %[[SCORE]]
 // CHECK: %[[DS:.*]] = tile.stream "ds"
 // CHECK: tile.dot "dk"
 // CHECK: %[[PLACE:.*]] = tile.diagonals %[[DISTANCE]] : tensor<1x192xi32, #tile.reg> to tensor<128x64xi32, #tile.reg>

@@ -49,10 +49,7 @@ static int64_t getWarps(tile::DiagonalsOp diagonals,
   int64_t warps = plan->warps;
   for (Operation *user : diagonals->getUsers())
     if (auto scatter = dyn_cast<tile::ScatterOp>(user))
-      if (plan::RoleAttr role =
-              scatter.getNameAttr()
-                  ? warp::lookupOwner(roles, scatter.getNameAttr())
-                  : plan::RoleAttr())
+      if (plan::RoleAttr role = warp::lookupOwner(roles, scatter.getNameAttr()))
         warps = role.getWarps();
   return warps * plan->cluster;
 }

@@ -109,9 +109,10 @@ LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
   classes.emplace(getOperation());
   layouts.assign(classes->size(), layout);
   SmallVector<plan::RoleAttr> owners(classes->size());
-  WalkResult walk = getOperation().walk([&](Operation *op) -> WalkResult {
+  auto assign = [&](Operation *op, bool isScatter) -> WalkResult {
     Value value = getNamedTile(op);
-    if (!value || !warp::getUnassignedTile(value.getType()))
+    if (!value || isa<tile::ScatterOp>(op) != isScatter ||
+        !warp::getUnassignedTile(value.getType()))
       return WalkResult::advance();
     plan::RoleAttr role = warp::lookupOwner(
         roles, cast<tile::NamedOpInterface>(op).getNameAttr());
@@ -126,14 +127,21 @@ LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
              << "', which has " << owner.getWarps()
              << ": it must cross through a stream";
     owner = role;
-    // Fragments of more rows a warp than accumulators of wgmma have.
     layouts[number] =
-        isa<tile::ScatterOp>(op)
-            ? warp::MmaSyncAttr::get(&getContext(), role.getWarps())
-            : makeLayout(abi, role.getWarps());
+        isScatter ? warp::MmaSyncAttr::get(
+                        &getContext(), role.getWarps() * abi.getPlan()->cluster)
+                  : makeLayout(abi, role.getWarps());
     return layouts[number] ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return failure(walk.wasInterrupted());
+  };
+  // What is added by places of its own, and is part of no product, may have
+  // more rows a warp than the unit's accumulators.
+  for (bool isScatter : {false, true}) {
+    WalkResult walk = getOperation().walk(
+        [&](Operation *op) { return assign(op, isScatter); });
+    if (walk.wasInterrupted())
+      return failure();
+  }
+  return success();
 }
 
 void AssignLayoutsPass::runOnKernel() {

@@ -361,6 +361,16 @@ RoleAssignment::Roles RoleAssignment::getReaders(const Stream &stream) const {
   return readers & ~stream.filler;
 }
 
+RoleAssignment::Roles RoleAssignment::getOrdered(const Stream &stream) const {
+  if (Roles readers = getReaders(stream))
+    return readers;
+  Roles waiting = 0;
+  for (Operation *op : stream.verbs)
+    if (isa<ConsumerWaitOp>(op))
+      waiting |= getRunning(op);
+  return waiting;
+}
+
 LogicalResult RoleAssignment::assignReaders() {
   findReaders();
   for (unsigned role = 0; role < roles.size(); ++role) {
@@ -555,17 +565,12 @@ LogicalResult RoleAssignment::checkMemory() {
         return failure();
       continue;
     }
-    // What nobody reads somebody waits for all the same, and may change.
     Roles ordered = 0;
     for (const Stream &stream : streams)
       if (llvm::any_of(stream.brought, [&, root = root](const Memory &memory) {
             return memory.root == root;
-          })) {
-        ordered |= stream.filler;
-        for (Operation *op : stream.verbs)
-          if (isReadersVerb(op))
-            ordered |= getRunning(op);
-      }
+          }))
+        ordered |= stream.filler | getOrdered(stream);
     Roles all = uses.any;
     if (uses.write == 0 || llvm::popcount(all) < 2 || (all & ~ordered) == 0)
       continue;

@@ -125,6 +125,9 @@ private:
   /// Roles that have an op for its effects or because they need it.
   Roles getRunning(mlir::Operation *op) const;
   Roles getReaders(const Stream &stream) const;
+  /// Whom the stream orders behind its filler: its readers, or who waits for
+  /// what nobody reads.
+  Roles getOrdered(const Stream &stream) const;
   void findReaders();
   void findGuarded(Stream &stream);
   /// Gives waits and releases to readers, until nothing is added.

@@ -64,3 +64,25 @@ gpu.module @n {
     gpu.return
   }
 }
+
+// A tile that is stored or multiplied, too, has the unit's layout, whichever stands first.
+// CHECK-LABEL: gpu.func @both
+// CHECK: tile.scatter add "sum" {{.*}} : tensor<64x64xf32, #warp.wgmma<groups = 1>>
+// CHECK: tile.store "sum" {{.*}} : tensor<64x64xf32, #warp.wgmma<groups = 1>>
+gpu.module @o {
+  launch.abi @both target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"left", warps = 8, registers = 152, owns = ["a"]>,
+           <"right", warps = 4, registers = 152, owns = ["sum"]>]>)
+    tensors([#launch.tensor<"x", accumulate, tensor<?xf32>, ["S"], 4>, #launch.tensor<"y", write, tensor<?x64xf32>, ["N", "D"], 16>])
+    parameters([#launch.memref<"x", [0]>, #launch.memref<"y", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+  gpu.func @both(%x: memref<?xf32>, %y: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %two = arith.constant dense<2.0> : !column
+    %f = tile.broadcast %two : !column to !right
+    %at = tile.iota dim 0 : tensor<64x1xi32, #tile.reg>
+    tile.scatter add "sum" %f, %x[%at] : !right, memref<?xf32>[tensor<64x1xi32, #tile.reg>]
+    tile.store "sum" %f, %y[%c0, %c0] dims [0, 1] : !right, !memory
+    gpu.return
+  }
+}

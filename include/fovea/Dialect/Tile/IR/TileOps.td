@@ -304,10 +304,10 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "writes a tile's elements to single places of a memref";
   let description = [{
-    The reverse of `tile.gather`, with the same operands, and a `name` by which a
-    plan's role may own it: elements where `mask`
+    The reverse of `tile.gather`, with the same operands: elements where `mask`
     is false, or whose indices lie outside the memref, are dropped. No two
-    elements may have one place; the interpreter checks that.
+    elements may have one place; the interpreter checks that. A plan's role owns
+    it by its `name`, as it owns stores.
 
     With `add` elements, f32, are added to what is there, and may share places;
     the order in which they are added is not specified. Where indices are the

@@ -70,6 +70,7 @@ void fovea::buildToTilePipeline(OpPassManager &pm,
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(tile::createAddByDot());
+  kernel.addPass(tile::createStreamDiagonals());
   kernel.addPass(tile::createInterleaveRows());
 }
 

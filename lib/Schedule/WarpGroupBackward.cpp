@@ -44,7 +44,7 @@ static constexpr int64_t kSumsKeys = 128, kSumsRegisters = 240;
 static constexpr int64_t kStages = 2;
 // Bytes of a row's value, of an element of dQ's sums, and of barriers and
 // mailboxes.
-static constexpr int64_t kValueBytes = 4, kSumBytes = 4, kBarrierBytes = 1024;
+static constexpr int64_t kValueBytes = 4, kSumBytes = 4, kBarrierBytes = 512;
 // Registers that what score_mods keep for derivatives takes in blocks of 64
 // queries.
 static constexpr int64_t kModifierRegisters = 32;
@@ -75,15 +75,24 @@ static int64_t getRowBytes(const BackwardProblem &problem) {
          problem.getElementBytes();
 }
 
+/// Buffers of each number by distance: two, so that the next block's are there,
+/// but of several one. They take less time than a block, and memory is short.
+static int64_t getDiagonalStages(const BackwardProblem &problem) {
+  return problem.diagonals == 1 ? kStages : 1;
+}
+
 /// Bytes of a kernel's tile of keys, and of the blocks that it meets: queries
-/// and output gradients, the rows' values, and so many tiles by pair.
+/// and output gradients, the rows' values, those of diagonals, and so many
+/// tiles by pair.
 static int64_t getTileBytes(const BackwardProblem &problem, int64_t keys,
                             int64_t keyStages, int64_t queries,
                             int64_t ofPairs) {
   int64_t ofBlock = queries * (getRowBytes(problem) + 2 * kValueBytes +
                                ofPairs * keys * problem.getElementBytes());
+  int64_t ofDiagonals = problem.diagonals * getDiagonalStages(problem) *
+                        (queries + keys) * kValueBytes;
   return keyStages * keys * getRowBytes(problem) + kStages * ofBlock +
-         kBarrierBytes;
+         ofDiagonals + kBarrierBytes;
 }
 
 /// Whether two groups that share all registers with who copies have both sums
@@ -95,8 +104,9 @@ static bool fitsStrips(const BackwardProblem &problem) {
   return problem.getWidestHead() > kWidestJoint &&
          problem.getColumns() <= kMostStripColumns &&
          problem.headDim > kQueryPartColumns && !problem.modifies &&
-         !problem.readsScores && !problem.isDeterministic &&
-         !problem.tilesFindSums && problem.keyBlock % kKeys == 0 &&
+         problem.diagonals == 0 && !problem.readsScores &&
+         !problem.isDeterministic && !problem.tilesFindSums &&
+         problem.keyBlock % kKeys == 0 &&
          getTileBytes(problem, kKeys, /*keyStages=*/1, kFewestQueries,
                       /*ofPairs=*/1) <= problem.target->sharedMemory;
 }
@@ -334,18 +344,29 @@ struct PlanEntries {
   /// Who copies, in a warp group of which one warp works, and others. Where
   /// tiles take turns, two more of its warps do: one asks for turns ahead of
   /// time, one ends them when additions are done. Who adds waits for neither.
-  SmallVector<plan::RoleAttr> roles(int64_t loadRegisters, bool takesTurns,
+  /// Where scores take numbers by distance, one more finds those.
+  SmallVector<plan::RoleAttr> roles(int64_t loadRegisters,
+                                    const BackwardProblem &problem,
                                     ArrayRef<plan::RoleAttr> others) {
-    int64_t more = takesTurns ? 2 : 0;
+    SmallVector<plan::RoleAttr> more;
+    if (problem.isDeterministic)
+      more = {role("acquire", 1, loadRegisters, {"turn_acquire"}),
+              role("release", 1, loadRegisters, {"turn_release"})};
+    if (problem.diagonals > 0)
+      more.push_back(role("diagonals", 1, loadRegisters, {"diagonals"}));
     SmallVector<plan::RoleAttr> all = {
-        role("load", kGroupWarps - more, loadRegisters,
+        role("load", kGroupWarps - more.size(), loadRegisters,
              {"k", "v", "q", "do", "exponents", "delta"})};
-    if (takesTurns) {
-      all.push_back(role("acquire", 1, loadRegisters, {"turn_acquire"}));
-      all.push_back(role("release", 1, loadRegisters, {"turn_release"}));
-    }
+    llvm::append_range(all, more);
     llvm::append_range(all, others);
     return all;
+  }
+  /// Those numbers.
+  void addDiagonals(SmallVectorImpl<plan::StreamAttr> &streams,
+                    const BackwardProblem &problem) {
+    if (problem.diagonals > 0)
+      streams.push_back(stream("diagonals", getDiagonalStages(problem),
+                               /*with=*/"", /*isStaged=*/true));
   }
   /// Derivatives by scores, which leave for the product for dQ, and what else
   /// leaves for sums by distance. Who has that product adds to those.
@@ -419,7 +440,7 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
   if (stages > 1 && !problem.modifies)
     dots.push_back(make.eachAbove("dv"));
   SmallVector<plan::RoleAttr> roles =
-      make.roles(loadRegisters, problem.isDeterministic,
+      make.roles(loadRegisters, problem,
                  {make.role("compute", kernel.warps, registers.ofCompute,
                             ownWithDerivatives({"s", "dp", "ds", "dv", "dk",
                                                 "dv_out", "dk_out"},
@@ -438,6 +459,7 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
     make.addDerivatives(streams, kernel.stages, problem);
   streams.append({make.stream("exponents", kernel.stages, "q"),
                   make.stream("delta", kernel.stages, "do")});
+  make.addDiagonals(streams, problem);
   return plan::KernelAttr::get(context, unit, kernel, streams, dots, stores,
                                roles, /*asked=*/{});
 }
@@ -476,21 +498,24 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
   // are carried: of two dots in flight around a loop ptxas waits for both, or
   // serialises them (C7514).
   SmallVector<plan::RoleAttr> roles = make.roles(
-      loadRegisters, problem.isDeterministic,
+      loadRegisters, problem,
       {make.role(
            "score", kGroupWarps, ofScores,
            ownWithQuery(ownWithDerivatives({"s", "p", "dp", "ds"}, problem),
                         problem)),
        make.role("values", kGroupWarps, ofValues, {"dv", "dv_out"}),
        make.role("keys", kGroupWarps, ofKeys, {"dk", "dk_out"})});
-  return plan::KernelAttr::get(
-      context, unit, kernel,
-      {make.stream("k", 1), make.stream("v", 1), make.stream("p", 1),
-       make.stream("ds", isCopied ? 1 : 2),
-       make.stream("exponents", kernel.stages, "q"),
-       make.stream("delta", kernel.stages, "do")},
-      {make.ahead("s", /*isCarried=*/true)}, make.sums(output), roles,
-      /*asked=*/{});
+  SmallVector<plan::StreamAttr> streams = {
+      make.stream("k", 1),
+      make.stream("v", 1),
+      make.stream("p", 1),
+      make.stream("ds", isCopied ? 1 : 2),
+      make.stream("exponents", kernel.stages, "q"),
+      make.stream("delta", kernel.stages, "do")};
+  make.addDiagonals(streams, problem);
+  return plan::KernelAttr::get(context, unit, kernel, streams,
+                               {make.ahead("s", /*isCarried=*/true)},
+                               make.sums(output), roles, /*asked=*/{});
 }
 
 /// Buffers of weights and of derivatives by scores: two, so that roles need not
@@ -501,24 +526,34 @@ static int64_t getPairStages(const BackwardProblem &problem) {
   return bytes <= problem.target->sharedMemory ? 2 : 1;
 }
 
-/// Whether what sums by distance need of each pair fits beside the rest, in one
-/// buffer each at least. Who has it and finds dQ's share of a block, too, needs
-/// none.
-static bool fitsShares(const BackwardProblem &problem) {
-  KeyRoles roles = getKeyRoles(problem);
-  int64_t shares = problem.distanceShares;
-  if (shares == 0 || roles == KeyRoles::Scores)
+/// Buffers of a block's pairs, at least: of weights and of derivatives, where
+/// they leave registers, and of what leaves for sums by distance. Who has that
+/// and finds dQ's share of a block, too, leaves none.
+static int64_t countPairBuffers(const BackwardProblem &problem) {
+  switch (getKeyRoles(problem)) {
+  case KeyRoles::Joint:
+    return kStages * (1 + problem.distanceShares);
+  case KeyRoles::Scores:
+    return 1 + kStages;
+  case KeyRoles::Pairs:
+  case KeyRoles::Strips:
+    return 2 + problem.distanceShares;
+  }
+  llvm_unreachable("all are known");
+}
+
+/// Whether what leaves for sums by distance, and the diagonals that come, fit
+/// beside the rest.
+static bool fitsStreams(const BackwardProblem &problem) {
+  if (problem.distanceShares == 0 && problem.diagonals == 0)
     return true;
   int64_t keys = getTileKeys(problem);
-  int64_t bytes =
-      roles == KeyRoles::Joint
-          ? getTileBytes(problem, keys, /*keyStages=*/1, kFewestQueries,
-                         1 + shares) +
-                getPartBytes(problem, problem.headDim, getOutput(problem))
-          : getTileBytes(problem, keys, /*keyStages=*/1, kFewestQueries,
-                         /*ofPairs=*/0) +
-                keys * kFewestQueries * problem.getElementBytes() *
-                    (2 + shares);
+  int64_t bytes = getTileBytes(problem, keys, /*keyStages=*/1, kFewestQueries,
+                               /*ofPairs=*/0) +
+                  countPairBuffers(problem) * keys * kFewestQueries *
+                      problem.getElementBytes();
+  if (getKeyRoles(problem) == KeyRoles::Joint)
+    bytes += getPartBytes(problem, problem.headDim, getOutput(problem));
   return bytes <= problem.target->sharedMemory;
 }
 
@@ -556,7 +591,7 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
   PlanEntries make(context);
   int64_t stages = output == plan::OutputPath::Tma ? 1 : getPairStages(problem);
   SmallVector<plan::RoleAttr> roles = make.roles(
-      loadRegisters, problem.isDeterministic,
+      loadRegisters, problem,
       {make.role("values", kGroupWarps, ofValues, {"s", "p", "dv", "dv_out"}),
        make.role("keys", kGroupWarps, ofKeys,
                  ownWithDerivatives({"dp", "ds", "dk", "dk_out"}, problem)),
@@ -567,6 +602,7 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
   make.addDerivatives(streams, stages, problem);
   streams.append({make.stream("exponents", kernel.stages, "q"),
                   make.stream("delta", kernel.stages, "do")});
+  make.addDiagonals(streams, problem);
   return plan::KernelAttr::get(context, unit, kernel, streams, /*dots=*/{},
                                make.sums(output), roles, /*asked=*/{});
 }
@@ -661,8 +697,10 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
     plan::MatrixUnitAttrInterface unit, const BackwardProblem &given,
     const BackwardFields &asked, function_ref<InFlightDiagnostic()> emitError) {
   BackwardProblem problem = given;
+  if (!fitsStreams(problem))
+    problem.leaveDiagonals();
   // Another kernel meets all pairs again then.
-  if (!fitsShares(problem))
+  if (!fitsStreams(problem))
     problem.leaveSums();
   int64_t registers = asked.producerRegisters.value_or(kLoadRegisters);
   if (registers % kBudgetStep != 0)

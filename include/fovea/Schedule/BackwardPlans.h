@@ -32,10 +32,13 @@ struct BackwardProblem {
   bool sumsByKey = false, sumsByDistance = false;
   /// What the latter add for each pair, beside its derivative by the score.
   int64_t distanceShares = 0;
+  /// Numbers that scores, or derivatives by them, take by distance: each is
+  /// found once for each diagonal of a block.
+  int64_t diagonals = 0;
   /// Sequences are packed: the device alone knows how many rows each has.
   bool isPacked = false;
-  /// Something is computed for each pair beside its score: what score_mod makes
-  /// of it, or whether it is dropped.
+  /// Something is computed for each pair beside its score and the sum of that
+  /// and diagonals: what score_mod makes of it, or whether it is dropped.
   bool modifies = false;
   /// Derivatives by scores need more of a pair than its weight: the score, or
   /// whether it was dropped.
@@ -53,6 +56,11 @@ struct BackwardProblem {
   void leaveSums() {
     tilesFindSums = sumsByKey = sumsByDistance = false;
     distanceShares = 0;
+  }
+  /// Who computes scores finds their diagonals.
+  void leaveDiagonals() {
+    modifies |= diagonals > 0;
+    diagonals = 0;
   }
   int64_t getWidestHead() const { return std::max(headDim, valueHeadDim); }
   /// Columns of dK and dV together.

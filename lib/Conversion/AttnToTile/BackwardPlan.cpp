@@ -46,16 +46,60 @@ static bool readsScores(attn::BackwardOp op) {
   return !gradient.empty() && !gradient.getArgument(0).use_empty();
 }
 
-/// Whether score_mod computes something for each pair. Else what it adds is
+/// Whether it takes more to find the op's result than to bring it to scores.
+static bool isDear(Operation *op) {
+  return isa<tensor::ExtractOp>(op) ||
+         (isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+          !isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::CopySignOp>(op));
+}
+
+/// Numbers that the region reads or computes for each distance, and takes to
+/// what differs otherwise, or where it takes contributions.
+static SmallVector<Value> findDiagonals(Region &region,
+                                        const RegionDependences &dependences) {
+  llvm::SmallDenseSet<Value> dear;
+  SmallVector<Value> found;
+  for (Operation &op : region.front().without_terminator()) {
+    if (op.getNumResults() != 1 || !dependences.isByDistance(op.getResult(0)))
+      continue;
+    Value result = op.getResult(0);
+    if (!isDear(&op) && llvm::none_of(op.getOperands(), [&](Value operand) {
+          return dear.contains(operand);
+        }))
+      continue;
+    dear.insert(result);
+    bool leaves = llvm::any_of(op.getUsers(), [&](Operation *user) {
+      return user->getNumResults() != 1 ||
+             !dependences.isByDistance(user->getResult(0));
+    });
+    bool isPlace = llvm::any_of(op.getUsers(), [&](Operation *user) {
+      auto contribute = dyn_cast<attn::ContributeOp>(user);
+      return contribute && llvm::is_contained(contribute.getIndices(), result);
+    });
+    if (leaves && (isa<FloatType>(result.getType()) || isPlace))
+      found.push_back(result);
+  }
+  return found;
+}
+
+/// What score_mod and its derivative compute for each pair, beside what is
 /// added to the values of the block's rows and columns.
-static bool modifiesEachScore(attn::BackwardOp op) {
-  Region &scoreMod = op.getScoreMod();
-  if (scoreMod.empty())
-    return false;
-  RegionDependences dependences(scoreMod, op.getCaptures().size());
-  return readsScores(op) ||
-         !dependences.isSumOfSides(
-             scoreMod.front().getTerminator()->getOperand(0));
+static void describeModifiers(attn::BackwardOp op, BackwardProblem &problem) {
+  unsigned captures = op.getCaptures().size();
+  problem.readsScores = readsScores(op);
+  problem.modifies = problem.readsScores;
+  if (Region &region = op.getScoreMod(); !region.empty()) {
+    RegionDependences dependences(region, captures);
+    SmallVector<Value> diagonals = findDiagonals(region, dependences);
+    problem.diagonals += diagonals.size();
+    problem.modifies |= !dependences.isSumOfSides(
+        region.front().getTerminator()->getOperand(0), diagonals);
+  }
+  if (Region &region = op.getScoreGradient(); !region.empty())
+    problem.diagonals +=
+        findDiagonals(region, RegionDependences(region, captures)).size();
+  if (op.getDropoutAttr())
+    problem.modifies = problem.readsScores = true;
 }
 
 bool fovea::mayHideKeys(attn::BackwardOp op) {
@@ -80,8 +124,7 @@ static BackwardProblem makeProblem(attn::BackwardOp op,
         !getContributions(op, PairPlaces::Distances).empty();
     problem.distanceShares = getDistanceShares(op).size();
   }
-  problem.modifies = modifiesEachScore(op) || op.getDropoutAttr();
-  problem.readsScores = op.getDropoutAttr() || readsScores(op);
+  describeModifiers(op, problem);
   problem.isDeterministic = op.getDeterministic();
   problem.isPacked = op.getSequence().getKeyPlaces().arePacked;
   problem.isUneven = mayHideKeys(op) || problem.isPacked;

@@ -106,18 +106,28 @@ void RegionDependences::add(Operation &op) {
   }
 }
 
-bool RegionDependences::isSumOfSides(Value value) {
-  if (!isByScore(value))
-    return true;
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return true; // the score itself
-  if (isa<arith::MulFOp>(op) && !isUniform(op->getOperand(0)) &&
-      !isUniform(op->getOperand(1)))
-    return false;
-  return isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::MulFOp,
-             arith::SIToFPOp, arith::AddIOp, arith::SubIOp, arith::IndexCastOp,
-             arith::ExtSIOp>(op) &&
-         llvm::all_of(op->getOperands(),
-                      [&](Value operand) { return isSumOfSides(operand); });
+bool RegionDependences::keepsSum(Operation *op) const {
+  if (isa<arith::MulFOp>(op))
+    return isUniform(op->getOperand(0)) || isUniform(op->getOperand(1));
+  return isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::SIToFPOp,
+             arith::AddIOp, arith::SubIOp, arith::IndexCastOp, arith::ExtSIOp>(
+      op);
+}
+
+bool RegionDependences::isSumOfSides(Value value,
+                                     ArrayRef<Value> others) const {
+  // Each value once, however often it is used.
+  SetVector<Value> parts;
+  parts.insert(value);
+  for (unsigned index = 0; index < parts.size(); ++index) {
+    Value part = parts[index];
+    Operation *op = part.getDefiningOp();
+    // Without one it is the score itself.
+    if (!op || !isByScore(part) || llvm::is_contained(others, part))
+      continue;
+    if (!keepsSum(op))
+      return false;
+    parts.insert(op->operand_begin(), op->operand_end());
+  }
+  return true;
 }

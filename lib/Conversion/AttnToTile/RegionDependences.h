@@ -58,8 +58,9 @@ public:
     return (kind & OnScore) || ((kind & OnQuery) && (kind & OnKey));
   }
   /// Whether it is a sum of the score, perhaps times what is uniform, and of
-  /// parts that differ along one side of a block only.
-  bool isSumOfSides(mlir::Value value);
+  /// parts that differ along one side of a block only, or are one of `others`.
+  bool isSumOfSides(mlir::Value value,
+                    llvm::ArrayRef<mlir::Value> others = {}) const;
 
 private:
   /// How a sum of coordinates grows with each of them.
@@ -72,6 +73,9 @@ private:
   void add(mlir::Operation &op);
   void addSteps(mlir::Operation &op);
   std::optional<Steps> getSteps(mlir::Value value) const;
+  /// Whether the result of `op`, which differs along both sides, can be such a
+  /// sum if all operands are.
+  bool keepsSum(mlir::Operation *op) const;
 
   llvm::DenseMap<mlir::Value, unsigned> kinds;
   llvm::DenseMap<mlir::Value, Kind> shifted;

@@ -28,8 +28,44 @@ struct DiagonalsLowering : OpConversionPattern<tile::DiagonalsOp> {
   LogicalResult
   matchAndRewrite(tile::DiagonalsOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+
+private:
+  /// Where each lane has those of its elements.
+  LogicalResult takeOwn(tile::DiagonalsOp op, OpAdaptor adaptor,
+                        ConversionPatternRewriter &rewriter) const;
 };
 } // namespace
+
+LogicalResult
+DiagonalsLowering::takeOwn(tile::DiagonalsOp op, OpAdaptor adaptor,
+                           ConversionPatternRewriter &rewriter) const {
+  RankedTensorType source = op.getSource().getType(),
+                   result = op.getResult().getType();
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(result.getEncoding());
+  auto diagonals = cast<warp::FragmentDiagonalsAttr>(source.getEncoding());
+  if (!layout.hasStoreFragments() ||
+      diagonals.getRows() != result.getDimSize(0) ||
+      layout.getNumElements(result.getShape()) * kLanes *
+              diagonals.getWarps() !=
+          result.getNumElements())
+    return op.emitError(
+               "diagonals must lie in the lanes that hold them, found ")
+           << source << " for " << result;
+  auto held =
+      vector::ToElementsOp::create(rewriter, op.getLoc(), adaptor.getSource());
+  SmallVector<int64_t> offsets = diagonals.getOffsets(source.getShape(), 1);
+  SmallVector<int64_t> rows = layout.getOffsets(result.getShape(), 0);
+  int64_t last = *llvm::max_element(rows);
+  SmallVector<Value> elements;
+  for (auto [row, column] :
+       llvm::zip_equal(rows, layout.getOffsets(result.getShape(), 1))) {
+    auto *offset = llvm::find(offsets, column - row + last);
+    elements.push_back(held.getResult(std::distance(offsets.begin(), offset)));
+  }
+  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
+      op, cast<VectorType>(getTypeConverter()->convertType(result)), elements);
+  return success();
+}
 
 LogicalResult
 DiagonalsLowering::matchAndRewrite(tile::DiagonalsOp op, OpAdaptor adaptor,
@@ -42,6 +78,8 @@ DiagonalsLowering::matchAndRewrite(tile::DiagonalsOp op, OpAdaptor adaptor,
     return success();
   }
   auto layout = cast<warp::ThreadLayoutAttrInterface>(result.getEncoding());
+  if (isa<warp::FragmentDiagonalsAttr>(op.getSource().getType().getEncoding()))
+    return takeOwn(op, adaptor, rewriter);
   auto source =
       dyn_cast<warp::DiagonalsAttr>(op.getSource().getType().getEncoding());
   // A lane's first element is in the first rows and columns of its warp.

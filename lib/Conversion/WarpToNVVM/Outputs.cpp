@@ -70,6 +70,13 @@ FailureOr<const Role *> OutputLowering::getRole(Operation *op) {
 /// group. Buffers of the output's own are a warp's business, and who fills a
 /// stream's stage has acquired it from all that read it.
 LogicalResult OutputLowering::lower(warp::LocalStoreOp op) {
+  if (warp::isWholeInWarps(op.getValue().getType())) {
+    const Role *role = roles.getRole(op);
+    if (role && role->warps == 1)
+      return success();
+    return op.emitOpError("stores what each warp has: it must stand in a role "
+                          "of one warp");
+  }
   FailureOr<const Role *> role = getRole(op);
   FailureOr<SharedView> view = getSharedView(op, op.getTarget());
   if (failed(role) || failed(view))
@@ -337,6 +344,8 @@ private:
                          MemRefType type);
   static void storeFragments(OpBuilder &b, Location loc, Value tile,
                              RankedTensorType tileType, Value target);
+  static void storeLanes(OpBuilder &b, Location loc, Value tile,
+                         RankedTensorType tileType, Value target);
 };
 } // namespace
 
@@ -490,6 +499,25 @@ void LocalStoreLowering::storeFragments(OpBuilder &b, Location loc, Value tile,
   }
 }
 
+/// A row, in which nothing is swizzled.
+void LocalStoreLowering::storeLanes(OpBuilder &b, Location loc, Value tile,
+                                    RankedTensorType tileType, Value target) {
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tileType.getEncoding());
+  Type element = tileType.getElementType();
+  Value first =
+      layout.emitBase(b, loc, emitThread(b, loc), tileType.getShape(), 1);
+  Value start = LLVM::GEPOp::create(b, loc, target.getType(), element, target,
+                                    ArrayRef<LLVM::GEPArg>{first});
+  auto elements = vector::ToElementsOp::create(b, loc, tile);
+  for (auto [value, column] : llvm::zip_equal(
+           elements.getResults(), layout.getOffsets(tileType.getShape(), 1))) {
+    Value at = LLVM::GEPOp::create(
+        b, loc, target.getType(), element, start,
+        ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(column))});
+    LLVM::StoreOp::create(b, loc, value, at, getBytes(element));
+  }
+}
+
 LogicalResult
 LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
                                     ConversionPatternRewriter &rewriter) const {
@@ -498,6 +526,11 @@ LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
   RankedTensorType tile = op.getValue().getType();
   unsigned bits = type.getElementTypeBitWidth();
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  if (layout.isOneWarps() && tile.getDimSize(0) == 1) {
+    storeLanes(rewriter, loc, adaptor.getValue(), tile, adaptor.getTarget());
+    rewriter.eraseOp(op);
+    return success();
+  }
   SmallVector<int64_t> columns = layout.getOffsets(tile.getShape(), 1);
   bool isPaired = columns.size() % 2 == 0;
   for (size_t index = 0; isPaired && index < columns.size(); index += 2)

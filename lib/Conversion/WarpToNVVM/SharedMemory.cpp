@@ -449,12 +449,55 @@ VectorLoadLowering::matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
   return success();
 }
 
+namespace {
+/// Each lane's, or each warp's, diagonals of a row, in which nothing is
+/// swizzled.
+struct DiagonalsLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+} // namespace
+
+LogicalResult DiagonalsLoadLowering::matchAndRewrite(
+    warp::LocalLoadOp op, OpAdaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  RankedTensorType tile = op.getType();
+  if (!isa_and_nonnull<warp::DiagonalsAttr, warp::FragmentDiagonalsAttr>(
+          tile.getEncoding()))
+    return failure();
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  Location loc = op.getLoc();
+  Type element = tile.getElementType();
+  Value first = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
+                                tile.getShape(), 1);
+  Type pointer = adaptor.getSource().getType();
+  Value start =
+      LLVM::GEPOp::create(rewriter, loc, pointer, element, adaptor.getSource(),
+                          ArrayRef<LLVM::GEPArg>{first});
+  SmallVector<Value> values;
+  for (int64_t column : layout.getOffsets(tile.getShape(), 1)) {
+    Value at = LLVM::GEPOp::create(
+        rewriter, loc, pointer, element, start,
+        ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(column))});
+    values.push_back(
+        LLVM::LoadOp::create(rewriter, loc, element, at, getBytes(element)));
+  }
+  // No dot follows that all lanes would meet at before one releases the stage.
+  NVVM::SyncWarpOp::create(rewriter, loc, emitI32(rewriter, loc, -1));
+  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
+      op, cast<VectorType>(getTypeConverter()->convertType(tile)), values);
+  return success();
+}
+
 void fovea::populateSharedMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
                                          launch::AbiOp abi,
                                          const CopyStarts &starts) {
   patterns.add<AllocLowering<warp::AllocOp>, AllocLowering<warp::OnesOp>,
-               StageLowering, VectorLoadLowering>(converter,
-                                                  patterns.getContext());
+               StageLowering, VectorLoadLowering, DiagonalsLoadLowering>(
+      converter, patterns.getContext());
   patterns.add<CopyLowering>(converter, patterns.getContext(), abi, starts);
 }

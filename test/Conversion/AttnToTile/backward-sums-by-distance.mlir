@@ -4,28 +4,32 @@
 // computes by distance is made of diagonals, where rows are keys as well.
 // RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-to-tile=target=sm_90a --canonicalize --cse | FileCheck %s
 
+// What a table adds, a role of one warp finds: nothing else is computed for a pair, and blocks have 128 queries.
 // CHECK-LABEL: launch.abi @added
 // CHECK-SAME: <"ds", stages = 2, staged>
+// CHECK-SAME: <"diagonals", stages = 2, staged>
+// CHECK-SAME: <"load", warps = 3, registers = 24
+// CHECK-SAME: <"diagonals", warps = 1, registers = 24, owns = ["diagonals"]>
 // CHECK-SAME: <"compute", warps = 8, registers = 208, owns = ["s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"]>
 // CHECK-SAME: <"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum", "distance_sum"]>
 // CHECK-SAME: epilogue([@added_queries, @added_dcapture0])
 // CHECK: gpu.func @added(
 // CHECK: tile.for_blocks
-// CHECK: tile.dot "s"
 // The first diagonal is that of the last key and the first query.
 // CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %c127 : index
-// CHECK: tile.iota dim 1 : tensor<1x192xi32, #tile.reg>
-// CHECK: %[[DISTANCE:.*]] = arith.subi %{{.*}}, %{{.*}} : tensor<1x192xi32, #tile.reg>
-// CHECK: %[[BIAS:.*]] = tile.gather %{{.*}}[%{{.*}}, %[[DISTANCE]]] : {{.*}} to tensor<1x192xf32, #tile.reg>
+// CHECK: tile.iota dim 1 : tensor<1x256xi32, #tile.reg>
+// CHECK: %[[DISTANCE:.*]] = arith.subi %{{.*}}, %{{.*}} : tensor<1x256xi32, #tile.reg>
+// CHECK: %[[BIAS:.*]] = tile.gather %{{.*}}[%{{.*}}, %[[DISTANCE]]] : {{.*}} to tensor<1x256xf32, #tile.reg>
+// CHECK: tile.dot "s"
 // The product comes before what columns add: with that, each element would have a register ahead of it.
-// CHECK: %[[ADDED:.*]] = tile.diagonals %{{.*}} : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+// CHECK: %[[ADDED:.*]] = tile.diagonals %{{.*}} : tensor<1x256xf32, #tile.reg> to tensor<128x128xf32, #tile.reg>
 // CHECK: %[[SCORE:.*]] = math.fma %{{.*}}, %{{.*}}, %[[ADDED]]
 // CHECK: arith.addf %{{.*}}, %[[SCORE]]
 // CHECK: %[[DS:.*]] = tile.stream "ds"
 // CHECK: tile.dot "dk"
-// CHECK: %[[PLACE:.*]] = tile.diagonals %[[DISTANCE]] : tensor<1x192xi32, #tile.reg> to tensor<128x64xi32, #tile.reg>
-// CHECK: %[[SHARE:.*]] = arith.extf %[[DS]] : tensor<128x64xbf16, #tile.reg>
-// CHECK: tile.scatter add "distance_sum" %[[SHARE]], %{{.*}}[%{{.*}}, %[[PLACE]]] : tensor<128x64xf32, #tile.reg>
+// CHECK: %[[PLACE:.*]] = tile.diagonals %[[DISTANCE]] : tensor<1x256xi32, #tile.reg> to tensor<128x128xi32, #tile.reg>
+// CHECK: %[[SHARE:.*]] = arith.extf %[[DS]] : tensor<128x128xbf16, #tile.reg>
+// CHECK: tile.scatter add "distance_sum" %[[SHARE]], %{{.*}}[%{{.*}}, %[[PLACE]]] : tensor<128x128xf32, #tile.reg>
 // CHECK: tile.dot "dq.0" %[[DS]]
 
 !x = tensor<?x2x?x64xbf16>

@@ -182,8 +182,7 @@ gpu.module @m {
       role @compute warps(4) regs(240) {
       ^bb0(%v0: memref<1x32xf32, #warp.shared<row_bytes = 128>>):
         %x = arith.constant dense<1.0> : tensor<1x32xf32, #warp.lanes>
-        // expected-error@+2 {{failed to legalize operation 'warp.local_store'}}
-        // expected-error@+1 {{stores pairs of elements of 16 or 32 bits, found 'tensor<1x32xf32, #warp.lanes>'}}
+        // expected-error@+1 {{stores what each warp has: it must stand in a role of one warp}}
         warp.local_store %x to %v0 : tensor<1x32xf32, #warp.lanes>, memref<1x32xf32, #warp.shared<row_bytes = 128>>
         warp.return
       }

@@ -15,30 +15,47 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-LogicalResult
-DiagonalsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                      int64_t rows, int64_t warps) {
+/// Rows that warps part in multiples of `step`.
+static LogicalResult verifyRows(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t rows, int64_t warps, int64_t step) {
   if (warps < 1 || warps > kMaxWarps)
     return emitError() << "'warps' must be in [1, " << kMaxWarps << "], found "
                        << warps;
-  if (rows < 1 || rows % (kStep * warps) != 0)
-    return emitError() << "'rows' must be a multiple of " << kStep * warps
+  if (rows < 1 || rows % (step * warps) != 0)
+    return emitError() << "'rows' must be a multiple of " << step * warps
                        << " for " << warps << " warps, found " << rows;
   return success();
+}
+
+/// The diagonals of so many rows and of columns in multiples of `step`.
+static LogicalResult
+verifyDiagonals(function_ref<InFlightDiagnostic()> emitError,
+                ArrayRef<int64_t> shape, int64_t rows, int64_t step) {
+  if (failed(tile::verifyRegisterTile(shape, emitError)))
+    return failure();
+  int64_t columns = shape[1] - rows;
+  if (shape[0] == 1 && (shape[1] == 1 || (columns > 0 && columns % step == 0)))
+    return success();
+  return emitError() << "diagonals of " << rows
+                     << " rows need a tile of 1x1, or of a row of as many "
+                        "columns and a multiple of "
+                     << step << " more, found " << shape[0] << "x" << shape[1];
+}
+
+//===----------------------------------------------------------------------===//
+// Diagonals
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+DiagonalsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      int64_t rows, int64_t warps) {
+  return verifyRows(emitError, rows, warps, kStep);
 }
 
 LogicalResult DiagonalsAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type,
     function_ref<InFlightDiagnostic()> emitError) const {
-  if (failed(tile::verifyRegisterTile(shape, emitError)))
-    return failure();
-  int64_t columns = shape[1] - getRows();
-  if (shape[0] == 1 && (shape[1] == 1 || (columns > 0 && columns % kStep == 0)))
-    return success();
-  return emitError() << "diagonals of " << getRows()
-                     << " rows need a tile of 1x1, or of a row of as many "
-                        "columns and a multiple of "
-                     << kStep << " more, found " << shape[0] << "x" << shape[1];
+  return verifyDiagonals(emitError, shape, getRows(), kStep);
 }
 
 /// The last register ends where the diagonals of the warp's rows do.
@@ -88,6 +105,89 @@ DiagonalsAttr::getLanesOfPeriod(int64_t dim) const {
 /// Warps hold other columns, and lanes some columns twice.
 FailureOr<SmallVector<int64_t>>
 DiagonalsAttr::getReductionLanes(int64_t dim) const {
+  if (dim == 0)
+    return SmallVector<int64_t>{};
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Diagonals of fragments
+//===----------------------------------------------------------------------===//
+
+// Of an accumulator's 8 rows and columns a lane has one row and two columns.
+static constexpr int64_t kFragment = 8, kLaneColumns = 2;
+
+LogicalResult
+FragmentDiagonalsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                              int64_t rows, int64_t warps) {
+  return verifyRows(emitError, rows, warps, kFragment);
+}
+
+LogicalResult FragmentDiagonalsAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  return verifyDiagonals(emitError, shape, getRows(), kFragment);
+}
+
+/// One fragment of a warp's rows by one of columns is on as many diagonals as
+/// the next fragments along a diagonal.
+int64_t FragmentDiagonalsAttr::getNumElements(ArrayRef<int64_t> shape) const {
+  if (shape[1] == 1)
+    return 1;
+  int64_t fragments = (shape[1] - getRows() + getRowsOfWarp()) / kFragment - 1;
+  return fragments * kLaneColumns;
+}
+
+/// From the warp's last fragment of rows on.
+SmallVector<int64_t> FragmentDiagonalsAttr::getOffsets(ArrayRef<int64_t> shape,
+                                                       int64_t dim) const {
+  SmallVector<int64_t> offsets;
+  for (int64_t index = 0; index < getNumElements(shape); ++index)
+    offsets.push_back(
+        dim == 0 ? 0 : index / kLaneColumns * kFragment + index % kLaneColumns);
+  return offsets;
+}
+
+/// The diagonal of the lane's first element in the last fragment of its warp's
+/// rows, counted from that of the tile's last row and first column.
+Value FragmentDiagonalsAttr::emitBase(OpBuilder &b, Location loc, Value thread,
+                                      ArrayRef<int64_t> shape,
+                                      int64_t dim) const {
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIntOp::create(b, loc, value, 32);
+  };
+  if (shape[dim] == 1)
+    return constant(0);
+  constexpr int64_t rowLanes = kFragment / kLaneColumns;
+  Value lane = arith::RemUIOp::create(b, loc, thread, constant(kLanes));
+  Value warp = arith::DivUIOp::create(b, loc, thread, constant(kLanes));
+  Value row = arith::AddIOp::create(
+      b, loc, arith::MulIOp::create(b, loc, warp, constant(getRowsOfWarp())),
+      arith::DivUIOp::create(b, loc, lane, constant(rowLanes)));
+  Value column = arith::MulIOp::create(
+      b, loc, arith::RemUIOp::create(b, loc, lane, constant(rowLanes)),
+      constant(kLaneColumns));
+  Value last = constant(getRows() - 1 - (getRowsOfWarp() - kFragment));
+  return arith::AddIOp::create(b, loc, arith::SubIOp::create(b, loc, last, row),
+                               column);
+}
+
+int64_t FragmentDiagonalsAttr::getGroupRows(ArrayRef<int64_t> shape) const {
+  return shape[0];
+}
+
+int64_t FragmentDiagonalsAttr::getPeriod(int64_t dim) const {
+  return dim == 0 ? 1 : getRows() + kLanes;
+}
+
+FailureOr<SmallVector<int64_t>>
+FragmentDiagonalsAttr::getLanesOfPeriod(int64_t dim) const {
+  return getReductionLanes(dim);
+}
+
+/// Lanes hold columns that others hold, too.
+FailureOr<SmallVector<int64_t>>
+FragmentDiagonalsAttr::getReductionLanes(int64_t dim) const {
   if (dim == 0)
     return SmallVector<int64_t>{};
   return failure();

@@ -33,16 +33,24 @@ LanesAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
                           function_ref<InFlightDiagnostic()> emitError) const {
   if (failed(tile::verifyRegisterTile(shape, emitError)))
     return failure();
-  if (shape[0] == 1 && (shape[1] == 1 || shape[1] == kLanes))
+  if (shape[0] == 1 && (shape[1] == 1 || shape[1] % kLanes == 0))
     return success();
-  return emitError() << "one column a lane needs a tile of 1x1 or 1x" << kLanes
-                     << ", found " << shape[0] << "x" << shape[1];
+  return emitError() << "columns by lanes need a tile of 1x1 or of a row and a "
+                        "multiple of "
+                     << kLanes << " columns, found " << shape[0] << "x"
+                     << shape[1];
 }
 
-int64_t LanesAttr::getNumElements(ArrayRef<int64_t>) const { return 1; }
+int64_t LanesAttr::getNumElements(ArrayRef<int64_t> shape) const {
+  return llvm::divideCeil(shape[1], kLanes);
+}
 
-SmallVector<int64_t> LanesAttr::getOffsets(ArrayRef<int64_t>, int64_t) const {
-  return {0};
+SmallVector<int64_t> LanesAttr::getOffsets(ArrayRef<int64_t> shape,
+                                           int64_t dim) const {
+  SmallVector<int64_t> offsets;
+  for (int64_t index = 0; index < getNumElements(shape); ++index)
+    offsets.push_back(dim == 0 ? 0 : index * kLanes);
+  return offsets;
 }
 
 Value LanesAttr::emitBase(OpBuilder &builder, Location loc, Value thread,

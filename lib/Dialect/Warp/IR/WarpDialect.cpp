@@ -137,6 +137,11 @@ bool fovea::warp::isRowVector(MemRefType type) {
   return type.getShape().back() == 1;
 }
 
+bool fovea::warp::isVector(MemRefType type) {
+  return isRowVector(type) || (type.getDimSize(type.getRank() - 2) == 1 &&
+                               type.getElementTypeBitWidth() == 32);
+}
+
 int64_t fovea::warp::getStorageBytes(MemRefType type) {
   int64_t panel = getPanelColumns(type);
   ArrayRef<int64_t> shape = type.getShape();
@@ -167,7 +172,7 @@ static LogicalResult verifyOffset(Operation *op, MemRefType type,
 // Panels are swizzled by address bits below 1024; a vector has none, and is
 // read 16 bytes a time.
 int64_t fovea::warp::getStorageAlignment(MemRefType type) {
-  return isRowVector(type) ? 16 : kSharedAlignment;
+  return isVector(type) ? 16 : kSharedAlignment;
 }
 
 LogicalResult AllocOp::verify() {

@@ -42,7 +42,7 @@ int64_t AllocateSharedMemoryPass::placeBuffers() {
   };
   auto placeAll = [&](bool vectors) {
     getOperation().walk([&](warp::AllocOp alloc) {
-      if (warp::isRowVector(alloc.getBuffer().getType()) == vectors)
+      if (warp::isVector(alloc.getBuffer().getType()) == vectors)
         place(alloc);
     });
   };

@@ -10,6 +10,7 @@
 
 #include "CopiesWithLayout.h"
 #include "RoleAssignment.h"
+#include "TileClasses.h"
 
 namespace fovea::warp {
 #define GEN_PASS_DEF_WARPASSIGNDIAGONALLAYOUTS
@@ -26,11 +27,43 @@ struct AssignDiagonalLayoutsPass
 };
 } // namespace
 
+/// What one warp stores for others to read lies in its lanes, if it is not laid
+/// out.
+static LogicalResult assignLanes(Value buffer) {
+  for (Operation *user : buffer.getUsers()) {
+    auto store = dyn_cast<warp::LocalStoreOp>(user);
+    if (!store || !warp::getUnassignedTile(store.getValue().getType()))
+      continue;
+    OpBuilder b(store);
+    IRMapping mapping;
+    Value value = warp::copyWithLayout(b, store.getValue(),
+                                       warp::LanesAttr::get(b.getContext()),
+                                       "what diagonals are made of", mapping);
+    if (!value)
+      return failure();
+    store.getValueMutable().assign(value);
+  }
+  return success();
+}
+
+/// The diagonals of each lane where they are loaded, else of each warp. Places
+/// are those of sums, which lanes have found together.
+static Attribute makeLayout(tile::DiagonalsOp diagonals, int64_t warps,
+                            bool isLoaded) {
+  auto emitError = [&] { return diagonals.emitOpError(); };
+  MLIRContext *context = diagonals.getContext();
+  int64_t rows = diagonals.getResult().getType().getDimSize(0);
+  if (isLoaded &&
+      isa<FloatType>(diagonals.getResult().getType().getElementType()))
+    return warp::FragmentDiagonalsAttr::getChecked(emitError, context, rows,
+                                                   warps);
+  return warp::DiagonalsAttr::getChecked(emitError, context, rows, warps);
+}
+
 static LogicalResult assignLayout(tile::DiagonalsOp diagonals, int64_t warps) {
-  auto layout = warp::DiagonalsAttr::getChecked(
-      [&] { return diagonals.emitOpError(); }, diagonals.getContext(),
-      diagonals.getResult().getType().getDimSize(0), warps);
-  if (!layout)
+  auto load = diagonals.getSource().getDefiningOp<warp::LocalLoadOp>();
+  Attribute layout = makeLayout(diagonals, warps, /*isLoaded=*/bool(load));
+  if (!layout || (load && failed(assignLanes(load.getSource()))))
     return failure();
   OpBuilder b(diagonals);
   IRMapping mapping;
@@ -39,6 +72,8 @@ static LogicalResult assignLayout(tile::DiagonalsOp diagonals, int64_t warps) {
   if (!source)
     return failure();
   diagonals.getSourceMutable().assign(source);
+  if (load && load->use_empty())
+    load.erase();
   return success();
 }
 

@@ -41,3 +41,26 @@ func.func @few_rows(%x: tensor<1x128xf32, #warp.diagonals<rows = 64, warps = 8>>
 func.func @warps(%x: tensor<1x128xf32, #warp.diagonals<rows = 64, warps = 33>>) {
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @fragments(
+// CHECK-SAME: tensor<1x200xf32, #warp.fragment_diagonals<rows = 128, warps = 8>>
+func.func @fragments(%x: tensor<1x200xf32, #warp.fragment_diagonals<rows = 128, warps = 8>>,
+                     %y: tensor<1x1xf32, #warp.fragment_diagonals<rows = 64, warps = 8>>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{diagonals of 128 rows need a tile of 1x1, or of a row of as many columns and a multiple of 8 more, found 1x196}}
+func.func @uneven_fragments(%x: tensor<1x196xf32, #warp.fragment_diagonals<rows = 128, warps = 8>>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{'rows' must be a multiple of 64 for 8 warps, found 32}}
+func.func @few_rows_of_fragments(%x: tensor<1x64xf32, #warp.fragment_diagonals<rows = 32, warps = 8>>) {
+  return
+}

@@ -2,13 +2,20 @@
 
 // CHECK-LABEL: func.func @lanes(
 // CHECK-SAME: tensor<1x32xi1, #warp.lanes>
-func.func @lanes(%x: tensor<1x32xi1, #warp.lanes>, %y: tensor<1x1xf32, #warp.lanes>) {
+func.func @lanes(%x: tensor<1x32xi1, #warp.lanes>, %y: tensor<1x1xf32, #warp.lanes>, %z: tensor<1x192xf32, #warp.lanes>) {
   return
 }
 
 // -----
 
-// expected-error@+1 {{one column a lane needs a tile of 1x1 or 1x32, found 1x64}}
-func.func @wide(%x: tensor<1x64xi1, #warp.lanes>) {
+// expected-error@+1 {{columns by lanes need a tile of 1x1 or of a row and a multiple of 32 columns, found 1x48}}
+func.func @uneven(%x: tensor<1x48xi1, #warp.lanes>) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{found 2x32}}
+func.func @rows(%x: tensor<2x32xi1, #warp.lanes>) {
   return
 }

@@ -41,6 +41,25 @@ gpu.module @m {
 
 // -----
 
+// So is a row of 32-bit elements; of 16 bits it may be a box.
+// CHECK-LABEL: launch.abi @f
+// CHECK-SAME: shared_memory(2816)
+// CHECK: warp.alloc offset(2048) : memref<1x192xf32
+// CHECK: warp.alloc offset(0) : memref<1x64xbf16
+// CHECK: warp.alloc offset(1024) : memref<16x16xbf16
+gpu.module @m {
+  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f() kernel {
+    %row = warp.alloc : memref<1x192xf32, #warp.shared<row_bytes = 128>>
+    %box = warp.alloc : memref<1x64xbf16, #warp.shared<row_bytes = 128>>
+    %a = warp.alloc : memref<16x16xbf16, #warp.shared<row_bytes = 32>>
+    gpu.return
+  }
+}
+
+// -----
+
 // Ones lie behind all buffers, wherever they are made.
 // CHECK-LABEL: launch.abi @f
 // CHECK-SAME: shared_memory(4096)

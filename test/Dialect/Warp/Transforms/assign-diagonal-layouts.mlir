@@ -68,6 +68,34 @@ gpu.module @m {
 
 // -----
 
+// What a role of one warp leaves in memory lies in its lanes, and is loaded by the lanes that need it.
+// CHECK-LABEL: gpu.func @stream
+gpu.module @m {
+  launch.abi @stream target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 64, warps = 8, stages = 1>)
+    tensors([#launch.tensor<"t", read, tensor<?xf32>, ["S"], 4>, #launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>])
+    parameters([#launch.memref<"t", [0]>, #launch.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+  gpu.func @stream(%t: memref<?xf32, strided<[?]>>, %o: memref<?x?xf32, strided<[?, 1]>>) kernel {
+    %c0 = arith.constant 0 : index
+    %buffer = warp.alloc : memref<1x192xf32, #warp.shared<row_bytes = 128>>
+    %i = tile.iota dim 1 : tensor<1x192xi32, #tile.reg>
+    %x = tile.gather %t[%i] : memref<?xf32, strided<[?]>>[tensor<1x192xi32, #tile.reg>] to tensor<1x192xf32, #tile.reg>
+    // CHECK: %[[I:.*]] = tile.iota dim 1 : tensor<1x192xi32, #warp.lanes>
+    // CHECK: %[[X:.*]] = tile.gather %{{.*}}[%[[I]]] : {{.*}} to tensor<1x192xf32, #warp.lanes>
+    // CHECK: warp.local_store "diagonals.0" %[[X]]
+    warp.local_store "diagonals.0" %x to %buffer : tensor<1x192xf32, #tile.reg>, memref<1x192xf32, #warp.shared<row_bytes = 128>>
+    // CHECK-NOT: warp.local_load {{.*}} #warp.wgmma
+    // CHECK: %[[L:.*]] = warp.local_load %{{.*}} to tensor<1x192xf32, #warp.fragment_diagonals<rows = 128, warps = 8>>
+    %l = warp.local_load %buffer : memref<1x192xf32, #warp.shared<row_bytes = 128>> to tensor<1x192xf32, #tile.reg>
+    // CHECK: tile.diagonals %[[L]] : tensor<1x192xf32, #warp.fragment_diagonals<rows = 128, warps = 8>> to tensor<128x64xf32, #warp.wgmma<groups = 2>>
+    %d = tile.diagonals %l : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    tile.store %d, %o[%c0, %c0] dims [0, 1] : tensor<128x64xf32, #tile.reg>, memref<?x?xf32, strided<[?, 1]>>
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @m {
   launch.abi @carried target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#launch.memref<"o", [0, 1]>])

@@ -148,6 +148,41 @@ def AddByDot
   ];
 }
 
+def StreamDiagonals
+    : KernelPass<"tile-stream-diagonals", [], []> {
+  let summary = "Let another role find what tiles of diagonals are made of";
+  let body = [{
+    Numbers by distance, such as a table's, are found from scalars alone, a few
+    hundred for a block; but each warp that computes would find those of its own
+    rows, wait for memory, and spend registers on addresses. Where the plan has
+    streams `diagonals.0`, `diagonals.1` and so on that are `staged`, the
+    operands of `tile.diagonals` come through them, one stream each, as far as
+    there are streams: the role that owns them is ahead by their stages.
+
+    Before:
+
+    ```mlir
+    %d = tile.gather %table[%head, %distances] : ... to tensor<1x192xf32, #tile.reg>
+    %b = tile.diagonals %d : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    ```
+
+    After:
+
+    ```mlir
+    %d = tile.gather %table[%head, %distances] : ... to tensor<1x192xf32, #tile.reg>
+    %s = tile.stream "diagonals.0" %d : tensor<1x192xf32, #tile.reg>
+    %b = tile.diagonals %s : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
+    ```
+
+    Places of sums by distance, tiles of integers, come so if they take a read, a
+    division or a function of `math`, as buckets do. Tiles stay that are made of
+    others than rows, of scalars and of tensors that the kernel only reads.
+  }];
+  let statistics = [
+    Statistic<"numStreams", "num-streams", "Number of streams of diagonals">
+  ];
+}
+
 def InterleaveRows
     : KernelPass<"tile-interleave-rows", [SoftmaxIsLoops, BlocksAreLoops],
                  []> {

@@ -39,8 +39,11 @@ int64_t getRowBytes(mlir::MemRefType type);
 int64_t getPanelColumns(mlir::MemRefType type);
 int64_t getCtas(mlir::MemRefType type);
 
-/// Whether a shared buffer has one number a row: no panels, a vector.
+/// Whether a shared buffer has one number a row, and so no panels.
 bool isRowVector(mlir::MemRefType type);
+/// Whether it is a vector: of such, or one row of 32-bit elements, which no box
+/// and no dot reads.
+bool isVector(mlir::MemRefType type);
 /// Bytes that a shared buffer takes, its last panel whole, and what its address
 /// is a multiple of.
 int64_t getStorageBytes(mlir::MemRefType type);

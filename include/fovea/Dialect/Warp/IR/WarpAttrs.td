@@ -130,10 +130,11 @@ def Warp_LanesAttr : Warp_Attr<"Lanes", "lanes", [
     RegisterEncodingAttrInterface,
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
     DeclareAttrInterfaceMethods<ThreadLayoutAttrInterface>]> {
-  let summary = "one column a lane";
+  let summary = "columns by lanes, the same in each warp";
   let description = [{
-    Lane `l` of each warp holds column `l` of a column tile of 32: for what warps
-    decide by votes, each for itself.
+    Lane `l` of each warp holds column `32 r + l` of a tile of one row in register
+    `r`: for what warps decide by votes, each for itself, and for what one warp
+    alone finds.
 
     Example: `tensor<1x32xi1, #warp.lanes>`
   }];
@@ -163,6 +164,30 @@ def Warp_DiagonalsAttr : Warp_Attr<"Diagonals", "diagonals", [
   let extraClassDeclaration = [{
     /// Columns between a thread's registers.
     static constexpr int64_t kStep = 16;
+    int64_t getRowsOfWarp() const { return getRows() / getWarps(); }
+  }];
+}
+
+def Warp_FragmentDiagonalsAttr
+    : Warp_Attr<"FragmentDiagonals", "fragment_diagonals", [
+        RegisterEncodingAttrInterface,
+        DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+        DeclareAttrInterfaceMethods<ThreadLayoutAttrInterface>]> {
+  let summary = "the diagonals of each lane's elements";
+  let description = [{
+    Of such a column tile each lane holds the diagonals that its own elements of
+    an accumulator (`#warp.wgmma`, `#warp.mma_sync`) lie on: those of its warp's
+    first 8 rows and columns, and all that are multiples of 8 further on. So
+    lanes that load diagonals have nothing to exchange.
+
+    Example: `tensor<1x192xf32, #warp.fragment_diagonals<rows = 128, warps = 8>>`
+  }];
+  let parameters = (ins
+    AttrParameter<"int64_t", "rows of the tile that the diagonals make">:$rows,
+    AttrParameter<"int64_t", "warps that part these rows">:$warps);
+  let assemblyFormat = "`<` `rows` `=` $rows `,` `warps` `=` $warps `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
     int64_t getRowsOfWarp() const { return getRows() / getWarps(); }
   }];
 }

@@ -464,6 +464,10 @@ def WarpAssignDiagonalLayouts
     exchange what they made. It runs where `warp-assign-vote-layouts` does, for
     the same reason.
 
+    Where a stream brings the operand, each lane loads what it needs
+    (`#warp.fragment_diagonals`), and nothing is exchanged. What fills the stream
+    gets `#warp.lanes`: one warp finds each diagonal once.
+
     Before:
 
     ```mlir

@@ -1,0 +1,58 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-stream-diagonals)))' --split-input-file | FileCheck %s
+
+// As far as the plan has streams: numbers that are made of scalars and of what the kernel reads.
+// What two tiles are made of comes once. Places stay, and so do sums of other tiles,
+// and what the kernel writes, too.
+// CHECK-LABEL: gpu.func @f
+gpu.module @m {
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32, streams = [<"diagonals", stages = 2, staged>]>)
+    tensors([#launch.tensor<"t", read, tensor<?xf32>, ["S"], 4>, #launch.tensor<"k", read, tensor<?x?xf16>, ["M", "N"], 16>, #launch.tensor<"o", accumulate, tensor<?x?xf32>, ["M", "N"], 4>])
+    parameters([#launch.memref<"t", [0]>, #launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%t: memref<?xf32, strided<[?]>>, %k: memref<?x?xf16, strided<[?, 1]>>, %o: memref<?x?xf32, strided<[?, 1]>>) kernel {
+    %c0 = arith.constant 0 : index
+    %i = tile.iota dim 1 : tensor<1x96xi32, #tile.reg>
+    // CHECK: %[[X:.*]] = tile.gather
+    // CHECK-NEXT: %[[XS:.*]] = tile.stream "diagonals.0" %[[X]] : tensor<1x96xf32, #tile.reg>
+    %x = tile.gather %t[%i] : memref<?xf32, strided<[?]>>[tensor<1x96xi32, #tile.reg>] to tensor<1x96xf32, #tile.reg>
+    // CHECK: tile.diagonals %[[XS]]
+    %d = tile.diagonals %x : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    // CHECK: %[[Y:.*]] = math.exp2 %[[X]]
+    // CHECK-NEXT: %[[YS:.*]] = tile.stream "diagonals.1" %[[Y]] : tensor<1x96xf32, #tile.reg>
+    %y = math.exp2 %x : tensor<1x96xf32, #tile.reg>
+    // CHECK: tile.diagonals %[[YS]]
+    %e = tile.diagonals %y : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    // CHECK: tile.diagonals %[[XS]]
+    %f = tile.diagonals %x : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    // CHECK: tile.diagonals %{{.*}} : tensor<1x96xi32
+    // CHECK-NOT: tile.stream
+    %places = tile.diagonals %i : tensor<1x96xi32, #tile.reg> to tensor<64x32xi32, #tile.reg>
+    %ks = tile.load "k" %k[%c0, %c0] dims [0, 1] : memref<?x?xf16, strided<[?, 1]>> to tensor<64x96xf16, #tile.reg>
+    %wide = arith.extf %ks : tensor<64x96xf16, #tile.reg> to tensor<64x96xf32, #tile.reg>
+    %sum = tile.reduce add dim 0 %wide : tensor<64x96xf32, #tile.reg> to tensor<1x96xf32, #tile.reg>
+    %z = tile.diagonals %sum : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    %old = tile.gather %o[%c0, %i] : memref<?x?xf32, strided<[?, 1]>>[index, tensor<1x96xi32, #tile.reg>] to tensor<1x96xf32, #tile.reg>
+    %g = tile.diagonals %old : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    tile.store %d, %o[%c0, %c0] dims [0, 1] : tensor<64x32xf32, #tile.reg>, memref<?x?xf32, strided<[?, 1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Another plan has none.
+// CHECK-LABEL: gpu.func @none
+// CHECK-NOT: tile.stream
+gpu.module @m {
+  launch.abi @none target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32>)
+    tensors([#launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#launch.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @none(%o: memref<?x?xf32, strided<[?, 1]>>) kernel {
+    %c0 = arith.constant 0 : index
+    %i = tile.iota dim 1 : tensor<1x96xi32, #tile.reg>
+    %x = arith.sitofp %i : tensor<1x96xi32, #tile.reg> to tensor<1x96xf32, #tile.reg>
+    %d = tile.diagonals %x : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    tile.store %d, %o[%c0, %c0] dims [0, 1] : tensor<64x32xf32, #tile.reg>, memref<?x?xf32, strided<[?, 1]>>
+    gpu.return
+  }
+}

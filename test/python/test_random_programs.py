@@ -129,6 +129,39 @@ def test_wrong_numbers_are_seen(programs):
         assert prepared.judge((small, lse)).kind == "mean"
 
 
+def test_repetitions_differ_in_their_data_alone(programs):
+    """Gradients whose sums have one order are repeated as such: else a mistake of theirs would not come again."""
+    import gradients
+
+    for index in range(30):
+        drawn, _ = programs.worker.draw("again", index)
+        for other in programs.execute.with_other_data(drawn):
+            assert gradients.in_one_order(other.form) == gradients.in_one_order(drawn.form)
+            assert {**other.form, "seed": drawn.form["seed"]} == drawn.form and other.form["seed"] != drawn.form["seed"]
+
+
+def test_wrong_gradients_are_seen(programs):
+    """Of a program whose gradients are spoiled, each alone fails."""
+    import gradients
+    import numpy
+
+    drawn = programs.program.Program.parse((
+        'FRONT_END = "fovea"\nFORM = {"queries": 70, "keys": 40, "heads": 2, "sinks": True}\n'
+        'CAPTURES = {"c0": {"dtype": "f32", "dims": (2,), "contents": "normal"}}\n\n\n'
+        "def score_mod(score, b, h, q_idx, kv_idx, c0):\n    return score + c0[h] * (kv_idx - q_idx) / 64\n"))
+    with programs.execute.Prepared(drawn) as prepared:
+        own = prepared.gradients
+        found = own.run("tile", "sm_90a")
+
+        def judge(changed):
+            return gradients.judge_all({**found, **changed}, own.meaning, own.plain, own.outputs, "bf16", prepared.score_error)
+
+        assert list(own.outputs) == ["dq", "dk", "dv", "dcapture0", "dsinks"] and judge({}) == ""
+        for name, array in found.items():
+            for spoil in (numpy.zeros_like, lambda array: 2 * array, lambda array: array * numpy.nan):
+                assert judge({name: spoil(array)}).startswith(f"{name}: row"), name
+
+
 # --- The mode of test/GPU/run_forward.py ----------------------------------------
 
 

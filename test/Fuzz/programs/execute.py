@@ -142,6 +142,11 @@ class Prepared:
                              accurate_tanh=form["accurate_tanh"], cache=False)
 
     @functools.cached_property
+    def gradients(self):
+        """A gradients.Gradients; None where O means no numbers."""
+        return gradients.of(self)
+
+    @functools.cached_property
     def meaning(self):
         return self.run("attn", exact=True)
 
@@ -186,14 +191,15 @@ def is_refusal(message, form):
     return any(re.search(pattern, message) for pattern in REFUSALS)
 
 
-#: Of a failure by the mean.
-REPETITIONS = 3
+#: Of a failure that one draw of the data may give, and the kinds of such failures.
+REPETITIONS, REPEATED = 3, ("mean", "gradient")
 
 #: What a program is run as: (level, target) and how many of a hundred programs; the seed decides which.
 PLAN = (
     (("tile", "sm_80"), 100), (("tile", "sm_90a"), 100), (("warp", "sm_80"), 20), (("warp", "sm_90a"), 8), (("eager", ""), 40),
     (("compile", "sm_80"), 1), (("compile", "sm_90a"), 1),
     (("gradient-tile", "sm_80"), 10), (("gradient-tile", "sm_90a"), 20), (("gradient-warp", "sm_90a"), 3),
+    (("gradient-compile", "sm_80"), 1), (("gradient-compile", "sm_90a"), 2),
 )
 
 
@@ -233,8 +239,8 @@ def check(program, wheres=None, times=None):
             for level, target in wheres:
                 failure, done = timed(f"{level} {target}".strip(), check_one, prepared, level, target)
                 count += done
-                if failure is not None and failure.kind in ("mean", "gradient"):
-                    again, done = timed("again", repeat_mean, program, (level, target))
+                if failure is not None and failure.kind in REPEATED:
+                    again, done = timed("again", fails_again, program, (level, target))
                     count += done
                     failure = failure if again else None
                 if failure is not None:
@@ -244,12 +250,18 @@ def check(program, wheres=None, times=None):
     return None, count
 
 
-def repeat_mean(program, where):
-    """Whether most of REPETITIONS with other data fail by the mean, too: rows that share a weight share
+def with_other_data(program):
+    """REPETITIONS of a program that differ in their data alone: gradients keep their order of sums."""
+    for number in range(1, REPETITIONS + 1):
+        seed = program.form["seed"] + number * gradients.ORDERS
+        yield dataclasses.replace(program, form={**program.form, "seed": seed})
+
+
+def fails_again(program, where):
+    """Whether most of REPETITIONS with other data fail, too: rows that share a weight share
     its rounding, so that one draw says little."""
     again = count = 0
-    for number in range(1, REPETITIONS + 1):
-        other = dataclasses.replace(program, form={**program.form, "seed": program.form["seed"] + number})
+    for other in with_other_data(program):
         with Prepared(other) as prepared:
             failure, done = check_one(prepared, *where)
         again += failure is not None
@@ -264,6 +276,10 @@ GRADIENT_REFUSALS = (
 )
 
 
+def is_refusal_of_gradients(message):
+    return any(re.search(pattern, message) for pattern in GRADIENT_REFUSALS)
+
+
 def check_gradients(prepared, level, target):
     if not gradients.differentiates(prepared.program):
         return None, 0
@@ -271,7 +287,7 @@ def check_gradients(prepared, level, target):
         message, count = gradients.check(prepared, level, target)
     except CompileError as error:
         message = explained(error)
-        if any(re.search(pattern, message) for pattern in GRADIENT_REFUSALS):
+        if is_refusal_of_gradients(message):
             return None, 1
         return Failure("error", level, target, message), 1
     return (Failure("gradient", level, target, message) if message else None), count
@@ -279,7 +295,7 @@ def check_gradients(prepared, level, target):
 
 def check_one(prepared, level, target):
     """(Failure or None, executions)."""
-    if level in gradients.LEVELS:
+    if level in gradients.LEVELS or level == gradients.COMPILE:
         return check_gradients(prepared, level, target)
     if level == "eager":
         if prepared.program.front_end != "torch":

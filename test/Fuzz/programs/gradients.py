@@ -9,7 +9,9 @@ too many, which `fovea-run --check` asks about. Sums of few elements cancel, so 
 
 import ctypes
 import dataclasses
+import functools
 import json
+import warnings
 
 import data
 import execute
@@ -20,7 +22,10 @@ import fovea
 from fovea import _kernel, _library
 from fovea._arrays import as_tensors, from_tensor, to_host
 
-LEVELS = {"gradient-tile": "tile", "gradient-warp": "warp"}
+#: What is compared, as a level of the interpreter; and what is compiled down to PTX alone.
+LEVELS, COMPILE = {"gradient-tile": "tile", "gradient-warp": "warp"}, "gradient-compile"
+#: One in so many programs asks for sums in one order.
+ORDERS = 3
 SLACK_OF_LONGEST, SLACK_OF_ONE = 2.0**-10, 2.0**-14
 LARGEST_SCORE_ERROR = 1.0
 
@@ -29,23 +34,6 @@ def differentiates(program):
     """Whether kernels find its gradients: O's are of V's type, and there are numbers to begin with."""
     form = program.form
     return form["dtype"] != "f32" and form["output_dtype"] in (None, form["dtype"])
-
-
-def run(prepared, module, tensors, count, level, target, exact):
-    """The gradients, as arrays of f64."""
-    form, context = prepared.form, prepared.context
-    options = _kernel._options({"target": target, "accurate_tanh": form["accurate_tanh"]})
-    how = _library.RunOptions(ctypes.sizeof(_library.RunOptions), _kernel._LEVELS[level], exact, form["seed"])
-    outputs = context.check(context.lib.foveaInterpret(module, ctypes.byref(options), ctypes.byref(how), tensors, count))
-    try:
-        results = []
-        for index in range(context.lib.foveaTensorsCount(outputs)):
-            tensor = _library.Tensor()
-            context.lib.foveaTensorsGet(outputs, index, ctypes.byref(tensor))
-            results.append(from_tensor(tensor).astype(numpy.float64))
-        return results
-    finally:
-        context.lib.foveaTensorsDestroy(outputs)
 
 
 def judge(found, meaning, plain, output, weights, score_error):
@@ -77,8 +65,59 @@ def judge(found, meaning, plain, output, weights, score_error):
             f"{rules.norms(meaning)[row]:.3g}; {int((ratio > 1).sum())} of {len(ratio)} rows")
 
 
-def given(prepared):
-    """(Program of the gradients, its inputs by their names) or None where O means no numbers."""
+def in_one_order(form):
+    """Whether sums are to have one order, so that the same inputs give the same bits."""
+    return form["seed"] % ORDERS == 0
+
+
+class Gradients:
+    """The gradients of a prepared program, by all that has one: their own program, its
+    inputs, and what they mean. To be used while the program is prepared."""
+
+    def __init__(self, prepared, spec, arrays):
+        self.form, self.context, self.spec = prepared.form, prepared.context, spec
+        self.module = self.context.parse(spec.located or spec.mlir, spec.file)
+        signature = json.loads(self.context.take(self.context.lib.foveaModuleSignature(self.module, None)))
+        self.inputs = [(entry["name"], entry["dtype"], to_host(entry["name"], arrays[entry["name"]], entry["dtype"]))
+                       for entry in signature["inputs"]]
+        #: Element types by names.
+        self.outputs = {entry["name"]: entry["dtype"] for entry in signature["outputs"]}
+        self.tensors, self.keep = as_tensors(self.inputs)
+
+    def run(self, level, target="sm_80", exact=False):
+        """The gradients by their names, as arrays of f64."""
+        form, context = self.form, self.context
+        options = _kernel._options({"target": target, "accurate_tanh": form["accurate_tanh"]})
+        how = _library.RunOptions(ctypes.sizeof(_library.RunOptions), _kernel._LEVELS[level], exact, form["seed"])
+        outputs = context.check(context.lib.foveaInterpret(
+            self.module, ctypes.byref(options), ctypes.byref(how), self.tensors, len(self.inputs)))
+        try:
+            results = {}
+            for index, name in enumerate(self.outputs):
+                tensor = _library.Tensor()
+                context.lib.foveaTensorsGet(outputs, index, ctypes.byref(tensor))
+                results[name] = from_tensor(tensor).astype(numpy.float64)
+            return results
+        finally:
+            context.lib.foveaTensorsDestroy(outputs)
+
+    @functools.cached_property
+    def meaning(self):
+        return self.run("attn", exact=True)
+
+    @functools.cached_property
+    def plain(self):
+        """The straightforward evaluation."""
+        return self.run("attn")
+
+    def compile(self, target):
+        """To PTX and metadata: a fovea.Kernel. Its schedule is its own, as that of a kernel
+        which is compiled with its forward."""
+        return fovea.compile(self.spec, target, accurate_tanh=self.form["accurate_tanh"], cache=False)
+
+
+def of(prepared):
+    """The Gradients of a program; None where O means no numbers."""
     form = prepared.form
     if form["lse"]:
         forward, o, lse = prepared, *prepared.meaning
@@ -91,29 +130,29 @@ def given(prepared):
     random = data.generator(form["seed"], "do")
     made = {"o": data.rounded(o, form["dtype"]), "lse": lse.astype(numpy.float32),
             "do": data.rounded(random.standard_normal(o.shape, numpy.float32), form["dtype"])}
-    gradient = fovea.gradient(forward.spec, deterministic=bool(form["seed"] % 3 == 0))
-    return gradient, {**forward.named, **made}
+    spec = fovea.gradient(forward.spec, deterministic=in_one_order(form))
+    return Gradients(prepared, spec, {**forward.named, **made})
+
+
+def judge_all(found, meaning, plain, outputs, weights, score_error):
+    """What is wrong with gradients, all by their names, or "". `outputs` has their element
+    types, `weights` is that of V."""
+    for name, dtype in outputs.items():
+        wrong = judge(found[name], meaning[name], plain[name], dtype, weights, score_error)
+        if wrong:
+            return f"{name}: {wrong}"
+    return ""
 
 
 def check(prepared, level, target):
     """What is wrong with the program's gradients, or ""; and how many executions there were."""
-    found = given(prepared)
-    if found is None:
+    own = prepared.gradients
+    if own is None:
         return "", 1
-    gradient, arrays = found
-    context = prepared.context
-    module = context.parse(gradient.located or gradient.mlir, gradient.file)
-    signature = json.loads(context.take(context.lib.foveaModuleSignature(module, None)))
-    named = [(entry["name"], entry["dtype"], to_host(entry["name"], arrays[entry["name"]], entry["dtype"]))
-             for entry in signature["inputs"]]
-    tensors, keep = as_tensors(named)
-    results = {}
-    for name, where in (("meaning", ("attn", target, True)), ("plain", ("attn", target, False)),
-                        ("found", (LEVELS[level], target, False))):
-        results[name] = run(prepared, module, tensors, len(named), *where)
-    del keep
-    for output, one, meaning, plain in zip(signature["outputs"], results["found"], results["meaning"], results["plain"]):
-        wrong = judge(one, meaning, plain, output["dtype"], prepared.form["dtype"], prepared.score_error)
-        if wrong:
-            return f"{output['name']}: {wrong}", 4
-    return "", 4
+    if level == COMPILE:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            own.compile(target)
+        return "", 1
+    found = own.run(LEVELS[level], target)
+    return judge_all(found, own.meaning, own.plain, own.outputs, prepared.form["dtype"], prepared.score_error), 4

@@ -376,8 +376,7 @@ class Kernel:
         """The arguments of a call as one writes them: all tensors, or what is read."""
         named = {internal: name for name, internal in self._internal.items()}
         tensors = [one["name"] for one in self._facts["tensors"] if not inputs or one["access"] != "write"]
-        scalars = [one["name"] for one in self._facts["parameters"] if one["kind"] == "scalar"]
-        return [f"{name}={name}" for name in (named.get(one, one) for one in [*tensors, *scalars])]
+        return [f"{name}={name}" for name in (named.get(one, one) for one in [*tensors, *_launch.scalar_types(self._facts)])]
 
     def _launched(self) -> str:
         return f"kernel.launch({', '.join(self._taken(inputs=False))})"
@@ -397,9 +396,8 @@ class Kernel:
         arrays = {"q": q, "k": k, "v": v, **others}
         if level != "ptx":
             return _interpret(self._spec, self._options, arrays, level, False, seed)
-        named = self._named(arrays, [one["name"] for one in self._facts["tensors"] if one["access"] != "write"] + [
-            p["name"] for p in self._facts["parameters"] if p["kind"] == "scalar"
-        ])
+        tensors = [one["name"] for one in self._facts["tensors"] if one["access"] != "write"]
+        named = self._named(arrays, [*tensors, *_launch.scalar_types(self._facts)])
         with self._in_names_of_captures():
             results = _emulator.run(self._ptx, self._metadata, self._facts, named, seed)
         return results[0] if len(results) == 1 else results

@@ -148,6 +148,12 @@ def _text(value: Any) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
+def scalar_types(facts: Mapping[str, Any]) -> Dict[str, str]:
+    """Of the scalars that a launch takes, those included that only a kernel before or behind it does."""
+    kernels = [facts, *facts.get("prologue", ()), *facts.get("epilogue", ())]
+    return {one["name"]: one["type"] for kernel in kernels for one in kernel["parameters"] if one["kind"] == "scalar"}
+
+
 class LoadedKernel:
     """A kernel on a device.
 
@@ -176,7 +182,7 @@ class LoadedKernel:
         self.shapes = tuple(
             tuple(size if isinstance(size, int) else None for size in by_name[name]["shape"]) for name in self.tensors
         )
-        types = {p["name"]: p["type"] for p in facts["parameters"] if p["kind"] == "scalar"}
+        types = scalar_types(facts)
         self.floating = tuple(types[name] == "f32" for name in self.scalars)
         words = "".join("q" * (1 + 2 * rank) for rank in self.ranks)
         self._row = struct.Struct("=" + words + "".join("d" if floating else "q" for floating in self.floating))

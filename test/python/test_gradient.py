@@ -186,3 +186,26 @@ def test_errors(fovea, spec):
     integers = fovea.attention(lambda s, b, h, i, j, table: s + table[h], head_dim=16, captures={"table": ("i32", (None,))})
     with pytest.raises(fovea.CompileError, match="has no gradient: expected a float"):
         fovea.gradient(integers, by=["table"])
+
+
+def test_scalars_of_one_kernel(fovea):
+    """A number that only a kernel before the main one reads, as where it is a term of the query alone."""
+    def by_query(s, b, h, i, j, step):
+        return s + fovea.tanh(i * step)
+
+    spec = fovea.attention(by_query, head_dim=16, captures={"step": ("i32", ())})
+    kernel = fovea.compile(fovea.gradient(spec), "sm_90a")
+    names = {one["kernel"]: {other.get("name") for other in one["parameters"] if other["kind"] == "scalar"}
+             for one in (kernel.metadata, *kernel.metadata["prologue"])}
+    assert "capture0" not in names.pop(kernel.name) and any("capture0" in one for one in names.values())
+    torch.manual_seed(1)
+    q, k, v, do = (torch.randn(1, 1, 20, 16).bfloat16() for _ in range(4))
+    plain = torch.nn.functional.scaled_dot_product_attention
+    given = [one.double().requires_grad_() for one in (q, k, v)]
+    o = plain(*given)
+    wanted = torch.autograd.grad((o * do).sum(), given)
+    scores = given[0] @ given[1].mT / 4 + torch.tanh(3.0 * torch.arange(20))[:, None]
+    found = kernel.interpret(q, k, v, level="ptx", o=o.detach().bfloat16(), lse=scores.logsumexp(-1).detach().float(), do=do, step=3)
+    check(found, wanted)
+    with pytest.raises(TypeError, match="step=step"):
+        kernel(q)

@@ -154,7 +154,7 @@ def test_wrong_gradients_are_seen(programs):
         found = own.run("tile", "sm_90a")
 
         def judge(changed):
-            return gradients.judge_all({**found, **changed}, own.meaning, own.plain, own.outputs, "bf16", prepared.score_error)
+            return gradients.judge_all({**found, **changed}, own.meaning, own.plain, own.residue, own.outputs, "bf16", prepared.score_error)
 
         assert list(own.outputs) == ["dq", "dk", "dv", "dcapture0", "dsinks"] and judge({}) == ""
         for name, array in found.items():

@@ -2,8 +2,9 @@
 
 They are judged by rows (along the last dimension), as L2 norms: an error may be three times that of the
 straightforward evaluation, in the row or in all rows on average, two units in the last place of each element, and a
-part of the longest row, and of 1: 2^-10 and four times what scores may be off by, 2^-14. Where scores may be off by
-more than 1 a row is asked for numbers alone. So this finds what is lost, counted twice, or put elsewhere, not a rounding
+part of the longest row, and of 1: 2^-10 and four times what scores may be off by, 2^-14. Derivatives by scores are
+differences, P (dP - D), which are nothing where one key has a row's whole weight: gradients may be off by what they
+are moved by if D is off by 2^-21 of its terms. Where scores may be off by more than 1 a row is asked for numbers alone. So this finds what is lost, counted twice, or put elsewhere, not a rounding
 too many, which `fovea-run --check` asks about. Sums of few elements cancel, so that one draw of the data says little
 (execute.py repeats it)."""
 
@@ -20,7 +21,7 @@ import rules
 
 import fovea
 from fovea import _kernel, _library
-from fovea._arrays import as_tensors, from_tensor, to_host
+from fovea._arrays import as_tensors, from_host, from_tensor, to_host
 
 #: What is compared, as a level of the interpreter; and what is compiled down to PTX alone.
 LEVELS, COMPILE = {"gradient-tile": "tile", "gradient-warp": "warp"}, "gradient-compile"
@@ -28,6 +29,8 @@ LEVELS, COMPILE = {"gradient-tile": "tile", "gradient-warp": "warp"}, "gradient-
 ORDERS = 3
 SLACK_OF_LONGEST, SLACK_OF_ONE = 2.0**-10, 2.0**-14
 LARGEST_SCORE_ERROR = 1.0
+#: What D's terms may be off by, as a part of them; and how far they are moved to see what that does, which O's type must show.
+RESIDUE, STEP = 2.0**-21, 2.0**-5
 
 
 def differentiates(program):
@@ -36,10 +39,15 @@ def differentiates(program):
     return form["dtype"] != "f32" and form["output_dtype"] in (None, form["dtype"])
 
 
-def judge(found, meaning, plain, output, weights, score_error):
+def in_all_rows(errors):
+    """At least what they are on average: what cancels in one row may not do so in another."""
+    return numpy.maximum(errors, (errors**2).mean() ** 0.5)
+
+
+def judge(found, meaning, plain, residue, output, weights, score_error):
     """What is wrong with one gradient, or ""."""
     columns = meaning.shape[-1] if meaning.ndim else 1
-    found, meaning, plain = (array.reshape(-1, columns) for array in (found, meaning, plain))
+    found, meaning, plain, residue = (array.reshape(-1, columns) for array in (found, meaning, plain, residue))
     known = numpy.isfinite(meaning).all(-1) & numpy.isfinite(plain).all(-1)
     if not known.any():
         return ""
@@ -49,14 +57,12 @@ def judge(found, meaning, plain, output, weights, score_error):
     # Nothing is known of weights then.
     if score_error > LARGEST_SCORE_ERROR:
         return ""
-    found, meaning, plain = found[known], meaning[known], plain[known]
+    found, meaning, plain, residue = found[known], meaning[known], plain[known], residue[known]
     longest = float(rules.norms(meaning).max(initial=0.0))
     unit = rules.resolution(numpy.abs(meaning).max(-1, initial=0.0), output, weights) * columns**0.5
-    baseline = rules.norms(plain - meaning)
-    # What cancels in one row may not do so in another.
-    baseline = numpy.maximum(baseline, (baseline**2).mean() ** 0.5)
+    baseline, residue = in_all_rows(rules.norms(plain - meaning)), in_all_rows(rules.norms(residue))
     allowed = (rules.SLACK * baseline + rules.ULPS * unit + (SLACK_OF_LONGEST + 4 * score_error) * longest
-               + SLACK_OF_ONE + 4 * score_error)
+               + SLACK_OF_ONE + 4 * score_error + residue)
     ratio = rules.norms(found - meaning) / allowed
     row = int(ratio.argmax())
     if ratio[row] <= 1:
@@ -82,15 +88,17 @@ class Gradients:
                        for entry in signature["inputs"]]
         #: Element types by names.
         self.outputs = {entry["name"]: entry["dtype"] for entry in signature["outputs"]}
-        self.tensors, self.keep = as_tensors(self.inputs)
 
-    def run(self, level, target="sm_80", exact=False):
-        """The gradients by their names, as arrays of f64."""
+    def run(self, level, target="sm_80", exact=False, inputs=None):
+        """The gradients by their names, as arrays of f64. `inputs` are the program's own by default."""
         form, context = self.form, self.context
         options = _kernel._options({"target": target, "accurate_tanh": form["accurate_tanh"]})
         how = _library.RunOptions(ctypes.sizeof(_library.RunOptions), _kernel._LEVELS[level], exact, form["seed"])
+        inputs = inputs or self.inputs
+        tensors, keep = as_tensors(inputs)
         outputs = context.check(context.lib.foveaInterpret(
-            self.module, ctypes.byref(options), ctypes.byref(how), self.tensors, len(self.inputs)))
+            self.module, ctypes.byref(options), ctypes.byref(how), tensors, len(inputs)))
+        del keep
         try:
             results = {}
             for index, name in enumerate(self.outputs):
@@ -109,6 +117,16 @@ class Gradients:
     def plain(self):
         """The straightforward evaluation."""
         return self.run("attn")
+
+    @functools.cached_property
+    def residue(self):
+        """What the gradients are off by if all terms of D are, by RESIDUE of them."""
+        arrays = {name: from_host(array, dtype) for name, dtype, array in self.inputs if name in ("o", "do")}
+        moved = arrays["o"] - STEP * numpy.abs(arrays["o"]) * numpy.sign(arrays["do"])
+        inputs = [(name, dtype, to_host(name, moved, dtype) if name == "o" else array) for name, dtype, array in self.inputs]
+        results = self.run("attn", exact=True, inputs=inputs)
+        with numpy.errstate(invalid="ignore"):
+            return {name: numpy.nan_to_num(results[name] - self.meaning[name]) * (RESIDUE / STEP) for name in results}
 
     def compile(self, target):
         """To PTX and metadata: a fovea.Kernel. Its schedule is its own, as that of a kernel
@@ -134,11 +152,11 @@ def of(prepared):
     return Gradients(prepared, spec, {**forward.named, **made})
 
 
-def judge_all(found, meaning, plain, outputs, weights, score_error):
+def judge_all(found, meaning, plain, residue, outputs, weights, score_error):
     """What is wrong with gradients, all by their names, or "". `outputs` has their element
     types, `weights` is that of V."""
     for name, dtype in outputs.items():
-        wrong = judge(found[name], meaning[name], plain[name], dtype, weights, score_error)
+        wrong = judge(found[name], meaning[name], plain[name], residue[name], dtype, weights, score_error)
         if wrong:
             return f"{name}: {wrong}"
     return ""
@@ -155,4 +173,4 @@ def check(prepared, level, target):
             own.compile(target)
         return "", 1
     found = own.run(LEVELS[level], target)
-    return judge_all(found, own.meaning, own.plain, own.outputs, prepared.form["dtype"], prepared.score_error), 4
+    return judge_all(found, own.meaning, own.plain, own.residue, own.outputs, prepared.form["dtype"], prepared.score_error), 5

@@ -4,6 +4,7 @@
     python test/GPU/run_forward.py --kernels FOLDER      # compiled before
     python test/GPU/run_forward.py --target sm_90a --only-shapes quick
     python test/GPU/run_forward.py --random-programs 1000 --seed 7 --runtime build-portable/lib/libFoveaRuntime.so
+    python test/GPU/run_forward.py --random-gradients 1000 --seed 7 --runtime build-portable/lib/libFoveaRuntime.so
     compute-sanitizer python test/GPU/run_forward.py --memcheck 8 --kernels FOLDER
 
 Inputs are fresh random numbers, outputs are views into larger buffers full of
@@ -383,7 +384,7 @@ def run(args):
     args.runtime = library = kernels.find_library(args.runtime)
     compiler = None if args.kernels else kernels.find_compiler(args.compiler)
     # Random programs are compiled by libFovea.so, which lies beside the runtime.
-    if not library or not (args.kernels or compiler or args.random_programs):
+    if not library or not (args.kernels or compiler or random_modes(args)):
         return None, "there is no libFoveaRuntime.so or no fovea-compile; name them with --runtime and --compiler"
 
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -394,12 +395,13 @@ def run(args):
     chip = f"sm_{facts['major']}{facts['minor']}"
     print(f"{facts['name'].decode()}, {chip}; torch {torch.__version__}; seed {args.seed}", flush=True)
 
-    if args.random_programs:
+    targets = args.target or kernels.default_targets(facts["major"], facts["minor"])
+    if random_modes(args):
+        import random_launches
         import random_programs
 
-        targets = args.target or kernels.default_targets(facts["major"], facts["minor"])
-        stream = torch.cuda.current_stream().cuda_stream
-        return random_programs.run(torch, runtime, args, targets, chip, device, stream), ""
+        place = random_launches.Device(torch, runtime, device, torch.cuda.current_stream().cuda_stream, chip)
+        return max(random_programs.run(place, mode, count, args, targets) for mode, count in random_modes(args).items()), ""
     grid = memcheck_grid(args.memcheck) if args.memcheck else kernel_grid(args.quick)
     if args.filter:
         grid = [config for config in grid if args.filter in config.name]
@@ -408,7 +410,7 @@ def run(args):
             return 1, ""
     tally = Tally()
     everything = grid
-    for target in args.target or kernels.default_targets(facts["major"], facts["minor"]):
+    for target in targets:
         grid = [config for config in everything if target in (variants.VARIANTS[config.variant].targets or (target,))]
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as temporary:
@@ -422,6 +424,12 @@ def run(args):
                 break
     print_summary(tally, args)
     return 1 if tally.failures else 0, ""
+
+
+def random_modes(args):
+    """How many random programs are drawn in each mode (random_jobs.py) that is asked for."""
+    counts = {"programs": args.random_programs, "gradients": args.random_gradients}
+    return {mode: count for mode, count in counts.items() if count}
 
 
 def read_kernels(args, target, grid):
@@ -540,6 +548,8 @@ def make_parser():
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"), help="random by default")
     parser.add_argument("--random-programs", type=int, default=0, metavar="N",
                         help="so many random programs (docs/Fuzzing.md) in place of the grid; needs numpy")
+    parser.add_argument("--random-gradients", type=int, default=0, metavar="N",
+                        help="the gradients of so many random programs in place of the grid; needs numpy")
     parser.add_argument("--memcheck", type=int, default=0, metavar="N", help="few small cases of N kernels")
     parser.add_argument("--show", type=int, default=20, help="failures to print")
     return parser

@@ -78,12 +78,12 @@ def program(modules, text, captures="{}", **form):
 @pytest.mark.parametrize("mode", ("programs", "gradients"))
 def test_what_is_right(on_device, tmp_path, mode):
     ran = 0
-    for index in range(12):
+    for index in range(8):
         job = on_device.random_jobs.prepare(mode, "device", index, ("sm_80", "sm_90a")[index % 2], None, tmp_path)
         assert not job.error
         assert checked(on_device, job) == (job.skipped, ""), job.text
         ran += not job.skipped
-    assert ran > 6
+    assert ran > 4
 
 
 def test_wrong_programs(on_device, tmp_path):
@@ -222,6 +222,20 @@ def test_many_programs(on_device, package_environment, tmp_path, monkeypatch, ca
         assert on_device.random_programs.run(device(on_device), mode, count, args, ["sm_80", "sm_90a"]) == code
         said = capsys.readouterr().out
         assert f"{count} random {mode}" in said and expected in said
+
+
+def test_what_fails_is_made_smaller(on_device, tmp_path, monkeypatch):
+    """With a device where grouped heads fail."""
+    pytest.importorskip("hypothesis", reason="Hypothesis is not installed")
+    runs, jobs = on_device.random_programs, on_device.random_jobs
+    monkeypatch.setattr(jobs, "prepare_program",
+                        lambda mode, drawn, seed, target, *others: jobs.Job(mode, seed, target, str(drawn), drawn.form))
+    monkeypatch.setattr(runs, "launch", lambda place, job: ("bits", "other bits") if job.form["heads"] > job.form["kv_heads"] else ("", ""))
+    found = (jobs.prepare("gradients", "device", index, "sm_80", None, tmp_path) for index in range(100))
+    job = next(one for one in found if one.form["heads"] > one.form["kv_heads"] and len(one.text) > 400)
+    kind, smallest, message = runs.smaller(device(on_device), ("bits", job, "other bits"), tmp_path)
+    assert (kind, message, smallest.seed) == ("bits", "other bits", job.seed) and len(smallest.text) < len(job.text)
+    assert (smallest.form["heads"], smallest.form["kv_heads"], smallest.form["batch"]) == (2, 1, 1)
 
 
 def test_a_hang_ends_the_run(on_device, package_environment, tmp_path, monkeypatch, capsys):

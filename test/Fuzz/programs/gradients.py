@@ -4,9 +4,9 @@ They are judged by rows (along the last dimension), as L2 norms: an error may be
 straightforward evaluation, in the row or in all rows on average, two units in the last place of each element, and a
 part of the longest row, and of 1: 2^-10 and four times what scores may be off by, 2^-14. Derivatives by scores are
 differences, P (dP - D), which are nothing where one key has a row's whole weight: gradients may be off by what they
-are moved by if D is off by 2^-21 of its terms. Where scores may be off by more than 1 a row is asked for numbers alone. So this finds what is lost, counted twice, or put elsewhere, not a rounding
-too many, which `fovea-run --check` asks about. Sums of few elements cancel, so that one draw of the data says little
-(execute.py repeats it)."""
+are moved by if D is off by 2^-21 of its terms. Where scores may be off by more than 1 a row is asked for numbers alone.
+So this finds what is lost, counted twice, or put elsewhere, not a rounding too many, which `fovea-run --check` asks
+about. Sums of few elements cancel, so that one draw of the data says little (execute.py repeats it)."""
 
 import ctypes
 import dataclasses

@@ -49,8 +49,21 @@ static bool isQuick(Operation *op) {
          llvm::all_of(op->getOperands(), isSlotValue);
 }
 
+bool Relays::isSender(unsigned role) {
+  if (auto known = senders.find(role); known != senders.end())
+    return known->second;
+  WalkResult walk = root->getParentOp()->walk([&](Operation *op) {
+    bool computes = isa<LocalStoreOp, TmemStoreOp, DotOp>(op);
+    return computes && roles.owns(role, op) ? WalkResult::interrupt()
+                                            : WalkResult::advance();
+  });
+  return senders[role] = !walk.wasInterrupted();
+}
+
 bool Relays::canSend(ProducerAcquireOp acquire, Value value) {
   unsigned role = roles.getFiller(acquire);
+  if (!isSender(role))
+    return false;
   RoleSlicer &sender =
       sendable.try_emplace(role, roles.getOwns(role), isSharedValue)
           .first->second;

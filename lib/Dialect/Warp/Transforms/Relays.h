@@ -58,8 +58,11 @@ private:
   };
 
   void insertIn(mlir::Block &block);
-  /// Whether the role that fills the stage has all that `value` is computed
-  /// from.
+  /// Whether the role has time to find what others need, and a warp that alone
+  /// does: it computes no tiles of its own.
+  bool isSender(unsigned role);
+  /// Whether the role that fills the stage is one, and has all that `value` is
+  /// computed from.
   bool canSend(ProducerAcquireOp acquire, mlir::Value value);
   mlir::Value getMailbox(Place place) const {
     return mailboxes.lookup({place.acquire.getPipeline(), place.number});
@@ -67,6 +70,7 @@ private:
 
   const RoleAssignment &roles;
   mlir::Block *root = nullptr;
+  llvm::DenseMap<unsigned, bool> senders;
   /// By role, what is needed of all that it can send.
   llvm::DenseMap<unsigned, RoleSlicer> sendable;
   /// And what it can't.

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))' --split-input-file | FileCheck %s
 
 // What is costly to find (a word of memory, a quotient by what only the launch
 // knows) is found by the role that copies, and sent with the stage that it fills
@@ -82,6 +82,51 @@ gpu.module @m {
       tile.store %t, %out[%part, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
       tile.store %t, %out[%held, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
       tile.store %t, %out[%eighth, %c0] dims [0, 1] : tensor<128x64xbf16, #warp.wgmma<groups = 2>>, !memory
+      %next = arith.xori %stage, %one : i32
+      scf.yield %next : i32
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A role that finds tiles sends nothing: who needs the word reads it.
+// CHECK-LABEL: gpu.func @tiles
+// CHECK-NOT: warp.mailbox
+// CHECK-NOT: warp.send
+// CHECK: role @compute
+// CHECK: memref.load
+!out = memref<?x?xf32, strided<[?, 1]>>
+!ring = memref<2x1x96xf32, #warp.shared<row_bytes = 128>>
+!row = memref<1x96xf32, #warp.shared<row_bytes = 128>>
+#own = #warp.fragment_diagonals<rows = 64, warps = 4>
+gpu.module @m {
+  launch.abi @tiles target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 64, tile_n = 32, warps = 4,
+       roles = [<"idle", warps = 3, registers = 24, owns = []>, <"diagonals", warps = 1, registers = 24, owns = ["diagonals"]>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
+    tensors([#launch.tensor<"counts", read, tensor<?xi32>, ["N"], 4>, #launch.tensor<"o", write, tensor<?x?xf32>, ["S", "D"], 4>])
+    parameters([#launch.memref<"counts", [0]>, #launch.scalar<"n", index>, #launch.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @tiles(%counts: memref<?xi32, strided<[?]>>, %n: index, %out: !out) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %x = arith.constant dense<1.0> : tensor<1x96xf32, #warp.lanes>
+    %buffer = warp.alloc : !ring
+    %p = warp.pipeline "diagonals" : !warp.pipeline<2>
+    %r = scf.for %j = %c0 to %n step %c1 iter_args(%stage = %z) -> i32 {
+      %count = memref.load %counts[%j] : memref<?xi32, strided<[?]>>
+      warp.producer_acquire %p[%stage, %z] : !warp.pipeline<2>
+      %t = warp.stage %buffer[%stage] : !ring to !row
+      warp.local_store "diagonals" %x to %t : tensor<1x96xf32, #warp.lanes>, !row
+      warp.producer_commit %p[%stage, %z] : !warp.pipeline<2>
+      warp.consumer_wait %p[%stage, %z] : !warp.pipeline<2>
+      %l = warp.local_load %t : !row to tensor<1x96xf32, #own>
+      warp.consumer_release %p[%stage, %z] : !warp.pipeline<2>
+      %d = tile.diagonals %l : tensor<1x96xf32, #own> to tensor<64x32xf32, #warp.wgmma<groups = 1>>
+      %a = arith.index_cast %count : i32 to index
+      tile.store %d, %out[%a, %c0] dims [0, 1] : tensor<64x32xf32, #warp.wgmma<groups = 1>>, !out
       %next = arith.xori %stage, %one : i32
       scf.yield %next : i32
     }

@@ -75,12 +75,6 @@ static int64_t getRowBytes(const BackwardProblem &problem) {
          problem.getElementBytes();
 }
 
-/// Buffers of each number by distance: two, so that the next block's are there,
-/// but of several one. They take less time than a block, and memory is short.
-static int64_t getDiagonalStages(const BackwardProblem &problem) {
-  return problem.diagonals == 1 ? kStages : 1;
-}
-
 /// Bytes of a kernel's tile of keys, and of the blocks that it meets: queries
 /// and output gradients, the rows' values, those of diagonals, and so many
 /// tiles by pair.
@@ -89,7 +83,7 @@ static int64_t getTileBytes(const BackwardProblem &problem, int64_t keys,
                             int64_t ofPairs) {
   int64_t ofBlock = queries * (getRowBytes(problem) + 2 * kValueBytes +
                                ofPairs * keys * problem.getElementBytes());
-  int64_t ofDiagonals = problem.diagonals * getDiagonalStages(problem) *
+  int64_t ofDiagonals = problem.diagonals * problem.diagonalStages *
                         (queries + keys) * kValueBytes;
   return keyStages * keys * getRowBytes(problem) + kStages * ofBlock +
          ofDiagonals + kBarrierBytes;
@@ -365,7 +359,7 @@ struct PlanEntries {
   void addDiagonals(SmallVectorImpl<plan::StreamAttr> &streams,
                     const BackwardProblem &problem) {
     if (problem.diagonals > 0)
-      streams.push_back(stream("diagonals", getDiagonalStages(problem),
+      streams.push_back(stream("diagonals", problem.diagonalStages,
                                /*with=*/"", /*isStaged=*/true));
   }
   /// Derivatives by scores, which leave for the product for dQ, and what else
@@ -557,6 +551,25 @@ static bool fitsStreams(const BackwardProblem &problem) {
   return bytes <= problem.target->sharedMemory;
 }
 
+/// Two buffers of each diagonal, where nothing else has fewer for it.
+static int64_t getDiagonalStages(BackwardProblem problem, int64_t queries,
+                                 int64_t partColumns, plan::WorkSchedule work,
+                                 plan::OutputPath output) {
+  auto countOthers = [&](int64_t stages) {
+    problem.diagonalStages = stages;
+    return getKeyStages(problem, queries, partColumns, work, output) +
+           getPairStages(problem);
+  };
+  int64_t others = countOthers(1);
+  bool fits = countOthers(kStages) == others && fitsStreams(problem);
+  if (fits && getKeyRoles(problem) == KeyRoles::Joint)
+    fits = getTileBytes(problem, getTileKeys(problem), /*keyStages=*/1, queries,
+                        1 + problem.distanceShares) +
+               getPartBytes(problem, partColumns, output) <=
+           problem.target->sharedMemory;
+  return fits ? kStages : 1;
+}
+
 static InFlightDiagnostic
 emitRolesLeave(int64_t asked, int64_t left,
                function_ref<InFlightDiagnostic()> emitError) {
@@ -735,6 +748,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   if (isJoint)
     shares = shareJointRegisters(problem, queries, registers);
   plans.partColumns = shares.partColumns;
+  problem.diagonalStages =
+      getDiagonalStages(problem, queries, shares.partColumns, work, output);
   int64_t mostKeys =
               getKeyStages(problem, queries, shares.partColumns, work, output),
           keyStages = asked.keyStages.value_or(mostKeys);

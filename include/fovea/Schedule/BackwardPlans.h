@@ -35,6 +35,8 @@ struct BackwardProblem {
   /// Numbers that scores, or derivatives by them, take by distance: each is
   /// found once for each diagonal of a block.
   int64_t diagonals = 0;
+  /// Buffers of each: with two the next block's are there.
+  int64_t diagonalStages = 1;
   /// Sequences are packed: the device alone knows how many rows each has.
   bool isPacked = false;
   /// Something is computed for each pair beside its score and the sum of that

@@ -54,7 +54,7 @@ static bool isDear(Operation *op) {
 }
 
 /// Numbers that the region reads or computes for each distance, and takes to
-/// what differs otherwise, or where it takes contributions.
+/// what differs otherwise.
 static SmallVector<Value> findDiagonals(Region &region,
                                         const RegionDependences &dependences) {
   llvm::SmallDenseSet<Value> dear;
@@ -72,11 +72,7 @@ static SmallVector<Value> findDiagonals(Region &region,
       return user->getNumResults() != 1 ||
              !dependences.isByDistance(user->getResult(0));
     });
-    bool isPlace = llvm::any_of(op.getUsers(), [&](Operation *user) {
-      auto contribute = dyn_cast<attn::ContributeOp>(user);
-      return contribute && llvm::is_contained(contribute.getIndices(), result);
-    });
-    if (leaves && (isa<FloatType>(result.getType()) || isPlace))
+    if (leaves && isa<FloatType>(result.getType()))
       found.push_back(result);
   }
   return found;

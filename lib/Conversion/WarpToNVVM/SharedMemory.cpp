@@ -450,8 +450,7 @@ VectorLoadLowering::matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
 }
 
 namespace {
-/// Each lane's, or each warp's, diagonals of a row, in which nothing is
-/// swizzled.
+/// Each lane's diagonals of a row, in which nothing is swizzled.
 struct DiagonalsLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -465,10 +464,10 @@ LogicalResult DiagonalsLoadLowering::matchAndRewrite(
     warp::LocalLoadOp op, OpAdaptor adaptor,
     ConversionPatternRewriter &rewriter) const {
   RankedTensorType tile = op.getType();
-  if (!isa_and_nonnull<warp::DiagonalsAttr, warp::FragmentDiagonalsAttr>(
-          tile.getEncoding()))
+  auto layout =
+      dyn_cast_or_null<warp::FragmentDiagonalsAttr>(tile.getEncoding());
+  if (!layout)
     return failure();
-  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
   Location loc = op.getLoc();
   Type element = tile.getElementType();
   Value first = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),

@@ -11,10 +11,7 @@
 #include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace fovea::tile {
 #define GEN_PASS_DEF_STREAMDIAGONALS
@@ -66,31 +63,9 @@ static bool isMadeOfScalars(Value value, DenseMap<Value, bool> &known) {
   return known[value] = isMade;
 }
 
-/// Whether the value takes more to find than a sum of coordinates, which as
-/// many threads as need it may find: it is read, divided, or a function of
-/// `math`.
-static bool isDear(Value value) {
-  SetVector<Value> tiles;
-  tiles.insert(value);
-  for (unsigned index = 0; index < tiles.size(); ++index) {
-    Operation *op = tiles[index].getDefiningOp();
-    if (isa<GatherOp, LoadOp, arith::DivFOp, arith::DivSIOp, arith::DivUIOp,
-            arith::RemSIOp, arith::RemUIOp>(op) ||
-        (isa<math::MathDialect>(op->getDialect()) &&
-         !isa<math::AbsFOp, math::AbsIOp>(op)))
-      return true;
-    for (Value operand : op->getOperands())
-      if (isRegisterTile(operand.getType()))
-        tiles.insert(operand);
-  }
-  return false;
-}
-
-/// Numbers, or places of sums by distance that are dear to find, as buckets
-/// are.
-static bool isWorthStream(Value source) {
-  Type element = cast<RankedTensorType>(source.getType()).getElementType();
-  return element.isF32() || (element.isInteger(32) && isDear(source));
+/// Places of sums by distance are tiles made of diagonals, too, but of indices.
+static bool isOfNumbers(DiagonalsOp op) {
+  return op.getSource().getType().getElementType().isF32();
 }
 
 void StreamDiagonals::runOnKernel() {
@@ -102,7 +77,7 @@ void StreamDiagonals::runOnKernel() {
   int64_t streams = 0;
   getOperation().walk([&](DiagonalsOp op) {
     Value source = op.getSource();
-    if (!isMadeOfScalars(source, known) || !isWorthStream(source))
+    if (!isOfNumbers(op) || !isMadeOfScalars(source, known))
       return;
     Value &stream = streamed[source];
     if (!stream) {

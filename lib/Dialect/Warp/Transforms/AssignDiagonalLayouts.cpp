@@ -46,15 +46,13 @@ static LogicalResult assignLanes(Value buffer) {
   return success();
 }
 
-/// The diagonals of each lane where they are loaded, else of each warp. Places
-/// are those of sums, which lanes have found together.
+/// The diagonals of each lane where they are loaded, else of each warp.
 static Attribute makeLayout(tile::DiagonalsOp diagonals, int64_t warps,
                             bool isLoaded) {
   auto emitError = [&] { return diagonals.emitOpError(); };
   MLIRContext *context = diagonals.getContext();
   int64_t rows = diagonals.getResult().getType().getDimSize(0);
-  if (isLoaded &&
-      isa<FloatType>(diagonals.getResult().getType().getElementType()))
+  if (isLoaded)
     return warp::FragmentDiagonalsAttr::getChecked(emitError, context, rows,
                                                    warps);
   return warp::DiagonalsAttr::getChecked(emitError, context, rows, warps);

@@ -174,9 +174,9 @@ def StreamDiagonals
     %b = tile.diagonals %s : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
     ```
 
-    Places of sums by distance, tiles of integers, come so if they take a read, a
-    division or a function of `math`, as buckets do. Tiles stay that are made of
-    others than rows, of scalars and of tensors that the kernel only reads.
+    Places of sums by distance, tiles of integers, stay with who adds: brought to
+    it, they gained nothing. Tiles stay, too, that are made of others than rows, of
+    scalars and of tensors that the kernel only reads.
   }];
   let statistics = [
     Statistic<"numStreams", "num-streams", "Number of streams of diagonals">

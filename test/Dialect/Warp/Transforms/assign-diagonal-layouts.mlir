@@ -127,3 +127,26 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  launch.abi @carried_to_memory target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 64, tile_n = 32, warps = 4, stages = 1>)
+    tensors([#launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#launch.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @carried_to_memory(%o: memref<?x?xf32, strided<[?, 1]>>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %zero = arith.constant dense<0.0> : tensor<1x96xf32, #tile.reg>
+    %buffer = warp.alloc : memref<1x96xf32, #warp.shared<row_bytes = 128>>
+    // expected-error@+1 {{what diagonals are made of must be computed by ops that can be repeated where they are used}}
+    %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%x = %zero) -> (tensor<1x96xf32, #tile.reg>) {
+      scf.yield %x : tensor<1x96xf32, #tile.reg>
+    }
+    warp.local_store "diagonals.0" %sum to %buffer : tensor<1x96xf32, #tile.reg>, memref<1x96xf32, #warp.shared<row_bytes = 128>>
+    %l = warp.local_load %buffer : memref<1x96xf32, #warp.shared<row_bytes = 128>> to tensor<1x96xf32, #tile.reg>
+    %d = tile.diagonals %l : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    tile.store %d, %o[%c0, %c0] dims [0, 1] : tensor<64x32xf32, #tile.reg>, memref<?x?xf32, strided<[?, 1]>>
+    gpu.return
+  }
+}

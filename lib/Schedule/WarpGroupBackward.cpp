@@ -355,12 +355,14 @@ struct PlanEntries {
     llvm::append_range(all, others);
     return all;
   }
-  /// Those numbers.
+  /// Those numbers, each by its name: there may be more than memory has room
+  /// for.
   void addDiagonals(SmallVectorImpl<plan::StreamAttr> &streams,
                     const BackwardProblem &problem) {
-    if (problem.diagonals > 0)
-      streams.push_back(stream("diagonals", problem.diagonalStages,
-                               /*with=*/"", /*isStaged=*/true));
+    for (int64_t number = 0; number < problem.diagonals; ++number)
+      streams.push_back(stream(("diagonals." + Twine(number)).str(),
+                               problem.diagonalStages, /*with=*/"",
+                               /*isStaged=*/true));
   }
   /// Derivatives by scores, which leave for the product for dQ, and what else
   /// leaves for sums by distance. Who has that product adds to those.

@@ -9,7 +9,7 @@
 #include "BackwardPlan.h"
 
 #include "BackwardSums.h"
-#include "RegionDependences.h"
+#include "RegionDiagonals.h"
 
 #include "fovea/Schedule/ScheduleRemarks.h"
 
@@ -46,13 +46,6 @@ static bool readsScores(attn::BackwardOp op) {
   return !gradient.empty() && !gradient.getArgument(0).use_empty();
 }
 
-/// Whether it takes more to find the op's result than to bring it to scores.
-static bool isDear(Operation *op) {
-  return isa<tensor::ExtractOp>(op) ||
-         (isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
-          !isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::CopySignOp>(op));
-}
-
 /// Numbers that the region reads or computes for each distance, and takes to
 /// what differs otherwise.
 static SmallVector<Value> findDiagonals(Region &region,
@@ -63,9 +56,9 @@ static SmallVector<Value> findDiagonals(Region &region,
     if (op.getNumResults() != 1 || !dependences.isByDistance(op.getResult(0)))
       continue;
     Value result = op.getResult(0);
-    if (!isDear(&op) && llvm::none_of(op.getOperands(), [&](Value operand) {
-          return dear.contains(operand);
-        }))
+    if (!isDearByDistance(&op) &&
+        llvm::none_of(op.getOperands(),
+                      [&](Value operand) { return dear.contains(operand); }))
       continue;
     dear.insert(result);
     bool leaves = llvm::any_of(op.getUsers(), [&](Operation *user) {

@@ -30,16 +30,19 @@ RegionDiagonals::RegionDiagonals(Region &region,
       ranges(region, context.captures.size(), /*past=*/context.columns),
       row(scores.builder, scores.builder, context, ranges, scores.exact) {}
 
-bool RegionDiagonals::isDear(Operation *op, const RegionForms &forms) const {
-  if (isa<tensor::ExtractOp>(op))
-    return true;
-  // What only changes a sum costs nothing.
+bool fovea::isDearByDistance(Operation *op) {
   if (isa<arith::DivFOp>(op))
-    return scores.exact.contains(op->getResult(0)) ||
-           !forms.contains(op->getOperand(0)) ||
-           !matchPattern(op->getOperand(1), m_Constant());
-  return isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
-         !isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::CopySignOp>(op);
+    return !matchPattern(op->getOperand(1), m_Constant());
+  return isa<tensor::ExtractOp>(op) ||
+         (isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+          !isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::CopySignOp>(op));
+}
+
+bool RegionDiagonals::isDear(Operation *op, const RegionForms &forms) const {
+  // What only changes a sum costs nothing.
+  return isDearByDistance(op) ||
+         (isa<arith::DivFOp>(op) && (scores.exact.contains(op->getResult(0)) ||
+                                     !forms.contains(op->getOperand(0))));
 }
 
 bool RegionDiagonals::take(Operation *op, const RegionForms &forms) const {

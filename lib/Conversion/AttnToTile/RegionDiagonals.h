@@ -15,6 +15,10 @@
 
 namespace fovea {
 
+/// Whether it takes more to find what `op` makes, of distances, than to bring
+/// it to scores.
+bool isDearByDistance(mlir::Operation *op);
+
 /// What depends on the distance of query and key alone is computed once for
 /// each diagonal of a block, M+N values in place of MxN, where it takes more
 /// than the few instructions that bring a diagonal to its scores. Distances are

@@ -499,23 +499,13 @@ void LocalStoreLowering::storeFragments(OpBuilder &b, Location loc, Value tile,
   }
 }
 
-/// A row, in which nothing is swizzled.
 void LocalStoreLowering::storeLanes(OpBuilder &b, Location loc, Value tile,
                                     RankedTensorType tileType, Value target) {
-  auto layout = cast<warp::ThreadLayoutAttrInterface>(tileType.getEncoding());
-  Type element = tileType.getElementType();
-  Value first =
-      layout.emitBase(b, loc, emitThread(b, loc), tileType.getShape(), 1);
-  Value start = LLVM::GEPOp::create(b, loc, target.getType(), element, target,
-                                    ArrayRef<LLVM::GEPArg>{first});
   auto elements = vector::ToElementsOp::create(b, loc, tile);
-  for (auto [value, column] : llvm::zip_equal(
-           elements.getResults(), layout.getOffsets(tileType.getShape(), 1))) {
-    Value at = LLVM::GEPOp::create(
-        b, loc, target.getType(), element, start,
-        ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(column))});
-    LLVM::StoreOp::create(b, loc, value, at, getBytes(element));
-  }
+  for (auto [value, place] : llvm::zip_equal(
+           elements.getResults(), emitPlacesOfRow(b, loc, tileType, target)))
+    LLVM::StoreOp::create(b, loc, value, place,
+                          getBytes(tileType.getElementType()));
 }
 
 LogicalResult

@@ -449,8 +449,23 @@ VectorLoadLowering::matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
   return success();
 }
 
+SmallVector<Value> fovea::emitPlacesOfRow(OpBuilder &b, Location loc,
+                                          RankedTensorType tile, Value buffer) {
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  Type element = tile.getElementType();
+  Value first = layout.emitBase(b, loc, emitThread(b, loc), tile.getShape(), 1);
+  Value start = LLVM::GEPOp::create(b, loc, buffer.getType(), element, buffer,
+                                    ArrayRef<LLVM::GEPArg>{first});
+  return llvm::map_to_vector(
+      layout.getOffsets(tile.getShape(), 1), [&](int64_t column) -> Value {
+        return LLVM::GEPOp::create(
+            b, loc, buffer.getType(), element, start,
+            ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(column))});
+      });
+}
+
 namespace {
-/// Each lane's diagonals of a row, in which nothing is swizzled.
+/// Each lane's diagonals.
 struct DiagonalsLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -464,26 +479,14 @@ LogicalResult DiagonalsLoadLowering::matchAndRewrite(
     warp::LocalLoadOp op, OpAdaptor adaptor,
     ConversionPatternRewriter &rewriter) const {
   RankedTensorType tile = op.getType();
-  auto layout =
-      dyn_cast_or_null<warp::FragmentDiagonalsAttr>(tile.getEncoding());
-  if (!layout)
+  if (!isa_and_nonnull<warp::FragmentDiagonalsAttr>(tile.getEncoding()))
     return failure();
   Location loc = op.getLoc();
   Type element = tile.getElementType();
-  Value first = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
-                                tile.getShape(), 1);
-  Type pointer = adaptor.getSource().getType();
-  Value start =
-      LLVM::GEPOp::create(rewriter, loc, pointer, element, adaptor.getSource(),
-                          ArrayRef<LLVM::GEPArg>{first});
   SmallVector<Value> values;
-  for (int64_t column : layout.getOffsets(tile.getShape(), 1)) {
-    Value at = LLVM::GEPOp::create(
-        rewriter, loc, pointer, element, start,
-        ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(column))});
+  for (Value place : emitPlacesOfRow(rewriter, loc, tile, adaptor.getSource()))
     values.push_back(
-        LLVM::LoadOp::create(rewriter, loc, element, at, getBytes(element)));
-  }
+        LLVM::LoadOp::create(rewriter, loc, element, place, getBytes(element)));
   // No dot follows that all lanes would meet at before one releases the stage.
   NVVM::SyncWarpOp::create(rewriter, loc, emitI32(rewriter, loc, -1));
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(

@@ -397,6 +397,13 @@ mlir::Value emitShuffle(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value emitSwizzle(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value row, mlir::Value chunk, int64_t rowBytes);
 
+/// The places of a thread's elements of `tile`, one row, in a buffer of shared
+/// memory: nothing of a row is swizzled.
+llvm::SmallVector<mlir::Value> emitPlacesOfRow(mlir::OpBuilder &builder,
+                                               mlir::Location loc,
+                                               mlir::RankedTensorType tile,
+                                               mlir::Value buffer);
+
 /// Name of the symbol for the CTA's dynamic shared memory.
 inline constexpr llvm::StringLiteral kSharedMemorySymbol = "fovea_shared";
 

@@ -7,7 +7,7 @@
 // What a table adds, a role of one warp finds: nothing else is computed for a pair, and blocks have 128 queries.
 // CHECK-LABEL: launch.abi @added
 // CHECK-SAME: <"ds", stages = 2, staged>
-// CHECK-SAME: <"diagonals", stages = 2, staged>
+// CHECK-SAME: <"diagonals.0", stages = 2, staged>
 // CHECK-SAME: <"load", warps = 3, registers = 24
 // CHECK-SAME: <"diagonals", warps = 1, registers = 24, owns = ["diagonals"]>
 // CHECK-SAME: <"compute", warps = 8, registers = 208, owns = ["s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"]>
@@ -138,4 +138,36 @@ func.func @many(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s, %u: !
     }
     : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s, !s, !s
   return %dq, %dk, %dv, %dt, %du, %dw : !x, !x, !x, !s, !s, !s
+}
+
+// -----
+
+// A factor by a quotient and a table, both by distance: room for each is planned for, one buffer each here.
+// CHECK-LABEL: launch.abi @two_numbers
+// CHECK-SAME: <"diagonals.0", staged>, <"diagonals.1", staged>
+
+!x = tensor<?x2x?x128xbf16>
+!r = tensor<?x2x?xf32>
+!s = tensor<?xf32>
+func.func @two_numbers(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!x, !x, !x) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v) captures(%t : !s)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s) {
+      %one = arith.constant 1.0 : f32
+      %c = arith.constant 4096 : index
+      %d = arith.subi %i, %j : index
+      %at = arith.addi %d, %c : index
+      %n = arith.index_cast %at : index to i32
+      %f = arith.sitofp %n : i32 to f32
+      %inverse = arith.divf %one, %f : f32
+      %e = tensor.extract %tt[%at] : !s
+      %y = arith.mulf %a, %inverse : f32
+      %z = arith.addf %y, %e : f32
+      attn.yield %z : f32
+    }
+    mask_mod(%b: index, %h: index, %i: index, %j: index, %tt: !s) {
+      %causal = arith.cmpi sge, %i, %j : index
+      attn.yield %causal : i1
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x
+  return %dq, %dk, %dv : !x, !x, !x
 }

@@ -6,20 +6,20 @@
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[LANE:.*]] = arith.remui
 // CHECK: %[[MINE:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
-// CHECK: llvm.store %{{.*}}, %[[MINE]] {alignment = 4 : i64} : f32, !llvm.ptr<3>
 // CHECK: %[[SECOND:.*]] = llvm.getelementptr %[[MINE]][32] : {{.*}} f32
-// CHECK: llvm.store %{{.*}}, %[[SECOND]]
 // CHECK: %[[THIRD:.*]] = llvm.getelementptr %[[MINE]][64] : {{.*}} f32
+// CHECK: llvm.store %{{.*}}, %[[MINE]] {alignment = 4 : i64} : f32, !llvm.ptr<3>
+// CHECK: llvm.store %{{.*}}, %[[SECOND]]
 // CHECK: llvm.store %{{.*}}, %[[THIRD]]
 // CHECK: nvvm.bar.warp.sync
 // CHECK: mbarrier.arrive
 // CHECK: mbarrier.try_wait
 // CHECK: %[[OWN:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
-// CHECK: %[[FIRST:.*]] = llvm.load %[[OWN]] {alignment = 4 : i64} : !llvm.ptr<3> -> f32
 // CHECK: %[[AT1:.*]] = llvm.getelementptr %[[OWN]][1]
-// CHECK: %[[NEXT:.*]] = llvm.load %[[AT1]]
 // CHECK: %[[AT8:.*]] = llvm.getelementptr %[[OWN]][8]
-// CHECK: %[[ABOVE:.*]] = llvm.load %[[AT8]]
+// CHECK: llvm.load %[[OWN]] {alignment = 4 : i64} : !llvm.ptr<3> -> f32
+// CHECK: llvm.load %[[AT1]]
+// CHECK: llvm.load %[[AT8]]
 // CHECK-COUNT-7: llvm.load {{.*}} : !llvm.ptr<3> -> f32
 // CHECK-NOT: llvm.load
 // CHECK: nvvm.bar.warp.sync

@@ -13,6 +13,17 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::tile;
 
+bool fovea::tile::readsUnwrittenTensor(Operation *op) {
+  if (!isa<LoadOp, GatherOp>(op))
+    return false;
+  auto given = dyn_cast<BlockArgument>(op->getOperand(0));
+  return given && isa<gpu::GPUFuncOp>(given.getOwner()->getParentOp()) &&
+         llvm::all_of(given.getUsers(), [](Operation *user) {
+           return isMemoryEffectFree(user) ||
+                  hasSingleEffect<MemoryEffects::Read>(user);
+         });
+}
+
 /// Operands that say where single elements of `tile`, called `name`, lie.
 static LogicalResult verifyPlaces(Operation *op, StringRef name,
                                   RankedTensorType tile, MemRefType memref,

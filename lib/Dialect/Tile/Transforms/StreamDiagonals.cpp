@@ -11,8 +11,6 @@
 #include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
-#include "mlir/Interfaces/SideEffectInterfaces.h"
-
 namespace fovea::tile {
 #define GEN_PASS_DEF_STREAMDIAGONALS
 #include "fovea/Dialect/Tile/Transforms/Passes.h.inc"
@@ -29,19 +27,6 @@ struct StreamDiagonals
 };
 } // namespace
 
-/// Whether the op reads nothing but a tensor that the kernel was given and
-/// does not write.
-static bool readsGivenTensor(Operation *op) {
-  if (!isa<LoadOp, GatherOp>(op))
-    return false;
-  auto given = dyn_cast<BlockArgument>(op->getOperand(0));
-  return given && isa<gpu::GPUFuncOp>(given.getOwner()->getParentOp()) &&
-         llvm::all_of(given.getUsers(), [](Operation *user) {
-           return isMemoryEffectFree(user) ||
-                  hasSingleEffect<MemoryEffects::Read>(user);
-         });
-}
-
 /// Whether all tiles that the value is made of are rows, made of scalars, of
 /// constants, and of what the kernel was given to read. `known` has what was
 /// asked before: operands may be shared.
@@ -55,7 +40,7 @@ static bool isMadeOfScalars(Value value, DenseMap<Value, bool> &known) {
     return found->second;
   Operation *op = value.getDefiningOp();
   bool isMade = op && op->getNumRegions() == 0 &&
-                (isMemoryEffectFree(op) || readsGivenTensor(op)) &&
+                (isMemoryEffectFree(op) || readsUnwrittenTensor(op)) &&
                 !isa<StreamOp>(op) &&
                 llvm::all_of(op->getOperands(), [&](Value operand) {
                   return isMadeOfScalars(operand, known);

@@ -34,14 +34,10 @@ static LogicalResult assignLanes(Value buffer) {
     auto store = dyn_cast<warp::LocalStoreOp>(user);
     if (!store || !warp::getUnassignedTile(store.getValue().getType()))
       continue;
-    OpBuilder b(store);
-    IRMapping mapping;
-    Value value = warp::copyWithLayout(b, store.getValue(),
-                                       warp::LanesAttr::get(b.getContext()),
-                                       "what diagonals are made of", mapping);
-    if (!value)
+    if (failed(warp::layOut(store.getValueMutable(),
+                            warp::LanesAttr::get(store.getContext()),
+                            "what diagonals are made of")))
       return failure();
-    store.getValueMutable().assign(value);
   }
   return success();
 }
@@ -63,13 +59,8 @@ static LogicalResult assignLayout(tile::DiagonalsOp diagonals, int64_t warps) {
   Attribute layout = makeLayout(diagonals, warps, /*isLoaded=*/bool(load));
   if (!layout || (load && failed(assignLanes(load.getSource()))))
     return failure();
-  OpBuilder b(diagonals);
-  IRMapping mapping;
-  Value source = warp::copyWithLayout(b, diagonals.getSource(), layout,
-                                      "diagonals", mapping);
-  if (!source)
+  if (failed(warp::layOut(diagonals.getSourceMutable(), layout, "diagonals")))
     return failure();
-  diagonals.getSourceMutable().assign(source);
   if (load && load->use_empty())
     load.erase();
   return success();

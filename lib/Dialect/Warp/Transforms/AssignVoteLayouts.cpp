@@ -27,15 +27,9 @@ struct AssignVoteLayoutsPass
 
 /// Votes have a layout of their own, and so has what they are about.
 static LogicalResult assignLanes(tile::BallotOp ballot) {
-  OpBuilder b(ballot);
-  IRMapping mapping;
-  Value flags = warp::copyWithLayout(b, ballot.getFlags(),
-                                     warp::LanesAttr::get(b.getContext()),
-                                     "a vote's flags", mapping);
-  if (!flags)
-    return failure();
-  ballot.getFlagsMutable().assign(flags);
-  return success();
+  return warp::layOut(ballot.getFlagsMutable(),
+                      warp::LanesAttr::get(ballot.getContext()),
+                      "a vote's flags");
 }
 
 void AssignVoteLayoutsPass::runOnKernel() {

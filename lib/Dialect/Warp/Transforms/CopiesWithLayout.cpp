@@ -48,3 +48,14 @@ Value fovea::warp::copyWithLayout(OpBuilder &b, Value value, Attribute layout,
         cast<SplatElementsAttr>(constant.getValue()).resizeSplat(laidOut));
   return copy->getResult(0);
 }
+
+LogicalResult fovea::warp::layOut(OpOperand &operand, Attribute layout,
+                                  StringRef what) {
+  OpBuilder b(operand.getOwner());
+  IRMapping mapping;
+  Value copy = copyWithLayout(b, operand.get(), layout, what, mapping);
+  if (!copy)
+    return failure();
+  operand.set(copy);
+  return success();
+}

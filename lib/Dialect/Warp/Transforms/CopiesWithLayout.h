@@ -21,6 +21,10 @@ mlir::Value copyWithLayout(mlir::OpBuilder &b, mlir::Value value,
                            mlir::Attribute layout, llvm::StringRef what,
                            mlir::IRMapping &mapping);
 
+/// Makes `operand` such a copy, ahead of the op whose operand it is.
+mlir::LogicalResult layOut(mlir::OpOperand &operand, mlir::Attribute layout,
+                           llvm::StringRef what);
+
 } // namespace fovea::warp
 
 #endif // FOVEA_LIB_DIALECT_WARP_TRANSFORMS_COPIESWITHLAYOUT_H

@@ -440,19 +440,6 @@ static bool loadsNumbers(Operation *op) {
   return load && llvm::is_contained(load.getType().getShape(), 1);
 }
 
-/// A tile of a tensor that the kernel does nothing but read, such as a captured
-/// one.
-static bool readsTensor(Operation *op) {
-  if (!isa<tile::LoadOp, tile::GatherOp>(op))
-    return false;
-  Value memref = op->getOperand(0);
-  return isSharedValue(memref) &&
-         llvm::all_of(memref.getUsers(), [](Operation *user) {
-           return isMemoryEffectFree(user) ||
-                  hasSingleEffect<MemoryEffects::Read>(user);
-         });
-}
-
 /// Tiles made of constants and scalars alone, of such numbers, and of tensors
 /// that nobody writes, are made by whoever needs them. `known` has what was
 /// asked before: operands may be shared.
@@ -462,12 +449,12 @@ static bool isMadeAnywhere(Value value, DenseMap<Value, bool> &known) {
   if (auto found = known.find(value); found != known.end())
     return found->second;
   Operation *def = value.getDefiningOp();
-  bool isMade =
-      def && def->getNumRegions() == 0 &&
-      (isMemoryEffectFree(def) || loadsNumbers(def) || readsTensor(def)) &&
-      llvm::all_of(def->getOperands(), [&](Value operand) {
-        return isMadeAnywhere(operand, known);
-      });
+  bool isMade = def && def->getNumRegions() == 0 &&
+                (isMemoryEffectFree(def) || loadsNumbers(def) ||
+                 tile::readsUnwrittenTensor(def)) &&
+                llvm::all_of(def->getOperands(), [&](Value operand) {
+                  return isMadeAnywhere(operand, known);
+                });
   return known[value] = isMade;
 }
 

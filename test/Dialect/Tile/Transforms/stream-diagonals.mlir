@@ -1,11 +1,11 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-stream-diagonals)))' --split-input-file | FileCheck %s
 
-// As far as the plan has streams: numbers that are made of scalars and of what the kernel reads.
+// Numbers that are made of scalars and of what the kernel reads.
 // What two tiles are made of comes once. Places stay, and so do sums of other tiles,
 // and what the kernel writes, too.
 // CHECK-LABEL: gpu.func @f
 gpu.module @m {
-  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32, streams = [<"diagonals", stages = 2, staged>]>)
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32, streams = [<"diagonals.0", stages = 2, staged>, <"diagonals.1", stages = 2, staged>]>)
     tensors([#launch.tensor<"t", read, tensor<?xf32>, ["S"], 4>, #launch.tensor<"k", read, tensor<?x?xf16>, ["M", "N"], 16>, #launch.tensor<"o", accumulate, tensor<?x?xf32>, ["M", "N"], 4>])
     parameters([#launch.memref<"t", [0]>, #launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -34,6 +34,34 @@ gpu.module @m {
     %old = tile.gather %o[%c0, %i] : memref<?x?xf32, strided<[?, 1]>>[index, tensor<1x96xi32, #tile.reg>] to tensor<1x96xf32, #tile.reg>
     %g = tile.diagonals %old : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
     tile.store %d, %o[%c0, %c0] dims [0, 1] : tensor<64x32xf32, #tile.reg>, memref<?x?xf32, strided<[?, 1]>>
+    gpu.return
+  }
+}
+
+// -----
+
+// As far as the plan has streams: there are two tiles of numbers, and one stream.
+// CHECK-LABEL: gpu.func @fewer
+// CHECK: %[[S:.*]] = tile.stream "diagonals.0"
+// CHECK-NOT: tile.stream
+// CHECK: tile.diagonals %[[S]]
+// CHECK-NOT: tile.stream
+// CHECK: %[[Y:.*]] = math.exp2
+// CHECK-NOT: tile.stream
+// CHECK: tile.diagonals %[[Y]]
+gpu.module @m {
+  launch.abi @fewer target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32, streams = [<"diagonals.0", stages = 2, staged>]>)
+    tensors([#launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>]) parameters([#launch.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @fewer(%o: memref<?x?xf32, strided<[?, 1]>>) kernel {
+    %c0 = arith.constant 0 : index
+    %i = tile.iota dim 1 : tensor<1x96xi32, #tile.reg>
+    %x = arith.sitofp %i : tensor<1x96xi32, #tile.reg> to tensor<1x96xf32, #tile.reg>
+    %d = tile.diagonals %x : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    %y = math.exp2 %x : tensor<1x96xf32, #tile.reg>
+    %e = tile.diagonals %y : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    %f = arith.addf %d, %e : tensor<64x32xf32, #tile.reg>
+    tile.store %f, %o[%c0, %c0] dims [0, 1] : tensor<64x32xf32, #tile.reg>, memref<?x?xf32, strided<[?, 1]>>
     gpu.return
   }
 }

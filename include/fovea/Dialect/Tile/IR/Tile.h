@@ -143,6 +143,10 @@ mlir::Value makeStaged(mlir::OpBuilder &b, mlir::Location loc,
                        plan::KernelAttr plan, llvm::StringRef name,
                        mlir::Value value);
 
+/// Whether `op` reads a tile of a tensor that its kernel was given and does
+/// nothing but read, such as a captured one.
+bool readsUnwrittenTensor(mlir::Operation *op);
+
 /// Whether `op` makes a tile of constants and scalars alone. `isTile` says
 /// which types count as tiles.
 bool makesTile(mlir::Operation *op,

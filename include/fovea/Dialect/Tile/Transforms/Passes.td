@@ -157,7 +157,8 @@ def StreamDiagonals
     rows, wait for memory, and spend registers on addresses. Where the plan has
     streams `diagonals.0`, `diagonals.1` and so on that are `staged`, the
     operands of `tile.diagonals` come through them, one stream each, as far as
-    there are streams: the role that owns them is ahead by their stages.
+    there are streams: the role that owns them is ahead by their stages. Who
+    computes finds the others.
 
     Before:
 

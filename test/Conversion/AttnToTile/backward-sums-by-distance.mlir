@@ -142,9 +142,10 @@ func.func @many(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s, %u: !
 
 // -----
 
-// A factor by a quotient and a table, both by distance: room for each is planned for, one buffer each here.
+// A factor by a quotient and a table, both by distance: each has a stream, and the factor, which
+// the derivative reads, too, room for two.
 // CHECK-LABEL: launch.abi @two_numbers
-// CHECK-SAME: <"diagonals.0", staged>, <"diagonals.1", staged>
+// CHECK-SAME: <"diagonals.0", stages = 2, staged>, <"diagonals.1", stages = 2, staged>, <"diagonals.2", stages = 2, staged>]
 
 !x = tensor<?x2x?x128xbf16>
 !r = tensor<?x2x?xf32>

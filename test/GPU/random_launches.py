@@ -23,8 +23,9 @@ class Device:
 def types_of(metadata):
     """Element types of what a launch takes and writes, by name; None of scalars, which may be those
     of a kernel before or behind it alone."""
-    kernels = [metadata, *metadata.get("prologue", ()), *metadata.get("epilogue", ())]
-    scalars = {one["name"]: None for kernel in kernels for one in kernel["parameters"] if one["kind"] == "scalar"}
+    from fovea import _launch
+
+    scalars = dict.fromkeys(_launch.scalar_types(metadata))
     return {**scalars, **{tensor["name"]: tensor["dtype"] for tensor in metadata["tensors"]}}
 
 

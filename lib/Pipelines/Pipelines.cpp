@@ -90,6 +90,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(createCSEPass());
   kernel.addPass(warp::createWarpOverlapDots());
   kernel.addPass(warp::createWarpKeepDotsInFlight());
+  kernel.addPass(warp::createWarpWaitLate());
   kernel.addPass(warp::createWarpChainTiles());
   kernel.addPass(createLoopInvariantCodeMotionPass());
   kernel.addPass(arith::createIntRangeOptimizationsPass());

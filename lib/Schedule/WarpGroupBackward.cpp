@@ -8,6 +8,7 @@
 
 #include "WarpGroupBackward.h"
 
+#include "BackwardPlanEntries.h"
 #include "Planner.h"
 
 #include "fovea/Support/Warps.h"
@@ -128,10 +129,12 @@ static int64_t getTileKeys(const BackwardProblem &problem) {
 }
 
 /// Whether a part of dQ's share of a block is found while the one before is
-/// added. What score_mods read would spill beside it.
+/// added. What score_mods read would spill beside it, and sums by distance are
+/// found meanwhile where there are some.
 static bool addsAhead(const BackwardProblem &problem, KeyRoles roles) {
   return roles == KeyRoles::Scores ||
-         (roles == KeyRoles::Pairs && !problem.modifies);
+         (roles == KeyRoles::Pairs && !problem.modifies &&
+          !problem.sumsByDistance);
 }
 
 /// What the role owns that finds derivatives by scores. Where their places
@@ -241,6 +244,18 @@ static int64_t countJointRegisters(const BackwardProblem &problem,
          kBesideAccumulators + (problem.modifies ? kModifierRegisters : 0);
 }
 
+/// Who finds sums by distance beside a product gets some of who computes, if
+/// those can do without.
+static void shareForSums(const BackwardProblem &problem, int64_t queries,
+                         JointRegisters &shares) {
+  int64_t ofCompute = shares.ofCompute - kBudgetStep;
+  if (!problem.sumsByDistance ||
+      ofCompute < countJointRegisters(problem, queries, shares.keepsGradients))
+    return;
+  shares.ofCompute = ofCompute;
+  shares.ofReduce += kGroups * kBudgetStep;
+}
+
 /// Beside narrow sums derivatives stay in registers. Where registers are left
 /// over, who adds to dQ's sums gets those of a product of all columns: parts of
 /// it read derivatives once each, and wait for each other. Beside derivatives
@@ -253,8 +268,10 @@ static JointRegisters shareJointRegisters(const BackwardProblem &problem,
       queries == kFewestQueries &&
       countJointRegisters(problem, queries, /*keepsGradients=*/true) <=
           kComputeRegisters;
-  if (problem.headDim <= kQueryPartColumns)
+  if (problem.headDim <= kQueryPartColumns) {
+    shareForSums(problem, queries, shares);
     return shares;
+  }
   int64_t ofWhole = llvm::alignTo(
       getAccumulators(problem.headDim) + kBesideAccumulators, kBudgetStep);
   int64_t rest = (kRegisters - loadRegisters - ofWhole) / kGroups;
@@ -315,96 +332,6 @@ static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
   return bytes <= problem.target->sharedMemory ? 2 : 1;
 }
 
-namespace {
-/// Makes the entries of a plan.
-struct PlanEntries {
-  explicit PlanEntries(MLIRContext *context) : b(context) {}
-
-  /// What comes with another stream is staged, too.
-  plan::StreamAttr stream(StringRef name, int64_t stages, StringRef with = "",
-                          bool isStaged = false) {
-    plan::StreamPlan said;
-    said.stages = stages;
-    said.isStaged = isStaged || !with.empty();
-    if (!with.empty())
-      said.with = b.getStringAttr(with);
-    return plan::StreamAttr::get(b.getContext(), b.getStringAttr(name), said);
-  }
-  plan::RoleAttr role(StringRef name, int64_t warps, int64_t registers,
-                      ArrayRef<StringRef> owns) {
-    return plan::RoleAttr::get(b.getContext(), name, warps, registers,
-                               b.getStrArrayAttr(owns));
-  }
-  /// Who copies, in a warp group of which one warp works, and others. Where
-  /// tiles take turns, two more of its warps do: one asks for turns ahead of
-  /// time, one ends them when additions are done. Who adds waits for neither.
-  /// Where scores take numbers by distance, one more finds those.
-  SmallVector<plan::RoleAttr> roles(int64_t loadRegisters,
-                                    const BackwardProblem &problem,
-                                    ArrayRef<plan::RoleAttr> others) {
-    SmallVector<plan::RoleAttr> more;
-    if (problem.isDeterministic)
-      more = {role("acquire", 1, loadRegisters, {"turn_acquire"}),
-              role("release", 1, loadRegisters, {"turn_release"})};
-    if (problem.diagonals > 0)
-      more.push_back(role("diagonals", 1, loadRegisters, {"diagonals"}));
-    SmallVector<plan::RoleAttr> all = {
-        role("load", kGroupWarps - more.size(), loadRegisters,
-             {"k", "v", "q", "do", "exponents", "delta"})};
-    llvm::append_range(all, more);
-    llvm::append_range(all, others);
-    return all;
-  }
-  /// Those numbers, each by its name: there may be more than memory has room
-  /// for.
-  void addDiagonals(SmallVectorImpl<plan::StreamAttr> &streams,
-                    const BackwardProblem &problem) {
-    for (int64_t number = 0; number < problem.diagonals; ++number)
-      streams.push_back(stream(("diagonals." + Twine(number)).str(),
-                               problem.diagonalStages, /*with=*/"",
-                               /*isStaged=*/true));
-  }
-  /// Derivatives by scores, which leave for the product for dQ, and what else
-  /// leaves for sums by distance. Who has that product adds to those.
-  void addDerivatives(SmallVectorImpl<plan::StreamAttr> &streams,
-                      int64_t stages, const BackwardProblem &problem) {
-    streams.push_back(stream("ds", stages, /*with=*/"",
-                             /*isStaged=*/problem.sumsByDistance));
-    for (int64_t share = 0; share < problem.distanceShares; ++share)
-      streams.push_back(stream(("share." + Twine(share)).str(), stages,
-                               /*with=*/"", /*isStaged=*/true));
-  }
-  plan::DotAttr ahead(StringRef name, bool isCarried = false) {
-    plan::DotPlan early;
-    early.ahead = 1;
-    early.isCarried = isCarried;
-    return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), early);
-  }
-
-  /// A store by the copy engine, through a buffer of its own or a stream's.
-  plan::StoreAttr copied(StringRef name, StringRef over = "") {
-    plan::StorePlan store;
-    store.isCopied = true;
-    if (!over.empty())
-      store.over = b.getStringAttr(over);
-    return plan::StoreAttr::get(b.getContext(), b.getStringAttr(name), store);
-  }
-  /// How what is added to dQ's sums gets to memory, where it is not direct.
-  SmallVector<plan::StoreAttr> sums(plan::OutputPath output) {
-    if (output == plan::OutputPath::Direct)
-      return {};
-    return {copied("dq_sum")};
-  }
-  plan::DotAttr eachAbove(StringRef name) {
-    plan::DotPlan above;
-    above.isEachAbove = true;
-    return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), above);
-  }
-
-  Builder b;
-};
-} // namespace
-
 static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
                                        const BackwardProblem &problem,
                                        int64_t groups, int64_t queries) {
@@ -427,7 +354,7 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
                                      plan::OutputPath output, bool hasCopies) {
   MLIRContext *context = unit.getContext();
   plan::KernelPlan kernel = makeKeysKernel(unit, problem, kGroups, queries);
-  PlanEntries make(context);
+  BackwardPlanEntries make(context);
   // The next block's weights are computed while dK of this one is; all of them,
   // where registers hold them beside this one's. That takes two of its stages.
   SmallVector<plan::DotAttr> dots;
@@ -435,6 +362,7 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
     dots.push_back(make.ahead("s"));
   if (stages > 1 && !problem.modifies)
     dots.push_back(make.eachAbove("dv"));
+  llvm::append_range(dots, make.lateQuery(problem));
   SmallVector<plan::RoleAttr> roles =
       make.roles(loadRegisters, problem,
                  {make.role("compute", kernel.warps, registers.ofCompute,
@@ -486,7 +414,7 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
   MLIRContext *context = unit.getContext();
   plan::KernelPlan kernel =
       makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
-  PlanEntries make(context);
+  BackwardPlanEntries make(context);
   // What the copy engine adds goes through the memory of one of the stages.
   bool isCopied = output == plan::OutputPath::Tma;
   // Who fills a stage of derivatives reads it, too: of two, one is done with in
@@ -603,7 +531,7 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
   MLIRContext *context = unit.getContext();
   plan::KernelPlan kernel =
       makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
-  PlanEntries make(context);
+  BackwardPlanEntries make(context);
   int64_t stages = output == plan::OutputPath::Tma ? 1 : getPairStages(problem);
   SmallVector<plan::RoleAttr> roles = make.roles(
       loadRegisters, problem,
@@ -618,8 +546,9 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
   streams.append({make.stream("exponents", kernel.stages, "q"),
                   make.stream("delta", kernel.stages, "do")});
   make.addDiagonals(streams, problem);
-  return plan::KernelAttr::get(context, unit, kernel, streams, /*dots=*/{},
-                               make.sums(output), roles, /*asked=*/{});
+  return plan::KernelAttr::get(context, unit, kernel, streams,
+                               make.lateQuery(problem), make.sums(output),
+                               roles, /*asked=*/{});
 }
 
 /// Roles for the kernel of keys where registers hold both sums of a group's
@@ -637,7 +566,7 @@ makeStripKeysPlan(plan::MatrixUnitAttrInterface unit,
   plan::KernelPlan kernel =
       makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
   kernel.tileM = kKeyStrips * kGroupKeys;
-  PlanEntries make(unit.getContext());
+  BackwardPlanEntries make(unit.getContext());
   SmallVector<plan::StreamAttr> streams;
   SmallVector<plan::RoleAttr> roles = {
       make.role("load", kGroupWarps, loadRegisters,
@@ -697,7 +626,7 @@ static plan::KernelAttr makeSumsPlan(plan::MatrixUnitAttrInterface unit,
       problem.queryBlock % kernel.tileM != 0 ||
       problem.keyBlock % kernel.tileN != 0)
     return {};
-  PlanEntries make(unit.getContext());
+  BackwardPlanEntries make(unit.getContext());
   return plan::KernelAttr::get(
       unit.getContext(), unit, kernel,
       {make.stream("q", 1), make.stream("do", 1), make.stream("k", kStages),

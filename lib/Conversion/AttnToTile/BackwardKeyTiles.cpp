@@ -166,10 +166,12 @@ KeyTileEmitter::addKeys(const ScoreFactors &factors, const MetQueries &met,
   // Who has derivatives and finds dQ's share, too, does not read them back.
   Value shared =
       part.keyRoles == KeyRoles::Scores ? gradients.front() : streamed.front();
-  if (failed(
-          addToDistanceSums(kernel, place, strips.front(), {shared, ofPairs})))
+  auto addDistances = [&] {
+    return addToDistanceSums(kernel, place, strips.front(), {shared, ofPairs});
+  };
+  if (failed(addToQuerySums(kernel, place, strips, streamed, met.hasTurn,
+                            addDistances)))
     return failure();
-  addToQuerySums(kernel, place, strips, streamed, met.hasTurn);
   return next;
 }
 

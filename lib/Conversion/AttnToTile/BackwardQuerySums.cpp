@@ -90,9 +90,11 @@ void QuerySumEmitter::store(int64_t index, Value found) {
       b.getStringAttr("dq_sum." + std::to_string(index)));
 }
 
-void fovea::addToQuerySums(const BackwardKernel &kernel,
-                           const QueryPlace &place, ArrayRef<KeyRows> strips,
-                           ValueRange gradients, Value hasTurn) {
+LogicalResult
+fovea::addToQuerySums(const BackwardKernel &kernel, const QueryPlace &place,
+                      ArrayRef<KeyRows> strips, ValueRange gradients,
+                      Value hasTurn,
+                      function_ref<LogicalResult()> emitMeanwhile) {
   const BackwardPart &part = kernel.part;
   QuerySumEmitter emitter(kernel, place, strips, gradients);
   int64_t count = emitter.countParts();
@@ -107,8 +109,16 @@ void fovea::addToQuerySums(const BackwardKernel &kernel,
     if (turn && index == count - 1)
       emitEndOfTurn(kernel, *turn, found.back());
   };
+  // A part that is waited for where it is issued would hide nothing, and have
+  // its registers meanwhile.
+  bool hides =
+      part.plan.getDot(kernel.kb.builder.getStringAttr("dq.0")).waitsLate;
   for (int64_t index = 0; index < count; ++index) {
+    if (index == 0 && !hides && failed(emitMeanwhile()))
+      return failure();
     found.push_back(emitter.emitPart(index));
+    if (index == 0 && hides && failed(emitMeanwhile()))
+      return failure();
     // Where registers hold two parts, one is added while the next one is found.
     if (!part.addsAhead)
       store(index);
@@ -117,4 +127,5 @@ void fovea::addToQuerySums(const BackwardKernel &kernel,
   }
   if (part.addsAhead)
     store(count - 1);
+  return success();
 }

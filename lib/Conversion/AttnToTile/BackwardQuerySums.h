@@ -16,10 +16,13 @@ namespace fovea {
 /// Adds what a tile of keys knows of a block's dQ to the sums in memory: from
 /// the strips of its keys, and the derivatives by each one's scores. `hasTurn`
 /// says where sums have an order whether the tile has a turn there; null: it
-/// has.
-void addToQuerySums(const BackwardKernel &kernel, const QueryPlace &place,
-                    llvm::ArrayRef<KeyRows> strips, mlir::ValueRange gradients,
-                    mlir::Value hasTurn);
+/// has. `emitMeanwhile` emits what is done while the first part's product is
+/// made, where the plan lets that wait late, and ahead of it elsewhere.
+llvm::LogicalResult
+addToQuerySums(const BackwardKernel &kernel, const QueryPlace &place,
+               llvm::ArrayRef<KeyRows> strips, mlir::ValueRange gradients,
+               mlir::Value hasTurn,
+               llvm::function_ref<llvm::LogicalResult()> emitMeanwhile);
 
 } // namespace fovea
 

@@ -131,8 +131,7 @@ Value DiagonalSums::shuffle(Value value, Value from) {
 // Steps
 //===----------------------------------------------------------------------===//
 
-std::pair<DiagonalSums::Registers, DiagonalSums::Registers>
-DiagonalSums::addBlocks(ValueRange elements) {
+DiagonalSums::BlockSums DiagonalSums::addBlocks(ValueRange elements) {
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
   int64_t rows = diagonals.getRowsOfWarp() / kBlock,
           columns = tile.getDimSize(1) / kBlock;
@@ -147,6 +146,20 @@ DiagonalSums::addBlocks(ValueRange elements) {
     into = sum(into, element);
   }
   return {sums[0], sums[1]};
+}
+
+int64_t DiagonalSums::countDiagonals() const {
+  return diagonals.getRowsOfWarp() + tile.getDimSize(1) - 1;
+}
+
+/// Every second register takes the sums, or half of the last one.
+SmallVector<unsigned> DiagonalSums::getNumbers() const {
+  constexpr int64_t kStep = warp::DiagonalsAttr::kStep;
+  int64_t last = (countDiagonals() + 1) / kStep - 2;
+  SmallVector<unsigned> numbers;
+  for (int64_t first = 0; kStep * first < countDiagonals(); first += 2)
+    numbers.push_back(std::min(first, last));
+  return numbers;
 }
 
 /// Rows at distance 1 are summed in even columns by the even one's lanes, in
@@ -223,7 +236,7 @@ DiagonalSums::Exchange DiagonalSums::makeExchange(Value isSecond, Value from) {
   return {from, isLate, arith::XOrIOp::create(b, is, isLate)};
 }
 
-SmallVector<DiagonalSums::Sum> DiagonalSums::add(ValueRange elements) {
+SmallVector<DiagonalSums::Sum> DiagonalSums::add(const BlockSums &blocks) {
   Value row1 = bit(lane, 2), row2 = bit(lane, 3), row4 = bit(lane, 4);
   // Of `count` pairs of columns, one after the other in a circle.
   auto move = [&](Value pair, Value steps, int64_t count) {
@@ -242,9 +255,9 @@ SmallVector<DiagonalSums::Sum> DiagonalSums::add(ValueRange elements) {
     return arith::OrIOp::create(
         b, arith::XOrIOp::create(b, row, i32(4 * changed)), pair);
   };
-  auto [even, odd] = addBlocks(elements);
-  Registers held = addNeighbours(
-      even, odd, makeExchange(row1, ofRow(1, move(column, row1, 4))));
+  Registers held =
+      addNeighbours(blocks.even, blocks.odd,
+                    makeExchange(row1, ofRow(1, move(column, row1, 4))));
   held =
       halve(held, makeExchange(row2, ofRow(2, takeFrom(column, row2, 1, 4))));
   Value moved = arith::OrIOp::create(b, arith::ShLIOp::create(b, row2, i32(2)),
@@ -255,23 +268,19 @@ SmallVector<DiagonalSums::Sum> DiagonalSums::add(ValueRange elements) {
   return distribute(held);
 }
 
-/// Lane l has number 16 r + l of the diagonals in register r: every second
-/// register takes the sums, or half of the last one.
+/// Lane l has number 16 r + l of the diagonals in register r.
 SmallVector<DiagonalSums::Sum> DiagonalSums::distribute(ArrayRef<Value> held) {
   constexpr int64_t kStep = warp::DiagonalsAttr::kStep;
-  int64_t count = diagonals.getRowsOfWarp() + tile.getDimSize(1) - 1;
-  int64_t last = (count + 1) / kStep - 2;
   SmallVector<Sum> sums;
-  for (auto [index, value] : llvm::enumerate(held)) {
-    int64_t number = 2 * static_cast<int64_t>(index);
+  for (auto [index, value, number] : llvm::enumerate(held, getNumbers())) {
+    int64_t first = 2 * static_cast<int64_t>(index);
     Sum sum;
-    sum.number = std::min(number, last);
-    bool isHalf = number > last;
+    sum.number = number;
     Value remainder = lane;
-    if (isHalf)
+    if (first > number)
       remainder = arith::XOrIOp::create(b, lane, i32(kStep));
     sum.value = shuffle(value, findLane(remainder));
-    int64_t end = std::min(count - kStep * number, kLanes);
+    int64_t end = std::min(countDiagonals() - kStep * first, kLanes);
     if (end < kLanes)
       sum.counts = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
                                          remainder, i32(end));

@@ -44,7 +44,15 @@ public:
     /// Whether the lane's diagonal is one that has no other sum; null: always.
     mlir::Value counts;
   };
-  llvm::SmallVector<Sum> add(mlir::ValueRange elements);
+  using Registers = llvm::SmallVector<mlir::Value>;
+  /// What a thread holds of each remaining block, in even and odd columns.
+  struct BlockSums {
+    Registers even, odd;
+  };
+  BlockSums addBlocks(mlir::ValueRange elements);
+  llvm::SmallVector<Sum> add(const BlockSums &blocks);
+  /// The registers that `add` has sums for.
+  llvm::SmallVector<unsigned> getNumbers() const;
 
 private:
   /// How lanes exchange sums in one of the three steps.
@@ -57,13 +65,10 @@ private:
     /// Whether the lane keeps blocks with odd numbers.
     mlir::Value keepsOdd;
   };
-  using Registers = llvm::SmallVector<mlir::Value>;
 
   /// Between two rows, of which the lane holds the second one or not.
   Exchange makeExchange(mlir::Value isSecond, mlir::Value from);
 
-  /// What a thread holds of each remaining block, in even and odd columns.
-  std::pair<Registers, Registers> addBlocks(mlir::ValueRange elements);
   Registers addNeighbours(llvm::ArrayRef<mlir::Value> even,
                           llvm::ArrayRef<mlir::Value> odd, const Exchange &by);
   /// Adds up rows, and leaves half of the registers.
@@ -77,6 +82,8 @@ private:
   mlir::Value makeLane(mlir::Value row4, mlir::Value row1, mlir::Value moved);
   /// Brings what the steps have left to where the diagonals' layout has it.
   llvm::SmallVector<Sum> distribute(llvm::ArrayRef<mlir::Value> held);
+  /// Diagonals of a warp's rows.
+  int64_t countDiagonals() const;
 
   mlir::Value i32(int64_t value);
   mlir::Value bit(mlir::Value of, int64_t number);

@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -85,13 +86,37 @@ void PairSums::addTogether(ArrayRef<Pair> pairs) {
     sum =
         sum ? arith::AddFOp::create(b, loc, sum, element).getResult() : element;
   }
+  addOfLanes(pairs.front(), sum);
+}
+
+void PairSums::addOfLanes(const Pair &pair, Value sum) {
   for (int64_t distance = 1; distance < kLanes; distance *= 2)
     sum = arith::AddFOp::create(b, loc, sum,
                                 emitShuffle(b, loc, sum, NVVM::ShflKind::bfly,
                                             emitI32(b, loc, distance)));
   Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                         emitLane(), emitI32(b, loc, 0));
-  addTo(locate(pairs.front(), isFirst), sum);
+  addTo(locate(pair, isFirst), sum);
+}
+
+/// In pairs, pairs of those, and so on: a chain would take a few clocks for
+/// each.
+static Value addUp(OpBuilder &b, Location loc, ValueRange elements) {
+  SmallVector<Value> sums(elements);
+  for (size_t distance = 1; distance < sums.size(); distance *= 2)
+    for (size_t index = 0; index + distance < sums.size();
+         index += 2 * distance)
+      sums[index] =
+          arith::AddFOp::create(b, loc, sums[index], sums[index + distance]);
+  return sums.front();
+}
+
+void PairSums::addAll(ArrayRef<Pair> pairs, ValueRange elements,
+                      function_ref<void()> otherwise) {
+  choose(
+      emitAreOne(pairs), pairs,
+      [&](auto of) { addOfLanes(of.front(), addUp(b, loc, elements)); },
+      [&](auto) { otherwise(); });
 }
 
 /// The first lane of a run gets the sum of its lanes, in five steps: what lanes
@@ -139,6 +164,37 @@ void PairSums::addEach(ArrayRef<Pair> pairs) {
     addTo(locate(pair, pair.mask), pair.element);
 }
 
+/// What counts columns, and adds only what is the same for all of them, or one
+/// of two such things, as where negative numbers count from a tensor's end.
+static bool countsColumns(Value tile) {
+  Operation *def = tile.getDefiningOp();
+  if (auto iota = dyn_cast_or_null<tile::IotaOp>(def))
+    return iota.getDim() == 1;
+  if (isa_and_nonnull<arith::IndexCastOp, arith::ExtSIOp, arith::ExtUIOp>(def))
+    return countsColumns(def->getOperand(0));
+  if (auto select = dyn_cast_or_null<arith::SelectOp>(def))
+    return countsColumns(select.getTrueValue()) &&
+           countsColumns(select.getFalseValue());
+  if (!isa_and_nonnull<arith::AddIOp, arith::SubIOp>(def))
+    return false;
+  auto isUniform = [](Value value) {
+    auto broadcast = value.getDefiningOp<tile::BroadcastOp>();
+    return matchPattern(value, m_Constant()) ||
+           (broadcast &&
+            !isa<RankedTensorType>(broadcast.getSource().getType()));
+  };
+  Value first = def->getOperand(0), second = def->getOperand(1);
+  return (countsColumns(first) && isUniform(second)) ||
+         (countsColumns(second) && isUniform(first));
+}
+
+bool PairSums::haveOwnPlaces(ValueRange indices) {
+  return llvm::any_of(indices, [](Value index) {
+    auto diagonals = index.getDefiningOp<tile::DiagonalsOp>();
+    return diagonals && countsColumns(diagonals.getSource());
+  });
+}
+
 void PairSums::choose(Value condition, ArrayRef<Pair> pairs, Way yes, Way no) {
   auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
@@ -156,11 +212,6 @@ void PairSums::add(ArrayRef<Pair> pairs) {
 
 void PairSums::addInOrder(ArrayRef<Pair> pairs) {
   choose(
-      emitHaveRuns(pairs), pairs,
-      [&](auto of) {
-        choose(
-            emitAreOne(of), of, [&](auto of) { addTogether(of); },
-            [&](auto of) { addRuns(of); });
-      },
+      emitHaveRuns(pairs), pairs, [&](auto of) { addRuns(of); },
       [&](auto of) { addEach(of); });
 }

@@ -34,6 +34,15 @@ public:
   void add(llvm::ArrayRef<Pair> pairs);
   /// Of lanes that follow each other: where neighbours have one, too.
   void addInOrder(llvm::ArrayRef<Pair> pairs);
+  /// Each by itself.
+  void addEach(llvm::ArrayRef<Pair> pairs);
+  /// Where the pairs, of which places count alone, and all lanes' have one:
+  /// all of a lane's `elements` there; else by what `otherwise` emits.
+  void addAll(llvm::ArrayRef<Pair> pairs, mlir::ValueRange elements,
+              llvm::function_ref<void()> otherwise);
+  /// Whether nearly all diagonals have a place each at these indices, as that
+  /// is counted along them.
+  static bool haveOwnPlaces(mlir::ValueRange indices);
 
 private:
   using Way = llvm::function_ref<void(llvm::ArrayRef<Pair>)>;
@@ -48,8 +57,9 @@ private:
   /// what is not far lies between them.
   mlir::Value emitHaveRuns(llvm::ArrayRef<Pair> pairs);
   void addTogether(llvm::ArrayRef<Pair> pairs);
+  /// Adds a sum over all lanes at a place that they share.
+  void addOfLanes(const Pair &pair, mlir::Value sum);
   void addRuns(llvm::ArrayRef<Pair> pairs);
-  void addEach(llvm::ArrayRef<Pair> pairs);
   Place locate(const Pair &pair, mlir::Value predicate);
   /// The pair's element, or 0 where it does not count.
   mlir::Value emitCounted(const Pair &pair);

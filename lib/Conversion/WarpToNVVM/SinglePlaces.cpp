@@ -308,10 +308,61 @@ static Value narrow(OpBuilder &b, Location loc, Value index) {
                                  emitI32(b, loc, -1));
 }
 
+namespace {
 /// Adds what a warp has of each diagonal.
-static void addDiagonals(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
-                         ValueRange elements, SinglePlaces &places,
-                         ConversionPatternRewriter &b, PairSums sums) {
+struct DiagonalAdder {
+  tile::ScatterOp op;
+  ScatterLowering::OpAdaptor adaptor;
+  SinglePlaces &places;
+  ConversionPatternRewriter &b;
+  PairSums sums;
+
+  void add(ValueRange elements);
+
+private:
+  PairSums::Pair getPlace(unsigned number);
+  SmallVector<PairSums::Pair> getSums(DiagonalSums &diagonals,
+                                      const DiagonalSums::BlockSums &blocks);
+};
+} // namespace
+
+/// Where the diagonal is added that the lane has in that register.
+PairSums::Pair DiagonalAdder::getPlace(unsigned number) {
+  PairSums::Pair pair;
+  for (auto [original, converted] :
+       llvm::zip(op.getIndices(), adaptor.getIndices())) {
+    auto made = original.getDefiningOp<tile::DiagonalsOp>();
+    pair.indices.push_back(
+        made ? narrow(b, op.getLoc(),
+                      places.getRegister(made.getSource(),
+                                         b.getRemappedValue(made.getSource()),
+                                         number))
+             : converted);
+  }
+  return pair;
+}
+
+SmallVector<PairSums::Pair>
+DiagonalAdder::getSums(DiagonalSums &diagonals,
+                       const DiagonalSums::BlockSums &blocks) {
+  Location loc = op.getLoc();
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  SmallVector<PairSums::Pair> pairs;
+  for (const DiagonalSums::Sum &sum : diagonals.add(blocks)) {
+    PairSums::Pair &pair = pairs.emplace_back(getPlace(sum.number));
+    pair.element = sum.value;
+    // Diagonals without a pair that counts may have any place.
+    pair.mask = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
+                                      sum.value, zero);
+    if (sum.counts)
+      pair.mask = arith::AndIOp::create(b, loc, pair.mask, sum.counts);
+  }
+  return pairs;
+}
+
+/// Far from each other queries and keys often have one bucket of distances: no
+/// lane has to know which diagonal is whose then.
+void DiagonalAdder::add(ValueRange elements) {
   Location loc = op.getLoc();
   Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
   SmallVector<Value> counted(elements);
@@ -320,28 +371,19 @@ static void addDiagonals(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
       element = arith::SelectOp::create(
           b, loc, places.select(op.getMask(), adaptor.getMask(), index),
           element, zero);
-  SmallVector<DiagonalSums::Sum> ofDiagonals = DiagonalSums(b, op).add(counted);
-  SmallVector<PairSums::Pair> pairs;
-  for (const DiagonalSums::Sum &sum : ofDiagonals) {
-    PairSums::Pair &pair = pairs.emplace_back();
-    pair.element = sum.value;
-    // Diagonals without a pair that counts may have any place.
-    pair.mask = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
-                                      sum.value, zero);
-    if (sum.counts)
-      pair.mask = arith::AndIOp::create(b, loc, pair.mask, sum.counts);
-    for (auto [original, converted] :
-         llvm::zip(op.getIndices(), adaptor.getIndices()))
-      if (auto made = original.getDefiningOp<tile::DiagonalsOp>())
-        pair.indices.push_back(
-            narrow(b, loc,
-                   places.getRegister(made.getSource(),
-                                      b.getRemappedValue(made.getSource()),
-                                      sum.number)));
-      else
-        pair.indices.push_back(converted);
-  }
-  sums.addInOrder(pairs);
+  DiagonalSums diagonals(b, op);
+  DiagonalSums::BlockSums blocks = diagonals.addBlocks(counted);
+  if (PairSums::haveOwnPlaces(op.getIndices()))
+    return sums.addEach(getSums(diagonals, blocks));
+  SmallVector<PairSums::Pair> all;
+  for (unsigned number : diagonals.getNumbers())
+    all.push_back(getPlace(number));
+  SmallVector<Value> held(blocks.even);
+  llvm::append_range(held, blocks.odd);
+  sums.addAll(all, held, [&] {
+    DiagonalSums inBranch(b, op);
+    sums.addInOrder(getSums(inBranch, blocks));
+  });
 }
 
 /// Lanes that hold the same element write it all.
@@ -371,8 +413,8 @@ ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
     };
     PairSums ofPairs(rewriter, loc, ofElements, add);
     if (sumsDiagonals(op))
-      addDiagonals(op, adaptor, elements.getResults(), places, rewriter,
-                   ofPairs);
+      DiagonalAdder{op, adaptor, places, rewriter, ofPairs}.add(
+          elements.getResults());
     else if (sums->areOfPairs(op))
       addPairs(op, adaptor, elements.getResults(), places, ofPairs);
     else

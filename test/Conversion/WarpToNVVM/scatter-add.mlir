@@ -136,24 +136,62 @@ gpu.module @m {
 
 // A place for each diagonal: 16 rows and 32 columns of a warp are 47 of them. Of eight blocks of 8 rows and columns five have
 // diagonals of their own, two columns each for a thread, which exchanges 5 + 3 + 2 sums on the way to two, and these once more.
-// Nothing makes a tile of the diagonals.
+// Nothing makes a tile of the diagonals. That counts along them, from the tensor's end where it is negative: nobody asks
+// whether two have one place.
 // CHECK-LABEL: gpu.func @diagonals
-// CHECK-DAG: %[[HELD:.*]] = arith.addi %{{.*}}, %{{.*}} : vector<2xi32>
+// CHECK-DAG: %[[HELD:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<2xi1>, vector<2xi32>
 // CHECK-COUNT-12: nvvm.shfl.sync idx
-// CHECK-NOT: nvvm.shfl.sync idx
-// CHECK: %[[PLACES:.*]]:2 = vector.to_elements %[[HELD]] : vector<2xi32>
+// CHECK-NOT: nvvm.shfl.sync
 // Diagonals without a sum are not added, nor are those that two registers have.
 // CHECK: arith.cmpf une
-// Neighbours have one place, all have one place, or each has one of its own.
+// CHECK-NOT: nvvm.vote
+// CHECK-COUNT-2: red.global.add.f32
+// CHECK-NOT: red.global.add.f32
+// CHECK: gpu.return
+!tile = tensor<32x32xf32, #warp.mma_sync<warps = 2>>
+!places = tensor<32x32xi32, #warp.mma_sync<warps = 2>>
+!d = tensor<1x64xi32, #warp.diagonals<rows = 32, warps = 2>>
+gpu.module @m {
+  launch.abi @diagonals target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 32, warps = 2>)
+    tensors([#launch.tensor<"o", accumulate, tensor<?xf32>, ["A"], 4>]) parameters([#launch.memref<"o", [0]>, #launch.scalar<"x", f32>, #launch.scalar<"n", i32>])
+    grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
+  gpu.func @diagonals(%o: memref<?xf32>, %x: f32, %n: i32) kernel {
+    %t = tile.broadcast %x : f32 to !tile
+    %i = tile.iota dim 1 : !d
+    %first = arith.constant dense<-31> : !d
+    %zero = arith.constant dense<0> : !d
+    %size = tile.broadcast %n : i32 to !d
+    %distance = arith.addi %i, %first : !d
+    %from_end = arith.addi %distance, %size : !d
+    %negative = arith.cmpi slt, %distance, %zero : !d
+    %index = arith.select %negative, %from_end, %distance : tensor<1x64xi1, #warp.diagonals<rows = 32, warps = 2>>, !d
+    %place = tile.diagonals %index : !d to !places
+    tile.scatter add %t, %o[%place] : !tile, memref<?xf32>[!places]
+    gpu.return
+  }
+}
+
+// -----
+
+// Buckets of diagonals: all have one place, and what a thread has is added up as it is; neighbours have one; or each has one
+// of its own.
+// CHECK-LABEL: gpu.func @runs
+// CHECK: %[[HELD:.*]] = arith.divui %{{.*}}, %{{.*}} : vector<2xi32>
+// CHECK: %[[PLACES:.*]]:2 = vector.to_elements %[[HELD]] : vector<2xi32>
+// CHECK: %[[FIRST:.*]] = nvvm.shfl.sync idx %{{.*}}, %[[PLACES]]#0, %{{.*}} : i32
+// CHECK-DAG: arith.cmpi eq, %[[PLACES]]#0, %[[FIRST]]
+// CHECK-DAG: arith.cmpi eq, %[[PLACES]]#1, %[[FIRST]]
+// CHECK: %[[ARE_ONE:.*]] = nvvm.vote.sync all
+// CHECK: scf.if %[[ARE_ONE]]
+// CHECK-NOT: nvvm.shfl.sync idx
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK-COUNT-1: red.global.add.f32
+// CHECK: } else {
+// CHECK-COUNT-12: nvvm.shfl.sync idx
 // CHECK: nvvm.shfl.sync bfly %{{.*}}, %[[PLACES]]#0, %{{.*}} : i32
 // CHECK: nvvm.shfl.sync bfly %{{.*}}, %[[PLACES]]#1, %{{.*}} : i32
 // CHECK: %[[HAVE_RUNS:.*]] = nvvm.vote.sync any
 // CHECK: scf.if %[[HAVE_RUNS]]
-// CHECK: %[[ARE_ONE:.*]] = nvvm.vote.sync all
-// CHECK: scf.if %[[ARE_ONE]]
-// CHECK-COUNT-5: nvvm.shfl.sync bfly
-// CHECK-COUNT-1: red.global.add.f32
-// CHECK: } else {
 // CHECK: nvvm.vote.sync ballot
 // CHECK-COUNT-5: nvvm.shfl.sync down
 // CHECK-COUNT-1: red.global.add.f32
@@ -168,13 +206,15 @@ gpu.module @m {
 !places = tensor<32x32xi32, #warp.mma_sync<warps = 2>>
 !d = tensor<1x64xi32, #warp.diagonals<rows = 32, warps = 2>>
 gpu.module @m {
-  launch.abi @diagonals target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 32, warps = 2>)
+  launch.abi @runs target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 32, warps = 2>)
     tensors([#launch.tensor<"o", accumulate, tensor<?xf32>, ["A"], 4>]) parameters([#launch.memref<"o", [0]>, #launch.scalar<"x", f32>])
     grid([] affine_map<() -> (1)>) threads(64) shared_memory(0)
-  gpu.func @diagonals(%o: memref<?xf32>, %x: f32) kernel {
+  gpu.func @runs(%o: memref<?xf32>, %x: f32) kernel {
     %t = tile.broadcast %x : f32 to !tile
     %i = tile.iota dim 1 : !d
-    %place = tile.diagonals %i : !d to !places
+    %sixteen = arith.constant dense<16> : !d
+    %bucket = arith.divui %i, %sixteen : !d
+    %place = tile.diagonals %bucket : !d to !places
     tile.scatter add %t, %o[%place] : !tile, memref<?xf32>[!places]
     gpu.return
   }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AsyncDots.h"
 #include "CarriedDots.h"
 #include "DotsAhead.h"
 #include "PipelineLoop.h"
@@ -42,35 +43,6 @@ static SmallVector<Dot> getAhead(scf::ForOp loop, plan::KernelAttr plan) {
   return llvm::filter_to_vector(loop.getBody()->getOps<Dot>(), [&](Dot dot) {
     return plan.getDot(dot.getNameAttr()).ahead != 0;
   });
-}
-
-/// Issue and wait instead of a synchronous dot.
-static DotWaitOp makeAsync(DotOp dot) {
-  OpBuilder b(dot);
-  auto issued =
-      DotOp::create(b, dot.getLoc(), dot.getA(), dot.getB(), dot.getAcc(),
-                    dot.getOnes(), dot.getTransposeA(), dot.getTransposeB(),
-                    /*async=*/true, dot.getNameAttr(), dot.getFirstRowAttr(),
-                    dot.getFirstColumnAttr());
-  auto wait = DotWaitOp::create(b, dot.getLoc(), issued.getResult(),
-                                ValueRange(), ValueRange());
-  dot.getResult().replaceAllUsesWith(wait.getResult());
-  dot.erase();
-  return wait;
-}
-
-/// Undoes the above, where nothing moved in between.
-static void makeSync(DotWaitOp wait) {
-  auto issued = wait.getPending().getDefiningOp<DotOp>();
-  OpBuilder b(issued);
-  auto dot = DotOp::create(
-      b, issued.getLoc(), issued.getA(), issued.getB(), issued.getAcc(),
-      issued.getOnes(), issued.getTransposeA(), issued.getTransposeB(),
-      /*async=*/false, issued.getNameAttr(), issued.getFirstRowAttr(),
-      issued.getFirstColumnAttr());
-  wait.getResult().replaceAllUsesWith(dot.getResult());
-  wait.erase();
-  issued.erase();
 }
 
 static bool isZeroSplat(Value value) {

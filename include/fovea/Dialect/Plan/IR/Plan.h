@@ -74,6 +74,8 @@ struct DotPlan {
   bool addsToSummand = false;
   /// Its loop issues it before the last round's is done.
   bool inFlight = false;
+  /// Its role waits for it where its result is used first.
+  bool waitsLate = false;
   /// Per cent of a register operand's columns that are computed before the wait
   /// for the dot that reads the one before it.
   int64_t operandAbove = 100;
@@ -88,6 +90,7 @@ struct DotPlan {
                       Field{"carried", &DotPlan::isCarried},
                       Field{"adds_to_summand", &DotPlan::addsToSummand},
                       Field{"in_flight", &DotPlan::inFlight},
+                      Field{"wait_late", &DotPlan::waitsLate},
                       Field{"operand_above", &DotPlan::operandAbove, 1, 100},
                       Field{"each_above", &DotPlan::isEachAbove},
                       Field{"operand_by_fma", &DotPlan::operandByFma, 0, 100});

@@ -73,6 +73,7 @@ def Plan_DotAttr : Plan_Entry<"Dot", "dot", "::fovea::plan::DotPlan"> {
     | carried | it alone is early then, in flight around its loop: what is computed from its result stays in its block | | |
     | adds_to_summand | the matrix units add what its result is added to | | |
     | in_flight | its loop issues it before the last round's is done | | |
+    | wait_late | its role waits for it where its result is used first, not where it is issued | | |
     | operand_above | share of a register operand's columns that are computed before the wait for the dot that reads the one before it | per cent | 100 |
     | each_above | each element of those columns is computed before that wait, not only what stands for them | | |
     | operand_by_fma | share of the exponentials in a register operand that are polynomials | per cent | 0 |

@@ -385,6 +385,44 @@ def WarpKeepDotsInFlight
   ];
 }
 
+def WarpWaitLate
+    : KernelPass<"warp-wait-late", [DotsReadMemory, IsOneProgram],
+                 []> {
+  let summary = "Wait for a product where it is needed";
+  let body = [{
+    For dots of which the plan says `wait_late`: what the program does between a dot
+    and the first use of its result is done while the product is made. The wait,
+    `warp.dot_wait`, stands in front of that use; what gives back a stage that the
+    dot reads moves behind the wait. Nothing else moves, so the plan and whoever
+    makes the program agree on what stands between the two.
+
+    An operand in registers is an error: its registers may be written before the
+    wait. Without roles nothing changes but the plan's entry.
+
+    Before:
+
+    ```mlir
+    %dq = warp.dot "dq.0" %ds, %k, %zero transpose_a : ...
+    tile.scatter add "distance_sum" %share, %sums[%place] : ...
+    warp.consumer_release %derivatives[%stage, %phase] : !warp.pipeline<2>
+    tile.store add "dq_sum.0" %dq, ...
+    ```
+
+    After:
+
+    ```mlir
+    %issued = warp.dot async "dq.0" %ds, %k, %zero transpose_a : ...
+    tile.scatter add "distance_sum" %share, %sums[%place] : ...
+    %dq = warp.dot_wait %issued : ...
+    warp.consumer_release %derivatives[%stage, %phase] : !warp.pipeline<2>
+    tile.store add "dq_sum.0" %dq, ...
+    ```
+  }];
+  let statistics = [
+    Statistic<"numDots", "dots", "Number of dots that are waited for late">
+  ];
+}
+
 def WarpSplitSoftmax
     : KernelPass<"warp-split-softmax", [DotsReadMemory, IsOneProgram],
                  []> {

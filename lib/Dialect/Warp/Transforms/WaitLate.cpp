@@ -1,0 +1,102 @@
+//===- WaitLate.cpp - Dots in flight until they are needed ------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "AsyncDots.h"
+#include "Ring.h"
+
+#include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Schedule/Schedule.h"
+
+namespace fovea::warp {
+#define GEN_PASS_DEF_WARPWAITLATE
+#include "fovea/Dialect/Warp/Transforms/Passes.h.inc"
+} // namespace fovea::warp
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+namespace {
+struct WaitLatePass : warp::impl::WarpWaitLateBase<WaitLatePass> {
+  void runOnKernel() override;
+};
+} // namespace
+
+/// The first op of the dot's block that uses its result, or its end.
+static Operation *findFirstUse(DotOp dot) {
+  Block *block = dot->getBlock();
+  Operation *first = block->getTerminator();
+  for (Operation *user : dot.getResult().getUsers()) {
+    Operation *place = block->findAncestorOpInBlock(*user);
+    if (place && place->isBeforeInBlock(first))
+      first = place;
+  }
+  return first;
+}
+
+/// What gives back a stage that the dot reads, and stands between it and `end`.
+static SmallVector<Operation *> findReleases(DotOp dot, Operation *end) {
+  auto rings = findRings(dot->getBlock());
+  llvm::SetVector<Operation *> releases;
+  for (Value buffer : getRingBuffers(dot))
+    for (Operation *release : rings.lookup(buffer).releases)
+      if (dot->isBeforeInBlock(release) && release->isBeforeInBlock(end))
+        releases.insert(release);
+  return releases.takeVector();
+}
+
+/// Whether the dot got a wait of its own.
+static bool waitLate(DotOp dot) {
+  Operation *use = findFirstUse(dot);
+  if (use == dot->getNextNode())
+    return false;
+  SmallVector<Operation *> releases = findReleases(dot, use);
+  DotWaitOp wait = makeAsync(dot);
+  wait->moveBefore(use);
+  for (Operation *release : releases)
+    release->moveBefore(use);
+  return true;
+}
+
+void WaitLatePass::runOnKernel() {
+  launch::AbiOp abi = launch::requireAbi(getOperation());
+  if (!abi)
+    return signalPassFailure();
+  plan::KernelAttr plan = abi.getPlan();
+  SmallVector<DotOp> dots;
+  getOperation().walk([&](DotOp dot) {
+    if (plan.getDot(dot.getNameAttr()).waitsLate && !dot.getAsync())
+      dots.push_back(dot);
+  });
+  if (dots.empty())
+    return;
+  // Only what roles ask for is made while they go on.
+  if (!plan.hasRoles() || !plan.getUnit().isAsynchronous()) {
+    if (failed(reportMissed(dots.front(), abi, "wait_late",
+                            "all warps run one program, or the matrix unit's "
+                            "products are made at once")))
+      return signalPassFailure();
+    abi.setPlanAttr(
+        plan.changeDots([](plan::DotPlan &dot) { dot.waitsLate = false; }));
+    return;
+  }
+  int64_t late = 0;
+  for (DotOp dot : dots) {
+    if (!isSharedBuffer(dot.getA().getType())) {
+      dot.emitError(
+          "is to be waited for late ('wait_late'), which needs "
+          "operands in shared memory: its first one's registers would "
+          "be written meanwhile");
+      return signalPassFailure();
+    }
+    late += waitLate(dot);
+  }
+  numDots += late;
+  if (late)
+    reportDone(getOperation(), abi, "wait_late", "Dots", late);
+}

@@ -79,6 +79,9 @@ private:
 };
 } // namespace
 
+// So many keys of a tile are many: fewer such tiles are at work on one head.
+static constexpr int64_t kManyKeys = 128;
+
 /// Whether tensors say which pairs are masked.
 static bool masksByTensors(attn::BackwardOp op) {
   auto stop = [](tensor::ExtractOp) { return WalkResult::interrupt(); };
@@ -95,8 +98,7 @@ static bool masksByTensors(attn::BackwardOp op) {
 /// multiprocessor, see BackwardGroups.cpp.
 Value BackwardTileEmitter::emitHeadsPerSection(Value queries, Value keys,
                                                Value group) {
-  constexpr int64_t kSumBytes = 4, kManyKeys = 128, kFewestHeads = 4,
-                    kFewestTiles = 128;
+  constexpr int64_t kSumBytes = 4, kFewestHeads = 4, kFewestTiles = 128;
   auto atLeast = [&](Value value, int64_t least) -> Value {
     return kb.make<arith::MaxUIOp>(value, kb.constant(least));
   };
@@ -127,12 +129,14 @@ Value BackwardTileEmitter::emitHeadsPerSection(Value queries, Value keys,
   return kb.make<arith::MinUIOp>(kb.make<arith::MaxUIOp>(fit, few), all);
 }
 
-/// Under a mask that looks back, a sixteenth of the work.
+/// Under a mask that looks back, a sixteenth of the work; of tiles of few keys,
+/// which follow each other more closely, a quarter of that.
 Value fovea::emitFinalTiles(KernelBuilder &kb, const BackwardPart &part,
                             Value keys) {
   Value tiles =
       kb.make<arith::CeilDivUIOp>(keys, kb.constant(part.getTileRows()));
-  return kb.make<arith::DivUIOp>(tiles, kb.constant(4));
+  int64_t parts = part.getTileRows() >= kManyKeys ? 4 : 8;
+  return kb.make<arith::DivUIOp>(tiles, kb.constant(parts));
 }
 
 BackwardTile BackwardTileEmitter::emitBatchEntry(Value queries, Value keys,

@@ -28,6 +28,10 @@ public:
   int64_t countParts() const {
     return part.getColumns() / kQueryPartRows * countAcross();
   }
+  /// That of a part's products.
+  std::string getName(int64_t index) const {
+    return "dq." + std::to_string(index);
+  }
   /// A part, of all strips of keys.
   Value emitPart(int64_t index);
   /// Adds it.
@@ -69,8 +73,8 @@ Value QuerySumEmitter::emitPart(int64_t index) {
     int64_t strip = (index + turn) % count;
     sum = kb.make<tile::DotOp>(
         gradients[strip], strips[strip].keys, sum, /*transposeA=*/true,
-        /*transposeB=*/false, b.getStringAttr("dq." + std::to_string(index)),
-        firstRow, firstColumn);
+        /*transposeB=*/false, b.getStringAttr(getName(index)), firstRow,
+        firstColumn);
   }
   return sum;
 }
@@ -111,11 +115,10 @@ fovea::addToQuerySums(const BackwardKernel &kernel, const QueryPlace &place,
   };
   // A part that is waited for where it is issued would hide nothing, and have
   // its registers meanwhile.
-  bool hides =
-      part.plan.getDot(kernel.kb.builder.getStringAttr("dq.0")).waitsLate;
+  bool hides = part.plan.getDot(emitter.getName(0)).waitsLate;
+  if (!hides && failed(emitMeanwhile()))
+    return failure();
   for (int64_t index = 0; index < count; ++index) {
-    if (index == 0 && !hides && failed(emitMeanwhile()))
-      return failure();
     found.push_back(emitter.emitPart(index));
     if (index == 0 && hides && failed(emitMeanwhile()))
       return failure();

@@ -381,6 +381,7 @@ void DiagonalAdder::add(ValueRange elements) {
   SmallVector<Value> held(blocks.even);
   llvm::append_range(held, blocks.odd);
   sums.addAll(all, held, [&] {
+    // What it finds of lanes is found where the builder stands.
     DiagonalSums inBranch(b, op);
     sums.addInOrder(getSums(inBranch, blocks));
   });

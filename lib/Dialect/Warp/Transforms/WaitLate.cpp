@@ -30,13 +30,12 @@ struct WaitLatePass : warp::impl::WarpWaitLateBase<WaitLatePass> {
 /// The first op of the dot's block that uses its result, or its end.
 static Operation *findFirstUse(DotOp dot) {
   Block *block = dot->getBlock();
-  Operation *first = block->getTerminator();
-  for (Operation *user : dot.getResult().getUsers()) {
-    Operation *place = block->findAncestorOpInBlock(*user);
-    if (place && place->isBeforeInBlock(first))
-      first = place;
-  }
-  return first;
+  SmallVector<Operation *> users(dot->getUsers());
+  llvm::erase_if(users, [&](Operation *user) {
+    return !block->findAncestorOpInBlock(*user);
+  });
+  Operation *first = getRange(block, users).first;
+  return first ? first : block->getTerminator();
 }
 
 /// What gives back a stage that the dot reads, and stands between it and `end`.

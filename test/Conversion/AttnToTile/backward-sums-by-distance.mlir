@@ -89,12 +89,15 @@ func.func @factors(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s, %u
 
 // -----
 
-// One role has derivatives and finds dQ's share: what it adds stays in registers.
+// One role has derivatives and finds dQ's share: what it adds stays in registers. It waits for its products where they
+// are issued, so the sums stand ahead of them.
 // CHECK-LABEL: launch.abi @wide
+// CHECK-NOT: wait_late
 // CHECK-SAME: <"score", warps = 4, registers = 168, owns = ["s", "p", "dp", "ds", "share", "dq", "dq_sum", "distance_sum"]>
 // CHECK-NOT: tile.stream "share
 // CHECK: tile.scatter add "distance_sum"
 // CHECK-NOT: tile.stream "share
+// CHECK: tile.dot "dq.0"
 // CHECK-LABEL: gpu.func @wide_queries(
 
 !x = tensor<?x2x?x256xbf16>
@@ -107,6 +110,35 @@ func.func @wide(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!
       %e = tensor.extract %tt[%d] : !s
       %y = math.tanh %a : f32
       %n = arith.addf %y, %e : f32
+      attn.yield %n : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s
+  return %dq, %dk, %dv, %dt : !x, !x, !x, !s
+}
+
+// -----
+
+// Weights are all that derivatives need: another role finds dQ's share, part by part, and the sums under the first one. No
+// part is found ahead of the one before it.
+// CHECK-LABEL: launch.abi @pairs
+// CHECK-SAME: dots = [<"dq.0", wait_late>]
+// CHECK-SAME: <"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum", "distance_sum"]>
+// CHECK: tile.dot "dq.0"
+// CHECK-NOT: tile.dot "dq.1"
+// CHECK: tile.scatter add "distance_sum"
+// CHECK: tile.store add "dq_sum.0"
+// CHECK: tile.dot "dq.1"
+// CHECK: tile.store add "dq_sum.1"
+
+!x = tensor<?x2x?x256xbf16>
+!r = tensor<?x2x?xf32>
+!s = tensor<?xf32>
+func.func @pairs(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!x, !x, !x, !s) {
+  %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0]) captures(%t : !s)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s) {
+      %d = arith.subi %i, %j : index
+      %e = tensor.extract %tt[%d] : !s
+      %n = arith.addf %a, %e : f32
       attn.yield %n : f32
     }
     : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s

@@ -167,6 +167,8 @@ private:
   void emitBranch(unsigned index);
   void emitRole(unsigned index, Block *block);
   void emitBudget(int64_t registers);
+  bool keepsThread(unsigned index);
+  Value emitKeptThread();
   void emitClusterBarrier();
 
   OpBuilder b;
@@ -174,7 +176,7 @@ private:
   Location loc;
   Specialization &result;
   int64_t launched; // registers of a thread
-  Value thread, warp;
+  Value thread, keptThread, warp;
 };
 } // namespace
 
@@ -187,6 +189,7 @@ void RoleBuilder::run() {
   if (result.clusterSize > 1)
     result.rank = NVVM::ClusterId::create(b, loc, b.getI32Type());
   emitSetup();
+  keptThread = emitKeptThread();
   result.roles.reserve(op.getRoles().size());
   OpBuilder::InsertPoint end = b.saveInsertionPoint();
   emitBranch(0);
@@ -282,6 +285,39 @@ void RoleBuilder::emitBudget(int64_t registers) {
   NVVM::SetMaxRegisterOp::create(b, loc, registers, action);
 }
 
+/// Whether the role adds tiles to memory.
+static bool addsToMemory(Region &role) {
+  WalkResult walk = role.walk([](Operation *op) {
+    bool adds = TypeSwitch<Operation *, bool>(op)
+                    .Case<tile::StoreOp, tile::ScatterOp, warp::CopyOutOp>(
+                        [](auto store) { return bool(store.getAdd()); })
+                    .Default(false);
+    return adds ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+/// Whether threads of the role keep their number in a register. Else ptxas may
+/// read it again in each round of a loop (`S2R`), which waits for all that the
+/// warp's memory queue holds: behind additions hundreds of clocks. A role that
+/// took registers from others has none left for it.
+bool RoleBuilder::keepsThread(unsigned index) {
+  return op.getRegisters()[index] <= launched &&
+         addsToMemory(op.getRoles()[index]);
+}
+
+/// The thread's number in the CTA, for those roles: what a lane got from itself
+/// ptxas does not read again.
+Value RoleBuilder::emitKeptThread() {
+  if (!llvm::any_of(llvm::seq<unsigned>(0, op.getRoles().size()),
+                    [&](unsigned index) { return keepsThread(index); }))
+    return thread;
+  return NVVM::ShflOp::create(b, loc, thread.getType(), emitI32(b, loc, -1),
+                              thread, emitI32(b, loc, 0),
+                              emitI32(b, loc, kLanes - 1), NVVM::ShflKind::bfly,
+                              /*return_value_and_is_valid=*/UnitAttr());
+}
+
 void RoleBuilder::emitRole(unsigned index, Block *block) {
   b.setInsertionPointToStart(block);
   Role role;
@@ -293,8 +329,9 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   role.isSingleWarp = fitsOneWarp(region);
 
   emitBudget(op.getRegisters()[index]);
-  role.thread = arith::SubIOp::create(b, loc, thread,
-                                      emitI32(b, loc, kLanes * role.firstWarp));
+  role.thread =
+      arith::SubIOp::create(b, loc, keepsThread(index) ? keptThread : thread,
+                            emitI32(b, loc, kLanes * role.firstWarp));
   // Which bits are zero, a difference doesn't say.
   role.thread = arith::AndIOp::create(
       b, loc, role.thread,

@@ -32,18 +32,39 @@ struct SplitMaskedLoopsPass
 };
 } // namespace
 
-/// The question which of the loop's blocks are partial, where something is done
-/// for those alone.
-static tile::IsPartialOp findQuestion(scf::ForOp loop) {
+namespace {
+/// The question which of a loop's blocks are partial; the loop counts so many
+/// steps ahead of the block that it asks about, where it is pipelined.
+struct Question {
+  tile::IsPartialOp op;
+  Value ahead;
+};
+} // namespace
+
+/// How far the loop's count is ahead of `index`: null if not at all, nothing if
+/// that can't be told.
+static std::optional<Value> findAhead(scf::ForOp loop, Value index) {
+  if (index == loop.getInductionVar())
+    return Value();
+  auto difference = index.getDefiningOp<arith::SubIOp>();
+  if (difference && difference.getLhs() == loop.getInductionVar() &&
+      loop.isDefinedOutsideOfLoop(difference.getRhs()))
+    return difference.getRhs();
+  return std::nullopt;
+}
+
+/// The question that is asked where something is done for partial blocks alone.
+static std::optional<Question> findQuestion(scf::ForOp loop) {
   for (auto partial : loop.getBody()->getOps<tile::IsPartialOp>()) {
-    bool isOfLoop = partial.getBlock() == loop.getInductionVar();
+    std::optional<Value> ahead = findAhead(loop, partial.getBlock());
+    bool isOfLoop = ahead.has_value();
     for (Value bound : {partial.getFirst(), partial.getEnd()})
       isOfLoop &= !bound || loop.isDefinedOutsideOfLoop(bound);
     bool guards = llvm::any_of(partial->getUsers(), llvm::IsaPred<scf::IfOp>);
     if (isOfLoop && guards)
-      return partial;
+      return Question{partial, *ahead};
   }
-  return {};
+  return std::nullopt;
 }
 
 /// `bound`, if it is a constant that the loop, from the constant `start` on,
@@ -104,14 +125,21 @@ static bool isEmpty(Value begin, Value end) {
   return begin == end || (first && last && *first >= *last);
 }
 
-static void split(scf::ForOp loop, tile::IsPartialOp partial) {
+static void split(scf::ForOp loop, Question question) {
   OpBuilder b(loop);
+  tile::IsPartialOp partial = question.op;
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
   Value middle = lower, last = upper;
+  auto firstFrom = [&](Value start, Value bound) {
+    if (question.ahead)
+      bound =
+          b.createOrFold<arith::AddIOp>(loop.getLoc(), bound, question.ahead);
+    return firstAtLeast(b, loop, start, bound);
+  };
   if (Value first = partial.getFirst())
-    middle = firstAtLeast(b, loop, lower, first);
+    middle = firstFrom(lower, first);
   if (Value end = partial.getEnd())
-    last = firstAtLeast(b, loop, middle, end);
+    last = firstFrom(middle, end);
   SmallVector<Value> values(loop.getInitArgs());
   auto append = [&](Value begin, Value end, bool condition) {
     if (isEmpty(begin, end))
@@ -137,8 +165,8 @@ void SplitMaskedLoopsPass::runOnKernel() {
   SmallVector<scf::ForOp> loops;
   getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)
-    if (tile::IsPartialOp partial = findQuestion(loop)) {
-      split(loop, partial);
+    if (std::optional<Question> question = findQuestion(loop)) {
+      split(loop, *question);
       ++numSplit;
     }
 }

@@ -548,7 +548,8 @@ def WarpSplitMaskedLoops
     A loop with an `scf.if` under `tile.is_partial %iv below %a from %b`, with `a`
     and `b` defined outside, becomes three: before `a`, from `a` to `b`, and from
     `b` on. The answer is a constant in each, so the middle one runs without the
-    code it guards. Values that the loop carries go from one to the next. Either
+    code it guards. The question may be about a block that the loop, pipelined,
+    counts ahead of: `%iv - %n`. Values that the loop carries go from one to the next. Either
     bound may be missing, and a loop that constants show to be empty is left out.
 
     Before:

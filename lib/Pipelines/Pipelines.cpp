@@ -91,6 +91,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpOverlapDots());
   kernel.addPass(warp::createWarpKeepDotsInFlight());
   kernel.addPass(warp::createWarpWaitLate());
+  kernel.addPass(warp::createWarpAddLate());
   kernel.addPass(warp::createWarpChainTiles());
   kernel.addPass(createLoopInvariantCodeMotionPass());
   kernel.addPass(arith::createIntRangeOptimizationsPass());

@@ -74,6 +74,12 @@ plan::StoreAttr BackwardPlanEntries::copied(StringRef name, StringRef over) {
   return plan::StoreAttr::get(b.getContext(), b.getStringAttr(name), store);
 }
 
+plan::StoreAttr BackwardPlanEntries::late(StringRef name) {
+  plan::StorePlan store;
+  store.isLate = true;
+  return plan::StoreAttr::get(b.getContext(), b.getStringAttr(name), store);
+}
+
 SmallVector<plan::StoreAttr>
 BackwardPlanEntries::sums(plan::OutputPath output) {
   if (output == plan::OutputPath::Direct)

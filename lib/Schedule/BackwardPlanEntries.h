@@ -39,6 +39,8 @@ struct BackwardPlanEntries {
 
   /// A store by the copy engine, through a buffer of its own or a stream's.
   plan::StoreAttr copied(llvm::StringRef name, llvm::StringRef over = "");
+  /// A store that adds under the next round's first product.
+  plan::StoreAttr late(llvm::StringRef name);
   /// How what is added to dQ's sums gets to memory, where it is not direct.
   llvm::SmallVector<plan::StoreAttr> sums(plan::OutputPath output);
 

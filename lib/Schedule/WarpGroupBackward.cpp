@@ -568,6 +568,7 @@ makeStripKeysPlan(plan::MatrixUnitAttrInterface unit,
   kernel.tileM = kKeyStrips * kGroupKeys;
   BackwardPlanEntries make(unit.getContext());
   SmallVector<plan::StreamAttr> streams;
+  SmallVector<plan::StoreAttr> stores = make.sums(output);
   SmallVector<plan::RoleAttr> roles = {
       make.role("load", kGroupWarps, loadRegisters,
                 {"k", "v", "q", "do", "exponents", "delta"})};
@@ -580,10 +581,17 @@ makeStripKeysPlan(plan::MatrixUnitAttrInterface unit,
     };
     for (StringRef name : {"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"})
       own(name, strip);
+    int64_t widest = strip;
     for (int64_t index = strip; index < parts; index += kKeyStrips) {
       own("dq", index);
       own("dq_sum", index);
+      if ((index + 1) * kQueryPartColumns <= problem.headDim)
+        widest = index;
     }
+    // Threads of a role add the widest part that they find, the last of those,
+    // under the next round's scores.
+    if (output == plan::OutputPath::Direct)
+      stores.push_back(make.late(("dq_sum." + Twine(widest)).str()));
     roles.push_back(make.role(names[strip], kGroupWarps, kStripRegisters,
                               llvm::to_vector_of<StringRef>(owned)));
     for (StringRef name : {"k", "v"})
@@ -593,7 +601,7 @@ makeStripKeysPlan(plan::MatrixUnitAttrInterface unit,
   streams.push_back(make.stream("exponents", kernel.stages, "q"));
   streams.push_back(make.stream("delta", kernel.stages, "do"));
   return plan::KernelAttr::get(unit.getContext(), unit, kernel, streams,
-                               /*dots=*/{}, make.sums(output), roles,
+                               /*dots=*/{}, stores, roles,
                                /*asked=*/{});
 }
 

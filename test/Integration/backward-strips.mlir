@@ -2,7 +2,7 @@
 // of 64 keys has a role, and each role adds some columns of dQ, from derivatives of both. Against f64, at
 // all levels: rows that divide no tile, so that the second strip is a part or none of its keys exist;
 // grouped heads, masks, unequal head dims, lengths, packed sequences, lists of blocks, blocks that
-// kv_classify tells apart.
+// kv_classify tells apart. A lost addition is found.
 // DEFINE: %{run} = fovea-run --random=1 --check --target=sm_90a --dims=B=1,Hq=2,Hkv=1
 // DEFINE: %{numbers} = FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run},Sq=140,Skv=300 %s --entry=dense --level=tile | %{numbers}
@@ -38,6 +38,9 @@
 // RUN: %{documents} --level=warp | %{numbers}
 // RUN: %{documents} --level=ptx | %{numbers}
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a --emit=warp | FileCheck %s
+// RUN: fovea-compile %s --kernel=dense --target=sm_90a --emit=warp | sed '/add "dq_sum.1" %[0-9]*#/d' > %t.lost.mlir
+// RUN: not fovea-run %t.lost.mlir --reference=%s --entry=dense --random=1 --check --dims=B=1,Hq=2,Hkv=1,Sq=140,Skv=330 | FileCheck %s --check-prefix=LOST
+// LOST: dq {{.*}}: FAILED
 // NUMBERS: dq {{.*}} passed
 // NUMBERS-NEXT: dk {{.*}} passed
 // NUMBERS-NEXT: dv {{.*}} passed
@@ -48,22 +51,25 @@
 // CHECK: role @load warps(4) regs(24)
 // CHECK: role @first warps(4) regs(240)
 // CHECK: warp.local_load
-// CHECK: warp.dot "s.0"
+// CHECK: warp.dot async "s.0"
+// What the last round found is added under the scores' product.
+// CHECK-NEXT: tile.store add "dq_sum.0"
 // CHECK: math.exp2
 // CHECK: warp.dot async "dv.0" %[[P:[0-9a-z_]+]],
 // CHECK-NEXT: warp.dot_wait {{.*}} held(%[[P]]
 // CHECK: warp.dot "dp.0"
 // CHECK: warp.local_store "ds.0" %[[DS:[0-9a-z_]+]] to
 // CHECK: warp.dot "dk.0" %[[DS]],
-// CHECK: warp.dot "dq.0"
-// CHECK-NEXT: warp.consumer_wait
-// CHECK-NEXT: warp.dot "dq.0"
-// CHECK-NEXT: tile.store add "dq_sum.0"
 // CHECK: warp.dot "dq.2"
-// CHECK: tile.store add "dq_sum.2"
+// CHECK-NEXT: warp.consumer_wait
+// CHECK-NEXT: warp.dot "dq.2"
+// CHECK-NEXT: tile.store add "dq_sum.2"
+// CHECK: warp.dot "dq.0"
+// CHECK: tile.store add "dq_sum.0"
 // CHECK: tile.store "dv_out.0"
 // CHECK: role @second warps(4) regs(240)
-// CHECK: warp.dot "s.1"
+// CHECK: warp.dot async "s.1"
+// CHECK-NEXT: tile.store add "dq_sum.1"
 // CHECK: warp.local_store "ds.1"
 // CHECK: tile.store add "dq_sum.1"
 // CHECK: tile.store "dk_out.1"

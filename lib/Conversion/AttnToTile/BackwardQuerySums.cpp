@@ -32,12 +32,26 @@ public:
   std::string getName(int64_t index) const {
     return "dq." + std::to_string(index);
   }
+  std::string getStoreName(int64_t index) const {
+    return "dq_sum." + std::to_string(index);
+  }
+  /// The parts in their order: what is added late comes last.
+  SmallVector<int64_t> getOrder() const {
+    SmallVector<int64_t> order, late;
+    for (int64_t index = 0; index < countParts(); ++index)
+      (isLate(index) ? late : order).push_back(index);
+    llvm::append_range(order, late);
+    return order;
+  }
   /// A part, of all strips of keys.
   Value emitPart(int64_t index);
   /// Adds it.
   void store(int64_t index, Value found);
 
 private:
+  bool isLate(int64_t index) const {
+    return part.plan.getStore(getStoreName(index)).isLate;
+  }
   int64_t countAcross() const {
     return llvm::divideCeil(part.headDim, part.partColumns);
   }
@@ -90,8 +104,7 @@ void QuerySumEmitter::store(int64_t index, Value found) {
                  kb.constant(getColumn(index))},
       /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
       /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
-      /*add=*/b.getUnitAttr(),
-      b.getStringAttr("dq_sum." + std::to_string(index)));
+      /*add=*/b.getUnitAttr(), b.getStringAttr(getStoreName(index)));
 }
 
 LogicalResult
@@ -101,34 +114,34 @@ fovea::addToQuerySums(const BackwardKernel &kernel, const QueryPlace &place,
                       function_ref<LogicalResult()> emitMeanwhile) {
   const BackwardPart &part = kernel.part;
   QuerySumEmitter emitter(kernel, place, strips, gradients);
-  int64_t count = emitter.countParts();
+  SmallVector<int64_t> order = emitter.getOrder();
   std::optional<BackwardTurn> turn;
   if (part.ordersSums)
     turn = emitTurn(kernel, place, hasTurn);
   SmallVector<Value> found;
-  auto store = [&](int64_t index) {
-    if (turn && index == 0)
+  auto store = [&](size_t position) {
+    if (turn && position == 0)
       emitStartOfTurn(kernel, *turn, found.front());
-    emitter.store(index, found[index]);
-    if (turn && index == count - 1)
+    emitter.store(order[position], found[position]);
+    if (turn && position + 1 == order.size())
       emitEndOfTurn(kernel, *turn, found.back());
   };
   // A part that is waited for where it is issued would hide nothing, and have
   // its registers meanwhile.
-  bool hides = part.plan.getDot(emitter.getName(0)).waitsLate;
+  bool hides = part.plan.getDot(emitter.getName(order.front())).waitsLate;
   if (!hides && failed(emitMeanwhile()))
     return failure();
-  for (int64_t index = 0; index < count; ++index) {
-    found.push_back(emitter.emitPart(index));
-    if (index == 0 && hides && failed(emitMeanwhile()))
+  for (size_t position = 0; position < order.size(); ++position) {
+    found.push_back(emitter.emitPart(order[position]));
+    if (position == 0 && hides && failed(emitMeanwhile()))
       return failure();
     // Where registers hold two parts, one is added while the next one is found.
     if (!part.addsAhead)
-      store(index);
-    else if (index > 0)
-      store(index - 1);
+      store(position);
+    else if (position > 0)
+      store(position - 1);
   }
   if (part.addsAhead)
-    store(count - 1);
+    store(order.size() - 1);
   return success();
 }

@@ -51,6 +51,8 @@
 // PLAN-SAME: tile_m = 128, tile_n = 64, warps = 4,
 // PLAN-SAME: <"ds.0", stages = 2>
 // PLAN-SAME: <"ds.1", stages = 2>
+// Each adds the last of its widest parts a round later.
+// PLAN-SAME: stores = [<"dq_sum.2", late>, <"dq_sum.1", late>]
 // PLAN-SAME: <"first", warps = 4, registers = 240, owns = ["s.0", "dp.0", "ds.0", "dv.0", "dk.0", "dv_out.0", "dk_out.0", "dq.0", "dq_sum.0", "dq.2", "dq_sum.2"]>
 // PLAN-SAME: <"second", warps = 4, registers = 240, owns = ["s.1", "dp.1", "ds.1", "dv.1", "dk.1", "dv_out.1", "dk_out.1", "dq.1", "dq_sum.1"]>
 // PLAN: gpu.func @unequal(

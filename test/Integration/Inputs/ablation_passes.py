@@ -25,7 +25,7 @@ TABLE = ("tablecausal_bf16_d64_bhsd", "auto", ",capture0.0=2,capture0.1=65")
 CHANGES = [
     ("tile-add-by-dot", "", ALIBI),
     ("tile-fuse-online-softmax", "fixed-reference=false", ("fastcap_bf16_d64_bhsd", "auto", "")),
-    ("warp-overlap-dots,warp-keep-dots-in-flight,warp-wait-late,warp-chain-tiles", "", CAUSAL),
+    ("warp-overlap-dots,warp-keep-dots-in-flight,warp-wait-late,warp-add-late,warp-chain-tiles", "", CAUSAL),
     ("warp-chain-tiles", "", CAUSAL),
     ("tile-sink-coordinates", "", CAUSAL),
     ("warp-split-softmax", "", DENSE),

@@ -98,6 +98,10 @@ LogicalResult StoreAttr::verify(EmitError emitError, StringAttr name,
     return emitError() << "plan's store " << name
                        << " goes through a stream's buffer without being "
                           "'copied'";
+  if (fields.isLate && fields.isCopied)
+    return emitError() << "plan's store " << name
+                       << " is 'late', which threads do, and 'copied', which "
+                          "the copy engine does";
   return verifyFields(fields, emitError);
 }
 

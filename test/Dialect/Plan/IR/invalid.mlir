@@ -26,6 +26,11 @@
 
 // -----
 
+// expected-error @+1 {{plan's store "dq_sum" is 'late', which threads do, and 'copied', which the copy engine does}}
+#s = #plan.store<"dq_sum", copied, late>
+
+// -----
+
 // expected-error @+1 {{unknown field 'stagez', expected stages, staged, over}}
 #k = #plan.stream<"k", stagez = 3>
 

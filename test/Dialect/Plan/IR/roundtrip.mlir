@@ -17,13 +17,13 @@ func.func private @fields() attributes {plan = #plan.kernel<#warp.tcgen05_unit,
 // CHECK-LABEL: func private @lists
 // CHECK-SAME: streams = [<"q">, <"k", stages = 3>, <"p", staged, over = "s">],
 // CHECK-SAME: dots = [<"s", a_in_registers, ahead = 1, adds_to_summand>, <"o", operand_above = 25, operand_by_fma = 50>, <"c", in_flight>, <"d", ahead = 1, carried>, <"e", wait_late>],
-// CHECK-SAME: stores = [<"out", copied, over = "q">, <"dq", copied>],
+// CHECK-SAME: stores = [<"out", copied, over = "q">, <"dq", copied>, <"sum", late>],
 // CHECK-SAME: roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>],
 // CHECK-SAME: asked = ["overlap", "tile_m"]>
 func.func private @lists() attributes {plan = #plan.kernel<#warp.wgmma_unit,
   asked = ["overlap", "tile_m"],
   roles = [#plan.role<"load", warps = 4, registers = 40, owns = copies>,
            <"compute", warps = 8, registers = 232, owns = ["*"]>],
-  stores = [<"out", over = "q", copied>, <"dq", copied>],
+  stores = [<"out", over = "q", copied>, <"dq", copied>, <"sum", late>],
   dots = [#plan.dot<"s", adds_to_summand, ahead = 1, a_in_registers>, <"o", operand_by_fma = 50, operand_above = 25>, <"c", in_flight>, <"d", ahead = 1, carried>, <"e", wait_late>],
   streams = [<"q", stages = 1>, <"k", stages = 3>, <"p", staged, over = "s">]>}

@@ -103,10 +103,14 @@ struct StorePlan {
   bool isCopied = false;
   /// The stream whose buffer it goes through; null: one of its own.
   mlir::StringAttr over;
+  /// What is added in a loop is added a round later, under its owner's first
+  /// product.
+  bool isLate = false;
 
   static constexpr auto getFields() {
     return std::tuple(Field{"copied", &StorePlan::isCopied},
-                      Field{"over", &StorePlan::over});
+                      Field{"over", &StorePlan::over},
+                      Field{"late", &StorePlan::isLate});
   }
 };
 

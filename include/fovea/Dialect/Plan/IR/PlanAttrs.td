@@ -89,6 +89,7 @@ def Plan_StoreAttr : Plan_Entry<"Store", "store", "::fovea::plan::StorePlan"> {
     |---|---|---|
     | copied | through shared memory, by the copy engine; else threads store them | |
     | over | the stream whose buffer they go through; else they have one of their own | |
+    | late | what is added in a loop is added a round later, under the first product of its owner | |
 
     Example: `#plan.store<"out", copied, over = "q">`
   }];

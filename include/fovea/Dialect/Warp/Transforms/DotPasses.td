@@ -171,4 +171,56 @@ def WarpWaitLate
   ];
 }
 
+def WarpAddLate
+    : KernelPass<"warp-add-late", [DotsReadMemory, IsOneProgram],
+                 []> {
+  let summary = "Add to memory under the next round's product";
+  let body = [{
+    For stores of which the plan says `late`, each of which adds a tile to memory in
+    a loop. The loop carries the tile and where it goes, and the next round adds it
+    behind the issue of the first product of the store's owner; the last one is
+    added behind the loop. The first round adds zeros, where its own tile goes. Who
+    adds waits until its memory queue has taken the tile: the matrix unit works
+    meanwhile. The first products of all these owners are issued together.
+
+    Requires a loop that runs at least once (a bound that is a constant or
+    `max(n, 1)`), in which no tile waits for its turn, and a product of each owner
+    ahead of the stores, of operands that are in shared memory where the first
+    owner's is issued. Where that does not hold, and without roles, nothing changes
+    but the plan's entry.
+
+    Before:
+
+    ```mlir
+    scf.for %i = %from to %to step %c1 {
+      %row = arith.muli %i, %c64 : index
+      %s = warp.dot "s" %k, %q, %zero transpose_b : ...
+      ...
+      tile.store add "dq_sum" %dq, %sums[%row] : ...
+    }
+    ```
+
+    After:
+
+    ```mlir
+    %first = arith.muli %from, %c64 : index
+    %last:2 = scf.for %i = %from to %to step %c1
+        iter_args(%tile = %zeros, %there = %first) {
+      %row = arith.muli %i, %c64 : index
+      %issued = warp.dot async "s" %k, %q, %zero transpose_b : ...
+      tile.store add "dq_sum" %tile, %sums[%there] : ...
+      %s = warp.dot_wait %issued : ...
+      ...
+      scf.yield %dq, %row
+    }
+    tile.store add "dq_sum" %last#0, %sums[%last#1] : ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numStores", "stores", "Number of stores that add a round later">
+  ];
+}
+
 #endif // FOVEA_DIALECT_WARP_TRANSFORMS_DOTPASSES_TD

@@ -41,8 +41,11 @@ static constexpr int64_t kStripRegisters = 240, kMostStripColumns = 320;
 // Keys of a block where sums over pairs are found, and registers of a thread
 // that does: three groups have 168 on average.
 static constexpr int64_t kSumsKeys = 128, kSumsRegisters = 240;
-// Buffers of what a block has.
-static constexpr int64_t kStages = 2;
+// Buffers of what a block has; where blocks take little time, or memory is
+// left over, so that loads are asked for earlier; columns of both sums beside
+// which blocks take little time.
+static constexpr int64_t kStages = 2, kMostStages = 3,
+                         kMostColumnsOfShortBlocks = 192;
 // Bytes of a row's value, of an element of dQ's sums, and of barriers and
 // mailboxes.
 static constexpr int64_t kValueBytes = 4, kSumBytes = 4, kBarrierBytes = 512;
@@ -80,13 +83,13 @@ static int64_t getRowBytes(const BackwardProblem &problem) {
 /// and output gradients, the rows' values, those of diagonals, and so many
 /// tiles by pair.
 static int64_t getTileBytes(const BackwardProblem &problem, int64_t keys,
-                            int64_t keyStages, int64_t queries,
-                            int64_t ofPairs) {
+                            int64_t keyStages, int64_t queries, int64_t ofPairs,
+                            int64_t stages = kStages) {
   int64_t ofBlock = queries * (getRowBytes(problem) + 2 * kValueBytes +
                                ofPairs * keys * problem.getElementBytes());
   int64_t ofDiagonals = problem.diagonals * problem.diagonalStages *
                         (queries + keys) * kValueBytes;
-  return keyStages * keys * getRowBytes(problem) + kStages * ofBlock +
+  return keyStages * keys * getRowBytes(problem) + stages * ofBlock +
          ofDiagonals + kBarrierBytes;
 }
 
@@ -319,17 +322,48 @@ static int64_t getPartBytes(const BackwardProblem &problem, int64_t partColumns,
   return kQueryPartRows * (whole + rest) * kSumBytes;
 }
 
+/// Whether groups that have both sums of their keys have so many buffers of
+/// keys and of blocks of queries.
+static bool fitsJoint(const BackwardProblem &problem, int64_t keyStages,
+                      int64_t queries, int64_t stages, int64_t partColumns,
+                      plan::OutputPath output) {
+  int64_t bytes = getTileBytes(problem, getTileKeys(problem), keyStages,
+                               queries, 1 + problem.distanceShares, stages) +
+                  getPartBytes(problem, partColumns, output);
+  return bytes <= problem.target->sharedMemory;
+}
+
 /// Buffers of a tile's keys and values: with two the next tile's are there when
 /// it begins, where a CTA has several tiles and they fit.
 static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
-                            int64_t partColumns, plan::WorkSchedule work,
-                            plan::OutputPath output) {
+                            int64_t stages, int64_t partColumns,
+                            plan::WorkSchedule work, plan::OutputPath output) {
   if (work == plan::WorkSchedule::Single || hasSumsApart(problem))
     return 1;
-  int64_t bytes = getTileBytes(problem, getTileKeys(problem), /*keyStages=*/2,
-                               queries, 1 + problem.distanceShares) +
-                  getPartBytes(problem, partColumns, output);
-  return bytes <= problem.target->sharedMemory ? 2 : 1;
+  return fitsJoint(problem, /*keyStages=*/2, queries, stages, partColumns,
+                   output)
+             ? 2
+             : 1;
+}
+
+/// Buffers of a block of queries where groups have both sums of their keys. The
+/// scores of a block are asked for half a block after the stage that it needs
+/// was given back: with a third one its queries are there. That is worth more
+/// than the next tile's keys ahead of time where blocks take little time, and
+/// costs nothing where there is no next tile.
+static int64_t getStages(const BackwardProblem &problem, int64_t queries,
+                         int64_t partColumns, plan::WorkSchedule work,
+                         plan::OutputPath output) {
+  int64_t columns = problem.getColumns();
+  bool gains = work == plan::WorkSchedule::Single ||
+               columns <= kMostColumnsOfShortBlocks;
+  return gains && !problem.modifies && !hasSumsApart(problem) &&
+                 queries == kFewestQueries &&
+                 columns > kMostColumnsBesideGradients &&
+                 fitsJoint(problem, /*keyStages=*/1, queries, kMostStages,
+                           partColumns, output)
+             ? kMostStages
+             : kStages;
 }
 
 static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
@@ -354,6 +388,7 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
                                      plan::OutputPath output, bool hasCopies) {
   MLIRContext *context = unit.getContext();
   plan::KernelPlan kernel = makeKeysKernel(unit, problem, kGroups, queries);
+  kernel.stages = stages;
   BackwardPlanEntries make(context);
   // The next block's weights are computed while dK of this one is; all of them,
   // where registers hold them beside this one's. That takes two of its stages.
@@ -487,16 +522,14 @@ static int64_t getDiagonalStages(BackwardProblem problem, int64_t queries,
                                  plan::OutputPath output) {
   auto countOthers = [&](int64_t stages) {
     problem.diagonalStages = stages;
-    return getKeyStages(problem, queries, partColumns, work, output) +
+    return getKeyStages(problem, queries, kStages, partColumns, work, output) +
            getPairStages(problem);
   };
   int64_t others = countOthers(1);
   bool fits = countOthers(kStages) == others && fitsStreams(problem);
   if (fits && getKeyRoles(problem) == KeyRoles::Joint)
-    fits = getTileBytes(problem, getTileKeys(problem), /*keyStages=*/1, queries,
-                        1 + problem.distanceShares) +
-               getPartBytes(problem, partColumns, output) <=
-           problem.target->sharedMemory;
+    fits = fitsJoint(problem, /*keyStages=*/1, queries, kStages, partColumns,
+                     output);
   return fits ? kStages : 1;
 }
 
@@ -689,8 +722,10 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.partColumns = shares.partColumns;
   problem.diagonalStages =
       getDiagonalStages(problem, queries, shares.partColumns, work, output);
-  int64_t mostKeys =
-              getKeyStages(problem, queries, shares.partColumns, work, output),
+  int64_t stages = asked.stages.value_or(
+      getStages(problem, queries, shares.partColumns, work, output));
+  int64_t mostKeys = getKeyStages(problem, queries, stages, shares.partColumns,
+                                  work, output),
           keyStages = asked.keyStages.value_or(mostKeys);
   if (keyStages < 1 || keyStages > mostKeys)
     return emitError() << "schedule's 'key_stages' must be in [1, " << mostKeys
@@ -704,9 +739,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
       : plans.keyRoles == KeyRoles::Strips
           ? makeStripKeysPlan(unit, problem, registers, output, emitError)
           : FailureOr<plan::KernelAttr>(makeKeysPlan(
-                unit, problem, shares, queries, asked.stages.value_or(kStages),
-                keyStages, registers, output,
-                copiesGradients(problem, asked, work)));
+                unit, problem, shares, queries, stages, keyStages, registers,
+                output, copiesGradients(problem, asked, work)));
   if (failed(keys))
     return failure();
   plans.keys =

@@ -130,12 +130,12 @@ Value BackwardTileEmitter::emitHeadsPerSection(Value queries, Value keys,
 }
 
 /// Under a mask that looks back, a sixteenth of the work; of tiles of few keys,
-/// which follow each other more closely, a quarter of that.
+/// which follow each other more closely, a sixteenth of that.
 Value fovea::emitFinalTiles(KernelBuilder &kb, const BackwardPart &part,
                             Value keys) {
   Value tiles =
       kb.make<arith::CeilDivUIOp>(keys, kb.constant(part.getTileRows()));
-  int64_t parts = part.getTileRows() >= kManyKeys ? 4 : 8;
+  int64_t parts = part.getTileRows() >= kManyKeys ? 4 : 16;
   return kb.make<arith::DivUIOp>(tiles, kb.constant(parts));
 }
 

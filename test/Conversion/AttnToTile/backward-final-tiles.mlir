@@ -1,5 +1,5 @@
 // Where tiles of keys take turns under a mask that looks back, each head's shortest ones are left for the end: a quarter of
-// tiles of 128 keys, an eighth of tiles of 64. The kernel that counts turns deals tiles out alike.
+// tiles of 128 keys, a sixteenth of tiles of 64. The kernel that counts turns deals tiles out alike.
 // RUN: fovea-opt %s --split-input-file --fovea-to-tile=target=sm_90a | FileCheck %s
 
 // CHECK-LABEL: gpu.func @many_keys(
@@ -26,11 +26,11 @@ func.func @many_keys(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, 
 
 // CHECK-LABEL: gpu.func @few_keys(
 // CHECK: %[[TILES:.*]] = arith.ceildivui %{{.*}}, %c64 : index
-// CHECK: %[[LATE:.*]] = arith.divui %[[TILES]], %c8 : index
+// CHECK: %[[LATE:.*]] = arith.divui %[[TILES]], %c16 : index
 // CHECK: arith.minui %[[LATE]], %[[TILES]] : index
 // CHECK-LABEL: gpu.func @few_keys_turns(
 // CHECK: %[[TILES:.*]] = arith.ceildivui %{{.*}}, %c64 : index
-// CHECK: arith.divui %[[TILES]], %c8 : index
+// CHECK: arith.divui %[[TILES]], %c16 : index
 
 !x = tensor<?x?x?x256xbf16>
 !r = tensor<?x?x?xf32>

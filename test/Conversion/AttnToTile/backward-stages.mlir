@@ -1,0 +1,61 @@
+// RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-to-tile=target=sm_90a | FileCheck %s
+
+// Narrow heads have a third buffer of queries and output gradients, and no second one of keys.
+// CHECK-LABEL: launch.abi @narrow
+// CHECK-SAME: stages = 3, work = dynamic
+// CHECK-SAME: streams = [<"k">, <"v">, <"exponents", stages = 3, staged, with = "q">, <"delta", stages = 3, staged, with = "do">]
+!x = tensor<?x4x?x80xbf16>
+!r = tensor<?x4x?xf32>
+func.func @narrow(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, !x, !x) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v) : !x, !x, !x, !x, !r, !x -> !x, !x, !x
+  return %dq, %dk, %dv : !x, !x, !x
+}
+
+// -----
+
+// What a score_mod keeps has no room beside that.
+// CHECK-LABEL: launch.abi @modified
+// CHECK-SAME: stages = 2, work = dynamic
+// CHECK-SAME: streams = [<"k", stages = 2>, <"v", stages = 2>,
+!x = tensor<?x4x?x80xbf16>
+!r = tensor<?x4x?xf32>
+func.func @modified(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, !x, !x) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      %c = math.tanh %s : f32
+      attn.yield %c : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x
+  return %dq, %dk, %dv : !x, !x, !x
+}
+
+// -----
+
+// Where a CTA has one tile, memory is left over.
+// CHECK-LABEL: launch.abi @single
+// CHECK-SAME: stages = 3,
+// CHECK-SAME: streams = [<"k">, <"v">,
+!x = tensor<?x4x?x128xbf16>
+!r = tensor<?x4x?xf32>
+func.func @single(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, !x, !x) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v) : !x, !x, !x, !x, !r, !x -> !x, !x, !x
+  return %dq, %dk, %dv : !x, !x, !x
+}
+
+// -----
+
+// Where it goes on from tile to tile, the next tile's keys are worth more.
+// CHECK-LABEL: launch.abi @goes_on
+// CHECK-SAME: stages = 2, work = dynamic
+// CHECK-SAME: streams = [<"k", stages = 2>, <"v", stages = 2>,
+!x = tensor<?x4x?x128xbf16>
+!r = tensor<?x4x?xf32>
+func.func @goes_on(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, !x, !x) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v)
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %c = arith.cmpi sge, %i, %j : index
+      attn.yield %c : i1
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x
+  return %dq, %dk, %dv : !x, !x, !x
+}

@@ -82,10 +82,26 @@ bool compareBFloat(uint16_t a, uint16_t b) {
   return compareFloat<op, float>(bfloatToFloat(a), bfloatToFloat(b));
 }
 
+/// Of one of a word's two halves.
+template <bool (*one)(uint16_t, uint16_t), int shift>
+bool compareHalfOfWord(uint32_t a, uint32_t b) {
+  return one(a >> shift, b >> shift);
+}
+/// Of the low halves of two words, and of the high ones.
+struct Halves {
+  Handler low, high;
+};
+
 struct Row {
   Handler u16, s16, u32, s32, u64, s64, f32, f32ftz, f64, f16, f16ftz, bf16;
+  Halves f16x2, f16x2ftz, bf16x2;
 };
 } // namespace
+
+template <bool (*one)(uint16_t, uint16_t)>
+static Halves makeHalves() {
+  return {map<compareHalfOfWord<one, 0>>, map<compareHalfOfWord<one, 16>>};
+}
 
 template <int op>
 static Row makeRow() {
@@ -104,6 +120,9 @@ static Row makeRow() {
   row.f16 = map<compareHalf<op>>;
   row.f16ftz = map<compareFlushedHalf<op>>;
   row.bf16 = map<compareBFloat<op>>;
+  row.f16x2 = makeHalves<compareHalf<op>>();
+  row.f16x2ftz = makeHalves<compareFlushedHalf<op>>();
+  row.bf16x2 = makeHalves<compareBFloat<op>>();
   return row;
 }
 
@@ -141,10 +160,24 @@ static Handler getComparison(int op, Type type, bool flush) {
   return nullptr;
 }
 
+/// Of both halves of packed numbers; null for other types.
+static Halves getComparisons(int op, Type type, bool flush) {
+  const Row &row = getRow(op);
+  if (!type.packed || type.bits != 32)
+    return {};
+  if (type.kind == Type::BFloat)
+    return row.bf16x2;
+  if (type.kind != Type::Float)
+    return {};
+  return flush ? row.f16x2ftz : row.f16x2;
+}
+
 namespace {
-/// Slots: p, a, b and, where they are there, c (negated or not) and q.
+/// Slots: p, a, b and, where they are there, c (negated or not) and q. Of
+/// packed numbers p is about the low halves and q, by a comparison of its own,
+/// about the high ones; else q is the opposite of p.
 struct Combination {
-  Handler compare;
+  Handler compare, compareHigh = nullptr;
   enum { None, And, Or, Xor } op = None;
   bool negated = false, second = false;
 };
@@ -172,10 +205,17 @@ static Step runCombined(Warp &warp, const Inst &inst, uint32_t mask) {
   if (c.op != Combination::None)
     with = warp.predicate(inst.ops[next++]) ^ (c.negated ? ~0u : 0);
   c.compare(warp, inst, mask);
-  uint32_t found = warp.predicate(inst.ops[0]);
+  uint32_t found = warp.predicate(inst.ops[0]), other = ~found;
+  if (c.compareHigh) {
+    Inst high = inst;
+    Slot slots[] = {inst.ops[next], inst.ops[1], inst.ops[2]};
+    high.ops = slots;
+    c.compareHigh(warp, high, mask);
+    other = warp.predicate(inst.ops[next]);
+  }
   warp.setPredicate(inst.ops[0], combine(c, found, with), mask);
   if (c.second)
-    warp.setPredicate(inst.ops[next], combine(c, ~found, with), mask);
+    warp.setPredicate(inst.ops[next], combine(c, other, with), mask);
   return Step::Next;
 }
 
@@ -206,7 +246,12 @@ static void buildSetp(Build &b) {
   bool flush = b.take("ftz");
   Type type = b.takeType();
   Combination c;
-  c.compare = getComparison(op, type, flush);
+  if (Halves halves = getComparisons(op, type, flush); halves.low) {
+    c.compare = halves.low;
+    c.compareHigh = halves.high;
+  } else {
+    c.compare = getComparison(op, type, flush);
+  }
   if (!c.compare)
     return b.unsupportedType(type);
   unsigned wanted = with.empty() ? 3 : 4;
@@ -214,6 +259,10 @@ static void buildSetp(Build &b) {
     return;
   const Operand &target = b.operand(0);
   c.second = target.kind == Operand::Pair;
+  if (c.compareHigh && !c.second)
+    return b.error("'setp' of type ." + type.str() +
+                       " needs two predicates, one for each half",
+                   "syntax");
   b.writePredicate(c.second ? target.elements[0] : target);
   b.read(1, type);
   b.read(2, type);

@@ -15,6 +15,7 @@
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 #include "fovea/Schedule/Schedule.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -45,7 +46,8 @@ public:
 
 private:
   bool isInside(Value value) { return !loop.isDefinedOutsideOfLoop(value); }
-  bool findNeeds(Value value, llvm::SetVector<Operation *> &needs);
+  std::optional<llvm::SetVector<Operation *>> findNeeds(Value value);
+  bool isUsedOtherwise(Value memory);
   bool mayIssueTogether(DotOp dot);
   llvm::SetVector<Value> findPlaces();
   SmallVector<Value> makeInits(OpBuilder &b);
@@ -59,20 +61,20 @@ private:
 };
 } // namespace
 
-/// Adds the ops that compute `value` in a round from nothing but its number and
-/// what it starts with.
-bool LateAdditions::findNeeds(Value value,
-                              llvm::SetVector<Operation *> &needs) {
-  Operation *def = value.getDefiningOp();
-  if (!isInside(value) || !def || needs.contains(def))
-    return true;
-  if (!isMemoryEffectFree(def) || def->getNumRegions() != 0)
-    return false;
-  for (Value operand : def->getOperands())
-    if (!findNeeds(operand, needs))
-      return false;
-  needs.insert(def);
-  return true;
+/// The ops that compute `value` in a round from nothing but its number and what
+/// it starts with, in their order; none if something else is needed.
+std::optional<llvm::SetVector<Operation *>>
+LateAdditions::findNeeds(Value value) {
+  llvm::SetVector<Operation *> needs;
+  BackwardSliceOptions inRound;
+  inRound.inclusive = inRound.omitBlockArguments = true;
+  inRound.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
+  if (failed(getBackwardSlice(value, &needs, inRound)) ||
+      !llvm::all_of(needs, [](Operation *op) {
+        return isMemoryEffectFree(op) && op->getNumRegions() == 0;
+      }))
+    return std::nullopt;
+  return needs;
 }
 
 /// Whether the product may be issued where the first one is.
@@ -87,6 +89,15 @@ bool LateAdditions::mayIssueTogether(DotOp dot) {
     if (!isMemoryEffectFree(op) && !isa<DotOp>(op))
       return false;
   return true;
+}
+
+/// Whether the loop reads the memory, or overwrites it: that must not happen
+/// between a round and its addition.
+bool LateAdditions::isUsedOtherwise(Value memory) {
+  return llvm::any_of(memory.getUsers(), [&](Operation *user) {
+    auto store = dyn_cast<tile::StoreOp>(user);
+    return loop->isProperAncestor(user) && !(store && store.getAdd());
+  });
 }
 
 static SmallVector<Value> getPlace(tile::StoreOp store) {
@@ -121,9 +132,10 @@ StringRef LateAdditions::analyze(ArrayRef<plan::RoleAttr> roles) {
     if (!store.getAdd())
       return "it does not add";
     owners.insert(lookupOwner(roles, store.getNameAttr()));
-    llvm::SetVector<Operation *> needs;
+    if (isUsedOtherwise(store.getTarget()))
+      return "its loop does more with that memory than to add to it";
     for (Value operand : getPlace(store))
-      if (!findNeeds(operand, needs))
+      if (!findNeeds(operand))
         return "where it adds is read in the round";
   }
   for (DotOp dot : loop.getBody()->getOps<DotOp>())
@@ -151,9 +163,8 @@ SmallVector<Value> LateAdditions::makeInits(OpBuilder &b) {
   first.map(loop.getInductionVar(), loop.getLowerBound());
   first.map(loop.getRegionIterArgs(), loop.getInitArgs());
   for (Value place : findPlaces()) {
-    llvm::SetVector<Operation *> needs;
-    (void)findNeeds(place, needs);
-    for (Operation *op : needs)
+    std::optional<llvm::SetVector<Operation *>> needs = findNeeds(place);
+    for (Operation *op : *needs)
       if (!first.contains(op->getResult(0)))
         b.clone(*op, first);
     inits.push_back(first.lookup(place));

@@ -144,4 +144,22 @@ gpu.module @m {
     }
     gpu.return
   }
+
+  launch.abi @read_back target("sm_90a") plan(#p)
+    tensors([#launch.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>]) parameters([#launch.memref<"c", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @read_back(%C: !out) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %zero = arith.constant dense<0.0> : !acc
+    %k = warp.alloc : !a
+    scf.for %i = %c0 to %c2 step %c1 {
+      %s = warp.dot "s" %k, %k, %zero : !a, !a, !acc
+      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}its loop does more with that memory than to add to it
+      tile.store add "c" %s, %C[%c0, %c0] dims [0, 1] : !acc, !out
+      tile.store "again" %s, %C[%c0, %c0] dims [0, 1] : !acc, !out
+    }
+    gpu.return
+  }
 }

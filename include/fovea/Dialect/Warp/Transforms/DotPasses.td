@@ -184,8 +184,8 @@ def WarpAddLate
     meanwhile. The first products of all these owners are issued together.
 
     Requires a loop that runs at least once (a bound that is a constant or
-    `max(n, 1)`), in which no tile waits for its turn, and a product of each owner
-    ahead of the stores, of operands that are in shared memory where the first
+    `max(n, 1)`), in which no tile waits for its turn and nothing else is done with
+    that memory than to add to it, and a product of each owner ahead of the stores, of operands that are in shared memory where the first
     owner's is issued. Where that does not hold, and without roles, nothing changes
     but the plan's entry.
 

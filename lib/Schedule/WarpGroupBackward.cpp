@@ -350,14 +350,17 @@ static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
 /// scores of a block are asked for half a block after the stage that it needs
 /// was given back: with a third one its queries are there. That is worth more
 /// than the next tile's keys ahead of time where blocks take little time, and
-/// costs nothing where there is no next tile.
+/// costs nothing where there is no next tile. Beside what score_mods keep, and
+/// tables by distance, it gains nothing.
 static int64_t getStages(const BackwardProblem &problem, int64_t queries,
                          int64_t partColumns, plan::WorkSchedule work,
                          plan::OutputPath output) {
   int64_t columns = problem.getColumns();
   bool gains = work == plan::WorkSchedule::Single ||
                columns <= kMostColumnsOfShortBlocks;
-  return gains && !problem.modifies && !hasSumsApart(problem) &&
+  bool isPlain =
+      !problem.modifies && problem.diagonals == 0 && !problem.sumsByDistance;
+  return gains && isPlain && !hasSumsApart(problem) &&
                  queries == kFewestQueries &&
                  columns > kMostColumnsBesideGradients &&
                  fitsJoint(problem, /*keyStages=*/1, queries, kMostStages,

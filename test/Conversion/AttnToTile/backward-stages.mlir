@@ -59,3 +59,27 @@ func.func @goes_on(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, !x
     : !x, !x, !x, !x, !r, !x -> !x, !x, !x
   return %dq, %dk, %dv : !x, !x, !x
 }
+
+// -----
+
+// A table by distance gains nothing by it.
+// CHECK-LABEL: launch.abi @table
+// CHECK-SAME: stages = 2,
+// CHECK-SAME: <"diagonals.0"
+!x = tensor<?x4x?x128xbf16>
+!r = tensor<?x4x?xf32>
+func.func @table(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: tensor<4x64xf32>) -> (!x, !x, !x) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v) captures(%t : tensor<4x64xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %table: tensor<4x64xf32>) {
+      %c0 = arith.constant 0 : index
+      %c63 = arith.constant 63 : index
+      %d = arith.subi %i, %j : index
+      %low = arith.maxsi %d, %c0 : index
+      %place = arith.minsi %low, %c63 : index
+      %bias = tensor.extract %table[%h, %place] : tensor<4x64xf32>
+      %c = arith.addf %s, %bias : f32
+      attn.yield %c : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x
+  return %dq, %dk, %dv : !x, !x, !x
+}

@@ -218,10 +218,12 @@ void TwoStages::addLead(Operation *op) {
     return;
   for (Operation *needed : getNeeded(op, /*carried=*/false))
     addLead(needed);
-  auto dot = dyn_cast<DotOp>(op);
-  if (!dot)
-    return;
-  for (Value buffer : getRingBuffers(dot)) {
+  SmallVector<Value> read;
+  if (auto dot = dyn_cast<DotOp>(op))
+    read = getRingBuffers(dot);
+  else if (auto load = dyn_cast<LocalLoadOp>(op))
+    read.push_back(getRingBuffer(load.getSource()));
+  for (Value buffer : read) {
     if (auto *ring = rings.find(buffer); ring != rings.end())
       for (Operation *fill : ring->second.fills)
         addLead(fill);

@@ -3,9 +3,11 @@
 // computed under it. "dv" is waited for behind them. Another role's dot, and what is
 // read for the late dots alone, stay in the second stage. One view of a stage serves
 // both: the loop carries the stage's number. What another role reads back and adds to
-// memory is of the second stage, too.
+// memory is of the second stage, too. What is read ahead of "dp" stays there, behind
+// what brings it and the wait for it.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
 // RUN: sed 's,// READ:,,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefixes=CHECK,BACK
+// RUN: sed -e 's,// AHEAD:,,' -e 's,truncf %g ,truncf %h ,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefix=ROWS
 
 // CHECK-LABEL: gpu.func @chained
 // CHECK: %[[K:.*]] = warp.alloc : memref<64x64xbf16
@@ -60,6 +62,18 @@
 // BACK: tile.scatter add "sum"
 // CHECK: gpu.return
 
+// ROWS-LABEL: gpu.func @chained
+// ROWS: %[[RP:.*]] = warp.pipeline "rows"
+// ROWS: scf.for
+// ROWS: warp.producer_acquire %[[RP]]
+// ROWS: warp.copy async "rows"
+// ROWS: warp.producer_commit %[[RP]]
+// ROWS-NEXT: warp.consumer_wait %[[RP]]
+// ROWS-NEXT: warp.local_load
+// ROWS: warp.dot async "dp"
+// ROWS: warp.dot_wait
+// ROWS: warp.consumer_release %[[RP]]
+
 !memory = memref<?x64xbf16>
 !rows = memref<?xf32>
 !tile = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
@@ -93,6 +107,8 @@ gpu.module @kernels {
     %qp = warp.pipeline "q" : !warp.pipeline<2>
     %dop = warp.pipeline "do" : !warp.pipeline<2>
     %dsp = warp.pipeline "ds" : !warp.pipeline<2>
+    // AHEAD:%rs = warp.alloc : !vectors
+    // AHEAD:%rp = warp.pipeline "rows" : !warp.pipeline<2>
     %end = arith.maxsi %n, %c1 : index
     %r:4 = scf.for %j = %c0 to %end step %c1
         iter_args(%dv = %zeros, %dk = %zeros, %stage = %zero, %phase = %zero) -> (!acc, !acc, i32, i32) {
@@ -111,6 +127,14 @@ gpu.module @kernels {
       %s = warp.dot "s" %k, %q0, %zeros transpose_b : !tile, !tile, !acc
       %e = math.exp2 %s : !acc
       %p = arith.truncf %e : !acc to !half
+      // AHEAD:warp.producer_acquire %rp[%stage, %phase] : !warp.pipeline<2>
+      // AHEAD:%r0 = warp.stage %rs[%stage] : !vectors to !vector
+      // AHEAD:warp.copy async "rows" %delta[%row] dims [-1, 0] fragments to %r0 : !rows to !vector
+      // AHEAD:warp.producer_commit %rp[%stage, %phase] : !warp.pipeline<2>
+      // AHEAD:warp.consumer_wait %rp[%stage, %phase] : !warp.pipeline<2>
+      // AHEAD:%ahead = warp.local_load %r0 : !vector to tensor<1x64xf32, #tile.reg>
+      // AHEAD:warp.consumer_release %rp[%stage, %phase] : !warp.pipeline<2>
+      // AHEAD:%aheads = tile.broadcast %ahead : tensor<1x64xf32, #tile.reg> to !acc
       warp.consumer_wait %dop[%stage, %phase] : !warp.pipeline<2>
       %dp = warp.dot "dp" %k, %do0, %zeros transpose_b : !tile, !tile, !acc
       %dv1 = warp.dot "dv" %p, %do0, %dv : !half, !tile, !acc
@@ -118,6 +142,7 @@ gpu.module @kernels {
       warp.consumer_release %dop[%stage, %phase] : !warp.pipeline<2>
       %db = tile.broadcast %d : tensor<1x64xf32, #tile.reg> to !acc
       %g = arith.subf %dp, %db : !acc
+      // AHEAD:%h = arith.addf %g, %aheads : !acc
       %gh = arith.truncf %g : !acc to !half
       warp.producer_acquire %dsp[%stage, %phase] : !warp.pipeline<2>
       %ds0 = warp.stage %dss[%stage] : !ring to !tile

@@ -25,6 +25,13 @@ plan::StreamAttr BackwardPlanEntries::stream(StringRef name, int64_t stages,
   return plan::StreamAttr::get(b.getContext(), b.getStringAttr(name), said);
 }
 
+plan::StreamAttr BackwardPlanEntries::alone(StringRef name, int64_t stages) {
+  plan::StreamPlan said;
+  said.stages = stages;
+  said.countsAlone = true;
+  return plan::StreamAttr::get(b.getContext(), b.getStringAttr(name), said);
+}
+
 void BackwardPlanEntries::addDiagonals(
     SmallVectorImpl<plan::StreamAttr> &streams,
     const BackwardProblem &problem) {

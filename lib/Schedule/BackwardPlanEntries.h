@@ -23,6 +23,8 @@ struct BackwardPlanEntries {
   /// What comes with another stream is staged, too.
   plan::StreamAttr stream(llvm::StringRef name, int64_t stages,
                           llvm::StringRef with = "", bool isStaged = false);
+  /// One whose ring's position is counted for it alone.
+  plan::StreamAttr alone(llvm::StringRef name, int64_t stages);
   /// Those numbers by distance, each by its name: there may be more than memory
   /// has room for.
   void addDiagonals(llvm::SmallVectorImpl<plan::StreamAttr> &streams,

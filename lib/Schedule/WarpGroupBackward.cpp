@@ -632,8 +632,11 @@ makeStripKeysPlan(plan::MatrixUnitAttrInterface unit,
                               llvm::to_vector_of<StringRef>(owned)));
     for (StringRef name : {"k", "v"})
       streams.push_back(make.stream((name + "." + Twine(strip)).str(), 1));
-    streams.push_back(make.stream(("ds." + Twine(strip)).str(), kStages));
+    streams.push_back(make.alone(("ds." + Twine(strip)).str(), kStages));
   }
+  // With one position for all of them ptxas leaves more in memory.
+  for (StringRef name : {"q", "do"})
+    streams.push_back(make.alone(name, kernel.stages));
   streams.push_back(make.stream("exponents", kernel.stages, "q"));
   streams.push_back(make.stream("delta", kernel.stages, "do"));
   return plan::KernelAttr::get(unit.getContext(), unit, kernel, streams,

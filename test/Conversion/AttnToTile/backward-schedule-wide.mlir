@@ -49,8 +49,8 @@
 // which finds all that its pairs give, and every other part of dQ from the derivatives of both.
 // PLAN-LABEL: launch.abi @unequal
 // PLAN-SAME: tile_m = 128, tile_n = 64, warps = 4,
-// PLAN-SAME: <"ds.0", stages = 2>
-// PLAN-SAME: <"ds.1", stages = 2>
+// PLAN-SAME: <"ds.0", stages = 2, counts_alone>
+// PLAN-SAME: <"ds.1", stages = 2, counts_alone>, <"q", stages = 2, counts_alone>, <"do", stages = 2, counts_alone>
 // Each adds the last of its widest parts a round later.
 // PLAN-SAME: stores = [<"dq_sum.2", late>, <"dq_sum.1", late>]
 // PLAN-SAME: <"first", warps = 4, registers = 240, owns = ["s.0", "dp.0", "ds.0", "dv.0", "dk.0", "dv_out.0", "dk_out.0", "dq.0", "dq_sum.0", "dq.2", "dq_sum.2"]>

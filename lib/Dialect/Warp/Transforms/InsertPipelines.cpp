@@ -57,8 +57,13 @@ private:
   LogicalResult convertSum(const Fill &fill);
   Value makePipeline(const Fill &fill, Operation *place, int64_t stages);
   /// The ring's position where the op stands, carried through all loops around.
+  /// Rings of as many stages that go on in the same loop have the same one,
+  /// but for those that count alone.
   FailureOr<RingState> makeState(const Fill &fill, Value pipeline,
-                                 int64_t stages);
+                                 int64_t stages, bool countsAlone = false);
+
+  /// Pipelines for which a position was made that others may have, too.
+  SmallVector<Value> shared;
 };
 } // namespace
 
@@ -171,8 +176,16 @@ Value InsertPipelinesPass::makePipeline(const Fill &fill, Operation *place,
 
 FailureOr<RingState> InsertPipelinesPass::makeState(const Fill &fill,
                                                     Value pipeline,
-                                                    int64_t stages) {
+                                                    int64_t stages,
+                                                    bool countsAlone) {
   Operation *op = fill.ops.front();
+  if (!countsAlone) {
+    for (auto acquire : op->getBlock()->getOps<ProducerAcquireOp>())
+      if (llvm::is_contained(shared, acquire.getPipeline()) &&
+          acquire.getPipeline().getType().getStages() == stages)
+        return RingState{acquire.getStage(), acquire.getPhase()};
+    shared.push_back(pipeline);
+  }
   OpBuilder b(&getContext());
   b.setInsertionPointAfterValue(pipeline);
   Value zero = makeI32(b, op->getLoc(), 0);
@@ -234,7 +247,8 @@ LogicalResult InsertPipelinesPass::convert(const Fill &fill,
   auto buffersOfOthers = llvm::map_to_vector(
       others, [&](const Fill &other) { return makeBuffer(other.alloc); });
   Value pipeline = makePipeline(fill, place, stages);
-  FailureOr<RingState> state = makeState(fill, pipeline, stages);
+  FailureOr<RingState> state =
+      makeState(fill, pipeline, stages, plan.getStream(fill.name).countsAlone);
   if (failed(state))
     return failure();
 

@@ -52,12 +52,16 @@ struct StreamPlan {
   mlir::StringAttr over;
   /// The stream whose pipeline brings it, too; null: one of its own.
   mlir::StringAttr with;
+  /// The position of its ring is counted for it alone, not with those of rings
+  /// beside it.
+  bool countsAlone = false;
 
   static constexpr auto getFields() {
     return std::tuple(Field{"stages", &StreamPlan::stages, 1, 32},
                       Field{"staged", &StreamPlan::isStaged},
                       Field{"over", &StreamPlan::over},
-                      Field{"with", &StreamPlan::with});
+                      Field{"with", &StreamPlan::with},
+                      Field{"counts_alone", &StreamPlan::countsAlone});
   }
 };
 

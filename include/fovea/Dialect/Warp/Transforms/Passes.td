@@ -174,7 +174,9 @@ def WarpInsertPipelines
     pipeline; `warp.producer_acquire` and
     `warp.producer_commit` stand around it, `warp.consumer_wait` before the first
     reader and `warp.consumer_release` behind the last. The position in the ring
-    is carried through all loops around the copy. What the plan lets come `with`
+    is carried through all loops around the copy; rings of as many stages that go
+    on in the same loop have one position, but for those that the plan lets count
+    alone (`counts_alone`). What the plan lets come `with`
     another copy is copied beside it and has no pipeline of its own. Nothing else moves: how far the
     copies run ahead is up to the role that will have them.
 

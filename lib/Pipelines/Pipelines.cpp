@@ -106,6 +106,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpInsertOutputCopies());
   kernel.addPass(warp::createWarpHandOverTurns());
   kernel.addPass(warp::createWarpSpecialize());
+  kernel.addPass(warp::createWarpReadEarly());
   kernel.addPass(warp::createWarpPrefetchScalars());
   // Only who computes asks for masks; who copies keeps one loop.
   kernel.addPass(warp::createWarpSplitMaskedLoops());

@@ -15,6 +15,11 @@
 using namespace mlir;
 using namespace fovea;
 
+static plan::StreamAttr makeStream(Builder &b, StringRef name,
+                                   const plan::StreamPlan &said) {
+  return plan::StreamAttr::get(b.getContext(), b.getStringAttr(name), said);
+}
+
 plan::StreamAttr BackwardPlanEntries::stream(StringRef name, int64_t stages,
                                              StringRef with, bool isStaged) {
   plan::StreamPlan said;
@@ -22,23 +27,26 @@ plan::StreamAttr BackwardPlanEntries::stream(StringRef name, int64_t stages,
   said.isStaged = isStaged || !with.empty();
   if (!with.empty())
     said.with = b.getStringAttr(with);
-  return plan::StreamAttr::get(b.getContext(), b.getStringAttr(name), said);
+  return makeStream(b, name, said);
 }
 
 plan::StreamAttr BackwardPlanEntries::alone(StringRef name, int64_t stages) {
   plan::StreamPlan said;
   said.stages = stages;
   said.countsAlone = true;
-  return plan::StreamAttr::get(b.getContext(), b.getStringAttr(name), said);
+  return makeStream(b, name, said);
 }
 
 void BackwardPlanEntries::addDiagonals(
-    SmallVectorImpl<plan::StreamAttr> &streams,
-    const BackwardProblem &problem) {
+    SmallVectorImpl<plan::StreamAttr> &streams, const BackwardProblem &problem,
+    bool readsEarly) {
+  plan::StreamPlan said;
+  said.stages = problem.diagonalStages;
+  said.isStaged = true;
+  said.readsEarly = readsEarly;
   for (int64_t number = 0; number < problem.diagonals; ++number)
-    streams.push_back(stream(("diagonals." + Twine(number)).str(),
-                             problem.diagonalStages, /*with=*/"",
-                             /*isStaged=*/true));
+    streams.push_back(
+        makeStream(b, ("diagonals." + Twine(number)).str(), said));
 }
 
 void BackwardPlanEntries::addDerivatives(
@@ -51,8 +59,10 @@ void BackwardPlanEntries::addDerivatives(
                              /*with=*/"", /*isStaged=*/true));
 }
 
-plan::DotAttr BackwardPlanEntries::ahead(StringRef name, bool isCarried) {
+plan::DotAttr BackwardPlanEntries::ahead(StringRef name, bool isCarried,
+                                         bool addsToSummand) {
   plan::DotPlan early;
+  early.addsToSummand = addsToSummand;
   early.ahead = 1;
   early.isCarried = isCarried;
   return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), early);

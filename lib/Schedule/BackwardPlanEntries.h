@@ -28,13 +28,14 @@ struct BackwardPlanEntries {
   /// Those numbers by distance, each by its name: there may be more than memory
   /// has room for.
   void addDiagonals(llvm::SmallVectorImpl<plan::StreamAttr> &streams,
-                    const BackwardProblem &problem);
+                    const BackwardProblem &problem, bool readsEarly = false);
   /// Derivatives by scores, which leave for the product for dQ, and what else
   /// leaves for sums by distance. Who has that product adds to those.
   void addDerivatives(llvm::SmallVectorImpl<plan::StreamAttr> &streams,
                       int64_t stages, const BackwardProblem &problem);
 
-  plan::DotAttr ahead(llvm::StringRef name, bool isCarried = false);
+  plan::DotAttr ahead(llvm::StringRef name, bool isCarried = false,
+                      bool addsToSummand = false);
   plan::DotAttr eachAbove(llvm::StringRef name);
   /// The product for dQ's first part, under which sums by distance are found.
   llvm::SmallVector<plan::DotAttr> lateQuery(const BackwardProblem &problem);

@@ -395,9 +395,12 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
   BackwardPlanEntries make(context);
   // The next block's weights are computed while dK of this one is; all of them,
   // where registers hold them beside this one's. That takes two of its stages.
+  // Where a score_mod adds numbers by distance alone, scores start from them.
+  bool startsFromDiagonals =
+      stages > 1 && problem.diagonals > 0 && !problem.modifies;
   SmallVector<plan::DotAttr> dots;
   if (stages > 1)
-    dots.push_back(make.ahead("s"));
+    dots.push_back(make.ahead("s", /*isCarried=*/false, startsFromDiagonals));
   if (stages > 1 && !problem.modifies)
     dots.push_back(make.eachAbove("dv"));
   llvm::append_range(dots, make.lateQuery(problem));
@@ -421,7 +424,11 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
     make.addDerivatives(streams, kernel.stages, problem);
   streams.append({make.stream("exponents", kernel.stages, "q"),
                   make.stream("delta", kernel.stages, "do")});
-  make.addDiagonals(streams, problem);
+  // Where their sums are found, too, somebody waits for derivatives: those
+  // leave before anything is read.
+  make.addDiagonals(streams, problem,
+                    /*readsEarly=*/startsFromDiagonals &&
+                        !problem.sumsByDistance);
   return plan::KernelAttr::get(context, unit, kernel, streams, dots, stores,
                                roles, /*asked=*/{});
 }

@@ -62,10 +62,11 @@ func.func @goes_on(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, !x
 
 // -----
 
-// A table by distance gains nothing by it.
+// A table by distance gains nothing by it. Scores start from it, and it is read under the fence ahead of them.
 // CHECK-LABEL: launch.abi @table
 // CHECK-SAME: stages = 2,
-// CHECK-SAME: <"diagonals.0"
+// CHECK-SAME: <"diagonals.0", stages = 2, staged, read_early>
+// CHECK-SAME: <"s", ahead = 1, adds_to_summand>
 !x = tensor<?x4x?x128xbf16>
 !r = tensor<?x4x?xf32>
 func.func @table(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: tensor<4x64xf32>) -> (!x, !x, !x) {

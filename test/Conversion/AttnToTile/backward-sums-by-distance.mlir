@@ -8,6 +8,7 @@
 // CHECK-LABEL: launch.abi @added
 // CHECK-SAME: <"ds", stages = 2, staged>
 // CHECK-SAME: <"diagonals.0", stages = 2, staged>
+// CHECK-SAME: <"s", ahead = 1, adds_to_summand>
 // CHECK-SAME: <"dq.0", wait_late>
 // CHECK-SAME: <"load", warps = 3, registers = 24
 // CHECK-SAME: <"diagonals", warps = 1, registers = 24, owns = ["diagonals"]>

@@ -26,6 +26,93 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::tile;
 
+//===----------------------------------------------------------------------===//
+// Sums with a scale
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A dot times a number and numbers by distance. Those are few: divided by the
+/// number where they are made, they are what the dot starts from.
+struct ScaledSum {
+  math::FmaOp op;
+  Value scale;
+  DiagonalsOp addend;
+};
+} // namespace
+
+/// What a tile of one number is divided by without leaving what numbers of its
+/// type are exact to; none for other tiles.
+static std::optional<APFloat> getDivisor(Value scale) {
+  constexpr int kLargestExponent = 64;
+  APFloat number(0.0f);
+  if (!matchPattern(scale, m_ConstantFloat(&number)) ||
+      !number.isFiniteNonZero() || number.isDenormal() ||
+      std::abs(ilogb(number)) > kLargestExponent)
+    return std::nullopt;
+  return number;
+}
+
+/// The dot's one use, if it is such a sum, and the one of its numbers.
+static std::optional<ScaledSum> matchScaledSum(DotOp dot) {
+  if (!dot->hasOneUse())
+    return std::nullopt;
+  auto fma = dyn_cast<math::FmaOp>(*dot->user_begin());
+  if (!fma || fma->getBlock() != dot->getBlock())
+    return std::nullopt;
+  bool isFirst = fma.getA() == dot.getResult();
+  ScaledSum sum = {fma, isFirst ? fma.getB() : fma.getA(),
+                   fma.getC().getDefiningOp<DiagonalsOp>()};
+  bool isFolded = fma.getC() != dot.getResult() && sum.addend &&
+                  sum.addend->hasOneUse() && getDivisor(sum.scale);
+  return isFolded ? std::optional(sum) : std::nullopt;
+}
+
+/// The same numbers by distance, divided by the scale.
+static Value divide(DiagonalsOp addend, const APFloat &divisor) {
+  OpBuilder b(addend);
+  Location loc = addend.getLoc();
+  auto type = cast<RankedTensorType>(addend.getSource().getType());
+  APFloat inverse(divisor.getSemantics(), 1);
+  inverse.divide(divisor, APFloat::rmNearestTiesToEven);
+  Value factor = arith::ConstantOp::create(
+      b, loc, DenseElementsAttr::get(cast<ShapedType>(type), inverse));
+  Value divided =
+      arith::MulFOp::create(b, loc, addend.getSource(), factor).getResult();
+  return DiagonalsOp::create(b, loc, addend.getType(), divided);
+}
+
+/// Starts the dot from the sum's other part. What is added to the sum next is
+/// added together with the multiplication.
+static void fold(DotOp dot, ScaledSum sum) {
+  dot.getAccMutable().assign(divide(sum.addend, *getDivisor(sum.scale)));
+  dot->moveBefore(sum.op);
+  OpBuilder b(sum.op);
+  for (Operation *user :
+       llvm::make_early_inc_range(sum.op.getResult().getUsers())) {
+    auto add = dyn_cast<arith::AddFOp>(user);
+    if (!add || add.getLhs() == add.getRhs())
+      continue;
+    Value other =
+        add.getLhs() == sum.op.getResult() ? add.getRhs() : add.getLhs();
+    OpBuilder behind(add);
+    add.replaceAllUsesWith(math::FmaOp::create(behind, add.getLoc(),
+                                               dot.getResult(), sum.scale,
+                                               other)
+                               .getResult());
+    add.erase();
+  }
+  if (!sum.op->use_empty())
+    sum.op.replaceAllUsesWith(
+        arith::MulFOp::create(b, sum.op.getLoc(), dot.getResult(), sum.scale)
+            .getResult());
+  sum.op.erase();
+  sum.addend.erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Plain sums
+//===----------------------------------------------------------------------===//
+
 namespace {
 /// A sum of a dot and something else, by an addition or by a multiplication and
 /// an addition.
@@ -135,10 +222,14 @@ struct AddByDot : fovea::tile::impl::AddByDotBase<AddByDot> {
     });
     int64_t folded = 0;
     for (DotOp dot : dots) {
-      FailureOr<Use> use = matchUse(dot);
-      if (failed(use))
-        continue;
-      fold(dot, *use);
+      if (std::optional<ScaledSum> sum = matchScaledSum(dot)) {
+        fold(dot, *sum);
+      } else {
+        FailureOr<Use> use = matchUse(dot);
+        if (failed(use))
+          continue;
+        fold(dot, *use);
+      }
       ++numFolded;
       ++folded;
     }

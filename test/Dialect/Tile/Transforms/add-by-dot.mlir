@@ -7,13 +7,14 @@
 gpu.module @kernels {
   launch.abi @sums target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, stages = 1, dots = [<"s", adds_to_summand>]>)
     tensors([#launch.tensor<"k", read, tensor<?x16xbf16>, ["S", "D"], 16>, #launch.tensor<"o", write, tensor<?x16xf32>, ["S", "D"], 16>])
-    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    parameters([#launch.memref<"k", [0, 1]>, #launch.memref<"o", [0, 1]>, #launch.scalar<"n", index>, #launch.scalar<"f", f32>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   // CHECK-LABEL: gpu.func @sums
-  gpu.func @sums(%K: !narrow, %O: !wide, %n: index) kernel {
+  gpu.func @sums(%K: !narrow, %O: !wide, %n: index, %f: f32) kernel {
     // CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<0.0{{.*}}>
     // CHECK-DAG: %[[ONE:.*]] = arith.constant dense<1.0{{.*}}>
     %zero = arith.constant dense<0.0> : !score
     %one = arith.constant dense<1.0> : !score
+    %four = arith.constant dense<4.0> : !score
     %c0 = arith.constant 0 : index
     // CHECK:      %[[K:.*]] = tile.load
     // CHECK-NEXT: %[[BIAS:.*]] = tile.load
@@ -55,6 +56,42 @@ gpu.module @kernels {
       scf.yield %x : !score
     }
     tile.store %x2, %O[%c0, %c0] dims [0, 1] : !score, !wide
+
+    // Numbers by distance are divided by the scale, and what is added next is added
+    // with the multiplication.
+    // CHECK:      %[[QUARTER:.*]] = arith.constant dense<2.500000e-01> : tensor<1x32xf32
+    // CHECK-NEXT: %[[DIVIDED:.*]] = arith.mulf %[[TABLE:.*]], %[[QUARTER]] : tensor<1x32xf32
+    // CHECK-NEXT: %[[START:.*]] = tile.diagonals %[[DIVIDED]]
+    // CHECK-NEXT: %[[D:.*]] = tile.dot "s" %[[K]], %[[K]], %[[START]]
+    // CHECK-NEXT: math.fma %[[D]], %{{.*}}, %[[BIAS]]
+    // CHECK-NEXT: tile.store
+    %table = tile.broadcast %f : f32 to tensor<1x32xf32, #tile.reg>
+    %sa = tile.dot "s" %k, %k, %zero : !operand, !operand, !score
+    %diagonals = tile.diagonals %table : tensor<1x32xf32, #tile.reg> to !score
+    %xa = math.fma %sa, %four, %diagonals : !score
+    %ya = arith.addf %bias, %xa : !score
+    tile.store %ya, %O[%c0, %c0] dims [0, 1] : !score, !wide
+
+    // Behind which something else follows is a product.
+    // CHECK:      %[[E:.*]] = tile.dot "s" %[[K]], %[[K]], %{{.*}}
+    // CHECK-NEXT: arith.mulf %[[E]], %{{.*}}
+    // CHECK-NEXT: math.exp2
+    %sb = tile.dot "s" %k, %k, %zero : !operand, !operand, !score
+    %diagonals7 = tile.diagonals %table : tensor<1x32xf32, #tile.reg> to !score
+    %xb = math.fma %four, %sb, %diagonals7 : !score
+    %yb = math.exp2 %xb : !score
+    tile.store %yb, %O[%c0, %c0] dims [0, 1] : !score, !wide
+
+    // Not with a scale by which nothing can be divided, nor a tile of each pair's.
+    // CHECK:      tile.dot "s" %[[K]], %[[K]], %[[ZERO]]
+    // CHECK:      tile.dot "s" %[[K]], %[[K]], %[[ZERO]]
+    %sc = tile.dot "s" %k, %k, %zero : !operand, !operand, !score
+    %diagonals8 = tile.diagonals %table : tensor<1x32xf32, #tile.reg> to !score
+    %xc = math.fma %sc, %zero, %diagonals8 : !score
+    tile.store %xc, %O[%c0, %c0] dims [0, 1] : !score, !wide
+    %sd = tile.dot "s" %k, %k, %zero : !operand, !operand, !score
+    %xd = math.fma %sd, %four, %bias : !score
+    tile.store %xd, %O[%c0, %c0] dims [0, 1] : !score, !wide
 
     // What starts elsewhere, is used twice, is a factor, or is needed by itself
     // in one branch stays.

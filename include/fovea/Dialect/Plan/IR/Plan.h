@@ -55,13 +55,16 @@ struct StreamPlan {
   /// The position of its ring is counted for it alone, not with those of rings
   /// beside it.
   bool countsAlone = false;
+  /// Threads read it ahead of the fence behind what they stored last.
+  bool readsEarly = false;
 
   static constexpr auto getFields() {
     return std::tuple(Field{"stages", &StreamPlan::stages, 1, 32},
                       Field{"staged", &StreamPlan::isStaged},
                       Field{"over", &StreamPlan::over},
                       Field{"with", &StreamPlan::with},
-                      Field{"counts_alone", &StreamPlan::countsAlone});
+                      Field{"counts_alone", &StreamPlan::countsAlone},
+                      Field{"read_early", &StreamPlan::readsEarly});
   }
 };
 

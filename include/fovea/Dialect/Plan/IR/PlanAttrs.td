@@ -59,6 +59,7 @@ def Plan_StreamAttr : Plan_Entry<"Stream", "stream", "::fovea::plan::StreamPlan"
     | over | the dot in whose accumulator, once that is read, it lies; else in a buffer in shared memory. Parts of a family lie in those of the part alike | |
     | with | the stream whose pipeline brings it, too: one wait and one release for both, and its stages. Both are copied in one block; where this one lies is known where that one is copied | |
     | counts_alone | the position of its ring is counted for it alone. Else rings with as many stages that go on in the same loop have one position, and the loop carries it once | |
+    | read_early | threads read it ahead of the fence behind what they stored last, so that both are waited for at once; else where they need it | |
 
     Example: `#plan.stream<"k", stages = 3>`
   }];

@@ -130,6 +130,11 @@ def AddByDot
     its uses, where warps wait for one another. Sums round in another order than
     before.
 
+    A dot times a number, the same for all elements, and numbers by distance
+    (`tile.diagonals`) becomes a dot that starts from those, divided by the number
+    where they are made, and is multiplied behind; what is added next is added
+    together with that. The number must be within 2^-64 and 2^64.
+
     Before:
 
     ```mlir
@@ -141,6 +146,23 @@ def AddByDot
 
     ```mlir
     %x = tile.dot %q, %k, %bias transpose_b : ...
+    ```
+
+    Before:
+
+    ```mlir
+    %b = tile.diagonals %table : tensor<1x256xf32> to tensor<128x128xf32>
+    %x = math.fma %s, %scale, %b : tensor<128x128xf32>
+    %e = arith.addf %x, %summand : tensor<128x128xf32>
+    ```
+
+    After:
+
+    ```mlir
+    %divided = arith.mulf %table, %one_by_scale : tensor<1x256xf32>
+    %b = tile.diagonals %divided : tensor<1x256xf32> to tensor<128x128xf32>
+    %s = tile.dot %q, %k, %b transpose_b : ...
+    %e = math.fma %s, %scale, %summand : tensor<128x128xf32>
     ```
   }];
   let statistics = [

@@ -174,6 +174,50 @@ def WarpSpecialize
   let statistics = [Statistic<"numRoles", "roles", "Number of roles cut">];
 }
 
+def WarpReadEarly
+    : KernelPass<"warp-read-early", [WorkIsDealt, DotsReadMemory, RolesAreCut],
+                 []> {
+  let summary = "Read streams ahead of the fence behind what was stored last";
+  let body = [{
+    For streams of which the plan says `read_early`. A role that stores a tile for
+    others waits for shared memory in the fence behind it; what it reads next, such
+    as what a dot starts from, would make it wait once more. So the wait for such a
+    stage, the read, and what gives the stage back move ahead of the fence, if
+    nothing stands between but what gives or awaits other stages, reads or computes.
+    They pass what the role gives to others: who fills the stage must not wait for
+    that. `warp-verify-pipelines` finds it if one does.
+
+    Before:
+
+    ```mlir
+    warp.local_store "ds" %ds to %to : ...
+    warp.fence_stores %to : ...
+    warp.producer_commit %derivatives[%n, %p] : !warp.pipeline<2>
+    warp.consumer_wait %numbers[%n1, %p1] : !warp.pipeline<2>
+    %d = warp.local_load %from : ...
+    warp.consumer_release %numbers[%n1, %p1] : !warp.pipeline<2>
+    %start = tile.diagonals %d : ...
+    %s = warp.dot async "s" %k, %q, %start transpose_b : ...
+    ```
+
+    After:
+
+    ```mlir
+    warp.local_store "ds" %ds to %to : ...
+    warp.consumer_wait %numbers[%n1, %p1] : !warp.pipeline<2>
+    %d = warp.local_load %from : ...
+    warp.consumer_release %numbers[%n1, %p1] : !warp.pipeline<2>
+    warp.fence_stores %to : ...
+    warp.producer_commit %derivatives[%n, %p] : !warp.pipeline<2>
+    %start = tile.diagonals %d : ...
+    %s = warp.dot async "s" %k, %q, %start transpose_b : ...
+    ```
+  }];
+  let statistics = [
+    Statistic<"numReads", "reads", "Number of reads that were moved">
+  ];
+}
+
 def WarpHoistVectors
     : KernelPass<"warp-hoist-vectors", [BlocksAreLoops],
                  []> {

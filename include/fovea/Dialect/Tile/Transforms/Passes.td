@@ -151,18 +151,18 @@ def AddByDot
     Before:
 
     ```mlir
-    %b = tile.diagonals %table : tensor<1x256xf32> to tensor<128x128xf32>
-    %x = math.fma %s, %scale, %b : tensor<128x128xf32>
-    %e = arith.addf %x, %summand : tensor<128x128xf32>
+    %b = tile.diagonals %table : tensor<1x256xf32, #tile.reg> to tensor<128x128xf32, #tile.reg>
+    %x = math.fma %s, %scale, %b : tensor<128x128xf32, #tile.reg>
+    %e = arith.addf %x, %summand : tensor<128x128xf32, #tile.reg>
     ```
 
     After:
 
     ```mlir
-    %divided = arith.mulf %table, %one_by_scale : tensor<1x256xf32>
-    %b = tile.diagonals %divided : tensor<1x256xf32> to tensor<128x128xf32>
+    %divided = arith.mulf %table, %one_by_scale : tensor<1x256xf32, #tile.reg>
+    %b = tile.diagonals %divided : tensor<1x256xf32, #tile.reg> to tensor<128x128xf32, #tile.reg>
     %s = tile.dot %q, %k, %b transpose_b : ...
-    %e = math.fma %s, %scale, %summand : tensor<128x128xf32>
+    %e = math.fma %s, %scale, %summand : tensor<128x128xf32, #tile.reg>
     ```
   }];
   let statistics = [

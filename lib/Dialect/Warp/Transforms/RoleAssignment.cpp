@@ -371,6 +371,17 @@ RoleAssignment::Roles RoleAssignment::getOrdered(const Stream &stream) const {
   return waiting;
 }
 
+RoleAssignment::Roles RoleAssignment::getEmptier(const Stream &stream) const {
+  if (Roles rest = getOwner({}) & ~stream.filler)
+    return rest;
+  std::optional<unsigned> most;
+  for (auto [role, attr] : llvm::enumerate(roles))
+    if (!(stream.filler >> role & 1) &&
+        (!most || attr.getWarps() > roles[*most].getWarps()))
+      most = role;
+  return most ? Roles(1) << *most : 0;
+}
+
 LogicalResult RoleAssignment::assignReaders() {
   findReaders();
   for (unsigned role = 0; role < roles.size(); ++role) {
@@ -404,8 +415,7 @@ LogicalResult RoleAssignment::assignReaders() {
   // has the rest.
   for (Stream &stream : streams)
     for (Operation *op : stream.verbs)
-      if (getReaders(stream) == 0 &&
-          failed(give(op, getOwner({}) & ~stream.filler)))
+      if (getReaders(stream) == 0 && failed(give(op, getEmptier(stream))))
         return failure();
   return success();
 }

@@ -128,6 +128,9 @@ private:
   /// Whom the stream orders behind its filler: its readers, or who waits for
   /// what nobody reads.
   Roles getOrdered(const Stream &stream) const;
+  /// Who gives back the stages of a stream that nobody reads: whoever has the
+  /// rest, or else most warps, but not its filler.
+  Roles getEmptier(const Stream &stream) const;
   void findReaders();
   void findGuarded(Stream &stream);
   /// Gives waits and releases to readers, until nothing is added.

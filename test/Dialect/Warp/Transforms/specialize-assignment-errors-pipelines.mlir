@@ -1,4 +1,4 @@
-// Pipelines that one role fills and no other reads, or whose ring depends on a condition.
+// Pipelines that one role fills where there is no other, or whose ring depends on a condition.
 // RUN: fovea-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))'
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
@@ -7,9 +7,7 @@
 !p = !warp.pipeline<1>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
-       roles = [<"load", warps = 4, registers = 24, owns = ["x"]>,
-           <"left", warps = 8, registers = 152, owns = ["a", "h"]>,
-           <"right", warps = 8, registers = 152, owns = ["b"]>]>)
+       roles = [<"load", warps = 4, registers = 24, owns = ["x"]>]>)
     tensors([#launch.tensor<"x", read, tensor<?x64xbf16>, ["S", "D"], 16>, #launch.tensor<"y", write, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#launch.memref<"x", [0, 1]>, #launch.memref<"y", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)

@@ -40,8 +40,8 @@ struct ScaledSum {
 };
 } // namespace
 
-/// What a tile of one number is divided by without leaving what numbers of its
-/// type are exact to; none for other tiles.
+/// The one number that a tile consists of, if others can be divided by it and
+/// neither overflow nor lose bits; none for other tiles.
 static std::optional<APFloat> getDivisor(Value scale) {
   constexpr int kLargestExponent = 64;
   APFloat number(0.0f);

@@ -35,8 +35,9 @@ struct ReadEarlyPass : warp::impl::WarpReadEarlyBase<ReadEarlyPass> {
 };
 } // namespace
 
-/// The wait for a stage, the read of it, and what gives it back, in order, if
-/// nothing else stands between them but what only computes.
+/// The wait for a stage, the one read behind it, and what gives it back, in
+/// order, if nothing else stands between them but what only computes. A second
+/// read might be of another stage, whose wait it would pass.
 static SmallVector<Operation *> getRead(ConsumerWaitOp wait) {
   SmallVector<Operation *> read = {wait};
   for (Operation *op = wait->getNextNode(); op; op = op->getNextNode()) {
@@ -48,7 +49,7 @@ static SmallVector<Operation *> getRead(ConsumerWaitOp wait) {
     if (!release)
       continue;
     bool isRead = release.getPipeline() == wait.getPipeline() &&
-                  llvm::any_of(read, llvm::IsaPred<LocalLoadOp>);
+                  llvm::count_if(read, llvm::IsaPred<LocalLoadOp>) == 1;
     return isRead ? read : SmallVector<Operation *>();
   }
   return {};

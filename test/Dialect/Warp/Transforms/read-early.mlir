@@ -32,6 +32,11 @@
 // CHECK: warp.fence_stores
 // CHECK: %[[WHERE:.*]] = arith.addi
 // CHECK-NEXT: warp.consumer_wait %[[NP]][%[[WHERE]], %[[Z]]]
+// Two reads, one of which may be of another stage.
+// CHECK: warp.fence_stores
+// CHECK-NEXT: warp.consumer_wait %[[NP]]
+// CHECK-NEXT: warp.local_load
+// CHECK-NEXT: warp.local_load
 // CHECK: warp.return
 
 !numbers = memref<2x1x64xf32, #warp.shared<row_bytes = 128>>
@@ -94,6 +99,11 @@ gpu.module @kernels {
       %there = warp.stage %n[%where] : !numbers to !number
       %g = warp.local_load %there : !number to !row
       warp.consumer_release %p[%where, %z] : !warp.pipeline<2>
+      warp.fence_stores %d : !tile
+      warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
+      %k = warp.local_load %from : !number to !row
+      %l = warp.local_load %other : !number to !row
+      warp.consumer_release %p[%z, %z] : !warp.pipeline<2>
       warp.return
     }
     gpu.return

@@ -185,8 +185,8 @@ def WarpAddLate
 
     Requires a loop that runs at least once (a bound that is a constant or
     `max(n, 1)`), in which no tile waits for its turn and nothing else is done with
-    that memory than to add to it, and a product of each owner ahead of the stores, of operands that are in shared memory where the first
-    owner's is issued. Where that does not hold, and without roles, nothing changes
+    that memory than to add to it, and a product of each owner ahead of the stores,
+    of operands that are in shared memory where the first owner's is issued. Where that does not hold, and without roles, nothing changes
     but the plan's entry.
 
     Before:

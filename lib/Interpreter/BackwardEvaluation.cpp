@@ -192,7 +192,7 @@ BackwardEvaluation<T>::evaluatePairs(const RowBlock &block,
       T score = scoreLanes.row(i)[j * scoreLanes.columnStride];
       bool isSeen = maskLanes.row(i)[j * maskLanes.columnStride] &&
                     score != kNegativeInfinity<T> &&
-                    rowLse != kNegativeInfinity<T>;
+                    !(std::abs(rowLse) >= T(attn::kLargestLse));
       pairs.counts->template data<int64_t>()[n] = isSeen;
       T weight = isSeen ? std::exp(score - rowLse) : T(0);
       total += weight;
@@ -287,7 +287,8 @@ void BackwardEvaluation<T>::addSums(const RowBlock &block,
   if (op.getSinksGradient())
     for (int64_t i = 0; i < block.count; ++i) {
       T sink = sinks->template data<T>()[block.head], rowLse = getLse(block, i);
-      if (sink != kNegativeInfinity<T> && rowLse != kNegativeInfinity<T>)
+      if (sink != kNegativeInfinity<T> &&
+          !(std::abs(rowLse) >= T(attn::kLargestLse)))
         getSums(op.getSinksGradient())[block.head] -=
             std::exp(sink - rowLse) * getDelta(block, i);
     }

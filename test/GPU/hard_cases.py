@@ -7,6 +7,7 @@ kernels, short captured tensors, rows that see nothing, odd sizes. Each gives wh
 import torch
 
 LOW = -6e4  # below what f16 can hold as a score, far below where exp is 0
+HIDDEN = -(2.0**90)  # what people write for -inf; exact in f32, so that log-sum-exp is
 
 
 def exact(q, k, v, score_mod, mask_mod):
@@ -59,6 +60,12 @@ def hard_cases(device, length):
     def far(score, b, h, q, k):
         return score - 3e4 * (q - k).abs()
 
+    def hidden(score, b, h, q, k):
+        return torch.where((k <= q) & (q - k < 70), score, HIDDEN)
+
+    def hidden_rows(score, b, h, q, k):
+        return torch.where((q % 3 > 0) & (k != q), score, HIDDEN)
+
     first, second = map(layer, documents)
     yield "a layer", (None, first), (None, first)
     yield "another layer, the same kernel", (None, second), (None, second)
@@ -71,6 +78,9 @@ def hard_cases(device, length):
     yield "no row sees a key", (None, never), (None, never)
     yield "all scores below -5e4", (low, None), (low, None)
     yield "all scores below -5e4, masked", (low, floor), (low, floor)
+    yield "a finite number hides blocks", (hidden, None), (hidden, None)
+    yield "a finite number hides rows", (hidden_rows, None), (hidden_rows, None)
+    yield "a finite number hides rows, masked", (hidden_rows, floor), (hidden_rows, floor)
     yield "scores that fall steeply", (far, remainder), (far, remainder)
 
 

@@ -248,6 +248,11 @@ def fills(score, b, h, q_idx, kv_idx):
     return torch.where(torch.isinf(score), torch.zeros_like(score), score) + torch.full_like(score, 0.25)
 
 
+def hidden_by_number(score, b, h, q_idx, kv_idx):
+    # What many write for -inf.
+    return score.masked_fill((kv_idx > q_idx) | (q_idx - kv_idx > 9), -1e10)
+
+
 def zero(score, b, h, q_idx, kv_idx):
     return torch.zeros_like(score)
 
@@ -299,7 +304,7 @@ SCORES = {
     f.__name__: f for f in (
         identity, relative_position, alibi, alibi_formula, soft_cap, checkerboard, causal_score, relative_table,
         negative_index, bias_of_halves, bias_broadcast, bias_computed_whole, in_place, quotients, remainders,
-        integer_quotients, small_integers, functions, powers, rounding, activations, casts, fills, zero, bytes_and_shorts,
-        unsigned, flipped, products, norms, joined,
+        integer_quotients, small_integers, functions, powers, rounding, activations, casts, fills, hidden_by_number, zero,
+        bytes_and_shorts, unsigned, flipped, products, norms, joined,
     )
 }

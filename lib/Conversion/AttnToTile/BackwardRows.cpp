@@ -28,9 +28,9 @@ Value fovea::splatLike(KernelBuilder &kb, Value tile, double value) {
 }
 
 Value fovea::emitSeesNothing(KernelBuilder &kb, Value lse) {
-  return kb.make<arith::CmpFOp>(
-      arith::CmpFPredicate::OEQ, lse,
-      splatLike(kb, lse, -std::numeric_limits<double>::infinity()));
+  return kb.make<arith::CmpFOp>(arith::CmpFPredicate::OGE,
+                                kb.make<math::AbsFOp>(lse),
+                                splatLike(kb, lse, attn::kLargestLse));
 }
 
 Value fovea::emitQueriesExist(const BackwardKernel &kernel,

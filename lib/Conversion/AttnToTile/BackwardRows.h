@@ -75,7 +75,7 @@ mlir::FailureOr<mlir::Value> emitDelta(const BackwardKernel &kernel,
 /// Which of a block's queries there are: a row or a column of i1.
 mlir::Value emitQueriesExist(const BackwardKernel &kernel,
                              const QueryPlace &place);
-/// Which rows see nothing, by their LSE.
+/// Which rows see nothing, or count as such, by their LSE.
 mlir::Value emitSeesNothing(KernelBuilder &kb, mlir::Value lse);
 /// A tile like `tile` whose elements are all `value`.
 mlir::Value splatLike(KernelBuilder &kb, mlir::Value tile, double value);

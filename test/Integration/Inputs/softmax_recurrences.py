@@ -21,6 +21,16 @@ def make_scores(rng):
     masked[4, 64:128] = -np.inf
     masked[5, ::2] = -np.inf
     signs = np.where(normal < 0, -0.0, normal) * (rng.random((16, KEYS)) < 0.2)
+    # Finite numbers that hide: the first block, all but the last, a whole row; steep slopes.
+    large = []
+    for number in (-1e9, -1e10, 3e10, -1e30, np.finfo(np.float32).min):
+        rows = normal[:4].copy()
+        rows[0, :64] = number
+        rows[1, :-1] = number
+        rows[2] = number
+        rows[3] = np.where(np.arange(KEYS) % 3 == 1, number, number * 0.75)
+        large.append(rows)
+    large.append(np.stack([ramp * 1e8, -ramp * 1e20]))
     special = normal[:7].copy()
     special[0, 70] = np.nan
     special[1, 3] = np.inf
@@ -41,6 +51,7 @@ def make_scores(rng):
             -np.abs(normal) * 1e-3,  # just below zero, and zeros of both signs
             signs,
             normal * 1e-30,
+            *large,
             special,
         ]
     ).astype(np.float32)

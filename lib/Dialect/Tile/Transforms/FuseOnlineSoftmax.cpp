@@ -6,16 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Notation: c = scale * log2(e). Maxima and references are those of s * c, so
-// that weights are exp2(s * c - reference). Scaling a block's maximum instead
-// of its scores keeps scale and change of base inside the FMA, and since c > 0
-// and rounding is monotone, no weight exceeds 1 by more than a rounding. `lazy`
-// compares scores with references, so it keeps those in units of the score.
+// Notation: c = scale * log2(e). Weights are exp2(s * c - reference), and
+// SoftmaxReference says what references are. `lazy` compares scores with them,
+// so it keeps them in units of the score.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ScoreBounds.h"
-#include "TileBuilder.h"
+#include "SoftmaxReference.h"
 
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
 #include "fovea/Schedule/Schedule.h"
@@ -42,9 +40,9 @@ static constexpr StringLiteral kFactorName = "factor";
 
 namespace {
 
-/// What the loops leave behind, with the reference in base 2.
+/// What the loops leave behind, with the reference in natural units.
 struct State {
-  Value reference, l, acc;
+  Value l, acc, reference;
 };
 
 /// Writes the loops of one softmax_sum before it.
@@ -57,7 +55,10 @@ public:
         scoresType(tileLike(accType,
                             {accType.getDimSize(0), int64_t(op.getStep())},
                             rowType.getElementType())),
-        scale(op.getScale().convertToDouble() * kLog2E), sumByDot(sumByDot) {
+        scale(op.getScale().convertToDouble() * kLog2E),
+        references(b, rowType, op.getScale().convertToDouble(),
+                   mayBeLarge(getScores(op), op.getScale().convertToDouble())),
+        sumByDot(sumByDot) {
     int64_t width = op.getStep() % partialSumWidth == 0 ? partialSumWidth : 1;
     if (sumByDot)
       width = kDotColumns;
@@ -80,9 +81,8 @@ public:
   /// that a row sees, which chooses the reference's fraction.
   State fixed(double reference);
 
-  /// Replaces the op by `state`, its reference in natural units.
   void finish(State state) {
-    op.getM().replaceAllUsesWith(b.multiply(state.reference, kLn2));
+    op.getM().replaceAllUsesWith(state.reference);
     op.getL().replaceAllUsesWith(state.l);
     op.getAcc().replaceAllUsesWith(state.acc);
     op.erase();
@@ -100,12 +100,17 @@ private:
   ResultRange forEachBlock(ArrayRef<StringRef> names, ArrayRef<Value> inits,
                            StepBody body);
 
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
+  /// References, sums and accumulators of rows that have seen nothing.
+  SmallVector<Value, 3> startOfRows() {
+    return {references.getNone(), b.splat(sumsType, 0.0),
+            b.splat(accType, 0.0)};
   }
-  template <typename OpTy>
-  Value compute(Value x, Value y) {
-    return b.createOrFold<OpTy>(x, y);
+
+  /// The body of a new op, with the builder at its end.
+  Block *beginBody(IfAnyOp op) {
+    SmallVector<Type> types(op.getResultTypes());
+    return b.createBlock(&op.getBody(), {}, types,
+                         SmallVector<Location>(types.size(), b.getLoc()));
   }
 
   /// The yielded values of a copy of the region, and the only one.
@@ -117,11 +122,10 @@ private:
     return named("scores",
                  inlineRegion(op.getScores(), {step.j, step.partial}));
   }
-  Value maximumOf(Value scores) {
-    return b.multiply(b.reduceColumns(ReduceKind::Max, scores, 1), scale);
+  /// What the op's region gives.
+  static Value getScores(SoftmaxSumOp op) {
+    return op.getScores().front().getTerminator()->getOperand(0);
   }
-  /// exp(scale * scores - m) for the m that `guarded` is in base 2.
-  Value weightsOf(Value scores, Value guarded);
   /// acc + weights * values, with the weights as the op's region changes them
   /// and rounded to the type of the values.
   Value accumulate(Value j, Value weights, Value acc);
@@ -184,7 +188,9 @@ private:
   /// A reference that left the old one in the rows `moved`; null if that may be
   /// any.
   struct Move {
-    Value reference, guarded, moved;
+    Value reference;
+    SoftmaxReference::Exponents exponents;
+    Value moved;
   };
   /// The reference behind `scores`: their maximum so far, or with `tau` only
   /// where that left `m` by more.
@@ -204,6 +210,8 @@ private:
     return b.add(m, b.splat(rowType, tau / scale));
   }
   LazyReference makeReference(Value m, double tau);
+  /// exp2(c * scores - c * m), `m` in units of the score.
+  Value exp2By(const LazyReference &reference, Value scores);
   struct LazyMove {
     LazyReference reference;
     Value sums, factor, moved;
@@ -227,6 +235,7 @@ private:
   TileBuilder b;
   RankedTensorType accType, rowType, scoresType, sumsType;
   double scale;
+  SoftmaxReference references;
   bool sumByDot;
 };
 
@@ -273,12 +282,6 @@ SmallVector<Value> LoopWriter::inlineAll(Region &region, ValueRange arguments) {
       [&](Value value) { return mapping.lookupOrDefault(value); });
 }
 
-Value LoopWriter::weightsOf(Value scores, Value guarded) {
-  Value offset = b.widen(b.negate(guarded), scoresType);
-  return named("weights", b.exp2(b.multiplyAdd(
-                              scores, b.splat(scoresType, scale), offset)));
-}
-
 Value LoopWriter::roundWeights(Value weights) {
   auto valuesType = cast<RankedTensorType>(
       op.getValues().front().getTerminator()->getOperand(0).getType());
@@ -300,62 +303,61 @@ Value LoopWriter::accumulate(Value j, Value weights, Value acc) {
 }
 
 State LoopWriter::threePass() {
-  Value reference = forEachBlock({"row_max"}, {b.minusInfinity(rowType)},
-                                 [&](Step step, ValueRange carried) {
-                                   return SmallVector<Value>{b.maximum(
-                                       carried[0], maximumOf(scoresOf(step)))};
-                                 })[0];
-  Value guarded = b.guard(reference);
+  Value reference = forEachBlock(
+      {"row_max"}, {references.getNone()}, [&](Step step, ValueRange carried) {
+        return SmallVector<Value>{
+            b.maximum(carried[0], references.maximumOf(scoresOf(step)))};
+      })[0];
+  auto exponents = references.makeExponents(reference);
   Value sums = forEachBlock(
       {"row_sums"}, {b.splat(sumsType, 0.0)},
       [&](Step step, ValueRange carried) {
-        Value weights = weightsOf(scoresOf(step), guarded);
+        Value weights = references.weightsOf(scoresOf(step), exponents);
         return SmallVector<Value>{b.add(carried[0], partialSumsOf(weights))};
       })[0];
   Value acc = forEachBlock(
       {"acc"}, {b.splat(accType, 0.0)}, [&](Step step, ValueRange carried) {
-        Value weights = weightsOf(scoresOf(step), guarded);
+        Value weights = references.weightsOf(scoresOf(step), exponents);
         return SmallVector<Value>{accumulate(step.j, weights, carried[0])};
       })[0];
-  return {reference, sumUp(sums), acc};
+  return {sumUp(sums), acc, references.toNatural(reference)};
 }
 
 State LoopWriter::normalized() {
   ResultRange results = forEachBlock(
       {"row_max", "row_sum", "acc"},
-      {b.minusInfinity(rowType), b.splat(rowType, 0.0), b.splat(accType, 0.0)},
+      {references.getNone(), b.splat(rowType, 0.0), b.splat(accType, 0.0)},
       [&](Step step, ValueRange carried) {
         Value m = carried[0], l = carried[1], acc = carried[2];
         Value scores = scoresOf(step);
-        Value next = b.maximum(m, maximumOf(scores));
-        Value guarded = b.guard(next);
-        Value weights = weightsOf(scores, guarded);
-        Value kept = b.multiply(l, b.exp2(b.subtract(m, guarded)));
+        Value next = b.maximum(m, references.maximumOf(scores));
+        auto exponents = references.makeExponents(next);
+        Value weights = references.weightsOf(scores, exponents);
+        Value kept = b.multiply(l, references.rescaleFrom(m, exponents));
         Value sum = b.add(kept, sumUp(weights));
         acc = accumulate(step.j, weights, scaleRows(acc, kept));
         Value inverse = b.select(b.isEqual(sum, 0.0), b.splat(rowType, 0.0),
                                  b.divide(b.splat(rowType, 1.0), sum));
         return SmallVector<Value>{next, sum, scaleRows(acc, inverse)};
       });
-  return {results[0], results[1], scaleRows(results[2], results[1])};
+  return {results[1], scaleRows(results[2], results[1]),
+          references.toNatural(results[0])};
 }
 
 LoopWriter::Move LoopWriter::followMaximum(Value m, Value scores,
                                            std::optional<double> tau) {
-  Value next = b.maximum(m, maximumOf(scores)), moved;
+  Value next = b.maximum(m, references.maximumOf(scores)), moved;
   if (tau) {
-    moved = b.compare(arith::CmpFPredicate::OGT, next,
-                      b.add(m, b.splat(rowType, *tau)));
+    moved = references.exceeds(next, m, *tau);
     next = b.select(moved, next, m);
   }
-  return {next, b.guard(next), moved};
+  return {next, references.makeExponents(next), moved};
 }
 
 Value LoopWriter::factorOf(Value m, const Move &move) {
-  if (!move.moved)
-    return b.exp2(b.subtract(m, move.guarded));
-  return b.select(move.moved, b.exp2(b.subtract(m, move.guarded)),
-                  b.splat(rowType, 1.0));
+  Value factor = references.rescaleFrom(m, move.exponents);
+  return move.moved ? b.select(move.moved, factor, b.splat(rowType, 1.0))
+                    : factor;
 }
 
 Value LoopWriter::scaleChangedRows(Value tile, Value factors) {
@@ -363,16 +365,14 @@ Value LoopWriter::scaleChangedRows(Value tile, Value factors) {
                             b.splat(TileBuilder::typeOf(factors), 1.0));
   auto rescale = IfAnyOp::create(b, changes, ValueRange{tile});
   OpBuilder::InsertionGuard insertion(b);
-  Block *body =
-      b.createBlock(&rescale.getBody(), {}, {tile.getType()}, {tile.getLoc()});
+  Block *body = beginBody(rescale);
   YieldOp::create(b, scaleRows(body->getArgument(0), factors));
   return rescale.getResult(0);
 }
 
 State LoopWriter::deferred(std::optional<double> tau) {
   ResultRange results = forEachBlock(
-      {"row_max", "row_sums", "acc"},
-      {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
+      {"row_max", "row_sums", "acc"}, startOfRows(),
       [&](Step step, ValueRange carried) {
         Value m = carried[0], sums = carried[1], acc = carried[2];
         Value scores = scoresOf(step);
@@ -380,7 +380,7 @@ State LoopWriter::deferred(std::optional<double> tau) {
         Value factor = named("factor", factorOf(m, move));
         // Who rescales the output can do so while weights are computed.
         Value sent = staged(kFactorName, factor);
-        Value weights = weightsOf(scores, move.guarded);
+        Value weights = references.weightsOf(scores, move.exponents);
         if (sumByDot)
           sums = scaleRows(sums, factor);
         else
@@ -392,7 +392,7 @@ State LoopWriter::deferred(std::optional<double> tau) {
           sums = addToSums(sums, weights);
         return SmallVector<Value>{move.reference, sums, acc};
       });
-  return {results[0], finishSums(results[1]), results[2]};
+  return {finishSums(results[1]), results[2], references.toNatural(results[0])};
 }
 
 State LoopWriter::conditional(double tau) {
@@ -401,19 +401,16 @@ State LoopWriter::conditional(double tau) {
   if (isStaged(kFactorName))
     return deferred(tau);
   ResultRange results = forEachBlock(
-      {"row_max", "row_sums", "acc"},
-      {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
+      {"row_max", "row_sums", "acc"}, startOfRows(),
       [&](Step step, ValueRange carried) {
         Value m = carried[0], sums = carried[1], acc = carried[2];
         Value scores = scoresOf(step);
         Move move = followMaximum(m, scores, tau);
-        Value weights = weightsOf(scores, move.guarded);
+        Value weights = references.weightsOf(scores, move.exponents);
         auto rescale = IfAnyOp::create(b, move.moved, ValueRange{sums, acc});
         {
           OpBuilder::InsertionGuard insertion(b);
-          Block *body =
-              b.createBlock(&rescale.getBody(), {}, {sumsType, accType},
-                            {b.getLoc(), b.getLoc()});
+          Block *body = beginBody(rescale);
           Value factor = named("factor", factorOf(m, move));
           Value scaledSums = scaleRows(body->getArgument(0), factor);
           Value scaledAcc = scaleRows(body->getArgument(1), factor);
@@ -423,7 +420,7 @@ State LoopWriter::conditional(double tau) {
                                        rescale.getResult(1));
         return SmallVector<Value>{move.reference, sums, acc};
       });
-  return {results[0], finishSums(results[1]), results[2]};
+  return {finishSums(results[1]), results[2], references.toNatural(results[0])};
 }
 
 //===----------------------------------------------------------------------===//
@@ -442,7 +439,20 @@ LoopWriter::LazyReference LoopWriter::makeReference(Value m, double tau) {
       b.compare(arith::CmpFPredicate::OGE, most, b.splat(rowType, 0.0));
   Value threshold = b.select(
       ordered, above, b.splat(bitsType, std::numeric_limits<int32_t>::min()));
-  return {m, b.multiply(b.guard(m), -scale), threshold};
+  Value guarded = b.guard(m);
+  Value exponent =
+      references.mayBeLarge()
+          ? b.negate(b.multiply(guarded, references.makeFactor(guarded)))
+          : b.multiply(guarded, -scale);
+  return {m, exponent, threshold};
+}
+
+Value LoopWriter::exp2By(const LazyReference &reference, Value scores) {
+  RankedTensorType type = TileBuilder::typeOf(scores);
+  Value by = references.mayBeLarge()
+                 ? b.widen(references.makeFactor(reference.m), type)
+                 : b.splat(type, scale);
+  return b.exp2(b.multiplyAdd(scores, by, b.widen(reference.exponent, type)));
 }
 
 Value LoopWriter::isShown(Step step) {
@@ -453,7 +463,8 @@ Value LoopWriter::isShown(Step step) {
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToEnd(branch.thenBlock());
-  Value end = arith::AddIOp::create(b, step.j, index(op.getStep()));
+  Value end = arith::AddIOp::create(
+      b, step.j, arith::ConstantIndexOp::create(b, op.getStep()));
   Value endsAbove = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end,
                                           op.getVisible()[0]);
   Value startsBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
@@ -488,9 +499,7 @@ LoopWriter::LazyMove LoopWriter::moveReference(const LazyReference &old,
   inits.append({b.splat(rowType, 1.0), b.splat(flagType, 0)});
   auto move = IfAnyOp::create(b, grown, inits);
   OpBuilder::InsertionGuard insertion(b);
-  SmallVector<Type> types(move.getResultTypes());
-  Block *body = b.createBlock(&move.getBody(), {}, types,
-                              SmallVector<Location>(types.size(), b.getLoc()));
+  Block *body = beginBody(move);
   SmallVector<StringRef> names = {"reference", "exponent", "threshold"};
   if (sums)
     names.push_back("row_sums");
@@ -507,9 +516,7 @@ LoopWriter::LazyMove LoopWriter::moveReference(const LazyReference &old,
       b.compare(arith::CmpFPredicate::OGT, maximum, mostServed(m, tau));
   Value moved = arith::AndIOp::create(b, exceeds, asked);
   LazyReference next = makeReference(b.select(moved, maximum, m), tau);
-  Value shrink =
-      b.exp2(b.multiplyAdd(m, b.splat(rowType, scale), next.exponent));
-  Value factor = b.select(moved, shrink, b.splat(rowType, 1.0));
+  Value factor = b.select(moved, exp2By(next, m), b.splat(rowType, 1.0));
   SmallVector<Value> results = {next.m, next.exponent, next.threshold};
   if (sums)
     results.push_back(scaleRows(body->getArgument(3), factor));
@@ -541,10 +548,7 @@ State LoopWriter::lazy(double tau) {
         LazyMove move = moveReference(old, sumByDot ? Value() : sums, scores,
                                       isShown(step), tau);
         const LazyReference &now = move.reference;
-        Value weights =
-            named("weights",
-                  b.exp2(b.multiplyAdd(scores, b.splat(scoresType, scale),
-                                       b.widen(now.exponent, scoresType))));
+        Value weights = named("weights", exp2By(now, scores));
         if (!sumByDot)
           sums = addToSums(move.sums, weights);
         SmallVector<Value> state = {carried[4]};
@@ -553,10 +557,7 @@ State LoopWriter::lazy(double tau) {
         auto rescale = IfAnyOp::create(b, move.moved, state);
         {
           OpBuilder::InsertionGuard insertion(b);
-          SmallVector<Type> types(rescale.getResultTypes());
-          Block *body =
-              b.createBlock(&rescale.getBody(), {}, types,
-                            SmallVector<Location>(types.size(), b.getLoc()));
+          Block *body = beginBody(rescale);
           SmallVector<Value> scaled;
           for (BlockArgument old : body->getArguments())
             scaled.push_back(scaleRows(old, move.factor));
@@ -568,7 +569,12 @@ State LoopWriter::lazy(double tau) {
         return SmallVector<Value>{now.m, now.exponent, now.threshold, sums,
                                   acc};
       });
-  return {b.multiply(results[0], scale), finishSums(results[3]), results[4]};
+  // Two roundings as elsewhere, unless a factor of log2(e) could overflow.
+  bool isLarge = references.mayBeLarge();
+  Value scaled = isLarge ? results[0] : b.multiply(results[0], scale);
+  Value sums = finishSums(results[3]);
+  return {sums, results[4],
+          isLarge ? references.toNatural(scaled) : b.multiply(scaled, kLn2)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -580,8 +586,7 @@ State LoopWriter::lazy(double tau) {
 static constexpr int kWeightRange = 24, kMostWeight = 48;
 
 std::optional<double> LoopWriter::findFixedReference() {
-  std::optional<ScoreBounds> bounds =
-      getScoreBounds(op.getScores().front().getTerminator()->getOperand(0));
+  std::optional<ScoreBounds> bounds = getScoreBounds(getScores(op));
   if (!bounds)
     return std::nullopt;
   auto values = cast<RankedTensorType>(
@@ -614,7 +619,7 @@ Value LoopWriter::alignReference(double reference, Value m, Value scores) {
   Value isOpen = b.isEqual(m, none);
   auto align = IfAnyOp::create(b, isOpen, ValueRange{m});
   OpBuilder::InsertionGuard insertion(b);
-  Block *body = b.createBlock(&align.getBody(), {}, {rowType}, {b.getLoc()});
+  Block *body = beginBody(align);
   Value old = body->getArgument(0);
   Value most = b.reduceColumns(ReduceKind::Max, scores, 1);
   Value above = b.multiplyAdd(most, b.splat(rowType, scale),
@@ -637,8 +642,7 @@ State LoopWriter::fixed(double reference) {
                     b.splat(rowType, reference), m);
   };
   ResultRange results = forEachBlock(
-      {"row_max", "row_sums", "acc"},
-      {b.minusInfinity(rowType), b.splat(sumsType, 0.0), b.splat(accType, 0.0)},
+      {"row_max", "row_sums", "acc"}, startOfRows(),
       [&](Step step, ValueRange carried) {
         Value scores = scoresOf(step);
         auto branch =
@@ -656,7 +660,8 @@ State LoopWriter::fixed(double reference) {
           scf::YieldOp::create(b, ValueRange{kept, kept});
         }
         Value m = branch.getResult(0);
-        Value weights = weightsOf(scores, branch.getResult(1));
+        Value weights =
+            references.weightsOf(scores, {branch.getResult(1), Value()});
         auto [sums, acc] = addBlock(step.j, weights, carried[1], carried[2]);
         return SmallVector<Value>{m, sums, acc};
       });
@@ -664,7 +669,7 @@ State LoopWriter::fixed(double reference) {
   // Rows that saw nothing have no reference.
   Value m =
       b.select(b.isEqual(l, 0.0), b.minusInfinity(rowType), guard(results[0]));
-  return {m, l, results[2]};
+  return {l, results[2], b.multiply(m, kLn2)};
 }
 
 //===----------------------------------------------------------------------===//

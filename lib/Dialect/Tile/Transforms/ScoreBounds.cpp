@@ -36,17 +36,23 @@ struct Bounds {
 /// Finds bounds of values, once for each.
 class BoundsFinder {
 public:
+  explicit BoundsFinder(double largestProduct)
+      : largestProduct(largestProduct) {}
+
   Bounds get(Value value);
 
 private:
   Bounds find(Value value);
   Bounds ofOp(Operation *op, Value result);
+  /// Of the numbers that a value's type has.
+  Bounds ofType(Value value) const;
   /// For ops that would make something else of a mask's -inf.
   Bounds getUnmasked(Value value) {
     Bounds bounds = get(value);
     return bounds.isMasked ? Bounds() : bounds;
   }
 
+  double largestProduct;
   DenseMap<Value, Bounds> known;
 };
 } // namespace
@@ -78,6 +84,32 @@ static Bounds divide(Bounds a, Bounds b) {
       {a.least / b.least, a.least / b.most, a.most / b.least, a.most / b.most});
 }
 
+/// Whether `op` multiplies products of queries and keys with a scale that the
+/// caller of the kernel gives.
+static bool isScaledProduct(Operation *op) {
+  auto isScale = [](Value value) {
+    if (auto broadcast = value.getDefiningOp<BroadcastOp>())
+      value = broadcast.getSource();
+    return isa<BlockArgument>(value) && isa<FloatType>(value.getType());
+  };
+  auto isProduct = [](Value value) {
+    auto dot = value.getDefiningOp<DotOp>();
+    return dot && matchPattern(dot.getAcc(), m_AnyZeroFloat());
+  };
+  Value a = op->getOperand(0), b = op->getOperand(1);
+  return (isProduct(a) && isScale(b)) || (isScale(a) && isProduct(b));
+}
+
+Bounds BoundsFinder::ofType(Value value) const {
+  // Infinities of memory are no numbers to tell apart, but may be masks.
+  if (std::isinf(largestProduct))
+    return {};
+  APFloat most = APFloat::getLargest(
+      cast<FloatType>(getElementTypeOrSelf(value)).getFloatSemantics());
+  double largest = most.convertToDouble();
+  return {-largest, largest};
+}
+
 Bounds BoundsFinder::ofOp(Operation *op, Value result) {
   // Of the first two operands.
   Bounds a, b;
@@ -106,6 +138,8 @@ Bounds BoundsFinder::ofOp(Operation *op, Value result) {
         return Bounds{a.least - b.most, a.most - b.least};
       })
       .Case([&](arith::MulFOp) {
+        if (isScaledProduct(op))
+          return Bounds{-largestProduct, largestProduct};
         return fromCorners({a.least * b.least, a.least * b.most,
                             a.most * b.least, a.most * b.most});
       })
@@ -124,6 +158,12 @@ Bounds BoundsFinder::ofOp(Operation *op, Value result) {
         return join(get(branch.thenYield().getOperand(number)),
                     get(branch.elseYield().getOperand(number)));
       })
+      .Case([&](DotOp dot) {
+        Bounds start = getUnmasked(dot.getAcc());
+        return Bounds{start.least - largestProduct,
+                      start.most + largestProduct};
+      })
+      .Case([&](arith::ExtFOp extension) { return ofType(extension.getIn()); })
       .Case([&](BroadcastOp broadcast) { return get(broadcast.getSource()); })
       .Default([](Operation *) { return Bounds(); });
 }
@@ -152,8 +192,9 @@ Bounds BoundsFinder::get(Value value) {
   return known[value] = found;
 }
 
-std::optional<ScoreBounds> fovea::tile::getScoreBounds(Value scores) {
-  Bounds bounds = BoundsFinder().get(scores);
+std::optional<ScoreBounds> fovea::tile::getScoreBounds(Value scores,
+                                                       double largestProduct) {
+  Bounds bounds = BoundsFinder(largestProduct).get(scores);
   if (!std::isfinite(bounds.least) || !std::isfinite(bounds.most))
     return std::nullopt;
   return ScoreBounds{bounds.least, bounds.most};

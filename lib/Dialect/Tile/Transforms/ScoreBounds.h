@@ -11,6 +11,7 @@
 
 #include "mlir/IR/Value.h"
 
+#include <limits>
 #include <optional>
 
 namespace fovea::tile {
@@ -24,8 +25,12 @@ struct ScoreBounds {
 /// Bounds of `scores`, a float or a tile of floats, but for what is masked
 /// (-inf put in place by a select or branch). From constants, functions that
 /// are bounded by themselves (tanh, erf, sine) or by their operands, and
-/// clamps. None unless both ends are finite.
-std::optional<ScoreBounds> getScoreBounds(mlir::Value scores);
+/// clamps. None unless both ends are finite. A product of queries and keys, or
+/// one with a scale from the kernel's arguments, has no bounds unless the
+/// caller takes it to be within `largestProduct`.
+std::optional<ScoreBounds>
+getScoreBounds(mlir::Value scores,
+               double largestProduct = std::numeric_limits<double>::infinity());
 
 } // namespace fovea::tile
 

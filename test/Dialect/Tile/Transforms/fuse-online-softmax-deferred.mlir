@@ -3,11 +3,12 @@
 
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>
+!half = tensor<16x64xf16, #tile.reg>
 gpu.module @kernels {
   // CHECK-LABEL: gpu.func @deferred
   // CHECK-SAME:    %[[LB:[a-z0-9]+]]: index, %[[UB:[a-z0-9]+]]: index, %[[FB:[a-z0-9]+]]: index, %[[FE:[a-z0-9]+]]: index
-  // CHECK-SAME:    %[[S:[a-z0-9]+]]: memref<?x64xf32>, %[[V:[a-z0-9]+]]: memref<?x32xbf16>
-  gpu.func @deferred(%lb: index, %ub: index, %fb: index, %fe: index, %S: memref<?x64xf32>,
+  // CHECK-SAME:    %[[S:[a-z0-9]+]]: memref<?x64xf16>, %[[V:[a-z0-9]+]]: memref<?x32xbf16>
+  gpu.func @deferred(%lb: index, %ub: index, %fb: index, %fe: index, %S: memref<?x64xf16>,
                      %V: memref<?x32xbf16>, %M: memref<16x1xf32>, %O: memref<16x32xf32>) {
     // scale * log2(e), once a row and once an element.
     // CHECK-DAG: %[[C:.*]] = arith.constant dense<0.180336878> : tensor<16x64xf32, #tile.reg>
@@ -20,7 +21,8 @@ gpu.module @kernels {
     // CHECK:      %[[R:.*]]:3 = scf.for %[[J:.*]] = %[[LB]] to %[[UB]] step %[[STEP]]
     // CHECK-SAME:     iter_args(%[[M:.*]] = %[[INF]], %[[L:.*]] = %[[L0]], %[[ACC:.*]] = %[[ACC0]])
     // CHECK-NEXT:   %[[PARTIAL:.*]] = tile.is_partial %[[J]] below %[[FB]] from %[[FE]]
-    // CHECK-NEXT:   %[[SCORES:.*]] = tile.load %[[S]][%[[J]]
+    // CHECK-NEXT:   %[[LOADED:.*]] = tile.load %[[S]][%[[J]]
+    // CHECK-NEXT:   %[[SCORES:.*]] = arith.extf %[[LOADED]]
     // CHECK-NEXT:   %[[MASKED:.*]] = scf.if %[[PARTIAL]]
     // CHECK:        %[[MAX:.*]] = tile.reduce max dim 1 %[[MASKED]]
     // CHECK-NEXT:   %[[MB:.*]] = arith.mulf %[[MAX]], %[[CR]]
@@ -48,7 +50,8 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %m, %l, %acc = tile.softmax_sum %lb to %ub step 64 full(%fb, %fe) scale(0.125)
       scores(%j: index, %partial: i1) {
-        %s = tile.load %S[%j, %c0] dims [1, 0] : memref<?x64xf32> to !full
+        %s0 = tile.load %S[%j, %c0] dims [1, 0] : memref<?x64xf16> to !half
+        %s = arith.extf %s0 : !half to !full
         %masked = scf.if %partial -> !full {
           %s1 = arith.addf %s, %s : !full
           scf.yield %s1 : !full

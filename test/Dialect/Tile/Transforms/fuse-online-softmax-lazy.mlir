@@ -21,7 +21,7 @@
 // CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %[[INF]], %[[E:.*]] = %{{.*}}, %[[T:.*]] = %[[LEAST]], %[[L:.*]] = %{{.*}}, %[[ACC:.*]] = %
 
 // No shuffle, no float maximum before the vote.
-// CHECK:   %[[S:.*]] = tile.load {{.*}} to tensor<16x64xf32, #tile.reg>
+// CHECK:   %[[S:.*]] = arith.extf {{.*}} to tensor<16x64xf32, #tile.reg>
 // CHECK-NEXT: %[[BITS:.*]] = arith.bitcast %[[S]] : tensor<16x64xf32, #tile.reg> to tensor<16x64xi32, #tile.reg>
 // CHECK-NEXT: %[[MOST:.*]] = tile.reduce max dim 1 %[[BITS]] : {{.*}} to tensor<16x8xi32, #tile.reg>
 // CHECK-NEXT: %[[WT:.*]] = tile.broadcast %[[T]] : {{.*}} to tensor<16x8xi32, #tile.reg>
@@ -61,21 +61,23 @@
 
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>
+!half = tensor<16x64xf16, #tile.reg>
 gpu.module @kernels {
   launch.abi @kernel target("sm_80")
     plan(<#warp.mma_sync_unit, tile_m = 16, warps = 1, stages = 1, recurrence = lazy, tau = 4>)
-    tensors([#launch.tensor<"s", read, tensor<16x?xf32>, ["M", "N"], 4>, #launch.tensor<"v", read, tensor<?x32xbf16>, ["N", "D"], 2>,
+    tensors([#launch.tensor<"s", read, tensor<16x?xf16>, ["M", "N"], 2>, #launch.tensor<"v", read, tensor<?x32xbf16>, ["N", "D"], 2>,
              #launch.tensor<"l", write, tensor<16x1xf32>, ["M", "A"], 4>, #launch.tensor<"o", write, tensor<16x32xf32>, ["M", "D"], 4>])
     parameters([#launch.memref<"s", [0, 1]>, #launch.memref<"v", [0, 1]>, #launch.memref<"l", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
-  gpu.func @kernel(%S: memref<16x?xf32>, %V: memref<?x32xbf16>, %M: memref<16x1xf32>, %O: memref<16x32xf32>) kernel {
+  gpu.func @kernel(%S: memref<16x?xf16>, %V: memref<?x32xbf16>, %M: memref<16x1xf32>, %O: memref<16x32xf32>) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
-    %ub = memref.dim %S, %c1 : memref<16x?xf32>
+    %ub = memref.dim %S, %c1 : memref<16x?xf16>
     // 0.125 / log2(e): a factor of 1/8 in base 2.
     %m, %l, %acc = tile.softmax_sum %c0 to %ub step 64 full(%c0, %ub) scale(0.0866433975)
       scores(%j: index, %partial: i1) {
-        %s = tile.load %S[%c0, %j] dims [0, 1] : memref<16x?xf32> to !full
+        %s0 = tile.load %S[%c0, %j] dims [0, 1] : memref<16x?xf16> to !half
+        %s = arith.extf %s0 : !half to !full
         tile.yield %s : !full
       }
       values(%j: index) {

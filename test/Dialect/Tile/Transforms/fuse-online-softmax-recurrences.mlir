@@ -9,7 +9,7 @@
 // THREE-LABEL: gpu.func @kernel
 // THREE-DAG:   %[[INF:.*]] = arith.constant dense<0xFF800000>
 // THREE:       %[[M:.*]] = scf.for {{.*}} iter_args(%[[M0:.*]] = %[[INF]])
-// THREE:         tile.load {{.*}} to tensor<16x64xf32, #tile.reg>
+// THREE:         tile.load {{.*}} to tensor<16x64xf16, #tile.reg>
 // THREE:         %[[MAX:.*]] = tile.reduce max
 // THREE:         %[[MB:.*]] = arith.mulf %[[MAX]]
 // THREE:         %[[M1:.*]] = arith.maximumf %[[M0]], %[[MB]]
@@ -21,7 +21,7 @@
 // THREE:         tile.reduce add {{.*}} to tensor<16x8xf32, #tile.reg>
 // THREE:         scf.yield
 // THREE:       scf.for {{.*}} -> (tensor<16x32xf32, #tile.reg>)
-// THREE:         tile.load {{.*}} to tensor<16x64xf32, #tile.reg>
+// THREE:         tile.load {{.*}} to tensor<16x64xf16, #tile.reg>
 // THREE:         math.exp2
 // THREE:         tile.load {{.*}} to tensor<64x32xbf16, #tile.reg>
 // THREE-NEXT:    %[[ACC:.*]] = tile.dot
@@ -68,12 +68,14 @@
 
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>
+!half = tensor<16x64xf16, #tile.reg>
 gpu.module @kernels {
-  gpu.func @kernel(%ub: index, %S: memref<?x64xf32>, %V: memref<?x32xbf16>, %M: memref<16x1xf32>, %O: memref<16x32xf32>) {
+  gpu.func @kernel(%ub: index, %S: memref<?x64xf16>, %V: memref<?x32xbf16>, %M: memref<16x1xf32>, %O: memref<16x32xf32>) {
     %c0 = arith.constant 0 : index
     %m, %l, %acc = tile.softmax_sum %c0 to %ub step 64 full(%c0, %ub) scale(0.125)
       scores(%j: index, %partial: i1) {
-        %s = tile.load %S[%j, %c0] dims [1, 0] : memref<?x64xf32> to !full
+        %s0 = tile.load %S[%j, %c0] dims [1, 0] : memref<?x64xf16> to !half
+        %s = arith.extf %s0 : !half to !full
         tile.yield %s : !full
       }
       values(%j: index) {

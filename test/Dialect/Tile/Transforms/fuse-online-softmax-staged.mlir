@@ -42,19 +42,21 @@
 
 !row = tensor<128x1xf32, #tile.reg>
 !full = tensor<128x64xf32, #tile.reg>
+!half = tensor<128x64xf16, #tile.reg>
 gpu.module @kernels {
   launch.abi @kernel target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"p", staged, over = "s">, <"factor", staged>, <"scale", staged>],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
-    tensors([#launch.tensor<"s", read, tensor<?x64xf32>, ["S", "D"], 16>, #launch.tensor<"v", read, tensor<?x32xbf16>, ["S", "Dv"], 16>,
+    tensors([#launch.tensor<"s", read, tensor<?x64xf16>, ["S", "D"], 16>, #launch.tensor<"v", read, tensor<?x32xbf16>, ["S", "Dv"], 16>,
              #launch.tensor<"m", write, tensor<128x1xf32>, ["R", "C"], 16>, #launch.tensor<"o", write, tensor<128x32xf32>, ["R", "Dv"], 16>])
     parameters([#launch.scalar<"ub", index>, #launch.memref<"s", [0, 1]>, #launch.memref<"v", [0, 1]>, #launch.memref<"m", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  gpu.func @kernel(%ub: index, %S: memref<?x64xf32>, %V: memref<?x32xbf16>, %M: memref<128x1xf32>, %O: memref<128x32xf32>) kernel {
+  gpu.func @kernel(%ub: index, %S: memref<?x64xf16>, %V: memref<?x32xbf16>, %M: memref<128x1xf32>, %O: memref<128x32xf32>) kernel {
     %c0 = arith.constant 0 : index
     %m, %l, %acc = tile.softmax_sum "o" %c0 to %ub step 64 full(%c0, %ub) scale(0.125)
       scores(%j: index, %partial: i1) {
-        %s = tile.load %S[%j, %c0] dims [1, 0] : memref<?x64xf32> to !full
+        %s0 = tile.load %S[%j, %c0] dims [1, 0] : memref<?x64xf16> to !half
+        %s = arith.extf %s0 : !half to !full
         tile.yield %s : !full
       }
       values(%j: index) {

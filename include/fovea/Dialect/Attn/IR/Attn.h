@@ -36,6 +36,11 @@ struct WorkDims {
   std::string batch, heads, rows, sharedHeads, sequences;
 };
 
+/// An LSE of so much, or of less than minus that, is a row's that the backward
+/// takes to see nothing: its last place is several octaves of the row's
+/// weights, which exp(score - lse) then can't give. -inf is one of them.
+inline constexpr double kLargestLse = 0x1p25;
+
 /// Size `dim` counts blocks of `block`, which cover size `of`.
 struct DimCover {
   std::string dim;

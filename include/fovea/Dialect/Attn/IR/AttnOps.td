@@ -216,7 +216,9 @@ def Attn_BackwardOp : Attn_Op<"backward", [
 
     Where a pair is masked, or its score is -inf, everything that depends on it
     is 0, also where the derivative there is infinite or NaN. A row that sees
-    nothing (`lse = -inf`) has no influence and `dq = 0`. mask_mod has no
+    nothing (`lse = -inf`) has no influence and `dq = 0`. Nor has a row whose
+    `lse` is 2^25 or more in absolute value, as where all its scores are -1e9:
+    an f32 of that size has no room for what tells its weights. mask_mod has no
     derivative.
 
     `gradients(q, k, v, captures = [0, 2], sinks, scale)` lists the gradients

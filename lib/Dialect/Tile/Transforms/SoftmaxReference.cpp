@@ -1,0 +1,83 @@
+//===- SoftmaxReference.cpp - What weights are relative to ------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SoftmaxReference.h"
+#include "ScoreBounds.h"
+
+#include "fovea/Support/ValueNames.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::tile;
+
+/// Exponents beyond this are large: half a unit in their last place is 2 to 4
+/// octaves, which every type of weights has above 1.
+static constexpr double kLargeExponent = 0x1p26;
+
+/// What a product of queries and keys may be, in absolute value.
+static constexpr double kLargestProduct = 0x1p20;
+
+bool fovea::tile::mayBeLarge(Value scores, double scale) {
+  std::optional<ScoreBounds> bounds = getScoreBounds(scores, kLargestProduct);
+  return !bounds || std::max(-bounds->least, bounds->most) * scale * kLog2E >
+                        kLargeExponent;
+}
+
+SoftmaxReference::SoftmaxReference(TileBuilder &b, TileType rowType,
+                                   double scale, bool mayBeLarge)
+    : b(b), rowType(rowType), scale(scale), factor(scale * kLog2E),
+      isByScore(mayBeLarge) {}
+
+Value SoftmaxReference::maximumOf(Value scores) {
+  // Scaling the maximum instead of the scores keeps scale and change of base
+  // inside the FMA.
+  Value most = b.reduceColumns(ReduceKind::Max, scores, 1);
+  return isByScore ? most : b.multiply(most, factor);
+}
+
+Value SoftmaxReference::exceeds(Value next, Value reference, double tau) {
+  double distance = isByScore ? tau / factor : tau;
+  return b.compare(arith::CmpFPredicate::OGT, next,
+                   b.add(reference, b.splat(rowType, distance)));
+}
+
+Value SoftmaxReference::makeFactor(Value m) {
+  Value size = math::AbsFOp::create(b, m);
+  Value isLarge = b.compare(arith::CmpFPredicate::OGT, size,
+                            b.splat(rowType, kLargeExponent / factor));
+  return b.select(isLarge,
+                  b.splat(rowType, std::exp2(std::floor(std::log2(factor)))),
+                  b.splat(rowType, factor));
+}
+
+SoftmaxReference::Exponents SoftmaxReference::makeExponents(Value reference) {
+  Value guarded = b.guard(reference);
+  if (!isByScore)
+    return {guarded, Value()};
+  Value rowFactor = makeFactor(guarded);
+  return {b.multiply(guarded, rowFactor), rowFactor};
+}
+
+Value SoftmaxReference::weightsOf(Value scores, const Exponents &exponents) {
+  RankedTensorType type = TileBuilder::typeOf(scores);
+  Value offset = b.widen(b.negate(exponents.guarded), type);
+  Value by = exponents.factor ? b.widen(exponents.factor, type)
+                              : b.splat(type, factor);
+  return named("weights", b.exp2(b.multiplyAdd(scores, by, offset)));
+}
+
+Value SoftmaxReference::rescaleFrom(Value old, const Exponents &exponents) {
+  if (!isByScore)
+    return b.exp2(b.subtract(old, exponents.guarded));
+  return b.exp2(
+      b.multiplyAdd(old, exponents.factor, b.negate(exponents.guarded)));
+}
+
+Value SoftmaxReference::toNatural(Value reference) {
+  return b.multiply(reference, isByScore ? scale : kLn2);
+}

@@ -5,6 +5,7 @@
     python benchmarks/backward.py --group 4                 # grouped heads
     python benchmarks/backward.py --deterministic           # beside our kernels that sum in one order
     python benchmarks/backward.py --fa3 fa3.so --flex       # beside FlashAttention-3's op and compiled flex_attention
+    python benchmarks/backward.py --ablation --no-peers     # one choice of the schedule changed at a time
 
 Each cell has 16k tokens in all and heads * d = 2048, bf16, stored as (B, S, H, D); all
 contestants get the same tensors, O and LSE. What is timed is the whole op: what it must
@@ -31,6 +32,12 @@ import report  # noqa: E402
 from fovea.bench import _forward  # noqa: E402
 from fovea.bench._forward import DEFAULT_CELLS, RELATIVE_ERROR  # noqa: E402
 from fovea.bench._timing import first_line, take_turns  # noqa: E402
+
+ABLATION_CELLS = [f"{d}:4096:{mask}" for d in (128, 64) for mask in ("full", "causal")]
+# The forms and mechanisms of the keys' kernel: two kernels without roles; no persistent CTAs; CTAs with
+# a fixed share of the tiles; one buffer of Q and dO, of K and V; smaller blocks; outputs by threads.
+ABLATION = ("auto", "producer_registers=0", "work=single", "work=static", "stages=1", "key_stages=1", "tile_n=32", "output=direct",
+            "output=tma")
 
 
 class Cell(_forward.Cell):
@@ -206,6 +213,7 @@ def parse_arguments(argv=None):
     parser.add_argument("--cells", nargs="+", type=Cell, help="HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal, HEAD_DIM or HEAD_DIM/VALUE_HEAD_DIM")
     parser.add_argument("--schedule", action="append", help="of our kernels, repeatable; auto by default")
     parser.add_argument("--target", help="the device's best by default")
+    parser.add_argument("--ablation", action="store_true", help="schedules with one choice changed; d 128 and 64 at 4k")
     parser.add_argument("--deterministic", action="store_true", help="time our kernels that sum in one order, too")
     parser.add_argument("--fa3", help="a library with FlashAttention-3's ops, to be timed too")
     parser.add_argument("--group", type=int, default=1, help="heads of Q for each head of K and V")
@@ -217,8 +225,8 @@ def parse_arguments(argv=None):
     args = parser.parse_args(argv)
     if args.rounds < 1 or args.group < 1:
         parser.error("--rounds and --group must be at least 1")
-    args.cells = args.cells or [Cell(text) for text in DEFAULT_CELLS]
-    args.schedule = args.schedule or ["auto"]
+    args.cells = args.cells or [Cell(text) for text in (ABLATION_CELLS if args.ablation else DEFAULT_CELLS)]
+    args.schedule = list(dict.fromkeys([*(ABLATION if args.ablation else ()), *(args.schedule or ["auto"])]))
     return args
 
 
@@ -241,6 +249,9 @@ def main():
             pathlib.Path(args.json).write_text(json.dumps({"device": device, "rows": rows}, indent=1) + "\n")
     print()
     print("\n".join(report.format_table(rows)))
+    if args.ablation:
+        print()
+        print("\n".join(report.format_ablation(rows, args.schedule, "auto")))
     return 0
 
 

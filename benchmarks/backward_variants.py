@@ -11,7 +11,8 @@ score_mod reads are asked for, too.
 An example whose gradients differ by more than 2e-2 (norm of the difference by norm; 0.1 for
 what is summed over all pairs) is reported, and not timed. `of dense` is our time of the dense example by this one's.
 With `--deterministic` ours takes turns under `torch.use_deterministic_algorithms`, too: `one order`, and its speed as a
-part of the other's. `--no-peers` leaves PyTorch's out.
+part of the other's. `--no-peers` leaves PyTorch's out. `--memory` tells what a pass takes at most, gradients included,
+above what it was given.
 """
 
 import argparse
@@ -29,6 +30,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for fo
 
 import kernels  # noqa: E402
 from backward import through_autograd  # noqa: E402
+from training_step import peak_memory  # noqa: E402
 
 OURS, THEIRS, IN_ORDER = "fovea", "flex_attention", "one order"
 # Sums over all pairs cancel: what both round is a larger part of them.
@@ -154,7 +156,10 @@ def run_example(torch, example, sizes, heads, args, rng):
             print(f"{example[0]:<22} differs from {other} by {difference:.3g} of what is allowed", flush=True)
             return None
     launches = {name: launch for name, (launch, _) in contestants.items()}
-    return {name: statistics.median(times) for name, times in take_turns(torch, launches, args.rounds, rng).items()}
+    found = {name: statistics.median(times) for name, times in take_turns(torch, launches, args.rounds, rng).items()}
+    if args.memory:
+        found["MiB"] = {name: peak_memory(torch, launch) for name, (launch, _) in contestants.items()}
+    return found
 
 
 def parse_arguments(argv=None):
@@ -163,6 +168,7 @@ def parse_arguments(argv=None):
     parser.add_argument("--only", nargs="+", help="names of examples")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each contestant")
     parser.add_argument("--deterministic", action="store_true", help="time ours with the same bits each time, too")
+    parser.add_argument("--memory", action="store_true", help="tell the peak of memory of each, too")
     parser.add_argument("--no-peers", action="store_true", help="leave PyTorch's out")
     parser.add_argument("--seed", type=int, help="of the contestants' order and the data")
     parser.add_argument("--json", help="write the times there")
@@ -196,6 +202,8 @@ def main():
         theirs, in_order = times.get(THEIRS, math.nan), times.get(IN_ORDER, math.nan)
         print(f"{name:<22} {times[OURS]:8.3f} {theirs:8.3f} {theirs / times[OURS]:7.2f} {dense:9.2f} {in_order:13.3f} "
               f"{times[OURS] / in_order:5.2f}", flush=True)
+        for contestant, peak in times.get("MiB", {}).items():
+            print(f"{'':<22} {contestant}: {peak:.0f} MiB at most", flush=True)
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(found, indent=2))
     return 0

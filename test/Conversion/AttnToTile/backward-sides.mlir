@@ -26,7 +26,8 @@
 // LSE is taken from the steps, which are of the block's first query.
 // CHECK-LABEL: gpu.func @distance_delta(
 // CHECK: %[[LSE:.*]] = tile.load %arg4
-// CHECK: %[[NONE:.*]] = arith.cmpf oeq, %[[LSE]],
+// CHECK: %[[SIZE:.*]] = math.absf %[[LSE]]
+// CHECK-NEXT: %[[NONE:.*]] = arith.cmpf oge, %[[SIZE]],
 // CHECK: %[[STEPS:.*]] = tile.ramp %cst{{.*}} step %cst{{.*}} dim 0 : tensor<128x1xf32, #tile.reg>
 // CHECK: %[[LEFT:.*]] = arith.subf %[[STEPS]], %[[LSE]] : tensor<128x1xf32, #tile.reg>
 // CHECK: %[[SCALED:.*]] = arith.mulf %[[LEFT]], %{{.*}} : tensor<128x1xf32, #tile.reg>

@@ -104,16 +104,16 @@ def _mul(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any])
     return apply(tracer, lambda a, b: region.binary("and" if a.type == "i1" else "mul", a, b), args[:2])
 
 
-def _divisor(value: Value) -> None:
+def check_divisor(value: Value) -> None:
     if value.constant == 0 and value.type not in ("f16", "bf16", "f32", "f64"):
         fail("division of integers by zero")
 
 
-def _floor_divide(tracer: Tracer, a: Value, b: Value) -> Tuple[Value, Value]:
+def floor_divide(tracer: Tracer, a: Value, b: Value) -> Tuple[Value, Value]:
     """Quotient and remainder as Python has them. Of floats, the quotient that was
     rounded up to an integer is one too large; a fused multiply-add tells."""
     region = tracer.region
-    _divisor(b)
+    check_divisor(b)
     if a.type not in ("f16", "bf16", "f32", "f64"):
         return region.binary("floordiv", a, b), region.binary("mod", a, b)
     zero, one = region.constant(0.0, a.type), region.constant(1.0, a.type)
@@ -131,7 +131,7 @@ def _floor_divide(tracer: Tracer, a: Value, b: Value) -> Tuple[Value, Value]:
 
 def _truncated(tracer: Tracer, a: Value, b: Value) -> Value:
     region = tracer.region
-    _divisor(b)
+    check_divisor(b)
     if a.type in ("f16", "bf16", "f32", "f64"):
         return region.unary("trunc", region.binary("div", a, b))
     return region.binary("truncdiv", a, b)
@@ -141,7 +141,7 @@ def _truncated(tracer: Tracer, a: Value, b: Value) -> Value:
 def _div(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     mode = kwargs.get("rounding_mode")
     if mode == "floor":
-        return apply(tracer, lambda a, b: _floor_divide(tracer, a, b)[0], args[:2])
+        return apply(tracer, lambda a, b: floor_divide(tracer, a, b)[0], args[:2])
     if mode == "trunc":
         return apply(tracer, lambda a, b: _truncated(tracer, a, b), args[:2])
     return apply(tracer, lambda a, b: tracer.region.binary("div", a, b), args[:2], Kind.INT_TO_FLOAT)
@@ -149,27 +149,12 @@ def _div(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any])
 
 @emitter("floor_divide")
 def _floordiv(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
-    return apply(tracer, lambda a, b: _floor_divide(tracer, a, b)[0], args[:2])
+    return apply(tracer, lambda a, b: floor_divide(tracer, a, b)[0], args[:2])
 
 
 @emitter("remainder")
 def _remainder(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
-    return apply(tracer, lambda a, b: _floor_divide(tracer, a, b)[1], args[:2])
-
-
-@emitter("fmod")
-def _fmod(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
-    region = tracer.region
-
-    def compute(a: Value, b: Value) -> Value:
-        _divisor(b)
-        if a.type not in ("f16", "bf16", "f32", "f64"):
-            return region.binary("rem", a, b)
-        # The dividend's sign on the remainder of the absolute values.
-        rest = _floor_divide(tracer, region.unary("abs", a), region.unary("abs", b))[1]
-        return region.binary("copysign", rest, a)
-
-    return apply(tracer, compute, args[:2])
+    return apply(tracer, lambda a, b: floor_divide(tracer, a, b)[1], args[:2])
 
 
 @emitter("neg", "negative")

@@ -4,12 +4,12 @@ end in what is no op of ATen, or overflow."""
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, Sequence
+from typing import Any, Callable, Dict, Sequence
 
 import torch
 
-from .._builder import Value
-from ._aten import apply, emitter, reduce
+from .._builder import RegionBuilder, Value, is_float
+from ._aten import apply, check_divisor, emitter, floor_divide, reduce
 from ._expressions import Expression
 from ._promotion import Kind
 from ._tracer import Tracer
@@ -20,24 +20,52 @@ def _copysign(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, 
     return apply(tracer, lambda a, b: tracer.region.binary("copysign", a, b), args[:2], Kind.INT_TO_FLOAT)
 
 
-@emitter("sinh", "cosh")
-def _hyperbolic(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
-    """Of the magnitude; sinh by expm1, which is exact near 0."""
+def odd(region: RegionBuilder, a: Value, function: Callable[[Value], Value]) -> Value:
+    """`function` of the magnitude, with the sign of `a`. By choices: behind abs and
+    copysign, whose derivatives at 0 are 0, the whole would have none there."""
+    negative = region.compare("lt", a, region.constant(0.0, a.type))
+    result = function(region.select(negative, region.unary("neg", a), a))
+    return region.select(negative, region.unary("neg", result), result)
+
+
+@emitter("cosh")
+def _cosh(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     region = tracer.region
 
     def compute(a: Value) -> Value:
-        half, magnitude = region.constant(0.5, a.type), region.unary("abs", a)
-        if name == "cosh":
-            grown = region.binary("mul", half, region.unary("exp", magnitude))
-            return region.binary("add", grown, region.binary("div", region.constant(0.25, a.type), grown))
-        grown = region.unary("expm1", magnitude)
+        grown = region.binary("mul", region.constant(0.5, a.type), region.unary("exp", region.unary("abs", a)))
+        return region.binary("add", grown, region.binary("div", region.constant(0.25, a.type), grown))
+
+    return apply(tracer, compute, args[:1], Kind.INT_TO_FLOAT)
+
+
+@emitter("sinh")
+def _sinh(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    """By expm1, which is exact near 0."""
+    region = tracer.region
+
+    def of_magnitude(a: Value) -> Value:
+        grown = region.unary("expm1", a)
         shrunk = region.binary("div", grown, region.binary("add", grown, region.constant(1.0, a.type)))
         # Of infinity it would be NaN.
         infinite = region.compare("eq", grown, region.constant(math.inf, a.type))
-        both = region.select(infinite, grown, region.binary("mul", half, region.binary("add", grown, shrunk)))
-        return region.binary("copysign", both, a)
+        both = region.binary("mul", region.constant(0.5, a.type), region.binary("add", grown, shrunk))
+        return region.select(infinite, grown, both)
 
-    return apply(tracer, compute, args[:1], Kind.INT_TO_FLOAT)
+    return apply(tracer, lambda a: odd(region, a, of_magnitude), args[:1], Kind.INT_TO_FLOAT)
+
+
+@emitter("fmod")
+def _fmod(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+
+    def compute(a: Value, b: Value) -> Value:
+        if not is_float(a.type):
+            check_divisor(b)
+            return region.binary("rem", a, b)
+        return odd(region, a, lambda magnitude: floor_divide(tracer, magnitude, region.unary("abs", b))[1])
+
+    return apply(tracer, compute, args[:2])
 
 
 @emitter("hypot")

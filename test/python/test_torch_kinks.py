@@ -81,7 +81,7 @@ UNARY = {
     "threshold": lambda x: F.threshold(x, 1.0, 20.0), "logit within": lambda x: torch.logit(x, 0.25),
     "nan_to_num 1 2 3": lambda x: torch.nan_to_num(x, 1.0, 2.0, 3.0),
     "clamp": lambda x: x.clamp(-1, 1), "clamp_min": lambda x: x.clamp(min=0.0), "clamp_max": lambda x: x.clamp_max(0.0),
-    **{f"power {p}": lambda x, p=p: x**p for p in (0, 0.0, 1, 2, 3, -1, 0.5, -0.5)},
+    **{f"power {p}": lambda x, p=p: x**p for p in (0, 0.0, 1, 2, 3, -1, -2, 0.5, -0.5)},
     **{f"power of {base}": lambda x, base=base: base**x for base in (2, 0.5, 10.0)},
     "fmod 1": lambda x: torch.fmod(x, 1.0), "remainder 1.5": lambda x: x % 1.5, "x |x|": lambda x: x * x.abs(),
 }
@@ -95,12 +95,18 @@ BINARY = {
     "lerp": lambda a, b: torch.lerp(a, b, 0.25), "lerp 0.75": lambda a, b: torch.lerp(a, b, 0.75),
     "dot": lambda a, b: torch.dot(torch.stack([a, b]), torch.stack([b, a])),
     "heaviside": lambda a, b: torch.heaviside(a.detach(), b.detach()) + a,
-    **{name: lambda a, b, name=name: getattr(torch.stack([a, b, a]), name)() for name in ("sum", "mean", "prod")},
+    **{name: lambda a, b, name=name: getattr(torch.stack([a, b, a]), name)() for name in ("sum", "mean", "prod", "amax", "amin")},
+    "amax of a dimension": lambda a, b: torch.stack([a, b, b, torch.ones_like(a), b]).amax(0),
+    **{f"norm {p}": lambda a, b, p=p: torch.linalg.vector_norm(torch.stack([a, b, a]), p) for p in (2, 1, 0, INF, -INF, 0.5, -0.5, -1, -2)},
+    "norm": lambda a, b: torch.stack([a, b]).norm(), "dist": torch.dist,
+    "cosine": lambda a, b: F.cosine_similarity(torch.stack([a, b]), torch.stack([b, a]), dim=0),
 }
 #: Where we differ, by what the points are.
 EXCEPTIONS = {
     # The remainder of a quotient that f32 does not hold.
     "fmod": lambda a, b: abs(a) == 1e20 or math.isinf(b),
+    # Squares and reciprocals that f32 does not hold.
+    **{f"norm {p}": lambda a, b: max(abs(a), abs(b)) >= 1e20 for p in (-0.5, -1, -2)},
     "fmod 1": lambda x: 1e20 <= abs(x) < INF, "remainder 1.5": lambda x: 1e20 <= abs(x) < INF,
 }
 
@@ -120,7 +126,10 @@ def test_of_two_numbers(ours, name):
 
 
 #: Compositions of ours, where kernels compute them.
-IN_KERNELS = {"sinh": UNARY["sinh"], "fmod 1": UNARY["fmod 1"]}
+IN_KERNELS = {
+    "sinh": UNARY["sinh"], "fmod 1": UNARY["fmod 1"], "norm": lambda x: torch.linalg.vector_norm(torch.stack([x, x * 2])),
+    "amax": lambda x: torch.stack([x, x * x, x * 3, x.abs()]).amax(),
+}
 
 
 @pytest.mark.parametrize("backend", ["interpret:warp", "ptx:sm_90a"])
@@ -140,3 +149,21 @@ def test_parameters_that_begin_at_0_learn(ours):
         same = torch.zeros(8, requires_grad=True)
         weights = torch.softmax(key @ key.mT / 4 + same, -1)
         torch.testing.assert_close(*(torch.autograd.grad(one.square().sum(), by)[0] for one, by in ((o, shift), (weights @ key, same))))
+
+
+@pytest.mark.parametrize("norm", [torch.linalg.vector_norm, torch.norm, lambda x: torch.dist(x, torch.zeros_like(x))])
+@pytest.mark.parametrize("backend", ["interpret", "ptx:sm_90a"])
+def test_distances_of_positions(ours, norm, backend):
+    """A key is at distance 0 of its own query."""
+    generator = torch.Generator().manual_seed(0)
+    key = torch.randn(1, 1, 30, 16, generator=generator)
+    places = torch.randn(30, 3, generator=generator).requires_grad_()
+    given = key if backend == "interpret" else key.bfloat16()
+    o = ours.flex_attention(given, given, given, lambda s, b, h, i, j: s - norm(places[i] - places[j]), backend=backend)
+    same = places.detach().double().requires_grad_()
+    apart = torch.linalg.vector_norm(same[:, None] - same, dim=-1)
+    theirs = torch.softmax(given.double() @ given.double().mT / 4 - apart, -1) @ given.double()
+    mine, = torch.autograd.grad(o.double().square().sum(), places)
+    expected, = torch.autograd.grad(theirs.square().sum(), same)
+    tolerance = 1e-5 if backend == "interpret" else 3e-2
+    assert (mine.double() - expected).abs().max() < tolerance * expected.abs().max()

@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
 
-from .._builder import Value
+from .._builder import RegionBuilder, Value, is_float
 from ._expressions import TYPES, Expression, constant, elementwise, reindexed, scalar, typed
 from ._promotion import Kind, broadcast, promoted
 from ._tracer import EMITTERS, Emitter, Tracer, fail
@@ -300,6 +300,8 @@ def _known_power(tracer: Tracer, a: Value, exponent: float) -> Value:
     region = tracer.region
     floating = a.type in ("f16", "bf16", "f32", "f64")
     if exponent.is_integer() and abs(exponent) <= 64 and (floating or exponent >= 0):
+        if exponent < 0:  # first: a power that is infinite would have a derivative of 0 times infinity
+            a = region.binary("div", region.constant(1.0, a.type), a)
         result, square, left = region.constant(1, a.type), a, abs(int(exponent))
         first = True
         while left:
@@ -307,7 +309,7 @@ def _known_power(tracer: Tracer, a: Value, exponent: float) -> Value:
                 result, first = (square, False) if first else (region.binary("mul", result, square), False)
             left >>= 1
             square = region.binary("mul", square, square) if left else square
-        return region.binary("div", region.constant(1.0, a.type), result) if exponent < 0 else result
+        return result
     if floating and abs(exponent) == 0.5:
         return region.unary("sqrt" if exponent > 0 else "rsqrt", a)
     fail(f"a power must have an exponent that is an integer up to 64, 0.5 or -0.5, found {exponent}")
@@ -699,6 +701,22 @@ def _view(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]
 _REDUCTIONS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min", "any": "or", "all": "and"}
 
 
+def _in_equal_parts(region: RegionBuilder, values: Sequence[Value], extremum: Value) -> Value:
+    """An extremum whose derivative goes to all that are equal to it in equal parts, as
+    torch.amax's does. Of one maximum behind the other the last would have half of it."""
+    extremum = region.without_derivative(extremum)
+    zero, one = region.constant(0.0, extremum.type), region.constant(1.0, extremum.type)
+    apart, count = zero, zero  # the first is 0, and has the derivatives of all
+    for value in values:
+        chosen = region.compare("eq", value, extremum)
+        apart = region.binary("add", apart, region.select(chosen, region.binary("sub", value, extremum), zero))
+        count = region.binary("add", count, region.select(chosen, one, zero))
+    share = region.binary("div", apart, count)
+    # Of an infinity or NaN it is NaN.
+    share = region.select(region.compare("eq", share, share), share, zero)
+    return region.binary("add", extremum, share)
+
+
 @emitter(*_REDUCTIONS)
 def reduce(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     """Written out, element by element: of dimensions that are short."""
@@ -722,6 +740,7 @@ def reduce(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
 
     def read(own: Tuple[Value, ...]) -> Value:
         total: Optional[Value] = None
+        values: List[Value] = []
         for number in range(count):
             rest = iter(own if not keep else (index for dim, index in enumerate(own) if dim not in dims))
             places: List[Value] = []
@@ -732,8 +751,12 @@ def reduce(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
             for dim in range(rank):
                 places.append(region.constant(taken[dim], "index") if dim in taken else next(rest))
             value = region.cast(operand.read(tuple(places)), wide)
+            values.append(value)
             total = value if total is None else region.binary(_REDUCTIONS[name], total, value)
         assert total is not None
+        # Of two a maximum gives each its half.
+        if name in ("amax", "amin") and tracer.derived and is_float(wide) and count > 2:
+            total = _in_equal_parts(region, values, total)
         return typed(region, total, dtype)
 
     shape = [1 if dim in dims else extent for dim, extent in enumerate(source.shape) if keep or dim not in dims]

@@ -41,8 +41,12 @@ def _vector_norm(x: torch.Tensor, ord: float = 2, dim: Dims = None, keepdim: boo
     kind = dtype or x.dtype
     x = _wide(x.to(kind))
     dims = list(range(x.dim())) if dim is None else dim
-    if ord == 2:
-        result = (x * x).sum(dims, keepdim).sqrt()
+    if ord != 0 and math.prod(x.shape[one] for one in ([dims] if isinstance(dims, int) else dims)) == 1:
+        result = x.abs().sum(dims, keepdim)
+    elif ord == 2:
+        total = (x * x).sum(dims, keepdim)
+        # A choice: at 0 the root has no derivative, the norm has 0 as its.
+        result = torch.where(total == 0, 0.0, total.sqrt())
     elif ord == 1:
         result = x.abs().sum(dims, keepdim)
     elif ord == 0:

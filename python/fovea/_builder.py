@@ -39,7 +39,8 @@ _INTEGER_BINARY = {
 }
 _FLOAT_BINARY = {
     "add": "arith.addf", "sub": "arith.subf", "mul": "arith.mulf", "div": "arith.divf",
-    "min": "arith.minimumf", "max": "arith.maximumf", "atan2": "math.atan2", "copysign": "math.copysign",
+    "min": "arith.minimumf", "max": "arith.maximumf",
+    "minnum": "arith.minnumf", "maxnum": "arith.maxnumf", "atan2": "math.atan2", "copysign": "math.copysign",
 }
 _FLOAT_UNARY = {
     "neg": "arith.negf", "abs": "math.absf", "exp": "math.exp", "exp2": "math.exp2", "expm1": "math.expm1",
@@ -211,10 +212,10 @@ class RegionBuilder:
         return result
 
     def binary(self, name: str, a: Value, b: Value) -> Value:
-        """add, sub, mul, min, max; of floats div, floordiv, mod, atan2,
-        copysign; of integers floordiv and mod (as Python rounds), truncdiv and
-        rem (as C does), and, or, xor, shl, shr. Both have one type. min and max
-        of floats are NaN where an operand is."""
+        """add, sub, mul, min, max; of floats minnum, maxnum, div, floordiv, mod,
+        atan2, copysign; of integers floordiv and mod (as Python rounds), truncdiv
+        and rem (as C does), and, or, xor, shl, shr. Both have one type. min and max
+        of floats are NaN where an operand is, minnum and maxnum the other one."""
         assert a.type == b.type, f"{name} of {a} and {b}"
         if name == "mod":
             return self._mod(a, b)

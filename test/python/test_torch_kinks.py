@@ -73,9 +73,11 @@ def disagreements(ours, function, points, backend="interpret", tolerance=1e-5):
 
 UNARY = {
     **{name: getattr(torch, name) for name in """abs ceil cos cosh deg2rad erf exp exp2 expm1 floor frac isfinite isinf isnan
-        isneginf isposinf log log10 log1p log2 logit nan_to_num neg rad2deg reciprocal relu round rsqrt sgn sigmoid sign sin sinh
-        sqrt square tan tanh trunc atan positive""".split()},
-    **{name: getattr(F, name) for name in "celu elu gelu hardshrink leaky_relu logsigmoid mish selu silu softplus softshrink softsign tanhshrink".split()},
+        isneginf isposinf log log10 log1p log2 logit nan_to_num neg rad2deg reciprocal relu round rsqrt sgn sigmoid sign sin sinc
+        sinh sqrt square tan tanh trunc atan positive""".split()},
+    **{name: getattr(F, name) for name in """celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid
+        mish relu6 selu silu softplus softshrink softsign tanhshrink""".split()},
+    "hardtanh 2": lambda x: F.hardtanh(x, -2.0, 2.5), "hardtanh above": lambda x: F.hardtanh(x, min_val=0.5),
     "gelu by tanh": lambda x: F.gelu(x, approximate="tanh"), "leaky_relu 0": lambda x: F.leaky_relu(x, 0.0),
     "elu 0.5": lambda x: F.elu(x, 0.5), "celu 0.5": lambda x: F.celu(x, 0.5), "softplus 2": lambda x: F.softplus(x, 2.0, 5.0),
     "threshold": lambda x: F.threshold(x, 1.0, 20.0), "logit within": lambda x: torch.logit(x, 0.25),
@@ -86,13 +88,14 @@ UNARY = {
     "fmod 1": lambda x: torch.fmod(x, 1.0), "remainder 1.5": lambda x: x % 1.5, "x |x|": lambda x: x * x.abs(),
 }
 BINARY = {
-    **{name: getattr(torch, name) for name in """add atan2 clamp_max clamp_min copysign div fmod maximum minimum mul rsub
-        sub""".split()},
+    **{name: getattr(torch, name) for name in """add atan2 clamp_max clamp_min copysign div fmax fmin fmod hypot logaddexp
+        logaddexp2 maximum minimum mul remainder rsub sub xlogy""".split()},
     "add 2": lambda a, b: torch.add(a, b, alpha=2), "div trunc": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
     "clamp above": lambda a, b: torch.clamp(a, b, torch.ones_like(b)), "clamp below": lambda a, b: torch.clamp(a, torch.ones_like(b), b),
     "where": lambda a, b: torch.where(a > b, a, b), "masked_fill": lambda a, b: a.masked_fill(b > 0, 0.5), "apart": lambda a, b: (a - b).abs(),
     "addcmul": lambda a, b: torch.addcmul(a, a, b, value=0.5), "addcdiv": lambda a, b: torch.addcdiv(a, a, b, value=0.5),
     "lerp": lambda a, b: torch.lerp(a, b, 0.25), "lerp 0.75": lambda a, b: torch.lerp(a, b, 0.75),
+    "floor_divide": lambda a, b: torch.floor_divide(a.detach(), b.detach()), "div floor": lambda a, b: torch.div(a, b, rounding_mode="floor"),
     "dot": lambda a, b: torch.dot(torch.stack([a, b]), torch.stack([b, a])),
     "heaviside": lambda a, b: torch.heaviside(a.detach(), b.detach()) + a,
     **{name: lambda a, b, name=name: getattr(torch.stack([a, b, a]), name)() for name in ("sum", "mean", "prod", "amax", "amin")},
@@ -104,7 +107,10 @@ BINARY = {
 #: Where we differ, by what the points are.
 EXCEPTIONS = {
     # The remainder of a quotient that f32 does not hold.
-    "fmod": lambda a, b: abs(a) == 1e20 or math.isinf(b),
+    **{name: lambda a, b: abs(a) == 1e20 > abs(b) for name in ("fmod", "remainder")},
+    # 0 / 0, which has no influence here.
+    "hypot": lambda a, b: a == b == 0,
+    "xlogy": lambda a, b: a == 0 and (b == 0 or b == INF),
     # Squares and reciprocals that f32 does not hold.
     **{f"norm {p}": lambda a, b: max(abs(a), abs(b)) >= 1e20 for p in (-0.5, -1, -2)},
     "fmod 1": lambda x: 1e20 <= abs(x) < INF, "remainder 1.5": lambda x: 1e20 <= abs(x) < INF,
@@ -128,7 +134,10 @@ def test_of_two_numbers(ours, name):
 #: Compositions of ours, where kernels compute them.
 IN_KERNELS = {
     "sinh": UNARY["sinh"], "fmod 1": UNARY["fmod 1"], "norm": lambda x: torch.linalg.vector_norm(torch.stack([x, x * 2])),
-    "amax": lambda x: torch.stack([x, x * x, x * 3, x.abs()]).amax(),
+    "amax": lambda x: torch.stack([x, x * x, x * 3, x.abs()]).amax(), "hardtanh": F.hardtanh, "relu6": F.relu6,
+    "hardsigmoid": F.hardsigmoid, "hardswish": F.hardswish, "sinc": torch.sinc, "fmax": lambda x: torch.fmax(x, x * x),
+    "logaddexp": lambda x: torch.logaddexp(x, x * x), "xlogy": lambda x: torch.xlogy(x, x.abs() + 1),
+    "remainder": lambda x: torch.remainder(x, x.abs() + 0.5), "hypot": lambda x: torch.hypot(x, x + 1),
 }
 
 

@@ -120,13 +120,18 @@ def floor_divide(tracer: Tracer, a: Value, b: Value) -> Tuple[Value, Value]:
     divided = region.unary("floor", region.binary("div", a, b))
 
     def remainder(quotient: Value) -> Value:
-        return region.fused_multiply_add(region.unary("neg", quotient), b, a)
+        left = region.fused_multiply_add(region.unary("neg", quotient), b, a)
+        # 0 times an infinite divisor would be NaN, and -0 would lose its sign.
+        return region.select(region.compare("eq", quotient, zero), a, left)
 
     left = remainder(divided)
     opposite = region.binary("xor", region.compare("lt", left, zero), region.compare("lt", b, zero))
     wrong = region.binary("and", region.compare("ne", left, zero), opposite)
     quotient = region.select(wrong, region.binary("sub", divided, one), divided)
-    return quotient, region.select(wrong, remainder(quotient), left)
+    left = region.select(wrong, remainder(quotient), left)
+    # Of an infinite dividend there is neither.
+    exists = region.binary("or", region.compare("eq", left, left), region.compare("eq", b, zero))
+    return region.select(exists, quotient, region.constant(math.nan, a.type)), left
 
 
 def _truncated(tracer: Tracer, a: Value, b: Value) -> Value:
@@ -264,16 +269,9 @@ def _clamp(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
 
 @emitter("fmax", "fmin")
 def _fmax(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
-    """Of a NaN and a number, the number."""
+    """Of a NaN and a number, the number; of two equal ones the first has the derivative."""
     region = tracer.region
-
-    def compute(a: Value, b: Value) -> Value:
-        if a.type not in ("f16", "bf16", "f32", "f64"):
-            return region.binary(name[1:], a, b)
-        result = region.select(region.compare("ne", b, b), a, region.binary(name[1:], a, b))
-        return region.select(region.compare("ne", a, a), b, result)
-
-    return apply(tracer, compute, args[:2])
+    return apply(tracer, lambda a, b: region.binary(name[1:] + "num" if is_float(a.type) else name[1:], a, b), args[:2])
 
 
 @emitter("pow", "float_power")

@@ -79,8 +79,10 @@ def _hypot(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
         larger, smaller = region.binary("max", a, b), region.binary("min", a, b)
         part = region.binary("div", smaller, region.select(region.compare("eq", larger, zero), one, larger))
         length = region.unary("sqrt", region.binary("add", region.binary("mul", part, part), one))
-        infinite = region.compare("eq", larger, region.constant(math.inf, a.type))
-        return region.select(infinite, larger, region.binary("mul", larger, length))
+        # Also of an infinity and NaN.
+        infinity = region.constant(math.inf, a.type)
+        infinite = region.binary("or", region.compare("eq", a, infinity), region.compare("eq", b, infinity))
+        return region.select(infinite, infinity, region.binary("mul", larger, length))
 
     return apply(tracer, compute, args[:2])
 
@@ -91,15 +93,75 @@ def _logaddexp(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str,
 
     def compute(a: Value, b: Value) -> Value:
         larger, smaller = region.binary("max", a, b), region.binary("min", a, b)
-        grown = region.unary("exp2" if name == "logaddexp2" else "exp", region.binary("sub", smaller, larger))
-        more = region.unary("log1p", grown)
+        # Of two infinities the difference would be NaN. Of equal ones each has half of the derivative, by the maximum.
+        apart = region.select(region.compare("eq", a, b), region.constant(0.0, a.type), region.binary("sub", smaller, larger))
+        more = region.unary("log1p", region.unary("exp2" if name == "logaddexp2" else "exp", apart))
         if name == "logaddexp2":
             more = region.binary("mul", more, region.constant(math.log2(math.e), a.type))
-        # Of two infinities the difference is NaN.
-        return region.select(region.compare("eq", a, b), region.binary("add", a, region.constant(
-            1.0 if name == "logaddexp2" else math.log(2.0), a.type)), region.binary("add", larger, more))
+        return region.binary("add", larger, more)
 
     return apply(tracer, compute, args[:2])
+
+
+@emitter("xlogy")
+def _xlogy(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    """0 of 0 and what has no finite logarithm; elsewhere the derivative at 0 is the logarithm."""
+    region = tracer.region
+
+    def compute(a: Value, b: Value) -> Value:
+        zero = region.constant(0.0, a.type)
+        unlike = region.binary("or", region.compare("le", b, zero), region.compare("eq", b, region.constant(math.inf, a.type)))
+        nothing = region.binary("and", region.compare("eq", a, zero), unlike)
+        return region.select(nothing, zero, region.binary("mul", a, region.unary("log", b)))
+
+    return apply(tracer, compute, args[:2], Kind.INT_TO_FLOAT)
+
+
+@emitter("sinc")
+def _sinc(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+
+    def compute(a: Value) -> Value:
+        one, angle = region.constant(1.0, a.type), region.binary("mul", a, region.constant(math.pi, a.type))
+        # Where it is 1 and flat, and a square in the derivative would be 0.
+        near = region.compare("lt", region.unary("abs", a), region.constant(1e-18, a.type))
+        return region.select(near, one, region.binary("div", region.unary("sin", angle), angle))
+
+    return apply(tracer, compute, args[:1], Kind.INT_TO_FLOAT)
+
+
+# --- Activations with bounds ----------------------------------------------------
+# At a bound itself their derivative is 0, that of clamp is 1.
+
+
+def _between(region: RegionBuilder, a: Value, low: Value, high: Value, below: Value, within: Value, above: Value) -> Value:
+    """NaN is within."""
+    return region.select(region.compare("le", a, low), below, region.select(region.compare("ge", a, high), above, within))
+
+
+@emitter("hardtanh", "relu6")
+def _hardtanh(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+    given = (0.0, 6.0) if name == "relu6" else (*args[1:], *(-1.0, 1.0)[len(args) - 1:])
+    bounds = [kwargs.get(key, bound) for key, bound in zip(("min_val", "max_val"), given)]
+
+    def compute(a: Value) -> Value:
+        low, high = (region.constant(bound if is_float(a.type) else int(bound), a.type) for bound in bounds)
+        return _between(region, a, low, high, low, a, high)
+
+    return apply(tracer, compute, args[:1])
+
+
+@emitter("hardsigmoid", "hardswish")
+def _hardsigmoid(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    region = tracer.region
+
+    def compute(a: Value) -> Value:
+        zero, three, six = (region.constant(n, a.type) for n in (0.0, 3.0, 6.0))
+        part = _between(region, a, region.unary("neg", three), three, zero, region.binary("add", a, three), six)
+        return region.binary("div", region.binary("mul", a, part) if name == "hardswish" else part, six)
+
+    return apply(tracer, compute, args[:1], Kind.INT_TO_FLOAT)
 
 
 @emitter("mean")

@@ -109,11 +109,18 @@ def plot(curves, path):
     pyplot.savefig(path, dpi=150)
 
 
+def count(text):
+    """Argparse says what a number is that isn't."""
+    if int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return int(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--attention", choices=("fovea", "torch", "both"), default="both")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--steps", type=int, help="500 on a GPU, 60 on the CPU")
+    parser.add_argument("--steps", type=count, help="500 on a GPU, 60 on the CPU")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--fixed-slopes", action="store_true", help="slopes are constants; flex_attention is slow at learning them")
     parser.add_argument("--checkpoint", help="file for the weights of the last model that is trained")
@@ -123,7 +130,7 @@ def main():
     quiet()
     device = torch.device(args.device)
     sizes = GPU if device.type == "cuda" else TOY
-    if args.steps:
+    if args.steps is not None:
         sizes = dataclasses.replace(sizes, steps=args.steps)
     batches = Batches(sizes.rows, sizes.length)
     results = {}

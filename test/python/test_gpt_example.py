@@ -1,5 +1,6 @@
 """examples/gpt learns, and learns the same with Fovea's attention as with PyTorch's."""
 
+import importlib
 import json
 import os
 import subprocess
@@ -25,3 +26,15 @@ def test_it_learns(build, tmp_path):
     assert ours["losses"][-1] < ours["losses"][0] - 1
     saved = torch.load(tmp_path / "gpt.pt")
     assert saved["sizes"]["steps"] == 25 and all(one.isfinite().all() for one in saved["weights"].values())
+
+
+@pytest.mark.parametrize("script, arguments, message", [
+    ("train", ["--steps=0"], "0 is less than 1"), ("train", ["--steps=-3"], "-3 is less than 1"),
+])
+def test_arguments_that_are_refused(monkeypatch, capsys, script, arguments, message):
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "gpt"))
+    module = importlib.import_module(script)
+    monkeypatch.setattr(sys, "argv", [f"{script}.py", *arguments])
+    with pytest.raises(SystemExit) as refused:
+        module.main()
+    assert refused.value.code == 2 and message in capsys.readouterr().err

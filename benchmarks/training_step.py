@@ -45,9 +45,9 @@ def make_step(torch, sizes, name, inputs, do, batches, learned):
     """A step of one contestant, and the gradients that it left."""
     from model import Variant
 
-    variant = Variant(sizes.heads, sizes.rows, sizes.length, torch.device("cuda"), fixed=not learned)
+    variant = Variant(sizes.heads, sizes.rows, sizes.length, torch.device("cuda"), "slopes", fixed=not learned)
     attend = variant.attention({OURS: "fovea", THEIRS: "torch"}[name], torch.device("cuda"))
-    sources = [*inputs, *([variant.slopes] if learned else [])]
+    sources = [*inputs, *([variant.bias.parameter] if learned else [])]
     kept, count = [], 0
 
     def step():

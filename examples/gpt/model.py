@@ -1,4 +1,4 @@
-"""A small GPT whose attention is a variant: scores with a soft cap, a slope by distance
+"""A small GPT whose attention is a variant: scores with a soft cap, a bias by distance
 that each head learns, documents packed into rows."""
 
 import functools
@@ -9,20 +9,46 @@ from torch import nn
 from torch.nn import functional as F
 
 CAP = 20.0
+#: Numbers of a table for each head; the last one is that of all distances from there on.
+SPAN = 128
+BIASES = ("table", "slopes")
+
+
+def first_slopes(heads):
+    return torch.tensor([2.0 ** (-8 * (n + 1) / heads) for n in range(heads)])
+
+
+class Bias:
+    """What each head adds to scores by the distance of query and key: numbers of a
+    "table", a `parameter` of heads and distances, or "slopes", a factor of each head.
+    Both begin as the same slopes. `fixed`: constants."""
+
+    def __init__(self, kind, heads, length, device, fixed=False):
+        slopes = first_slopes(heads).to(device)
+        if kind == "table":
+            slopes = -slopes[:, None] * torch.arange(min(SPAN, length), device=device)
+        self.kind, self.parameter = kind, slopes if fixed else nn.Parameter(slopes)
+
+    def function(self):
+        """Of head and distance; it refers to tensors alone, so that it is traced once."""
+        parameter = self.parameter
+        if self.kind == "slopes":
+            return lambda h, distance: -parameter[h] * distance
+        last = parameter.shape[1] - 1
+        return lambda h, distance: parameter[h, distance.clamp(0, last)]
 
 
 class Variant:
     """The variant's functions, as FlexAttention takes them. They read ``docs``, which
-    each step fills anew, and ``slopes``, a parameter; `fixed`: a constant."""
+    each step fills anew, and ``bias.parameter``."""
 
-    def __init__(self, heads, rows, length, device, fixed=False):
+    def __init__(self, heads, rows, length, device, bias="table", fixed=False):
         self.docs = torch.zeros(rows, length, dtype=torch.int32, device=device)
-        slopes = torch.tensor([2.0 ** (-8 * (n + 1) / heads) for n in range(heads)], device=device)
-        self.slopes = slopes if fixed else nn.Parameter(slopes)
-        docs, slopes = self.docs, self.slopes
+        self.heads, self.bias = heads, Bias(bias, heads, length, device, fixed)
+        docs, added = self.docs, self.bias.function()
 
         def score_mod(score, b, h, q_idx, kv_idx):
-            return CAP * torch.tanh(score / CAP) + slopes[h] * (kv_idx - q_idx)
+            return CAP * torch.tanh(score / CAP) + added(h, q_idx - kv_idx)
 
         def mask_mod(b, h, q_idx, kv_idx):
             return (q_idx >= kv_idx) & (docs[b, q_idx] == docs[b, kv_idx])
@@ -56,8 +82,8 @@ class Variant:
 
     def _written_down(self, query, key, value):
         """On the CPU, where PyTorch's flex_attention has no gradients."""
-        at = torch.arange(query.shape[2])
-        scores = CAP * torch.tanh(query @ key.mT * query.shape[-1] ** -0.5 / CAP) + self.slopes[:, None, None] * (at - at[:, None])
+        at, heads = torch.arange(query.shape[2]), torch.arange(self.heads)[:, None, None]
+        scores = self.score_mod(query @ key.mT * query.shape[-1] ** -0.5, 0, heads, at[:, None], at)
         seen = (at[:, None] >= at) & (self.docs[:, None, :, None] == self.docs[:, None, None, :])
         return scores.masked_fill(~seen, -torch.inf).softmax(-1) @ value
 
@@ -89,9 +115,10 @@ class GPT(nn.Module):
                 nn.init.normal_(parameter, std=0.02)
 
     def forward(self, tokens, attend):
+        """`attend`: a function of query, key and value, or one for each layer."""
         x = self.tokens(tokens)
-        for layer in self.layers:
-            x = layer(x, attend)
+        for number, layer in enumerate(self.layers):
+            x = layer(x, attend[number] if isinstance(attend, list) else attend)
         return self.last(x) @ self.tokens.weight.T
 
 

@@ -18,7 +18,7 @@ import torch
 from torch.nn import functional as F
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from model import GPT, Variant, quiet  # noqa: E402
+from model import BIASES, GPT, Variant, quiet  # noqa: E402
 from text import Batches  # noqa: E402
 
 
@@ -57,14 +57,14 @@ def loss_of(model, batch, variant, attend, device):
     return F.cross_entropy(scores.float().flatten(0, 1), following.flatten())
 
 
-def train(name, sizes, batches, device, seed=0, fixed=False):
+def train(name, sizes, batches, device, seed=0, bias="table", fixed=False):
     """One model: losses by step, the loss on held out text, tokens per second, weights with
-    those of the variant."""
+    those of the bias, by its name."""
     torch.manual_seed(seed)
     model = GPT(sizes.layers, sizes.width, sizes.heads).to(device)
-    variant = Variant(sizes.heads, sizes.rows, sizes.length, device, fixed)
+    variant = Variant(sizes.heads, sizes.rows, sizes.length, device, bias, fixed)
     attend = variant.attention(name, device)
-    parameters = [*model.parameters(), *([] if fixed else [variant.slopes])]
+    parameters = [*model.parameters(), *([] if fixed else [variant.bias.parameter])]
     optimizer = torch.optim.AdamW(parameters, lr=3e-3 if device.type == "cpu" else 1e-3, betas=(0.9, 0.95))
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, optimizer.param_groups[0]["lr"], sizes.steps)
     losses, warm, begin = [], min(10, sizes.steps - 1), 0.0
@@ -86,7 +86,7 @@ def train(name, sizes, batches, device, seed=0, fixed=False):
     with torch.no_grad():
         held_out = torch.stack([loss_of(model, batches.draw(n, "test"), variant, attend, device) for n in range(4)]).mean()
     tokens = (sizes.steps - warm) * sizes.rows * sizes.length
-    weights = {**model.state_dict(), "slopes": variant.slopes.detach()}
+    weights = {**model.state_dict(), bias: variant.bias.parameter.detach()}
     return [float(one) for one in losses], float(held_out), tokens / seconds, weights
 
 
@@ -122,7 +122,8 @@ def main():
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--steps", type=count, help="500 on a GPU, 60 on the CPU")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--fixed-slopes", action="store_true", help="slopes are constants; flex_attention is slow at learning them")
+    parser.add_argument("--bias", choices=BIASES, default="table", help="by distance: numbers of a table, or a slope of each head")
+    parser.add_argument("--fixed-bias", action="store_true", help="it is constant; flex_attention is slow at learning slopes")
     parser.add_argument("--checkpoint", help="file for the weights of the last model that is trained")
     parser.add_argument("--plot", help="file for the loss curves; needs matplotlib")
     parser.add_argument("--json", help="file for all numbers")
@@ -135,11 +136,11 @@ def main():
     batches = Batches(sizes.rows, sizes.length)
     results = {}
     for name in ("torch", "fovea") if args.attention == "both" else (args.attention,):
-        losses, held_out, speed, weights = train(name, sizes, batches, device, args.seed, args.fixed_slopes)
+        losses, held_out, speed, weights = train(name, sizes, batches, device, args.seed, args.bias, args.fixed_bias)
         results[name] = {"losses": losses, "held_out": held_out, "tokens_per_second": speed}
         print(f"{name}: loss {losses[0]:.3f} to {losses[-1]:.3f}, held out {held_out:.3f}, {speed:,.0f} tokens/s", flush=True)
         if args.checkpoint:
-            torch.save({"sizes": dataclasses.asdict(sizes), "weights": weights}, args.checkpoint)
+            torch.save({"sizes": dataclasses.asdict(sizes), "bias": args.bias, "weights": weights}, args.checkpoint)
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(results))
     if args.plot:

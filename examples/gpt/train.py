@@ -124,7 +124,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--bias", choices=BIASES, default="table", help="by distance: numbers of a table, or a slope of each head")
     parser.add_argument("--fixed-bias", action="store_true", help="it is constant; flex_attention is slow at learning slopes")
-    parser.add_argument("--checkpoint", help="file for the weights of the last model that is trained")
+    parser.add_argument("--checkpoint", help="file for the weights of the last model that is trained; generate.py reads it")
     parser.add_argument("--plot", help="file for the loss curves; needs matplotlib")
     parser.add_argument("--json", help="file for all numbers")
     args = parser.parse_args()

@@ -1,4 +1,5 @@
-"""examples/gpt learns, and learns the same with Fovea's attention as with PyTorch's."""
+"""examples/gpt learns, and learns the same with Fovea's attention as with PyTorch's; what it
+writes byte by byte is what it would with all of the text before it."""
 
 import importlib
 import json
@@ -35,11 +36,13 @@ def test_it_learns(run_example, tmp_path, bias):
     assert ours["losses"][-1] < ours["losses"][0] - 1
     saved = torch.load(checkpoint)
     assert saved["sizes"]["steps"] == 25 and all(one.isfinite().all() for one in saved["weights"].values())
+    written = run_example("generate.py", checkpoint, "--prompt=def f", "--tokens=8", "--temperature=0.7")
+    assert written.returncode == 0 and written.stdout.startswith("def f"), written.stderr
 
 
 def test_a_bias_is_learned(fovea, gpt):
     """Both attentions move it, and to the same place."""
-    model = gpt
+    model, _ = gpt
     import train
 
     sizes = train.Sizes(1, 32, 2, 2, 48, 5)
@@ -53,16 +56,17 @@ def test_a_bias_is_learned(fovea, gpt):
 
 @pytest.fixture
 def gpt(monkeypatch):
-    """The example's model."""
+    """The example's modules."""
     monkeypatch.syspath_prepend(str(FOLDER))
+    import generate
     import model
 
-    return model
+    return model, generate
 
 
 @pytest.mark.parametrize("kind", ["table", "slopes"])
 def test_kernels_take_its_attention(fovea, gpt, kind):
-    model = gpt
+    model, _ = gpt
     import fovea.torch
 
     variant = model.Variant(2, 2, 80, torch.device("cpu"), kind)
@@ -77,6 +81,85 @@ def test_kernels_take_its_attention(fovea, gpt, kind):
         assert (mine - theirs).abs().max() < 3e-2 * theirs.abs().max()
 
 
+def made(gpt, kind, length):
+    """A model that is sure of what it says, and an empty cache."""
+    model, generate = gpt
+    torch.manual_seed(0)
+    one = model.GPT(2, 32, 2)
+    with torch.no_grad():
+        for parameter in one.parameters():
+            parameter.mul_(8 if parameter.dim() == 2 else 1)
+    bias = model.Bias(kind, 2, 8, torch.device("cpu"), fixed=True)
+    bias.parameter.normal_()
+    return one, generate.Cache(2, 2, 16, bias, torch.device("cpu"), length)
+
+
+def whole(model, kind, parameter, cap, tokens):
+    """Scores of what follows each byte, nothing kept."""
+    at = torch.arange(tokens.shape[1])
+    apart = at[:, None] - at
+    bias = parameter[:, apart.clamp(0, parameter.shape[-1] - 1)] if kind == "table" else -parameter[:, None, None] * apart
+
+    def attend(query, key, value):
+        scores = cap * torch.tanh(query @ key.mT / 4 / cap) + bias
+        return scores.masked_fill(apart < 0, -torch.inf).softmax(-1) @ value
+
+    with torch.no_grad():
+        return model(tokens, attend)
+
+
+@pytest.mark.parametrize("kind", ["table", "slopes"])
+def test_bytes_that_are_kept(fovea, gpt, kind):
+    """Read at once, or one after the other, also where there was no room and behind the table's end."""
+    one, cache = made(gpt, kind, length=4)
+    text = torch.randint(256, (1, 21), generator=torch.Generator().manual_seed(1))
+    expected = whole(one, kind, cache.bias.parameter, gpt[0].CAP, text)
+    parts = [cache.read(one, part) for part in text.split([7, 1, 3, *[1] * 10], 1)]
+    torch.testing.assert_close(torch.cat(parts, 1), expected, rtol=0, atol=1e-4)
+
+
+def test_what_follows(fovea, gpt):
+    one, cache = made(gpt, "table", length=16)
+    written = list(gpt[1].generate(one, cache, b"import", 12))
+    text = list(b"import")
+    for _ in range(12):
+        text.append(int(whole(one, "table", cache.bias.parameter, gpt[0].CAP, torch.tensor([text]))[0, -1].argmax()))
+    assert written == text[6:] and len(set(written)) > 3
+
+
+def test_drawing(fovea, gpt):
+    def drawn(temperature, seed):
+        return list(gpt[1].generate(*made(gpt, "table", 16), b"a", 8, temperature, seed))
+
+    assert drawn(5.0, 1) == drawn(5.0, 1) != drawn(5.0, 2)
+    assert drawn(1e-3, 1) == drawn(0.0, 2)
+
+
+def test_what_is_no_checkpoint(gpt, monkeypatch, tmp_path):
+    model, generate = gpt
+    sizes = {"layers": 1, "width": 32, "heads": 2, "length": 8}
+    weights = {**model.GPT(1, 32, 2).state_dict(), "table": torch.zeros(2, 8)}
+    good = {"sizes": sizes, "bias": "table", "weights": weights}
+    path = tmp_path / "gpt.pt"
+    torch.save(good, path)
+    generate.load(path, torch.device("cpu"))
+    for message, bad in {
+        "weights are not those of its sizes": [{**good, "sizes": {**sizes, "layers": 2}}, {**good, "sizes": {}},
+                                               {**good, "bias": "slopes"}, {**good, "sizes": {**sizes, "heads": 4}}],
+        "is no checkpoint of train.py's$": [{"weights": weights}, torch.zeros(3), {**good, "bias": "rings"}],
+    }.items():
+        for saved in bad:
+            torch.save(saved, path)
+            with pytest.raises(ValueError, match=message):
+                generate.load(path, torch.device("cpu"))
+    path.write_text("no zip file")
+    for name, message in ((path, "is no checkpoint"), (tmp_path / "missing", "there is no .*--checkpoint=.*missing")):
+        with pytest.raises(ValueError, match=message):
+            generate.load(name, torch.device("cpu"))
+    with pytest.raises(SystemExit, match="^generate.py: there is no"):
+        call(generate, monkeypatch, tmp_path / "missing")
+
+
 def call(module, monkeypatch, *arguments):
     """As from the command line."""
     monkeypatch.setattr(sys, "argv", [f"{module.__name__}.py", *map(str, arguments)])
@@ -85,6 +168,8 @@ def call(module, monkeypatch, *arguments):
 
 @pytest.mark.parametrize("script, arguments, message", [
     ("train", ["--steps=0"], "0 is less than 1"), ("train", ["--steps=-3"], "-3 is less than 1"),
+    ("generate", ["gpt.pt", "--tokens=0"], "0 is less than 1"), ("generate", ["gpt.pt", "--prompt="], "--prompt is empty"),
+    ("generate", ["gpt.pt", "--temperature=nan"], "nan is less than 0"),
 ])
 def test_arguments_that_are_refused(gpt, monkeypatch, capsys, script, arguments, message):
     with pytest.raises(SystemExit) as refused:

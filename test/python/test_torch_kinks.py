@@ -101,7 +101,8 @@ BINARY = {
     **{name: lambda a, b, name=name: getattr(torch.stack([a, b, a]), name)() for name in ("sum", "mean", "prod", "amax", "amin")},
     "amax of a dimension": lambda a, b: torch.stack([a, b, b, torch.ones_like(a), b]).amax(0),
     **{f"norm {p}": lambda a, b, p=p: torch.linalg.vector_norm(torch.stack([a, b, a]), p) for p in (2, 1, 0, INF, -INF, 0.5, -0.5, -1, -2)},
-    "norm": lambda a, b: torch.stack([a, b]).norm(), "dist": torch.dist,
+    "norm": lambda a, b: torch.stack([a, b]).norm(), "norm of no dimension": lambda a, b: torch.linalg.vector_norm(torch.stack([a, b]), dim=()),
+    "norm of one": lambda a, b: torch.linalg.vector_norm(torch.stack([a, b])[None], dim=0).sum(), "dist": torch.dist,
     "cosine": lambda a, b: F.cosine_similarity(torch.stack([a, b]), torch.stack([b, a]), dim=0),
 }
 #: Where we differ, by what the points are.

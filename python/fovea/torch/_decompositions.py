@@ -39,8 +39,8 @@ def _vector_norm(x: torch.Tensor, ord: float = 2, dim: Dims = None, keepdim: boo
                  dtype: Optional[torch.dtype] = None) -> torch.Tensor:
     kind = dtype or x.dtype
     x = _wide(x.to(kind))
-    dims = list(range(x.dim())) if dim is None else dim
-    if ord != 0 and math.prod(x.shape[one] for one in ([dims] if isinstance(dims, int) else dims)) == 1:
+    dims = [dim] if isinstance(dim, int) else list(dim or range(x.dim()))
+    if ord != 0 and math.prod(x.shape[one] for one in dims) == 1:
         result = x.abs().sum(dims, keepdim)
     elif ord == 2:
         total = (x * x).sum(dims, keepdim)

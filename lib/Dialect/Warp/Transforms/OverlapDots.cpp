@@ -45,23 +45,46 @@ static SmallVector<Dot> getAhead(scf::ForOp loop, plan::KernelAttr plan) {
   });
 }
 
-static bool isZeroSplat(Value value) {
+/// A tile of zeros: a constant, or what a vote's body starts with.
+static bool isZeros(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto vote = dyn_cast<tile::IfAnyOp>(argument.getOwner()->getParentOp());
+    return vote && isZeros(vote.getInits()[argument.getArgNumber()]);
+  }
   return matchPattern(value, m_AnyZeroFloat());
 }
 
+/// The zeros that the result is a multiple of, also where rows vote for the
+/// multiplication; null if anything else is made of them.
+static Value getScaledZeros(Value result) {
+  if (auto product = result.getDefiningOp<arith::MulFOp>())
+    for (Value factor : product->getOperands())
+      if (isZeros(factor))
+        return factor;
+  auto vote = result.getDefiningOp<tile::IfAnyOp>();
+  if (!vote)
+    return {};
+  unsigned index = cast<OpResult>(result).getResultNumber();
+  Value init = vote.getInits()[index];
+  Value yielded = vote.getBody().front().getTerminator()->getOperand(index);
+  return isZeros(init) && (isZeros(yielded) || getScaledZeros(yielded))
+             ? init
+             : Value();
+}
+
 /// The first iteration has nothing to rescale: a zero accumulator stays zero,
-/// also one put together of zeros.
+/// also one put together of zeros. What else is done with it is done there,
+/// too.
 static void foldFirstRescale(Operation *op) {
   llvm::SetVector<Operation *> concats;
   for (Value result : op->getResults()) {
+    Value zeros = getScaledZeros(result);
+    if (!zeros)
+      continue;
     for (Operation *user : result.getUsers())
       if (isa<ConcatColumnsOp>(user))
         concats.insert(user);
-    for (Value operand : op->getOperands())
-      if (operand.getType() == result.getType() && isZeroSplat(operand)) {
-        result.replaceAllUsesWith(operand);
-        break;
-      }
+    result.replaceAllUsesWith(zeros);
   }
   OperationFolder folder(op->getContext());
   for (Operation *concat : concats)

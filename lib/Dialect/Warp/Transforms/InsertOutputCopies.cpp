@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Ring.h"
+#include "RoleAssignment.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 #include "fovea/Schedule/Schedule.h"
@@ -14,6 +15,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
@@ -37,14 +39,28 @@ struct StreamRing {
   Value buffer, pipeline;
 };
 
+/// Where a tile goes that takes a stream's stage, or why it can't.
+struct StreamPlace {
+  StreamRing ring;
+  ConsumerReleaseOp release;
+  StringRef reason;
+};
+
 struct InsertOutputCopiesPass
     : warp::impl::WarpInsertOutputCopiesBase<InsertOutputCopiesPass> {
   void runOnKernel() override;
 
 private:
   void useOwnBuffer(ArrayRef<tile::StoreOp> stores, int64_t ctas);
-  void useStreamBuffer(ArrayRef<tile::StoreOp> stores, StringRef stream);
+  StreamPlace findPlace(tile::StoreOp store, StringRef stream,
+                        ArrayRef<plan::RoleAttr> roles);
+  void useStreamBuffer(SmallVector<tile::StoreOp> &stores, StringRef stream,
+                       ArrayRef<plan::RoleAttr> roles);
+  void useStages(ArrayRef<tile::StoreOp> stores, ArrayRef<StreamPlace> places);
   CopyOutOp replace(tile::StoreOp store, Value buffer);
+
+  /// Why stores stay that the copy engine could write.
+  llvm::DenseMap<Operation *, StringRef> reasons;
 };
 } // namespace
 
@@ -156,47 +172,66 @@ static StreamRing findRing(gpu::GPUFuncOp kernel, StringRef name,
   return ring;
 }
 
-/// Whether rows of the ring's stages are set to zero where they are waited for.
-/// Each warp group that reads a stage does that in all of it, maybe late.
-static bool setsRowsToZero(gpu::GPUFuncOp kernel, StreamRing ring) {
-  WalkResult walk = kernel.walk([&](ZeroRowsOp op) {
-    auto stage = op.getBuffer().getDefiningOp<StageOp>();
-    return stage && stage.getBuffer() == ring.buffer ? WalkResult::interrupt()
-                                                     : WalkResult::advance();
+/// Whether all that is read of the ring's stages are the rows that the warp
+/// itself stores: warps get done at different times, and others may still read.
+/// Of a dot's first operand a warp reads the rows of its result.
+static bool isReadByRows(Value buffer, plan::RoleAttr owner,
+                         ArrayRef<plan::RoleAttr> roles) {
+  return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
+    auto stage = dyn_cast<StageOp>(user);
+    return stage && llvm::all_of(stage->getUsers(), [&](Operation *op) {
+             auto dot = dyn_cast<DotOp>(op);
+             return isa<CopyOp>(op) ||
+                    (dot && dot.getA() == stage.getResult() &&
+                     dot.getB() != stage.getResult() && !dot.getTransposeA() &&
+                     lookupOwner(roles, dot.getNameAttr()) == owner);
+           });
   });
-  return walk.wasInterrupted();
 }
 
-/// The release of a stage that comes before the op, but after which no other
-/// round starts before it.
+/// The last release of a stage that comes before the op in its round; null if
+/// the round may have several of the op.
 static ConsumerReleaseOp findRelease(StreamRing ring, Operation *op) {
-  ConsumerReleaseOp found;
-  for (Operation *user : ring.pipeline.getUsers()) {
-    auto release = dyn_cast<ConsumerReleaseOp>(user);
-    if (!release)
-      continue;
-    Operation *ancestor = release->getBlock()->findAncestorOpInBlock(*op);
-    if (ancestor && release->isBeforeInBlock(ancestor))
-      found = release;
+  for (Operation *place = op; !isa<gpu::GPUFuncOp>(place);
+       place = place->getParentOp()) {
+    if (isa<LoopLikeOpInterface>(place))
+      return {};
+    for (Operation *before = place->getPrevNode(); before;
+         before = before->getPrevNode())
+      if (auto release = dyn_cast<ConsumerReleaseOp>(before);
+          release && release.getPipeline() == ring.pipeline)
+        return release;
   }
-  return found;
+  return {};
 }
 
-/// Nobody reads the stream's stage any more where it is released: outputs go
-/// there, one behind the other, and the release behind them.
-void InsertOutputCopiesPass::useStreamBuffer(ArrayRef<tile::StoreOp> stores,
-                                             StringRef stream) {
+StreamPlace InsertOutputCopiesPass::findPlace(tile::StoreOp store,
+                                              StringRef stream,
+                                              ArrayRef<plan::RoleAttr> roles) {
+  StreamPlace place;
+  place.ring = findRing(getOperation(), stream, store.getValue().getType());
+  if (!place.ring.pipeline)
+    place.reason = "no stream of that name brings tiles of its shape";
+  else if (!isReadByRows(place.ring.buffer,
+                         lookupOwner(roles, store.getNameAttr()), roles))
+    place.reason = "others may still read the stage that it would go through";
+  else if (!(place.release = findRelease(place.ring, store)))
+    place.reason = "the stage that it would go through is not given back "
+                   "before it in its round";
+  return place;
+}
+
+/// The warps read no more of the stream's stage where it is released: outputs
+/// go there, one behind the other, and the release behind them.
+void InsertOutputCopiesPass::useStages(ArrayRef<tile::StoreOp> stores,
+                                       ArrayRef<StreamPlace> places) {
   llvm::MapVector<Operation *, Operation *> ends;
   llvm::DenseMap<Operation *, SmallVector<CopyOutOp>> copies;
   llvm::SetVector<Value> written;
-  for (tile::StoreOp store : stores) {
-    StreamRing ring =
-        findRing(getOperation(), stream, store.getValue().getType());
-    if (!ring.pipeline || setsRowsToZero(getOperation(), ring))
-      continue;
-    ConsumerReleaseOp release = findRelease(ring, store);
-    if (!release)
-      continue;
+  for (auto [index, place] : llvm::enumerate(places)) {
+    tile::StoreOp store = stores[index];
+    StreamRing ring = place.ring;
+    ConsumerReleaseOp release = place.release;
     Operation *end = release->getBlock()->findAncestorOpInBlock(*store);
     OpBuilder b(store);
     Value buffer =
@@ -228,6 +263,22 @@ void InsertOutputCopiesPass::useStreamBuffer(ArrayRef<tile::StoreOp> stores,
     CopyOutWaitOp::create(b, buffer.getLoc(), buffer, /*written=*/true);
 }
 
+/// Keeps those of the stores that go through the stream's stages.
+void InsertOutputCopiesPass::useStreamBuffer(SmallVector<tile::StoreOp> &stores,
+                                             StringRef stream,
+                                             ArrayRef<plan::RoleAttr> roles) {
+  SmallVector<StreamPlace> places;
+  llvm::erase_if(stores, [&](tile::StoreOp store) {
+    StreamPlace place = findPlace(store, stream, roles);
+    if (!place.reason.empty())
+      reasons[store] = place.reason;
+    else
+      places.push_back(place);
+    return !place.reason.empty();
+  });
+  useStages(stores, places);
+}
+
 void InsertOutputCopiesPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
@@ -239,13 +290,16 @@ void InsertOutputCopiesPass::runOnKernel() {
     if (plan.isCopied && canCopy(store, abi))
       stores[plan.over].push_back(store);
   });
-  for (auto &[over, group] : stores)
-    if (!over)
-      useOwnBuffer(group, abi.getPlan()->cluster);
+  reasons.clear();
+  SmallVector<plan::RoleAttr> roles = getRoles(getOperation(), abi);
+  for (auto &[over, group] : stores) {
+    if (over)
+      useStreamBuffer(group, over.getValue(), roles);
     else
-      useStreamBuffer(group, over.getValue());
-  for (auto &[over, group] : stores)
-    reportDone(getOperation(), abi, "output", "Stores", group.size());
+      useOwnBuffer(group, abi.getPlan()->cluster);
+    if (!group.empty())
+      reportDone(getOperation(), abi, "output", "Stores", group.size());
+  }
   // What is stored by threads all the same.
   SmallVector<tile::StoreOp> left;
   getOperation().walk([&](tile::StoreOp store) {
@@ -255,8 +309,10 @@ void InsertOutputCopiesPass::runOnKernel() {
   for (tile::StoreOp store : left) {
     bool isAsked = abi.getPlan().isAsked("output") &&
                    isOutputStore(store.getName().value_or(""));
-    if (failed(reportMissed(store, abi.getKernel(), isAsked, "output",
-                            "the copy engine can't write this tile")))
+    StringRef reason = reasons.lookup(store);
+    if (reason.empty())
+      reason = "the copy engine can't write this tile";
+    if (failed(reportMissed(store, abi.getKernel(), isAsked, "output", reason)))
       return signalPassFailure();
   }
   // The plan says what the code has, of each store.

@@ -43,6 +43,14 @@ struct Contents {
   Operation *writer = nullptr;
 };
 
+/// Who reads a place, or changes what was put there.
+struct Access {
+  Party party;
+  Operation *op;
+  /// Not more than the rows that the party's threads hold.
+  bool isOfOwnRows;
+};
+
 /// A dot in flight.
 struct Dot {
   int64_t number;
@@ -96,6 +104,8 @@ private:
   Outcome checkEnds();
   Outcome readAll(const TraceEvent &event, Program &program,
                   SmallVectorImpl<Place> &places);
+  Outcome read(OpOperand &operand, const Place &place, const Program &program);
+  Outcome change(LocalStoreOp op, const Place &place, const Program &program);
   Outcome write(const Place &place, const StageUse &use, Operation *op,
                 const Program *ofRows = nullptr);
   LogicalResult report(const Outcome &outcome, Operation *op,
@@ -123,6 +133,8 @@ private:
   llvm::MapVector<Value, std::unique_ptr<PipelineRounds>> pipelines;
   llvm::MapVector<Value, std::unique_ptr<TurnOrder>> turns;
   llvm::DenseMap<Place, Contents> memory;
+  /// Who read what a place holds, and who changed it since it was filled.
+  llvm::DenseMap<Place, SmallVector<Access, 2>> reads, changes;
   /// Buffers that something was written to, nobody knows where.
   llvm::DenseSet<Value> unknown;
   std::vector<Program> programs;
@@ -163,6 +175,62 @@ static Outcome checkRange(const TraceEvent &event) {
   return {};
 }
 
+/// Roles' threads hold rows of one tile alike, the warp groups of one role
+/// different ones.
+static bool mayMeet(const Access &read, const Access &change) {
+  if (read.party == change.party)
+    return false;
+  return read.party.role != change.party.role ||
+         (isa<DotOp>(read.op) && !read.isOfOwnRows);
+}
+
+static Outcome changesRead(const Access &change, const Access &read) {
+  return Outcome::wrong("stores to a stage that " + read.party.describe() +
+                        " may still read")
+      .at(change.op)
+      .note(read.op, "read here");
+}
+
+/// Reads what a pipeline brought. Nothing orders what another one who waited
+/// for it stored there in the meantime.
+Outcome Simulation::read(OpOperand &operand, const Place &place,
+                         const Program &program) {
+  auto &[use, writer] = memory[place];
+  Outcome outcome = use.pipeline->read(use, program.party, writer);
+  if (!outcome.isDone())
+    return outcome;
+  Access read = {program.party, operand.getOwner(),
+                 readsOwnRows(operand, program.party)};
+  for (const Access &change : changes[place])
+    if (mayMeet(read, change))
+      return changesRead(change, read);
+  auto isKnown = [&](const Access &other) {
+    return other.party == read.party && other.op == read.op &&
+           other.isOfOwnRows == read.isOfOwnRows;
+  };
+  if (llvm::none_of(reads[place], isKnown))
+    reads[place].push_back(read);
+  return {};
+}
+
+/// Stores to a stage that the program waited for: others who hold it must read
+/// other rows of it.
+Outcome Simulation::change(LocalStoreOp op, const Place &place,
+                           const Program &program) {
+  auto &[use, writer] = memory[place];
+  Outcome outcome = use.pipeline->change(use, program.party, writer);
+  if (!outcome.isDone())
+    return outcome;
+  Access change = {program.party, op, /*isOfOwnRows=*/true};
+  StageState &stage = use.pipeline->stages[use.stage];
+  for (const Access &read : reads[place])
+    if (mayMeet(read, change) &&
+        stage.getConsumer(read.party).given <= use.round)
+      return changesRead(change, read);
+  changes[place].push_back(change);
+  return {};
+}
+
 /// Reads all places in shared memory that the op has as operands, and lists
 /// them.
 Outcome Simulation::readAll(const TraceEvent &event, Program &program,
@@ -182,14 +250,13 @@ Outcome Simulation::readAll(const TraceEvent &event, Program &program,
     // What was written without a pipeline.
     if (!found->second.use)
       continue;
-    auto &[use, writer] = found->second;
     auto *filled = llvm::find_if(
         program.filled, [&](auto &entry) { return entry.first == *place; });
     if (readsOwnRows(operand, program.party) &&
         filled != program.filled.end() &&
         filled->second.isFilledBy(program.party))
       continue;
-    Outcome outcome = use.pipeline->read(use, program.party, writer);
+    Outcome outcome = read(operand, *place, program);
     if (!outcome.isDone())
       return outcome;
   }
@@ -219,6 +286,8 @@ Outcome Simulation::write(const Place &place, const StageUse &use,
         return last.pipeline->overwrites(last, contents.writer);
   }
   contents = {use, op};
+  reads.erase(place);
+  changes.erase(place);
   return {};
 }
 
@@ -299,8 +368,7 @@ Outcome Simulation::store(const TraceEvent &event, Program &program) {
     program.filled.push_back({*place, use});
   } else if (auto found = memory.find(*place);
              found != memory.end() && found->second.use) {
-    auto &[use, writer] = found->second;
-    Outcome outcome = use.pipeline->change(use, program.party, writer);
+    Outcome outcome = change(op, *place, program);
     if (!outcome.isDone())
       return outcome;
   }

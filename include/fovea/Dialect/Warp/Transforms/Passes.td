@@ -237,7 +237,10 @@ def WarpInsertOutputCopies
     With `output_stages = 1` there is a buffer for it, and `warp.copy_out_wait`
     stands before its next use. With 0 it is the stage of the query whose scores
     are done: the stage is released behind that wait, instead of behind the last
-    of its dots. In the end the kernel waits until all is written.
+    of its dots. In the end the kernel waits until all is written. Nobody else may
+    still read that stage: what reads it are dots of the store's role, whose first
+    operand it is, not transposed, so that a warp reads the rows that it stores.
+    Elsewhere the store stays as it is, and the plan has no such store any more.
 
     Left alone is what the copy engine can't write: rows that end before the
     tensor does (packed sequences), folds that don't divide the 16 rows of a

@@ -242,23 +242,45 @@ static void widenBehindWait(arith::ExtFOp op) {
   holdIn(wait, op.getIn(), &op->getOpOperand(0));
 }
 
+/// Says why no dot is issued ahead; the plan has none any more.
+static LogicalResult leave(launch::AbiOp abi,
+                           ArrayRef<std::pair<Operation *, StringRef>> missed) {
+  for (auto [op, reason] : missed)
+    if (failed(reportMissed(op, abi, "overlap", reason)))
+      return failure();
+  abi.setPlanAttr(abi.getPlan().changeDots([](plan::DotPlan &dot) {
+    dot.ahead = 0;
+    dot.isCarried = false;
+  }));
+  return success();
+}
+
 void OverlapDotsPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
   plan::KernelAttr plan = abi.getPlan();
-  if (plan.hasRoles() && plan.getUnit().isAsynchronous() &&
-      !plan.hasDot([](const plan::DotPlan &dot) { return dot.ahead; }))
+  bool isAhead =
+      plan.hasDot([](const plan::DotPlan &dot) { return dot.ahead; });
+  bool canBeAhead = plan.hasRoles() && plan.getUnit().isAsynchronous();
+  if (canBeAhead && !isAhead)
     return holdOperands(getOperation());
-  SmallVector<scf::ForOp> loops, mayBeEmpty;
-  getOperation().walk([&](scf::ForOp loop) {
-    if (!getAhead<DotOp>(loop, plan).empty() ||
-        !getAhead<DotIntoOp>(loop, plan).empty())
-      (runsOnce(loop) ? loops : mayBeEmpty).push_back(loop);
-  });
+  SmallVector<scf::ForOp> loops;
   SmallVector<std::pair<Operation *, StringRef>> missed;
-  for (scf::ForOp loop : mayBeEmpty)
-    missed.push_back({loop, "the loop may run no times"});
+  if (!canBeAhead && isAhead)
+    missed.push_back({getOperation(), "all warps run one program, or the "
+                                      "matrix unit's products are made at "
+                                      "once"});
+  else
+    getOperation().walk([&](scf::ForOp loop) {
+      if (getAhead<DotOp>(loop, plan).empty() &&
+          getAhead<DotIntoOp>(loop, plan).empty())
+        return;
+      if (runsOnce(loop))
+        loops.push_back(loop);
+      else
+        missed.push_back({loop, "the loop may run no times"});
+    });
   SmallVector<plan::RoleAttr> roles = getRoles(getOperation(), abi);
   int64_t overlapped = 0;
   for (scf::ForOp loop : loops) {
@@ -274,16 +296,10 @@ void OverlapDotsPass::runOnKernel() {
   llvm::for_each(widened, widenBehindWait);
   if (overlapped != 0)
     reportDone(getOperation(), abi, "overlap", "Loops", overlapped);
-  if (!plan.hasDot([](const plan::DotPlan &dot) { return dot.ahead; }) ||
-      overlapped != 0)
+  if (!isAhead || overlapped != 0)
     return;
   if (missed.empty())
     missed.push_back({getOperation(), "no loop has a dot to issue ahead"});
-  for (auto [op, reason] : missed)
-    if (failed(reportMissed(op, abi, "overlap", reason)))
-      return signalPassFailure();
-  abi.setPlanAttr(plan.changeDots([](plan::DotPlan &dot) {
-    dot.ahead = 0;
-    dot.isCarried = false;
-  }));
+  if (failed(leave(abi, missed)))
+    signalPassFailure();
 }

@@ -294,6 +294,9 @@ LogicalResult TwoStages::analyze() {
       return failure();
   rings = findRings(loop.getBody());
   findLateRoots();
+  // An early dot that needs what a late one gives can't be issued before it.
+  if (llvm::any_of(early, [&](DotOp dot) { return lateRoots.contains(dot); }))
+    return failure();
   findFirstStage();
   addReductions();
   addRoundings();

@@ -42,7 +42,9 @@ def WarpOverlapDots
     is done.
 
     Loops that may run zero times are left alone, and so are those where
-    everything depends on the product.
+    everything depends on the product, or the dot ahead on one that would come
+    later. So are kernels without roles, and units whose products are made at
+    once. The plan then has no dot ahead any more.
 
     Dots in memory form (`warp.dot_into`) are waited for where somebody reads the
     memory, so only their issue moves, with the copies that bring their operands and

@@ -1,0 +1,103 @@
+// Dots that can't be issued ahead are made where they stand, a remark says why, and the plan has
+// none that are: where all warps run one program, whose unit's products are made at once, and where
+// the dot's register operand is computed from a product that would come later.
+//
+// RUN: fovea-opt %s --fovea-to-warp --remarks-filter=schedule 2>&1 >%t.mlir | FileCheck %s
+// RUN: FileCheck %s --check-prefix=CODE --implicit-check-not='ahead =' --implicit-check-not='warp.dot async' < %t.mlir
+// CODE: launch.abi @one_program
+// CODE: launch.abi @late_operand
+//
+// REQUIRES: fovea-run
+// DEFINE: %{entry} = one_program
+// DEFINE: %{run} = fovea-run %s --entry=%{entry} --random=1 --dims M=128,N=256,D=64
+// RUN: %{run} --level=tile --outputs %t.tile.npy
+// RUN: %{run} --level=warp --outputs %t.warp.npy
+// RUN: cmp %t.tile.npy %t.warp.npy
+// REDEFINE: %{entry} = late_operand
+// RUN: %{run} --level=warp --outputs %t.warp.npy
+// RUN: cmp %t.tile.npy %t.warp.npy
+
+!memory = memref<?x?xbf16, strided<[?, 1]>>
+!omem = memref<?x?xf32, strided<[?, 1]>>
+!q = tensor<128x64xbf16, #tile.reg>
+!k = tensor<64x64xbf16, #tile.reg>
+!s = tensor<128x64xf32, #tile.reg>
+!rows = tensor<128x1xf32, #tile.reg>
+gpu.module @m {
+  launch.abi @one_program target("sm_80")
+    plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 64, warps = 8, stages = 2,
+         dots = [<"s", ahead = 1>]>)
+    tensors([#launch.tensor<"q", read, tensor<?x?xbf16>, ["M", "D"], 16>,
+             #launch.tensor<"k", read, tensor<?x?xbf16>, ["N", "D"], 16>,
+             #launch.tensor<"v", read, tensor<?x?xbf16>, ["N", "D"], 16>,
+             #launch.tensor<"o", write, tensor<?x?xf32>, ["M", "D"], 16>])
+    parameters([#launch.memref<"q", [0, 1]>, #launch.memref<"k", [0, 1]>,
+                #launch.memref<"v", [0, 1]>, #launch.memref<"o", [0, 1]>])
+    grid(["M"] affine_map<()[m] -> (m ceildiv 128)>)
+    threads(256) shared_memory(0)
+  // CHECK: [[@LINE+1]]:3: remark: [Missed] overlap {{.*}}all warps run one program, or the matrix unit's products are made at once
+  gpu.func @one_program(%Q: !memory, %K: !memory, %V: !memory, %O: !omem) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %c128 = arith.constant 128 : index
+    %zero = arith.constant dense<0.0> : !s
+    %n = memref.dim %K, %c0 : !memory
+    %end = arith.maxsi %n, %c1 : index
+    %b = gpu.block_id x
+    %i = arith.muli %b, %c128 : index
+    %q = tile.load "q" %Q[%i, %c0] dims [0, 1] : !memory to !q
+    %sum = scf.for %l = %c0 to %end step %c64 iter_args(%acc = %zero) -> !s {
+        %k = tile.load "k" %K[%l, %c0] dims [0, 1] : !memory to !k
+        %s = tile.dot "s" %q, %k, %zero transpose_b : !q, !k, !s
+        %p = arith.truncf %s : !s to !q
+        %m = tile.reduce max dim 1 %s : !s to !rows
+        %mb = tile.broadcast %m : !rows to !s
+        %v = tile.load "v" %V[%l, %c0] dims [0, 1] : !memory to !k
+        %acc1 = arith.mulf %acc, %mb : !s
+        %next = tile.dot "o" %p, %v, %acc1 : !q, !k, !s
+        scf.yield %next : !s
+    }
+    tile.store "out" %sum, %O[%i, %c0] dims [0, 1] : !s, !omem
+    gpu.return
+  }
+
+  launch.abi @late_operand target("sm_90a")
+    plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 64, warps = 8, stages = 2,
+         dots = [<"o", ahead = 1>],
+         roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>]>)
+    tensors([#launch.tensor<"q", read, tensor<?x?xbf16>, ["M", "D"], 16>,
+             #launch.tensor<"k", read, tensor<?x?xbf16>, ["N", "D"], 16>,
+             #launch.tensor<"v", read, tensor<?x?xbf16>, ["N", "D"], 16>,
+             #launch.tensor<"o", write, tensor<?x?xf32>, ["M", "D"], 16>])
+    parameters([#launch.memref<"q", [0, 1]>, #launch.memref<"k", [0, 1]>,
+                #launch.memref<"v", [0, 1]>, #launch.memref<"o", [0, 1]>])
+    grid(["M"] affine_map<()[m] -> (m ceildiv 128)>)
+    threads(256) shared_memory(0)
+  gpu.func @late_operand(%Q: !memory, %K: !memory, %V: !memory, %O: !omem) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %c128 = arith.constant 128 : index
+    %zero = arith.constant dense<0.0> : !s
+    %n = memref.dim %K, %c0 : !memory
+    %end = arith.maxsi %n, %c1 : index
+    %b = gpu.block_id x
+    %i = arith.muli %b, %c128 : index
+    %q = tile.load "q" %Q[%i, %c0] dims [0, 1] : !memory to !q
+    // CHECK: [[@LINE+1]]:12: remark: [Missed] overlap {{.*}}no dot of the loop can run under what is computed from the next block's
+    %sum = scf.for %l = %c0 to %end step %c64 iter_args(%acc = %zero) -> !s {
+        %k = tile.load "k" %K[%l, %c0] dims [0, 1] : !memory to !k
+        %s = tile.dot "s" %q, %k, %zero transpose_b : !q, !k, !s
+        %p = arith.truncf %s : !s to !q
+        %m = tile.reduce max dim 1 %s : !s to !rows
+        %mb = tile.broadcast %m : !rows to !s
+        %v = tile.load "v" %V[%l, %c0] dims [0, 1] : !memory to !k
+        %acc1 = arith.mulf %acc, %mb : !s
+        %next = tile.dot "o" %p, %v, %acc1 : !q, !k, !s
+        scf.yield %next : !s
+    }
+    tile.store "out" %sum, %O[%i, %c0] dims [0, 1] : !s, !omem
+    gpu.return
+  }
+}

@@ -12,6 +12,8 @@
 
 #include "mlir/IR/SymbolTable.h"
 
+#include "llvm/ADT/StringSet.h"
+
 namespace fovea::attn {
 #define GEN_PASS_DEF_ATTNMAKEGRADIENT
 #include "fovea/Dialect/Attn/Transforms/Passes.h.inc"
@@ -19,6 +21,9 @@ namespace fovea::attn {
 
 using namespace mlir;
 using namespace fovea::attn;
+
+/// Query, key and value come first among operands.
+static constexpr unsigned kTensors = 3;
 
 namespace {
 /// What gradients are asked for, in the order of attn.backward's results.
@@ -31,6 +36,51 @@ struct Asked {
   }
 };
 
+} // namespace
+
+static bool isConstant(Operation *op) {
+  return op && op->hasTrait<OpTrait::ConstantLike>();
+}
+
+/// Says what a function is that has attention, but no gradients.
+static LogicalResult refuse(Location at, const Twine &found) {
+  return emitError(at)
+         << "gradients are of functions that are one attn.forward, constants "
+            "beside it, and the return of its results, each at most once; "
+            "found "
+         << found << " (attn-outline gives each attn op a function of its own)";
+}
+
+/// The attn.forward of a function that gradients can be of; null if it has
+/// none. A function that has one among other things is an error: what it
+/// computes has other gradients than its attention.
+static FailureOr<ForwardOp> findForward(func::FuncOp func) {
+  SmallVector<ForwardOp> all;
+  func.walk([&](ForwardOp op) { all.push_back(op); });
+  if (all.empty())
+    return ForwardOp();
+  if (all.size() > 1)
+    return refuse(all[1].getLoc(), "another attn.forward");
+  ForwardOp forward = all.front();
+  if (!func.getBody().hasOneBlock() || forward->getParentOp() != func)
+    return refuse(forward.getLoc(), "it within control flow");
+  Block &body = func.getBody().front();
+  for (Operation &op : body.without_terminator())
+    if (&op != forward && !isConstant(&op))
+      return refuse(op.getLoc(), "'" + op.getName().getStringRef() + "'");
+  llvm::SmallPtrSet<Value, 2> returned;
+  for (Value value : body.getTerminator()->getOperands()) {
+    if (value.getDefiningOp() != forward)
+      return refuse(body.getTerminator()->getLoc(),
+                    "the return of another value");
+    if (!returned.insert(value).second)
+      return refuse(body.getTerminator()->getLoc(),
+                    "a result that is returned twice");
+  }
+  return forward;
+}
+
+namespace {
 struct MakeGradientPass
     : fovea::attn::impl::AttnMakeGradientBase<MakeGradientPass> {
   using AttnMakeGradientBase::AttnMakeGradientBase;
@@ -38,25 +88,22 @@ struct MakeGradientPass
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
+    SymbolTableCollection collection;
+    SymbolUserMap users(collection, module);
     for (auto func :
          llvm::make_early_inc_range(module.getOps<func::FuncOp>())) {
-      auto forward = dyn_cast_or_null<ForwardOp>(
-          getKernelOp(func) ? getKernelOp(func).getOperation() : nullptr);
-      if (!forward)
-        continue;
-      FailureOr<Asked> asked = findAsked(forward);
-      if (failed(asked))
+      FailureOr<ForwardOp> forward = findForward(func);
+      if (failed(forward))
         return signalPassFailure();
-      addLse(func, forward);
-      makeBackward(func, forward, *asked, symbols);
-      ++numGradients;
-      if (onlyBackward)
-        symbols.erase(func);
+      if (*forward &&
+          failed(makeGradient(func, *forward, !users.useEmpty(func), symbols)))
+        return signalPassFailure();
     }
   }
 
+  LogicalResult makeGradient(func::FuncOp func, ForwardOp forward, bool isUsed,
+                             SymbolTable &symbols);
   FailureOr<Asked> findAsked(ForwardOp forward);
-  void addLse(func::FuncOp func, ForwardOp &forward);
   void makeBackward(func::FuncOp func, ForwardOp forward, const Asked &asked,
                     SymbolTable &symbols);
 };
@@ -66,19 +113,31 @@ static bool hasGradient(Type type) {
   return isa<FloatType>(getElementTypeOrSelf(type));
 }
 
-/// What the option names, or all that has a gradient.
+/// What the option names, or all that has a gradient and is no constant.
 FailureOr<Asked> MakeGradientPass::findAsked(ForwardOp forward) {
   Asked asked;
   if (gradients.empty()) {
-    asked.query = asked.key = asked.value = true;
-    asked.sinks = static_cast<bool>(forward.getSinks());
-    asked.scale = static_cast<bool>(forward.getScaleValue());
+    auto varies = [](Value value) {
+      return value && !isConstant(value.getDefiningOp());
+    };
+    asked.query = varies(forward.getQuery());
+    asked.key = varies(forward.getKey());
+    asked.value = varies(forward.getValue());
+    asked.sinks = varies(forward.getSinks());
+    asked.scale = varies(forward.getScaleValue());
     for (auto [index, capture] : llvm::enumerate(forward.getCaptures()))
-      if (hasGradient(capture.getType()))
+      if (hasGradient(capture.getType()) && varies(capture))
         asked.captures.push_back(index);
+    if (!asked.any())
+      return forward.emitError("all operands are constants: there is nothing "
+                               "that gradients could be by");
     return asked;
   }
+  llvm::StringSet<> names;
   for (const std::string &name : gradients) {
+    if (!names.insert(name).second)
+      return forward.emitError("a gradient is asked for twice: by '")
+             << name << "'";
     std::pair<StringRef, bool *> others[] = {{"q", &asked.query},
                                              {"k", &asked.key},
                                              {"v", &asked.value},
@@ -106,32 +165,79 @@ FailureOr<Asked> MakeGradientPass::findAsked(ForwardOp forward) {
   return asked;
 }
 
-/// A gradient needs the rows' log-sum-exp: the function returns it, too.
-void MakeGradientPass::addLse(func::FuncOp func, ForwardOp &forward) {
-  if (forward.getLse())
-    return;
+static RankedTensorType getLseType(ForwardOp forward) {
   auto query = forward.getQueryType();
-  auto type = RankedTensorType::get(
-      {query.getDimSize(0), query.getDimSize(forward.getHeadDim()),
-       query.getDimSize(forward.getSequenceDim())},
-      Float32Type::get(&getContext()));
+  return RankedTensorType::get({query.getDimSize(0),
+                                query.getDimSize(forward.getHeadDim()),
+                                query.getDimSize(forward.getSequenceDim())},
+                               Float32Type::get(forward.getContext()));
+}
+
+/// The same op with the rows' log-sum-exp.
+static ForwardOp addLse(ForwardOp forward) {
   OpBuilder builder(forward);
   OperationState state(forward.getLoc(), forward->getName(),
                        forward->getOperands(),
-                       {forward.getOutput().getType(), type});
+                       {forward.getOutput().getType(), getLseType(forward)});
   state.propertiesAttr = forward->getPropertiesAsAttribute();
   state.addAttributes(forward->getDiscardableAttrDictionary().getValue());
   for (Region &region : forward->getRegions())
     state.addRegion()->takeBody(region);
   auto made = cast<ForwardOp>(builder.create(state));
-  auto ret = cast<func::ReturnOp>(func.getBody().front().getTerminator());
-  builder.setInsertionPoint(ret);
-  func::ReturnOp::create(builder, ret.getLoc(), made->getResults());
-  ret.erase();
+  forward.getOutput().replaceAllUsesWith(made.getOutput());
   forward.erase();
-  forward = made;
-  func.setFunctionType(builder.getFunctionType(
-      func.getFunctionType().getInputs(), made->getResultTypes()));
+  return made;
+}
+
+static Operation *getReturn(func::FuncOp func) {
+  return func.getBody().front().getTerminator();
+}
+
+/// Whether a function gives what its gradients need.
+static bool givesAll(func::FuncOp func, ForwardOp forward) {
+  return forward.getLse() && getReturn(func)->getNumOperands() == 2;
+}
+
+/// Lets a function return the output and LSE, too, behind what it returns.
+static void giveAll(func::FuncOp func) {
+  ForwardOp forward = *func.getOps<ForwardOp>().begin();
+  if (!forward.getLse())
+    forward = addLse(forward);
+  Operation *ret = getReturn(func);
+  for (Value result : forward->getResults()) {
+    if (llvm::is_contained(ret->getOperands(), result))
+      continue;
+    (void)func.insertResult(func.getNumResults(), result.getType(), {});
+    ret->insertOperands(ret->getNumOperands(), result);
+  }
+}
+
+/// Callers see a function as it was: where there are some, what gradients need
+/// is returned by another one.
+LogicalResult MakeGradientPass::makeGradient(func::FuncOp func,
+                                             ForwardOp forward, bool isUsed,
+                                             SymbolTable &symbols) {
+  FailureOr<Asked> asked = findAsked(forward);
+  if (failed(asked))
+    return failure();
+  makeBackward(func, forward, *asked, symbols);
+  ++numGradients;
+  if (onlyBackward) {
+    if (!isUsed)
+      symbols.erase(func);
+    return success();
+  }
+  if (givesAll(func, forward))
+    return success();
+  if (isUsed) {
+    Block::iterator behind = std::next(Block::iterator(func));
+    func = func.clone();
+    func.setName((func.getName() + "_forward").str());
+    func.setPublic();
+    symbols.insert(func, behind);
+  }
+  giveAll(func);
+  return success();
 }
 
 /// Types of the gradients, in the order of attn.backward's results, and how
@@ -160,6 +266,35 @@ static SmallVector<Type> getGradientTypes(ForwardOp forward, const Asked &asked,
   return types;
 }
 
+/// The operands of the gradients' op: q, k, v, then what the forward gave, then
+/// the others of attn.forward. Each is an argument of the function, but for
+/// constants. How many come before the others is given back.
+static unsigned addOperands(func::FuncOp backward, ForwardOp forward,
+                            bool lseGradient,
+                            SmallVectorImpl<Value> &operands) {
+  OpBuilder builder = OpBuilder::atBlockBegin(backward.addEntryBlock());
+  auto addArgument = [&](Type type, Location loc) {
+    (void)backward.insertArgument(backward.getNumArguments(), type, {}, loc);
+    operands.push_back(backward.getArguments().back());
+  };
+  auto add = [&](Value value) {
+    if (Operation *op = value.getDefiningOp())
+      operands.push_back(builder.clone(*op)->getResult(
+          cast<OpResult>(value).getResultNumber()));
+    else
+      addArgument(value.getType(), value.getLoc());
+  };
+  llvm::for_each(forward->getOperands().take_front(kTensors), add);
+  Type output = forward.getOutput().getType(), lse = getLseType(forward);
+  for (Type type : {output, lse, output})
+    addArgument(type, forward.getLoc());
+  if (lseGradient)
+    addArgument(lse, forward.getLoc());
+  unsigned given = operands.size();
+  llvm::for_each(forward->getOperands().drop_front(kTensors), add);
+  return given;
+}
+
 void MakeGradientPass::makeBackward(func::FuncOp func, ForwardOp forward,
                                     const Asked &asked, SymbolTable &symbols) {
   OpBuilder builder(&getContext());
@@ -167,26 +302,15 @@ void MakeGradientPass::makeBackward(func::FuncOp func, ForwardOp forward,
   Location loc = forward.getLoc();
   SmallVector<int32_t> segments;
   SmallVector<Type> results = getGradientTypes(forward, asked, segments);
-  // Query, key, value, then what the forward gave, then its other operands.
-  constexpr unsigned kTensors = 3;
-  SmallVector<Type> types(
-      ValueRange(forward->getOperands().take_front(kTensors)).getTypes());
-  Type output = forward.getOutput().getType(), lse = forward.getLse().getType();
-  llvm::append_values(types, output, lse, output);
-  if (lseGradient)
-    types.push_back(lse);
-  unsigned given = types.size();
-  llvm::append_range(
-      types,
-      ValueRange(forward->getOperands().drop_front(kTensors)).getTypes());
   auto backward =
       func::FuncOp::create(builder, loc, (func.getName() + "_backward").str(),
-                           builder.getFunctionType(types, results));
+                           builder.getFunctionType({}, results));
   symbols.insert(backward);
-  builder.setInsertionPointToStart(backward.addEntryBlock());
+  SmallVector<Value> values;
+  unsigned given = addOperands(backward, forward, lseGradient, values);
+  builder.setInsertionPointToEnd(&backward.getBody().front());
 
-  OperationState state(loc, BackwardOp::getOperationName(),
-                       backward.getArguments(), results);
+  OperationState state(loc, BackwardOp::getOperationName(), values, results);
   // Attributes have the same names.
   auto segmentsName =
       ForwardOp::getOperandSegmentSizesAttrName(forward->getName());

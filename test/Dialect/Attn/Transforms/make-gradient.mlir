@@ -5,6 +5,8 @@
 // SAME: %dq = attn.backward {{.*}} gradients(q) deterministic scale(
 // RUN: not fovea-opt %s --attn-make-gradient=gradients=w 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: gradients are by 'q', 'k', 'v', 'sinks', 'scale' and captured values such as 'capture0', found 'w'
+// RUN: not fovea-opt %s --attn-make-gradient=gradients=capture1,q,capture1 2>&1 | FileCheck %s --check-prefix=TWICE
+// TWICE: error: a gradient is asked for twice: by 'capture1'
 
 !t = tensor<2x4x?x16xbf16>
 !rows = tensor<2x4x?xf32>
@@ -39,7 +41,7 @@ func.func @f(%q: !u, %k: !u, %v: !u, %scale: f32, %n: tensor<4xi32>, %t: tensor<
   return %o : !u
 }
 
-// What is not one attn.forward stays.
+// What has no attn.forward stays.
 // CHECK-LABEL: func @other
 // CHECK-NOT: backward
 func.func @other(%q: !t) -> !t {

@@ -127,18 +127,27 @@ def AttnDifferentiate : Pass<"attn-differentiate"> {
 def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
   let summary = "Add functions that compute gradients of attention";
   let description = [{
-    For each function `@f` that is one `attn.forward` and the return of its
-    results: lets it return LSE, too, which gradients need, and adds `@f_backward`,
-    which is one `attn.backward` with the same clauses and regions. Its arguments
-    are q, k, v, then o and lse, which `@f` returned, the gradients of the loss by
-    o and, with `lse-gradient`, by lse, then the others of `@f`. It returns the
-    gradients by q, k, v, captured values, sinks and a run-time scale, as far as
-    they are asked for, in this order.
+    For each function `@f` that is one `attn.forward`, constants beside it, and the
+    return of its results in any order: adds `@f_backward`, which is one
+    `attn.backward` with the same clauses and regions. Its arguments are the op's
+    q, k, v, then o and lse of the forward, the gradients of the loss by o and, with
+    `lse-gradient`, by lse, then the other operands of the op. Constants stay
+    constants. It returns the gradients by q, k, v, captured values, sinks and a
+    run-time scale, as far as they are asked for, in this order; by constants only
+    where they are asked for by name.
+
+    Gradients need o and lse. What `@f` does not return of them it returns from now
+    on, last. If `@f` has callers, it stays as it is, and `@f_forward`, which is the
+    same with these results, is added. A name that is taken gets a number.
+
+    A function with an `attn.forward` among other things is an error, since its
+    gradients are not those of its attention: `attn-outline` makes functions of
+    the ops first, whose gradients the program's own can call.
 
     `attn-differentiate`, which the pipelines run, finds the derivative of the
     score_mod. Derivatives of derivatives are not made.
 
-    **Ensures** that a function that is one `attn.forward` has a gradient function beside it. Others are left alone.
+    **Ensures** that a function with an `attn.forward` has a gradient function beside it. Functions without one are left alone.
 
     ```mlir
     !t = tensor<2x8x?x64xbf16>
@@ -172,7 +181,7 @@ def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
     Option<"deterministic", "deterministic", "bool", /*default=*/"false",
       "The gradients are the same, bit for bit, in each run">,
     Option<"onlyBackward", "only-backward", "bool", /*default=*/"false",
-      "Drop the functions that gradients are of">
+      "Drop the functions that gradients are of, unless they are called">
   ];
   let statistics = [
     Statistic<"numGradients", "gradients", "Functions that compute gradients">

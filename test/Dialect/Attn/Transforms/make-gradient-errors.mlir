@@ -1,0 +1,55 @@
+// RUN: fovea-opt %s --attn-make-gradient --split-input-file --verify-diagnostics
+// RUN: fovea-opt %s --attn-outline --attn-make-gradient --split-input-file | FileCheck %s
+
+// With functions of their own, all of them have gradients.
+// CHECK-COUNT-2: func.func @two_forward{{[_0-9]*}}_backward(
+!t = tensor<1x2x?x16xbf16>
+func.func @two(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
+  // expected-error @below {{gradients are of functions that are one attn.forward, constants beside it, and the return of its results, each at most once; found another attn.forward (attn-outline gives each attn op a function of its own)}}
+  %p = attn.forward %o, %k, %v : !t, !t, !t -> !t
+  return %p : !t
+}
+
+// -----
+
+// CHECK: func.func @among_forward_backward(
+!t = tensor<1x2x?x16xbf16>
+func.func @among(%q: !t, %k: !t, %v: !t) -> !t {
+  // expected-error @below {{found 'arith.addf'}}
+  %twice = arith.addf %q, %q : !t
+  %o = attn.forward %twice, %k, %v : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// -----
+
+!t = tensor<1x2x?x16xbf16>
+func.func @conditional(%c: i1, %q: !t, %k: !t, %v: !t) -> !t {
+  %r = scf.if %c -> !t {
+    // expected-error @below {{found it within control flow}}
+    %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
+    scf.yield %o : !t
+  } else {
+    scf.yield %q : !t
+  }
+  return %r : !t
+}
+
+// -----
+
+!t = tensor<1x2x?x16xbf16>
+func.func @more(%q: !t, %k: !t, %v: !t) -> (!t, !t) {
+  %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
+  // expected-error @below {{found the return of another value}}
+  return %o, %q : !t, !t
+}
+
+// -----
+
+!t = tensor<1x2x?x16xbf16>
+func.func @twice(%q: !t, %k: !t, %v: !t) -> (!t, !t) {
+  %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
+  // expected-error @below {{found a result that is returned twice}}
+  return %o, %o : !t, !t
+}

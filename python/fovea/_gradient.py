@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from typing import Optional, Sequence, Tuple
+import json
+from typing import List, Optional, Sequence, Tuple
 
 from ._library import Context, Options
-from ._spec import Program, Spec, as_spec, in_names_of
+from ._spec import RESERVED, Program, Spec, as_spec, in_names_of
 
 #: Operands and results that a program of gradients has, and others have not.
 _NAMES = ("do", "dlse", "dq", "dk", "dv", "dsinks", "dscale")
@@ -19,7 +20,7 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
 
     program
         a Spec of ``fovea.attention``, MLIR text or a path: one function that is one
-        ``attn.forward``.
+        ``attn.forward``, with constants beside it if need be.
     by
         what gradients are by: "q", "k", "v", captured tensors by their names,
         "sinks", "scale". By default all that have one.
@@ -37,8 +38,9 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
     tensors (``d`` and the tensor's name) before sinks and scale. A score_mod is differentiated by the rules on the
     page on gradients.
 
-    Raises CompileError for an op without a derivative and for an unknown name,
-    ValueError for a captured tensor that has the name of a gradient.
+    Raises CompileError for an op without a derivative, for a name that is unknown or there
+    twice, and for another program than one ``attn.forward``; ValueError for a captured
+    tensor that has the name of a gradient, and for a program of gradients, which has none.
 
     >>> spec = attention(head_dim=64, name="dense")
     >>> backward = gradient(spec, by=("q", "k", "v"))
@@ -70,13 +72,34 @@ def _gradient_spec(spec: Spec, located: str, file: str, wants: Tuple[str, ...], 
         options = f"gradients={','.join(wants)} {options}"
     with Context() as context:
         module = context.parse(located or spec.mlir, file)
+        if "do" in _names(context, module)[0]:
+            raise ValueError("a program of gradients has no gradients")
         pipeline = f"builtin.module(attn-make-gradient{{{options}}},func.func(attn-differentiate))"
         failed = context.lib.foveaModuleRunPipeline(module, pipeline.encode())
         context.check(None if failed else module)
+        given, made = _names(context, module)
+        if "do" not in given:
+            raise ValueError("gradients are of a program that is one attn.forward, found none")
+        _check_names(spec, made)
         text = context.take(context.lib.foveaModulePrint(module)).decode()
         with_lines = Options(ctypes.sizeof(Options), line_info=1)
         relocated = context.take(context.lib.foveaEmit(module, ctypes.byref(with_lines), 0)).decode()
     return Spec(f"{spec.name}_backward", text, spec.captures, relocated, file)
+
+
+def _names(context: Context, module: int) -> Tuple[List[str], List[str]]:
+    """Names of what a program takes and gives."""
+    options = Options(ctypes.sizeof(Options))
+    text = context.take(context.lib.foveaModuleSignature(module, ctypes.byref(options)))
+    signature = json.loads(text)
+    return [one["name"] for one in signature["inputs"]], [one["name"] for one in signature["outputs"]]
+
+
+def _check_names(spec: Spec, made: Sequence[str]) -> None:
+    """An argument has one name, and a name one argument."""
+    for index, name in enumerate(spec.captures):
+        if f"dcapture{index}" in made and f"d{name}" in {*spec.captures, *RESERVED, *_NAMES}:
+            raise ValueError(f"'d{name}' would be the gradient by the captured tensor {name!r}, and is another argument")
 
 
 __all__ = ["gradient", "gradient_spec"]

@@ -209,3 +209,56 @@ def test_scalars_of_one_kernel(fovea):
     check(found, wanted)
     with pytest.raises(TypeError, match="step=step"):
         kernel(q)
+
+
+CONSTANT = """
+!t = tensor<1x2x?x16xbf16>
+func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
+  %w = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %o = attn.forward %q, %k, %v captures(%w : tensor<2xf32>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<2xf32>) {
+      %a = tensor.extract %t[%h] : tensor<2xf32>
+      %x = arith.mulf %s, %a : f32
+      attn.yield %x : f32
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+"""
+
+
+def test_constants_beside(fovea, tmp_path):
+    """A program with constants has gradients by all the rest; a file is a program, too."""
+    file = tmp_path / "f.mlir"
+    file.write_text(CONSTANT)
+    made = fovea.gradient(file, by=("q",))
+    assert "attn.backward" in made.mlir and "attn.forward" not in made.mlir
+    given = [one["name"] for one in fovea.compile(made, target="sm_80").metadata["tensors"]]
+    assert "do" in given and "dq" in given and "dv" not in given
+    with pytest.raises(fovea.CompileError, match="gradients are by 'q', 'k', 'v'.* found 'foo'"):
+        fovea.gradient(file, by=("foo",))
+
+
+def test_no_gradients(fovea):
+    """Never the program as it was."""
+    two = CONSTANT.replace("return %o", "%p = attn.forward %o, %k, %v : !t, !t, !t -> !t\n  return %p")
+    with pytest.raises(fovea.CompileError, match="found another attn.forward"):
+        fovea.gradient(two)
+    with pytest.raises(ValueError, match="one attn.forward, found none"):
+        fovea.gradient("func.func @f(%q: tensor<1x2x?x16xbf16>) -> tensor<1x2x?x16xbf16> {\n  return %q : tensor<1x2x?x16xbf16>\n}")
+    once = fovea.gradient(fovea.attention(head_dim=16), by=("q",))
+    with pytest.raises(ValueError, match="a program of gradients has no gradients"):
+        fovea.gradient(once, by=("v",))
+
+
+def test_names_that_collide(fovea):
+    both = {"slopes": ("f32", (None,)), "dslopes": ("f32", (None,))}
+    spec = fovea.attention(lambda s, b, h, i, j, slopes, dslopes: s + slopes[h] * dslopes[h], head_dim=16, captures=both)
+    with pytest.raises(ValueError, match="'dslopes' would be the gradient by the captured tensor 'slopes', and is another argument"):
+        fovea.gradient(spec)
+    assert "attn.backward" in fovea.gradient(spec, by=("q", "dslopes")).mlir
+
+
+def test_names_twice(fovea, spec):
+    for name in ("q", "slopes"):
+        with pytest.raises(fovea.CompileError, match=f"a gradient is asked for twice: by '{name}'"):
+            fovea.gradient(spec, by=(name, "v", name))

@@ -33,3 +33,21 @@ def test_a_broken_example_is_noticed(run_tool):
 
     for source in ("%y = arith.addf %x, %x : tensor<4xi32>\n", "!t = tensor<4xi32>\n%y = arith.addf %x, %x : !t\n"):
         assert "floating-point-like" in mlir_examples.complete(source, parse)[1]
+
+
+def test_gradients_inside_a_compiler(run_tool):
+    """What the page says becomes of its program is what becomes of it, and the host's
+    gradients that call the functions are a program that compiles."""
+    page = [source for _, source in mlir_examples.examples((ROOT / "docs/InsideYourCompiler.md").read_text())]
+    host, made, gradients = (next(source for source in page if name in source)
+                             for name in ("%twice", "func.func @f_forward_forward", "@f_gradients"))
+
+    def opt(text, *passes):
+        done = run_tool("fovea-opt", *passes, "-", stdin=text)
+        assert not done.returncode, done.stderr
+        return done.stdout
+
+    assert opt(host, "--attn-outline", "--attn-make-gradient") == opt(made)
+    types, declared, called = 2, 4, gradients.splitlines(keepends=True)
+    whole = made + "".join(called[declared:])
+    assert called[types].startswith("func.func private") and opt(whole, "--fovea-to-nvvm").count("launch.abi") >= 3

@@ -388,7 +388,7 @@ def attention(
         are; a shape of () is a scalar (f32, i32 or i64). Booleans take a byte. Each
         call gives the tensors.
     output_dtype
-        of o: dtype (default) or "f32".
+        of o: dtype (default) or "f32". Gradients take ``do`` in dtype either way.
     gradient
         what gradients are by, to be compiled with the program: "q", "k", "v", names of
         captured tensors, "sinks", "scale"; True for all that have one. ``fovea.compile``

@@ -262,3 +262,19 @@ def test_names_twice(fovea, spec):
     for name in ("q", "slopes"):
         with pytest.raises(fovea.CompileError, match=f"a gradient is asked for twice: by '{name}'"):
             fovea.gradient(spec, by=(name, "v", name))
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
+@pytest.mark.parametrize("by", [None, ("v",)])
+def test_output_in_f32(fovea, target, by):
+    """o is read in f32, and its gradient as kernels multiply it."""
+    spec = fovea.attention(soft_cap, lambda b, h, i, j, slopes: j <= i + 20, head_dim=16, output_dtype="f32",
+                           captures={"slopes": ("f32", (None,))}, gradient=by or True)
+    given, wanted = arrays()
+    given["o"] = expected(*(given[name] for name in ("q", "k", "v", "slopes", "do")))[0].float()
+    kernel = fovea.compile(spec, target=target).backward
+    assert {one["name"]: one["dtype"] for one in kernel.metadata["tensors"]}.items() >= {"o": "f32", "do": "bf16"}.items()
+    for level in ("attn", "tile", "warp", "ptx"):
+        found = kernel.interpret(given["q"], given["k"], given["v"], level=level,
+                                 **{name: one for name, one in given.items() if name not in "qkv"})
+        check(found if by is None else [found], wanted if by is None else [wanted[2]])

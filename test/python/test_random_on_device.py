@@ -180,7 +180,8 @@ def test_gradients_of_programs_that_have_none(on_device, tmp_path):
     text = "def score_mod(score, b, h, q_idx, kv_idx, c0):\n    return score + c0[q_idx, kv_idx]\n"
     shared = {"c0": {"dtype": "f32", "dims": (4, 4), "contents": "normal"}}
     cases = (
-        ({"output_dtype": "f32"}, "without gradients"),
+        ({"dtype": "f32"}, "without gradients"),
+        ({"output_dtype": "f32", "heads": 2, "seed": 4}, ""),
         # Exact sums of one number for each pair have no kernel.
         ({"heads": 2, "seed": 3}, "refused"),
         ({"heads": 2, "seed": 4}, ""),

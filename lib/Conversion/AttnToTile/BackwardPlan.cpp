@@ -29,7 +29,10 @@ static LogicalResult checkLowered(const KernelOptions &options,
                        .getElementType();
   if (values != gradients)
     return op.emitError("kernels take an output gradient of v's element type, ")
-           << values << ", found " << gradients << ": round it before";
+           << values << ", found " << gradients
+           << ": round it before, and let the op take it as "
+           << cast<RankedTensorType>(op.getOutputGradient().getType())
+                  .clone(values);
   if (!op.getScoreMod().empty() && op.getScoreGradient().empty())
     return op.emitError("score_mod's derivative is not known: run "
                         "attn-differentiate first");

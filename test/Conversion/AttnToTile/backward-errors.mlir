@@ -79,7 +79,7 @@ func.func @no_derivative(%q: !t, %lse: !rows) -> !t {
 !out = tensor<2x4x?x64xf32>
 !rows = tensor<2x4x?xf32>
 func.func @wide_output(%q: !t, %k: !t, %v: !t, %o: !out, %lse: !rows, %do: !out) -> !t {
-  // expected-error @+1 {{kernels take an output gradient of v's element type, 'f16', found 'f32': round it before}}
+  // expected-error @+1 {{kernels take an output gradient of v's element type, 'f16', found 'f32': round it before, and let the op take it as 'tensor<2x4x?x64xf16>'}}
   %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(k) : !t, !t, !t, !out, !rows, !out -> !t
   return %0 : !t
 }

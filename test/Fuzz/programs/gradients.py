@@ -34,9 +34,8 @@ RESIDUE, STEP = 2.0**-21, 2.0**-5
 
 
 def differentiates(program):
-    """Whether kernels find its gradients: O's are of V's type, and there are numbers to begin with."""
-    form = program.form
-    return form["dtype"] != "f32" and form["output_dtype"] in (None, form["dtype"])
+    """Whether kernels find its gradients."""
+    return program.form["dtype"] != "f32"
 
 
 def in_all_rows(errors):
@@ -146,7 +145,7 @@ def of(prepared):
     if not numpy.isfinite(o).all() or numpy.isnan(lse).any() or (lse == numpy.inf).any():
         return None
     random = data.generator(form["seed"], "do")
-    made = {"o": data.rounded(o, form["dtype"]), "lse": lse.astype(numpy.float32),
+    made = {"o": data.rounded(o, form["output_dtype"] or form["dtype"]), "lse": lse.astype(numpy.float32),
             "do": data.rounded(random.standard_normal(o.shape, numpy.float32), form["dtype"])}
     spec = fovea.gradient(forward.spec, deterministic=in_one_order(form))
     return Gradients(prepared, spec, {**forward.named, **made})

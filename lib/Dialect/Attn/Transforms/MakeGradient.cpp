@@ -285,8 +285,11 @@ static unsigned addOperands(func::FuncOp backward, ForwardOp forward,
       addArgument(value.getType(), value.getLoc());
   };
   llvm::for_each(forward->getOperands().take_front(kTensors), add);
-  Type output = forward.getOutput().getType(), lse = getLseType(forward);
-  for (Type type : {output, lse, output})
+  // The gradient by an output in f32 is given as kernels multiply it.
+  auto output = cast<RankedTensorType>(forward.getOutput().getType());
+  Type lse = getLseType(forward),
+       gradient = output.clone(forward.getValueType().getElementType());
+  for (Type type : {Type(output), lse, gradient})
     addArgument(type, forward.getLoc());
   if (lseGradient)
     addArgument(lse, forward.getLoc());

@@ -23,8 +23,19 @@ func.func @output_shape(%q: !t, %o: tensor<2x4x8x32xbf16>, %lse: !lse) -> !t {
 !t = tensor<2x4x8x16xbf16>
 !lse = tensor<2x4x8xf32>
 func.func @do_type(%q: !t, %do: tensor<2x4x8x16xf32>, %lse: !lse) -> !t {
-  // expected-error @+1 {{the output's gradient must have the output's type 'tensor<2x4x8x16xbf16>', found 'tensor<2x4x8x16xf32>'}}
+  // expected-error @+1 {{the output's gradient must have the output's type 'tensor<2x4x8x16xbf16>', or that of 'bf16', found 'tensor<2x4x8x16xf32>'}}
   %0 = attn.backward %q, %q, %q, %q, %lse, %do gradients(q) : !t, !t, !t, !t, !lse, tensor<2x4x8x16xf32> -> !t
+  return %0 : !t
+}
+
+// -----
+
+!t = tensor<2x4x8x16xbf16>
+!o = tensor<2x4x8x16xf32>
+!lse = tensor<2x4x8xf32>
+func.func @do_type_of_f32(%q: !t, %o: !o, %do: tensor<2x4x8x16xf16>, %lse: !lse) -> !t {
+  // expected-error @+1 {{the output's gradient must have the output's type 'tensor<2x4x8x16xf32>', or that of 'bf16', found 'tensor<2x4x8x16xf16>'}}
+  %0 = attn.backward %q, %q, %q, %o, %lse, %do gradients(q) : !t, !t, !t, !o, !lse, tensor<2x4x8x16xf16> -> !t
   return %0 : !t
 }
 

@@ -46,6 +46,14 @@ func.func @part(%q: !t, %k: !t, %v: !t) -> (!rows {test.name = "lse"}) {
   return %lse : !rows
 }
 
+// An output in f32 is read as it is, and its gradient as products take it.
+// CHECK-LABEL: func.func @wide(
+// CHECK: attn.backward {{.*}} : {{.*}}, tensor<1x2x?x16xf32>, tensor<1x2x?xf32>, tensor<1x2x?x16xbf16> -> tensor<1x2x?x16xbf16>, tensor<1x2x?x16xbf16>, tensor<1x2x?x16xbf16>
+func.func @wide(%q: !t, %k: !t, %v: !t) -> tensor<1x2x?x16xf32> {
+  %o = attn.forward %q, %k, %v : !t, !t, !t -> tensor<1x2x?x16xf32>
+  return %o : tensor<1x2x?x16xf32>
+}
+
 // A caller gets what it got before.
 // CHECK-LABEL: func.func private @called(
 // CHECK-SAME: -> tensor<1x2x?x16xbf16> {

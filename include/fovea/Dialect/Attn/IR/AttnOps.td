@@ -231,7 +231,7 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     |---|---|---|
     | q, k, v, o | as in `attn.forward` | as there |
     | lse, lse_gradient | (B, Hq, Sq), natural logarithm | f32 |
-    | do | that of o | that of o |
+    | do | that of o | that of o, or of q: kernels take it as they multiply it |
 
     An LSE to base 2 gives wrong gradients; the interpreter, and so `fovea-run`,
     says so where all rows are such.
@@ -274,7 +274,7 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     Arg<AnyRankedTensor, "V: (B, Hkv, Skv, Dv) in the layout bhsd">:$value,
     Arg<AnyRankedTensor, "O, the forward's result: (B, Hq, Sq, Dv) in the layout bhsd">:$output,
     Arg<AnyRankedTensor, "LSE, the forward's result, natural logarithm: (B, Hq, Sq), f32">:$lse,
-    Arg<AnyRankedTensor, "the loss's gradient by O, of O's type">:$outputGradient,
+    Arg<AnyRankedTensor, "the loss's gradient by O, of O's shape and O's or Q's element type">:$outputGradient,
     Arg<Optional<AnyRankedTensor>, "the loss's gradient by LSE, of LSE's type; none: 0">:$lseGradient,
     Arg<Optional<F32>, "what scores are multiplied by, known at run time; excludes `scale`">:$scaleValue,
     Arg<Variadic<AnyType>, "values that the regions read: scalars and tensors">:$captures,

@@ -134,7 +134,8 @@ def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
     `lse-gradient`, by lse, then the other operands of the op. Constants stay
     constants. It returns the gradients by q, k, v, captured values, sinks and a
     run-time scale, as far as they are asked for, in this order; by constants only
-    where they are asked for by name.
+    where they are asked for by name. The gradient by o has the element type of v,
+    as kernels multiply it, also if o is f32.
 
     Gradients need o and lse. What `@f` does not return of them it returns from now
     on, last. If `@f` has callers, it stays as it is, and `@f_forward`, which is the

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
@@ -543,8 +544,10 @@ def _index_select(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[s
 def _slice(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     region, source = tracer.region, tracer.expression(args[0])
     dim = _dimension(len(source.shape), args[1] if len(args) > 1 else 0)
-    bounds = slice(*(args[place] if len(args) > place else None for place in (2, 3, 4)))
-    start, stop, step = bounds.indices(source.shape[dim])
+    bounds = [args[place] if len(args) > place else None for place in (2, 3, 4)]
+    if bounds[0] in (None, 0) and bounds[1] in (None, sys.maxsize) and bounds[2] in (None, 1):
+        return source  # without its size, which torch.compile may leave open
+    start, stop, step = slice(*bounds).indices(source.shape[dim])
     shape = source.shape[:dim] + (len(range(start, stop, step)),) + source.shape[dim + 1:]
 
     def place(own: Tuple[Value, ...]) -> Tuple[Value, ...]:

@@ -9,10 +9,12 @@ import torch
 from . import _calls, _masks, _op
 from ._calls import find, form_of
 from ._checks import LEVELS, check, check_tensor, checked_backend, checked_options, checked_scale
+from ._compiling import program_while_compiling
 from ._derivatives import check_tangents, needs_gradient
 from ._dropout import dropout_numbers
+from ._launches import is_compiling
 from ._pieces import widths_of
-from ._programs import Facts, Family, captures_of, known_family, program_of
+from ._programs import Facts, Family, Program, captures_of, known_family, program_of
 from ._shapes import as_before, as_four
 from ._tensor_masks import causal, causal_bias, check_mask, mask_call, mask_family
 
@@ -35,6 +37,13 @@ def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse
         scale = head_dim ** -0.5
     return Facts(query.dtype, query.device, widths.head_dim, widths.value_head_dim, scale,
                  torch.is_grad_enabled(), lse, blocks, dropout, _known_heads(query, value))
+
+
+def _program(score_mod: Optional[Callable], mask_mod: Optional[Callable], query: torch.Tensor, facts: Facts
+             ) -> Tuple[Program, Optional[Family]]:
+    if is_compiling():
+        return program_while_compiling(score_mod, mask_mod, query, facts)
+    return program_of(score_mod, mask_mod, facts)
 
 
 # --- FlexAttention ------------------------------------------------------------
@@ -110,7 +119,7 @@ def flex_attention(
     wants_lse = return_lse if return_aux is None else return_lse or return_aux.lse
     hints: Any = _calls.hints_of(kernel_options) if kernel_options else ()
     options = (scale, enable_gqa, wants_lse, hints)
-    repeats = (backend == "cuda" and hints is not None and not _calls.is_compiling()
+    repeats = (backend == "cuda" and hints is not None and not is_compiling()
                and (return_aux is None or not return_lse and not return_aux.max_scores))
     if repeats:
         read = None if block_mask is None else _masks.known(block_mask)
@@ -136,10 +145,10 @@ def flex_attention(
     # A backward pass needs the log-sum-exp, whoever else does.
     derived = needs_gradient(query, key, value)
     keeps_lse = wants_lse or derived
-    program, family = program_of(score_mod, mask_mod, _facts(query, value, scale, keeps_lse, blocks, 0.0))
+    program, family = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0))
     if not derived and needs_gradient(*program.captures):
         derived = keeps_lse = True
-        program, family = program_of(score_mod, mask_mod, _facts(query, value, scale, keeps_lse, blocks, 0.0))
+        program, family = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0))
     schedule, recurrence = checked_options(kernel_options)
     call = _op.Call(captures_of(program, int(query.shape[2]), rows), lists, program.text, keeps_lse, schedule=schedule,
                     recurrence=recurrence)
@@ -224,7 +233,7 @@ def scaled_dot_product_attention(
     # Numbers that tensors or arrays hold are taken as they are now.
     options = checked_scale(scale), enable_gqa, float(dropout_p)
     o = None
-    if backend == "cuda" and not _calls.is_compiling():
+    if backend == "cuda" and not is_compiling():
         o = _sdpa_again(query, key, value, attn_mask, function, options)
     if o is None:
         o = _sdpa(query, key, value, attn_mask, function, options, backend)
@@ -244,7 +253,7 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
     facts = _facts(query, value, scale, derived, None, float(dropout_p))
     family: Optional[Family] = None
     if attn_mask is None:
-        program, family = program_of(None, function, facts)
+        program, family = _program(None, function, query, facts)
         captures, text = program.captures, program.text
     else:
         check_mask(attn_mask, query, key)

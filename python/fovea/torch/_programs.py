@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import collections
 import functools
-import operator
 import threading
 import types
 import weakref
@@ -20,7 +19,6 @@ import torch
 
 from .._builder import RegionBuilder
 from .._spec import Blocks, Capture, Spec, make_spec
-from ..errors import Error
 from . import _op
 from ._derivatives import check_tangents, in_forward_mode
 from ._expressions import STORED, Captures
@@ -52,9 +50,10 @@ class Facts(NamedTuple):
 
 
 class Program(NamedTuple):
-    """A program, the tensors that it reads, in order, and its text as the op takes it."""
+    """A program (None where torch.compile follows the call), the tensors that it reads, in
+    order, and its text as the op takes it."""
 
-    spec: Spec
+    spec: Optional[Spec]
     captures: List[torch.Tensor]
     text: str
     #: Where among them each call puts numbers of its own: those of ``block_numbers``.
@@ -115,40 +114,27 @@ class _Bindings:
                 found.append(value)
         return not function.__kwdefaults__ and all([self._add(value) for value in found])
 
-    def same_objects(self, same: Callable[[Any, Any], bool] = operator.is_) -> bool:
+    def same_objects(self) -> bool:
         """Whether what is referred to is what it was; tensors may have changed in place."""
         for cell, value in self.cells:
-            if not same(cell.cell_contents, value):
+            if cell.cell_contents is not value:
                 return False
         for scope, name, value in self.names:
-            if not same(scope.get(name, _ABSENT), value):
+            if scope.get(name, _ABSENT) is not value:
                 return False
         for function, code, defaults in self.functions:
-            if function.__code__ is not code or not same(function.__defaults__, defaults):
+            if function.__code__ is not code or function.__defaults__ is not defaults:
                 return False
         return True
 
     def hold(self) -> bool:
-        """Whether all is as it was. torch.compile makes guards of it."""
-        if not self.same_objects(_same):
-            return False
-        for tensor, look in self.tensors:
-            if _look(tensor) != look:
-                return False
-        return True
+        """Whether all is as it was."""
+        return self.same_objects() and all(_look(tensor) == look for tensor, look in self.tensors)
 
 
 def _look(tensor: torch.Tensor) -> Tuple[Any, ...]:
     # Module.half() and Module.to() change a parameter in place.
     return tensor.shape, tensor.dtype, tensor.device, tensor.requires_grad
-
-
-def _same(a: Any, b: Any) -> bool:
-    # torch.compile makes tuples anew, so that theirs is the identity of what they hold.
-    if isinstance(b, tuple):
-        return isinstance(a, tuple) and len(a) == len(b) and all([_same(x, y) for x, y in zip(a, b)])
-    # It guards the identity of a function only where that is asked for as a number; else its code.
-    return id(a) == id(b) if isinstance(b, types.FunctionType) else a is b
 
 
 def _global_names(code: types.CodeType) -> Set[str]:
@@ -287,55 +273,9 @@ def program_in(family: Family, score_mod: Optional[Callable], mask_mod: Optional
     return program
 
 
-class _Compiled(NamedTuple):
-    score_mod: Optional[Callable]
-    mask_mod: Optional[Callable]
-    bindings: _Bindings
-    program: Program
-
-
-# What was looked up while compiling, as attributes: of a module torch.compile sees those that come later, too.
-_compiled = types.ModuleType("fovea.torch.compiled")
-
-
-def _while_compiling(score_mod: Optional[Callable], mask_mod: Optional[Callable], *facts: Any) -> str:
-    """The name in ``_compiled`` of what was found. torch.compile takes exceptions that are
-    not its own for errors of its own: it gets one that is the user's, which begins with
-    the cause."""
-    try:
-        return _found_while_compiling(score_mod, mask_mod, *facts)
-    except (Error, NotImplementedError, ValueError) as error:
-        from torch._dynamo.exc import UserError, UserErrorType
-
-        raise UserError(UserErrorType.INVALID_INPUT, str(error)) from error
-
-
-def _found_while_compiling(score_mod: Optional[Callable], mask_mod: Optional[Callable], *facts: Any) -> str:
-    family, keeps = family_of(score_mod, mask_mod)
-    if not keeps:
-        raise NotImplementedError(
-            "under torch.compile a score_mod or mask_mod may refer to tensors, numbers, functions and tuples of them, by "
-            "closures and globals; what else this one refers to could change unnoticed"
-        )
-    program = program_in(family, score_mod, mask_mod, Facts(*facts))
-    name = f"entry{len(vars(_compiled))}"
-    setattr(_compiled, name, _Compiled(score_mod, mask_mod, family.bindings, program))
-    return name
-
-
-# torch.compile runs it while it compiles (torch.compiler.assume_constant_result, which imports all of torch._dynamo).
-_while_compiling._dynamo_marked_constant = True  # type: ignore[attr-defined]
-
-
 def program_of(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Facts
                ) -> Tuple[Program, Optional[Family]]:
     """The program of two functions, traced at need, and their family if it is kept."""
-    if torch.compiler.is_compiling():
-        compiled: _Compiled = getattr(_compiled, _while_compiling(score_mod, mask_mod, *facts))
-        # Looked at again, for guards: the next call's functions may be others, and refer to other tensors.
-        if not _same(score_mod, compiled.score_mod) or not _same(mask_mod, compiled.mask_mod) or not compiled.bindings.hold():
-            raise RuntimeError("a function has changed while it was compiled")
-        return compiled.program, None
     family, keeps = family_of(score_mod, mask_mod)
     if in_forward_mode():  # asked for here, since what is traced has no tangents
         check_tangents(("a captured tensor", tensor) for tensor, _ in family.bindings.tensors)

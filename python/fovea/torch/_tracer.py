@@ -7,12 +7,14 @@ tensors alone, and writes down what it computes. Decompositions are PyTorch's.
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import inspect
 import linecache
 import os
 import sys
 import types
-from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NoReturn, Optional, Sequence, Tuple
 
 import torch
 from torch.overrides import TorchFunctionMode
@@ -50,24 +52,49 @@ _CURES = Cures(
 )
 
 
+#: What torch.compile wrote down is executed: of this line, where tensors have these names.
+_written: "contextvars.ContextVar[Optional[Tuple[Place, Mapping[int, str]]]]" = contextvars.ContextVar("written", default=None)
+
+
+@contextlib.contextmanager
+def at_place(place: Place, names: Mapping[int, str]) -> Iterator[None]:
+    """What is executed within is the user's line at a place, whatever the frames say;
+    tensors' names are by their id()."""
+    token = _written.set((place, names))
+    try:
+        yield
+    finally:
+        _written.reset(token)
+
+
+def is_users(filename: str) -> bool:
+    """Whether a file is of neither PyTorch nor Fovea."""
+    return not filename.startswith(_FOLDERS) and not filename.startswith("<frozen")
+
+
 def _user_frame() -> Optional[types.FrameType]:
-    """What is being executed of neither PyTorch nor Fovea."""
+    """What is being executed of the user's."""
     frame: Optional[types.FrameType] = sys._getframe(1)
     while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_FOLDERS) and not name.startswith("<frozen"):
+        if is_users(frame.f_code.co_filename):
             return frame
         frame = frame.f_back
     return None
 
 
 def user_place() -> Place:
+    written = _written.get()
+    if written is not None:
+        return written[0]
     frame = _user_frame()
     return Place("", 0) if frame is None else place_of(frame)
 
 
 def _name_of(tensor: torch.Tensor) -> str:
     """What the user's line calls a tensor, or nothing."""
+    written = _written.get()
+    if written is not None:
+        return written[1].get(id(tensor), "")
     frame = _user_frame()
     if frame is None:
         return ""
@@ -242,30 +269,32 @@ class _Indexing(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if function is torch.Tensor.__setitem__ and not isinstance(args[0], Symbol):
             fail(_WRITTEN)
-        if function is not torch.Tensor.__getitem__:
-            return function(*args, **(kwargs or {}))
-        tensor, index = args
-        items = list(index) if isinstance(index, tuple) else [index]
-        if not any(isinstance(item, torch.Tensor) for item in items):
-            return function(tensor, index)
-        if any(isinstance(item, torch.Tensor) and item.dtype == torch.bool for item in items):
-            fail("a tensor is indexed by a boolean in a kernel, expected integers")
-        given = sum(item is not None and item is not Ellipsis for item in items)
-        if given > tensor.dim():
-            fail(f"too many indices for a tensor of {tensor.dim()} dimensions: {given}")
-        # Plain indices first; tensors then stand at the dimensions that are left for them.
-        basic = tuple(slice(None) if isinstance(item, torch.Tensor) else item for item in items)
-        viewed = function(tensor, basic)
-        places: List[Optional[torch.Tensor]] = []
-        for item in items:
-            if item is Ellipsis:
-                consumed = sum(1 for other in items if other is not None and other is not Ellipsis)
-                places += [None] * (tensor.dim() - consumed)
-            elif isinstance(item, torch.Tensor):
-                places.append(item)
-            elif not isinstance(item, int) or isinstance(item, bool):
-                places.append(None)
-        return torch.ops.aten.index.Tensor(viewed, places)
+        return indexed(*args) if function is torch.Tensor.__getitem__ else function(*args, **(kwargs or {}))
+
+
+def indexed(tensor: torch.Tensor, index: Any) -> torch.Tensor:
+    """``tensor[index]``."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    if not any(isinstance(item, torch.Tensor) for item in items):
+        return torch.Tensor.__getitem__(tensor, index)
+    if any(isinstance(item, torch.Tensor) and item.dtype == torch.bool for item in items):
+        fail("a tensor is indexed by a boolean in a kernel, expected integers")
+    given = sum(item is not None and item is not Ellipsis for item in items)
+    if given > tensor.dim():
+        fail(f"too many indices for a tensor of {tensor.dim()} dimensions: {given}")
+    # Plain indices first; tensors then stand at the dimensions that are left for them.
+    basic = tuple(slice(None) if isinstance(item, torch.Tensor) else item for item in items)
+    viewed = torch.Tensor.__getitem__(tensor, basic)
+    places: List[Optional[torch.Tensor]] = []
+    for item in items:
+        if item is Ellipsis:
+            consumed = sum(1 for other in items if other is not None and other is not Ellipsis)
+            places += [None] * (tensor.dim() - consumed)
+        elif isinstance(item, torch.Tensor):
+            places.append(item)
+        elif not isinstance(item, int) or isinstance(item, bool):
+            places.append(None)
+    return torch.ops.aten.index.Tensor(viewed, places)
 
 
 def _where_defined(function: Any) -> Place:

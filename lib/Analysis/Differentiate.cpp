@@ -48,9 +48,13 @@ void AdjointBuilder::add(Value value, const Choices &among,
   Adjoint term{emit(), among};
   assert(term.value.getType() == value.getType() &&
          "adjoints have the value's type");
-  auto [place, isFirst] = adjoints.try_emplace(value, term);
-  if (!isFirst)
-    place->second = sum(place->second, term);
+  Terms &terms = adjoints[value];
+  auto *other = llvm::find_if(
+      terms, [&](const Adjoint &each) { return isSummedAtOnce(each, term); });
+  if (other != terms.end())
+    *other = sum(*other, term);
+  else
+    terms.push_back(term);
 }
 
 void AdjointBuilder::addIf(Value value, function_ref<Value()> condition,
@@ -72,14 +76,15 @@ void AdjointBuilder::addElement(Value tensor, ValueRange indices,
 
 Value AdjointBuilder::lookup(Value value) {
   auto found = adjoints.find(value);
-  if (found == adjoints.end() || !found->second.value)
+  if (found == adjoints.end() || found->second.empty())
     return {};
-  return choose(found->second.value, found->second.choices);
+  const Adjoint &adjoint = settle(found->second);
+  return choose(adjoint.value, adjoint.choices);
 }
 
 Value AdjointBuilder::enter(Operation *op) {
   loc = op->getLoc();
-  const Adjoint &adjoint = adjoints.find(op->getResult(0))->second;
+  const Adjoint &adjoint = settle(adjoints.find(op->getResult(0))->second);
   choices = adjoint.choices;
   return adjoint.value;
 }
@@ -91,14 +96,19 @@ Value AdjointBuilder::choose(Value value, const Choices &among) {
   return value;
 }
 
+/// Whether two different lists of choices differ in what the last one gives.
+template <typename ListT>
+static bool areSidesOfOne(const ListT &a, const ListT &b) {
+  return a.size() == b.size() && a.back().first == b.back().first &&
+         ArrayRef(a).drop_back() == ArrayRef(b).drop_back();
+}
+
 AdjointBuilder::Adjoint AdjointBuilder::sum(const Adjoint &a,
                                             const Adjoint &b) {
   if (a.choices == b.choices)
     return {add(a.value, b.value), a.choices};
   // Both sides of one choice: one of them.
-  if (a.choices.size() == b.choices.size() &&
-      ArrayRef(a.choices).drop_back() == ArrayRef(b.choices).drop_back() &&
-      a.choices.back().first == b.choices.back().first) {
+  if (areSidesOfOne(a.choices, b.choices)) {
     Choices common(a.choices);
     auto [condition, isA] = common.pop_back_val();
     return {isA ? select(condition, a.value, b.value)
@@ -106,6 +116,46 @@ AdjointBuilder::Adjoint AdjointBuilder::sum(const Adjoint &a,
             common};
   }
   return {add(choose(a.value, a.choices), choose(b.value, b.choices)), {}};
+}
+
+bool AdjointBuilder::isSummedAtOnce(const Adjoint &a, const Adjoint &b) {
+  constexpr size_t kFewChoices = 8;
+  return a.choices.size() + b.choices.size() <= kFewChoices ||
+         a.choices == b.choices || areSidesOfOne(a.choices, b.choices);
+}
+
+/// A value that each op of a long chain chooses, or does not, has a term for
+/// each, with the choices of all ops behind. Terms lose their last choices
+/// first, those with most of them before others, so that the sum of what one
+/// choice leads to is chosen once.
+const AdjointBuilder::Adjoint &AdjointBuilder::settle(Terms &terms) {
+  while (terms.size() > 1) {
+    auto take = [&](Adjoint *place) {
+      std::swap(*place, terms.back());
+      return terms.pop_back_val();
+    };
+    Adjoint term =
+        take(llvm::max_element(terms, [](const Adjoint &a, const Adjoint &b) {
+          return a.choices.size() < b.choices.size();
+        }));
+    auto *other = llvm::find_if(terms, [&](const Adjoint &each) {
+      return areSidesOfOne(each.choices, term.choices);
+    });
+    if (other != terms.end()) {
+      term = sum(take(other), term);
+    } else {
+      auto last = term.choices.pop_back_val();
+      term.value = choose(term.value, {last});
+    }
+    auto *same = llvm::find_if(terms, [&](const Adjoint &each) {
+      return each.choices == term.choices;
+    });
+    if (same != terms.end())
+      *same = sum(*same, term);
+    else
+      terms.push_back(term);
+  }
+  return terms.front();
 }
 
 Value AdjointBuilder::constant(Value like, double value) {

@@ -111,6 +111,12 @@ private:
   /// Emits the choices.
   mlir::Value choose(mlir::Value value, const Choices &among);
   Adjoint sum(const Adjoint &a, const Adjoint &b);
+  /// What is added to an adjoint, of different choices each. What sums of few
+  /// ops have is summed at once.
+  using Terms = llvm::SmallVector<Adjoint, 1>;
+  static bool isSummedAtOnce(const Adjoint &a, const Adjoint &b);
+  /// Makes one of all terms, and gives it.
+  const Adjoint &settle(Terms &terms);
   /// What an adjoint is a constant multiple of.
   struct Multiple {
     mlir::Value of;
@@ -124,9 +130,9 @@ private:
   mlir::Location loc;
   ElementSink sink;
   llvm::DenseSet<mlir::Value> active, requested;
-  /// Null for tensors that are not among those asked for, of which elements
+  /// None for tensors that are not among those asked for, of which elements
   /// have adjoints.
-  llvm::DenseMap<mlir::Value, Adjoint> adjoints;
+  llvm::DenseMap<mlir::Value, Terms> adjoints;
   llvm::DenseMap<mlir::Value, Multiple> multiples;
   /// What the adjoint of the current op's result depends on.
   Choices choices;

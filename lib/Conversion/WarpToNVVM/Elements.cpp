@@ -78,10 +78,11 @@ SmallVector<int64_t> fovea::getBroadcastRegisters(tile::BroadcastOp op) {
 Element ElementEmitter::lookup(Value tile, unsigned index) {
   if (!isa<RankedTensorType>(tile.getType()))
     return wrap(b.getRemappedValue(tile));
-  if (auto found = known.find({tile, index}); found != known.end())
+  if (auto found = written.known.find({tile, index});
+      found != written.known.end())
     return found->second;
   Element element = make(tile, index);
-  known.try_emplace({tile, index}, element);
+  written.known.try_emplace({tile, index}, element);
   return element;
 }
 
@@ -91,7 +92,7 @@ Value ElementEmitter::extract(Value vector, unsigned index) {
     return getConstant(splat.getSplatValue<TypedAttr>());
   if (auto elements = vector.getDefiningOp<vector::FromElementsOp>())
     return elements.getElements()[index];
-  Operation *&op = extracted[vector];
+  Operation *&op = written.extracted[vector];
   if (!op)
     op = vector::ToElementsOp::create(b, loc, vector);
   return op->getResult(index);
@@ -106,7 +107,7 @@ Element ElementEmitter::makeConstant(DenseElementsAttr splat) {
 
 Element ElementEmitter::makeIota(tile::IotaOp op, unsigned index) {
   RankedTensorType type = op.getResult().getType();
-  SmallVector<int64_t> &offsets = sources[op];
+  SmallVector<int64_t> &offsets = written.sources[op];
   if (offsets.empty())
     offsets = getLayout(type).getOffsets(type.getShape(), op.getDim());
   return {coordinates.getBase(op.getResult()),
@@ -115,7 +116,7 @@ Element ElementEmitter::makeIota(tile::IotaOp op, unsigned index) {
 }
 
 ArrayRef<int64_t> ElementEmitter::getSources(tile::BroadcastOp op) {
-  SmallVector<int64_t> &registers = sources[op];
+  SmallVector<int64_t> &registers = written.sources[op];
   if (registers.empty())
     registers = getBroadcastRegisters(op);
   return registers;
@@ -353,7 +354,7 @@ Value ElementEmitter::materialize(const Element &x) {
 }
 
 Value ElementEmitter::getConstant(TypedAttr value) {
-  Value &constant = constants[value];
+  Value &constant = written.constants[value];
   if (!constant)
     constant = arith::ConstantOp::create(b, loc, value);
   return constant;
@@ -367,10 +368,10 @@ Value ElementEmitter::getConstant(const APInt &value) {
 Value ElementEmitter::getOnce(const void *kind, unsigned detail,
                               ArrayRef<Value> operands,
                               function_ref<Value()> make) {
-  Key key{kind, detail, {}};
+  WrittenElements::Key key{kind, detail, {}};
   for (Value operand : operands)
     std::get<2>(key).push_back(operand.getAsOpaquePointer());
-  Value &value = emitted[key];
+  Value &value = written.emitted[key];
   if (!value)
     value = make();
   return value;

@@ -21,21 +21,6 @@ namespace fovea {
 /// Registers of a broadcast's source by those of its result.
 llvm::SmallVector<int64_t> getBroadcastRegisters(tile::BroadcastOp op);
 
-/// Coordinates of a thread's first elements, which offsets lead from to the
-/// others, by the iota that has them.
-class Coordinates {
-public:
-  explicit Coordinates(ScalarBits bits) : bits(std::move(bits)) {}
-
-  void setBase(mlir::Value iota, mlir::Value base) { bases[iota] = base; }
-  mlir::Value getBase(mlir::Value iota) const { return bases.lookup(iota); }
-
-  ScalarBits bits;
-
-private:
-  llvm::DenseMap<mlir::Value, mlir::Value> bases;
-};
-
 /// A thread's element of a tile: `base + offset`, for integers. Offsets are
 /// known where layouts are; elements of a thread share bases.
 struct Element {
@@ -49,16 +34,57 @@ struct Element {
   bool isExact = true;
 };
 
+/// What has been written of the elements of tiles.
+struct WrittenElements {
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, Element> known;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> sources;
+  llvm::DenseMap<mlir::Value, mlir::Operation *> extracted;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
+  using Key =
+      std::tuple<const void *, unsigned, llvm::SmallVector<const void *, 3>>;
+  std::map<Key, mlir::Value> emitted;
+};
+
+/// Coordinates of a thread's first elements, which offsets lead from to the
+/// others, by the iota that has them.
+class Coordinates {
+public:
+  explicit Coordinates(ScalarBits bits) : bits(std::move(bits)) {}
+
+  void setBase(mlir::Value iota, mlir::Value base) { bases[iota] = base; }
+  mlir::Value getBase(mlir::Value iota) const { return bases.lookup(iota); }
+
+  /// What choices before one in the same block have written, which is there for
+  /// it, too: each of a chain would write all before it once more.
+  WrittenElements &getWritten(mlir::Block *ofBlock) {
+    if (block != ofBlock)
+      written = WrittenElements();
+    block = ofBlock;
+    return written;
+  }
+
+  ScalarBits bits;
+
+private:
+  llvm::DenseMap<mlir::Value, mlir::Value> bases;
+  mlir::Block *block = nullptr;
+  WrittenElements written;
+};
+
 /// Writes what elements of tiles compute as scalars, one element after the
 /// other, down to what is loaded or carried: what an element needs stands in
 /// front of its use, and what elements have in common is made for the first.
 /// Expressions are those of the program before its conversion, so one emitter
-/// serves one place in it.
+/// serves one place in it, or places behind each other in one block.
 class ElementEmitter {
 public:
   ElementEmitter(mlir::ConversionPatternRewriter &b, mlir::Location loc,
                  Coordinates &coordinates)
-      : b(b), loc(loc), coordinates(coordinates) {}
+      : b(b), loc(loc), coordinates(coordinates), written(own) {}
+  /// The same with what others have written before.
+  ElementEmitter(mlir::ConversionPatternRewriter &b, mlir::Location loc,
+                 Coordinates &coordinates, WrittenElements &written)
+      : b(b), loc(loc), coordinates(coordinates), written(written) {}
 
   /// Whether a tile's elements are computed one after the other: vectors that
   /// are short fit beside what else there is.
@@ -116,13 +142,8 @@ private:
   mlir::ConversionPatternRewriter &b;
   mlir::Location loc;
   Coordinates &coordinates;
-  llvm::DenseMap<std::pair<mlir::Value, unsigned>, Element> known;
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> sources;
-  llvm::DenseMap<mlir::Value, mlir::Operation *> extracted;
-  llvm::DenseMap<mlir::Attribute, mlir::Value> constants;
-  using Key =
-      std::tuple<const void *, unsigned, llvm::SmallVector<const void *, 3>>;
-  std::map<Key, mlir::Value> emitted;
+  WrittenElements own;
+  WrittenElements &written;
 };
 
 } // namespace fovea

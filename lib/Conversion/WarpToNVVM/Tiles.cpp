@@ -80,7 +80,9 @@ struct SelectLowering : OpConversionPattern<arith::SelectOp> {
         !ElementEmitter::isEmitted(op.getCondition()))
       return failure();
     auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
-    ElementEmitter emitter(rewriter, op.getLoc(), coordinates);
+    ElementEmitter emitter(
+        rewriter, op.getLoc(), coordinates,
+        coordinates.getWritten(rewriter.getInsertionBlock()));
     SmallVector<Value> elements;
     for (int64_t index = 0; index < type.getNumElements(); ++index) {
       Value condition = emitter.get(op.getCondition(), index);

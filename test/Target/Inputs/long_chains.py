@@ -1,10 +1,10 @@
-"""Checks that compile time is linear in the length of a mask's chain, or prints one.
+"""Checks that compile time is linear in the length of a chain of a mask's or a score's, or prints one.
 
     long_chains.py FOVEA_COMPILE TARGET KIND
     long_chains.py --print KIND LENGTH
 
 Time is that of the processor, the lesser of two. A chain twice as long may take 3
-times as long, not 4.
+times as long, not 4; one of choices, whose code is long, 6 times if it is 4 times as long.
 """
 
 import resource
@@ -12,8 +12,6 @@ import subprocess
 import sys
 import tempfile
 
-LENGTH = 60
-MOST = 3.0
 
 
 def remainders(length):
@@ -45,17 +43,32 @@ def diagonals(length):
     return [*lines, "%no = arith.constant false", f"%keep = arith.ori {last}, %no : i1"]
 
 
-KINDS = {make.__name__: make for make in (remainders, alternatives, diagonals)}
+def choices(length):
+    """A score is what it was, or less, over and over."""
+    lines, last = ["%half = arith.constant 0.5 : f32"], "%s"
+    for n in range(length):
+        lines += [f"%m{n} = arith.mulf {last}, %s : f32", f"%c{n} = arith.cmpf ogt, {last}, %half : f32",
+                  f"%x{n} = arith.select %c{n}, {last}, %m{n} : f32"]
+        last = f"%x{n}"
+    return [*lines, "%zero = arith.constant 0.0 : f32", f"%keep = arith.addf {last}, %zero : f32"]
 
 
-def program(lines):
+MASKS = (remainders, alternatives, diagonals)
+KINDS = {make.__name__: make for make in (*MASKS, choices)}
+# Two lengths, and how many times as long the second one may take.
+LIMITS = {kind: (60, 120, 3.0) for kind in KINDS} | {"choices": (30, 120, 6.0)}
+
+
+def program(kind, length):
+    make = KINDS[kind]
+    head, result = ("mask_mod(", "i1") if make in MASKS else ("score_mod(%s: f32, ", "f32")
     tensor = "tensor<?x?x?x64xbf16>"
-    body = "\n      ".join(lines)
+    body = "\n      ".join(make(length))
     return f"""func.func @f(%q: {tensor}, %k: {tensor}, %v: {tensor}) -> {tensor} {{
   %o = attn.forward %q, %k, %v
-    mask_mod(%b: index, %h: index, %i: index, %j: index) {{
+    {head}%b: index, %h: index, %i: index, %j: index) {{
       {body}
-      attn.yield %keep : i1
+      attn.yield %keep : {result}
     }} : {tensor}, {tensor}, {tensor} -> {tensor}
   return %o : {tensor}
 }}
@@ -77,12 +90,12 @@ def seconds(compiler, target, text):
 
 def main():
     if sys.argv[1] == "--print":
-        print(program(KINDS[sys.argv[2]](int(sys.argv[3]))))
+        print(program(sys.argv[2], int(sys.argv[3])))
         return
     compiler, target, kind = sys.argv[1:]
-    make = KINDS[kind]
-    short, long = (seconds(compiler, target, program(make(length))) for length in (LENGTH, 2 * LENGTH))
-    print(f"{kind} on {target}: {short:.2f} s and {long:.2f} s, {'linear' if long < MOST * short else 'TOO SLOW'}")
+    *lengths, most = LIMITS[kind]
+    short, long = (seconds(compiler, target, program(kind, length)) for length in lengths)
+    print(f"{kind} on {target}: {short:.2f} s and {long:.2f} s, {'linear' if long < most * short else 'TOO SLOW'}")
 
 
 if __name__ == "__main__":

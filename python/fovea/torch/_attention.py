@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, Optional, Tuple
 
 import torch
 
-from . import _calls, _masks, _op
+from . import _autocast, _calls, _masks, _op
 from ._calls import find, form_of
 from ._checks import LEVELS, check, check_tensor, checked_backend, checked_options, checked_scale
 from ._compiling import program_while_compiling
@@ -100,7 +100,8 @@ def flex_attention(
     alone or with the log-sum-exp (or AuxOutput). A query without keys gives 0,
     and -inf. The first call with a new function compiles a kernel; it serves all
     lengths. Launches on the current stream and waits for nothing, so that calls
-    can be captured in a CUDA graph.
+    can be captured in a CUDA graph. Under ``torch.autocast`` query, key and value are
+    cast as PyTorch casts them.
 
     Gradients flow to query, key and value, to captured tensors, and from the log-sum-exp;
     the backward pass keeps these, the output, the log-sum-exp and what functions read.
@@ -116,6 +117,8 @@ def flex_attention(
     ...     return score + slopes[h] * (kv_idx - q_idx)
     >>> out = flex_attention(query, key, value, score_mod=alibi)  # doctest: +SKIP
     """
+    if _autocast.is_any_enabled():
+        query, key, value = _autocast.cast(query, key, value)
     wants_lse = return_lse if return_aux is None else return_lse or return_aux.lse
     hints: Any = _calls.hints_of(kernel_options) if kernel_options else ()
     options = (scale, enable_gqa, wants_lse, hints)
@@ -198,7 +201,8 @@ def scaled_dot_product_attention(
     attn_mask
         a tensor that broadcasts to (batch, heads, queries, keys): booleans say
         which keys a query sees, numbers (float16, bfloat16, float32) are added
-        to the scores. It is read by the kernel, at each call as it is then.
+        to the scores. It is read by the kernel, at each call as it is then. Under
+        ``torch.autocast`` it is cast, too, as PyTorch does.
         Or a ``torch.nn.attention.bias.CausalBias``, which no tensor is made of.
     dropout_p
         probability, below 1 and rounded to multiples of 1/65536, to leave out a
@@ -225,6 +229,8 @@ def scaled_dot_product_attention(
             function, attn_mask = bias, None
         else:
             check_tensor("attn_mask", attn_mask)
+    if _autocast.is_any_enabled():
+        query, key, value, attn_mask = _autocast.cast(query, key, value, attn_mask)
     given = query
     if not isinstance(query, torch.Tensor) or query.dim() != 4:
         for name, tensor in (("query", query), ("key", key), ("value", value)):

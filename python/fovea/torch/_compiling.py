@@ -18,6 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from .._builder import Place
 from ..errors import Error
+from ._autocast import disabled
 from ._programs import Facts, Family, Program, build, program_of
 from ._tracer import at_place, indexed, is_users
 
@@ -169,7 +170,7 @@ def _followed(translator: Any, function: Any, role: str, query: Any, read: _Read
     with discard_graph_changes(translator):
         arguments = [query.call_method(translator, "new_empty", [VariableTracker.build(translator, ())],
                                        {"dtype": VariableTracker.build(translator, dtype)}) for dtype in dtypes]
-    with _Indexing():
+    with _Indexing(), disabled():
         _, graph, lifted = speculate_subgraph(translator, function, arguments, {}, f"fovea.torch: {role}",
                                               set_subgraph_inputs="flatten_manual")
     code = function.get_code() if hasattr(function, "get_code") else None

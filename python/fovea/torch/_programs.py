@@ -20,6 +20,7 @@ import torch
 from .._builder import RegionBuilder
 from .._spec import Blocks, Capture, Spec, make_spec
 from . import _op
+from ._autocast import disabled
 from ._derivatives import check_tangents, in_forward_mode
 from ._expressions import STORED, Captures
 from ._masks import Form, rows_of
@@ -157,9 +158,10 @@ def build(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Fa
             return build(score_mod, mask_mod, facts)
     captures = Captures(facts.device)
     regions: Dict[str, Optional[RegionBuilder]] = {"score_mod": None, "mask_mod": None}
-    for role, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
-        if function is not None:
-            regions[role] = trace(function, role, captures, rows_of(facts.blocks))
+    with disabled():
+        for role, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
+            if function is not None:
+                regions[role] = trace(function, role, captures, rows_of(facts.blocks))
     return assemble(captures, facts, regions["score_mod"], regions["mask_mod"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any, List, Sequence, Tuple
+from typing import Any, List, Mapping, Sequence, Tuple
 
 from ._dtypes import dtype_name
 from ._extras import need
@@ -36,6 +36,31 @@ def _from_torch(value: Any) -> Any:
     torch = sys.modules["torch"]
     value = value.detach().cpu()
     return value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy()
+
+
+#: What a gradient takes of the forward pass and of the loss: theirs is their type.
+_OF_OUTPUTS = ("o", "lse", "do", "dlse")
+
+
+def _float_type(value: Any) -> str:
+    """The name of a tensor's or an array's type of floats, or nothing."""
+    name = str(getattr(value, "dtype", "")).rpartition(".")[2]
+    return name if name in ("float16", "bfloat16", "float32", "float64") else ""
+
+
+def check_outputs(dtypes: Mapping[str, str], arguments: Mapping[str, Any]) -> None:
+    """Raises TypeError where a program of gradients, whose inputs are `dtypes`, is given
+    outputs of another float type. Arrays of float32 stand for halves, which numpy may lack
+    (as results they are what the interpreter gives): for ``do`` if they do for ``q``."""
+    if "do" not in dtypes:
+        return
+    for name in _OF_OUTPUTS:
+        value = arguments.get(name)
+        found, wanted = _float_type(value), {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}.get(dtypes.get(name, ""))
+        stands = found == "float32" and not hasattr(value, "detach") and (name != "do" or _float_type(arguments.get("q")) == found)
+        if found and wanted and found != wanted and not stands:
+            told = "must be of the output's type" if name == "do" else "must be of type"
+            raise TypeError(f"'{name}' {told} {dtypes[name]}, found {found}")
 
 
 def to_host(name: str, value: Any, dtype: str) -> Any:

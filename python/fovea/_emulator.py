@@ -12,7 +12,7 @@ import threading
 from typing import Any, Dict, Mapping, Tuple
 
 from . import _launch, _library
-from ._arrays import from_host, to_host
+from ._arrays import check_outputs, from_host, to_host
 from ._extras import need
 from ._memory import DeviceMemory, place
 from .errors import Error
@@ -53,6 +53,7 @@ def run(ptx: bytes, metadata: bytes, facts: Mapping[str, Any], arguments: Mappin
         kernel = _launch.LoadedKernel(ptx, metadata, facts, 0, device)
         with DeviceMemory(device) as memory:
             taken = {tensor["name"]: tensor["dtype"] for tensor in facts["tensors"] if tensor["access"] == "read"}
+            check_outputs(taken, arguments)
             arrays = {name: to_host(name, value, taken[name]) if name in taken else value for name, value in arguments.items()}
             given, outputs = place(memory, kernel, arrays)
             kernel.launch_named(0, given)

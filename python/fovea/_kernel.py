@@ -17,7 +17,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, NoReturn, Optional, Sequence, Tuple, Union
 
 from . import _emulator, _launch, _library, _lines, cache as disk
-from ._arrays import as_tensors, to_host
+from ._arrays import as_tensors, check_outputs, to_host
 from ._files import read_regular
 from ._library import Context, Options, RunOptions
 from ._spec import Program, Spec, as_spec, in_names_of, with_names
@@ -103,6 +103,8 @@ def _interpreted(spec: Spec, options: Choices, arrays: Mapping[str, Any], level:
             context.lib.foveaModuleSignature(module, ctypes.byref(arguments))
         ))
         dtypes = {entry["name"]: entry["dtype"] for entry in signature["inputs"]}
+        if not exact:
+            check_outputs(dtypes, {names.get(name, name): value for name, value in arrays.items()})
         named = []
         for name, value in arrays.items():
             internal = names.get(name, name)
@@ -389,7 +391,9 @@ class Kernel:
         executes it, which raises LaunchError for what the kernel does wrong (races, reads
         outside of tensors, docs/PTX.md lists it). Gives the output, or (output, log-sum-exp); bf16 as
         arrays of float32. ``others`` are captured tensors, ``scale``, ``lengths``,
-        ``cu_q`` and ``cu_k``. Slow: meant for tests."""
+        ``cu_q`` and ``cu_k``; of gradients also ``o``, ``lse``, ``do`` and ``dlse``, which must be of the
+        program's types: TypeError else, but arrays of float32 stand for halves. That ``lse`` is not
+        one to base 2 is noticed at level "attn" alone, and if all rows say so. Slow: meant for tests."""
         if unnamed:
             raise TypeError(f"captured tensors and what else the program takes are given by their names, found {len(unnamed)} "
                             f"without: kernel.interpret({', '.join(self._taken(inputs=True))})")

@@ -278,3 +278,26 @@ def test_output_in_f32(fovea, target, by):
         found = kernel.interpret(given["q"], given["k"], given["v"], level=level,
                                  **{name: one for name, one in given.items() if name not in "qkv"})
         check(found if by is None else [found], wanted if by is None else [wanted[2]])
+
+
+@pytest.mark.parametrize("level", ["attn", "tile", "ptx"])
+def test_types_of_outputs(fovea, spec, level):
+    """Nothing is converted to the program's type unasked; arrays of float32 stand for halves."""
+    given, wanted = arrays()
+    kernel = fovea.compile(fovea.gradient(spec, by=("q", "k", "v")), target="sm_80")
+
+    def run(**changed):
+        return kernel.interpret(**{**given, **changed}, level=level)
+
+    for name, dtype, message in (("do", torch.float32, "the output's type bf16, found float32"),
+                                 ("do", torch.float64, "the output's type bf16, found float64"),
+                                 ("o", torch.float16, "type bf16, found float16"), ("lse", torch.float64, "type f32, found float64")):
+        with pytest.raises(TypeError, match=f"'{name}' must be of {message}"):
+            run(**{name: given[name].to(dtype)})
+    halves = {name: one.float().numpy() for name, one in given.items()}
+    check(run(**halves), wanted)
+    check(run(o=halves["o"]), wanted)
+    with pytest.raises(TypeError, match="'do' must be of the output's type bf16, found float32"):
+        run(do=halves["do"])
+    with pytest.raises(TypeError, match="'o' must be of type bf16, found float64"):
+        run(**{**halves, "o": halves["o"].astype("float64")})

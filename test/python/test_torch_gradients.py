@@ -727,3 +727,22 @@ def test_the_op(ours):
     found = torch.ops.fovea.attention_backward(*arguments, [True])
     with pytest.raises(NotImplementedError, match="no gradients of gradients"):
         found[0].sum().backward()
+
+
+@pytest.mark.parametrize("level", ["attn", "tile", "ptx:sm_80"])
+def test_dtypes_of_the_op(ours, level):
+    """None is converted, and a graph with others is not made."""
+    from fovea.torch._programs import Facts, program_of
+
+    (q, k, v, do), dlse = tensors(torch.bfloat16)
+    program, _ = program_of(None, None, Facts(q.dtype, q.device, 16, 16, None, True))
+    given = q, k, v, *torch.ops.fovea.attention(q, k, v, [], [], program.text), do, dlse
+    for place, dtype, message in ((5, torch.float32, "output_gradient must be of the output's dtype torch.bfloat16, found torch.float32"),
+                                  (3, torch.float16, "output must be of the query's dtype torch.bfloat16, found torch.float16"),
+                                  (4, torch.float64, "lse must be of torch.float32, found torch.float64"),
+                                  (6, torch.bfloat16, "lse_gradient must be of torch.float32, found torch.bfloat16")):
+        wrong = [one.to(dtype) if index == place else one for index, one in enumerate(given)]
+        for kind in (lambda one: one, lambda one: one.to("meta")):
+            with pytest.raises(ValueError, match=message):
+                torch.ops.fovea.attention_backward(*map(kind, wrong), [], [], program.text, [True] * 3, level=level)
+    assert len(torch.ops.fovea.attention_backward(*given, [], [], program.text, [True] * 3, level=level)) == 3

@@ -240,9 +240,24 @@ def _split(arguments: Sequence[Any], named: Dict[str, Any]) -> Tuple[Tensors, Ca
     return arguments[:len(TENSORS)], Call(*arguments[len(TENSORS):], **named)
 
 
+def _check(tensors: Tensors) -> None:
+    """Raises ValueError for dtypes that ``attn.backward`` would not have: a graph may give
+    them, and nothing is converted unasked."""
+    query, key, value, output, lse, gradient, lse_gradient = tensors
+    assert query is not None
+    for name, one, whose, wanted in (
+            ("key", key, "query's dtype ", query.dtype), ("value", value, "query's dtype ", query.dtype),
+            ("output", output, "query's dtype ", query.dtype), ("output_gradient", gradient, "output's dtype ", query.dtype),
+            ("lse", lse, "", torch.float32), ("lse_gradient", lse_gradient, "", torch.float32)):
+        if one is not None and one.dtype != wanted:
+            raise ValueError(f"{name} must be of {whose and 'the ' + whose}{wanted}, found {one.dtype}")
+
+
 def _as_op(run: Any) -> Any:
     def op(*arguments: Any, **named: Any) -> Any:
-        return run(*_split(arguments, named))
+        tensors, call = _split(arguments, named)
+        _check(tensors)
+        return run(tensors, call)
 
     return op
 
@@ -292,6 +307,7 @@ def define(library: torch.library.Library) -> None:
     @torch.library.register_fake("fovea::attention_backward", lib=library)
     def _fake(*arguments: Any, **named: Any) -> Any:
         tensors, call = _split(arguments, named)
+        _check(tensors)
         return _results(_by(tensors), call)
 
     @torch.library.register_vmap("fovea::attention_backward", lib=library)

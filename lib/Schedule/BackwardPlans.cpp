@@ -8,6 +8,8 @@
 
 #include "Planner.h"
 
+#include "fovea/Support/Warps.h"
+
 using namespace mlir;
 using namespace fovea;
 
@@ -129,6 +131,32 @@ static LogicalResult checkTiles(const BackwardPlans &plans,
                                  plans.keys->tileM)));
 }
 
+/// Roles share the registers that a launch of all of them has.
+static LogicalResult
+checkRegisters(plan::KernelAttr keys, const BackwardProblem &problem,
+               function_ref<InFlightDiagnostic()> emitError) {
+  int64_t wanted = 0, threads = 0;
+  for (plan::RoleAttr role : keys.getRoles()) {
+    if (role.getRegisters() < kLeastBudget || role.getRegisters() > kMostBudget)
+      return emitError() << "schedule's 'producer_registers' leaves role '"
+                         << role.getName() << "' " << role.getRegisters()
+                         << " registers a thread, which must be in ["
+                         << kLeastBudget << ", " << kMostBudget << "]";
+    wanted += role.getRegisters() * role.getWarps() * kLanes;
+    threads += role.getWarps() * kLanes;
+  }
+  if (threads == 0)
+    return success();
+  int64_t launched =
+      problem.target->registers / threads / kBudgetStep * kBudgetStep * threads;
+  if (wanted > launched)
+    return emitError() << "schedule's 'producer_registers' leaves other roles "
+                          "too few: all need "
+                       << wanted << " registers, a CTA of " << threads
+                       << " threads has " << launched;
+  return success();
+}
+
 FailureOr<BackwardPlans>
 fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
                            StringRef overrides,
@@ -158,6 +186,7 @@ fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
     *plan = takeAsked(*plan, *asked).withAsked(getFieldNames(overrides));
   }
   if (failed(checkTiles(*plans, problem, emitError)) ||
+      failed(checkRegisters(plans->keys, problem, emitError)) ||
       failed(checkOthers(*plans, overrides, emitError)))
     return failure();
   return plans;

@@ -322,15 +322,21 @@ static int64_t getPartBytes(const BackwardProblem &problem, int64_t partColumns,
   return kQueryPartRows * (whole + rest) * kSumBytes;
 }
 
-/// Whether groups that have both sums of their keys have so many buffers of
-/// keys and of blocks of queries.
+/// Bytes of so many buffers of keys and of blocks of queries where groups have
+/// both sums of their keys.
+static int64_t getJointBytes(const BackwardProblem &problem, int64_t keyStages,
+                             int64_t queries, int64_t stages,
+                             int64_t partColumns, plan::OutputPath output) {
+  return getTileBytes(problem, getTileKeys(problem), keyStages, queries,
+                      1 + problem.distanceShares, stages) +
+         getPartBytes(problem, partColumns, output);
+}
+
 static bool fitsJoint(const BackwardProblem &problem, int64_t keyStages,
                       int64_t queries, int64_t stages, int64_t partColumns,
                       plan::OutputPath output) {
-  int64_t bytes = getTileBytes(problem, getTileKeys(problem), keyStages,
-                               queries, 1 + problem.distanceShares, stages) +
-                  getPartBytes(problem, partColumns, output);
-  return bytes <= problem.target->sharedMemory;
+  return getJointBytes(problem, keyStages, queries, stages, partColumns,
+                       output) <= problem.target->sharedMemory;
 }
 
 /// Buffers of a tile's keys and values: with two the next tile's are there when
@@ -744,6 +750,14 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
     return emitError() << "schedule's 'key_stages' must be in [1, " << mostKeys
                        << "] for these head dims and this 'work', found "
                        << keyStages;
+  bool isAsked = asked.tileN || asked.stages || asked.keyStages;
+  int64_t bytes = getJointBytes(problem, keyStages, queries, stages,
+                                shares.partColumns, output);
+  if (isJoint && isAsked && bytes > problem.target->sharedMemory)
+    return emitError() << "schedule's 'stages' is " << stages
+                       << ", which needs about " << bytes
+                       << " bytes of shared memory, '" << problem.target->name
+                       << "' has " << problem.target->sharedMemory;
   FailureOr<plan::KernelAttr> keys =
       plans.keyRoles == KeyRoles::Scores
           ? makeScoreKeysPlan(unit, problem, registers, output, emitError)

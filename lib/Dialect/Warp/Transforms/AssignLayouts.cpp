@@ -25,9 +25,9 @@ struct AssignLayoutsPass
   void runOnKernel() override;
 
 private:
-  /// A layout of the kernel's matrix unit that so many warps share; null after
-  /// a diagnostic.
-  Attribute makeLayout(launch::AbiOp abi, int64_t warps);
+  /// A layout of the kernel's matrix unit that so many warps share, those of a
+  /// role if it is named; null after a diagnostic.
+  Attribute makeLayout(launch::AbiOp abi, int64_t warps, StringRef role = {});
   /// Where roles have different numbers of warps, a layout for each class of
   /// tiles: that of the role which owns what is done with them.
   LogicalResult assignByRole(launch::AbiOp abi, ArrayRef<plan::RoleAttr> roles);
@@ -35,6 +35,8 @@ private:
     return classes ? layouts[classes->lookup(value)] : layout;
   }
   bool convert(Value value);
+  /// At a tile, or the kernel if it is from nowhere.
+  InFlightDiagnostic emitErrorAt(Value value);
   /// Computed first operands of dots into the layout that the unit reads.
   LogicalResult convertOperands(plan::MatrixUnitAttrInterface unit);
 
@@ -45,12 +47,25 @@ private:
 };
 } // namespace
 
+InFlightDiagnostic AssignLayoutsPass::emitErrorAt(Value value) {
+  gpu::GPUFuncOp kernel = getOperation();
+  bool isKnown = !isa<UnknownLoc>(value.getLoc());
+  InFlightDiagnostic diag =
+      mlir::emitError(isKnown ? value.getLoc() : kernel.getLoc());
+  launch::AbiOp abi = launch::requireAbi(kernel);
+  if (int64_t parts = abi.getPlan()->rowTiles; parts > 1)
+    diag.attachNote(abi.getLoc())
+        << "the plan's 'row_tiles' is " << parts
+        << ", and each of these parts is shared by all of its warps";
+  return diag;
+}
+
 bool AssignLayoutsPass::convert(Value value) {
   RankedTensorType tile = warp::getUnassignedTile(value.getType());
   if (!tile)
     return true;
   auto type = RankedTensorType::getChecked(
-      [&] { return mlir::emitError(value.getLoc()); }, tile.getShape(),
+      [&] { return emitErrorAt(value); }, tile.getShape(),
       tile.getElementType(), getLayout(value));
   if (!type)
     return false;
@@ -85,8 +100,15 @@ AssignLayoutsPass::convertOperands(plan::MatrixUnitAttrInterface unit) {
   return failure(walk.wasInterrupted());
 }
 
-Attribute AssignLayoutsPass::makeLayout(launch::AbiOp abi, int64_t warps) {
-  auto emitError = [&] { return abi.emitError(); };
+Attribute AssignLayoutsPass::makeLayout(launch::AbiOp abi, int64_t warps,
+                                        StringRef role) {
+  auto emitError = [&] {
+    InFlightDiagnostic diag = abi.emitError();
+    if (!role.empty())
+      diag << "role '" << role << "' has " << warps
+           << " warps, which the matrix unit has no layout for: ";
+    return diag;
+  };
   plan::KernelAttr plan = abi.getPlan();
   return plan.getUnit().getLayout(emitError, warps * plan->cluster);
 }
@@ -130,7 +152,7 @@ LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
     layouts[number] =
         isScatter ? warp::MmaSyncAttr::get(
                         &getContext(), role.getWarps() * abi.getPlan()->cluster)
-                  : makeLayout(abi, role.getWarps());
+                  : makeLayout(abi, role.getWarps(), role.getName());
     return layouts[number] ? WalkResult::advance() : WalkResult::interrupt();
   };
   // What is added by places of its own, and is part of no product, may have

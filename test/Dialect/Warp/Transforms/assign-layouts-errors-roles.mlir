@@ -19,3 +19,42 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Products are of whole warp groups.
+!memory = memref<?x64xf32, strided<[?, 1]>>
+!t = tensor<128x64xf32, #tile.reg>
+gpu.module @m {
+  // expected-error@+1 {{role 'right' has 1 warps, which the matrix unit has no layout for: 'groups' must be in [1, 8], found 0}}
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"left", warps = 8, registers = 152, owns = ["a"]>,
+           <"right", warps = 1, registers = 152, owns = ["b"]>]>)
+    tensors([#launch.tensor<"x", write, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"x", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+  gpu.func @f(%x: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %t = tile.load %x[%c0, %c0] dims [0, 1] : !memory to !t
+    tile.store "b" %t, %x[%c0, %c0] dims [0, 1] : !t, !memory
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x64xf32, strided<[?, 1]>>
+!t = tensor<128x64xf32, #tile.reg>
+gpu.module @m {
+  // expected-error@+1 {{role 'right' has 4000 warps, which the matrix unit has no layout for: 'groups' must be in [1, 8], found 1000}}
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
+       roles = [<"left", warps = 8, registers = 152, owns = ["a"]>,
+           <"right", warps = 4000, registers = 152, owns = ["b"]>]>)
+    tensors([#launch.tensor<"x", write, tensor<?x64xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"x", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(384) shared_memory(0)
+  gpu.func @f(%x: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %t = tile.load %x[%c0, %c0] dims [0, 1] : !memory to !t
+    tile.store "b" %t, %x[%c0, %c0] dims [0, 1] : !t, !memory
+    gpu.return
+  }
+}

@@ -83,3 +83,18 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Constants that passes have merged are from nowhere.
+gpu.module @m {
+  // expected-note@+1 {{the plan's 'row_tiles' is 2, and each of these parts is shared by all of its warps}}
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, row_tiles = 2,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  // expected-error@+1 {{rows must be 1 or a multiple of 128 for 8 warps, found 64}}
+  gpu.func @f() kernel {
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.reg> loc(unknown)
+    gpu.return
+  }
+}

@@ -35,6 +35,17 @@ static bool isScalarArithmetic(Operation *op) {
                       [](Type type) { return type.isIntOrIndexOrFloat(); });
 }
 
+/// A type of an op's that no instruction computes with, or null.
+static Type findUncomputed(Operation *op) {
+  SmallVector<Type> types(op->getOperandTypes());
+  llvm::append_range(types, op->getResultTypes());
+  auto *found = llvm::find_if(types, [](Type type) {
+    return isa<FloatType>(type) &&
+           !isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
+  });
+  return found == types.end() ? Type() : *found;
+}
+
 LogicalResult RegionEmitter::checkArithmetic(Operation *op) {
   if (op->getNumRegions() != 0)
     return op->emitError("'")
@@ -47,6 +58,10 @@ LogicalResult RegionEmitter::checkArithmetic(Operation *op) {
            << "' is not supported in a kernel, only 'arith' and 'math' on "
               "numbers, and 'tensor.extract' and 'tensor.dim' of captured "
               "tensors are";
+  if (Type type = findUncomputed(op))
+    return op->emitError("'")
+           << op->getName() << "' is not supported on " << type
+           << " in a kernel, which computes with f16, bf16, f32 and f64";
   return success();
 }
 

@@ -100,3 +100,17 @@ func.func @constant_tensor(%q: !t, %k: !t, %v: !t) -> !t {
     } : !t, !t, !t -> !t
   return %o : !t
 }
+
+// -----
+
+!t = tensor<1x1x?x16xf16>
+func.func @eight_bits(%q: !t, %k: !t, %v: !t) -> !t {
+  %o = attn.forward %q, %k, %v
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
+      // expected-error@+1 {{'arith.truncf' is not supported on 'f8E4M3FN' in a kernel, which computes with f16, bf16, f32 and f64}}
+      %a = arith.truncf %s : f32 to f8E4M3FN
+      %c = arith.extf %a : f8E4M3FN to f32
+      attn.yield %c : f32
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -146,13 +146,10 @@ LogicalResult fovea::interp::runBlocks(Frame &frame, Region &kernel,
     isWarpLevel |= isa_and_nonnull<warp::WarpDialect>(op->getDialect());
     // Blocks that draw from one counter, take turns, or add to the same
     // elements.
-    auto copy = dyn_cast<warp::CopyOutOp>(op);
-    auto store = dyn_cast<tile::StoreOp>(op);
-    auto scatter = dyn_cast<tile::ScatterOp>(op);
+    auto store = dyn_cast<tile::AddsToMemoryOpInterface>(op);
     isShared |= isa<warp::NextWorkOp, warp::FetchWorkOp, tile::SemaphoreWaitOp,
                     tile::SemaphoreReleaseOp>(op) ||
-                (copy && copy.getAdd()) || (store && store.getAdd()) ||
-                (scatter && scatter.getAdd());
+                (store && store.isAddition());
   });
   if (isShared && isWarpLevel)
     return runInterleaved(frame, kernel, arguments, count, seed);

@@ -288,11 +288,9 @@ void RoleBuilder::emitBudget(int64_t registers) {
 /// Whether the role adds tiles to memory.
 static bool addsToMemory(Region &role) {
   WalkResult walk = role.walk([](Operation *op) {
-    bool adds = TypeSwitch<Operation *, bool>(op)
-                    .Case<tile::StoreOp, tile::ScatterOp, warp::CopyOutOp>(
-                        [](auto store) { return bool(store.getAdd()); })
-                    .Default(false);
-    return adds ? WalkResult::interrupt() : WalkResult::advance();
+    auto store = dyn_cast<tile::AddsToMemoryOpInterface>(op);
+    return store && store.isAddition() ? WalkResult::interrupt()
+                                       : WalkResult::advance();
   });
   return walk.wasInterrupted();
 }

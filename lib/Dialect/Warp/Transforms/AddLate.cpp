@@ -95,8 +95,9 @@ bool LateAdditions::mayIssueTogether(DotOp dot) {
 /// between a round and its addition.
 bool LateAdditions::isUsedOtherwise(Value memory) {
   return llvm::any_of(memory.getUsers(), [&](Operation *user) {
-    auto store = dyn_cast<tile::StoreOp>(user);
-    return loop->isProperAncestor(user) && !(store && store.getAdd());
+    auto store = dyn_cast<tile::AddsToMemoryOpInterface>(user);
+    return loop->isProperAncestor(user) &&
+           !(store && store.isAddition() && store.getTarget() == memory);
   });
 }
 

@@ -51,7 +51,8 @@ struct InsertOutputCopiesPass
   void runOnKernel() override;
 
 private:
-  void useOwnBuffer(ArrayRef<tile::StoreOp> stores, int64_t ctas);
+  void useOwnBuffer(ArrayRef<tile::StoreOp> stores, int64_t ctas,
+                    ArrayRef<plan::RoleAttr> roles);
   StreamPlace findPlace(tile::StoreOp store, StringRef stream,
                         ArrayRef<plan::RoleAttr> roles);
   void useStreamBuffer(SmallVector<tile::StoreOp> &stores, StringRef stream,
@@ -128,15 +129,17 @@ static MemRefType getBufferType(RankedTensorType tile, int64_t ctas) {
                          MemRefLayoutAttrInterface(), space);
 }
 
-/// One buffer for all tiles of a shape: a tile is written when the one before
-/// has been read, a round ago.
+/// One buffer for all of a role's tiles of a shape: a tile is written when the
+/// one before has been read, a round ago.
 void InsertOutputCopiesPass::useOwnBuffer(ArrayRef<tile::StoreOp> stores,
-                                          int64_t ctas) {
+                                          int64_t ctas,
+                                          ArrayRef<plan::RoleAttr> roles) {
   Block &body = getOperation().getBody().front();
-  llvm::MapVector<Type, Value> buffers;
+  llvm::MapVector<std::pair<Attribute, Type>, Value> buffers;
   for (tile::StoreOp store : stores) {
     MemRefType type = getBufferType(store.getValue().getType(), ctas);
-    Value &buffer = buffers[type];
+    plan::RoleAttr owner = lookupOwner(roles, store.getNameAttr());
+    Value &buffer = buffers[{owner, type}];
     if (!buffer) {
       OpBuilder b = OpBuilder::atBlockBegin(&body);
       Location loc = store.getLoc();
@@ -149,7 +152,7 @@ void InsertOutputCopiesPass::useOwnBuffer(ArrayRef<tile::StoreOp> stores,
     replace(store, buffer);
   }
   OpBuilder b(body.getTerminator());
-  for (auto &[type, buffer] : buffers)
+  for (auto &[key, buffer] : buffers)
     CopyOutWaitOp::create(b, buffer.getLoc(), buffer, /*written=*/true);
 }
 
@@ -296,7 +299,7 @@ void InsertOutputCopiesPass::runOnKernel() {
     if (over)
       useStreamBuffer(group, over.getValue(), roles);
     else
-      useOwnBuffer(group, abi.getPlan()->cluster);
+      useOwnBuffer(group, abi.getPlan()->cluster, roles);
     if (!group.empty())
       reportDone(getOperation(), abi, "output", "Stores", group.size());
   }

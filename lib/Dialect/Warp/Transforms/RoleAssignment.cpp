@@ -527,9 +527,9 @@ LogicalResult RoleAssignment::checkWriters(ArrayRef<Operation *> writers) {
 }
 
 /// What is added to memory is added there: nobody learns what it was before.
-static bool isAddition(Operation *op) {
-  auto store = dyn_cast<tile::StoreOp>(op);
-  return store && store.getAdd();
+static bool isAddition(Operation *op, Value memory) {
+  auto store = dyn_cast<tile::AddsToMemoryOpInterface>(op);
+  return store && store.isAddition() && store.getTarget() == memory;
 }
 
 LogicalResult RoleAssignment::checkMemory() {
@@ -549,7 +549,7 @@ LogicalResult RoleAssignment::checkMemory() {
       uses.any |= running;
       uses.ops.push_back(op);
       if (!isa<MemoryEffects::Write>(effect.getEffect())) {
-        uses.isRead |= !isAddition(op);
+        uses.isRead |= !isAddition(op, value);
         continue;
       }
       uses.write |= running;

@@ -98,3 +98,35 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// A scatter that adds to the same memory in the round does not need what was added before.
+// CHECK-LABEL: gpu.func @scatters
+// CHECK: warp.dot async "s"
+// CHECK-NEXT: tile.store add "c"
+// CHECK: tile.scatter add
+!out = memref<?x?xf32, strided<[?, 1]>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!acc = tensor<64x64xf32, #tile.reg>
+!places = tensor<64x64xi32, #tile.reg>
+gpu.module @m {
+  launch.abi @scatters target("sm_90a") plan(<#warp.wgmma_unit, stores = [<"c", late>],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
+    tensors([#launch.tensor<"c", accumulate, tensor<?x?xf32>, ["M", "N"], 16>]) parameters([#launch.memref<"c", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @scatters(%C: !out) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c2 = arith.constant 2 : index
+    %zero = arith.constant dense<0.0> : !acc
+    %place = arith.constant dense<1> : !places
+    %k = warp.alloc : !a
+    scf.for %i = %c0 to %c2 step %c1 {
+      %s = warp.dot "s" %k, %k, %zero : !a, !a, !acc
+      tile.store add "c" %s, %C[%c0, %c0] dims [0, 1] : !acc, !out
+      tile.scatter add %s, %C[%place, %place] : !acc, !out[!places, !places]
+    }
+    gpu.return
+  }
+}

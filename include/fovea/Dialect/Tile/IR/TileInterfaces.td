@@ -37,6 +37,22 @@ def NamedOpInterface : OpInterface<"NamedOpInterface"> {
   let verify = [{ return ::fovea::tile::detail::verifyName($_op); }];
 }
 
+def AddsToMemoryOpInterface : OpInterface<"AddsToMemoryOpInterface"> {
+  let cppNamespace = "::fovea::tile";
+  let description = [{
+    An op that may add a tile's elements to what memory holds, instead of
+    overwriting that. Several may add to one place at the same time, in any
+    order, and nobody learns what was there before: the effect of reading its
+    target, which such an op has, is none that others could notice.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether this one adds.", "bool", "isAddition", (ins),
+      /*methodBody=*/"", /*defaultImplementation=*/"return $_op.getAdd();">,
+    InterfaceMethod<"The memory that is added to, or written.",
+      "::mlir::Value", "getTarget">
+  ];
+}
+
 def RowsOpInterface : OpInterface<"RowsOpInterface"> {
   let cppNamespace = "::fovea::tile";
   let description = [{

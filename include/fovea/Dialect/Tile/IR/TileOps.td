@@ -300,7 +300,7 @@ def Tile_GatherOp : Tile_Op<"gather", [
 }
 
 def Tile_ScatterOp : Tile_Op<"scatter", [
-    AttrSizedOperandSegments, NamedOpInterface,
+    AttrSizedOperandSegments, NamedOpInterface, AddsToMemoryOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "writes a tile's elements to single places of a memref";
   let description = [{
@@ -359,7 +359,7 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
 }
 
 def Tile_StoreOp : Tile_Op<"store", [
-    AttrSizedOperandSegments, NamedOpInterface,
+    AttrSizedOperandSegments, NamedOpInterface, AddsToMemoryOpInterface,
     DeclareOpInterfaceMethods<RowsOpInterface, ["getRowTile", "getRowUnit"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "writes a tile into a box of a memref";

@@ -66,7 +66,8 @@ def Warp_FenceStoresOp : Warp_OpWithEffects<"fence_stores"> {
   let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
 }
 
-def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [NamedOpInterface]> {
+def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [
+    NamedOpInterface, AddsToMemoryOpInterface]> {
   let summary = "copies a shared buffer to a box of global memory";
   let description = [{
     The reverse of `warp.copy`: what lies outside the memref is not written. In

@@ -270,6 +270,17 @@ KernelAttr KernelAttr::changeDots(function_ref<void(DotPlan &)> change) const {
              getAsked());
 }
 
+KernelAttr KernelAttr::changeStreams(
+    function_ref<void(StringRef, StreamPlan &)> change) const {
+  auto streams = llvm::map_to_vector(getStreams(), [&](StreamAttr stream) {
+    StreamPlan fields = stream.getFields();
+    change(stream.getName(), fields);
+    return StreamAttr::get(getContext(), stream.getName(), fields);
+  });
+  return get(getContext(), getUnit(), getFields(), streams, getDots(),
+             getStores(), getRoles(), getAsked());
+}
+
 KernelAttr KernelAttr::withoutStore(StringRef name) const {
   SmallVector<StoreAttr> stores(getStores());
   llvm::erase(stores, lookup(getStores(), name));

@@ -14,11 +14,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "ProgramTrace.h"
+#include "Ring.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 #include "fovea/Schedule/Schedule.h"
 
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace fovea::warp {
 #define GEN_PASS_DEF_WARPREADEARLY
@@ -35,22 +41,64 @@ struct ReadEarlyPass : warp::impl::WarpReadEarlyBase<ReadEarlyPass> {
 };
 } // namespace
 
-/// The wait for a stage, the one read behind it, and what gives it back, in
-/// order, if nothing else stands between them but what only computes. A second
-/// read might be of another stage, whose wait it would pass.
-static SmallVector<Operation *> getRead(ConsumerWaitOp wait) {
+/// Those of the kernel's pipelines that bring what is in a buffer.
+using Bringing = llvm::MapVector<Value, llvm::SetVector<Value>>;
+
+/// A copy or a store belongs to the pipeline whose stage was acquired last
+/// before it.
+static Bringing findBringing(gpu::GPUFuncOp kernel) {
+  Bringing bringing;
+  Value acquired;
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    bool beginsRole = isa_and_nonnull<SpecializeOp>(op->getParentOp()) &&
+                      op == &op->getBlock()->front();
+    if (beginsRole)
+      acquired = {};
+    if (auto acquire = dyn_cast<ProducerAcquireOp>(op))
+      acquired = getShared(acquire.getPipeline());
+    else if (Value buffer = getFilledBuffer(op); buffer && acquired)
+      bringing[getShared(buffer)].insert(acquired);
+  });
+  return bringing;
+}
+
+static bool isSame(Value a, Value b) {
+  return isEqualConstantIntOrValue(getAsOpFoldResult(a), getAsOpFoldResult(b));
+}
+
+/// Whether what the wait waits for, and nothing else, brings what is read.
+static bool isOfWait(LocalLoadOp load, ConsumerWaitOp wait,
+                     const Bringing &bringing) {
+  auto stage = load.getSource().getDefiningOp<StageOp>();
+  const auto *found = bringing.find(getShared(load.getSource()));
+  return stage && isSame(stage.getStage(), wait.getStage()) &&
+         found != bringing.end() && found->second.size() == 1 &&
+         found->second.front() == getShared(wait.getPipeline());
+}
+
+/// The wait for a stage, the one read behind it, of that stage, and what gives
+/// it back, in order, if nothing else stands between them but what only
+/// computes.
+static SmallVector<Operation *> getRead(ConsumerWaitOp wait,
+                                        const Bringing &bringing) {
   SmallVector<Operation *> read = {wait};
+  int64_t loads = 0;
   for (Operation *op = wait->getNextNode(); op; op = op->getNextNode()) {
+    auto load = dyn_cast<LocalLoadOp>(op);
     auto release = dyn_cast<ConsumerReleaseOp>(op);
-    if (isa<StageOp, LocalLoadOp>(op) || release)
+    if (load && (++loads > 1 || !isOfWait(load, wait, bringing)))
+      return {};
+    if (isa<StageOp>(op) || load || release)
       read.push_back(op);
     else if (!isMemoryEffectFree(op))
       return {};
     if (!release)
       continue;
-    bool isRead = release.getPipeline() == wait.getPipeline() &&
-                  llvm::count_if(read, llvm::IsaPred<LocalLoadOp>) == 1;
-    return isRead ? read : SmallVector<Operation *>();
+    bool isOfRound = loads == 1 &&
+                     release.getPipeline() == wait.getPipeline() &&
+                     isSame(release.getStage(), wait.getStage()) &&
+                     isSame(release.getPhase(), wait.getPhase());
+    return isOfRound ? read : SmallVector<Operation *>();
   }
   return {};
 }
@@ -82,34 +130,65 @@ static bool areKnown(ArrayRef<Operation *> ops, Operation *place) {
   });
 }
 
+/// Moves the wait, with what is read behind it, ahead of the fence before it.
+static bool readEarly(ConsumerWaitOp wait, const Bringing &bringing) {
+  SmallVector<Operation *> read = getRead(wait, bringing);
+  Operation *fence = findFence(wait);
+  if (read.empty() || !fence)
+    return false;
+  auto *load = llvm::find_if(read, llvm::IsaPred<LocalLoadOp>);
+  auto stage = cast<LocalLoadOp>(*load).getSource().getDefiningOp<StageOp>();
+  if (!llvm::is_contained(read, stage) && fence->isBeforeInBlock(stage))
+    read.insert(read.begin(), stage);
+  if (!areKnown(read, fence))
+    return false;
+  for (Operation *op : read)
+    op->moveBefore(fence);
+  return true;
+}
+
+/// Says which of the streams are read where they are needed all the same; the
+/// plan then says it, too.
+static LogicalResult reportLeft(gpu::GPUFuncOp kernel, launch::AbiOp abi,
+                                const llvm::StringSet<> &early) {
+  plan::KernelAttr plan = abi.getPlan();
+  for (plan::StreamAttr stream : plan.getStreams())
+    if (stream.getFields().readsEarly && !early.contains(stream.getName()) &&
+        failed(reportMissed(kernel, abi, "read_early",
+                            "no read of '" + stream.getName().getValue() +
+                                "' can pass the fence ahead of it")))
+      return failure();
+  abi.setPlanAttr(
+      plan.changeStreams([&](StringRef name, plan::StreamPlan &stream) {
+        stream.readsEarly &= early.contains(name);
+      }));
+  return success();
+}
+
 void ReadEarlyPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  SmallVector<ConsumerWaitOp> waits;
+  SmallVector<std::pair<ConsumerWaitOp, StringAttr>> waits;
   getOperation().walk([&](ConsumerWaitOp wait) {
     auto made = getShared(wait.getPipeline()).getDefiningOp<PipelineOp>();
     if (made && abi.getPlan().getStream(made.getNameAttr()).readsEarly)
-      waits.push_back(wait);
+      waits.push_back({wait, made.getNameAttr()});
   });
+  Bringing bringing = findBringing(getOperation());
   int64_t moved = 0;
-  for (ConsumerWaitOp wait : waits) {
-    SmallVector<Operation *> read = getRead(wait);
-    Operation *fence = findFence(wait);
-    if (read.empty() || !fence)
+  // With the entries of the plan that may speak of them.
+  llvm::StringSet<> early;
+  for (auto [wait, name] : waits) {
+    if (!readEarly(wait, bringing))
       continue;
-    auto *load = llvm::find_if(read, llvm::IsaPred<LocalLoadOp>);
-    auto stage = cast<LocalLoadOp>(*load).getSource().getDefiningOp<StageOp>();
-    if (stage && !llvm::is_contained(read, stage) &&
-        fence->isBeforeInBlock(stage))
-      read.insert(read.begin(), stage);
-    if (!areKnown(read, fence))
-      continue;
-    for (Operation *op : read)
-      op->moveBefore(fence);
     ++moved;
+    early.insert(name.getValue());
+    early.insert(tile::getFamily(name));
   }
   numReads += moved;
   if (moved != 0)
     reportDone(getOperation(), abi, "read_early", "Streams", moved);
+  if (failed(reportLeft(getOperation(), abi, early)))
+    return signalPassFailure();
 }

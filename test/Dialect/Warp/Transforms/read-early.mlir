@@ -4,6 +4,7 @@
 // the fence says.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-read-early)))' | FileCheck %s
 
+// CHECK: <"numbers", stages = 2, staged, read_early>
 // CHECK-LABEL: role @compute
 // CHECK: %[[STAGE:.*]] = warp.stage %[[NUMBERS:.*]][%[[Z:.*]]] : memref<2x1x64xf32
 // CHECK: warp.local_store "ds"
@@ -37,6 +38,20 @@
 // CHECK-NEXT: warp.consumer_wait %[[NP]]
 // CHECK-NEXT: warp.local_load
 // CHECK-NEXT: warp.local_load
+// A read of a stream behind the wait for another one.
+// CHECK: warp.fence_stores
+// CHECK-NEXT: warp.consumer_wait %[[OP]]
+// CHECK-NEXT: warp.consumer_wait %[[NP]]
+// CHECK-NEXT: warp.local_load
+// A read of one stage behind the wait for another one.
+// CHECK: warp.fence_stores
+// CHECK-NEXT: warp.consumer_wait %[[NP]][%[[Z]], %[[Z]]]
+// CHECK-NEXT: warp.consumer_wait %[[NP]]
+// CHECK-NEXT: warp.local_load
+// What is given back is of another round.
+// CHECK: warp.fence_stores
+// CHECK-NEXT: warp.consumer_wait %[[NP]]
+// CHECK-NEXT: warp.local_load
 // CHECK: warp.return
 
 !numbers = memref<2x1x64xf32, #warp.shared<row_bytes = 128>>
@@ -61,6 +76,16 @@ gpu.module @kernels {
     warp.specialize captures(%ns, %os, %ds, %np, %op, %dp : !numbers, !numbers, !tile, !warp.pipeline<2>, !warp.pipeline<2>, !warp.pipeline<1>)
     role @numbers warps(4) regs(24) {
     ^bb0(%n: !numbers, %o: !numbers, %d: !tile, %p: !warp.pipeline<2>, %q: !warp.pipeline<2>, %r: !warp.pipeline<1>):
+      %z = arith.constant 0 : i32
+      %row = arith.constant dense<1.0> : !row
+      %to = warp.stage %n[%z] : !numbers to !number
+      warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+      warp.local_store %row to %to : !row, !number
+      warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+      %too = warp.stage %o[%z] : !numbers to !number
+      warp.producer_acquire %q[%z, %z] : !warp.pipeline<2>
+      warp.local_store %row to %too : !row, !number
+      warp.producer_commit %q[%z, %z] : !warp.pipeline<2>
       warp.return
     }
     role @compute warps(4) regs(208) {
@@ -104,6 +129,24 @@ gpu.module @kernels {
       %k = warp.local_load %from : !number to !row
       %l = warp.local_load %other : !number to !row
       warp.consumer_release %p[%z, %z] : !warp.pipeline<2>
+      warp.fence_stores %d : !tile
+      warp.consumer_wait %q[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
+      %t = warp.local_load %other : !number to !row
+      warp.consumer_release %p[%z, %z] : !warp.pipeline<2>
+      warp.consumer_release %q[%z, %z] : !warp.pipeline<2>
+      %from1 = warp.stage %n[%f] : !numbers to !number
+      warp.fence_stores %d : !tile
+      warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %p[%f, %z] : !warp.pipeline<2>
+      %u = warp.local_load %from : !number to !row
+      warp.consumer_release %p[%z, %z] : !warp.pipeline<2>
+      %v = warp.local_load %from1 : !number to !row
+      warp.consumer_release %p[%f, %z] : !warp.pipeline<2>
+      warp.fence_stores %d : !tile
+      warp.consumer_wait %p[%f, %z] : !warp.pipeline<2>
+      %w = warp.local_load %from1 : !number to !row
+      warp.consumer_release %p[%f, %f] : !warp.pipeline<2>
       warp.return
     }
     gpu.return

@@ -214,6 +214,10 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
         ::llvm::function_ref<void(::fovea::plan::KernelPlan &)> change) const;
     KernelAttr changeDots(
         ::llvm::function_ref<void(::fovea::plan::DotPlan &)> change) const;
+    KernelAttr changeStreams(
+        ::llvm::function_ref<void(::llvm::StringRef,
+                                  ::fovea::plan::StreamPlan &)>
+            change) const;
     /// Without the entry that is about the store of that name.
     KernelAttr withoutStore(::llvm::StringRef name) const;
     KernelAttr withoutStream(::llvm::StringRef name) const;

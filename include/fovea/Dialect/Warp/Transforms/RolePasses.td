@@ -187,6 +187,10 @@ def WarpReadEarly
     They pass what the role gives to others: who fills the stage must not wait for
     that. `warp-verify-pipelines` finds it if one does.
 
+    There is one read behind the wait, of the stage that the wait is for: what is
+    read is filled by that pipeline alone, and given back of the same round. Of a
+    stream with no such read the plan says `read_early` no more.
+
     Before:
 
     ```mlir

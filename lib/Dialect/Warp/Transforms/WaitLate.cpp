@@ -38,27 +38,52 @@ static Operation *findFirstUse(DotOp dot) {
   return first ? first : block->getTerminator();
 }
 
-/// What gives back a stage that the dot reads, and stands between it and `end`.
-static SmallVector<Operation *> findReleases(DotOp dot, Operation *end) {
-  auto rings = findRings(dot->getBlock());
+/// What gives back a stage that the dot reads, behind it.
+static SmallVector<ConsumerReleaseOp>
+findReleases(DotOp dot, const llvm::MapVector<Value, RingOps> &rings) {
   llvm::SetVector<Operation *> releases;
   for (Value buffer : getRingBuffers(dot))
     for (Operation *release : rings.lookup(buffer).releases)
-      if (dot->isBeforeInBlock(release) && release->isBeforeInBlock(end))
+      if (dot->isBeforeInBlock(release))
         releases.insert(release);
-  return releases.takeVector();
+  return llvm::map_to_vector(releases, llvm::CastTo<ConsumerReleaseOp>);
 }
 
-/// Whether the dot got a wait of its own.
+/// Whether the op, or one in it, fills what the dot reads, or asks for another
+/// stage of its rings: that may have to wait for the stages that it reads.
+static bool needsOperands(Operation *op, ArrayRef<Value> buffers,
+                          ArrayRef<ConsumerReleaseOp> releases) {
+  WalkResult walk = op->walk([&](Operation *nested) {
+    Value changed = getFilledBuffer(nested);
+    if (auto zero = dyn_cast<ZeroRowsOp>(nested))
+      changed = getRingBuffer(zero.getBuffer());
+    bool asks = isa<ProducerAcquireOp, ConsumerWaitOp>(nested) &&
+                llvm::any_of(releases, [&](ConsumerReleaseOp release) {
+                  return release.getPipeline() == nested->getOperand(0);
+                });
+    return asks || (changed && llvm::is_contained(buffers, changed))
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+/// Whether the dot got a wait of its own: where its result is used first, or
+/// where its operands are needed for something else.
 static bool waitLate(DotOp dot) {
-  Operation *use = findFirstUse(dot);
-  if (use == dot->getNextNode())
+  SmallVector<ConsumerReleaseOp> releases =
+      findReleases(dot, findRings(dot->getBlock()));
+  SmallVector<Value, 2> buffers = getRingBuffers(dot);
+  Operation *use = findFirstUse(dot), *end = dot->getNextNode();
+  while (end != use && !needsOperands(end, buffers, releases))
+    end = end->getNextNode();
+  if (end == dot->getNextNode())
     return false;
-  SmallVector<Operation *> releases = findReleases(dot, use);
   DotWaitOp wait = makeAsync(dot);
-  wait->moveBefore(use);
-  for (Operation *release : releases)
-    release->moveBefore(use);
+  wait->moveBefore(end);
+  for (ConsumerReleaseOp release : releases)
+    if (release->isBeforeInBlock(end))
+      release->moveBefore(end);
   return true;
 }
 

@@ -103,3 +103,74 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// What its stages are asked for again behind, or a buffer that it reads is overwritten behind,
+// waits for the product.
+// CHECK-LABEL: gpu.func @until
+// CHECK: %[[ISSUED:.*]] = warp.dot async "s"
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: %[[DONE:.*]] = warp.dot_wait %[[ISSUED]]
+// CHECK-NEXT: warp.consumer_release %[[P:.*]][%[[Z:.*]], %[[Z]]]
+// CHECK-NEXT: warp.producer_acquire %[[P]]
+// CHECK: %[[LOADED:.*]] = warp.dot async "s"
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: warp.dot_wait %[[LOADED]]
+// CHECK-NEXT: scf.if
+// CHECK-NEXT: warp.local_store
+// CHECK: %[[LAST:.*]] = warp.dot "s"
+// CHECK-NEXT: warp.local_store
+// CHECK: arith.addf %[[LAST]], %[[DONE]]
+!memory = memref<?x64xbf16, strided<[?, 1]>>
+!tile = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!ring = memref<1x64x64xbf16, #warp.shared<row_bytes = 128>>
+!acc = tensor<64x64xf32, #tile.reg>
+!half = tensor<64x64xbf16, #tile.reg>
+gpu.module @m {
+  launch.abi @until target("sm_90a")
+    plan(<#warp.wgmma_unit, tile_m = 64, tile_n = 64, dots = [<"s", wait_late>],
+          roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
+    tensors([#launch.tensor<"g", read, tensor<?x64xbf16>, ["S","D"], 16>]) parameters([#launch.memref<"g", [0, 1]>, #launch.scalar<"c", i1>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @until(%g: !memory, %c: i1) kernel {
+    %c0 = arith.constant 0 : index
+    %z = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %zero = arith.constant dense<0.0> : !acc
+    %half = arith.constant dense<0.0> : !half
+    %ring = warp.alloc : !ring
+    %buf = warp.alloc : !tile
+    %p = warp.pipeline "k" : !warp.pipeline<1>
+    %k = warp.stage %ring[%z] : !ring to !tile
+    warp.producer_acquire %p[%z, %z] : !warp.pipeline<1>
+    warp.copy async "k" %g[%c0, %c0] dims [0, 1] to %k : !memory to !tile
+    warp.producer_commit %p[%z, %z] : !warp.pipeline<1>
+    warp.consumer_wait %p[%z, %z] : !warp.pipeline<1>
+    %s = warp.dot "s" %k, %k, %zero transpose_b : !tile, !tile, !acc
+    %two = arith.constant 2 : index
+    warp.consumer_release %p[%z, %z] : !warp.pipeline<1>
+    warp.producer_acquire %p[%z, %one] : !warp.pipeline<1>
+    warp.copy async "k" %g[%two, %c0] dims [0, 1] to %k : !memory to !tile
+    warp.producer_commit %p[%z, %one] : !warp.pipeline<1>
+    warp.consumer_wait %p[%z, %one] : !warp.pipeline<1>
+    %t = warp.dot "t" %k, %k, %s transpose_b : !tile, !tile, !acc
+    warp.consumer_release %p[%z, %one] : !warp.pipeline<1>
+    warp.local_store %half to %buf : !half, !tile
+    warp.fence_stores %buf : !tile
+    %u = warp.dot "s" %buf, %buf, %zero : !tile, !tile, !acc
+    %three = arith.constant 3 : index
+    scf.if %c {
+      warp.local_store %half to %buf : !half, !tile
+      warp.fence_stores %buf : !tile
+    }
+    %v = warp.dot "s" %buf, %buf, %u : !tile, !tile, !acc
+    warp.local_store %half to %buf : !half, !tile
+    %sum = arith.addf %v, %s : !acc
+    %all = arith.addf %sum, %t : !acc
+    %place = arith.addi %two, %three : index
+    %r = arith.truncf %all : !acc to !half
+    tile.store %r, %g[%place, %c0] dims [0, 1] : !half, !memory
+    gpu.return
+  }
+}

@@ -143,7 +143,9 @@ def WarpWaitLate
     For dots of which the plan says `wait_late`: what the program does between a dot
     and the first use of its result is done while the product is made. The wait,
     `warp.dot_wait`, stands in front of that use; what gives back a stage that the
-    dot reads moves behind the wait. Nothing else moves, so the plan and whoever
+    dot reads moves behind the wait. Where such a stage is asked for again, or
+    other memory that the dot reads is overwritten ahead of that use, the wait
+    stands in front of that. Nothing else moves, so the plan and whoever
     makes the program agree on what stands between the two.
 
     An operand in registers is an error: its registers may be written before the

@@ -223,6 +223,7 @@ LogicalResult InsertPipelinesPass::convert(const Fill &fill,
                                            ArrayRef<Fill> others) {
   Operation *op = fill.ops.front();
   AllocOp alloc = fill.alloc;
+  // Of all that comes through the pipeline.
   SmallVector<Operation *> readers(fill.readers);
   for (const Fill &other : others) {
     if (failed(checkCompanion(fill, other)))
@@ -275,7 +276,7 @@ LogicalResult InsertPipelinesPass::convert(const Fill &fill,
     });
   }
   b.setInsertionPointAfter(last);
-  createRelease(b, loc, pipeline, *state, isReadByDots(fill.readers));
+  createRelease(b, loc, pipeline, *state, isReadByDots(readers));
   if (!alloc)
     return success();
   fill.erase(b);

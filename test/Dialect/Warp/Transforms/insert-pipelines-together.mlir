@@ -3,6 +3,9 @@
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !tile = tensor<64x32xbf16, #tile.reg>
+!queries = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
+!acc = memref<128x128xf32, #warp.tmem>
+!scores = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
   // Two copies with one pipeline: one wait before the first reader of either, one release
   // behind the last of both.
@@ -38,6 +41,33 @@ gpu.module @m {
       %x = warp.local_load %bk : !buffer to !tile
       warp.copy "v" %k[%i, %c0] dims [0, 1] to %bv : !memory to !buffer
       %y = warp.local_load %bv : !buffer to !tile
+    }
+    gpu.return
+  }
+
+  // Dots in memory form that read either give both back when they are done.
+  // CHECK-LABEL: gpu.func @by_dots
+  // CHECK: warp.consumer_wait %[[P:.*]][%{{.*}}] : !warp.pipeline<2>
+  // CHECK: warp.dot_into
+  // CHECK-NOT: warp.consumer_release
+  // CHECK: warp.release_after_dots %[[P]]
+  launch.abi @by_dots target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1, streams = [<"n", stages = 2>, <"v", with = "n">],
+       roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>]>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @by_dots(%k: !memory, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %no = arith.constant false
+    %bn = warp.alloc : !buffer
+    %bv = warp.alloc : !queries
+    %s = warp.tmem_alloc column(0) : !acc
+    scf.for %i = %c0 to %n step %c1 {
+      warp.copy "n" %k[%i, %c0] dims [0, 1] to %bn : !memory to !buffer
+      %x = warp.local_load %bn : !buffer to !tile
+      warp.copy "v" %k[%i, %c0] dims [0, 1] to %bv : !memory to !queries
+      warp.dot_into "s" %bv, %bv, %s accumulate(%no) transpose_b : !queries, !queries, !acc
+      %y = warp.tmem_load %s : !acc to !scores
     }
     gpu.return
   }

@@ -11,6 +11,10 @@
 #include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "llvm/ADT/SetVector.h"
+
 namespace fovea::tile {
 #define GEN_PASS_DEF_STREAMDIAGONALS
 #include "fovea/Dialect/Tile/Transforms/Passes.h.inc"
@@ -27,25 +31,54 @@ struct StreamDiagonals
 };
 } // namespace
 
-/// Whether all tiles that the value is made of are rows, made of scalars, of
-/// constants, and of what the kernel was given to read. `known` has what was
-/// asked before: operands may be shared.
-static bool isMadeOfScalars(Value value, DenseMap<Value, bool> &known) {
-  auto tile = dyn_cast<RankedTensorType>(value.getType());
-  if (!tile)
-    return true;
-  if (tile.getDimSize(0) != 1)
-    return false;
-  if (auto found = known.find(value); found != known.end())
-    return found->second;
+/// Whether another role can make a tile: a row, computed or read from what the
+/// kernel was given to read.
+static bool isMadeAlone(RankedTensorType tile, Operation *op) {
+  return tile.getDimSize(0) == 1 && op && op->getNumRegions() == 0 &&
+         (isMemoryEffectFree(op) || readsUnwrittenTensor(op)) &&
+         !isa<StreamOp>(op);
+}
+
+/// What the value is made of, in its round and, if a loop carries it, in those
+/// before.
+static SmallVector<Value> getParts(Value value) {
+  SmallVector<Value> parts;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto loop =
+        dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+    OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
+    OpOperand *next = init ? loop.getTiedLoopYieldedValue(argument) : nullptr;
+    if (next)
+      parts.append({init->get(), next->get()});
+    return parts;
+  }
   Operation *op = value.getDefiningOp();
-  bool isMade = op && op->getNumRegions() == 0 &&
-                (isMemoryEffectFree(op) || readsUnwrittenTensor(op)) &&
-                !isa<StreamOp>(op) &&
-                llvm::all_of(op->getOperands(), [&](Value operand) {
-                  return isMadeOfScalars(operand, known);
-                });
-  return known[value] = isMade;
+  unsigned index = cast<OpResult>(value).getResultNumber();
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return {branch.getCondition(), branch.thenYield().getOperand(index),
+            branch.elseYield().getOperand(index)};
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return {loop.getLowerBound(), loop.getUpperBound(), loop.getStep(),
+            loop.getInitArgs()[index], loop.getYieldedValues()[index]};
+  llvm::append_range(parts, op->getOperands());
+  return parts;
+}
+
+/// Whether all tiles that the value is made of are rows, made of scalars, of
+/// constants, and of what the kernel was given to read. None of the scalars may
+/// say which rows the threads hold, or what came of a tile that only they have.
+static bool isMadeOfScalars(Value value) {
+  llvm::SetVector<Value> parts;
+  parts.insert(value);
+  for (size_t index = 0; index < parts.size(); ++index) {
+    Value part = parts[index];
+    Operation *op = part.getDefiningOp();
+    auto tile = dyn_cast<RankedTensorType>(part.getType());
+    if ((tile && !isMadeAlone(tile, op)) || isa_and_nonnull<HeldRowsOp>(op))
+      return false;
+    parts.insert_range(getParts(part));
+  }
+  return true;
 }
 
 /// Places of sums by distance are tiles made of diagonals, too, but of indices.
@@ -57,12 +90,11 @@ void StreamDiagonals::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  DenseMap<Value, bool> known;
   DenseMap<Value, Value> streamed;
   int64_t streams = 0;
   getOperation().walk([&](DiagonalsOp op) {
     Value source = op.getSource();
-    if (!isOfNumbers(op) || !isMadeOfScalars(source, known))
+    if (!isOfNumbers(op) || !isMadeOfScalars(source))
       return;
     Value &stream = streamed[source];
     if (!stream) {

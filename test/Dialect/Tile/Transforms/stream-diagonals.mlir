@@ -84,3 +84,62 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// What says which rows the threads hold, or is carried or chosen with such, only they know.
+// CHECK-LABEL: gpu.func @held
+// CHECK-NOT: tile.stream
+// CHECK: tile.diagonals
+// CHECK-NOT: tile.stream
+gpu.module @m {
+  launch.abi @held target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32, streams = [<"diagonals.0", stages = 2, staged>, <"diagonals.1", stages = 2, staged>]>)
+    tensors([#launch.tensor<"t", read, tensor<?xf32>, ["S"], 4>, #launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>])
+    parameters([#launch.memref<"t", [0]>, #launch.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @held(%t: memref<?xf32, strided<[?]>>, %o: memref<?x?xf32, strided<[?, 1]>>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %first, %count = tile.held_rows tensor<64x32xf32, #tile.reg>
+    %x = tile.load %t[%first] dims [-1, 0] : memref<?xf32, strided<[?]>> to tensor<1x96xf32, #tile.reg>
+    %d = tile.diagonals %x : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    tile.store %d, %o[%c0, %c0] dims [0, 1] : tensor<64x32xf32, #tile.reg>, memref<?x?xf32, strided<[?, 1]>>
+    %last = scf.for %i = %c0 to %c4 step %c1 iter_args(%at = %c0) -> index {
+      %y = tile.load %t[%at] dims [-1, 0] : memref<?xf32, strided<[?]>> to tensor<1x96xf32, #tile.reg>
+      %e = tile.diagonals %y : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+      tile.store %e, %o[%i, %c0] dims [0, 1] : tensor<64x32xf32, #tile.reg>, memref<?x?xf32, strided<[?, 1]>>
+      %next = arith.addi %at, %count : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// A scalar of a tile that others computed.
+// CHECK-LABEL: gpu.func @voted
+// CHECK-NOT: tile.stream
+// CHECK: tile.diagonals
+// CHECK-NOT: tile.stream
+// CHECK: gpu.return
+gpu.module @m {
+  launch.abi @voted target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32, streams = [<"diagonals.0", stages = 2, staged>]>)
+    tensors([#launch.tensor<"t", read, tensor<?xf32>, ["S"], 4>, #launch.tensor<"o", write, tensor<?x?xf32>, ["M", "N"], 4>])
+    parameters([#launch.memref<"t", [0]>, #launch.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @voted(%t: memref<?xf32, strided<[?]>>, %o: memref<?x?xf32, strided<[?, 1]>>) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<1x32xf32, #tile.reg>
+    %tile = tile.load %o[%c0, %c0] dims [0, 1] : memref<?x?xf32, strided<[?, 1]>> to tensor<64x32xf32, #tile.reg>
+    %columns = tile.reduce max dim 0 %tile : tensor<64x32xf32, #tile.reg> to tensor<1x32xf32, #tile.reg>
+    %above = arith.cmpf ogt, %columns, %zero : tensor<1x32xf32, #tile.reg>
+    %flags = tile.ballot %above : tensor<1x32xi1, #tile.reg>
+    %at = arith.index_cast %flags : i32 to index
+    %x = tile.load %t[%at] dims [-1, 0] : memref<?xf32, strided<[?]>> to tensor<1x96xf32, #tile.reg>
+    %d = tile.diagonals %x : tensor<1x96xf32, #tile.reg> to tensor<64x32xf32, #tile.reg>
+    tile.store %d, %o[%c0, %c0] dims [0, 1] : tensor<64x32xf32, #tile.reg>, memref<?x?xf32, strided<[?, 1]>>
+    gpu.return
+  }
+}

@@ -57,10 +57,6 @@ Operation *TileDialect::materializeConstant(OpBuilder &builder, Attribute value,
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
-/// Far above what any chip holds: types beyond it are mistakes, better said
-/// here than by whatever allocates them.
-static constexpr int64_t kMaxTileExtent = 65536;
-
 bool fovea::tile::isRegisterTile(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.getRank() == 2 && tensor.hasStaticShape() &&

@@ -107,30 +107,33 @@ LogicalResult SharedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-LogicalResult PipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                   int64_t stages) {
-  if (stages >= 1)
-    return success();
-  return emitError() << "a pipeline has at least one stage, found " << stages;
+static LogicalResult verifyCount(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef least, StringRef most, int64_t found,
+                                 int64_t limit) {
+  if (found < 1)
+    return emitError() << least << ", found " << found;
+  if (found > limit)
+    return emitError() << most << " " << limit << ", found " << found;
+  return success();
 }
 
-static LogicalResult
-verifyPositive(function_ref<InFlightDiagnostic()> emitError, StringRef what,
-               int64_t found) {
-  if (found >= 1)
-    return success();
-  return emitError() << what << ", found " << found;
+LogicalResult PipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t stages) {
+  return verifyCount(emitError, "a pipeline has at least one stage",
+                     "stages of a pipeline are at most", stages, kMostStages);
 }
 
 LogicalResult TurnsType::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t groups) {
-  return verifyPositive(emitError, "at least one warp group takes turns",
-                        groups);
+  return verifyCount(emitError, "at least one warp group takes turns",
+                     "warp groups that take turns are at most", groups,
+                     kMostTurns);
 }
 
 LogicalResult MailboxType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t slots) {
-  return verifyPositive(emitError, "a mailbox has at least one slot", slots);
+  return verifyCount(emitError, "a mailbox has at least one slot",
+                     "slots of a mailbox are at most", slots, kMostStages);
 }
 
 bool fovea::warp::isRowVector(MemRefType type) {
@@ -142,14 +145,24 @@ bool fovea::warp::isVector(MemRefType type) {
                                type.getElementTypeBitWidth() == 32);
 }
 
+/// No more than fits.
+static int64_t multiply(int64_t a, int64_t b) {
+  int64_t product;
+  return llvm::MulOverflow(a, b, product) ? std::numeric_limits<int64_t>::max()
+                                          : product;
+}
+
 int64_t fovea::warp::getStorageBytes(MemRefType type) {
   int64_t panel = getPanelColumns(type);
   ArrayRef<int64_t> shape = type.getShape();
   // A number a row is a vector: no box and no dot needs panels of it.
   int64_t elements = isRowVector(type) ? 1 : llvm::alignTo(shape.back(), panel);
   for (int64_t size : shape.drop_back(2))
-    elements *= size;
-  return elements * getRowsOfCta(type) * type.getElementTypeBitWidth() / 8;
+    elements = multiply(elements, size);
+  int64_t bytes = multiply(multiply(elements, getRowsOfCta(type)),
+                           type.getElementTypeBitWidth()) /
+                  8;
+  return std::min(bytes, kTooManyBytes);
 }
 
 int64_t fovea::warp::getRowsOfCta(MemRefType type) {
@@ -175,8 +188,18 @@ int64_t fovea::warp::getStorageAlignment(MemRefType type) {
   return isVector(type) ? 16 : kSharedAlignment;
 }
 
+static LogicalResult verifyExtents(Operation *op, MemRefType type) {
+  for (int64_t extent : type.getShape())
+    if (extent < 1 || extent > fovea::tile::kMaxTileExtent)
+      return op->emitOpError("extents must be in [1, ")
+             << fovea::tile::kMaxTileExtent << "], found " << type;
+  return success();
+}
+
 LogicalResult AllocOp::verify() {
   MemRefType type = getBuffer().getType();
+  if (failed(verifyExtents(*this, type)))
+    return failure();
   if (!type.getElementType().isIntOrFloat() ||
       (type.getElementTypeBitWidth() != 16 &&
        type.getElementTypeBitWidth() != 32))
@@ -196,6 +219,8 @@ LogicalResult OnesOp::verify() {
            << type.getElementType();
   if (type.getRank() != 2)
     return emitOpError("buffer must have rank 2, found ") << type;
+  if (failed(verifyExtents(*this, type)))
+    return failure();
   return verifyOffset(*this, getBuffer().getType(), getOffset());
 }
 

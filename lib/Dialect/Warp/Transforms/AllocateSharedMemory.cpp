@@ -39,6 +39,7 @@ int64_t AllocateSharedMemoryPass::placeBuffers() {
     MemRefType type = alloc.getBuffer().getType();
     bytes += llvm::alignTo(warp::getStorageBytes(type),
                            warp::getStorageAlignment(type));
+    bytes = std::min(bytes, warp::kTooManyBytes);
   };
   auto placeAll = [&](bool vectors) {
     getOperation().walk([&](warp::AllocOp alloc) {

@@ -46,3 +46,19 @@ func.func @alloc_element_index() {
   %0 = warp.alloc : memref<16x16xindex, #warp.shared<row_bytes = 32>>
   return
 }
+
+// -----
+
+func.func @alloc_large() {
+  // expected-error@+1 {{extents must be in [1, 65536], found 'memref<4611686018427387904x64xbf16, #warp.shared<row_bytes = 128>>'}}
+  %0 = warp.alloc : memref<4611686018427387904x64xbf16, #warp.shared<row_bytes = 128>>
+  return
+}
+
+// -----
+
+func.func @alloc_nothing() {
+  // expected-error@+1 {{extents must be in [1, 65536], found 'memref<0x64xbf16, #warp.shared<row_bytes = 128>>'}}
+  %0 = warp.alloc : memref<0x64xbf16, #warp.shared<row_bytes = 128>>
+  return
+}

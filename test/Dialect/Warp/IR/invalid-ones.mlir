@@ -51,3 +51,11 @@ func.func @dot_ones_panels(%a: tensor<64x32xbf16, #tile.reg>, %b: !b, %c: tensor
   %0 = warp.dot %a, %b, %c ones(%ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>) : tensor<64x32xbf16, #tile.reg>, !b, tensor<64x136xf32, #tile.reg>
   return
 }
+
+// -----
+
+func.func @ones_large() {
+  // expected-error@+1 {{extents must be in [1, 65536], found 'memref<16x65544xbf16, #warp.shared<row_bytes = 128>>'}}
+  %0 = warp.ones : memref<16x65544xbf16, #warp.shared<row_bytes = 128>>
+  return
+}

@@ -13,3 +13,14 @@ func.func private @f(!warp.mailbox<0>)
 
 // expected-error@+1 {{a mailbox has at least one slot, found -3}}
 func.func private @f(!warp.mailbox<-3>)
+
+// -----
+
+// A CTA has a named barrier for each.
+// expected-error@+1 {{warp groups that take turns are at most 15, found 16}}
+func.func private @many_turns(!warp.turns<16>)
+
+// -----
+
+// expected-error@+1 {{slots of a mailbox are at most 32, found 4611686018427387904}}
+func.func private @many_slots(!warp.mailbox<4611686018427387904>)

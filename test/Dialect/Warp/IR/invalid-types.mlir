@@ -33,3 +33,8 @@ func.func private @columns(tensor<64x12xf32, #warp.mma_sync<warps = 4>>)
 
 // expected-error@+1 {{rank 2}}
 func.func private @rank(tensor<64xf32, #warp.mma_sync<warps = 4>>)
+
+// -----
+
+// expected-error@+1 {{stages of a pipeline are at most 32, found 33}}
+func.func private @many_stages(!warp.pipeline<33>)

@@ -48,3 +48,18 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// More than 64 bits can count, as often as not.
+gpu.module @m {
+  launch.abi @too_many target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  // expected-error@+1 {{kernel needs 281474976710656 bytes of shared memory, 'sm_80' has}}
+  gpu.func @too_many() kernel {
+    %a = warp.alloc : memref<65536x65536x65536x64xbf16, #warp.shared<row_bytes = 128>>
+    %b = warp.alloc : memref<65536x65536x65536x65536x64xbf16, #warp.shared<row_bytes = 128>>
+    %c = warp.alloc : memref<16x64xbf16, #warp.shared<row_bytes = 128>>
+    gpu.return
+  }
+}

@@ -113,6 +113,10 @@ inline constexpr llvm::StringLiteral kUpdateSuffix = ".update";
 /// there is no name.
 llvm::StringRef getFamily(mlir::StringAttr name);
 
+/// Far above what any chip holds: types beyond it are mistakes, better said
+/// where they are made than by whatever allocates them.
+inline constexpr int64_t kMaxTileExtent = 65536;
+
 namespace detail {
 llvm::LogicalResult verifyName(mlir::Operation *op);
 } // namespace detail

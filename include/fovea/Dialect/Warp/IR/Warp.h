@@ -46,7 +46,10 @@ bool isRowVector(mlir::MemRefType type);
 bool isVector(mlir::MemRefType type);
 /// Bytes that a shared buffer takes, its last panel whole, and what its address
 /// is a multiple of.
+/// No more than `kTooManyBytes`, which no chip has: sums of some don't
+/// overflow.
 int64_t getStorageBytes(mlir::MemRefType type);
+inline constexpr int64_t kTooManyBytes = int64_t(1) << 48;
 int64_t getStorageAlignment(mlir::MemRefType type);
 /// Rows of a shared buffer, or of a stage of it, that one CTA keeps.
 int64_t getRowsOfCta(mlir::MemRefType type);
@@ -54,6 +57,12 @@ int64_t getRowsOfCta(mlir::MemRefType type);
 inline constexpr int64_t kSharedAlignment = 1024;
 /// Bytes at the end of a specialised kernel's shared memory that hold nothing.
 inline constexpr int64_t kSpareSharedBytes = 16;
+
+/// Stages of a pipeline, and slots of a mailbox: as many as plans may say.
+inline constexpr int64_t kMostStages = 32;
+/// Warp groups that take turns: a CTA's named barriers, but for the one at
+/// which all of its threads meet.
+inline constexpr int64_t kMostTurns = 15;
 
 /// What is done to a stage of a pipeline.
 enum class PipelineVerb { Acquire, Commit, Wait, Release };

@@ -232,7 +232,7 @@ def Warp_Tcgen05UnitAttr
 
 def Warp_PipelineType : Warp_Type<"Pipeline", "pipeline"> {
   let summary = "a ring of stages between producer and consumer";
-  let parameters = (ins TypeParameter<"int64_t", "stages of the ring">:$stages);
+  let parameters = (ins TypeParameter<"int64_t", "stages of the ring, at most 32">:$stages);
   let assemblyFormat = "`<` $stages `>`";
   let genVerifyDecl = 1;
 }
@@ -250,14 +250,14 @@ def Warp_PendingType : Warp_Type<"Pending", "pending"> {
 
 def Warp_TurnsType : Warp_Type<"Turns", "turns"> {
   let summary = "an order of turns among warp groups";
-  let parameters = (ins TypeParameter<"int64_t", "warp groups that take turns">:$groups);
+  let parameters = (ins TypeParameter<"int64_t", "warp groups that take turns, at most 15: each has a named barrier">:$groups);
   let assemblyFormat = "`<` $groups `>`";
   let genVerifyDecl = 1;
 }
 
 def Warp_MailboxType : Warp_Type<"Mailbox", "mailbox"> {
   let summary = "slots for one integer each, in shared memory";
-  let parameters = (ins TypeParameter<"int64_t", "how many integers there is room for">:$slots);
+  let parameters = (ins TypeParameter<"int64_t", "how many integers there is room for, at most 32">:$slots);
   let assemblyFormat = "`<` $slots `>`";
   let genVerifyDecl = 1;
 }

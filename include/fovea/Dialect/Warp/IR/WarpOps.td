@@ -27,7 +27,8 @@ def Warp_AllocOp : Warp_Op<"alloc"> {
   let summary = "a buffer in shared memory";
   let description = [{
     Lives as long as the CTA. `offset`, in bytes from the start of the CTA's
-    dynamic shared memory, is chosen by `warp-allocate-shared-memory`.
+    dynamic shared memory, is chosen by `warp-allocate-shared-memory`. Extents are
+    in [1, 65536], as tiles' are.
 
     Example:
 

@@ -9,7 +9,7 @@ import torch
 from . import _autocast, _calls, _masks, _op
 from ._calls import find, form_of
 from ._checks import LEVELS, check, check_tensor, checked_backend, checked_options, checked_scale
-from ._compiling import program_while_compiling
+from ._compiling import program_while_compiling, uncompiled
 from ._derivatives import check_tangents, needs_gradient
 from ._dropout import dropout_numbers
 from ._launches import is_compiling
@@ -40,9 +40,10 @@ def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse
 
 
 def _program(score_mod: Optional[Callable], mask_mod: Optional[Callable], query: torch.Tensor, facts: Facts
-             ) -> Tuple[Program, Optional[Family]]:
+             ) -> Tuple[Optional[Program], Optional[Family]]:
+    """None for the program where torch.compile is to leave the call out of its graph."""
     if is_compiling():
-        return program_while_compiling(score_mod, mask_mod, query, facts)
+        return program_while_compiling(score_mod, mask_mod, query, facts), None
     return program_of(score_mod, mask_mod, facts)
 
 
@@ -149,9 +150,12 @@ def flex_attention(
     derived = needs_gradient(query, key, value)
     keeps_lse = wants_lse or derived
     program, family = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0))
-    if not derived and needs_gradient(*program.captures):
+    if program is not None and not derived and needs_gradient(*program.captures):
         derived = keeps_lse = True
         program, family = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0))
+    if program is None:
+        return uncompiled(flex_attention)(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, kernel_options,
+                                          return_aux=return_aux, backend=backend)
     schedule, recurrence = checked_options(kernel_options)
     call = _op.Call(captures_of(program, int(query.shape[2]), rows), lists, program.text, keeps_lse, schedule=schedule,
                     recurrence=recurrence)
@@ -260,6 +264,8 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
     family: Optional[Family] = None
     if attn_mask is None:
         program, family = _program(None, function, query, facts)
+        if program is None:
+            return uncompiled(_sdpa)(query, key, value, attn_mask, function, options, backend)
         captures, text = program.captures, program.text
     else:
         check_mask(attn_mask, query, key)

@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from .._builder import Place
 from ..errors import Error
 from ._autocast import disabled
-from ._programs import Facts, Family, Program, build, program_of
+from ._programs import Facts, Program, build
 from ._tracer import at_place, indexed, is_users
 
 #: Tensors that functions make and kernels read, as attributes: torch.compile guards that they stay these.
@@ -27,19 +27,24 @@ _constants = types.ModuleType("fovea.torch.constants")
 
 
 def program_while_compiling(score_mod: Optional[Callable], mask_mod: Optional[Callable], query: torch.Tensor, facts: Facts
-                            ) -> Tuple[Program, Optional[Family]]:
-    """As ``program_of`` has it. Dynamo follows this function, `_find` is executed while
-    it does."""
+                            ) -> Optional[Program]:
+    """The program of two functions; None where Dynamo could not follow them, and goes on
+    behind that. Dynamo follows this function, `_find` is executed while it does."""
     from torch._dynamo.comptime import comptime
 
     found = None
     comptime(_find)
-    if found is None:  # not a part of a graph: Dynamo gave up, and goes on behind it
-        return torch._dynamo.disable(program_of)(score_mod, mask_mod, facts)
+    if found is None:
+        return None
     text, places, read, name, numbers = found
     made = getattr(_constants, name) if name else ()
     captures = [read[place] if place >= 0 else made[-1 - place] for place in places]
-    return Program(None, captures, text, numbers), None
+    return Program(None, captures, text, numbers)
+
+
+def uncompiled(function: Callable) -> Callable:
+    """A function that Dynamo leaves alone."""
+    return torch._dynamo.disable(function)
 
 
 # --- While Dynamo follows -----------------------------------------------------
@@ -221,4 +226,4 @@ def _place_of(node: Any) -> Place:
 #: Of lines in a traceback.
 _INDENT = 4
 
-__all__ = ["program_while_compiling"]
+__all__ = ["program_while_compiling", "uncompiled"]

@@ -63,7 +63,7 @@ def _text_while_compiling(dtype: torch.dtype, ones: Tuple[bool, ...], *facts: An
     return mask_program(torch.empty([1 if one else 2 for one in ones], dtype=dtype, device=made.device), made).text
 
 
-# As in _programs.
+# torch.compile runs it while it compiles (torch.compiler.assume_constant_result, which imports all of torch._dynamo).
 _text_while_compiling._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 #: Programs around a tensor by its type and by which of its sizes are 1: these are read for all.

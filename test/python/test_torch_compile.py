@@ -273,6 +273,7 @@ def test_errors_of_functions(ours, fovea):
 
 def test_another_dynamo(ours, monkeypatch):
     """Its insides are not what we take of them: a call is no part of a graph, and works."""
+    from fovea.torch import _compiling
     from torch._dynamo.variables import higher_order_ops
 
     weight = torch.ones(HEADS, requires_grad=True)
@@ -280,8 +281,15 @@ def test_another_dynamo(ours, monkeypatch):
     def call(q, k, v):
         return ours.flex_attention(q, k, v, lambda s, b, h, i, j: s * weight[h], backend="interpret") * 2
 
-    monkeypatch.delattr(higher_order_ops, "speculate_subgraph")
-    check(torch.compile(call, backend="eager"), call, tensors(), [weight])
-    torch.compiler.reset()
-    with pytest.raises(torch._dynamo.exc.UserError, match="can't be followed into a graph by PyTorch"):
-        torch.compile(call, backend="eager", fullgraph=True)(*tensors())
+    def fail(*_):
+        raise RuntimeError("what nobody thought of")
+
+    for change, message in ((lambda patch: patch.delattr(higher_order_ops, "speculate_subgraph"), "be followed into a graph by PyTorch"),
+                            (lambda patch: patch.setattr(_compiling, "build", fail), "^what nobody thought of")):
+        with monkeypatch.context() as patch:
+            change(patch)
+            torch.compiler.reset()
+            check(torch.compile(call, backend="eager"), call, tensors(), [weight])
+            torch.compiler.reset()
+            with pytest.raises(torch._dynamo.exc.UserError, match=message):
+                torch.compile(call, backend="eager", fullgraph=True)(*tensors())

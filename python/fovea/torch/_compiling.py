@@ -17,7 +17,6 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from .._builder import Place
-from ..errors import Error
 from ._autocast import disabled
 from ._programs import Facts, Program, build
 from ._tracer import at_place, indexed, is_users
@@ -52,18 +51,19 @@ def uncompiled(function: Callable) -> Callable:
 
 def _find(context: Any) -> None:
     """Sets ``found``, a variable of the function that Dynamo follows."""
-    from torch._dynamo.exc import UserError, UserErrorType
+    from torch._dynamo.exc import TorchDynamoException, UserError, UserErrorType
 
     translator = context._i_will_not_complain_if_bc_breaks_InstructionTranslator()
     try:
         translator.symbolic_locals["found"] = _found(translator)
-    except (Error, NotImplementedError, ValueError) as error:
+    except TorchDynamoException:
+        raise
+    except Exception as error:
         # Dynamo takes exceptions that are not its own for errors of its own: it gets one that is the user's, which begins
-        # with the cause.
-        raise UserError(UserErrorType.INVALID_INPUT, str(error)) from error
-    except (AttributeError, ImportError) as error:  # Dynamo's insides are elsewhere
-        raise UserError(UserErrorType.INVALID_INPUT, f"functions of attention can't be followed into a graph by PyTorch "
-                        f"{torch.__version__}: {error}") from error
+        # with the cause, and where it may leave the call out of the graph.
+        is_elsewhere = isinstance(error, (AttributeError, ImportError))  # what we take of Dynamo's insides
+        told = f"functions of attention can't be followed into a graph by PyTorch {torch.__version__}: " if is_elsewhere else ""
+        raise UserError(UserErrorType.INVALID_INPUT, f"{told}{error}") from error
 
 
 def _found(translator: Any) -> Any:

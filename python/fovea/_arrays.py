@@ -50,14 +50,15 @@ def _float_type(value: Any) -> str:
 
 def check_outputs(dtypes: Mapping[str, str], arguments: Mapping[str, Any]) -> None:
     """Raises TypeError where a program of gradients, whose inputs are `dtypes`, is given
-    outputs of another float type. Arrays of float32 stand for halves, which numpy may lack
-    (as results they are what the interpreter gives): for ``do`` if they do for ``q``."""
+    outputs of another float type. Arrays of numpy's may be of the type that ``q`` is an array
+    of: all are rounded then, as ``q`` is. Those of float32 stand for halves, which numpy may
+    lack: ``o`` as the interpreter gives it."""
     if "do" not in dtypes:
         return
     for name in _OF_OUTPUTS:
         value = arguments.get(name)
         found, wanted = _float_type(value), {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}.get(dtypes.get(name, ""))
-        stands = found == "float32" and not hasattr(value, "detach") and (name != "do" or _float_type(arguments.get("q")) == found)
+        stands = not hasattr(value, "detach") and (found == _float_type(arguments.get("q")) or name != "do" and found == "float32")
         if found and wanted and found != wanted and not stands:
             told = "must be of the output's type" if name == "do" else "must be of type"
             raise TypeError(f"'{name}' {told} {dtypes[name]}, found {found}")

@@ -392,8 +392,8 @@ class Kernel:
         outside of tensors, docs/PTX.md lists it). Gives the output, or (output, log-sum-exp); bf16 as
         arrays of float32. ``others`` are captured tensors, ``scale``, ``lengths``,
         ``cu_q`` and ``cu_k``; of gradients also ``o``, ``lse``, ``do`` and ``dlse``, which must be of the
-        program's types: TypeError else, but arrays of float32 stand for halves. That ``lse`` is not
-        one to base 2 is noticed at level "attn" alone, and if all rows say so. Slow: meant for tests."""
+        program's types, or arrays of numpy's of the type that ``q`` is (float32 also for halves):
+        TypeError else. That ``lse`` is not one to base 2 is noticed at level "attn" alone, and if all rows say so. Slow: meant for tests."""
         if unnamed:
             raise TypeError(f"captured tensors and what else the program takes are given by their names, found {len(unnamed)} "
                             f"without: kernel.interpret({', '.join(self._taken(inputs=True))})")

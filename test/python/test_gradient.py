@@ -282,7 +282,7 @@ def test_output_in_f32(fovea, target, by):
 
 @pytest.mark.parametrize("level", ["attn", "tile", "ptx"])
 def test_types_of_outputs(fovea, spec, level):
-    """Nothing is converted to the program's type unasked; arrays of float32 stand for halves."""
+    """Nothing is converted to the program's type unasked: only arrays of one type, all of them."""
     given, wanted = arrays()
     kernel = fovea.compile(fovea.gradient(spec, by=("q", "k", "v")), target="sm_80")
 
@@ -301,3 +301,4 @@ def test_types_of_outputs(fovea, spec, level):
         run(do=halves["do"])
     with pytest.raises(TypeError, match="'o' must be of type bf16, found float64"):
         run(**{**halves, "o": halves["o"].astype("float64")})
+    check(run(**{name: one.astype("float64") for name, one in halves.items()}), wanted)

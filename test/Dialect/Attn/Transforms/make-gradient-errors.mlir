@@ -13,7 +13,7 @@ func.func @two(%q: !t, %k: !t, %v: !t) -> !t {
 
 // -----
 
-// CHECK: func.func @among_forward_backward(
+// CHECK-LABEL: func.func @among_forward_backward(
 !t = tensor<1x2x?x16xbf16>
 func.func @among(%q: !t, %k: !t, %v: !t) -> !t {
   // expected-error @below {{found 'arith.addf'}}
@@ -52,4 +52,14 @@ func.func @twice(%q: !t, %k: !t, %v: !t) -> (!t, !t) {
   %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
   // expected-error @below {{found a result that is returned twice}}
   return %o, %o : !t, !t
+}
+
+// -----
+
+!t = tensor<1x2x8x16xbf16>
+func.func @constants() -> !t {
+  %c = arith.constant dense<1.0> : !t
+  // expected-error @below {{all operands are constants: there is nothing that gradients could be by}}
+  %o = attn.forward %c, %c, %c : !t, !t, !t -> !t
+  return %o : !t
 }

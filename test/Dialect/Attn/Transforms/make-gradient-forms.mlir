@@ -15,8 +15,8 @@
 // CHECK: %[[W:.*]] = arith.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
 // CHECK: %dq, %dk, %dv = attn.backward %[[Q]], %[[K]], %[[V]], %[[O]], %[[LSE]], %[[DO]] captures(%[[W]] : tensor<2xf32>)
 // ONLY-NOT: @constant(
-// ONLY: @constant_backward(
-// KERNELS-DAG: gpu.module @constant_backward_backward_module
+// ONLY-LABEL: func.func @constant_backward(
+// KERNELS-LABEL: gpu.module @constant_backward_backward_module
 func.func @constant(%q: !t, %k: !t, %v: !t) -> !t {
   %w = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %o = attn.forward %q, %k, %v captures(%w : tensor<2xf32>) score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<2xf32>) {
@@ -61,9 +61,9 @@ func.func @wide(%q: !t, %k: !t, %v: !t) -> tensor<1x2x?x16xf32> {
 // CHECK-LABEL: func.func @called_forward(
 // CHECK-SAME: -> (tensor<1x2x?x16xbf16>, tensor<1x2x?xf32>)
 // CHECK-LABEL: func.func @called_backward(
-// ONLY: func.func private @called(
+// ONLY-LABEL: func.func private @called(
 // ONLY-NOT: @called_forward
-// ONLY: func.func @called_backward(
+// ONLY-LABEL: func.func @called_backward(
 func.func private @called(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
   return %o : !t
@@ -73,6 +73,7 @@ func.func private @called(%q: !t, %k: !t, %v: !t) -> !t {
 // CHECK-LABEL: func.func @complete(
 // CHECK-NOT: @complete_forward
 // CHECK: func.func @complete_backward(
+// ONE-LABEL: func.func @complete_backward(
 // ONE: %dv = attn.backward
 func.func @complete(%q: !t, %k: !t, %v: !t) -> (!t, !rows) {
   %o, %lse = attn.forward %q, %k, %v : !t, !t, !t -> !t, !rows

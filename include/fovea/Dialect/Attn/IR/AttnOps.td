@@ -233,8 +233,8 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     | lse, lse_gradient | (B, Hq, Sq), natural logarithm | f32 |
     | do | that of o | that of o, or of q: kernels take it as they multiply it |
 
-    An LSE to base 2 gives wrong gradients; the interpreter, and so `fovea-run`,
-    says so where all rows are such.
+    An LSE to base 2 gives wrong gradients; the interpreter says so at this level,
+    and so does `fovea-run --check`, where all rows are such.
 
     With `deterministic` the same operands give the same results, bit for bit, in
     each run: sums have one order, or are exact. Else parts of a gradient may be added to memory

@@ -139,10 +139,10 @@ def _between(region: RegionBuilder, a: Value, low: Value, high: Value, below: Va
     return region.select(region.compare("le", a, low), below, region.select(region.compare("ge", a, high), above, within))
 
 
-@emitter("hardtanh", "relu6")
+@emitter("hardtanh")
 def _hardtanh(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     region = tracer.region
-    given = (0.0, 6.0) if name == "relu6" else (*args[1:], *(-1.0, 1.0)[len(args) - 1:])
+    given = (*args[1:], *(-1.0, 1.0)[len(args) - 1:])
     bounds = [kwargs.get(key, bound) for key, bound in zip(("min_val", "max_val"), given)]
 
     def compute(a: Value) -> Value:

@@ -19,6 +19,7 @@ SMOOTH = [
     ("rad2deg", -4.0, 4.0, lambda low, high: (-240, 240), 58.0),
     ("sinh", -3.0, 3.0, lambda low, high: (-11, 11), 11.0),
     ("cosh", -3.0, 3.0, lambda low, high: (0, 11), 11.0),
+    ("sinc", -20.0, 20.0, lambda low, high: (-0.3, 1), 1.5),
     ("nan_to_num", -1e4, 1e4, lambda low, high: (low, high), 1.0),
     ("nn.functional.silu", -30.0, 1e4, lambda low, high: (-0.3, max(high, 0)), 1.2),
     ("nn.functional.gelu", -1e4, 1e4, lambda low, high: (-0.3, max(high, 0)), 1.2),

@@ -153,6 +153,12 @@ T BackwardEvaluation<T>::getDelta(const RowBlock &block, int64_t i) const {
   return delta;
 }
 
+/// Whether a row's weights can be told by its LSE; those of others are 0.
+template <typename T>
+static bool hasWeights(T lse) {
+  return !(std::abs(lse) >= T(attn::kLargestLse));
+}
+
 /// An LSE may be larger than that of the row's own keys, where sinks or the
 /// keys of others are in it; but nobody's is that times log2(e) in each row.
 template <typename T>
@@ -191,8 +197,7 @@ BackwardEvaluation<T>::evaluatePairs(const RowBlock &block,
       int64_t n = i * keys + j;
       T score = scoreLanes.row(i)[j * scoreLanes.columnStride];
       bool isSeen = maskLanes.row(i)[j * maskLanes.columnStride] &&
-                    score != kNegativeInfinity<T> &&
-                    !(std::abs(rowLse) >= T(attn::kLargestLse));
+                    score != kNegativeInfinity<T> && hasWeights(rowLse);
       pairs.counts->template data<int64_t>()[n] = isSeen;
       T weight = isSeen ? std::exp(score - rowLse) : T(0);
       total += weight;
@@ -287,8 +292,7 @@ void BackwardEvaluation<T>::addSums(const RowBlock &block,
   if (op.getSinksGradient())
     for (int64_t i = 0; i < block.count; ++i) {
       T sink = sinks->template data<T>()[block.head], rowLse = getLse(block, i);
-      if (sink != kNegativeInfinity<T> &&
-          !(std::abs(rowLse) >= T(attn::kLargestLse)))
+      if (sink != kNegativeInfinity<T> && hasWeights(rowLse))
         getSums(op.getSinksGradient())[block.head] -=
             std::exp(sink - rowLse) * getDelta(block, i);
     }

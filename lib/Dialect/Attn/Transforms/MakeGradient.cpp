@@ -10,6 +10,7 @@
 
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
 
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
 
 #include "llvm/ADT/StringSet.h"
@@ -38,10 +39,6 @@ struct Asked {
 
 } // namespace
 
-static bool isConstant(Operation *op) {
-  return op && op->hasTrait<OpTrait::ConstantLike>();
-}
-
 /// Says what a function is that has attention, but no gradients.
 static LogicalResult refuse(Location at, const Twine &found) {
   return emitError(at)
@@ -66,7 +63,7 @@ static FailureOr<ForwardOp> findForward(func::FuncOp func) {
     return refuse(forward.getLoc(), "it within control flow");
   Block &body = func.getBody().front();
   for (Operation &op : body.without_terminator())
-    if (&op != forward && !isConstant(&op))
+    if (&op != forward && !matchPattern(&op, m_Constant()))
       return refuse(op.getLoc(), "'" + op.getName().getStringRef() + "'");
   llvm::SmallPtrSet<Value, 2> returned;
   for (Value value : body.getTerminator()->getOperands()) {
@@ -118,7 +115,7 @@ FailureOr<Asked> MakeGradientPass::findAsked(ForwardOp forward) {
   Asked asked;
   if (gradients.empty()) {
     auto varies = [](Value value) {
-      return value && !isConstant(value.getDefiningOp());
+      return value && !matchPattern(value, m_Constant());
     };
     asked.query = varies(forward.getQuery());
     asked.key = varies(forward.getKey());

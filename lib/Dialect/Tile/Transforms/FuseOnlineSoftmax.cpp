@@ -55,7 +55,6 @@ public:
         scoresType(tileLike(accType,
                             {accType.getDimSize(0), int64_t(op.getStep())},
                             rowType.getElementType())),
-        scale(op.getScale().convertToDouble() * kLog2E),
         references(b, rowType, op.getScale().convertToDouble(),
                    mayBeLarge(getScores(op), op.getScale().convertToDouble())),
         sumByDot(sumByDot) {
@@ -207,7 +206,7 @@ private:
   };
   /// m + tau / c, the largest score that `m` serves.
   Value mostServed(Value m, double tau) {
-    return b.add(m, b.splat(rowType, tau / scale));
+    return b.add(m, b.splat(rowType, tau / references.getFactor()));
   }
   LazyReference makeReference(Value m, double tau);
   /// exp2(c * scores - c * m), `m` in units of the score.
@@ -234,7 +233,6 @@ private:
   plan::KernelAttr plan; ///< null if the kernel has none
   TileBuilder b;
   RankedTensorType accType, rowType, scoresType, sumsType;
-  double scale;
   SoftmaxReference references;
   bool sumByDot;
 };
@@ -443,7 +441,7 @@ LoopWriter::LazyReference LoopWriter::makeReference(Value m, double tau) {
   Value exponent =
       references.mayBeLarge()
           ? b.negate(b.multiply(guarded, references.makeFactor(guarded)))
-          : b.multiply(guarded, -scale);
+          : b.multiply(guarded, -references.getFactor());
   return {m, exponent, threshold};
 }
 
@@ -451,7 +449,7 @@ Value LoopWriter::exp2By(const LazyReference &reference, Value scores) {
   RankedTensorType type = TileBuilder::typeOf(scores);
   Value by = references.mayBeLarge()
                  ? b.widen(references.makeFactor(reference.m), type)
-                 : b.splat(type, scale);
+                 : b.splat(type, references.getFactor());
   return b.exp2(b.multiplyAdd(scores, by, b.widen(reference.exponent, type)));
 }
 
@@ -571,7 +569,8 @@ State LoopWriter::lazy(double tau) {
       });
   // Two roundings as elsewhere, unless a factor of log2(e) could overflow.
   bool isLarge = references.mayBeLarge();
-  Value scaled = isLarge ? results[0] : b.multiply(results[0], scale);
+  Value scaled =
+      isLarge ? results[0] : b.multiply(results[0], references.getFactor());
   Value sums = finishSums(results[3]);
   return {sums, results[4],
           isLarge ? references.toNatural(scaled) : b.multiply(scaled, kLn2)};
@@ -593,7 +592,8 @@ std::optional<double> LoopWriter::findFixedReference() {
       op.getValues().front().getTerminator()->getOperand(0).getType());
   const llvm::fltSemantics &type =
       cast<FloatType>(values.getElementType()).getFloatSemantics();
-  double least = bounds->least * scale, most = bounds->most * scale;
+  double factor = references.getFactor(), least = bounds->least * factor,
+         most = bounds->most * factor;
   // The largest weight of any row must keep a normal range below it.
   // The reference may be up to 1 larger.
   double above =
@@ -622,7 +622,7 @@ Value LoopWriter::alignReference(double reference, Value m, Value scores) {
   Block *body = beginBody(align);
   Value old = body->getArgument(0);
   Value most = b.reduceColumns(ReduceKind::Max, scores, 1);
-  Value above = b.multiplyAdd(most, b.splat(rowType, scale),
+  Value above = b.multiplyAdd(most, b.splat(rowType, references.getFactor()),
                               b.splat(rowType, -reference));
   Value fraction = b.subtract(above, math::FloorOp::create(b, above));
   Value aligned = b.add(fraction, b.splat(rowType, reference));

@@ -145,24 +145,18 @@ bool fovea::warp::isVector(MemRefType type) {
                                type.getElementTypeBitWidth() == 32);
 }
 
-/// No more than fits.
-static int64_t multiply(int64_t a, int64_t b) {
-  int64_t product;
-  return llvm::MulOverflow(a, b, product) ? std::numeric_limits<int64_t>::max()
-                                          : product;
-}
-
 int64_t fovea::warp::getStorageBytes(MemRefType type) {
   int64_t panel = getPanelColumns(type);
   ArrayRef<int64_t> shape = type.getShape();
   // A number a row is a vector: no box and no dot needs panels of it.
-  int64_t elements = isRowVector(type) ? 1 : llvm::alignTo(shape.back(), panel);
+  uint64_t elements =
+      isRowVector(type) ? 1 : llvm::alignTo(shape.back(), panel);
   for (int64_t size : shape.drop_back(2))
-    elements = multiply(elements, size);
-  int64_t bytes = multiply(multiply(elements, getRowsOfCta(type)),
-                           type.getElementTypeBitWidth()) /
-                  8;
-  return std::min(bytes, kTooManyBytes);
+    elements = llvm::SaturatingMultiply(elements, uint64_t(size));
+  elements = llvm::SaturatingMultiply(elements, uint64_t(getRowsOfCta(type)));
+  uint64_t bits = llvm::SaturatingMultiply(
+      elements, uint64_t(type.getElementTypeBitWidth()));
+  return std::min<uint64_t>(bits / 8, kTooManyBytes);
 }
 
 int64_t fovea::warp::getRowsOfCta(MemRefType type) {

@@ -5,7 +5,7 @@ compiled flex_attention, and says what memory it takes at most, on one GPU.
     python benchmarks/training_step.py --sizes 4:16:4096:128 --learned --json out.json
 
 A step is what the example does with one batch of packed documents: new documents, a soft cap,
-slopes by distance, and gradients by query, key and value; with `--learned` by the slopes, too.
+a bias by distance (a table, or `--bias slopes`), and gradients by query, key and value; with `--learned` by the bias, too.
 flex_attention gets a BlockMask, made anew for each batch by the compiled create_block_mask.
 Turns as in forward.py. Memory is the peak of a step above what it was given.
 """
@@ -21,10 +21,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / folder) for folder in ("test/GPU", "python", "examples/gpt")]
 
 import kernels  # noqa: E402
+from model import BIASES  # noqa: E402
 from fovea.bench._timing import first_line, take_turns  # noqa: E402
 
 OURS, THEIRS = "fovea", "flex_attention"
-# Both round to bf16; slopes' gradients are sums over all pairs.
+# Both round to bf16; a bias's gradients are sums over all pairs.
 LARGEST_DIFFERENCE = 5e-2
 
 
@@ -41,11 +42,11 @@ class Sizes:
         self.text = text
 
 
-def make_step(torch, sizes, name, inputs, do, batches, learned):
+def make_step(torch, sizes, name, inputs, do, batches, bias, learned):
     """A step of one contestant, and the gradients that it left."""
     from model import Variant
 
-    variant = Variant(sizes.heads, sizes.rows, sizes.length, torch.device("cuda"), "slopes", fixed=not learned)
+    variant = Variant(sizes.heads, sizes.rows, sizes.length, torch.device("cuda"), bias, fixed=not learned)
     attend = variant.attention({OURS: "fovea", THEIRS: "torch"}[name], torch.device("cuda"))
     sources = [*inputs, *([variant.bias.parameter] if learned else [])]
     kept, count = [], 0
@@ -70,7 +71,7 @@ def peak_memory(torch, step):
     return (torch.cuda.max_memory_allocated() - before) / 2**20
 
 
-def run_size(torch, sizes, learned, args, rng):
+def run_size(torch, sizes, args, rng):
     from text import Batches
 
     drawn = Batches(sizes.rows, sizes.length)
@@ -82,7 +83,7 @@ def run_size(torch, sizes, learned, args, rng):
     steps, first, memory = {}, {}, {}
     for name in (OURS, THEIRS):
         try:
-            steps[name], kept = make_step(torch, sizes, name, inputs, do, batches, learned)
+            steps[name], kept = make_step(torch, sizes, name, inputs, do, batches, args.bias, args.learned)
             steps[name]()
             first[name] = [one.float() for one in kept]
             memory[name] = peak_memory(torch, steps[name])
@@ -94,7 +95,7 @@ def run_size(torch, sizes, learned, args, rng):
         print(f"  gradients differ by {difference:.3g}", flush=True)
         return {}
     times = {name: statistics.median(found) for name, found in take_turns(torch, steps, args.rounds, rng).items()}
-    print(f"{sizes.text:<18} {'learned' if learned else 'fixed':<8} {times[OURS]:9.3f} {times[THEIRS]:9.3f} "
+    print(f"{sizes.text:<18} {'learned' if args.learned else 'fixed':<8} {times[OURS]:9.3f} {times[THEIRS]:9.3f} "
           f"{times[THEIRS] / times[OURS]:8.2f} {memory[OURS]:9.0f} {memory[THEIRS]:9.0f}", flush=True)
     return {"ms": times, "mib": memory}
 
@@ -103,7 +104,8 @@ def parse_arguments(argv=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", nargs="+", type=Sizes, help="ROWS:HEADS:LENGTH:HEAD_DIM",
                         default=[Sizes("16:6:1024:64"), Sizes("4:16:4096:64"), Sizes("4:16:4096:128")])
-    parser.add_argument("--learned", action="store_true", help="with gradients by the slopes")
+    parser.add_argument("--learned", action="store_true", help="with gradients by the bias")
+    parser.add_argument("--bias", choices=BIASES, default="table", help="by distance: numbers of a table, or a slope of each head")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each contestant")
     parser.add_argument("--seed", type=int, help="of the contestants' order and the data")
     parser.add_argument("--json", help="write the results there")
@@ -120,9 +122,9 @@ def main():
         return 0
     rng, found = random.Random(args.seed), {}
     print(torch.cuda.get_device_name())
-    print(f"{'rows:heads:S:d':<18} {'slopes':<8} {'ours ms':>9} {'flex ms':>9} {'faster':>8} {'ours MiB':>9} {'flex MiB':>9}")
+    print(f"{'rows:heads:S:d':<18} {args.bias:<8} {'ours ms':>9} {'flex ms':>9} {'faster':>8} {'ours MiB':>9} {'flex MiB':>9}")
     for sizes in args.sizes:
-        found[sizes.text] = run_size(torch, sizes, args.learned, args, rng)
+        found[sizes.text] = run_size(torch, sizes, args, rng)
         torch.cuda.empty_cache()
     if args.json:
         pathlib.Path(args.json).write_text(json.dumps(found, indent=1) + "\n")

@@ -38,6 +38,10 @@ class Bias:
         return lambda h, distance: parameter[h, distance.clamp(0, last)]
 
 
+#: For PyTorch's flex_attention, in turn: it stages what score_mod reads, too, for which shared memory may not do.
+KERNEL_OPTIONS = (None, {"num_stages": 1})
+
+
 class Variant:
     """The variant's functions, as FlexAttention takes them. They read ``docs``, which
     each step fills anew, and ``bias.parameter``."""
@@ -72,11 +76,25 @@ class Variant:
         rows, length = self.docs.shape
         made = {}
 
+        def choose(query, *others):
+            """The first kernel_options that its kernels, the gradients' too, run with."""
+            for options in KERNEL_OPTIONS[:-1]:
+                try:
+                    result = compiled(query, *others, kernel_options=options)
+                    torch.autograd.grad(result.sum(), query) if result.requires_grad else None
+                    return options
+                except Exception:  # noqa: BLE001: of PyTorch's compiler, of Triton's, or of the driver
+                    continue
+            return KERNEL_OPTIONS[-1]
+
         def attend(query, key, value):
             step = self.docs._version
             if made.get("step") != step:
                 made.update(step=step, mask=make(self.mask_mod, rows, None, length, length, device=self.docs.device))
-            return compiled(query, key, value, self.score_mod, made["mask"])
+            given = query, key, value, self.score_mod, made["mask"]
+            if "options" not in made:
+                made["options"] = choose(*given)
+            return compiled(*given, kernel_options=made["options"])
 
         return attend
 

@@ -418,18 +418,20 @@ class Kernel:
 
     def loaded(self, device: int = _launch.CURRENT_DEVICE) -> _launch.LoadedKernel:
         """The kernel on a device, loaded at first use: as machine code if there is
-        a ptxas, else the driver compiles the PTX. Raises LaunchError."""
+        a ptxas and the device is of the target's generation, else the driver compiles
+        the PTX. Raises LaunchError."""
         kernel = self._loaded.get(device)
         if kernel is not None:
             return kernel
         # Before ptxas is called: there may be no device at all.
         _launch.open_device(device)
-        if self._cubin is None and find_ptxas() is not None:
+        runs_machine_code = _launch.device_info(device)["major"] == generation_of(self.target)
+        if runs_machine_code and self._cubin is None and find_ptxas() is not None:
             self.assemble()
         with self._lock:
             if device not in self._loaded:
                 # Assembling may replace code and metadata: both as of now.
-                image = self._ptx if self._cubin is None else self._cubin
+                image = self._cubin if runs_machine_code and self._cubin is not None else self._ptx
                 self._loaded[device] = _launch.LoadedKernel(image, self._metadata, self._facts, device)
             return self._loaded[device]
 
@@ -495,6 +497,11 @@ def _warn(context: Context, stacklevel: int) -> None:
     for diagnostic in context.diagnostics():
         if diagnostic.severity == "warning":
             warnings.warn(str(diagnostic), CompileWarning, stacklevel=stacklevel)
+
+
+def generation_of(target: str) -> int:
+    """The major compute capability of a target: its machine code runs on chips of that alone."""
+    return int(target[len("sm_"):].rstrip("af")) // 10
 
 
 def _run_ptxas(ptx: bytes, target: str, program: str) -> Tuple[bytes, Tuple[Diagnostic, ...]]:

@@ -153,6 +153,22 @@ fovea.synchronize()
     assert "Fake 0" in output
 
 
+def test_chips_of_later_generations(launch):
+    """They get the PTX: machine code is of one generation."""
+    output = launch("""
+for target in ("sm_80", "sm_90"):
+    kernel = fovea.compile(fovea.attention(dtype="f16", head_dim=16), target=target)
+    kernel._ptx, kernel._cubin = b"// PTX .entry attention()", b"\\177ELF machine code of attention"
+    taken = []
+    load = fovea._launch.LoadedKernel.__init__
+    fovea._launch.LoadedKernel.__init__ = lambda self, image, *more: taken.append(image) or load(self, image, *more)
+    kernel.loaded(0)
+    fovea._launch.LoadedKernel.__init__ = load
+    print(target, taken)
+""")
+    assert "sm_80 [b'// PTX" in output and "sm_90 [b'\\x7fELF" in output
+
+
 def test_without_a_device(run_python):
     result = run_python(START + """
 try:

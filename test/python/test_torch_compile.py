@@ -2,6 +2,7 @@
 refer to, and when code is compiled again."""
 
 import functools
+import re
 
 import pytest
 
@@ -223,6 +224,8 @@ def test_same_programs_as_without(ours, monkeypatch, role, name):
 
     with torch.no_grad():
         torch.testing.assert_close(Graphs("eager").compile(call)(*given), call(*given), rtol=0, atol=0)
+    if torch.torch_version.TorchVersion(torch.__version__) < (2, 12):  # Dynamo did not tell columns
+        seen = [(program, re.sub(r'("\S+":\d+):\d+', r"\1", located)) for program, located in seen]
     assert len(seen) > 1 and len(set(seen)) == 1
 
 
@@ -260,7 +263,7 @@ def test_errors_of_functions(ours, fovea):
         return s
 
     for function, message, reason in ((branches, "a number is asked of a traced tensor", "[Dd]ata-dependent"),
-                                      (short, "score_mod is called with", "bind arguments")):
+                                      (short, "score_mod is called with", "(bind|positional) arguments")):
         def call(q, k, v):
             return ours.flex_attention(q, k, v, function, backend="interpret")
 

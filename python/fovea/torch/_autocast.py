@@ -8,6 +8,8 @@ import torch
 
 #: Whether there may be something to do: asked at each call.
 is_any_enabled = torch._C._is_any_autocast_enabled
+#: Where attention runs. PyTorch 2.11 can't ask within compiled code which devices autocast knows.
+_DEVICES = frozenset(["cpu", "cuda"])
 #: Functions are traced without: PyTorch casts what attention is given, and nothing in its functions.
 disabled = torch._C._DisableAutocast
 
@@ -18,7 +20,7 @@ def cast(query: Any, *others: Any) -> Tuple[Any, ...]:
     if not isinstance(query, torch.Tensor):
         return result
     device = query.device.type
-    if not torch.amp.is_autocast_available(device) or not torch.is_autocast_enabled(device):
+    if device not in _DEVICES or not torch.is_autocast_enabled(device):
         return result
     dtype = torch.get_autocast_dtype(device)
     return tuple([one.to(dtype) if _is_cast(one, device) else one for one in result])

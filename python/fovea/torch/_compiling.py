@@ -54,6 +54,7 @@ def _find(context: Any) -> None:
     from torch._dynamo.exc import TorchDynamoException, UserError, UserErrorType
 
     translator = context._i_will_not_complain_if_bc_breaks_InstructionTranslator()
+    tracers = list(translator.output.tracers)
     try:
         translator.symbolic_locals["found"] = _found(translator)
     except TorchDynamoException:
@@ -61,7 +62,8 @@ def _find(context: Any) -> None:
     except Exception as error:
         # Dynamo takes exceptions that are not its own for errors of its own: it gets one that is the user's, which begins
         # with the cause, and where it may leave the call out of the graph.
-        is_elsewhere = isinstance(error, (AttributeError, ImportError))  # what we take of Dynamo's insides
+        is_elsewhere = isinstance(error, (AssertionError, AttributeError, ImportError, TypeError))  # what we take of Dynamo's insides
+        translator.output.tracers[:] = tracers  # some releases give back one too many where they could not begin
         told = f"functions of attention can't be followed into a graph by PyTorch {torch.__version__}: " if is_elsewhere else ""
         raise UserError(UserErrorType.INVALID_INPUT, f"{told}{error}") from error
 
@@ -168,6 +170,7 @@ def _followed(translator: Any, function: Any, role: str, query: Any, read: _Read
     """What a function, a variable of Dynamo's, does; None for none."""
     from torch._dynamo.variables import VariableTracker
     from torch._dynamo.variables.higher_order_ops import discard_graph_changes, speculate_subgraph
+    from torch._higher_order_ops.flex_attention import flex_attention
 
     if function.is_python_constant() and function.as_python_constant() is None:
         return None
@@ -176,8 +179,9 @@ def _followed(translator: Any, function: Any, role: str, query: Any, read: _Read
         arguments = [query.call_method(translator, "new_empty", [VariableTracker.build(translator, ())],
                                        {"dtype": VariableTracker.build(translator, dtype)}) for dtype in dtypes]
     with _Indexing(), disabled():
+        # PyTorch 2.11 names a graph by the op that it belongs to, and must be given one.
         _, graph, lifted = speculate_subgraph(translator, function, arguments, {}, f"fovea.torch: {role}",
-                                              set_subgraph_inputs="flatten_manual")
+                                              source_target=flex_attention, set_subgraph_inputs="flatten_manual")
     code = function.get_code() if hasattr(function, "get_code") else None
     # Sizes of tensors come along, and stay symbols where the function does not ask for them.
     values = [read.value_of(outer) if inner.node.users else None for outer, inner in lifted.items()]

@@ -12,7 +12,7 @@ An example whose gradients differ by more than 2e-2 (norm of the difference by n
 what is summed over all pairs) is reported, and not timed. `of dense` is our time of the dense example by this one's.
 With `--deterministic` ours takes turns under `torch.use_deterministic_algorithms`, too: `one order`, and its speed as a
 part of the other's. `--no-peers` leaves PyTorch's out. `--memory` tells what a pass takes at most, gradients included,
-above what it was given.
+above what it was given: PyTorch's allocator and, of ours, the sums of dQ, D and exponents, which the runtime allocates.
 """
 
 import argparse
@@ -141,6 +141,12 @@ def prepare(torch, example, tensors, length, args):
     return found
 
 
+def scratch_memory(sizes, heads):
+    """MiB of scratch memory where dQ is summed there, of whole blocks of 128 queries (docs/Gradients.md)."""
+    batch, length, dim = sizes
+    return 4 * batch * heads * -(-length // 128) * 128 * (dim + 2) / 2**20
+
+
 def find_difference(ours, theirs):
     """The largest norm of a difference by the norm, as a part of what it may be; of large tensors
     a part is compared."""
@@ -173,7 +179,8 @@ def run_example(torch, example, sizes, heads, args, rng):
     launches = {name: launch for name, (launch, _) in contestants.items()}
     found = {name: statistics.median(times) for name, times in take_turns(torch, launches, args.rounds, rng).items()}
     if args.memory:
-        found["MiB"] = {name: peak_memory(torch, launch) for name, (launch, _) in contestants.items()}
+        found["MiB"] = {name: peak_memory(torch, launch) + (0 if name == THEIRS else scratch_memory(sizes, heads))
+                        for name, (launch, _) in contestants.items()}
     return found
 
 

@@ -303,7 +303,7 @@ private:
       return 0;
     int64_t inBlock = (start[dims.row] + row) % tile::BoxDims::kFragmentRows;
     return inBlock * memref.strides[dims.row] -
-           tile::BoxDims::getFragmentRowPlace(inBlock);
+           dims.getFragmentRowPlace(inBlock);
   }
 
   /// Adds `distance` places along a dimension; false where there is none.

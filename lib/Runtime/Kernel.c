@@ -13,13 +13,8 @@
 
 /*===-- Loading -----------------------------------------------------------===*/
 
-/** Whether an image is machine code (a cubin is an ELF file), not PTX. */
-static bool is_machine_code(const char *image, size_t size) {
-  return size >= 4 && !memcmp(image, "\177ELF", 4);
-}
-
 /** Code for one chip or family doesn't run on others, nor on older ones. */
-static fovea_status check_target(const fovea_kernel *kernel, bool is_machine) {
+static fovea_status check_target(const fovea_kernel *kernel) {
   const fovea_metadata *m = &kernel->metadata;
   const fovea_device *device = kernel->device;
   const fovea_target *target = &m->target;
@@ -38,13 +33,6 @@ static fovea_status check_target(const fovea_kernel *kernel, bool is_machine) {
         target->suffix == 'a'   ? " exactly"
         : target->suffix == 'f' ? " or a later one of its family"
                                 : " or later",
-        device->major, device->minor);
-  if (is_machine && device->major != target->major)
-    return fovea_fail(
-        FOVEA_ERROR_LOAD,
-        "kernel '%s' is machine code for %s, which runs on devices of compute "
-        "capability %d.%d and later %d.x, found %d.%d; its PTX runs there",
-        m->kernel, target->name, target->major, target->minor, target->major,
         device->major, device->minor);
   const char *feature = m->cluster > 1    ? "clusters"
                         : m->num_maps > 0 ? "tensor maps"
@@ -228,7 +216,7 @@ fovea_status fovea_kernel_load(fovea_device *device, const void *image,
     copy[image_size] = 0;
     status = fovea_enter(device);
     if (status == FOVEA_OK) {
-      status = check_target(kernel, is_machine_code(image, image_size));
+      status = check_target(kernel);
       if (status == FOVEA_OK)
         status = load_module(kernel, copy);
       if (status == FOVEA_OK)

@@ -110,6 +110,10 @@ public:
   FailureOr<BackwardPlans>
   planBackward(const BackwardProblem &problem, const BackwardFields &asked,
                function_ref<InFlightDiagnostic()> emitError) const override;
+
+private:
+  void sumQueries(const BackwardProblem &problem, const BackwardFields &asked,
+                  ScheduleFields fields, BackwardPlans &plans) const;
 };
 } // namespace
 
@@ -220,6 +224,53 @@ MmaSyncPlanner::check(const ScheduleProblem &problem,
 // Gradients
 //===----------------------------------------------------------------------===//
 
+/// Whether dQ may be summed in memory. Those sums have no order, and sums over
+/// pairs are found with dQ's tiles.
+static bool maySumQueries(const BackwardProblem &problem) {
+  return problem.query && problem.key && problem.value &&
+         !problem.isDeterministic && !problem.sums;
+}
+
+/// Shared memory of tiles of keys that find dQ's share, too: K and V, blocks of
+/// Q and dO, derivatives by scores.
+static int64_t getSummingBytes(const BackwardProblem &problem,
+                               const ScheduleFields &fields) {
+  int64_t columns = problem.headDim + problem.valueHeadDim;
+  int64_t elements =
+      columns * (fields.tileM + fields.stages * fields.tileN) +
+      fields.stages * fields.tileM * fields.tileN;
+  return elements * problem.elementBits / 8;
+}
+
+/// Lets tiles of keys add to dQ's sums in memory, if they can: five products
+/// for seven, or six for eight. The warps share a block's queries then.
+void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
+                                const BackwardFields &asked,
+                                ScheduleFields fields,
+                                BackwardPlans &plans) const {
+  // A product's columns whose accumulators fit beside dK's and dV's, and columns
+  // of those beside which weights do in f32.
+  constexpr int64_t kMostPartColumns = 128, kMostColumnsBesideWeights = 128;
+  fields.tileN = asked.tileN.value_or(
+      largestDividing(unit.getGroupRows() * fields.warps, unit.getColumnStep(),
+                      problem.queryBlock));
+  fields.stages = asked.stages.value_or(fields.stages);
+  if (!asked.stages &&
+      getSummingBytes(problem, fields) > problem.target->sharedMemory)
+    fields.stages = 1;
+  if (!maySumQueries(problem) ||
+      fields.tileN != unit.getGroupRows() * fields.warps ||
+      getSummingBytes(problem, fields) > problem.target->sharedMemory)
+    return;
+  plans.keys = makePlan(fields);
+  plans.sumsQueries = plans.keepsGradients = true;
+  plans.sumsByRegister = !problem.target->addsVectors;
+  plans.roundsWeights = plans.sharesKeyTiles &&
+                        problem.getColumns() > kMostColumnsBesideWeights;
+  plans.partRows = fields.tileN;
+  plans.partColumns = std::min(problem.headDim, kMostPartColumns);
+}
+
 /// Tiles whose sums and scores fit the registers of four warps, a block ahead
 /// on its way.
 FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
@@ -252,6 +303,7 @@ FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
   plans.queries = makePlan(fields);
   plans.keys = makePlan(ofKeys);
   plans.sharesKeyTiles = problem.getColumns() <= kMostSharedColumns;
+  sumQueries(problem, asked, ofKeys, plans);
   return plans;
 }
 

@@ -244,9 +244,13 @@ void fovea::remarkBackwardPlans(const ScheduleChoice &choice,
   remark::analysis(choice.where->getLoc(), getOptions("chosen"))
       << remark::metric("Schedule", ScheduleFields::from(plans.keys).print())
       << remark::reason("{0}",
-                        plans.sumsQueries
+                        plans.sumsQueries && plans.sharesKeyTiles
                             ? "one kernel, whose tiles are keys, finds all "
                               "gradients, and adds to those by q in memory"
+                        : plans.sumsQueries
+                            ? "kernels whose tiles are keys find all "
+                              "gradients, those by v apart, and add to those "
+                              "by q in memory"
                             : "kernels whose tiles are keys, and others whose "
                               "tiles are queries, find the gradients apart");
   for (const std::unique_ptr<Planner> &planner : makePlanners(context)) {

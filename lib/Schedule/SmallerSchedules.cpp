@@ -17,6 +17,14 @@ using namespace llvm;
 // Products take blocks in steps of so many keys.
 static constexpr int64_t kKeyStep = 16;
 
+static bool sumsQueryGradient(const json::Object &facts) {
+  const json::Array *parameters = facts.getArray("parameters");
+  return parameters && any_of(*parameters, [](const json::Value &parameter) {
+    const json::Object *fields = parameter.getAsObject();
+    return fields && fields->getString("name") == "dq_sum";
+  });
+}
+
 std::optional<std::vector<std::string>>
 fovea::getSmallerSchedules(StringRef metadata) {
   Expected<json::Value> parsed = parseJSON(metadata);
@@ -33,9 +41,9 @@ fovea::getSmallerSchedules(StringRef metadata) {
   if (!tileN || !warps)
     return std::nullopt;
   bool hasRoles = schedule->getInteger("producer_registers").value_or(0) != 0;
-  // Of gradients in roles, which a kernel behind them rounds, the tiles are
-  // what the registers of roles hold.
-  if (hasRoles && facts->getArray("epilogue"))
+  // Of gradients of which one is summed in memory, the tiles are what registers
+  // hold. Two kernels without spills are slower than one with some.
+  if (sumsQueryGradient(*facts))
     return std::vector<std::string>();
   int64_t width = *tileN;
   std::string groups;

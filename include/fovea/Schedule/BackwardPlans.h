@@ -111,6 +111,9 @@ struct BackwardPlans {
   /// sums in memory, which a kernel before it sets to zero and one behind it
   /// rounds.
   bool sumsQueries = false;
+  /// Sums in memory have one register of all lanes behind the other: where an
+  /// instruction adds an element of each lane, it reaches one piece.
+  bool sumsByRegister = false;
   /// Tiles of keys add to a block's sums one after the other, in one order.
   bool ordersSums = false;
   /// Tiles of keys find the problem's sums over pairs, too.
@@ -129,8 +132,8 @@ struct BackwardPlans {
   KeyRoles keyRoles = KeyRoles::Joint;
   /// A part of dQ's share of a block is found while the one before is added.
   bool addsAhead = false;
-  /// Columns of a part.
-  int64_t partColumns = kQueryPartColumns;
+  /// Rows and columns of a part.
+  int64_t partRows = kQueryPartRows, partColumns = kQueryPartColumns;
 };
 
 /// The plans for `problem`. `overrides` is "auto" or a list of the fields

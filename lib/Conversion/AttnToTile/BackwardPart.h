@@ -40,14 +40,17 @@ struct BackwardPart {
   bool sums = false;
   /// dQ is summed in memory.
   bool addsQuery = false;
+  /// Then: one register of all lanes behind the other, where an instruction
+  /// adds an element of each lane.
+  bool sumsByRegister = false;
   /// Then: in one order of the tiles, which take turns.
   bool ordersSums = false;
   /// Then: derivatives by scores stay in registers for dK's product; they are
   /// found from rounded weights.
   bool keepsGradients = false, roundsWeights = false, addsAhead = false;
   KeyRoles keyRoles = KeyRoles::Joint;
-  /// Columns of a product for dQ.
-  int64_t partColumns = kQueryPartColumns;
+  /// Rows and columns of a product for dQ.
+  int64_t partRows = kQueryPartRows, partColumns = kQueryPartColumns;
   /// What queries have of their own is read before the products beside it are
   /// issued, not when it is needed.
   bool exponentsFirst = false, deltaFirst = false;

@@ -223,6 +223,7 @@ BackwardPart PartFinder::makeKeys(StringRef suffix, bool findsKey,
   keys.key = findsKey;
   keys.value = findsValue;
   keys.addsQuery = plans.sumsQueries;
+  keys.sumsByRegister = plans.sumsByRegister;
   keys.ordersSums = plans.ordersSums;
   keys.keepsGradients = plans.keepsGradients;
   keys.roundsWeights = plans.roundsWeights;
@@ -231,6 +232,7 @@ BackwardPart PartFinder::makeKeys(StringRef suffix, bool findsKey,
   keys.slopesFirst = plans.slopesFirst;
   keys.keyRoles = plans.keyRoles;
   keys.addsAhead = plans.addsAhead;
+  keys.partRows = plans.partRows;
   keys.partColumns = plans.partColumns;
   keys.sums = plans.keysFindSums;
   keys.visitsGroups = visitsGroups();
@@ -262,9 +264,16 @@ SmallVector<BackwardPart> PartFinder::findOfSums() {
   delta.ordersSums = plans.ordersSums;
   delta.sinks = bool(op.getSinksGradient());
   found.push_back(delta);
-  found.push_back(makeKeys("keys", true, true));
+  if (plans.sharesKeyTiles) {
+    found.push_back(makeKeys("keys", true, true));
+  } else {
+    found.push_back(makeKeys("values", false, true));
+    found.back().addsQuery = false;
+    found.push_back(makeKeys("keys", true, false));
+  }
   BackwardPart round = make(BackwardPart::Round, "queries", plans.queries);
   round.scale = bool(op.getScaleGradient());
+  round.sumsByRegister = plans.sumsByRegister;
   found.push_back(round);
   if (problem.sums && !plans.keysFindSums) {
     BackwardPart sums = make(BackwardPart::Queries, "sums",

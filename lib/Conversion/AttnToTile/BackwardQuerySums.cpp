@@ -26,7 +26,7 @@ public:
         strips(strips), gradients(gradients) {}
 
   int64_t countParts() const {
-    return part.getColumns() / kQueryPartRows * countAcross();
+    return part.getColumns() / part.partRows * countAcross();
   }
   /// That of a part's products.
   std::string getName(int64_t index) const {
@@ -56,7 +56,7 @@ private:
     return llvm::divideCeil(part.headDim, part.partColumns);
   }
   int64_t getRow(int64_t index) const {
-    return index / countAcross() * kQueryPartRows;
+    return index / countAcross() * part.partRows;
   }
   int64_t getColumn(int64_t index) const {
     return index % countAcross() * part.partColumns;
@@ -76,12 +76,12 @@ Value QuerySumEmitter::emitPart(int64_t index) {
   OpBuilder &b = kb.builder;
   // Where there is one row or column of parts alone, products are whole.
   IntegerAttr firstRow, firstColumn;
-  if (part.getColumns() != kQueryPartRows)
+  if (part.getColumns() != part.partRows)
     firstRow = b.getI64IntegerAttr(getRow(index));
   if (countAcross() > 1)
     firstColumn = b.getI64IntegerAttr(getColumn(index));
   int64_t columns = std::min(part.headDim - getColumn(index), part.partColumns);
-  Value sum = kb.splat(kQueryPartRows, columns, 0.0);
+  Value sum = kb.splat(part.partRows, columns, 0.0);
   int64_t count = part.getStrips();
   for (int64_t turn = 0; turn < count; ++turn) {
     int64_t strip = (index + turn) % count;
@@ -104,6 +104,7 @@ void QuerySumEmitter::store(int64_t index, Value found) {
                  kb.constant(getColumn(index))},
       /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
       /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
+      /*by_register=*/part.sumsByRegister ? b.getUnitAttr() : UnitAttr(),
       /*add=*/b.getUnitAttr(), b.getStringAttr(getStoreName(index)));
 }
 

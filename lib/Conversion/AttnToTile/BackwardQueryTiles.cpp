@@ -56,7 +56,9 @@ static void emitRounded(const BackwardKernel &kernel, const QueryPlace &place) {
       kernel.getScratch(kernel.memory.scratch.querySums),
       kernel.tile.memoryBatch, place.head, place.scratchRow, 0, part.getRows(),
       part.headDim, /*limit=*/Value(), "");
-  sums.getDefiningOp<tile::LoadOp>().setFragments(true);
+  auto load = sums.getDefiningOp<tile::LoadOp>();
+  load.setFragments(true);
+  load.setByRegister(part.sumsByRegister);
   storeQueryGradient(kernel, place, sums);
 }
 

@@ -29,7 +29,8 @@ static Value loadQueries(const ForwardKernel &kernel) {
       kernel.getRowPlace(),
       /*limit=*/Value(), b.getDenseI64ArrayAttr({kernel.getRowDim(), 3}),
       kernel.getFold(),
-      /*fragments=*/UnitAttr(), b.getStringAttr("q"));
+      /*fragments=*/UnitAttr(), /*by_register=*/UnitAttr(),
+      b.getStringAttr("q"));
 }
 
 /// The sum over the blocks, without its regions but for the one that says which
@@ -141,7 +142,8 @@ static void emitResults(const ForwardKernel &kernel, tile::SoftmaxSumOp sum,
         b.getDenseI64ArrayAttr({kernel.getRowDim(), column});
     tile::StoreOp::create(b, loc, value, target, at, kernel.tile.rowLimit, dims,
                           kernel.getFold(), /*fragments=*/UnitAttr(),
-                          /*add=*/UnitAttr(), b.getStringAttr(name));
+                          /*by_register=*/UnitAttr(), /*add=*/UnitAttr(),
+                          b.getStringAttr(name));
   };
   store("out", output, kernel.arguments.o, at, 3);
   if (!kernel.arguments.lse)

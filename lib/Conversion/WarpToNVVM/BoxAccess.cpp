@@ -123,13 +123,13 @@ Value BoxAccess::emitFragmentRow(int64_t offset) {
   if (isApart) {
     block =
         arith::AddIOp::create(b, loc, block, constant(offset / kRows * kRows));
-    known = tile::BoxDims::getFragmentRowPlace(offset % kRows);
+    known = dims.getFragmentRowPlace(offset % kRows);
   }
   Value place = arith::AddIOp::create(
       b, loc, arith::MulIOp::create(b, loc, block, view.strides[dims.row]),
       constant(known));
-  place = addBits(place, row, 0, 7, tile::BoxDims::getFragmentRowPlace(1));
-  return addBits(place, row, 3, 1, tile::BoxDims::getFragmentRowPlace(8));
+  place = addBits(place, row, 0, 7, dims.getFragmentRowPlace(1));
+  return addBits(place, row, 3, 1, dims.getFragmentRowPlace(8));
 }
 
 /// `BoxDims::getFragmentPlace`: what constants have no part in is found once.

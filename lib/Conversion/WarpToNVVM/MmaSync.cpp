@@ -27,8 +27,10 @@ namespace {
 /// halves come as matrices 0 and 1), else column by column.
 class BlockLoader {
 public:
+  /// `firstRow` and `firstColumn` (of blocks) may be null for 0. The latter's
+  /// bits and those of the columns that are loaded are apart.
   BlockLoader(OpBuilder &b, Location loc, Value base, MemRefType type,
-              bool rowsFirst, Value firstRow)
+              bool rowsFirst, Value firstRow, Value firstColumn = Value())
       : b(b), loc(loc), type(type), rowBytes(warp::getRowBytes(type)) {
     Value lane =
         arith::RemUIOp::create(b, loc, emitThread(b, loc), emitI32(b, loc, 32));
@@ -51,6 +53,19 @@ public:
     Value start = arith::TruncIOp::create(
         b, loc, b.getI32Type(),
         LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), base));
+    if (firstColumn) {
+      Value ofPanel = emitI32(b, loc, rowBytes / kBlockBytes);
+      Value panel = arith::DivUIOp::create(b, loc, firstColumn, ofPanel);
+      start = arith::AddIOp::create(
+          b, loc, start,
+          arith::MulIOp::create(
+              b, loc, panel,
+              emitI32(b, loc, warp::getRowsOfCta(type) * rowBytes)));
+      Value inPanel = arith::RemUIOp::create(b, loc, firstColumn, ofPanel);
+      chunkHalf = arith::AddIOp::create(
+          b, loc, chunkHalf,
+          arith::MulIOp::create(b, loc, inPanel, emitI32(b, loc, 2)));
+    }
     laneAddress = arith::AddIOp::create(
         b, loc, start, emitSwizzle(b, loc, row, chunkHalf, rowBytes));
   }
@@ -205,11 +220,10 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
     return op.emitError("mma.sync multiplies f16 or bf16, found ") << element;
   if (op.getOnes())
     return op.emitOpError("mma.sync has no columns of ones");
-  if (op.getTransposeA())
-    return op.emitOpError("mma.sync reads no transposed first operand");
+  bool sumsRows = op.getTransposeA();
   int64_t warps = layout.getWarps();
   int64_t m = accType.getDimSize(0), n = accType.getDimSize(1),
-          k = left.getDimSize(1);
+          k = left.getDimSize(sumsRows ? 0 : 1);
   int64_t summed = getStep(element);
   if (n % 16 != 0 || k % summed != 0)
     return op.emitError("dots need a multiple of 16 columns and a sum over a "
@@ -217,6 +231,12 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
            << summed << ", found " << n << " and " << k;
   int64_t rowBlocks = m / (16 * warps), columnBlocks = n / 8,
           steps = k / summed;
+  if (sumsRows && (op.getFirstRow() || !llvm::isPowerOf2_64(rowBlocks) ||
+                   left.getDimSize(1) != m))
+    return op.emitOpError("mma.sync reads all columns of a transposed first "
+                          "operand, 16 times a power of two for each warp; "
+                          "found ")
+           << m << " rows of the result for " << warps << " warps";
 
   // First operand: words of a register tile, or blocks of a shared buffer.
   SmallVector<Value> words;
@@ -229,6 +249,12 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
         LLVM::BitcastOp::create(rewriter, loc, wordType, adaptor.getA());
     auto all = vector::ToElementsOp::create(rewriter, loc, asWords);
     words.assign(all.getResults().begin(), all.getResults().end());
+  } else if (sumsRows) {
+    // Stored KxM: a warp's rows are columns, and the matrices are transposed on
+    // the way.
+    leftLoader.emplace(rewriter, loc, adaptor.getA(), cast<MemRefType>(left),
+                       /*rowsFirst=*/false, Value(),
+                       emitWarpRow(rewriter, loc, rowBlocks * warps, warps));
   } else {
     leftLoader.emplace(rewriter, loc, adaptor.getA(), cast<MemRefType>(left),
                        /*rowsFirst=*/true,
@@ -250,7 +276,8 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
     SmallVector<SmallVector<Value, 4>> fragments;
     for (int64_t row = 0; row < rowBlocks; ++row) {
       if (leftLoader) {
-        fragments.push_back(leftLoader->load(row, step, false));
+        fragments.push_back(sumsRows ? leftLoader->load(step, row, true)
+                                     : leftLoader->load(row, step, false));
         continue;
       }
       // Two neighbouring 16x8 blocks of two words each.

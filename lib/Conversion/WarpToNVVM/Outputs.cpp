@@ -77,6 +77,9 @@ LogicalResult OutputLowering::lower(warp::LocalStoreOp op) {
     return op.emitOpError("stores what each warp has: it must stand in a role "
                           "of one warp");
   }
+  // All threads acquired the stage, at a barrier.
+  if (!roles.hasRoles() && op.getTarget().getDefiningOp<warp::StageOp>())
+    return success();
   FailureOr<const Role *> role = getRole(op);
   FailureOr<SharedView> view = getSharedView(op, op.getTarget());
   if (failed(role) || failed(view))
@@ -131,6 +134,12 @@ bool OutputLowering::isReadBack(warp::FenceStoresOp fence) {
 }
 
 LogicalResult OutputLowering::lower(warp::FenceStoresOp op) {
+  // No copy engine, nor wgmma, reads shared memory where no roles share the
+  // work, and who waits for the stage does so at a barrier.
+  if (!roles.hasRoles() && op.getBuffer().getDefiningOp<warp::StageOp>()) {
+    op.erase();
+    return success();
+  }
   FailureOr<const Role *> role = getRole(op);
   if (failed(role))
     return failure();
@@ -487,7 +496,7 @@ void LocalStoreLowering::storeFragments(OpBuilder &b, Location loc, Value tile,
     unsigned index = group.front();
     int32_t place = rows[index] / kWarpRows * warpElements +
                     box.getFragmentPlace(columns[index]) +
-                    tile::BoxDims::getFragmentRowPlace(rows[index]);
+                    box.getFragmentRowPlace(rows[index]);
     auto values = llvm::map_to_vector(
         group, [&](unsigned of) -> Value { return elements.getResult(of); });
     auto type = VectorType::get({int64_t(group.size())}, element);

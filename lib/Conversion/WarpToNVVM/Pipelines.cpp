@@ -14,6 +14,25 @@
 using namespace mlir;
 using namespace fovea;
 
+/// Pipelines whose stages hold what threads stored: nothing is on its way to
+/// them behind a commit, and a barrier is all that a wait needs.
+static llvm::DenseSet<Value> findStoredPipelines(gpu::GPUFuncOp kernel) {
+  llvm::DenseSet<Value> stored;
+  kernel.walk([&](warp::ProducerCommitOp commit) {
+    bool copies = false, stores = false;
+    for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
+      if (auto acquire = dyn_cast<warp::ProducerAcquireOp>(op);
+          acquire && acquire.getPipeline() == commit.getPipeline())
+        break;
+      copies |= isa<warp::CopyOp>(op);
+      stores |= isa<warp::LocalStoreOp>(op);
+    }
+    if (stores && !copies)
+      stored.insert(commit.getPipeline());
+  });
+  return stored;
+}
+
 namespace {
 /// Follows the commits of a kernel through its program order. Without
 /// specialisation all threads produce and consume, so groups of copies complete
@@ -21,7 +40,7 @@ namespace {
 /// after the one that it waits for.
 class CommitOrder {
 public:
-  explicit CommitOrder(gpu::GPUFuncOp kernel);
+  CommitOrder(gpu::GPUFuncOp kernel, const llvm::DenseSet<Value> &stored);
   LogicalResult walk(Block &block);
   /// Fewest commits younger than the awaited one, over all visits.
   llvm::DenseMap<Operation *, int64_t> pending;
@@ -33,6 +52,8 @@ private:
   llvm::DenseMap<Value, SmallVector<int64_t>> ages(Operation *op) const;
 
   Block &body;
+  /// Those without copies.
+  const llvm::DenseSet<Value> &stored;
   /// For each pipeline the last op of the kernel's block with a wait.
   llvm::DenseMap<Value, Operation *> lastWait;
   SmallVector<Value> commits;
@@ -41,8 +62,9 @@ private:
 };
 } // namespace
 
-CommitOrder::CommitOrder(gpu::GPUFuncOp kernel)
-    : body(kernel.getBody().front()) {
+CommitOrder::CommitOrder(gpu::GPUFuncOp kernel,
+                         const llvm::DenseSet<Value> &stored)
+    : body(kernel.getBody().front()), stored(stored) {
   kernel.walk([&](warp::ConsumerWaitOp wait) {
     lastWait[wait.getPipeline()] = body.findAncestorOpInBlock(*wait);
   });
@@ -63,11 +85,14 @@ CommitOrder::ages(Operation *op) const {
 
 LogicalResult CommitOrder::visit(Operation &op) {
   if (auto commit = dyn_cast<warp::ProducerCommitOp>(op)) {
-    commits.push_back(commit.getPipeline());
+    if (!stored.contains(commit.getPipeline()))
+      commits.push_back(commit.getPipeline());
     return success();
   }
   if (auto wait = dyn_cast<warp::ConsumerWaitOp>(op)) {
     Value pipeline = wait.getPipeline();
+    if (stored.contains(pipeline))
+      return success();
     size_t position = consumed.lookup(pipeline);
     while (position < commits.size() && commits[position] != pipeline)
       ++position;
@@ -118,14 +143,16 @@ static bool isFreeAlready(warp::ProducerAcquireOp acquire) {
   for (Operation *op = acquire->getPrevNode(); op; op = op->getPrevNode()) {
     if (isa<warp::ConsumerWaitOp>(op))
       return true;
-    if (isa<warp::ConsumerReleaseOp>(op))
+    if (auto release = dyn_cast<warp::ConsumerReleaseOp>(op);
+        release && release.getPipeline() == acquire.getPipeline())
       return false;
   }
   return isa<gpu::GPUFuncOp>(acquire->getParentOp());
 }
 
 LogicalResult fovea::lowerPipelines(gpu::GPUFuncOp kernel) {
-  CommitOrder order(kernel);
+  llvm::DenseSet<Value> stored = findStoredPipelines(kernel);
+  CommitOrder order(kernel, stored);
   if (failed(order.walk(kernel.getBody().front())))
     return failure();
   SmallVector<Operation *> verbs, pipelines;
@@ -144,10 +171,12 @@ LogicalResult fovea::lowerPipelines(gpu::GPUFuncOp kernel) {
   for (Operation *op : verbs) {
     OpBuilder b(op);
     Location loc = op->getLoc();
-    if (isa<warp::ProducerCommitOp>(op)) {
-      NVVM::CpAsyncCommitGroupOp::create(b, loc);
-    } else if (isa<warp::ConsumerWaitOp>(op)) {
-      NVVM::CpAsyncWaitGroupOp::create(b, loc, order.pending.lookup(op));
+    if (auto commit = dyn_cast<warp::ProducerCommitOp>(op)) {
+      if (!stored.contains(commit.getPipeline()))
+        NVVM::CpAsyncCommitGroupOp::create(b, loc);
+    } else if (auto wait = dyn_cast<warp::ConsumerWaitOp>(op)) {
+      if (!stored.contains(wait.getPipeline()))
+        NVVM::CpAsyncWaitGroupOp::create(b, loc, order.pending.lookup(op));
       gpu::BarrierOp::create(b, loc);
     } else if (needBarrier.contains(op)) {
       gpu::BarrierOp::create(b, loc);

@@ -1,7 +1,7 @@
 // Lists of blocks in gradients. Tiles of queries go by them as they are. For tiles of
 // keys a kernel in front turns them round: scratch memory in their form, counts and
 // indices of blocks of queries for each block of keys.
-// RUN: fovea-opt %s --attn-to-tile=target=sm_80 --cse | FileCheck %s --check-prefixes=CHECK,TWO
+// RUN: fovea-opt %s --attn-to-tile='target=sm_80 schedule=tile_n=32' --cse | FileCheck %s --check-prefixes=CHECK,TWO
 // RUN: fovea-opt %s --attn-to-tile=target=sm_90a --cse | FileCheck %s --check-prefixes=CHECK,ROLES
 // RUN: sed -e 's/128, 384/96, 48/' %s | fovea-opt --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=NARROW
 
@@ -18,7 +18,7 @@
 // ROLES: %[[EMPTY:.*]] = arith.cmpi eq, %{{.*}}, %c0
 // ROLES: arith.select %[[EMPTY]], %{{.*}}, %c0{{.*}} : index
 // ROLES: arith.select %[[EMPTY]], %c0{{.*}}, %{{.*}} : index
-// TWO: tile.for_blocks blocks %{{.*}} masked(%{{.*}}) step 64
+// TWO: tile.for_blocks blocks %{{.*}} masked(%{{.*}}) step 32
 // ROLES: tile.for_blocks blocks %{{.*}} masked(%{{.*}}) step 128
 // CHECK: visit(%[[N:.*]]: index) {
 // CHECK: memref.load %{{.*}} : memref<1x1x?x?xi32>
@@ -47,7 +47,7 @@
 // CHECK: scf.if
 
 // TWO-LABEL: gpu.func @both_queries(
-// TWO: tile.for_blocks blocks %{{.*}} masked(%{{.*}}) step 64
+// TWO: tile.for_blocks blocks %{{.*}} masked(%{{.*}}) step 32
 // TWO: memref.load %{{.*}} : memref<1x1x?x?xi32, strided
 !t = tensor<?x?x?x64xbf16>
 !rows = tensor<?x?x?xf32>

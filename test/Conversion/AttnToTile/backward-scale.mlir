@@ -2,7 +2,7 @@
 // times those of dQ without the scale, in the kernel that has these. Without dQ it is one
 // over pairs.
 // RUN: fovea-opt %s --split-input-file --attn-to-tile=target=sm_90a --canonicalize --cse | FileCheck %s --check-prefixes=CHECK,ROLES
-// RUN: fovea-opt %s --split-input-file --attn-to-tile=target=sm_80 --canonicalize --cse | FileCheck %s --check-prefixes=CHECK,TILES
+// RUN: fovea-opt %s --split-input-file --attn-to-tile='target=sm_80 schedule=tile_n=32' --canonicalize --cse | FileCheck %s --check-prefixes=CHECK,TILES
 
 // ROLES-LABEL: launch.abi @all
 // ROLES-SAME: epilogue([@all_queries, @all_dscale])

@@ -1,4 +1,4 @@
-// Gradients as kernels. A tile of queries meets its keys: dQ, and D, which goes to
+// Gradients as kernels, in one order: nothing is summed in memory. A tile of queries meets its keys: dQ, and D, which goes to
 // scratch memory; a tile of keys meets its queries, the scores transposed: dK, dV.
 // RUN: fovea-opt %s --split-input-file --attn-analyze-mask --attn-to-tile=target=sm_80 | FileCheck %s
 
@@ -29,7 +29,7 @@
 // CHECK: tile.dot "dq" %{{.*}}, %[[KK]],
 // CHECK: tile.store "dq_out"
 func.func @all(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
-  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %keep = arith.cmpi sge, %i, %j : index
       attn.yield %keep : i1
@@ -85,6 +85,6 @@ func.func @keys(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
 !t = tensor<2x4x?x256xbf16>
 !rows = tensor<2x4x?xf32>
 func.func @wide(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
-  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
   return %0#0, %0#1, %0#2 : !t, !t, !t
 }

@@ -80,3 +80,29 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// A first operand that is summed along its rows is transposed on the way, too: each
+// warp's rows of the result are columns of it.
+// CHECK-LABEL: gpu.func @transposed
+// CHECK-COUNT-2: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 4
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK-COUNT-2: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 4
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+!memory = memref<?x16xf32, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @transposed target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"c", write, tensor<?x16xf32>, ["M", "N"], 16>]) parameters([#launch.memref<"c", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @transposed(%c: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %a = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
+    %b = warp.alloc offset(4096) : memref<32x16xbf16, #warp.shared<row_bytes = 32>>
+    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %d = warp.dot %a, %b, %zero transpose_a : memref<32x64xbf16, #warp.shared<row_bytes = 128>>, memref<32x16xbf16, #warp.shared<row_bytes = 32>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    tile.store %d, %c[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}

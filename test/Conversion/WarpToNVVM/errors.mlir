@@ -180,12 +180,12 @@ gpu.module @m {
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f() kernel {
-    %a = warp.alloc offset(0) : memref<16x64xf16, #warp.shared<row_bytes = 128>>
+    %a = warp.alloc offset(0) : memref<16x192xf16, #warp.shared<row_bytes = 128>>
     %b = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<row_bytes = 32>>
-    %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %zero = arith.constant dense<0.0> : tensor<192x16xf32, #warp.mma_sync<warps = 4>>
     // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-    // expected-error@+1 {{mma.sync reads no transposed first operand}}
-    %d = warp.dot %a, %b, %zero transpose_a : memref<16x64xf16, #warp.shared<row_bytes = 128>>, memref<16x16xf16, #warp.shared<row_bytes = 32>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    // expected-error@+1 {{mma.sync reads all columns of a transposed first operand, 16 times a power of two for each warp; found 192 rows of the result for 4 warps}}
+    %d = warp.dot %a, %b, %zero transpose_a : memref<16x192xf16, #warp.shared<row_bytes = 128>>, memref<16x16xf16, #warp.shared<row_bytes = 32>>, tensor<192x16xf32, #warp.mma_sync<warps = 4>>
     gpu.return
   }
 }

@@ -311,6 +311,9 @@ BoxDims::groupFragments(ArrayRef<int64_t> rows, ArrayRef<int64_t> columns,
 static LogicalResult verifyFragments(Operation *op, MemRefType memref,
                                      const BoxDims &dims, Value limit,
                                      RankedTensorType tile) {
+  if (dims.byRegister && (!dims.inFragments || dims.isVector()))
+    return op->emitOpError("'by_register' is an order of a matrix in "
+                           "'fragments'");
   if (!dims.inFragments)
     return success();
   if (limit || dims.isFolded())

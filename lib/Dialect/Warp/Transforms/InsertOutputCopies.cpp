@@ -68,7 +68,7 @@ private:
 /// Sums in fragments: what a warp adds lies in one piece.
 static bool addsFragments(tile::StoreOp store) {
   RankedTensorType tile = store.getValue().getType();
-  return store.getFragments() && store.getAdd() &&
+  return store.getFragments() && !store.getByRegister() && store.getAdd() &&
          tile.getElementType().isF32() && hasStoreFragments(tile) &&
          !store.getBoxDims().isVector() &&
          cast<MemRefType>(store.getTarget().getType()).getLayout().isIdentity();

@@ -466,6 +466,23 @@ func.func @fragments_limit(%x: !tile, %M: memref<?x64xf32>, %i: index) {
 // -----
 
 !tile = tensor<16x64xf32, #tile.reg>
+func.func @registers_alone(%x: !tile, %M: memref<?x64xf32>, %i: index) {
+  // expected-error@+1 {{'by_register' is an order of a matrix in 'fragments'}}
+  tile.store %x, %M[%i, %i] dims [0, 1] by_register : !tile, memref<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @registers_of_vector(%M: memref<?xf32>, %i: index) {
+  // expected-error@+1 {{'by_register' is an order of a matrix in 'fragments'}}
+  %x = tile.load %M[%i] dims [-1, 0] fragments by_register : memref<?xf32> to tensor<1x16xf32, #tile.reg>
+  return
+}
+
+// -----
+
+!tile = tensor<16x64xf32, #tile.reg>
 func.func @fragments_dims(%M: memref<?x?x64xf32>, %i: index) {
   // expected-error@+1 {{fragments lie along the memref's last dimensions, found dims 0 and 2}}
   %x = tile.load %M[%i, %i, %i] dims [0, 2] fragments : memref<?x?x64xf32> to !tile

@@ -53,13 +53,15 @@ struct BoxDims {
   /// Rows `r` lie `r / foldExtent` places along `row` and `r % foldExtent`
   /// along this; -1 and 1 where they run along one dimension.
   int64_t fold = -1, foldExtent = 1;
-  /// Elements lie as matrix units hold them; see `tile.load`.
-  bool inFragments = false;
+  /// Elements lie as matrix units hold them, lane by lane or register by
+  /// register; see `tile.load`.
+  bool inFragments = false, byRegister = false;
 
   BoxDims(llvm::ArrayRef<int64_t> dims,
           std::optional<llvm::ArrayRef<int64_t>> folded,
-          bool inFragments = false)
-      : row(dims[0]), column(dims[1]), inFragments(inFragments) {
+          bool inFragments = false, bool byRegister = false)
+      : row(dims[0]), column(dims[1]), inFragments(inFragments),
+        byRegister(byRegister) {
     if (!folded)
       return;
     fold = (*folded)[0];
@@ -90,15 +92,17 @@ struct BoxDims {
   /// Where column `c`, or element `c` of a vector, lies in fragments one behind
   /// the other.
   int64_t getFragmentPlace(int64_t c) const {
-    int64_t pair = (c >> 1 & 3) * 4 + (c & 1);
+    int64_t pair = byRegister ? (c >> 1 & 3) + (c & 1) * 32
+                              : (c >> 1 & 3) * 4 + (c & 1);
     return isVector()
                ? c / kFragmentElements * kFragmentElements + (c >> 3 & 1) * 2 +
                      pair
                : c / kFragmentColumns * kFragmentColumns * kFragmentRows + pair;
   }
   /// Where row `r` lies in its fragments.
-  static int64_t getFragmentRowPlace(int64_t r) {
-    return (r & 7) * 16 + (r >> 3 & 1) * 2;
+  int64_t getFragmentRowPlace(int64_t r) const {
+    return byRegister ? (r & 7) * 4 + (r >> 3 & 1) * 64
+                      : (r & 7) * 16 + (r >> 3 & 1) * 2;
   }
   bool contains(int64_t dim) const {
     return dim == row || dim == column || dim == fold;

@@ -230,6 +230,10 @@ def Tile_LoadOp : Tile_Op<"load", [
     along either dimension of the tile, has blocks of 16 elements: `8 a + 2 t + e` at
     `4 t + 2 a + e`. Boxes start at a block, and all of a box lies in the memref.
 
+    With `by_register`, blocks of a matrix in fragments hold one register of all lanes behind the other:
+    row `8 a + r`, column `2 t + e` at `64 a + 32 e + 4 r + t`. So a warp reaches 128 bytes in one piece
+    where its instructions take an element of each lane.
+
     Example:
 
     ```mlir
@@ -247,6 +251,7 @@ def Tile_LoadOp : Tile_Op<"load", [
     Arg<DenseI64ArrayAttr, "the dimensions of the memref that rows and columns run along; -1: none">:$dims,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n neighbouring rows run along dimension d">:$fold,
     Arg<UnitAttr, "memory has the order of the matrix unit's fragments">:$fragments,
+    Arg<UnitAttr, "fragments hold one register of all lanes behind the other">:$by_register,
     Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
   let results = (outs Res<Tile_AnyTile, "the elements of the box; 0 outside the memref">:$result);
   let builders = [OpBuilder<(ins "::mlir::Type":$result,
@@ -258,14 +263,18 @@ def Tile_LoadOp : Tile_Op<"load", [
     build($_builder, $_state, result, source, indices, limit,
           $_builder.getDenseI64ArrayAttr(dims),
           /*fold=*/::mlir::DenseI64ArrayAttr(),
-          /*fragments=*/::mlir::UnitAttr(), name);
+          /*fragments=*/::mlir::UnitAttr(),
+          /*by_register=*/::mlir::UnitAttr(), name);
   }]>];
   let extraClassDeclaration = [{
-    BoxDims getBoxDims() { return {getDims(), getFold(), getFragments()}; }
+    BoxDims getBoxDims() {
+      return {getDims(), getFold(), getFragments(), getByRegister()};
+    }
   }];
   let assemblyFormat = [{
     ($name^)? $source `[` $indices `]` (`limit` `(` $limit^ `)`)? `dims` $dims
-    (`fold` $fold^)? (`fragments` $fragments^)? attr-dict `:` type($source) `to` type($result)
+    (`fold` $fold^)? (`fragments` $fragments^)?
+    (`by_register` $by_register^)? attr-dict `:` type($source) `to` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -366,7 +375,7 @@ def Tile_StoreOp : Tile_Op<"store", [
   let description = [{
     The reverse of `tile.load`; elements outside the memref are dropped, and
     with `limit` those at or past it along the memref's dimension `dims[0]`.
-    `fold` and `fragments` place elements as they do there. With `add` elements, f32, are added to
+    `fold`, `fragments` and `by_register` place elements as they do there. With `add` elements, f32, are added to
     what is there, each at once; the order in which those of several stores are
     added is not specified.
 
@@ -385,6 +394,7 @@ def Tile_StoreOp : Tile_Op<"store", [
     Arg<DenseI64ArrayAttr, "the dimensions of the memref that rows and columns run along; -1: none">:$dims,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n neighbouring rows run along dimension d">:$fold,
     Arg<UnitAttr, "memory has the order of the matrix unit's fragments">:$fragments,
+    Arg<UnitAttr, "fragments hold one register of all lanes behind the other">:$by_register,
     Arg<UnitAttr, "elements are added to what is there">:$add,
     Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
   let builders = [OpBuilder<(ins "::mlir::Value":$value,
@@ -395,14 +405,18 @@ def Tile_StoreOp : Tile_Op<"store", [
     build($_builder, $_state, value, target, indices,
           /*limit=*/::mlir::Value(), $_builder.getDenseI64ArrayAttr(dims),
           /*fold=*/::mlir::DenseI64ArrayAttr(),
-          /*fragments=*/::mlir::UnitAttr(), /*add=*/::mlir::UnitAttr(), name);
+          /*fragments=*/::mlir::UnitAttr(),
+          /*by_register=*/::mlir::UnitAttr(), /*add=*/::mlir::UnitAttr(), name);
   }]>];
   let extraClassDeclaration = [{
-    BoxDims getBoxDims() { return {getDims(), getFold(), getFragments()}; }
+    BoxDims getBoxDims() {
+      return {getDims(), getFold(), getFragments(), getByRegister()};
+    }
   }];
   let assemblyFormat = [{
     (`add` $add^)? ($name^)? $value `,` $target `[` $indices `]` (`limit` `(` $limit^ `)`)?
-    `dims` $dims (`fold` $fold^)? (`fragments` $fragments^)? attr-dict `:` type($value) `,` type($target)
+    `dims` $dims (`fold` $fold^)? (`fragments` $fragments^)?
+    (`by_register` $by_register^)? attr-dict `:` type($value) `,` type($target)
   }];
   let hasVerifier = 1;
 }

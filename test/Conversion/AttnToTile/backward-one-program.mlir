@@ -1,0 +1,78 @@
+// One kernel without roles: a tile of keys meets its queries, leaves derivatives by scores to
+// all warps, and adds what they find of dQ to sums in memory, one register of all lanes behind
+// the other.
+// RUN: fovea-opt %s --split-input-file --attn-analyze-mask --attn-to-tile=target=sm_80 | FileCheck %s
+// RUN: fovea-opt %s --split-input-file --attn-analyze-mask --attn-to-tile='target=sm_90a schedule=producer_registers=0' | FileCheck %s --check-prefix=LANES
+
+// CHECK: launch.abi @all
+// CHECK-SAME: plan(<#warp.mma_sync_unit, tile_m = 64, tile_n = 64, warps = 4, stages = 2>)
+// CHECK-SAME: #launch.scratch_memref<"dq_sum"
+// CHECK-SAME: prologue([@all_delta]) epilogue([@all_queries])
+// CHECK-LABEL: gpu.func @all(
+// CHECK: %[[K:.*]] = tile.load "k"
+// CHECK: tile.for_blocks
+// CHECK: %[[Q:.*]] = tile.load "q"
+// CHECK: tile.load "exponents" {{.*}} fragments :
+// CHECK: tile.dot "dv"
+// CHECK: %[[DS:.*]] = arith.truncf
+// CHECK: %[[SHARED:.*]] = tile.stream "ds" %[[DS]]
+// CHECK: tile.dot "dk" %[[DS]], %[[Q]],
+// CHECK: %[[DQ:.*]] = tile.dot "dq.0" %[[SHARED]], %[[K]], %{{.*}} transpose_a : {{.*}}, tensor<64x64xf32, #tile.reg>
+// CHECK: tile.store add "dq_sum.0" %[[DQ]], {{.*}} fragments by_register :
+// CHECK-LABEL: gpu.func @all_delta(
+// CHECK: tile.store "dq_sum" {{.*}} fragments :
+// CHECK-LABEL: gpu.func @all_queries(
+// CHECK: tile.load {{.*}} fragments by_register :
+// CHECK: tile.store "dq_out"
+// A target that adds vectors has what a lane holds in one piece.
+// LANES-LABEL: gpu.func @all(
+// LANES: tile.store add "dq_sum.0" {{.*}} fragments :
+!t = tensor<2x4x?x64xbf16>
+!rows = tensor<2x4x?xf32>
+func.func @all(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %keep = arith.cmpi sge, %i, %j : index
+      attn.yield %keep : i1
+    } : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %0#0, %0#1, %0#2 : !t, !t, !t
+}
+
+// -----
+
+// Wide heads: dV has a kernel of its own, and dQ's share is found in parts.
+// CHECK: launch.abi @wide
+// CHECK-SAME: stages = 1>)
+// CHECK-SAME: prologue([@wide_delta, @wide_values]) epilogue([@wide_queries])
+// CHECK-LABEL: gpu.func @wide(
+// CHECK-NOT: tile.dot "dv"
+// CHECK: tile.dot "dk"
+// CHECK: tile.dot "dq.0" {{.*}} transpose_a columns(0)
+// CHECK: tile.dot "dq.1" {{.*}} transpose_a columns(128)
+// CHECK-LABEL: gpu.func @wide_values(
+// CHECK-NOT: tile.dot "d{{[kpq]}}
+// CHECK: tile.dot "dv"
+!t = tensor<2x4x?x256xbf16>
+!rows = tensor<2x4x?xf32>
+func.func @wide(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %0#0, %0#1, %0#2 : !t, !t, !t
+}
+
+// -----
+
+// What has two kernels: sums in one order, and where not all gradients are asked for.
+// CHECK-LABEL: launch.abi @ordered
+// CHECK-SAME: prologue([@ordered_queries])
+// CHECK-LABEL: launch.abi @two
+// CHECK-SAME: prologue([@two_delta])
+!t = tensor<2x4x?x64xbf16>
+!rows = tensor<2x4x?xf32>
+func.func @ordered(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do deterministic : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %0#0, %0#1, %0#2 : !t, !t, !t
+}
+func.func @two(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t) {
+  %0:2 = attn.backward %q, %k, %v, %o, %lse, %do gradients(k, v) : !t, !t, !t, !t, !rows, !t -> !t, !t
+  return %0#0, %0#1 : !t, !t
+}

@@ -236,9 +236,8 @@ static bool maySumQueries(const BackwardProblem &problem) {
 static int64_t getSummingBytes(const BackwardProblem &problem,
                                const ScheduleFields &fields) {
   int64_t columns = problem.headDim + problem.valueHeadDim;
-  int64_t elements =
-      columns * (fields.tileM + fields.stages * fields.tileN) +
-      fields.stages * fields.tileM * fields.tileN;
+  int64_t elements = columns * (fields.tileM + fields.stages * fields.tileN) +
+                     fields.stages * fields.tileM * fields.tileN;
   return elements * problem.elementBits / 8;
 }
 
@@ -248,8 +247,8 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
                                 const BackwardFields &asked,
                                 ScheduleFields fields,
                                 BackwardPlans &plans) const {
-  // A product's columns whose accumulators fit beside dK's and dV's, and columns
-  // of those beside which weights do in f32.
+  // A product's columns whose accumulators fit beside dK's and dV's, and
+  // columns of those beside which weights do in f32.
   constexpr int64_t kMostPartColumns = 128, kMostColumnsBesideWeights = 128;
   fields.tileN = asked.tileN.value_or(
       largestDividing(unit.getGroupRows() * fields.warps, unit.getColumnStep(),
@@ -263,11 +262,14 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
       getSummingBytes(problem, fields) > problem.target->sharedMemory)
     return;
   plans.keys = makePlan(fields);
+  // Who sets sums to zero and rounds them has the same blocks of queries.
+  std::swap(fields.tileM, fields.tileN);
+  plans.queries = makePlan(fields);
   plans.sumsQueries = plans.keepsGradients = true;
   plans.sumsByRegister = !problem.target->addsVectors;
-  plans.roundsWeights = plans.sharesKeyTiles &&
-                        problem.getColumns() > kMostColumnsBesideWeights;
-  plans.partRows = fields.tileN;
+  plans.roundsWeights =
+      plans.sharesKeyTiles && problem.getColumns() > kMostColumnsBesideWeights;
+  plans.partRows = fields.tileM;
   plans.partColumns = std::min(problem.headDim, kMostPartColumns);
 }
 

@@ -20,9 +20,9 @@ static constexpr int64_t kKeyStep = 16;
 static bool sumsQueryGradient(const json::Object &facts) {
   const json::Array *parameters = facts.getArray("parameters");
   return parameters && any_of(*parameters, [](const json::Value &parameter) {
-    const json::Object *fields = parameter.getAsObject();
-    return fields && fields->getString("name") == "dq_sum";
-  });
+           const json::Object *fields = parameter.getAsObject();
+           return fields && fields->getString("name") == "dq_sum";
+         });
 }
 
 std::optional<std::vector<std::string>>

@@ -198,7 +198,7 @@ REPETITIONS, REPEATED = 3, ("mean", "gradient")
 PLAN = (
     (("tile", "sm_80"), 100), (("tile", "sm_90a"), 100), (("warp", "sm_80"), 20), (("warp", "sm_90a"), 8), (("eager", ""), 40),
     (("compile", "sm_80"), 1), (("compile", "sm_90a"), 1),
-    (("gradient-tile", "sm_80"), 10), (("gradient-tile", "sm_90a"), 20), (("gradient-warp", "sm_90a"), 3),
+    (("gradient-tile", "sm_80"), 10), (("gradient-tile", "sm_90a"), 20), (("gradient-warp", "sm_80"), 3), (("gradient-warp", "sm_90a"), 3),
     (("gradient-compile", "sm_80"), 1), (("gradient-compile", "sm_90a"), 2),
 )
 

@@ -92,8 +92,8 @@ struct BoxDims {
   /// Where column `c`, or element `c` of a vector, lies in fragments one behind
   /// the other.
   int64_t getFragmentPlace(int64_t c) const {
-    int64_t pair = byRegister ? (c >> 1 & 3) + (c & 1) * 32
-                              : (c >> 1 & 3) * 4 + (c & 1);
+    int64_t pair =
+        byRegister ? (c >> 1 & 3) + (c & 1) * 32 : (c >> 1 & 3) * 4 + (c & 1);
     return isVector()
                ? c / kFragmentElements * kFragmentElements + (c >> 3 & 1) * 2 +
                      pair

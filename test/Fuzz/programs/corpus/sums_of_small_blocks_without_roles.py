@@ -1,0 +1,11 @@
+"""The gradient's tiles of keys met blocks of 16 queries, and who set their sums to zero tiles of 64."""
+
+FRONT_END = "torch"
+
+FORM = {"blocks": {"queries": 32, "keys": 16}, "seed": 1}
+
+CAPTURES = {}
+
+
+def mask_mod(b, h, q_idx, kv_idx):
+    return q_idx >= kv_idx

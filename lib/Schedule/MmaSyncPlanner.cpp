@@ -241,6 +241,20 @@ static int64_t getSummingBytes(const BackwardProblem &problem,
   return elements * problem.elementBits / 8;
 }
 
+/// The most stages, up to `most`, beside which two CTAs fit an SM: four warps
+/// alone would wait for each other's products. Else those of one.
+static int64_t getSummingStages(const BackwardProblem &problem,
+                                ScheduleFields fields, int64_t most) {
+  // What the driver takes of each CTA's.
+  constexpr int64_t kReserved = 1024;
+  for (int64_t ctas : {2, 1})
+    for (fields.stages = most; fields.stages > 0; --fields.stages)
+      if (ctas * (getSummingBytes(problem, fields) + kReserved) <=
+          problem.target->sharedMemory + kReserved)
+        return fields.stages;
+  return 1;
+}
+
 /// Lets tiles of keys add to dQ's sums in memory, if they can: five products
 /// for seven, or six for eight. The warps share a block's queries then.
 void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
@@ -253,10 +267,8 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
   fields.tileN = asked.tileN.value_or(
       largestDividing(unit.getGroupRows() * fields.warps, unit.getColumnStep(),
                       problem.queryBlock));
-  fields.stages = asked.stages.value_or(fields.stages);
-  if (!asked.stages &&
-      getSummingBytes(problem, fields) > problem.target->sharedMemory)
-    fields.stages = 1;
+  fields.stages = asked.stages.value_or(
+      getSummingStages(problem, fields, fields.stages));
   if (!maySumQueries(problem) ||
       fields.tileN != unit.getGroupRows() * fields.warps ||
       getSummingBytes(problem, fields) > problem.target->sharedMemory)

@@ -267,8 +267,8 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
   fields.tileN = asked.tileN.value_or(
       largestDividing(unit.getGroupRows() * fields.warps, unit.getColumnStep(),
                       problem.queryBlock));
-  fields.stages = asked.stages.value_or(
-      getSummingStages(problem, fields, fields.stages));
+  fields.stages =
+      asked.stages.value_or(getSummingStages(problem, fields, fields.stages));
   if (!maySumQueries(problem) ||
       fields.tileN != unit.getGroupRows() * fields.warps ||
       getSummingBytes(problem, fields) > problem.target->sharedMemory)

@@ -198,27 +198,14 @@ private:
   /// 1, whatever their state.
   Value factorOf(Value m, const Move &move);
 
-  /// What `lazy` knows of its reference, as row tiles.
-  struct LazyReference {
-    Value m;         // in units of the score
-    Value exponent;  // addend of the weights' exponents, -c * m
-    Value threshold; // bits of the least score that calls for a new one
-  };
-  /// m + tau / c, the largest score that `m` serves.
-  Value mostServed(Value m, double tau) {
-    return b.add(m, b.splat(rowType, tau / references.getFactor()));
-  }
-  LazyReference makeReference(Value m, double tau);
-  /// exp2(c * scores - c * m), `m` in units of the score.
-  Value exp2By(const LazyReference &reference, Value scores);
   struct LazyMove {
-    LazyReference reference;
+    SoftmaxReference::Served reference;
     Value sums, factor, moved;
   };
   /// The reference after a look at `scores`, the factor of what was summed up
   /// with the old one, and the rows that moved. Rescales `sums`, if given.
-  LazyMove moveReference(const LazyReference &old, Value sums, Value scores,
-                         Value isShown, double tau);
+  LazyMove moveReference(const SoftmaxReference::Served &old, Value sums,
+                         Value scores, Value isShown, double tau);
   /// Whether rows that are held may see some of the block; null if they all
   /// may.
   Value isShown(Step step);
@@ -425,34 +412,6 @@ State LoopWriter::conditional(double tau) {
 // Lazy
 //===----------------------------------------------------------------------===//
 
-LoopWriter::LazyReference LoopWriter::makeReference(Value m, double tau) {
-  RankedTensorType bitsType =
-      tileLike(rowType, rowType.getShape(), b.getI32Type());
-  Value most = mostServed(m, tau);
-  Value above = arith::AddIOp::create(
-      b, arith::BitcastOp::create(b, bitsType, most), b.splat(bitsType, 1));
-  // Integers order negative floats the wrong way round: below zero, and where
-  // there is no reference yet, every score calls for a new one.
-  Value ordered =
-      b.compare(arith::CmpFPredicate::OGE, most, b.splat(rowType, 0.0));
-  Value threshold = b.select(
-      ordered, above, b.splat(bitsType, std::numeric_limits<int32_t>::min()));
-  Value guarded = b.guard(m);
-  Value exponent =
-      references.mayBeLarge()
-          ? b.negate(b.multiply(guarded, references.makeFactor(guarded)))
-          : b.multiply(guarded, -references.getFactor());
-  return {m, exponent, threshold};
-}
-
-Value LoopWriter::exp2By(const LazyReference &reference, Value scores) {
-  RankedTensorType type = TileBuilder::typeOf(scores);
-  Value by = references.mayBeLarge()
-                 ? b.widen(references.makeFactor(reference.m), type)
-                 : b.splat(type, references.getFactor());
-  return b.exp2(b.multiplyAdd(scores, by, b.widen(reference.exponent, type)));
-}
-
 Value LoopWriter::isShown(Step step) {
   if (op.getVisible().empty())
     return {};
@@ -475,9 +434,9 @@ Value LoopWriter::isShown(Step step) {
   return branch.getResult(0);
 }
 
-LoopWriter::LazyMove LoopWriter::moveReference(const LazyReference &old,
-                                               Value sums, Value scores,
-                                               Value isShown, double tau) {
+LoopWriter::LazyMove
+LoopWriter::moveReference(const SoftmaxReference::Served &old, Value sums,
+                          Value scores, Value isShown, double tau) {
   RankedTensorType scoreBitsType =
       tileLike(scoresType, scoresType.getShape(), b.getI32Type());
   Value bits = arith::BitcastOp::create(b, scoreBitsType, scores);
@@ -491,14 +450,15 @@ LoopWriter::LazyMove LoopWriter::moveReference(const LazyReference &old,
         b, grown, BroadcastOp::create(b, grown.getType(), isShown));
   RankedTensorType flagType =
       tileLike(rowType, rowType.getShape(), b.getI1Type());
-  SmallVector<Value> inits = {old.m, old.exponent, old.threshold};
+  SmallVector<Value> inits = old.getValues();
+  size_t ofReference = inits.size();
   if (sums)
     inits.push_back(sums);
   inits.append({b.splat(rowType, 1.0), b.splat(flagType, 0)});
   auto move = IfAnyOp::create(b, grown, inits);
   OpBuilder::InsertionGuard insertion(b);
   Block *body = beginBody(move);
-  SmallVector<StringRef> names = {"reference", "exponent", "threshold"};
+  SmallVector<StringRef> names = references.getServedNames();
   if (sums)
     names.push_back("row_sums");
   names.append({"factor", "moved"});
@@ -510,46 +470,46 @@ LoopWriter::LazyMove LoopWriter::moveReference(const LazyReference &old,
   // makes weights and sums NaN by itself.
   Value asked =
       b.isAtLeast(b.reduceColumns(ReduceKind::Max, most, 1), threshold);
-  Value exceeds =
-      b.compare(arith::CmpFPredicate::OGT, maximum, mostServed(m, tau));
+  Value exceeds = b.compare(arith::CmpFPredicate::OGT, maximum,
+                            references.mostServed(m, tau));
   Value moved = arith::AndIOp::create(b, exceeds, asked);
-  LazyReference next = makeReference(b.select(moved, maximum, m), tau);
-  Value factor = b.select(moved, exp2By(next, m), b.splat(rowType, 1.0));
-  SmallVector<Value> results = {next.m, next.exponent, next.threshold};
+  Value reference = b.select(moved, maximum, m);
+  SoftmaxReference::Served next =
+      references.makeServed(reference, references.mostServed(reference, tau));
+  Value factor =
+      b.select(moved, references.weightsOf(m, next), b.splat(rowType, 1.0));
+  SmallVector<Value> results = next.getValues();
   if (sums)
-    results.push_back(scaleRows(body->getArgument(3), factor));
+    results.push_back(scaleRows(body->getArgument(ofReference), factor));
   results.append({factor, moved});
   nameCarried(names, results);
   YieldOp::create(b, results);
   ResultRange now = move.getResults();
-  return {{now[0], now[1], now[2]},
-          sums ? now[3] : Value(),
-          now.drop_back().back(),
+  return {SoftmaxReference::Served::from(now.take_front(ofReference)),
+          sums ? Value(now[ofReference]) : Value(), now.drop_back().back(),
           now.back()};
 }
 
 State LoopWriter::lazy(double tau) {
-  // What makeReference gives for -inf: every score calls for a reference.
-  RankedTensorType bitsType =
-      tileLike(rowType, rowType.getShape(), b.getI32Type());
-  LazyReference none = {b.minusInfinity(rowType), b.splat(rowType, 0.0),
-                        b.splat(bitsType, std::numeric_limits<int32_t>::min())};
-  ResultRange results = forEachBlock(
-      {"reference", "exponent", "threshold", "row_sums", "acc"},
-      {none.m, none.exponent, none.threshold, b.splat(sumsType, 0.0),
-       b.splat(accType, 0.0)},
-      [&](Step step, ValueRange carried) {
-        LazyReference old = {carried[0], carried[1], carried[2]};
+  SmallVector<Value> inits = references.getNoneServed().getValues();
+  size_t ofReference = inits.size();
+  inits.append({b.splat(sumsType, 0.0), b.splat(accType, 0.0)});
+  SmallVector<StringRef> names = references.getServedNames();
+  names.append({"row_sums", "acc"});
+  ResultRange results =
+      forEachBlock(names, inits, [&](Step step, ValueRange carried) {
+        auto old =
+            SoftmaxReference::Served::from(carried.take_front(ofReference));
         Value scores = scoresOf(step);
         // Sums by dot are with the matrix units, as the accumulator is.
-        Value sums = carried[3];
+        Value sums = carried[ofReference], acc = carried[ofReference + 1];
         LazyMove move = moveReference(old, sumByDot ? Value() : sums, scores,
                                       isShown(step), tau);
-        const LazyReference &now = move.reference;
-        Value weights = named("weights", exp2By(now, scores));
+        Value weights =
+            named("weights", references.weightsOf(scores, move.reference));
         if (!sumByDot)
           sums = addToSums(move.sums, weights);
-        SmallVector<Value> state = {carried[4]};
+        SmallVector<Value> state = {acc};
         if (sumByDot)
           state.push_back(sums);
         auto rescale = IfAnyOp::create(b, move.moved, state);
@@ -561,18 +521,19 @@ State LoopWriter::lazy(double tau) {
             scaled.push_back(scaleRows(old, move.factor));
           YieldOp::create(b, scaled);
         }
-        Value acc = accumulate(step.j, weights, rescale.getResult(0));
+        acc = accumulate(step.j, weights, rescale.getResult(0));
         if (sumByDot)
           sums = addToSums(rescale.getResult(1), weights);
-        return SmallVector<Value>{now.m, now.exponent, now.threshold, sums,
-                                  acc};
+        SmallVector<Value> next = move.reference.getValues();
+        next.append({sums, acc});
+        return next;
       });
   // Two roundings as elsewhere, unless a factor of log2(e) could overflow.
   bool isLarge = references.mayBeLarge();
   Value scaled =
       isLarge ? results[0] : b.multiply(results[0], references.getFactor());
-  Value sums = finishSums(results[3]);
-  return {sums, results[4],
+  Value sums = finishSums(results[ofReference]);
+  return {sums, results[ofReference + 1],
           isLarge ? references.toNatural(scaled) : b.multiply(scaled, kLn2)};
 }
 
@@ -660,8 +621,8 @@ State LoopWriter::fixed(double reference) {
           scf::YieldOp::create(b, ValueRange{kept, kept});
         }
         Value m = branch.getResult(0);
-        Value weights =
-            references.weightsOf(scores, {branch.getResult(1), Value()});
+        Value weights = references.weightsOf(
+            scores, SoftmaxReference::Exponents{branch.getResult(1), Value()});
         auto [sums, acc] = addBlock(step.j, weights, carried[1], carried[2]);
         return SmallVector<Value>{m, sums, acc};
       });

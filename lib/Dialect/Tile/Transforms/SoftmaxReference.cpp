@@ -78,6 +78,67 @@ Value SoftmaxReference::rescaleFrom(Value old, const Exponents &exponents) {
       b.multiplyAdd(old, exponents.factor, b.negate(exponents.guarded)));
 }
 
+//===----------------------------------------------------------------------===//
+// References that stay
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> SoftmaxReference::Served::getValues() const {
+  SmallVector<Value> values = {m, exponent, threshold};
+  if (factor)
+    values.push_back(factor);
+  return values;
+}
+
+SoftmaxReference::Served SoftmaxReference::Served::from(ValueRange carried) {
+  return {carried[0], carried[1], carried[2],
+          carried.size() > 3 ? Value(carried[3]) : Value()};
+}
+
+SmallVector<StringRef> SoftmaxReference::getServedNames() const {
+  SmallVector<StringRef> names = {"reference", "exponent", "threshold"};
+  if (isByScore)
+    names.push_back("score_factor");
+  return names;
+}
+
+RankedTensorType SoftmaxReference::getBitsType() {
+  return tileLike(rowType, rowType.getShape(), b.getI32Type());
+}
+
+SoftmaxReference::Served SoftmaxReference::getNoneServed() {
+  return {b.minusInfinity(rowType), b.splat(rowType, 0.0),
+          b.splat(getBitsType(), std::numeric_limits<int32_t>::min()),
+          isByScore ? b.splat(rowType, factor) : Value()};
+}
+
+Value SoftmaxReference::mostServed(Value m, double tau) {
+  return b.add(m, b.splat(rowType, tau / factor));
+}
+
+SoftmaxReference::Served SoftmaxReference::makeServed(Value m, Value most) {
+  RankedTensorType bitsType = getBitsType();
+  Value above = arith::AddIOp::create(
+      b, arith::BitcastOp::create(b, bitsType, most), b.splat(bitsType, 1));
+  // Integers order negative floats the wrong way round: below zero, and where
+  // there is no reference yet, every score calls for a new one.
+  Value ordered =
+      b.compare(arith::CmpFPredicate::OGE, most, b.splat(rowType, 0.0));
+  Value threshold = b.select(
+      ordered, above, b.splat(bitsType, std::numeric_limits<int32_t>::min()));
+  Value guarded = b.guard(m);
+  if (!isByScore)
+    return {m, b.multiply(guarded, -factor), threshold, Value()};
+  Value rowFactor = makeFactor(guarded);
+  return {m, b.negate(b.multiply(guarded, rowFactor)), threshold, rowFactor};
+}
+
+Value SoftmaxReference::weightsOf(Value scores, const Served &reference) {
+  RankedTensorType type = TileBuilder::typeOf(scores);
+  Value by = reference.factor ? b.widen(reference.factor, type)
+                              : b.splat(type, factor);
+  return b.exp2(b.multiplyAdd(scores, by, b.widen(reference.exponent, type)));
+}
+
 Value SoftmaxReference::toNatural(Value reference) {
   return b.multiply(reference, isByScore ? scale : kLn2);
 }

@@ -36,6 +36,19 @@ public:
     Value factor;  // multiplies scores; null if that is c in all rows
   };
 
+  /// A reference that stays while it serves, and what loops carry of it so that
+  /// no block finds it again; the reference itself is in units of the score.
+  struct Served {
+    Value m;
+    Value exponent;  // addend of the weights' exponents, -c * m
+    Value threshold; // bits of the least score that calls for another
+    Value factor;    // as that of Exponents
+
+    /// As tiles that a loop carries, and back.
+    llvm::SmallVector<Value> getValues() const;
+    static Served from(mlir::ValueRange carried);
+  };
+
   /// References are of `rowType`, those of sums of exp(scale * scores).
   SoftmaxReference(TileBuilder &b, TileType rowType, double scale,
                    bool mayBeLarge);
@@ -47,12 +60,19 @@ public:
   /// Whether `next` is above `reference` by more than `tau` octaves.
   Value exceeds(Value next, Value reference, double tau);
   Exponents makeExponents(Value reference);
-  /// What multiplies scores with, for a reference in units of the score.
-  Value makeFactor(Value m);
   /// exp(scale * scores - m), for the m of `exponents`.
   Value weightsOf(Value scores, const Exponents &exponents);
   /// What is multiplied with that was summed up by `old`.
   Value rescaleFrom(Value old, const Exponents &exponents);
+  /// What loops carry, by name.
+  llvm::SmallVector<llvm::StringRef> getServedNames() const;
+  /// Before anything is known: every score calls for a reference.
+  Served getNoneServed();
+  /// m + tau / c, the largest score that `m` serves.
+  Value mostServed(Value m, double tau);
+  /// For `m`, which serves scores up to `most`.
+  Served makeServed(Value m, Value most);
+  Value weightsOf(Value scores, const Served &reference);
   /// The reference in natural units.
   Value toNatural(Value reference);
 
@@ -61,6 +81,10 @@ public:
   bool mayBeLarge() const { return isByScore; }
 
 private:
+  /// What multiplies scores with, for a reference in units of the score.
+  Value makeFactor(Value m);
+  TileType getBitsType();
+
   TileBuilder &b;
   TileType rowType;
   double scale, factor;

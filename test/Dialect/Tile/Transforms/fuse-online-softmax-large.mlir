@@ -33,15 +33,16 @@ gpu.module @kernels {
   // CHECK:        scf.yield %[[NEXT]]
 
   // LAZY-LABEL: gpu.func @constant
-  // LAZY:         tile.if_any
+  // The factor is found where a reference moves, and carried.
+  // LAZY:         %[[MOVE:.*]]:{{[0-9]+}} = tile.if_any
   // LAZY:           math.absf
-  // LAZY:           arith.mulf
-  // LAZY:           tile.yield
-  // LAZY:         %[[SIZE:.*]] = math.absf
-  // LAZY-NEXT:    %[[IS:.*]] = arith.cmpf ogt, %[[SIZE]]
-  // LAZY-NEXT:    %[[FACTOR:.*]] = arith.select %[[IS]]
-  // LAZY-DAG:     %[[BY:.*]] = tile.broadcast %[[FACTOR]]
+  // LAZY:           %[[FACTOR:.*]] = arith.select
+  // LAZY-NEXT:      arith.mulf %{{.*}}, %[[FACTOR]]
+  // LAZY:           tile.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[FACTOR]],
+  // LAZY-NOT:     math.absf
+  // LAZY:         %[[BY:.*]] = tile.broadcast %[[MOVE]]#3
   // LAZY:         math.fma %{{.*}}, %[[BY]]
+  // LAZY:         scf.yield %[[MOVE]]#0, %[[MOVE]]#1, %[[MOVE]]#2, %[[MOVE]]#3,
   gpu.func @constant(%ub: index, %q: tensor<16x16xbf16, #tile.reg>, %K: memref<?x16xbf16>, %V: memref<?x32xbf16>, %L: memref<16x1xf32>,
                      %O: memref<16x32xf32>, %visible: tensor<16x64xi1, #tile.reg>) {
     %c0 = arith.constant 0 : index

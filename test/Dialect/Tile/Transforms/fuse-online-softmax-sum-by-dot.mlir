@@ -6,15 +6,15 @@
 // any column is the row's.
 // CHECK-LABEL: gpu.func @kernel
 // CHECK: %[[ONES:.*]] = arith.constant dense<1.000000e+00> : tensor<64x8xbf16, #tile.reg>
-// CHECK: %[[LOOP:.*]]:5 = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[L:.*]] = %{{.*}}, %[[ACC:.*]] = %
-// CHECK:   %[[MOVE:.*]]:5 = tile.if_any
+// CHECK: %[[LOOP:.*]]:6 = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[L:.*]] = %{{.*}}, %[[ACC:.*]] = %
+// CHECK:   %[[MOVE:.*]]:6 = tile.if_any
 // CHECK-NOT: tile.reduce add
-// CHECK:   %[[STATE:.*]]:2 = tile.if_any %[[MOVE]]#4 init(%[[ACC]], %[[L]] :
+// CHECK:   %[[STATE:.*]]:2 = tile.if_any %[[MOVE]]#5 init(%[[ACC]], %[[L]] :
 // CHECK:   %[[P:.*]] = arith.truncf %{{.*}} to tensor<16x64xbf16
 // CHECK:   %[[ACC1:.*]] = tile.dot %[[P]], %{{.*}}, %[[STATE]]#0
 // CHECK:   %[[L1:.*]] = tile.dot %[[P]], %[[ONES]], %[[STATE]]#1
-// CHECK:   scf.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[L1]], %[[ACC1]]
-// CHECK: tile.reduce max dim 1 %[[LOOP]]#3
+// CHECK:   scf.yield %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[L1]], %[[ACC1]]
+// CHECK: tile.reduce max dim 1 %[[LOOP]]#4
 
 // DEFERRED-LABEL: gpu.func @kernel
 // DEFERRED: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[L:.*]] = %{{.*}}, %{{.*}} = %

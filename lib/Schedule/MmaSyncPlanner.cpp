@@ -271,6 +271,7 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
       asked.stages.value_or(getSummingStages(problem, fields, fields.stages));
   if (!maySumQueries(problem) ||
       fields.tileN != unit.getGroupRows() * fields.warps ||
+      problem.queryBlock % fields.tileN != 0 ||
       getSummingBytes(problem, fields) > problem.target->sharedMemory)
     return;
   plans.keys = makePlan(fields);

@@ -276,13 +276,14 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
     return;
   plans.keys = makePlan(fields);
   // Who sets sums to zero and rounds them has the same blocks of queries.
-  std::swap(fields.tileM, fields.tileN);
-  plans.queries = makePlan(fields);
+  ScheduleFields ofQueries = fields;
+  std::swap(ofQueries.tileM, ofQueries.tileN);
+  plans.queries = makePlan(ofQueries);
   plans.sumsQueries = plans.keepsGradients = true;
   plans.sumsByRegister = !problem.target->addsVectors;
   plans.roundsWeights =
       plans.sharesKeyTiles && problem.getColumns() > kMostColumnsBesideWeights;
-  plans.partRows = fields.tileM;
+  plans.partRows = fields.tileN;
   plans.partColumns = std::min(problem.headDim, kMostPartColumns);
 }
 

@@ -17,7 +17,7 @@ using namespace fovea;
 /// Pipelines whose stages hold what threads stored: nothing is on its way to
 /// them behind a commit, and a barrier is all that a wait needs.
 static llvm::DenseSet<Value> findStoredPipelines(gpu::GPUFuncOp kernel) {
-  llvm::DenseSet<Value> stored;
+  llvm::DenseSet<Value> stored, copied;
   kernel.walk([&](warp::ProducerCommitOp commit) {
     bool copies = false, stores = false;
     for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
@@ -27,9 +27,11 @@ static llvm::DenseSet<Value> findStoredPipelines(gpu::GPUFuncOp kernel) {
       copies |= isa<warp::CopyOp>(op);
       stores |= isa<warp::LocalStoreOp>(op);
     }
-    if (stores && !copies)
-      stored.insert(commit.getPipeline());
+    (stores && !copies ? stored : copied).insert(commit.getPipeline());
   });
+  // Some stages hold copies all the same.
+  for (Value pipeline : copied)
+    stored.erase(pipeline);
   return stored;
 }
 

@@ -196,6 +196,7 @@ private:
   BackwardPart make(BackwardPart::Kind kind, StringRef suffix,
                     plan::KernelAttr plan);
   BackwardPart makeKeys(StringRef suffix, bool findsKey, bool findsValue);
+  void addKeys(SmallVectorImpl<BackwardPart> &found);
   BackwardPart makeTurns();
   bool visitsGroups() const;
   /// Where dQ is summed in memory, and where it is not.
@@ -222,7 +223,7 @@ BackwardPart PartFinder::makeKeys(StringRef suffix, bool findsKey,
   BackwardPart keys = make(BackwardPart::Keys, suffix, plans.keys);
   keys.key = findsKey;
   keys.value = findsValue;
-  keys.addsQuery = plans.sumsQueries;
+  keys.addsQuery = plans.sumsQueries && findsKey;
   keys.sumsByRegister = plans.sumsByRegister;
   keys.ordersSums = plans.ordersSums;
   keys.keepsGradients = plans.keepsGradients;
@@ -254,6 +255,18 @@ BackwardPart PartFinder::makeTurns() {
   return turns;
 }
 
+/// What tiles of keys find: by one kernel, or dK and dV by one each.
+void PartFinder::addKeys(SmallVectorImpl<BackwardPart> &found) {
+  if (problem.key && problem.value && plans.sharesKeyTiles) {
+    found.push_back(makeKeys("keys", true, true));
+    return;
+  }
+  if (problem.value)
+    found.push_back(makeKeys("values", false, true));
+  if (problem.key)
+    found.push_back(makeKeys("keys", true, false));
+}
+
 SmallVector<BackwardPart> PartFinder::findOfSums() {
   SmallVector<BackwardPart> found;
   // Turns need what comes before D's kernel, which then runs beside them.
@@ -264,13 +277,7 @@ SmallVector<BackwardPart> PartFinder::findOfSums() {
   delta.ordersSums = plans.ordersSums;
   delta.sinks = bool(op.getSinksGradient());
   found.push_back(delta);
-  if (plans.sharesKeyTiles) {
-    found.push_back(makeKeys("keys", true, true));
-  } else {
-    found.push_back(makeKeys("values", false, true));
-    found.back().addsQuery = false;
-    found.push_back(makeKeys("keys", true, false));
-  }
+  addKeys(found);
   BackwardPart round = make(BackwardPart::Round, "queries", plans.queries);
   round.scale = bool(op.getScaleGradient());
   round.sumsByRegister = plans.sumsByRegister;
@@ -304,14 +311,7 @@ SmallVector<BackwardPart> PartFinder::findOfTiles() {
     delta.sinks = hasSinks;
     found.push_back(delta);
   }
-  if (problem.key && problem.value && plans.sharesKeyTiles) {
-    found.push_back(makeKeys("keys", true, true));
-    return found;
-  }
-  if (problem.value)
-    found.push_back(makeKeys("values", false, true));
-  if (problem.key)
-    found.push_back(makeKeys("keys", true, false));
+  addKeys(found);
   return found;
 }
 

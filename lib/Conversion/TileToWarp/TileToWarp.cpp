@@ -157,7 +157,7 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
 static bool canStage(tile::LoadOp load) {
   RankedTensorType tile = load.getResult().getType();
   if (load.getFragments())
-    return load.getDims()[0] == -1 && !load.getByRegister();
+    return load.getDims()[0] == -1;
   auto source = cast<MemRefType>(load.getSource().getType());
   int64_t rank = source.getRank();
   auto [strides, offset] = source.getStridesAndOffset();

@@ -111,7 +111,6 @@ def first_that_runs(torch, call, tensors, parameters):
         except Exception:  # noqa: BLE001: of PyTorch's compiler, of Triton's, or of the driver
             if options is KERNEL_OPTIONS[-1]:
                 raise
-    return None
 
 
 def prepare(torch, example, tensors, length, args):

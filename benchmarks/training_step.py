@@ -7,7 +7,8 @@ compiled flex_attention, and says what memory it takes at most, on one GPU.
 A step is what the example does with one batch of packed documents: new documents, a soft cap,
 a bias by distance (a table, or `--bias slopes`), and gradients by query, key and value; with `--learned` by the bias, too.
 flex_attention gets a BlockMask, made anew for each batch by the compiled create_block_mask.
-Turns as in forward.py. Memory is the peak of a step above what it was given.
+Turns as in forward.py. Memory is the peak of a step above what it was given, as PyTorch's allocator has it: without the
+scratch memory of our runtime (docs/PerformanceTables.md).
 """
 
 import argparse

@@ -81,7 +81,8 @@ class Variant:
             for options in KERNEL_OPTIONS[:-1]:
                 try:
                     result = compiled(query, *others, kernel_options=options)
-                    torch.autograd.grad(result.sum(), query) if result.requires_grad else None
+                    if result.requires_grad:
+                        torch.autograd.grad(result.sum(), query)
                     return options
                 except Exception:  # noqa: BLE001: of PyTorch's compiler, of Triton's, or of the driver
                     continue

@@ -287,7 +287,13 @@ def test_another_dynamo(ours, monkeypatch):
     def fail(*_):
         raise RuntimeError("what nobody thought of")
 
+    def give_back(translator, *_, **named):
+        translator.output.tracers.pop()
+        raise AssertionError("a graph of no op")
+
     for change, message in ((lambda patch: patch.delattr(higher_order_ops, "speculate_subgraph"), "be followed into a graph by PyTorch"),
+                            (lambda patch: patch.setattr(higher_order_ops, "speculate_subgraph", give_back),
+                             "be followed into a graph by PyTorch .*: a graph of no op"),
                             (lambda patch: patch.setattr(_compiling, "build", fail), "^what nobody thought of")):
         with monkeypatch.context() as patch:
             change(patch)

@@ -33,6 +33,8 @@ struct Stream {
   warp::CopyOp copy;
   Value buffer, pipeline;
   SmallVector<Operation *> readers;
+  /// Behind the last one.
+  warp::ConsumerReleaseOp release;
 };
 
 struct InsertAsyncCopiesPass
@@ -46,6 +48,12 @@ private:
                             int64_t stages);
 };
 } // namespace
+
+/// Rounds that copies run ahead. A single stage is filled for the next round as
+/// soon as this one is done with it.
+static int64_t getRoundsAhead(int64_t stages) {
+  return stages == 1 ? 1 : stages - 1;
+}
 
 /// Acquire, copy, commit. `copy` is cloned through `mapping`.
 static void emitProducer(OpBuilder &b, const Stream &stream, RingState state,
@@ -189,7 +197,7 @@ static void emitDrain(IRRewriter &b, scf::ForOp loop, ArrayRef<Stream> streams,
   b.setInsertionPointAfter(loop);
   auto results = loop.getResults().take_back(2);
   RingState state = {results[0], results[1]};
-  for (int64_t stage = 0; stage + 1 < stages; ++stage) {
+  for (int64_t round = 0; round < getRoundsAhead(stages); ++round) {
     for (const Stream &stream : streams) {
       warp::ConsumerWaitOp::create(b, loc, stream.pipeline, state.stage,
                                    state.phase);
@@ -204,16 +212,16 @@ static void emitDrain(IRRewriter &b, scf::ForOp loop, ArrayRef<Stream> streams,
   yield->setOperand(count - 1, state.phase);
 }
 
-/// Ahead of the loop: all stages but the last.
+/// Ahead of the loop: what its first rounds have before they fill any.
 static LogicalResult emitAhead(IRRewriter &b, scf::ForOp loop,
                                ArrayRef<Stream> streams, RingState start,
                                bool isNested, int64_t stages) {
   Location loc = loop.getLoc();
   Value zero = start.phase;
   b.setInsertionPoint(loop);
-  for (int64_t stage = 0; stage + 1 < stages; ++stage) {
+  for (int64_t round = 0; round < getRoundsAhead(stages); ++round) {
     Value distance = arith::MulIOp::create(
-        b, loc, loop.getStep(), arith::ConstantIndexOp::create(b, loc, stage));
+        b, loc, loop.getStep(), arith::ConstantIndexOp::create(b, loc, round));
     Value index = arith::AddIOp::create(b, loc, loop.getLowerBound(), distance);
     Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
                                        loop.getUpperBound());
@@ -223,8 +231,8 @@ static LogicalResult emitAhead(IRRewriter &b, scf::ForOp loop,
       auto copy = stream.copy;
       if (failed(cloneSlice(b, loop, getPlace(copy), mapping)))
         return failure();
-      RingState at = isNested ? advance(b, loc, start, stage, stages)
-                              : RingState{makeI32(b, loc, stage), zero};
+      RingState at = isNested ? advance(b, loc, start, round, stages)
+                              : RingState{makeI32(b, loc, round), zero};
       emitProducer(b, stream, at, mapping, runs);
     }
   }
@@ -233,11 +241,11 @@ static LogicalResult emitAhead(IRRewriter &b, scf::ForOp loop,
 
 /// Waits before the first reader, releases behind the last. The first wait.
 static warp::ConsumerWaitOp emitConsumers(IRRewriter &b, Block *body,
-                                          ArrayRef<Stream> streams,
+                                          MutableArrayRef<Stream> streams,
                                           RingState current) {
   Location loc = body->getParentOp()->getLoc();
   warp::ConsumerWaitOp firstWait;
-  for (const Stream &stream : streams) {
+  for (Stream &stream : streams) {
     if (stream.readers.empty())
       continue;
     b.setInsertionPoint(getRange(body, stream.readers).first);
@@ -248,35 +256,41 @@ static warp::ConsumerWaitOp emitConsumers(IRRewriter &b, Block *body,
     copy.getTarget().replaceUsesWithIf(view, [&](OpOperand &use) {
       return llvm::is_contained(stream.readers, use.getOwner());
     });
-    b.setInsertionPointAfter(getRange(body, stream.readers).second);
-    warp::ConsumerReleaseOp::create(b, loc, stream.pipeline, current.stage,
-                                    current.phase);
+    // Those behind one reader stand in the streams' order.
+    Operation *last = getRange(body, stream.readers).second;
+    while (isa<warp::ConsumerReleaseOp>(last->getNextNode()))
+      last = last->getNextNode();
+    b.setInsertionPointAfter(last);
+    stream.release = warp::ConsumerReleaseOp::create(
+        b, loc, stream.pipeline, current.stage, current.phase);
     if (!firstWait || wait->isBeforeInBlock(firstWait))
       firstWait = wait;
   }
   return firstWait;
 }
 
-/// Behind the first wait, by when all are done with the stage that is filled;
-/// with a single stage before it, since it waits for this copy.
+/// Behind the first wait, by when all are done with the stage that is filled; a
+/// single one where it is released, behind its last reader.
 static LogicalResult emitProducers(IRRewriter &b, scf::ForOp loop,
                                    ArrayRef<Stream> streams, RingState current,
                                    warp::ConsumerWaitOp firstWait,
                                    int64_t stages) {
   Location loc = loop.getLoc();
   Block *body = loop.getBody();
-  if (stages > 1 && firstWait)
+  if (firstWait)
     b.setInsertionPointAfter(firstWait);
   else
     b.setInsertionPointToStart(body);
-  Value ahead =
-      arith::MulIOp::create(b, loc, loop.getStep(),
-                            arith::ConstantIndexOp::create(b, loc, stages - 1));
+  int64_t rounds = getRoundsAhead(stages);
+  Value ahead = arith::MulIOp::create(
+      b, loc, loop.getStep(), arith::ConstantIndexOp::create(b, loc, rounds));
   Value index = arith::AddIOp::create(b, loc, loop.getInductionVar(), ahead);
   Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
                                      loop.getUpperBound());
-  RingState filled = advance(b, loc, current, stages - 1, stages);
+  RingState filled = advance(b, loc, current, rounds, stages);
   for (const Stream &stream : streams) {
+    if (stages == 1 && stream.release)
+      b.setInsertionPointAfter(stream.release);
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), index);
     auto copy = stream.copy;
@@ -285,6 +299,18 @@ static LogicalResult emitProducers(IRRewriter &b, scf::ForOp loop,
     emitProducer(b, stream, filled, mapping, runs);
   }
   return success();
+}
+
+/// Whether one stream's last reader in `body` comes before that of another one.
+/// Those with the same one come in the order of their copies.
+static bool isReleasedBefore(Block *body, Stream a, Stream b) {
+  auto getLast = [&](const Stream &stream) {
+    return stream.readers.empty() ? &body->front()
+                                  : getRange(body, stream.readers).second;
+  };
+  Operation *ofA = getLast(a), *ofB = getLast(b);
+  return ofA == ofB ? a.copy->isBeforeInBlock(b.copy)
+                    : ofA->isBeforeInBlock(ofB);
 }
 
 LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
@@ -301,6 +327,11 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
       return failure();
     streams.push_back(*stream);
   }
+  // Copies are committed in the order in which rounds fill their stages.
+  if (stages == 1)
+    llvm::sort(streams, [&](const Stream &a, const Stream &b) {
+      return isReleasedBefore(loop.getBody(), a, b);
+    });
 
   // A loop around this one goes on where the ring is.
   IRRewriter b(loop);

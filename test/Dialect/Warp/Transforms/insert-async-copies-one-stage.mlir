@@ -1,16 +1,21 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file | FileCheck %s
 
-// One stage: nothing ahead of the loop; the copy starts before its own wait.
+// One stage: it is filled ahead of the loop, and for the next round as soon as this one's dot
+// has read it.
 // CHECK-LABEL: gpu.func @f
-// CHECK: warp.pipeline : !warp.pipeline<1>
-// CHECK-NOT: warp.copy
-// CHECK: scf.for
-// CHECK: warp.producer_acquire
-// CHECK: warp.copy async
-// CHECK: warp.producer_commit
-// CHECK: warp.consumer_wait
+// CHECK: %[[RING:.*]] = warp.pipeline : !warp.pipeline<1>
+// CHECK: %[[ANY:.*]] = arith.cmpi slt
+// CHECK: warp.producer_acquire %[[RING]]
+// CHECK: warp.copy async %{{.*}} if(%[[ANY]])
+// CHECK: warp.producer_commit %[[RING]]
+// CHECK: scf.for {{.*}} iter_args({{.*}}, %[[PHASE:.*]] = %{{.*}})
+// CHECK: warp.consumer_wait %[[RING]][%{{.*}}, %[[PHASE]]]
 // CHECK: warp.dot
-// CHECK-NEXT: warp.consumer_release
+// CHECK-NEXT: warp.consumer_release %[[RING]][%{{.*}}, %[[PHASE]]]
+// CHECK: warp.producer_acquire %[[RING]][%{{.*}}, %[[NEXT:.*]]]
+// CHECK: warp.copy async {{.*}} if(
+// CHECK: warp.producer_commit %[[RING]][%{{.*}}, %[[NEXT]]]
+// CHECK: scf.yield
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
@@ -28,6 +33,51 @@ gpu.module @m {
       warp.copy %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
       %s = warp.dot %a, %b, %acc transpose_b : tensor<64x32xbf16, #tile.reg>, !buffer, tensor<64x32xf32, #tile.reg>
       scf.yield %s : tensor<64x32xf32, #tile.reg>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// What is read last is filled last, ahead of the loop, too: copies end in the order of their
+// commits. Two that one dot reads come in their own order.
+// CHECK-LABEL: gpu.func @order
+// CHECK: warp.copy async "second"
+// CHECK: warp.copy async "first"
+// CHECK: warp.copy async "third"
+// CHECK: scf.for
+// CHECK: warp.dot "one"
+// CHECK: warp.dot "two"
+// CHECK: warp.consumer_release %[[SECOND:.*]][
+// CHECK-NOT: warp.consumer_release
+// CHECK: warp.copy async "second"
+// CHECK: warp.dot "three"
+// CHECK: warp.copy async "first"
+// CHECK: warp.copy async "third"
+// CHECK: scf.yield
+!buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @order target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @order(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c32 = arith.constant 32 : index
+    %n = memref.dim %k, %c0 : !memory
+    %zero = arith.constant dense<0.0> : tensor<32x32xf32, #tile.reg>
+    %a = warp.alloc : !buffer
+    %b = warp.alloc : !buffer
+    %c = warp.alloc : !buffer
+    %r = scf.for %j = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<32x32xf32, #tile.reg>) {
+      warp.copy "first" %k[%j, %c0] dims [0, 1] to %a : !memory to !buffer
+      warp.copy "second" %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
+      warp.copy "third" %k[%j, %c0] dims [0, 1] to %c : !memory to !buffer
+      %s = warp.dot "one" %a, %b, %acc transpose_b : !buffer, !buffer, tensor<32x32xf32, #tile.reg>
+      %t = warp.dot "two" %b, %b, %s transpose_b : !buffer, !buffer, tensor<32x32xf32, #tile.reg>
+      %u = warp.dot "three" %a, %c, %t transpose_b : !buffer, !buffer, tensor<32x32xf32, #tile.reg>
+      scf.yield %u : tensor<32x32xf32, #tile.reg>
     }
     gpu.return
   }

@@ -17,6 +17,8 @@
 
 #include "llvm/Support/FormatVariadic.h"
 
+#include <numeric>
+
 using namespace mlir;
 using namespace fovea;
 
@@ -224,6 +226,9 @@ MmaSyncPlanner::check(const ScheduleProblem &problem,
 // Gradients
 //===----------------------------------------------------------------------===//
 
+// Keys of a tile that warps share by columns.
+static constexpr int64_t kSummingRows = 64;
+
 /// Whether dQ may be summed in memory. Those sums have no order, and sums over
 /// pairs are found with dQ's tiles.
 static bool maySumQueries(const BackwardProblem &problem) {
@@ -232,12 +237,13 @@ static bool maySumQueries(const BackwardProblem &problem) {
 }
 
 /// Shared memory of tiles of keys that find dQ's share, too: K and V, blocks of
-/// Q and dO, derivatives by scores.
+/// Q and dO, derivatives by scores, and weights where warps share columns.
 static int64_t getSummingBytes(const BackwardProblem &problem,
                                const ScheduleFields &fields) {
   int64_t columns = problem.headDim + problem.valueHeadDim;
+  int64_t streamed = fields.columnWarps == 1 ? 1 : 2;
   int64_t elements = columns * (fields.tileM + fields.stages * fields.tileN) +
-                     fields.stages * fields.tileM * fields.tileN;
+                     streamed * fields.stages * fields.tileM * fields.tileN;
   return elements * problem.elementBits / 8;
 }
 
@@ -255,8 +261,28 @@ static int64_t getSummingStages(const BackwardProblem &problem,
   return 1;
 }
 
+/// Wide heads: the sums of four warps, of 16 keys each, would fill their
+/// registers, so eight share the columns of all products, four each part of the
+/// rows where that divides the columns: then the other operand is read half as
+/// often as by two. Nobody has a whole row then, whose diagonals score_mods may
+/// ask for.
+static void shareColumns(const BackwardProblem &problem, int64_t columnStep,
+                         ScheduleFields &fields) {
+  constexpr int64_t kMostColumnsOfRows = 256, kSharingWarps = 8;
+  if (problem.getColumns() <= kMostColumnsOfRows || problem.diagonals > 0 ||
+      fields.tileM != kSummingRows)
+    return;
+  int64_t columns = std::gcd(problem.headDim, problem.valueHeadDim);
+  for (int64_t columnWarps : {4, 2})
+    if (columns % (columnStep * columnWarps) == 0) {
+      fields.warps = kSharingWarps;
+      fields.columnWarps = columnWarps;
+      return;
+    }
+}
+
 /// Lets tiles of keys add to dQ's sums in memory, if they can: five products
-/// for seven, or six for eight. The warps share a block's queries then.
+/// for seven, or for eight. The warps share a block's queries then.
 void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
                                 const BackwardFields &asked,
                                 ScheduleFields fields,
@@ -264,25 +290,28 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
   // A product's columns whose accumulators fit beside dK's and dV's, and
   // columns of those beside which weights do in f32.
   constexpr int64_t kMostPartColumns = 128, kMostColumnsBesideWeights = 128;
+  // Who sets sums to zero and rounds them has the same blocks of queries.
+  ScheduleFields ofQueries = fields;
+  shareColumns(problem, unit.getColumnStep(), fields);
+  int64_t rows = unit.getGroupRows() * ofQueries.warps;
   fields.tileN = asked.tileN.value_or(
-      largestDividing(unit.getGroupRows() * fields.warps, unit.getColumnStep(),
-                      problem.queryBlock));
+      largestDividing(rows, unit.getColumnStep(), problem.queryBlock));
   fields.stages =
       asked.stages.value_or(getSummingStages(problem, fields, fields.stages));
-  if (!maySumQueries(problem) ||
-      fields.tileN != unit.getGroupRows() * fields.warps ||
+  if (!maySumQueries(problem) || fields.tileN != rows ||
       problem.queryBlock % fields.tileN != 0 ||
       getSummingBytes(problem, fields) > problem.target->sharedMemory)
     return;
   plans.keys = makePlan(fields);
-  // Who sets sums to zero and rounds them has the same blocks of queries.
-  ScheduleFields ofQueries = fields;
-  std::swap(ofQueries.tileM, ofQueries.tileN);
+  ofQueries.stages = fields.stages;
+  ofQueries.tileN = fields.tileM;
+  ofQueries.tileM = fields.tileN;
   plans.queries = makePlan(ofQueries);
+  plans.sharesKeyTiles |= fields.columnWarps != 1;
   plans.sumsQueries = plans.keepsGradients = true;
   plans.sumsByRegister = !problem.target->addsVectors;
-  plans.roundsWeights =
-      plans.sharesKeyTiles && problem.getColumns() > kMostColumnsBesideWeights;
+  plans.roundsWeights = plans.sharesKeyTiles && fields.columnWarps == 1 &&
+                        problem.getColumns() > kMostColumnsBesideWeights;
   plans.partRows = fields.tileN;
   plans.partColumns = std::min(problem.headDim, kMostPartColumns);
 }

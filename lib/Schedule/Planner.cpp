@@ -135,6 +135,7 @@ static plan::KernelPlan makeKernelPlan(const ScheduleFields &fields) {
   kernel.tileM = fields.tileM;
   kernel.tileN = fields.tileN;
   kernel.warps = fields.warps;
+  kernel.columnWarps = fields.columnWarps;
   kernel.stages = fields.stages;
   kernel.minBlocks = fields.minBlocks;
   kernel.rowTiles = fields.rowTiles;

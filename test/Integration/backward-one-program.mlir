@@ -1,5 +1,5 @@
-// Gradients in one kernel without roles (sm_80): head dims that are found in parts or whose dV
-// has a kernel of its own, lengths that divide no tile, grouped heads, at all levels.
+// Gradients in one kernel without roles (sm_80): head dims that are found in parts, whose columns
+// two or four warps share, or whose dV has a kernel of its own, lengths that divide no tile, grouped heads, at all levels.
 // DEFINE: %{file} = %s
 // DEFINE: %{with} =
 // DEFINE: %{run} = fovea-run %{file} --entry=causal --random=1 --check --target=sm_80 %{with}
@@ -14,6 +14,12 @@
 // REDEFINE: %{with} = --dims=B=1,Hq=2,Hkv=1,Sq=70,Skv=130
 // RUN: %{run} --level=warp --seed=2
 // RUN: %{run} --level=ptx
+// RUN: sed s/x80x/x160x/g %s > %t.two.mlir
+// REDEFINE: %{file} = %t.two.mlir
+// RUN: %{run} --level=ptx --seed=4
+// RUN: sed s/x80x/x144x/g %s > %t.odd.mlir
+// REDEFINE: %{file} = %t.odd.mlir
+// RUN: %{run} --level=ptx --seed=5
 
 // Faults planted at level warp are found: derivatives that are read before they are there, a
 // share of dQ that is lost, a stage that is filled while others read it.
@@ -42,6 +48,18 @@
 // REDEFINE: %{file} = %t.no-release.mlir
 // RUN: not %{planted} 2>&1 | FileCheck %s --check-prefix=NO-RELEASE
 // NO-RELEASE: warp.producer_acquire
+
+// Where warps share columns, weights are read behind a barrier, too.
+// RUN: fovea-compile %t.wide.mlir --target=sm_80 --emit=warp -o %t.shared.mlir
+// DEFINE: %{shared} = fovea-run %{file} --entry=causal --random=1 --dims=B=1,Hq=2,Hkv=2,Sq=200,Skv=150 --check --reference=%t.wide.mlir --seed=1
+// REDEFINE: %{file} = %t.shared.mlir
+// RUN: %{shared}
+
+// RUN: sed 's/^ *warp.consumer_wait %%3\[.*//' %t.shared.mlir > %t.no-weights.mlir
+// REDEFINE: %{file} = %t.no-weights.mlir
+// RUN: not %{shared} 2>&1 | FileCheck %s --check-prefix=NO-WEIGHTS
+// NO-WEIGHTS: error: {{.*}}reads
+// NO-WEIGHTS: warp.dot "dv"
 !q = tensor<?x?x?x80xbf16>
 !rows = tensor<?x?x?xf32>
 func.func @causal(%q: !q, %k: !q, %v: !q, %o: !q, %lse: !rows, %do: !q) -> (!q, !q, !q) {

@@ -95,16 +95,17 @@ private:
 // A block of queries
 //===----------------------------------------------------------------------===//
 
-/// Where other roles need the weights, they leave.
+/// Where other roles or warps need the weights, they leave.
 FailureOr<Weights> KeyTileEmitter::emitStripWeights(const ScoreBlock &block) {
   FailureOr<Weights> weights = emitWeights(kernel, block);
-  if (failed(weights) ||
-      (part.keyRoles != KeyRoles::Scores && part.keyRoles != KeyRoles::Pairs))
+  bool isJoint =
+      part.keyRoles == KeyRoles::Joint || part.keyRoles == KeyRoles::Strips;
+  if (failed(weights) || (isJoint && part.plan.warpsHaveRows()))
     return weights;
   Value sent =
       kb.make<tile::StreamOp>(weights->rounded, kb.builder.getStringAttr("p"));
   // Derivatives by them are found meanwhile, or elsewhere.
-  if (part.keyRoles == KeyRoles::Scores)
+  if (part.keyRoles == KeyRoles::Scores || isJoint)
     weights->rounded = sent;
   else
     weights->weight = extendScores(kernel, sent);
@@ -154,7 +155,8 @@ KeyTileEmitter::addKeys(const ScoreFactors &factors, const MetQueries &met,
           found->rounded,
           kb.builder.getStringAttr(part.getStripName("ds", strip))));
   }
-  bool keepsGradients = !part.addsQuery || part.keepsGradients;
+  bool keepsGradients =
+      !part.addsQuery || (part.keepsGradients && part.plan.warpsHaveRows());
   for (int64_t strip = 0; part.key && strip < part.getStrips(); ++strip)
     next.push_back(addProduct(kernel, part.getStripName("dk", strip),
                               (keepsGradients ? gradients : streamed)[strip],

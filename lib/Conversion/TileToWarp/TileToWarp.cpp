@@ -177,10 +177,13 @@ void TileToWarpPass::convertStaged(tile::LoadOp load) {
 }
 
 /// Whether a first operand of such elements may be computed: the unit has a
-/// layout for it, whatever warps there are.
-static bool readsComputed(plan::MatrixUnitAttrInterface unit, int64_t bits) {
+/// layout for it, however many warps part the rows.
+static bool readsComputed(plan::KernelAttr plan, int64_t bits) {
+  plan::MatrixUnitAttrInterface unit = plan.getUnit();
   auto ignore = [&] { return InFlightDiagnostic(); };
-  Attribute accumulator = unit.getLayout(ignore, unit.getGroupWarps());
+  int64_t columnWarps = plan->columnWarps;
+  Attribute accumulator =
+      unit.getLayout(ignore, unit.getGroupWarps() * columnWarps, columnWarps);
   return accumulator && unit.getOperandLayout(accumulator, bits);
 }
 
@@ -199,18 +202,24 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
   int64_t bits = dot.getA().getType().getElementTypeBitWidth();
   auto a = dot.getA().getDefiningOp<tile::LoadOp>();
   if (!left) {
-    if (!unit.accumulatesInMemory() && !readsComputed(unit, bits))
-      return dot.emitError("first operand of a dot is computed, and ")
-             << unit << " reads no operands of " << bits
-             << " bits as they are computed: it must be loaded from memory or "
-                "a stream ('tile.stream')";
+    if (!unit.accumulatesInMemory() && !readsComputed(plan, bits)) {
+      InFlightDiagnostic diag =
+          dot.emitError("first operand of a dot is computed, and ")
+          << unit << " reads no operands of " << bits
+          << " bits as they are computed";
+      if (!plan.warpsHaveRows())
+        diag << " where warps share columns ('column_warps')";
+      return diag << ": it must be loaded from memory or a stream "
+                     "('tile.stream')";
+    }
     left = dot.getA();
   } else if (plan.getDot(dot.getNameAttr()).aInRegisters) {
-    if (!a || dot.getTransposeA() || !unit.readsRegisters())
+    if (!a || dot.getTransposeA() || !unit.readsRegisters() ||
+        !plan.warpsHaveRows())
       return dot.emitError(
           "plan says 'a_in_registers', but the first operand is "
           "not loaded as the unit reads it: it comes from a "
-          "stream, or transposed");
+          "stream, or transposed, or warps share columns");
     Value &fragment = fragments[a];
     if (!fragment) {
       OpBuilder builder(a);

@@ -314,8 +314,8 @@ Place BoxAccess::getVectorPlace(unsigned index) {
 }
 
 bool BoxAccess::isHeldByWarp() const {
-  return isa<warp::WgmmaAttr, warp::MmaSyncAttr>(tile.getEncoding()) &&
-         getDirection() == 1;
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  return layout.getFragmentWarps() != 0 && getDirection() == 1;
 }
 
 /// Of each 64 elements a lane reads the two at twice its number.

@@ -113,11 +113,19 @@ private:
 };
 } // namespace
 
-/// First row of the warp's part of a tile of `rows`.
+static Value emitWarp(OpBuilder &b, Location loc) {
+  return arith::DivUIOp::create(b, loc, emitThread(b, loc),
+                                emitI32(b, loc, kLanes));
+}
+
+/// First row of the warp's part of a tile of `rows`, which every `warps` warps
+/// part among each other.
 static Value emitWarpRow(OpBuilder &b, Location loc, int64_t rows,
-                         int64_t warps) {
-  Value warp =
-      arith::DivUIOp::create(b, loc, emitThread(b, loc), emitI32(b, loc, 32));
+                         warp::MmaSyncAttr layout) {
+  int64_t warps = layout.getWarps();
+  Value warp = emitWarp(b, loc);
+  if (layout.getColumnWarps() != 1)
+    warp = arith::RemUIOp::create(b, loc, warp, emitI32(b, loc, warps));
   return arith::MulIOp::create(b, loc, warp, emitI32(b, loc, rows / warps));
 }
 
@@ -149,7 +157,9 @@ struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
     Location loc = op.getLoc();
     int64_t rowBlocks = tile.getDimSize(0) / (16 * warps),
             columnBlocks = tile.getDimSize(1) / getStep(tile.getElementType());
-    Value firstRow = emitWarpRow(rewriter, loc, tile.getDimSize(0), warps);
+    Value firstRow = arith::MulIOp::create(
+        rewriter, loc, emitWarp(rewriter, loc),
+        emitI32(rewriter, loc, tile.getDimSize(0) / warps));
     // Warps count through the CTAs of a cluster, each of which has its rows.
     int64_t rowsOfCta = warp::getRowsOfCta(op.getSource().getType());
     if (rowsOfCta != tile.getDimSize(0))
@@ -221,15 +231,15 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
   if (op.getOnes())
     return op.emitOpError("mma.sync has no columns of ones");
   bool sumsRows = op.getTransposeA();
-  int64_t warps = layout.getWarps();
+  int64_t warps = layout.getWarps(), columnWarps = layout.getColumnWarps();
   int64_t m = accType.getDimSize(0), n = accType.getDimSize(1),
           k = left.getDimSize(sumsRows ? 0 : 1);
-  int64_t summed = getStep(element);
-  if (n % 16 != 0 || k % summed != 0)
-    return op.emitError("dots need a multiple of 16 columns and a sum over a "
-                        "multiple of ")
-           << summed << ", found " << n << " and " << k;
-  int64_t rowBlocks = m / (16 * warps), columnBlocks = n / 8,
+  int64_t summed = getStep(element), columnStep = 16 * columnWarps;
+  if (n % columnStep != 0 || k % summed != 0)
+    return op.emitError("dots need a multiple of ")
+           << columnStep << " columns and a sum over a multiple of " << summed
+           << ", found " << n << " and " << k;
+  int64_t rowBlocks = m / (16 * warps), columnBlocks = n / (8 * columnWarps),
           steps = k / summed;
   if (sumsRows && (op.getFirstRow() || !llvm::isPowerOf2_64(rowBlocks) ||
                    left.getDimSize(1) != m))
@@ -242,6 +252,10 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
   SmallVector<Value> words;
   std::optional<BlockLoader> leftLoader;
   if (isa<RankedTensorType>(left)) {
+    if (columnWarps != 1)
+      return op.emitOpError("takes a first operand in registers where warps "
+                            "have whole rows, found ")
+             << accType;
     auto vector = cast<VectorType>(adaptor.getA().getType());
     int64_t bits = vector.getNumElements() * vector.getElementTypeBitWidth();
     auto wordType = VectorType::get({bits / 32}, rewriter.getI32Type());
@@ -254,21 +268,32 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
     // the way.
     leftLoader.emplace(rewriter, loc, adaptor.getA(), cast<MemRefType>(left),
                        /*rowsFirst=*/false, Value(),
-                       emitWarpRow(rewriter, loc, rowBlocks * warps, warps));
+                       emitWarpRow(rewriter, loc, rowBlocks * warps, layout));
   } else {
     leftLoader.emplace(rewriter, loc, adaptor.getA(), cast<MemRefType>(left),
                        /*rowsFirst=*/true,
-                       emitWarpRow(rewriter, loc, m, warps));
+                       emitWarpRow(rewriter, loc, m, layout));
   }
   bool transposed = op.getTransposeB();
   int64_t firstColumn = op.getFirstColumn().value_or(0);
-  if (firstColumn % 16 != 0)
-    return op.emitOpError("takes columns from a multiple of 16 on, found ")
-           << firstColumn;
+  if (firstColumn % columnStep != 0)
+    return op.emitOpError("takes columns from a multiple of ")
+           << columnStep << " on, found " << firstColumn;
+  // Warps that share the columns have 16 of them in turn.
+  Value turn;
+  if (columnWarps != 1)
+    turn = arith::DivUIOp::create(rewriter, loc, emitWarp(rewriter, loc),
+                                  emitI32(rewriter, loc, warps));
   // Stored NxK, the two halves of the sum are column halves; stored KxN they
   // are row halves, and the matrices are transposed on the way.
+  Value firstRow, firstBlock;
+  if (turn && transposed)
+    firstRow =
+        arith::MulIOp::create(rewriter, loc, turn, emitI32(rewriter, loc, 16));
+  else if (turn)
+    firstBlock = turn;
   BlockLoader rightLoader(rewriter, loc, adaptor.getB(), right,
-                          /*rowsFirst=*/!transposed, Value());
+                          /*rowsFirst=*/!transposed, firstRow, firstBlock);
 
   auto elements = vector::ToElementsOp::create(rewriter, loc, adaptor.getAcc());
   SmallVector<Value> acc(elements.getResults());
@@ -285,9 +310,10 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
       fragments.emplace_back(words.begin() + first, words.begin() + first + 4);
     }
     for (int64_t pair = 0; pair < columnBlocks / 2; ++pair) {
+      int64_t ofWarp = pair * columnWarps;
       SmallVector<Value, 4> block =
-          transposed ? rightLoader.load(pair, step, false)
-                     : rightLoader.load(step, firstColumn / 16 + pair, true);
+          transposed ? rightLoader.load(ofWarp, step, false)
+                     : rightLoader.load(step, firstColumn / 16 + ofWarp, true);
       for (int64_t row = 0; row < rowBlocks; ++row)
         for (int64_t half = 0; half < 2; ++half) {
           int64_t at = (row * columnBlocks + pair * 2 + half) * 4;

@@ -186,7 +186,9 @@ FailureOr<JointSums> JointSums::get(tile::ScatterOp op,
     if (sums.differs[dim] && !isReplicated)
       continue;
     FailureOr<SmallVector<int64_t>> lanes = layout.getLanesOfPeriod(dim);
-    if (failed(lanes) || (isReplicated && dim == 0))
+    // One lane of those that hold an element adds it: no other warp may, too.
+    if (failed(lanes) ||
+        (isReplicated && failed(layout.getReductionLanes(dim))))
       return op.emitOpError("adds tiles of several rows only, which threads "
                             "part among each other; found ")
              << tile;

@@ -40,21 +40,59 @@ func.func @all(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t,
 
 // -----
 
-// Wide heads: dV has a kernel of its own, and dQ's share is found in parts.
+// Wide heads: eight warps share the columns, so that weights and derivatives are read where all
+// warps find them; dQ's share is found in parts. Who zeroes and rounds sums has rows alone.
 // CHECK: launch.abi @wide
-// CHECK-SAME: stages = 1>)
-// CHECK-SAME: prologue([@wide_delta, @wide_values]) epilogue([@wide_queries])
+// CHECK-SAME: warps = 8, stages = 1, column_warps = 4>)
+// CHECK-SAME: prologue([@wide_delta]) epilogue([@wide_queries])
 // CHECK-LABEL: gpu.func @wide(
+// CHECK: %[[P:.*]] = tile.stream "p"
+// CHECK: tile.dot "dv" %[[P]],
+// CHECK: %[[DS:.*]] = tile.stream "ds"
+// CHECK: tile.dot "dk" %[[DS]],
+// CHECK: tile.dot "dq.0" %[[DS]], {{.*}} transpose_a columns(0)
+// CHECK: tile.dot "dq.1" %[[DS]], {{.*}} transpose_a columns(128)
+// CHECK: launch.abi @wide_delta
+// CHECK-SAME: warps = 4, stages = 1>)
+// CHECK: launch.abi @wide_queries
+// CHECK-SAME: warps = 4, stages = 1>)
+!t = tensor<2x4x?x256xbf16>
+!rows = tensor<2x4x?xf32>
+func.func @wide(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %0#0, %0#1, %0#2 : !t, !t, !t
+}
+
+// -----
+
+// As many warps share columns as 16 of each are a part of both head dims.
+// CHECK-LABEL: launch.abi @halves
+// CHECK-SAME: warps = 8, stages = 2, column_warps = 2>)
+!t = tensor<2x4x?x160xbf16>
+!w = tensor<2x4x?x128xbf16>
+!rows = tensor<2x4x?xf32>
+func.func @halves(%q: !t, %k: !t, %v: !w, %o: !w, %lse: !rows, %do: !w) -> (!t, !t, !w) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do : !t, !t, !w, !w, !rows, !w -> !t, !t, !w
+  return %0#0, %0#1, %0#2 : !t, !t, !w
+}
+
+// -----
+
+// Where 32 columns are no part of the head dims, nobody shares them: dV has a kernel of its own.
+// CHECK: launch.abi @odd
+// CHECK-SAME: warps = 4, stages = 1>)
+// CHECK-SAME: prologue([@odd_delta, @odd_values]) epilogue([@odd_queries])
+// CHECK-LABEL: gpu.func @odd(
 // CHECK-NOT: tile.dot "dv"
 // CHECK: tile.dot "dk"
 // CHECK: tile.dot "dq.0" {{.*}} transpose_a columns(0)
 // CHECK: tile.dot "dq.1" {{.*}} transpose_a columns(128)
-// CHECK-LABEL: gpu.func @wide_values(
+// CHECK-LABEL: gpu.func @odd_values(
 // CHECK-NOT: tile.dot "d{{[kpq]}}
 // CHECK: tile.dot "dv"
-!t = tensor<2x4x?x256xbf16>
+!t = tensor<2x4x?x144xbf16>
 !rows = tensor<2x4x?xf32>
-func.func @wide(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
+func.func @odd(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
   %0:3 = attn.backward %q, %k, %v, %o, %lse, %do : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
   return %0#0, %0#1, %0#2 : !t, !t, !t
 }

@@ -6,7 +6,7 @@
 // RUN: fovea-opt %t.mlir --fovea-to-tile=target=sm_80 --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
 // ONE: [Analysis] chosen | {{.*}} Function=causal_backward | Reason="one kernel, whose tiles are keys, finds all gradients, and adds to those by q in memory"
 // RUN: fovea-opt %t.mlir --fovea-to-tile='target=sm_80 schedule=tile_n=32' --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=TWO
-// RUN: sed s/x32x/x256x/g %t.mlir | fovea-opt --fovea-to-tile=target=sm_80 --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=APART
+// RUN: sed s/x32x/x144x/g %t.mlir | fovea-opt --fovea-to-tile=target=sm_80 --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=APART
 // APART: [Analysis] chosen | {{.*}} Function=causal_backward | Reason="kernels whose tiles are keys find all gradients, those by v apart, and add to those by q in memory"
 // TWO: [Analysis] chosen | {{.*}} Function=causal_backward | Reason="kernels whose tiles are keys, and others whose tiles are queries, find the gradients apart"
 

@@ -19,6 +19,43 @@ gpu.module @m {
 
 // -----
 
+// Warps that share columns have no rows of their own.
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, column_warps = 2>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %a = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    %b = tile.load "k" %k[%c0, %c0] dims [0, 1] : !memory to tensor<32x32xbf16, #tile.reg>
+    // expected-error@+1 {{reads no operands of 16 bits as they are computed where warps share columns ('column_warps'): it must be loaded from memory or a stream ('tile.stream')}}
+    %d = tile.dot %a, %b, %zero : tensor<64x32xbf16, #tile.reg>, tensor<32x32xbf16, #tile.reg>, tensor<64x32xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, column_warps = 2, dots = [<"s", a_in_registers>]>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %a = tile.load "q" %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x32xbf16, #tile.reg>
+    %b = tile.load "k" %k[%c0, %c0] dims [0, 1] : !memory to tensor<32x32xbf16, #tile.reg>
+    // expected-error@+1 {{plan says 'a_in_registers', but the first operand is not loaded as the unit reads it: it comes from a stream, or transposed, or warps share columns}}
+    %d = tile.dot "s" %a, %b, %zero : tensor<64x32xbf16, #tile.reg>, tensor<32x32xbf16, #tile.reg>, tensor<64x32xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
 !memory = memref<?x16xbf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)

@@ -171,6 +171,13 @@ KernelAttr::verify(EmitError emitError, MatrixUnitAttrInterface unit,
       failed(verifyNames("dot", dots, emitError)) ||
       failed(verifyNames("store", stores, emitError)))
     return failure();
+  if (fields.warps % fields.columnWarps != 0)
+    return emitError() << "'column_warps' must divide " << fields.warps
+                       << " warps, found " << fields.columnWarps;
+  if (fields.columnWarps != 1 && !roles.empty())
+    return emitError() << "warps of roles share no columns: 'column_warps' "
+                          "must be 1, found "
+                       << fields.columnWarps;
   return verifyRoles(roles, emitError);
 }
 

@@ -39,11 +39,16 @@ bool MmaSyncUnitAttr::multiplies(int64_t elementBits) const {
   return elementBits == 16;
 }
 bool MmaSyncUnitAttr::isAsynchronous() const { return false; }
-Attribute MmaSyncUnitAttr::getLayout(EmitError emitError, int64_t warps) const {
-  return MmaSyncAttr::getChecked(emitError, getContext(), warps);
+Attribute MmaSyncUnitAttr::getLayout(EmitError emitError, int64_t warps,
+                                     int64_t columnWarps) const {
+  return MmaSyncAttr::getChecked(emitError, getContext(), warps / columnWarps,
+                                 columnWarps);
 }
 Attribute MmaSyncUnitAttr::getOperandLayout(Attribute accumulator,
                                             int64_t elementBits) const {
+  // Of other columns its lanes know nothing.
+  if (cast<MmaSyncAttr>(accumulator).getColumnWarps() != 1)
+    return {};
   return getFragmentOperand(accumulator, elementBits);
 }
 
@@ -59,7 +64,14 @@ bool WgmmaUnitAttr::multiplies(int64_t elementBits) const {
   return elementBits == 16;
 }
 bool WgmmaUnitAttr::takesOnes() const { return true; }
-Attribute WgmmaUnitAttr::getLayout(EmitError emitError, int64_t warps) const {
+Attribute WgmmaUnitAttr::getLayout(EmitError emitError, int64_t warps,
+                                   int64_t columnWarps) const {
+  if (columnWarps != 1) {
+    emitError() << "warp groups have whole rows of a product: 'column_warps' "
+                   "must be 1, found "
+                << columnWarps;
+    return {};
+  }
   return WgmmaAttr::getChecked(emitError, getContext(),
                                warps / getGroupWarps());
 }
@@ -82,4 +94,6 @@ bool Tcgen05UnitAttr::multiplies(int64_t elementBits) const {
 /// They are put into tensor memory first.
 bool Tcgen05UnitAttr::readsRegisters() const { return false; }
 bool Tcgen05UnitAttr::accumulatesInMemory() const { return true; }
-Attribute Tcgen05UnitAttr::getLayout(EmitError, int64_t) const { return {}; }
+Attribute Tcgen05UnitAttr::getLayout(EmitError, int64_t, int64_t) const {
+  return {};
+}

@@ -20,15 +20,29 @@ static constexpr int64_t kBlockRows = 16, kRowsApart = 8;
 // Lanes that share a row of a block, and columns that each of them holds there
 // of an accumulator and of operands of 16 bits: side by side.
 static constexpr int64_t kQuad = 4, kNeighbours = 2;
+// Columns that one of the warps which share rows takes at a time.
+static constexpr int64_t kTurnColumns = 16;
 
 namespace {
 /// Rows of a tile go to `warps` warps in equal consecutive parts; each part is
 /// kept in blocks of 16 rows and `neighbours` columns for each lane of a quad.
-/// mma.sync and wgmma have this in common.
+/// mma.sync and wgmma have this in common. `columnWarps` warps share a part,
+/// and take columns in turn.
 struct Fragments {
-  int64_t warps, neighbours = kNeighbours;
+  int64_t warps, neighbours = kNeighbours, columnWarps = 1;
 
   int64_t getBlockColumns() const { return kQuad * neighbours; }
+  /// What the columns of a tile are a multiple of.
+  int64_t getColumnStep() const {
+    return columnWarps == 1 ? getBlockColumns() : kTurnColumns * columnWarps;
+  }
+  /// A thread's first column of block `block` of its own, from its base on.
+  int64_t getBlockOffset(int64_t block) const {
+    int64_t column = block * getBlockColumns(), turn = column / kTurnColumns;
+    return columnWarps == 1
+               ? column
+               : turn * kTurnColumns * columnWarps + column % kTurnColumns;
+  }
 
   LogicalResult verify(ArrayRef<int64_t> shape, int64_t rows,
                        function_ref<InFlightDiagnostic()> emitError) const;
@@ -50,7 +64,8 @@ static Extents getExtents(ArrayRef<int64_t> shape, const Fragments &fragments) {
     extents.rowBlocks = shape[0] / (kBlockRows * fragments.warps),
     extents.rows = 2;
   if (shape[1] != 1)
-    extents.columnBlocks = shape[1] / fragments.getBlockColumns(),
+    extents.columnBlocks =
+        shape[1] / (fragments.getBlockColumns() * fragments.columnWarps),
     extents.columns = fragments.neighbours;
   return extents;
 }
@@ -63,10 +78,13 @@ Fragments::verify(ArrayRef<int64_t> shape, int64_t rows,
   if (shape[0] != 1 && shape[0] % rows != 0)
     return emitError() << "rows must be 1 or a multiple of " << rows << " for "
                        << warps << " warps, found " << shape[0];
-  if (shape[1] != 1 && shape[1] % getBlockColumns() != 0)
-    return emitError() << "columns must be 1 or a multiple of "
-                       << getBlockColumns() << ", found " << shape[1];
-  return success();
+  if (shape[1] == 1 || shape[1] % getColumnStep() == 0)
+    return success();
+  InFlightDiagnostic diag = emitError() << "columns must be 1 or a multiple of "
+                                        << getColumnStep();
+  if (columnWarps != 1)
+    diag << " for " << columnWarps << " warps that share them";
+  return diag << ", found " << shape[1];
 }
 
 int64_t Fragments::getNumElements(ArrayRef<int64_t> shape) const {
@@ -82,9 +100,8 @@ SmallVector<int64_t> Fragments::getOffsets(ArrayRef<int64_t> shape,
     for (int64_t columnBlock = 0; columnBlock < e.columnBlocks; ++columnBlock)
       for (int64_t row = 0; row < e.rows; ++row)
         for (int64_t column = 0; column < e.columns; ++column)
-          offsets.push_back(dim == 0
-                                ? rowBlock * kBlockRows + row * kRowsApart
-                                : columnBlock * getBlockColumns() + column);
+          offsets.push_back(dim == 0 ? rowBlock * kBlockRows + row * kRowsApart
+                                     : getBlockOffset(columnBlock) + column);
   return offsets;
 }
 
@@ -96,12 +113,23 @@ Value Fragments::emitBase(OpBuilder &builder, Location loc, Value thread,
   if (shape[dim] == 1)
     return constant(0);
   Value lane = arith::RemUIOp::create(builder, loc, thread, constant(kLanes));
+  auto emitWarp = [&] {
+    return arith::DivUIOp::create(builder, loc, thread, constant(kLanes));
+  };
   if (dim == 1) {
     Value column = arith::RemUIOp::create(builder, loc, lane, constant(kQuad));
-    return arith::MulIOp::create(builder, loc, column, constant(neighbours));
+    column = arith::MulIOp::create(builder, loc, column, constant(neighbours));
+    if (columnWarps == 1)
+      return column;
+    Value turn =
+        arith::DivUIOp::create(builder, loc, emitWarp(), constant(warps));
+    turn = arith::MulIOp::create(builder, loc, turn, constant(kTurnColumns));
+    return arith::AddIOp::create(builder, loc, turn, column);
   }
   Value row = arith::DivUIOp::create(builder, loc, lane, constant(kQuad));
-  Value warp = arith::DivUIOp::create(builder, loc, thread, constant(kLanes));
+  Value warp = emitWarp();
+  if (columnWarps != 1)
+    warp = arith::RemUIOp::create(builder, loc, warp, constant(warps));
   Value first =
       arith::MulIOp::create(builder, loc, warp, constant(shape[0] / warps));
   return arith::AddIOp::create(builder, loc, first, row);
@@ -130,32 +158,40 @@ static FailureOr<SmallVector<int64_t>> getReductionLanes(int64_t dim,
 //===----------------------------------------------------------------------===//
 
 LogicalResult MmaSyncAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                  int64_t warps) {
-  if (warps >= 1 && warps <= kMaxWarps)
-    return success();
-  return emitError() << "'warps' must be in [1, " << kMaxWarps << "], found "
-                     << warps;
+                                  int64_t warps, int64_t columnWarps) {
+  if (warps < 1 || warps > kMaxWarps)
+    return emitError() << "'warps' must be in [1, " << kMaxWarps << "], found "
+                       << warps;
+  if (columnWarps < 1 || columnWarps > kMaxWarps / warps ||
+      !llvm::isPowerOf2_64(columnWarps))
+    return emitError() << "'column_warps' must be a power of two in [1, "
+                       << kMaxWarps / warps << "] for " << warps
+                       << " warps that part the rows, found " << columnWarps;
+  return success();
+}
+
+static Fragments getFragments(MmaSyncAttr layout) {
+  return {layout.getWarps(), kNeighbours, layout.getColumnWarps()};
 }
 
 LogicalResult MmaSyncAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type,
     function_ref<InFlightDiagnostic()> emitError) const {
-  return Fragments{getWarps()}.verify(shape, kBlockRows * getWarps(),
-                                      emitError);
+  return getFragments(*this).verify(shape, kBlockRows * getWarps(), emitError);
 }
 
 int64_t MmaSyncAttr::getNumElements(ArrayRef<int64_t> shape) const {
-  return Fragments{getWarps()}.getNumElements(shape);
+  return getFragments(*this).getNumElements(shape);
 }
 
 SmallVector<int64_t> MmaSyncAttr::getOffsets(ArrayRef<int64_t> shape,
                                              int64_t dim) const {
-  return Fragments{getWarps()}.getOffsets(shape, dim);
+  return getFragments(*this).getOffsets(shape, dim);
 }
 
 Value MmaSyncAttr::emitBase(OpBuilder &builder, Location loc, Value thread,
                             ArrayRef<int64_t> shape, int64_t dim) const {
-  return Fragments{getWarps()}.emitBase(builder, loc, thread, shape, dim);
+  return getFragments(*this).emitBase(builder, loc, thread, shape, dim);
 }
 
 /// Barriers of the whole CTA keep all warps at one place.
@@ -174,6 +210,8 @@ MmaSyncAttr::getLanesOfPeriod(int64_t dim) const {
 
 FailureOr<SmallVector<int64_t>>
 MmaSyncAttr::getReductionLanes(int64_t dim) const {
+  if (dim == 1 && getColumnWarps() != 1)
+    return failure();
   return ::getReductionLanes(dim, getWarps());
 }
 

@@ -83,6 +83,11 @@ AssignLayoutsPass::convertOperands(plan::MatrixUnitAttrInterface unit) {
       return WalkResult::advance();
     Attribute layout = unit.getOperandLayout(dot.getTileType().getEncoding(),
                                              operand.getElementTypeBitWidth());
+    if (!layout)
+      return dot.emitOpError("takes no first operand of ")
+             << operand.getElementType() << " from registers in "
+             << dot.getTileType().getEncoding()
+             << ": it must cross through a stream ('tile.stream')";
     auto wanted = RankedTensorType::getChecked(
         [&] { return dot.emitOpError(); }, operand.getShape(),
         operand.getElementType(), layout);
@@ -110,7 +115,8 @@ Attribute AssignLayoutsPass::makeLayout(launch::AbiOp abi, int64_t warps,
     return diag;
   };
   plan::KernelAttr plan = abi.getPlan();
-  return plan.getUnit().getLayout(emitError, warps * plan->cluster);
+  return plan.getUnit().getLayout(emitError, warps * plan->cluster,
+                                  plan->columnWarps);
 }
 
 /// A tile of the class that the op, which has a name, makes or stores.

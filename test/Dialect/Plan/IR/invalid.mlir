@@ -46,6 +46,16 @@
 
 // -----
 
+// expected-error @+1 {{'column_warps' must divide 6 warps, found 4}}
+#k = #plan.kernel<#warp.mma_sync_unit, warps = 6, column_warps = 4>
+
+// -----
+
+// expected-error @+1 {{warps of roles share no columns: 'column_warps' must be 1, found 2}}
+#k = #plan.kernel<#warp.mma_sync_unit, column_warps = 2, roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 4, registers = 232, owns = ["*"]>]>
+
+// -----
+
 // expected-error @+1 {{unknown value 'sometimes'}}
 #k = #plan.kernel<#warp.mma_sync_unit, work = sometimes>
 

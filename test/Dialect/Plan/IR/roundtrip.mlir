@@ -8,11 +8,11 @@ func.func private @least() attributes {plan = #plan.kernel<#warp.mma_sync_unit>}
 
 // CHECK-LABEL: func private @fields
 // CHECK-SAME: plan = #plan.kernel<#warp.tcgen05_unit, tile_m = 256, tile_n = 128, warps = 8, stages = 1,
-// CHECK-SAME: min_blocks = 2, row_tiles = 2, cluster = 2, work = dynamic, longest_first, chain = 1, ping_pong, classify,
+// CHECK-SAME: min_blocks = 2, column_warps = 4, row_tiles = 2, cluster = 2, work = dynamic, longest_first, chain = 1, ping_pong, classify,
 // CHECK-SAME: recurrence = three_pass, tau = 4, sum_by_dot>
 func.func private @fields() attributes {plan = #plan.kernel<#warp.tcgen05_unit,
   sum_by_dot, tau = 4, recurrence = three_pass, classify, ping_pong, chain = 1, longest_first, work = dynamic,
-  cluster = 2, row_tiles = 2, min_blocks = 2, stages = 1, warps = 8, tile_n = 128, tile_m = 256>}
+  cluster = 2, row_tiles = 2, column_warps = 4, min_blocks = 2, stages = 1, warps = 8, tile_n = 128, tile_m = 256>}
 
 // CHECK-LABEL: func private @lists
 // CHECK-SAME: streams = [<"q">, <"k", stages = 3>, <"p", staged, over = "s">],

@@ -31,6 +31,21 @@ func.func private @columns(tensor<64x12xf32, #warp.mma_sync<warps = 4>>)
 
 // -----
 
+// expected-error@+1 {{'column_warps' must be a power of two in [1, 8] for 4 warps that part the rows, found 3}}
+func.func private @odd_column_warps(tensor<64x96xf32, #warp.mma_sync<warps = 4, column_warps = 3>>)
+
+// -----
+
+// expected-error@+1 {{'column_warps' must be a power of two in [1, 8] for 4 warps that part the rows, found 16}}
+func.func private @many_column_warps(tensor<64x256xf32, #warp.mma_sync<warps = 4, column_warps = 16>>)
+
+// -----
+
+// expected-error@+1 {{columns must be 1 or a multiple of 64 for 4 warps that share them, found 96}}
+func.func private @shared_columns(tensor<64x96xf32, #warp.mma_sync<warps = 2, column_warps = 4>>)
+
+// -----
+
 // expected-error@+1 {{rank 2}}
 func.func private @rank(tensor<64xf32, #warp.mma_sync<warps = 4>>)
 

@@ -4,6 +4,11 @@
 !buffer = memref<64x128xbf16, #warp.shared<row_bytes = 128>>
 !staged = memref<2x64x128xbf16, #warp.shared<row_bytes = 128>>
 
+// CHECK-LABEL: func private @shared_columns
+// CHECK-SAME: tensor<64x8xf32, #warp.mma_sync<warps = 2>>, tensor<64x128xf32, #warp.mma_sync<warps = 2, column_warps = 4>>
+func.func private @shared_columns(tensor<64x8xf32, #warp.mma_sync<warps = 2, column_warps = 1>>,
+  tensor<64x128xf32, #warp.mma_sync<warps = 2, column_warps = 4>>)
+
 // CHECK-LABEL: func @movement
 // CHECK-SAME: %[[K:.*]]: memref<?x?x128xbf16>, %[[I:.*]]: index, %[[N:.*]]: index, %[[C:.*]]: i1, %[[STAGE:.*]]: i32
 func.func @movement(%k: memref<?x?x128xbf16>, %i: index, %n: index, %c: i1, %stage: i32)

@@ -98,3 +98,31 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, column_warps = 2>)
+    tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f() kernel {
+    %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
+    %a = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
+    %b = warp.alloc : memref<32x32xbf16, #warp.shared<row_bytes = 64>>
+    // expected-error@+1 {{takes no first operand of 'bf16' from registers in #warp.mma_sync<warps = 2, column_warps = 2>: it must cross through a stream ('tile.stream')}}
+    %d = warp.dot %a, %b, %zero : tensor<64x32xbf16, #tile.reg>, memref<32x32xbf16, #warp.shared<row_bytes = 64>>, tensor<64x32xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{warp groups have whole rows of a product: 'column_warps' must be 1, found 2}}
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, warps = 8, column_warps = 2>)
+    tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}

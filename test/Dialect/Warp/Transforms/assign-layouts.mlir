@@ -68,3 +68,18 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Warps that share columns are named by the plan.
+// CHECK-LABEL: gpu.func @shared
+gpu.module @m {
+  launch.abi @shared target("sm_80") plan(<#warp.mma_sync_unit, warps = 8, column_warps = 4>)
+    tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @shared() kernel {
+    // CHECK: arith.constant dense<0.000000e+00> : tensor<64x128xf32, #warp.mma_sync<warps = 2, column_warps = 4>>
+    %zero = arith.constant dense<0.0> : tensor<64x128xf32, #tile.reg>
+    gpu.return
+  }
+}

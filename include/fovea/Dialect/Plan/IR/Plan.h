@@ -124,7 +124,7 @@ struct StorePlan {
 /// What is said of a kernel as a whole; `#plan.kernel` says what it means.
 struct KernelPlan {
   int64_t tileM = 64, tileN = 64, warps = 4, stages = 2, minBlocks = 1;
-  int64_t rowTiles = 0, cluster = 1;
+  int64_t columnWarps = 1, rowTiles = 0, cluster = 1;
   WorkSchedule work = WorkSchedule::Single;
   bool longestFirst = false;
   int64_t chain = 0;
@@ -139,6 +139,7 @@ struct KernelPlan {
                       Field{"warps", &KernelPlan::warps, 1, 32},
                       Field{"stages", &KernelPlan::stages, 1, 32},
                       Field{"min_blocks", &KernelPlan::minBlocks, 1, 32},
+                      Field{"column_warps", &KernelPlan::columnWarps, 1, 32},
                       Field{"row_tiles", &KernelPlan::rowTiles, 0, 8},
                       Field{"cluster", &KernelPlan::cluster, 1, 16},
                       Field{"work", &KernelPlan::work},

@@ -151,6 +151,7 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     | warps | warps that compute | | 4 |
     | stages | buffers of streams without an entry | | 2 |
     | min_blocks | CTAs that one SM should hold; bounds the registers | | 1 |
+    | column_warps | warps of those that share the columns of each part of the rows; a divisor of `warps`, and 1 with roles | | 1 |
     | row_tiles | tiles of rows that a CTA works on in turn, with roles of their own; 0: one | | 0 |
     | cluster | neighbouring CTAs that share copies, each with `tile_m` rows | | 1 |
     | work | how tiles are dealt out: `single` (one a CTA), `static` (every n-th), `dynamic` (a counter) | | single |
@@ -206,6 +207,9 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     bool hasRoles() const { return !getRoles().empty(); }
     bool copiesByEngine() const { return hasRoles(); }
     bool visitsAtLeastOnce() const { return hasRoles(); }
+    /// Whether a warp has whole rows of a product: then what is computed of it
+    /// can be the next one's first operand as it is.
+    bool warpsHaveRows() const { return (*this)->columnWarps == 1; }
     /// Rows that a cluster works on at a time.
     int64_t getClusterRows() const;
 

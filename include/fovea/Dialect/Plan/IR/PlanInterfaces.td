@@ -51,12 +51,12 @@ def MatrixUnitAttrInterface : AttrInterface<"MatrixUnitAttrInterface"> {
       operand, so that rows are added up beside the product.}],
       "bool", "takesOnes", (ins), "",
       /*defaultImplementation=*/"return false;">,
-    InterfaceMethod<[{The layout of an accumulator that so many warps share, a
-      tile's encoding; null after a diagnostic, or where accumulators are in
-      memory.}],
+    InterfaceMethod<[{The layout of an accumulator that so many warps share, of
+      which `columnWarps` each share a part of the rows: a tile's encoding; null
+      after a diagnostic, or where accumulators are in memory.}],
       "::mlir::Attribute", "getLayout",
       (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
-           "int64_t":$warps)>,
+           "int64_t":$warps, "int64_t":$columnWarps)>,
     InterfaceMethod<[{The layout of a first operand of such elements that is in
       registers, with the rows of an accumulator's layout; that layout itself
       where what is computed of one product is the next one's operand as it is.

@@ -65,12 +65,30 @@ def Warp_MmaSyncAttr : Warp_Attr<"MmaSync", "mma_sync", [
     accumulator of mma.sync, and, of 16-bit elements of two neighbouring
     blocks, its first operand (PTX ISA, matrix fragments for m16n8k16).
     Registers are ordered by row block, column block, row, column.
+
+    With `column_warps`, so many warps share each part of the rows: they take
+    columns in turn, 16 at a time, so that what all of them read of a row of
+    shared memory is one piece. Warp `w` has part `w mod warps` of the rows and
+    is number `w / warps` of those who share it. Nobody has whole rows then:
+    such tiles are neither reduced along rows nor first operands, but go
+    through shared memory.
+
+    Example: `tensor<64x256xf32, #warp.mma_sync<warps = 2, column_warps = 4>>`
   }];
-  let parameters = (ins AttrParameter<"int64_t", "warps that part the rows">:$warps);
-  let assemblyFormat = "`<` `warps` `=` $warps `>`";
+  let parameters = (ins
+    AttrParameter<"int64_t", "warps that part the rows">:$warps,
+    DefaultValuedParameter<"int64_t", "1", "warps that share the columns of each part of the rows">:$columnWarps);
+  let assemblyFormat = [{
+    `<` `warps` `=` $warps (`,` `column_warps` `=` $columnWarps^)? `>`
+  }];
+  let builders = [AttrBuilder<(ins "int64_t":$warps), [{
+    return $_get($_ctxt, warps, /*columnWarps=*/1);
+  }]>];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    int64_t getFragmentWarps() const { return getWarps(); }
+    int64_t getFragmentWarps() const {
+      return getColumnWarps() == 1 ? getWarps() : 0;
+    }
     int64_t getRowWarps() const { return getFragmentWarps(); }
   }];
 }

@@ -215,110 +215,159 @@ static SmallVector<Value, 4> emitMma(OpBuilder &b, Location loc, Type element,
   return parts;
 }
 
-LogicalResult
-DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
-                             ConversionPatternRewriter &rewriter) const {
-  Location loc = op.getLoc();
-  RankedTensorType accType = op.getTileType();
-  auto layout = dyn_cast<warp::MmaSyncAttr>(accType.getEncoding());
-  if (!layout)
-    return failure();
-  MemRefType right = op.getB().getType();
-  Type element = right.getElementType();
-  auto left = cast<ShapedType>(op.getA().getType());
+namespace {
+/// A product in instructions of 16 rows, 8 columns and a step of the sum: what
+/// one warp has of it.
+struct Product {
+  warp::DotOp op;
+  warp::MmaSyncAttr layout;
+  Type element;
+  int64_t rowBlocks = 0, columnBlocks = 0, steps = 0;
+
+  Product(warp::DotOp op, warp::MmaSyncAttr layout)
+      : op(op), layout(layout), element(op.getB().getType().getElementType()) {}
+  /// Finds what there is to do, if instructions can.
+  LogicalResult initialize();
+
+  int64_t getRows() { return op.getTileType().getDimSize(0); }
+  int64_t getSummed() {
+    return cast<ShapedType>(op.getA().getType())
+        .getDimSize(op.getTransposeA() ? 0 : 1);
+  }
+  /// Columns that the warps which share rows have at a time.
+  int64_t getColumnStep() const { return 16 * layout.getColumnWarps(); }
+  int64_t getFirstColumn() { return op.getFirstColumn().value_or(0); }
+};
+
+/// The first operand: words of a register tile, or blocks of a shared buffer.
+class FirstOperand {
+public:
+  FirstOperand(Product &product, Value value, OpBuilder &b);
+  SmallVector<Value, 4> load(int64_t row, int64_t step);
+
+private:
+  bool sumsRows;
+  int64_t steps;
+  SmallVector<Value> words;
+  std::optional<BlockLoader> loader;
+};
+} // namespace
+
+LogicalResult Product::initialize() {
   if (!element.isF16() && !element.isBF16())
     return op.emitError("mma.sync multiplies f16 or bf16, found ") << element;
   if (op.getOnes())
     return op.emitOpError("mma.sync has no columns of ones");
-  bool sumsRows = op.getTransposeA();
-  int64_t warps = layout.getWarps(), columnWarps = layout.getColumnWarps();
-  int64_t m = accType.getDimSize(0), n = accType.getDimSize(1),
-          k = left.getDimSize(sumsRows ? 0 : 1);
-  int64_t summed = getStep(element), columnStep = 16 * columnWarps;
-  if (n % columnStep != 0 || k % summed != 0)
+  int64_t columns = op.getTileType().getDimSize(1);
+  if (columns % getColumnStep() != 0 || getSummed() % getStep(element) != 0)
     return op.emitError("dots need a multiple of ")
-           << columnStep << " columns and a sum over a multiple of " << summed
-           << ", found " << n << " and " << k;
-  int64_t rowBlocks = m / (16 * warps), columnBlocks = n / (8 * columnWarps),
-          steps = k / summed;
-  if (sumsRows && (op.getFirstRow() || !llvm::isPowerOf2_64(rowBlocks) ||
-                   left.getDimSize(1) != m))
+           << getColumnStep() << " columns and a sum over a multiple of "
+           << getStep(element) << ", found " << columns << " and "
+           << getSummed();
+  rowBlocks = getRows() / (16 * layout.getWarps());
+  columnBlocks = columns / (8 * layout.getColumnWarps());
+  steps = getSummed() / getStep(element);
+  auto left = cast<ShapedType>(op.getA().getType());
+  if (op.getTransposeA() &&
+      (op.getFirstRow() || !llvm::isPowerOf2_64(rowBlocks) ||
+       left.getDimSize(1) != getRows()))
     return op.emitOpError("mma.sync reads all columns of a transposed first "
                           "operand, 16 times a power of two for each warp; "
                           "found ")
-           << m << " rows of the result for " << warps << " warps";
+           << getRows() << " rows of the result for " << layout.getWarps()
+           << " warps";
+  if (isa<RankedTensorType>(left) && layout.getColumnWarps() != 1)
+    return op.emitOpError("takes a first operand in registers where warps "
+                          "have whole rows, found ")
+           << op.getTileType();
+  if (getFirstColumn() % getColumnStep() != 0)
+    return op.emitOpError("takes columns from a multiple of ")
+           << getColumnStep() << " on, found " << getFirstColumn();
+  return success();
+}
 
-  // First operand: words of a register tile, or blocks of a shared buffer.
-  SmallVector<Value> words;
-  std::optional<BlockLoader> leftLoader;
-  if (isa<RankedTensorType>(left)) {
-    if (columnWarps != 1)
-      return op.emitOpError("takes a first operand in registers where warps "
-                            "have whole rows, found ")
-             << accType;
-    auto vector = cast<VectorType>(adaptor.getA().getType());
+FirstOperand::FirstOperand(Product &product, Value value, OpBuilder &b)
+    : sumsRows(product.op.getTransposeA()), steps(product.steps) {
+  Location loc = product.op.getLoc();
+  warp::MmaSyncAttr layout = product.layout;
+  auto buffer = dyn_cast<MemRefType>(product.op.getA().getType());
+  if (!buffer) {
+    auto vector = cast<VectorType>(value.getType());
     int64_t bits = vector.getNumElements() * vector.getElementTypeBitWidth();
-    auto wordType = VectorType::get({bits / 32}, rewriter.getI32Type());
-    Value asWords =
-        LLVM::BitcastOp::create(rewriter, loc, wordType, adaptor.getA());
-    auto all = vector::ToElementsOp::create(rewriter, loc, asWords);
+    auto wordType = VectorType::get({bits / 32}, b.getI32Type());
+    auto all = vector::ToElementsOp::create(
+        b, loc, LLVM::BitcastOp::create(b, loc, wordType, value));
     words.assign(all.getResults().begin(), all.getResults().end());
   } else if (sumsRows) {
     // Stored KxM: a warp's rows are columns, and the matrices are transposed on
     // the way.
-    leftLoader.emplace(rewriter, loc, adaptor.getA(), cast<MemRefType>(left),
-                       /*rowsFirst=*/false, Value(),
-                       emitWarpRow(rewriter, loc, rowBlocks * warps, layout));
+    int64_t blocks = product.rowBlocks * layout.getWarps();
+    loader.emplace(b, loc, value, buffer, /*rowsFirst=*/false, Value(),
+                   emitWarpRow(b, loc, blocks, layout));
   } else {
-    leftLoader.emplace(rewriter, loc, adaptor.getA(), cast<MemRefType>(left),
-                       /*rowsFirst=*/true,
-                       emitWarpRow(rewriter, loc, m, layout));
+    loader.emplace(b, loc, value, buffer, /*rowsFirst=*/true,
+                   emitWarpRow(b, loc, product.getRows(), layout));
   }
-  bool transposed = op.getTransposeB();
-  int64_t firstColumn = op.getFirstColumn().value_or(0);
-  if (firstColumn % columnStep != 0)
-    return op.emitOpError("takes columns from a multiple of ")
-           << columnStep << " on, found " << firstColumn;
-  // Warps that share the columns have 16 of them in turn.
-  Value turn;
-  if (columnWarps != 1)
-    turn = arith::DivUIOp::create(rewriter, loc, emitWarp(rewriter, loc),
-                                  emitI32(rewriter, loc, warps));
-  // Stored NxK, the two halves of the sum are column halves; stored KxN they
-  // are row halves, and the matrices are transposed on the way.
-  Value firstRow, firstBlock;
-  if (turn && transposed)
-    firstRow =
-        arith::MulIOp::create(rewriter, loc, turn, emitI32(rewriter, loc, 16));
-  else if (turn)
-    firstBlock = turn;
-  BlockLoader rightLoader(rewriter, loc, adaptor.getB(), right,
-                          /*rowsFirst=*/!transposed, firstRow, firstBlock);
+}
 
+SmallVector<Value, 4> FirstOperand::load(int64_t row, int64_t step) {
+  if (loader)
+    return sumsRows ? loader->load(step, row, true)
+                    : loader->load(row, step, false);
+  // Two neighbouring 16x8 blocks of two words each.
+  return llvm::to_vector<4>(
+      ArrayRef<Value>(words).slice((row * steps + step) * 4, 4));
+}
+
+/// The second operand. Stored NxK, the two halves of the sum are column halves;
+/// stored KxN they are row halves, and the matrices are transposed on the way.
+/// Warps that share the columns have 16 of them in turn.
+static BlockLoader makeSecondOperand(Product &product, Value buffer,
+                                     OpBuilder &b) {
+  Location loc = product.op.getLoc();
+  bool transposed = product.op.getTransposeB();
+  Value firstRow, firstBlock;
+  if (product.layout.getColumnWarps() != 1) {
+    Value turn = arith::DivUIOp::create(
+        b, loc, emitWarp(b, loc), emitI32(b, loc, product.layout.getWarps()));
+    if (transposed)
+      firstRow = arith::MulIOp::create(b, loc, turn, emitI32(b, loc, 16));
+    else
+      firstBlock = turn;
+  }
+  return BlockLoader(b, loc, buffer, product.op.getB().getType(),
+                     /*rowsFirst=*/!transposed, firstRow, firstBlock);
+}
+
+LogicalResult
+DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
+                             ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  auto layout = dyn_cast<warp::MmaSyncAttr>(op.getTileType().getEncoding());
+  if (!layout)
+    return failure();
+  Product product(op, layout);
+  if (failed(product.initialize()))
+    return failure();
+  FirstOperand left(product, adaptor.getA(), rewriter);
+  BlockLoader right = makeSecondOperand(product, adaptor.getB(), rewriter);
   auto elements = vector::ToElementsOp::create(rewriter, loc, adaptor.getAcc());
   SmallVector<Value> acc(elements.getResults());
-  for (int64_t step = 0; step < steps; ++step) {
+  for (int64_t step = 0; step < product.steps; ++step) {
     SmallVector<SmallVector<Value, 4>> fragments;
-    for (int64_t row = 0; row < rowBlocks; ++row) {
-      if (leftLoader) {
-        fragments.push_back(sumsRows ? leftLoader->load(step, row, true)
-                                     : leftLoader->load(row, step, false));
-        continue;
-      }
-      // Two neighbouring 16x8 blocks of two words each.
-      int64_t first = (row * steps + step) * 4;
-      fragments.emplace_back(words.begin() + first, words.begin() + first + 4);
-    }
-    for (int64_t pair = 0; pair < columnBlocks / 2; ++pair) {
-      int64_t ofWarp = pair * columnWarps;
-      SmallVector<Value, 4> block =
-          transposed ? rightLoader.load(ofWarp, step, false)
-                     : rightLoader.load(step, firstColumn / 16 + ofWarp, true);
-      for (int64_t row = 0; row < rowBlocks; ++row)
+    for (int64_t row = 0; row < product.rowBlocks; ++row)
+      fragments.push_back(left.load(row, step));
+    for (int64_t pair = 0; pair < product.columnBlocks / 2; ++pair) {
+      int64_t first =
+          product.getFirstColumn() / 16 + pair * layout.getColumnWarps();
+      SmallVector<Value, 4> block = op.getTransposeB()
+                                        ? right.load(first, step, false)
+                                        : right.load(step, first, true);
+      for (int64_t row = 0; row < product.rowBlocks; ++row)
         for (int64_t half = 0; half < 2; ++half) {
-          int64_t at = (row * columnBlocks + pair * 2 + half) * 4;
+          int64_t at = (row * product.columnBlocks + pair * 2 + half) * 4;
           SmallVector<Value, 4> sum =
-              emitMma(rewriter, loc, element, fragments[row],
+              emitMma(rewriter, loc, product.element, fragments[row],
                       {block[half * 2], block[half * 2 + 1]},
                       ArrayRef<Value>(acc).slice(at, 4));
           llvm::copy(sum, acc.begin() + at);
@@ -326,7 +375,8 @@ DotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
     }
   }
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
-      op, cast<VectorType>(getTypeConverter()->convertType(accType)), acc);
+      op, cast<VectorType>(getTypeConverter()->convertType(op.getTileType())),
+      acc);
   return success();
 }
 

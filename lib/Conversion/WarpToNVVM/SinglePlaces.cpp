@@ -187,8 +187,9 @@ FailureOr<JointSums> JointSums::get(tile::ScatterOp op,
       continue;
     FailureOr<SmallVector<int64_t>> lanes = layout.getLanesOfPeriod(dim);
     // One lane of those that hold an element adds it: no other warp may, too.
-    if (failed(lanes) ||
-        (isReplicated && failed(layout.getReductionLanes(dim))))
+    bool isShared =
+        isReplicated && (dim == 0 || failed(layout.getReductionLanes(dim)));
+    if (failed(lanes) || isShared)
       return op.emitOpError("adds tiles of several rows only, which threads "
                             "part among each other; found ")
              << tile;

@@ -316,6 +316,17 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
   plans.partColumns = std::min(problem.headDim, kMostPartColumns);
 }
 
+/// With one buffer for the blocks that a tile meets where two do not fit: the
+/// least that any of these chips has holds one.
+static ScheduleFields fitToMemory(const BackwardProblem &problem,
+                                  ScheduleFields fields) {
+  int64_t rows = fields.tileM + fields.stages * fields.tileN;
+  if (problem.getColumns() * rows * problem.getElementBytes() >
+      problem.target->sharedMemory)
+    fields.stages = 1;
+  return fields;
+}
+
 /// Tiles whose sums and scores fit the registers of four warps, a block ahead
 /// on its way.
 FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
@@ -345,8 +356,8 @@ FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
   ScheduleFields ofKeys = fields;
   fitToBlocks(problem.queryBlock, problem.keyBlock, unit, fields);
   fitToBlocks(problem.keyBlock, problem.queryBlock, unit, ofKeys);
-  plans.queries = makePlan(fields);
-  plans.keys = makePlan(ofKeys);
+  plans.queries = makePlan(fitToMemory(problem, fields));
+  plans.keys = makePlan(fitToMemory(problem, ofKeys));
   plans.sharesKeyTiles = problem.getColumns() <= kMostSharedColumns;
   sumQueries(problem, asked, ofKeys, plans);
   return plans;

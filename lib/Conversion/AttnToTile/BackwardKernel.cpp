@@ -310,6 +310,7 @@ RegionContext BackwardKernel::makeContext(Value head, Value query,
                         part.getColumns(),
                         kb.hasWideIndex,
                         kb.accurateTanh};
+  context.keepsRows = part.plan.warpsHaveRows();
   context.rowsAreKeys = !part.hasQueryTiles();
   return context;
 }

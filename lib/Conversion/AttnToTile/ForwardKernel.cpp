@@ -208,5 +208,6 @@ RegionContext ForwardKernel::makeContext(Value key) const {
           kb.hasWideIndex,
           kb.accurateTanh,
           /*summaries=*/nullptr,
-          /*partsRows=*/plan.kernel->rowTiles > 1};
+          /*keepsRows=*/plan.kernel->rowTiles <= 1 &&
+              plan.kernel.warpsHaveRows()};
 }

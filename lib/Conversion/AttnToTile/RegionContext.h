@@ -48,9 +48,9 @@ struct RegionContext {
   bool accurateTanh = false;
   /// Where kv_classify has the extremes from that it asks for, or null.
   const BlockSummaries *summaries = nullptr;
-  /// Whether a tile's rows will be parted; those of a tile made of diagonals
-  /// can't be.
-  bool partsRows = false;
+  /// Whether each warp keeps whole rows of one piece of a tile: those of a tile
+  /// made of diagonals can neither be parted nor shared by columns.
+  bool keepsRows = true;
   /// The tile lies the other way: its rows are keys, its columns queries of one
   /// head.
   bool rowsAreKeys = false;

@@ -46,7 +46,7 @@ struct ScoreParts {
         places(places) {
     // Where heads are rows, rows that follow each other have no distances that
     // do. What is read once for the whole block is no tile of diagonals.
-    if (emitter.context.queriesOfHead == 0 && !emitter.context.partsRows &&
+    if (emitter.context.queriesOfHead == 0 && emitter.context.keepsRows &&
         !places)
       diagonals.emplace(region, dependences, emitter);
   }

@@ -1,8 +1,8 @@
 // One kernel without roles: a tile of keys meets its queries, leaves derivatives by scores to
 // all warps, and adds what they find of dQ to sums in memory, one register of all lanes behind
 // the other.
-// RUN: fovea-opt %s --split-input-file --attn-analyze-mask --attn-to-tile=target=sm_80 | FileCheck %s
-// RUN: fovea-opt %s --split-input-file --attn-analyze-mask --attn-to-tile='target=sm_90a schedule=producer_registers=0' | FileCheck %s --check-prefix=LANES
+// RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-analyze-mask --attn-to-tile=target=sm_80 | FileCheck %s
+// RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-analyze-mask --attn-to-tile='target=sm_90a schedule=producer_registers=0' | FileCheck %s --check-prefix=LANES
 
 // CHECK: launch.abi @all
 // CHECK-SAME: plan(<#warp.mma_sync_unit, tile_m = 64, tile_n = 64, warps = 4, stages = 2>)
@@ -113,4 +113,31 @@ func.func @ordered(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t,
 func.func @two(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t) {
   %0:2 = attn.backward %q, %k, %v, %o, %lse, %do gradients(k, v) : !t, !t, !t, !t, !rows, !t -> !t, !t
   return %0#0, %0#1 : !t, !t
+}
+
+// -----
+
+// Nobody has whole rows where warps share columns: what depends on distances is read for each pair.
+// CHECK-LABEL: launch.abi @flags
+// CHECK-SAME: column_warps = 2>)
+// CHECK-LABEL: gpu.func @flags(
+// CHECK-NOT: tile.diagonals
+// CHECK: tile.gather
+// CHECK-LABEL: gpu.func @flags_delta(
+!t = tensor<2x4x?x160xbf16>
+!rows = tensor<2x4x?xf32>
+func.func @flags(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %hidden: tensor<?xi1>) -> (!t, !t, !t) {
+  %0:3 = attn.backward %q, %k, %v, %o, %lse, %do captures(%hidden : tensor<?xi1>)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: tensor<?xi1>) {
+      %c0 = arith.constant 0 : index
+      %c32 = arith.constant 32 : index
+      %distance = arith.subi %i, %j : index
+      %least = arith.maxsi %distance, %c0 : index
+      %place = arith.minsi %least, %c32 : index
+      %flag = tensor.extract %x[%place] : tensor<?xi1>
+      %low = arith.constant 0.25 : f32
+      %r = arith.select %flag, %low, %s : f32
+      attn.yield %r : f32
+    } : !t, !t, !t, !t, !rows, !t -> !t, !t, !t
+  return %0#0, %0#1, %0#2 : !t, !t, !t
 }

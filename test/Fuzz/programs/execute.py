@@ -200,6 +200,8 @@ PLAN = (
     (("compile", "sm_80"), 1), (("compile", "sm_90a"), 1),
     (("gradient-tile", "sm_80"), 10), (("gradient-tile", "sm_90a"), 20), (("gradient-warp", "sm_80"), 3), (("gradient-warp", "sm_90a"), 3),
     (("gradient-compile", "sm_80"), 1), (("gradient-compile", "sm_90a"), 2),
+    # Like sm_80, but with 99 KiB of shared memory.
+    (("warp", "sm_86"), 3), (("gradient-warp", "sm_86"), 3),
 )
 
 

@@ -303,14 +303,16 @@ static LogicalResult emitProducers(IRRewriter &b, scf::ForOp loop,
 
 /// Whether one stream's last reader in `body` comes before that of another one.
 /// Those with the same one come in the order of their copies.
-static bool isReleasedBefore(Block *body, Stream a, Stream b) {
+static bool isReleasedBefore(Block *body, const Stream &a, const Stream &b) {
   auto getLast = [&](const Stream &stream) {
     return stream.readers.empty() ? &body->front()
                                   : getRange(body, stream.readers).second;
   };
   Operation *ofA = getLast(a), *ofB = getLast(b);
-  return ofA == ofB ? a.copy->isBeforeInBlock(b.copy)
-                    : ofA->isBeforeInBlock(ofB);
+  if (ofA != ofB)
+    return ofA->isBeforeInBlock(ofB);
+  Operation *copyOfA = a.copy;
+  return copyOfA->isBeforeInBlock(b.copy);
 }
 
 LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,

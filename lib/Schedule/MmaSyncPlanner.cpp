@@ -236,15 +236,22 @@ static bool maySumQueries(const BackwardProblem &problem) {
          !problem.isDeterministic && !problem.sums;
 }
 
-/// Shared memory of tiles of keys that find dQ's share, too: K and V, blocks of
-/// Q and dO, derivatives by scores, and weights where warps share columns.
+/// Shared memory of a tile and the blocks that it meets: K and V of one, Q and
+/// dO of the other.
+static int64_t getTileBytes(const BackwardProblem &problem,
+                            const ScheduleFields &fields) {
+  return problem.getColumns() * (fields.tileM + fields.stages * fields.tileN) *
+         problem.getElementBytes();
+}
+
+/// That of tiles of keys that find dQ's share, too: derivatives by scores come
+/// on top, and weights where warps share columns.
 static int64_t getSummingBytes(const BackwardProblem &problem,
                                const ScheduleFields &fields) {
-  int64_t columns = problem.headDim + problem.valueHeadDim;
   int64_t streamed = fields.columnWarps == 1 ? 1 : 2;
-  int64_t elements = columns * (fields.tileM + fields.stages * fields.tileN) +
-                     streamed * fields.stages * fields.tileM * fields.tileN;
-  return elements * problem.elementBits / 8;
+  return getTileBytes(problem, fields) + streamed * fields.stages *
+                                             fields.tileM * fields.tileN *
+                                             problem.getElementBytes();
 }
 
 /// The most stages, up to `most`, beside which two CTAs fit an SM: four warps
@@ -261,16 +268,15 @@ static int64_t getSummingStages(const BackwardProblem &problem,
   return 1;
 }
 
-/// Wide heads: the sums of four warps, of 16 keys each, would fill their
-/// registers, so eight share the columns of all products, four each part of the
-/// rows where that divides the columns: then the other operand is read half as
-/// often as by two. Nobody has a whole row then, whose diagonals score_mods may
-/// ask for.
+/// For wide heads, where the sums of four warps, of 16 keys each, would fill
+/// their registers: eight share the columns of all products, four each part of
+/// the rows where that divides the columns. Then the other operand is read half
+/// as often as by two. Nobody has a whole row then, whose diagonals score_mods
+/// may ask for.
 static void shareColumns(const BackwardProblem &problem, int64_t columnStep,
                          ScheduleFields &fields) {
-  constexpr int64_t kMostColumnsOfRows = 256, kSharingWarps = 8;
-  if (problem.getColumns() <= kMostColumnsOfRows || problem.diagonals > 0 ||
-      fields.tileM != kSummingRows)
+  constexpr int64_t kSharingWarps = 8;
+  if (problem.diagonals > 0 || fields.tileM != kSummingRows)
     return;
   int64_t columns = std::gcd(problem.headDim, problem.valueHeadDim);
   for (int64_t columnWarps : {4, 2})
@@ -292,7 +298,8 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
   constexpr int64_t kMostPartColumns = 128, kMostColumnsBesideWeights = 128;
   // Who sets sums to zero and rounds them has the same blocks of queries.
   ScheduleFields ofQueries = fields;
-  shareColumns(problem, unit.getColumnStep(), fields);
+  if (!plans.sharesKeyTiles)
+    shareColumns(problem, unit.getColumnStep(), fields);
   int64_t rows = unit.getGroupRows() * ofQueries.warps;
   fields.tileN = asked.tileN.value_or(
       largestDividing(rows, unit.getColumnStep(), problem.queryBlock));
@@ -307,10 +314,12 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
   ofQueries.tileN = fields.tileM;
   ofQueries.tileM = fields.tileN;
   plans.queries = makePlan(ofQueries);
-  plans.sharesKeyTiles |= fields.columnWarps != 1;
-  plans.sumsQueries = plans.keepsGradients = true;
+  bool haveRows = plans.keys.warpsHaveRows();
+  plans.sharesKeyTiles |= !haveRows;
+  plans.sumsQueries = true;
+  plans.keepsGradients = haveRows;
   plans.sumsByRegister = !problem.target->addsVectors;
-  plans.roundsWeights = plans.sharesKeyTiles && fields.columnWarps == 1 &&
+  plans.roundsWeights = plans.sharesKeyTiles && haveRows &&
                         problem.getColumns() > kMostColumnsBesideWeights;
   plans.partRows = fields.tileN;
   plans.partColumns = std::min(problem.headDim, kMostPartColumns);
@@ -320,9 +329,7 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
 /// least that any of these chips has holds one.
 static ScheduleFields fitToMemory(const BackwardProblem &problem,
                                   ScheduleFields fields) {
-  int64_t rows = fields.tileM + fields.stages * fields.tileN;
-  if (problem.getColumns() * rows * problem.getElementBytes() >
-      problem.target->sharedMemory)
+  if (getTileBytes(problem, fields) > problem.target->sharedMemory)
     fields.stages = 1;
   return fields;
 }

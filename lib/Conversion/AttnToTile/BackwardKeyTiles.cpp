@@ -98,17 +98,17 @@ private:
 /// Where other roles or warps need the weights, they leave.
 FailureOr<Weights> KeyTileEmitter::emitStripWeights(const ScoreBlock &block) {
   FailureOr<Weights> weights = emitWeights(kernel, block);
-  bool isJoint =
-      part.keyRoles == KeyRoles::Joint || part.keyRoles == KeyRoles::Strips;
-  if (failed(weights) || (isJoint && part.plan.warpsHaveRows()))
+  bool leave = part.keyRoles == KeyRoles::Scores ||
+               part.keyRoles == KeyRoles::Pairs || !part.plan.warpsHaveRows();
+  if (failed(weights) || !leave)
     return weights;
   Value sent =
       kb.make<tile::StreamOp>(weights->rounded, kb.builder.getStringAttr("p"));
   // Derivatives by them are found meanwhile, or elsewhere.
-  if (part.keyRoles == KeyRoles::Scores || isJoint)
-    weights->rounded = sent;
-  else
+  if (part.keyRoles == KeyRoles::Pairs)
     weights->weight = extendScores(kernel, sent);
+  else
+    weights->rounded = sent;
   return weights;
 }
 
@@ -155,8 +155,7 @@ KeyTileEmitter::addKeys(const ScoreFactors &factors, const MetQueries &met,
           found->rounded,
           kb.builder.getStringAttr(part.getStripName("ds", strip))));
   }
-  bool keepsGradients =
-      !part.addsQuery || (part.keepsGradients && part.plan.warpsHaveRows());
+  bool keepsGradients = !part.addsQuery || part.keepsGradients;
   for (int64_t strip = 0; part.key && strip < part.getStrips(); ++strip)
     next.push_back(addProduct(kernel, part.getStripName("dk", strip),
                               (keepsGradients ? gradients : streamed)[strip],

@@ -208,6 +208,5 @@ RegionContext ForwardKernel::makeContext(Value key) const {
           kb.hasWideIndex,
           kb.accurateTanh,
           /*summaries=*/nullptr,
-          /*keepsRows=*/plan.kernel->rowTiles <= 1 &&
-              plan.kernel.warpsHaveRows()};
+          /*keepsRows=*/plan.kernel->rowTiles <= 1};
 }

@@ -235,7 +235,9 @@ struct Product {
         .getDimSize(op.getTransposeA() ? 0 : 1);
   }
   /// Columns that the warps which share rows have at a time.
-  int64_t getColumnStep() const { return 16 * layout.getColumnWarps(); }
+  int64_t getColumnStep() const {
+    return layout.kTurnColumns * layout.getColumnWarps();
+  }
   int64_t getFirstColumn() { return op.getFirstColumn().value_or(0); }
 };
 
@@ -331,7 +333,8 @@ static BlockLoader makeSecondOperand(Product &product, Value buffer,
     Value turn = arith::DivUIOp::create(
         b, loc, emitWarp(b, loc), emitI32(b, loc, product.layout.getWarps()));
     if (transposed)
-      firstRow = arith::MulIOp::create(b, loc, turn, emitI32(b, loc, 16));
+      firstRow = arith::MulIOp::create(
+          b, loc, turn, emitI32(b, loc, product.layout.kTurnColumns));
     else
       firstBlock = turn;
   }

@@ -9,7 +9,8 @@ from program import Program
 
 FOLDER = pathlib.Path(__file__).resolve().parent / "corpus"
 EVERYWHERE = [("tile", "sm_80"), ("tile", "sm_90a"), ("warp", "sm_80"), ("warp", "sm_90a"), ("eager", ""),
-              ("gradient-tile", "sm_80"), ("gradient-tile", "sm_90a"), ("gradient-warp", "sm_80"), ("gradient-warp", "sm_86"), ("gradient-warp", "sm_90a")]
+              ("gradient-tile", "sm_80"), ("gradient-tile", "sm_90a"), ("gradient-warp", "sm_80"),
+              ("gradient-warp", "sm_86"), ("gradient-warp", "sm_90a")]
 
 
 def files():

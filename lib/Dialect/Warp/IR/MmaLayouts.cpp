@@ -20,8 +20,7 @@ static constexpr int64_t kBlockRows = 16, kRowsApart = 8;
 // Lanes that share a row of a block, and columns that each of them holds there
 // of an accumulator and of operands of 16 bits: side by side.
 static constexpr int64_t kQuad = 4, kNeighbours = 2;
-// Columns that one of the warps which share rows takes at a time.
-static constexpr int64_t kTurnColumns = 16;
+static constexpr int64_t kTurnColumns = MmaSyncAttr::kTurnColumns;
 
 namespace {
 /// Rows of a tile go to `warps` warps in equal consecutive parts; each part is

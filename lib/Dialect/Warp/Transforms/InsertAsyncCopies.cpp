@@ -52,7 +52,7 @@ private:
 /// Rounds that copies run ahead. A single stage is filled for the next round as
 /// soon as this one is done with it.
 static int64_t getRoundsAhead(int64_t stages) {
-  return stages == 1 ? 1 : stages - 1;
+  return std::max<int64_t>(stages - 1, 1);
 }
 
 /// Acquire, copy, commit. `copy` is cloned through `mapping`.

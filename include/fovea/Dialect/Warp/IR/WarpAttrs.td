@@ -86,6 +86,8 @@ def Warp_MmaSyncAttr : Warp_Attr<"MmaSync", "mma_sync", [
   }]>];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
+    /// Columns that one of the warps which share rows takes at a time.
+    static constexpr int64_t kTurnColumns = 16;
     int64_t getFragmentWarps() const {
       return getColumnWarps() == 1 ? getWarps() : 0;
     }

@@ -21,10 +21,11 @@ def WarpInsertAsyncCopies
     A copy in a loop gets a buffer of as many stages as the plan says, and a
     pipeline: the stages before the last are filled ahead of the loop, each
     iteration waits for its own stage and fills the one that it will need
-    `stages - 1` iterations later. A single stage is filled ahead of the loop, too,
-    and for the next iteration where it is released, behind its last reader: so
-    copies stand in the order in which their stages are done with. A copy outside loops gets a pipeline of one
-    stage; its wait stands before the first reader.
+    `stages - 1` iterations later. A single stage is filled ahead of the loop,
+    too, and for the next iteration where it is released, behind its last reader:
+    so copies stand in the order in which their stages are done with. A copy
+    outside loops gets a pipeline of one stage; its wait stands before the first
+    reader.
 
     Before:
 

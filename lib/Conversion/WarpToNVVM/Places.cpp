@@ -10,6 +10,8 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace fovea;
 
@@ -23,24 +25,58 @@ Place fovea::restrict(OpBuilder &b, Location loc, Place place,
   return place;
 }
 
+/// Whether the index is a lane's own, and not the same for all.
+static bool isOfLane(Value index) { return index.getType().isInteger(32); }
+
+/// Negative indices are not inside: they count as large ones.
+static Value emitIsInside(OpBuilder &b, Location loc, Value index, Value size) {
+  if (!isOfLane(index))
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                 emitToI64(b, loc, index), size);
+  constexpr int64_t kPast = int64_t(std::numeric_limits<int32_t>::max()) + 1;
+  Value limit = arith::MinUIOp::create(b, loc, size, emitI64(b, loc, kPast));
+  return arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::ult, index,
+      arith::TruncIOp::create(b, loc, b.getI32Type(), limit));
+}
+
+/// `address`, and how far those indices are from 0. Where a lane's own index is
+/// negative the address means nothing.
+static Value emitAddress(OpBuilder &b, Location loc, const GlobalView &view,
+                         Value address, ValueRange indices, bool ofLanes) {
+  Value distance;
+  for (auto [index, stride] : llvm::zip_equal(indices, view.strides)) {
+    if (isOfLane(index) != ofLanes)
+      continue;
+    Value wide =
+        ofLanes
+            ? arith::ExtUIOp::create(b, loc, b.getI64Type(), index).getResult()
+            : emitToI64(b, loc, index);
+    Value step = arith::MulIOp::create(b, loc, wide, stride);
+    distance = distance
+                   ? arith::AddIOp::create(b, loc, distance, step).getResult()
+                   : step;
+  }
+  if (!distance)
+    return address;
+  return LLVM::GEPOp::create(b, loc, address.getType(), getMemoryType(view),
+                             address, ArrayRef<LLVM::GEPArg>{distance});
+}
+
 Place fovea::locateElement(OpBuilder &b, Location loc, const GlobalView &view,
                            ValueRange indices) {
-  Value distance = emitI64(b, loc, 0), inside;
-  for (auto [dim, index] : llvm::enumerate(indices)) {
-    Value wide = emitToI64(b, loc, index);
-    distance = arith::AddIOp::create(
-        b, loc, distance,
-        arith::MulIOp::create(b, loc, wide, view.strides[dim]));
-    Value isInside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                           wide, view.sizes[dim]);
+  Value inside;
+  for (auto [index, size] : llvm::zip_equal(indices, view.sizes)) {
+    Value isInside = emitIsInside(b, loc, index, size);
     inside = inside
                  ? arith::AndIOp::create(b, loc, inside, isInside).getResult()
                  : isInside;
   }
+  // What is the same for all lanes comes first, and can leave a loop.
   Value address =
-      LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(view),
-                          view.pointer, ArrayRef<LLVM::GEPArg>{distance});
-  return {address, inside};
+      emitAddress(b, loc, view, view.pointer, indices, /*ofLanes=*/false);
+  return {emitAddress(b, loc, view, address, indices, /*ofLanes=*/true),
+          inside};
 }
 
 Value fovea::emitLoad(OpBuilder &b, Location loc, Place place, Type type) {

@@ -65,25 +65,13 @@ public:
   /// The place of register `index`; operands as they were and as converted.
   Place get(unsigned index, ValueRange indices, ValueRange converted,
             Value mask, Value convertedMask) {
-    Value inside, distance = emitI64(b, loc, 0);
-    if (mask)
-      inside = select(mask, convertedMask, index);
-    for (auto [dim, original] : llvm::enumerate(indices)) {
-      Value coordinate =
-          emitToI64(b, loc, select(original, converted[dim], index));
-      Value isInside = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                             coordinate, view.sizes[dim]);
-      inside = inside
-                   ? arith::AndIOp::create(b, loc, inside, isInside).getResult()
-                   : isInside;
-      distance = arith::AddIOp::create(
-          b, loc, distance,
-          arith::MulIOp::create(b, loc, coordinate, view.strides[dim]));
-    }
-    Value address =
-        LLVM::GEPOp::create(b, loc, view.pointer.getType(), getMemoryType(view),
-                            view.pointer, ArrayRef<LLVM::GEPArg>{distance});
-    return {address, inside};
+    SmallVector<Value> selected;
+    for (auto [original, operand] : llvm::zip_equal(indices, converted))
+      selected.push_back(select(original, operand, index));
+    Place place = locateElement(b, loc, view, selected);
+    if (!mask)
+      return place;
+    return restrict(b, loc, place, select(mask, convertedMask, index));
   }
 
   /// The register of an operand that goes with the tile's register `index`.

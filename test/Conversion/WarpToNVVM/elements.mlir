@@ -168,10 +168,10 @@ gpu.module @m {
   // The place of each element stands in front of its load.
   // CHECK-LABEL: gpu.func @gather
   // CHECK: %[[D:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
-  // CHECK: arith.extsi %[[D]] : i32 to i64
+  // CHECK: arith.extui %[[D]] : i32 to i64
   // CHECK: ld.global.b32
   // CHECK: %[[NEXT:.*]] = arith.addi %[[D]], %c-1_i32 overflow<nsw> : i32
-  // CHECK: arith.extsi %[[NEXT]] : i32 to i64
+  // CHECK: arith.extui %[[NEXT]] : i32 to i64
   // CHECK: ld.global.b32
   launch.abi @gather target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>])

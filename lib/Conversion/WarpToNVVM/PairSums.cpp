@@ -17,18 +17,18 @@
 using namespace mlir;
 using namespace fovea;
 
-Value PairSums::emitHasPlaceOf(const Pair &pair, NVVM::ShflKind kind,
-                               Value lane) {
-  Value hasPlace = arith::ConstantIntOp::create(b, loc, 1, 1);
+Value PairSums::emitEndsRun(const Pair &pair) {
+  Value ends = arith::ConstantIntOp::create(b, loc, 0, 1);
   for (Value index : pair.indices) {
     if (!index.getType().isInteger(32)) // the same for all
       continue;
-    Value other = emitShuffle(b, loc, index, kind, lane);
-    hasPlace = arith::AndIOp::create(
-        b, loc, hasPlace,
-        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, index, other));
+    Value next =
+        emitShuffle(b, loc, index, NVVM::ShflKind::down, emitI32(b, loc, 1));
+    ends = arith::OrIOp::create(
+        b, loc, ends,
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, index, next));
   }
-  return hasPlace;
+  return ends;
 }
 
 Value PairSums::emitAreOne(ArrayRef<Pair> pairs) {
@@ -45,18 +45,6 @@ Value PairSums::emitAreOne(ArrayRef<Pair> pairs) {
                                 pair.indices[dim], first));
   }
   return emitAll(b, loc, areOne);
-}
-
-/// Lanes ask in twos, and so miss what only two of different twos have.
-Value PairSums::emitHaveRuns(ArrayRef<Pair> pairs) {
-  auto hasNext = [&](const Pair &pair) {
-    return emitHasPlaceOf(pair, NVVM::ShflKind::bfly, emitI32(b, loc, 1));
-  };
-  Value has = hasNext(pairs.front());
-  if (pairs.size() > 1)
-    has = arith::OrIOp::create(b, loc, has, hasNext(pairs.back()));
-  return NVVM::VoteSyncOp::create(b, loc, b.getI1Type(), emitI32(b, loc, -1),
-                                  has, NVVM::VoteSyncKind::any);
 }
 
 Place PairSums::locate(const Pair &pair, Value predicate) {
@@ -119,43 +107,52 @@ void PairSums::addAll(ArrayRef<Pair> pairs, ValueRange elements,
       [&](auto) { otherwise(); });
 }
 
+namespace {
+/// Lanes that follow each other and have one place. Bits say which lanes end a
+/// run; of each lane, where its own ends, and the sum from it to there.
+struct Run {
+  Value ends, last, sum;
+};
+} // namespace
+
 /// The first lane of a run gets the sum of its lanes, in five steps: what lanes
-/// have doubles as long as the run goes on.
-void PairSums::addRuns(ArrayRef<Pair> pairs) {
-  Value lane = emitLane(), zero = emitZero(), one = emitI32(b, loc, 1);
+/// have doubles as long as the run goes on. All pairs take a step together: one
+/// alone would wait for each exchange.
+void PairSums::addInOrder(ArrayRef<Pair> pairs) {
+  Value lane = emitLane(), one = emitI32(b, loc, 1);
   Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane,
                                        emitI32(b, loc, kLanes - 1));
-  Value yes = arith::ConstantIntOp::create(b, loc, 1, 1);
+  Value fromLane = arith::ShLIOp::create(b, loc, emitI32(b, loc, -1), lane);
+  SmallVector<Run> runs;
   for (const Pair &pair : pairs) {
-    Value goesOn = emitHasPlaceOf(pair, NVVM::ShflKind::down, one);
-    Value isEnd = arith::OrIOp::create(
-        b, loc, isLast, arith::XOrIOp::create(b, loc, goesOn, yes));
+    Value isEnd = arith::OrIOp::create(b, loc, isLast, emitEndsRun(pair));
     Value ends =
         NVVM::VoteSyncOp::create(b, loc, b.getI32Type(), emitI32(b, loc, -1),
                                  isEnd, NVVM::VoteSyncKind::ballot);
-    // Lanes of the run behind this one.
-    Value behind = LLVM::CountTrailingZerosOp::create(
-        b, loc, b.getI32Type(), arith::ShRUIOp::create(b, loc, ends, lane),
+    Value last = LLVM::CountTrailingZerosOp::create(
+        b, loc, b.getI32Type(), arith::AndIOp::create(b, loc, ends, fromLane),
         /*is_zero_poison=*/true);
-    Value sum = emitCounted(pair);
-    for (int64_t distance = 1; distance < kLanes; distance *= 2) {
-      Value steps = emitI32(b, loc, distance);
-      Value other = emitShuffle(b, loc, sum, NVVM::ShflKind::down, steps);
-      Value isInRun = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
-                                            behind, steps);
-      sum = arith::AddFOp::create(
-          b, loc, sum, arith::SelectOp::create(b, loc, isInRun, other, zero));
+    runs.push_back({ends, last, emitCounted(pair)});
+  }
+  for (int64_t distance = 1; distance < kLanes; distance *= 2)
+    for (Run &run : runs) {
+      auto [other, isInRun] =
+          emitShuffleDown(b, loc, run.sum, emitI32(b, loc, distance), run.last);
+      Value both = arith::AddFOp::create(b, loc, run.sum, other);
+      run.sum = arith::SelectOp::create(b, loc, isInRun, both, run.sum);
     }
+  for (auto [pair, run] : llvm::zip_equal(pairs, runs)) {
     // Behind an end, and at first, a run begins.
     Value begins = arith::OrIOp::create(
-        b, loc, arith::ShLIOp::create(b, loc, ends, one), one);
+        b, loc, arith::ShLIOp::create(b, loc, run.ends, one), one);
     Value bit = arith::AndIOp::create(
         b, loc, arith::ShRUIOp::create(b, loc, begins, lane), one);
     Value adds = arith::AndIOp::create(
         b, loc,
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, bit, one),
-        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, sum, zero));
-    addTo(locate(pair, adds), sum);
+        arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, run.sum,
+                              emitZero()));
+    addTo(locate(pair, adds), run.sum);
   }
 }
 
@@ -207,11 +204,5 @@ void PairSums::choose(Value condition, ArrayRef<Pair> pairs, Way yes, Way no) {
 void PairSums::add(ArrayRef<Pair> pairs) {
   choose(
       emitAreOne(pairs), pairs, [&](auto of) { addTogether(of); },
-      [&](auto of) { addEach(of); });
-}
-
-void PairSums::addInOrder(ArrayRef<Pair> pairs) {
-  choose(
-      emitHaveRuns(pairs), pairs, [&](auto of) { addRuns(of); },
       [&](auto of) { addEach(of); });
 }

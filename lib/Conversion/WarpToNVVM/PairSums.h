@@ -32,7 +32,7 @@ public:
   };
   /// Of lanes in any order: where all have one place.
   void add(llvm::ArrayRef<Pair> pairs);
-  /// Of lanes that follow each other: where neighbours have one, too.
+  /// Of lanes that follow each other: neighbours with one place add together.
   void addInOrder(llvm::ArrayRef<Pair> pairs);
   /// Each by itself.
   void addEach(llvm::ArrayRef<Pair> pairs);
@@ -50,16 +50,12 @@ private:
               Way no);
   /// Whether all lanes' pairs have the indices of the first lane's first one.
   mlir::Value emitAreOne(llvm::ArrayRef<Pair> pairs);
-  /// Whether a pair has the place of another lane's.
-  mlir::Value emitHasPlaceOf(const Pair &pair, mlir::NVVM::ShflKind kind,
-                             mlir::Value lane);
-  /// Whether some neighbours have one place, for the first and the last pairs:
-  /// what is not far lies between them.
-  mlir::Value emitHaveRuns(llvm::ArrayRef<Pair> pairs);
+  /// Whether the next lane's pair has another place: true or false for the last
+  /// lane.
+  mlir::Value emitEndsRun(const Pair &pair);
   void addTogether(llvm::ArrayRef<Pair> pairs);
   /// Adds a sum over all lanes at a place that they share.
   void addOfLanes(const Pair &pair, mlir::Value sum);
-  void addRuns(llvm::ArrayRef<Pair> pairs);
   Place locate(const Pair &pair, mlir::Value predicate);
   /// The pair's element, or 0 where it does not count.
   mlir::Value emitCounted(const Pair &pair);

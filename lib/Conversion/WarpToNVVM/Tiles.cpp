@@ -289,6 +289,18 @@ static Value combine(OpBuilder &b, Location loc, tile::ReduceKind kind, Value x,
                  : arith::MaxSIOp::create(b, loc, x, y).getResult();
 }
 
+std::pair<Value, Value> fovea::emitShuffleDown(OpBuilder &b, Location loc,
+                                               Value value, Value steps,
+                                               Value last) {
+  auto type = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), {value.getType(), b.getI1Type()});
+  Value pair =
+      NVVM::ShflOp::create(b, loc, type, emitI32(b, loc, -1), value, steps,
+                           last, NVVM::ShflKind::down, b.getUnitAttr());
+  return {LLVM::ExtractValueOp::create(b, loc, pair, 0),
+          LLVM::ExtractValueOp::create(b, loc, pair, 1)};
+}
+
 Value fovea::emitShuffle(OpBuilder &b, Location loc, Value value,
                          NVVM::ShflKind kind, Value lane) {
   Type i32 = b.getI32Type(), type = value.getType();

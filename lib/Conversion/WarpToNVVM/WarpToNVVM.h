@@ -386,6 +386,11 @@ mlir::Value emitAll(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value emitUniform(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value);
 
+/// The value of the lane that many steps behind this one, and whether that
+/// lies before or at the lane `last`.
+std::pair<mlir::Value, mlir::Value>
+emitShuffleDown(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                mlir::Value steps, mlir::Value last);
 /// What another lane holds of a number: the one that `lane` (i32) names, or
 /// with `bfly` the one whose number differs from this one's in these bits.
 mlir::Value emitShuffle(mlir::OpBuilder &builder, mlir::Location loc,

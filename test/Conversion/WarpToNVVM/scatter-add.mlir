@@ -173,8 +173,8 @@ gpu.module @m {
 
 // -----
 
-// Buckets of diagonals: all have one place, and what a thread has is added up as it is; neighbours have one; or each has one
-// of its own.
+// Buckets of diagonals: all have one place, and what a thread has is added up as it is; or neighbours have one, and the first of
+// them adds what all have.
 // CHECK-LABEL: gpu.func @runs
 // CHECK: %[[HELD:.*]] = arith.divui %{{.*}}, %{{.*}} : vector<2xi32>
 // CHECK: %[[PLACES:.*]]:2 = vector.to_elements %[[HELD]] : vector<2xi32>
@@ -188,17 +188,25 @@ gpu.module @m {
 // CHECK-COUNT-1: red.global.add.f32
 // CHECK: } else {
 // CHECK-COUNT-12: nvvm.shfl.sync idx
-// CHECK: nvvm.shfl.sync bfly %{{.*}}, %[[PLACES]]#0, %{{.*}} : i32
-// CHECK: nvvm.shfl.sync bfly %{{.*}}, %[[PLACES]]#1, %{{.*}} : i32
-// CHECK: %[[HAVE_RUNS:.*]] = nvvm.vote.sync any
-// CHECK: scf.if %[[HAVE_RUNS]]
-// CHECK: nvvm.vote.sync ballot
-// CHECK-COUNT-5: nvvm.shfl.sync down
-// CHECK-COUNT-1: red.global.add.f32
-// CHECK: nvvm.vote.sync ballot
-// CHECK-COUNT-5: nvvm.shfl.sync down
-// CHECK-COUNT-1: red.global.add.f32
-// CHECK: } else {
+// CHECK: %[[NEXT:.*]] = nvvm.shfl.sync down %{{.*}}, %[[PLACES]]#0, %{{.*}} : i32
+// CHECK: arith.cmpi ne, %[[PLACES]]#0, %[[NEXT]] : i32
+// CHECK: %[[ENDS:.*]] = nvvm.vote.sync ballot
+// CHECK: %[[BEHIND:.*]] = arith.andi %[[ENDS]], %{{.*}} : i32
+// CHECK: %[[LAST:.*]] = "llvm.intr.cttz"(%[[BEHIND]])
+// CHECK: nvvm.shfl.sync down %{{.*}}, %[[PLACES]]#1, %{{.*}} : i32
+// CHECK: %[[OTHER_ENDS:.*]] = nvvm.vote.sync ballot
+// CHECK: %[[BEHIND:.*]] = arith.andi %[[OTHER_ENDS]], %{{.*}} : i32
+// CHECK: %[[OTHER_LAST:.*]] = "llvm.intr.cttz"(%[[BEHIND]])
+// Both take a step together: one lane, two, up to sixteen.
+// CHECK: %[[PAIR:.*]] = nvvm.shfl.sync down %{{.*}}, %{{.*}}, %{{.*}}, %[[LAST]] {return_value_and_is_valid} : f32 -> !llvm.struct<(f32, i1)>
+// CHECK: %[[VALUE:.*]] = llvm.extractvalue %[[PAIR]][0]
+// CHECK: %[[GOES_ON:.*]] = llvm.extractvalue %[[PAIR]][1]
+// CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %[[VALUE]] : f32
+// CHECK: arith.select %[[GOES_ON]], %[[SUM]], %{{.*}} : f32
+// CHECK-COUNT-4: nvvm.shfl.sync down {{.*}}, %[[LAST]]
+// CHECK: nvvm.shfl.sync down {{.*}}, %[[OTHER_LAST]]
+// CHECK-NOT: nvvm.shfl.sync
+// CHECK: arith.cmpf une
 // CHECK-COUNT-2: red.global.add.f32
 // CHECK-NOT: red.global.add.f32
 // CHECK: gpu.return

@@ -112,15 +112,18 @@ void TwoStages::findLateRoots() {
       lateRoots.insert(inBody(zero));
   });
   Ops needs = getOperandsNeeds();
-  for (auto load : loop.getBody()->getOps<LocalLoadOp>())
-    if (!needs.contains(load)) {
-      lateRoots.insert(load);
-      buffers.insert(getRingBuffer(load.getSource()));
-      // What goes to memory of it is of the same round.
-      for (Operation *user : getBehind(load))
-        if (!isMemoryEffectFree(user))
-          lateRoots.insert(user);
-    }
+  // A branch that reads is one op of the round.
+  loop->walk([&](LocalLoadOp load) {
+    Operation *reader = inBody(load);
+    if (needs.contains(reader))
+      return;
+    lateRoots.insert(reader);
+    buffers.insert(getRingBuffer(load.getSource()));
+    // What goes to memory of it is of the same round.
+    for (Operation *user : getBehind(reader))
+      if (!isMemoryEffectFree(user))
+        lateRoots.insert(user);
+  });
   for (Value buffer : buffers) {
     if (!earlyBuffers.contains(buffer))
       lateRoots.insert_range(rings[buffer].fills);

@@ -3,10 +3,11 @@
 // computed under it. "dv" is waited for behind them. Another role's dot, and what is
 // read for the late dots alone, stay in the second stage. One view of a stage serves
 // both: the loop carries the stage's number. What another role reads back and adds to
-// memory is of the second stage, too. What is read ahead of "dp" stays there, behind
+// memory is of the second stage, too, also in a branch. What is read ahead of "dp" stays there, behind
 // what brings it and the wait for it.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
 // RUN: sed 's,// READ:,,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefixes=CHECK,BACK
+// RUN: sed -e 's,// READ:,,' -e 's,// IF:,,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefix=BRANCH
 // RUN: sed -e 's,// AHEAD:,,' -e 's,truncf %g ,truncf %h ,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefix=ROWS
 
 // CHECK-LABEL: gpu.func @chained
@@ -61,6 +62,19 @@
 // CHECK-NOT: warp.dot async "s"
 // BACK: tile.scatter add "sum"
 // CHECK: gpu.return
+
+// BRANCH-LABEL: gpu.func @chained
+// BRANCH: %[[SUMS:.*]] = warp.pipeline "ds"
+// BRANCH: scf.for
+// BRANCH: warp.consumer_wait %[[SUMS]]
+// BRANCH: scf.if
+// BRANCH-NEXT: warp.local_load {{.*}} to tensor<64x64xbf16, #tile.reg>
+// BRANCH: tile.scatter add "sum"
+// BRANCH: warp.dot "dq"
+// BRANCH: warp.consumer_release %[[SUMS]]
+// BRANCH: scf.yield
+// BRANCH: warp.consumer_wait %[[SUMS]]
+// BRANCH: tile.scatter add "sum"
 
 // ROWS-LABEL: gpu.func @chained
 // ROWS: %[[RP:.*]] = warp.pipeline "rows"
@@ -152,9 +166,12 @@ gpu.module @kernels {
       warp.consumer_wait %dsp[%stage, %phase] : !warp.pipeline<2>
       %dk1 = warp.dot "dk" %ds0, %q0, %dk : !tile, !tile, !acc
       warp.consumer_release %qp[%stage, %phase] : !warp.pipeline<2>
+      // IF:%later = arith.cmpi sgt, %j, %c0 : index
+      // IF:scf.if %later {
       // READ:%back = warp.local_load %ds0 : !tile to !half
       // READ:%wide = arith.extf %back : !half to !acc
       // READ:tile.scatter add "sum" %wide, %sum[%row, %c0] : !acc, memref<?x64xf32>[index, index]
+      // IF:}
       %dq = warp.dot "dq" %ds0, %k, %zeros transpose_a : !tile, !tile, !acc
       warp.consumer_release %dsp[%stage, %phase] : !warp.pipeline<2>
       tile.store add "sum" %dq, %sum[%row, %c0] dims [0, 1] : !acc, memref<?x64xf32>

@@ -108,6 +108,8 @@ def flex(fovea, score_mod=None, **options):
     (lambda torch: lambda s, b, h, i, j: s + torch.ones(4096).sum(), "a kernel does it for every score"),
     (lambda torch: lambda s, b, h, i, j: s + torch.ones(9).cumsum(0)[j], "aten.cumsum.default can't be part of a kernel; what is known before the call can be computed outside"),
     (lambda torch: lambda s, b, h, i, j: torch.lgamma(s), "aten.lgamma.default can't be part of a kernel"),
+    (lambda torch: lambda s, b, h, i, j: s + torch.nn.functional.softshrink(j),
+     "aten.softshrink.default can't be part of a kernel for tensors of torch.int64: torch.finfo() requires a floating point"),
     (lambda torch: lambda s, b, h, i, j: "one", "expected a tensor or a number, found str"),
 ])
 def test_functions_of_torch(fovea, make, message):

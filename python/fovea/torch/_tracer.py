@@ -237,7 +237,11 @@ class Tracer(TorchDispatchMode):
         decomposed = decomposition(function)
         if decomposed is not None:
             with self:
-                return decomposed(*args, **kwargs)
+                try:
+                    return decomposed(*args, **kwargs)
+                except TypeError as error:  # Eager PyTorch says so of an op, its decomposition of one of its own calls.
+                    given = ", ".join(str(one.dtype) for one in args if isinstance(one, torch.Tensor))
+                    fail(f"{function} can't be part of a kernel for tensors of {given}: {error}")
         if namespace not in ("aten", "prims"):
             fail(f"{function} can't be part of a kernel: it has no decomposition; torch._decomp.register_decomposition gives it one")
         # Of captured tensors alone it needs no kernel.

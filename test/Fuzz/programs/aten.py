@@ -5,7 +5,7 @@ import math
 
 from captures import RANGES
 from expressions import Region, corners
-from nodes import EPSILON, INTEGERS, Node, as_float_node, constant_float, rounded, sensible
+from nodes import EPSILON, INTEGERS, WEAK, Node, as_float_node, constant_float, rounded, sensible
 
 #: Smooth functions: name, least and largest argument, bounds of the result for a magnitude, slope.
 SMOOTH = [
@@ -179,8 +179,9 @@ class AtenRegion(Region):
         # Those that are ops of their own more often than those that are made of others.
         name, low, high, bounds, slope = self.source.choose(SMOOTH if self.source.chance(40) else SMOOTH[:6])
         a = self.float_(depth)
-        if name.startswith("nn.") and a.kind != "float":  # PyTorch has most of these for floats only
-            a = as_float_node(a, self.dialect.to_float(a.text))
+        if name.startswith("nn.") and (a.kind != "float" or a.dtype == WEAK):  # PyTorch has most of these for floats only
+            text = self.dialect.to_float(a.text)
+            a = as_float_node(a, text) if a.kind != "float" else dataclasses.replace(a, text=text, dtype="f32")
         a = self.into(a, low, high)
         error = slope * a.error + 2.0**-18
         if name.endswith(("mish", "tanhshrink", "gelu")) and not self.accurate_tanh:

@@ -272,6 +272,32 @@ void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
   emitArrive(b, loc, emitFull(b, loc, commit.getStage()), producer->leader);
 }
 
+/// Whether a role's lanes meet at the op: behind what they store, and behind
+/// reads of diagonals.
+static bool meetsAt(Operation &op) {
+  auto load = dyn_cast<warp::LocalLoadOp>(op);
+  return isa<warp::FenceStoresOp, warp::ProducerCommitOp, NVVM::SyncWarpOp>(
+             op) ||
+         (load &&
+          isa<warp::FragmentDiagonalsAttr>(load.getType().getEncoding()));
+}
+
+/// Whether lanes have read numbers of the stage that is given back, each its
+/// own, and do not meet in the whole round: products do not order what lanes
+/// read. Where they meet, who fills the stage again has waited for a stage that
+/// was given back behind that.
+static bool isReadApart(warp::ConsumerReleaseOp release) {
+  Block &round = *release->getBlock();
+  return llvm::none_of(round, meetsAt) &&
+         llvm::any_of(
+             round.getOps<warp::LocalLoadOp>(), [&](warp::LocalLoadOp load) {
+               auto stage = load.getSource().getDefiningOp<warp::StageOp>();
+               return load.getType().getDimSize(0) == 1 && stage &&
+                      stage.getStage() == release.getStage() &&
+                      load->isBeforeInBlock(release);
+             });
+}
+
 /// At this CTA's empty barrier and, where they copy for it, at all others' of
 /// the cluster. Without '.release.cluster': the consumer has written nothing.
 void RolePipeline::lowerRelease(warp::ConsumerReleaseOp release) {
@@ -279,6 +305,8 @@ void RolePipeline::lowerRelease(warp::ConsumerReleaseOp release) {
   Location loc = release.getLoc();
   Value empty = emitEmpty(b, loc, release.getStage());
   Value leader = roles.getRole(release)->leader;
+  if (isReadApart(release))
+    NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
   emitArrive(b, loc, empty, leader);
   if (!shared)
     return;

@@ -284,8 +284,10 @@ static bool meetsAt(Operation &op) {
 
 /// Whether lanes have read numbers of the stage that is given back, each its
 /// own, and do not meet in the whole round: products do not order what lanes
-/// read. Where they meet, who fills the stage again has waited for a stage that
-/// was given back behind that.
+/// read. Where they meet behind the release, the read is ordered by a stage
+/// that is given back behind that, and that who fills this one waits for
+/// before: no more is known here of the order of copies, which the emulator
+/// checks.
 static bool isReadApart(warp::ConsumerReleaseOp release) {
   Block &round = *release->getBlock();
   return llvm::none_of(round, meetsAt) &&

@@ -20,7 +20,7 @@ using namespace fovea;
 Value PairSums::emitEndsRun(const Pair &pair) {
   Value ends = arith::ConstantIntOp::create(b, loc, 0, 1);
   for (Value index : pair.indices) {
-    if (!index.getType().isInteger(32)) // the same for all
+    if (!isOfLane(index))
       continue;
     Value next =
         emitShuffle(b, loc, index, NVVM::ShflKind::down, emitI32(b, loc, 1));
@@ -35,7 +35,7 @@ Value PairSums::emitAreOne(ArrayRef<Pair> pairs) {
   Value areOne = arith::ConstantIntOp::create(b, loc, 1, 1);
   for (unsigned dim = 0; dim < pairs.front().indices.size(); ++dim) {
     Value first = pairs.front().indices[dim];
-    if (!first.getType().isInteger(32)) // the same for all
+    if (!isOfLane(first))
       continue;
     first = emitShuffle(b, loc, first, NVVM::ShflKind::idx, emitI32(b, loc, 0));
     for (const Pair &pair : pairs)

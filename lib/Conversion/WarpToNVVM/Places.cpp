@@ -25,8 +25,7 @@ Place fovea::restrict(OpBuilder &b, Location loc, Place place,
   return place;
 }
 
-/// Whether the index is a lane's own, and not the same for all.
-static bool isOfLane(Value index) { return index.getType().isInteger(32); }
+bool fovea::isOfLane(Value index) { return index.getType().isInteger(32); }
 
 /// Negative indices are not inside: they count as large ones.
 static Value emitIsInside(OpBuilder &b, Location loc, Value index, Value size) {

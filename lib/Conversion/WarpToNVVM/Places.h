@@ -30,6 +30,9 @@ mlir::Value fromMemory(mlir::OpBuilder &b, mlir::Location loc,
                        mlir::Value value, mlir::Type element);
 mlir::Value toMemory(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value);
 
+/// Whether an index is a lane's own, and not the same for all.
+bool isOfLane(mlir::Value index);
+
 /// The place of the element at `indices`; it may be touched if those lie within
 /// the memref. `view` has a dimension at least.
 Place locateElement(mlir::OpBuilder &b, mlir::Location loc,

@@ -391,6 +391,7 @@ mlir::Value emitUniform(mlir::OpBuilder &builder, mlir::Location loc,
 std::pair<mlir::Value, mlir::Value>
 emitShuffleDown(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                 mlir::Value steps, mlir::Value last);
+
 /// What another lane holds of a number: the one that `lane` (i32) names, or
 /// with `bfly` the one whose number differs from this one's in these bits.
 mlir::Value emitShuffle(mlir::OpBuilder &builder, mlir::Location loc,

@@ -180,8 +180,7 @@ class AtenRegion(Region):
         name, low, high, bounds, slope = self.source.choose(SMOOTH if self.source.chance(40) else SMOOTH[:6])
         a = self.float_(depth)
         if name.startswith("nn.") and (a.kind != "float" or a.dtype == WEAK):  # PyTorch has most of these for floats only
-            text = self.dialect.to_float(a.text)
-            a = as_float_node(a, text) if a.kind != "float" else dataclasses.replace(a, text=text, dtype="f32")
+            a = dataclasses.replace(as_float_node(a), text=self.dialect.to_float(a.text), dtype="f32")
         a = self.into(a, low, high)
         error = slope * a.error + 2.0**-18
         if name.endswith(("mish", "tanhshrink", "gelu")) and not self.accurate_tanh:

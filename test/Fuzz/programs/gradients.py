@@ -2,8 +2,7 @@
 
 They are judged by rows (along the last dimension), as L2 norms: an error may be three times that of the
 straightforward evaluation, in the row or in all rows on average, two units in the last place of each element, and a
-part of the longest row, and of 1: 2^-10, 2^-14, and what scores may be off by, four times or as often as a row of
-normally distributed elements is long, of which gradients are sums. Derivatives by scores are
+part of the longest row, and of 1: 2^-10 and four times what scores may be off by, 2^-14. Derivatives by scores are
 differences, P (dP - D), which are nothing where one key has a row's whole weight: gradients may be off by what they
 are moved by if D is off by 2^-21 of its terms. Where scores may be off by more than 1 a row is asked for numbers alone.
 So this finds what is lost, counted twice, or put elsewhere, not a rounding too many, which `fovea-run --check` asks
@@ -61,9 +60,8 @@ def judge(found, meaning, plain, residue, output, weights, score_error):
     longest = float(rules.norms(meaning).max(initial=0.0))
     unit = rules.resolution(numpy.abs(meaning).max(-1, initial=0.0), output, weights) * columns**0.5
     baseline, residue = in_all_rows(rules.norms(plain - meaning)), in_all_rows(rules.norms(residue))
-    of_scores = max(4, columns**0.5) * score_error
-    allowed = (rules.SLACK * baseline + rules.ULPS * unit + (SLACK_OF_LONGEST + of_scores) * longest
-               + SLACK_OF_ONE + of_scores + residue)
+    allowed = (rules.SLACK * baseline + rules.ULPS * unit + (SLACK_OF_LONGEST + 4 * score_error) * longest
+               + SLACK_OF_ONE + 4 * score_error + residue)
     ratio = rules.norms(found - meaning) / allowed
     row = int(ratio.argmax())
     if ratio[row] <= 1:

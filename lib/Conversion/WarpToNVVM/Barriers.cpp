@@ -272,32 +272,47 @@ void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
   emitArrive(b, loc, emitFull(b, loc, commit.getStage()), producer->leader);
 }
 
-/// Whether a role's lanes meet at the op: behind what they store, and behind
-/// reads of diagonals.
-static bool meetsAt(Operation &op) {
-  auto load = dyn_cast<warp::LocalLoadOp>(op);
-  return isa<warp::FenceStoresOp, warp::ProducerCommitOp, NVVM::SyncWarpOp>(
-             op) ||
-         (load &&
-          isa<warp::FragmentDiagonalsAttr>(load.getType().getEncoding()));
+/// Whether a role's lanes meet at the op, which may have been lowered.
+static bool meetsAt(Operation &op, const Specialization &roles) {
+  if (auto commit = dyn_cast<warp::ProducerCommitOp>(op))
+    return !roles.getRole(commit)->isSingleWarp && !isFenced(commit);
+  return isa<warp::FenceStoresOp, NVVM::SyncWarpOp>(op);
 }
 
-/// Whether lanes have read numbers of the stage that is given back, each its
-/// own, and do not meet in the whole round: products do not order what lanes
-/// read. Where they meet behind the release, the read is ordered by a stage
-/// that is given back behind that, and that who fills this one waits for
-/// before: no more is known here of the order of copies, which the emulator
-/// checks.
-static bool isReadApart(warp::ConsumerReleaseOp release) {
-  Block &round = *release->getBlock();
-  return llvm::none_of(round, meetsAt) &&
-         llvm::any_of(
-             round.getOps<warp::LocalLoadOp>(), [&](warp::LocalLoadOp load) {
-               auto stage = load.getSource().getDefiningOp<warp::StageOp>();
-               return load.getType().getDimSize(0) == 1 && stage &&
-                      stage.getStage() == release.getStage() &&
-                      load->isBeforeInBlock(release);
-             });
+/// Whether lanes read numbers of a stage within the op, each its own.
+static bool readsApart(Operation &op, Value stage) {
+  auto isRead = [&](warp::LocalLoadOp load) {
+    auto place = load.getSource().getDefiningOp<warp::StageOp>();
+    bool isOfRows = load.getType().getDimSize(0) != 1;
+    return place && place.getStage() == stage && !isOfRows
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  };
+  return op.walk(isRead).wasInterrupted();
+}
+
+/// Whether lanes may still read the stage that is given back: they have not met
+/// since. Products do not order what lanes read.
+static bool isReadApart(warp::ConsumerReleaseOp release,
+                        const Specialization &roles) {
+  for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
+    if (meetsAt(*op, roles))
+      return false;
+    if (readsApart(*op, release.getStage()))
+      return true;
+  }
+  return false;
+}
+
+/// Lanes meet before the stage is given back, behind the arithmetic that
+/// follows: what they read is there by then, and none waits for it.
+static void meetLate(OpBuilder &b, warp::ConsumerReleaseOp release) {
+  Operation *next = release->getNextNode();
+  while (!next->hasTrait<OpTrait::IsTerminator>() && isPure(next))
+    next = next->getNextNode();
+  b.setInsertionPoint(next);
+  NVVM::SyncWarpOp::create(b, release.getLoc(),
+                           emitI32(b, release.getLoc(), -1));
 }
 
 /// At this CTA's empty barrier and, where they copy for it, at all others' of
@@ -305,10 +320,10 @@ static bool isReadApart(warp::ConsumerReleaseOp release) {
 void RolePipeline::lowerRelease(warp::ConsumerReleaseOp release) {
   OpBuilder b(release);
   Location loc = release.getLoc();
+  if (isReadApart(release, roles))
+    meetLate(b, release);
   Value empty = emitEmpty(b, loc, release.getStage());
   Value leader = roles.getRole(release)->leader;
-  if (isReadApart(release))
-    NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
   emitArrive(b, loc, empty, leader);
   if (!shared)
     return;

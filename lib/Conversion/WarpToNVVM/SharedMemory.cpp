@@ -487,8 +487,6 @@ LogicalResult DiagonalsLoadLowering::matchAndRewrite(
   for (Value place : emitPlacesOfRow(rewriter, loc, tile, adaptor.getSource()))
     values.push_back(
         LLVM::LoadOp::create(rewriter, loc, element, place, getBytes(element)));
-  // No dot follows that all lanes would meet at before one releases the stage.
-  NVVM::SyncWarpOp::create(rewriter, loc, emitI32(rewriter, loc, -1));
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
       op, cast<VectorType>(getTypeConverter()->convertType(tile)), values);
   return success();

@@ -138,7 +138,8 @@ static bool readEarly(ConsumerWaitOp wait, const Bringing &bringing) {
     return false;
   auto *load = llvm::find_if(read, llvm::IsaPred<LocalLoadOp>);
   auto stage = cast<LocalLoadOp>(*load).getSource().getDefiningOp<StageOp>();
-  if (!llvm::is_contained(read, stage) && fence->isBeforeInBlock(stage))
+  if (!llvm::is_contained(read, stage) &&
+      stage->getBlock() == fence->getBlock() && fence->isBeforeInBlock(stage))
     read.insert(read.begin(), stage);
   if (!areKnown(read, fence))
     return false;

@@ -52,6 +52,14 @@
 // CHECK: warp.fence_stores
 // CHECK-NEXT: warp.consumer_wait %[[NP]]
 // CHECK-NEXT: warp.local_load
+// A stage whose place is found outside of the loop stays there.
+// CHECK: %[[OUTSIDE:.*]] = warp.stage %[[NUMBERS]]
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: warp.consumer_wait %[[NP]]
+// CHECK-NEXT: warp.local_load %[[OUTSIDE]]
+// CHECK-NEXT: warp.consumer_release %[[NP]]
+// CHECK-NEXT: warp.fence_stores
+// CHECK: warp.local_load %[[OUTSIDE]]
 // CHECK: warp.return
 
 !numbers = memref<2x1x64xf32, #warp.shared<row_bytes = 128>>
@@ -147,6 +155,18 @@ gpu.module @kernels {
       warp.consumer_wait %p[%f, %z] : !warp.pipeline<2>
       %w = warp.local_load %from1 : !number to !row
       warp.consumer_release %p[%f, %f] : !warp.pipeline<2>
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %outside = warp.stage %n[%z] : !numbers to !number
+      scf.for %round = %c0 to %c1 step %c1 {
+        warp.fence_stores %d : !tile
+        warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
+        %x = warp.local_load %outside : !number to !row
+        warp.consumer_release %p[%z, %z] : !warp.pipeline<2>
+      }
+      warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
+      %y = warp.local_load %outside : !number to !row
+      warp.consumer_release %p[%z, %z] : !warp.pipeline<2>
       warp.return
     }
     gpu.return

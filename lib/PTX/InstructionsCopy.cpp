@@ -201,7 +201,9 @@ static Step runSmallCopy(Warp &warp, const Inst &inst, uint32_t mask) {
                                               piece.bytes};
     if (!watch(warp, inst, piece.to, form.bytes, access))
       return false;
+    // What it reads is no write of equal values, whatever it writes.
     access.write = false;
+    access.stamp.equal = 0;
     if (piece.bytes && !watch(warp, inst, piece.from, piece.bytes, access))
       return false;
     pieces->push_back(piece);

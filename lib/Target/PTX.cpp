@@ -174,6 +174,7 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target,
   hideNegations(module);
   widenComparisons(module);
   keepSubnormalHalves(module);
+  separateConstants(module);
 }
 
 /// Collects what the backend can't compile. Without a handler LLVM prints it

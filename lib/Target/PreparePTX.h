@@ -36,6 +36,11 @@ void widenComparisons(llvm::Module &module);
 /// done to elements that were just read. In f32.
 void keepSubnormalHalves(llvm::Module &module);
 
+/// The backend gives all that use a constant one register. Where a dot in
+/// flight reads it, nobody else may (PTX ISA, wgmma.mma_async): weights that
+/// are 0 whatever the scores are get registers of their own.
+void separateConstants(llvm::Module &module);
+
 } // namespace fovea
 
 #endif // FOVEA_LIB_TARGET_PREPAREPTX_H

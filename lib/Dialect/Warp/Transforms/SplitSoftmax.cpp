@@ -84,7 +84,8 @@ std::optional<RoundedWeights> RoundedWeights::find(DotWaitOp wait) {
   for (Operation *op = wait->getPrevNode(); op && op != dot;
        op = op->getPrevNode()) {
     auto round = dyn_cast<arith::TruncFOp>(op);
-    if (!round || !tile::isRegisterTile(round.getType()) ||
+    // Others may round tiles under the product, too.
+    if (!round || round.getType() != dot.getA().getType() ||
         !getElementTypeOrSelf(round.getIn()).isF32())
       continue;
     Operation *def = round.getIn().getDefiningOp();

@@ -10,6 +10,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -276,23 +277,30 @@ void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
 static bool meetsAt(Operation &op, const Specialization &roles) {
   if (auto commit = dyn_cast<warp::ProducerCommitOp>(op))
     return !roles.getRole(commit)->isSingleWarp && !isFenced(commit);
+  if (auto load = dyn_cast<warp::LocalLoadOp>(op))
+    return isa_and_nonnull<warp::FragmentDiagonalsAttr>(
+        load.getType().getEncoding());
   return isa<warp::FenceStoresOp, NVVM::SyncWarpOp>(op);
 }
 
 /// Whether lanes read numbers of a stage within the op, each its own.
 static bool readsApart(Operation &op, Value stage) {
+  OpFoldResult given = getAsOpFoldResult(stage);
   auto isRead = [&](warp::LocalLoadOp load) {
-    auto place = load.getSource().getDefiningOp<warp::StageOp>();
-    bool isOfRows = load.getType().getDimSize(0) != 1;
-    return place && place.getStage() == stage && !isOfRows
+    auto read = load.getSource().getDefiningOp<warp::StageOp>();
+    return load.getType().getDimSize(0) == 1 && read &&
+                   isEqualConstantIntOrValue(getAsOpFoldResult(read.getStage()),
+                                             given)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   };
   return op.walk(isRead).wasInterrupted();
 }
 
-/// Whether lanes may still read the stage that is given back: they have not met
-/// since. Products do not order what lanes read.
+/// Whether lanes may still read the stage that is given back: they read it in
+/// this block, and have not met since. Products do not order what lanes read.
+/// What a round reads for the next one's release is ordered by what lanes meet
+/// at in between, which the emulator checks.
 static bool isReadApart(warp::ConsumerReleaseOp release,
                         const Specialization &roles) {
   for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {

@@ -487,6 +487,8 @@ LogicalResult DiagonalsLoadLowering::matchAndRewrite(
   for (Value place : emitPlacesOfRow(rewriter, loc, tile, adaptor.getSource()))
     values.push_back(
         LLVM::LoadOp::create(rewriter, loc, element, place, getBytes(element)));
+  // Wherever the stage is given back, all lanes have read it.
+  NVVM::SyncWarpOp::create(rewriter, loc, emitI32(rewriter, loc, -1));
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
       op, cast<VectorType>(getTypeConverter()->convertType(tile)), values);
   return success();

@@ -19,6 +19,9 @@ using namespace fovea::tile;
 /// octaves, which every type of weights has above 1.
 static constexpr double kLargeExponent = 0x1p26;
 
+/// The reference of rows that have seen nothing.
+static constexpr double kNone = -std::numeric_limits<double>::infinity();
+
 /// What a product of queries and keys may be, in absolute value.
 static constexpr double kLargestProduct = 0x1p20;
 
@@ -74,8 +77,11 @@ Value SoftmaxReference::weightsOf(Value scores, const Exponents &exponents) {
 Value SoftmaxReference::rescaleFrom(Value old, const Exponents &exponents) {
   if (!isByScore)
     return b.exp2(b.subtract(old, exponents.guarded));
-  return b.exp2(
-      b.multiplyAdd(old, exponents.factor, b.negate(exponents.guarded)));
+  // The same rounded numbers that the old weights were computed with. Rows
+  // without a reference have summed up nothing.
+  Value before = b.select(b.isEqual(old, kNone), b.minusInfinity(rowType),
+                          makeExponents(old).guarded);
+  return b.exp2(b.subtract(before, exponents.guarded));
 }
 
 //===----------------------------------------------------------------------===//
@@ -130,6 +136,14 @@ SoftmaxReference::Served SoftmaxReference::makeServed(Value m, Value most) {
     return {m, b.multiply(guarded, -factor), threshold, Value()};
   Value rowFactor = makeFactor(guarded);
   return {m, b.negate(b.multiply(guarded, rowFactor)), threshold, rowFactor};
+}
+
+Value SoftmaxReference::rescaleFrom(const Served &old, const Served &next) {
+  if (!isByScore)
+    return weightsOf(old.m, next);
+  // The same rounded numbers that the old weights were computed with.
+  Value factor = b.exp2(b.subtract(next.exponent, old.exponent));
+  return b.select(b.isEqual(old.m, kNone), b.splat(rowType, 0.0), factor);
 }
 
 Value SoftmaxReference::weightsOf(Value scores, const Served &reference) {

@@ -73,6 +73,8 @@ public:
   /// For `m`, which serves scores up to `most`.
   Served makeServed(Value m, Value most);
   Value weightsOf(Value scores, const Served &reference);
+  /// What is multiplied with that was summed up by `old`, for rows that move.
+  Value rescaleFrom(const Served &old, const Served &next);
   /// The reference in natural units.
   Value toNatural(Value reference);
 

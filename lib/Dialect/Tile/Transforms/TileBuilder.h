@@ -77,6 +77,10 @@ public:
   Value maximum(Value a, Value b) {
     return mlir::arith::MaximumFOp::create(*this, a, b);
   }
+  /// The other one where either operand is NaN.
+  Value maximumNumber(Value a, Value b) {
+    return mlir::arith::MaxNumFOp::create(*this, a, b);
+  }
   Value compare(mlir::arith::CmpFPredicate predicate, Value a, Value b) {
     return mlir::arith::CmpFOp::create(*this, predicate, a, b);
   }

@@ -24,9 +24,13 @@ gpu.module @kernels {
   // CHECK-NEXT:   %[[IS:.*]] = arith.cmpf ogt, %[[SIZE]], %[[LARGE]]
   // CHECK-NEXT:   %[[FACTOR:.*]] = arith.select %[[IS]], %[[COARSE]], %[[C]]
   // CHECK-NEXT:   %[[REF:.*]] = arith.mulf %[[GUARDED]], %[[FACTOR]]
-  // CHECK-NEXT:   %[[MINUS:.*]] = arith.negf %[[REF]]
-  // CHECK-NEXT:   %[[OLD:.*]] = math.fma %[[M]], %[[FACTOR]], %[[MINUS]]
+  // Old sums move by the difference of the rounded references that weights were
+  // computed with.
+  // CHECK:        %[[WAS:.*]] = arith.mulf %{{.*}}, %{{.*}} : tensor<16x1xf32
+  // CHECK-NEXT:   %[[BEFORE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[WAS]]
+  // CHECK-NEXT:   %[[OLD:.*]] = arith.subf %[[BEFORE]], %[[REF]]
   // CHECK-NEXT:   math.exp2 %[[OLD]]
+  // CHECK-NEXT:   %[[MINUS:.*]] = arith.negf %[[REF]]
   // CHECK-DAG:    %[[BY:.*]] = tile.broadcast %[[FACTOR]]
   // CHECK-DAG:    %[[OFFSET:.*]] = tile.broadcast %[[MINUS]]
   // CHECK:        math.fma %{{.*}}, %[[BY]], %[[OFFSET]]
@@ -38,6 +42,8 @@ gpu.module @kernels {
   // LAZY:           math.absf
   // LAZY:           %[[FACTOR:.*]] = arith.select
   // LAZY-NEXT:      arith.mulf %{{.*}}, %[[FACTOR]]
+  // LAZY:           %[[MOVED:.*]] = arith.subf %{{.*}}, %{{.*}}
+  // LAZY-NEXT:      math.exp2 %[[MOVED]]
   // LAZY:           tile.yield %{{.*}}, %{{.*}}, %{{.*}}, %[[FACTOR]],
   // LAZY-NOT:     math.absf
   // LAZY:         %[[BY:.*]] = tile.broadcast %[[MOVE]]#3

@@ -12,13 +12,13 @@
 
 // CHECK-LABEL: gpu.func @kernel
 // CHECK-DAG: %[[LEAST:.*]] = arith.constant dense<-2147483648> : tensor<16x1xi32, #tile.reg>
-// CHECK-DAG: %[[INF:.*]] = arith.constant dense<0xFF800000>
+// CHECK-DAG: %[[INF:.*]] = arith.constant dense<0xFF800000> : tensor<16x1xf32
 // CHECK-DAG: %[[SLACK:.*]] = arith.constant dense<3.200000e+01>
 // CHECK-DAG: %[[SCALE:.*]] = arith.constant dense<1.250000e-01> : tensor<16x1xf32
 // CHECK-DAG: %[[MINUS_SCALE:.*]] = arith.constant dense<-1.250000e-01> : tensor<16x1xf32
 // CHECK-DAG: %[[ONE:.*]] = arith.constant dense<1.000000e+00>
 // CHECK-DAG: %[[NO:.*]] = arith.constant dense<false>
-// CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %[[INF]], %[[E:.*]] = %{{.*}}, %[[T:.*]] = %[[LEAST]], %[[L:.*]] = %{{.*}}, %[[ACC:.*]] = %
+// CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %[[INF]], %[[E:.*]] = %{{.*}}, %[[T:.*]] = %[[LEAST]], %[[L:.*]] = %{{.*}}, %[[ACC:.*]] = %{{.*}}, %[[PEAKS:.*]] = %
 
 // No shuffle, no float maximum before the vote.
 // CHECK:   %[[S:.*]] = arith.extf {{.*}} to tensor<16x64xf32, #tile.reg>
@@ -26,8 +26,11 @@
 // CHECK-NEXT: %[[MOST:.*]] = tile.reduce max dim 1 %[[BITS]] : {{.*}} to tensor<16x8xi32, #tile.reg>
 // CHECK-NEXT: %[[WT:.*]] = tile.broadcast %[[T]] : {{.*}} to tensor<16x8xi32, #tile.reg>
 // CHECK-NEXT: %[[GROWN:.*]] = arith.cmpi sge, %[[MOST]], %[[WT]]
-// CHECK-NEXT: %[[NEW:.*]]:6 = tile.if_any %[[GROWN]] init(%[[M]], %[[E]], %[[T]], %[[L]], %[[ONE]], %[[NO]] :
-// CHECK-NEXT: ^bb0(%[[M0:.*]]: {{.*}}, %[[E0:.*]]: {{.*}}, %[[T0:.*]]: {{.*}}, %[[L0:.*]]: {{.*}}, %{{.*}}: {{.*}}, %{{.*}}: {{.*}}):
+// The largest score so far: by integers, or by floats where these misjudge.
+// CHECK-NEXT: %[[LARGEST:.*]] = arith.bitcast %[[MOST]]
+// CHECK-NEXT: %[[SEEN:.*]] = arith.maxnumf %[[PEAKS]], %[[LARGEST]]
+// CHECK-NEXT: %[[NEW:.*]]:7 = tile.if_any %[[GROWN]] init(%[[M]], %[[E]], %[[T]], %[[L]], %[[SEEN]], %[[ONE]], %[[NO]] :
+// CHECK-NEXT: ^bb0(%[[M0:.*]]: {{.*}}, %[[E0:.*]]: {{.*}}, %[[T0:.*]]: {{.*}}, %[[L0:.*]]: {{.*}}, %[[P0:.*]]: {{.*}}, %{{.*}}: {{.*}}, %{{.*}}: {{.*}}):
 // CHECK:        %[[MAX:.*]] = tile.reduce max dim 1 %[[S]] : {{.*}} to tensor<16x1xf32, #tile.reg>
 // CHECK:        %[[MOSTROW:.*]] = tile.reduce max dim 1 %[[MOST]]
 // CHECK:        %[[ASKED:.*]] = arith.cmpi sge, %[[MOSTROW]], %[[T0]]
@@ -48,16 +51,26 @@
 // CHECK:        %[[F:.*]] = arith.select %[[MOVED]], %[[SHRINK]], %[[ONE]]
 // CHECK:        %[[WF:.*]] = tile.broadcast %[[F]]
 // CHECK:        %[[L1:.*]] = arith.mulf %[[L0]], %[[WF]]
-// CHECK:        tile.yield %[[M1]], %[[E1]], %[[T1]], %[[L1]], %[[F]], %[[MOVED]]
+// CHECK:        %[[P1:.*]] = arith.maxnumf %[[P0]], %
+// CHECK:        tile.yield %[[M1]], %[[E1]], %[[T1]], %[[L1]], %[[P1]], %[[F]], %[[MOVED]]
 // CHECK:   %[[WE:.*]] = tile.broadcast %[[NEW]]#1
 // CHECK:   %[[XS:.*]] = math.fma %[[S]], %{{.*}}, %[[WE]]
 // CHECK:   %[[P:.*]] = math.exp2 %[[XS]]
 // CHECK:   %[[PART:.*]] = tile.reduce add dim 1 %[[P]]
 // CHECK:   %[[L2:.*]] = arith.addf %[[NEW]]#3, %[[PART]]
-// CHECK:   %[[RESCALED:.*]] = tile.if_any %[[NEW]]#5 init(%[[ACC]] :
-// CHECK:     tile.broadcast %[[NEW]]#4
+// CHECK:   %[[RESCALED:.*]] = tile.if_any %[[NEW]]#6 init(%[[ACC]] :
+// CHECK:     tile.broadcast %[[NEW]]#5
 // CHECK:   %[[DOT:.*]] = tile.dot %{{.*}}, %{{.*}}, %[[RESCALED]]
-// CHECK:   scf.yield %[[NEW]]#0, %[[NEW]]#1, %[[NEW]]#2, %[[L2]], %[[DOT]]
+// CHECK:   scf.yield %[[NEW]]#0, %[[NEW]]#1, %[[NEW]]#2, %[[L2]], %[[DOT]], %[[NEW]]#4
+
+// The sum gets the rounding of the largest weight, and the reference moves so
+// that the log-sum-exp stays.
+// CHECK: %[[PEAK:.*]] = tile.reduce max dim 1
+// CHECK: %[[W:.*]] = math.exp2
+// CHECK: %[[NARROW:.*]] = arith.truncf %[[W]] : {{.*}} to tensor<16x1xbf16
+// CHECK: %[[ROUNDED:.*]] = arith.extf %[[NARROW]]
+// CHECK: %[[ADDED:.*]] = arith.subf %[[ROUNDED]], %[[W]]
+// CHECK: arith.addf %{{.*}}, %[[ADDED]]
 
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>

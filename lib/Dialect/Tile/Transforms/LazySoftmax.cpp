@@ -1,0 +1,176 @@
+//===- LazySoftmax.cpp - The lazy recurrence ----------------- -*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// No maximum is computed until some score exceeds the reference by more than
+// tau. Integer compares of the scores' bits look for one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SoftmaxLoops.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::tile;
+
+Value SoftmaxLoopWriter::isShown(Step step) {
+  if (op.getVisible().empty())
+    return {};
+  // Only masked blocks may be hidden; in loops without masks this folds.
+  auto branch = scf::IfOp::create(b, b.getI1Type(), step.partial,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  Value end = arith::AddIOp::create(
+      b, step.j, arith::ConstantIndexOp::create(b, op.getStep()));
+  Value endsAbove = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, end,
+                                          op.getVisible()[0]);
+  Value startsBelow = arith::CmpIOp::create(b, arith::CmpIPredicate::slt,
+                                            step.j, op.getVisible()[1]);
+  Value both = arith::AndIOp::create(b, endsAbove, startsBelow);
+  scf::YieldOp::create(b, both);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  Value yes = arith::ConstantIntOp::create(b, 1, 1);
+  scf::YieldOp::create(b, yes);
+  return branch.getResult(0);
+}
+
+SoftmaxLoopWriter::LazyMove
+SoftmaxLoopWriter::moveReference(const SoftmaxReference::Served &old,
+                                 Value sums, Value peaks, Value scores,
+                                 Value isShown, double tau) {
+  RankedTensorType scoreBitsType =
+      tileLike(scoresType, scoresType.getShape(), b.getI32Type());
+  Value bits = arith::BitcastOp::create(b, scoreBitsType, scores);
+  Value most = b.reduceColumns(ReduceKind::Max, bits, sumsType.getDimSize(1));
+  Value grown =
+      b.isAtLeast(most, b.widen(old.threshold, TileBuilder::typeOf(most)));
+  // Rows without a reference ask for one in each block, also where they see
+  // nothing.
+  if (isShown)
+    grown = arith::AndIOp::create(
+        b, grown, BroadcastOp::create(b, grown.getType(), isShown));
+  RankedTensorType flagType =
+      tileLike(rowType, rowType.getShape(), b.getI1Type());
+  SmallVector<Value> inits = old.getValues();
+  size_t ofReference = inits.size();
+  if (sums)
+    inits.push_back(sums);
+  if (peaks) {
+    // Integers order negative scores the wrong way round, which gives less than
+    // the largest one. Then rows' references are negative, too, and all their
+    // blocks take the branch below.
+    Value largest = arith::BitcastOp::create(b, sumsType, most);
+    inits.push_back(b.maximumNumber(peaks, largest));
+  }
+  inits.append({b.splat(rowType, 1.0), b.splat(flagType, 0)});
+  auto move = IfAnyOp::create(b, grown, inits);
+  OpBuilder::InsertionGuard insertion(b);
+  Block *body = beginBody(move);
+  SmallVector<StringRef> names = references.getServedNames();
+  if (sums)
+    names.push_back("row_sums");
+  if (peaks)
+    names.push_back("peaks");
+  names.append({"factor", "moved"});
+  nameCarried(names, body->getArguments());
+  auto before = SoftmaxReference::Served::from(
+      body->getArguments().take_front(ofReference));
+  Value m = before.m, threshold = before.threshold;
+  Value maximum = named("row_max", b.reduceColumns(ReduceKind::Max, scores, 1));
+  // Only rows that asked may move, even if `maximum` is kept in a wider type
+  // than the one whose bits were compared. NaN stays out of the reference: it
+  // makes weights and sums NaN by itself.
+  Value asked =
+      b.isAtLeast(b.reduceColumns(ReduceKind::Max, most, 1), threshold);
+  Value exceeds = b.compare(arith::CmpFPredicate::OGT, maximum,
+                            references.mostServed(m, tau));
+  Value moved = arith::AndIOp::create(b, exceeds, asked);
+  Value reference = b.select(moved, maximum, m);
+  SoftmaxReference::Served next =
+      references.makeServed(reference, references.mostServed(reference, tau));
+  Value factor = b.select(moved, references.rescaleFrom(before, next),
+                          b.splat(rowType, 1.0));
+  SmallVector<Value> results = next.getValues();
+  if (sums)
+    results.push_back(scaleRows(body->getArgument(ofReference), factor));
+  size_t ofPeaks = results.size();
+  if (peaks)
+    results.push_back(b.maximumNumber(body->getArgument(ofPeaks),
+                                      b.widen(maximum, sumsType)));
+  results.append({factor, moved});
+  nameCarried(names, results);
+  YieldOp::create(b, results);
+  ResultRange now = move.getResults();
+  return {SoftmaxReference::Served::from(now.take_front(ofReference)),
+          sums ? Value(now[ofReference]) : Value(),
+          peaks ? Value(now[ofPeaks]) : Value(), now.drop_back().back(),
+          now.back()};
+}
+
+SoftmaxState SoftmaxLoopWriter::lazy(double tau) {
+  SmallVector<Value> inits = references.getNoneServed().getValues();
+  size_t ofReference = inits.size();
+  inits.append({b.splat(sumsType, 0.0), b.splat(accType, 0.0)});
+  SmallVector<StringRef> names = references.getServedNames();
+  names.append({"row_sums", "acc"});
+  bool corrects = correctsPeak();
+  if (corrects) {
+    inits.push_back(b.minusInfinity(sumsType));
+    names.push_back("peaks");
+  }
+  ResultRange results =
+      forEachBlock(names, inits, [&](Step step, ValueRange carried) {
+        auto old =
+            SoftmaxReference::Served::from(carried.take_front(ofReference));
+        Value scores = scoresOf(step);
+        // Sums by dot are with the matrix units, as the accumulator is.
+        Value sums = carried[ofReference], acc = carried[ofReference + 1];
+        LazyMove move = moveReference(old, sumByDot ? Value() : sums,
+                                      corrects ? carried.back() : Value(),
+                                      scores, isShown(step), tau);
+        Value weights =
+            named("weights", references.weightsOf(scores, move.reference));
+        if (!sumByDot)
+          sums = addToSums(move.sums, weights);
+        SmallVector<Value> state = {acc};
+        if (sumByDot)
+          state.push_back(sums);
+        auto rescale = IfAnyOp::create(b, move.moved, state);
+        {
+          OpBuilder::InsertionGuard insertion(b);
+          Block *body = beginBody(rescale);
+          SmallVector<Value> scaled;
+          for (BlockArgument old : body->getArguments())
+            scaled.push_back(scaleRows(old, move.factor));
+          YieldOp::create(b, scaled);
+        }
+        acc = accumulate(step.j, weights, rescale.getResult(0));
+        if (sumByDot)
+          sums = addToSums(rescale.getResult(1), weights);
+        SmallVector<Value> next = move.reference.getValues();
+        next.append({sums, acc});
+        if (corrects)
+          next.push_back(move.peaks);
+        return next;
+      });
+  // Two roundings as elsewhere, unless a factor of log2(e) could overflow.
+  bool isLarge = references.mayBeLarge();
+  Value scaled =
+      isLarge ? results[0] : b.multiply(results[0], references.getFactor());
+  SoftmaxState state = {
+      finishSums(results[ofReference]), results[ofReference + 1],
+      isLarge ? references.toNatural(scaled) : b.multiply(scaled, kLn2)};
+  if (!corrects)
+    return state;
+  Value peak = b.reduceColumns(ReduceKind::Max, results.back(), 1);
+  return correctPeak(
+      state, references.weightsOf(peak, SoftmaxReference::Served::from(
+                                            results.take_front(ofReference))));
+}

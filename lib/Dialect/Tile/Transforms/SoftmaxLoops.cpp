@@ -1,0 +1,235 @@
+//===- SoftmaxLoops.cpp - Softmax sums as loops -------------- -*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SoftmaxLoops.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::tile;
+
+/// The stream of the factors that rescale the output, one per row.
+static constexpr StringLiteral kFactorName = "factor";
+
+/// Names what a loop carries; ops with several results have one name for all.
+void fovea::tile::nameCarried(ArrayRef<StringRef> names, ValueRange values) {
+  for (auto [name, value] : llvm::zip_equal(names, values))
+    if (!value.getDefiningOp() || value.getDefiningOp()->getNumResults() == 1)
+      named(name, value);
+}
+
+ResultRange SoftmaxLoopWriter::forEachBlock(ArrayRef<StringRef> names,
+                                            ArrayRef<Value> inits,
+                                            StepBody body) {
+  auto loop = ForBlocksOp::create(
+      b, ValueRange(inits).getTypes(), op.getLower(), op.getUpper(),
+      op.getFullLower(), op.getFullUpper(), op.getCount(), op.getMasked(),
+      op.getInits(), inits, op.getStep(), op.getDescending());
+  // Some recurrences have several loops.
+  IRMapping mapping;
+  op.getVisit().cloneInto(&loop.getVisit(), mapping);
+  SmallVector<Type> types = {b.getIndexType(), b.getI1Type()};
+  llvm::append_range(types, loop.getResultTypes());
+  OpBuilder::InsertionGuard guard(b);
+  Block *block = b.createBlock(&loop.getBody(), {}, types,
+                               SmallVector<Location>(types.size(), b.getLoc()));
+  Step step = {named("key", block->getArgument(0)),
+               named("is_partial", block->getArgument(1))};
+  ValueRange carried = block->getArguments().drop_front(2);
+  nameCarried(names, carried);
+  SmallVector<Value> next = body(step, carried);
+  nameCarried(names, next);
+  YieldOp::create(b, next);
+  return loop.getResults();
+}
+
+SmallVector<Value> SoftmaxLoopWriter::inlineAll(Region &region,
+                                                ValueRange arguments) {
+  IRMapping mapping;
+  mapping.map(region.getArguments(), arguments);
+  for (Operation &inner : region.front().without_terminator())
+    b.clone(inner, mapping);
+  return llvm::map_to_vector(
+      region.front().getTerminator()->getOperands(),
+      [&](Value value) { return mapping.lookupOrDefault(value); });
+}
+
+Value SoftmaxLoopWriter::roundWeights(Value weights) {
+  RankedTensorType roundedType = tileLike(scoresType, scoresType.getShape(),
+                                          getValuesType().getElementType());
+  if (roundedType == weights.getType())
+    return weights;
+  return arith::TruncFOp::create(b, roundedType, weights);
+}
+
+Value SoftmaxLoopWriter::accumulate(Value j, Value weights, Value acc) {
+  if (!op.getWeights().empty())
+    weights = inlineRegion(op.getWeights(), {j, weights});
+  weights = staged("p", named("p", roundWeights(weights)));
+  Value values = inlineRegion(op.getValues(), {j});
+  return DotOp::create(b, weights, values, acc,
+                       /*transposeA=*/false, /*transposeB=*/false,
+                       op.getNameAttr());
+}
+
+// Where the reference is not exactly the maximum, a row's largest weight is no
+// power of two: the product has it rounded, the sum does not. For a row with
+// one heavy key that is the output's whole error, as large as that of rounding
+// the output; and a gradient takes the difference of the output and that key's
+// value. So the sum gets the rounding of the largest weight as well.
+
+bool SoftmaxLoopWriter::correctsPeak() {
+  return !sumByDot && op.getWeights().empty() &&
+         !getValuesType().getElementType().isF32();
+}
+
+SoftmaxState SoftmaxLoopWriter::correctPeak(SoftmaxState state, Value peak) {
+  RankedTensorType roundedType =
+      tileLike(rowType, rowType.getShape(), getValuesType().getElementType());
+  Value narrow = arith::TruncFOp::create(b, roundedType, peak);
+  Value rounded = arith::ExtFOp::create(b, rowType, narrow);
+  Value added = b.subtract(rounded, peak);
+  // The reference moves against the sum, so that the log-sum-exp stays. Rows
+  // without a sum add nothing.
+  constexpr double kLeastSum = 0x1p-100;
+  Value share =
+      b.divide(added, b.maximum(state.l, b.splat(rowType, kLeastSum)));
+  Value growth = b.log2(b.add(share, b.splat(rowType, 1.0)));
+  return {b.add(state.l, added), state.acc,
+          b.multiplyAdd(growth, b.splat(rowType, -kLn2), state.reference)};
+}
+
+SoftmaxState SoftmaxLoopWriter::threePass() {
+  Value reference = forEachBlock(
+      {"row_max"}, {references.getNone()}, [&](Step step, ValueRange carried) {
+        return SmallVector<Value>{
+            b.maximum(carried[0], references.maximumOf(scoresOf(step)))};
+      })[0];
+  auto exponents = references.makeExponents(reference);
+  Value sums = forEachBlock(
+      {"row_sums"}, {b.splat(sumsType, 0.0)},
+      [&](Step step, ValueRange carried) {
+        Value weights = references.weightsOf(scoresOf(step), exponents);
+        return SmallVector<Value>{b.add(carried[0], partialSumsOf(weights))};
+      })[0];
+  Value acc = forEachBlock(
+      {"acc"}, {b.splat(accType, 0.0)}, [&](Step step, ValueRange carried) {
+        Value weights = references.weightsOf(scoresOf(step), exponents);
+        return SmallVector<Value>{accumulate(step.j, weights, carried[0])};
+      })[0];
+  return {sumUp(sums), acc, references.toNatural(reference)};
+}
+
+SoftmaxState SoftmaxLoopWriter::normalized() {
+  ResultRange results = forEachBlock(
+      {"row_max", "row_sum", "acc"},
+      {references.getNone(), b.splat(rowType, 0.0), b.splat(accType, 0.0)},
+      [&](Step step, ValueRange carried) {
+        Value m = carried[0], l = carried[1], acc = carried[2];
+        Value scores = scoresOf(step);
+        Value next = b.maximum(m, references.maximumOf(scores));
+        auto exponents = references.makeExponents(next);
+        Value weights = references.weightsOf(scores, exponents);
+        Value kept = b.multiply(l, references.rescaleFrom(m, exponents));
+        Value sum = b.add(kept, sumUp(weights));
+        acc = accumulate(step.j, weights, scaleRows(acc, kept));
+        Value inverse = b.select(b.isEqual(sum, 0.0), b.splat(rowType, 0.0),
+                                 b.divide(b.splat(rowType, 1.0), sum));
+        return SmallVector<Value>{next, sum, scaleRows(acc, inverse)};
+      });
+  return {results[1], scaleRows(results[2], results[1]),
+          references.toNatural(results[0])};
+}
+
+SoftmaxLoopWriter::Move
+SoftmaxLoopWriter::followMaximum(Value m, Value scores,
+                                 std::optional<double> tau) {
+  Value next = b.maximum(m, references.maximumOf(scores)), moved;
+  if (tau) {
+    moved = references.exceeds(next, m, *tau);
+    next = b.select(moved, next, m);
+  }
+  return {next, references.makeExponents(next), moved};
+}
+
+Value SoftmaxLoopWriter::factorOf(Value m, const Move &move) {
+  Value factor = references.rescaleFrom(m, move.exponents);
+  return move.moved ? b.select(move.moved, factor, b.splat(rowType, 1.0))
+                    : factor;
+}
+
+Value SoftmaxLoopWriter::scaleChangedRows(Value tile, Value factors) {
+  Value changes = b.compare(arith::CmpFPredicate::UNE, factors,
+                            b.splat(TileBuilder::typeOf(factors), 1.0));
+  auto rescale = IfAnyOp::create(b, changes, ValueRange{tile});
+  OpBuilder::InsertionGuard insertion(b);
+  Block *body = beginBody(rescale);
+  YieldOp::create(b, scaleRows(body->getArgument(0), factors));
+  return rescale.getResult(0);
+}
+
+SoftmaxState SoftmaxLoopWriter::deferred(std::optional<double> tau) {
+  ResultRange results = forEachBlock(
+      {"row_max", "row_sums", "acc"}, startOfRows(),
+      [&](Step step, ValueRange carried) {
+        Value m = carried[0], sums = carried[1], acc = carried[2];
+        Value scores = scoresOf(step);
+        Move move = followMaximum(m, scores, tau);
+        Value factor = named("factor", factorOf(m, move));
+        // Who rescales the output can do so while weights are computed.
+        Value sent = staged(kFactorName, factor);
+        Value weights = references.weightsOf(scores, move.exponents);
+        if (sumByDot)
+          sums = scaleRows(sums, factor);
+        else
+          sums = b.multiplyAdd(sums, b.widen(factor, sumsType),
+                               partialSumsOf(weights));
+        Value scaled = tau ? scaleChangedRows(acc, sent) : scaleRows(acc, sent);
+        acc = accumulate(step.j, weights, scaled);
+        if (sumByDot) // as in addBlock
+          sums = addToSums(sums, weights);
+        return SmallVector<Value>{move.reference, sums, acc};
+      });
+  SoftmaxState state = {finishSums(results[1]), results[2],
+                        references.toNatural(results[0])};
+  // References in units of the exponent are as rounded as weights see them.
+  if (tau || !references.mayBeLarge() || !correctsPeak())
+    return state;
+  return correctPeak(
+      state,
+      references.weightsOf(results[0], references.makeExponents(results[0])));
+}
+
+SoftmaxState SoftmaxLoopWriter::conditional(double tau) {
+  // Another role rescales the output, by the factors that it gets. Rows' own
+  // sums are cheaper rescaled than voted on.
+  if (isStaged(kFactorName))
+    return deferred(tau);
+  ResultRange results = forEachBlock(
+      {"row_max", "row_sums", "acc"}, startOfRows(),
+      [&](Step step, ValueRange carried) {
+        Value m = carried[0], sums = carried[1], acc = carried[2];
+        Value scores = scoresOf(step);
+        Move move = followMaximum(m, scores, tau);
+        Value weights = references.weightsOf(scores, move.exponents);
+        auto rescale = IfAnyOp::create(b, move.moved, ValueRange{sums, acc});
+        {
+          OpBuilder::InsertionGuard insertion(b);
+          Block *body = beginBody(rescale);
+          Value factor = named("factor", factorOf(m, move));
+          Value scaledSums = scaleRows(body->getArgument(0), factor);
+          Value scaledAcc = scaleRows(body->getArgument(1), factor);
+          YieldOp::create(b, ValueRange{scaledSums, scaledAcc});
+        }
+        std::tie(sums, acc) = addBlock(step.j, weights, rescale.getResult(0),
+                                       rescale.getResult(1));
+        return SmallVector<Value>{move.reference, sums, acc};
+      });
+  return {finishSums(results[1]), results[2], references.toNatural(results[0])};
+}

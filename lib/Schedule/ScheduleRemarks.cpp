@@ -201,9 +201,13 @@ void Explainer::remarkReasons() {
                                 "that the sum has"
                               : "sums of rounded weights are too rough for a "
                                 "log-sum-exp");
-  if (!chosen.addByDot && problem.scoreMod && problem.lse)
-    leftOut("add_by_dot", "accumulators round large sums, which a log-sum-exp "
-                          "shows");
+  if (!chosen.addByDot && problem.scoreMod &&
+      (problem.lse || problem.loadsPerScore))
+    leftOut("add_by_dot", problem.lse
+                              ? "accumulators round large sums, which a "
+                                "log-sum-exp shows"
+                              : "accumulators round large sums, and loaded "
+                                "summands may be of any size");
   if (!chosen.chain && !asked.contains("chain") && chosen.queryStages == 1)
     leftOut("chain", "with one buffer for queries the next tile would wait for "
                      "this one's last scores");

@@ -239,9 +239,12 @@ static int64_t chooseGroups(const ScheduleProblem &problem) {
   if (problem.dropout || problem.sparse)
     return 2;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  // Four leave the producer 32 registers, and the others none for vectors.
+  // Four leave the producer 32 registers, and the others none for vectors or
+  // for values that wait for a product to be added to.
+  bool addsLoads = problem.scoreMod && problem.loadsPerScore;
   if (headDim <= 64)
-    return problem.blocksByCaptures || problem.keyBits >= 16 ? 3 : 4;
+    return problem.blocksByCaptures || problem.keyBits >= 16 || addsLoads ? 3
+                                                                          : 4;
   // In between three have room for plain scores. Their 192 rows also see more
   // of a mask's edge, and masks need registers (docs/History.md).
   bool changesScores = problem.scoreMod || problem.loadsPerScore;
@@ -370,7 +373,8 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
   fields.classify = problem.classifies;
   // Accumulators round large sums at each step: by 4e-3 of scores in the
   // thousands, which weights can't show and a log-sum-exp does.
-  fields.addByDot = problem.scoreMod && !problem.lse;
+  // Loaded summands may be of any size, and stay out of accumulators.
+  fields.addByDot = problem.scoreMod && !problem.lse && !problem.loadsPerScore;
 
   // One block of them is in use while the next one arrives.
   for (int64_t scoreStages : {2, 0}) {

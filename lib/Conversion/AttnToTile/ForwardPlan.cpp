@@ -121,3 +121,17 @@ FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
   plan.keyBytes = (plan.headDim + plan.valueHeadDim) * problem.elementBits / 8;
   return plan;
 }
+
+FailureOr<plan::KernelAttr> fovea::dropAddByDot(attn::ForwardOp op,
+                                                plan::KernelAttr plan) {
+  auto starts = [](const plan::DotPlan &dot) { return dot.addsToSummand; };
+  if (!plan.hasDot(starts))
+    return plan;
+  StringRef field = "add_by_dot";
+  if (failed(reportMissed(op, getFunctionName(op), plan.isAsked(field), field,
+                          "score_mod adds no progression of keys; another "
+                          "summand may be too large for an accumulator to "
+                          "start from")))
+    return failure();
+  return plan.changeDots([](plan::DotPlan &dot) { dot.addsToSummand = false; });
+}

@@ -46,6 +46,11 @@ struct ForwardPlan {
 mlir::FailureOr<ForwardPlan> planForward(attn::ForwardOp op,
                                          const KernelOptions &options);
 
+/// `plan` for a kernel whose products start from zero; an error if the schedule
+/// asks for a summand by name.
+mlir::FailureOr<plan::KernelAttr> dropAddByDot(attn::ForwardOp op,
+                                               plan::KernelAttr plan);
+
 } // namespace fovea
 
 #endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_FORWARDPLAN_H

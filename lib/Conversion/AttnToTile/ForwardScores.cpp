@@ -22,6 +22,9 @@
 using namespace mlir;
 using namespace fovea;
 
+/// The plan's name of the product of queries and keys.
+static constexpr StringLiteral kScoreDotName = "s";
+
 namespace {
 /// Emits the scores of the block of keys from `key` on.
 class ScoreEmitter {
@@ -177,13 +180,16 @@ Value ScoreEmitter::emitProducts(Value queries) {
   return tile::DotOp::create(b, getNamedLoc(loc, "s"), queries, keys,
                              kb.splat(getRows(), getColumns(), 0.0),
                              /*transposeA=*/false, /*transposeB=*/true,
-                             b.getStringAttr("s"));
+                             b.getStringAttr(kScoreDotName));
 }
 
 LeftOut ScoreEmitter::leaveOut(OpBuilder &invariant, ArrayRef<ScoreForm> forms,
                                ScoreRest &rest) {
-  LeftOut leftOut = LeftOut::of(forms);
+  plan::KernelAttr plan = kernel.plan.kernel;
+  LeftOut leftOut =
+      LeftOut::of(forms, plan.getDot(kScoreDotName).addsToSummand);
   rest.scale = leftOut.scale;
+  rest.startsDot = leftOut.startsDot;
   if (!leftOut.rowSteps.empty())
     rest.rowStep = getEmitter(invariant).emitSum(leftOut.rowSteps);
   return leftOut;
@@ -238,6 +244,9 @@ FailureOr<Value> ScoreEmitter::emitScore(OpBuilder &invariant, Value products,
     form = std::move(*only);
   }
   LeftOut leftOut = leaveOut(invariant, form, rest);
+  if (leftOut.startsDot)
+    return getEmitter(invariant).emitScoreByDot(
+        form, leftOut, products.getDefiningOp<tile::DotOp>());
   return getEmitter(invariant).emitScore(form, leftOut);
 }
 

@@ -20,6 +20,8 @@ namespace fovea {
 struct ScoreRest {
   double scale = 1.0;
   mlir::Value rowStep;
+  /// The product starts from what score_mod adds, as the plan says.
+  bool startsDot = false;
 
   /// What all scores of a row have in common and were left without, or null.
   mlir::Value emitCommon(const ForwardKernel &kernel) const;

@@ -180,7 +180,9 @@ FailureOr<plan::KernelAttr> ForwardLowering::emit(KernelBuilder &kb) {
     return failure();
   emitResults(kernel, *sum, rest);
   kb.endWork();
-  return plan->kernel;
+  if (rest.startsDot)
+    return plan->kernel;
+  return dropAddByDot(op, plan->kernel);
 }
 
 std::unique_ptr<KernelLowering> fovea::makeForwardLowering(attn::ForwardOp op) {

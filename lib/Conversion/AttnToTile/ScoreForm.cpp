@@ -13,6 +13,9 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace fovea;
@@ -93,6 +96,11 @@ ScoreForm ScoreForm::takeOfQueries(bool areRows) {
 
 static bool isConstant(const Factor &factor) { return !factor.scalar; }
 
+/// Summands beyond this are not for an accumulator to start from: it rounds at
+/// each step of the product, and what it loses of a weight would come near
+/// what rounding the weight to bf16 loses. In units of the score.
+static constexpr double kLargestStart = 4096.0;
+
 /// The constant that the exponential can take: that of the first full term
 /// whose factor is a positive one; 1 if there is none.
 static double findLeading(ArrayRef<Term> terms) {
@@ -114,9 +122,9 @@ static bool cancels(const ScoreForm &form) {
   });
 }
 
-LeftOut LeftOut::of(ArrayRef<ScoreForm> forms) {
+LeftOut LeftOut::of(ArrayRef<ScoreForm> forms, bool mayStartDot) {
   const ScoreForm &general = forms.back();
-  LeftOut leftOut{findLeading(general.full), {}};
+  LeftOut leftOut;
   bool isCommon = llvm::all_of(forms, [&](const ScoreForm &form) {
     return cancels(form) &&
            llvm::equal(form.rowSteps, general.rowSteps,
@@ -127,6 +135,22 @@ LeftOut LeftOut::of(ArrayRef<ScoreForm> forms) {
   });
   if (isCommon)
     leftOut.rowSteps = general.rowSteps;
+  auto withoutRows = [&](ScoreForm form) {
+    if (isCommon)
+      form.rowSteps.clear();
+    return form;
+  };
+  double leading = findLeading(general.full);
+  bool isProduct = llvm::all_of(forms, [&](const ScoreForm &form) {
+    return form.full.size() == 1 && withoutRows(form).size() == 1;
+  });
+  leftOut.startsDot = mayStartDot && forms.size() == 1 &&
+                      general.full.size() == 1 &&
+                      isConstant(general.full.front().factor) &&
+                      general.full.front().factor.constant == leading &&
+                      withoutRows(general).isProgression();
+  if (isProduct || leftOut.startsDot)
+    leftOut.scale = leading;
   return leftOut;
 }
 
@@ -298,18 +322,81 @@ Value ScoreFormEmitter::emit(const ScoreForm &form, bool sidesFirst) {
   return total;
 }
 
-Value ScoreFormEmitter::emitScore(ScoreForm form, const LeftOut &leftOut) {
+ScoreForm ScoreFormEmitter::reduce(ScoreForm form, const LeftOut &leftOut,
+                                   bool &hasLeading) {
   if (!leftOut.rowSteps.empty())
     form.rowSteps.clear();
   auto isLeading = [&](const Term &term) {
     return isConstant(term.factor) && term.factor.constant == leftOut.scale;
   };
   auto *leading = llvm::find_if(form.full, isLeading);
-  if (leading != form.full.end())
+  hasLeading = leading != form.full.end();
+  if (hasLeading)
     std::swap(*leading, form.full.front());
   if (leftOut.scale != 1.0)
     form = scale(form, {1.0 / leftOut.scale, {}});
-  if (leading != form.full.end())
+  if (hasLeading)
     form.full.front().factor = {1.0, {}, form.full.front().factor.loc};
+  return form;
+}
+
+Value ScoreFormEmitter::emitScore(ScoreForm form, const LeftOut &leftOut) {
+  bool hasLeading;
+  form = reduce(form, leftOut, hasLeading);
+  // A term with a factor is added by one operation if another comes before it.
+  auto isPlain = [](const Term &term) {
+    return isConstant(term.factor) && term.factor.constant == 1.0;
+  };
+  if (!hasLeading)
+    std::partition(form.full.begin(), form.full.end(), isPlain);
   return widen(emit(form), tileType(numRows, numColumns));
+}
+
+Value ScoreFormEmitter::emitIsWithin(const ScoreForm &progression,
+                                     double most) {
+  auto size = [&](Value value) {
+    return math::AbsFOp::create(b, loc, value).getResult();
+  };
+  Value start = emitUniform(progression);
+  if (!start)
+    start = constant(0.0);
+  Value end = math::FmaOp::create(b, loc, emitSum(progression.columnSteps),
+                                  constant(double(numColumns - 1)), start);
+  // Ordered: NaN is not within.
+  auto isWithin = [&](Value value) {
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE, size(value),
+                                 constant(most))
+        .getResult();
+  };
+  return arith::AndIOp::create(b, loc, isWithin(start), isWithin(end));
+}
+
+Value ScoreFormEmitter::emitScoreByDot(ScoreForm form, const LeftOut &leftOut,
+                                       tile::DotOp dot) {
+  bool hasLeading;
+  form = reduce(form, leftOut, hasLeading);
+  form.full.clear();
+  RankedTensorType type = tileType(numRows, numColumns);
+  Value isWithin = emitIsWithin(form, kLargestStart / leftOut.scale);
+  // The first branch gives `value` where the summand is within bounds.
+  auto choose = [&](auto emitWithin, auto emitBeyond) {
+    auto branch = scf::IfOp::create(b, loc, type, isWithin,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(branch.thenBlock());
+    scf::YieldOp::create(b, loc, ValueRange{emitWithin()});
+    b.setInsertionPointToEnd(branch.elseBlock());
+    scf::YieldOp::create(b, loc, ValueRange{emitBeyond()});
+    return branch.getResult(0);
+  };
+  auto emitSummand = [&] { return widen(emit(form), type); };
+  Value start = choose(emitSummand, [&] { return dot.getAcc(); });
+  dot.getAccMutable().assign(start);
+  dot->moveAfter(start.getDefiningOp());
+  return choose([&] { return dot.getResult(); },
+                [&] {
+                  return arith::AddFOp::create(b, loc, dot.getResult(),
+                                               emitSummand())
+                      .getResult();
+                });
 }

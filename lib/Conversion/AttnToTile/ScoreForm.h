@@ -56,6 +56,14 @@ struct ScoreForm {
   /// the steps of keys, if there are any: a distance is smaller than the two
   /// places that it is between, so that less of it is rounded away.
   ScoreForm takeOfQueries(bool areRows);
+  /// Whether all terms but full ones are progressions of keys, the block's own
+  /// start included: numbers whose size two scalars of the block bound.
+  bool isProgression() const {
+    return columns.empty() && rows.empty() && rowSteps.empty() &&
+           diagonals.empty() && !columnSteps.empty() &&
+           llvm::all_of(uniform,
+                        [](const Term &term) { return term.isOfBlock; });
+  }
   unsigned size() const {
     return full.size() + columns.size() + rows.size() + uniform.size() +
            diagonals.size() + columnSteps.size() + rowSteps.size();
@@ -66,12 +74,20 @@ struct ScoreForm {
 /// plus, for each row, its number within the block times `rowSteps`, which is
 /// the same for all keys. It is chosen before any score is emitted, since all
 /// ways to compute a block, and all blocks, must be without the same.
+///
+/// A summand of any size must not be divided by the scale: the quotient could
+/// overflow, and scores that are one number in f32 could become two. So the
+/// scale is left out only of a score that is a product times the scale, or that
+/// plus a progression for a dot to start from (`startsDot`).
 struct LeftOut {
   double scale = 1.0;
   llvm::SmallVector<Factor, 2> rowSteps;
+  /// The dot starts from all terms but the leading one.
+  bool startsDot = false;
 
-  /// What can be left out of scores that are one of `forms`.
-  static LeftOut of(llvm::ArrayRef<ScoreForm> forms);
+  /// What can be left out of scores that are one of `forms`. Dots may start
+  /// from summands if `mayStartDot`.
+  static LeftOut of(llvm::ArrayRef<ScoreForm> forms, bool mayStartDot);
 };
 
 /// Emits forms.
@@ -91,6 +107,11 @@ public:
   mlir::Value emit(const ScoreForm &form, bool sidesFirst = false);
   /// A full tile of scores, without `leftOut`.
   mlir::Value emitScore(ScoreForm form, const LeftOut &leftOut);
+  /// The same where `leftOut` says that `dot` starts from the other terms: sets
+  /// its start. Blocks whose progression is too long for an accumulator add it
+  /// after the dot.
+  mlir::Value emitScoreByDot(ScoreForm form, const LeftOut &leftOut,
+                             tile::DotOp dot);
   /// The sum of factors, an f32.
   mlir::Value emitSum(llvm::ArrayRef<Factor> factors);
 
@@ -109,6 +130,11 @@ private:
   /// `total + value * factor`; no total is zero. All of `type`.
   mlir::Value accumulate(mlir::Value total, mlir::Value value, Factor factor,
                          mlir::RankedTensorType type);
+  /// `form` divided by what is left out, without rows' steps that are; its
+  /// leading term, if there is one, is the first full one.
+  ScoreForm reduce(ScoreForm form, const LeftOut &leftOut, bool &hasLeading);
+  /// Whether no element of the progression is larger than `most`.
+  mlir::Value emitIsWithin(const ScoreForm &progression, double most);
   /// Sum of the uniform terms; null without any.
   mlir::Value emitUniform(const ScoreForm &form);
   /// `start`, or null, included.

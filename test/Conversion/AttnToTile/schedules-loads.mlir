@@ -1,11 +1,12 @@
 // RUN: fovea-opt %s --attn-to-tile=target=sm_90a --split-input-file | FileCheck %s
 
-// Values loaded for each score take registers: with four warp groups, blocks get
-// narrower. Those for a key alone have room in three.
+// Values loaded for each score take registers, and wait for the product that they
+// are added to: three warp groups, with narrower blocks. Those for a key alone
+// leave room for wider ones.
 !t = tensor<1x1x?x64xbf16>
 !table = tensor<?x?xf32>
 // CHECK-LABEL: launch.abi @both
-// CHECK-SAME: tile_n = 48, warps = 16
+// CHECK-SAME: tile_n = 80, warps = 12
 func.func @both(%q: !t, %k: !t, %v: !t, %table: !table) -> !t {
   %o = attn.forward %q, %k, %v captures(%table : !table)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %x: !table) {

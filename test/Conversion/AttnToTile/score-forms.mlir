@@ -1,28 +1,28 @@
 // RUN: fovea-opt %s --attn-to-tile=schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1 -cse -canonicalize | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile="accurate-tanh schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1" -cse -canonicalize | FileCheck %s --check-prefix=ACCURATE
 
-// What score_mod adds up is one progression along the keys; the scale goes to
-// the exponential, and what depends on the query alone to LSE.
+// What score_mod adds up is one progression along the keys; what depends on the
+// query alone goes to LSE. The summand may be of any size and is not divided by
+// the scale: both are in the addition.
 
 !t = tensor<1x4x?x16xf16>
 !l = tensor<1x4x?xf32>
 
 // CHECK-LABEL: gpu.func @alibi
-// CHECK-DAG: %[[TWO:.*]] = arith.constant 2.000000e+00 : f32
+// CHECK-DAG: %[[HALF:.*]] = arith.constant dense<5.000000e-01> : tensor<64x32xf32, #tile.reg>
 // CHECK-DAG: %[[MINUS:.*]] = arith.constant -1.000000e+00 : f32
 // CHECK: %[[SLOPE:.*]] = memref.load %arg3
 // CHECK-DAG: %[[ROW:.*]] = arith.mulf %[[SLOPE]], %[[MINUS]]
-// CHECK-DAG: %[[STEP:.*]] = arith.mulf %[[SLOPE]], %[[TWO]]
-// CHECK: tile.softmax_sum {{.*}} scale(5.000000e-01)
+// CHECK: tile.softmax_sum {{.*}} scale(1.000000e+00)
 // CHECK: scores(%[[J:.*]]: index
 // CHECK: %[[S:.*]] = tile.dot
 // CHECK: %[[D:.*]] = arith.subi %[[J]], %[[I:.*]] : index
 // CHECK: %[[D32:.*]] = arith.index_cast %[[D]]
 // CHECK: %[[F:.*]] = arith.sitofp %[[D32]] : i32 to f32
-// CHECK: %[[START:.*]] = arith.mulf %[[F]], %[[STEP]] : f32
-// CHECK: %[[RAMP:.*]] = tile.ramp %[[START]] step %[[STEP]] dim 1 : tensor<1x32xf32, #tile.reg>
+// CHECK: %[[START:.*]] = arith.mulf %[[F]], %[[SLOPE]] : f32
+// CHECK: %[[RAMP:.*]] = tile.ramp %[[START]] step %[[SLOPE]] dim 1 : tensor<1x32xf32, #tile.reg>
 // CHECK: %[[BIAS:.*]] = tile.broadcast %[[RAMP]]
-// CHECK: %[[SUM:.*]] = arith.addf %[[S]], %[[BIAS]]
+// CHECK: %[[SUM:.*]] = math.fma %[[S]], %[[HALF]], %[[BIAS]]
 // CHECK: arith.select %{{.*}}, %[[SUM]],
 // CHECK: %{{.*}}, %[[LSE:.*]] = tile.softmax_finish
 // CHECK: %[[COMMON:.*]] = tile.ramp %{{.*}} step %[[ROW]] dim 0 : tensor<64x1xf32, #tile.reg>

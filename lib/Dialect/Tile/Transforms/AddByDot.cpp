@@ -215,12 +215,16 @@ struct AddByDot : fovea::tile::impl::AddByDotBase<AddByDot> {
     if (!abi)
       return signalPassFailure();
     SmallVector<DotOp> dots;
-    getOperation().walk([&](DotOp dot) {
-      if (abi.getPlan().getDot(dot.getNameAttr()).addsToSummand &&
-          matchPattern(dot.getAcc(), m_AnyZeroFloat()))
-        dots.push_back(dot);
-    });
+    // Those that attn-to-tile started from a summand count as done.
     int64_t folded = 0;
+    getOperation().walk([&](DotOp dot) {
+      if (!abi.getPlan().getDot(dot.getNameAttr()).addsToSummand)
+        return;
+      if (matchPattern(dot.getAcc(), m_AnyZeroFloat()))
+        dots.push_back(dot);
+      else
+        ++folded;
+    });
     for (DotOp dot : dots) {
       if (std::optional<ScaledSum> sum = matchScaledSum(dot)) {
         fold(dot, *sum);

@@ -128,7 +128,9 @@ def AddByDot
     must be set to something in any case, so that the addition costs nothing;
     and what it needs is made before the dot is issued, not between the dot and
     its uses, where warps wait for one another. Sums round in another order than
-    before.
+    before, at each step of the product: the summand must be small, which is not
+    checked here. `attn-to-tile` starts attention's products by itself where a
+    progression is small enough; such dots are left as they are.
 
     A dot times a number, the same for all elements, and numbers by distance
     (`tile.diagonals`) becomes a dot that starts from those, divided by the number

@@ -195,11 +195,11 @@ static bool fillTile(const ScheduleProblem &problem, int64_t groups,
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
     if (problem.keyBlock % tileN != 0 || tileN % keyChunk != 0)
       continue;
-    // Values that wait for a product to be added to are kept beside it.
-    int64_t waiting =
-        problem.loadsPerScore && problem.scoreMod && !fields.addByDot
-            ? tileN * 3 / 16
-            : 0;
+    // Values that wait for a product to be added to are kept beside it: all of
+    // them where they come through shared memory, else those in flight.
+    int64_t waiting = 0;
+    if (problem.loadsPerScore && problem.scoreMod && !fields.addByDot)
+      waiting = fields.scoreStages != 0 ? tileN * 9 / 16 : tileN * 3 / 16;
     if (getTileRegisters(problem, tileN, fields.sumByDot, fields.scoreStages) +
             waiting + kOtherRegisters >
         budget.consumer)

@@ -49,6 +49,10 @@ SoftmaxLoopWriter::moveReference(const SoftmaxReference::Served &old,
       tileLike(scoresType, scoresType.getShape(), b.getI32Type());
   Value bits = arith::BitcastOp::create(b, scoreBitsType, scores);
   Value most = b.reduceColumns(ReduceKind::Max, bits, sumsType.getDimSize(1));
+  // References have risen above what earlier blocks have, so that their largest
+  // bits call for nothing.
+  if (peaks)
+    most = arith::MaxSIOp::create(b, peaks, most);
   Value grown =
       b.isAtLeast(most, b.widen(old.threshold, TileBuilder::typeOf(most)));
   // Rows without a reference ask for one in each block, also where they see
@@ -62,13 +66,9 @@ SoftmaxLoopWriter::moveReference(const SoftmaxReference::Served &old,
   size_t ofReference = inits.size();
   if (sums)
     inits.push_back(sums);
-  if (peaks) {
-    // Integers order negative scores the wrong way round, which gives less than
-    // the largest one. Then rows' references are negative, too, and all their
-    // blocks take the branch below.
-    Value largest = arith::BitcastOp::create(b, sumsType, most);
-    inits.push_back(b.maximumNumber(peaks, largest));
-  }
+  size_t ofPeaks = inits.size();
+  if (peaks)
+    inits.push_back(most);
   inits.append({b.splat(rowType, 1.0), b.splat(flagType, 0)});
   auto move = IfAnyOp::create(b, grown, inits);
   OpBuilder::InsertionGuard insertion(b);
@@ -100,10 +100,13 @@ SoftmaxLoopWriter::moveReference(const SoftmaxReference::Served &old,
   SmallVector<Value> results = next.getValues();
   if (sums)
     results.push_back(scaleRows(body->getArgument(ofReference), factor));
-  size_t ofPeaks = results.size();
-  if (peaks)
-    results.push_back(b.maximumNumber(body->getArgument(ofPeaks),
-                                      b.widen(maximum, sumsType)));
+  if (peaks) {
+    // From the maximum: a row's first block needs no other one.
+    Value bits =
+        arith::BitcastOp::create(b, TileBuilder::typeOf(threshold), maximum);
+    results.push_back(arith::MaxSIOp::create(
+        b, peaks, b.widen(bits, TileBuilder::typeOf(peaks))));
+  }
   results.append({factor, moved});
   nameCarried(names, results);
   YieldOp::create(b, results);
@@ -122,7 +125,9 @@ SoftmaxState SoftmaxLoopWriter::lazy(double tau) {
   names.append({"row_sums", "acc"});
   bool corrects = correctsPeak();
   if (corrects) {
-    inits.push_back(b.minusInfinity(sumsType));
+    RankedTensorType bitsType =
+        tileLike(sumsType, sumsType.getShape(), b.getI32Type());
+    inits.push_back(b.splat(bitsType, std::numeric_limits<int32_t>::min()));
     names.push_back("peaks");
   }
   ResultRange results =
@@ -169,7 +174,12 @@ SoftmaxState SoftmaxLoopWriter::lazy(double tau) {
       isLarge ? references.toNatural(scaled) : b.multiply(scaled, kLn2)};
   if (!corrects)
     return state;
-  Value peak = b.reduceColumns(ReduceKind::Max, results.back(), 1);
+  // Integers order negative scores the wrong way round, but where all are
+  // negative the reference is the largest one.
+  Value bits = b.reduceColumns(ReduceKind::Max, results.back(), 1);
+  Value isPositive = b.isAtLeast(bits, b.splat(TileBuilder::typeOf(bits), 0));
+  Value peak = b.select(isPositive, arith::BitcastOp::create(b, rowType, bits),
+                        results[0]);
   return correctPeak(
       state, references.weightsOf(peak, SoftmaxReference::Served::from(
                                             results.take_front(ofReference))));

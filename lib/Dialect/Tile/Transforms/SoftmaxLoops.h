@@ -201,8 +201,8 @@ private:
     Value sums, peaks, factor, moved;
   };
   /// The reference after a look at `scores`, the factor of what was summed up
-  /// with the old one, and the rows that moved. Rescales `sums`, if given, and
-  /// keeps the largest score of each row in some element of `peaks`, if given.
+  /// with the old one, and the rows that moved. Rescales `sums`, if given;
+  /// `peaks`, if given, are the largest scores so far as integers.
   LazyMove moveReference(const SoftmaxReference::Served &old, Value sums,
                          Value peaks, Value scores, Value isShown, double tau);
   /// Whether the rounding of a row's largest weight is to be added to its sum.

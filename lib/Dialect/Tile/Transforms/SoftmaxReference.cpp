@@ -118,7 +118,10 @@ SoftmaxReference::Served SoftmaxReference::getNoneServed() {
 }
 
 Value SoftmaxReference::mostServed(Value m, double tau) {
-  return b.add(m, b.splat(rowType, tau / factor));
+  Value most = b.add(m, b.splat(rowType, tau / factor));
+  return b.select(
+      b.compare(arith::CmpFPredicate::OGE, most, b.splat(rowType, 0.0)), most,
+      m);
 }
 
 SoftmaxReference::Served SoftmaxReference::makeServed(Value m, Value most) {

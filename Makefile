@@ -75,9 +75,9 @@ portable-check: setup
 	@.venv/bin/python scripts/try_portable.py --jobs $(JOBS) $(if $(LIMIT),--limit $(LIMIT))
 
 wheel: setup
-	@rm -f dist/fovea-*.whl
+	@rm -f dist/fovea_attention-*.whl
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) .venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
-	@.venv/bin/python scripts/tag_wheel.py dist/fovea-*.whl
+	@.venv/bin/python scripts/tag_wheel.py dist/fovea_attention-*.whl
 	@.venv/bin/python scripts/try_wheel.py dist
 	@ls -lh dist
 

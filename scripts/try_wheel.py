@@ -35,7 +35,7 @@ except fovea.Error as error:
 
 
 def main():
-    (wheel,) = pathlib.Path(sys.argv[1]).resolve().glob("fovea-*-py3-none-manylinux_*_x86_64.whl")
+    (wheel,) = pathlib.Path(sys.argv[1]).resolve().glob("fovea_attention-*-py3-none-manylinux_*_x86_64.whl")
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = pathlib.Path(folder) / "bin" / "python"

@@ -418,10 +418,10 @@ def test_without_numpy(fovea, run_python):
         "             lambda: __import__('fovea.torch')):\n"
         "    try:\n        call()\n    except ImportError as error:\n        print(error, isinstance(error, fovea.Error))\n")
     assert result.stdout.splitlines() == [
-        "running on the CPU needs numpy: pip install fovea[interpret] True",
-        "running on the CPU needs numpy: pip install fovea[interpret] True",
-        "explain needs numpy: pip install fovea[interpret] True",
-        "explain needs numpy: pip install fovea[interpret] True",
-        "drawing needs matplotlib: pip install fovea[plot] True",
-        "fovea.torch needs torch: pip install fovea[torch] True",
+        "running on the CPU needs numpy: pip install numpy (the extra fovea-attention[interpret]) True",
+        "running on the CPU needs numpy: pip install numpy (the extra fovea-attention[interpret]) True",
+        "explain needs numpy: pip install numpy (the extra fovea-attention[interpret]) True",
+        "explain needs numpy: pip install numpy (the extra fovea-attention[interpret]) True",
+        "drawing needs matplotlib: pip install matplotlib (the extra fovea-attention[plot]) True",
+        "fovea.torch needs torch: pip install torch (the extra fovea-attention[torch]) True",
     ], result.stderr

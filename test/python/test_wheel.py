@@ -150,8 +150,18 @@ def test_metadata(fovea):
     assert relative == []
     # Every extra that an error or a page names exists, and is on the index's page.
     sources = [*(ROOT / "python").rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
-    named = {extra for path in sources for extra in re.findall(r"\bfovea\[(\w+)\]", path.read_text())} - {"auto"}
+    named = {extra for path in sources for extra in re.findall(r"\bfovea-attention\[(\w+)\]", path.read_text())}
     named |= {extra for path in (ROOT / "python").rglob("*.py") for extra in re.findall(r'\bneed\("\w+", "(\w+)"', path.read_text())}
     extras = set(project["optional-dependencies"])
     assert named <= extras and {"interpret", "torch", "plot", "ptxas"} == extras
-    assert extras == set(re.findall(r"fovea\[(\w+)\]", page))
+    assert extras == set(re.findall(r"fovea_attention-[^ ]*\.whl\[(\w+)\]", page))
+
+
+def test_no_text_names_the_other_project():
+    """"fovea" on PyPI is not this project: no text tells to install it, or an extra of it."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile", *(ROOT / "docs").rglob("*.md")]
+    pages += [path for folder in ("python", "scripts", "examples", "test", "benchmarks") for path in (ROOT / folder).rglob("*")
+              if path.suffix in (".py", ".md", ".sh", ".txt", ".test") and path != pathlib.Path(__file__)]
+    wrong = re.compile(r"pip install [^\n`#;,]*(?<![\w/-])fovea(?![\w.-])|(?<![\w-])fovea\[(?:interpret|torch|plot|ptxas)\]")
+    found = [f"{page.relative_to(ROOT)}: {match[0]}" for page in pages for match in wrong.finditer(page.read_text(errors="replace"))]
+    assert found == []

@@ -22,6 +22,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE, README = ROOT / "docs" / "Support.md", ROOT / "README.md"
 BEGIN, END = "<!-- scripts/support.py writes this table -->\n", "<!-- end of the table -->\n"
 FORMS = ("dense", "lengths", "packed", "paged")
+#: What other libraries call the forms.
+ALIASES = {"dense": "dense", "lengths": "lengths (padded KV cache, seqused_k)", "packed": "packed (varlen, cu_seqlens)",
+           "paged": "paged (page table)"}
 #: Head dims that stand for the rule, and some that break it.
 TAKEN, REFUSED = (8, 72, 128, 256), (4, 12, 264)
 GRADIENTS = {"dq", "dk", "dv", "dcapture0", "dsinks", "dscale"}
@@ -201,6 +204,10 @@ def the_same_on_all(question, *arguments):
     return answers.pop()
 
 
+def named(forms):
+    return ", ".join(ALIASES[form] for form in forms)
+
+
 def programs_table():
     types, rule = the_same_on_all(types_of), the_same_on_all(head_dims_hold)
     forward, backward = the_same_on_all(forms_of, False), the_same_on_all(forms_of, True)
@@ -214,10 +221,12 @@ def programs_table():
         ["output", "the type of Q, or f32", ""],
         ["head dims", "multiples of 8 from 8 to 256, also other for V than for Q and K; `fovea.torch` pads other sizes and splits V wider than 256",
          "Q and K above 256 (MLA's 576)"],
-        ["sequence forms", ", ".join(forward), ", ".join(f"{form} (runs in the interpreter)" for form in only_interpreted)],
+        ["sequence forms", named(forward), f"{named(only_interpreted)}: runs in the interpreter"],
         ["gradients", f"of {', '.join(backward)}: with respect to Q, K, V, captured tensors, sinks and the scale",
          "gradients of gradients; [others](PyTorch.md#gradients)"],
         ["heads", "any number; grouped (GQA) and multi-query", ""],
+        ["decoding", "one query or more over a contiguous KV cache with a length for each batch entry", "split KV, paged KV"],
+        ["schedules", "chosen by the compiler; `--schedule` sets them by hand, `fovea-run --tune` measures candidates on a GPU", ""],
         ["masks and scores", "any score_mod and mask_mod of the ops of [Python](Python.md#functions), BlockMasks, dropout, sinks", ""],
     ])
 
@@ -289,7 +298,7 @@ def readme_table():
         ["targets run by the emulator only", code, "`sm_100a`: IR only, no `tcgen05` yet"],
         ["Q, K, V", ", ".join(types) + "; f32 accumulation, f32 output on request", "f32 kernels (interpreter only), fp8"],
         ["head dims", "multiples of 8 up to 256; `fovea.torch` pads others", "Q and K above 256"],
-        ["sequences", ", ".join(forward), "paged KV (interpreter only), split KV"],
+        ["sequences", named(forward), "paged KV (interpreter only), split KV"],
         ["gradients", f"{', '.join(backward)}; also of captured tensors", "second order"],
         ["software", f"Linux x86-64, Python {project()['python']} or later, PyTorch {project()['torch']} or later (optional)", "several GPUs"],
     ])

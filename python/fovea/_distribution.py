@@ -51,8 +51,8 @@ def refuse_foreign_files(package: str) -> None:
     if found:
         version, metadata = found
         raise ImportError(
-            f"the distribution 'fovea' {version} ({metadata}) is another project; it installs into the folder of "
-            f"'{DISTRIBUTION}' ({package}), and they overwrite each other's files: {_REPAIR}", name="fovea", path=package)
+            f"the distribution 'fovea' {version} ({metadata}) is not '{DISTRIBUTION}' and installs into its folder, {package}; "
+            f"each overwrites the other's files: {_REPAIR}", name="fovea", path=package)
 
 
 def refuse_foreign_package() -> None:

@@ -59,15 +59,15 @@ def test_installed_over_the_other_project(tmp_path, name, metadata, record):
     install_ours(tmp_path)
     version = name.split("-")[1]
     assert last_line(run("import fovea", tmp_path)) == (
-        f"ImportError: the distribution 'fovea' {version} ({folder}) is another project; it installs into the folder of "
-        f"'fovea-attention' ({tmp_path / 'fovea'}), and they overwrite each other's files: {REPAIR}")
+        f"ImportError: the distribution 'fovea' {version} ({folder}) is not 'fovea-attention' and installs into its folder, "
+        f"{tmp_path / 'fovea'}; each overwrites the other's files: {REPAIR}")
 
 
 def test_hidden_module(tmp_path):
     """A package of theirs goes before a module of ours: the check runs before such a module is imported."""
     install(tmp_path, "fovea-0.1.1", {**FOREIGN, "fovea/cache/__init__.py": "raise SystemExit('theirs')\n"})
     install_ours(tmp_path)
-    assert "is another project" in last_line(run("import fovea", tmp_path))
+    assert "is not 'fovea-attention'" in last_line(run("import fovea", tmp_path))
 
 
 def test_other_project_installed_later(tmp_path):

@@ -157,6 +157,15 @@ def test_metadata(fovea):
     assert extras == set(re.findall(r"fovea_attention-[^ ]*\.whl\[(\w+)\]", page))
 
 
+def test_names_of_the_wheel():
+    """Pages name the file that a build makes: of this version, with the tag that Support names."""
+    version = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
+    glibc = re.search(r"needs glibc ([\d.]+)", (ROOT / "docs" / "Support.md").read_text())[1].replace(".", "_")
+    for page in (ROOT / "python" / "README.md", ROOT / "docs" / "Python.md"):
+        names = set(re.findall(r"fovea_attention-[^ \[`']*whl", page.read_text()))
+        assert names == {f"fovea_attention-{version}-py3-none-manylinux_{glibc}_x86_64.whl"}
+
+
 def test_no_text_names_the_other_project():
     """"fovea" on PyPI is not this project: no text tells to install it, or an extra of it."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile", *(ROOT / "docs").rglob("*.md")]

@@ -81,6 +81,14 @@ def test_pytorch(readme, folder, package_environment):
     assert printed.startswith("tensor([") and printed.count(",") == 3
 
 
+def test_check_without_a_gpu(source_root, folder, package_environment):
+    """The program of docs/PyTorch.md prints errors that bfloat16 explains."""
+    pytest.importorskip("torch")
+    (program,) = (text for text in programs((source_root / "docs" / "PyTorch.md").read_text()) if 'backend="ptx"' in text)
+    printed = dict(line.split() for line in run(folder, package_environment, sys.executable, "-c", program).splitlines())
+    assert list(printed) == ["o", "dq", "dk", "dv", "ddecay"] and all(0 < float(error) < 1e-2 for error in printed.values()), printed
+
+
 def test_the_wheel_s_page(source_root, folder, package_environment):
     """The first program needs a GPU; it runs here with what only that changes."""
     with_torch, ahead = programs((source_root / "python" / "README.md").read_text())

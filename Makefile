@@ -12,7 +12,7 @@ BUILD := $(if $(filter default,$(PRESET)),build,build-$(PRESET))
 help:
 	@echo "Fovea: a compiler for attention. The two that matter:"
 	@echo
-	@echo "  make demo          compile causal attention to PTX and run it on a real layer's Q, K, V"
+	@echo "  make demo          compile causal attention to PTX and execute that on a real layer's Q, K, V"
 	@echo "  make test          build everything and run every test"
 	@echo
 	@echo "  make setup         install what is missing: Debian packages, .venv (both above do it)"

@@ -264,8 +264,9 @@ def render():
     return f"""<!-- Written by scripts/support.py; don't edit -->
 # What is supported
 
-Every row of the first two tables was asked of the compiler; a test (`test/python/test_support.py`) compiles samples and fails if
-this page is stale.
+Targets, MMA units, PTX versions, types, head dims, sequence forms, gradients, BlockMasks, dropout and sinks are listed because kernels
+with them compiled; a test (`test/python/test_support.py`) compiles samples and fails if this page is stale. Names of GPUs, drivers and
+measurements are facts from outside, in `scripts/support_facts.py`.
 
 ## Targets
 

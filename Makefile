@@ -12,7 +12,7 @@ BUILD := $(if $(filter default,$(PRESET)),build,build-$(PRESET))
 help:
 	@echo "Fovea: a compiler for attention. The two that matter:"
 	@echo
-	@echo "  make demo          compile causal attention to PTX and run it on a real layer's Q, K, V"
+	@echo "  make demo          compile causal attention to PTX and execute that on a real layer's Q, K, V"
 	@echo "  make test          build everything and run every test"
 	@echo
 	@echo "  make setup         install what is missing: Debian packages, .venv (both above do it)"
@@ -75,9 +75,9 @@ portable-check: setup
 	@.venv/bin/python scripts/try_portable.py --jobs $(JOBS) $(if $(LIMIT),--limit $(LIMIT))
 
 wheel: setup
-	@rm -f dist/fovea-*.whl
+	@rm -f dist/fovea_attention-*.whl
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) .venv/bin/python -m pip wheel --quiet --no-deps --wheel-dir dist .
-	@.venv/bin/python scripts/tag_wheel.py dist/fovea-*.whl
+	@.venv/bin/python scripts/tag_wheel.py dist/fovea_attention-*.whl
 	@.venv/bin/python scripts/try_wheel.py dist
 	@ls -lh dist
 

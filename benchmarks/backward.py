@@ -4,7 +4,7 @@
     python benchmarks/backward.py --cells 128:4096:causal 64:4096:full --schedule tile_n=32 --json out.json
     python benchmarks/backward.py --group 4                 # grouped heads
     python benchmarks/backward.py --deterministic           # beside our kernels that sum in one order
-    python benchmarks/backward.py --fa3 fa3.so --flex       # beside FlashAttention-3's op and compiled flex_attention
+    python benchmarks/backward.py --fa3 --flex              # beside FlashAttention-3 and compiled flex_attention; --fa3 FILE names its library
     python benchmarks/backward.py --ablation --no-peers     # one choice of the schedule changed at a time
 
 Each cell has 16k tokens in all and heads * d = 2048, bf16, stored as (B, S, H, D); all
@@ -27,6 +27,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("test/GPU", "python")]
 
+import flash_attention_3  # noqa: E402
 import kernels  # noqa: E402
 import report  # noqa: E402
 from fovea.bench import _forward  # noqa: E402
@@ -162,7 +163,7 @@ def find_contestants(torch, cell, args, tensors):
         name = f"{report.OURS}[{schedule}{'; deterministic' if deterministic else ''}]"
         found[name] = functools.partial(ours, torch, cell, args.target, schedule, deterministic, tensors, o, lse)
     if args.fa3 and cell.dv == cell.d:
-        found["FlashAttention-3"] = functools.partial(flash3, torch, cell, tensors, o, lse)
+        found[flash_attention_3.NAME] = functools.partial(flash3, torch, cell, tensors, o, lse)
     for backend in ("FLASH_ATTENTION", "CUDNN_ATTENTION") if args.peers else ():
         found[backend] = functools.partial(torch_backend, torch, cell, backend, tensors)
     if args.flex:
@@ -215,7 +216,7 @@ def parse_arguments(argv=None):
     parser.add_argument("--target", help="the device's best by default")
     parser.add_argument("--ablation", action="store_true", help="schedules with one choice changed; d 128 and 64 at 4k")
     parser.add_argument("--deterministic", action="store_true", help="time our kernels that sum in one order, too")
-    parser.add_argument("--fa3", help="a library with FlashAttention-3's ops, to be timed too")
+    flash_attention_3.add_argument(parser)
     parser.add_argument("--group", type=int, default=1, help="heads of Q for each head of K and V")
     parser.add_argument("--flex", action="store_true", help="time flex_attention too; it compiles for long")
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="time torch's backends")
@@ -235,8 +236,8 @@ def main():
     torch = kernels.start_torch(args.seed)
     if torch is None:
         return 0
-    if args.fa3:
-        torch.ops.load_library(args.fa3)
+    if args.fa3 and not flash_attention_3.load(torch, args.fa3):
+        return 2
     major, minor = torch.cuda.get_device_capability()
     args.target = args.target or kernels.default_targets(major, minor)[-1]
     device = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"

@@ -20,6 +20,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("test/GPU", "python")]
 
+import flash_attention_3  # noqa: E402
 import kernels  # noqa: E402
 import packed  # noqa: E402
 import report  # noqa: E402
@@ -104,7 +105,7 @@ def run_cell(torch, way, tokens, d, causal, args, rng):
     prepare = {f"{report.OURS}[{schedule}]": functools.partial(ours, torch, tensors, causal, schedule) for schedule in args.schedule}
     prepare["FLASH_ATTENTION"] = functools.partial(flash2, torch, tensors, causal, max(lengths))
     if args.fa3:
-        prepare["FlashAttention-3"] = functools.partial(flash3, torch, tensors, causal, max(lengths))
+        prepare[flash_attention_3.NAME] = functools.partial(flash3, torch, tensors, causal, max(lengths))
     launches, errors, rows = {}, {}, []
     for name, make in prepare.items():
         try:
@@ -134,7 +135,7 @@ def parse_arguments(argv=None):
     parser.add_argument("--dims", nargs="+", type=int, default=[64, 128], help="head dims")
     parser.add_argument("--masks", nargs="+", choices=("full", "causal"), default=["full", "causal"])
     parser.add_argument("--schedule", action="append", help="of our kernels, repeatable; auto by default")
-    parser.add_argument("--fa3", help="a library with FlashAttention-3's ops, to be timed too, if it was built for packed sequences")
+    flash_attention_3.add_argument(parser)
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
     parser.add_argument("--seed", type=int, help="of the contestants' order and the data")
     parser.add_argument("--json", help="write the results there")
@@ -150,8 +151,8 @@ def main():
     torch = kernels.start_torch(args.seed)
     if torch is None:
         return 0
-    if args.fa3:
-        torch.ops.load_library(args.fa3)
+    if args.fa3 and not flash_attention_3.load(torch, args.fa3):
+        return 2
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}", flush=True)
     rng, rows = random.Random(args.seed), []
     for d in args.dims:

@@ -2,7 +2,8 @@
 
     python benchmarks/forward.py --compiler build-portable/bin/fovea-compile
     python benchmarks/forward.py --cells 128:4096:causal 64:4096:full --schedule tile_n=32,stages=3 --json out.json
-    python benchmarks/forward.py --golden FOLDER      # beside hand-scheduled reference kernels (golden_kernels.py)
+    python benchmarks/forward.py --fa3                # beside FlashAttention-3, too; --fa3 FILE names its library
+    python benchmarks/forward.py --golden FOLDER      # beside kernels of your own, as golden_kernels.py describes them
     python benchmarks/forward.py --ablation           # one mechanism of the schedule off at a time
 
 Each cell has 16k tokens in all and heads * d = 2048, bf16; all contestants get
@@ -26,6 +27,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("test/GPU", "python")]
 
+import flash_attention_3  # noqa: E402
 import golden_kernels  # noqa: E402
 import kernels  # noqa: E402
 import report  # noqa: E402
@@ -132,7 +134,7 @@ def fovea_contestants(torch, runtime, compiled, args, tensors, reference):
 
 
 def golden_contestants(torch, loaded, cell, tensors, reference):
-    """The same of the hand-scheduled reference kernels that fit the cell."""
+    """The same of the kernels of ``--golden`` that fit the cell."""
     result, facts = {}, {}
     q, k, v = (tensors[name].transpose(1, 2) for name in "qkv")
     for kernel in loaded:
@@ -148,6 +150,18 @@ def golden_contestants(torch, loaded, cell, tensors, reference):
         except RuntimeError as error:
             print(f"  {name} does not run: {first_line(error)}", flush=True)
     return result, facts
+
+
+def flash3_contestants(torch, args, cell, tensors, reference):
+    """FlashAttention-3's launch by name, if it was asked for and runs."""
+    if not args.fa3:
+        return {}
+    try:
+        launch, o = flash_attention_3.forward(torch, cell, *(tensors[name] for name in "qkv"))
+        return {flash_attention_3.NAME: launch} if admit(torch, flash_attention_3.NAME, launch, o, reference) else {}
+    except RuntimeError as error:
+        print(f"  {flash_attention_3.NAME} does not run: {first_line(error)}", flush=True)
+        return {}
 
 
 def contestant_name(target, schedule, several_targets):
@@ -192,7 +206,7 @@ def run_cell(torch, runtime, cell, compiled, golden, args, rng):
     tensors = {"q": q, "k": k, "v": v}
     ours, facts = fovea_contestants(torch, runtime, compiled, args, tensors, reference)
     theirs, their_facts = golden_contestants(torch, golden, cell, tensors, reference)
-    contestants |= theirs | ours
+    contestants |= flash3_contestants(torch, args, cell, tensors, reference) | theirs | ours
     facts |= their_facts
     rows = []
     for name, times in take_turns(torch, contestants, args.rounds, rng).items():
@@ -221,7 +235,8 @@ def make_parser():
     parser.add_argument("--compiler", help="fovea-compile; found in the build folders by default")
     parser.add_argument("--runtime", help="libFoveaRuntime.so; found in the build folders by default")
     parser.add_argument("--target", type=target_list, help="list of targets; the device's best by default")
-    parser.add_argument("--golden", help="folder with hand-scheduled reference kernels")
+    flash_attention_3.add_argument(parser)
+    parser.add_argument("--golden", metavar="FOLDER", help="time kernels of your own too: NAME.cubin with NAME.json (golden_kernels.py)")
     parser.add_argument("--lse", action=argparse.BooleanOptionalAction, default=False, help="our kernels write LSE too")
     parser.add_argument("--peers", action=argparse.BooleanOptionalAction, default=True, help="time torch's backends")
     parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant")
@@ -271,6 +286,8 @@ def main():
     info = runtime.device_info()
     args.target = args.target or kernels.default_targets(info["major"], info["minor"])[-1:]
     print(f"{device}; target {','.join(args.target)}", flush=True)
+    if args.fa3 and not flash_attention_3.load(torch, args.fa3):
+        return 2
     try:
         described = golden_kernels.read_folder(args.golden) if args.golden else {}
     except (OSError, ValueError) as error:

@@ -1,5 +1,5 @@
-"""Launches the hand-scheduled reference kernels: what the compiler's passes are
-meant to arrive at, written instruction by instruction for sm_90a.
+"""Launches kernels that were made elsewhere, for example by hand for sm_90a, to time
+them beside the compiler's: ``benchmarks/forward.py --golden FOLDER``. The repository has none.
 
 A folder holds NAME.cubin and NAME.json for each. They are forward kernels in
 bf16 with equal head dims, without grouped heads, full or causal (aligned to the
@@ -47,7 +47,7 @@ class Facts:
                 int(values.get("cluster", 1)), values["sched"] != "none", int(values["threads"]), int(values["smem"]),
             )  # fmt: skip
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"not the description of a reference kernel: {error!r}") from None
+            raise ValueError(f"not the description of a kernel: {error!r}") from None
 
     def tiles(self, batch, heads, queries):
         """Tiles of query rows; a cluster's CTAs take neighbours of one head."""
@@ -111,7 +111,7 @@ class Driver:
 
 
 class GoldenKernel:
-    """A loaded reference kernel."""
+    """A loaded kernel."""
 
     def __init__(self, torch, image, facts):
         self.torch, self.facts, self.driver = torch, facts, Driver()

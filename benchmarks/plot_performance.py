@@ -12,7 +12,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 HEADINGS = {"forward": "## Forward on sm_90a", "backward": "## Gradients on sm_90a"}
 # Columns of the tables, as the package's plots name contestants.
-CONTESTANTS = {"ours": "fovea", "reference": "golden", "FlashAttention-3": "FlashAttention-3", "cuDNN": "CUDNN_ATTENTION",
+CONTESTANTS = {"ours": "fovea", "FlashAttention-3": "FlashAttention-3", "cuDNN": "CUDNN_ATTENTION",
                "FLASH": "FLASH_ATTENTION", "flex": "flex_attention"}
 
 

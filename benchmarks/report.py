@@ -3,7 +3,8 @@
 import math
 
 OURS, GOLDEN = "fovea", "golden"
-PEERS = {"golden": "golden", "flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
+PEERS = {"golden": "golden", "fa3": "FlashAttention-3", "flash": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
+HEADERS = {"golden": "/golden", "fa3": "/FA3", "flash": "/FLASH", "cudnn": "/cuDNN"}
 
 
 def geometric_mean(values):
@@ -55,14 +56,19 @@ def ratio_text(value):
     return f"{value:.2f}" if value else "-"
 
 
+def ratio_columns(texts):
+    """Texts by peer, as columns."""
+    return " ".join(f"{texts[key]:>{len(HEADERS[key]) + 1}}" for key in PEERS)
+
+
 def format_table(rows):
     """Lines of all rows, best of each cell first as the caller sorted them."""
     lines = [
-        f"{'cell':<18} {'kernel':<60} {'TFLOP/s':>8} {'/golden':>8} {'/FLASH':>7} {'/cuDNN':>7} "
+        f"{'cell':<18} {'kernel':<60} {'TFLOP/s':>8} {ratio_columns(HEADERS)} "
         f"{'regs':>5} {'spills':>6} {'smem':>7} {'CTAs/SM':>7}"
     ]
     for row in rows:
-        ratios = f"{ratio_text(row['of_golden']):>8} {ratio_text(row['of_flash']):>7} {ratio_text(row['of_cudnn']):>7}"
+        ratios = ratio_columns({key: ratio_text(row[f"of_{key}"]) for key in PEERS})
         spills = row.get("spill_stores", row.get("local_memory", "-"))
         lines.append(
             f"{row['cell']:<18} {row['name']:<60} {row['tflops']:>8.1f} {ratios} {row.get('registers', '-'):>5} "
@@ -72,9 +78,9 @@ def format_table(rows):
 
 
 def format_summary(summary):
-    lines = [f"{'geometric means':<60} {'cells':>5} {'/golden':>8} {'/FLASH':>7} {'/cuDNN':>7}"]
+    lines = [f"{'geometric means':<60} {'cells':>5} {ratio_columns(HEADERS)}"]
     for name, means in summary.items():
-        texts = f"{ratio_text(means['golden']):>8} {ratio_text(means['flash']):>7} {ratio_text(means['cudnn']):>7}"
+        texts = ratio_columns({key: ratio_text(means[key]) for key in PEERS})
         lines.append(f"{name:<60} {means['cells']:>5} {texts}")
     return lines
 

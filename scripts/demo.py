@@ -1,4 +1,4 @@
-"""`make demo`: causal attention, from IR to PTX, run on a real layer's Q, K, V.
+"""`make demo`: causal attention, from IR to PTX; the PTX is executed on the CPU, on a real layer's Q, K, V.
 
 Writes everything to .demo/ and ends with a table of what was done. Needs no
 GPU; ptxas is used where there is one.
@@ -89,7 +89,7 @@ def compile_program(table, binaries):
     mmas = len(re.findall(r"\bmma\.sync", text))
     table.row("compile", f"{PROGRAM} -> {shown(ptx)}, {TARGET}: {len(text.splitlines())} lines, {mmas} mma.sync", seconds)
     table.row("metadata", f"{shown(metadata)}: {describe(json.loads(metadata.read_text()))}")
-    return ptx
+    return ptx, metadata
 
 
 def describe(metadata):
@@ -181,12 +181,12 @@ def main():
     table = Table()
     print()
     paths, inputs = make_inputs(table)
-    ptx = compile_program(table, binaries)
+    ptx, metadata = compile_program(table, binaries)
     assemble(table, ptx)
     outputs = [OUT / "o.npy", OUT / "lse.npy"]
-    log, seconds = run([binaries / "fovea-run", PROGRAM, "--level=tile", "--inputs", *paths, "--dtype", "bf16",
-                        "--outputs", *outputs, "--check"])
-    table.row("run", "the tile program on the CPU, checked against the attn-level meaning", seconds)
+    log, seconds = run([binaries / "fovea-run", PROGRAM, "--device=ptx", f"--kernel={ptx}", f"--metadata={metadata}",
+                        "--inputs", *paths, "--dtype", "bf16", "--outputs", *outputs, "--check"])
+    table.row("run", f"{shown(ptx)} on the CPU, checked against the program's meaning", seconds)
     for line in filter(None, log.splitlines()):
         print(f"             {line}")
     compare(table, inputs, outputs)

@@ -11,7 +11,7 @@ import tempfile
 import venv
 
 PROGRAM = """
-import pathlib, sys, time
+import importlib.metadata, pathlib, sys, time
 start = time.perf_counter()
 import fovea
 seconds = time.perf_counter() - start
@@ -19,6 +19,7 @@ spec = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=128)
 kernel = fovea.compile(spec, target="sm_90a", cache=False)
 assert ".target sm_90a" in kernel.ptx and kernel.metadata["kernel"] == "attention"
 print(f"import {seconds * 1000:.0f} ms, compile {(time.perf_counter() - start - seconds) * 1000:.0f} ms")
+assert importlib.metadata.version("fovea-attention") == fovea.__version__
 package = pathlib.Path(fovea.__file__).parent
 for name in ("py.typed", "explain/page.css", "explain/page.js", "torch/__init__.py", "bench/_command.py"):
     assert (package / name).is_file(), name
@@ -35,7 +36,7 @@ except fovea.Error as error:
 
 
 def main():
-    (wheel,) = pathlib.Path(sys.argv[1]).resolve().glob("fovea-*-py3-none-manylinux_*_x86_64.whl")
+    (wheel,) = pathlib.Path(sys.argv[1]).resolve().glob("fovea_attention-*-py3-none-manylinux_*_x86_64.whl")
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = pathlib.Path(folder) / "bin" / "python"

@@ -10,6 +10,13 @@
 ``gradient`` gives the program of a program's gradients.
 """
 
+import os as _os
+
+from . import _distribution
+
+# Before anything else is imported: a folder of the other project may hide a module of this one.
+_distribution.refuse_foreign_files(_os.path.dirname(_os.path.abspath(__file__)))
+
 from . import cache
 from ._comparison import ComparedField
 from ._explanation import Explanation, Statement

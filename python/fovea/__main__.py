@@ -8,6 +8,7 @@ import os
 import sys
 from typing import List, Optional
 
+from ._distribution import refuse_foreign_package
 from ._version import VERSION
 from .errors import Error
 
@@ -22,6 +23,11 @@ _COMMANDS = {
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs a command; its exit code."""
+    try:
+        refuse_foreign_package()
+    except ImportError as error:
+        print(f"fovea: {error}", file=sys.stderr)
+        return 2
     parser = argparse.ArgumentParser(prog="python -m fovea", description="A compiler for attention.")
     parser.add_argument("--version", action="version", version=f"fovea {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 
+from ._distribution import DISTRIBUTION
 from .errors import MissingPackageError
 
 
@@ -11,7 +12,7 @@ def need(package: str, extra: str, what: str) -> None:
     """Raises MissingPackageError, which says what to install, where `what` needs a
     package that is not there."""
     if importlib.util.find_spec(package) is None:
-        raise MissingPackageError(f"{what} needs {package}: pip install fovea[{extra}]")
+        raise MissingPackageError(f"{what} needs {package}: pip install {package} (the extra {DISTRIBUTION}[{extra}])")
 
 
 __all__ = ["need"]

@@ -369,7 +369,8 @@ def attention(
         Which sequences are worked on first changes no number: those with the most
         keys, which the device finds unless ``fovea.compile(schedule="longest_first=0")``
         says that the caller's order will do.
-        Keys in pages are described in MLIR (``paged``), not here.
+        Keys in pages have no kernels: a program in MLIR describes them (``paged``), and
+        only the interpreter runs it.
     blocks
         a ``fovea.Blocks``, or (queries, keys) of one: each call gives lists of the
         blocks that queries see; blocks that are not listed are not visited.
@@ -411,7 +412,7 @@ def attention(
     if layout not in ("bhsd", "bshd"):
         raise ValueError(f"layout must be 'bhsd' or 'bshd', found {layout!r}")
     if sequences == "paged":
-        raise ValueError("sequences can't be 'paged' here; MLIR with a clause paged(...) can be compiled in place of a Spec")
+        raise ValueError("sequences can't be 'paged': there are no kernels for pages; only the interpreter runs MLIR with paged(...)")
     if sequences not in SEQUENCES:
         raise ValueError(f"sequences must be one of {', '.join(SEQUENCES)}, found {sequences!r}")
     if sequences == "packed" and batch not in (None, 1):

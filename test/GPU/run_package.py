@@ -1,6 +1,6 @@
 """Checks the Python package on a GPU: what it launches, and how long that takes.
 
-    pip install fovea-*.whl; python test/GPU/run_package.py
+    pip install fovea_attention-*.whl; python test/GPU/run_package.py
     PYTHONPATH=python FOVEA_LIBRARY_PATH=build-portable/lib python test/GPU/run_package.py
 
 Needs PyTorch. Outputs are compared with attention in f64 on the device, by an

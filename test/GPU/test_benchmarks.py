@@ -9,6 +9,7 @@ import io
 import json
 import pathlib
 import random
+import re
 import sys
 import tempfile
 import threading
@@ -16,7 +17,10 @@ import threading
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "benchmarks")]
 
+import backward  # noqa: E402
+import backward_packed  # noqa: E402
 import counters  # noqa: E402
+import flash_attention_3  # noqa: E402
 import forward  # noqa: E402
 import golden_kernels  # noqa: E402
 import kernels  # noqa: E402
@@ -182,6 +186,45 @@ def test_ratios_and_tables():
     lines = report.format_table(rows)
     assert len(lines) == 7 and "100.0" in lines[1] and "0.50" in lines[1] and "168" in lines[1]
     assert "1.00" in report.format_summary(report.summarise(rows))[1]
+
+
+def test_flash_attention_3_option():
+    """`--fa3` needs no file: it takes the installed package's library, and says if there is none."""
+    for program in (forward, backward, backward_packed):
+        assert program.parse_arguments(["--fa3"]).fa3 == flash_attention_3.INSTALLED
+        assert program.parse_arguments(["--fa3", "a.so", "--rounds", "2"]).fa3 == "a.so"
+        assert program.parse_arguments([]).fa3 is None
+    if flash_attention_3.find_installed() is None:
+        assert refuses(flash_attention_3.library_of, flash_attention_3.INSTALLED, error=OSError)
+    assert flash_attention_3.library_of("a.so") == "a.so"
+    with tempfile.TemporaryDirectory() as folder:
+        library = pathlib.Path(folder) / "flash_attn_3" / "_C.abi3.so"
+        library.parent.mkdir()
+        (library.parent / "__init__.py").touch()
+        library.touch()
+        sys.path.insert(0, folder)
+        try:
+            assert flash_attention_3.library_of(flash_attention_3.INSTALLED) == str(library)
+        finally:
+            sys.path.remove(folder)
+    means = report.summarise(_with_ratios([row("a", "fovea[auto]", 110.0), row("a", flash_attention_3.NAME, 100.0)]))
+    assert abs(means["fovea[auto]"]["fa3"] - 1.1) < 1e-12 and "1.10" in report.format_summary(means)[1]
+
+
+def _with_ratios(rows):
+    report.add_ratios(rows)
+    return rows
+
+
+def test_printed_commands():
+    """The commands of docs/PerformanceTables.md and of the programs' docstrings are taken."""
+    programs = {"forward": forward, "backward": backward, "backward_packed": backward_packed}
+    pages = [HERE.parents[1] / "docs" / "PerformanceTables.md", *(pathlib.Path(program.__file__) for program in programs.values())]
+    commands = [found for page in pages
+                for found in re.findall(r"python benchmarks/(forward|backward|backward_packed)\.py((?: [^`|#\n]*)?)", page.read_text())]
+    assert len(commands) > 8
+    for name, arguments in commands:
+        programs[name].parse_arguments(arguments.split())
 
 
 def test_ablation_table():

@@ -551,5 +551,5 @@ def test_missing_packages(run_python):
         "import fovea\nkernel = fovea.compile(fovea.attention(head_dim=16), 'sm_80')\n"
         "for call in (lambda: kernel.interpret([], [], []), lambda: __import__('fovea.torch')):\n"
         "    try:\n        call()\n    except ImportError as error:\n        print(error)\n")
-    assert result.stdout.splitlines() == ["running on the CPU needs numpy: pip install fovea[interpret]",
-                                          "fovea.torch needs torch: pip install fovea[torch]"], result.stderr
+    assert result.stdout.splitlines() == ["running on the CPU needs numpy: pip install numpy (the extra fovea-attention[interpret])",
+                                          "fovea.torch needs torch: pip install torch (the extra fovea-attention[torch])"], result.stderr

@@ -35,7 +35,7 @@ def sources(archive, tmp_path_factory):
 
 
 def test_files(archive, sources):
-    assert archive.name == "fovea-0.1.0.tar.gz" and archive.stat().st_size < 10_000_000
+    assert archive.name == "fovea_attention-0.1.0.tar.gz" and archive.stat().st_size < 10_000_000
     for name in ("CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "PKG-INFO", "pyproject.toml", "python/README.md",
                  "python/fovea/py.typed"):
         assert (sources / name).is_file(), name
@@ -77,10 +77,10 @@ def test_metadata(archive, tmp_path):
     folder = pathlib.Path(build.ProjectBuilder(ROOT).prepare("wheel", tmp_path))
     text = (folder / "METADATA").read_text()
     with tarfile.open(archive) as opened:
-        assert opened.extractfile("fovea-0.1.0/PKG-INFO").read().decode() == text
+        assert opened.extractfile("fovea_attention-0.1.0/PKG-INFO").read().decode() == text
     head, _, page = text.partition("\n\n")
     lines = head.splitlines()
-    assert {"Name: fovea", "Version: 0.1.0", "Requires-Python: >=3.9", "License: Apache-2.0 WITH LLVM-exception",
+    assert {"Name: fovea-attention", "Version: 0.1.0", "Requires-Python: >=3.9", "License: Apache-2.0 WITH LLVM-exception",
             "Description-Content-Type: text/markdown"} <= set(lines)
     extras = {line.split()[1] for line in lines if line.startswith("Provides-Extra:")}
     assert extras == {"interpret", "torch", "plot", "ptxas"}

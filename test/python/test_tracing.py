@@ -346,7 +346,7 @@ def test_masks_are_booleans(fovea):
     ({"scale": "often"}, "'runtime'"), ({"name": "a b"}, "identifier"),
     ({"captures": {"q": ("f32", (1,))}}, "can't be named 'q'"), ({"captures": {"a": 3}}, r"must be an array, or \(dtype, shape\)"), ({"captures": {"a": ("f32", 3)}}, r"must be an array, or \(dtype, shape\)"),
     ({"captures": {"a": ("f32", (0,))}}, "positive integer or None"),
-    ({"captures": {"a": ("bf16", ())}}, "must be f32, i32 or i64"), ({"sequences": "paged"}, "can't be 'paged' here"),
+    ({"captures": {"a": ("bf16", ())}}, "must be f32, i32 or i64"), ({"sequences": "paged"}, "can't be 'paged': there are no kernels for pages; only the interpreter"),
     ({"blocks": 64}, r"blocks must be fovea.Blocks, \(queries, keys\) or None"),
     ({"blocks": (64, 0)}, "blocks' keys must be a positive integer"), ({"blocks": (64, 64), "sequences": "packed"}, "blocks need"),
     ({"dropout": 1.0}, "a probability below 1"), ({"dropout": float("nan")}, "a probability below 1"),
@@ -418,10 +418,10 @@ def test_without_numpy(fovea, run_python):
         "             lambda: __import__('fovea.torch')):\n"
         "    try:\n        call()\n    except ImportError as error:\n        print(error, isinstance(error, fovea.Error))\n")
     assert result.stdout.splitlines() == [
-        "running on the CPU needs numpy: pip install fovea[interpret] True",
-        "running on the CPU needs numpy: pip install fovea[interpret] True",
-        "explain needs numpy: pip install fovea[interpret] True",
-        "explain needs numpy: pip install fovea[interpret] True",
-        "drawing needs matplotlib: pip install fovea[plot] True",
-        "fovea.torch needs torch: pip install fovea[torch] True",
+        "running on the CPU needs numpy: pip install numpy (the extra fovea-attention[interpret]) True",
+        "running on the CPU needs numpy: pip install numpy (the extra fovea-attention[interpret]) True",
+        "explain needs numpy: pip install numpy (the extra fovea-attention[interpret]) True",
+        "explain needs numpy: pip install numpy (the extra fovea-attention[interpret]) True",
+        "drawing needs matplotlib: pip install matplotlib (the extra fovea-attention[plot]) True",
+        "fovea.torch needs torch: pip install torch (the extra fovea-attention[torch]) True",
     ], result.stderr

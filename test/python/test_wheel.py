@@ -150,8 +150,27 @@ def test_metadata(fovea):
     assert relative == []
     # Every extra that an error or a page names exists, and is on the index's page.
     sources = [*(ROOT / "python").rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
-    named = {extra for path in sources for extra in re.findall(r"\bfovea\[(\w+)\]", path.read_text())} - {"auto"}
+    named = {extra for path in sources for extra in re.findall(r"\bfovea-attention\[(\w+)\]", path.read_text())}
     named |= {extra for path in (ROOT / "python").rglob("*.py") for extra in re.findall(r'\bneed\("\w+", "(\w+)"', path.read_text())}
     extras = set(project["optional-dependencies"])
     assert named <= extras and {"interpret", "torch", "plot", "ptxas"} == extras
-    assert extras == set(re.findall(r"fovea\[(\w+)\]", page))
+    assert extras == set(re.findall(r"fovea_attention-[^ ]*\.whl\[(\w+)\]", page))
+
+
+def test_names_of_the_wheel():
+    """Pages name the file that a build makes: of this version, with the tag that Support names."""
+    version = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
+    glibc = re.search(r"needs glibc ([\d.]+)", (ROOT / "docs" / "Support.md").read_text())[1].replace(".", "_")
+    for page in (ROOT / "python" / "README.md", ROOT / "docs" / "Python.md"):
+        names = set(re.findall(r"fovea_attention-[^ \[`']*whl", page.read_text()))
+        assert names == {f"fovea_attention-{version}-py3-none-manylinux_{glibc}_x86_64.whl"}
+
+
+def test_no_text_names_the_other_project():
+    """"fovea" on PyPI is not this project: no text tells to install it, or an extra of it."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile", *(ROOT / "docs").rglob("*.md")]
+    pages += [path for folder in ("python", "scripts", "examples", "test", "benchmarks") for path in (ROOT / folder).rglob("*")
+              if path.suffix in (".py", ".md", ".sh", ".txt", ".test") and path != pathlib.Path(__file__)]
+    wrong = re.compile(r"pip install [^\n`#;,]*(?<![\w/-])fovea(?![\w.-])|(?<![\w-])fovea\[(?:interpret|torch|plot|ptxas)\]")
+    found = [f"{page.relative_to(ROOT)}: {match[0]}" for page in pages for match in wrong.finditer(page.read_text(errors="replace"))]
+    assert found == []

@@ -8,6 +8,10 @@ functions, unchanged.
 is ``torch.ops.fovea.attention``, an op that torch.compile keeps in its graph.
 """
 
+from .._distribution import refuse_foreign_package
+
+refuse_foreign_package()
+
 from .._extras import need
 
 need("torch", "torch", "fovea.torch")

@@ -71,6 +71,9 @@ def Attn_PagedAttr : Attn_SequenceForm<"Paged", "paged"> {
     are pools of pages (pages in the batch dimension, `page` rows in the
     sequence dimension); key `j` of batch entry `b` is row `j mod page` of page
     `table[b, j / page]`; entry `b` has `n[b]` keys.
+
+    No pass lowers this form to kernels: the interpreter runs it at the `attn`
+    level, `attn-to-tile` refuses it, and it has no gradients.
   }];
   let parameters = (ins AttrParameter<"int64_t", "rows of a page">:$page);
   let assemblyFormat = "`<` `page` `=` $page `>`";

@@ -278,7 +278,7 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     Arg<Optional<AnyRankedTensor>, "the loss's gradient by LSE, of LSE's type; none: 0">:$lseGradient,
     Arg<Optional<F32>, "what scores are multiplied by, known at run time; excludes `scale`">:$scaleValue,
     Arg<Variadic<AnyType>, "values that the regions read: scalars and tensors">:$captures,
-    Arg<Variadic<AnyRankedTensor>, "what the sequence form takes: lengths, offsets or pages">:$sequenceOperands,
+    Arg<Variadic<AnyRankedTensor>, "what the sequence form takes: lengths or offsets">:$sequenceOperands,
     Arg<Optional<AnyRankedTensor>, "one more score for each query head: (Hq), f32">:$sinks,
     Arg<Optional<I64>, "the seed of the numbers that say what is dropped">:$dropoutSeed,
     Arg<Optional<I64>, "which of that seed's numbers these are">:$dropoutOffset,

@@ -1,0 +1,328 @@
+"""Writes docs/Support.md and the table "What is supported" of the README.
+
+Usage: support.py [--check]     (needs numpy and a build: FOVEA_LIBRARY_PATH, PYTHONPATH=python)
+
+Targets, units, head dims, types, sequence forms and gradients are asked of the compiler: a combination is listed if a
+kernel of it compiles. PTX kernels are executed by the emulator and compared with the reference. The other facts are in
+support_facts.py. With --check nothing is written; the exit code is 1 if a page is stale.
+"""
+
+import ctypes
+import functools
+import pathlib
+import re
+import sys
+import warnings
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import support_facts as facts  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PAGE, README = ROOT / "docs" / "Support.md", ROOT / "README.md"
+BEGIN, END = "<!-- scripts/support.py writes this table -->\n", "<!-- end of the table -->\n"
+FORMS = ("dense", "lengths", "packed", "paged")
+#: What other libraries call the forms.
+ALIASES = {"dense": "dense", "lengths": "lengths (padded KV cache, seqused_k)", "packed": "packed (varlen, cu_seqlens)",
+           "paged": "paged (page table)"}
+#: Head dims that stand for the rule, and some that break it.
+TAKEN, REFUSED = (8, 72, 128, 256), (4, 12, 264)
+GRADIENTS = {"dq", "dk", "dv", "dcapture0", "dsinks", "dscale"}
+#: The targets whose programs are asked for; None: all.
+PROBED = None
+#: Parts of a description that the page lists.
+PARTS = ({"blocks": (128, 128)}, {"dropout": 0.1}, {"sinks": True}, {"output_dtype": "f32"}, {"value_head_dim": 128})
+#: The largest relative error of an output that counts as right: f16 products of 64 keys.
+TOLERANCE = 5e-3
+
+PAGED = """
+func.func @paged(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x16x64xf16>, %v: tensor<?x?x16x64xf16>,
+                 %table: tensor<?x?xi32>, %n: tensor<?xi32>) -> tensor<?x?x?x64xf16> {
+  %o = attn.forward %q, %k, %v paged(%table, %n : tensor<?x?xi32>, tensor<?xi32>, page = 16)
+    : tensor<?x?x?x64xf16>, tensor<?x?x16x64xf16>, tensor<?x?x16x64xf16> -> tensor<?x?x?x64xf16>
+  return %o : tensor<?x?x?x64xf16>
+}
+"""
+
+
+# --- Asked of the compiler ----------------------------------------------------------------------
+
+
+def ptx_targets():
+    import fovea
+
+    # That kernels for sm_90 leave wgmma out is what the page says.
+    warnings.filterwarnings("ignore", "kernels for sm_90 ", fovea.CompileWarning)
+    return fovea.targets()
+
+
+@functools.lru_cache(None)
+def all_targets():
+    """Also those without PTX: the compiler names all when it refuses one."""
+    import fovea
+
+    try:
+        fovea.compile(fovea.attention(head_dim=64), target="none", cache=False)
+    except fovea.CompileError as error:
+        return list(dict.fromkeys(re.findall(r"'(sm_[^']+)'", str(error).partition("expected one of")[2])))
+    raise AssertionError("the compiler takes any target")
+
+
+def gain(score, b, h, q_idx, kv_idx, gains):
+    return score * gains[h]
+
+
+def compiles(target, sequences="dense", gradient=False, **description):
+    """Whether there is a kernel; with `gradient`, one of all kinds of gradients."""
+    import fovea
+
+    description = {"dtype": "f16", "head_dim": 64, "sequences": sequences, **description}
+    if gradient:
+        description.update(score_mod=gain, captures={"gains": ("f32", (None,))}, sinks=True, scale="runtime", gradient=True)
+    try:
+        kernel = fovea.compile(PAGED if sequences == "paged" else fovea.attention(**description), target=target)
+    except (fovea.CompileError, ValueError):
+        return False
+    return not gradient or kernel.has_backward and GRADIENTS <= {tensor["name"] for tensor in kernel.backward.metadata["tensors"]}
+
+
+def interprets_pages():
+    """Whether the interpreter runs keys in pages: two pages in reverse order are the keys themselves."""
+    import fovea
+    import numpy
+
+    generator = numpy.random.default_rng(0)
+    q, keys = (generator.standard_normal((1, 2, 32, 64)).astype("float16") for _ in range(2))
+    pages = keys.reshape(1, 2, 2, 16, 64).transpose(2, 0, 1, 3, 4)[::-1].reshape(2, 2, 16, 64)
+    integers = {"table": numpy.array([[1, 0]], "int32"), "lengths": numpy.array([32], "int32")}
+    found = fovea.reference(PAGED, q, pages.copy(), pages.copy(), **integers)
+    expected, _ = fovea.reference(fovea.attention(dtype="f16", head_dim=64), q, keys, keys)
+    return bool(abs(found - expected).max() < 1e-12)
+
+
+@functools.lru_cache(None)
+def unit(target):
+    """The matrix unit of a kernel, as its plan names it."""
+    import fovea
+    from fovea import _kernel
+    from fovea._library import Context
+
+    spec = fovea.attention(head_dim=64)
+    options = _kernel._options({"target": target})
+    with Context() as context:
+        module = context.parse(spec.located, spec.file)
+        text = context.take(context.lib.foveaEmit(module, ctypes.byref(options), _kernel._LEVELS["tile"])).decode()
+    return re.search(r"#warp\.(\w+)_unit", text)[1].replace("_", ".")
+
+
+@functools.lru_cache(None)
+def ptx_version(target):
+    import fovea
+
+    return re.search(r"^\.version (\S+)", fovea.compile(fovea.attention(dtype="f16", head_dim=64), target=target).ptx, re.MULTILINE)[1]
+
+
+@functools.lru_cache(None)
+def emulated_error(target):
+    """The largest error of a causal kernel's output, executed by the emulator, relative to the largest element."""
+    import fovea
+    import numpy
+
+    spec = fovea.attention(mask_mod=lambda b, h, q_idx, kv_idx: q_idx >= kv_idx, dtype="f16", head_dim=64)
+    generator = numpy.random.default_rng(0)
+    q, k, v = (generator.standard_normal((1, 2, 64, 64)).astype("float16") for _ in range(3))
+    o, _ = fovea.compile(spec, target=target).interpret(q, k, v, level="ptx")
+    expected, _ = fovea.reference(spec, q, k, v)
+    return float(abs(o - expected).max() / abs(expected).max())
+
+
+def status(target):
+    if target not in ptx_targets():
+        return "IR only, down to the warp level: no PTX yet"
+    if not emulated_error(target) < TOLERANCE:
+        raise AssertionError(f"the emulator's output for {target} is wrong by {emulated_error(target)}")
+    measured = facts.MEASURED.get(target)
+    return "executed by the emulator" + (f"; measured on an {measured}" if measured else "; never run on a GPU")
+
+
+@functools.lru_cache(None)
+def types_of(target):
+    return tuple(dtype for dtype in ("bf16", "f16", "f32") if compiles(target, dtype=dtype))
+
+
+@functools.lru_cache(None)
+def head_dims_hold(target):
+    """Whether the rule of the page is the compiler's."""
+    return all(compiles(target, head_dim=d) for d in TAKEN) and not any(compiles(target, head_dim=d) for d in REFUSED)
+
+
+@functools.lru_cache(None)
+def forms_of(target, gradient):
+    return tuple(form for form in FORMS if compiles(target, sequences=form, gradient=gradient))
+
+
+@functools.lru_cache(None)
+def parts_compile(target):
+    return all(compiles(target, **part) for part in PARTS)
+
+
+# --- Asked of the package -----------------------------------------------------------------------
+
+
+def project():
+    text = (ROOT / "pyproject.toml").read_text()
+    return {"python": re.search(r'^requires-python = ">=(.*)"', text, re.MULTILINE)[1], "torch": re.search(r'"torch>=([\d.]+)"', text)[1]}
+
+
+def tested_torch():
+    return re.search(r"^torch==(\S+)", (ROOT / "scripts" / "requirements-torch.txt").read_text(), re.MULTILINE)[1]
+
+
+# --- Pages --------------------------------------------------------------------------------------
+
+
+def table(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n".replace("|  |", "| |") for line in lines)
+
+
+def targets_table():
+    rows = []
+    for target in all_targets():
+        has_ptx = target in ptx_targets()
+        version = ptx_version(target) if has_ptx else "-"
+        cuda, branch = facts.DRIVERS[version] if has_ptx else ("-", "-")
+        rows.append([f"`{target}`", facts.GPUS[target], unit(target), version, f"{branch} (CUDA {cuda})" if has_ptx else "-", status(target)])
+    return table(["target", "GPUs", "MMA unit", "PTX", "least driver", "status"], rows)
+
+
+def the_same_on_all(question, *arguments):
+    """An answer that all targets with PTX give; of those in `PROBED` if the test asks fewer."""
+    answers = {question(target, *arguments) for target in PROBED or ptx_targets()}
+    if len(answers) != 1:
+        raise AssertionError(f"{question.__name__} differs by target: {answers}; the page needs a column")
+    return answers.pop()
+
+
+def named(forms):
+    return ", ".join(ALIASES[form] for form in forms)
+
+
+def programs_table():
+    types, rule = the_same_on_all(types_of), the_same_on_all(head_dims_hold)
+    forward, backward = the_same_on_all(forms_of, False), the_same_on_all(forms_of, True)
+    if not rule or not the_same_on_all(parts_compile):
+        raise AssertionError("head dims are not the multiples of 8 up to 256, or a part of a description does not compile")
+    if not interprets_pages():
+        raise AssertionError("the interpreter does not run paged keys")
+    only_interpreted = [form for form in FORMS if form not in forward]
+    return table(["", "kernels", "not in kernels"], [
+        ["Q, K, V", ", ".join(types) + "; sums and log-sum-exp in f32", "f32 (runs in the interpreter), fp8"],
+        ["output", "the type of Q, or f32", ""],
+        ["head dims", "multiples of 8 from 8 to 256, also other for V than for Q and K; `fovea.torch` pads other sizes and splits V wider than 256",
+         "Q and K above 256 (MLA's 576)"],
+        ["sequence forms", named(forward), f"{named(only_interpreted)}: runs in the interpreter"],
+        ["gradients", f"of {', '.join(backward)}: with respect to Q, K, V, captured tensors, sinks and the scale",
+         "gradients of gradients; [others](PyTorch.md#gradients)"],
+        ["heads", "any number; grouped (GQA) and multi-query", ""],
+        ["decoding", "one query or more over a contiguous KV cache with a length for each batch entry", "split KV, paged KV"],
+        ["schedules", "chosen by the compiler; `--schedule` sets them by hand, `fovea-run --tune` measures candidates on a GPU", ""],
+        ["masks and scores", "any score_mod and mask_mod of the ops of [Python](Python.md#functions), BlockMasks, dropout, sinks", ""],
+    ])
+
+
+def software_table():
+    needs = project()
+    glibc = ".".join(map(str, facts.WHEEL_GLIBC))
+    return table(["", "needed", "tested"], [
+        ["OS", f"Linux on x86-64; the wheel needs glibc {glibc} or later", f"{facts.BUILD_SYSTEM}, build and tests"],
+        ["Python", needs["python"] + " or later", facts.PYTHON_TESTED],
+        ["PyTorch, for `fovea.torch`", needs["torch"] + " or later",
+         f"{tested_torch()} by `make test`; also run: {', '.join(facts.TORCH_ALSO_RUN)}. On {' and '.join(facts.TORCH_GRAPH_BREAKS)} "
+         f"`torch.compile` breaks the graph at a call"],
+        ["NVIDIA driver", "by target, above; none to compile or to run on the CPU", facts.MEASURED_WITH],
+        ["CUDA toolkit", "none; with a ptxas kernels load faster and the compiler avoids spills", ""],
+        ["LLVM", "22, to build from source; none with the wheel", "22, Debian packages"],
+    ])
+
+
+MISSING = """\
+| | today |
+|---|---|
+| fp8 | Q, K and V must be f16, bf16 or f32 at every level |
+| f32 and tf32 kernels | cast Q, K and V to bf16 or f16; the interpreter runs f32 programs |
+| split keys (split-KV, flash decoding) | one CTA visits all keys of its queries, so decoding with a small batch uses a part of the GPU; `attn.merge` joins results over disjoint keys, for a caller who splits them |
+| paged KV caches | `attn.forward` describes pages and the interpreter runs them; no kernels |
+| `tcgen05` (`sm_100a`) | stops at the warp level, which the interpreter runs; `sm_100` emits PTX with mma.sync for the same GPUs |
+| several GPUs (ring or context parallel) | nothing; each call runs on one GPU |
+| AMD, Intel and Apple GPUs, CPUs as targets | nothing; the interpreter and the PTX emulator run on the CPU to check, not for speed |
+"""
+
+
+def render():
+    """The text of the page."""
+    return f"""<!-- Written by scripts/support.py; don't edit -->
+# What is supported
+
+Targets, MMA units, PTX versions, types, head dims, sequence forms, gradients, BlockMasks, dropout and sinks are listed because kernels
+with them compiled; a test (`test/python/test_support.py`) compiles samples and fails if this page is stale. Names of GPUs, drivers and
+measurements are facts from outside, in `scripts/support_facts.py`.
+
+## Targets
+
+{targets_table()}
+"Executed by the emulator": a kernel of this target ran on the CPU ([PTX](PTX.md)) and its output was right. "Least driver" is the
+first Linux driver that loads PTX of that version, by NVIDIA's release notes; drivers before that of the measurements were not tried.
+PTX of a target without the suffix `a` also runs on later GPUs, for example that of `sm_100` on a B300.
+
+## Programs
+
+The same on all targets with PTX.
+
+{programs_table()}
+## Software
+
+{software_table()}
+## What is not there
+
+{MISSING}"""
+
+
+def readme_table():
+    types, forward = the_same_on_all(types_of), the_same_on_all(forms_of, False)
+    backward = the_same_on_all(forms_of, True)
+    measured = [target for target in all_targets() if target in facts.MEASURED]
+    others = [target for target in ptx_targets() if target not in measured]
+    code = ", ".join(f"`{target}`" for target in others)
+    return table(["", "yes", "no"], [
+        ["targets timed on an H200", ", ".join(f"`{target}` ({unit(target)})" for target in measured), ""],
+        ["targets run by the emulator only", code, "`sm_100a`: IR only, no `tcgen05` yet"],
+        ["Q, K, V", ", ".join(types) + "; f32 accumulation, f32 output on request", "f32 kernels (interpreter only), fp8"],
+        ["head dims", "multiples of 8 up to 256; `fovea.torch` pads others", "Q and K above 256"],
+        ["sequences", named(forward), "paged KV (interpreter only), split KV"],
+        ["gradients", f"{', '.join(backward)}; also of captured tensors", "second order"],
+        ["software", f"Linux x86-64, Python {project()['python']} or later, PyTorch {project()['torch']} or later (optional)", "several GPUs"],
+    ])
+
+
+def with_table(readme):
+    """The README with the table of today."""
+    before, _, rest = readme.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}{readme_table()}{END}{after}"
+
+
+def main():
+    pages = {PAGE: render(), README: with_table(README.read_text())}
+    stale = [page for page, text in pages.items() if not page.exists() or page.read_text() != text]
+    if "--check" in sys.argv[1:]:
+        for page in stale:
+            print(f"{page.relative_to(ROOT)} is stale: run scripts/support.py", file=sys.stderr)
+        return 1 if stale else 0
+    for page, text in pages.items():
+        page.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,91 @@
+"""docs/Support.md and the README's table are what the compiler and the package say today, and the
+combinations that they list compile: all of them on the two targets that were measured, a few on each other."""
+
+import importlib.util
+import pathlib
+import re
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FULLY = ("sm_80", "sm_90a")
+TARGETS = re.findall(r'^    \{"(sm_\w+)"', (ROOT / "lib" / "Support" / "Target.cpp").read_text(), re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def support(fovea):
+    pytest.importorskip("numpy")
+    place = importlib.util.spec_from_file_location("support", ROOT / "scripts" / "support.py")
+    module = importlib.util.module_from_spec(place)
+    place.loader.exec_module(module)
+    module.PROBED = FULLY
+    yield module
+    sys.modules.pop("support_facts", None)
+
+
+@pytest.mark.filterwarnings("ignore:kernels for sm_90 ")
+@pytest.mark.parametrize("target", TARGETS)
+def test_target(support, target):
+    """Unit, PTX version and the emulator's output of each target, and a combination that varies with the target."""
+    assert target in support.all_targets() and support.unit(target)
+    if target not in support.ptx_targets():
+        assert not support.compiles(target) and "no PTX" in support.status(target)
+        return
+    assert support.ptx_version(target) in support.facts.DRIVERS
+    assert support.status(target).startswith("executed by the emulator")
+    index = TARGETS.index(target)
+    form, head_dim, part = (choices[index % len(choices)] for choices in (support.FORMS[:3], support.TAKEN, support.PARTS))
+    assert support.compiles(target, sequences=form, gradient=True, dtype="bf16")
+    assert support.compiles(target, **{"head_dim": head_dim, **part})
+    assert not support.compiles(target, head_dim=support.REFUSED[index % 3])
+
+
+@pytest.mark.parametrize("target", FULLY)
+def test_programs(support, target):
+    """What the page says of programs; the answers are kept for the page's test."""
+    assert support.types_of(target) == ("bf16", "f16") and support.head_dims_hold(target) and support.parts_compile(target)
+    assert support.forms_of(target, False) == support.forms_of(target, True) == ("dense", "lengths", "packed")
+
+
+@pytest.mark.filterwarnings("ignore:kernels for sm_90 ")
+def test_pages_are_current(support, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["support.py", "--check"])
+    assert support.main() == 0, capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:kernels for sm_90 ")
+def test_a_stale_page_is_noticed(support, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["support.py", "--check"])
+    monkeypatch.setattr(support, "ROOT", tmp_path)
+    monkeypatch.setattr(support, "PAGE", tmp_path / "Support.md")
+    monkeypatch.setattr(support, "project", lambda: {"python": "3.9", "torch": "2.5"})
+    monkeypatch.setattr(support, "tested_torch", lambda: "2.13.0")
+    (tmp_path / "Support.md").write_text(support.render().replace("sm_89", "sm_99"))
+    assert support.main() == 1
+    assert capsys.readouterr().err == "Support.md is stale: run scripts/support.py\n"
+
+
+def test_facts(support):
+    """The table of facts is about these targets and these versions; other pages agree with it."""
+    facts = support.facts
+    assert list(facts.GPUS) == TARGETS and set(facts.MEASURED) <= set(TARGETS)
+    page = (ROOT / "docs" / "PyTorch.md").read_text()
+    tested = re.search(r"Tested: (\S+)\. Also run: (.*?)\. On (.*?) `torch.compile` breaks", page)
+    assert support.tested_torch().startswith(tested[1]) and tested[2].split(", ") == list(facts.TORCH_ALSO_RUN)
+    assert tested[3].split(" and ") == list(facts.TORCH_GRAPH_BREAKS)
+    glibc = ".".join(map(str, facts.WHEEL_GLIBC))
+    assert f"glibc {glibc} or later" in (ROOT / "docs" / "Python.md").read_text()
+    assert facts.MEASURED_WITH in (ROOT / "docs" / "Performance.md").read_text()
+
+
+def test_what_is_missing(fovea, support):
+    """The page's last table: each is refused in words."""
+    with pytest.raises(ValueError, match="unknown dtype 'f8E4M3FN'"):
+        fovea.attention(dtype="f8E4M3FN", head_dim=64)
+    for program, target, message in (
+        (fovea.attention(dtype="f32", head_dim=64), "sm_90a", "found f32 query"), (support.PAGED, "sm_90a", "'paged' is not lowered to kernels"),
+        (fovea.attention(head_dim=64), "sm_100a", "stops at the warp level"), (fovea.attention(head_dim=576), "sm_90a", "up to 256"),
+    ):
+        with pytest.raises(fovea.CompileError, match=message):
+            fovea.compile(program, target=target, cache=False)

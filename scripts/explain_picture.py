@@ -9,18 +9,21 @@ Needs the package (PYTHONPATH, as for tests), numpy, ptxas and a headless Chromi
 
 import pathlib
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import tempfile
 
-import fovea
 from fovea import explain
 
 WIDTH = 1280
 #: The line that the pointer is on, and the levels of the panes.
 LINE, LEVELS = "slopes[h]", ("python", "tile", "ptx")
 HIDDEN = ("why", "resources", "roofline")
+
+#: The program, as a user's file.
+PROGRAM = """import fovea
 
 
 def alibi(score, b, h, q, k, slopes):
@@ -31,11 +34,14 @@ def window_and_sinks(b, h, q, k):
     return (q >= k) & ((q - k < 1024) | (k < 4))
 
 
-#: Runs behind the page's own script: chooses panes, unfolds what comes from the line, and
+spec = fovea.attention(alibi, window_and_sinks, head_dim=128, captures={"slopes": ("f32", (None,))}, name="alibi")
+"""
+
+#: Runs after the page's own script: chooses panes, unfolds what comes from the line, and
 #: moves the pointer there.
 SCRIPT = """
 <style>
-  body { max-width: none; } .ir { max-height: 17rem; } footer { display: none; }
+  body { max-width: none; padding-bottom: .2rem; } .ir { max-height: 17rem; } footer { display: none; }
   %(hidden)s { display: none; }
 </style>
 <script>
@@ -69,10 +75,11 @@ SCRIPT = """
 """
 
 
-def picture_page():
+def picture_page(folder):
     """The page, with the pointer on a line."""
-    spec = fovea.attention(alibi, window_and_sinks, head_dim=128, captures={"slopes": ("f32", (None,))}, name="alibi")
-    text = explain.page(spec, title="alibi.py:spec")
+    file = pathlib.Path(folder, "alibi.py")
+    file.write_text(PROGRAM, encoding="utf-8")
+    text = explain.page(runpy.run_path(str(file))["spec"], title="alibi.py:spec")
     hidden = ", ".join(f"#{name}" for name in HIDDEN)
     script = SCRIPT % {"hidden": hidden, "levels": str(list(LEVELS)), "line": repr(LINE)}
     return text.replace("</body>", script + "</body>")
@@ -91,7 +98,7 @@ def draw(output):
         sys.exit("explain_picture: needs Chromium on the PATH")
     with tempfile.TemporaryDirectory() as folder:
         page = pathlib.Path(folder, "page.html")
-        page.write_text(picture_page(), encoding="utf-8")
+        page.write_text(picture_page(folder), encoding="utf-8")
         found = re.search(r"<title>height (\d+)</title>", browse(browser, f"--window-size={WIDTH},1600", "--dump-dom", page.as_uri()))
         if found is None:
             sys.exit("explain_picture: the page's script did not end")

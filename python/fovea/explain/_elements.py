@@ -143,6 +143,18 @@ def _add_row(found: Dict[str, Any], one: BlockMap, row: int, elements: Elements,
             found["changed"][place] = blobs[1].add(_short(_padded(elements.changed[..., where], one.block, numpy.nan)))
 
 
+def _add_scores_of_first(found: Dict[str, Any], one: BlockMap, reader: ElementReader, blobs: _Blobs) -> None:
+    """Adds the scores of the block that the page shows first."""
+    import numpy
+
+    row, column = map(int, found["first"].split(","))
+    first, begin = row * one.block[0], column * one.block[1]
+    elements = reader.read(one.entry, found["head"], first, min(one.block[0], one.queries - first), SCORES)
+    if elements.changed is not None:
+        scores = elements.changed[..., begin : begin + one.block[1]]
+        found["changed"][found["first"]] = blobs.add(_short(_padded(scores, one.block, numpy.nan)))
+
+
 def page_elements(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str, Any], sizes: Sizes,
                   maps: Sequence[BlockMap]) -> Dict[str, Any]:
     """What the page shows of elements. Blocks of which all or none counts need no data
@@ -166,5 +178,7 @@ def page_elements(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str
                     elements = reader.read(one.entry, head, first, min(one.block[0], one.queries - first), scores)
                     _add_row(found, one, row, elements, _columns_with_scores(one.rows[row]) if scores else (), blobs)
                 del found["mixed"]
+                if has_scores and found["first"] and found["first"] not in found["changed"]:
+                    _add_scores_of_first(found, one, reader, blobs[1])
                 sets.append(found)
     return {"sets": sets, "scores": list(SCORES) if has_scores else [], "visible": blobs[0].packed(), "changed": blobs[1].packed()}

@@ -52,8 +52,7 @@ def backward_of(chosen: _kernel.Kernel) -> _kernel.Kernel:
         program = gradient(dataclasses.replace(chosen._spec, backward=None))
     except ValueError as error:
         raise Error(str(error)) from None
-    choices = {name: chosen._options[name] for name in ("accurate_tanh",) if name in chosen._options}
-    return _kernel.compile(program, chosen.target, **choices)
+    return _kernel.compile(program, chosen.target, accurate_tanh=bool(chosen._options.get("accurate_tanh", False)))
 
 
 def both_passes(chosen: _kernel.Kernel) -> Sequence[_kernel.Kernel]:

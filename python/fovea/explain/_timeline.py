@@ -72,7 +72,7 @@ def tensor_label(name: str) -> str:
     return name[0] + name[1:].upper() if name in ("do", "dq", "dk", "dv") else name.upper()
 
 
-def product_of(trace: Trace, event: Sequence[Any]) -> Tuple[str, str]:
+def product_of(trace: Mapping[str, Any], event: Sequence[Any]) -> Tuple[str, str]:
     """The kind of a dot's event, and what it multiplies."""
     is_of_scores, operands = event[7], [number for number in event[8:10] if number >= 0]
     tensors = [trace["buffers"][number]["tensor"] for number in operands]
@@ -190,7 +190,7 @@ class _Model:
             return f"waits for {self.names[event[2]]}, stage {event[3]}"
         if kind == "dot_wait":
             return "waits for a product"
-        return "waits for its turn"
+        return "waits for its ping-pong section"
 
     def perform(self, agent: _Agent, event: List[Any]) -> None:
         """Carries out an event whose time has come."""

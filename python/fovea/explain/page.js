@@ -149,6 +149,7 @@ function pairsOfBlock({maps, elements: facts}, part) {
     part("pairblock").textContent = `Queries ${now.i * m} to ${now.i * m + rows - 1}, keys ${now.j * n} to ${now.j * n + columns - 1}: `
       + (!pairs ? "the page does not hold these pairs." : facts.scores.length && !pairs.changed ? CODES[map.rows[now.i][now.j]][1] + "; the page does not hold its scores." : CODES[map.rows[now.i][now.j]][1] + ".");
     canvas.hidden = !pairs;
+    value.disabled = !pairs || !pairs.changed;
     part("pairlegend").replaceChildren();
     part("pairwhere").textContent = "";
     shown = pairs && {...pairs, rows, columns, map};

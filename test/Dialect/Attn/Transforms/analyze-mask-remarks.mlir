@@ -18,7 +18,7 @@ func.func @window(%q: !t) -> !t {
 
 // CHECK: kv_bounds {{.*}} Function=floats | Reason="queries i0 to i1 skip keys from i1 + 1 on (blocks above a diagonal); every visited block evaluates the mask"
 // CHECK: kv_classify {{.*}} Reason="each block of queries i0 to i1 and keys j0 to j1 is checked: it may have visible pairs if j0 <= i1; it always evaluates the mask"
-// CHECK: :[[# @LINE + 6]]:15: remark: [Missed] unknown | Category:mask | Function=floats | Op=arith.cmpf, Reason="it compares floats, of which no ranges are known: it skips no block, and every visited block evaluates the mask"
+// CHECK: :[[# @LINE + 6]]:15: remark: [Missed] unknown | Category:mask | Function=floats | Op=arith.cmpf, Reason="it compares floats, whose ranges are unknown: it skips no block, and every visited block evaluates the mask"
 func.func @floats(%q: !t, %x: tensor<?xf32>) -> !t {
   %o = attn.forward %q, %q, %q captures(%x : tensor<?xf32>)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %x: tensor<?xf32>) {
@@ -127,7 +127,7 @@ func.func @given(%q: !t) -> !t {
   return %o : !t
 }
 
-// CHECK: :[[# @LINE + 4]]:15: remark: [Missed] unknown | {{.*}} Function=all_but_some | Op=arith.cmpi, Reason="all keys but some are no range: it gives no range of keys; blocks are checked one by one"
+// CHECK: :[[# @LINE + 4]]:15: remark: [Missed] unknown | {{.*}} Function=all_but_some | Op=arith.cmpi, Reason="all keys except some are not one range: it gives no range of keys; blocks are checked one by one"
 func.func @all_but_some(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -137,7 +137,7 @@ func.func @all_but_some(%q: !t) -> !t {
   return %o : !t
 }
 
-// CHECK: remark: [Missed] unknown | {{.*}} Function=without_sign | Op=arith.cmpi, Reason="it compares what may be negative without its sign
+// CHECK: remark: [Missed] unknown | {{.*}} Function=without_sign | Op=arith.cmpi, Reason="it compares a value that may be negative as unsigned
 func.func @without_sign(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {

@@ -132,8 +132,10 @@ def _title_of(kind: str, variant: Variant) -> Tuple[str, bool]:
     if kind != "unknown":
         return title[0].upper() + title[1:], kind == "warning"
     if variant.wasted_blocks:
-        return f"{variant.wasted_blocks:,} blocks are visited in vain: ranges do not describe the mask", True
-    if variant.kernel.metadata["schedule"].get("classify"):
+        checkable = any(one.subject == "kv_classify" for one in variant.explanation.of_kind("derived"))
+        plan = ", and this plan has no warp roles, which check blocks one by one" if checkable and not variant.checks_blocks else ""
+        return f"{variant.wasted_blocks:,} blocks are visited in vain: ranges do not describe the mask{plan}", True
+    if variant.checks_blocks:
         return "Ranges are not enough: blocks are checked one by one (nothing wasted)", False
     return "Ranges are not enough: visited blocks evaluate the mask (nothing wasted)", False
 

@@ -18,7 +18,8 @@ LENGTH = 4096
 #: Query heads of a call that is to fill the GPU, in the order of preference.
 _HEADS = (16, 64, DEFAULT_HEADS)
 _MOST_BATCH = 1024
-#: Elements of captured tensors that are made up for such a call.
+#: Elements of captured tensors that are made up for such a call, unless the smallest call
+#: needs more.
 _MOST_ELEMENTS = 1 << 25
 
 
@@ -43,14 +44,14 @@ def _made_up(kernel: Kernel, entries: Sequence[Input], sizes: Sizes) -> int:
     return sum(math.prod(captured_shape(entry, sizes, constraints)) for entry in entries if entry.name not in TENSORS)
 
 
-def _filled(kernel: Kernel, entries: Sequence[Input], wanted: Sizes, chip: Chip) -> Optional[Sizes]:
-    """`wanted` with the fewest batch entries at which each SM has a tile; None where there
-    are too many of them."""
+def _filled(kernel: Kernel, entries: Sequence[Input], wanted: Sizes, chip: Chip, most: int) -> Optional[Sizes]:
+    """`wanted` with the fewest batch entries at which each SM has a tile; None where these
+    are too many, or captured tensors have more than `most` elements."""
     batch = 1
     while batch <= _MOST_BATCH:
         sizes = fit_sizes(kernel._spec, entries, replace(wanted, batch=batch))
         spread = waves(kernel, sizes, {}, chip)
-        if _made_up(kernel, entries, sizes) > _MOST_ELEMENTS:
+        if _made_up(kernel, entries, sizes) > most:
             return None
         if spread is None or spread["share"] >= spread["most"]:
             return sizes
@@ -67,10 +68,11 @@ def choose_sizes(kernel: Kernel, entries: Sequence[Input], query_length: Optiona
     spec = kernel._spec
     wanted = wanted_sizes(spec, entries, query_length, key_length, 1 if batch is None else batch,
                           DEFAULT_HEADS if heads is None else heads)
+    least = fit_sizes(spec, entries, wanted)
     if batch is None and heads is None:
-        chip = chip_of_target(kernel.target)
+        chip, most = chip_of_target(kernel.target), max(_MOST_ELEMENTS, _made_up(kernel, entries, least))
         for count in _HEADS:
-            filled = _filled(kernel, entries, replace(wanted, heads=count, kv_heads=count), chip)
+            filled = _filled(kernel, entries, replace(wanted, heads=count, kv_heads=count), chip, most)
             if filled:
                 return filled
-    return fit_sizes(spec, entries, wanted)
+    return least

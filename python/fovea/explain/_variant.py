@@ -80,6 +80,11 @@ class Variant:
         return sum(row.count(code) for one in self.maps for row in one.rows for code in codes)
 
     @property
+    def checks_blocks(self) -> bool:
+        """Whether its warp roles check blocks one by one, by kv_classify."""
+        return bool(self.kernel.metadata["schedule"].get("classify"))
+
+    @property
     def wasted_blocks(self) -> int:
         """Blocks that are visited though none of their pairs is visible."""
         return self.blocks("36")

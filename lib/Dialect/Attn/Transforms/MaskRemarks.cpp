@@ -141,11 +141,10 @@ static void remarkFindings(AttentionOpInterface op) {
     return;
   ValueRange verdicts =
       op.getKvClassify().front().getTerminator()->getOperands();
-  std::string text =
-      "each block of queries i0 to i1 and keys j0 to j1 is checked: ";
+  std::string text = "a block of queries i0 to i1 and keys j0 to j1 ";
   text += matchPattern(verdicts[0], m_One())
-              ? "it may have visible pairs in any case"
-              : "it may have visible pairs if " + printFormula(verdicts[0]);
+              ? "may have visible pairs in any case"
+              : "may have visible pairs if " + printFormula(verdicts[0]);
   text += matchPattern(verdicts[1], m_Zero())
               ? "; it always evaluates the mask"
               : "; it needs no mask if " + printFormula(verdicts[1]);
@@ -171,7 +170,8 @@ static StringRef describeLoss(AttentionOpInterface op, const Obstacle &obstacle,
                 llvm::none_of(blocks->unknown, [&](const Obstacle &other) {
                   return other.condition == obstacle.condition;
                 });
-  return isTold ? "it gives no range of keys; blocks are checked one by one"
+  return isTold ? "it gives no range of keys; kernels with warp roles check "
+                  "blocks one by one"
                 : "it skips no block, and every visited block evaluates the "
                   "mask";
 }
@@ -207,6 +207,8 @@ void fovea::attn::remarkMask(AttentionOpInterface op,
                  op.getKvClassify().empty()
                      ? "its keys are no range: the smallest range that holds "
                        "them is visited"
-                     : "its keys are no range: blocks of the smallest range "
-                       "that holds them are checked one by one");
+                     : "its keys are no range: kernels with warp roles check "
+                       "the blocks of the smallest range that holds them one "
+                       "by "
+                       "one");
 }

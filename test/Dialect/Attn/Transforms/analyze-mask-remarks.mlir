@@ -17,7 +17,7 @@ func.func @window(%q: !t) -> !t {
 }
 
 // CHECK: kv_bounds {{.*}} Function=floats | Reason="queries i0 to i1 skip keys from i1 + 1 on (blocks above a diagonal); every visited block evaluates the mask"
-// CHECK: kv_classify {{.*}} Reason="each block of queries i0 to i1 and keys j0 to j1 is checked: it may have visible pairs if j0 <= i1; it always evaluates the mask"
+// CHECK: kv_classify {{.*}} Reason="a block of queries i0 to i1 and keys j0 to j1 may have visible pairs if j0 <= i1; it always evaluates the mask"
 // CHECK: :[[# @LINE + 6]]:15: remark: [Missed] unknown | Category:mask | Function=floats | Op=arith.cmpf, Reason="it compares floats, whose ranges are unknown: it skips no block, and every visited block evaluates the mask"
 func.func @floats(%q: !t, %x: tensor<?xf32>) -> !t {
   %o = attn.forward %q, %q, %q captures(%x : tensor<?xf32>)
@@ -34,8 +34,8 @@ func.func @floats(%q: !t, %x: tensor<?xf32>) -> !t {
 
 // Data of the query and of the key says something of blocks.
 // CHECK: kv_bounds {{.*}} Function=documents | Reason="no keys are skipped by their position; every visited block evaluates the mask"
-// CHECK: kv_classify {{.*}} it may have visible pairs if (min(capture0[b, i0..i1]) <= max(capture0[b, j0..j1])) and (min(capture0[b, j0..j1]) <= max(capture0[b, i0..i1])); it needs no mask if
-// CHECK: :[[# @LINE + 4]]:12: remark: [Missed] unknown {{.*}} Op=tensor.extract, Reason="it reads data: it gives no range of keys; blocks are checked one by one"
+// CHECK: kv_classify {{.*}} may have visible pairs if (min(capture0[b, i0..i1]) <= max(capture0[b, j0..j1])) and (min(capture0[b, j0..j1]) <= max(capture0[b, i0..i1])); it needs no mask if
+// CHECK: :[[# @LINE + 4]]:12: remark: [Missed] unknown {{.*}} Op=tensor.extract, Reason="it reads data: it gives no range of keys; kernels with warp roles check blocks one by one"
 func.func @documents(%q: !t, %x: tensor<?x?xi32>) -> !t {
   %o = attn.forward %q, %q, %q captures(%x : tensor<?x?xi32>)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %x: tensor<?x?xi32>) {
@@ -62,7 +62,7 @@ func.func @bits(%q: !t, %x: tensor<?x?xi32>) -> !t {
 }
 
 // CHECK: kv_bounds {{.*}} Function=union | Reason="queries i0 to i1 skip keys from max(i1 + 1, 64) on
-// CHECK: :[[# @LINE + 11]]:15: remark: [Missed] hull | Category:mask | Function=union | Op=arith.ori, Reason="its keys are no range: blocks of the smallest range that holds them are checked one by one"
+// CHECK: :[[# @LINE + 11]]:15: remark: [Missed] hull | Category:mask | Function=union | Op=arith.ori, Reason="its keys are no range: kernels with warp roles check the blocks of the smallest range that holds them one by one"
 func.func @union(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -82,7 +82,7 @@ func.func @union(%q: !t) -> !t {
 // Two remainders of the key. What is long is cut.
 // CHECK: kv_bounds {{.*}} Function=parity
 // CHECK: kv_classify {{.*}} (((j0 % 2) if ((j0 // 2) == (j1 // 2)) else 0) <= {{.*}}...
-// CHECK: Op=arith.cmpi, Reason="more than one of its terms depends on the key: it gives no range of keys; blocks are checked one by one"
+// CHECK: Op=arith.cmpi, Reason="more than one of its terms depends on the key: it gives no range of keys; kernels with warp roles check blocks one by one"
 func.func @parity(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -127,7 +127,7 @@ func.func @given(%q: !t) -> !t {
   return %o : !t
 }
 
-// CHECK: :[[# @LINE + 4]]:15: remark: [Missed] unknown | {{.*}} Function=all_but_some | Op=arith.cmpi, Reason="all keys except some are not one range: it gives no range of keys; blocks are checked one by one"
+// CHECK: :[[# @LINE + 4]]:15: remark: [Missed] unknown | {{.*}} Function=all_but_some | Op=arith.cmpi, Reason="all keys except some are not one range: it gives no range of keys; kernels with warp roles check blocks one by one"
 func.func @all_but_some(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {

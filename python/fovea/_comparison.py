@@ -115,7 +115,7 @@ def _value(explanation: Explanation, name: str) -> Optional[str]:
 def fields_of(first: Explanation, second: Explanation) -> Tuple[ComparedField, ...]:
     """The target, what chose the schedule, the unit and the schedules' fields."""
     both = first, second
-    whole = ComparedField("planned by", (_reason(first, "schedule") or None, _reason(second, "schedule") or None))
+    whole = ComparedField("plan", (_reason(first, "schedule") or None, _reason(second, "schedule") or None))
     result = [ComparedField("target", (first.target, second.target))]
     result += [whole] if any(whole.values) else []
     units = _value(first, "unit"), _value(second, "unit")

@@ -160,6 +160,7 @@ def run(arguments: argparse.Namespace) -> int:
                  compare=compare, device=device, gradients=arguments.gradients)
     output, text = pathlib.Path(arguments.output or page_name(arguments.file, arguments.gradients)), render(found)
     output.write_text(text, encoding="utf-8")
-    verdicts = [f"{one.kernel.name} for {one.kernel.target}{f' ({one.label})' if compare else ''}: {verdict(one)}" for one in found.variants]
+    verdicts = [f"{one.kernel.name} for {one.kernel.target}{f' ({one.label})' if compare and one.label != one.kernel.target else ''}: {verdict(one)}"
+                for one in found.variants]
     print("\n".join([*verdicts, *report(found.variants, found.measured), f"{output}: {len(text) / 1e6:.1f} MB"]))
     return 0

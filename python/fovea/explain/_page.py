@@ -57,6 +57,8 @@ def _facts(variant: Variant) -> List[Tuple[str, str]]:
     if assembly:
         spills = assembly.get("spill_stores", 0) + assembly.get("spill_loads", 0)
         items += [("registers", _registers(variant)), ("spills", f"{spills} bytes" if spills else "none")]
+        if assembly.get("stack") and not spills:
+            items.append(("stack frame", f"{assembly['stack']} bytes, used by a rare edge path"))
     return items
 
 

@@ -314,8 +314,8 @@ typedef struct FoveaElementOptions {
  * for each of the queries and each key of the sequence, which the mask, lengths
  * and lists decide; and, if there is a score_mod, "scores", an f64 for each of
  * the scores and each pair, what it makes of that score, without rounding; NaN
- * where the pair is hidden. Inputs are those beside q, k and v. An attn.backward
- * has the mask and the score_mod of its forward.
+ * where the pair is hidden. Inputs are those beside q, k and v. An
+ * attn.backward has the mask and the score_mod of its forward.
  */
 FOVEA_C_API FoveaTensors *foveaElements(FoveaModule *module,
                                         const FoveaOptions *options,

@@ -276,6 +276,9 @@ typedef struct FoveaBlockMapOptions {
   int64_t rows, columns;
   /** Not 0: the kernel asks about single blocks, as with `classify=1`. */
   int classify;
+  /** Not 0: the tiles of a kernel of attn.backward are keys, which iterate over
+      blocks of queries. */
+  int64_t has_key_tiles;
 } FoveaBlockMapOptions;
 
 /**
@@ -286,7 +289,7 @@ typedef struct FoveaBlockMapOptions {
  * none (t = 0), some (1) or all (2); the kernel skips it (v = 0), visits it
  * with the mask's arithmetic (1), or without (2). One head stands for all where
  * the mask does not ask for the head, and one batch entry likewise. Inputs are
- * those beside q, k and v.
+ * those beside q, k and v. An attn.backward has the mask of its forward.
  */
 FOVEA_C_API FoveaBuffer *foveaBlockMap(FoveaModule *module,
                                        const FoveaOptions *options,
@@ -311,7 +314,8 @@ typedef struct FoveaElementOptions {
  * for each of the queries and each key of the sequence, which the mask, lengths
  * and lists decide; and, if there is a score_mod, "scores", an f64 for each of
  * the scores and each pair, what it makes of that score, without rounding; NaN
- * where the pair is hidden. Inputs are those beside q, k and v.
+ * where the pair is hidden. Inputs are those beside q, k and v. An
+ * attn.backward has the mask and the score_mod of its forward.
  */
 FOVEA_C_API FoveaTensors *foveaElements(FoveaModule *module,
                                         const FoveaOptions *options,

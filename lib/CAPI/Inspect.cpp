@@ -58,9 +58,19 @@ static LogicalResult checkMapOptions(FoveaContext *context,
   return checkRows(context, map.batch, map.heads, map.queries, map.keys);
 }
 
+namespace {
+/// The attention of a function. Gradients have the mask and the scores of their
+/// forward, which is `program` then.
+struct Attention {
+  attn::ForwardOp forward;
+  attn::BackwardOp backward;
+  OwningOpRef<ModuleOp> program;
+};
+} // namespace
+
 /// The attention of the function that the options name.
-static FailureOr<attn::ForwardOp> findForward(FoveaModule *module,
-                                              const FoveaOptions *options) {
+static FailureOr<Attention> findAttention(FoveaModule *module,
+                                          const FoveaOptions *options) {
   FoveaContext *context = module->context;
   CompileOptions compileOptions;
   std::string name;
@@ -69,14 +79,21 @@ static FailureOr<attn::ForwardOp> findForward(FoveaModule *module,
   FailureOr<func::FuncOp> function = findFunction(module, name);
   if (failed(function))
     return failure();
-  SmallVector<attn::ForwardOp> all;
-  function->walk([&](attn::ForwardOp op) { all.push_back(op); });
-  if (all.size() == 1 &&
-      llvm::all_of(all.front()->getOperands(),
-                   [](Value operand) { return isa<BlockArgument>(operand); }))
-    return all.front();
-  return context->error("'" + function->getName() +
-                        "' must have one 'attn.forward', of its arguments");
+  SmallVector<attn::AttentionOpInterface> all;
+  function->walk([&](attn::AttentionOpInterface op) { all.push_back(op); });
+  if (all.size() != 1 ||
+      !llvm::all_of(all.front()->getOperands(), llvm::IsaPred<BlockArgument>))
+    return context->error("'" + function->getName() +
+                          "' must have one 'attn.forward' or 'attn.backward', "
+                          "of its arguments");
+  Attention found;
+  found.forward = dyn_cast<attn::ForwardOp>(all.front().getOperation());
+  if (found.forward)
+    return found;
+  found.backward = cast<attn::BackwardOp>(all.front().getOperation());
+  found.program = makeForwardProgram(found.backward);
+  found.program->walk([&](attn::ForwardOp op) { found.forward = op; });
+  return found;
 }
 
 /// Whether what the op's operand holds tells which keys are visible.
@@ -154,6 +171,22 @@ static llvm::json::Value toJSON(ArrayRef<BlockMap> maps) {
   return llvm::json::Object{{"maps", std::move(result)}};
 }
 
+static LogicalResult analyzeMasks(ModuleOp module) {
+  PassManager passes(module.getContext());
+  passes.addNestedPass<func::FuncOp>(attn::createAttnAnalyzeMask());
+  return passes.run(module);
+}
+
+/// A module with the gradients' function, whose mask is analysed for tiles of
+/// keys.
+static FailureOr<OwningOpRef<ModuleOp>> analyzeKeyTiles(attn::BackwardOp op) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(op.getLoc());
+  module->push_back(op->getParentOfType<func::FuncOp>().clone());
+  if (failed(analyzeMasks(*module)))
+    return failure();
+  return module;
+}
+
 static LogicalResult mapBlocks(FoveaModule *module, const FoveaOptions *options,
                                const FoveaBlockMapOptions &map,
                                ArrayRef<FoveaTensor> inputs,
@@ -161,27 +194,38 @@ static LogicalResult mapBlocks(FoveaModule *module, const FoveaOptions *options,
   FoveaContext *context = module->context;
   if (failed(checkMapOptions(context, map)))
     return failure();
-  FailureOr<attn::ForwardOp> forward = findForward(module, options);
-  if (failed(forward))
+  FailureOr<Attention> found = findAttention(module, options);
+  if (failed(found))
     return failure();
-  auto program = makeMaskProgram(*forward);
-  PassManager passes(context->mlir.get());
-  passes.addNestedPass<func::FuncOp>(attn::createAttnAnalyzeMask());
-  if (failed(passes.run(*program)))
+  attn::ForwardOp forward = found->forward;
+  std::vector<BlockMap> maps;
+  BlockMapRequest request{map.rows, map.columns, map.classify != 0, &maps};
+  OwningOpRef<ModuleOp> analyzed;
+  if (found->backward && map.has_key_tiles) {
+    FailureOr<OwningOpRef<ModuleOp>> result = analyzeKeyTiles(found->backward);
+    if (failed(result))
+      return failure();
+    analyzed = std::move(*result);
+    request.hasKeyTiles = true;
+    analyzed->walk([&](attn::BackwardOp op) {
+      if (!op.getQueryBounds().empty())
+        request.queryBounds = &op.getQueryBounds();
+    });
+  }
+  auto program = makeMaskProgram(forward);
+  if (failed(analyzeMasks(*program)))
     return failure();
   auto mask = *program->getOps<func::FuncOp>().begin();
   FailureOr<Signature> signature = Signature::get(mask);
   if (failed(signature))
     return failure();
   std::vector<Argument> arguments;
-  auto isRead = [&](unsigned index) { return hidesKeys(*forward, index); };
-  if (failed(readMaskInputs(context, *forward, mask, *signature, inputs,
+  auto isRead = [&](unsigned index) { return hidesKeys(forward, index); };
+  if (failed(readMaskInputs(context, forward, mask, *signature, inputs,
                             {map.batch, map.heads, map.queries, map.keys},
                             isRead, arguments)))
     return failure();
   DimSizes sizes;
-  std::vector<BlockMap> maps;
-  BlockMapRequest request{map.rows, map.columns, map.classify != 0, &maps};
   if (failed(checkSizes(context, *signature, arguments, sizes)) ||
       failed(mapFunction(mask, getHandlers(), arguments, request)))
     return failure();
@@ -246,19 +290,20 @@ static LogicalResult findElements(FoveaModule *module,
   FoveaContext *context = module->context;
   if (failed(checkElementOptions(context, wanted)))
     return failure();
-  FailureOr<attn::ForwardOp> forward = findForward(module, options);
-  if (failed(forward))
+  FailureOr<Attention> found = findAttention(module, options);
+  if (failed(found))
     return failure();
-  auto program = makeElementProgram(*forward);
+  attn::ForwardOp forward = found->forward;
+  auto program = makeElementProgram(forward);
   auto elements = *program->getOps<func::FuncOp>().begin();
   FailureOr<Signature> signature = Signature::get(elements);
   if (failed(signature))
     return failure();
   std::vector<Argument> arguments;
   auto isRead = [&](unsigned index) {
-    return hidesKeys(*forward, index) ||
-           llvm::is_contained(forward->getCaptures(),
-                              (*forward)->getOperand(index));
+    return hidesKeys(forward, index) ||
+           llvm::is_contained(forward.getCaptures(),
+                              forward->getOperand(index));
   };
   DimSizes sizes;
   HostTensor visible, changed;
@@ -270,7 +315,7 @@ static LogicalResult findElements(FoveaModule *module,
                          &visible,
                          &changed};
   if (failed(readMaskInputs(
-          context, *forward, elements, *signature, inputs,
+          context, forward, elements, *signature, inputs,
           {wanted.batch, wanted.heads, wanted.queries, wanted.keys}, isRead,
           arguments)) ||
       failed(checkSizes(context, *signature, arguments, sizes)) ||

@@ -83,6 +83,50 @@ fovea::interp::makeElementProgram(attn::ForwardOp forward) {
                      /*withScores=*/true);
 }
 
+OwningOpRef<ModuleOp>
+fovea::interp::makeForwardProgram(attn::BackwardOp backward) {
+  Location loc = backward.getLoc();
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  OpBuilder builder(module->getBodyRegion());
+  // Query, key and value; the others have the same order in both ops.
+  constexpr unsigned kTensors = 3;
+  SmallVector<Value> operands(backward->getOperands().take_front(kTensors));
+  llvm::append_range(operands, backward->getOperands().drop_front(
+                                   backward.getFirstVariantOperand()));
+  SmallVector<Type> results = {backward.getOutput().getType(),
+                               backward.getLse().getType()};
+  auto function = func::FuncOp::create(
+      builder, loc, "forward",
+      builder.getFunctionType(TypeRange(ValueRange(operands)), results));
+  Block *entry = function.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  OperationState state(loc, attn::ForwardOp::getOperationName(),
+                       entry->getArguments(), results);
+  ArrayRef<StringRef> known = attn::ForwardOp::getAttributeNames();
+  StringRef segments = attn::ForwardOp::getOperandSegmentSizeAttr();
+  for (NamedAttribute attribute : backward->getAttrs()) {
+    // Query, key, value, output, LSE and both gradients.
+    constexpr unsigned kGroups = 7;
+    if (attribute.getName() == segments) {
+      SmallVector<int32_t> sizes(kTensors, 1);
+      llvm::append_range(sizes, cast<DenseI32ArrayAttr>(attribute.getValue())
+                                    .asArrayRef()
+                                    .drop_front(kGroups));
+      state.addAttribute(segments, builder.getDenseI32ArrayAttr(sizes));
+    } else if (llvm::is_contained(known, attribute.getName().strref())) {
+      state.attributes.append(attribute);
+    }
+  }
+  for (unsigned i = 0; i < 4; ++i)
+    state.addRegion();
+  auto forward = cast<attn::ForwardOp>(builder.create(state));
+  IRMapping mapping;
+  backward.getMaskMod().cloneInto(&forward.getMaskMod(), mapping);
+  backward.getScoreMod().cloneInto(&forward.getScoreMod(), mapping);
+  func::ReturnOp::create(builder, loc, forward->getResults());
+  return module;
+}
+
 HostTensor fovea::interp::makeMaskInput(func::FuncOp program, unsigned operand,
                                         const AttentionSizes &sizes) {
   auto type = cast<RankedTensorType>(program.getArgumentTypes()[operand]);

@@ -52,6 +52,12 @@ private:
   void hideUnlisted(const RowBlock &block, RuntimeValue &mask);
   llvm::LogicalResult findVisits(const RowBlock &block, Frame &inner,
                                  llvm::MutableArrayRef<BlockVisit> visits);
+  llvm::LogicalResult
+  findVisitsInRange(const RowBlock &block, Frame &inner,
+                    llvm::MutableArrayRef<BlockVisit> visits);
+  llvm::LogicalResult
+  findVisitsOfKeyTiles(const RowBlock &block, Frame &inner,
+                       llvm::MutableArrayRef<BlockVisit> visits);
 
   attn::AttentionOpInterface op;
   Frame &frame;

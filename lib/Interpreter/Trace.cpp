@@ -146,30 +146,42 @@ bool WarpTrace::recordMove(Operation *op, Agent &agent) {
   return false;
 }
 
+/// The number of the buffer that a dot reads as `operand`, perhaps through
+/// registers; -1 if registers have it from elsewhere.
+int64_t WarpTrace::findBuffer(Value operand, Agent &agent) const {
+  if (auto load = operand.getDefiningOp<warp::LocalLoadOp>())
+    operand = load->getOperand(0);
+  if (!isa<MemRefType>(operand.getType()))
+    return -1;
+  auto &view = agent.frame.get(operand).getObject<SharedView>();
+  const auto *buffer = buffers.find(view.buffer.get());
+  return buffer == buffers.end() ? -1 : buffer - buffers.begin();
+}
+
 bool WarpTrace::recordDot(Operation *op, Agent &agent) {
   if (auto wait = dyn_cast<warp::DotWaitOpInterface>(op)) {
     auto &pending = agent.frame.get(wait.getPending()).getObject<PendingDot>();
     add("dot_wait", agent, dots.lookup(&pending));
     return true;
   }
-  auto addDot = [&](ShapedType a, ShapedType result, bool async,
-                    bool transposed) {
+  auto addDot = [&](auto dot, ShapedType result, bool async, unsigned inner) {
+    bool transposed = dot.getTransposeB();
     if (transposed)
       scores.insert({result.getDimSize(0), result.getDimSize(1)});
+    int64_t depth = cast<ShapedType>(dot.getA().getType()).getDimSize(inner);
     add("dot", agent,
         {numDots++, result.getDimSize(0) / agent.party.groups,
-         result.getDimSize(1), a.getDimSize(1), async, transposed});
+         result.getDimSize(1), depth, async, transposed,
+         findBuffer(dot.getA(), agent), findBuffer(dot.getB(), agent)});
   };
   if (auto dot = dyn_cast<warp::DotOp>(op)) {
     if (dot.getAsync())
       dots[&agent.frame.get(dot.getResult()).getObject<PendingDot>()] = numDots;
-    addDot(cast<ShapedType>(dot.getA().getType()), dot.getTileType(),
-           dot.getAsync(), dot.getTransposeB());
+    addDot(dot, dot.getTileType(), dot.getAsync(), dot.getTransposeA() ? 0 : 1);
     return true;
   }
   if (auto dot = dyn_cast<warp::DotIntoOp>(op)) {
-    addDot(cast<ShapedType>(dot.getA().getType()), dot.getAcc().getType(),
-           /*async=*/true, dot.getTransposeB());
+    addDot(dot, dot.getAcc().getType(), /*async=*/true, /*inner=*/1);
     return true;
   }
   return false;

@@ -51,10 +51,11 @@ private:
   void remarkLimit(StringRef field, int64_t value, int64_t more);
   StringRef getAsker(StringRef field) const {
     return llvm::is_contained(getFieldNames(choice.overrides), field)
-               ? "it was asked for"
-               : "the table of measured schedules says so";
+               ? "user-specified"
+               : "from the table of measured schedules";
   }
   std::string findFault(StringRef field, const Twine &text);
+  std::string explainRegisters(const ScheduleFields &fields) const;
 
   const ScheduleChoice &choice;
   const ScheduleProblem &problem;
@@ -76,8 +77,20 @@ static std::string getUnitName(plan::MatrixUnitAttrInterface unit) {
   return name.rsplit('.').second.str();
 }
 
-/// What the planner says of the same schedule with another field; nothing if
-/// that would do.
+/// Why a schedule's compute threads have another number of registers than those
+/// of the chosen one; nothing if they have the same.
+std::string Explainer::explainRegisters(const ScheduleFields &fields) const {
+  if (fields.consumerRegisters == chosen.consumerRegisters ||
+      !fields.hasRoles())
+    return {};
+  return llvm::formatv("; {0} compute warps share the SM's registers, which "
+                       "leaves {1} per compute thread instead of {2}",
+                       fields.warps, fields.consumerRegisters,
+                       chosen.consumerRegisters);
+}
+
+/// The planner's error for the same schedule with another field; nothing if
+/// that schedule is valid.
 std::string Explainer::findFault(StringRef field, const Twine &text) {
   std::string said;
   uint64_t thread = llvm::get_threadid();
@@ -102,7 +115,8 @@ std::string Explainer::findFault(StringRef field, const Twine &text) {
       failed(planner->fit(problem, names, fields, emitError)) ||
       failed(fields.verify(emitError)) ||
       failed(planner->check(problem, fields, emitError)))
-    return StringRef(said).split(": reduce").first.str();
+    return StringRef(said).split(": reduce").first.str() +
+           explainRegisters(fields);
   return {};
 }
 
@@ -138,8 +152,8 @@ void Explainer::remarkUnits() {
       leftOut("unit", unit + " is not used: " +
                           (asked.contains("producer_registers") ||
                                    asked.contains("row_tiles")
-                               ? std::string("the schedule that was asked for "
-                                             "is one for another unit")
+                               ? std::string("the user-specified schedule is "
+                                             "for another unit")
                                : other->explainRefusal(problem)));
     else
       others += (others.empty() ? "" : ", ") + unit;
@@ -186,31 +200,31 @@ void Explainer::remarkReasons() {
   if (!asked.contains("work") && chosen.work != plan::WorkSchedule::Single)
     because("work", plan::stringifyWorkSchedule(chosen.work),
             problem.uneven
-                ? "tiles of queries visit different numbers of keys: who is "
-                  "done takes the next one"
-                : "all tiles of queries visit as many keys: they are dealt out "
-                  "beforehand");
+                ? "query tiles visit different numbers of keys, so CTAs fetch "
+                  "the next tile dynamically"
+                : "all query tiles visit the same number of keys, so tiles are "
+                  "assigned to CTAs in advance");
   if (!asked.contains("tau") && !problem.wideExponent)
     because("tau", Twine(chosen.tau),
-            "weights reach 2^tau, and f16 not much more");
+            "probabilities reach 2^tau, near the largest f16");
   if (!asked.contains("classify") && chosen.classify)
-    because("classify", "1", "the mask can leave out single blocks");
+    because("classify", "1", "the mask can skip single blocks");
   if (!chosen.sumByDot && (problem.lse || problem.dropout))
     leftOut("sum_by_dot", problem.dropout
-                              ? "dropout leaves weights out of the product "
-                                "that the sum has"
+                              ? "dropout zeroes probabilities of the product "
+                                "that the row sum needs"
                               : "sums of rounded weights are too rough for a "
                                 "log-sum-exp");
   if (!chosen.addByDot && problem.scoreMod &&
       (problem.lse || problem.loadsPerScore))
     leftOut("add_by_dot", problem.lse
-                              ? "accumulators round large sums, which a "
+                              ? "MMA accumulators round large sums, which a "
                                 "log-sum-exp shows"
-                              : "accumulators round large sums, and loaded "
+                              : "MMA accumulators round large sums, and loaded "
                                 "summands may be of any size");
   if (!chosen.chain && !asked.contains("chain") && chosen.queryStages == 1)
-    leftOut("chain", "with one buffer for queries the next tile would wait for "
-                     "this one's last scores");
+    leftOut("chain", "with one buffer of Q the next tile would wait for the "
+                     "last scores of this one");
 }
 
 void Explainer::run() {
@@ -220,8 +234,15 @@ void Explainer::run() {
              "Problem",
              llvm::formatv("{0}", llvm::json::Value(describeProblem(problem)))
                  .str())
-      << remark::reason("{0}", entry ? choice.table->describe(*entry)
-                                     : "the planner's rules for such problems");
+      << remark::reason(
+             "{0}",
+             entry ? choice.table->describe(*entry)
+             : choice.table
+                 ? "by the planner's rules: the table of measured schedules "
+                   "has "
+                   "no entry for this problem"
+                 : "by the planner's rules for the target, the head dims and "
+                   "the mods: there is no table of measured schedules");
   remarkUnits();
   remarkLimits();
   remarkReasons();
@@ -249,14 +270,14 @@ void fovea::remarkBackwardPlans(const ScheduleChoice &choice,
       << remark::metric("Schedule", ScheduleFields::from(plans.keys).print())
       << remark::reason("{0}",
                         plans.sumsQueries && plans.sharesKeyTiles
-                            ? "one kernel, whose tiles are keys, finds all "
-                              "gradients, and adds to those by q in memory"
+                            ? "one kernel over key tiles computes all "
+                              "gradients; it accumulates dQ in memory"
                         : plans.sumsQueries
-                            ? "kernels whose tiles are keys find all "
-                              "gradients, those by v apart, and add to those "
-                              "by q in memory"
-                            : "kernels whose tiles are keys, and others whose "
-                              "tiles are queries, find the gradients apart");
+                            ? "kernels over key tiles compute all gradients, "
+                              "dV in a kernel of its own; they accumulate dQ "
+                              "in memory"
+                            : "kernels over key tiles compute dK and dV, "
+                              "others over query tiles dQ");
   for (const std::unique_ptr<Planner> &planner : makePlanners(context)) {
     if (planner->getUnit() == plans.keys.getUnit())
       return;
@@ -267,6 +288,6 @@ void fovea::remarkBackwardPlans(const ScheduleChoice &choice,
     remark::missed(choice.where->getLoc(), getOptions("unit"))
         << remark::reason("{0} is not used: {1}",
                           getUnitName(planner->getUnit()),
-                          obstacle.value_or("another schedule was asked for"));
+                          obstacle.value_or("the schedule is user-specified"));
   }
 }

@@ -465,7 +465,7 @@ checkBudgets(const ScheduleProblem &problem, int64_t groupWarps,
                       kOtherRegisters;
   if (registers > fields.consumerRegisters)
     return emitError() << "schedule needs about " << registers
-                       << " registers a thread that computes, "
+                       << " registers per compute thread, "
                           "'consumer_registers' is "
                        << fields.consumerRegisters
                        << ": reduce 'tile_n', or use fewer 'warps'";

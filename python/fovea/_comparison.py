@@ -15,14 +15,21 @@ if TYPE_CHECKING:
 #: Arguments of ``fovea.compile`` in which variants of a program may differ.
 CHOICES = ("target", "schedule", "recurrence", "accurate_tanh", "schedule_table")
 
+#: Values of a plan's fields that metadata leave out (docs/Plan.md).
+DEFAULTS = {
+    "query_stages": "1", "producer_registers": "0", "overlap": "0", "chain": "0", "ping_pong": "0", "softmax_part": "100",
+    "work": "single", "recurrence": "deferred", "sum_by_dot": "0", "cluster": "1", "score_stages": "0", "classify": "0",
+    "exp2_by_fma": "0", "add_by_dot": "0", "output": "direct", "longest_first": "0", "row_tiles": "0",
+}
+
 
 @dataclass(frozen=True)
 class ComparedField:
     """A field of two variants' plans: the target, the unit, one of the schedule.
 
-    ``values`` are the first's and the second's, None where one has no such field;
-    ``reasons`` say what either follows from, "" where nothing but the planner's rules
-    does.
+    ``values`` are the first's and the second's, a field's default where a plan does not
+    set it, None where the other plan has no use for it; ``reasons`` say what either
+    follows from, "" where it follows from the planner's rules for the target.
     """
 
     name: str
@@ -108,7 +115,7 @@ def _value(explanation: Explanation, name: str) -> Optional[str]:
 def fields_of(first: Explanation, second: Explanation) -> Tuple[ComparedField, ...]:
     """The target, what chose the schedule, the unit and the schedules' fields."""
     both = first, second
-    whole = ComparedField("planned by", (_reason(first, "schedule") or None, _reason(second, "schedule") or None))
+    whole = ComparedField("plan", (_reason(first, "schedule") or None, _reason(second, "schedule") or None))
     result = [ComparedField("target", (first.target, second.target))]
     result += [whole] if any(whole.values) else []
     units = _value(first, "unit"), _value(second, "unit")
@@ -116,6 +123,6 @@ def fields_of(first: Explanation, second: Explanation) -> Tuple[ComparedField, .
     if any(units):
         result.append(ComparedField("unit", units, (_reason(first, "unit"), _reason(second, "unit"))))
     for name in names:
-        values = tuple(str(one.schedule[name]) if name in one.schedule else None for one in both)
+        values = tuple(str(one.schedule[name]) if name in one.schedule else DEFAULTS.get(name) for one in both)
         result.append(ComparedField(name, (values[0], values[1]), (_reason(first, name), _reason(second, name))))
     return tuple(result)

@@ -1,4 +1,4 @@
-"""Why a kernel became what it is, in the compiler's words: ``Kernel.explain``."""
+"""The compiler's reasons for a kernel: ``Kernel.explain``."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from .errors import MissingPackageError
 KINDS = {
     "warning": "warnings",
     "derived": "derived from the mask",
-    "unknown": "where the mask's analysis gave up",
+    "unknown": "ranges are not enough for the mask",
     "chosen": "chosen",
-    "left out": "left out",
-    "done": "done",
+    "left out": "not applied",
+    "done": "applied",
 }
 
 
 @dataclass(frozen=True)
 class Statement:
-    """Something that the compiler says of a kernel.
+    """One of the compiler's reasons for a kernel.
 
-    ``kind`` is "chosen" (a schedule's field), "derived" (bounds and verdicts of the
-    mask's blocks), "unknown" (an op of the mask of which the analysis learned
-    nothing), "left out" (a transformation), "done" (one) or "warning". ``subject`` is the field,
-    the region or the op, ``value`` the field's, ``text`` what is said of it, ``where``
-    its line of Python or MLIR, or None.
+    ``kind`` is "chosen" (a field of the schedule), "derived" (the mask's visible keys,
+    bounds and verdicts), "unknown" (an op of the mask that gives no range), "left out"
+    (a transformation that was not applied), "done" (one that was) or "warning".
+    ``subject`` is the field, the region or the op, ``value`` the field's value, ``text``
+    the reason, ``where`` the line of Python or MLIR, or None.
     """
 
     kind: str
@@ -46,23 +46,23 @@ class Statement:
 
     @property
     def said(self) -> str:
-        """The statement without its place."""
+        """The statement without its position."""
         head = " = ".join(part for part in (self.subject, self.value) if part)
         return ": ".join(part for part in (head, self.text) if part)
 
 
 def place_of_all(statements: Sequence[Statement]) -> Optional[_lines.SourceLine]:
-    """The place of what is said of the kernel as a whole: the op, or the call that
-    described it."""
+    """The position of statements on the whole kernel: the op, or the call of
+    ``fovea.attention``."""
     return next((one.where for one in statements if one.kind == "chosen" and one.where), None)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What the compiler says of a kernel: ``statements``, which ``print`` shows by kind.
+    """The compiler's reasons for a kernel: ``statements``, which ``print`` shows by kind.
 
-    ``schedule`` has the schedule's fields, ``problem`` what it was chosen for.
-    ``beside`` is what is said of the variant that it was compared with, or None, and
+    ``schedule`` has the schedule's fields, ``problem`` the problem that it was chosen for.
+    ``beside`` is the explanation of the variant that it was compared with, or None, and
     ``fields`` are both plans' fields.
     """
 
@@ -80,13 +80,13 @@ class Explanation:
         return _comparison.fields_of(self, self.beside) if self.beside else ()
 
     def of_kind(self, kind: str) -> Tuple[Statement, ...]:
-        """Statements of one kind. Raises ValueError for one that there is not."""
+        """Statements of one kind. Raises ValueError for an unknown kind."""
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, found {kind!r}")
         return tuple(one for one in self.statements if one.kind == kind)
 
     def __str__(self) -> str:
-        # What is said of the kernel as a whole has the place of the call, told once.
+        # Statements on the whole kernel have the position of the call, printed once.
         whole = place_of_all(self.statements)
         parts = [*self._compared(), f"{self.kernel} for {self.target}" + (f"\n  at {whole}" if whole else "")]
         for kind, title in KINDS.items():
@@ -107,7 +107,7 @@ class Explanation:
         """Lines of the fields that differ from those of the variant beside it."""
         if self.beside is None:
             return []
-        lines = ["differs from the variant beside it in"]
+        lines = ["fields that differ from the second variant"]
         for one in self.fields:
             if one.differs:
                 lines += [f"  {line}" for line in str(one).split("\n")]
@@ -128,7 +128,7 @@ class Explanation:
 
 
 def _metrics(arguments: Mapping[str, str]) -> str:
-    """Counts of what was done: "2 loops"."""
+    """Counts of a transformation: "2 loops"."""
     return ", ".join(f"{value} {name.lower() if value != '1' else name.lower().rstrip('s')}" for name, value in arguments.items())
 
 
@@ -157,16 +157,16 @@ def _where(spec: Spec, file: str, line: int, column: int) -> Optional[_lines.Sou
 
 
 def _smaller_schedule(kernel: _kernel.Kernel) -> List[Statement]:
-    """Where the schedule among the options stands for one that was chosen before."""
+    """The reason of a schedule that replaces the planner's choice."""
     if kernel._is_asked_for or kernel._options.get("schedule", "auto") == "auto":
         return []
-    text = "the planner's own choice has faults by ptxas: spilled registers, or products that wait for each other"
+    text = "replaces the planner's choice, for which ptxas spills registers or serialises wgmma"
     return [Statement("chosen", "schedule", text, value=str(kernel._options["schedule"]))]
 
 
 def explain(kernel: _kernel.Kernel, page: Any = None, compare: Optional[Mapping[str, Any]] = None) -> Explanation:
-    """What the compiler says of a kernel, and of a variant with the choices `compare`
-    beside it. Raises CompileError, and Error for variants that don't differ."""
+    """The compiler's reasons for a kernel, and for a variant with the choices `compare`.
+    Raises CompileError, and Error for variants that don't differ."""
     beside = explain(_comparison.variant_of(kernel, compare)) if compare is not None else None
     spec = kernel._spec
     options = _kernel._options(kernel._options)

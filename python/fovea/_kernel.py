@@ -263,12 +263,12 @@ class Kernel:
             return context.take(context.lib.foveaEmit(module, ctypes.byref(options), _LEVELS[level])).decode()
 
     def explain(self, compare: Optional[Mapping[str, Any]] = None) -> Explanation:
-        """Why the kernel is as it is, as the compiler says it: which schedule was chosen
-        and what binds its fields, which bounds and verdicts the mask's blocks got, at
-        which op of the mask the analysis gave up, which transformations were left
-        out and why. Statements have their line of Python or MLIR. ``print`` shows
-        it; a notebook the page of ``fovea.explain``. The program is compiled anew, as
-        far as needed.
+        """The compiler's reasons for the kernel: the chosen schedule and the limits of its
+        fields, the visible keys, bounds and verdicts of the mask, the ops of the mask
+        that give no range, the transformations that were not applied and why. Statements
+        have their line of Python or MLIR. ``print`` shows the explanation; a notebook
+        shows the page of ``fovea.explain``. The program is compiled again, as far as
+        needed.
 
         compare
             choices of ``fovea.compile`` (target, schedule, recurrence, accurate_tanh,

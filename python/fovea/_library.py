@@ -48,7 +48,7 @@ class RunOptions(ctypes.Structure):
 class BlockMapOptions(ctypes.Structure):
     _fields_ = [("size", c_size_t)] + [
         (field, c_int64) for field in ("batch", "heads", "queries", "keys", "rows", "columns")
-    ] + [("classify", c_int)]
+    ] + [("classify", c_int), ("has_key_tiles", c_int64)]
 
 
 class ElementOptions(ctypes.Structure):

@@ -107,7 +107,7 @@ static void run(FoveaContext *context, FoveaModule *module,
 /** The blocks of `rows` queries by 64 keys of 300 queries and keys. */
 static void map_blocks(FoveaContext *context, FoveaModule *module,
                        int64_t rows) {
-  FoveaBlockMapOptions map = {sizeof map, 1, 1, 300, 300, rows, 64, 0};
+  FoveaBlockMapOptions map = {sizeof map, 1, 1, 300, 300, rows, 64, 0, 0};
   print_buffer(context, foveaBlockMap(module, &options, &map, NULL, 0));
   printf("\n");
 }
@@ -172,7 +172,7 @@ static void refuse_calls(FoveaContext *context, FoveaModule *module) {
   inputs[3].sizes = pair;
   foveaTensorsDestroy(foveaInterpret(module, &options, &attn, inputs, 4));
   report(context, 0);
-  FoveaBlockMapOptions map = {sizeof map, 1, 1, 1 << 20, 1 << 20, 1, 1, 0};
+  FoveaBlockMapOptions map = {sizeof map, 1, 1, 1 << 20, 1 << 20, 1, 1, 0, 0};
   foveaBufferDestroy(foveaBlockMap(module, &options, &map, NULL, 0));
   report(context, 0);
   static const double scores[65];

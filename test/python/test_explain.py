@@ -286,6 +286,67 @@ def test_waves(fovea):
     assert _resources.evaluate(["*", "a", 2], {}) is None
 
 
+def sizes_of(fovea, spec, target="sm_90a", lengths=(None, None), batch=None, heads=None):
+    """Sizes that a page chooses, and the GPU's SMs with work."""
+    from fovea._chips import chip_of_target
+    from fovea.explain import _inputs, _resources, _sizes
+
+    kernel = fovea.compile(spec, target)
+    entries = _inputs.signature(kernel._spec, kernel._options)
+    sizes = _sizes.choose_sizes(kernel, entries, *lengths, batch, heads)
+    return sizes, _resources.waves(kernel, sizes, {}, chip_of_target(target))
+
+
+def test_sizes_that_fill_the_gpu(fovea):
+    dense = fovea.attention(head_dim=64)
+    sizes, spread = sizes_of(fovea, dense)
+    assert (sizes.queries, sizes.batch, sizes.heads) == (4096, 1, 16) and spread["share"] == 1.0
+    # Short sequences need more batch entries; no more than that.
+    sizes, spread = sizes_of(fovea, dense, lengths=(256, 256))
+    assert spread["share"] == 1.0 and sizes.batch > 1 and sizes.heads == 16
+    assert sizes_of(fovea, dense, lengths=(256, 256), batch=sizes.batch // 2, heads=16)[1]["share"] < 1.0
+    # What the caller gives holds, and what the program fixes.
+    sizes, _ = sizes_of(fovea, dense, lengths=(256, 256), heads=2)
+    assert (sizes.batch, sizes.heads) == (1, 2)
+    sizes, spread = sizes_of(fovea, EXAMPLES / "gqa_decode.mlir", "sm_80")
+    assert sizes.queries == 1 and spread["share"] == 1.0
+    # A bias for each pair would take gigabytes with 16 heads of each batch entry.
+    spec = fovea.attention(lambda score, b, h, q, k, bias: score + bias[b, h, q, k], head_dim=64, captures={"bias": ("f32", (None,) * 4)})
+    sizes, _ = sizes_of(fovea, spec, "sm_80")
+    assert sizes.batch * sizes.heads <= 4
+
+
+def test_names_of_pages():
+    from fovea.explain._command import page_name
+
+    assert page_name("folder/alibi.py:spec", False) == "alibi-spec.html"
+    assert page_name("alibi.py:spec.backward", False) == "alibi-spec-backward.html"
+    assert page_name("folder/causal.mlir", False) == "causal.html" and page_name("alibi.py:spec", True) == "alibi-spec-gradients.html"
+
+
+def test_verdict(fovea):
+    from fovea import explain
+    from fovea.explain._verdict import verdict
+
+    def said(mask, queries, **others):
+        kernel = fovea.compile(fovea.attention(mask_mod=mask, head_dim=64, **others), "sm_90a")
+        found = explain.look(kernel, queries)
+        text = explain._page.render(found)
+        line = verdict(found.variants[0])
+        assert f"<p class=verdict>{line[0].upper()}{line[1:]}.</p>" in text
+        return found.variants[0], line
+
+    variant, line = said(causal, 512)
+    counts = variant.maps[0].count()
+    share = 100 * (counts["masked"] + counts["plain"]) / sum(map(len, variant.maps[0].rows))
+    assert line.startswith(f"visits {share:.1f} % of blocks; bottleneck: ")
+    rate = float(re.search(r"at most ([\d.]+) TFLOP/s", line)[1]) * 1e12
+    assert rate == pytest.approx(variant.limits["flops"] / max(variant.limits["times"].values()), rel=5e-3)
+    # Comparisons of floats skip no block: all of them are visited, some in vain.
+    variant, line = said(lambda b, h, q, k, place: place[q] - place[k] < -1e9, 256, captures={"place": ("f32", (None,))})
+    assert line.startswith("visits all blocks (") and " in vain); bottleneck: " in line and variant.wasted_blocks > 0
+
+
 def test_lengths_that_a_program_fixes(fovea):
     from fovea import explain
 
@@ -305,10 +366,12 @@ def test_command(run_command, tmp_path):
     )
     result = run_command("explain", f"{variants}:make", "--seq", "256x300", "--target", "sm_80", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert result.stdout.startswith("make.html: ")
-    text = (tmp_path / "make.html").read_text()
+    said, written = result.stdout.splitlines()
+    assert re.fullmatch(r"attention for sm_80: visits 60\.0 % of blocks; bottleneck: [\w/ ]+; at most [\d.]+ TFLOP/s", said), said
+    assert written.startswith("variants-make.html: ")
+    text = (tmp_path / "variants-make.html").read_text()
     Page(text)
-    assert "<h1>variants.py:make</h1>" in text and "% of the chip</b> works" in text
+    assert "<h1>variants.py:make</h1>" in text and " SMs in use</b>" in text
     other = "is no Spec of fovea.attention and no function without arguments that returns one; it has spec\n"
     for arguments, said in [
         (["missing.mlir"], "fovea explain: there is no file missing.mlir\n"),
@@ -324,12 +387,10 @@ def test_command(run_command, tmp_path):
         assert (result.returncode, result.stderr) == (2, said)
     result = run_command("explain", f"{variants}:spec", "--why", cwd=tmp_path)
     assert result.returncode == 0 and result.stdout.startswith("attention for sm_90a\n"), result.stderr
-    assert f"at {variants}:2:" in result.stdout and not (tmp_path / "spec.html").exists()
+    assert f"at {variants}:2:" in result.stdout and not (tmp_path / "variants-spec.html").exists()
     variants.write_text("import fovea\nspec = fovea.attention(head_dim=64, gradient=True)\n")
     result = run_command("explain", f"{variants}:spec.backward", "--why", cwd=tmp_path)
     assert result.returncode == 0 and result.stdout.startswith("attention_backward for sm_90a\n"), result.stderr
-    result = run_command("explain", f"{variants}:spec.backward", cwd=tmp_path)
-    assert result.returncode == 2 and result.stderr.startswith("fovea explain: the page is of a forward program; of gradients, --why says")
     result = run_command("explain", f"{variants}:spec", "--target", "sm_1", cwd=tmp_path)
     assert result.returncode == 2 and "unknown target 'sm_1', expected one of 'sm_80'" in result.stderr
     result = run_command("explain", f"{variants}:spec", "--seq", "0", cwd=tmp_path)
@@ -473,9 +534,38 @@ def test_why_on_the_page(fovea):
 
     text = explain.page(fovea.attention(mask_mod=near, head_dim=64, captures={"place": ("f32", (None,))}), 256, target="sm_90a")
     why = text[text.index('id="why"'):text.index('id="schedule"')]
-    assert "the analysis gave up at 1 op of the mask" in why and "it compares floats" in why
+    assert "it compares floats" in why and "Ranges are not enough: blocks are checked one by one (nothing wasted)" in why
+    assert "<details class=\"section\" id=\"why\"><summary>" in text and "ranges are not enough, nothing wasted" in why and "class=bad" not in why
     assert "<code>return (place[q] - place[k] &lt; 2.0) &amp; (q &gt;= k)</code>" in why and "test_explain.py:" in why
     assert "(blocks above a diagonal)" in why and "log-sum-exp" in why
+
+
+def why_of(fovea, mask, **captures):
+    text = fovea.explain.page(fovea.attention(mask_mod=mask, head_dim=64, captures=captures), 256, target="sm_90a", heads=1)
+    return text[text.index('id="why"'):text.index('id="schedule"')]
+
+
+def test_no_alarm_where_nothing_is_wasted(fovea):
+    checked = why_of(fovea, documents, document=("i32", (None, None)))
+    assert "<h3>Ranges are not enough: blocks are checked one by one (nothing wasted)</h3>" in checked and "class=bad" not in checked
+    assert "query i sees keys [0, i] where document[b, i] == document[b, j]" in checked
+
+
+def test_alarm_for_blocks_that_are_visited_in_vain(fovea):
+    wasted = why_of(fovea, lambda b, h, q, k, place: place[q] - place[k] < -1e9, place=("f32", (None,)))
+    assert re.search(r"<h3 class=bad>\d+ blocks are visited in vain: ranges do not describe the mask</h3>", wasted)
+
+
+def test_the_first_block_is_the_most_mixed(fovea):
+    from fovea import explain
+
+    document = numpy.repeat(numpy.arange(2), [192, 320])[None]
+    spec = fovea.attention(mask_mod=documents, head_dim=64, captures={"document": ("i32", (None, None))})
+    data = data_of(explain.page(spec, 512, target="sm_80", inputs={"document": document}, heads=1))
+    m, n = data["maps"][0]["block"]
+    row, column = map(int, data["elements"]["sets"][0]["first"].split(","))
+    # The one in which a document ends on the diagonal.
+    assert row * m < 192 < (row + 1) * m and column * n <= 192 <= (column + 1) * n
 
 
 def test_lines_of_all_levels(fovea):

@@ -31,12 +31,12 @@ def test_targets_side_by_side(fovea):
     assert unit.values == ("wgmma", "mma_sync") and unit.differs
     assert "it has no tcgen05" in unit.reasons[0] and "it has no tcgen05, wgmma" in unit.reasons[1]
     # One that the other's schedule does not have.
-    assert field(found, "ping_pong").values == ("1", None)
+    assert field(found, "ping_pong").values == ("1", "0")
     for name, value in kernel.metadata["schedule"].items():
         assert field(found, name).values[0] == str(value)
     text = str(found)
-    assert text.startswith("differs from the variant beside it in\n  target: sm_90a | sm_80\n  unit: wgmma | mma_sync\n      wgmma: the best unit")
-    assert "\nattention for sm_90a\n" in text and "\n\nattention for sm_80\n" in text and "  ping_pong: 1 | none\n" in text
+    assert text.startswith("fields that differ from the second variant\n  target: sm_90a | sm_80\n  unit: wgmma | mma_sync\n      wgmma: the best unit")
+    assert "\nattention for sm_90a\n" in text and "\n\nattention for sm_80\n" in text and "  ping_pong: 1 | 0\n" in text
     # Alone, nothing is beside it.
     assert kernel.explain().fields == () and kernel.explain().beside is None
 
@@ -44,7 +44,7 @@ def test_targets_side_by_side(fovea):
 def test_schedules_side_by_side(fovea):
     found = compiled(fovea).explain(compare={"schedule": "tile_n=32"})
     tile = field(found, "tile_n")
-    assert tile.values[1] == "32" and tile.reasons[1] == "it was asked for" and not field(found, "target").differs
+    assert tile.values[1] == "32" and tile.reasons[1] == "user-specified" and not field(found, "target").differs
     # Other choices are the kernel's own.
     found = compiled(fovea, schedule="tile_n=32").explain(compare={"schedule": "tile_n=32,stages=3"})
     assert [one.name for one in found.fields if one.differs][0] == "stages" and field(found, "tile_n").values == ("32", "32")
@@ -94,8 +94,8 @@ def test_a_page_of_two(fovea):
     compared = text[text.index('id="compared"'):text.index('id="blocks"')]
     assert "<tr class=differs><td>unit</td><td>wgmma</td><td>mma_sync</td></tr>" in compared
     assert "<b class=badge>B</b> the best unit that &#x27;sm_80&#x27; has" in compared
-    assert "<tr class=differs><td>ping_pong</td><td>1</td><td class=none>none</td></tr>" in compared
-    for name in ("shared memory of a CTA", "blocks visited", "waves", "least time, tensor cores", "at least"):
+    assert "<tr class=differs><td>ping_pong</td><td>1</td><td>0</td></tr>" in compared
+    for name in ("shared memory per CTA", "blocks visited", "waves", "least time, tensor cores", "at least"):
         assert f"<td>{name}</td>" in compared, name
     # Each section but the first has both; what is drawn is each variant's own.
     assert text.count('class=variant data-variant="0"') == text.count('class=variant data-variant="1"') == 6
@@ -122,22 +122,27 @@ def test_command(run_command, tmp_path):
     program.write_text("import fovea\nspec = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=64)\n")
     start = ["explain", f"{program}:spec", "--seq", "256"]
     result = run_command(*start, "--compare", "target=sm_80", "--compare", "schedule=tile_n=32", cwd=tmp_path)
-    assert result.returncode == 0 and result.stdout.startswith("spec.html: "), result.stderr
-    text = (tmp_path / "spec.html").read_text()
+    assert result.returncode == 0 and "\nprogram-spec.html: " in result.stdout, result.stderr
+    text = (tmp_path / "program-spec.html").read_text()
     assert "<b class=badge>B</b> <span class=label>sm_80, schedule=tile_n=32</span>" in text and "<title>" + f"{program.name}:spec for sm_90a and sm_80</title>" in text
     result = run_command(*start, "--why", "--compare", "schedule=tile_n=32", cwd=tmp_path)
     assert result.returncode == 0 and "  tile_n: " in result.stdout and " | 32\n" in result.stdout, result.stderr
-    for arguments, said in [
-        (["--compare", "tile_n=32"], "'tile_n=32' is not NAME=VALUE with NAME one of target, schedule,"),
-        (["--compare", "accurate_tanh=1"], "accurate_tanh must be true or false, found '1'"),
-        (["--compare", "target=sm_80", "--compare", "target=sm_89"], "--compare target is there twice; there is one variant to compare with\n"),
-        (["--compare", "schedule=auto"], "fovea explain: nothing to compare: schedule=auto makes the same kernel, attention for sm_90a\n"),
-        (["--compare", "target=sm_1"], "note: in the variant to compare with: target=sm_1\n"),
-        (["--compare", "schedule=warps=3"], "'warps' must be 4, 8, 12 or 16 where roles are specialised, found 3\n  note: in the variant"),
-        (["--why", "--measure"], "fovea explain: --measure is about the page, which --why does not write\n"),
-    ]:
-        result = run_command(*start, *arguments, cwd=tmp_path)
-        assert result.returncode == 2 and said in result.stderr, result.stderr
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["--compare", "tile_n=32"], "'tile_n=32' is not NAME=VALUE with NAME one of target, schedule,"),
+    (["--compare", "accurate_tanh=1"], "accurate_tanh must be true or false, found '1'"),
+    (["--compare", "target=sm_80", "--compare", "target=sm_89"], "--compare target is there twice; there is one variant to compare with\n"),
+    (["--compare", "schedule=auto"], "fovea explain: nothing to compare: schedule=auto makes the same kernel, attention for sm_90a\n"),
+    (["--compare", "target=sm_1"], "note: in the variant to compare with: target=sm_1\n"),
+    (["--compare", "schedule=warps=3"], "'warps' must be 4, 8, 12 or 16 where roles are specialised, found 3\n  note: in the variant"),
+    (["--why", "--measure"], "fovea explain: --measure is about the page, which --why does not write\n"),
+])
+def test_command_errors(run_command, tmp_path, arguments, said):
+    program = tmp_path / "program.py"
+    program.write_text("import fovea\nspec = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=64)\n")
+    result = run_command("explain", f"{program}:spec", "--seq", "256", *arguments, cwd=tmp_path)
+    assert result.returncode == 2 and said in result.stderr, result.stderr
 
 
 # --- Measured -----------------------------------------------------------------------
@@ -157,7 +162,7 @@ def test_measuring_without_a_device(fovea, run_command, tmp_path):
     program.write_text("import fovea\nspec = fovea.attention(head_dim=64)\n")
     result = run_command("explain", f"{program}:spec", "--measure", cwd=tmp_path)
     assert result.returncode == 2 and "fovea explain: FOVEA_ERROR_NO_DRIVER: measuring needs a CUDA device: " in result.stderr
-    assert not (tmp_path / "spec.html").exists()
+    assert not (tmp_path / "program-spec.html").exists()
 
 
 @pytest.fixture
@@ -207,7 +212,7 @@ def test_measured_on_the_stand_in(fovea, stand_in):
     assert len(calls) == 6 and len(set(calls)) == 2
     # The device's rates are not known: no bound.
     page = _page.render(dataclasses.replace(found, measured=measured))
-    assert Page(page).ids >= {"measured", "compared"} and "rates not known" in page
+    assert Page(page).ids >= {"measured", "compared"} and "rates unknown" in page
     lines = _beside.report(found.variants, measured)
     flops = found.variants[0].flops
     assert flops == 4.0 * 32 * 64 * 65 / 2

@@ -51,7 +51,7 @@ def about(found, kind, subject):
 def test_bounds_of_a_causal_mask(fovea):
     found = explained(fovea, causal)
     one = about(found, "derived", "kv_bounds")
-    assert one.text == ("queries i0 to i1 leave out keys from i1 + 1 on (blocks above a diagonal); keys from 0 to i0 + 1 "
+    assert one.text == ("queries i0 to i1 skip keys from i1 + 1 on (blocks above a diagonal); keys from 0 to i0 + 1 "
                         "need no mask")
     assert (one.where.file, one.where.line) == (__file__, line_of(causal, "def causal"))
     assert not found.of_kind("unknown") and not found.of_kind("warning")
@@ -60,7 +60,7 @@ def test_bounds_of_a_causal_mask(fovea):
 @pytest.mark.parametrize("mask, captures, op, text, line", [
     (near, {"place": ("f32", (None,))}, "arith.cmpf", "it compares floats", "close = distance"),
     (bit, {"words": ("i32", (None, None, None))}, "tensor.extract", "it reads data at other positions", "return (words"),
-    (same, {"document": ("i32", (None, None))}, "tensor.extract", "it reads data: no range of keys follows from it; blocks are told apart",
+    (same, {"document": ("i32", (None, None))}, "tensor.extract", "it reads data: it gives no range of keys; kernels with warp roles check blocks",
      "return document"),
 ])
 def test_where_the_analysis_gave_up(fovea, mask, captures, op, text, line):
@@ -104,7 +104,7 @@ def test_schedule(fovea):
     assert about(found, "done", "ping_pong").text == "2 turns"
     # What was asked for is no choice of the planner's.
     found = explained(fovea, causal, schedule="tile_n=64,stages=2")
-    assert about(found, "chosen", "tile_n").text == about(found, "chosen", "stages").text == "it was asked for"
+    assert about(found, "chosen", "tile_n").text == about(found, "chosen", "stages").text == "user-specified"
 
 
 def test_a_schedule_of_a_table(fovea, tmp_path):
@@ -113,13 +113,13 @@ def test_a_schedule_of_a_table(fovea, tmp_path):
                      '"value_head_dim": 128}, "schedule": "tile_n=96,work=static"}]}')
     found = explained(fovea, causal, schedule_table=table)
     assert "schedules[0]" in about(found, "chosen", "schedule").text and str(table) in about(found, "chosen", "schedule").text
-    assert about(found, "chosen", "tile_n").text == about(found, "chosen", "work").text == "the table of measured schedules says so"
+    assert about(found, "chosen", "tile_n").text == about(found, "chosen", "work").text == "from the table of measured schedules"
 
 
 def test_a_schedule_that_falls_back(fovea):
     """wgmma's tiles have 64 queries; blocks of 32 are for another unit."""
     found = explained(fovea, causal, blocks=fovea.Blocks(32, 128))
-    assert "lists of blocks say what is visited" in about(found, "derived", "mask").text
+    assert "block lists give the visited blocks" in about(found, "derived", "mask").text
     assert about(found, "left out", "unit").text == "wgmma is not used: its tiles of 64 queries don't divide the listed blocks of 32"
     assert about(found, "chosen", "unit").value == "mma_sync"
     assert "divide the listed blocks of 128 keys" in about(found, "chosen", "tile_n").text
@@ -132,7 +132,7 @@ def test_a_schedule_that_ptxas_had_replaced(fovea):
     smaller = _kernel.compile_again(kernel, schedule="tile_n=64")
     other = _kernel.Kernel(smaller._spec, smaller._options, smaller._ptx, smaller._metadata, is_asked_for=False)
     first, *_ = other.explain().of_kind("chosen")
-    assert (first.subject, first.value) == ("schedule", "tile_n=64") and "faults by ptxas" in first.text
+    assert (first.subject, first.value) == ("schedule", "tile_n=64") and "for which ptxas spills" in first.text
 
 
 def test_warnings(fovea):
@@ -150,13 +150,13 @@ def test_mlir_and_gradients(fovea):
     spec = fovea.attention(mask_mod=causal, head_dim=64, gradient=("q", "k", "v"))
     found = fovea.compile(spec, "sm_90a").backward.explain()
     assert "(blocks above a diagonal)" in about(found, "derived", "query_bounds").text
-    assert "finds all gradients" in about(found, "chosen", "schedule").text
+    assert "computes all gradients" in about(found, "chosen", "schedule").text
 
 
 def test_as_text_and_in_a_notebook(fovea, monkeypatch):
     found = explained(fovea, causal)
     assert str(found) == repr(found) and str(found).startswith("attention for sm_90a\n")
-    assert "\n  left out:\n    sum_by_dot: " in str(found)
+    assert "\n  not applied:\n    sum_by_dot: " in str(found)
     with pytest.raises(ValueError, match="kind must be one of 'warning', 'derived', .*found 'all'"):
         found.of_kind("all")
     shown = found._repr_html_()

@@ -48,6 +48,10 @@ struct BlockMapRequest {
   /// Whether the kernel asks `kv_classify` about single blocks.
   bool classify;
   std::vector<BlockMap> *maps;
+  /// Whether the kernel's tiles are keys, which iterate over blocks of queries.
+  bool hasKeyTiles = false;
+  /// The query_bounds of such a kernel, if it has any.
+  mlir::Region *queryBounds = nullptr;
 };
 
 /// Environment of functions with an attn op: say of single pairs of a query and
@@ -74,6 +78,10 @@ mlir::OwningOpRef<mlir::ModuleOp> makeMaskProgram(attn::ForwardOp forward);
 
 /// The same with score_mod, and with all heads and batch entries.
 mlir::OwningOpRef<mlir::ModuleOp> makeElementProgram(attn::ForwardOp forward);
+
+/// A function whose only op is an attn.forward of the function's arguments,
+/// with the clauses, score_mod and mask_mod of `backward`.
+mlir::OwningOpRef<mlir::ModuleOp> makeForwardProgram(attn::BackwardOp backward);
 
 /// Sizes of attention.
 struct AttentionSizes {

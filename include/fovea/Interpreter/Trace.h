@@ -29,7 +29,8 @@ struct Agent;
 ///
 ///   acquire, commit, wait, release: pipeline, stage
 ///   copy: buffer, bytes
-///   dot: number, rows, columns, depth, whether it is asynchronous, transposed
+///   dot: number, rows, columns, depth, whether it is asynchronous, transposed,
+///     the buffers of both operands, -1 for one that registers have
 ///   dot_wait: the dot's number
 ///   compute: elements computed by ordinary and by special-function units, and
 ///     scores that a mask keeps or hides
@@ -56,6 +57,7 @@ private:
   unsigned getAgent(Agent &agent);
   bool recordMove(mlir::Operation *op, Agent &agent);
   bool recordDot(mlir::Operation *op, Agent &agent);
+  int64_t findBuffer(mlir::Value operand, Agent &agent) const;
   bool masksScores(mlir::Operation *op) const;
   void recordComputation(mlir::Operation *op, Agent &agent);
   void add(llvm::StringRef kind, Agent &agent,

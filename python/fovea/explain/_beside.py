@@ -6,7 +6,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
 
 from .._comparison import ComparedField, fields_of
 from ._bounds import UNITS, binding, least
-from ._html import LETTERS, badge, microseconds, quantity, section, teraflops, text
+from ._html import badge, microseconds, quantity, section, teraflops, text
 from ._measure import Measurement
 from ._resources import Facts
 from ._variant import Variant
@@ -17,23 +17,23 @@ Number = Union[None, int, float]
 # --- Plans ------------------------------------------------------------------------
 
 
-def _reasons(field: ComparedField) -> str:
+def _reasons(field: ComparedField, variants: Sequence[Variant]) -> str:
     if field.reasons[0] == field.reasons[1]:
         return text(field.reasons[0])
-    return "".join(f"<div><b class=badge>{letter}</b> {text(reason)}</div>" for letter, reason in zip(LETTERS, field.reasons) if reason)
+    return "".join(f"<div><b class=badge>{letter}</b> {text(reason)}</div>" for letter, reason in zip((one.name for one in variants), field.reasons) if reason)
 
 
 def _value(value: Optional[str]) -> str:
-    return "<td class=none>none</td>" if value is None else f"<td>{text(value)}</td>"
+    return "<td class=none>no such field</td>" if value is None else f"<td>{text(value)}</td>"
 
 
-def _plan(fields: Sequence[ComparedField], head: str) -> str:
+def _plans(fields: Sequence[ComparedField], head: str, variants: Sequence[Variant]) -> str:
     rows: List[str] = []
     for one in fields:
         kind = "differs" if one.differs else "same"
         rows.append(f"<tr class={kind}><td>{text(one.name)}</td>{_value(one.values[0])}{_value(one.values[1])}</tr>")
         if any(one.reasons):
-            rows.append(f"<tr class='why {kind}'><td colspan=3>{_reasons(one)}</td></tr>")
+            rows.append(f"<tr class='why {kind}'><td colspan=3>{_reasons(one, variants)}</td></tr>")
     return f"<table class=compare><tr><th>field</th>{head}</tr>{''.join(rows)}</table>"
 
 
@@ -45,7 +45,7 @@ def _resources(variant: Variant) -> List[Tuple[str, Number, str]]:
     facts, assembly = variant.kernel.metadata, variant.assembly or {}
     spills = assembly.get("spill_stores", 0) + assembly.get("spill_loads", 0) if assembly else None
     return [
-        ("threads of a CTA", facts["block"][0], ""), ("shared memory of a CTA", facts["shared_memory"] / 1024, "KiB"),
+        ("threads per CTA", facts["block"][0], ""), ("shared memory per CTA", facts["shared_memory"] / 1024, "KiB"),
         ("registers at launch", assembly.get("registers"), ""), ("spilled", spills, "bytes"),
         ("machine code", assembly.get("bytes"), "bytes"), ("lines of PTX", variant.kernel.ptx.count("\n"), ""),
     ]
@@ -57,8 +57,8 @@ def _blocks(variant: Variant) -> List[Tuple[str, Number, str]]:
     waste = 100 * (1 - limits["flops"] / max(limits["performed"], 1)) if limits else None
     return [
         ("blocks visited", sum(one["masked"] + one["plain"] for one in counts), ""),
-        ("of them with the mask's arithmetic", sum(one["masked"] for one in counts), ""),
-        ("performed for hidden pairs", waste, "%"),
+        ("of them with the mask evaluated", sum(one["masked"] for one in counts), ""),
+        ("work on masked pairs", waste, "%"),
     ]
 
 
@@ -67,13 +67,13 @@ def _model(variant: Variant) -> List[Tuple[str, Number, str]]:
     spread = limits["waves"] or {} if limits else {}
     rows: List[Tuple[str, Number, str]] = [
         ("tiles", spread.get("blocks"), ""), ("waves", spread.get("waves"), ""),
-        ("of the chip works", 100 * spread["share"] if spread else None, "%"),
+        ("SMs in use", 100 * spread["share"] if spread else None, "%"),
     ]
     rows += [(f"least time, {name}", limits["times"][name] if limits else None, "s") for name in UNITS]
     busy = variant.lines.busy if variant.lines else {}
     part = max((share for lane, share in busy.items() if lane.startswith("tensor")), default=None)
     return rows + [("at least", least(limits) if limits else None, "s"),
-                   ("tensor cores busy in the schedule's model", None if part is None else 100 * part, "%")]
+                   ("tensor cores busy in the modelled timeline", None if part is None else 100 * part, "%")]
 
 
 #: How some units are told.
@@ -116,19 +116,18 @@ def _of_measurement(measured: Optional[Measurement], variants: Sequence[Variant]
 
 
 def comparison_section(variants: Sequence[Variant], measured: Optional[Measurement]) -> str:
-    """Both plans' fields and numbers; "" of one kernel alone."""
-    if len(variants) == 1:
-        return ""
+    """Both plans' fields and numbers."""
     fields = fields_of(*(one.explanation for one in variants))
     head = "".join(f"<th>{badge(number, variants)}</th>" for number in range(len(variants)))
     groups = [_group("resources", variants, _resources), _group("blocks", variants, _blocks),
-              _group("model: bounds of the chip that stands for the target", variants, _model)]
+              _group("model: bounds on the GPU that stands for the target", variants, _model)]
     if measured:
         groups.append(_group(f"measured on {text(measured.device)}", variants, _of_measurement(measured, variants)))
     numbers = f"<table class=compare><tr><th></th>{head.replace('<th>', '<th class=n>')}<th class=n>B / A</th></tr>{''.join(groups)}</table>"
     count = sum(one.differs for one in fields)
-    body = (f'<div class="split compared"><div>{_plan(fields, head)}</div><div>{numbers}</div></div>'
-            "<p class=note>What differs is marked. Below a field stands why it is what it is, where the compiler says it; the others follow from the planner's rules.</p>")
+    body = (f'<div class="split compared"><div>{_plans(fields, head, variants)}</div><div>{numbers}</div></div>'
+            "<p class=note>Fields that differ are marked. The compiler's reason stands below a field; a field without one follows from the planner's rules "
+            "for the target.</p>")
     return section("compared", "Side by side", f"{count} field{'' if count == 1 else 's'} of the plan differ{'s' if count == 1 else ''}", body)
 
 
@@ -136,7 +135,7 @@ def comparison_section(variants: Sequence[Variant], measured: Optional[Measureme
 
 
 def _limits(measured: Optional[Measurement], variant: Variant) -> Optional[Facts]:
-    """Bounds on the device that measured; None where its rates are not known."""
+    """Bounds on the measuring device; None if its rates are unknown."""
     return variant.bounds_on(measured.chip) if measured and measured.chip else None
 
 
@@ -147,7 +146,7 @@ def _measured_row(number: int, variants: Sequence[Variant], measured: Measuremen
         return f"<tr><td>{name}</td><td colspan=6 class=bad>not measured: {text(problem)}</td></tr>"
     limits = _limits(measured, variant)
     share = min(least(limits) / times.median, 1.0) if limits else 0.0
-    bound = [microseconds(least(limits)), f"{least(limits) / times.median:.0%}", binding(limits)] if limits else ["?", "?", "rates not known"]
+    bound = [microseconds(least(limits)), f"{least(limits) / times.median:.0%}", binding(limits)] if limits else ["?", "?", "rates unknown"]
     cells = [microseconds(times.median), f"{microseconds(times.low)} to {microseconds(times.high)}",
              teraflops(variant.flops / times.median), *bound]
     row = (f'<tr><td>{name}</td><td class=track><div style="width:{100 * times.median / most:.1f}%;background:var(--softmax)">'
@@ -166,7 +165,7 @@ def report(variants: Sequence[Variant], measured: Optional[Measurement]) -> List
         said = "not measured"
         if times:
             said = f"{microseconds(times.median)}, {teraflops(variant.flops / times.median)}"
-            said += f"; at least {microseconds(least(limits))} by {binding(limits)} of {measured.chip.name}" if limits and measured.chip else ""
+            said += f"; at least {microseconds(least(limits))} (bottleneck on {measured.chip.name}: {binding(limits)})" if limits and measured.chip else ""
         lines.append(f"{name}: {said}" + (f"; {problem}" if problem else ""))
     return lines
 
@@ -179,11 +178,11 @@ def measured_section(variants: Sequence[Variant], measured: Optional[Measurement
     most = max(one.median for one in found) if found else 1.0
     rows = "".join(_measured_row(number, variants, measured, most) for number in range(len(variants)))
     launches = found[0].launches if found else 0
-    chip = f"the rates of the {measured.chip.name}" if measured.chip else "rates that are not known here, so that there is none"
+    chip = f"the rates of the {measured.chip.name}" if measured.chip else "unknown rates, so there is no bound"
     body = (
         "<div class=scroll><table class=bounds><tr><th></th><th></th><th class=n>median</th><th class=n>quartiles</th><th class=n>visible pairs</th><th class=n>at least</th>"
-        f"<th class=n>of the bound</th><th>bound by</th></tr>{rows}</table></div>"
-        f"<p class=note>{launches} launches on {text(measured.device)} ({measured.capability}, driver {measured.driver}) with random q, k and v, in turns in "
-        "random order, each after 30 ms of the kernel. FLOP/s are those of visible pairs, 2 (D + Dv) each. The model beside them is a bound, not a "
-        f"prediction: what the visited blocks need of each unit by {text(chip)}. It is the blue part of a bar.</p>")
-    return section("measured", "Measured", f"on {measured.device}, beside the bounds", body)
+        f"<th class=n>of the bound</th><th>bottleneck</th></tr>{rows}</table></div>"
+        f"<p class=note>{launches} launches on {text(measured.device)} ({measured.capability}, driver {measured.driver}) with random q, k and v. The kernels alternate in "
+        "random order; each series follows 30 ms of warm-up. FLOP/s count visible pairs, 2 (D + Dv) each. The bound (the blue part of a bar) is no "
+        f"prediction: it is the least time of the visited blocks on each unit, by {text(chip)}.</p>")
+    return section("measured", "Measured", f"on {measured.device}, with bounds", body)

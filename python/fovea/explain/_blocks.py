@@ -10,7 +10,8 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 from .._arrays import as_tensors, to_host
 from .._kernel import Kernel, _options
 from .._library import BlockMapOptions, Context
-from ._inputs import Input, Sizes
+from ._gradients import has_key_tiles
+from ._inputs import TENSORS, Input, Sizes
 
 TRUTHS = ("none", "some", "all")
 VISITS = ("skipped", "masked", "plain")
@@ -54,9 +55,11 @@ def tensors_of(inputs: Sequence[Input], contents: Mapping[str, Any]) -> Tuple[An
 
 
 def kernel_block(kernel: Kernel) -> Tuple[int, int]:
-    """Queries and keys of a block that the kernel visits: its tile's."""
+    """Queries and keys of a block that the kernel visits: a tile's rows, and the columns of
+    an iteration; the rows are keys in a kernel of gradients by these."""
     schedule = kernel.metadata["schedule"]
-    return schedule["tile_m"] * schedule.get("cluster", 1), schedule["tile_n"]
+    rows, columns = schedule["tile_m"] * schedule.get("cluster", 1), schedule["tile_n"]
+    return (columns, rows) if has_key_tiles(kernel) else (rows, columns)
 
 
 def block_maps(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str, Any], sizes: Sizes) -> List[BlockMap]:
@@ -64,10 +67,10 @@ def block_maps(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str, A
     rows, columns = kernel_block(kernel)
     wanted = BlockMapOptions(
         ctypes.sizeof(BlockMapOptions), sizes.batch, sizes.heads, sizes.queries, sizes.keys, rows, columns,
-        int(kernel.metadata["schedule"].get("classify", 0)),
+        int(kernel.metadata["schedule"].get("classify", 0)), int(has_key_tiles(kernel)),
     )
     options = _options(kernel._options)
-    others = [entry for entry in inputs if entry.name not in ("q", "k", "v")]
+    others = [entry for entry in inputs if entry.name not in TENSORS]
     tensors, count, keep = tensors_of(others, contents)
     with Context() as context:
         module = context.parse(kernel._spec.located, kernel._spec.file)

@@ -6,14 +6,14 @@ import math
 from typing import Dict, Optional, Sequence
 
 from .._chips import Chip
-from ._html import beside, quantity, section, summaries, text
+from ._html import beside, percent, quantity, section, summaries, text
 from ._measure import Measurement, Times
 from ._resources import Facts
 from ._variant import Variant
 
 
 def _roofline(limits: Facts, chip: Chip, times: Optional[Times]) -> str:
-    """FLOP/s against FLOPs a byte, both logarithmic."""
+    """FLOP/s against FLOP per byte, both logarithmic."""
     width, height, left, bottom = 420, 210, 52, 30
     low, high = 0.0, 5.0  # powers of ten of the intensity
     top_rate = math.log10(chip.tensor_rate) + 0.3
@@ -45,22 +45,22 @@ def _roofline(limits: Facts, chip: Chip, times: Optional[Times]) -> str:
         f'{x(ridge):.1f},{y(chip.tensor_rate):.1f} {width - 8},{y(chip.tensor_rate):.1f}"/>'
         f'<circle cx={x(at):.1f} cy={y(max(bound, 10 ** bottom_rate)):.1f} r=5 fill="var(--softmax)"/>{dot}'
         f'<text x={min(max(x(at), left + 70), width - 75):.1f} y={y(max(bound, 10 ** bottom_rate)) + 22:.1f} text-anchor=middle>at most {text(quantity(bound, "FLOP/s"))}</text>'
-        f'<text class=faint x={width - 10} y={height - 3} text-anchor=end>FLOPs a byte</text>'
+        f'<text class=faint x={width - 10} y={height - 3} text-anchor=end>FLOP per byte</text>'
         f'<text class=faint x={left + 4} y=16>FLOP/s</text></svg>'
     )
 
 
-#: Resources that bind, and their colours.
-UNITS = {"tensor cores": "qk", "special functions": "softmax", "other arithmetic": "other", "memory": "copy_v"}
+#: Resources, of which one is the bottleneck, and their colours.
+UNITS = {"tensor cores": "qk", "special functions": "softmax", "FP32/integer ALU": "other", "memory": "copy_v"}
 
 
 def least(limits: Facts) -> float:
-    """Seconds that a kernel takes at least."""
+    """The least time of a kernel, in seconds."""
     return float(max(max(limits["times"].values()), 1e-12))
 
 
 def binding(limits: Facts) -> str:
-    """The resource that asks for them."""
+    """The bottleneck: the resource with the longest least time."""
     times: Dict[str, float] = limits["times"]
     return max(times, key=lambda name: times[name])
 
@@ -76,8 +76,8 @@ def _rows(limits: Facts, chip: Chip, times: Optional[Times]) -> str:
     most = max(least(limits), times.median if times else 0.0)
     needs = {
         "tensor cores": (f"{quantity(limits['performed'], 'FLOP')} in visited blocks", quantity(chip.tensor_rate, "FLOP/s")),
-        "special functions": (f"{limits['special']:.2f} results a score", quantity(chip.special_rate, "/s")),
-        "other arithmetic": (f"{limits['ordinary']:.1f} operations a score", quantity(chip.ordinary_rate, "/s")),
+        "special functions": (f"{limits['special']:.2f} results per score", quantity(chip.special_rate, "/s")),
+        "FP32/integer ALU": (f"{limits['ordinary']:.1f} operations per score", quantity(chip.ordinary_rate, "/s")),
         "memory": (f"{quantity(limits['bytes'], 'B')}, each visited row once", quantity(chip.memory, "B/s")),
     }
     rows = [track(name, seconds, most, UNITS[name], *needs[name])
@@ -91,9 +91,9 @@ def _rows(limits: Facts, chip: Chip, times: Optional[Times]) -> str:
 def _waves(limits: Facts) -> str:
     spread = limits["waves"]
     return "" if spread is None else (
-        f"<p class=note>{spread['blocks']:,} tiles on {spread['multiprocessors']} multiprocessors: {spread['waves']} "
-        f"wave{'s' if spread['waves'] > 1 else ''}, <b>{spread['share']:.0%} of the chip</b> works. Least times are those of "
-        f"{spread['used']} multiprocessors, but for memory.</p>")
+        f"<p class=note>{spread['blocks']:,} tiles on {spread['multiprocessors']} SMs: {spread['waves']} "
+        f"wave{'s' if spread['waves'] > 1 else ''}, <b>{spread['used']} SMs in use</b> ({percent(spread['share'])}). Except for memory, least times are those of "
+        f"the SMs in use.</p>")
 
 
 def _body(variant: Variant, times: Optional[Times]) -> str:
@@ -104,10 +104,10 @@ def _body(variant: Variant, times: Optional[Times]) -> str:
     return (
         f'<div class=split><div><table class=bounds><tr><th>resource</th><th></th><th class=n>least time</th><th>needs</th>'
         f"<th class=n>ceiling</th></tr>{_rows(limits, chip, times)}</table>{_waves(limits)}"
-        f"<p class=note>{text(quantity(limits['flops'], 'FLOP'))} in visible pairs (2 (D + Dv) each); {waste:.1%} of what is performed is for hidden "
-        f"pairs in visited blocks. {limits['intensity']:.0f} FLOPs a byte. Operations of a score are counted in the trace: all groups together, masks "
-        f"and rare branches as they were executed there.</p>"
-        f'<p class=note>Ceilings: {text(chip.source)}. A chip at its power limit has a lower clock.</p></div>'
+        f"<p class=note>{text(quantity(limits['flops'], 'FLOP'))} in visible pairs ({text(limits['counted'])} each). Work on masked pairs of visited "
+        f"blocks: {percent(waste)} of the executed FLOP. {limits['intensity']:.0f} FLOP per byte of global memory. Operations per score are counted in the trace of "
+        f"all warp groups, with masks and rare branches as executed there.</p>"
+        f'<p class=note>Ceilings: {text(chip.source)}. A GPU at its power limit runs at a lower clock.</p></div>'
         f"<div>{_roofline(limits, chip, times)}</div></div>"
     )
 
@@ -120,8 +120,8 @@ def bound_section(variants: Sequence[Variant], measured: Optional[Measurement]) 
 
     def summary(variant: Variant) -> str:
         if variant.limits is None:
-            return "not known"
-        return f"bound by {binding(variant.limits)}, at least {quantity(least(variant.limits), 's')}"
+            return "unknown"
+        return f"bottleneck: {binding(variant.limits)}, at least {quantity(least(variant.limits), 's')}"
 
     if all(one.limits is None for one in variants):
         return ""

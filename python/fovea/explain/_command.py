@@ -1,13 +1,15 @@
 """Writes one HTML page, which needs no network, about a program and its kernel; with
---why, prints what the compiler says of its choices instead.
+--why, prints the compiler's reasons instead.
 
 FILE is MLIR with a function of attention, or FILE.py:NAME, a Spec of
-fovea.attention or a function without arguments that returns one. With --why,
+fovea.attention or a function without arguments that returns one.
 FILE.py:NAME.backward is the program of its gradients.
+
+--gradients shows the kernels of both passes, forward and backward, of a program.
 
 --compare puts a second variant of the program beside it, with another target or
 schedule: --compare target=sm_80, --compare schedule=tile_n=64,stages=3, or both.
---measure times what is shown on the CUDA device that is here: in turns in random order,
+--measure times the kernels on the current CUDA device: alternating in random order,
 with random q, k and v of the sizes given.
 """
 
@@ -20,7 +22,7 @@ import runpy
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from .._comparison import CHOICES
-from .._kernel import DEFAULT_TARGET, compile
+from .._kernel import DEFAULT_TARGET, Kernel, compile
 from .._spec import Program, Spec
 from ..errors import Error
 from ._inputs import DEFAULT_HEADS
@@ -60,22 +62,23 @@ def _changes(found: Optional[List[Tuple[str, Any]]]) -> Optional[Dict[str, Any]]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("file", metavar="FILE", help="MLIR, or FILE.py:NAME")
-    parser.add_argument("--target", default=DEFAULT_TARGET, help="chip to compile for (default: %(default)s)")
+    parser.add_argument("--target", default=DEFAULT_TARGET, help="target to compile for (default: %(default)s)")
     parser.add_argument("--seq", type=_lengths, default=(None, None), metavar="S", help="length, or QUERIESxKEYS (default: what the program fixes, else 4096)")
-    parser.add_argument("--batch", type=int, default=1, help="batch entries (default: 1)")
-    parser.add_argument("--heads", type=int, default=DEFAULT_HEADS, help="query heads, if the program leaves them open (default: %(default)s)")
+    parser.add_argument("--batch", type=int, help="batch entries (default: with --heads 1, else as many as give every SM work)")
+    parser.add_argument("--heads", type=int, help=f"query heads, if the program leaves them open (default: with --batch {DEFAULT_HEADS}, else as many as give every SM work)")
     parser.add_argument("--schedule", default="auto", help="fields of the schedule to override: tile_n=64,stages=3")
     parser.add_argument("--kernel", help="which function, if the file has several")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an input: a number or a .npy file; repeatable")
     parser.add_argument("--compare", action="append", type=_change, metavar="NAME=VALUE",
-                        help=f"what is different in a second variant beside it: {', '.join(CHOICES)}; repeatable")
+                        help=f"a difference of the second variant: {', '.join(CHOICES)}; repeatable")
+    parser.add_argument("--gradients", action="store_true", help="show the kernel of the gradients beside that of the forward pass")
     parser.add_argument("--measure", action="store_true", help="time the kernels too; needs a CUDA device")
-    parser.add_argument("--why", action="store_true", help="print what Kernel.explain says; no page")
-    parser.add_argument("--output", "-o", help="the page (default: FILE's name with .html, in this folder)")
+    parser.add_argument("--why", action="store_true", help="print the reasons of Kernel.explain; no page")
+    parser.add_argument("--output", "-o", help="the page (default: in this folder, named after FILE and NAME: alibi-spec.html)")
 
 
 def _needs_arguments(function: Callable[..., Any]) -> bool:
-    """Whether it can't be called without; that of what has no signature is not known."""
+    """Whether a call without arguments fails; False for what has no signature."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -84,7 +87,7 @@ def _needs_arguments(function: Callable[..., Any]) -> bool:
 
 
 def _specs(names: Mapping[str, Any]) -> str:
-    """What a message says of the Specs that a file has."""
+    """The Specs of a file, for a message."""
     found = [name for name, value in names.items() if isinstance(value, Spec)]
     return f"; it has {', '.join(found)}" if found else ""
 
@@ -117,30 +120,47 @@ def load(text: str) -> Program:
     return pathlib.Path(text)
 
 
+def page_name(file: str, gradients: bool) -> str:
+    """The page's file: "alibi-spec.html" of "alibi.py:spec", "alibi-spec-backward.html"."""
+    path, _, name = file.rpartition(":") if ".py:" in file else (file, "", "")
+    parts = [pathlib.Path(path).stem, *filter(None, name.split(".")), *(["gradients"] if gradients else [])]
+    return "-".join(parts) + ".html"
+
+
+def _why(kernel: Kernel, compare: Optional[Mapping[str, Any]], gradients: bool) -> str:
+    from ._gradients import both_passes
+
+    return "\n\n".join(str(one.explain(compare)) for one in (both_passes(kernel) if gradients else [kernel]))
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the page and says where, or prints why."""
+    """Writes the page and prints its path, or prints the reasons."""
     from . import look
     from ._beside import report
     from ._inputs import parse_setting
     from ._measure import open_device
     from ._page import render
+    from ._verdict import verdict
 
     if arguments.why and arguments.measure:
         raise Error("--measure is about the page, which --why does not write")
-    if arguments.file.endswith(".backward") and not arguments.why:
-        raise Error("the page is of a forward program; of gradients, --why says why the kernel is as it is, and 'lines' shows its PTX")
+    if arguments.gradients and arguments.compare:
+        raise Error("--gradients and --compare exclude each other: compare variants of FILE.py:NAME.backward")
+    if arguments.gradients and arguments.measure:
+        raise Error("--gradients and --measure exclude each other: only kernels of the forward pass can be measured")
     compare = _changes(arguments.compare)
     device = open_device() if arguments.measure else None
     kernel = compile(load(arguments.file), arguments.target, schedule=arguments.schedule, kernel=arguments.kernel)
     if arguments.why:
-        print(kernel.explain(compare))
+        print(_why(kernel, compare, arguments.gradients))
         return 0
     inputs: Dict[str, Any] = dict(parse_setting(text) for text in arguments.set)
     queries, keys = arguments.seq
     found = look(kernel, queries, keys, batch=arguments.batch, heads=arguments.heads, inputs=inputs, title=pathlib.Path(arguments.file).name,
-                 compare=compare, device=device)
-    name = arguments.file.rpartition(":")[2] if ".py:" in arguments.file else pathlib.Path(arguments.file).stem
-    output, text = pathlib.Path(arguments.output or f"{name}.html"), render(found)
+                 compare=compare, device=device, gradients=arguments.gradients)
+    output, text = pathlib.Path(arguments.output or page_name(arguments.file, arguments.gradients)), render(found)
     output.write_text(text, encoding="utf-8")
-    print("\n".join([*report(found.variants, found.measured), f"{output}: {len(text) / 1e6:.1f} MB"]))
+    verdicts = [f"{one.kernel.name} for {one.kernel.target}{f' ({one.label})' if compare and one.label != one.kernel.target else ''}: {verdict(one)}"
+                for one in found.variants]
+    print("\n".join([*verdicts, *report(found.variants, found.measured), f"{output}: {len(text) / 1e6:.1f} MB"]))
     return 0

@@ -1,5 +1,5 @@
-"""Single pairs of a query and a key: whether they count, and what score_mod makes of
-a few scores."""
+"""Single pairs of a query and a key: whether the pair is visible, and the results of
+score_mod for a few scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from .._kernel import Kernel, _options
 from .._library import Context, ElementOptions
 from ._blocks import BlockMap, tensors_of
-from ._inputs import Input, Sizes
+from ._inputs import TENSORS, Input, Sizes
 
 #: Scores that the page shows score_mod of.
 SCORES = (0.0, 1.0, 10.0)
@@ -26,9 +26,9 @@ class Elements:
     """Pairs of queries from ``first_query`` on and keys from ``first_key`` on, of one head
     of one sequence.
 
-    ``visible`` says of each pair whether the query sees the key. ``changed`` is what
-    score_mod makes of each of ``scores``, in f64: [score, query, key], NaN where the pair
-    does not count; None if there is no score_mod. Both are arrays of numpy.
+    ``visible`` says of each pair whether the query sees the key. ``changed`` is the result
+    of score_mod for each of ``scores``, in f64: [score, query, key], NaN where the pair
+    is masked; None if there is no score_mod. Both are arrays of numpy.
     """
 
     entry: int
@@ -53,7 +53,7 @@ class ElementReader:
         self._context, self._sizes = context, sizes
         self._choices = _options(kernel._options)
         self._module = context.parse(kernel._spec.located, kernel._spec.file)
-        others = [entry for entry in inputs if entry.name not in ("q", "k", "v")]
+        others = [entry for entry in inputs if entry.name not in TENSORS]
         self._tensors, self._count, self._keep = tensors_of(others, contents)
 
     def read(self, entry: int, head: int, first: int, rows: int, scores: Sequence[float]) -> Elements:
@@ -120,9 +120,15 @@ def _columns_with_scores(codes: str) -> List[int]:
     return [counts[n] for n in _spread(len(counts), _SCORE_COLUMNS)]
 
 
+def _edges(visible: Any) -> int:
+    """Neighbouring pairs of which one is visible: how mixed a block is."""
+    return int((visible[1:] != visible[:-1]).sum()) + int((visible[:, 1:] != visible[:, :-1]).sum())
+
+
 def _add_row(found: Dict[str, Any], one: BlockMap, row: int, elements: Elements, with_scores: Sequence[int],
              blobs: Tuple[_Blobs, _Blobs]) -> None:
-    """Adds a row of blocks: bits where some pairs count, scores of the columns with some."""
+    """Adds a row of blocks: bits where some pairs are visible, scores of the columns with
+    some. ``first`` becomes the most mixed block, one with scores among equals."""
     import numpy
 
     for column, code in enumerate(one.rows[row]):
@@ -130,8 +136,23 @@ def _add_row(found: Dict[str, Any], one: BlockMap, row: int, elements: Elements,
         if code in "147":
             bits = _padded(elements.visible[:, where], one.block, False)
             found["visible"][place] = blobs[0].add(numpy.packbits(bits).tobytes())
+            mixed = _edges(elements.visible[:, where]), elements.changed is not None and column in with_scores
+            if mixed > found["mixed"]:
+                found["mixed"], found["first"] = mixed, place
         if elements.changed is not None and column in with_scores:
             found["changed"][place] = blobs[1].add(_short(_padded(elements.changed[..., where], one.block, numpy.nan)))
+
+
+def _add_scores_of_first(found: Dict[str, Any], one: BlockMap, reader: ElementReader, blobs: _Blobs) -> None:
+    """Adds the scores of the block that the page shows first."""
+    import numpy
+
+    row, column = map(int, found["first"].split(","))
+    first, begin = row * one.block[0], column * one.block[1]
+    elements = reader.read(one.entry, found["head"], first, min(one.block[0], one.queries - first), SCORES)
+    if elements.changed is not None:
+        scores = elements.changed[..., begin : begin + one.block[1]]
+        found["changed"][found["first"]] = blobs.add(_short(_padded(scores, one.block, numpy.nan)))
 
 
 def page_elements(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str, Any], sizes: Sizes,
@@ -147,7 +168,8 @@ def page_elements(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str
         for number, one in enumerate(chosen):
             scored = set(_spread(len(one.rows), _SCORE_ROWS)) if has_scores else set()
             for head in _heads_of(number, chosen, sizes, has_scores):
-                found: Dict[str, Any] = {"map": number, "entry": one.entry, "head": head, "visible": {}, "changed": {}}
+                found: Dict[str, Any] = {"map": number, "entry": one.entry, "head": head, "visible": {}, "changed": {},
+                                         "first": "", "mixed": (0, False)}
                 for row in sorted({*_spread(len(one.rows), _ROWS), *scored}):
                     # What counts nowhere or everywhere needs no look, and each costs a copy of all inputs.
                     if row not in scored and not set(one.rows[row]) & set("147"):
@@ -155,5 +177,8 @@ def page_elements(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str
                     first, scores = row * one.block[0], SCORES if row in scored else ()
                     elements = reader.read(one.entry, head, first, min(one.block[0], one.queries - first), scores)
                     _add_row(found, one, row, elements, _columns_with_scores(one.rows[row]) if scores else (), blobs)
+                del found["mixed"]
+                if has_scores and found["first"] and found["first"] not in found["changed"]:
+                    _add_scores_of_first(found, one, reader, blobs[1])
                 sets.append(found)
     return {"sets": sets, "scores": list(SCORES) if has_scores else [], "visible": blobs[0].packed(), "changed": blobs[1].packed()}

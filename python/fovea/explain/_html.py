@@ -8,10 +8,6 @@ from typing import Any, Callable, Iterable, List, Sequence
 
 from ._variant import Variant
 
-#: What variants are called where there are several.
-LETTERS = "AB"
-
-
 def text(value: Any) -> str:
     """Escaped."""
     return html.escape(str(value))
@@ -36,6 +32,16 @@ def teraflops(rate: float) -> str:
     return f"{rate * 1e-12:,.1f} TFLOP/s"
 
 
+def rate(flops: float) -> str:
+    """FLOP/s with three digits: "44 TFLOP/s", "0.31 TFLOP/s"."""
+    return f"{float(f'{flops * 1e-12:.3g}'):,g} TFLOP/s"
+
+
+def percent(share: float) -> str:
+    """0.176 as "17.6 %"."""
+    return f"{100 * share:.1f} %"
+
+
 def table(rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> str:
     """Rows of cells; those of columns with numbers are aligned to the right."""
     lines = []
@@ -55,7 +61,7 @@ def badge(number: int, variants: Sequence[Variant]) -> str:
     """What a variant is called, as HTML; "" of one alone."""
     if len(variants) == 1:
         return ""
-    return f"<b class=badge>{LETTERS[number]}</b> <span class=label>{text(variants[number].label)}</span>"
+    return f"<b class=badge>{text(variants[number].name)}</b> <span class=label>{text(variants[number].label)}</span>"
 
 
 def beside(variants: Sequence[Variant], body: Callable[[Variant], str]) -> str:
@@ -72,4 +78,4 @@ def summaries(variants: Sequence[Variant], of: Callable[[Variant], str]) -> str:
     said = [of(one) for one in variants]
     if len(set(said)) == 1:
         return said[0]
-    return "; ".join(f"{letter}: {one}" for letter, one in zip(LETTERS, said))
+    return "; ".join(f"{variant.name}: {one}" for variant, one in zip(variants, said))

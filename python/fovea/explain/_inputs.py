@@ -17,6 +17,9 @@ from ..errors import Error
 
 #: Query heads where the program leaves their number open.
 DEFAULT_HEADS = 4
+#: What attention multiplies, and what its gradients take of the forward's results: they
+#: hide nothing.
+TENSORS = ("q", "k", "v", "o", "lse", "do", "dlse")
 
 
 @dataclass(frozen=True)
@@ -145,23 +148,28 @@ def _extents(entry: Input, sizes: Sizes, constraints: Sequence[Mapping[str, Any]
     return result
 
 
+def captured_shape(entry: Input, sizes: Sizes, constraints: Sequence[Mapping[str, Any]]) -> List[int]:
+    """The shape of a captured tensor. Dimensions that the program leaves open are as large
+    as the kernel asks, or, where its indices are not known, as what they could be:
+    positions in the last ones, heads and batch entries before."""
+    length, others = max(sizes.queries, sizes.keys), max(sizes.batch, sizes.heads)
+    positions = 1 if entry.dtype.startswith("i") else 2
+    return [fixed or extent.least or (length if axis >= len(entry.shape) - positions else others)
+            for axis, (fixed, extent) in enumerate(zip(entry.shape, _extents(entry, sizes, constraints)))]
+
+
 def _captured(entry: Input, sizes: Sizes, constraints: Sequence[Mapping[str, Any]], generator: Any) -> Tuple[Any, str]:
-    """Contents of a captured tensor, and what they are in words. Dimensions that
-    the program leaves open are as large as the kernel asks, or, where its indices are
-    not known, as what they could be: positions in the last ones, heads and batch
-    entries before."""
+    """Contents of a captured tensor, and what they are in words."""
     import numpy
 
-    length, others = max(sizes.queries, sizes.keys), max(sizes.batch, sizes.heads)
+    length = max(sizes.queries, sizes.keys)
     integral = entry.dtype.startswith("i")
     if not entry.shape:
         if entry.dtype == "i1":
             return numpy.array(True), "true"
         value = numpy.array(length // 4 if integral else 0.1)
         return value, f"{value}"
-    extents = _extents(entry, sizes, constraints)
-    shape = [fixed or extent.least or (length if axis >= len(entry.shape) - (1 if integral else 2) else others)
-             for axis, (fixed, extent) in enumerate(zip(entry.shape, extents))]
+    extents, shape = _extents(entry, sizes, constraints), captured_shape(entry, sizes, constraints)
     if entry.dtype == "i1":
         return generator.random(shape) < 0.75, "true for three elements in four, at random"
     if integral and not any(extent.by_position is not False for extent in extents):
@@ -181,9 +189,11 @@ def block_size(spec: Spec) -> Tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (128, 128)
 
 
-def _projection_shape(spec: Spec, entry: Input, sizes: Sizes) -> Tuple[int, ...]:
-    """The shape of q, k or v."""
-    rows, heads = (sizes.queries, sizes.heads) if entry.name == "q" else (sizes.keys, sizes.kv_heads)
+def _tensor_shape(spec: Spec, entry: Input, sizes: Sizes) -> Tuple[int, ...]:
+    """The shape of one of TENSORS."""
+    if entry.name in ("lse", "dlse"):
+        return (sizes.batch, sizes.heads, sizes.queries)
+    rows, heads = (sizes.keys, sizes.kv_heads) if entry.name in ("k", "v") else (sizes.queries, sizes.heads)
     inner = (rows, heads) if layout_of(spec) == "bshd" else (heads, rows)
     return (sizes.batch, *inner, entry.shape[3] or 0)
 
@@ -200,7 +210,7 @@ def random_projections(spec: Spec, inputs: Sequence[Input], sizes: Sizes) -> Dic
     result: Dict[str, Any] = {}
     for entry in inputs:
         if entry.name in ("q", "k", "v"):
-            shape = _projection_shape(spec, entry, sizes)
+            shape = _tensor_shape(spec, entry, sizes)
             numbers = generator.standard_normal(min(int(numpy.prod(shape)), _NUMBERS), numpy.float32)
             result[entry.name] = numpy.resize(to_host(entry.name, numbers, entry.dtype), shape)
     return result
@@ -218,7 +228,7 @@ def make_inputs(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, given: Ma
     external = {value: key for key, value in internal.items()}
     unknown = {internal.get(name, name) for name in given} - {entry.name for entry in inputs}
     if unknown:
-        names = [external.get(entry.name, entry.name) for entry in inputs if entry.name not in ("q", "k", "v")]
+        names = [external.get(entry.name, entry.name) for entry in inputs if entry.name not in TENSORS]
         raise Error(f"the program takes no '{sorted(unknown)[0]}'; it takes {', '.join(names) or 'nothing but q, k, v'}")
     has_full = any(entry.name == "full_count" for entry in inputs)
     contents: Dict[str, Any] = {}
@@ -230,8 +240,11 @@ def make_inputs(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, given: Ma
         value = given.get(name, given.get(entry.name))
         if value is not None:
             contents[entry.name] = value
-        elif entry.name in ("q", "k", "v"):
-            contents[entry.name] = generator.standard_normal(_projection_shape(spec, entry, sizes), numpy.float32)
+        elif entry.name == "lse":
+            # That of scores which are all 0.
+            contents[entry.name] = numpy.full(_tensor_shape(spec, entry, sizes), numpy.log(sizes.keys), numpy.float32)
+        elif entry.name in TENSORS:
+            contents[entry.name] = generator.standard_normal(_tensor_shape(spec, entry, sizes), numpy.float32)
         elif entry.name == "scale":
             contents[entry.name] = numpy.float32(0.125)
         elif entry.name == "sinks":

@@ -7,20 +7,21 @@ import dataclasses
 import gzip
 import json
 import pathlib
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .._explanation import KINDS, place_of_all
 from .._lines import SourceLine
 from .._version import VERSION
 from ._beside import comparison_section, measured_section
 from ._bounds import bound_section
-from ._html import badge, beside, section, summaries, table, text
+from ._html import badge, beside, percent, section, summaries, table, text
 from ._links import numbered
 from ._measure import Measurement
 from ._variant import Call, Variant
+from ._verdict import verdict
 
 _FOLDER = pathlib.Path(__file__).resolve().parent
-_COLOURS = {"Q": "copy_q", "K": "copy_k", "V": "copy_v"}
+_COLOURS = {"Q": "copy_q", "K": "copy_k", "V": "copy_v", "dO": "copy_do"}
 
 
 # --- Sections -----------------------------------------------------------------
@@ -49,12 +50,25 @@ def _facts(variant: Variant) -> List[Tuple[str, str]]:
         ("kernel", kernel.name), ("target", f"{kernel.target} ({variant.chip.name})"), ("tile", f"{schedule['tile_m']} x {schedule['tile_n']}"),
         ("threads", str(facts["block"][0])), ("shared memory", f"{facts['shared_memory'] / 1024:.1f} KiB"),
     ]
+    if variant.helpers:
+        items.append(("helper kernels", ", ".join(variant.helpers)))
     if facts.get("persistent"):
         items.append(("persistent", f"{schedule.get('work', 'single')} work"))
     if assembly:
         spills = assembly.get("spill_stores", 0) + assembly.get("spill_loads", 0)
         items += [("registers", _registers(variant)), ("spills", f"{spills} bytes" if spills else "none")]
+        if assembly.get("stack") and not spills:
+            items.append(("stack frame", f"{assembly['stack']} bytes, used by a rare edge path"))
     return items
+
+
+def _verdicts(variants: Sequence[Variant]) -> str:
+    """The line under the title, of each kernel."""
+    lines: List[str] = []
+    for number, one in enumerate(variants):
+        said, name = verdict(one), badge(number, variants)
+        lines.append(f"<p class=verdict>{f'{name}: {text(said)}' if name else text(said[0].upper() + said[1:])}.</p>")
+    return "".join(lines)
 
 
 def _list(items: Sequence[Tuple[str, str]], heading: str = "") -> str:
@@ -62,22 +76,29 @@ def _list(items: Sequence[Tuple[str, str]], heading: str = "") -> str:
     return f"<ul class=facts>{first}{''.join(f'<li>{text(name)} <b>{text(value)}</b></li>' for name, value in items)}</ul>"
 
 
-def _header(title: str, variants: Sequence[Variant], call: Call) -> str:
+def _plan(variant: Variant) -> str:
+    """The fields of the plan."""
+    chosen = ", ".join(f"{name} = {value}" for name, value in variant.kernel.metadata["schedule"].items())
+    return f"<p class=note>Plan: {text(chosen)}.</p>"
+
+
+def _header(title: str, variants: Sequence[Variant], call: Call, compares: bool) -> str:
     sizes = call.sizes
     items = [("sizes", f"batch {sizes.batch}, heads {sizes.heads}/{sizes.kv_heads}, {sizes.queries} queries, {sizes.keys} keys")]
-    parts = [f"<header><h1>{text(title)}</h1><button id=theme type=button>light / dark</button></header>"]
+    parts = [f"<header><h1>{text(title)}</h1><button id=theme type=button>light / dark</button></header>", _verdicts(variants)]
     if len(variants) == 1:
-        chosen = ", ".join(f"{name} = {value}" for name, value in variants[0].kernel.metadata["schedule"].items())
-        parts += [_list(_facts(variants[0]) + items), f"<p class=note>Schedule: {text(chosen)}.</p>"]
+        parts += [_list(_facts(variants[0]) + items), _plan(variants[0])]
     else:
-        parts += [_list(_facts(one), badge(number, variants)) for number, one in enumerate(variants)]
+        for number, one in enumerate(variants):
+            # Variants of one program have their plans side by side below.
+            parts += [_list(_facts(one), badge(number, variants)), "" if compares else _plan(one)]
         parts += [_list(items)]
     if call.notes:
         made = "; ".join(f"{name}: {what}" for name, what in call.notes.items())
-        parts.append(f"<p class=note>Inputs that were not given are made up. {text(made)}. --set NAME=FILE.npy gives others.</p>")
+        parts.append(f"<p class=note>Inputs without a given value are made up ({text(made)}). --set NAME=FILE.npy sets one.</p>")
     if len(variants) > 1:
-        buttons = "".join(f'<button type=button data-show="{value}" aria-pressed={"true" if value == "both" else "false"}>{label}</button>'
-                          for value, label in (("0", "A"), ("1", "B"), ("both", "both")))
+        buttons = "".join(f'<button type=button data-show="{value}" aria-pressed={"true" if value == "both" else "false"}>{text(label)}</button>'
+                          for value, label in (("0", variants[0].name), ("1", variants[1].name), ("both", "both")))
         parts.append(f"<nav id=show>show {buttons}</nav>")
     return "\n".join(parts)
 
@@ -85,17 +106,19 @@ def _header(title: str, variants: Sequence[Variant], call: Call) -> str:
 def _map_body(variant: Variant) -> str:
     pairs = sum(m.visible_pairs for m in variant.maps)
     share = pairs / max(sum(m.queries * m.keys for m in variant.maps), 1)
+    tiles = ("Each tile of keys iterates over its blocks of queries" if variant.has_key_tiles else
+             "Each tile of queries iterates over its blocks of keys")
     return (
         '<div class="split map"><div><canvas data-part=map></canvas><div class=note data-part=mapwhere>queries downwards, keys to the right</div>'
         "</div><div><div class=row><label>map <select data-part=which></select></label></div><table data-part=maplegend></table>"
-        f'<p class=note>What is visible is the mask evaluated at every pair: {pairs:,} pairs, {share:.1%}. What is visited follows '
-        "from the program's bounds, verdicts and lists, for a tile's rows; each warp group masks only the blocks in which its own "
-        "rows need it. Click on a block for its pairs.</p>"
+        f"<p class=note>Visible pairs: {pairs:,} ({percent(share)}), from the mask evaluated at every pair. Visited blocks: from the program's "
+        f"bounds, verdicts and block lists. {tiles}. A warp group evaluates the mask only in blocks that its own "
+        "rows see in part. Click a block to see its pairs.</p>"
         '<div data-part=elements hidden><h3>Pairs of a block</h3><div class=row><label>head <select data-part=pairhead></select></label>'
         '<label>colour <select data-part=pairvalue></select></label><span data-part=pairlegend class=row></span></div>'
         "<div class=note data-part=pairblock></div><canvas data-part=pairs></canvas><div class=note data-part=pairwhere></div>"
-        "<p class=note>Evaluated pair by pair, as the program is written. The page has room for some blocks' pairs, and scores of those with a "
-        "dot; fovea.explain.elements gives any.</p></div></div></div>"
+        "<p class=note>Each pair is evaluated as the program is written. The page holds the pairs of some blocks, and the scores of the blocks "
+        "with a dot; fovea.explain.elements returns any.</p></div></div></div>"
     )
 
 
@@ -105,37 +128,61 @@ def _map_section(variants: Sequence[Variant]) -> str:
     return section("blocks", "Block map", size, beside(variants, _map_body))
 
 
+def _title_of(kind: str, variant: Variant) -> Tuple[str, bool]:
+    """The title of statements of a kind, and whether it is an alarm."""
+    title = KINDS[kind]
+    if kind != "unknown":
+        return title[0].upper() + title[1:], kind == "warning"
+    if variant.wasted_blocks:
+        checkable = any(one.subject == "kv_classify" for one in variant.explanation.of_kind("derived"))
+        plan = ", and this plan has no warp roles, which check blocks one by one" if checkable and not variant.checks_blocks else ""
+        return f"{variant.wasted_blocks:,} blocks are visited in vain: ranges do not describe the mask{plan}", True
+    if variant.checks_blocks:
+        return "Ranges are not enough: blocks are checked one by one (nothing wasted)", False
+    return "Ranges are not enough: visited blocks evaluate the mask (nothing wasted)", False
+
+
+def _why_rows(variant: Variant, kind: str, whole: Optional[SourceLine]) -> str:
+    rows = []
+    for one in variant.explanation.of_kind(kind):
+        # The plan stands above, field by field.
+        head = " = ".join(part for part in (one.subject, "" if one.subject == "schedule" else one.value) if part)
+        where = _place(one.where) if one.where and one.where != whole else ""
+        rows.append(f"<tr><td>{text(head)}</td><td>{text(one.text)}</td><td class=place>{where}</td></tr>")
+    return "".join(rows)
+
+
 def _why_body(variant: Variant) -> str:
-    """What the compiler says, by kind; places stand beside it."""
-    statements = variant.explanation.statements
-    whole = place_of_all(statements)
-    parts = [f"<p class=note>What has no place of its own is about the kernel as a whole: {_place(whole)}</p>"] if whole else []
-    for kind, title in KINDS.items():
-        rows = []
-        for one in variant.explanation.of_kind(kind):
-            # The schedule stands above, field by field.
-            head = " = ".join(part for part in (one.subject, "" if one.subject == "schedule" else one.value) if part)
-            where = _place(one.where) if one.where and one.where != whole else ""
-            rows.append(f"<tr><td>{text(head)}</td><td>{text(one.text)}</td><td class=place>{where}</td></tr>")
+    """What the compiler says, by kind; source positions stand beside it."""
+    whole = place_of_all(variant.explanation.statements)
+    parts = [f"<p class=note>Lines without a source position concern the whole kernel: {_place(whole)}</p>"] if whole else []
+    for kind in KINDS:
+        rows = _why_rows(variant, kind, whole)
         if rows:
-            mark = " class=bad" if kind in ("unknown", "warning") else ""
-            parts.append(f"<h3{mark}>{text(title[0].upper() + title[1:])}</h3><table class=why>{''.join(rows)}</table>")
+            title, is_alarm = _title_of(kind, variant)
+            parts.append(f"<h3{' class=bad' if is_alarm else ''}>{text(title)}</h3><table class=why>{rows}</table>")
     return "".join(parts)
 
 
 def _why_summary(variant: Variant) -> str:
-    unknown, left_out = (len(variant.explanation.of_kind(kind)) for kind in ("unknown", "left out"))
-    gave_up = f"the analysis gave up at {unknown} op{'' if unknown == 1 else 's'} of the mask" if unknown else "nothing of the mask is unknown"
-    return f"{gave_up}, {left_out} transformation{'' if left_out == 1 else 's'} left out"
+    left_out, wasted = len(variant.explanation.of_kind("left out")), variant.wasted_blocks
+    blocks = (f"{wasted:,} block{'' if wasted == 1 else 's'} visited in vain" if wasted else
+              "ranges are not enough, nothing wasted" if variant.explanation.of_kind("unknown") else "no block visited in vain")
+    return f"{blocks}; {left_out} transformation{'' if left_out == 1 else 's'} not applied"
 
 
 def _why_section(variants: Sequence[Variant]) -> str:
     return section("why", "Why", summaries(variants, _why_summary), beside(variants, _why_body),
-                   is_open=any(one.explanation.of_kind("unknown") for one in variants))
+                   is_open=any(one.wasted_blocks for one in variants))
 
 
 def _place(where: SourceLine) -> str:
     return f"<code>{text(where.text)}</code> <span class=note>{text(where.file.rpartition('/')[2])}:{where.line}</span>"
+
+
+def _of_small(variant: Variant) -> str:
+    """The length that was traced."""
+    return f" (at {variant.traced.queries} queries and {variant.traced.keys} keys)"
 
 
 def _timeline_body(variant: Variant) -> str:
@@ -146,18 +193,17 @@ def _timeline_body(variant: Variant) -> str:
     return (
         "<div class=row><label>zoom <input data-part=zoom type=range min=1 max=12 step=0.25 value=1></label>"
         '<span data-part=timelegend class=row></span></div><div data-part=timeline><div class=scroll data-part=lanes></div></div>'
-        "<p class=note>The first CTA's first work items. What happens, and in which order within each lane, is what the interpreter "
-        "executed at the warp level. <b>The lengths are modelled, not measured</b>: every unit at the full rate of one "
-        f"multiprocessor of the {text(chip.name)} ({chip.tensor} bf16 FLOP, {chip.special} special-function results and "
-        f"{chip.ordinary} other operations a clock), warp groups that compute at once share them, copies take 64 bytes a clock and "
-        "700 clocks at least. "
-        f"Busy between the first and the last product: {busy}.</p>"
+        f"<p class=note>The first work items of the first CTA{_of_small(variant)}. The interpreter executed the warp program: it gives the operations and "
+        "their order in each lane. <b>The durations are modelled, not measured</b>: each unit runs at the full rate of one "
+        f"SM of the {text(chip.name)} ({chip.tensor} bf16 FLOP, {chip.special} special-function results and "
+        f"{chip.ordinary} FP32 or integer operations per clock), warp groups that compute at the same time share the units, a copy moves 64 bytes "
+        f"per clock and takes at least 700 clocks. Busy between the first and the last product: {busy}.</p>"
     )
 
 
 def _timeline_section(variants: Sequence[Variant]) -> str:
-    both = "<p class=note>Both pictures have one scale, but not the same work in them: as much of it as was traced.</p>" if len(variants) > 1 else ""
-    return section("schedule", "Schedule", "roles against time, by a model", beside(variants, _timeline_body) + both)
+    both = "<p class=note>Both timelines have the same scale. They hold as much work as was traced, which may differ.</p>" if len(variants) > 1 else ""
+    return section("schedule", "Timeline", "modelled timeline per warp role", beside(variants, _timeline_body) + both)
 
 
 def _memory_bar(variant: Variant) -> str:
@@ -175,26 +221,34 @@ def _memory_bar(variant: Variant) -> str:
     return f'<div class=bar>{"".join(cells)}</div>'
 
 
+def _stack(assembly: Mapping[str, Any]) -> str:
+    """What a stack frame is for, which ptxas tells apart from spills."""
+    spills = assembly.get("spill_stores", 0) + assembly.get("spill_loads", 0)
+    return "with the spills" if spills else "no spills: a rarely executed edge path (the last block of a captured vector) indexes local memory"
+
+
 def _register_rows(variant: Variant) -> List[List[str]]:
     rows: List[List[str]] = []
     roles, assembly = _roles(variant), variant.assembly
     for name, (warps, registers) in roles.items():
-        rows.append([f"role {name}", f"{warps} warps", f"{registers} registers a thread"])
+        rows.append([f"role {name}", f"{warps} warps", f"{registers} registers per thread"])
     if not assembly:
         return [*rows, ["ptxas", variant.problems.get("ptxas", ""), ""]]
     rows.append(["ptxas", f"{assembly['bytes']} bytes of machine code", f"{assembly.get('registers', '?')} registers at launch"])
     if roles and "registers" in assembly:
         launched = variant.kernel.metadata["block"][0] // 32
         shares = " + ".join(f"{warps} x {registers}" for warps, registers in roles.values())
-        rows.append(["", "which the roles share out anew", f"{launched} x {assembly['registers']} as {shares}"])
+        rows.append(["", "redistributed among the roles (setmaxnreg)", f"{launched} x {assembly['registers']} as {shares}"])
     rows.append(["spills", "stores / loads", f"{assembly.get('spill_stores', 0)} / {assembly.get('spill_loads', 0)} bytes"])
+    if assembly.get("stack"):
+        rows.append(["stack frame", _stack(assembly), f"{assembly['stack']} bytes"])
     return rows + [["ptxas says", warning, ""] for warning in assembly["warnings"]]
 
 
 def _resource_body(variant: Variant) -> str:
     limit, used = variant.chip.shared_memory, variant.kernel.metadata["shared_memory"]
     rows = [[part["name"], part["what"], f"{part['bytes'] / 1024:.2f} KiB"] for part in variant.parts]
-    rows.append(["all", f"of {limit / 1024:.0f} KiB that a CTA can have", f"{used / 1024:.2f} KiB"])
+    rows.append(["all", f"of {limit / 1024:.0f} KiB available to a CTA", f"{used / 1024:.2f} KiB"])
     return (f"{_memory_bar(variant)}<div class=split><div>{table(rows, [2])}</div>"
             f"<div>{table(_register_rows(variant))}</div></div>")
 
@@ -203,8 +257,8 @@ def _ir_section(variants: Sequence[Variant]) -> str:
     pane = '<div class=pane><div><select aria-label=level></select><span class=count></span></div><div class=ir tabindex=0></div></div>'
     follow = "<label><input type=checkbox id=follow checked> the same level in both</label>" if len(variants) > 1 else ""
     body = (f"<div class=row id=topics>show only</div>{follow}{beside(variants, lambda one: f'<div class=panes>{pane * 3}</div>')}"
-            "<p class=note>Click on a line to fold what belongs to it. Colours on the left say what a line is about, at every level. "
-            "Lines that come from the line of the program under the pointer are marked in all panes<span id=irplace>.</span></p>")
+            "<p class=note>Click a line to fold its region. The colour on the left is the line's topic, the same at every level. "
+            "Hover a line: all panes mark the lines that come from the same line of the program<span id=irplace>.</span></p>")
     return section("ir", "IR", ", ".join(dict.fromkeys(name for one in variants for name in one.levels)), body)
 
 
@@ -233,18 +287,24 @@ def _data(variants: Sequence[Variant]) -> Dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """What a page shows: one kernel or two, and what was measured of them."""
+    """What a page shows: one kernel or two, and what was measured of them. Two are variants
+    of one program, or the kernels of both passes."""
 
     title: str
     variants: Sequence[Variant]
     measured: Optional[Measurement] = None
+
+    @property
+    def compares(self) -> bool:
+        """Whether there are two variants of one program."""
+        return len(self.variants) > 1 and self.variants[0].is_backward == self.variants[1].is_backward
 
 
 def render(look: Look) -> str:
     """The page's text."""
     variants, measured, title = look.variants, look.measured, look.title
     sections = [
-        _header(title, variants, variants[0].call), comparison_section(variants, measured), measured_section(variants, measured),
+        _header(title, variants, variants[0].call, look.compares), comparison_section(variants, measured) if look.compares else "", measured_section(variants, measured),
         _map_section(variants), _why_section(variants),
         _timeline_section(variants),
         section("resources", "Resources", "shared memory by buffer, registers", beside(variants, _resource_body)),

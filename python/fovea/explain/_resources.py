@@ -1,4 +1,4 @@
-"""What a kernel takes of a multiprocessor, and how long it must take at least."""
+"""The resources of an SM that a kernel uses, and its least time by resource."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from .._dtypes import SIZES
 from .._kernel import Kernel, find_ptxas
 from .._library import Context
 from ._blocks import BlockMap
+from ._gradients import counted_flops, products_of_a_pair
 from ._inputs import Input, Sizes
+from ._timeline import product_of, tensor_label
 
 Facts = Dict[str, Any]
 _PTXAS = {
@@ -46,18 +48,35 @@ def ptxas_facts(kernel: Kernel) -> Optional[Facts]:
     return facts
 
 
+def _buffer_names(trace: Mapping[str, Any]) -> List[str]:
+    """Names of shared buffers: the tensor that is copied there, else the operand that
+    products read there."""
+    names = [tensor_label(one["tensor"]) if one["tensor"] else "" for one in trace["buffers"]]
+    for event in trace["events"]:
+        if event[0] == "dot":
+            kind = product_of(trace, event)[0]
+            for number in event[8:10]:
+                if number >= 0 and not names[number]:
+                    names[number] = {"dv": "P", "pv": "P", "dk": "dS", "dq": "dS"}.get(kind, "")
+    # Gradients copy what they know of each query.
+    for number, one in enumerate(trace["buffers"]):
+        if not names[number]:
+            names[number] = "row statistics" if one["shape"][-2:-1] == [1] else f"buffer {number}"
+    return names
+
+
 def shared_memory(kernel: Kernel, trace: Mapping[str, Any]) -> List[Facts]:
     """Shared memory by buffer, in the order of addresses."""
     parts: List[Facts] = []
-    for number, buffer in enumerate(trace["buffers"]):
+    for name, buffer in zip(_buffer_names(trace), trace["buffers"]):
         shape = buffer["shape"]
         stages = f"{shape[0]} stages of " if len(shape) == 3 and shape[0] > 1 else ""
         extents = " x ".join(map(str, shape[-2:]))
-        parts.append({"name": (buffer["tensor"] or f"buffer {number}").upper(), "what": stages + extents,
+        parts.append({"name": name, "what": stages + extents,
                       "bytes": buffer["bytes"], "offset": buffer["offset"] or 0})
     rest = kernel.metadata["shared_memory"] - sum(part["bytes"] for part in parts)
     if rest > 0:
-        parts.append({"name": "barriers", "what": "barriers, mailboxes, padding", "bytes": rest, "offset": 1 << 30})
+        parts.append({"name": "barriers", "what": "barriers, scalars broadcast among warps, padding", "bytes": rest, "offset": 1 << 30})
     return sorted(parts, key=lambda part: part["offset"])
 
 
@@ -94,13 +113,21 @@ def visited_rows(maps: Sequence[BlockMap], sizes: Sizes, copies: Copies) -> Tupl
     return queries * copies.heads * copies.batch, keys * copies.kv_heads * copies.batch
 
 
-def tensor_bytes(inputs: Sequence[Input], sizes: Sizes, visited: Tuple[int, int], value_dim: int, output_bytes: int,
-                 lse: bool) -> int:
-    """Bytes of what is visited of Q, K and V, and of all of O (and LSE), each once."""
+def tensor_bytes(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, visited: Tuple[int, int]) -> int:
+    """Bytes of the visited rows of what a kernel multiplies, and of all that it writes, each once."""
     queries, keys = visited
-    total = sum((queries if entry.name == "q" else keys) * (entry.shape[3] or 0) * SIZES[entry.dtype] for entry in inputs[:3])
-    rows = sizes.batch * sizes.heads * sizes.queries
-    return total + rows * value_dim * output_bytes + (rows * 4 if lse else 0)
+    entries = {entry.name: entry for entry in inputs}
+    rows = {"q": queries, "do": queries, "k": keys, "v": keys}
+    total = sum(count * (entries[name].shape[3] or 0) * SIZES[entries[name].dtype] for name, count in rows.items() if name in entries)
+    of_queries, of_keys = sizes.batch * sizes.heads * sizes.queries, sizes.batch * sizes.kv_heads * sizes.keys
+    written = {"o": (of_queries, "v"), "dq": (of_queries, "q"), "dk": (of_keys, "k"), "dv": (of_keys, "v")}
+    for tensor in kernel.metadata["tensors"]:
+        if tensor["access"] != "read" and tensor["name"] in written:
+            count, like = written[tensor["name"]]
+            total += count * (entries[like].shape[3] or 0) * SIZES[tensor["dtype"]]
+    # LSE, and the sums that gradients find with it.
+    statistics = 2 if "do" in entries else sum(tensor["name"] == "lse" for tensor in kernel.metadata["tensors"])
+    return total + of_queries * 4 * statistics
 
 
 def evaluate(expression: Any, sizes: Mapping[str, int]) -> Optional[int]:
@@ -118,8 +145,8 @@ def evaluate(expression: Any, sizes: Mapping[str, int]) -> Optional[int]:
 
 def waves(kernel: Kernel, sizes: Sizes, contents: Mapping[str, Any], chip: Chip) -> Optional[Facts]:
     """Tiles, which CTAs work on, and how often the chip's multiprocessors must take
-    as many as they hold; `share` of them have one at all. None where the grid
-    depends on sizes that are not known."""
+    as many as they hold; `share` of them have one at all, `most` of them can have one.
+    None where the grid depends on sizes that are not known."""
     known = {"B": sizes.batch, "Hq": sizes.heads, "Hkv": sizes.kv_heads, "Sq": sizes.queries, "Skv": sizes.keys}
     for name, array in contents.items():
         known.update({f"{name}.{dim}": size for dim, size in enumerate(getattr(array, "shape", ()))})
@@ -132,35 +159,34 @@ def waves(kernel: Kernel, sizes: Sizes, contents: Mapping[str, Any], chip: Chip)
     together = int(kernel.metadata["schedule"].get("min_blocks", 1))
     used = min(blocks, places)
     return {"blocks": blocks, "waves": -(-blocks // (places * together)), "used": used,
-            "multiprocessors": chip.multiprocessors, "share": used / chip.multiprocessors}
+            "multiprocessors": chip.multiprocessors, "share": used / chip.multiprocessors, "most": places / chip.multiprocessors}
 
 
-def bounds(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, maps: Sequence[BlockMap], special: float,
-           ordinary: float, chip: Chip, spread: Optional[Facts]) -> Facts:
-    """Least times by resource, in seconds, and what they come from. `special` and
-    `ordinary` are operations of an element of a score, counted in the trace; `spread`
-    says, by `waves`, which multiprocessors have something to do."""
+def bounds(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, maps: Sequence[BlockMap], trace: Mapping[str, Any],
+           chip: Chip, spread: Optional[Facts]) -> Facts:
+    """Least times by resource, in seconds, and what they come from. `trace` tells how many
+    operations a score needs, `spread`, by `waves`, which SMs have work."""
     shapes = {entry.name: entry.shape for entry in inputs}
-    dims = (shapes["q"][3] or 0) + (shapes["v"][3] or 0)
-    outputs = {t["name"]: t for t in kernel.metadata["tensors"] if t["access"] != "read"}
+    counted, traced = operations_of_a_score(trace), {product_of(trace, event)[0] for event in trace["events"] if event[0] == "dot"}
+    products = products_of_a_pair(kernel, inputs, traced)
+    depth = {"D": shapes["q"][3] or 0, "Dv": shapes["v"][3] or 0}
+    dims = sum(depth[name] for name in products.values())
     copies = copies_of(maps, sizes, "cu_q" in shapes)
     alike = copies.heads * copies.batch
     visible = alike * sum(m.visible_pairs for m in maps)
     visited = alike * sum((len(row) - sum(row.count(code) for code in "012")) * m.block[0] * m.block[1]
                           for m in maps for row in m.rows)
-    read = visited_rows(maps, sizes, copies)
-    moved = tensor_bytes(inputs, sizes, read, shapes["v"][3] or 0, SIZES[outputs["o"]["dtype"]], "lse" in outputs)
+    moved = tensor_bytes(kernel, inputs, sizes, visited_rows(maps, sizes, copies))
     share = spread["share"] if spread else 1.0
-    flops = 2.0 * dims * visible
-    performed = 2.0 * dims * visited
+    flops, performed = 2.0 * dims * visible, 2.0 * dims * visited
     return {
         "flops": flops, "performed": performed, "bytes": moved, "intensity": flops / max(moved, 1),
-        "visible_pairs": visible, "visited_pairs": visited,
-        "special": special, "ordinary": ordinary, "waves": spread,
+        "visible_pairs": visible, "visited_pairs": visited, "counted": counted_flops(products),
+        **counted, "waves": spread,
         "times": {
             "tensor cores": performed / (chip.tensor_rate * share),
-            "special functions": visited * special / (chip.special_rate * share),
-            "other arithmetic": visited * ordinary / (chip.ordinary_rate * share),
+            "special functions": visited * counted["special"] / (chip.special_rate * share),
+            "FP32/integer ALU": visited * counted["ordinary"] / (chip.ordinary_rate * share),
             "memory": moved / chip.memory,
         },
         "useful": flops / chip.tensor_rate,
@@ -171,7 +197,7 @@ def operations_of_a_score(trace: Mapping[str, Any]) -> Facts:
     """Operations of each unit for an element of a block of scores, by the trace."""
     scores = ordinary = special = 0
     for event in trace["events"]:
-        if event[0] == "dot" and event[7]:
+        if event[0] == "dot" and product_of(trace, event)[0] == "qk":
             scores += event[3] * event[4]
         elif event[0] == "compute":
             ordinary, special = ordinary + event[2], special + event[3]

@@ -1,10 +1,10 @@
-"""Who does what when: a trace of the interpreter, laid out in time by a model.
+"""A modelled timeline per warp role: a trace of the interpreter, laid out in time.
 
-The order is executed: the interpreter runs the warp program and says what each
-warp group does, what it copies and for what it waits. The lengths are a model: each
-unit works at the chip's full rate, products of a multiprocessor queue for its
-tensor cores, copies for its port to L2, and warp groups that compute at once
-share the other units. Nothing in it is measured.
+The order is executed: the interpreter runs the warp program and records what each
+warp group computes, copies and waits for. The durations are a model: each unit runs
+at the GPU's full rate, products of an SM queue for its tensor cores, copies for its
+port to L2, and warp groups that compute at the same time share the other units.
+Nothing in it is measured.
 """
 
 from __future__ import annotations
@@ -58,6 +58,27 @@ class Timeline:
     clocks: float = 0.0
     #: Parts of the time, between the first and the last product, in which units work.
     busy: Dict[str, float] = field(default_factory=dict)
+
+
+#: Products by the tensors of their operands: the kind, which is a colour, and the name.
+_OF_SCORES = {frozenset("qk"): ("qk", "Q K^T"), frozenset(("v", "do")): ("dp", "dO V^T")}
+_OF_OPERAND = {"v": ("pv", "P V"), "do": ("dv", "P^T dO"), "q": ("dk", "dS^T Q"), "k": ("dq", "dS K")}
+#: Kinds of all products.
+PRODUCTS = tuple(kind for kind, _ in (*_OF_SCORES.values(), *_OF_OPERAND.values()))
+
+
+def tensor_label(name: str) -> str:
+    """A tensor as formulas write it: "Q", "dO"."""
+    return name[0] + name[1:].upper() if name in ("do", "dq", "dk", "dv") else name.upper()
+
+
+def product_of(trace: Mapping[str, Any], event: Sequence[Any]) -> Tuple[str, str]:
+    """The kind of a dot's event, and what it multiplies."""
+    is_of_scores, operands = event[7], [number for number in event[8:10] if number >= 0]
+    tensors = [trace["buffers"][number]["tensor"] for number in operands]
+    if is_of_scores:
+        return _OF_SCORES.get(frozenset(tensors), ("qk", "Q K^T"))
+    return next((_OF_OPERAND[one] for one in reversed(tensors) if one in _OF_OPERAND), ("pv", "P V"))
 
 
 def agent_name(agent: Mapping[str, Any]) -> str:
@@ -121,9 +142,9 @@ class _Model:
                     held.append(event[2])
                 elif event[0] == "copy" and held:
                     tensor = self.trace["buffers"][event[2]]["tensor"]
-                    names.setdefault(held[-1], tensor.upper() if tensor else f"buffer {event[2]}")
+                    names.setdefault(held[-1], tensor_label(tensor) if tensor else f"buffer {event[2]}")
                 elif event[0] == "send" and held:
-                    names.setdefault(held[-1], "a work number")
+                    names.setdefault(held[-1], "a work item")
                 elif event[0] == "commit" and event[2] in held:
                     held.remove(event[2])
         return {n: names.get(n, f"pipeline {n}") for n in range(len(self.trace["pipelines"]))}
@@ -169,7 +190,7 @@ class _Model:
             return f"waits for {self.names[event[2]]}, stage {event[3]}"
         if kind == "dot_wait":
             return "waits for a product"
-        return "waits for its turn"
+        return "waits for its ping-pong section"
 
     def perform(self, agent: _Agent, event: List[Any]) -> None:
         """Carries out an event whose time has come."""
@@ -184,7 +205,7 @@ class _Model:
             self.port_free = begin + event[3] / PORT_BYTES
             landed = max(self.port_free, now + COPY_LATENCY)
             self.copies[agent.number] = max(self.copies.get(agent.number, 0.0), landed)
-            self.span("copies", "copy_" + tensor, begin, landed, f"copy of {tensor.upper()}, {event[3] >> 10} KiB")
+            self.span("copies", "copy_" + tensor, begin, landed, f"copy of {tensor_label(tensor)}, {event[3] >> 10} KiB")
         elif kind == "commit":
             self.full.setdefault((event[2], event[3]), []).append(max(self.copies.get(agent.number, now), now))
         elif kind == "wait":
@@ -195,13 +216,12 @@ class _Model:
             key = event[2], event[3], agent.number
             self.released[key] = self.released.get(key, 0) + 1
         elif kind == "dot":
-            _, _, number, rows, columns, depth, is_async, transposed = event
+            number, rows, columns, depth, is_async = event[2:7]
             begin = max(now, self.tensor_free[agent.processor])
             end = begin + 2.0 * rows * columns * depth / self.chip.tensor
             self.tensor_free[agent.processor] = self.dots[number] = end
-            what = "Q K^T" if transposed else "P V"
-            self.span(self.tensor_lanes()[agent.processor], "qk" if transposed else "pv", begin, end,
-                      f"{what} of {agent.name}: {rows} x {columns} x {depth}")
+            kind, what = product_of(self.trace, event)
+            self.span(self.tensor_lanes()[agent.processor], kind, begin, end, f"{what} of {agent.name}: {rows} x {columns} x {depth}")
             if not is_async:
                 agent.ready = end
         elif kind == "begin_turn":
@@ -226,7 +246,7 @@ class _Model:
         agent.ready = self.now
 
     def step(self) -> bool:
-        """Lets everybody do what they can now, then lets time pass. False at the end."""
+        """Lets each agent go as far as it can now, then advances the time. False at the end."""
         moved = True
         while moved:
             moved = False
@@ -281,21 +301,23 @@ def lay_out(trace: Trace, chip: Chip, cluster: int = 1) -> Timeline:
     while model.step():
         pass
     result = model.result
-    # Who copies first, then warp groups in order.
+    # The producer first, then the warp groups in order.
     copying = {event[1] for event in trace["events"] if event[0] == "copy"}
     agents = sorted(model.agents, key=lambda agent: (agent.number not in copying, agent.name))
     result.lanes = ["copies", *(agent.name for agent in agents if agent.events), *model.tensor_lanes()]
     # The kernel before and after its roles has little to show.
-    shown = {span.lane for span in result.spans if span.kind != "wait"}
-    result.lanes = [lane for lane in dict.fromkeys(result.lanes) if lane in shown or lane.startswith("load")]
+    shown = {span.lane for span in result.spans if span.kind != "wait"} | {agent_name(one) for one in trace["agents"] if one["role"]}
+    result.lanes = [lane for lane in dict.fromkeys(result.lanes) if lane in shown]
     result.spans = [span for span in result.spans if span.lane in result.lanes]
     result.clocks = max((span.end for span in result.spans), default=0.0)
-    products = [span for span in result.spans if span.kind in ("qk", "pv")]
+    products = [span for span in result.spans if span.kind in PRODUCTS]
     if products:
         begin, end = min(span.begin for span in products), max(span.end for span in products)
         length = max(end - begin, 1.0)
         for lane in result.lanes:
             spans = [span for span in result.spans if span.lane == lane and span.kind not in ("wait", "load", "store")]
-            if lane != "copies" and spans:
-                result.busy[lane] = sum(max(min(s.end, end) - max(s.begin, begin), 0) for s in spans) / length
+            share = sum(max(min(s.end, end) - max(s.begin, begin), 0) for s in spans) / length
+            # The producer computes next to nothing.
+            if lane != "copies" and share >= 0.005:
+                result.busy[lane] = share
     return result

@@ -12,9 +12,10 @@ from .._explanation import Explanation, explain
 from ..errors import Error
 from ._blocks import BlockMap, block_maps, kernel_block
 from ._elements import page_elements
-from ._inputs import Input, Sizes, make_inputs, small_sizes
+from ._inputs import DEFAULT_HEADS, TENSORS, Input, Sizes, make_inputs, small_sizes
+from ._gradients import has_key_tiles, is_gradient
 from ._links import Level, levels_of, plain
-from ._resources import Facts, bounds, operations_of_a_score, ptxas_facts, shared_memory, waves
+from ._resources import Facts, bounds, ptxas_facts, shared_memory, waves
 from ._sass import disassemble
 from ._timeline import Timeline, lay_out, trace
 
@@ -32,14 +33,17 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """A kernel and what the page tells of it. ``label`` is what tells it from the one
-    beside it, "" if it is alone; ``problems`` say why something is missing."""
+    """A kernel and what the page tells of it. ``name`` and ``label`` tell it from the one
+    beside it: "A" and "sm_80", "backward" and "attention_backward"; "" if it is alone.
+    ``problems`` say why something is missing."""
 
+    name: str
     label: str
     kernel: _kernel.Kernel
     chip: Chip
     call: Call
     maps: List[BlockMap]
+    traced: Sizes
     recorded: Mapping[str, Any]
     lines: Optional[Timeline]
     parts: List[Facts]
@@ -55,6 +59,36 @@ class Variant:
         found: Sequence[Mapping[str, Any]] = self.recorded["agents"]
         return found
 
+    @property
+    def has_key_tiles(self) -> bool:
+        """Whether its tiles are keys, which iterate over blocks of queries."""
+        return has_key_tiles(self.kernel)
+
+    @property
+    def helpers(self) -> List[str]:
+        """Names of the kernels that run before and after it in each launch."""
+        facts = self.kernel.metadata
+        return [one["kernel"] for when in ("prologue", "epilogue") for one in facts.get(when, ())]
+
+    @property
+    def is_backward(self) -> bool:
+        """Whether the kernel computes gradients."""
+        return is_gradient(self.call.entries)
+
+    def blocks(self, codes: str) -> int:
+        """Blocks with one of the codes of ``BlockMap.rows``, of all maps."""
+        return sum(row.count(code) for one in self.maps for row in one.rows for code in codes)
+
+    @property
+    def checks_blocks(self) -> bool:
+        """Whether its warp roles check blocks one by one, by kv_classify."""
+        return bool(self.kernel.metadata["schedule"].get("classify"))
+
+    @property
+    def wasted_blocks(self) -> int:
+        """Blocks that are visited though none of their pairs is visible."""
+        return self.blocks("36")
+
     @functools.cached_property
     def limits(self) -> Optional[Facts]:
         """``bounds_on`` the chip that stands for the target."""
@@ -63,24 +97,28 @@ class Variant:
     @functools.cached_property
     def flops(self) -> float:
         """FLOPs of visible pairs."""
-        call = self.call
-        return float(bounds(self.kernel, call.entries, call.sizes, self.maps, 0.0, 0.0, self.chip, None)["flops"])
+        return float(self._bounds(self.chip, None)["flops"])
 
     def bounds_on(self, chip: Chip) -> Optional[Facts]:
         """Least times on a chip; None where the kernel could not be traced."""
         if not self.recorded["events"]:
             return None
-        counted, call = operations_of_a_score(self.recorded), self.call
-        return bounds(self.kernel, call.entries, call.sizes, self.maps, counted["special"], counted["ordinary"], chip,
-                      waves(self.kernel, call.sizes, call.contents, chip))
+        return self._bounds(chip, waves(self.kernel, self.call.sizes, self.call.contents, chip))
+
+    def _bounds(self, chip: Chip, spread: Optional[Facts]) -> Facts:
+        return bounds(self.kernel, self.call.entries, self.call.sizes, self.maps, self.recorded, chip, spread)
 
 
-def _traced(kernel: _kernel.Kernel, call: Call, heads: int, problems: Dict[str, str]) -> Dict[str, Any]:
-    """What the interpreter executed of a few tiles; what was given fits the call's sizes only."""
+def _small_sizes(kernel: _kernel.Kernel, call: Call, heads: int) -> Sizes:
+    """Sizes of a few tiles, which the interpreter executes; inputs that were given fit the call's sizes only."""
     rows, columns = kernel_block(kernel)
     length = min(max(3 * rows, 6 * columns), max(call.sizes.queries, call.sizes.keys))
+    return small_sizes(kernel._spec, call.entries, length, heads)
+
+
+def _traced(kernel: _kernel.Kernel, call: Call, small: Sizes, problems: Dict[str, str]) -> Dict[str, Any]:
+    """What the interpreter executed."""
     try:
-        small = small_sizes(kernel._spec, call.entries, length, heads)
         contents, _ = make_inputs(kernel, call.entries, small, {})
         return trace(kernel, call.entries, contents)
     except Error as error:
@@ -99,11 +137,18 @@ def _assembled(kernel: _kernel.Kernel, problems: Dict[str, str]) -> Optional[Fac
     return facts
 
 
-def gather(kernel: _kernel.Kernel, call: Call, heads: int, label: str = "", beside: Sequence[Variant] = ()) -> Variant:
+def make_call(kernel: _kernel.Kernel, entries: Sequence[Input], sizes: Sizes, inputs: Mapping[str, Any]) -> Call:
+    """A call with `inputs`, and what is made up beside them. Raises Error."""
+    contents, notes = make_inputs(kernel, entries, sizes, inputs, skip=TENSORS)
+    return Call(entries, sizes, contents, notes)
+
+
+def gather(kernel: _kernel.Kernel, call: Call, name: str = "", label: str = "", beside: Sequence[Variant] = ()) -> Variant:
     """The facts; pairs of blocks are those of a variant beside it that has the same ones. Raises CompileError."""
     chip, problems = chip_of_target(kernel.target), {}  # type: Chip, Dict[str, str]
     maps = block_maps(kernel, call.entries, call.contents, call.sizes)
-    recorded = _traced(kernel, call, heads, problems)
+    small = _small_sizes(kernel, call, min(call.sizes.heads, DEFAULT_HEADS))
+    recorded = _traced(kernel, call, small, problems)
     lines = lay_out(recorded, chip, kernel.metadata["cluster"][0]) if "trace" not in problems else None
     assembly = _assembled(kernel, problems)
     levels = levels_of(_kernel.compile_again(kernel, line_info=True))
@@ -113,5 +158,5 @@ def gather(kernel: _kernel.Kernel, call: Call, heads: int, label: str = "", besi
     pairs = next((one.pairs for one in beside if one.maps == maps), None)
     if pairs is None:
         pairs = page_elements(kernel, call.entries, call.contents, call.sizes, maps)
-    return Variant(label, kernel, chip, call, maps, recorded, lines, shared_memory(kernel, recorded), assembly, levels,
+    return Variant(name, label, kernel, chip, call, maps, small, recorded, lines, shared_memory(kernel, recorded), assembly, levels,
                    explain(kernel), pairs, problems)

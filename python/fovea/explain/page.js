@@ -25,13 +25,20 @@ $("theme").onclick = () => {
 // --- Block map: a code is truth + 3 * visit -----------------------------------
 const CODES = {
   0: ["none", "nothing visible, skipped"],
-  8: ["all", "all visible, without mask arithmetic"],
-  4: ["some", "some visible, masked"],
-  5: ["unneeded", "all visible, masked all the same (or the sequence ends in it)"],
-  3: ["waste", "nothing visible, visited all the same"],
+  8: ["all", "all visible, no mask evaluated"],
+  4: ["some", "some visible, mask evaluated"],
+  5: ["unneeded", "all visible, mask evaluated anyway (or the sequence ends within it)"],
+  3: ["waste", "nothing visible, visited in vain"],
   1: ["wrong", "some visible, skipped"], 2: ["wrong", "all visible, skipped"],
   6: ["wrong", "nothing visible, not masked"], 7: ["wrong", "some visible, not masked"],
 };
+/** Gives a canvas a size in CSS pixels, such that none of its own pixels is lost. */
+function setSize(canvas, width, height) {
+  const scale = window.devicePixelRatio || 1;
+  Object.assign(canvas, {width: Math.round(width * scale), height: Math.round(height * scale)});
+  Object.assign(canvas.style, {width: canvas.width / scale + "px", height: canvas.height / scale + "px"});
+  return scale;
+}
 function blockMap({facts, part}) {
   const canvas = part("map"), pick = part("which"), pairs = pairsOfBlock(facts, part);
   let marked = null;
@@ -42,13 +49,11 @@ function blockMap({facts, part}) {
     const map = facts.maps[pick.value || 0], rows = map.rows.length, columns = Math.max(...map.rows.map((r) => r.length), 1);
     const width = Math.min(620, Math.max(canvas.parentElement.clientWidth - 4, 200));
     const height = Math.max(60, Math.min(620, width * map.queries / Math.max(map.keys, 1)));
-    const scale = window.devicePixelRatio || 1;
-    canvas.width = width * scale; canvas.height = height * scale;
-    canvas.style.width = width + "px"; canvas.style.height = height + "px";
+    const scale = setSize(canvas, width, height);
     const paint = canvas.getContext("2d");
     const w = canvas.width / columns, h = canvas.height / rows, gap = Math.min(w, h) > 7 ? 1 : 0;
     const counts = {};
-    paint.fillStyle = colour("panel"); paint.fillRect(0, 0, canvas.width, canvas.height);
+    paint.fillStyle = colour("gap"); paint.fillRect(0, 0, canvas.width, canvas.height);
     map.rows.forEach((row, i) => [...row].forEach((code, j) => {
       counts[code] = (counts[code] || 0) + 1;
       paint.fillStyle = colour(CODES[code][0]);
@@ -113,8 +118,8 @@ function pairsOfBlock({maps, elements: facts}, part) {
   let now = null; // map, i, j
   let shown = null; // what is drawn: a function of row and column
   let isChosen = false; // whether the reader said what to colour: scores that are all the same show less than what counts
-  value.append(make("option", {value: -1, textContent: "whether it counts"}));
-  facts.scores.forEach((score, n) => value.append(make("option", {value: n, textContent: `score_mod of ${score}`})));
+  value.append(make("option", {value: -1, textContent: "visibility"}));
+  facts.scores.forEach((score, n) => value.append(make("option", {value: n, textContent: `score_mod(${score})`})));
   value.parentElement.hidden = !facts.scores.length;
   if (facts.scores.length) value.value = 0;
   const setsOf = (map) => facts.sets.filter((set) => set.map === map);
@@ -128,9 +133,9 @@ function pairsOfBlock({maps, elements: facts}, part) {
   }
   function legend(range) {
     const swatch = (style, text) => make("span", {}, make("span", {className: "swatch", style}), text);
-    const none = swatch("background:var(--none)", "does not count");
-    if (!range) return [swatch("background:var(--all)", "counts"), none];
-    if (range.low === range.high) return [swatch("background:var(--all);opacity:.5", `${short(range.low)} wherever it counts`), none];
+    const none = swatch("background:var(--none)", "masked");
+    if (!range) return [swatch("background:var(--all)", "visible"), none];
+    if (range.low === range.high) return [swatch("background:var(--all);opacity:.5", `${short(range.low)} in all visible pairs`), none];
     const ends = range.signed ? [`-${short(range.most)}`, "0", short(range.most)] : [short(range.low), short(range.high)];
     const colours = range.signed ? "var(--softmax), var(--panel), var(--all)" : "var(--panel), var(--all)";
     return [make("span", {textContent: ends[0]}), make("span", {className: "swatch", style: `width:9em;background:linear-gradient(90deg, ${colours})`}),
@@ -142,8 +147,9 @@ function pairsOfBlock({maps, elements: facts}, part) {
     const [m, n] = map.block, rows = Math.min(m, map.queries - now.i * m), columns = Math.min(n, map.keys - now.j * n);
     const pairs = set && read(set, map, bits, floats), score = pairs && pairs.changed ? +value.value : -1;
     part("pairblock").textContent = `Queries ${now.i * m} to ${now.i * m + rows - 1}, keys ${now.j * n} to ${now.j * n + columns - 1}: `
-      + (!pairs ? "the page has none of these pairs." : facts.scores.length && !pairs.changed ? CODES[map.rows[now.i][now.j]][1] + "; the page has no scores of it." : CODES[map.rows[now.i][now.j]][1] + ".");
+      + (!pairs ? "the page does not hold these pairs." : facts.scores.length && !pairs.changed ? CODES[map.rows[now.i][now.j]][1] + "; the page does not hold its scores." : CODES[map.rows[now.i][now.j]][1] + ".");
     canvas.hidden = !pairs;
+    value.disabled = !pairs || !pairs.changed;
     part("pairlegend").replaceChildren();
     part("pairwhere").textContent = "";
     shown = pairs && {...pairs, rows, columns, map};
@@ -157,10 +163,8 @@ function pairsOfBlock({maps, elements: facts}, part) {
         }
     if (score >= 0 && low === high && !isChosen) { value.value = -1; return draw(); }
     const range = score < 0 || low > high ? null : {low, high, most: Math.max(-low, high), signed: low < 0 && low < high};
-    const scale = window.devicePixelRatio || 1, width = Math.min(360, Math.max(canvas.parentElement.clientWidth - 4, 200));
-    const height = Math.min(360, Math.max(60, width * rows / columns));
-    Object.assign(canvas, {width: width * scale, height: height * scale});
-    Object.assign(canvas.style, {width: width + "px", height: height + "px"});
+    const width = Math.min(360, Math.max(canvas.parentElement.clientWidth - 4, 200));
+    setSize(canvas, width, Math.min(360, Math.max(60, width * rows / columns)));
     const paint = canvas.getContext("2d"), w = canvas.width / columns, h = canvas.height / rows, gap = Math.min(w, h) > 6 ? 1 : 0;
     const colours = Object.fromEntries(["none", "all", "softmax", "panel"].map((name) => [name, colour(name)]));
     for (let i = 0; i < rows; ++i)
@@ -184,8 +188,8 @@ function pairsOfBlock({maps, elements: facts}, part) {
     const i = Math.floor((event.clientY - box.top) / box.height * shown.rows), j = Math.floor((event.clientX - box.left) / box.width * shown.columns);
     if (i < 0 || j < 0 || i >= shown.rows || j >= shown.columns) return;
     const counts = shown.counts(i, j);
-    const scores = counts && shown.changed ? "; " + facts.scores.map((score, s) => `score ${score} becomes ${short(shown.changed(s, i, j))}`).join(", ") : "";
-    part("pairwhere").textContent = `b ${shown.map.entry}, h ${head.value}, q ${now.i * m + i}, k ${now.j * n + j}: ${counts ? "counts" : "does not count"}${scores}`;
+    const scores = counts && shown.changed ? "; " + facts.scores.map((score, s) => `score_mod(${score}) = ${short(shown.changed(s, i, j))}`).join(", ") : "";
+    part("pairwhere").textContent = `b ${shown.map.entry}, h ${head.value}, q ${now.i * m + i}, k ${now.j * n + j}: ${counts ? "visible" : "masked"}${scores}`;
   };
   head.onchange = draw;
   value.onchange = () => { isChosen = true; draw(); };
@@ -193,12 +197,11 @@ function pairsOfBlock({maps, elements: facts}, part) {
   return {
     /** Blocks with scores. */
     scored: (map) => [...new Set(setsOf(map).flatMap((set) => Object.keys(set.changed)))].map((place) => place.split(",").map(Number)),
-    /** A block that has something to show: with scores, else one that the mask cuts. */
+    /** The most mixed block that the mask cuts, else one with scores. */
     first(map) {
       const [set] = setsOf(map);
       if (!set) return null;
-      const cut = Object.keys(set.visible), places = Object.keys(set.changed);
-      const best = places.find((place) => place in set.visible) || places[0] || cut[0] || "0,0";
+      const best = set.first || Object.keys(set.changed)[0] || "0,0";
       const [i, j] = best.split(",").map(Number);
       return maps[map].rows.length ? {i, j} : null;
     },
@@ -217,8 +220,9 @@ function pairsOfBlock({maps, elements: facts}, part) {
 
 // --- Timeline -----------------------------------------------------------------
 const KINDS = {
-  copy_q: "copy of Q", copy_k: "copy of K", copy_v: "copy of V", copy: "other copies", qk: "Q K^T", pv: "P V", softmax: "softmax",
-  masked: "softmax with masks", other: "other arithmetic", load: "loads", store: "stores", wait: "waits",
+  copy_q: "copy of Q", copy_k: "copy of K", copy_v: "copy of V", copy_do: "copy of dO", copy: "other copies",
+  qk: "Q K^T", pv: "P V", dp: "dO V^T", dv: "P^T dO", dk: "dS^T Q", dq: "dS K", softmax: "softmax",
+  masked: "softmax with the mask", other: "other FP32/integer", load: "loads", store: "stores", wait: "waits",
 };
 /** Zooms of all variants, which go together; so do their scales. */
 const zooms = [];
@@ -244,10 +248,10 @@ function timeline({facts: {timeline: facts}, part}) {
     const picture = svg("svg", {width, height: top + lanes.length * height + 4, role: "img"});
     const step = [100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000].find((s) => s * scale > 70) || 200000;
     for (let t = 0; t <= facts.clocks; t += step) {
-      // A label that would be cut off stands before its line.
-      const x = left + t * scale, isLast = x + 3 + 8 * String(t).length > width;
-      picture.append(svg("line", {x1: x, x2: x, y1: top - 4, y2: top + lanes.length * height, stroke: "var(--line)"}),
-        svg("text", {x: x + (isLast ? -3 : 3), y: 13, class: "faint", "text-anchor": isLast ? "end" : "start"}, t));
+      const x = left + t * scale;
+      picture.append(svg("line", {x1: x, x2: x, y1: top - 4, y2: top + lanes.length * height, stroke: "var(--line)"}));
+      // A line so near the end has no room for its label.
+      if (x + 3 + 8 * String(t).length <= width) picture.append(svg("text", {x: x + 3, y: 13, class: "faint"}, t));
     }
     picture.append(svg("text", {x: 6, y: 13, class: "faint"}, "clocks"));
     lanes.forEach((lane, n) => picture.append(svg("text", {x: 6, y: top + n * height + 16}, lane)));

@@ -4,15 +4,15 @@
 // RUN: fovea-opt %examples/causal.mlir --attn-make-gradient='gradients=q,k,v' -o %t.mlir
 // RUN: fovea-opt %t.mlir --fovea-to-tile=target=sm_90a --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
 // RUN: fovea-opt %t.mlir --fovea-to-tile=target=sm_80 --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE
-// ONE: [Analysis] chosen | {{.*}} Function=causal_backward | Reason="one kernel, whose tiles are keys, finds all gradients, and adds to those by q in memory"
+// ONE: [Analysis] chosen | {{.*}} Function=causal_backward | Reason="one kernel over key tiles computes all gradients; it accumulates dQ in memory"
 // RUN: fovea-opt %t.mlir --fovea-to-tile='target=sm_80 schedule=tile_n=32' --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=TWO
 // RUN: sed s/x32x/x144x/g %t.mlir | fovea-opt --fovea-to-tile=target=sm_80 --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=APART
-// APART: [Analysis] chosen | {{.*}} Function=causal_backward | Reason="kernels whose tiles are keys find all gradients, those by v apart, and add to those by q in memory"
-// TWO: [Analysis] chosen | {{.*}} Function=causal_backward | Reason="kernels whose tiles are keys, and others whose tiles are queries, find the gradients apart"
+// APART: [Analysis] chosen | {{.*}} Function=causal_backward | Reason="kernels over key tiles compute all gradients, dV in a kernel of its own; they accumulate dQ in memory"
+// TWO: [Analysis] chosen | {{.*}} Function=causal_backward | Reason="kernels over key tiles compute dK and dV, others over query tiles dQ"
 
-// CHECK: [Analysis] tau | {{.*}} Function=half | Reason="weights reach 2^tau, and f16 not much more", Value=8
-// CHECK: [Missed] add_by_dot | {{.*}} Function=half | Reason="accumulators round large sums, which a log-sum-exp shows"
-// CHECK: [Missed] chain | {{.*}} Function=half | Reason="with one buffer for queries the next tile would wait for this one's last scores"
+// CHECK: [Analysis] tau | {{.*}} Function=half | Reason="probabilities reach 2^tau, near the largest f16", Value=8
+// CHECK: [Missed] add_by_dot | {{.*}} Function=half | Reason="MMA accumulators round large sums, which a log-sum-exp shows"
+// CHECK: [Missed] chain | {{.*}} Function=half | Reason="with one buffer of Q the next tile would wait for the last scores of this one"
 // TMEM: [Missed] score_stages | {{.*}} Function=half | Reason="blocks of captured scores are not copied ahead: schedule's 'score_stages' must be 0 where dots accumulate in tensor memory, found 2"
 !t = tensor<?x?x?x128xf16>
 func.func @half(%q: !t, %k: !t, %v: !t, %x: tensor<?x?x?x?xf16>) -> (!t, tensor<?x?x?xf32>) {

@@ -4,12 +4,12 @@
 // RUN: fovea-opt %s --fovea-to-tile="target=sm_90a schedule=tile_n=32,tau=16" --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=ASKED
 // RUN: fovea-opt %s --fovea-to-tile="target=sm_90a schedule=producer_registers=0,consumer_registers=0,work=single,tile_m=32,warps=2" --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=OTHER
 
-// CHECK: :[[# @LINE + 20]]:8: remark: [Analysis] chosen | Category:schedule | Function=causal | Problem="{{.*}}"head_dim":128{{.*}}", Reason="the planner's rules for such problems", Schedule="tile_m=128,tile_n=128
+// CHECK: :[[# @LINE + 20]]:8: remark: [Analysis] chosen | Category:schedule | Function=causal | Problem="{{.*}}"head_dim":128{{.*}}", Reason="by the planner's rules for the target, the head dims and the mods: there is no table of measured schedules", Schedule="tile_m=128,tile_n=128
 // CHECK: [Analysis] unit | {{.*}} Reason="the best unit that 'sm_90a' has for the problem; it has no tcgen05", Value=wgmma
 // CHECK: [Analysis] tile_n | {{.*}} Reason="144 does not fit: schedule needs {{[0-9]+}} bytes of shared memory, 'sm_90a' has 232448", Value=128
-// CHECK: [Analysis] warps | {{.*}} Reason="12 does not fit: schedule needs about {{[0-9]+}} registers a thread that computes
+// CHECK: [Analysis] warps | {{.*}} Reason="12 does not fit: schedule needs about {{[0-9]+}} registers per compute thread
 // CHECK: [Analysis] stages | {{.*}} Reason="3 does not fit
-// CHECK: [Analysis] work | {{.*}} Reason="tiles of queries visit different numbers of keys: who is done takes the next one", Value=dynamic
+// CHECK: [Analysis] work | {{.*}} Reason="query tiles visit different numbers of keys, so CTAs fetch the next tile dynamically", Value=dynamic
 // CHECK-NOT: Function=causal
 // CHECK: [Analysis] chosen | {{.*}} Function=listed
 
@@ -19,9 +19,9 @@
 // CHECK: [Analysis] tile_n | {{.*}} Reason="it must divide the listed blocks of 128 keys"
 
 // SYNC: [Analysis] unit | {{.*}} Reason="the best unit that 'sm_80' has for the problem; it has no tcgen05, wgmma", Value=mma_sync
-// ASKED: [Analysis] tile_n | {{.*}} Reason="it was asked for", Value=32
-// ASKED: [Analysis] tau | {{.*}} Reason="it was asked for"
-// OTHER: [Missed] unit | {{.*}} Reason="wgmma is not used: the schedule that was asked for is one for another unit"
+// ASKED: [Analysis] tile_n | {{.*}} Reason=user-specified, Value=32
+// ASKED: [Analysis] tau | {{.*}} Reason=user-specified
+// OTHER: [Missed] unit | {{.*}} Reason="wgmma is not used: the user-specified schedule is for another unit"
 !t = tensor<?x?x?x128xbf16>
 func.func @causal(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v

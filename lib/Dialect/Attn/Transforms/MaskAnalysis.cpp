@@ -348,15 +348,15 @@ Cover MaskAnalysis::unknownInterval(Value value) {
                                   "query's or the key's"
                                 : "it reads data");
   if (isa<arith::CmpFOp>(op))
-    return unknown(op, "it compares floats, of which no ranges are known");
+    return unknown(op, "it compares floats, whose ranges are unknown");
   if (!isa<FoveaIntervalOpInterface>(op))
-    return unknown(op, "no ranges are known of " + quote(op));
+    return unknown(op, "there is no range analysis for " + quote(op));
   if (!isSupportedInteger(op->getResult(0).getType()))
-    return unknown(op, "no ranges are known of such a type");
+    return unknown(op, "there is no range analysis for its type");
   bool isOfKey = getDependence(op->getResult(0)) & OnKey;
   return unknown(op, isOfKey ? "it depends on the key in a way that gives no "
                                "range of keys"
-                             : "no range is known of its result");
+                             : "the range of its result is unknown");
 }
 
 Cover MaskAnalysis::analyzeTermBound(Value term, bool upper, Interval bound) {
@@ -478,7 +478,7 @@ Cover MaskAnalysis::analyzeCompare(arith::CmpIOp op, bool negated) {
   Linear difference;
   if (lhs.getType().isInteger(1) || failed(decompose(lhs, 1, difference)) ||
       failed(decompose(rhs, -1, difference)))
-    return unknown(op, "its sides are no sums of bounded terms");
+    return unknown(op, "its sides are not sums of bounded terms");
 
   // `x <u n` with n >= 0 means 0 <= x < n.
   StaticRanges &ranges = b.getRanges();
@@ -488,7 +488,8 @@ Cover MaskAnalysis::analyzeCompare(arith::CmpIOp op, bool negated) {
     bool isLess = predicate == Predicate::ult || predicate == Predicate::ule;
     Linear value;
     if (!ranges.isNonNegative(rhs) || failed(decompose(lhs, 1, value)))
-      return unknown(op, "it compares what may be negative without its sign");
+      return unknown(op,
+                     "it compares a value that may be negative as unsigned");
     Value end = b.constant(isLess ? 0 : -1);
     Cover sign = analyzeBound(value, /*upper=*/!isLess, {end, end});
     Value shift = b.constant(predicate == Predicate::ult   ? -1
@@ -517,7 +518,7 @@ Cover MaskAnalysis::analyzeCompare(arith::CmpIOp op, bool negated) {
     // All keys but one: not an interval.
     if (difference.keyTerms.empty())
       return disjunction(bound(true, -1), bound(false, 1));
-    return unknown(op, "all keys but some are no range");
+    return unknown(op, "all keys except some are not one range");
   default:
     llvm_unreachable("unsigned predicates are gone");
   }

@@ -21,6 +21,7 @@ namespace {
 class FormulaPrinter {
 public:
   std::string print(Value value, bool isOperand = false);
+  std::string printCompare(arith::CmpIOp op, arith::CmpIPredicate predicate);
 
 private:
   std::string printArgument(BlockArgument argument);
@@ -28,7 +29,6 @@ private:
   std::string printSum(arith::AddIOp op);
   std::string printInfix(Operation *op, StringRef symbol);
   std::string printCall(Operation *op, StringRef name);
-  std::string printCompare(arith::CmpIOp op);
   std::string printElement(Value tensor, ValueRange indices);
   template <typename ExtremeOp>
   std::string printExtreme(ExtremeOp op, StringRef name);
@@ -48,6 +48,10 @@ std::string FormulaPrinter::printArgument(BlockArgument argument) {
   unsigned number = argument.getArgNumber();
   if (number >= leading)
     return "capture" + std::to_string(number - leading);
+  if (argument.getParentRegion() == &op.getMaskMod()) {
+    static constexpr StringLiteral kPair[] = {"b", "h", "i", "j"};
+    return kPair[number].str();
+  }
   // Bounds of queries are those for the keys j0 to j1.
   auto backward = dyn_cast<BackwardOp>(op.getOperation());
   bool isOfQueries =
@@ -85,9 +89,10 @@ std::string FormulaPrinter::printCall(Operation *op, StringRef name) {
   return name.str() + "(" + text + ")";
 }
 
-std::string FormulaPrinter::printCompare(arith::CmpIOp op) {
+std::string FormulaPrinter::printCompare(arith::CmpIOp op,
+                                         arith::CmpIPredicate predicate) {
   using Predicate = arith::CmpIPredicate;
-  switch (op.getPredicate()) {
+  switch (predicate) {
   case Predicate::eq:
     return printInfix(op, "==");
   case Predicate::ne:
@@ -146,7 +151,9 @@ std::string FormulaPrinter::printOp(Operation *op, bool &isAtom) {
           [&](auto) { return printInfix(op, "%"); })
       .Case([&](arith::AndIOp) { return printInfix(op, isBool ? "and" : "&"); })
       .Case([&](arith::OrIOp) { return printInfix(op, isBool ? "or" : "|"); })
-      .Case([&](arith::CmpIOp compare) { return printCompare(compare); })
+      .Case([&](arith::CmpIOp compare) {
+        return printCompare(compare, compare.getPredicate());
+      })
       .Case<arith::MinSIOp, arith::MinUIOp>(
           [&](auto) { return atom(printCall(op, "min")); })
       .Case<arith::MaxSIOp, arith::MaxUIOp>(
@@ -199,6 +206,11 @@ std::string FormulaPrinter::print(Value value, bool isOperand) {
   return isOperand && !isAtom ? "(" + text + ")" : text;
 }
 
-std::string fovea::attn::printFormula(Value value) {
-  return FormulaPrinter().print(value);
+std::string fovea::attn::printComparison(arith::CmpIOp op,
+                                         arith::CmpIPredicate predicate) {
+  return FormulaPrinter().printCompare(op, predicate);
+}
+
+std::string fovea::attn::printFormula(Value value, bool isOperand) {
+  return FormulaPrinter().print(value, isOperand);
 }

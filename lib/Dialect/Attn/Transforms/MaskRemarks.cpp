@@ -68,8 +68,23 @@ static bool followsDiagonal(Value bound, Value row) {
   return follows;
 }
 
-/// What bounds leave out, and what they show whole. `what` and `rows` are the
-/// keys for queries, or the other way round.
+/// Whether a reader does not follow a bound's formula: it chooses among others.
+static bool hasChoice(Value bound) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  SmallVector<Value> open = {bound};
+  while (!open.empty()) {
+    Operation *op = open.pop_back_val().getDefiningOp();
+    if (!op || !seen.insert(op).second)
+      continue;
+    if (isa<arith::SelectOp>(op))
+      return true;
+    llvm::append_range(open, op->getOperands());
+  }
+  return false;
+}
+
+/// The rows that bounds skip, and those that need no mask. `what` and `rows`
+/// are the keys for queries, or the other way round.
 static std::string describeBounds(Region &region, StringRef what,
                                   StringRef rows) {
   ValueRange bounds = region.front().getTerminator()->getOperands();
@@ -85,27 +100,35 @@ static std::string describeBounds(Region &region, StringRef what,
   auto add = [&](const Twine &part) {
     text += ((text.empty() ? "" : " and ") + part).str();
   };
-  if (hasLower)
+  if (hasLower && hasChoice(lb))
+    add(what + " before the first visible one");
+  else if (hasLower)
     add(what + " before " + printFormula(lb) +
         (!followsDiagonal(lb, first) ? ""
          : isOfKeys                  ? " (blocks below a diagonal)"
                                      : " (blocks above a diagonal)"));
-  if (hasUpper)
+  if (hasUpper && hasChoice(ub))
+    add(what + " after the last visible one");
+  else if (hasUpper)
     add(what + " from " + printFormula(ub) + " on" +
         (!followsDiagonal(ub, last) ? ""
          : isOfKeys                 ? " (blocks above a diagonal)"
                                     : " (blocks below a diagonal)"));
-  if (text.empty())
-    text = "no " + what.str() + " are left out by their place";
-  else
-    text = rows.str() + " leave out " + text;
+  text = text.empty() ? "no " + what.str() + " are skipped by their position"
+                      : rows.str() + " skip " + text;
   if (bounds[1] == bounds[2])
-    return text + "; none is known to be seen whole";
+    return text + "; every visited block evaluates the mask";
+  if (hasChoice(fb) || hasChoice(fe))
+    return text + (isOfKeys ? "; keys that all these queries see need no mask"
+                            : "; queries that see all these keys need no mask");
   return text + "; " + what.str() + " from " + printFormula(fb) + " to " +
          printFormula(fe) + " need no mask";
 }
 
 static void remarkFindings(AttentionOpInterface op) {
+  if (std::string text = describeVisibleKeys(op.getMaskMod()); !text.empty())
+    remark::analysis(getMaskLoc(op), getOptions(op, "mask"))
+        << remark::reason("{0}", text);
   remark::analysis(getMaskLoc(op), getOptions(op, "kv_bounds"))
       << remark::reason("{0}", describeBounds(op.getKvBounds(), "keys",
                                               "queries i0 to i1"));
@@ -118,40 +141,39 @@ static void remarkFindings(AttentionOpInterface op) {
     return;
   ValueRange verdicts =
       op.getKvClassify().front().getTerminator()->getOperands();
-  std::string text =
-      "blocks of queries i0 to i1 and keys j0 to j1 are told apart: ";
+  std::string text = "a block of queries i0 to i1 and keys j0 to j1 ";
   text += matchPattern(verdicts[0], m_One())
-              ? "something may be visible in each"
-              : "something may be visible if " + printFormula(verdicts[0]);
+              ? "may have visible pairs in any case"
+              : "may have visible pairs if " + printFormula(verdicts[0]);
   text += matchPattern(verdicts[1], m_Zero())
-              ? "; of none it is known that all is"
-              : "; all is if " + printFormula(verdicts[1]);
+              ? "; it always evaluates the mask"
+              : "; it needs no mask if " + printFormula(verdicts[1]);
   remark::analysis(getMaskLoc(op), getOptions(op, "kv_classify"))
       << remark::reason("{0}", text);
 }
 
 void fovea::attn::remarkUnanalyzed(AttentionOpInterface op) {
   StringRef reason =
-      op.hasBlocks() ? "lists of blocks say what is visited; the mask is not "
+      op.hasBlocks() ? "block lists give the visited blocks; the mask is not "
                        "analysed"
-      : op.getMaskMod().empty() ? "there is no mask: all blocks are visited"
-                                : "the program brings bounds of its own; the "
+      : op.getMaskMod().empty() ? "no mask: all blocks are visited"
+                                : "the program has bounds of its own; the "
                                   "mask is not analysed";
   remark::analysis(op.getLoc(), getOptions(op, "mask"))
       << remark::reason("{0}", reason.str());
 }
 
-/// What follows from not knowing `obstacle` as a range of keys.
+/// The cost of not knowing `obstacle` as a range of keys.
 static StringRef describeLoss(AttentionOpInterface op, const Obstacle &obstacle,
                               const MaskFindings *blocks) {
   bool isTold = blocks && !op.getKvClassify().empty() &&
                 llvm::none_of(blocks->unknown, [&](const Obstacle &other) {
                   return other.condition == obstacle.condition;
                 });
-  return isTold ? "no range of keys follows from it; blocks are told apart one "
-                  "by one"
-                : "it leaves out no block, and every block that is visited "
-                  "needs the mask";
+  return isTold ? "it gives no range of keys; kernels with warp roles check "
+                  "blocks one by one"
+                : "it skips no block, and every visited block evaluates the "
+                  "mask";
 }
 
 void fovea::attn::remarkMask(AttentionOpInterface op,
@@ -181,9 +203,12 @@ void fovea::attn::remarkMask(AttentionOpInterface op,
       remark::missed(hull->getLoc(), getOptions(op, "hull"))
           << remark::metric("Op", hull->getName().getStringRef())
           << remark::reason(
-                 "{0}", op.getKvClassify().empty()
-                            ? "its keys are no range: one that holds them all "
-                              "is visited"
-                            : "its keys are no range: blocks within one that "
-                              "holds them all are told apart one by one");
+                 "{0}",
+                 op.getKvClassify().empty()
+                     ? "its keys are no range: the smallest range that holds "
+                       "them is visited"
+                     : "its keys are no range: kernels with warp roles check "
+                       "the blocks of the smallest range that holds them one "
+                       "by "
+                       "one");
 }

@@ -11,6 +11,8 @@
 
 #include "MaskAnalysis.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 namespace fovea::attn {
 
 /// What an analysis found out, without its values.
@@ -29,9 +31,18 @@ void remarkMask(AttentionOpInterface op, const MaskFindings &ranges,
 /// with bounds or lists of blocks.
 void remarkUnanalyzed(AttentionOpInterface op);
 
-/// A value of `kv_bounds` or `kv_classify` as a formula, such as "min(i1 + 1,
-/// key_length)"; what is long ends in "...".
-std::string printFormula(mlir::Value value);
+/// A value of `mask_mod`, `kv_bounds` or `kv_classify` as a formula, such as
+/// "min(i1 + 1, key_length)", in parentheses if an operand needs them; a long
+/// one ends in "...".
+std::string printFormula(mlir::Value value, bool isOperand = false);
+
+/// The same of a comparison with another predicate.
+std::string printComparison(mlir::arith::CmpIOp op,
+                            mlir::arith::CmpIPredicate predicate);
+
+/// The keys that a query sees by `maskMod`, as a union of sets: "query i sees
+/// keys [max(0, i - 63), i] and keys 0 to 3"; "" if that takes too many words.
+std::string describeVisibleKeys(mlir::Region &maskMod);
 
 } // namespace fovea::attn
 

@@ -9,6 +9,7 @@ import ctypes
 import dataclasses
 import hashlib
 import json
+import logging
 import os
 import pathlib
 import reprlib
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _MAGIC = b"fovea-kernel 2\n"
 _LEVELS = {"attn": 0, "tile": 1, "warp": 2, "nvvm": 3, "llvm": 4, "ptx": 5, "metadata": 6}
 DEFAULT_TARGET = "sm_90a"
+#: What users can't change is said here; what they can change is a warning.
+_log = logging.getLogger("fovea")
 
 
 def version() -> str:
@@ -162,6 +165,8 @@ class Kernel:
         # Of kernels of gradients: what is by a captured tensor.
         gradients = {f"d{name}": f"d{internal}" for name, internal in self._internal.items()}
         tensors = {tensor["name"] for tensor in self._facts["tensors"]}
+        #: What ptxas said against the speed of the machine code.
+        self._faults: Tuple[str, ...] = ()
         self._internal = {**{name: one for name, one in gradients.items() if one in tensors}, **self._internal}
 
     def __repr__(self) -> str:
@@ -203,12 +208,13 @@ class Kernel:
         Faults, such as registers that are spilled, are a CompileError too if the
         kernel was compiled with a ``schedule``. Else schedules that need fewer
         registers are tried, and ``ptx`` and ``metadata`` are then those of the first
-        without faults; if all have some, a CompileWarning says so."""
+        without faults; if all have some, the log (``logging``'s "fovea", INFO) and
+        ``explain`` say so."""
         return self._assemble(None, allow_faults=False)
 
     def assemble(self, ptxas: Optional[os.PathLike] = None, *, allow_faults: bool = False) -> bytes:
-        """The same by a given ptxas. With ``allow_faults`` they are never more than a
-        warning."""
+        """The same by a given ptxas. With ``allow_faults`` those of a kernel that was
+        compiled with a ``schedule`` are a CompileWarning."""
         return self._assemble(None if ptxas is None else os.fspath(ptxas), allow_faults)
 
     def _assemble(self, ptxas: Optional[str], allow_faults: bool) -> bytes:
@@ -228,11 +234,16 @@ class Kernel:
                     self._options, self._facts = kernel._options, kernel._facts
                     self._ptx, self._metadata, faults = kernel._ptx, kernel._metadata, ()
             for fault in faults:
-                warnings.warn(str(fault), CompileWarning, stacklevel=3)
-            self._cubin = cubin
+                if self._is_asked_for:
+                    warnings.warn(str(fault), CompileWarning, stacklevel=3)
+                else:
+                    _log.info("for %s: %s%s", self.target, fault.message, more)
+            self._cubin, self._faults = cubin, tuple(fault.message + more for fault in faults)
+            more = ""
         if self._key is not None:
             disk.write(self._key, self.to_bytes())
         return self._cubin
+                more = "; smaller schedules were tried"
 
     def _fit(self, ptxas: str) -> Optional[Tuple[Kernel, bytes]]:
         """The kernel of the first schedule that has no faults, and its machine code."""
@@ -255,6 +266,8 @@ class Kernel:
             raise ValueError(f"level must be one of {', '.join(_LEVELS)}, found {level!r}")
         if level == "ptx":
             return self.ptx
+                _log.debug("kernel '%s' for %s: schedule %s, since ptxas finds faults with the chosen one", self.name, self.target,
+                           schedule)
         if level == "attn":
             return self._spec.located if self._has_lines else self.mlir
         options = _options(self._options)
@@ -318,7 +331,8 @@ class Kernel:
             blobs.append(self.backward.to_bytes())
         header = {
             "version": VERSION, "name": self._spec.name, "captures": self._spec.captures,
-            "options": self._options, "is_asked_for": self._is_asked_for, "sizes": [len(blob) for blob in blobs],
+            "options": self._options, "is_asked_for": self._is_asked_for, "faults": self._faults,
+            "sizes": [len(blob) for blob in blobs],
         }
         # Paths of the machine that compiled it are in a file only if they were asked for.
         if self._has_lines:
@@ -350,7 +364,8 @@ class Kernel:
                         backward=backward and backward._spec)
             kernel = cls(spec, header["options"], ptx, metadata, cubin or None, key, header["is_asked_for"], backward)
             ptx.decode()
-            if not all(isinstance(text, str) for text in (kernel.name, kernel.target, spec.name, located, file, *spec.captures)):
+            if not all(isinstance(text, str) for text in (kernel.name, kernel.target, spec.name, located, file, *spec.captures,
+                                                          *kernel._faults)):
                 raise TypeError("its names are no strings")
             return kernel
         # JSON that nests deep is a RecursionError.
@@ -360,6 +375,7 @@ class Kernel:
     def save(self, path: Union[str, os.PathLike]) -> None:
         """Writes the kernel (program, PTX, metadata, and machine code where it was
         made) to a file, with the kernel of its gradients if it has one."""
+            kernel._faults = tuple(header.get("faults", ()))
         pathlib.Path(path).write_bytes(self.to_bytes())
 
     @classmethod

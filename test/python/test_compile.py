@@ -1,5 +1,6 @@
 """Compiling ahead of time: kernels, their files, errors."""
 
+import logging
 import pickle
 import re
 import threading
@@ -208,9 +209,10 @@ def test_schedules_that_spill_are_refused(fovea):
     assert found[0].filename == __file__
 
 
-def test_schedules_that_spill_are_replaced(fovea, monkeypatch):
+def test_schedules_that_spill_are_replaced(fovea, monkeypatch, caplog):
     if fovea.find_ptxas() is None:
         pytest.skip("needs ptxas")
+    caplog.set_level(logging.DEBUG, logger="fovea")
     captures = {name: ("f32", (None, None)) for name in "tu"}
     for head_dim, tile_m in ((64, 128), (128, 128)):
         spec = fovea.attention(lambda s, b, h, q, k, t, u: s + t[q, k] * u[k, q], head_dim=head_dim, captures=captures)
@@ -220,6 +222,7 @@ def test_schedules_that_spill_are_replaced(fovea, monkeypatch):
             warnings.simplefilter("error")
             assert kernel.cubin
         after = kernel.metadata["schedule"]
+        assert caplog.records[-1].getMessage().endswith("since ptxas finds faults with the chosen one")
         assert after["tile_m"] == tile_m and after["warps"] == 8 and after["tile_n"] < 128
         assert before != after and kernel.ptx != ptx
         assert f"tile_n = {after['tile_n']}, warps = 8" in kernel.ir("tile")
@@ -229,10 +232,18 @@ def test_schedules_that_spill_are_replaced(fovea, monkeypatch):
         assert not loaded._is_asked_for
     # Where none fits, the faults of the chosen one are said.
     monkeypatch.setattr("fovea._kernel._smaller", lambda metadata: [])
-    kernel = fovea.compile(spec, target="sm_90a", cache=False)
-    with pytest.warns(fovea.CompileWarning, match="spills: [0-9]+ bytes of stores") as found:
-        kernel.cubin
-    assert found[0].filename == __file__ and kernel.metadata["schedule"] == before
+    for arguments, more in (({}, "; smaller schedules were tried"), ({"allow_faults": True}, "")):
+        caplog.clear()
+        kernel = fovea.compile(spec, target="sm_90a", cache=False)
+        with warnings.catch_warnings(), caplog.at_level(logging.INFO, logger="fovea"):
+            warnings.simplefilter("error")
+            kernel.assemble(**arguments)
+        assert kernel.metadata["schedule"] == before
+        (record,) = caplog.records
+        assert record.levelno == logging.INFO and re.search(rf"spills: \d+ bytes of stores.*registers{more}$", record.getMessage())
+        for one in (kernel, fovea.Kernel.from_bytes(kernel.to_bytes())):
+            (said,) = [each for each in one.explain().of_kind("chosen") if each.subject == "registers"]
+            assert said.text == record.getMessage().partition("for sm_90a: ")[2]
 
 
 @pytest.mark.parametrize("dtype", ["i32", "i64"])

@@ -17,12 +17,13 @@ import argparse
 import inspect
 import pathlib
 import runpy
+import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from .._comparison import CHOICES
-from .._kernel import DEFAULT_TARGET, compile
+from .._kernel import DEFAULT_TARGET, Kernel, compile, find_ptxas
 from .._spec import Program, Spec
-from ..errors import Error
+from ..errors import CompileWarning, Error
 from ._inputs import DEFAULT_HEADS
 
 
@@ -117,6 +118,13 @@ def load(text: str) -> Program:
     return pathlib.Path(text)
 
 
+def _assemble(kernel: Kernel) -> None:
+    """For what ptxas says of registers, which the explanation then has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompileWarning)
+        kernel.assemble(allow_faults=kernel._is_asked_for)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Writes the page and says where, or prints why."""
     from . import look
@@ -133,6 +141,8 @@ def run(arguments: argparse.Namespace) -> int:
     device = open_device() if arguments.measure else None
     kernel = compile(load(arguments.file), arguments.target, schedule=arguments.schedule, kernel=arguments.kernel)
     if arguments.why:
+        if find_ptxas() is not None:
+            _assemble(kernel)
         print(kernel.explain(compare))
         return 0
     inputs: Dict[str, Any] = dict(parse_setting(text) for text in arguments.set)

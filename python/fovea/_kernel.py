@@ -15,7 +15,7 @@ import pathlib
 import reprlib
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, NoReturn, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Container, Dict, Iterable, Iterator, List, Mapping, NoReturn, Optional, Sequence, Tuple, Union
 
 from . import _emulator, _launch, _library, _lines, cache as disk
 from ._arrays import as_tensors, check_outputs, to_host
@@ -77,6 +77,8 @@ def find_ptxas() -> Optional[str]:
 
 #: How a kernel is compiled: the arguments of ``compile`` by name.
 Choices = Mapping[str, Union[None, bool, str]]
+#: Of ``compile``: "auto", or fields that are overridden.
+Schedule = Union[str, Mapping[str, Union[int, str]]]
 
 
 def _options(choices: Choices) -> Options:
@@ -115,6 +117,7 @@ def _interpreted(spec: Spec, options: Choices, arrays: Mapping[str, Any], level:
                 known = [{v: k for k, v in names.items()}.get(n, n) for n in dtypes]
                 raise TypeError(f"the program takes no '{name}'; it takes {', '.join(known)}")
             named.append((internal, dtypes[internal], to_host(name, value, dtypes[internal])))
+        _check_missing("the program", dtypes, {names.get(name, name) for name in arrays}, names)
         tensors, keep = as_tensors(named)
         run = RunOptions(ctypes.sizeof(RunOptions), _LEVELS[level], exact, seed)
         results = tuple(array for _, array in context.take_tensors(context.lib.foveaInterpret(
@@ -122,6 +125,14 @@ def _interpreted(spec: Spec, options: Choices, arrays: Mapping[str, Any], level:
         )))
         del keep
     return results[0] if len(results) == 1 else results
+
+
+def _check_missing(what: str, taken: Iterable[str], given: Container[str], internal: Mapping[str, str]) -> None:
+    """Raises TypeError for what is taken and not given, by the caller's names."""
+    names = {one: name for name, one in internal.items()}
+    missing = [f"'{names.get(one, one)}'" for one in taken if one not in given]
+    if missing:
+        raise TypeError(f"{what} needs {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} missing")
 
 
 def reference(program: Program, q: Any, k: Any, v: Any, **others: Any) -> Any:
@@ -154,6 +165,8 @@ class Kernel:
         # Not where the schedule among the options was put in place of a chosen one.
         self._is_asked_for = options.get("schedule", "auto") != "auto" if is_asked_for is None else is_asked_for
         self._ptx, self._metadata, self._cubin = ptx, metadata, cubin
+        #: What ptxas said against the speed of the machine code.
+        self._faults: Tuple[str, ...] = ()
         self._facts = json.loads(metadata)
         self._loaded: Dict[int, _launch.LoadedKernel] = {}
         self._lock = threading.Lock()
@@ -165,8 +178,6 @@ class Kernel:
         # Of kernels of gradients: what is by a captured tensor.
         gradients = {f"d{name}": f"d{internal}" for name, internal in self._internal.items()}
         tensors = {tensor["name"] for tensor in self._facts["tensors"]}
-        #: What ptxas said against the speed of the machine code.
-        self._faults: Tuple[str, ...] = ()
         self._internal = {**{name: one for name, one in gradients.items() if one in tensors}, **self._internal}
 
     def __repr__(self) -> str:
@@ -225,9 +236,11 @@ class Kernel:
             if program is None:
                 raise Error("no ptxas was found; install CUDA's, or pip install nvidia-cuda-nvcc")
             cubin, faults = _run_ptxas(self._ptx, self.target, program)
+            more = ""
             if faults and not allow_faults:
                 if self._is_asked_for:
                     raise CompileError(faults)
+                more = "; smaller schedules were tried"
                 fitting = self._fit(program)
                 if fitting:
                     kernel, cubin = fitting
@@ -239,11 +252,9 @@ class Kernel:
                 else:
                     _log.info("for %s: %s%s", self.target, fault.message, more)
             self._cubin, self._faults = cubin, tuple(fault.message + more for fault in faults)
-            more = ""
         if self._key is not None:
             disk.write(self._key, self.to_bytes())
         return self._cubin
-                more = "; smaller schedules were tried"
 
     def _fit(self, ptxas: str) -> Optional[Tuple[Kernel, bytes]]:
         """The kernel of the first schedule that has no faults, and its machine code."""
@@ -255,6 +266,8 @@ class Kernel:
             except CompileError:
                 continue
             if not faults:
+                _log.debug("kernel '%s' for %s: schedule %s, since ptxas finds faults with the chosen one", self.name, self.target,
+                           schedule)
                 return kernel, cubin
         return None
 
@@ -266,8 +279,6 @@ class Kernel:
             raise ValueError(f"level must be one of {', '.join(_LEVELS)}, found {level!r}")
         if level == "ptx":
             return self.ptx
-                _log.debug("kernel '%s' for %s: schedule %s, since ptxas finds faults with the chosen one", self.name, self.target,
-                           schedule)
         if level == "attn":
             return self._spec.located if self._has_lines else self.mlir
         options = _options(self._options)
@@ -363,6 +374,7 @@ class Kernel:
             spec = Spec(header["name"], mlir.decode(), tuple(header["captures"]), located, file,
                         backward=backward and backward._spec)
             kernel = cls(spec, header["options"], ptx, metadata, cubin or None, key, header["is_asked_for"], backward)
+            kernel._faults = tuple(header.get("faults", ()))
             ptx.decode()
             if not all(isinstance(text, str) for text in (kernel.name, kernel.target, spec.name, located, file, *spec.captures,
                                                           *kernel._faults)):
@@ -375,7 +387,6 @@ class Kernel:
     def save(self, path: Union[str, os.PathLike]) -> None:
         """Writes the kernel (program, PTX, metadata, and machine code where it was
         made) to a file, with the kernel of its gradients if it has one."""
-            kernel._faults = tuple(header.get("faults", ()))
         pathlib.Path(path).write_bytes(self.to_bytes())
 
     @classmethod
@@ -417,7 +428,9 @@ class Kernel:
         if level != "ptx":
             return _interpret(self._spec, self._options, arrays, level, False, seed)
         tensors = [one["name"] for one in self._facts["tensors"] if one["access"] != "write"]
-        named = self._named(arrays, [*tensors, *_launch.scalar_types(self._facts)])
+        taken = [*tensors, *_launch.scalar_types(self._facts)]
+        named = self._named(arrays, taken)
+        _check_missing(f"kernel '{self.name}'", taken, named, self._internal)
         with self._in_names_of_captures():
             results = _emulator.run(self._ptx, self._metadata, self._facts, named, seed)
         return results[0] if len(results) == 1 else results
@@ -583,15 +596,27 @@ def _with_lines_of(kernel: Kernel, spec: Spec) -> Kernel:
     return result
 
 
-def _chosen(target: str, schedule: str = "auto", recurrence: str = "auto", kernel: Optional[str] = None,
+def schedule_text(schedule: Schedule) -> str:
+    """A schedule as the compiler takes it: {"tile_n": 64, "stages": 3} is
+    "tile_n=64,stages=3". Raises TypeError."""
+    if isinstance(schedule, str):
+        return schedule
+    if not isinstance(schedule, Mapping) or not all(isinstance(name, str) and isinstance(value, (int, str))
+                                                    for name, value in schedule.items()):
+        raise TypeError('schedule must be "auto", fields such as "tile_n=64,stages=3" or {"tile_n": 64, "stages": 3}, found '
+                        + reprlib.repr(schedule))
+    return ",".join(f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in schedule.items()) or "auto"
+
+
+def _chosen(target: str, schedule: Schedule = "auto", recurrence: str = "auto", kernel: Optional[str] = None,
             accurate_tanh: bool = False,
             schedule_table: Union[None, str, "os.PathLike[str]"] = None, line_info: bool = False) -> Dict[str, Union[None, bool, str]]:
     # Others would be taken for addresses of strings.
-    for name, value in (("target", target), ("schedule", schedule), ("recurrence", recurrence), ("kernel", kernel)):
+    for name, value in (("target", target), ("recurrence", recurrence), ("kernel", kernel)):
         if not isinstance(value, str) and (name != "kernel" or value is not None):
             raise TypeError(f"{name} must be a string, found {reprlib.repr(value)}")
     return {
-        "target": target, "schedule": schedule, "recurrence": recurrence, "kernel": kernel,
+        "target": target, "schedule": schedule_text(schedule), "recurrence": recurrence, "kernel": kernel,
         "accurate_tanh": bool(accurate_tanh),
         "schedule_table": None if schedule_table is None else os.fspath(schedule_table),
         "line_info": bool(line_info),
@@ -621,7 +646,7 @@ def compile(
     program: Program,
     target: str = DEFAULT_TARGET,
     *,
-    schedule: str = "auto",
+    schedule: Schedule = "auto",
     recurrence: str = "auto",
     kernel: Optional[str] = None,
     accurate_tanh: bool = False,
@@ -637,7 +662,8 @@ def compile(
     target
         one of ``fovea.targets()``, "sm_90a" by default.
     schedule
-        "auto", or fields of the schedule to override (docs/Plan.md): "tile_n=64,stages=3".
+        "auto", or fields of the schedule to override (docs/Plan.md): "tile_n=64,stages=3", or
+        {"tile_n": 64, "stages": 3}.
     recurrence
         the softmax loop's algorithm: "auto", "deferred", "lazy" and so on
         (docs/Tile.md).

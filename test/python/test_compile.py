@@ -230,7 +230,7 @@ def test_schedules_that_spill_are_replaced(fovea, monkeypatch, caplog):
         assert loaded.metadata == kernel.metadata and loaded.cubin == kernel.cubin
         # By another ptxas it may have faults again: it was not asked for.
         assert not loaded._is_asked_for
-    # Where none fits, the faults of the chosen one are said.
+    # Where none fits, the faults of the chosen one are said: not to the user, who chose nothing.
     monkeypatch.setattr("fovea._kernel._smaller", lambda metadata: [])
     for arguments, more in (({}, "; smaller schedules were tried"), ({"allow_faults": True}, "")):
         caplog.clear()
@@ -261,8 +261,19 @@ def test_captured_offsets_do_not_spill(fovea, dtype):
 
 def test_strings_are_asked_for(fovea):
     for name, value in (("schedule", 123), ("schedule", None), ("recurrence", b"lazy"), ("target", 80), ("kernel", 1)):
-        with pytest.raises(TypeError, match=f"{name} must be a string, found"):
+        kinds = 'string|"auto", fields such as "tile_n=64,stages=3" or {"tile_n": 64, "stages": 3}'
+        with pytest.raises(TypeError, match=f"{name} must be (a )?({kinds}), found"):
             fovea.compile(CAUSAL, **{"target": "sm_80", name: value})
+    with pytest.raises(TypeError, match="schedule must be"):
+        fovea.compile(CAUSAL, target="sm_80", schedule={"tile_n": {"of": 64}})
+
+
+def test_schedules_as_dictionaries(fovea):
+    for fields, text in (({"tile_n": 32, "stages": 2}, "tile_n=32,stages=2"), ({}, "auto"), ({"longest_first": False}, "longest_first=0")):
+        kernel = fovea.compile(CAUSAL, target="sm_80", schedule=fields)
+        assert kernel.ptx == fovea.compile(CAUSAL, target="sm_80", schedule=text).ptx
+    with pytest.raises(fovea.CompileError, match="tile"):
+        fovea.compile(CAUSAL, target="sm_80", schedule={"tile": 64})
 
 
 def test_errors_name_lines_of_python(fovea):

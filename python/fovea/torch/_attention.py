@@ -8,7 +8,7 @@ import torch
 
 from . import _autocast, _calls, _masks, _op
 from ._calls import find, form_of
-from ._checks import LEVELS, check, check_tensor, checked_backend, checked_options, checked_scale
+from ._checks import LEVELS, check, check_tensor, checked_backend, checked_options, checked_scale, hints_of
 from ._compiling import program_while_compiling, uncompiled
 from ._derivatives import check_tangents, needs_gradient
 from ._dropout import dropout_numbers
@@ -89,8 +89,9 @@ def flex_attention(
         natural, is returned too; ``return_aux`` is PyTorch's AuxRequest, of
         which max_scores is not supported.
     kernel_options
-        "schedule" and "recurrence" as ``fovea.compile`` has them. PyTorch's are
-        hints for its own kernels; they are ignored.
+        "schedule" (also as a dictionary, {"tile_n": 64}) and "recurrence" as ``fovea.compile``
+        has them. PyTorch's, with and without its prefixes ``fwd_`` and ``bwd_``, are hints for its
+        own kernels; they are ignored, which the log ("fovea", INFO) says once.
     backend
         "cuda"; "interpret" runs on tensors in host memory, slowly, for tests
         (also at a level: "interpret:tile", "interpret:warp"), float32 as well;
@@ -121,7 +122,7 @@ def flex_attention(
     if _autocast.is_any_enabled():
         query, key, value = _autocast.cast(query, key, value)
     wants_lse = return_lse if return_aux is None else return_lse or return_aux.lse
-    hints: Any = _calls.hints_of(kernel_options) if kernel_options else ()
+    hints: Any = hints_of(kernel_options) if kernel_options else ()
     options = (scale, enable_gqa, wants_lse, hints)
     repeats = (backend == "cuda" and hints is not None and not is_compiling()
                and (return_aux is None or not return_lse and not return_aux.max_scores))

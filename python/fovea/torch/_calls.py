@@ -15,6 +15,7 @@ from torch.autograd import forward_ad as _forward_ad
 
 from . import _gradients, _op
 from ._alike import alike
+from ._expressions import folded
 from ._launches import dispatch_modes, is_compiling, is_unwatched, transformations
 from ._pieces import adapted
 from ._programs import Known
@@ -63,6 +64,13 @@ def _in_order(captures: Sequence[torch.Tensor], bound: Tuple[torch.Tensor, ...])
     return (lambda tensors: pick(tensors + made)) if made else pick
 
 
+def _folding(read: Any, captures: Sequence[torch.Tensor]) -> Any:
+    """``_Kept.read`` where tensors have more dimensions than kernels read."""
+    if not any(one is not folded(one) for one in captures):
+        return read
+    return lambda tensors: tuple(map(folded, tensors if read is None else read(tensors)))
+
+
 def _with_derivatives(run: Callable[..., Any], call: _op.Call, batch: int) -> Callable[..., Any]:
     """`run` as calls go that gradients flow through."""
     lists, end = len(call.blocks), len(call.blocks) + len(call.captures)
@@ -85,7 +93,7 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
     of blocks of queries that kernels don't have, or 0. Gradients flow through it if it is
     ``derived``."""
     batch = query.shape[0]
-    lists, others = len(call.blocks), (*call.blocks, *call.captures)
+    lists, others = len(call.blocks), (*call.blocks, *[folded(one) for one in call.captures])
     # One batch entry of keys is for all of the query's.
     keys, values = (one if one.shape[0] == batch else one.expand(batch, -1, -1, -1) for one in (key, value))
     if not plain:
@@ -118,7 +126,7 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
         family, bound = known
         if len(family.calls) >= _MOST_CALLS:
             family.calls.clear()
-        read = _in_order(call.captures, bound)
+        read = _folding(_in_order(call.captures, bound), call.captures)
         kept = _Kept(alike(query, key, value, *call.blocks, *(bound if read is None else read(bound))), run_again, form, read)
         sizes = query.shape, key.shape, form
         family.calls[sizes] = (kept, *family.calls.get(sizes, ()))[:_MOST_ALIKE]

@@ -25,7 +25,7 @@ from .._mistakes import Cures, explained, names
 from .._trace import SIGNATURES
 from ..errors import TraceError
 from ._decompositions import decomposition
-from ._expressions import TYPES, Captures, Expression, constant, elementwise, scalar, typed
+from ._expressions import TYPES, Captures, Expression, constant, elementwise, folded_indices, scalar, typed
 
 Emitter = Callable[["Tracer", str, Sequence[Any], Dict[str, Any]], Any]
 
@@ -191,7 +191,8 @@ class Tracer(TorchDispatchMode):
             return scalar(typed(self.region, self.region.extract(argument, [zero]), tensor.dtype), tensor.dtype)
 
         def read(indices: Tuple[Value, ...]) -> Value:
-            return typed(self.region, self.region.extract(argument, indices), tensor.dtype)
+            own = folded_indices(self.region, tensor.shape, indices)
+            return typed(self.region, self.region.extract(argument, own), tensor.dtype)
 
         return Expression(tensor.shape, tensor.dtype, read)
 

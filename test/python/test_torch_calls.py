@@ -126,6 +126,9 @@ keep, dead = torch.ones(16, dtype=torch.bool), torch.ones(16)
 for kind in ("long", "short"):  # what simplifies away is not given
     step(kind + ": unread", call(q, k, v, lambda s, b, h, i, j: torch.where(keep[j], s, s)), q, k, v)
     step(kind + ": some unread", call(q, k, v, lambda s, b, h, i, j: torch.where(keep[j], s, s) + dead[i] * 0 + table[h]), q, k, v, dead, table)
+deep = torch.ones(1, 2, 2, 2, 2)
+for kind in ("long", "short"):  # the kernel reads a view of four dimensions
+    step(kind + ": five dimensions", call(q, k, v, lambda s, b, h, i, j: s + deep[b, h, i % 2, j % 2, 0]), q, k, v, deep)
 torch.set_grad_enabled(True)
 for one in (other, q):  # no earlier call that kept nothing for a gradient will do
     one.requires_grad_()

@@ -1,4 +1,4 @@
-"""Captured tensors of many dimensions, and many of them; long functions."""
+"""Captured tensors of many dimensions, and many of them."""
 
 import pytest
 
@@ -49,3 +49,20 @@ def test_many_dimensions(ours, backend, shape, order):
         return ours.flex_attention(q, k, v, lambda s, b, h, i, j: s + table[(b, h, i % 2, j % 5, -1, *more)], backend=backend)
 
     check(attend, [made], bias)
+
+
+def test_many_parameters(fovea):
+    """More than 512, by numbers that each call gives; 4352 bytes of them need a later PTX version on sm_80."""
+    import numpy
+
+    for count, version in ((520, "7.4"), (1100, "8.1")):
+        names = [f"n{index}" for index in range(count)]
+        scope = {}
+        exec(f"def score(s, b, h, i, j, {', '.join(names)}):\n    return s * ({' + '.join(names)})", scope)
+        spec = fovea.attention(scope["score"], dtype="f16", head_dim=16, captures=dict.fromkeys(names, ("f32", ())))
+        kernel = fovea.compile(spec, "sm_80")
+        assert len(kernel.metadata["parameters"]) > count and f".version {version}" in kernel.ptx
+        x = numpy.random.default_rng(1).standard_normal((1, 1, 8, 16)).astype("float16")
+        numbers = {name: (-1) ** index * (index % 7) for index, name in enumerate(names)}
+        (o, _), (wanted, _) = (kernel.interpret(x, x, x, level=level, **numbers) for level in ("ptx", "attn"))
+        assert abs(o - wanted).max() < 5e-3

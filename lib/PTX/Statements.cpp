@@ -18,6 +18,12 @@ using llvm::Twine;
 static constexpr size_t kMostRegisters = 1 << 17;
 static constexpr unsigned kMostScopes = 256, kMostNesting = 8;
 
+static std::string getTooManyRegisters() {
+  return ("more virtual registers than the " + Twine(kMostRegisters) +
+          " that the emulator models; ptxas and the driver have no such limit")
+      .str();
+}
+
 bool Parser::parseBlock() {
   while (!take('}')) {
     if (token.kind == Token::End)
@@ -73,7 +79,7 @@ bool Parser::parseStatement() {
 
 bool Parser::declare(StringRef name, Type type, Location loc) {
   if (function->registers.size() >= kMostRegisters)
-    return fail(loc, "too many registers: more than " + Twine(kMostRegisters));
+    return fail(loc, getTooManyRegisters(), "unsupported");
   if (!scopes.back()
            .registers.try_emplace(name, uint32_t(function->registers.size()))
            .second)
@@ -108,8 +114,7 @@ bool Parser::parseRegisters() {
     if (!parseInteger(count, "a number of registers") || !expect('>'))
       return false;
     if (count > kMostRegisters)
-      return fail(loc,
-                  "too many registers: more than " + Twine(kMostRegisters));
+      return fail(loc, getTooManyRegisters(), "unsupported");
     for (uint64_t n = 0; n < count; ++n)
       if (!declare((name + Twine(n)).str(), type, loc))
         return false;

@@ -16,8 +16,8 @@ enum {
   /** The latest one; earlier ones say less. */
   FOVEA_METADATA_VERSION = 4,
   FOVEA_MAX_RANK = 8,
-  /** Of all kernels of a launch together. */
-  FOVEA_MAX_PARAMETERS = 512,
+  /** Of all kernels of a launch together. One kernel may have 32764 bytes. */
+  FOVEA_MAX_PARAMETERS = 4096,
   /* Far more than any kernel has. */
   FOVEA_MAX_METADATA_BYTES = 1 << 20,
   /** Kernels that run before or after the one that the metadata is of. */

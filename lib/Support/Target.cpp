@@ -8,6 +8,8 @@
 
 #include "fovea/Support/Target.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace fovea;
 
@@ -54,6 +56,19 @@ const TargetInfo *fovea::lookupTarget(StringRef name) {
   return nullptr;
 }
 
+/// The generation in a target's name as users write it: "90a" of "sm90a",
+/// "SM_90A", "compute_90a" and "9.0a".
+static std::string getGeneration(StringRef name) {
+  std::string generation;
+  for (char c : name)
+    if (llvm::isAlnum(c))
+      generation += llvm::toLower(c);
+  StringRef rest = generation;
+  if (!rest.consume_front("sm"))
+    rest.consume_front("compute");
+  return rest.str();
+}
+
 const TargetInfo *
 fovea::lookupTarget(StringRef name,
                     function_ref<InFlightDiagnostic()> emitError) {
@@ -64,5 +79,8 @@ fovea::lookupTarget(StringRef name,
   llvm::interleaveComma(kTargets, diag, [&](const TargetInfo &target) {
     diag << "'" << target.name << "'";
   });
+  for (const TargetInfo &target : kTargets)
+    if (getGeneration(name) == getGeneration(target.name))
+      diag << "; did you mean '" << target.name << "'?";
   return nullptr;
 }

@@ -94,7 +94,7 @@ void fovea::registerTranslations(DialectRegistry &registry) {
 }
 
 static std::unique_ptr<llvm::TargetMachine>
-createTargetMachine(const TargetInfo &target) {
+createTargetMachine(const TargetInfo &target, StringRef ptxFeature) {
   static std::once_flag initialized;
   std::call_once(initialized, [] {
     LLVMInitializeNVPTXTarget();
@@ -109,8 +109,13 @@ createTargetMachine(const TargetInfo &target) {
   if (!backend)
     return nullptr;
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
-      triple, target.name, target.ptxFeature, llvm::TargetOptions(),
-      std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      triple, target.name, ptxFeature, llvm::TargetOptions(), std::nullopt,
+      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+static std::unique_ptr<llvm::TargetMachine>
+createTargetMachine(const TargetInfo &target) {
+  return createTargetMachine(target, target.ptxFeature);
 }
 
 std::unique_ptr<llvm::Module>
@@ -238,9 +243,61 @@ private:
 };
 } // namespace
 
+/// Bytes of a kernel's parameters that PTX has room for: before version 8.1,
+/// and from then on (PTX ISA, "Kernel Function Parameters").
+static constexpr uint64_t kMostParameterBytes = 4352;
+static constexpr uint64_t kMostParameterBytesOf81 = 32764;
+static constexpr StringLiteral kPTX81 = "+ptx81";
+
+static uint64_t getParameterBytes(const llvm::Function &kernel) {
+  const llvm::DataLayout &layout = kernel.getDataLayout();
+  uint64_t bytes = 0;
+  for (const llvm::Argument &argument : kernel.args()) {
+    llvm::Type *type = argument.hasByValAttr() ? argument.getParamByValType()
+                                               : argument.getType();
+    llvm::Align alignment =
+        argument.getParamAlign().value_or(layout.getABITypeAlign(type));
+    bytes = llvm::alignTo(bytes, alignment) + layout.getTypeAllocSize(type);
+  }
+  return bytes;
+}
+
+/// The PTX version to emit: the target's, or a later one if kernels have more
+/// parameters than that allows. Fails if there are too many for any.
+static FailureOr<StringRef> choosePTXVersion(const llvm::Module &module,
+                                             const TargetInfo &target,
+                                             Location loc) {
+  uint64_t most = 0;
+  for (const llvm::Function &function : module) {
+    if (function.getCallingConv() != llvm::CallingConv::PTX_Kernel)
+      continue;
+    uint64_t bytes = getParameterBytes(function);
+    if (bytes > kMostParameterBytesOf81) {
+      mlir::emitError(loc, "kernel '")
+          << function.getName() << "' has " << bytes
+          << " bytes of parameters (addresses, sizes and strides of its "
+             "tensors), PTX has room for "
+          << kMostParameterBytesOf81
+          << ": capture fewer tensors, or tensors of lower rank";
+      return failure();
+    }
+    most = std::max(most, bytes);
+  }
+  unsigned version = 0;
+  bool isOld = !target.ptxFeature.drop_front(kPTX81.find_first_of("0123456789"))
+                    .getAsInteger(10, version) &&
+               version < 81;
+  return isOld && most > kMostParameterBytes ? StringRef(kPTX81)
+                                             : target.ptxFeature;
+}
+
 FailureOr<std::string> fovea::emitPTX(llvm::Module &module,
                                       const TargetInfo &target, Location loc) {
-  std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target);
+  FailureOr<StringRef> version = choosePTXVersion(module, target, loc);
+  if (failed(version))
+    return failure();
+  std::unique_ptr<llvm::TargetMachine> machine =
+      createTargetMachine(target, *version);
   if (!machine) {
     mlir::emitError(loc, "this build of LLVM has no NVPTX target");
     return failure();

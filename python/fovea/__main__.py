@@ -16,8 +16,8 @@ from .errors import Error
 _COMMANDS = {
     "bench": ("bench._command", "time kernels beside what is installed, and draw the results"),
     "explain": ("explain._command", "write an HTML page about a program: IR, blocks, schedule, resources, bounds"),
-    "lines": ("_lines_command", "print the line of the program behind each instruction of PTX"),
-    "targets": ("_targets_command", "list the chips that can be compiled for"),
+    "lines": ("_lines_command", "count instructions of PTX by the line of the program behind them"),
+    "targets": ("_targets_command", "list the targets, with their GPUs and matrix units"),
 }
 
 

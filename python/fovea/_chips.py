@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Dict, Optional
+from typing import Dict, Optional, Tuple
 
 
 @dataclass(frozen=True)
@@ -75,3 +75,38 @@ def chip_of_name(name: str) -> Optional[Chip]:
             return chip
     # The same multiprocessors and clock behind another memory.
     return H200 if "H100" in name else None
+
+
+# --- Targets ------------------------------------------------------------------
+
+#: GPUs of each target and the matrix unit that its kernels use. Compute capabilities: https://developer.nvidia.com/cuda-gpus
+_TARGETS: Dict[str, Tuple[str, str]] = {
+    "sm_80": ("A100, A30", "mma.sync"),
+    "sm_86": ("A10, A40, RTX A6000, RTX 30", "mma.sync"),
+    "sm_87": ("Jetson Orin", "mma.sync"),
+    "sm_89": ("L4, L40S, RTX 40", "mma.sync"),
+    "sm_90": ("H100, H200, without wgmma and TMA", "mma.sync"),
+    "sm_90a": ("H100, H200, GH200", "wgmma"),
+    "sm_100": ("B200, GB200, without tcgen05", "mma.sync"),
+    "sm_100a": ("B200, GB200", "tcgen05"),
+    "sm_120": ("RTX 50, RTX PRO 6000 Blackwell", "mma.sync"),
+}
+
+
+@dataclass(frozen=True)
+class TargetFacts:
+    """A target of the compiler: the GPUs that it is for, the matrix unit that kernels use,
+    whether there is PTX or IR only, down to the warp level."""
+
+    name: str
+    gpus: str
+    unit: str
+    has_ptx: bool
+
+
+def target_facts() -> Tuple[TargetFacts, ...]:
+    """All targets, also those without PTX, in the compiler's order."""
+    from ._kernel import targets
+
+    with_ptx = targets()
+    return tuple(TargetFacts(name, gpus, unit, name in with_ptx) for name, (gpus, unit) in _TARGETS.items())

@@ -164,6 +164,11 @@ def _smaller_schedule(kernel: _kernel.Kernel) -> List[Statement]:
     return [Statement("chosen", "schedule", text, value=str(kernel._options["schedule"]))]
 
 
+def _faults(kernel: _kernel.Kernel) -> List[Statement]:
+    """What ptxas said when the kernel was assembled."""
+    return [Statement("chosen", "registers", fault) for fault in kernel._faults]
+
+
 def explain(kernel: _kernel.Kernel, page: Any = None, compare: Optional[Mapping[str, Any]] = None) -> Explanation:
     """The compiler's reasons for a kernel, and for a variant with the choices `compare`.
     Raises CompileError, and Error for variants that don't differ."""
@@ -176,7 +181,7 @@ def explain(kernel: _kernel.Kernel, page: Any = None, compare: Optional[Mapping[
         warnings = [one for one in context.diagnostics() if one.severity == "warning"]
     statements = [Statement("warning", "", with_names(spec.captures, one.message), _where(spec, one.file, one.line, one.column))
                   for one in warnings]
-    statements += _smaller_schedule(kernel)
+    statements += [*_smaller_schedule(kernel), *_faults(kernel)]
     problem: Dict[str, Any] = {}
     for remark in remarks:
         if remark["kernel"] not in (kernel.name, "<unknown function>"):

@@ -9,12 +9,13 @@ import ctypes
 import dataclasses
 import hashlib
 import json
+import logging
 import os
 import pathlib
 import reprlib
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, NoReturn, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Container, Dict, Iterable, Iterator, List, Mapping, NoReturn, Optional, Sequence, Tuple, Union
 
 from . import _emulator, _launch, _library, _lines, cache as disk
 from ._arrays import as_tensors, check_outputs, to_host
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 _MAGIC = b"fovea-kernel 2\n"
 _LEVELS = {"attn": 0, "tile": 1, "warp": 2, "nvvm": 3, "llvm": 4, "ptx": 5, "metadata": 6}
 DEFAULT_TARGET = "sm_90a"
+#: What users can't change is said here; what they can change is a warning.
+_log = logging.getLogger("fovea")
 
 
 def version() -> str:
@@ -74,6 +77,8 @@ def find_ptxas() -> Optional[str]:
 
 #: How a kernel is compiled: the arguments of ``compile`` by name.
 Choices = Mapping[str, Union[None, bool, str]]
+#: Of ``compile``: "auto", or fields that are overridden.
+Schedule = Union[str, Mapping[str, Union[int, str]]]
 
 
 def _options(choices: Choices) -> Options:
@@ -112,6 +117,7 @@ def _interpreted(spec: Spec, options: Choices, arrays: Mapping[str, Any], level:
                 known = [{v: k for k, v in names.items()}.get(n, n) for n in dtypes]
                 raise TypeError(f"the program takes no '{name}'; it takes {', '.join(known)}")
             named.append((internal, dtypes[internal], to_host(name, value, dtypes[internal])))
+        _check_missing("the program", dtypes, {names.get(name, name) for name in arrays}, names)
         tensors, keep = as_tensors(named)
         run = RunOptions(ctypes.sizeof(RunOptions), _LEVELS[level], exact, seed)
         results = tuple(array for _, array in context.take_tensors(context.lib.foveaInterpret(
@@ -119,6 +125,14 @@ def _interpreted(spec: Spec, options: Choices, arrays: Mapping[str, Any], level:
         )))
         del keep
     return results[0] if len(results) == 1 else results
+
+
+def _check_missing(what: str, taken: Iterable[str], given: Container[str], internal: Mapping[str, str]) -> None:
+    """Raises TypeError for what is taken and not given, by the caller's names."""
+    names = {one: name for name, one in internal.items()}
+    missing = [f"'{names.get(one, one)}'" for one in taken if one not in given]
+    if missing:
+        raise TypeError(f"{what} needs {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} missing")
 
 
 def reference(program: Program, q: Any, k: Any, v: Any, **others: Any) -> Any:
@@ -151,6 +165,8 @@ class Kernel:
         # Not where the schedule among the options was put in place of a chosen one.
         self._is_asked_for = options.get("schedule", "auto") != "auto" if is_asked_for is None else is_asked_for
         self._ptx, self._metadata, self._cubin = ptx, metadata, cubin
+        #: What ptxas said against the speed of the machine code.
+        self._faults: Tuple[str, ...] = ()
         self._facts = json.loads(metadata)
         self._loaded: Dict[int, _launch.LoadedKernel] = {}
         self._lock = threading.Lock()
@@ -203,12 +219,13 @@ class Kernel:
         Faults, such as registers that are spilled, are a CompileError too if the
         kernel was compiled with a ``schedule``. Else schedules that need fewer
         registers are tried, and ``ptx`` and ``metadata`` are then those of the first
-        without faults; if all have some, a CompileWarning says so."""
+        without faults; if all have some, the log (``logging``'s "fovea", INFO) and
+        ``explain`` say so."""
         return self._assemble(None, allow_faults=False)
 
     def assemble(self, ptxas: Optional[os.PathLike] = None, *, allow_faults: bool = False) -> bytes:
-        """The same by a given ptxas. With ``allow_faults`` they are never more than a
-        warning."""
+        """The same by a given ptxas. With ``allow_faults`` those of a kernel that was
+        compiled with a ``schedule`` are a CompileWarning."""
         return self._assemble(None if ptxas is None else os.fspath(ptxas), allow_faults)
 
     def _assemble(self, ptxas: Optional[str], allow_faults: bool) -> bytes:
@@ -219,17 +236,22 @@ class Kernel:
             if program is None:
                 raise Error("no ptxas was found; install CUDA's, or pip install nvidia-cuda-nvcc")
             cubin, faults = _run_ptxas(self._ptx, self.target, program)
+            more = ""
             if faults and not allow_faults:
                 if self._is_asked_for:
                     raise CompileError(faults)
+                more = "; smaller schedules were tried"
                 fitting = self._fit(program)
                 if fitting:
                     kernel, cubin = fitting
                     self._options, self._facts = kernel._options, kernel._facts
                     self._ptx, self._metadata, faults = kernel._ptx, kernel._metadata, ()
             for fault in faults:
-                warnings.warn(str(fault), CompileWarning, stacklevel=3)
-            self._cubin = cubin
+                if self._is_asked_for:
+                    warnings.warn(str(fault), CompileWarning, stacklevel=3)
+                else:
+                    _log.info("for %s: %s%s", self.target, fault.message, more)
+            self._cubin, self._faults = cubin, tuple(fault.message + more for fault in faults)
         if self._key is not None:
             disk.write(self._key, self.to_bytes())
         return self._cubin
@@ -244,6 +266,8 @@ class Kernel:
             except CompileError:
                 continue
             if not faults:
+                _log.debug("kernel '%s' for %s: schedule %s, since ptxas finds faults with the chosen one", self.name, self.target,
+                           schedule)
                 return kernel, cubin
         return None
 
@@ -318,7 +342,8 @@ class Kernel:
             blobs.append(self.backward.to_bytes())
         header = {
             "version": VERSION, "name": self._spec.name, "captures": self._spec.captures,
-            "options": self._options, "is_asked_for": self._is_asked_for, "sizes": [len(blob) for blob in blobs],
+            "options": self._options, "is_asked_for": self._is_asked_for, "faults": self._faults,
+            "sizes": [len(blob) for blob in blobs],
         }
         # Paths of the machine that compiled it are in a file only if they were asked for.
         if self._has_lines:
@@ -349,8 +374,10 @@ class Kernel:
             spec = Spec(header["name"], mlir.decode(), tuple(header["captures"]), located, file,
                         backward=backward and backward._spec)
             kernel = cls(spec, header["options"], ptx, metadata, cubin or None, key, header["is_asked_for"], backward)
+            kernel._faults = tuple(header.get("faults", ()))
             ptx.decode()
-            if not all(isinstance(text, str) for text in (kernel.name, kernel.target, spec.name, located, file, *spec.captures)):
+            if not all(isinstance(text, str) for text in (kernel.name, kernel.target, spec.name, located, file, *spec.captures,
+                                                          *kernel._faults)):
                 raise TypeError("its names are no strings")
             return kernel
         # JSON that nests deep is a RecursionError.
@@ -401,7 +428,9 @@ class Kernel:
         if level != "ptx":
             return _interpret(self._spec, self._options, arrays, level, False, seed)
         tensors = [one["name"] for one in self._facts["tensors"] if one["access"] != "write"]
-        named = self._named(arrays, [*tensors, *_launch.scalar_types(self._facts)])
+        taken = [*tensors, *_launch.scalar_types(self._facts)]
+        named = self._named(arrays, taken)
+        _check_missing(f"kernel '{self.name}'", taken, named, self._internal)
         with self._in_names_of_captures():
             results = _emulator.run(self._ptx, self._metadata, self._facts, named, seed)
         return results[0] if len(results) == 1 else results
@@ -567,15 +596,27 @@ def _with_lines_of(kernel: Kernel, spec: Spec) -> Kernel:
     return result
 
 
-def _chosen(target: str, schedule: str = "auto", recurrence: str = "auto", kernel: Optional[str] = None,
+def schedule_text(schedule: Schedule) -> str:
+    """A schedule as the compiler takes it: {"tile_n": 64, "stages": 3} is
+    "tile_n=64,stages=3". Raises TypeError."""
+    if isinstance(schedule, str):
+        return schedule
+    if not isinstance(schedule, Mapping) or not all(isinstance(name, str) and isinstance(value, (int, str))
+                                                    for name, value in schedule.items()):
+        raise TypeError('schedule must be "auto", fields such as "tile_n=64,stages=3" or {"tile_n": 64, "stages": 3}, found '
+                        + reprlib.repr(schedule))
+    return ",".join(f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in schedule.items()) or "auto"
+
+
+def _chosen(target: str, schedule: Schedule = "auto", recurrence: str = "auto", kernel: Optional[str] = None,
             accurate_tanh: bool = False,
             schedule_table: Union[None, str, "os.PathLike[str]"] = None, line_info: bool = False) -> Dict[str, Union[None, bool, str]]:
     # Others would be taken for addresses of strings.
-    for name, value in (("target", target), ("schedule", schedule), ("recurrence", recurrence), ("kernel", kernel)):
+    for name, value in (("target", target), ("recurrence", recurrence), ("kernel", kernel)):
         if not isinstance(value, str) and (name != "kernel" or value is not None):
             raise TypeError(f"{name} must be a string, found {reprlib.repr(value)}")
     return {
-        "target": target, "schedule": schedule, "recurrence": recurrence, "kernel": kernel,
+        "target": target, "schedule": schedule_text(schedule), "recurrence": recurrence, "kernel": kernel,
         "accurate_tanh": bool(accurate_tanh),
         "schedule_table": None if schedule_table is None else os.fspath(schedule_table),
         "line_info": bool(line_info),
@@ -605,7 +646,7 @@ def compile(
     program: Program,
     target: str = DEFAULT_TARGET,
     *,
-    schedule: str = "auto",
+    schedule: Schedule = "auto",
     recurrence: str = "auto",
     kernel: Optional[str] = None,
     accurate_tanh: bool = False,
@@ -621,7 +662,8 @@ def compile(
     target
         one of ``fovea.targets()``, "sm_90a" by default.
     schedule
-        "auto", or fields of the schedule to override (docs/Plan.md): "tile_n=64,stages=3".
+        "auto", or fields of the schedule to override (docs/Plan.md): "tile_n=64,stages=3", or
+        {"tile_n": 64, "stages": 3}.
     recurrence
         the softmax loop's algorithm: "auto", "deferred", "lazy" and so on
         (docs/Tile.md).

@@ -1,5 +1,5 @@
-"""Prints instructions of a kernel's PTX, each with the line of the program that it was
-made for.
+"""Prints which lines of a program a kernel's instructions of PTX were made for: how many there
+are of each kind and line; with LINE or --all, each by itself.
 
 FILE is MLIR with a function of attention, FILE.py:NAME (a Spec of fovea.attention or a
 function without arguments that returns one; FILE.py:NAME.backward is the program of its
@@ -10,9 +10,10 @@ instruction serves several lines at once.
 from __future__ import annotations
 
 import argparse
+import collections
 import pathlib
 import sys
-from typing import Iterator, Tuple
+from typing import Iterator, Sequence, Tuple
 
 from . import _lines
 from ._kernel import DEFAULT_TARGET, compile
@@ -23,9 +24,10 @@ from .explain._command import load
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("file", metavar="FILE", help="MLIR, FILE.py:NAME or FILE.ptx")
-    parser.add_argument("lines", metavar="LINE", nargs="*", type=int, help="lines of the PTX, from 1 (default: all instructions)")
+    parser.add_argument("lines", metavar="LINE", nargs="*", type=int, help="lines of the PTX, from 1 (default: counts of all instructions)")
     parser.add_argument("--find", metavar="TEXT", default="", help="only instructions that contain TEXT: ex2.approx")
     parser.add_argument("--of", metavar="TEXT", default="", help="only those of places that contain TEXT: variants.py:8, or slopes[h]")
+    parser.add_argument("--all", action="store_true", help="print each instruction, not counts by line of the program")
     parser.add_argument("--target", default=DEFAULT_TARGET, help="chip to compile for (default: %(default)s)")
     parser.add_argument("--schedule", default="auto", help="fields of the schedule to override: tile_n=64,stages=3")
     parser.add_argument("--kernel", help="which function, if the file has several")
@@ -59,17 +61,34 @@ def _chosen(arguments: argparse.Namespace, texts: Tuple[str, ...]) -> Iterator[i
         yield from (number for number, text in enumerate(texts, 1) if _is_instruction(text))
 
 
+def _mnemonic(text: str) -> str:
+    """Of an instruction, without its predicate."""
+    words = text.rstrip(";").split()
+    return words[1] if words[0].startswith("@") and len(words) > 1 else words[0]
+
+
+def _print_counts(found: Sequence[Tuple[int, str, str]]) -> None:
+    counts = collections.Counter((_mnemonic(text), source) for _, text, source in found)
+    width = max(len(mnemonic) for mnemonic, _ in counts)
+    for (mnemonic, source), count in counts.most_common():
+        print(f"{count:5} {mnemonic:{width}}  // {source or 'several lines, or none'}")
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Prints a line an instruction; says so and gives 1 if there is none."""
+    """Prints counts, or a line an instruction; says so and gives 1 if there is none."""
     ptx, program = _program(arguments)
     texts, places = tuple(line.strip() for line in ptx.split("\n")), _lines.places(ptx)
-    found = False
+    found = []
     for number in _chosen(arguments, texts):
         place = places[number - 1]
         source = str(_lines.SourceLine(*place, _lines.text_of(*place[:2], program))) if place else ""
         if arguments.find in texts[number - 1] and arguments.of in source:
-            print(f"{number} {texts[number - 1]}" + (f" // {source}" if source else ""))
-            found = True
+            found.append((number, texts[number - 1], source))
+    if found and not arguments.all and not arguments.lines:
+        _print_counts(found)
+        return 0
+    for number, text, source in found:
+        print(f"{number} {text}" + (f" // {source}" if source else ""))
     if not found:
         asked = [f"that has '{arguments.find}'"] * bool(arguments.find) + [f"of a place that has '{arguments.of}'"] * bool(arguments.of)
         print("fovea lines: there is no instruction", " and ".join(asked), file=sys.stderr)

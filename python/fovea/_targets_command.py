@@ -1,4 +1,5 @@
-"""Lists the chips that can be compiled for."""
+"""Prints a table of the targets: name, GPUs, matrix unit, and whether kernels are lowered to
+PTX or stop at the warp level (IR only)."""
 
 from __future__ import annotations
 
@@ -10,8 +11,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints a name a line."""
-    from ._kernel import targets
+    """Prints a line a target."""
+    from ._chips import target_facts
 
-    print("\n".join(targets()))
+    rows = [("TARGET", "UNIT", "LOWERED TO", "GPUS")]
+    rows += [(one.name, one.unit, "PTX" if one.has_ptx else "IR only", one.gpus) for one in target_facts()]
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
     return 0

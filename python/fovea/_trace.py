@@ -671,7 +671,7 @@ def _bind(function: Callable, role: str, positional: Sequence[Any], captures: Di
     plain = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(plain) < len(positional):
         is_mask = role == "score_mod" and len(plain) == len(SIGNATURES["mask_mod"].split(","))
-        fail(f"{role} takes {len(positional)} arguments or more, {SIGNATURES[role]}, found {len(plain)}"
+        fail(f"{role} takes {len(plain)} parameter{'s' * (len(plain) != 1)}, is called with {len(positional)}, {SIGNATURES[role]}"
              + (f"; a mask_mod takes {SIGNATURES['mask_mod']}, and is given as mask_mod=" if is_mask else ""), place)
     result = {}
     for parameter in [*plain[len(positional):], *(p for p in parameters if p.kind is p.KEYWORD_ONLY)]:

@@ -54,8 +54,9 @@ class CompileError(Error):
 
 
 class CompileWarning(UserWarning):
-    """What the compiler says of a program that it compiles: that a mask hides
-    everything, or that ptxas spills registers."""
+    """Something that the user can change: a mask that hides everything, a target that is not
+    the GPU's own, a given schedule whose registers are spilled. What the compiler chose is said by
+    ``Kernel.explain`` and in the log (``logging``'s "fovea")."""
 
 
 class TraceError(Error):

@@ -37,3 +37,28 @@ def test_multiprocessors(chips):
     for chip in chips:
         # The emulator has the largest part of each kind.
         assert chip.multiprocessors <= emulator[int(chip.capability.replace(".", ""))], chip.name
+
+
+def test_targets(fovea):
+    """What is said of targets is what the compiler makes of them."""
+    from fovea import _chips
+
+    facts = {one.name: one for one in _chips.target_facts()}
+    assert [*facts] == read("lib/Support/Target.cpp", r'\{"(sm_\d+a?)", "\+ptx')
+    assert [one.name for one in facts.values() if one.has_ptx] == fovea.targets()
+    units = {"mma.sync": "#warp.mma_sync_unit", "wgmma": "#warp.wgmma_unit", "tcgen05": "#warp.tcgen05_unit"}
+    spec = fovea.attention(head_dim=64)
+    for name in ("sm_80", "sm_90a", "sm_120"):
+        assert units[facts[name].unit] in fovea.compile(spec, name).ir("tile")
+
+
+def test_targets_command(fovea, capsys):
+    from fovea.__main__ import main
+
+    assert main(["targets"]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == ["TARGET", "UNIT", "LOWERED", "TO", "GPUS"]
+    rows = {row.split()[0]: row for row in rows}
+    assert re.fullmatch(r"sm_90a +wgmma +PTX +H100, H200, GH200", rows["sm_90a"])
+    assert re.fullmatch(r"sm_100a +tcgen05 +IR only +B200, GB200", rows["sm_100a"])
+    assert [name for name, row in rows.items() if " PTX " in row] == fovea.targets()

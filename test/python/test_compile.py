@@ -1,5 +1,6 @@
 """Compiling ahead of time: kernels, their files, errors."""
 
+import logging
 import pickle
 import re
 import threading
@@ -208,9 +209,10 @@ def test_schedules_that_spill_are_refused(fovea):
     assert found[0].filename == __file__
 
 
-def test_schedules_that_spill_are_replaced(fovea, monkeypatch):
+def test_schedules_that_spill_are_replaced(fovea, monkeypatch, caplog):
     if fovea.find_ptxas() is None:
         pytest.skip("needs ptxas")
+    caplog.set_level(logging.DEBUG, logger="fovea")
     captures = {name: ("f32", (None, None)) for name in "tu"}
     for head_dim, tile_m in ((64, 128), (128, 128)):
         spec = fovea.attention(lambda s, b, h, q, k, t, u: s + t[q, k] * u[k, q], head_dim=head_dim, captures=captures)
@@ -220,6 +222,7 @@ def test_schedules_that_spill_are_replaced(fovea, monkeypatch):
             warnings.simplefilter("error")
             assert kernel.cubin
         after = kernel.metadata["schedule"]
+        assert caplog.records[-1].getMessage().endswith("since ptxas finds faults with the chosen one")
         assert after["tile_m"] == tile_m and after["warps"] == 8 and after["tile_n"] < 128
         assert before != after and kernel.ptx != ptx
         assert f"tile_n = {after['tile_n']}, warps = 8" in kernel.ir("tile")
@@ -227,12 +230,20 @@ def test_schedules_that_spill_are_replaced(fovea, monkeypatch):
         assert loaded.metadata == kernel.metadata and loaded.cubin == kernel.cubin
         # By another ptxas it may have faults again: it was not asked for.
         assert not loaded._is_asked_for
-    # Where none fits, the faults of the chosen one are said.
+    # Where none fits, the faults of the chosen one are said: not to the user, who chose nothing.
     monkeypatch.setattr("fovea._kernel._smaller", lambda metadata: [])
-    kernel = fovea.compile(spec, target="sm_90a", cache=False)
-    with pytest.warns(fovea.CompileWarning, match="spills: [0-9]+ bytes of stores") as found:
-        kernel.cubin
-    assert found[0].filename == __file__ and kernel.metadata["schedule"] == before
+    for arguments, more in (({}, "; smaller schedules were tried"), ({"allow_faults": True}, "")):
+        caplog.clear()
+        kernel = fovea.compile(spec, target="sm_90a", cache=False)
+        with warnings.catch_warnings(), caplog.at_level(logging.INFO, logger="fovea"):
+            warnings.simplefilter("error")
+            kernel.assemble(**arguments)
+        assert kernel.metadata["schedule"] == before
+        (record,) = caplog.records
+        assert record.levelno == logging.INFO and re.search(rf"spills: \d+ bytes of stores.*registers{more}$", record.getMessage())
+        for one in (kernel, fovea.Kernel.from_bytes(kernel.to_bytes())):
+            (said,) = [each for each in one.explain().of_kind("chosen") if each.subject == "registers"]
+            assert said.text == record.getMessage().partition("for sm_90a: ")[2]
 
 
 @pytest.mark.parametrize("dtype", ["i32", "i64"])
@@ -250,8 +261,19 @@ def test_captured_offsets_do_not_spill(fovea, dtype):
 
 def test_strings_are_asked_for(fovea):
     for name, value in (("schedule", 123), ("schedule", None), ("recurrence", b"lazy"), ("target", 80), ("kernel", 1)):
-        with pytest.raises(TypeError, match=f"{name} must be a string, found"):
+        kinds = 'string|"auto", fields such as "tile_n=64,stages=3" or {"tile_n": 64, "stages": 3}'
+        with pytest.raises(TypeError, match=f"{name} must be (a )?({kinds}), found"):
             fovea.compile(CAUSAL, **{"target": "sm_80", name: value})
+    with pytest.raises(TypeError, match="schedule must be"):
+        fovea.compile(CAUSAL, target="sm_80", schedule={"tile_n": {"of": 64}})
+
+
+def test_schedules_as_dictionaries(fovea):
+    for fields, text in (({"tile_n": 32, "stages": 2}, "tile_n=32,stages=2"), ({}, "auto"), ({"longest_first": False}, "longest_first=0")):
+        kernel = fovea.compile(CAUSAL, target="sm_80", schedule=fields)
+        assert kernel.ptx == fovea.compile(CAUSAL, target="sm_80", schedule=text).ptx
+    with pytest.raises(fovea.CompileError, match="tile"):
+        fovea.compile(CAUSAL, target="sm_80", schedule={"tile": 64})
 
 
 def test_errors_name_lines_of_python(fovea):

@@ -261,7 +261,7 @@ def command(fovea, tmp_path, monkeypatch, capsys):
 
 
 def test_command_finds_instructions_by_text_and_by_line(command):
-    code, text, _ = command("alibi.py:spec", "--of", "slopes[h]")
+    code, text, _ = command("alibi.py:spec", "--of", "slopes[h]", "--all")
     lines = text.splitlines()
     assert code == 0 and lines
     for line in lines:
@@ -270,11 +270,24 @@ def test_command_finds_instructions_by_text_and_by_line(command):
     number, instruction = lines[0].split(" ", 1)
     assert command("alibi.py:spec", number) == (0, f"{number} {instruction}\n", "")
     mnemonic = instruction.split()[0]
-    assert lines[0] in command("alibi.py:spec", "--find", mnemonic)[1].splitlines()
+    assert lines[0] in command("alibi.py:spec", "--find", mnemonic, "--all")[1].splitlines()
     assert command("alibi.py:spec", "--find", "no such text") == (
         1, "", "fovea lines: there is no instruction that has 'no such text'\n")
     assert command("alibi.py:spec", "--of", "slope[h]") == (
         1, "", "fovea lines: there is no instruction of a place that has 'slope[h]'\n")
+
+
+def test_command_counts_instructions_by_line(command):
+    for chosen in (("--find", "ex2"), ("--of", "slopes[h]")):
+        code, text, _ = command("alibi.py:spec", *chosen)
+        _, every, _ = command("alibi.py:spec", *chosen, "--all")
+        counted = [re.fullmatch(r" *(\d+) (\S+) +// (.*)", line) for line in text.splitlines()]
+        assert code == 0 and all(counted)
+        for count, mnemonic, source in (one.groups() for one in counted):
+            place = "" if source.startswith("several lines") else f" // {source}"
+            matching = [line for line in every.splitlines() if mnemonic in line.split() and line.endswith(place or ";")]
+            assert len(matching) == int(count)
+        assert sum(int(one[1]) for one in counted) == len(every.splitlines()) > len(counted)
 
 
 def test_command_reads_ptx(command, fovea, tmp_path):

@@ -131,7 +131,8 @@ def test_captured_tensors_have_their_names(fovea):
         (lambda s, b, h, i, j: s * gains[h], "captured tensor 'gains' is of torch.float64, expected one of float16, "
                                              "bfloat16, float32, bool, int8, int16, int32, int64, uint8, uint16, uint32; .float() makes it float32"),
         (lambda s, b, h, i, j: s * far[h], "captured tensor 'far' is on meta, query is on cpu; .to(query.device) moves it"),
-        (writes, "a captured tensor can't be written"),
+        (writes, "captured tensor 'counts' can't be written in a function: kernels only read what functions capture; write it before the "
+                 "call, or make the new value a tensor of its own, as in 'counts + 1' and torch.where(condition, a, b)"),
     ):
         with pytest.raises(fovea.TraceError) as error:
             flex(fovea, function)

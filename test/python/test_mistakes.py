@@ -289,9 +289,9 @@ def test_control_flow_under_torch(fovea, torch):
 def test_parameters(fovea):
     captures = {"slopes": ("f32", (None,))}
     assert traced(fovea, lambda s, b, h, q: s) == (  # wrong
-        "score_mod takes 5 arguments or more, (score, b, h, q_idx, kv_idx), found 4; a mask_mod takes (b, h, q_idx, kv_idx), and is given as mask_mod=")
+        "score_mod takes 4 parameters, is called with 5, (score, b, h, q_idx, kv_idx); a mask_mod takes (b, h, q_idx, kv_idx), and is given as mask_mod=")
     assert traced(fovea, lambda s, b, h: s) == (  # wrong
-        "score_mod takes 5 arguments or more, (score, b, h, q_idx, kv_idx), found 3")
+        "score_mod takes 3 parameters, is called with 5, (score, b, h, q_idx, kv_idx)")
     assert traced(fovea, lambda s, b, h, q, k: q >= k, "mask_mod") == (  # wrong
         "mask_mod takes 'k', which is not among captures; it is called with (b, h, q_idx, kv_idx) and captures by their names; what takes a score is a score_mod")
     assert traced(fovea, lambda b, h, q, k, one, two: q >= k, "mask_mod").endswith(  # wrong
@@ -305,9 +305,14 @@ def test_parameters(fovea):
 def test_parameters_under_torch(fovea, torch):
     closed = "; tensors that it reads are those it closes over"
     assert traced_by_torch(fovea, torch, lambda s, b, h, q: s) == (  # wrong
-        "score_mod is called with (score, b, h, q_idx, kv_idx): too many positional arguments" + closed)
+        "score_mod takes 4 parameters, is called with 5, (score, b, h, q_idx, kv_idx)" + closed)
     assert traced_by_torch(fovea, torch, None, lambda s, b, h, q, k: q > k) == (  # wrong
-        "mask_mod is called with (b, h, q_idx, kv_idx): missing a required argument: 'k'" + closed)
+        "mask_mod takes 5 parameters, is called with 4, (b, h, q_idx, kv_idx)" + closed)
+
+    def named(s, b, h, q, k, *, slopes):  # wrong
+        return s + slopes[h]
+
+    assert traced_by_torch(fovea, torch, named).startswith("score_mod needs 'slopes' by its name, and is called with 5, ")
 
 
 def test_results(fovea):
@@ -438,6 +443,11 @@ def test_targets(fovea):
         fovea.compile(spec, target="sm_90a")
     with pytest.raises(fovea.CompileError, match="unknown target 'h100', expected one of 'sm_80',"):
         fovea.compile(spec, target="h100")
+    for target, meant in (("sm90a", "sm_90a"), ("SM_90A", "sm_90a"), ("compute_80", "sm_80"), ("9.0a", "sm_90a"), ("100a", "sm_100a")):
+        with pytest.raises(fovea.CompileError, match=f"unknown target '{target}', expected one of .*, 'sm_120'; did you mean '{meant}'\\?$"):
+            fovea.compile(spec, target=target)
+    with pytest.raises(fovea.CompileError, match="unknown target 'sm_70', expected one of .*, 'sm_120'$"):
+        fovea.compile(spec, target="sm_70")
 
 
 # --- 10. What is given in place of a program, a function or a tensor ---------------------------

@@ -28,7 +28,7 @@ DECLARATIONS = [
 #: Instructions of an entry that has registers of some types, and what is said of them.
 INSTRUCTIONS = [
     ("{" * 2000 + "}" * 2000, "scopes are nested too deeply"),
-    (".reg .b32 %x<99999999>;", "too many registers"),
+    (".reg .b32 %x<99999999>;", "more virtual registers than the 131072 that the emulator models"),
     (".reg .frob %x;", "registers of type '.frob' are not modelled"),
     ("@%r1 ret;", "a guard must be a predicate, found register '%r1'"),
     ("mov.b64 %rd1, " + "{" * 2000 + "%r1" + "}" * 2000 + ";", "operands are nested too deeply"),

@@ -52,8 +52,7 @@ step("short: again", call(q, k, v), q, k, v, slopes)
 a, b, c = tensors()
 step("short: other tensors", call(a, b, c), a, b, c, slopes)
 slopes = other
-step("long: another captured tensor", call(a, b, c), a, b, c, other)
-step("short: again", call(a, b, c), a, b, c, other)
+step("short: another captured tensor", call(a, b, c), a, b, c, other)
 gain = 0.25
 step("long: another number", call(a, b, c), a, b, c, other)
 a, b, c = tensors(1, 2, 32, 16)
@@ -99,17 +98,37 @@ class Module:
         return s + self.table[h]
 
 module = Module()
-for _ in range(2):  # what an object refers to can't be watched
-    step("long: a method", call(q, k, v, module.score), q, k, v, module.table)
+for kind in ("long", "short"):
+    step(kind + ": a method", call(q, k, v, module.score), q, k, v, module.table)
 Module.table = torch.ones(2)
-step("long: a method's tensor", call(q, k, v, module.score), q, k, v, module.table)
+step("short: a method's tensor", call(q, k, v, module.score), q, k, v, module.table)
+module.table = torch.ones(3)
+step("long: a method's other tensor", call(q, k, v, module.score), q, k, v, module.table)
+
+class Changing:
+    values = {"n": 2}
+    def __getattr__(self, name):
+        return self.values[name]
+
+changing = Changing()
+for _ in range(2):  # what computes its attributes can't be watched
+    step("long: an object's attribute", call(q, k, v, lambda s, b, h, i, j: s * changing.n), q, k, v)
 
 def make(table):
     return lambda s, b, h, i, j: s + table[h]
 
-for _ in range(3):  # functions come and go, perhaps at one address
+for kind in ("long", "short", "short"):  # functions come and go, perhaps at one address
     table = torch.ones(2); kept.append(table)
-    step("long: a new function", call(q, k, v, make(table)), q, k, v, table)
+    step(kind + ": a new function", call(q, k, v, make(table)), q, k, v, table)
+step("long: a new function of another tensor", call(q, k, v, make(torch.ones(2).half())), q, k, v)
+step("short: a new function", call(q, k, v, make(table)), q, k, v, table)
+keep, dead = torch.ones(16, dtype=torch.bool), torch.ones(16)
+for kind in ("long", "short"):  # what simplifies away is not given
+    step(kind + ": unread", call(q, k, v, lambda s, b, h, i, j: torch.where(keep[j], s, s)), q, k, v)
+    step(kind + ": some unread", call(q, k, v, lambda s, b, h, i, j: torch.where(keep[j], s, s) + dead[i] * 0 + table[h]), q, k, v, dead, table)
+deep = torch.ones(1, 2, 2, 2, 2)
+for kind in ("long", "short"):  # the kernel reads a view of four dimensions
+    step(kind + ": five dimensions", call(q, k, v, lambda s, b, h, i, j: s + deep[b, h, i % 2, j % 2, 0]), q, k, v, deep)
 torch.set_grad_enabled(True)
 for one in (other, q):  # no earlier call that kept nothing for a gradient will do
     one.requires_grad_()

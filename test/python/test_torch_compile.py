@@ -263,7 +263,7 @@ def test_errors_of_functions(ours, fovea):
         return s
 
     for function, message, reason in ((branches, "a number is asked of a traced tensor", "[Dd]ata-dependent"),
-                                      (short, "score_mod is called with", "(bind|positional) arguments")):
+                                      (short, "score_mod takes 4 parameters, is called with 5", "(bind|positional) arguments")):
         def call(q, k, v):
             return ours.flex_attention(q, k, v, function, backend="interpret")
 

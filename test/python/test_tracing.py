@@ -401,8 +401,11 @@ def test_captures_are_named_at_run_time(fovea):
 
     spec = fovea.attention(alibi, head_dim=16, dtype="f16", captures={"slopes": ("f32", (None,))})
     kernel, x = fovea.compile(spec, target="sm_80"), numpy.zeros((1, 4, 8, 16), numpy.float16)
-    with pytest.raises(fovea.CompileError, match="input 'slopes' is missing"):
-        kernel.interpret(x, x, x)
+    for level in ("attn", "tile", "ptx"):
+        with pytest.raises(TypeError, match="needs .slopes., which is missing"):
+            kernel.interpret(x, x, x, level=level)
+    with pytest.raises(TypeError, match="needs .slopes., which is missing"):
+        fovea.reference(spec, x, x, x)
     with pytest.raises(fovea.CompileError, match="slopes.0 must be at least 4"):
         kernel.interpret(x, x, x, slopes=numpy.zeros(2, numpy.float32))
 

@@ -19,12 +19,13 @@ import argparse
 import inspect
 import pathlib
 import runpy
+import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from .._comparison import CHOICES
-from .._kernel import DEFAULT_TARGET, Kernel, compile
+from .._kernel import DEFAULT_TARGET, Kernel, compile, find_ptxas
 from .._spec import Program, Spec
-from ..errors import Error
+from ..errors import CompileWarning, Error
 from ._inputs import DEFAULT_HEADS
 
 
@@ -127,10 +128,21 @@ def page_name(file: str, gradients: bool) -> str:
     return "-".join(parts) + ".html"
 
 
+def _assemble(kernel: Kernel) -> None:
+    """For what ptxas says of registers, which the explanation then has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompileWarning)
+        kernel.assemble(allow_faults=kernel._is_asked_for)
+
+
 def _why(kernel: Kernel, compare: Optional[Mapping[str, Any]], gradients: bool) -> str:
     from ._gradients import both_passes
 
-    return "\n\n".join(str(one.explain(compare)) for one in (both_passes(kernel) if gradients else [kernel]))
+    kernels = both_passes(kernel) if gradients else [kernel]
+    if find_ptxas() is not None:
+        for one in kernels:
+            _assemble(one)
+    return "\n\n".join(str(one.explain(compare)) for one in kernels)
 
 
 def run(arguments: argparse.Namespace) -> int:

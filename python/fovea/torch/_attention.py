@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, Optional, Tuple
 
 import torch
 
 from . import _autocast, _calls, _masks, _op
 from ._calls import find, form_of
-from ._checks import LEVELS, check, check_tensor, checked_backend, checked_options, checked_scale
+from ._checks import LEVELS, check, check_tensor, checked_backend, checked_options, checked_scale, hints_of
 from ._compiling import program_while_compiling, uncompiled
 from ._derivatives import check_tangents, needs_gradient
 from ._dropout import dropout_numbers
 from ._launches import is_compiling
 from ._pieces import widths_of
-from ._programs import Facts, Family, Program, captures_of, known_family, program_of
+from ._programs import Facts, Known, Program, captures_of, known_families, program_of
 from ._shapes import as_before, as_four
 from ._tensor_masks import causal, causal_bias, check_mask, mask_call, mask_family
 
@@ -40,7 +40,7 @@ def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse
 
 
 def _program(score_mod: Optional[Callable], mask_mod: Optional[Callable], query: torch.Tensor, facts: Facts
-             ) -> Tuple[Optional[Program], Optional[Family]]:
+             ) -> Tuple[Optional[Program], Optional[Known]]:
     """None for the program where torch.compile is to leave the call out of its graph."""
     if is_compiling():
         return program_while_compiling(score_mod, mask_mod, query, facts), None
@@ -89,8 +89,9 @@ def flex_attention(
         natural, is returned too; ``return_aux`` is PyTorch's AuxRequest, of
         which max_scores is not supported.
     kernel_options
-        "schedule" and "recurrence" as ``fovea.compile`` has them. PyTorch's are
-        hints for its own kernels; they are ignored.
+        "schedule" (also as a dictionary, {"tile_n": 64}) and "recurrence" as ``fovea.compile``
+        has them. PyTorch's, with and without its prefixes ``fwd_`` and ``bwd_``, are hints for its
+        own kernels; they are ignored, which the log ("fovea", INFO) says once.
     backend
         "cuda"; "interpret" runs on tensors in host memory, slowly, for tests
         (also at a level: "interpret:tile", "interpret:warp"), float32 as well;
@@ -121,15 +122,15 @@ def flex_attention(
     if _autocast.is_any_enabled():
         query, key, value = _autocast.cast(query, key, value)
     wants_lse = return_lse if return_aux is None else return_lse or return_aux.lse
-    hints: Any = _calls.hints_of(kernel_options) if kernel_options else ()
+    hints: Any = hints_of(kernel_options) if kernel_options else ()
     options = (scale, enable_gqa, wants_lse, hints)
     repeats = (backend == "cuda" and hints is not None and not is_compiling()
                and (return_aux is None or not return_lse and not return_aux.max_scores))
     if repeats:
         read = None if block_mask is None else _masks.known(block_mask)
         mask_mod, blocks, lengths, lists = (block_mask, None, None, ()) if read is None else read
-        family = known_family(score_mod, mask_mod)
-        if family is not None and (found := find(family, query, key, value, form_of(options, blocks, lengths), lists)) is not None:
+        found = find(known_families(score_mod, mask_mod), query, key, value, form_of(options, blocks, lengths), lists)
+        if found is not None:
             again, others = found
             result = again(query, key, value, others)
             return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
@@ -149,10 +150,10 @@ def flex_attention(
     # A backward pass needs the log-sum-exp, whoever else does.
     derived = needs_gradient(query, key, value)
     keeps_lse = wants_lse or derived
-    program, family = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0))
+    program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0))
     if program is not None and not derived and needs_gradient(*program.captures):
         derived = keeps_lse = True
-        program, family = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0))
+        program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0))
     if program is None:
         return uncompiled(flex_attention)(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, kernel_options,
                                           return_aux=return_aux, backend=backend)
@@ -161,7 +162,7 @@ def flex_attention(
                     recurrence=recurrence)
     plain = backend == "cuda" and _calls.is_plain(query, key, value)
     form = form_of(options, blocks, lengths) if plain and repeats else None
-    result = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, rows=rows, derived=derived)
+    result = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), known, form, rows=rows, derived=derived)
     return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
 
 
@@ -261,9 +262,9 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
     if attn_mask is not None and function is not None:
         raise ValueError("attn_mask and is_causal can't both be given")
     facts = _facts(query, value, scale, derived, None, float(dropout_p))
-    family: Optional[Family] = None
+    known: Optional[Known] = None
     if attn_mask is None:
-        program, family = _program(None, function, query, facts)
+        program, known = _program(None, function, query, facts)
         if program is None:
             return uncompiled(_sdpa)(query, key, value, attn_mask, function, options, backend)
         captures, text = program.captures, program.text
@@ -271,24 +272,22 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
         check_mask(attn_mask, query, key)
         check_tangents((("attn_mask", attn_mask),))
         captures, text = mask_call(attn_mask, facts)
-        family = mask_family(attn_mask) if plain else None
+        known = (mask_family(attn_mask), (attn_mask,)) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
     call = _op.Call(captures, (), text, derived, seed, offset)
     form = form_of(options) if plain else None
-    return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, attn_mask is not None,
-                      derived=derived)[0]
+    return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), known, form, derived=derived)[0]
 
 
 def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
                 function: Optional[Callable], options: Tuple[Any, ...]) -> Optional[torch.Tensor]:
     """The output, or None if there was no such call before."""
+    known: Iterable[Known] = ()
     if attn_mask is None:
-        family, captures = known_family(None, function), None
-    else:
-        family, captures = (mask_family(attn_mask) if function is None else None), (attn_mask,)
-    if family is None:
-        return None
-    found = find(family, query, key, value, form_of(options), (), captures)
+        known = known_families(None, function)
+    elif function is None:
+        known = ((mask_family(attn_mask), (attn_mask,)),)
+    found = find(known, query, key, value, form_of(options))
     if found is None:
         return None
     # Only now: the generator must not move on twice.

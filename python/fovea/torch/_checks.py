@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import math
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Mapping, Optional, Set, Tuple
 
 import torch
 
+from .._kernel import schedule_text
 from ._derivatives import check_tangents
 
-#: What ``kernel_options`` may hold of Fovea's; PyTorch's own are hints for its kernels, and are ignored.
+#: What ``kernel_options`` may hold of Fovea's.
 _OPTIONS = ("schedule", "recurrence")
+#: PyTorch's own (FlexKernelOptions), those in small letters; they are hints for its kernels, and are ignored.
+_HINTS = frozenset(["num_warps", "num_stages", "num_consumer_groups", "num_buffers_warp_spec", "kpack", "waves_per_eu",
+                    "matrix_instr_nonkdim"])
+_PREFIXES = ("fwd_", "bwd_")
+_log = logging.getLogger("fovea")
+#: Those that were said to be ignored.
+_noted: Set[str] = set()
 #: As what a program runs on the CPU, by the backend's name: at a level in the
 #: interpreter, or as the PTX for a chip.
 LEVELS = {"interpret": "attn", "interpret:attn": "attn", "interpret:tile": "tile", "interpret:warp": "warp",
@@ -52,13 +61,16 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
     if key_dim != dim:
         raise ValueError(f"query and key must have one head_dim, found {dim} and {key_dim}")
     if value.shape[:3] != key.shape[:3]:
-        raise ValueError(f"key and value must agree but in head_dim, found {list(key.shape)} and {list(value.shape)}")
+        raise ValueError(f"key and value must agree but in head_dim, found {list(key.shape)} and {list(value.shape)}"
+                         + _exchanged(key, value, ("key", "value")))
     if kv_batch not in (1, batch):
         raise ValueError(f"key must have query's batch size or 1, found {kv_batch} and {batch}")
     if not enable_gqa and heads != kv_heads:
-        raise ValueError(f"query has {heads} heads, key {kv_heads}: that needs enable_gqa=True")
+        raise ValueError(f"query has {heads} heads, key {kv_heads}: that needs enable_gqa=True"
+                         + _exchanged(query, key, ("query", "key")))
     if kv_heads == 0 or heads % kv_heads:
-        raise ValueError(f"query heads must be a multiple of key heads, found {heads} and {kv_heads}")
+        raise ValueError(f"query heads must be a multiple of key heads, found {heads} and {kv_heads}"
+                         + _exchanged(query, key, ("query", "key")))
     check_tangents(tensors)
 
 
@@ -70,14 +82,55 @@ def checked_scale(scale: Optional[float]) -> Optional[float]:
     return float(scale)
 
 
+def hints_of(kernel_options: Mapping[str, Any]) -> Optional[Tuple[Any, ...]]:
+    """As a part of a call's form; None for options that can't be one."""
+    options = tuple((name, schedule_text(value) if isinstance(value, dict) and name == "schedule" else value)
+                    for name, value in kernel_options.items())
+    try:
+        hash(options)
+    except TypeError:
+        return None
+    return options
+
+
+def _is_hint(name: str) -> bool:
+    """Whether an option is one of PyTorch's: its constants are in capitals."""
+    plain = name[len(_PREFIXES[0]):] if name.startswith(_PREFIXES) else name
+    return plain in _HINTS or plain.isupper()
+
+
 def checked_options(kernel_options: Optional[Dict[str, Any]]) -> Tuple[str, str]:
+    """The schedule and the recurrence. Raises ValueError, TypeError."""
     if not kernel_options:
         return "auto", "auto"
     for name in kernel_options:
-        if name.islower() and name not in _OPTIONS and name not in ("num_warps", "num_stages", "kpack", "waves_per_eu",
-                                                                   "matrix_instr_nonkdim"):
+        if name not in _OPTIONS and not _is_hint(name):
             raise ValueError(f"kernel_options has no '{name}', expected {' or '.join(_OPTIONS)}")
-    return kernel_options.get("schedule", "auto"), kernel_options.get("recurrence", "auto")
+    if not torch.compiler.is_compiling():
+        ignored = {*kernel_options} - {*_OPTIONS} - _noted
+        if ignored:
+            _noted.update(ignored)
+            _log.info("kernel_options %s are hints for PyTorch's kernels, and are ignored", ", ".join(sorted(ignored)))
+    schedule = kernel_options.get("schedule", "auto")
+    return schedule if isinstance(schedule, str) else schedule_text(schedule), kernel_options.get("recurrence", "auto")
+
+
+def exchanged(*names: str) -> str:
+    """What a message adds where tensors look as (batch, length, heads, head_dim)."""
+    cures = ", ".join(f"{name}.transpose(1, 2)" for name in names)
+    return (f"; shapes are (batch, heads, length, head_dim): were dimensions 1 and 2 of {' and '.join(names)} exchanged ({cures})?"
+            if names else "")
+
+
+def _exchanged(first: torch.Tensor, second: torch.Tensor, names: Tuple[str, str]) -> str:
+    """The same of two tensors that don't go together: one has the other's length as its heads, or
+    both have more heads than rows."""
+    (heads, length), (others, other_length) = first.shape[1:3], second.shape[1:3]
+    if heads > length and others > other_length:
+        return exchanged("query", "key", "value")
+    if length == others > 1 or heads == other_length > 1:
+        return exchanged(*(name for name, one in zip(names, (first, second)) if one.shape[1] > one.shape[2]))
+    return ""
 
 
 def checked_backend(name: str) -> str:

@@ -8,6 +8,7 @@ more than what is read in the end.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import torch
@@ -32,6 +33,9 @@ STORED = {
 
 #: The largest size that need not be known when a kernel is compiled.
 _MOST = (1 << 31) - 1
+
+#: Dimensions of a captured tensor that kernels read.
+_MOST_DIMENSIONS = 4
 
 Reader = Callable[[Tuple[Value, ...]], Value]
 
@@ -104,6 +108,29 @@ def reindexed(source: Expression, shape: Sequence[int], indices: Callable[[Tuple
     return Expression(shape, source.dtype, read) if shape else scalar(read(()), source.dtype)
 
 
+def folded(tensor: torch.Tensor) -> torch.Tensor:
+    """A captured tensor as kernels read it: the first dimensions of one that has too many
+    are one, which copies it if strides don't allow that."""
+    return tensor.flatten(0, tensor.dim() - _MOST_DIMENSIONS) if tensor.dim() > _MOST_DIMENSIONS else tensor
+
+
+def _folded_shape(shape: Sequence[int]) -> Tuple[int, ...]:
+    """That of `folded`."""
+    count = len(shape) - _MOST_DIMENSIONS
+    return (math.prod(shape[:count + 1]), *shape[count + 1:]) if count > 0 else tuple(shape)
+
+
+def folded_indices(region: RegionBuilder, shape: Sequence[int], indices: Tuple[Value, ...]) -> Tuple[Value, ...]:
+    """Indices of `folded` for those of a tensor of such a shape."""
+    count = len(shape) - _MOST_DIMENSIONS
+    if count <= 0:
+        return indices
+    first = indices[0]
+    for extent, index in zip(shape[1:count + 1], indices[1:count + 1]):
+        first = region.binary("add", region.binary("mul", first, region.constant(int(extent), "index")), index)
+    return (first, *indices[count + 1:])
+
+
 class Captures:
     """The tensors that the regions of one program read, in order."""
 
@@ -154,7 +181,7 @@ class Captures:
         result: List[Tuple] = []
         for index, (tensor, host, *_) in enumerate(self.found):
             # A size is an i32 to kernels; one that does not fit is a fact of the program.
-            sizes = tuple(None if extent <= _MOST else int(extent) for extent in tensor.shape)
+            sizes = tuple(None if extent <= _MOST else int(extent) for extent in _folded_shape(tensor.shape))
             shape = () if host else sizes or (None,)
             result.append((f"c{index}", *((shape,) if shape else ()), STORED[tensor.dtype]))
         return result

@@ -99,7 +99,7 @@ def _spec(call: Call, lse_gradient: bool) -> Spec:
     for index, (one, wanted) in enumerate(zip(call.captures, call.wants[len(BY):])):
         if wanted and not one.is_floating_point():
             raise NotImplementedError(f"{_told(call, index)}, has no gradient: it holds no floats")
-    return gradient_spec(spec_of(call.program), call.names(), lse_gradient, call.deterministic)
+    return gradient_spec(spec_of(call.program, len(call.captures)), call.names(), lse_gradient, call.deterministic)
 
 
 def _told(call: Call, index: int) -> str:

@@ -9,6 +9,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 
+from ._checks import exchanged
+
 #: Of one side of a block; PyTorch's BlockMask that stands for none has one block of twice as much.
 _LARGEST = 1 << 29
 #: Rows of queries that tiles are multiples of.
@@ -106,8 +108,10 @@ def lists_of(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Tuple[F
     if min(queries, keys) <= _LARGEST:  # else PyTorch's one block for all lengths
         lengths, expected = list(block_mask.seq_lengths), [query.shape[2], key.shape[2]]
         if lengths != expected:
+            are_exchanged = lengths == [query.shape[1], key.shape[1]]
             raise ValueError(f"block_mask was created for {lengths[0]} queries and {lengths[1]} keys, found {expected[0]} "
-                             f"and {expected[1]}; create another, or crop it by its method _adjust")
+                             f"and {expected[1]}" + (exchanged("query", "key", "value") if are_exchanged else
+                                                     "; create another, or crop it by its method _adjust"))
     batch, heads = lists[0].shape[:2]
     for name, found, wanted in (("batch entries", batch, query.shape[0]), ("heads", heads, query.shape[1])):
         if found not in (1, wanted):

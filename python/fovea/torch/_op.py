@@ -63,8 +63,14 @@ def _with_names(program: str, message: str) -> str:
     return with_names(["|".join(called[index]) or f"capture{index}" for index in range(len(called))], message)
 
 
-def _spec(program: str) -> Spec:
-    return _located.get(program) or Spec("attention", program, (), program)
+def _spec(program: str, captures: int = 0) -> Spec:
+    """With names of so many captured tensors: a kernel takes those that it reads, once its
+    program is simplified, and is given all."""
+    spec = _located.get(program)
+    if spec is None:
+        spec = Spec("attention", program, (), program)
+    names = tuple(f"capture{index}" for index in range(captures))
+    return spec if len(spec.captures) >= captures else dataclasses.replace(spec, captures=names)
 
 
 def outputs(query: torch.Tensor, value: torch.Tensor, lse: bool) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
@@ -285,8 +291,7 @@ def _interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call
     if any(name in call.program for name in DROPOUT):
         named.update(zip(DROPOUT, (call.seed, call.offset)))
     options = {"target": "sm_80", "schedule": call.schedule, "recurrence": call.recurrence, "kernel": None}
-    spec = _spec(call.program)
-    spec = Spec(spec.name, spec.mlir, (), spec.located or spec.mlir, spec.file)
+    spec = _spec(call.program, len(call.captures))
     named.update(q=query, k=key, v=value)
     level, _, target = call.level.partition(":")
     if level == "ptx":

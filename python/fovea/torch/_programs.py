@@ -1,19 +1,16 @@
 """From functions to programs, and when a function must be traced again.
 
-A function that was traced is not called again while all that it refers to is
-what it was: cells, globals and defaults, of functions that it calls too. Where
-that can't be told (an object's attributes, a list) each call traces it anew,
-which takes a millisecond; the kernel is found by the program that comes of it.
+A function that was traced is not called again while its code and all that it refers to
+are what they were (``_guards``), be it the same function object or a new one. Where that
+can't be told, each call traces it anew, which takes up to a millisecond; the kernel is found by the
+program that comes of it.
 """
 
 from __future__ import annotations
 
 import collections
-import functools
 import threading
-import types
-import weakref
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
+from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
 
@@ -23,16 +20,10 @@ from . import _op
 from ._autocast import disabled
 from ._derivatives import check_tangents, in_forward_mode
 from ._expressions import STORED, Captures
+from ._guards import Guards, Tensors, code_of
 from ._masks import Form, rows_of
 from ._pieces import block_numbers
 from ._tracer import trace
-
-_IMMUTABLE = (int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size, type,
-              types.BuiltinFunctionType, type(torch.ops.aten.add))
-# Modules whose functions don't change.
-_LIBRARIES = {"torch", "math", "operator", "functools", "numpy", "builtins"}
-_ABSENT = object()
-
 
 class Facts(NamedTuple):
     """What else a program depends on."""
@@ -59,92 +50,8 @@ class Program(NamedTuple):
     text: str
     #: Where among them each call puts numbers of its own: those of ``block_numbers``.
     numbers: Tuple[int, ...] = ()
-
-
-# --- Guards -------------------------------------------------------------------
-
-
-class _Bindings:
-    """What functions refer to. ``complete`` if a change of it can be noticed."""
-
-    def __init__(self, functions: Tuple[Optional[Callable], ...]):
-        self.cells: List[Tuple[Any, Any]] = []
-        self.names: List[Tuple[Dict[str, Any], str, Any]] = []
-        self.functions: List[Tuple[Any, Any, Any]] = []
-        self.tensors: List[Tuple[torch.Tensor, Tuple[Any, ...]]] = []
-        # A root must be free to go: the entry goes with it.
-        self._roots = {id(function) for function in functions}
-        self._seen: Set[int] = set()
-        self.complete = all([self._add(function) for function in functions])
-
-    def _add(self, value: Any) -> bool:
-        if isinstance(value, _IMMUTABLE):
-            return True
-        if id(value) in self._seen:
-            return True
-        self._seen.add(id(value))
-        if isinstance(value, torch.Tensor):
-            self.tensors.append((value, _look(value)))
-            return True
-        if isinstance(value, types.ModuleType):
-            return value.__name__.partition(".")[0] in _LIBRARIES
-        if isinstance(value, tuple):
-            return all([self._add(one) for one in value])
-        if isinstance(value, functools.partial):
-            return not value.keywords and self._add(value.func) and self._add(value.args)
-        return isinstance(value, types.FunctionType) and self._add_function(value)
-
-    def _add_function(self, function: types.FunctionType) -> bool:
-        if function.__module__ is not None and function.__module__.partition(".")[0] == "torch":
-            names: Set[str] = set()
-        else:
-            names = _global_names(function.__code__)
-        if id(function) not in self._roots:
-            self.functions.append((function, function.__code__, function.__defaults__))
-        found = [function.__defaults__]
-        for cell in function.__closure__ or ():
-            try:
-                self.cells.append((cell, cell.cell_contents))
-            except ValueError:
-                return False
-            found.append(cell.cell_contents)
-        for name in names:
-            value = function.__globals__.get(name, _ABSENT)
-            self.names.append((function.__globals__, name, value))
-            if value is not _ABSENT:
-                found.append(value)
-        return not function.__kwdefaults__ and all([self._add(value) for value in found])
-
-    def same_objects(self) -> bool:
-        """Whether what is referred to is what it was; tensors may have changed in place."""
-        for cell, value in self.cells:
-            if cell.cell_contents is not value:
-                return False
-        for scope, name, value in self.names:
-            if scope.get(name, _ABSENT) is not value:
-                return False
-        for function, code, defaults in self.functions:
-            if function.__code__ is not code or function.__defaults__ is not defaults:
-                return False
-        return True
-
-    def hold(self) -> bool:
-        """Whether all is as it was."""
-        return self.same_objects() and all(_look(tensor) == look for tensor, look in self.tensors)
-
-
-def _look(tensor: torch.Tensor) -> Tuple[Any, ...]:
-    # Module.half() and Module.to() change a parameter in place.
-    return tensor.shape, tensor.dtype, tensor.device, tensor.requires_grad
-
-
-def _global_names(code: types.CodeType) -> Set[str]:
-    """Names that a function, or one inside of it, may look up among globals."""
-    names = set(code.co_names)
-    for one in code.co_consts:
-        if isinstance(one, types.CodeType):
-            names |= _global_names(one)
-    return names
+    #: Where tensors are that were made while the functions were traced.
+    made: Tuple[int, ...] = ()
 
 
 # --- Programs -----------------------------------------------------------------
@@ -182,7 +89,8 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
         heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
     )
     tensors = [one.tensor.to(facts.device) if one.constant else one.tensor for one in captures.found]
-    return Program(spec, tensors, _op.remember(spec, [one.name for one in captures.found]), captures.numbers())
+    made = tuple(index for index, one in enumerate(captures.found) if one.constant)
+    return Program(spec, tensors, _op.remember(spec, [one.name for one in captures.found]), captures.numbers(), made)
 
 
 def captures_of(program: Program, length: int, rows: int) -> List[torch.Tensor]:
@@ -196,89 +104,99 @@ def captures_of(program: Program, length: int, rows: int) -> List[torch.Tensor]:
 
 
 class Family:
-    """Two functions, what they refer to, and what came of tracing them: programs by
-    their facts, and launches by the forms of calls (``_calls``)."""
+    """Functions of the same code that refer to the same, and what came of tracing them:
+    programs by their facts, and launches by the forms of calls (``_calls``)."""
 
-    __slots__ = ("functions", "bindings", "programs", "calls", "latest")
+    __slots__ = ("guards", "programs", "calls", "latest")
 
-    def __init__(self, functions: Tuple[Any, ...] = (None, None), bindings: Optional[_Bindings] = None):
-        #: Weak references, or None.
-        self.functions = functions
-        self.bindings = _Bindings(()) if bindings is None else bindings
-        self.programs: Dict[Tuple, Program] = {}
+    def __init__(self, guards: Optional[Guards] = None):
+        #: None where there are no functions.
+        self.guards = guards
+        #: Captured tensors by their place among those that the functions refer to, others as they are.
+        self.programs: Dict[Tuple, Tuple[Program, Tuple[Any, ...]]] = {}
         self.calls: Dict[Tuple, Any] = {}
         #: Of `calls`, or None.
         self.latest: Any = None
 
 
-_MOST_FAMILIES = 512
-_families: "collections.OrderedDict[Tuple[int, int], Family]" = collections.OrderedDict()
-# Dropping a family can end the life of another's function, and so forget that within the same call.
-_lock = threading.RLock()
+#: A family, and the tensors that the functions of a call refer to, in its order.
+Known = Tuple[Family, Tensors]
+
+#: In all, and of functions that have the same code.
+_MOST_FAMILIES, _MOST_OF_CODE = 512, 64
+#: By the identity of the functions' code, which the families' guards keep alive.
+_families: Dict[Tuple[int, int], Tuple[Family, ...]] = {}
+_order: "Deque[Tuple[Tuple[int, int], Family]]" = collections.deque()
+_lock = threading.Lock()
 
 
-def _forget(key: Tuple, families: Any = _families, lock: Any = _lock) -> None:
-    with lock:
-        families.pop(key, None)
+def known_families(score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> Iterator[Known]:
+    """The families of functions that were traced before, perhaps as other objects, if they
+    refer to the same; how the tensors among that look is the caller's to compare.
+    Written for time."""
+    functions = score_mod, mask_mod
+    for family in _families.get((id(code_of(score_mod)), id(code_of(mask_mod))), ()):
+        tensors = family.guards.match(functions) if family.guards else None
+        if tensors is not None:
+            yield family, tensors
 
 
-def known_family(score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> Optional[Family]:
-    """The functions' family, if they were traced before and refer to the same objects;
-    how tensors among these look is the caller's to compare. Written for time."""
-    family = _families.get((id(score_mod), id(mask_mod)))
-    if family is None:
-        return None
-    score, mask = family.functions
-    if score is not None and score() is not score_mod or mask is not None and mask() is not mask_mod:
-        return None
-    # bindings.same_objects()
-    bindings = family.bindings
-    for cell, value in bindings.cells:
-        if cell.cell_contents is not value:
+def _keep(key: Tuple[int, int], family: Family) -> None:
+    with _lock:
+        # The newest first.
+        same = (family, *_families.get(key, ()))
+        _families[key] = same[:_MOST_OF_CODE]
+        _order.append((key, family))
+        while len(_order) > _MOST_FAMILIES:
+            old, oldest = _order.popleft()
+            left = tuple(one for one in _families.get(old, ()) if one is not oldest)
+            if left:
+                _families[old] = left
+            else:
+                _families.pop(old, None)
+
+
+def family_of(score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> Tuple[Family, Tensors, bool]:
+    """The functions' family, the tensors that they refer to, and whether it may be kept."""
+    functions = score_mod, mask_mod
+    for family, tensors in known_families(score_mod, mask_mod):
+        if family.guards and family.guards.look_alike(tensors):
+            return family, tensors, True
+    guards = Guards(functions)
+    return Family(guards), guards.match(functions) or (), guards.complete
+
+
+def _without_tensors(program: Program, tensors: Tensors) -> Optional[Tuple[Program, Tuple[Any, ...]]]:
+    """A program as a family keeps it; None where it reads a tensor that the functions reach
+    in a way that is not guarded."""
+    places = {id(tensor): place for place, tensor in enumerate(tensors)}
+    read: List[Any] = []
+    for index, tensor in enumerate(program.captures):
+        if index in program.made or index in program.numbers:
+            read.append(tensor)
+        elif id(tensor) in places:
+            read.append(places[id(tensor)])
+        else:
             return None
-    for scope, name, value in bindings.names:
-        if scope.get(name, _ABSENT) is not value:
-            return None
-    return family if not bindings.functions or bindings.same_objects() else None
-
-
-def family_of(score_mod: Optional[Callable], mask_mod: Optional[Callable]) -> Tuple[Family, bool]:
-    """The functions' family, and whether it is kept."""
-    family = known_family(score_mod, mask_mod)
-    if family is not None and family.bindings.hold():
-        return family, True
-    functions, key = (score_mod, mask_mod), (id(score_mod), id(mask_mod))
-    bindings = _Bindings(functions)
-
-    def forget(_: Any, key: Tuple = key, forget: Any = _forget) -> None:
-        forget(key)
-
-    try:
-        held = tuple(None if function is None else weakref.ref(function, forget) for function in functions)
-    except TypeError:
-        return Family((), bindings), False
-    family = Family(held, bindings)
-    if bindings.complete:
-        with _lock:
-            _families[key] = family
-            while len(_families) > _MOST_FAMILIES:
-                _families.popitem(last=False)
-    return family, bindings.complete
-
-
-def program_in(family: Family, score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Facts) -> Program:
-    """The program of a family for such facts, traced at need."""
-    key = (*facts, torch.get_default_dtype())
-    program = family.programs.get(key)
-    if program is None:
-        program = family.programs[key] = build(score_mod, mask_mod, facts)
-    return program
+    return program._replace(captures=[]), tuple(read)
 
 
 def program_of(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Facts
-               ) -> Tuple[Program, Optional[Family]]:
+               ) -> Tuple[Program, Optional[Known]]:
     """The program of two functions, traced at need, and their family if it is kept."""
-    family, keeps = family_of(score_mod, mask_mod)
+    family, tensors, keeps = family_of(score_mod, mask_mod)
     if in_forward_mode():  # asked for here, since what is traced has no tangents
-        check_tangents(("a captured tensor", tensor) for tensor, _ in family.bindings.tensors)
-    return program_in(family, score_mod, mask_mod, facts), family if keeps else None
+        check_tangents(("a captured tensor", tensor) for tensor in tensors)
+    key = (*facts, torch.get_default_dtype())
+    kept = family.programs.get(key) if keeps else None
+    if kept is not None:
+        program, read = kept
+        return program._replace(captures=[tensors[one] if isinstance(one, int) else one for one in read]), (family, tensors)
+    program = build(score_mod, mask_mod, facts)
+    kept = _without_tensors(program, tensors) if keeps else None
+    if kept is None:
+        return program, None
+    if not family.programs:
+        _keep((id(code_of(score_mod)), id(code_of(mask_mod))), family)
+    family.programs[key] = kept
+    return program, (family, tensors)

@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 import torch
 
 from .._builder import RegionBuilder
+from ._checks import exchanged
 from ._expressions import Captures, scalar
 from ._programs import Facts, Family, Program, assemble
 from ._tracer import Tracer
@@ -17,14 +18,21 @@ from ._tracer import Tracer
 _KINDS = (torch.bool, torch.float16, torch.bfloat16, torch.float32)
 
 
+def _broadcasts(attn_mask: torch.Tensor, full: Tuple[int, ...]) -> bool:
+    shape = (1,) * (4 - attn_mask.dim()) + tuple(attn_mask.shape)
+    return len(shape) == 4 and all(found in (1, wanted) for found, wanted in zip(shape, full))
+
+
 def check_mask(attn_mask: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> None:
     """Raises ValueError."""
     if attn_mask.dtype not in _KINDS:
         raise ValueError(f"attn_mask is of {attn_mask.dtype}, expected {', '.join(map(str, _KINDS))}")
     full = (*query.shape[:3], key.shape[2])
-    shape = (1,) * (4 - attn_mask.dim()) + tuple(attn_mask.shape)
-    if len(shape) != 4 or any(found not in (1, wanted) for found, wanted in zip(shape, full)):
-        raise ValueError(f"attn_mask must broadcast to {list(full)}, found {list(attn_mask.shape)}")
+    if not _broadcasts(attn_mask, full):
+        batch, length, heads, _ = query.shape
+        are_exchanged = _broadcasts(attn_mask, (batch, heads, length, key.shape[1]))
+        raise ValueError(f"attn_mask must broadcast to {list(full)}, found {list(attn_mask.shape)}"
+                         + (exchanged("query", "key", "value") if are_exchanged else ""))
 
 
 def mask_program(attn_mask: torch.Tensor, facts: Facts) -> Program:

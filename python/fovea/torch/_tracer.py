@@ -25,7 +25,7 @@ from .._mistakes import Cures, explained, names
 from .._trace import SIGNATURES
 from ..errors import TraceError
 from ._decompositions import decomposition
-from ._expressions import TYPES, Captures, Expression, constant, elementwise, scalar, typed
+from ._expressions import TYPES, Captures, Expression, constant, elementwise, folded_indices, scalar, typed
 
 Emitter = Callable[["Tracer", str, Sequence[Any], Dict[str, Any]], Any]
 
@@ -36,8 +36,6 @@ _CONTROL = (
     "its value is not known while the function is traced, so 'if', 'while', 'and', 'or', 'not', int(), float() and "
     ".item() can't depend on it; use &, |, ~ of comparisons in parentheses, (a >= b) & (c < d), and torch.where(condition, a, b)"
 )
-
-_WRITTEN = "a captured tensor can't be written"
 
 #: For each op that is known, by its name without the overload, what it becomes: of the tracer, the name and the
 #: arguments; a view or a number as it is. ``_aten`` fills it.
@@ -106,6 +104,14 @@ def fail(message: str, place: Optional[Place] = None) -> NoReturn:
     """Raises a TraceError that names the user's line."""
     filename, line = (place or user_place())[:2]
     raise TraceError(message, filename, line, linecache.getline(filename, line).strip())
+
+
+def _fail_written(tensor: Any) -> NoReturn:
+    """That a function writes a captured tensor: it is called once, not for each query and key."""
+    name = _name_of(tensor) if isinstance(tensor, torch.Tensor) else ""
+    called = f"captured tensor '{name}'" if name else "a captured tensor"
+    fail(f"{called} can't be written in a function: kernels only read what functions capture; write it before the call, or make the new "
+         f"value a tensor of its own, as in '{name or 'tensor'} + 1' and torch.where(condition, a, b)")
 
 
 class Symbol(torch.Tensor):
@@ -185,7 +191,8 @@ class Tracer(TorchDispatchMode):
             return scalar(typed(self.region, self.region.extract(argument, [zero]), tensor.dtype), tensor.dtype)
 
         def read(indices: Tuple[Value, ...]) -> Value:
-            return typed(self.region, self.region.extract(argument, indices), tensor.dtype)
+            own = folded_indices(self.region, tensor.shape, indices)
+            return typed(self.region, self.region.extract(argument, own), tensor.dtype)
 
         return Expression(tensor.shape, tensor.dtype, read)
 
@@ -257,7 +264,7 @@ class Tracer(TorchDispatchMode):
     def _in_place(self, emit: Callable, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Any:
         target = args[0]
         if not isinstance(target, Symbol):
-            fail(_WRITTEN)
+            _fail_written(target)
         result: Expression = emit(self, name, args, kwargs)
         if result.shape != target.expression.shape:
             fail(f"a result of shape {list(result.shape)} can't be written to a tensor of shape {list(target.shape)}")
@@ -272,7 +279,7 @@ class _Indexing(TorchFunctionMode):
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if function is torch.Tensor.__setitem__ and not isinstance(args[0], Symbol):
-            fail(_WRITTEN)
+            _fail_written(args[0])
         return indexed(*args) if function is torch.Tensor.__getitem__ else function(*args, **(kwargs or {}))
 
 
@@ -319,7 +326,12 @@ def _check_parameters(error: Exception, function: Callable, role: str, arguments
     try:
         signature.bind(*arguments)
     except TypeError as wrong:
-        fail(f"{role} is called with {SIGNATURES[role]}: {wrong}; tensors that it reads are those it closes over",
+        parameters = signature.parameters.values()
+        plain = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+        named = next((one.name for one in parameters if one.kind == one.KEYWORD_ONLY and one.default is one.empty), None)
+        count = f"{len(plain)} parameter{'s' * (len(plain) != 1)}"
+        told = f"takes {count}, is" if len(plain) != len(arguments) else f"needs '{named}' by its name, and is" if named else f"is ({wrong})"
+        fail(f"{role} {told} called with {len(arguments)}, {SIGNATURES[role]}; tensors that it reads are those it closes over",
              _where_defined(function))
 
 

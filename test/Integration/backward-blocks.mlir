@@ -4,9 +4,9 @@
 // rows that list nothing and columns that nothing lists.
 // DEFINE: %{run} = fovea-run %s --random=1 --check
 // DEFINE: %{masked} = --entry=masked --dims=B=2,Hq=6,Hkv=2,Sq=350,Skv=420,partial_index.3=3
-// RUN: %{run} %{masked} --level=tile
-// RUN: %{run} %{masked} --level=warp --seeds=3
-// RUN: %{run} %{masked} --level=ptx
+// RUN: %{run} %{masked} --level=tile --target=sm_80
+// RUN: %{run} %{masked} --level=warp --target=sm_80 --seeds=3
+// RUN: %{run} %{masked} --level=ptx --target=sm_80
 // RUN: %{run} %{masked} --level=tile --target=sm_90a
 // RUN: %{run} %{masked} --level=warp --target=sm_90a --seeds=5
 // RUN: %{run} %{masked} --level=ptx --target=sm_90a
@@ -14,28 +14,28 @@
 
 // More queries or keys than the other; a query, a key, none; 1025 of both.
 // DEFINE: %{of} = --entry=full --dims=B=1,Hq=2,Hkv=1,partial_index.3=1,full_index.3=2
-// RUN: %{run} %{of},Sq=1025,Skv=130 --level=ptx
+// RUN: %{run} %{of},Sq=1025,Skv=130 --level=ptx --target=sm_80
 // RUN: %{run} %{of},Sq=1025,Skv=130 --level=ptx --target=sm_90a
-// RUN: %{run} %{of},Sq=127,Skv=1025 --level=ptx
+// RUN: %{run} %{of},Sq=127,Skv=1025 --level=ptx --target=sm_80
 // RUN: %{run} %{of},Sq=127,Skv=1025 --level=warp --target=sm_90a
 // RUN: %{run} %{of},Sq=127,Skv=1025 --level=ptx --target=sm_90a
 // RUN: %{run} %{of},Sq=1,Skv=1 --level=ptx --target=sm_90a
-// RUN: %{run} %{of},Sq=1,Skv=1 --level=ptx
+// RUN: %{run} %{of},Sq=1,Skv=1 --level=ptx --target=sm_80
 // RUN: %{run} %{of},Sq=1,Skv=0 --level=tile --target=sm_90a
 
 // No blocks of queries or keys that tiles of roles divide.
 // DEFINE: %{narrow} = --entry=narrow --dims=B=1,Hq=3,Hkv=1,Sq=200,Skv=170,partial_index.3=4,full_index.3=3
-// RUN: %{run} %{narrow} --level=tile
-// RUN: %{run} %{narrow} --level=warp --seeds=3
+// RUN: %{run} %{narrow} --level=tile --target=sm_80
+// RUN: %{run} %{narrow} --level=warp --target=sm_80 --seeds=3
 // RUN: %{run} %{narrow} --level=ptx --target=sm_90a
 
 // Wide heads, whose dK and dV have kernels of their own; keys that some entries do not
 // have; one order of sums.
 // DEFINE: %{wide} = --entry=wide --dims=B=2,Hq=2,Hkv=1,Sq=140,Skv=250,partial_index.3=2
-// RUN: %{run} %{wide} --level=tile
-// RUN: %{run} %{wide} --level=ptx
+// RUN: %{run} %{wide} --level=tile --target=sm_80
+// RUN: %{run} %{wide} --level=ptx --target=sm_80
 // DEFINE: %{lengths} = --entry=lengths --dims=B=3,Hq=2,Hkv=1,Sq=140,Skv=250,partial_index.3=2
-// RUN: %{run} %{lengths} --level=ptx
+// RUN: %{run} %{lengths} --level=ptx --target=sm_80
 // RUN: %{run} %{lengths} --level=ptx --target=sm_90a
 
 // DEFINE: %{long} = --entry=long --dims=B=1,Hq=4,Hkv=1,Sq=150,Skv=200,partial_index.3=2,full_index.3=3
@@ -76,8 +76,8 @@
 
 // One block of queries of any length, in tiles that exist; tiles of 64 keys in roles,
 // which are half a tile's elsewhere.
-// RUN: %{run} %{long} --level=tile
-// RUN: %{run} %{long} --level=ptx
+// RUN: %{run} %{long} --level=tile --target=sm_80
+// RUN: %{run} %{long} --level=ptx --target=sm_80
 // RUN: %{run} %{long} --level=warp --target=sm_90a
 // RUN: %{run} %{long} --level=ptx --target=sm_90a
 // RUN: fovea-compile %s --kernel=long --target=sm_90a --emit=warp | FileCheck %s --check-prefix=LONG
@@ -86,8 +86,8 @@
 
 // Gradients by what score_mod reads, alone and beside the others.
 // DEFINE: %{read} = --entry=read --dims=B=2,Hq=4,Hkv=2,Sq=150,Skv=140,capture0.0=4,partial_index.3=1,full_index.3=1
-// RUN: %{run} %{read} --level=tile
-// RUN: %{run} %{read} --level=ptx
+// RUN: %{run} %{read} --level=tile --target=sm_80
+// RUN: %{run} %{read} --level=ptx --target=sm_80
 // RUN: %{run} %{read} --level=ptx --target=sm_90a
 
 !t = tensor<?x?x?x64xbf16>

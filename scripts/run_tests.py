@@ -3,7 +3,8 @@
 The last line is `N passed, N failed, N skipped`; the exit code is 1 when
 anything failed. A lit test counts as one, a pytest case as one, and so do the
 build, the formatting check and the check that generated documentation is
-current. Tests that need a device or tool that this machine lacks are skipped.
+current. Tests that need a device or tool that this machine lacks are skipped. A
+test of more than 30 s is reported as slow.
 
 The preset asan is for memory and undefined behaviour: of the lit tests, it leaves
 out those that look at what ptxas makes of PTX that other tests compile as well,
@@ -34,8 +35,8 @@ NOT_SANITIZED = "|".join([
     "examples-sm_[0-9a]*-(warp|ptx)", "examples-attn", "example-gradients", "feature-pairs", "shapes-", "layouts.test",
     "products-", "ablation", "flash-attention-4", "packed-queries", "sequence-order", "recurrences-", "bias-broadcasts",
     "cluster.test", "persistent", "Analysis/random",
-    "backward(-roles|-roles-wide|-strips|-ordered|-ordered-classified|-blocks|-packed|-groups|-query-terms|-distances"
-    "|-sums-by-distance|-sums-by-key)?.mlir"])
+    "backward(-roles|-roles-wide|-strips|-ordered|-ordered-classified|-packed|-groups|-query-terms|-distances"
+    "|-sums-by-distance|-sums-by-key)?.mlir", "backward-blocks-"])
 # A limit of time is kept by running so many parts of lit's tests until it is used up: lit can't be
 # stopped in the middle (interrupted, it may wait for its own workers for ever).
 SHARDS = 20
@@ -43,6 +44,8 @@ SHARDS = 20
 KILL_SECONDS = 20
 # After so long a test is taken to hang.
 TEST_SECONDS, SANITIZED_SECONDS = 300, 900
+# A test that takes longer is reported: split it, or make its programs smaller.
+SLOW_SECONDS = 30
 # What gates a change is the same for every change: `make fuzz` and `make fuzz-text` go further.
 FUZZ_SEED = 1
 FUZZ_MINUTES = 2
@@ -54,8 +57,11 @@ class Totals:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
         self.failures = []
+        self.slow = []
 
-    def add(self, name, ok):
+    def add(self, name, ok, seconds=0.0):
+        if seconds > SLOW_SECONDS:
+            self.slow.append((seconds, name))
         if ok:
             self.passed += 1
         else:
@@ -120,7 +126,7 @@ def add_lit_results(results, totals):
         if test["code"] in LIT_SKIPPED:
             totals.skip()
         else:
-            totals.add(test["name"], test["code"] in LIT_PASSED)
+            totals.add(test["name"], test["code"] in LIT_PASSED, test.get("elapsed") or 0.0)
 
 
 def run_lit(build, jobs, totals, only, arguments=(), longest=TEST_SECONDS, seconds=float("inf")):
@@ -176,7 +182,8 @@ def run_pytest(build, jobs, totals):
         if "skipped" in kinds:
             totals.skip()
         else:
-            totals.add(f"{case.get('classname')}::{case.get('name')}", not kinds & {"failure", "error"})
+            totals.add(f"{case.get('classname')}::{case.get('name')}", not kinds & {"failure", "error"},
+                       float(case.get("time") or 0))
     if cases == 0:
         totals.add("pytest collected no tests", False)
 
@@ -265,6 +272,8 @@ def main():
         test_preset(preset, args, totals)
 
     banner(f"done in {clock.passed():.0f} s")
+    for seconds, name in sorted(totals.slow, reverse=True):
+        print(f"SLOW: {name}: {seconds:.0f} s, more than {SLOW_SECONDS}")
     for name in totals.failures:
         print(f"FAILED: {name}")
     print(f"{totals.passed} passed, {totals.failed} failed, {totals.skipped} skipped")

@@ -141,7 +141,7 @@ FOVEA_C_API FoveaBuffer *foveaModulePrint(FoveaModule *module);
 typedef struct FoveaOptions {
   /** sizeof(FoveaOptions), so that the struct can grow. */
   size_t size;
-  /** The chip: one of foveaTargetName. "sm_80". */
+  /** The chip: one of foveaTargetName. "sm_90a". */
   const char *target;
   /** "auto", or words of docs/Plan.md: "tile_n=32,stages=3". "auto". */
   const char *schedule;

@@ -20,19 +20,25 @@
 using namespace mlir;
 using namespace fovea;
 
+/// What is wrong with an option has no place in the program.
+static InFlightDiagnostic emitOptionError(ModuleOp module, StringRef option) {
+  return mlir::emitError(UnknownLoc::get(module.getContext()))
+         << "option '" << option << "': ";
+}
+
 /// The target, or null after a diagnostic. Kernels that the module has already
 /// must be for it.
 static const TargetInfo *findTarget(ModuleOp module,
                                     const CompileOptions &options) {
   const TargetInfo *target = lookupTarget(
-      options.target, [&] { return mlir::emitError(module.getLoc()); });
+      options.target, [&] { return emitOptionError(module, "target"); });
   if (!target)
     return nullptr;
   for (StringRef name : options.withoutMaskOptimizations)
     if (!llvm::is_contained(getMaskOptimizations(), name)) {
-      InFlightDiagnostic diag = mlir::emitError(module.getLoc())
-                                << "unknown optimisation of masks '" << name
-                                << "', expected one of ";
+      InFlightDiagnostic diag =
+          emitOptionError(module, "without-mask-optimization")
+          << "unknown optimisation of masks '" << name << "', expected one of ";
       llvm::interleaveComma(getMaskOptimizations(), diag, [&](StringRef known) {
         diag << "'" << known << "'";
       });
@@ -75,7 +81,8 @@ static FailureOr<launch::AbiOp> selectKernel(ModuleOp module, StringRef name) {
     return module.emitError(
         "found no attention to compile: expected a function that holds an op "
         "of the 'attn' dialect, or a kernel with its 'launch.abi'");
-  InFlightDiagnostic diag = module.emitError();
+  InFlightDiagnostic diag =
+      name.empty() ? module.emitError() : emitOptionError(module, "kernel");
   if (name.empty())
     diag << "found several kernels, expected one to be chosen by name: ";
   else

@@ -162,12 +162,14 @@ void fovea::buildToHostPipeline(OpPassManager &pm, const HostOptions &options) {
 
 void fovea::registerPipelines() {
   PassPipelineRegistration<CompileOptions>(
-      "fovea-to-tile", "Lower attention to fused tile programs",
+      "fovea-to-tile", "Lower attn ops to fused tile programs",
       buildToTilePipeline);
   PassPipelineRegistration<CompileOptions>(
-      "fovea-to-warp", "Lower attention to warp programs", buildToWarpPipeline);
+      "fovea-to-warp",
+      "Lower attn ops to warp programs, shared memory allocated",
+      buildToWarpPipeline);
   PassPipelineRegistration<CompileOptions>(
-      "fovea-to-nvvm", "Lower attention to the NVVM dialect",
+      "fovea-to-nvvm", "Lower attn ops to kernels in the NVVM dialect",
       buildToNVVMPipeline);
   PassPipelineRegistration<>("fovea-warp-to-nvvm",
                              "Lower warp programs to the NVVM dialect",
@@ -177,6 +179,8 @@ void fovea::registerPipelines() {
       "Compile attention, and let the host's code around it launch it",
       buildToHostPipeline);
   PassPipelineRegistration<CompileOptions>(
-      "fovea-compile", "Lower attention the whole way, to the NVVM dialect",
+      "fovea-compile",
+      "Another name of fovea-to-nvvm, which is what the tool "
+      "fovea-compile runs",
       buildToNVVMPipeline);
 }

@@ -167,5 +167,6 @@ void fovea_embedded_check(fovea_status status) {
     return;
   }
   fprintf(stderr, "%s: %s\n", fovea_status_name(status), fovea_last_error());
-  abort();
+  /* No abort: in a JIT that would print the JIT's own stack trace. */
+  exit(EXIT_FAILURE);
 }

@@ -481,6 +481,15 @@ checkBudgets(const ScheduleProblem &problem, int64_t groupWarps,
   return success();
 }
 
+/// Adds the number of warps that a tile of `rows` needs, if there is one.
+static InFlightDiagnostic suggestWarps(InFlightDiagnostic error, int64_t rows,
+                                       int64_t groupRows, int64_t groupWarps) {
+  int64_t groups = rows / groupRows;
+  if (rows % groupRows == 0 && groups >= 1 && groups <= 4)
+    error << "; use warps=" << groups * groupWarps;
+  return error;
+}
+
 LogicalResult
 WarpGroupPlanner::check(const ScheduleProblem &problem,
                         const ScheduleFields &fields,
@@ -495,9 +504,11 @@ WarpGroupPlanner::check(const ScheduleProblem &problem,
                           "roles are specialised, found "
                        << fields.warps;
   if (fields.tileM != groups * unit.getGroupRows())
-    return emitError() << "schedule's 'tile_m' must be " << unit.getGroupRows()
-                       << " rows for each of " << groups
-                       << " warp groups, found " << fields.tileM;
+    return suggestWarps(
+        emitError() << "schedule's 'tile_m' must be " << unit.getGroupRows()
+                    << " rows for each of " << groups << " warp groups, found "
+                    << fields.tileM,
+        fields.tileM, unit.getGroupRows(), unit.getGroupWarps());
   if (fields.tileN % unit.getColumnStep() != 0 ||
       fields.tileN > unit.getMostColumns())
     return emitError() << "schedule's 'tile_n' must be a multiple of "

@@ -8,8 +8,37 @@
 
 #include "fovea/Support/KernelPass.h"
 
+#include "mlir/IR/BuiltinOps.h"
+
 using namespace mlir;
 using namespace fovea;
+
+bool fovea::detail::canHoldKernels(StringRef opName) {
+  return opName == gpu::GPUFuncOp::getOperationName() ||
+         opName == gpu::GPUModuleOp::getOperationName() ||
+         opName == ModuleOp::getOperationName();
+}
+
+/// Whether a pipeline nested on `gpu.module` and `gpu.func` finds one.
+static bool holdsKernels(Operation *op) {
+  if (auto module = dyn_cast<gpu::GPUModuleOp>(op))
+    return !module.getOps<gpu::GPUFuncOp>().empty();
+  return llvm::any_of(cast<ModuleOp>(op).getOps<gpu::GPUModuleOp>(),
+                      [](gpu::GPUModuleOp module) {
+                        return !module.getOps<gpu::GPUFuncOp>().empty();
+                      });
+}
+
+void fovea::detail::nestOnKernels(Operation *op, OpPassManager &pipeline,
+                                  std::unique_ptr<Pass> pass) {
+  if (!holdsKernels(op))
+    op->emitWarning("'") << pass->getArgument()
+                         << "' ran on nothing: expected a 'gpu.func' within a "
+                            "'gpu.module'";
+  OpPassManager &modules =
+      isa<gpu::GPUModuleOp>(op) ? pipeline : pipeline.nest<gpu::GPUModuleOp>();
+  modules.nest<gpu::GPUFuncOp>().addPass(std::move(pass));
+}
 
 LogicalResult fovea::detail::checkRequired(const KernelFact &fact,
                                            gpu::GPUFuncOp kernel,

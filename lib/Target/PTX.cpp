@@ -118,9 +118,27 @@ createTargetMachine(const TargetInfo &target) {
   return createTargetMachine(target, target.ptxFeature);
 }
 
+/// Upstream's translation prints the whole module where an op is left that it
+/// does not know.
+static LogicalResult checkIsLowered(gpu::GPUModuleOp module) {
+  WalkResult walk =
+      module.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
+        if (op == module ||
+            isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect,
+                            launch::LaunchDialect>(op->getDialect()))
+          return WalkResult::advance();
+        return op->emitOpError(
+            "has no place here; expected 'convert-gpu-to-nvvm' (in the "
+            "pipeline 'fovea-warp-to-nvvm') to have run before PTX is emitted");
+      });
+  return failure(walk.wasInterrupted());
+}
+
 std::unique_ptr<llvm::Module>
 fovea::translateToLLVMIR(gpu::GPUModuleOp module, const TargetInfo &target,
                          llvm::LLVMContext &context) {
+  if (failed(checkIsLowered(module)))
+    return nullptr;
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(module, context, module.getName());
   std::unique_ptr<llvm::TargetMachine> machine = createTargetMachine(target);

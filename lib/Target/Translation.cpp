@@ -11,6 +11,7 @@
 #include "fovea/Support/Untrusted.h"
 
 #include "mlir/Tools/mlir-translate/Translation.h"
+#include "llvm/Support/CommandLine.h"
 
 using namespace mlir;
 
@@ -25,6 +26,11 @@ void fovea::registerTranslation(
         DialectRegistry registry;
         registerDialects(registry);
         context->appendDialectRegistry(registry);
+        // A diagnostic is a sentence, not a program, unless one asks for it.
+        auto *printsOps = llvm::cl::getRegisteredOptions().lookup(
+            "mlir-print-op-on-diagnostic");
+        if (!printsOps || !printsOps->getNumOccurrences())
+          context->printOpOnDiagnostic(false);
         OwningOpRef<ModuleOp> module = parseProgram(*sources, context);
         return failure(!module || failed(translate(*module, os)));
       });

@@ -2,17 +2,17 @@
 // Against f64 at all levels: sequences without queries, without keys, of one row, some that
 // divide no tile; grouped heads; a mask by lengths; a value that is read; one gradient alone.
 // DEFINE: %{run} = fovea-run %s --check --dims=Hq=4,Hkv=2,Sq=300,Skv=350
-// RUN: %{run},N+1=6 --entry=causal --random=1 --level=tile
-// RUN: %{run},N+1=6 --entry=causal --random=1 --level=warp --seeds=3
-// RUN: %{run},N+1=6 --entry=causal --random=1 --level=ptx
+// RUN: %{run},N+1=6 --entry=causal --random=1 --level=tile --target=sm_80
+// RUN: %{run},N+1=6 --entry=causal --random=1 --level=warp --target=sm_80 --seeds=3
+// RUN: %{run},N+1=6 --entry=causal --random=1 --level=ptx --target=sm_80
 // RUN: %{run},N+1=6 --entry=causal --random=2 --level=ptx --target=sm_90a
 // RUN: %{run},N+1=6 --entry=causal --random=2 --level=ptx --target=sm_90a --schedule=producer_registers=0
-// RUN: %{run},N+1=40 --entry=causal --random=3 --level=ptx
+// RUN: %{run},N+1=40 --entry=causal --random=3 --level=ptx --target=sm_80
 // RUN: %{run},N+1=2 --entry=causal --random=4 --level=ptx --target=sm_90a
-// RUN: %{run},N+1=7 --entry=query --random=5 --level=ptx
-// RUN: %{run},N+1=7 --entry=key --random=6 --level=ptx
-// RUN: %{run},N+1=7,capture0.0=4 --entry=read --random=7 --level=tile
-// RUN: %{run},N+1=7,capture0.0=4 --entry=read --random=7 --level=ptx
+// RUN: %{run},N+1=7 --entry=query --random=5 --level=ptx --target=sm_80
+// RUN: %{run},N+1=7 --entry=key --random=6 --level=ptx --target=sm_80
+// RUN: %{run},N+1=7,capture0.0=4 --entry=read --random=7 --level=tile --target=sm_80
+// RUN: %{run},N+1=7,capture0.0=4 --entry=read --random=7 --level=ptx --target=sm_80
 
 // In roles a sequence has blocks of queries of its own in scratch memory, and gradients go on from tile to tile of
 // keys; wide heads, with roles for each sum; score_mods that derivatives need scores of.

@@ -48,12 +48,12 @@
 // RUN: sed 's/x64xbf16/x144xbf16/g' %s > %t.144.mlir
 // RUN: sed 's/x64xbf16/x256xbf16/g' %s > %t.256.mlir
 // DEFINE: %{wide} = --random=1 --check --target=sm_90a --dims=B=1,Hq=2,Hkv=1,Sq=150,Skv=150
-// RUN: fovea-run %t.128.mlir %{wide} --entry=distance --level=ptx | %{check}
-// RUN: fovea-run %t.128.mlir %{wide},capture0.0=2,capture0.1=150,capture1.0=2 --entry=capped --level=ptx | %{check}
-// RUN: fovea-run %t.144.mlir %{wide} --entry=distance --level=warp --seeds=3 | %{check}
-// RUN: fovea-run %t.144.mlir %{wide},capture0.0=2 --entry=slopes --level=ptx | %{check}
-// RUN: fovea-run %t.256.mlir %{wide},capture0.0=2 --entry=slopes --level=ptx | %{check}
-// RUN: fovea-run %t.256.mlir %{wide},capture0.0=2,capture0.1=150,capture1.0=2 --entry=capped --level=warp --seeds=3 | %{check}
+// RUN: fovea-run --target=sm_80 %t.128.mlir %{wide} --entry=distance --level=ptx | %{check}
+// RUN: fovea-run --target=sm_80 %t.128.mlir %{wide},capture0.0=2,capture0.1=150,capture1.0=2 --entry=capped --level=ptx | %{check}
+// RUN: fovea-run --target=sm_80 %t.144.mlir %{wide} --entry=distance --level=warp --seeds=3 | %{check}
+// RUN: fovea-run --target=sm_80 %t.144.mlir %{wide},capture0.0=2 --entry=slopes --level=ptx | %{check}
+// RUN: fovea-run --target=sm_80 %t.256.mlir %{wide},capture0.0=2 --entry=slopes --level=ptx | %{check}
+// RUN: fovea-run --target=sm_80 %t.256.mlir %{wide},capture0.0=2,capture0.1=150,capture1.0=2 --entry=capped --level=warp --seeds=3 | %{check}
 
 // NUMBERS: dq {{.*}} passed
 // NUMBERS-NEXT: dk {{.*}} passed

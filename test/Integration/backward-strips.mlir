@@ -28,7 +28,7 @@
 // RUN: sed 's/x64xbf16/x160xbf16/g' %S/backward-packed.mlir > %t.packed.mlir
 // RUN: fovea-run %t.packed.mlir --check --dims=Hq=4,Hkv=2,Sq=300,Skv=350,N+1=9 --entry=causal --random=1 --level=warp --seeds=3 --target=sm_90a | %{numbers}
 // RUN: fovea-run %t.packed.mlir --check --dims=Hq=4,Hkv=2,Sq=300,Skv=350,N+1=9 --entry=causal --random=1 --level=ptx --target=sm_90a | %{numbers}
-// RUN: sed 's/x64xbf16/x160xbf16/g' %S/backward-blocks.mlir > %t.blocks.mlir
+// RUN: sed 's/x64xbf16/x160xbf16/g' %S/Inputs/backward-blocks.mlir > %t.blocks.mlir
 // RUN: fovea-run %t.blocks.mlir --random=1 --check --entry=masked --dims=B=2,Hq=6,Hkv=2,Sq=350,Skv=420,partial_index.3=3 --level=ptx --target=sm_90a | %{numbers}
 // RUN: sed 's/x64xbf16/x160xbf16/g' %S/backward-classified.mlir > %t.documents.mlir
 // DEFINE: %{ids} = fovea-run %t.documents.mlir --target=sm_90a --level=tile --random=1 --save-inputs=%t.in --dims=B=1,Hq=2,Hkv=1,Sq=300,Skv=330,capture0.0=300,capture1.0=330

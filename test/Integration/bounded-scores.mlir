@@ -10,9 +10,9 @@
 // CHECK-LABEL: gpu.func @sigmoid
 // CHECK: tile.reduce max
 
-// RUN: %{run} --entry=capped --level=tile --recurrence=deferred --magnitude=30
-// RUN: %{run} --entry=capped --level=tile --recurrence=conditional --magnitude=3000
-// RUN: %{run} --entry=capped --level=tile --recurrence=lazy --magnitude=0.01
+// RUN: %{run} --entry=capped --level=tile --target=sm_80 --recurrence=deferred --magnitude=30
+// RUN: %{run} --entry=capped --level=tile --target=sm_80 --recurrence=conditional --magnitude=3000
+// RUN: %{run} --entry=capped --level=tile --target=sm_80 --recurrence=lazy --magnitude=0.01
 // RUN: %{run} --entry=capped --level=warp --target=sm_90a --seeds=2 --magnitude=3000
 // RUN: %{run} --entry=capped --level=warp --target=sm_80
 // RUN: %{run} --entry=clamped --level=tile --target=sm_90a --magnitude=3000

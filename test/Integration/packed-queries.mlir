@@ -3,10 +3,10 @@
 // groups of two tiles; masks and scores that know head and query; either layout.
 // REQUIRES: fovea-run
 // DEFINE: %{run} = fovea-run %s --check --random=1 --magnitude=2 --dims B=2,Skv=150
-// RUN: %{run},capture0.0=8 --entry=two --level=tile
-// RUN: %{run} --entry=three --level=tile
+// RUN: %{run},capture0.0=8 --entry=two --level=tile --target=sm_80
+// RUN: %{run} --entry=three --level=tile --target=sm_80
 // RUN: %{run} --entry=seven --level=tile --target=sm_90a
-// RUN: %{run} --entry=sixteen --level=tile
+// RUN: %{run} --entry=sixteen --level=tile --target=sm_80
 // RUN: %{run} --entry=sixteen --level=tile --target=sm_90a
 // RUN: %{run},capture0.0=8 --entry=two --level=warp --seeds=3 --target=sm_80
 // RUN: %{run} --entry=three --level=warp --seeds=3 --target=sm_80

@@ -2,19 +2,19 @@
 // by the matrix units, and with large scores.
 // REQUIRES: fovea-run
 // DEFINE: %{run} = fovea-run %s --check --random=1 --dims B=2,Hq=2,Hkv=1,Sq=150,Skv=200
-// RUN: %{run} --entry=both --level=tile --recurrence=three-pass
-// RUN: %{run} --entry=both --level=tile --recurrence=normalized
-// RUN: %{run} --entry=both --level=tile --recurrence=deferred
-// RUN: %{run} --entry=both --level=tile --recurrence=conditional --magnitude=30
-// RUN: %{run} --entry=both --level=tile --recurrence=lazy --magnitude=30
-// RUN: %{run} --entry=sinks --level=tile --recurrence=lazy --magnitude=3000
+// RUN: %{run} --entry=both --level=tile --target=sm_80 --recurrence=three-pass
+// RUN: %{run} --entry=both --level=tile --target=sm_80 --recurrence=normalized
+// RUN: %{run} --entry=both --level=tile --target=sm_80 --recurrence=deferred
+// RUN: %{run} --entry=both --level=tile --target=sm_80 --recurrence=conditional --magnitude=30
+// RUN: %{run} --entry=both --level=tile --target=sm_80 --recurrence=lazy --magnitude=30
+// RUN: %{run} --entry=sinks --level=tile --target=sm_80 --recurrence=lazy --magnitude=3000
 // RUN: %{run} --entry=sinks --level=tile --target=sm_90a --schedule=sum_by_dot=1
 // RUN: %{run} --entry=sinks --level=warp --target=sm_90a --seeds=2
 // RUN: %{run} --entry=both --level=warp --target=sm_90a --seeds=2
 // RUN: %{run} --entry=both --level=warp --target=sm_80
 // What all scores of a row have in common may be left out of them; then it is
 // left out of the sink, too.
-// RUN: %{run},capture0.0=2 --entry=sloped --level=tile
+// RUN: %{run},capture0.0=2 --entry=sloped --level=tile --target=sm_80
 // RUN: %{run},capture0.0=2 --entry=sloped --level=warp --target=sm_90a
 
 !q = tensor<?x?x?x64xbf16>

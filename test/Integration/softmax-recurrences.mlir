@@ -11,18 +11,18 @@
 // RUN: fovea-opt %s -o %t/deferred.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},canonicalize,cse,loop-invariant-code-motion,tile-sink-coordinates)))'
 // RUN: fovea-opt %s -o %t/conditional.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional partial-sum-width=1},tile-lower-blocks)))'
 // RUN: fovea-opt %s -o %t/lazy.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy partial-sum-width=1})))'
-// RUN: fovea-run %t/structured.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/structured-whole-o.npy %t/structured-whole-lse.npy
-// RUN: fovea-run %t/structured.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/structured-halves-o.npy %t/structured-halves-lse.npy
-// RUN: fovea-run %t/three-pass.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/three-pass-whole-o.npy %t/three-pass-whole-lse.npy
-// RUN: fovea-run %t/three-pass.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/three-pass-halves-o.npy %t/three-pass-halves-lse.npy
-// RUN: fovea-run %t/normalized.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/normalized-whole-o.npy %t/normalized-whole-lse.npy
-// RUN: fovea-run %t/normalized.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/normalized-halves-o.npy %t/normalized-halves-lse.npy
-// RUN: fovea-run %t/deferred.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/deferred-whole-o.npy %t/deferred-whole-lse.npy
-// RUN: fovea-run %t/deferred.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/deferred-halves-o.npy %t/deferred-halves-lse.npy
-// RUN: fovea-run %t/conditional.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/conditional-whole-o.npy %t/conditional-whole-lse.npy
-// RUN: fovea-run %t/lazy.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/lazy-whole-o.npy %t/lazy-whole-lse.npy
-// RUN: fovea-run %t/conditional.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/conditional-halves-o.npy %t/conditional-halves-lse.npy
-// RUN: fovea-run %t/lazy.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/lazy-halves-o.npy %t/lazy-halves-lse.npy
+// RUN: fovea-run --target=sm_80 %t/structured.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/structured-whole-o.npy %t/structured-whole-lse.npy
+// RUN: fovea-run --target=sm_80 %t/structured.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/structured-halves-o.npy %t/structured-halves-lse.npy
+// RUN: fovea-run --target=sm_80 %t/three-pass.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/three-pass-whole-o.npy %t/three-pass-whole-lse.npy
+// RUN: fovea-run --target=sm_80 %t/three-pass.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/three-pass-halves-o.npy %t/three-pass-halves-lse.npy
+// RUN: fovea-run --target=sm_80 %t/normalized.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/normalized-whole-o.npy %t/normalized-whole-lse.npy
+// RUN: fovea-run --target=sm_80 %t/normalized.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/normalized-halves-o.npy %t/normalized-halves-lse.npy
+// RUN: fovea-run --target=sm_80 %t/deferred.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/deferred-whole-o.npy %t/deferred-whole-lse.npy
+// RUN: fovea-run --target=sm_80 %t/deferred.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/deferred-halves-o.npy %t/deferred-halves-lse.npy
+// RUN: fovea-run --target=sm_80 %t/conditional.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/conditional-whole-o.npy %t/conditional-whole-lse.npy
+// RUN: fovea-run --target=sm_80 %t/lazy.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/lazy-whole-o.npy %t/lazy-whole-lse.npy
+// RUN: fovea-run --target=sm_80 %t/conditional.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/conditional-halves-o.npy %t/conditional-halves-lse.npy
+// RUN: fovea-run --target=sm_80 %t/lazy.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/lazy-halves-o.npy %t/lazy-halves-lse.npy
 // RUN: %python %S/Inputs/softmax_recurrences.py check %t | FileCheck %s
 
 // CHECK: structured whole: ok
@@ -45,14 +45,14 @@
 // RUN: fovea-opt %t/down/structured.mlir -o %t/down/three-pass.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=three-pass})))'
 // RUN: fovea-opt %t/down/structured.mlir -o %t/down/deferred.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},tile-lower-blocks)))'
 // RUN: fovea-opt %t/down/structured.mlir -o %t/down/lazy.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy})))'
-// RUN: fovea-run %t/down/structured.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/structured-whole-o.npy %t/down/structured-whole-lse.npy
-// RUN: fovea-run %t/down/structured.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/structured-halves-o.npy %t/down/structured-halves-lse.npy
-// RUN: fovea-run %t/down/three-pass.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/three-pass-whole-o.npy %t/down/three-pass-whole-lse.npy
-// RUN: fovea-run %t/down/three-pass.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/three-pass-halves-o.npy %t/down/three-pass-halves-lse.npy
-// RUN: fovea-run %t/down/deferred.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/deferred-whole-o.npy %t/down/deferred-whole-lse.npy
-// RUN: fovea-run %t/down/deferred.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/deferred-halves-o.npy %t/down/deferred-halves-lse.npy
-// RUN: fovea-run %t/down/lazy.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/lazy-whole-o.npy %t/down/lazy-whole-lse.npy
-// RUN: fovea-run %t/down/lazy.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/lazy-halves-o.npy %t/down/lazy-halves-lse.npy
+// RUN: fovea-run --target=sm_80 %t/down/structured.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/structured-whole-o.npy %t/down/structured-whole-lse.npy
+// RUN: fovea-run --target=sm_80 %t/down/structured.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/structured-halves-o.npy %t/down/structured-halves-lse.npy
+// RUN: fovea-run --target=sm_80 %t/down/three-pass.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/three-pass-whole-o.npy %t/down/three-pass-whole-lse.npy
+// RUN: fovea-run --target=sm_80 %t/down/three-pass.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/three-pass-halves-o.npy %t/down/three-pass-halves-lse.npy
+// RUN: fovea-run --target=sm_80 %t/down/deferred.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/deferred-whole-o.npy %t/down/deferred-whole-lse.npy
+// RUN: fovea-run --target=sm_80 %t/down/deferred.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/deferred-halves-o.npy %t/down/deferred-halves-lse.npy
+// RUN: fovea-run --target=sm_80 %t/down/lazy.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/lazy-whole-o.npy %t/down/lazy-whole-lse.npy
+// RUN: fovea-run --target=sm_80 %t/down/lazy.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/down/lazy-halves-o.npy %t/down/lazy-halves-lse.npy
 // RUN: %python %S/Inputs/softmax_recurrences.py check %t/down structured three-pass deferred lazy | FileCheck %s --check-prefix=DOWN
 
 // DOWN: structured whole: ok
@@ -70,8 +70,8 @@
 // RUN: sed 's/, stages = 1>/, stages = 1, streams = [<"factor", staged>]>/' %s > %t/sent/whole.mlir
 // RUN: fovea-opt %t/sent/whole.mlir -o %t/sent/conditional.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional},tile-lower-blocks)))'
 // RUN: FileCheck %s --check-prefix=STREAM < %t/sent/conditional.mlir
-// RUN: fovea-run %t/sent/conditional.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/sent/conditional-whole-o.npy %t/sent/conditional-whole-lse.npy
-// RUN: fovea-run %t/sent/conditional.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/sent/conditional-halves-o.npy %t/sent/conditional-halves-lse.npy
+// RUN: fovea-run --target=sm_80 %t/sent/conditional.mlir --entry=whole --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/sent/conditional-whole-o.npy %t/sent/conditional-whole-lse.npy
+// RUN: fovea-run --target=sm_80 %t/sent/conditional.mlir --entry=halves --level=tile --inputs %t/s.npy %t/v.npy --outputs %t/sent/conditional-halves-o.npy %t/sent/conditional-halves-lse.npy
 // RUN: %python %S/Inputs/softmax_recurrences.py check %t/sent conditional | FileCheck %s --check-prefix=SENT
 // STREAM-LABEL: gpu.func @whole(
 // STREAM: tile.stream "factor"

@@ -16,7 +16,7 @@
 // RUN: %if ptxas %{ %ptxas -lineinfo -arch=sm_90a %t.90.ptx -o %t.cubin && grep -c source-lines.mlir %t.cubin %}
 
 // MLIR is then written with locations.
-// RUN: fovea-compile %s --line-info --emit=warp | FileCheck %s --check-prefix=WARP
+// RUN: fovea-compile --target=sm_80 %s --line-info --emit=warp | FileCheck %s --check-prefix=WARP
 // WARP-LABEL: gpu.func @biased(
 // WARP: warp.copy {{.*}}loc({{#loc[0-9]*}})
 // WARP: loc("{{.*}}source-lines.mlir":{{[0-9]+}}:{{[0-9]+}})

@@ -1,9 +1,9 @@
 // Row sums by a product with ones, from weights as rounded for the product.
 // REQUIRES: fovea-run
 // DEFINE: %{run} = fovea-run %s --level=tile --check --random=1
-// RUN: %{run} --schedule=sum_by_dot=1 --dims B=1,Hq=2,Hkv=1,Sq=150,Skv=333
-// RUN: %{run} --schedule=sum_by_dot=1,recurrence=conditional --dims B=1,Hq=2,Hkv=1,Sq=150,Skv=333 --magnitude=30
-// RUN: %{run} --schedule=sum_by_dot=1,recurrence=lazy --dims B=1,Hq=2,Hkv=1,Sq=150,Skv=333 --magnitude=30
+// RUN: %{run} --target=sm_80 --schedule=sum_by_dot=1 --dims B=1,Hq=2,Hkv=1,Sq=150,Skv=333
+// RUN: %{run} --target=sm_80 --schedule=sum_by_dot=1,recurrence=conditional --dims B=1,Hq=2,Hkv=1,Sq=150,Skv=333 --magnitude=30
+// RUN: %{run} --target=sm_80 --schedule=sum_by_dot=1,recurrence=lazy --dims B=1,Hq=2,Hkv=1,Sq=150,Skv=333 --magnitude=30
 // RUN: %{run} --target=sm_90a --schedule=sum_by_dot=1 --dims B=1,Hq=2,Hkv=1,Sq=300,Skv=100
 // RUN: fovea-run %s --check --random=1 --level=warp --target=sm_90a --dims B=1,Hq=2,Hkv=1,Sq=300,Skv=200
 // In every recurrence that has such sums, on the way to wgmma too.
@@ -11,7 +11,7 @@
 // RUN: fovea-run %s --check --random=1 --level=warp --target=sm_90a --schedule=sum_by_dot=1,recurrence=conditional --dims B=1,Hq=2,Hkv=1,Sq=300,Skv=200 --magnitude=30
 // RUN: %python %S/../GPU/variants.py --no-lse softcap_bf16_d64_bhsd > %t.mlir
 // RUN: fovea-run %t.mlir --check --random=1 --level=warp --target=sm_90a --schedule=sum_by_dot=1 --dims B=1,Hq=2,Hkv=1,Sq=300,Skv=200 --magnitude=30
-// RUN: fovea-opt %s --attn-to-tile=schedule=sum_by_dot=1 | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=sum_by_dot=1" | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile=target=sm_90a | FileCheck %s
 // RUN: fovea-opt %s --fovea-to-warp=target=sm_90a | FileCheck %s --check-prefix=WARP
 

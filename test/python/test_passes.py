@@ -46,6 +46,29 @@ def test_pipelines_exist(run_tool):
         assert result.returncode == 0, (pipeline, result.stderr)
 
 
+KERNEL = """
+gpu.module @kernels {
+  gpu.func @k() kernel {
+    gpu.return
+  }
+}
+"""
+
+
+def test_every_pass_runs_as_a_flag(run_tool):
+    """A flag on a module reaches the ops that the pass is for: kernels are two levels down."""
+    for name in sorted(all_passes()):
+        result = run_tool("fovea-opt", "-", f"--{name}", f"--mlir-print-ir-before={name}", "--mlir-print-ir-module-scope",
+                          "--mlir-disable-threading", "-o", "/dev/null", stdin=KERNEL)
+        places = set(re.findall(rf"IR Dump Before \S+ \({name}\) \('(\S+)' operation", result.stderr))
+        on_kernels = name.partition("-")[0] in ("tile", "warp") and name != "warp-to-nvvm"
+        wanted = "gpu.func" if on_kernels else "gpu.module" if name == "warp-to-nvvm" else "builtin.module"
+        assert wanted in places, (name, places, result.stderr)
+        if on_kernels:
+            result = run_tool("fovea-opt", "-", f"--{name}", stdin="module {}")
+            assert f"warning: '{name}' ran on nothing" in result.stderr, (name, result.stderr)
+
+
 def changed_by(run_tool, text):
     """Passes that change the IR, with these arguments of fovea-opt."""
     arguments = [str(ROOT / part) if (ROOT / part).is_file() else part for part in shlex.split(text)]

@@ -40,7 +40,7 @@ def visible(block_mask, batch, heads, queries, keys):
 
     def spread(counts, indices):
         blocks_seen = listed(counts, indices, blocks)
-        return blocks_seen.repeat_interleave(rows, -2).repeat_interleave(columns, -1)[..., :queries, :keys]
+        return blocks_seen.repeat_interleave(min(rows, queries), -2).repeat_interleave(min(columns, keys), -1)[..., :queries, :keys]
 
     b, h, i, j = (torch.arange(n).view([-1 if d == e else 1 for e in range(4)])
                   for d, n in enumerate((batch, heads, queries, keys)))
@@ -189,6 +189,46 @@ def test_blocks_of_any_rows(ours, size, queries, batch, heads):
             check(ours, block_mask, inputs(lengths=lengths, dtype=torch.float16), with_captures, level, 5e-3)
 
 
+@pytest.mark.parametrize("size, lengths", [((10, 10), (100, 150)), ((60, 20), (120, 40)), ((16, 24), (100, 150)),
+                                           ((1, 7), (9, 300)), ((1000, 50), (300, 150)), ((10, 200), (300, 150))])
+@pytest.mark.parametrize("batch, heads, mask_mod, full", [(1, 1, None, True), (2, 4, variants.by_head, True),
+                                                          (2, 1, variants.causal, False)])
+def test_blocks_of_any_keys(ours, size, lengths, batch, heads, mask_mod, full):
+    """The lists decide, and mask_mod within partial blocks alone, where tiles don't divide the blocks."""
+    block_mask = drawn(sum(size), batch, heads, size, lengths, mask_mod=mask_mod, full=full)
+    check(ours, block_mask, inputs(lengths=lengths), with_captures if lengths[0] == 100 else None)
+    if size in ((60, 20), (1, 7)):
+        for level in ("tile", "warp"):
+            check(ours, block_mask, inputs(lengths=lengths, dtype=torch.float16), None, level, 5e-3)
+
+
+@pytest.mark.parametrize("lengths, size", [((10, 10), (10, 10)), ((6, 10), (6, 10)), ((100, 100), (100, 100)),
+                                           ((90, 64), (45, 32)), ((90, 70), (45, 70)), ((65, 256), (65, 256))])
+def test_one_block_of_keys(ours, lengths, size):
+    made = flex.create_block_mask(variants.causal, None, None, *lengths, device="cpu", BLOCK_SIZE=size)
+    for level in ("tile", "warp"):
+        check(ours, made, inputs(lengths=lengths, dtype=torch.float16), None, level, 5e-3)
+
+
+def test_one_huge_block(ours):
+    """Takes no time for keys that are not there."""
+    tensors = inputs(dtype=torch.float16)
+    made = flex._create_empty_block_mask(*tensors[:2])
+    assert min(made.BLOCK_SIZE) >= 1 << 29
+    check(ours, made, tensors, None, "tile", 5e-3)
+    nothing = drawn(1, 2, 4, (128, 1 << 20), mask_mod=None, full=False)
+    nothing.kv_num_blocks.zero_()
+    assert (check(ours, nothing, tensors, None, "tile", 5e-3)[0] == 0).all()
+
+
+def test_lists_of_any_keys_are_read_at_each_call(ours):
+    block_mask = drawn(9, 1, 4, (10, 10), mask_mod=variants.causal)
+    before, _ = check(ours, block_mask, inputs())
+    block_mask.full_kv_num_blocks.zero_()
+    after, _ = check(ours, block_mask, inputs())
+    assert not torch.equal(before, after)
+
+
 def test_blocks_of_any_rows_have_one_program(ours, monkeypatch):
     """For all lengths, beside those of one block; also of PyTorch's making."""
     from fovea.torch import _programs
@@ -219,8 +259,9 @@ def test_block_masks_that_are_refused(fovea, ours):
                                           seq_lengths=LENGTHS, compute_q_blocks=False)
     refuse((ValueError, fovea.Error), "Qblocks", short)
     odd = drawn(8, 1, 1, (40, 24))
-    check(ours, odd, inputs())
-    refuse(fovea.CompileError, r"must be multiples of 16, found size = \[40, 24\]", odd, inputs(dtype=torch.float16), "tile")
+    odd.kv_num_blocks, odd.kv_indices = odd.kv_num_blocks[:, :, :2], odd.kv_indices[:, :, :2]
+    odd.full_kv_num_blocks, odd.full_kv_indices = odd.full_kv_num_blocks[:, :, :2], odd.full_kv_indices[:, :, :2]
+    refuse(ValueError, "block_mask lists 2 blocks of 40 queries .*, found 100 queries", odd)
 
 
 def test_lists_stay_in_the_graph(ours):
@@ -251,4 +292,17 @@ def test_blocks_of_any_rows_in_the_graph(ours):
         for queries in (1, 7, 12):
             made = flex.create_block_mask(variants.causal, None, None, queries, 150, device="cpu", BLOCK_SIZE=(1, 64))
             tensors = inputs(lengths=(queries, 150))
+            torch.testing.assert_close(compiled(*tensors, made), model(*tensors, made))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_blocks_of_any_keys_in_the_graph(ours, dynamic):
+    def model(q, k, v, block_mask):
+        return ours.flex_attention(q, k, v, None, block_mask, enable_gqa=True, backend="interpret") + 1
+
+    compiled = torch.compile(model, backend="aot_eager", fullgraph=True, dynamic=dynamic)
+    with torch.no_grad():
+        for seed, lengths in enumerate([LENGTHS, (120, 90)]):
+            made = drawn(seed, 2, 4, (10, 20), lengths, mask_mod=variants.causal)
+            tensors = inputs(lengths=lengths)
             torch.testing.assert_close(compiled(*tensors, made), model(*tensors, made))

@@ -305,7 +305,7 @@ def test_with_the_rest_of_pytorch(ours):
 
 
 @pytest.mark.parametrize("backend", ["interpret", *KERNELS])
-@pytest.mark.parametrize("size", [16, 128, (128, 64), (32, 128)])
+@pytest.mark.parametrize("size", [16, 128, (128, 64), (32, 128), (10, 20), (150, 190)])
 def test_block_masks(ours, size, backend):
     """Full and partial blocks, ragged last ones, rows and columns that nobody lists, a score_mod."""
     def windows(b, h, i, j):

@@ -9,6 +9,8 @@
 #include "fovea/InitAll.h"
 #include "fovea/Pipelines/Compile.h"
 #include "fovea/Schedule/SmallerSchedules.h"
+#include "fovea/Support/DefaultTarget.h"
+#include "fovea/Support/Tool.h"
 #include "fovea/Support/Untrusted.h"
 #include "fovea/Target/Assemble.h"
 #include "fovea/Target/PTX.h"
@@ -61,8 +63,8 @@ static llvm::cl::opt<std::string>
                llvm::cl::desc("The kernel to write, if there are several"),
                llvm::cl::cat(category));
 static llvm::cl::opt<std::string>
-    target("target", llvm::cl::desc("Chip to compile for (default sm_80)"),
-           llvm::cl::init("sm_80"), llvm::cl::cat(category));
+    target("target", llvm::cl::desc("Chip to compile for (default sm_90a)"),
+           llvm::cl::init(kDefaultTarget), llvm::cl::cat(category));
 static llvm::cl::opt<std::string>
     schedule("schedule",
              llvm::cl::desc("'auto' (the default), or fields to override, for "
@@ -252,6 +254,7 @@ static LogicalResult write(StringRef name, StringRef text) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  setVersionPrinter();
   registerAsmPrinterCLOptions();
   registerMLIRContextCLOptions();
   registerPassManagerCLOptions();
@@ -291,6 +294,7 @@ int main(int argc, char **argv) {
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(input), llvm::SMLoc());
   SourceMgrDiagnosticHandler handler(sources, &context);
+  UnplacedDiagnosticHandler unplaced(&context);
   TimingScope parsing = timing.nest("Parser");
   OwningOpRef<ModuleOp> module = parseProgram(sources, &context);
   parsing.stop();

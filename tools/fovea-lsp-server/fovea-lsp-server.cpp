@@ -10,6 +10,7 @@
 // definitions, hover and completion for files of Fovea's dialects.
 
 #include "fovea/InitAll.h"
+#include "fovea/Support/Tool.h"
 #include "fovea/Support/Untrusted.h"
 
 #include "mlir/AsmParser/AsmParser.h"
@@ -44,6 +45,7 @@ LogicalResult parseChecked(const llvm::SourceMgr &sources, Block *block,
 }
 
 int main(int argc, char **argv) {
+  fovea::setVersionPrinter();
   mlir::DialectRegistry registry;
   fovea::registerDialects(registry);
   return failed(mlir::MlirLspServerMain(argc, argv, registry));

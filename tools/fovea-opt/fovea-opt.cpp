@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/InitAll.h"
+#include "fovea/Support/Tool.h"
 #include "fovea/Support/Untrusted.h"
 
 #ifdef FOVEA_REGISTER_ALL_OF_MLIR
@@ -65,6 +66,7 @@ static void leaveOpsOutOfDiagnostics() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  fovea::setVersionPrinter();
   // Pipelines are parsed as the command line is.
   for (int i = 1; i < argc; ++i)
     if (std::string wrong = fovea::checkPipelineText(argv[i]); !wrong.empty()) {

@@ -11,6 +11,7 @@
 
 #include "fovea/PTX/Launch.h"
 #include "fovea/PTX/Trace.h"
+#include "fovea/Support/Tool.h"
 #include "fovea/Support/Untrusted.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -270,6 +271,7 @@ static int runOnce(const Module &module, const Kernel &kernel, uint64_t number,
 }
 
 int main(int argc, char **argv) {
+  fovea::setVersionPrinter();
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Executes a PTX kernel on the CPU\n");
   std::string message;

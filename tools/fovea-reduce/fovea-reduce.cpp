@@ -12,6 +12,7 @@
 
 #include "fovea/InitAll.h"
 #include "fovea/Reduce/ReductionPatterns.h"
+#include "fovea/Support/Tool.h"
 #include "fovea/Support/Untrusted.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -44,6 +45,7 @@ static void print(Diagnostic &diagnostic, raw_ostream &os) {
 }
 
 int main(int argc, char **argv) {
+  fovea::setVersionPrinter();
   if (failed(checkFiles(ArrayRef(argv, argc).drop_front())))
     return 1;
   DialectRegistry registry;

@@ -8,6 +8,8 @@
 
 #include "Options.h"
 
+#include "fovea/Support/DefaultTarget.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/WithColor.h"
@@ -126,8 +128,9 @@ cl::opt<bool> contents(
     "check-contents", cl::cat(category),
     cl::desc("Refuse lengths, offsets and lists of blocks that make no sense; "
              "programs run with any"));
-cl::opt<std::string> target("target", cl::init("sm_80"),
-                            cl::desc("Chip to lower for"), cl::cat(category));
+cl::opt<std::string> target("target", cl::init(fovea::kDefaultTarget),
+                            cl::desc("Chip to lower for (default sm_90a)"),
+                            cl::cat(category));
 cl::opt<std::string> schedule("schedule", cl::init("auto"),
                               cl::desc("'auto', or fields to override"),
                               cl::cat(category));

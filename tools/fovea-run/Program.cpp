@@ -68,6 +68,7 @@ fovea::run::loadProgram(MLIRContext *context, StringRef path, StringRef entry) {
   program.sources->AddNewSourceBuffer(std::move(file), SMLoc());
   program.handler =
       std::make_unique<SourceMgrDiagnosticHandler>(*program.sources, context);
+  program.unplaced = std::make_unique<UnplacedDiagnosticHandler>(context);
   program.module = parseProgram(*program.sources, context);
   if (!program.module)
     return std::nullopt;

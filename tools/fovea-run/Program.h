@@ -13,6 +13,7 @@
 
 #include "fovea/Interpreter/Signature.h"
 #include "fovea/Pipelines/Pipelines.h"
+#include "fovea/Support/Tool.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -26,6 +27,7 @@ struct Program {
   /// Diagnostics show the program's text as long as it is there.
   std::unique_ptr<llvm::SourceMgr> sources;
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
+  std::unique_ptr<UnplacedDiagnosticHandler> unplaced;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp function; // at level attn
   launch::AbiOp abi;           // at levels tile and warp

@@ -294,7 +294,9 @@ ExitCode Tuner::run() {
     return kBadInput;
   }
   if (!lookupTarget(options.target, [&] {
-        return mlir::emitError(program.module.get()->getLoc());
+        return mlir::emitError(
+                   mlir::UnknownLoc::get(program.module.get()->getContext()))
+               << "option 'target': ";
       }))
     return kBadInput;
   ptxas = options.ptxas;

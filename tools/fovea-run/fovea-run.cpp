@@ -60,6 +60,7 @@ static void reportOutOfMemory(void *, const char *, bool) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   llvm::install_bad_alloc_error_handler(reportOutOfMemory);
+  setVersionPrinter();
   std::optional<Options> options = parseOptions(argc, argv);
   if (!options)
     return kBadInput;

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/InitAll.h"
+#include "fovea/Support/Tool.h"
 #include "fovea/Support/Untrusted.h"
 #include "fovea/Target/Metadata.h"
 #include "fovea/Target/PTX.h"
@@ -19,6 +20,7 @@
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 
 int main(int argc, char **argv) {
+  fovea::setVersionPrinter();
   if (failed(
           fovea::checkFileArguments(llvm::ArrayRef(argv, argc).drop_front())))
     return 1;

@@ -13,6 +13,7 @@
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Dialect/Warp/IR/KernelFacts.h"
 #include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Support/DefaultTarget.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -79,8 +79,8 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     `launch.call`.
   }];
   let options = [
-    Option<"target", "target", "std::string", "\"sm_80\"",
-           "Chip to compile for">,
+    Option<"target", "target", "std::string", "::fovea::kDefaultTarget",
+           "Chip to compile for (default sm_90a)">,
     Option<"schedule", "schedule", "std::string", "\"auto\"",
            "'auto', or fields of the schedule to override, for example "
            "\"tile_n=32,stages=3\"">,

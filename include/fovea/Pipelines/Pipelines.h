@@ -10,6 +10,7 @@
 #define FOVEA_PIPELINES_PIPELINES_H
 
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
+#include "fovea/Support/DefaultTarget.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -22,8 +23,8 @@ namespace fovea {
 /// Options that all pipelines share.
 struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
   Option<std::string> target{
-      *this, "target", llvm::cl::desc("Chip to compile for, for example sm_80"),
-      llvm::cl::init("sm_80")};
+      *this, "target", llvm::cl::desc("Chip to compile for (default sm_90a)"),
+      llvm::cl::init(kDefaultTarget)};
   Option<std::string> schedule{
       *this, "schedule",
       llvm::cl::desc("'auto', or fields to override, for example "

@@ -83,7 +83,8 @@ typedef void (*fovea_embedded_handler)(fovea_status status, const char *message,
 /**
  * What host code does with a status that it has no place for: nothing if it is
  * FOVEA_OK. Otherwise calls the handler that was set; without one writes the
- * message to stderr and aborts, as results that are not there must not be read.
+ * message to stderr and exits with EXIT_FAILURE, as results that are not there
+ * must not be read.
  */
 FOVEA_API void fovea_embedded_check(fovea_status status);
 

@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace fovea {
 
@@ -41,16 +42,44 @@ struct Ensures {
                                    llvm::StringRef pass);
 };
 
-/// The base of passes whose TableGen class is `KernelPass`.
+namespace detail {
+/// Whether a pass on kernels can be scheduled on such an op: a `gpu.func`, or
+/// an op that holds some.
+bool canHoldKernels(llvm::StringRef opName);
+/// Adds a pass on kernels to a pipeline for `op`, which holds kernels. Warns if
+/// it holds none.
+void nestOnKernels(mlir::Operation *op, mlir::OpPassManager &pipeline,
+                   std::unique_ptr<mlir::Pass> pass);
+} // namespace detail
+
+/// The base of passes whose TableGen class is `KernelPass`. A pass that is
+/// scheduled on a module, as by a flag of `mlir-opt`, runs on the module's
+/// kernels: a flag alone nests one level, and kernels are two levels down.
 template <typename Required, typename Ensured>
-class KernelPass : public mlir::OperationPass<mlir::gpu::GPUFuncOp> {
+class KernelPass : public mlir::OperationPass<> {
 protected:
   using OperationPass::OperationPass;
 
   virtual void runOnKernel() = 0;
 
+  mlir::gpu::GPUFuncOp getOperation() {
+    return mlir::cast<mlir::gpu::GPUFuncOp>(Pass::getOperation());
+  }
+
 private:
+  bool canScheduleOn(mlir::RegisteredOperationName name) const final {
+    return detail::canHoldKernels(name.getStringRef());
+  }
+
   void runOnOperation() final {
+    mlir::Operation *op = Pass::getOperation();
+    if (!mlir::isa<mlir::gpu::GPUFuncOp>(op)) {
+      mlir::OpPassManager pipeline(op->getName().getStringRef());
+      detail::nestOnKernels(op, pipeline, clone());
+      if (failed(runPipeline(pipeline, op)))
+        signalPassFailure();
+      return;
+    }
     if (failed(Required::check(getOperation(), getArgument())))
       return signalPassFailure();
     runOnKernel();

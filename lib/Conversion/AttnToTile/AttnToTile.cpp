@@ -63,14 +63,19 @@ struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    // What is wrong with an option has no place in the program.
+    auto emitError = [&](StringRef option) {
+      return mlir::emitError(UnknownLoc::get(&getContext()))
+             << "option '" << option << "': ";
+    };
     const TargetInfo *info =
-        lookupTarget(target, [&] { return mlir::emitError(module.getLoc()); });
+        lookupTarget(target, [&] { return emitError("target"); });
     if (!info)
       return signalPassFailure();
     table.reset();
     if (!scheduleTable.empty()) {
       auto loaded = ScheduleTable::load(
-          scheduleTable, [&] { return mlir::emitError(module.getLoc()); });
+          scheduleTable, [&] { return emitError("schedule-table"); });
       if (failed(loaded))
         return signalPassFailure();
       table = std::move(*loaded);

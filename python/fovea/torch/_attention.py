@@ -77,7 +77,7 @@ def flex_attention(
         refers to are read where it reads them, at each call as they are then.
     block_mask
         a BlockMask: its lists say which blocks are visited, its mask_mod which
-        keys of the partial ones count. Blocks of keys are of multiples of 16.
+        keys of the partial ones count. Blocks of keys of multiples of 16 are faster.
         A mask_mod, a function of (b, h, q_idx, kv_idx), may stand in its place;
         the compiler then finds the blocks.
     scale

@@ -9,11 +9,12 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 
+from . import _block_sizes
 from ._checks import exchanged
 
 #: Of one side of a block; PyTorch's BlockMask that stands for none has one block of twice as much.
 _LARGEST = 1 << 29
-#: Rows of queries that tiles are multiples of.
+#: Queries and keys that tiles are multiples of.
 _GRANULE = 16
 
 
@@ -84,7 +85,12 @@ def known(block_mask: Any) -> Optional[Read]:
 def read(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Read:
     """Raises what `lists_of` and `mask_function` raise."""
     form, lists = lists_of(block_mask, query, key)
-    result = Read(mask_function(block_mask), form, tuple(block_mask.seq_lengths), tuple(lists))
+    mask_mod = mask_function(block_mask)
+    if form[1] % _GRANULE:
+        lengths = (query.shape[2], key.shape[2])
+        mask_mod, lists = _block_sizes.converted(lists, form[:2], lengths, mask_mod)
+        form = (_block_sizes.SIZE, _block_sizes.SIZE, True, *form[3:])
+    result = Read(mask_mod, form, tuple(block_mask.seq_lengths), tuple(lists))
     if torch.compiler.is_compiling():
         return result
     attributes = _attributes(block_mask)
@@ -104,7 +110,8 @@ def lists_of(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Tuple[F
         lists += [block_mask.full_kv_num_blocks, block_mask.full_kv_indices]
     if lists[0].dim() != 3:
         raise ValueError(f"block_mask must have a batch and heads, found lists of shape {list(lists[1].shape)}")
-    queries, keys = block_mask.BLOCK_SIZE
+    # Of a size that torch.compile made symbolic, the length of a range is a number.
+    queries, keys = (len(range(one)) for one in block_mask.BLOCK_SIZE)
     if min(queries, keys) <= _LARGEST:  # else PyTorch's one block for all lengths
         lengths, expected = list(block_mask.seq_lengths), [query.shape[2], key.shape[2]]
         if lengths != expected:
@@ -124,10 +131,14 @@ def lists_of(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Tuple[F
                              f"{list(lists[0].shape[:2])} and {list(one.shape[:2])}")
     lists = [one if one.dtype == torch.int32 else one.to(torch.int32) for one in lists]
     rows, queries, keys = 0, min(queries, _LARGEST), min(keys, _LARGEST)
+    if 0 < key.shape[2] <= keys and (keys % _GRANULE or keys - key.shape[2] >= _block_sizes.SIZE):
+        lists, keys = _block_sizes.split(lists, key.shape[2]), _block_sizes.SIZE
     if queries % _GRANULE and not keys % _GRANULE:
         # One block is all queries, and may as well be larger.
         rows, queries = queries if query.shape[2] > queries else 0, _LARGEST
-    return (queries, keys, len(lists) == 4, batch != 1, heads != 1 or rows > 0, rows), lists
+    # Chosen by the comparison, not its result: torch.compile guards that of a symbol.
+    by_batch, by_head = True if batch != 1 else False, True if heads != 1 or rows > 0 else False
+    return (queries, keys, len(lists) == 4, by_batch, by_head, rows), lists
 
 
 __all__ = ["Form", "Read", "is_block_mask", "known", "read", "rows_of"]

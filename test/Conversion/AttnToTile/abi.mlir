@@ -1,5 +1,5 @@
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90 schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=3" | FileCheck %s
-// RUN: fovea-opt %s --attn-to-tile="schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=3" | FileCheck %s --check-prefix=DEFAULT
+// RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=3" | FileCheck %s --check-prefix=DEFAULT
 
 // Sizes that types fix are constants of the grid.
 // CHECK-DAG: #[[$GRID:.*]] = affine_map<()[s0] -> ((s0 ceildiv 64) * 8)>

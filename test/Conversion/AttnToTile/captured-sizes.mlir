@@ -1,10 +1,10 @@
 // How long captured tensors must be, where types don't say that they are.
-// RUN: fovea-opt %s --attn-to-tile | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile=target=sm_80 | FileCheck %s
 // RUN: not fovea-run %s --entry=slopes --random=1 --dims B=1,Hq=8,Hkv=2,Sq=20,Skv=30,capture0.0=7 2>&1 | FileCheck %s --check-prefix=SHORT
 // SHORT: error: dimension capture0.0 must be at least 8, which is Hq, found 7
 // Without a size of their own they are as long as that.
-// RUN: fovea-run %s --entry=slopes --random=1 --dims B=1,Hq=8,Hkv=2,Sq=20,Skv=30 --check --level=warp
-// RUN: fovea-run %s --entry=both --random=1 --dims B=1,Hq=2,Hkv=2,Sq=20,Skv=30 --check --level=warp
+// RUN: fovea-run --target=sm_80 %s --entry=slopes --random=1 --dims B=1,Hq=8,Hkv=2,Sq=20,Skv=30 --check --level=warp
+// RUN: fovea-run --target=sm_80 %s --entry=both --random=1 --dims B=1,Hq=2,Hkv=2,Sq=20,Skv=30 --check --level=warp
 
 !t = tensor<?x?x?x64xbf16>
 // CHECK-LABEL: launch.abi @slopes

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=64,classify=1" --canonicalize --cse | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile=target=sm_90a --canonicalize --cse | FileCheck %s --check-prefix=DEFAULT
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=classify=0" --canonicalize --cse | FileCheck %s --check-prefix=RANGE
-// RUN: fovea-opt %s --attn-to-tile --canonicalize --cse | FileCheck %s --check-prefix=RANGE
+// RUN: fovea-opt %s --attn-to-tile=target=sm_80 --canonicalize --cse | FileCheck %s --check-prefix=RANGE
 
 !t = tensor<?x1x?x64xbf16>
 

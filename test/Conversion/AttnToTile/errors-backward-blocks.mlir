@@ -1,9 +1,9 @@
 // Tiles divide blocks; a size that is asked for must, too.
-// RUN: not fovea-opt %s --attn-to-tile=schedule=tile_n=64 2>&1 | FileCheck %s --check-prefix=KEYS
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_n=64" 2>&1 | FileCheck %s --check-prefix=KEYS
 // KEYS: error: schedule's 'tile_n' must divide the blocks of 48, found 64
-// RUN: sed -e 's/192, 48/96, 192/' %s | not fovea-opt --attn-to-tile=schedule=tile_n=64 2>&1 | FileCheck %s --check-prefix=QUERIES
+// RUN: sed -e 's/192, 48/96, 192/' %s | not fovea-opt --attn-to-tile="target=sm_80 schedule=tile_n=64" 2>&1 | FileCheck %s --check-prefix=QUERIES
 // QUERIES: error: schedule's 'tile_n' must divide the blocks of 96, found 64
-// RUN: fovea-opt %s --attn-to-tile=schedule=tile_n=16 | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_n=16" | FileCheck %s
 // CHECK-LABEL: launch.abi @f target(
 // CHECK: plan(<#warp.mma_sync_unit, tile_m = 48, tile_n = 16, warps = 3,
 // CHECK-LABEL: launch.abi @f_queries target(

@@ -1,5 +1,5 @@
 // What regions may do: arithmetic on numbers, and reading captured tensors.
-// RUN: fovea-opt %s --attn-to-tile --split-input-file --verify-diagnostics
+// RUN: fovea-opt %s --attn-to-tile=target=sm_80 --split-input-file --verify-diagnostics
 
 !t = tensor<1x1x?x16xf16>
 func.func @uniform(%q: !t, %k: !t, %v: !t) -> !t {

@@ -10,7 +10,7 @@
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=20" 2>&1 | FileCheck %s --check-prefix=MANY_WARPS
 // MANY_WARPS: error: schedule's 'warps' must be 4, 8, 12 or 16 where roles are specialised, found 20
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=8,tile_m=256" 2>&1 | FileCheck %s --check-prefix=ROWS
-// ROWS: error: schedule's 'tile_m' must be 64 rows for each of 2 warp groups, found 256
+// ROWS: error: schedule's 'tile_m' must be 64 rows for each of 2 warp groups, found 256; use warps=16
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=40" 2>&1 | FileCheck %s --check-prefix=COLUMNS
 // COLUMNS: error: schedule's 'tile_n' must be a multiple of 16 up to 256, found 40
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=272" 2>&1 | FileCheck %s --check-prefix=MANY_COLUMNS

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --attn-to-tile --split-input-file --verify-diagnostics
+// RUN: fovea-opt %s --attn-to-tile=target=sm_80 --split-input-file --verify-diagnostics
 
 !t = tensor<1x1x?x16xf32>
 func.func @f(%q: !t, %k: !t, %v: !t) -> !t {

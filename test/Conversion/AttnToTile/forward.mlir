@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --attn-to-tile=schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1 | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1" | FileCheck %s
 
 !qt = tensor<2x4x?x32xbf16>
 !kt = tensor<2x4x?x32xbf16>

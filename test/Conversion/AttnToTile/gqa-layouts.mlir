@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --attn-to-tile=schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1 | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1" | FileCheck %s
 
 // CHECK-LABEL: gpu.func @grouped
 func.func @grouped(%q: tensor<1x?x?x16xf16>, %k: tensor<1x?x?x16xf16>, %v: tensor<1x?x?x16xf16>) -> tensor<1x?x?x16xf16> {

@@ -1,6 +1,6 @@
 // Kernels count in 32 bits, by the module's data layout. Scalars of type index that
 // might need more are computed as i64; unless something takes them as an index.
-// RUN: fovea-opt %s --attn-to-tile | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile=target=sm_80 | FileCheck %s
 
 !t = tensor<?x?x?x64xbf16>
 

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --attn-to-tile=schedule=tile_m=64,tile_n=64,warps=4 --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=64,warps=4" --split-input-file | FileCheck %s
 
 // What neighbouring keys share is loaded once for them: a row tile for each 32
 // keys, chosen by column.

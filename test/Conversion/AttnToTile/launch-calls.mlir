@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --attn-to-tile=launch-calls --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile="target=sm_80 launch-calls" --split-input-file --verify-diagnostics | FileCheck %s
 
 // Operands by their names in the ABI, in the op's order; what the function does
 // not read is not passed; captures keep their numbers. Sizes of results come from

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --attn-to-tile | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile=target=sm_80 | FileCheck %s
 
 // The parts' (LSE, 1, O) are softmax states; merging and finishing them gives
 // the whole. Parts that saw no key come in as zeros.

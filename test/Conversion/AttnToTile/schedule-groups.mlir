@@ -10,7 +10,7 @@
 // THREE: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 192, tile_n = 80, warps = 12, {{.*}} roles = [<"load", warps = 4, registers = 32, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 160,
 // ASKED-LABEL: launch.abi @f target(
 // ASKED: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 64, warps = 8, {{.*}} roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 224,
-// ROWS: error: schedule's 'tile_m' must be 64 rows for each of 2 warp groups, found 64
+// ROWS: error: schedule's 'tile_m' must be 64 rows for each of 2 warp groups, found 64; use warps=4
 // WARPS: error: schedule's 'warps' must be 4, 8, 12 or 16 where roles are specialised, found 6
 func.func @f(%q: tensor<1x1x?x64xbf16>) -> tensor<1x1x?x64xbf16> {
   %o = attn.forward %q, %q, %q : tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16>, tensor<1x1x?x64xbf16> -> tensor<1x1x?x64xbf16>

@@ -1,5 +1,5 @@
-// RUN: fovea-opt %s --attn-to-tile=schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1 -cse -canonicalize | FileCheck %s
-// RUN: fovea-opt %s --attn-to-tile="accurate-tanh schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1" -cse -canonicalize | FileCheck %s --check-prefix=ACCURATE
+// RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1" -cse -canonicalize | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile="target=sm_80 accurate-tanh schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1" -cse -canonicalize | FileCheck %s --check-prefix=ACCURATE
 
 // What score_mod adds up is one progression along the keys; what depends on the
 // query alone goes to LSE. The summand may be of any size and is not divided by

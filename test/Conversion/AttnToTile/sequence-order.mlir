@@ -1,5 +1,5 @@
 // Packed sequences with the most keys first: a prologue finds the order.
-// RUN: fovea-opt %s --attn-to-tile=schedule=tile_m=64,tile_n=32,warps=4 --canonicalize --cse | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=32,warps=4" --canonicalize --cse | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a" --canonicalize --cse | FileCheck %s --check-prefix=OVERLAP
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=longest_first=0" | FileCheck %s --check-prefix=GIVEN
 
@@ -11,10 +11,10 @@
 // GIVEN-NOT: prologue
 // GIVEN-NOT: scratch
 
-// RUN: not fovea-opt %examples/dense.mlir --attn-to-tile=schedule=longest_first=1 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not fovea-opt %examples/dense.mlir --attn-to-tile="target=sm_80 schedule=longest_first=1" 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not fovea-opt %examples/lengths.mlir --attn-to-tile="target=sm_90a schedule=longest_first=1" 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: schedule's 'longest_first' needs packed sequences ('packed')
-// RUN: not fovea-opt %s --attn-to-tile=schedule=longest_first=2 2>&1 | FileCheck %s --check-prefix=FLAG
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=longest_first=2" 2>&1 | FileCheck %s --check-prefix=FLAG
 // FLAG: error: schedule's 'longest_first' must be in [0, 1], found 2
 
 !q = tensor<1x4x?x16xf16>

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=64" --canonicalize --cse | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=classify=0" --canonicalize --cse | FileCheck %s --check-prefix=NONE
-// RUN: fovea-opt %s --attn-to-tile --canonicalize --cse | FileCheck %s --check-prefix=NONE
+// RUN: fovea-opt %s --attn-to-tile=target=sm_80 --canonicalize --cse | FileCheck %s --check-prefix=NONE
 
 !t = tensor<?x1x?x64xbf16>
 

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --fovea-to-host --split-input-file --verify-diagnostics -o /dev/null
+// RUN: fovea-opt %s --fovea-to-host=target=sm_80 --split-input-file --verify-diagnostics -o /dev/null
 
 // What the pipeline can't do says so.
 

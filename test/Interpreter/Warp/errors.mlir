@@ -44,7 +44,7 @@
 // NESTED: error: a role cannot have roles of its own
 
 // The program is at this level and no other.
-// RUN: not fovea-run %s --level=tile 2>&1 | FileCheck %s --check-prefix=LEVEL
+// RUN: not fovea-run --target=sm_80 %s --level=tile 2>&1 | FileCheck %s --check-prefix=LEVEL
 // LEVEL: error: the program is at warp level; it cannot run at level tile
 // RUN: not fovea-run %s --seeds=0 2>&1 | FileCheck %s --check-prefix=SEEDS
 // SEEDS: error: --seeds must be positive

@@ -1,8 +1,8 @@
 // A diagnostic names its place and shows the source's line. The op behind it is
 // printed for who asks: one that is isolated has no names for its operands.
-// RUN: not fovea-opt %s --attn-to-tile=schedule=tile_m=17 2>&1 | FileCheck %s --implicit-check-not=UNKNOWN --implicit-check-not="see current operation"
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=17" 2>&1 | FileCheck %s --implicit-check-not=UNKNOWN --implicit-check-not="see current operation"
 // RUN: sed -e 's/^!k = tensor<1x1x?x8x/!k = tensor<1x1x?x24x/' %s | not fovea-opt 2>&1 | FileCheck %s --check-prefix=VERIFIER --implicit-check-not=UNKNOWN
-// RUN: not fovea-opt %s --attn-to-tile=schedule=tile_m=17 --mlir-print-op-on-diagnostic 2>&1 | FileCheck %s --check-prefix=ASKED
+// RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=17" --mlir-print-op-on-diagnostic 2>&1 | FileCheck %s --check-prefix=ASKED
 
 // CHECK:      diagnostics.mlir:[[@LINE+11]]:8: error: schedule's 'tile_m' must be a multiple of 16 rows for each of 4 warps, found 17
 // CHECK-NEXT: {{^}}  %o = attn.forward %q, %k, %k : tensor<

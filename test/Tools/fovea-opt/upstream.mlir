@@ -1,7 +1,7 @@
 // Upstream's dialects and passes are there, so that other compilers' pipelines run in one tool with ours: what is
 // around attention by theirs, attention by ours.
-// RUN: fovea-opt %s --linalg-generalize-named-ops --fovea-to-nvvm | FileCheck %s
-// RUN: fovea-opt %s --attn-outline --attn-to-tile \
+// RUN: fovea-opt %s --linalg-generalize-named-ops --fovea-to-nvvm=target=sm_80 | FileCheck %s
+// RUN: fovea-opt %s --attn-outline --attn-to-tile=target=sm_80 \
 // RUN:   --one-shot-bufferize='bufferize-function-boundaries allow-unknown-ops' --convert-linalg-to-loops | FileCheck %s --check-prefix=LOOPS
 // CHECK-LABEL: gpu.module @f_forward_module
 // CHECK: llvm.func @f_forward(

@@ -1,14 +1,14 @@
 // Captured values keep their names when canonicalisation drops others, so that
 // data reaches the parameter that is meant for it: all these have one type.
 // DEFINE: %{sizes} = --random=1 --dims B=1,Hq=2,Hkv=1,Sq=40,Skv=50,capture0.0=64,capture1.0=64,capture4.0=64
-// RUN: fovea-run %s --level=tile %{sizes} --integers=1:9 --check | FileCheck %s
+// RUN: fovea-run --target=sm_80 %s --level=tile %{sizes} --integers=1:9 --check | FileCheck %s
 // CHECK: o 1x2x40x16: {{.*}}: passed
 
 // The same of a kernel and the program that it implements, in two files.
-// RUN: fovea-opt %s --fovea-to-tile -o %t.mlir
+// RUN: fovea-opt %s --fovea-to-tile=target=sm_80 -o %t.mlir
 // RUN: fovea-run %t.mlir --reference=%s --random=1 --dims B=1,Hq=2,Hkv=1,Sq=40,Skv=50,capture1.0=64,capture4.0=64 --integers=1:9 --check | FileCheck %s
 
-// RUN: fovea-compile %s --emit=metadata | FileCheck %s --check-prefix=METADATA
+// RUN: fovea-compile --target=sm_80 %s --emit=metadata | FileCheck %s --check-prefix=METADATA
 // METADATA: "name":"v"
 // METADATA-NEXT: "name":"capture1"
 // METADATA-NEXT: "name":"capture4"
@@ -16,8 +16,8 @@
 // METADATA: {"kind":"scalar","name":"capture3","type":"i32"}
 
 // On a device only what the kernel takes is passed: names it does not know are errors.
-// RUN: fovea-compile %s --emit=metadata -o %t.json
-// RUN: not env LD_LIBRARY_PATH=%fake_driver fovea-run %s %{sizes} --integers=1:9 --device=cuda --kernel=%t.mlir --metadata=%t.json --check 2>&1 | FileCheck %s --check-prefix=DEVICE
+// RUN: fovea-compile --target=sm_80 %s --emit=metadata -o %t.json
+// RUN: not env LD_LIBRARY_PATH=%fake_driver fovea-run --target=sm_80 %s %{sizes} --integers=1:9 --device=cuda --kernel=%t.mlir --metadata=%t.json --check 2>&1 | FileCheck %s --check-prefix=DEVICE
 // DEVICE-NOT: error
 // DEVICE: o 1x2x40x16: {{.*}}: FAILED
 

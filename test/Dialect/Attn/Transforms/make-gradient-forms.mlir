@@ -2,7 +2,7 @@
 // RUN: fovea-opt %s --attn-make-gradient | FileCheck %s
 // RUN: fovea-opt %s --attn-make-gradient=only-backward | FileCheck %s --check-prefix=ONLY
 // RUN: fovea-opt %s --attn-make-gradient=gradients=v | FileCheck %s --check-prefix=ONE
-// RUN: fovea-opt %s --attn-make-gradient --fovea-to-nvvm | FileCheck %s --check-prefix=KERNELS
+// RUN: fovea-opt %s --attn-make-gradient --fovea-to-nvvm=target=sm_80 | FileCheck %s --check-prefix=KERNELS
 
 !t = tensor<1x2x?x16xbf16>
 !rows = tensor<1x2x?xf32>

@@ -18,8 +18,8 @@
 // REDEFINE: %{op} = addf
 // RUN: %{compare}
 //
-// RUN: fovea-opt %s --fovea-to-warp | FileCheck %s
-// RUN: sed 's/arith.addf/arith.mulf/' %s | fovea-opt --fovea-to-warp | FileCheck %s --check-prefix=PRODUCT
+// RUN: fovea-opt %s --fovea-to-warp=target=sm_80 | FileCheck %s
+// RUN: sed 's/arith.addf/arith.mulf/' %s | fovea-opt --fovea-to-warp=target=sm_80 | FileCheck %s --check-prefix=PRODUCT
 
 // CHECK-LABEL: gpu.func @all
 // CHECK: role @compute

@@ -2,7 +2,7 @@
 // none that are: where all warps run one program, whose unit's products are made at once, and where
 // the dot's register operand is computed from a product that would come later.
 //
-// RUN: fovea-opt %s --fovea-to-warp --remarks-filter=schedule 2>&1 >%t.mlir | FileCheck %s
+// RUN: fovea-opt %s --fovea-to-warp=target=sm_80 --remarks-filter=schedule 2>&1 >%t.mlir | FileCheck %s
 // RUN: FileCheck %s --check-prefix=CODE --implicit-check-not='ahead =' --implicit-check-not='warp.dot async' < %t.mlir
 // CODE: launch.abi @one_program
 // CODE: launch.abi @late_operand
@@ -10,11 +10,11 @@
 // REQUIRES: fovea-run
 // DEFINE: %{entry} = one_program
 // DEFINE: %{run} = fovea-run %s --entry=%{entry} --random=1 --dims M=128,N=256,D=64
-// RUN: %{run} --level=tile --outputs %t.tile.npy
-// RUN: %{run} --level=warp --outputs %t.warp.npy
+// RUN: %{run} --level=tile --target=sm_80 --outputs %t.tile.npy
+// RUN: %{run} --level=warp --target=sm_80 --outputs %t.warp.npy
 // RUN: cmp %t.tile.npy %t.warp.npy
 // REDEFINE: %{entry} = late_operand
-// RUN: %{run} --level=warp --outputs %t.warp.npy
+// RUN: %{run} --level=warp --target=sm_80 --outputs %t.warp.npy
 // RUN: cmp %t.tile.npy %t.warp.npy
 
 !memory = memref<?x?xbf16, strided<[?, 1]>>

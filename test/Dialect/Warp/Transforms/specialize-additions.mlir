@@ -5,18 +5,18 @@
 // DEFINE: %{entry} = stores
 // DEFINE: %{plan} = stages = 1
 // DEFINE: %{run} = sed 's/stages = 1/%{plan}/' %s | fovea-run - --entry=%{entry} --random=1 --dims M=128,K=64,N=64
-// RUN: %{run} --level=tile --outputs %t.tile.npy
-// RUN: %{run} --level=warp --outputs %t.warp.npy --seeds=3
+// RUN: %{run} --level=tile --target=sm_80 --outputs %t.tile.npy
+// RUN: %{run} --level=warp --target=sm_80 --outputs %t.warp.npy --seeds=3
 // RUN: cmp %t.tile.npy %t.warp.npy
 // REDEFINE: %{plan} = stages = 1, stores = [<"sum", copied>]
-// RUN: %{run} --level=warp --outputs %t.warp.npy --seeds=3
+// RUN: %{run} --level=warp --target=sm_80 --outputs %t.warp.npy --seeds=3
 // RUN: cmp %t.tile.npy %t.warp.npy
 // REDEFINE: %{entry} = scatters
 // REDEFINE: %{plan} = stages = 1
-// RUN: %{run} --level=warp --outputs %t.warp.npy --seeds=3
+// RUN: %{run} --level=warp --target=sm_80 --outputs %t.warp.npy --seeds=3
 // RUN: cmp %t.tile.npy %t.warp.npy
 //
-// RUN: sed 's/stages = 1/stages = 1, stores = [<"sum", copied>]/' %s | fovea-opt --fovea-to-warp | FileCheck %s
+// RUN: sed 's/stages = 1/stages = 1, stores = [<"sum", copied>]/' %s | fovea-opt --fovea-to-warp=target=sm_80 | FileCheck %s
 // CHECK-LABEL: gpu.func @stores
 // CHECK: role @first
 // CHECK: warp.copy_out async add "sum.0"

@@ -8,6 +8,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("torch.nn.attention.flex_attention")
 
+pytestmark = pytest.mark.usefixtures("fovea")
+
 INF, NAN = math.inf, math.nan
 TARGETS = ["ptx:sm_80", "ptx:sm_90a"]
 #: The function, and its error in units of the last place.

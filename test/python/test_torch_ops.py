@@ -7,6 +7,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("torch.nn.attention.flex_attention")
 F = torch.nn.functional
 
+pytestmark = pytest.mark.usefixtures("fovea")
+
 HEADS, SIZE, DIM = 2, 16, 16
 GENERATOR = torch.Generator().manual_seed(0)
 TABLE = torch.randn(16, generator=GENERATOR)

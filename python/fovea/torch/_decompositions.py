@@ -73,7 +73,7 @@ def linear(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor] =
 def _logsumexp(x: torch.Tensor, dim: Dims, keepdim: bool = False) -> torch.Tensor:
     most = x.amax(dim, True).detach()  # type: ignore[arg-type]
     most = torch.where(most.abs() == math.inf, 0.0, most)
-    result = (x - most).exp().sum(dim, True).log() + most
+    result = (x - most).exp().sum(dim, True).log() + most  # type: ignore[arg-type]
     return result if keepdim else result.squeeze(dim)  # type: ignore[arg-type]
 
 

@@ -47,8 +47,8 @@ def _unbind(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, An
 @emitter("diagonal")
 def _diagonal(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     region, source = tracer.region, tracer.expression(args[0])
-    offset, first, second = (*args[1:], *(0, 0, 1)[len(args) - 1:])
-    offset, first, second = kwargs.get("offset", offset), kwargs.get("dim1", first), kwargs.get("dim2", second)
+    given = [*args[1:], *(0, 0, 1)[len(args) - 1:]]
+    offset, first, second = (kwargs.get(key, value) for key, value in zip(("offset", "dim1", "dim2"), given))
     rank = len(source.shape)
     first, second = _dimension(rank, first), _dimension(rank, second)
     below, right = max(-offset, 0), max(offset, 0)

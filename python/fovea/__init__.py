@@ -33,6 +33,7 @@ from .functions import (
     logical_and, logical_not, logical_or, logical_xor, maximum, minimum, or_masks, query_length, round, rsqrt,
     sigmoid, sin, sqrt, tanh, trunc, where,
 )
+from .functions import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, erfc, signbit, sinh, tan
 
 __all__ = [
     "Blocks", "Capture", "CompileError", "CompileWarning", "ComparedField", "DeviceTensor", "Diagnostic", "Error", "Explanation", "Kernel", "LaunchError",
@@ -41,4 +42,5 @@ __all__ = [
     "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "or_masks", "query_length",
     "reference", "round", "rsqrt", "sigmoid", "sin", "sqrt", "synchronize", "tanh", "targets", "trunc", "version",
     "where",
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "erfc", "signbit", "sinh", "tan",
 ]

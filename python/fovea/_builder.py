@@ -41,11 +41,14 @@ _FLOAT_BINARY = {
     "add": "arith.addf", "sub": "arith.subf", "mul": "arith.mulf", "div": "arith.divf",
     "min": "arith.minimumf", "max": "arith.maximumf",
     "minnum": "arith.minnumf", "maxnum": "arith.maxnumf", "atan2": "math.atan2", "copysign": "math.copysign",
+    "pow": "math.powf",
 }
 _FLOAT_UNARY = {
     "neg": "arith.negf", "abs": "math.absf", "exp": "math.exp", "exp2": "math.exp2", "expm1": "math.expm1",
     "log": "math.log", "log2": "math.log2", "log1p": "math.log1p", "sqrt": "math.sqrt", "rsqrt": "math.rsqrt",
-    "tanh": "math.tanh", "sin": "math.sin", "cos": "math.cos", "atan": "math.atan", "erf": "math.erf",
+    "sin": "math.sin", "cos": "math.cos", "tan": "math.tan", "asin": "math.asin", "acos": "math.acos", "atan": "math.atan",
+    "sinh": "math.sinh", "cosh": "math.cosh", "tanh": "math.tanh",
+    "asinh": "math.asinh", "acosh": "math.acosh", "atanh": "math.atanh", "erf": "math.erf", "erfc": "math.erfc",
     "floor": "math.floor", "ceil": "math.ceil", "trunc": "math.trunc", "round": "math.roundeven",
     "cbrt": "math.cbrt",
 }
@@ -192,15 +195,18 @@ class RegionBuilder:
         return result
 
     def unary(self, name: str, a: Value) -> Value:
-        """neg, abs; of floats also exp, exp2, expm1, log, log2, log1p, sqrt,
-        rsqrt, tanh, sin, cos, atan, erf, floor, ceil, trunc, round (to even),
-        cbrt; of i1: not."""
+        """neg, abs; of floats also exp, exp2, expm1, log, log2, log1p, sqrt, rsqrt,
+        cbrt, erf, erfc, floor, ceil, trunc, round (to even), the trigonometric and
+        hyperbolic functions and their inverses (asinh); of i1: not; of other
+        integers: trailing_zeros."""
         if is_float(a.type):
             return self.op(f"{_FLOAT_UNARY[name]} {a.name} : {a.type}", a.type)
         if name == "not" and a.type == "i1":
             return self.binary("xor", a, self.constant(True, "i1"))
         if name == "not":
             return self.binary("xor", a, self.constant(-1, a.type))
+        if name == "trailing_zeros":
+            return self.op(f"math.cttz {a.name} : {a.type}", a.type, (0, INTEGERS[a.type]))
         negative = self.binary("sub", self.constant(0, a.type), a)
         if name == "neg":
             return negative
@@ -213,7 +219,7 @@ class RegionBuilder:
 
     def binary(self, name: str, a: Value, b: Value) -> Value:
         """add, sub, mul, min, max; of floats minnum, maxnum, div, floordiv, mod,
-        atan2, copysign; of integers floordiv and mod (as Python rounds), truncdiv
+        atan2, copysign, pow; of integers floordiv and mod (as Python rounds), truncdiv
         and rem (as C does), and, or, xor, shl, shr. Both have one type. min and max
         of floats are NaN where an operand is, minnum and maxnum the other one."""
         assert a.type == b.type, f"{name} of {a} and {b}"

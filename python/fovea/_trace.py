@@ -447,6 +447,11 @@ def binary(name: str, a: Any, b: Any) -> Traced:
     return Traced(region, region.binary(name, x, y))
 
 
+def float_binary(name: str, a: Any, b: Any) -> Traced:
+    region = _region_of(a, b)
+    return Traced(region, region.binary(name, *_operands(region, a, b, "f32")))
+
+
 def extremum(name: str, a: Any, b: Any) -> Traced:
     region = _region_of(a, b)
     x, y = _operands(region, a, b, "index")
@@ -516,8 +521,8 @@ def logical(name: str, *values: Any) -> Traced:
 
 
 def power(base: Any, exponent: Any) -> Traced:
-    """Constant exponents that are integers or halves, constant positive bases; constant
-    integers with exponents that are integers, exactly."""
+    """Constant integers with exponents that are integers, and integers up to 64 as
+    exponents, exactly; others as C's pow."""
     region = _region_of(base, exponent)
     base, exponent = _scalar(base), _scalar(exponent)
     if not isinstance(exponent, Traced):
@@ -530,7 +535,7 @@ def power(base: Any, exponent: Any) -> Traced:
             return unary("sqrt", base)
         if exponent == -0.5:
             return unary("rsqrt", base)
-        fail("a power must have an exponent that is an integer up to 64, 0.5 or -0.5, or a constant base")
+        return float_binary("pow", base, float(exponent))
     if isinstance(base, int) and exponent._value.type == "index":
         if exponent._value.low >= 0 or base in (-1, 1):
             return _integer_power(base, exponent)
@@ -538,7 +543,10 @@ def power(base: Any, exponent: Any) -> Traced:
         if base > 2:
             return _float_power(base, exponent)
     if isinstance(base, Traced) or not base > 0:
-        fail("a power with an exponent that is traced must have a positive constant base, or an integer one and an exponent that can't be negative")
+        if exponent._value.type == "f32" or lift(region, base).type == "f32":
+            return float_binary("pow", base, exponent)
+        fail("a power of integers with an exponent that is traced must have a positive constant base, or an exponent that can't be "
+             "negative; fovea.as_float() of one of the two makes it a float")
     import math
 
     return unary("exp2", exponent if base == 2 else binary("mul", exponent, float(math.log2(base))))

@@ -17,7 +17,8 @@ from ._trace import NUMPY, Traced, current_region, is_traced
 
 __all__ = [
     "where", "minimum", "maximum", "clip", "abs", "exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt",
-    "tanh", "sigmoid", "sin", "cos", "erf", "floor", "ceil", "trunc", "round", "logical_and", "logical_or",
+    "sigmoid", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "erf", "erfc", "signbit", "floor", "ceil", "trunc", "round", "logical_and", "logical_or",
     "logical_xor", "logical_not", "as_float", "as_int", "query_length", "key_length", "and_masks", "or_masks",
 ]
 
@@ -147,9 +148,87 @@ def cos(x: Any) -> Any:
 
 
 @of_one
+def tan(x: Any) -> Any:
+    """The tangent of an angle in radians."""
+    return _unary("tan", math.tan, "tan", x)
+
+
+@of_one
+def asin(x: Any) -> Any:
+    """The angle from -pi/2 to pi/2 that has the sine x."""
+    return _unary("asin", math.asin, "arcsin", x)
+
+
+@of_one
+def acos(x: Any) -> Any:
+    """The angle from 0 to pi that has the cosine x."""
+    return _unary("acos", math.acos, "arccos", x)
+
+
+@of_one
+def atan(x: Any) -> Any:
+    """The angle from -pi/2 to pi/2 that has the tangent x."""
+    return _unary("atan", math.atan, "arctan", x)
+
+
+@of_two
+def atan2(y: Any, x: Any) -> Any:
+    """The angle of the point (x, y), from -pi to pi."""
+    if is_traced(y, x):
+        return _trace.float_binary("atan2", y, x)
+    numpy = _numpy(y, x)
+    return numpy.arctan2(y, x) if numpy else math.atan2(y, x)
+
+
+@of_one
+def sinh(x: Any) -> Any:
+    """The hyperbolic sine."""
+    return _unary("sinh", math.sinh, "sinh", x)
+
+
+@of_one
+def cosh(x: Any) -> Any:
+    """The hyperbolic cosine."""
+    return _unary("cosh", math.cosh, "cosh", x)
+
+
+@of_one
+def asinh(x: Any) -> Any:
+    """The number that has the hyperbolic sine x."""
+    return _unary("asinh", math.asinh, "arcsinh", x)
+
+
+@of_one
+def acosh(x: Any) -> Any:
+    """The number, not negative, that has the hyperbolic cosine x."""
+    return _unary("acosh", math.acosh, "arccosh", x)
+
+
+@of_one
+def atanh(x: Any) -> Any:
+    """The number that has the hyperbolic tangent x."""
+    return _unary("atanh", math.atanh, "arctanh", x)
+
+
+@of_one
+def signbit(x: Any) -> Any:
+    """Whether the number has a minus sign: also -0.0."""
+    if is_traced(x):
+        return _trace.float_binary("copysign", 1.0, x) < 0.0
+    numpy = _numpy(x)
+    return numpy.signbit(x) if numpy else math.copysign(1.0, x) < 0
+
+
+@of_one
 def erf(x: Any) -> Any:
     """The error function; of traced values and numbers, not of arrays."""
     return _trace.unary("erf", x) if isinstance(x, Traced) else math.erf(x)
+
+
+@of_one
+def erfc(x: Any) -> Any:
+    """1 - erf(x), also where that is near 0; of traced values and numbers, not of arrays."""
+    return _trace.unary("erfc", x) if isinstance(x, Traced) else math.erfc(x)
 
 
 @of_one
@@ -267,7 +346,8 @@ def or_masks(*masks: Callable[..., Any]) -> Callable[..., Any]:
 NUMPY.update({
     "where": where, "minimum": minimum, "maximum": maximum, "fmin": minimum, "fmax": maximum, "clip": clip,
     "absolute": abs, "fabs": abs, "exp": exp, "exp2": exp2, "expm1": expm1, "log": log, "log2": log2, "log1p": log1p,
-    "sqrt": sqrt, "tanh": tanh, "sin": sin, "cos": cos, "floor": floor, "ceil": ceil, "trunc": trunc, "rint": round,
+    "sqrt": sqrt, "sin": sin, "cos": cos, "tan": tan, "arcsin": asin, "arccos": acos, "arctan": atan, "arctan2": atan2,
+    "sinh": sinh, "cosh": cosh, "tanh": tanh, "arcsinh": asinh, "arccosh": acosh, "arctanh": atanh, "signbit": signbit, "floor": floor, "ceil": ceil, "trunc": trunc, "rint": round,
     "round": round, "logical_and": logical_and, "logical_or": logical_or, "logical_xor": logical_xor,
     "logical_not": logical_not,
 })

@@ -77,7 +77,8 @@ def disagreements(ours, function, points, backend="interpret", tolerance=1e-5):
 UNARY = {
     **{name: getattr(torch, name) for name in """abs ceil cos cosh deg2rad erf exp exp2 expm1 floor frac isfinite isinf isnan
         isneginf isposinf log log10 log1p log2 logit nan_to_num neg rad2deg reciprocal relu round rsqrt sgn sigmoid sign sin sinc
-        sinh sqrt square tan tanh trunc atan positive""".split()},
+        sinh sqrt square tan tanh trunc atan positive asin acos asinh acosh atanh erfc signbit angle""".split()},
+    "entr": torch.special.entr, "round 1": lambda x: torch.round(x, decimals=1),
     **{name: getattr(F, name) for name in """celu elu gelu hardshrink hardsigmoid hardswish hardtanh leaky_relu logsigmoid
         mish relu6 selu silu softplus softshrink softsign tanhshrink""".split()},
     "hardtanh 2": lambda x: F.hardtanh(x, -2.0, 2.5), "hardtanh above": lambda x: F.hardtanh(x, min_val=0.5),
@@ -86,13 +87,15 @@ UNARY = {
     "threshold": lambda x: F.threshold(x, 1.0, 20.0), "logit within": lambda x: torch.logit(x, 0.25),
     "nan_to_num 1 2 3": lambda x: torch.nan_to_num(x, 1.0, 2.0, 3.0),
     "clamp": lambda x: x.clamp(-1, 1), "clamp_min": lambda x: x.clamp(min=0.0), "clamp_max": lambda x: x.clamp_max(0.0),
-    **{f"power {p}": lambda x, p=p: x**p for p in (0, 0.0, 1, 2, 3, -1, -2, 0.5, -0.5)},
-    **{f"power of {base}": lambda x, base=base: base**x for base in (2, 0.5, 10.0)},
+    **{f"power {p}": lambda x, p=p: x**p for p in (0, 0.0, 1, 2, 3, -1, -2, 0.5, -0.5, 0.3, -1.5, 67)},
+    **{f"power of {base}": lambda x, base=base: base**x for base in (2, 0.5, 10.0, 0.0, -2.0)},
     "fmod 1": lambda x: torch.fmod(x, 1.0), "remainder 1.5": lambda x: x % 1.5, "x |x|": lambda x: x * x.abs(),
 }
 BINARY = {
     **{name: getattr(torch, name) for name in """add atan2 clamp_max clamp_min copysign div fmax fmin fmod hypot logaddexp
-        logaddexp2 maximum minimum mul remainder rsub sub xlogy""".split()},
+        logaddexp2 maximum minimum mul pow remainder rsub sub xlogy ldexp""".split()},
+    "xlog1py": torch.special.xlog1py,
+    "float_power": lambda a, b: torch.float_power(a, b).to(a.dtype), "softmax": lambda a, b: torch.softmax(torch.stack([a, b]), 0)[0],
     "add 2": lambda a, b: torch.add(a, b, alpha=2), "div trunc": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
     "clamp above": lambda a, b: torch.clamp(a, b, torch.ones_like(b)), "clamp below": lambda a, b: torch.clamp(a, torch.ones_like(b), b),
     "where": lambda a, b: torch.where(a > b, a, b), "masked_fill": lambda a, b: a.masked_fill(b > 0, 0.5), "apart": lambda a, b: (a - b).abs(),
@@ -115,6 +118,9 @@ EXCEPTIONS = {
     # 0 / 0, which has no influence here.
     "hypot": lambda a, b: a == b == 0,
     "xlogy": lambda a, b: a == 0 and (b == 0 or b == INF),
+    "xlog1py": lambda a, b: a == 0 and (b == -1 or b == INF),
+    # Minus infinity times 0.
+    "entr": lambda x: x == 0,
     # Squares and reciprocals that f32 does not hold.
     **{f"norm {p}": lambda a, b: max(abs(a), abs(b)) >= 1e20 for p in (-0.5, -1, -2)},
     "fmod 1": lambda x: 1e20 <= abs(x) < INF, "remainder 1.5": lambda x: 1e20 <= abs(x) < INF,

@@ -19,7 +19,8 @@ def variants(fovea):
 
 SCORES = [
     "alibi", "alibi_formula", "soft_cap", "relative_position", "relative_bias", "learned_bias", "temperature",
-    "penalty", "cosine", "powers", "minus_infinity", "rounding", "float_modulo", "exponentials", "logarithms",
+    "penalty", "cosine", "powers", "more_powers", "angles", "hyperbolic", "minus_infinity", "rounding", "float_modulo",
+    "exponentials", "logarithms",
     "boolean_arithmetic", "bits", "negative_index", "long_integers", "kinds", "scalar", "numpys", "zero",
 ]
 MASKS = [
@@ -74,7 +75,7 @@ def test_kernels_compute_it(fovea, variants, role, name, level):
 
 
 @pytest.mark.parametrize("role, name", [
-    ("score_mod", n) for n in ("powers", "rounding", "float_modulo", "exponentials", "logarithms", "bits", "scalar")
+    ("score_mod", n) for n in ("powers", "more_powers", "angles", "hyperbolic", "rounding", "float_modulo", "exponentials", "logarithms", "bits", "scalar")
 ] + [("mask_mod", n) for n in ("dilated_negative", "natten", "combined")])
 def test_ops_compile_for_hopper(fovea, variants, role, name):
     spec, _ = specify(fovea, variants, role, getattr(variants, name))
@@ -305,9 +306,8 @@ def test_control_flow_is_refused(fovea):
     (lambda s, b, h, q, k: s + (q >> 64), "0 to 63 bits, found 64"),
     (lambda s, b, h, q, k: s + q // 0, "division by zero"),
     (lambda s, b, h, q, k: s + (1 << 70), "does not fit 64 bits"),
-    (lambda s, b, h, q, k: s**q, "positive constant base"),
-    (lambda s, b, h, q, k: s + (-3) ** (q - k), "an integer one and an exponent that can't be negative"),
-    (lambda s, b, h, q, k: s**0.3, "exponent that is an integer"),
+    (lambda s, b, h, q, k: s + h ** (q - k), "positive constant base, or an exponent that can't be negative; fovea.as_float"),
+    (lambda s, b, h, q, k: s + (-3) ** (q - k), "positive constant base, or an exponent that can't be negative"),
     (lambda s, b, h, q, k: s == None, "None"),  # noqa: E711
     (lambda s, b, h, q, k: None, "must return a number, found None"),
     (lambda s, b, h, q, k: s > 0, "score_mod must return a number, found a boolean"),

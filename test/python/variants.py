@@ -144,6 +144,20 @@ def powers(score, b, h, q, k):
     return score**3 / 4 - abs(score) ** 0.5 + (q - k) ** 2 * 0.01
 
 
+def more_powers(score, b, h, q, k):
+    return (abs(score) + 1) ** 0.3 + (abs(score) + 1) ** (h * 0.25) - (k + 1.0) ** score * 0.01
+
+
+def angles(score, b, h, q, k):
+    bounded = fovea.tanh(score)
+    return fovea.asin(bounded) + fovea.acos(bounded) * 0.5 - fovea.atan(score) + fovea.atan2(q - k, h + 1.0) + fovea.tan(bounded)
+
+
+def hyperbolic(score, b, h, q, k):
+    inverse = fovea.asinh(score) + fovea.acosh(abs(score) + 1) + fovea.atanh(score * 0.1)
+    return fovea.where(fovea.signbit(score), inverse, fovea.sinh(score * 0.25) - fovea.cosh(score * 0.25))
+
+
 def minus_infinity(score, b, h, q, k):
     return fovea.where(q >= k, score, -float("inf"))
 
@@ -205,8 +219,8 @@ MASKS = [causal, sliding_window, bidirectional_window, prefix_lm, document, docu
          everything,
          nothing_in_row]
 SCORES = [alibi, alibi_formula, soft_cap, relative_position, relative_bias, learned_bias, temperature, penalty, cosine,
-          powers, minus_infinity, rounding, float_modulo, exponentials, logarithms, boolean_arithmetic, bits,
-          negative_index, long_integers, kinds, scalar, numpys, zero]
+          powers, more_powers, angles, hyperbolic, minus_infinity, rounding, float_modulo, exponentials, logarithms,
+          boolean_arithmetic, bits, negative_index, long_integers, kinds, scalar, numpys, zero]
 
 
 def captured(function):

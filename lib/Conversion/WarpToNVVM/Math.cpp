@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "FloatFunctions.h"
 #include "WarpToNVVM.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -60,23 +61,6 @@ static bool isApproximate(arith::FastMathFlags flags) {
 static bool isF32(Type type) { return getElementTypeOrSelf(type).isF32(); }
 
 namespace {
-/// exp(x) = exp2(x * log2(e)): exp2 is an instruction.
-struct ExpToExp2 : OpRewritePattern<math::ExpOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::ExpOp op,
-                                PatternRewriter &rewriter) const override {
-    if (!isF32(op.getType()))
-      return failure();
-    Location loc = op.getLoc();
-    Value scaled = arith::MulFOp::create(
-        rewriter, loc, op.getOperand(),
-        splatLike(rewriter, loc, op.getType(), 1.4426950408889634));
-    rewriter.replaceOpWithNewOp<math::Exp2Op>(op, scaled);
-    return success();
-  }
-};
-
 /// log(x) = log2(x) * ln(2).
 struct LogToLog2 : OpRewritePattern<math::LogOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -436,8 +420,8 @@ struct ToIntegerIntrinsic : OpRewritePattern<Op> {
 void fovea::populateMathPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ApproximateDivision, ExactDivision, ExactRsqrt, ExpandBF16,
-               ExpandPairs, ExpandClamp, ExpandSqrt, ExpandTanh, ExpToExp2,
-               LogToLog2>(context);
+               ExpandPairs, ExpandClamp, ExpandSqrt, ExpandTanh, LogToLog2>(
+      context);
   patterns.add<
       ToIntegerIntrinsic<math::AbsIOp, LLVM::AbsOp>,
       ToIntegerIntrinsic<math::CtPopOp, LLVM::CtPopOp>,
@@ -461,18 +445,15 @@ void fovea::populateMathPatterns(RewritePatternSet &patterns) {
                                               /*ofAnyFloat=*/true);
   patterns.add<ToIntrinsic<arith::MinNumFOp>>(context, "llvm.minnum",
                                               /*ofAnyFloat=*/true);
-  patterns.add<ByElement<arith::DivFOp>, ByElement<math::Atan2Op>,
-               ByElement<math::AtanOp>, ByElement<math::CbrtOp>,
-               ByElement<math::CosOp>, ByElement<math::ErfOp>,
-               ByElement<math::ExpM1Op>, ByElement<math::Log1pOp>,
-               ByElement<math::SinOp>>(context);
+  patterns.add<ByElement<arith::DivFOp>, ByElement<math::CbrtOp>,
+               ByElement<math::ErfOp>, ByElement<math::ErfcOp>>(context);
+  populateTrigonometryPatterns(patterns);
+  populateExponentialPatterns(patterns);
   // Accurate to a few units in the last place, by upstream's polynomials.
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
-    return llvm::is_contained(
-        {math::AtanOp::getOperationName(), math::Atan2Op::getOperationName(),
-         math::ErfOp::getOperationName(), math::Log1pOp::getOperationName(),
-         math::ExpM1Op::getOperationName(), math::SinOp::getOperationName(),
-         math::CosOp::getOperationName(), math::CbrtOp::getOperationName()},
-        name);
+    return llvm::is_contained({math::ErfOp::getOperationName(),
+                               math::ErfcOp::getOperationName(),
+                               math::CbrtOp::getOperationName()},
+                              name);
   });
 }

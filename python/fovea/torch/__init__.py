@@ -16,7 +16,7 @@ from .._extras import need
 
 need("torch", "torch", "fovea.torch")
 
-from . import _aten, _composed  # noqa: F401 (their ops are registered)
+from . import _aten, _composed, _powers, _searches, _views  # noqa: F401 (their ops are registered)
 from ._attention import flex_attention, scaled_dot_product_attention
 
 __all__ = ["flex_attention", "scaled_dot_product_attention"]

@@ -77,7 +77,8 @@ _plain(["bitwise_and", "__and__", "__iand__"], "and")
 _plain(["bitwise_or", "__or__", "__ior__"], "or")
 _plain(["bitwise_xor", "__xor__", "__ixor__"], "xor")
 _plain(["atan2"], "atan2", Kind.INT_TO_FLOAT)
-for _name in ("exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt", "tanh", "sin", "cos", "atan", "erf"):
+for _name in ("exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "rsqrt", "erf", "erfc", "sin", "cos", "tan", "asin", "acos",
+              "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"):
     _plain([_name], _name, Kind.INT_TO_FLOAT)
 for _aten, _mine in (("eq", "eq"), ("ne", "ne"), ("lt", "lt"), ("le", "le"), ("gt", "gt"), ("ge", "ge")):
     _comparison([_aten], _mine)
@@ -175,11 +176,17 @@ def _abs(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any])
 
 @emitter("floor", "ceil", "trunc", "round")
 def _round(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
-    if kwargs.get("decimals", 0) != 0:
-        fail("round can't have decimals in a kernel")
+    region, decimals = tracer.region, kwargs.get("decimals", 0)
 
     def compute(a: Value) -> Value:
-        return tracer.region.unary(name, a) if a.type in ("f16", "bf16", "f32", "f64") else a
+        if not is_float(a.type):
+            return a
+        if not decimals:
+            return region.unary(name, a)
+        # As PyTorch, whose products round too.
+        scale = region.constant(10.0 ** abs(decimals), a.type)
+        scaled = region.unary(name, region.binary("mul" if decimals > 0 else "div", a, scale))
+        return region.binary("div" if decimals > 0 else "mul", scaled, scale)
 
     return apply(tracer, compute, args[:1])
 
@@ -239,15 +246,6 @@ def _relu(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]
     return apply(tracer, compute, args[:1])
 
 
-@emitter("tan")
-def _tan(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
-    region = tracer.region
-    return apply(
-        tracer, lambda a: region.binary("div", region.unary("sin", a), region.unary("cos", a)), args[:1],
-        Kind.INT_TO_FLOAT,
-    )
-
-
 @emitter("clamp", "clip", "clamp_min", "clamp_max")
 def _clamp(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     region = tracer.region
@@ -273,45 +271,6 @@ def _fmax(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]
     """Of a NaN and a number, the number; of two equal ones the first has the derivative."""
     region = tracer.region
     return apply(tracer, lambda a, b: region.binary(name[1:] + "num" if is_float(a.type) else name[1:], a, b), args[:2])
-
-
-@emitter("pow", "float_power")
-def _pow(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
-    region = tracer.region
-    base, exponent = args[:2]
-    known = tracer.expression(exponent).number
-    if known is not None and not isinstance(known, bool):
-        return apply(tracer, lambda a, b: _known_power(tracer, a, float(known)), [base, exponent])
-    known = tracer.expression(base).number
-    if known is None or not known > 0:
-        fail("a power must have an exponent that is known (an integer up to 64, 0.5 or -0.5) or a positive base that is")
-
-    def compute(a: Value, b: Value) -> Value:
-        if b.type not in ("f16", "bf16", "f32", "f64"):
-            fail("an integer can't be raised to an integer that is not known; make one a float, or read the powers from a tensor")
-        scaled = b if known == 2 else region.binary("mul", b, region.constant(math.log2(known), b.type))
-        return region.unary("exp2", scaled)
-
-    return apply(tracer, compute, [base, exponent])
-
-
-def _known_power(tracer: Tracer, a: Value, exponent: float) -> Value:
-    region = tracer.region
-    floating = a.type in ("f16", "bf16", "f32", "f64")
-    if exponent.is_integer() and abs(exponent) <= 64 and (floating or exponent >= 0):
-        if exponent < 0:  # first: a power that is infinite would have a derivative of 0 times infinity
-            a = region.binary("div", region.constant(1.0, a.type), a)
-        result, square, left = region.constant(1, a.type), a, abs(int(exponent))
-        first = True
-        while left:
-            if left & 1:
-                result, first = (square, False) if first else (region.binary("mul", result, square), False)
-            left >>= 1
-            square = region.binary("mul", square, square) if left else square
-        return result
-    if floating and abs(exponent) == 0.5:
-        return region.unary("sqrt" if exponent > 0 else "rsqrt", a)
-    fail(f"a power must have an exponent that is an integer up to 64, 0.5 or -0.5, found {exponent}")
 
 
 # --- Booleans and bits --------------------------------------------------------
@@ -346,6 +305,18 @@ def _shift(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
         return region.binary(operation, a, b)
 
     return apply(tracer, compute, args[:2])
+
+
+@emitter("signbit")
+def _signbit(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
+    """Also of -0."""
+    region = tracer.region
+
+    def compute(a: Value) -> Value:
+        sign = region.binary("copysign", region.constant(1.0, a.type), a) if is_float(a.type) else a
+        return region.constant(False, "i1") if a.type == "i1" else region.compare("lt", sign, region.constant(0, a.type))
+
+    return apply(tracer, compute, args[:1], Kind.ALWAYS_BOOL)
 
 
 @emitter("isnan", "isinf", "isfinite")

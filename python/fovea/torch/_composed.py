@@ -28,33 +28,6 @@ def odd(region: RegionBuilder, a: Value, function: Callable[[Value], Value]) -> 
     return region.select(negative, region.unary("neg", result), result)
 
 
-@emitter("cosh")
-def _cosh(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
-    region = tracer.region
-
-    def compute(a: Value) -> Value:
-        grown = region.binary("mul", region.constant(0.5, a.type), region.unary("exp", region.unary("abs", a)))
-        return region.binary("add", grown, region.binary("div", region.constant(0.25, a.type), grown))
-
-    return apply(tracer, compute, args[:1], Kind.INT_TO_FLOAT)
-
-
-@emitter("sinh")
-def _sinh(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
-    """By expm1, which is exact near 0."""
-    region = tracer.region
-
-    def of_magnitude(a: Value) -> Value:
-        grown = region.unary("expm1", a)
-        shrunk = region.binary("div", grown, region.binary("add", grown, region.constant(1.0, a.type)))
-        # Of infinity it would be NaN.
-        infinite = region.compare("eq", grown, region.constant(math.inf, a.type))
-        both = region.binary("mul", region.constant(0.5, a.type), region.binary("add", grown, shrunk))
-        return region.select(infinite, grown, both)
-
-    return apply(tracer, lambda a: odd(region, a, of_magnitude), args[:1], Kind.INT_TO_FLOAT)
-
-
 @emitter("fmod")
 def _fmod(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     region = tracer.region
@@ -103,16 +76,17 @@ def _logaddexp(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str,
     return apply(tracer, compute, args[:2])
 
 
-@emitter("xlogy")
+@emitter("xlogy", "special_xlog1py")
 def _xlogy(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Expression:
     """0 of 0 and what has no finite logarithm; elsewhere the derivative at 0 is the logarithm."""
     region = tracer.region
 
     def compute(a: Value, b: Value) -> Value:
         zero = region.constant(0.0, a.type)
-        unlike = region.binary("or", region.compare("le", b, zero), region.compare("eq", b, region.constant(math.inf, a.type)))
+        function, least = ("log", zero) if name == "xlogy" else ("log1p", region.constant(-1.0, a.type))
+        unlike = region.binary("or", region.compare("le", b, least), region.compare("eq", b, region.constant(math.inf, a.type)))
         nothing = region.binary("and", region.compare("eq", a, zero), unlike)
-        return region.select(nothing, zero, region.binary("mul", a, region.unary("log", b)))
+        return region.select(nothing, zero, region.binary("mul", a, region.unary(function, b)))
 
     return apply(tracer, compute, args[:2], Kind.INT_TO_FLOAT)
 

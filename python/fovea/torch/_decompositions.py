@@ -12,7 +12,9 @@ import torch
 _PYTORCHS = {
     "silu", "gelu", "softplus", "leaky_relu", "elu", "selu", "celu", "mish", "log_sigmoid_forward", "addcmul", "addcdiv",
     "lerp", "dist", "deg2rad", "rad2deg", "frac", "heaviside", "nan_to_num", "logit", "hardshrink", "softshrink", "threshold",
-    "isposinf", "isneginf", "square", "log_sigmoid", "tanhshrink",
+    "isposinf", "isneginf", "square", "log_sigmoid", "tanhshrink", "special_entr",
+    "addmm", "addmv", "baddbmm", "_softmax", "_log_softmax", "aminmax", "triu", "tril", "count_nonzero",
+    "embedding", "repeat",
 }
 
 Dims = Union[None, int, Sequence[int]]
@@ -62,7 +64,29 @@ def _norm(x: torch.Tensor, p: Optional[float] = 2, dim: Dims = None, keepdim: bo
     return _vector_norm(x, 2 if p is None else p, dim, keepdim, dtype=dtype)
 
 
+def linear(x: torch.Tensor, weight: torch.Tensor, bias: Optional[torch.Tensor] = None) -> torch.Tensor:
+    """PyTorch's own of vectors changes the shape of its result in place."""
+    product = _mv(weight, x.unsqueeze(-2)) if weight.dim() == 2 else _dot(weight, x)
+    return product if bias is None else product + bias
+
+
+def _logsumexp(x: torch.Tensor, dim: Dims, keepdim: bool = False) -> torch.Tensor:
+    most = x.amax(dim, True).detach()  # type: ignore[arg-type]
+    most = torch.where(most.abs() == math.inf, 0.0, most)
+    result = (x - most).exp().sum(dim, True).log() + most  # type: ignore[arg-type]
+    return result if keepdim else result.squeeze(dim)  # type: ignore[arg-type]
+
+
+def _angle(x: torch.Tensor) -> torch.Tensor:
+    return torch.where(x < 0, math.pi, torch.where(torch.isnan(x), x, 0.0))
+
+
+def _ldexp(x: torch.Tensor, exponent: torch.Tensor) -> torch.Tensor:
+    return x * torch.pow(2.0, exponent)
+
+
 _OWN: Dict[str, Callable[..., Any]] = {
+    "ldexp": _ldexp, "logsumexp": _logsumexp, "angle": _angle,
     "dot": _dot, "vdot": _dot, "mv": _mv, "mm": _mm, "bmm": _mm, "linalg_vector_norm": _vector_norm, "norm": _norm,
 }
 
@@ -92,4 +116,4 @@ def _registered(function: Any) -> Optional[Callable[..., Any]]:
     return function.decompose if composite else None
 
 
-__all__ = ["decomposition"]
+__all__ = ["decomposition", "linear"]

@@ -24,7 +24,7 @@ from .._builder import MAX_SEQUENCE, Place, RegionBuilder, Value, place_of
 from .._mistakes import Cures, explained, names
 from .._trace import SIGNATURES
 from ..errors import TraceError
-from ._decompositions import decomposition
+from ._decompositions import decomposition, linear
 from ._expressions import TYPES, Captures, Expression, constant, elementwise, folded_indices, scalar, typed
 
 Emitter = Callable[["Tracer", str, Sequence[Any], Dict[str, Any]], Any]
@@ -235,20 +235,22 @@ class Tracer(TorchDispatchMode):
         namespace, name = function._schema.name.split("::")
         emit = EMITTERS.get(name) if namespace in ("aten", "prims") else None
         if emit is not None:
-            return self._result(emit(self, name, args, kwargs))
+            try:
+                return self._result(emit(self, name, args, kwargs))
+            except KeyError:  # There is no such op on that type.
+                fail(f"{function} can't be part of a kernel for tensors of {_dtypes(args)}")
         if name in ("_local_scalar_dense", "is_nonzero", "equal", "nonzero", "masked_select"):
             fail(f"a number is asked of a traced tensor: {_CONTROL}")
         base = EMITTERS.get(name[:-1]) if namespace == "aten" and name.endswith("_") else None
         if base is not None:
-            return self._in_place(base, name[:-1], args, kwargs)
+            return self._in_place(function, base, name[:-1], args, kwargs)
         decomposed = decomposition(function)
         if decomposed is not None:
             with self:
                 try:
                     return decomposed(*args, **kwargs)
                 except TypeError as error:  # Eager PyTorch says so of an op, its decomposition of one of its own calls.
-                    given = ", ".join(str(one.dtype) for one in args if isinstance(one, torch.Tensor))
-                    fail(f"{function} can't be part of a kernel for tensors of {given}: {error}")
+                    fail(f"{function} can't be part of a kernel for tensors of {_dtypes(args)}: {error}")
         if namespace not in ("aten", "prims"):
             fail(f"{function} can't be part of a kernel: it has no decomposition; torch._decomp.register_decomposition gives it one")
         # Of captured tensors alone it needs no kernel.
@@ -261,16 +263,20 @@ class Tracer(TorchDispatchMode):
         # What is computed under torch.no_grad() has no derivative.
         return self.symbol(result if torch.is_grad_enabled() else self.without_derivative(result))
 
-    def _in_place(self, emit: Callable, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Any:
+    def _in_place(self, function: Any, emit: Callable, name: str, args: Sequence[Any], kwargs: Dict[str, Any]) -> Any:
         target = args[0]
         if not isinstance(target, Symbol):
             _fail_written(target)
         result: Expression = emit(self, name, args, kwargs)
         if result.shape != target.expression.shape:
-            fail(f"a result of shape {list(result.shape)} can't be written to a tensor of shape {list(target.shape)}")
+            fail(f"{function}: a result of shape {list(result.shape)} can't be written to a tensor of shape {list(target.shape)}")
         result = self.converted(result, target.dtype)
         target.expression = result if torch.is_grad_enabled() else self._with_derivative_of(target.expression, result)
         return target
+
+
+def _dtypes(args: Sequence[Any]) -> str:
+    return ", ".join(str(one.dtype) for one in args if isinstance(one, torch.Tensor))
 
 
 class _Indexing(TorchFunctionMode):
@@ -280,6 +286,8 @@ class _Indexing(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if function is torch.Tensor.__setitem__ and not isinstance(args[0], Symbol):
             _fail_written(args[0])
+        if function is torch.nn.functional.linear:
+            return linear(*args, **(kwargs or {}))
         return indexed(*args) if function is torch.Tensor.__getitem__ else function(*args, **(kwargs or {}))
 
 

@@ -106,3 +106,93 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Large angles are reduced behind a branch that the warp takes together, a few in
+// each block; the sine itself is outside of it.
+// CHECK-LABEL: gpu.func @angles
+// CHECK: %[[ANY:.*]] = nvvm.vote.sync any %{{.*}}, %{{.*}} -> i1
+// CHECK: scf.if %[[ANY]] -> (vector<8xf32>, i32)
+// CHECK: %[[FEW:.*]] = nvvm.vote.sync any
+// CHECK: scf.if %[[FEW]] -> (f32, f32)
+// CHECK: llvm.call_intrinsic "llvm.fshl.i32"
+// CHECK: scf.yield %{{.*}}, %{{.*}} : vector<8xf32>, i32
+// CHECK: vector.to_elements %{{.*}}#0 : vector<8xf32>
+// CHECK-NOT: llvm.fshl
+// CHECK-NOT: scf.if
+// CHECK-NOT: math.
+// CHECK: gpu.return
+!memory = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @angles target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @angles(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    %y = math.cos %x : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
+    tile.store %y, %k[%c0, %c0] dims [0, 1] : tensor<64x16xf32, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}
+
+// -----
+
+// Of few angles, without a branch.
+// CHECK-LABEL: gpu.func @few
+// CHECK-NOT: scf.if
+// CHECK: llvm.call_intrinsic "llvm.fshl.i32"
+// CHECK-NOT: scf.if
+// CHECK: gpu.return
+!memory = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @m {
+  launch.abi @few target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @few(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    %y = math.sin %x : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+    tile.store %y, %k[%c0, %c0] dims [0, 1] : tensor<64x8xf32, #warp.mma_sync<warps = 4>>, !memory
+    gpu.return
+  }
+}
+
+// -----
+
+// Functions that the chip has no instruction for: nothing is left that would need a library.
+// CHECK-LABEL: gpu.func @functions
+// CHECK-NOT: math.
+// CHECK: gpu.return
+!memory = memref<?x32xf32, strided<[?, 1]>>
+!tile = tensor<64x8xf32, #warp.mma_sync<warps = 4>>
+gpu.module @m {
+  launch.abi @functions target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([#launch.tensor<"k", read, tensor<?x32xf32>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @functions(%k: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %x = tile.load %k[%c0, %c0] dims [0, 1] : !memory to !tile
+    %n = arith.fptosi %x : !tile to tensor<64x8xi32, #warp.mma_sync<warps = 4>>
+    %0 = math.tan %x : !tile
+    %1 = math.asin %0 : !tile
+    %2 = math.acos %1 : !tile
+    %3 = math.atan %2 : !tile
+    %4 = math.atan2 %3, %x : !tile
+    %5 = math.sinh %4 : !tile
+    %6 = math.cosh %5 : !tile
+    %7 = math.asinh %6 : !tile
+    %8 = math.acosh %7 : !tile
+    %9 = math.atanh %8 : !tile
+    %10 = math.expm1 %9 : !tile
+    %11 = math.log1p %10 : !tile
+    %12 = math.log10 %11 : !tile
+    %13 = math.powf %12, %x : !tile
+    %14 = math.fpowi %13, %n : !tile, tensor<64x8xi32, #warp.mma_sync<warps = 4>>
+    %15 = math.erfc %14 : !tile
+    %16 = math.cbrt %15 : !tile
+    tile.store %16, %k[%c0, %c0] dims [0, 1] : !tile, !memory
+    gpu.return
+  }
+}

@@ -9,6 +9,9 @@
 #include "TwoStages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -187,6 +190,55 @@ void TwoStages::addRoundings() {
   }
 }
 
+/// Whether the tile is wide and differs along both sides: each of its elements
+/// takes a register.
+static bool isLarge(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getElementTypeBitWidth() >= 32 &&
+         llvm::none_of(type.getShape(), [](int64_t size) { return size == 1; });
+}
+
+/// Whether a few ops of stage 0, which `made` gets in the order of uses, make
+/// the large tile of tiles that are not.
+bool TwoStages::isCheap(Value value, Ops &made) {
+  constexpr size_t kMostOps = 6;
+  Operation *op = value.getDefiningOp();
+  if (!isLarge(value) || !op || !loop->isProperAncestor(op))
+    return !isLarge(value) || matchPattern(value, m_Constant());
+  if (op->getBlock() != loop.getBody() || op->getNumRegions() != 0 ||
+      !isa<tile::BroadcastOp, arith::AddFOp, arith::SubFOp, arith::MulFOp,
+           arith::NegFOp, math::AbsFOp>(op))
+    return false;
+  made.insert(op);
+  return made.size() <= kMostOps &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isCheap(operand, made); });
+}
+
+/// What rows and columns have is carried to stage 1, not what a few ops make of
+/// it for each pair.
+void TwoStages::computeAgain() {
+  SmallVector<OpOperand *> uses;
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (!firstStage.contains(&op) && op.getNumRegions() == 0)
+      for (OpOperand &operand : op.getOpOperands()) {
+        Operation *def = operand.get().getDefiningOp();
+        if (def && firstStage.contains(def) && isLarge(operand.get()))
+          uses.push_back(&operand);
+      }
+  for (OpOperand *use : uses) {
+    Ops made;
+    if (!isCheap(use->get(), made))
+      continue;
+    OpBuilder b(use->getOwner());
+    IRMapping mapping;
+    for (Operation &op : *loop.getBody())
+      if (made.contains(&op))
+        b.clone(op, mapping);
+    use->set(mapping.lookup(use->get()));
+  }
+}
+
 void TwoStages::findAfterLate() {
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (!firstStage.contains(&op))
@@ -303,6 +355,7 @@ LogicalResult TwoStages::analyze() {
   findFirstStage();
   addReductions();
   addRoundings();
+  computeAgain();
   findAfterLate();
   if (llvm::any_of(firstStage,
                    [&](Operation *op) { return usesResultOf(op, lateRoots); }))

@@ -62,6 +62,8 @@ private:
   void findFirstStage();
   void addReductions();
   void addRoundings();
+  bool isCheap(mlir::Value value, Ops &made);
+  void computeAgain();
   void findAfterLate();
   Ops getBehind(mlir::Operation *op);
   void findChain();

@@ -10,7 +10,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -239,6 +238,34 @@ void TwoStages::computeAgain() {
   }
 }
 
+/// Clones what makes a tile of stage 0, down to scalars.
+Value TwoStages::clonePlace(OpBuilder &b, Value tile, IRMapping &mapping) {
+  Operation *op = tile.getDefiningOp();
+  bool isMade = op && isa<RankedTensorType>(tile.getType()) &&
+                firstStage.contains(op) && op->getNumRegions() == 0 &&
+                (isMemoryEffectFree(op) || tile::readsUnwrittenTensor(op));
+  if (mapping.contains(tile) || !isMade)
+    return mapping.lookupOrDefault(tile);
+  for (Value operand : op->getOperands())
+    clonePlace(b, operand, mapping);
+  b.clone(*op, mapping);
+  return mapping.lookup(tile);
+}
+
+/// Places of rows and columns are not carried to who adds to memory: that is
+/// another role, with other layouts.
+void TwoStages::makePlacesAgain() {
+  for (auto scatter : loop.getBody()->getOps<tile::ScatterOp>()) {
+    if (firstStage.contains(scatter))
+      continue;
+    OpBuilder b(scatter);
+    IRMapping mapping;
+    for (OpOperand &index : scatter.getIndicesMutable())
+      if (isa<RankedTensorType>(index.get().getType()) && !isLarge(index.get()))
+        index.set(clonePlace(b, index.get(), mapping));
+  }
+}
+
 void TwoStages::findAfterLate() {
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (!firstStage.contains(&op))
@@ -356,6 +383,7 @@ LogicalResult TwoStages::analyze() {
   addReductions();
   addRoundings();
   computeAgain();
+  makePlacesAgain();
   findAfterLate();
   if (llvm::any_of(firstStage,
                    [&](Operation *op) { return usesResultOf(op, lateRoots); }))

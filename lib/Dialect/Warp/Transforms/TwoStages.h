@@ -14,6 +14,8 @@
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
+#include "mlir/IR/IRMapping.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -64,6 +66,9 @@ private:
   void addRoundings();
   bool isCheap(mlir::Value value, Ops &made);
   void computeAgain();
+  mlir::Value clonePlace(mlir::OpBuilder &b, mlir::Value tile,
+                         mlir::IRMapping &mapping);
+  void makePlacesAgain();
   void findAfterLate();
   Ops getBehind(mlir::Operation *op);
   void findChain();

@@ -66,7 +66,7 @@ func.func @multiples(%q: !x, %o: !x, %lse: !r, %c: !c, %w: !h) -> (!x, !c, !h) {
 // CHECK-LABEL: func @by_lse
 // CHECK: attn.contribute %ds to %{{.*}}[%b, %h, %i]
 func.func @sinks(%q: !x, %o: !x, %lse: !r, %c: !c, %n: !n) -> (!x, !c) {
-  %0:2 = attn.backward %q, %q, %q, %o, %lse, %o sinks(%n : !n) gradients(q, captures = [0]) captures(%c : !c)
+  %0:2 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q, captures = [0]) captures(%c : !c) sinks(%n : !n)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %cc: !c) {
       %ci = tensor.extract %cc[%b, %h, %i] : !c
       %0 = arith.addf %s, %ci : f32
@@ -75,12 +75,12 @@ func.func @sinks(%q: !x, %o: !x, %lse: !r, %c: !c, %n: !n) -> (!x, !c) {
   return %0#0, %0#1 : !x, !c
 }
 func.func @by_lse(%q: !x, %o: !x, %lse: !r, %c: !c) -> (!x, !c) {
-  %0:2 = attn.backward %q, %q, %q, %o, %lse, %o, %lse gradients(q, captures = [0]) captures(%c : !c)
+  %0:2 = attn.backward %q, %q, %q, %o, %lse, %o lse_gradient(%lse : !r) gradients(q, captures = [0]) captures(%c : !c)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %cc: !c) {
       %ci = tensor.extract %cc[%b, %h, %i] : !c
       %0 = arith.addf %s, %ci : f32
       attn.yield %0 : f32
-    } : !x, !x, !x, !x, !r, !x, !r -> !x, !c
+    } : !x, !x, !x, !x, !r, !x -> !x, !c
   return %0#0, %0#1 : !x, !c
 }
 
@@ -98,13 +98,13 @@ func.func @by_lse(%q: !x, %o: !x, %lse: !r, %c: !c) -> (!x, !c) {
 // CHECK: score_gradient
 // CHECK: %[[PAIR:.*]] = arith.mulf %ds, %s : f32
 // CHECK: %[[ROW:.*]] = arith.mulf %[[PAIR]], %[[T:.*]] : f32
-// CHECK: %[[OF_GAIN:.*]] = arith.mulf %[[ROW]], %[[GATE:.*]] : f32
+// CHECK: %[[IS_ZERO:.*]] = arith.cmpf oeq, %[[ROW]], %[[ZERO:.*]] : f32
+// CHECK: %[[TIMES:.*]] = arith.mulf %[[ROW]], %[[GATE:.*]] : f32
+// CHECK: %[[CHOSEN:.*]] = arith.select %[[IS_ZERO]], %[[ZERO]], %[[TIMES]] : f32
+// CHECK: %[[OF_GATE:.*]] = arith.mulf %[[CHOSEN]], %[[GAIN:.*]] : f32
+// CHECK: attn.contribute %[[OF_GATE]] to %{{.*}}[%b, %h, %j]
+// CHECK: %[[OF_GAIN:.*]] = arith.mulf %[[ROW]], %[[GATE]] : f32
 // CHECK: attn.contribute %[[OF_GAIN]] to %{{.*}}[%h]
-// CHECK: %[[OF_GATE:.*]] = arith.mulf %[[ROW]], %[[GAIN:.*]] : f32
-// CHECK: %[[IS_ZERO:.*]] = arith.cmpf oeq, %[[OF_GATE]], %{{.*}} : f32
-// CHECK: %[[TIMES:.*]] = arith.mulf %[[OF_GATE]], %[[GATE]] : f32
-// CHECK: %[[CHOSEN:.*]] = arith.select %[[IS_ZERO]], %{{.*}}, %[[TIMES]] : f32
-// CHECK: attn.contribute %[[CHOSEN]] to %{{.*}}[%b, %h, %j]
 func.func @factors(%q: !x, %o: !x, %lse: !r, %g: !h, %k: !c, %t: !c) -> (!x, !h, !c) {
   %0:3 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q, captures = [0, 1]) captures(%g, %k, %t : !h, !c, !c)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %gg: !h, %kk: !c, %tt: !c) {

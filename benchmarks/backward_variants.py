@@ -78,6 +78,7 @@ def learned_examples(torch, heads, length):
     def by_key(score, b, h, q_idx, kv_idx):
         return score + keys[kv_idx]
 
+    yield from pressing_examples(torch, heads, length)
     yield "learned slopes", by_slope, causal, heads, [slopes]
     yield "learned buckets", by_bucket, None, heads, [table]
     yield "learned distances", by_distance, causal, heads, [distances]
@@ -86,6 +87,62 @@ def learned_examples(torch, heads, length):
     for name, score_mod, mask_mod, key_heads in examples():
         if name in ("causal", "document", "NATTEN"):
             yield name + BY_BLOCK_MASK, score_mod, mask_mod, key_heads, []
+
+
+def pressing_examples(torch, heads, length):
+    """The same, of programs that keep more of each pair for the gradients by what they read than registers may hold."""
+    from fovea.bench._examples import BATCH, causal
+
+    def learned(*shape, scale=0.1, start=0.0):
+        return (torch.randn(*shape, device="cuda") * scale + start).requires_grad_()
+
+    gain, width, factor, cap, phase = (learned(heads, start=start) for start in (1.0, 0.1, -0.1, 20.0, 1.0))
+    steps, rows, keys = learned(heads, -(-length // 37)), *(learned(BATCH, heads, length, start=1.0) for _ in range(2))
+    gates = torch.cumsum(torch.nn.functional.logsigmoid(torch.randn(BATCH, heads, length, device="cuda") + 4), -1).requires_grad_()
+    times = torch.cumsum(torch.rand(BATCH, length, device="cuda"), -1) / 64
+
+    def by_gain_and_steps(score, b, h, q_idx, kv_idx):
+        return score * gain[h] + steps[h, torch.clamp((q_idx - kv_idx) // 37, min=0)]
+
+    def by_forget_gates(score, b, h, q_idx, kv_idx):
+        return score + gates[b, h, q_idx] - gates[b, h, kv_idx]
+
+    def by_width(score, b, h, q_idx, kv_idx):
+        distance = (q_idx - kv_idx) / 256.0
+        return score - distance * distance * width[h]
+
+    def by_time(score, b, h, q_idx, kv_idx):
+        return score + factor[h] * torch.abs(times[b, q_idx] - times[b, kv_idx])
+
+    def by_phase(score, b, h, q_idx, kv_idx):
+        return score + torch.cos(phase[h] * (times[b, q_idx] - times[b, kv_idx]))
+
+    def by_temperature(score, b, h, q_idx, kv_idx):
+        return score * rows[b, h, q_idx]
+
+    def by_key_gate(score, b, h, q_idx, kv_idx):
+        return score * torch.sigmoid(keys[b, h, kv_idx])
+
+    def by_cap(score, b, h, q_idx, kv_idx):
+        return cap[h] * torch.tanh(score / cap[h])
+
+    def by_gain_and_gate(score, b, h, q_idx, kv_idx):
+        return score * gain[h] * torch.sigmoid(keys[b, h, kv_idx])
+
+    def by_gain(score, b, h, q_idx, kv_idx):
+        return score * gain[h]
+
+    yield "learned gain", by_gain, None, heads, [gain]
+    yield "learned gain, steps", by_gain_and_steps, None, heads, [gain, steps]
+    yield "learned gain, steps, causal", by_gain_and_steps, causal, heads, [gain, steps]
+    yield "forget gates", by_forget_gates, causal, heads, [gates]
+    yield "learned width", by_width, None, heads, [width]
+    yield "continuous positions", by_time, None, heads, [factor]
+    yield "continuous phases", by_phase, None, heads, [phase]
+    yield "learned temperature", by_temperature, causal, heads, [rows]
+    yield "learned key gates", by_key_gate, causal, heads, [keys]
+    yield "learned soft cap", by_cap, None, heads, [cap]
+    yield "learned gain, key gates", by_gain_and_gate, causal, heads, [gain, keys]
 
 
 def deterministic(torch, function):

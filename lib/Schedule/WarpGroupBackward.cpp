@@ -701,6 +701,9 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
     plan::MatrixUnitAttrInterface unit, const BackwardProblem &given,
     const BackwardFields &asked, function_ref<InFlightDiagnostic()> emitError) {
   BackwardProblem problem = given;
+  // Tiles of 64 keys have sums of their own, whatever the head dims.
+  if (asked.tileM == kGroupKeys)
+    problem.keyBlock = kGroupKeys;
   if (!fitsStreams(problem))
     problem.leaveDiagonals();
   // Another kernel meets all pairs again then.

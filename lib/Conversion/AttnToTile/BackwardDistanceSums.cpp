@@ -19,8 +19,7 @@ LogicalResult fovea::addToDistanceSums(const BackwardKernel &kernel,
                                        const KeyRows &keys,
                                        const DistanceShares &shares) {
   attn::BackwardOp op = kernel.op;
-  SmallVector<attn::ContributeOp> contributions =
-      getContributions(op, PairPlaces::Distances);
+  SmallVector<attn::ContributeOp> contributions = getReducedContributions(op);
   if (!kernel.part.sums || contributions.empty())
     return success();
   KernelBuilder &kb = kernel.kb;

@@ -17,20 +17,20 @@ using namespace fovea;
 
 KeySums::KeySums(const BackwardKernel &kernel) : kernel(kernel) {
   if (kernel.part.sums)
-    contributions = getContributions(kernel.op, PairPlaces::Keys);
+    shares = getKeyShares(kernel.op);
 }
 
 SmallVector<Value> KeySums::emitZeros() const {
   Value zero;
-  if (!contributions.empty())
+  if (!shares.empty())
     zero = kernel.kb.splat(kernel.part.getRows(), 1, 0.0);
-  return SmallVector<Value>(contributions.size(), zero);
+  return SmallVector<Value>(shares.size(), zero);
 }
 
 SmallVector<Value> KeySums::add(ValueRange carried,
-                                ArrayRef<Value> shares) const {
+                                ArrayRef<Value> found) const {
   return llvm::map_to_vector(
-      llvm::zip_equal(carried.take_back(contributions.size()), shares),
+      llvm::zip_equal(carried.take_back(shares.size()), found),
       [&](auto pair) -> Value {
         auto [sum, share] = pair;
         return kernel.kb.make<arith::AddFOp>(sum, share);
@@ -38,26 +38,27 @@ SmallVector<Value> KeySums::add(ValueRange carried,
 }
 
 LogicalResult KeySums::addToMemory(Value head, ValueRange carried) const {
-  if (contributions.empty())
+  if (shares.empty())
     return success();
   KernelBuilder &kb = kernel.kb;
   attn::BackwardOp op = kernel.op;
   // No place depends on a query.
   RegionContext context =
       kernel.makeContext(head, kb.constant(0), kernel.tile.work.row);
-  auto places =
-      RegionToTile(kb.builder, context)
-          .cloneContributionPlaces(op.getScoreGradient(), contributions);
-  if (failed(places))
+  SmallVector<attn::ContributeOp> contributions =
+      getContributions(op, PairPlaces::Keys);
+  auto sums = RegionToTile(kb.builder, context)
+                  .cloneSharedSums(op.getScoreGradient(), contributions, shares,
+                                   carried.take_back(shares.size()));
+  if (failed(sums))
     return failure();
   SmallVector<Value> memory = kernel.memory.sums.getCaptureMemory(kb);
-  for (auto [contribution, indices, sum] : llvm::zip_equal(
-           contributions, *places, carried.take_back(contributions.size()))) {
+  for (auto [contribution, sum] : llvm::zip_equal(contributions, *sums)) {
     attn::ContributeOp add = contribution;
     unsigned number = cast<BlockArgument>(add.getTarget()).getArgNumber();
-    addToSums(kb.builder, add.getLoc(), sum,
+    addToSums(kb.builder, add.getLoc(), sum.value,
               memory[number - attn::BackwardOp::kScoreGradientArguments],
-              indices, /*counts=*/Value());
+              sum.indices, /*counts=*/Value());
   }
   return success();
 }

@@ -16,11 +16,12 @@
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARDKEYSUMS_H
 
 #include "BackwardKernel.h"
+#include "ContributionShares.h"
 
 namespace fovea {
 
-/// Those of each attn.contribute of score_gradient; none where another kernel
-/// finds them. A loop over blocks carries them behind its other values.
+/// Those of each share of score_gradient's contributions; none where another
+/// kernel finds them. A loop over blocks carries them behind its other values.
 class KeySums {
 public:
   explicit KeySums(const BackwardKernel &kernel);
@@ -29,7 +30,7 @@ public:
   llvm::SmallVector<mlir::Value> emitZeros() const;
   /// Those that end `carried`, with a block's shares.
   llvm::SmallVector<mlir::Value> add(mlir::ValueRange carried,
-                                     llvm::ArrayRef<mlir::Value> shares) const;
+                                     llvm::ArrayRef<mlir::Value> found) const;
   /// Adds those that end `carried` to memory, of the head whose queries were
   /// met.
   llvm::LogicalResult addToMemory(mlir::Value head,
@@ -37,7 +38,7 @@ public:
 
 private:
   const BackwardKernel &kernel;
-  llvm::SmallVector<attn::ContributeOp> contributions;
+  llvm::SmallVector<Share> shares;
 };
 
 } // namespace fovea

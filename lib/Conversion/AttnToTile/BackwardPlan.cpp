@@ -59,7 +59,7 @@ static SmallVector<Value> findDiagonals(Region &region,
     if (op.getNumResults() != 1 || !dependences.isByDistance(op.getResult(0)))
       continue;
     Value result = op.getResult(0);
-    if (!isDearByDistance(&op) &&
+    if (!isDearByDistance(&op, dependences, /*rowsAreKeys=*/true) &&
         llvm::none_of(op.getOperands(),
                       [&](Value operand) { return dear.contains(operand); }))
       continue;
@@ -112,8 +112,7 @@ static BackwardProblem makeProblem(attn::BackwardOp op,
   if (problem.sums && canTilesFindSums(op)) {
     problem.tilesFindSums = true;
     problem.sumsByKey = !getContributions(op, PairPlaces::Keys).empty();
-    problem.sumsByDistance =
-        !getContributions(op, PairPlaces::Distances).empty();
+    problem.sumsByDistance = !getReducedContributions(op).empty();
     problem.distanceShares = getDistanceShares(op).size();
   }
   describeModifiers(op, problem);

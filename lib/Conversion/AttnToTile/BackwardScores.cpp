@@ -10,6 +10,7 @@
 
 #include "BackwardMask.h"
 #include "BackwardQueryTerms.h"
+#include "ContributionShares.h"
 #include "Dropout.h"
 #include "FiniteFactors.h"
 #include "RegionToTile.h"
@@ -36,6 +37,19 @@ struct QueryValues {
   std::optional<unsigned> scratch;
   Value values;
   bool isFirst;
+};
+
+/// What a tile of keys takes of contributions: shares by key, and behind them
+/// those that leave, each once.
+struct TakenShares {
+  TakenShares() = default;
+  explicit TakenShares(attn::BackwardOp op)
+      : shares(getKeyShares(op)), byKey(shares.size()) {
+    llvm::append_range(shares, getLeavingShares(op));
+  }
+
+  SmallVector<Share> shares;
+  unsigned byKey = 0;
 };
 
 /// What is computed of one block.
@@ -76,6 +90,7 @@ private:
   Value leaveShare(Value share, int64_t number);
   /// What dropout multiplies weights by, or null.
   Value emitDropout();
+  LogicalResult emitSlopes(Weights &weights);
   /// The derivative by the score before score_mod, of that by the score behind
   /// it; 0 where `weight` is.
   FailureOr<Value> emitModified(const Weights &weights, Value gradient,
@@ -214,6 +229,44 @@ static void moveAbove(Operation *product) {
       op.moveBefore(product);
 }
 
+/// Where registers are short, half of them carry what derivatives need of the
+/// score.
+LogicalResult BackwardScoreEmitter::emitSlopes(Weights &weights) {
+  auto carry = [&](Value slope) {
+    return part.roundsWeights ? extendScores(kernel, roundScores(kernel, slope))
+                              : slope;
+  };
+  TakenShares taken;
+  if (part.sums)
+    taken = TakenShares(op);
+  weights.shares.resize(taken.shares.size());
+  SmallVector<Share> early;
+  SmallVector<unsigned> numbers;
+  for (auto [number, share] : llvm::enumerate(taken.shares))
+    if (readsScore(share.value)) {
+      early.push_back(share);
+      numbers.push_back(number);
+    }
+  Operation *yield = op.getScoreGradient().front().getTerminator();
+  bool hasSlope = weights.factor || readsScore(yield->getOperand(0));
+  if (!hasSlope && early.empty())
+    return success();
+  Contributions contributions;
+  contributions.taken = early;
+  auto take = [&](unsigned number, Value share) {
+    weights.shares[numbers[number]] = carry(share);
+  };
+  contributions.take = take;
+  if (!early.empty())
+    contributions.counts = emitCounts(weights.weight);
+  FailureOr<Value> slope = emitModified(weights, weights.weight, contributions);
+  if (failed(slope))
+    return failure();
+  if (hasSlope)
+    weights.slope = carry(*slope);
+  return success();
+}
+
 FailureOr<Weights> BackwardScoreEmitter::emitWeights() {
   auto [products, exponents] =
       emitPairProduct({"s", block.queries.queries, block.keys.keys},
@@ -236,15 +289,9 @@ FailureOr<Weights> BackwardScoreEmitter::emitWeights() {
   if (weights.factor)
     kept = kb.make<arith::MulFOp>(kept, weights.factor);
   weights.rounded = roundScores(kernel, kept);
-  // Where registers are short, half of them carry what derivatives need.
-  if (part.slopesFirst && !op.getScoreMod().empty()) {
-    FailureOr<Value> slope = emitModified(weights, weights.weight, {});
-    if (failed(slope))
-      return failure();
-    weights.slope = *slope;
-    if (part.roundsWeights)
-      weights.slope = extendScores(kernel, roundScores(kernel, *slope));
-  }
+  if (part.slopesFirst && !op.getScoreMod().empty() &&
+      failed(emitSlopes(weights)))
+    return failure();
   if (part.roundsWeights && !weights.factor)
     weights.weight = extendScores(kernel, weights.rounded);
   return weights;
@@ -299,24 +346,6 @@ Value BackwardScoreEmitter::leaveShare(Value share, int64_t number) {
       share, kb.builder.getStringAttr("share." + Twine(number)));
 }
 
-namespace {
-/// What a tile of keys takes of contributions: those by key, and each share of
-/// those by distance once.
-struct TakenShares {
-  TakenShares() = default;
-  explicit TakenShares(attn::BackwardOp op)
-      : ops(getContributions(op, PairPlaces::Keys)), byKey(ops.size()) {
-    llvm::append_range(ops, getDistanceShares(op));
-  }
-  bool isByKey(attn::ContributeOp add) const {
-    return llvm::is_contained(ArrayRef(ops).take_front(byKey), add);
-  }
-
-  SmallVector<attn::ContributeOp> ops;
-  size_t byKey = 0;
-};
-} // namespace
-
 FailureOr<ScoreGradients>
 BackwardScoreEmitter::emitGradients(const Weights &weights, Value delta,
                                     Value byWeight) {
@@ -336,18 +365,33 @@ BackwardScoreEmitter::emitGradients(const Weights &weights, Value delta,
     contributions.targets = sums.getCaptureMemory(kb);
   else if (part.sums)
     taken = TakenShares(op);
-  contributions.taken = taken.ops;
-  auto take = [&](attn::ContributeOp add, Value share) {
-    if (taken.isByKey(add))
-      found.ofKeys.push_back(sumRows(share));
+  found.ofKeys.resize(taken.byKey);
+  found.ofPairs.resize(taken.shares.size() - taken.byKey);
+  auto keep = [&](unsigned number, Value share) {
+    if (number < taken.byKey)
+      found.ofKeys[number] = sumRows(share);
     else
-      found.ofPairs.push_back(
-          leaveShare(roundScores(kernel, share), found.ofPairs.size()));
+      found.ofPairs[number - taken.byKey] =
+          leaveShare(roundScores(kernel, share), number - taken.byKey);
   };
+  SmallVector<unsigned> late;
+  for (unsigned number = 0; number < taken.shares.size(); ++number) {
+    Value early =
+        number < weights.shares.size() ? weights.shares[number] : Value();
+    if (early)
+      keep(number, multiply(early));
+    else
+      late.push_back(number);
+  }
+  SmallVector<Share> lateShares = llvm::map_to_vector(
+      late, [&](unsigned number) { return taken.shares[number]; });
+  contributions.taken = lateShares;
+  auto take = [&](unsigned number, Value share) { keep(late[number], share); };
   contributions.take = take;
   Value gradient;
   // What score_mod's derivative is known without, contributions may need.
-  if (!weights.slope || part.sums) {
+  bool hasLate = part.sums && (part.hasQueryTiles() || !late.empty());
+  if (!weights.slope || hasLate) {
     gradient = multiply(weights.weight);
     if (!op.getScoreMod().empty()) {
       FailureOr<Value> modified =

@@ -25,6 +25,9 @@ namespace fovea {
 /// is all that derivatives by scores need of a pair.
 struct Weights {
   mlir::Value weight, factor, rounded, products, slope;
+  /// Shares of contributions (TakenShares) with the weight in place of the
+  /// derivative, which they are multiples of; null where they need no score.
+  llvm::SmallVector<mlir::Value> shares;
 };
 
 /// The weights of a block's pairs.
@@ -38,9 +41,10 @@ std::pair<mlir::Value, mlir::Value>
 emitByWeightAndDelta(const BackwardKernel &kernel, const ScoreBlock &block);
 
 /// Derivatives by scores before score_mod, rounded; and, in a kernel of keys
-/// that finds sums by captured values: what each attn.contribute by key has for
-/// each key, a tile of one column; and what contributions by distance add
-/// (getDistanceShares), rounded, as the role has it that adds it up.
+/// that finds sums by captured values: what each share by key (getKeyShares)
+/// has for each key, a tile of one column; and what contributions by query or
+/// distance add (getDistanceShares), rounded, as the role has it that adds it
+/// up.
 struct ScoreGradients {
   mlir::Value rounded;
   llvm::SmallVector<mlir::Value> ofKeys, ofPairs;

@@ -29,6 +29,28 @@ bool fovea::asksForPairSums(attn::BackwardOp op) {
 // Kinds of sums
 //===----------------------------------------------------------------------===//
 
+/// Whether the place depends on nothing that differs within a block but
+/// `kinds`.
+static bool isPlaceBy(attn::ContributeOp add,
+                      const RegionDependences &dependences, unsigned kinds) {
+  kinds |= RegionDependences::Narrowed;
+  return llvm::all_of(add.getIndices(), [&](Value index) {
+    return (dependences.of(index) & ~kinds) == 0;
+  });
+}
+
+static PairPlaces getPlaces(attn::ContributeOp add,
+                            const RegionDependences &dependences) {
+  if (isPlaceBy(add, dependences, RegionDependences::OnKey))
+    return PairPlaces::Keys;
+  if (isPlaceBy(add, dependences, RegionDependences::OnQuery))
+    return PairPlaces::Queries;
+  bool isByDistance = llvm::all_of(add.getIndices(), [&](Value index) {
+    return dependences.isUniform(index) || dependences.isByDistance(index);
+  });
+  return isByDistance ? PairPlaces::Distances : PairPlaces::Pairs;
+}
+
 namespace {
 /// What score_gradient adds to the gradient of a captured value.
 class Contributions {
@@ -60,16 +82,6 @@ public:
   /// Whether places differ by batch entry and head at most: few elements, and a
   /// warp adds to them once a block.
   bool areOfHeads() { return !ops.empty() && areBy(/*kinds=*/0); }
-  PairPlaces getPlaces() {
-    if (ops.empty() || areBy(RegionDependences::OnKey))
-      return PairPlaces::Keys;
-    return areByDistance() ? PairPlaces::Distances : PairPlaces::Pairs;
-  }
-  /// The block argument that contributions mean, if there are any.
-  SmallVector<Value> getTargets() {
-    return llvm::map_to_vector(
-        ops, [](attn::ContributeOp add) -> Value { return add.getTarget(); });
-  }
   /// Whether each pair has elements of its own, but for batch entry or head.
   bool areOfPairs() {
     if (ops.empty())
@@ -82,25 +94,12 @@ public:
   }
 
 private:
-  /// Whether they differ by distance at most.
-  bool areByDistance() {
-    RegionDependences dependences(op.getScoreGradient(),
-                                  op.getCaptures().size());
-    return llvm::all_of(ops, [&](attn::ContributeOp add) {
-      return llvm::all_of(add.getIndices(), [&](Value index) {
-        return dependences.isUniform(index) || dependences.isByDistance(index);
-      });
-    });
-  }
   /// Whether places depend on nothing that differs within a block but `kinds`.
   bool areBy(unsigned kinds) {
     RegionDependences dependences(op.getScoreGradient(),
                                   op.getCaptures().size());
-    kinds |= RegionDependences::Narrowed;
     return llvm::all_of(ops, [&](attn::ContributeOp add) {
-      return llvm::all_of(add.getIndices(), [&](Value index) {
-        return (dependences.of(index) & ~kinds) == 0;
-      });
+      return isPlaceBy(add, dependences, kinds);
     });
   }
 
@@ -125,27 +124,36 @@ bool fovea::canTilesFindSums(attn::BackwardOp op) {
          getDistanceShares(op).empty();
 }
 
+/// Those for which `isWanted`, in the region's order.
+static SmallVector<attn::ContributeOp>
+filterContributions(attn::BackwardOp op,
+                    function_ref<bool(PairPlaces)> isWanted) {
+  Region &region = op.getScoreGradient();
+  // There is none if no score_mod reads what gradients are asked by.
+  if (region.empty())
+    return {};
+  RegionDependences dependences(region, op.getCaptures().size());
+  return llvm::filter_to_vector(region.getOps<attn::ContributeOp>(),
+                                [&](attn::ContributeOp add) {
+                                  return isWanted(getPlaces(add, dependences));
+                                });
+}
+
 SmallVector<attn::ContributeOp> fovea::getContributions(attn::BackwardOp op,
                                                         PairPlaces places) {
-  llvm::DenseSet<Value> targets;
-  for (auto [position, gradient] : getGradients(op)) {
-    Contributions contributions(op, position);
-    if (contributions.getPlaces() == places)
-      targets.insert_range(contributions.getTargets());
-  }
-  // There is no region if no score_mod reads what gradients are asked by.
-  if (targets.empty())
-    return {};
-  return llvm::filter_to_vector(
-      op.getScoreGradient().getOps<attn::ContributeOp>(),
-      [&](attn::ContributeOp add) {
-        return targets.contains(add.getTarget());
-      });
+  return filterContributions(op,
+                             [&](PairPlaces found) { return found == places; });
+}
+
+SmallVector<attn::ContributeOp>
+fovea::getReducedContributions(attn::BackwardOp op) {
+  return filterContributions(op, [](PairPlaces found) {
+    return found == PairPlaces::Distances || found == PairPlaces::Queries;
+  });
 }
 
 SmallVector<attn::ContributeOp> fovea::getDistanceShares(attn::BackwardOp op) {
-  SmallVector<attn::ContributeOp> shares =
-      getContributions(op, PairPlaces::Distances);
+  SmallVector<attn::ContributeOp> shares = getReducedContributions(op);
   llvm::DenseSet<Value> known;
   llvm::erase_if(shares, [&](attn::ContributeOp add) {
     Operation *yield = op.getScoreGradient().front().getTerminator();

@@ -29,16 +29,20 @@ bool asksForScaleOfPairs(attn::BackwardOp op);
 /// that.
 bool asksForPairSums(attn::BackwardOp op);
 
-/// What the places of a captured value's contributions depend on, beside head
-/// and batch entry, where tiles of keys can find its gradient on their way.
-/// Distances: of query and key. Pairs: anything else.
-enum class PairPlaces { Keys, Distances, Pairs };
+/// What the place of a contribution depends on, beside head and batch entry.
+/// Distances: of query and key. Pairs: anything else. Tiles of keys find all
+/// but the last on their way.
+enum class PairPlaces { Keys, Queries, Distances, Pairs };
 /// Whether tiles of keys can find all sums over pairs.
 bool canTilesFindSums(attn::BackwardOp op);
 /// The contributions with such places, in the region's order.
 llvm::SmallVector<attn::ContributeOp> getContributions(attn::BackwardOp op,
                                                        PairPlaces places);
-/// Those of them by distance that add something else than the derivative by the
+/// Those by distance or query, which the role that finds dQ's share adds to
+/// memory, in the region's order.
+llvm::SmallVector<attn::ContributeOp>
+getReducedContributions(attn::BackwardOp op);
+/// Those of them that add something else than the derivative by the
 /// score before score_mod; of several that add one value the first.
 llvm::SmallVector<attn::ContributeOp> getDistanceShares(attn::BackwardOp op);
 

@@ -21,6 +21,8 @@ using namespace fovea;
 // Larger bounds are as good as none; those of all integers are less, and f32 is
 // far from infinite.
 static constexpr double kLargest = 0x1p65;
+// Sums of products of what Q and K have are taken to be less.
+static constexpr double kLargestScore = 0x1p31;
 
 static std::optional<double> getConstant(Value value) {
   FloatAttr constant;
@@ -37,7 +39,15 @@ namespace {
 class FiniteFactors {
 public:
   FiniteFactors(Value score, Value variable)
-      : score(score), variable(variable) {}
+      : score(score), variable(variable) {
+    // What is not the same for all pairs of a head; b and h are.
+    constexpr unsigned kQueryArgument = 4;
+    Block *block = cast<BlockArgument>(variable).getOwner();
+    for (BlockArgument argument : {block->getArgument(0), block->getArgument(1),
+                                   block->getArgument(kQueryArgument),
+                                   block->getArgument(kQueryArgument + 1)})
+      uniform[argument] = false;
+  }
 
   /// Whether `value` is the variable times something finite.
   bool isMultiple(Value value);
@@ -51,12 +61,16 @@ private:
   std::optional<double> computeBound(Value value);
   bool computeIsNumber(Value value);
   bool computeIsMultiple(Value value);
+  /// Whether `value` is the same for all pairs of a head: if it is infinite, so
+  /// are the head's scores.
+  bool isUniform(Value value);
+  bool computeIsUniform(Value value);
   /// Of operands that are floats; none if one has none.
   std::optional<SmallVector<double, 3>> findOfOperands(Operation *op);
 
   Value score, variable;
   llvm::DenseMap<Value, std::optional<double>> bounds;
-  llvm::DenseMap<Value, bool> numbers, multiples;
+  llvm::DenseMap<Value, bool> numbers, multiples, uniform;
 };
 
 /// What `known` has of `value`, or else what `compute` gives, which is kept.
@@ -84,6 +98,20 @@ bool FiniteFactors::isNumber(Value value) {
 bool FiniteFactors::isMultiple(Value value) {
   return lookupOr<bool>(multiples, value,
                         [&](Value of) { return computeIsMultiple(of); });
+}
+
+bool FiniteFactors::isUniform(Value value) {
+  return lookupOr<bool>(uniform, value,
+                        [&](Value of) { return computeIsUniform(of); });
+}
+
+bool FiniteFactors::computeIsUniform(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return true;
+  return op->getNumRegions() == 0 &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isUniform(operand); });
 }
 
 bool FiniteFactors::computeIsNumber(Value value) {
@@ -127,6 +155,8 @@ std::optional<double> FiniteFactors::computeBound(Value value) {
   if (std::optional<double> constant = getConstant(value))
     return std::abs(*constant) < kLargest ? std::optional(std::abs(*constant))
                                           : std::nullopt;
+  if (value == score)
+    return kLargestScore;
   Operation *op = value.getDefiningOp();
   if (!op)
     return std::nullopt;
@@ -162,13 +192,17 @@ bool FiniteFactors::computeIsMultiple(Value value) {
   };
   if (isa<arith::MulFOp>(op)) {
     Value left = op->getOperand(0), right = op->getOperand(1);
-    return (findBound(right) && isMultiple(left)) ||
-           (findBound(left) && isMultiple(right));
+    auto isFactor = [&](Value factor) {
+      return findBound(factor) || isUniform(factor);
+    };
+    return (isFactor(right) && isMultiple(left)) ||
+           (isFactor(left) && isMultiple(right));
   }
   if (isa<arith::DivFOp>(op)) {
     std::optional<double> divisor = getConstant(op->getOperand(1));
-    return divisor && std::abs(*divisor) > 1 / kLargest &&
-           isMultiple(op->getOperand(0));
+    bool isFinite = divisor ? std::abs(*divisor) > 1 / kLargest
+                            : isUniform(op->getOperand(1));
+    return isFinite && isMultiple(op->getOperand(0));
   }
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return isMultipleOrZero(select.getTrueValue()) &&

@@ -15,6 +15,13 @@ namespace fovea {
 
 class BlockSummaries;
 
+/// A value of score_gradient that is summed up over pairs, and a contribution
+/// that it is a part of (ContributionShares.h).
+struct Share {
+  attn::ContributeOp op;
+  mlir::Value value;
+};
+
 /// What becomes of what a block's pairs contribute to the gradients by captured
 /// values.
 struct Contributions {
@@ -22,9 +29,9 @@ struct Contributions {
   llvm::SmallVector<mlir::Value> targets;
   /// The pairs that count, a tile of i1.
   mlir::Value counts;
-  /// Or else `take` takes what each of these adds, as a full tile.
-  llvm::ArrayRef<attn::ContributeOp> taken;
-  llvm::function_ref<void(attn::ContributeOp, mlir::Value)> take = nullptr;
+  /// Or else `take` takes each of these by its number, as a full tile.
+  llvm::ArrayRef<Share> taken;
+  llvm::function_ref<void(unsigned, mlir::Value)> take = nullptr;
 };
 
 /// The block of scores that a region is evaluated on.

@@ -30,7 +30,13 @@ RegionDiagonals::RegionDiagonals(Region &region,
       ranges(region, context.captures.size(), /*past=*/context.columns),
       row(scores.builder, scores.builder, context, ranges, scores.exact) {}
 
-bool fovea::isDearByDistance(Operation *op) {
+bool fovea::isDearByDistance(Operation *op,
+                             const RegionDependences &dependences,
+                             bool rowsAreKeys) {
+  if (isa<arith::MulFOp, arith::MulIOp>(op))
+    return rowsAreKeys && llvm::all_of(op->getOperands(), [&](Value factor) {
+             return !dependences.isUniform(factor);
+           });
   if (isa<arith::DivFOp>(op))
     return !matchPattern(op->getOperand(1), m_Constant());
   return isa<tensor::ExtractOp>(op) ||
@@ -40,7 +46,7 @@ bool fovea::isDearByDistance(Operation *op) {
 
 bool RegionDiagonals::isDear(Operation *op, const RegionForms &forms) const {
   // What only changes a sum costs nothing.
-  return isDearByDistance(op) ||
+  return isDearByDistance(op, dependences, scores.context.rowsAreKeys) ||
          (isa<arith::DivFOp>(op) && (scores.exact.contains(op->getResult(0)) ||
                                      !forms.contains(op->getOperand(0))));
 }

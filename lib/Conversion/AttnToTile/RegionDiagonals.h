@@ -16,8 +16,10 @@
 namespace fovea {
 
 /// Whether it takes more to find what `op` makes, of distances, than to bring
-/// it to scores.
-bool isDearByDistance(mlir::Operation *op);
+/// it to scores. In tiles of keys (`rowsAreKeys`) products of distances do,
+/// too: a sum with them is no sum of a row's and a column's numbers any more.
+bool isDearByDistance(mlir::Operation *op, const RegionDependences &dependences,
+                      bool rowsAreKeys);
 
 /// What depends on the distance of query and key alone is computed once for
 /// each diagonal of a block, M+N values in place of MxN, where it takes more

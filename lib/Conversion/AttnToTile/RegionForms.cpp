@@ -113,15 +113,26 @@ std::optional<ScoreForm> RegionForms::convert(arith::SIToFPOp op) {
 // Floats
 //===----------------------------------------------------------------------===//
 
+/// Once for a block; pairs multiply by it.
+Factor RegionForms::invert(Location loc, Factor divisor) const {
+  Factor inverse{1.0 / divisor.constant, {}};
+  if (!divisor.scalar)
+    return inverse;
+  OpBuilder &b = emitter.scalars;
+  Value one = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1.0f));
+  inverse.scalar = arith::DivFOp::create(b, loc, one, divisor.scalar);
+  return inverse;
+}
+
 /// A product, or a quotient, by what is uniform.
 std::optional<ScoreForm> RegionForms::inferProduct(Operation *op) {
   Value left = op->getOperand(0), right = op->getOperand(1);
   ScoreFormEmitter products = getEmitter(op->getLoc());
   if (isa<arith::DivFOp>(op)) {
     std::optional<Factor> divisor = getFactor(right);
-    if (!divisor || divisor->scalar || divisor->constant == 0.0)
+    if (!divisor || divisor->constant == 0.0)
       return std::nullopt;
-    return products.scale(get(left), {1.0 / divisor->constant, {}});
+    return products.scale(get(left), invert(op->getLoc(), *divisor));
   }
   if (std::optional<Factor> factor = getFactor(right))
     return products.scale(get(left), *factor);

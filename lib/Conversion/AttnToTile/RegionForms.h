@@ -39,6 +39,7 @@ private:
   std::optional<ScoreForm> inferProduct(mlir::Operation *op);
   /// The value as a factor, if it is uniform.
   std::optional<Factor> getFactor(mlir::Value value) const;
+  Factor invert(mlir::Location loc, Factor divisor) const;
   std::optional<ScoreForm> convert(mlir::arith::SIToFPOp op);
   /// What a sum has in the block's first element, i32.
   mlir::Value emitFirst(mlir::Location loc, const CoordinateSum &sum);

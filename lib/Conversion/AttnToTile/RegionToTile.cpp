@@ -85,6 +85,10 @@ public:
   /// The region is score_gradient, of which nothing but the places of these is
   /// needed.
   LogicalResult clonePlaces(ArrayRef<attn::ContributeOp> contributions);
+  /// The same, and of what contributions do with the sums of their shares.
+  LogicalResult cloneSharedSums(ArrayRef<attn::ContributeOp> contributions,
+                                ArrayRef<Share> shares, ValueRange sums);
+  Value getAdded(attn::ContributeOp op) { return lookup(op.getValue()); }
 
   /// What the region yields, once it is cloned.
   Value getResult(unsigned index) { return lookup(getYielded(index)); }
@@ -107,7 +111,8 @@ private:
   LogicalResult cloneArithmetic(Operation *op);
   void cloneExtract(tensor::ExtractOp op);
   LogicalResult cloneContribute(attn::ContributeOp op);
-  void takeContribution(attn::ContributeOp op);
+  void takeShare(unsigned number);
+  LogicalResult cloneSlice(const llvm::SetVector<Operation *> &needed);
   Value makeOfDiagonals(Value value, Value diagonals);
   template <typename OpTy>
   void cloneExtreme(OpTy op);
@@ -306,8 +311,9 @@ LogicalResult RegionCloner::cloneContribute(attn::ContributeOp op) {
   if (!emitter.context.contributions)
     return success();
   const Contributions &contributions = *emitter.context.contributions;
-  if (llvm::is_contained(contributions.taken, op))
-    takeContribution(op);
+  for (auto [number, share] : llvm::enumerate(contributions.taken))
+    if (share.op == op)
+      takeShare(number);
   if (contributions.targets.empty())
     return success();
   Location loc = op.getLoc();
@@ -323,17 +329,18 @@ LogicalResult RegionCloner::cloneContribute(attn::ContributeOp op) {
 }
 
 /// What does not count is 0, whatever it is.
-void RegionCloner::takeContribution(attn::ContributeOp op) {
+void RegionCloner::takeShare(unsigned number) {
   const Contributions &contributions = *emitter.context.contributions;
+  auto [op, value] = contributions.taken[number];
   Location loc = op.getLoc();
-  Value share = emitter.tiles.toFullTile(loc, lookup(op.getValue()));
-  if (!isFiniteMultiple(op.getValue(), getGradient())) {
+  Value share = emitter.tiles.toFullTile(loc, lookup(value));
+  if (!isFiniteMultiple(value, getGradient())) {
     OpBuilder &b = emitter.builder;
     auto zero = DenseElementsAttr::get(cast<ShapedType>(share.getType()), 0.0f);
     share = arith::SelectOp::create(b, loc, contributions.counts, share,
                                     arith::ConstantOp::create(b, loc, zero));
   }
-  contributions.take(op, share);
+  contributions.take(number, share);
 }
 
 LogicalResult
@@ -351,10 +358,43 @@ RegionCloner::clonePlaces(ArrayRef<attn::ContributeOp> contributions) {
   for (attn::ContributeOp op : contributions)
     for (Value index : op.getIndices())
       (void)getBackwardSlice(index, &needed, slice);
+  return cloneSlice(needed);
+}
+
+LogicalResult
+RegionCloner::cloneSlice(const llvm::SetVector<Operation *> &needed) {
   for (Operation &op : region.front())
     if (needed.contains(&op) && failed(cloneOp(&op)))
       return failure();
   return success();
+}
+
+LogicalResult
+RegionCloner::cloneSharedSums(ArrayRef<attn::ContributeOp> contributions,
+                              ArrayRef<Share> shares, ValueRange sums) {
+  SmallVector<Value> places =
+      emitter.tiles.getPlaces(region.getLoc(), emitter.scalars);
+  emitter.values.map(region.getArguments().slice(2, places.size()), places);
+  mapCaptures();
+  addCoordinates();
+  llvm::SmallDenseSet<Value> summed;
+  for (auto [share, sum] : llvm::zip_equal(shares, sums)) {
+    emitter.values.map(share.value, sum);
+    summed.insert(share.value);
+  }
+  BackwardSliceOptions slice;
+  slice.inclusive = slice.omitBlockArguments = true;
+  slice.filter = [&](Operation *op) {
+    return op->getNumResults() != 1 || !summed.contains(op->getResult(0));
+  };
+  llvm::SetVector<Operation *> needed;
+  for (attn::ContributeOp op : contributions) {
+    for (Value index : op.getIndices())
+      (void)getBackwardSlice(index, &needed, slice);
+    if (!summed.contains(op.getValue()))
+      (void)getBackwardSlice(op.getValue(), &needed, slice);
+  }
+  return cloneSlice(needed);
 }
 
 /// An extreme is an entry of a summary, of whole blocks.
@@ -415,6 +455,23 @@ RegionToTile::cloneContributionPlaces(
     places.push_back(std::move(*place));
   }
   return places;
+}
+
+FailureOr<SmallVector<SharedSum>>
+RegionToTile::cloneSharedSums(Region &region,
+                              ArrayRef<attn::ContributeOp> contributions,
+                              ArrayRef<Share> shares, ValueRange sums) {
+  RegionCloner cloner(builder, builder, context, region);
+  if (failed(cloner.cloneSharedSums(contributions, shares, sums)))
+    return failure();
+  SmallVector<SharedSum> found;
+  for (attn::ContributeOp op : contributions) {
+    FailureOr<SmallVector<Value>> place = cloner.getPlace(op);
+    if (failed(place))
+      return failure();
+    found.push_back({cloner.getAdded(op), std::move(*place)});
+  }
+  return found;
 }
 
 FailureOr<Value> RegionToTile::cloneMaskMod(Region &region) {

@@ -24,6 +24,12 @@ struct BlockCandidates {
 using ExtractPlaces =
     llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>;
 
+/// What a contribution adds to memory, and where.
+struct SharedSum {
+  mlir::Value value;
+  llvm::SmallVector<mlir::Value> indices;
+};
+
 /// Clones a region of an attention op so that it computes a whole tile of
 /// scores at once. Each op is emitted at the join of what its operands depend
 /// on: a scalar if they are the same for the whole block, a row tile if they
@@ -53,6 +59,13 @@ public:
   mlir::FailureOr<llvm::SmallVector<llvm::SmallVector<mlir::Value>>>
   cloneContributionPlaces(mlir::Region &region,
                           llvm::ArrayRef<attn::ContributeOp> contributions);
+  /// Clones what contributions by key do with the sums of their shares over
+  /// queries, tiles of one column: for each what is added to memory, and the
+  /// indices of the place.
+  mlir::FailureOr<llvm::SmallVector<SharedSum>>
+  cloneSharedSums(mlir::Region &region,
+                  llvm::ArrayRef<attn::ContributeOp> contributions,
+                  llvm::ArrayRef<Share> shares, mlir::ValueRange sums);
   /// Clones mask_mod; the result is a full tile of i1.
   mlir::FailureOr<mlir::Value> cloneMaskMod(mlir::Region &region);
   /// Clones a region of scalars, such as kv_bounds; `arguments` are its

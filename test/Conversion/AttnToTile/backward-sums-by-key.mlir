@@ -1,7 +1,7 @@
 // In roles, tiles of keys have gradients by captured values whose places differ by key,
 // head and batch entry at most: a sum for each key goes through the loop over blocks of
-// queries, and to memory once for each head. D's kernel has the sinks' gradient. For
-// others a kernel meets all pairs again.
+// queries, and to memory once for each head. D's kernel has the sinks' gradient. The role
+// that finds dQ's share has those by query; for others a kernel meets all pairs again.
 // RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-to-tile=target=sm_90a | FileCheck %s
 
 // CHECK-LABEL: launch.abi @heads
@@ -9,7 +9,7 @@
 // CHECK: %[[NONE:.*]] = arith.constant dense<0.000000e+00> : tensor<128x1xf32, #tile.reg>
 // CHECK: %[[SUMS:.*]]:3 = tile.for_blocks {{.*}} carry(%{{.*}}, %{{.*}}, %[[NONE]] :
 // CHECK-NEXT: do({{.*}}, %[[CARRIED:.*]]: tensor<128x1xf32, #tile.reg>)
-// CHECK: %[[SHARES:.*]] = tile.reduce add dim 1 %{{.*}} : tensor<128x128xf32, #tile.reg> to tensor<128x1xf32, #tile.reg>
+// CHECK: %[[SHARES:.*]] = tile.reduce add dim 1 %{{.*}} : tensor<128x64xf32, #tile.reg> to tensor<128x1xf32, #tile.reg>
 // CHECK: %[[NEXT:.*]] = arith.addf %[[CARRIED]], %[[SHARES]]
 // CHECK: tile.yield %{{.*}}, %{{.*}}, %[[NEXT]] :
 // CHECK: tile.scatter add exact %[[SUMS]]#2, %{{.*}}[%{{.*}}] : tensor<128x1xf32, #tile.reg>, memref<33x?xi64>[index]
@@ -22,7 +22,7 @@ func.func @heads(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (
     score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s) {
       %e = tensor.extract %tt[%h] : !s
       %f = arith.extf %e : bf16 to f32
-      %n = arith.addf %a, %f : f32
+      %n = arith.mulf %a, %f : f32
       attn.yield %n : f32
     }
     : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s
@@ -52,11 +52,43 @@ func.func @keys(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!
     score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s) {
       %e = tensor.extract %tt[%j] : !s
       %f = arith.extf %e : bf16 to f32
-      %n = arith.mulf %a, %f : f32
+      %exp = math.exp %a : f32
+      %n = arith.mulf %exp, %f : f32
       attn.yield %n : f32
     }
     : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s
   return %dq, %dk, %dv, %dt : !x, !x, !x, !s
+}
+
+// -----
+
+// A gain and a gate by key have one sum, of the derivative times the score. Each takes it
+// by its own factor behind the loop.
+// CHECK-LABEL: gpu.func @together(
+// CHECK: %[[SUMS:.*]]:3 = tile.for_blocks
+// CHECK: tile.reduce add dim 1
+// CHECK-NOT: tile.reduce
+// CHECK: tile.yield
+// CHECK: %[[GATES:.*]] = math.exp %{{.*}} : tensor<128x1xf32, #tile.reg>
+// CHECK: arith.cmpf oeq, %[[SUMS]]#2
+// CHECK: %[[OF_GAIN:.*]] = arith.mulf %[[SUMS]]#2, %[[GATES]] : tensor<128x1xf32, #tile.reg>
+// CHECK-NEXT: tile.scatter add exact %[[OF_GAIN]]
+
+!x = tensor<?x2x?x64xbf16>
+!r = tensor<?x2x?xf32>
+!s = tensor<?xf32>
+func.func @together(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s, %u: !s) -> (!x, !x, !x, !s, !s) {
+  %dq, %dk, %dv, %dt, %du = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0, 1]) captures(%t, %u : !s, !s)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s, %uu: !s) {
+      %gain = tensor.extract %tt[%h] : !s
+      %key = tensor.extract %uu[%j] : !s
+      %gate = math.exp %key : f32
+      %m = arith.mulf %a, %gain : f32
+      %n = arith.mulf %m, %gate : f32
+      attn.yield %n : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s, !s
+  return %dq, %dk, %dv, %dt, %du : !x, !x, !x, !s, !s
 }
 
 // -----
@@ -76,7 +108,7 @@ func.func @groups(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !r, %do: !q, %t: !s) -> 
   %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0]) captures(%t : !s)
     score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s) {
       %e = tensor.extract %tt[%h] : !s
-      %n = arith.addf %a, %e : f32
+      %n = arith.mulf %a, %e : f32
       attn.yield %n : f32
     }
     : !q, !k, !k, !q, !r, !q -> !q, !k, !k, !s
@@ -85,13 +117,15 @@ func.func @groups(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !r, %do: !q, %t: !s) -> 
 
 // -----
 
+// What leaves for a sum by query is rounded as derivatives are.
 // CHECK-LABEL: launch.abi @queries
-// CHECK-SAME: epilogue([@queries_queries, @queries_sums, @queries_dcapture0])
+// CHECK-SAME: <"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum", "distance_sum"]>
+// CHECK-SAME: epilogue([@queries_queries, @queries_dcapture0])
 // CHECK: gpu.func @queries(
-// CHECK-NOT: tile.scatter
-// CHECK-LABEL: gpu.func @queries_sums(
-// CHECK: launch.await_previous
-// CHECK: tile.scatter add
+// CHECK: %[[SHARE:.*]] = tile.stream "share.0"
+// CHECK: tile.dot "dq.0"
+// CHECK: %[[WIDE:.*]] = arith.extf %[[SHARE]]
+// CHECK: tile.scatter add "distance_sum" %[[WIDE]], %{{.*}}[%{{.*}}] : tensor<128x64xf32, #tile.reg>, memref<?xf32>[tensor<1x64xi32, #tile.reg>]
 
 !x = tensor<?x2x?x64xbf16>
 !r = tensor<?x2x?xf32>
@@ -100,6 +134,31 @@ func.func @queries(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) ->
   %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0]) captures(%t : !s)
     score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s) {
       %e = tensor.extract %tt[%i] : !s
+      %n = arith.mulf %a, %e : f32
+      attn.yield %n : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !s
+  return %dq, %dk, %dv, %dt : !x, !x, !x, !s
+}
+
+// -----
+
+// CHECK-LABEL: launch.abi @pairs
+// CHECK-SAME: epilogue([@pairs_queries, @pairs_sums, @pairs_dcapture0])
+// CHECK: gpu.func @pairs(
+// CHECK-NOT: tile.scatter
+// CHECK-LABEL: gpu.func @pairs_sums(
+// CHECK: launch.await_previous
+// CHECK: tile.scatter add
+
+!x = tensor<?x2x?x64xbf16>
+!r = tensor<?x2x?xf32>
+!s = tensor<?xf32>
+func.func @pairs(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!x, !x, !x, !s) {
+  %dq, %dk, %dv, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v, captures = [0]) captures(%t : !s)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !s) {
+      %p = arith.addi %i, %j : index
+      %e = tensor.extract %tt[%p] : !s
       %n = arith.addf %a, %e : f32
       attn.yield %n : f32
     }

@@ -8,6 +8,8 @@
 
 #include "fovea/Dialect/Attn/Transforms/Passes.h"
 
+#include "ContributionSums.h"
+
 #include "fovea/Analysis/DifferentiableOpInterface.h"
 #include "fovea/Dialect/Attn/IR/Attn.h"
 
@@ -121,6 +123,7 @@ LogicalResult DifferentiatePass::differentiateScoreMod(BackwardOp op) {
     byScore =
         arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0f));
   YieldOp::create(builder, loc, byScore);
+  simplifyContributions(op);
   eraseDeadOps(body);
   return success();
 }

@@ -11,6 +11,8 @@
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
+#include "mlir/IR/IRMapping.h"
+
 namespace fovea::warp {
 #define GEN_PASS_DEF_WARPASSIGNLAYOUTS
 #include "fovea/Dialect/Warp/Transforms/Passes.h.inc"
@@ -132,8 +134,40 @@ static Value getNamedTile(Operation *op) {
   return {};
 }
 
+/// Clones what makes a tile, down to scalars and to what others bring.
+static Value cloneTile(OpBuilder &b, Value tile, IRMapping &mapping) {
+  Operation *op = tile.getDefiningOp();
+  bool isMadeAnywhere =
+      op && isa<RankedTensorType>(tile.getType()) && op->getNumRegions() == 0 &&
+      (isMemoryEffectFree(op) || tile::readsUnwrittenTensor(op)) &&
+      !isa<tile::StreamOp>(op);
+  if (mapping.contains(tile) || !isMadeAnywhere)
+    return mapping.lookupOrDefault(tile);
+  for (Value operand : op->getOperands())
+    cloneTile(b, operand, mapping);
+  b.clone(*op, mapping);
+  return mapping.lookup(tile);
+}
+
+/// A role that adds to memory makes the places, where they are of rows or
+/// columns, for itself: others may need the same numbers in another layout.
+static void separatePlaces(gpu::GPUFuncOp kernel) {
+  kernel.walk([](tile::ScatterOp scatter) {
+    if (!scatter.getName())
+      return;
+    OpBuilder b(scatter);
+    IRMapping mapping;
+    for (OpOperand &index : scatter.getIndicesMutable()) {
+      auto type = dyn_cast<RankedTensorType>(index.get().getType());
+      if (type && llvm::is_contained(type.getShape(), 1))
+        index.set(cloneTile(b, index.get(), mapping));
+    }
+  });
+}
+
 LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
                                               ArrayRef<plan::RoleAttr> roles) {
+  separatePlaces(getOperation());
   classes.emplace(getOperation());
   layouts.assign(classes->size(), layout);
   SmallVector<plan::RoleAttr> owners(classes->size());

@@ -490,7 +490,8 @@ namespace {
 /// What roles do with one memory.
 struct Uses {
   uint64_t write = 0, any = 0;
-  bool isRead = false;
+  /// Whether it is read, or written otherwise than by additions.
+  bool isRead = false, isSet = false;
   SmallVector<Operation *> writers, ops;
 };
 } // namespace
@@ -553,12 +554,15 @@ LogicalResult RoleAssignment::checkMemory() {
         continue;
       }
       uses.write |= running;
+      uses.isSet |= !isAddition(op, value);
       uses.writers.push_back(op);
     }
   });
   for (auto &[root, uses] : memories) {
     if (isa<BlockArgument>(root) && !uses.isRead) {
-      if (llvm::popcount(uses.write) > 1 && failed(checkWriters(uses.writers)))
+      // Several may add to one element.
+      if (llvm::popcount(uses.write) > 1 && uses.isSet &&
+          failed(checkWriters(uses.writers)))
         return failure();
       continue;
     }

@@ -9,6 +9,8 @@
 #include "TwoStages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -187,6 +189,83 @@ void TwoStages::addRoundings() {
   }
 }
 
+/// Whether the tile is wide and differs along both sides: each of its elements
+/// takes a register.
+static bool isLarge(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getElementTypeBitWidth() >= 32 &&
+         llvm::none_of(type.getShape(), [](int64_t size) { return size == 1; });
+}
+
+/// Whether a few ops of stage 0, which `made` gets in the order of uses, make
+/// the large tile of tiles that are not.
+bool TwoStages::isCheap(Value value, Ops &made) {
+  constexpr size_t kMostOps = 6;
+  Operation *op = value.getDefiningOp();
+  if (!isLarge(value) || !op || !loop->isProperAncestor(op))
+    return !isLarge(value) || matchPattern(value, m_Constant());
+  if (op->getBlock() != loop.getBody() || op->getNumRegions() != 0 ||
+      !isa<tile::BroadcastOp, arith::AddFOp, arith::SubFOp, arith::MulFOp,
+           arith::NegFOp, math::AbsFOp>(op))
+    return false;
+  made.insert(op);
+  return made.size() <= kMostOps &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isCheap(operand, made); });
+}
+
+/// What rows and columns have is carried to stage 1, not what a few ops make of
+/// it for each pair.
+void TwoStages::computeAgain() {
+  SmallVector<OpOperand *> uses;
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (!firstStage.contains(&op) && op.getNumRegions() == 0)
+      for (OpOperand &operand : op.getOpOperands()) {
+        Operation *def = operand.get().getDefiningOp();
+        if (def && firstStage.contains(def) && isLarge(operand.get()))
+          uses.push_back(&operand);
+      }
+  for (OpOperand *use : uses) {
+    Ops made;
+    if (!isCheap(use->get(), made))
+      continue;
+    OpBuilder b(use->getOwner());
+    IRMapping mapping;
+    for (Operation &op : *loop.getBody())
+      if (made.contains(&op))
+        b.clone(op, mapping);
+    use->set(mapping.lookup(use->get()));
+  }
+}
+
+/// Clones what makes a tile of stage 0, down to scalars.
+Value TwoStages::clonePlace(OpBuilder &b, Value tile, IRMapping &mapping) {
+  Operation *op = tile.getDefiningOp();
+  bool isMade = op && isa<RankedTensorType>(tile.getType()) &&
+                firstStage.contains(op) && op->getNumRegions() == 0 &&
+                (isMemoryEffectFree(op) || tile::readsUnwrittenTensor(op));
+  if (mapping.contains(tile) || !isMade)
+    return mapping.lookupOrDefault(tile);
+  for (Value operand : op->getOperands())
+    clonePlace(b, operand, mapping);
+  b.clone(*op, mapping);
+  return mapping.lookup(tile);
+}
+
+/// Places of rows and columns are not carried to who adds to memory: that is
+/// another role, with other layouts.
+void TwoStages::makePlacesAgain() {
+  for (auto scatter : loop.getBody()->getOps<tile::ScatterOp>()) {
+    if (firstStage.contains(scatter))
+      continue;
+    OpBuilder b(scatter);
+    IRMapping mapping;
+    for (OpOperand &index : scatter.getIndicesMutable())
+      if (isa<RankedTensorType>(index.get().getType()) && !isLarge(index.get()))
+        index.set(clonePlace(b, index.get(), mapping));
+  }
+}
+
 void TwoStages::findAfterLate() {
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (!firstStage.contains(&op))
@@ -303,6 +382,8 @@ LogicalResult TwoStages::analyze() {
   findFirstStage();
   addReductions();
   addRoundings();
+  computeAgain();
+  makePlacesAgain();
   findAfterLate();
   if (llvm::any_of(firstStage,
                    [&](Operation *op) { return usesResultOf(op, lateRoots); }))

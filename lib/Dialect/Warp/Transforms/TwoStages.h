@@ -14,6 +14,8 @@
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
+#include "mlir/IR/IRMapping.h"
+
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -62,6 +64,11 @@ private:
   void findFirstStage();
   void addReductions();
   void addRoundings();
+  bool isCheap(mlir::Value value, Ops &made);
+  void computeAgain();
+  mlir::Value clonePlace(mlir::OpBuilder &b, mlir::Value tile,
+                         mlir::IRMapping &mapping);
+  void makePlacesAgain();
   void findAfterLate();
   Ops getBehind(mlir::Operation *op);
   void findChain();

@@ -179,14 +179,14 @@ func.func @reads(%q: !t, %o: !t, %lse: !rows, %t: tensor<8xf32>, %u: tensor<8xf3
 // CHECK: %[[A:.*]] = arith.mulf %[[NARROW]], %{{.*}} : bf16
 // CHECK: %[[B:.*]] = arith.extf %[[A]] : bf16 to f32
 // CHECK-NEXT: attn.contribute %[[B]] to %[[T:.*]][%h] : tensor<8xbf16>
-// CHECK-NEXT: attn.contribute %ds to %[[T]][%i] : tensor<8xbf16>
+// CHECK-NEXT: attn.contribute %ds to %[[T]][%j] : tensor<8xbf16>
 // CHECK-NEXT: attn.yield %ds : f32
 func.func @casts(%q: !t, %o: !t, %lse: !rows, %t: tensor<8xbf16>) -> (!t, tensor<8xf32>) {
   %0:2 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q, captures = [0])
     captures(%t : tensor<8xbf16>)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %rt: tensor<8xbf16>) {
       %c = arith.constant 3.0 : bf16
-      %0 = tensor.extract %rt[%i] : tensor<8xbf16>
+      %0 = tensor.extract %rt[%j] : tensor<8xbf16>
       %1 = arith.extf %0 : bf16 to f32
       %2 = tensor.extract %rt[%h] : tensor<8xbf16>
       %3 = arith.mulf %c, %c : bf16

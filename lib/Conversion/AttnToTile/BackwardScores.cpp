@@ -45,7 +45,9 @@ public:
       : kernel(kernel), kb(kernel.kb), op(kernel.op), part(kernel.part),
         loc(kb.getLoc()), block(block), place(block.queries.place) {}
 
-  Value multiplyPairs(const PairOperands &of);
+  /// The product, added to `start`, or to zeros where that is null.
+  Value multiplyPairs(const PairOperands &of, Value start = {});
+  ByWeight emitByWeight();
   /// The product, and the values beside it.
   std::pair<Value, Value> emitPairProduct(const PairOperands &of,
                                           const QueryValues &beside);
@@ -54,8 +56,12 @@ public:
     return {"dp", block.queries.outputGradients, block.keys.values};
   }
   FailureOr<Weights> emitWeights();
-  FailureOr<ScoreGradients> emitGradients(const Weights &weights, Value delta,
-                                          Value byWeight);
+  FailureOr<ScoreGradients> emitGradients(const Weights &weights,
+                                          const ByWeight &byWeight);
+  QueryValues getMinusDelta() const {
+    return {"delta", kernel.memory.scratch.delta, block.queries.minusDelta,
+            part.deltaFirst};
+  }
 
 private:
   RegionContext makeContext() const {
@@ -116,11 +122,12 @@ Value BackwardScoreEmitter::broadcastRows(Value rows) {
       kernel.getScoreType(kb.builder.getF32Type()), rows);
 }
 
-Value BackwardScoreEmitter::multiplyPairs(const PairOperands &of) {
+Value BackwardScoreEmitter::multiplyPairs(const PairOperands &of, Value start) {
   bool areRows = part.hasQueryTiles();
-  Value zero = kernel.splatScore(0.0);
+  if (!start)
+    start = kernel.splatScore(0.0);
   return kb.make<tile::DotOp>(
-      areRows ? of.queries : of.keys, areRows ? of.keys : of.queries, zero,
+      areRows ? of.queries : of.keys, areRows ? of.keys : of.queries, start,
       /*transposeA=*/false, /*transposeB=*/true,
       kb.builder.getStringAttr(part.getStripName(of.name, block.keys.strip)));
 }
@@ -139,6 +146,19 @@ BackwardScoreEmitter::emitPairProduct(const PairOperands &of,
   }
   Value products = multiplyPairs(of);
   return {products, load()};
+}
+
+ByWeight BackwardScoreEmitter::emitByWeight() {
+  if (!part.startsFromDelta) {
+    auto [product, minusDelta] =
+        emitPairProduct(getByWeight(), getMinusDelta());
+    return {product, minusDelta};
+  }
+  Value minusDelta = block.queries.minusDelta;
+  if (!minusDelta)
+    minusDelta =
+        loadScratch(kernel, kernel.memory.scratch.delta, place, "delta");
+  return {multiplyPairs(getByWeight(), broadcastRows(minusDelta)), Value()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -232,21 +252,14 @@ FailureOr<Weights> BackwardScoreEmitter::emitWeights() {
   weights.products = products;
   weights.weight = kb.make<math::Exp2Op>(*visible);
   weights.factor = emitDropout();
-  Value kept = weights.weight;
-  if (weights.factor)
-    kept = kb.make<arith::MulFOp>(kept, weights.factor);
-  weights.rounded = roundScores(kernel, kept);
-  // Where registers are short, half of them carry what derivatives need.
+  if (!part.valuesLate)
+    weights.rounded = fovea::roundWeights(kernel, weights);
   if (part.slopesFirst && !op.getScoreMod().empty()) {
     FailureOr<Value> slope = emitModified(weights, weights.weight, {});
     if (failed(slope))
       return failure();
     weights.slope = *slope;
-    if (part.roundsWeights)
-      weights.slope = extendScores(kernel, roundScores(kernel, *slope));
   }
-  if (part.roundsWeights && !weights.factor)
-    weights.weight = extendScores(kernel, weights.rounded);
   return weights;
 }
 
@@ -318,11 +331,14 @@ struct TakenShares {
 } // namespace
 
 FailureOr<ScoreGradients>
-BackwardScoreEmitter::emitGradients(const Weights &weights, Value delta,
-                                    Value byWeight) {
+BackwardScoreEmitter::emitGradients(const Weights &weights,
+                                    const ByWeight &byWeight) {
+  Value difference = byWeight.product;
   if (weights.factor)
-    byWeight = kb.make<arith::MulFOp>(byWeight, weights.factor);
-  Value difference = kb.make<arith::SubFOp>(byWeight, broadcastRows(delta));
+    difference = kb.make<arith::MulFOp>(difference, weights.factor);
+  if (byWeight.minusDelta)
+    difference =
+        kb.make<arith::AddFOp>(difference, broadcastRows(byWeight.minusDelta));
   auto multiply = [&](Value weight) {
     return kb.make<arith::MulFOp>(weight, difference);
   };
@@ -377,24 +393,29 @@ FailureOr<Weights> fovea::emitWeights(const BackwardKernel &kernel,
   return BackwardScoreEmitter(kernel, block).emitWeights();
 }
 
-Value fovea::emitByWeight(const BackwardKernel &kernel,
-                          const ScoreBlock &block) {
-  BackwardScoreEmitter emitter(kernel, block);
-  return emitter.multiplyPairs(emitter.getByWeight());
+Value fovea::roundWeights(const BackwardKernel &kernel,
+                          const Weights &weights) {
+  Value kept = weights.weight;
+  if (weights.factor)
+    kept = kernel.kb.make<arith::MulFOp>(kept, weights.factor);
+  return roundScores(kernel, kept);
 }
 
-std::pair<Value, Value>
-fovea::emitByWeightAndDelta(const BackwardKernel &kernel,
-                            const ScoreBlock &block) {
+ByWeight fovea::emitByWeight(const BackwardKernel &kernel,
+                             const ScoreBlock &block) {
+  return BackwardScoreEmitter(kernel, block).emitByWeight();
+}
+
+ByWeight fovea::emitProductByWeight(const BackwardKernel &kernel,
+                                    const ScoreBlock &block) {
   BackwardScoreEmitter emitter(kernel, block);
-  return emitter.emitPairProduct(emitter.getByWeight(),
-                                 {"delta", kernel.memory.scratch.delta,
-                                  block.queries.delta, kernel.part.deltaFirst});
+  if (kernel.part.startsFromDelta)
+    return emitter.emitByWeight();
+  return {emitter.multiplyPairs(emitter.getByWeight()), Value()};
 }
 
 FailureOr<ScoreGradients>
 fovea::emitScoreGradients(const BackwardKernel &kernel, const ScoreBlock &block,
-                          const Weights &weights, Value delta, Value byWeight) {
-  return BackwardScoreEmitter(kernel, block)
-      .emitGradients(weights, delta, byWeight);
+                          const Weights &weights, const ByWeight &byWeight) {
+  return BackwardScoreEmitter(kernel, block).emitGradients(weights, byWeight);
 }

@@ -11,8 +11,9 @@ Each cell has 16k tokens in all and heads * d = 2048, bf16, stored as (B, S, H, 
 contestants get the same tensors, O and LSE. What is timed is the whole op: what it must
 compute or set to zero first, and what it rounds at the end. They take turns as in
 forward.py. FLOPs are 2 * (3 d + 2 dv) * pairs of query and key, half of them with a
-causal mask, for everyone. A contestant whose gradients differ from torch's in f32 by more
-than 1e-2 (norm of the error by norm) does not compete.
+causal mask, for everyone. The error is the largest of a gradient by q, k or v against float64,
+norm by norm, of the first sequence's first head of K and V and the heads of Q that share it
+(exact.py). A contestant with one of more than 1e-2 does not compete.
 """
 
 import argparse
@@ -27,6 +28,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("test/GPU", "python")]
 
+import exact  # noqa: E402
 import flash_attention_3  # noqa: E402
 import kernels  # noqa: E402
 import report  # noqa: E402
@@ -68,24 +70,6 @@ def forward_results(torch, tensors, causal):
     q, k, v = (torch.nn.functional.pad(one, (0, max(d, dv) - one.shape[-1])) for one in (q, k, v))
     o, lse = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal, scale=d**-0.5)[:2]
     return o[..., :dv].transpose(1, 2).contiguous().transpose(1, 2), lse[:, :, : q.shape[2]].contiguous()
-
-
-def expected_gradients(torch, tensors, causal):
-    """Gradients of the first sequence's first heads in f32: those of two heads of K and V."""
-    group = tensors["q"].shape[1] // tensors["k"].shape[1]
-    counts = {"q": 2 * group, "k": 2, "v": 2, "do": 2 * group}
-    q, k, v, do = (tensors[name][:1, :count].float().contiguous().requires_grad_(name != "do")
-                   for name, count in counts.items())
-    _, keys, values = one_head_each({"q": q, "k": k, "v": v})
-    scores = q @ keys.transpose(-1, -2) * q.shape[-1] ** -0.5
-    if causal:
-        scores = scores.masked_fill(torch.ones(scores.shape[-2:], device="cuda", dtype=torch.bool).triu(1), -torch.inf)
-    return torch.autograd.grad(scores.softmax(-1) @ values, (q, k, v), do)
-
-
-def largest_error(found, expected):
-    """The largest norm of a gradient's error by its norm."""
-    return max(((a[:1, : b.shape[1]].float() - b).norm() / b.norm()).item() for a, b in zip(found, expected))
 
 
 def ours(torch, cell, target, schedule, deterministic, tensors, o, lse):
@@ -177,7 +161,7 @@ def admit(torch, name, prepare, expected):
         launch, results = prepare()
         launch()
         torch.cuda.synchronize()
-        error = largest_error(results(), expected)
+        error = exact.gradient_error(results(), expected)
     except Exception as failure:  # noqa: BLE001: the others still count
         print(f"  {name} does not run: {first_line(failure)}", flush=True)
         return None
@@ -193,7 +177,8 @@ def run_cell(torch, cell, args, rng):
         print(f"  not measured: {cell.h} heads do not divide by {args.group}", flush=True)
         return []
     tensors = make_tensors(torch, cell, args.group)
-    expected = expected_gradients(torch, tensors, cell.causal)
+    sample = exact.Sample(torch, *(tensors[name] for name in "qkv"), causal=cell.causal)
+    expected = sample.gradients(tensors["do"])
     admitted = {name: admit(torch, name, prepare, expected)
                 for name, prepare in find_contestants(torch, cell, args, tensors).items()}
     admitted = {name: found for name, found in admitted.items() if found}

@@ -9,7 +9,8 @@ turns as in forward.py. Ours is given the mask_mod, PyTorch's the BlockMask that
 in "by BlockMask" both are given that. PyTorch's has one stage where those that it chooses don't
 fit into shared memory. In examples called "learned" the gradients by what score_mod reads are asked for, too.
 An example whose gradients differ by more than 2e-2 (norm of the difference by norm; 0.1 for
-what is summed over all pairs) is reported, and not timed. `of dense` is our time of the dense example by this one's.
+what is summed over all pairs) is reported, and not timed. Errors are the largest of a gradient by
+query, key or value against float64, norm by norm, of the first sequence's first key head (exact.py). `of dense` is our time of the dense example by this one's.
 With `--deterministic` ours takes turns under `torch.use_deterministic_algorithms`, too: `one order`, and its speed as a
 part of the other's. `--no-peers` leaves PyTorch's out. `--memory` tells what a pass takes at most, gradients included,
 above what it was given: PyTorch's allocator and, of ours, the sums of dQ, D and exponents, which the runtime allocates.
@@ -28,7 +29,9 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("test/GPU", "python", "examples/gpt")]
 
+import exact  # noqa: E402
 import kernels  # noqa: E402
+import report  # noqa: E402
 from model import KERNEL_OPTIONS  # noqa: E402
 from backward import through_autograd  # noqa: E402
 from training_step import peak_memory  # noqa: E402
@@ -214,8 +217,16 @@ def find_difference(ours, theirs):
     return max(ratio(*pair) for pair in zip(ours, theirs))
 
 
+def find_errors(torch, example, tensors, contestants):
+    """The error of each contestant's gradients."""
+    _, score, mask, *_ = example
+    sample = exact.Sample(torch, *(tensors[name] for name in "qkv"), score=score, mask=mask)
+    expected = sample.gradients(tensors["do"])
+    return {name: exact.gradient_error(gradients(), expected) for name, (_, gradients) in contestants.items()}
+
+
 def run_example(torch, example, sizes, heads, args, rng):
-    """Median milliseconds by contestant, or None after saying why."""
+    """Median milliseconds and errors by contestant, or None after saying why."""
     from fovea.bench._timing import first_line, take_turns
 
     tensors = make_tensors(torch, sizes, heads, example[3])
@@ -232,8 +243,10 @@ def run_example(torch, example, sizes, heads, args, rng):
         if not difference < 1:
             print(f"{example[0]:<22} differs from {other} by {difference:.3g} of what is allowed", flush=True)
             return None
+    errors = find_errors(torch, example, tensors, contestants)
     launches = {name: launch for name, (launch, _) in contestants.items()}
     found = {name: statistics.median(times) for name, times in take_turns(torch, launches, args.rounds, rng).items()}
+    found["error"] = errors
     if args.memory:
         found["MiB"] = {name: peak_memory(torch, launch) + (0 if name == THEIRS else scratch_memory(sizes, heads))
                         for name, (launch, _) in contestants.items()}
@@ -267,7 +280,7 @@ def main():
     rng = random.Random(args.seed)
     torch.manual_seed(rng.randrange(2**31))
     found = {}
-    print(f"{'':<22} {'ours ms':>8} {'flex ms':>8} {'faster':>7} {'of dense':>9} {'one order ms':>13} {'part':>5}")
+    print(f"{'':<22} {'ours ms':>8} {'flex ms':>8} {'faster':>7} {'of dense':>9} {'one order ms':>13} {'part':>5} {'error':>8} {'flex err':>8}")
     for example in itertools.chain(examples(), learned_examples(torch, HEADS, LENGTH)):
         name = example[0]
         if args.only and name not in args.only:
@@ -279,7 +292,8 @@ def main():
         dense = found.get("dense", times)[OURS] / times[OURS]
         theirs, in_order = times.get(THEIRS, math.nan), times.get(IN_ORDER, math.nan)
         print(f"{name:<22} {times[OURS]:8.3f} {theirs:8.3f} {theirs / times[OURS]:7.2f} {dense:9.2f} {in_order:13.3f} "
-              f"{times[OURS] / in_order:5.2f}", flush=True)
+              f"{times[OURS] / in_order:5.2f} "
+              f"{report.error_text(times['error'][OURS])} {report.error_text(times['error'].get(THEIRS))}", flush=True)
         for contestant, peak in times.get("MiB", {}).items():
             print(f"{'':<22} {contestant}: {peak:.0f} MiB at most", flush=True)
     if args.json:

@@ -12,6 +12,7 @@ of the kernel and then seven timed launches of it, because the chip's power
 limit remembers what ran before. The median of all launches counts. FLOPs are
 2 * (d + dv) * pairs of query and key, half of them with a causal mask, for everyone.
 Ours are compiled without LSE (inference), torch's FLASH_ATTENTION writes it.
+The error is that of a sample of the output against float64, norm by norm (exact.py).
 """
 
 import argparse
@@ -27,6 +28,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("test/GPU", "python")]
 
+import exact  # noqa: E402
 import flash_attention_3  # noqa: E402
 import golden_kernels  # noqa: E402
 import kernels  # noqa: E402
@@ -103,7 +105,7 @@ def admit(torch, name, launch, o, reference):
     return True
 
 
-def fovea_contestants(torch, runtime, compiled, args, tensors, reference):
+def fovea_contestants(torch, runtime, compiled, args, tensors, reference, sample):
     """Prepared launches and facts by name; one that is wrong does not compete."""
     result, facts = {}, {}
     stream = torch.cuda.current_stream().cuda_stream
@@ -130,10 +132,11 @@ def fovea_contestants(torch, runtime, compiled, args, tensors, reference):
         result[name] = launch
         facts[name] = {**kernel.info(), **outcome[2], "schedule": kernel.metadata.get("schedule")}
         facts[name] |= {"name": name, "target": kernel.metadata.get("target"), "lse": args.lse}
+        (facts[name]["error"],) = sample.output_error(o)
     return result, facts
 
 
-def golden_contestants(torch, loaded, cell, tensors, reference):
+def golden_contestants(torch, loaded, cell, tensors, reference, sample):
     """The same of the kernels of ``--golden`` that fit the cell."""
     result, facts = {}, {}
     q, k, v = (tensors[name].transpose(1, 2) for name in "qkv")
@@ -147,6 +150,7 @@ def golden_contestants(torch, loaded, cell, tensors, reference):
             launch = kernel.prepare(q, k, v, o.transpose(1, 2), lse)
             if admit(torch, name, launch, o, reference):
                 result[name], facts[name] = launch, kernel.info()
+                (facts[name]["error"],) = sample.output_error(o)
         except RuntimeError as error:
             print(f"  {name} does not run: {first_line(error)}", flush=True)
     return result, facts
@@ -204,10 +208,13 @@ def run_cell(torch, runtime, cell, compiled, golden, args, rng):
         contestants = _forward.torch_contestants(torch, cell, q, k, v, args.flex, lambda line: print(line, flush=True))
     reference = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=cell.causal)
     tensors = {"q": q, "k": k, "v": v}
-    ours, facts = fovea_contestants(torch, runtime, compiled, args, tensors, reference)
-    theirs, their_facts = golden_contestants(torch, golden, cell, tensors, reference)
-    contestants |= flash3_contestants(torch, args, cell, tensors, reference) | theirs | ours
-    facts |= their_facts
+    contestants |= flash3_contestants(torch, args, cell, tensors, reference)
+    sample = exact.Sample(torch, q, k, v, causal=cell.causal)
+    facts = dict(zip(contestants, ({"error": error} for error in sample.output_error(*(call() for call in contestants.values())))))
+    for found in (fovea_contestants(torch, runtime, compiled, args, tensors, reference, sample),
+                  golden_contestants(torch, golden, cell, tensors, reference, sample)):
+        contestants |= found[0]
+        facts |= found[1]
     rows = []
     for name, times in take_turns(torch, contestants, args.rounds, rng).items():
         median = statistics.median(times)

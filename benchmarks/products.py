@@ -8,7 +8,8 @@ Programs are those of test/Integration/Inputs, or, with --kernels, what fovea-co
 (NAME.cubin or NAME.ptx, and NAME.json). What a kernel computes its tensors say: c = a b, or, with `bias`
 and `scale`, c = scale gelu(a b + bias), whose peer is cuBLAS with bias and gelu in its own epilogue, and a
 multiplication by torch. Turns as in forward.py: random order, five rounds, 30 ms of the kernel
-before seven timed launches, the median of all. FLOPs are 2 M N K for everyone.
+before seven timed launches, the median of all. FLOPs are 2 M N K for everyone. The error is that of
+every so many rows of c against float64, norm by norm.
 """
 
 import argparse
@@ -22,8 +23,10 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import exact  # noqa: E402
 import forward  # noqa: E402
 import kernels  # noqa: E402
+import report  # noqa: E402
 import waiting  # noqa: E402
 
 PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "test" / "Integration" / "Inputs"
@@ -31,6 +34,8 @@ DEFAULT_CELLS = ("8192:8192:8192", "4096:4096:4096", "2048:2048:2048", "16384:40
 PEERS = {False: "matmul", True: "matmul, gelu, scale"}
 # Of the norm of torch's output, from the same inputs in the same types.
 RELATIVE_ERROR = 5e-3
+# Rows of c that are evaluated in float64.
+EXACT_ROWS = 128
 
 
 class Cell:
@@ -113,6 +118,16 @@ def get_reference(torch, inputs, epilogue):
     return torch.nn.functional.gelu(x, approximate="tanh") * inputs["scale"][:, None]
 
 
+def error_of(torch, inputs, epilogue, output):
+    """The error of some rows of c."""
+    step = -(-output.shape[0] // EXACT_ROWS)
+    expected = inputs["a"][::step].double() @ inputs["b"].double()
+    if epilogue:
+        expected = torch.nn.functional.gelu(expected + inputs["bias"].double(), approximate="tanh")
+        expected *= inputs["scale"][::step, None].double()
+    return exact.relative_error(output[::step], expected)
+
+
 def admit(torch, name, launch, output, expected):
     """Runs a contestant once. Whether its output is right; says if not."""
     print(f"  {name}", flush=True)  # what runs, should it hang
@@ -131,12 +146,13 @@ def run_cell(torch, loaded, cell, args, rng):
     stream = torch.cuda.current_stream().cuda_stream
     kinds = {name: has_epilogue(kernel.metadata) for name, kernel in loaded.items()}
     references = {kind: get_reference(torch, inputs, kind) for kind in set(kinds.values())}
-    contestants = {}
+    contestants, errors = {}, {}
     for kind, (launch, output) in torch_contestants(torch, inputs, cell).items():
         # torch rounds between the products and what follows them.
         if kind in references and kind not in args.without:
             launch()
             contestants[PEERS[kind]] = launch
+            errors[PEERS[kind]] = error_of(torch, inputs, kind, output)
     for name, kernel in loaded.items():
         output = torch.full((cell.m, cell.n), torch.nan, device="cuda", dtype=torch.bfloat16)
         tensors = {tensor["name"] for tensor in kernel.metadata["tensors"]}
@@ -148,13 +164,15 @@ def run_cell(torch, loaded, cell, args, rng):
 
             if admit(torch, name, launch, output, references[kinds[name]]):
                 contestants[name] = launch
+                errors[name] = error_of(torch, inputs, kinds[name], output)
         except RuntimeError as error:
             print(f"  {name} does not run: {forward.first_line(error)}", flush=True)
     del references
     rows = []
     for name, times in forward.take_turns(torch, contestants, args.rounds, rng).items():
         median = statistics.median(times)
-        row = {"cell": cell.text, "name": name, "median_ms": median, "tflops": cell.flops / (median * 1e-3) / 1e12}
+        row = {"cell": cell.text, "name": name, "median_ms": median, "tflops": cell.flops / (median * 1e-3) / 1e12,
+               "error": errors[name]}
         rows.append({**(loaded[name].info() if name in loaded else {}), **row, "times_ms": times})
     return add_ratios(rows, kinds)
 
@@ -171,11 +189,12 @@ def add_ratios(rows, kinds):
 
 
 def format_table(rows):
-    lines = [f"{'cell':<20} {'kernel':<28} {'TFLOP/s':>8} {'/peer':>6} {'/matmul':>8} {'regs':>5} {'smem':>7}"]
+    lines = [f"{'cell':<20} {'kernel':<28} {'TFLOP/s':>8} {'/peer':>6} {'/matmul':>8} {'error':>8} {'regs':>5} {'smem':>7}"]
     for row in rows:
         ratios = [f"{ratio:.3f}" if ratio else "-" for ratio in (row["of_peer"], row["of_matmul"])]
         lines.append(
             f"{row['cell']:<20} {row['name']:<28} {row['tflops']:>8.1f} {ratios[0]:>6} {ratios[1]:>8} "
+            f"{report.error_text(row.get('error'))} "
             f"{row.get('registers', '-'):>5} {row.get('shared_memory', '-'):>7}"
         )
     return lines

@@ -61,17 +61,23 @@ def ratio_columns(texts):
     return " ".join(f"{texts[key]:>{len(HEADERS[key]) + 1}}" for key in PEERS)
 
 
+def error_text(value):
+    """An error, norm by norm, in eight columns."""
+    return f"{'-':>8}" if value is None else f"{value:>8.2e}"
+
+
 def format_table(rows):
     """Lines of all rows, best of each cell first as the caller sorted them."""
     lines = [
         f"{'cell':<18} {'kernel':<60} {'TFLOP/s':>8} {ratio_columns(HEADERS)} "
-        f"{'regs':>5} {'spills':>6} {'smem':>7} {'CTAs/SM':>7}"
+        f"{'error':>8} {'regs':>5} {'spills':>6} {'smem':>7} {'CTAs/SM':>7}"
     ]
     for row in rows:
         ratios = ratio_columns({key: ratio_text(row[f"of_{key}"]) for key in PEERS})
         spills = row.get("spill_stores", row.get("local_memory", "-"))
         lines.append(
-            f"{row['cell']:<18} {row['name']:<60} {row['tflops']:>8.1f} {ratios} {row.get('registers', '-'):>5} "
+            f"{row['cell']:<18} {row['name']:<60} {row['tflops']:>8.1f} {ratios} {error_text(row.get('error'))} "
+            f"{row.get('registers', '-'):>5} "
             f"{spills:>6} {row.get('shared_memory', '-'):>7} {row.get('blocks_per_multiprocessor', '-'):>7}"
         )
     return lines

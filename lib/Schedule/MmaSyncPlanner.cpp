@@ -319,8 +319,8 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
   plans.sumsQueries = true;
   plans.keepsGradients = haveRows;
   plans.sumsByRegister = !problem.target->addsVectors;
-  plans.roundsWeights = plans.sharesKeyTiles && haveRows &&
-                        problem.getColumns() > kMostColumnsBesideWeights;
+  plans.valuesLate = plans.sharesKeyTiles && haveRows &&
+                     problem.getColumns() > kMostColumnsBesideWeights;
   plans.partRows = fields.tileN;
   plans.partColumns = std::min(problem.headDim, kMostPartColumns);
 }

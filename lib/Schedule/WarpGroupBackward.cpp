@@ -783,14 +783,16 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.ordersSums = problem.isDeterministic;
   plans.keepsGradients =
       isJoint ? shares.keepsGradients : plans.keyRoles != KeyRoles::Scores;
-  // Beside more queries, or sums of wider heads, f32 weights would be spilled.
-  plans.roundsWeights =
-      isJoint && (queries != kFewestQueries ||
-                  problem.getColumns() > kMostColumnsBesideGradients);
   // Where registers hold what both are made of, to keep their product costs
-  // more: 2 % at d 64.
-  plans.slopesFirst = isJoint && problem.readsScores &&
-                      problem.getColumns() > kMostColumnsBesideGradients;
+  // more: 2 % at d 64. Sums over pairs need both in any case.
+  bool isWide = problem.getColumns() > kMostColumnsBesideGradients;
+  plans.slopesFirst =
+      isJoint && problem.readsScores && isWide && !problem.tilesFindSums;
+  // Beside more queries, or sums of wider heads, registers do not hold P in f32
+  // and the operand of dV's product while dP's runs.
+  plans.valuesLate =
+      isJoint && !plans.slopesFirst && (queries != kFewestQueries || isWide);
+  plans.startsFromDelta = isJoint;
   // Beside what score_mods keep they would be spilled.
   plans.exponentsFirst = !problem.modifies;
   plans.deltaFirst =

@@ -118,3 +118,28 @@ def test_the_plots_of_the_page_are_current(source_root, name, contestants):
     for one in plot_performance.CONTESTANTS.values():
         bars = " ".join(f"{row['tflops']:.0f}" for row in rows if row["name"] == one)
         assert bars in labels, "run benchmarks/plot_performance.py"
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_errors_are_those_of_float64(source_root, causal):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    place = importlib.util.spec_from_file_location("exact", source_root / "benchmarks" / "exact.py")
+    exact = importlib.util.module_from_spec(place)
+    place.loader.exec_module(exact)
+    exact.ROWS, exact.CHUNK = 40, 2 * 100 * 16  # some rows, several chunks
+    q, k, v, do = (torch.randn(2, heads, 100, dim) for heads, dim in ((4, 16), (2, 16), (2, 8), (4, 8)))
+    place = torch.arange(2)[:, None, None], torch.arange(100)[:, None], torch.arange(100)
+
+    def score(s, b, h, i, j):
+        return 2 * torch.tanh(s / 2) + 0.1 * h * (j - i)
+
+    sample = exact.Sample(torch, q, k, v, score=score, causal=causal)
+    given = [one[:1, :heads].double().requires_grad_() for one, heads in ((q, 2), (k, 1), (v, 1))]
+    scores = score(given[0] @ given[1].mT / 4, 0, *place)
+    if causal:
+        scores = scores.masked_fill(place[1] < place[2], -torch.inf)
+    o = scores.softmax(-1) @ given[2]
+    gradients = torch.autograd.grad(o, given, do[:1, :2].double())
+    assert exact.gradient_error(gradients, sample.gradients(do)) < 1e-12
+    right, wrong = sample.output_error(o, 1.5 * o)
+    assert right < 1e-12 and abs(wrong - 0.5) < 1e-12

@@ -120,9 +120,13 @@ struct BackwardPlans {
   bool keysFindSums = false;
   /// One kernel finds dK and dV.
   bool sharesKeyTiles = true;
-  /// Derivatives by scores stay in registers for dK's product; they are found
-  /// from weights as those were rounded for dV's.
-  bool keepsGradients = false, roundsWeights = false;
+  /// dS stays in registers for dK's product.
+  bool keepsGradients = false;
+  /// dV's product is issued after dS is computed: registers then hold P in f32
+  /// until dS is known, and its rounded form after that, never both.
+  bool valuesLate = false;
+  /// dP's product starts from -delta, instead of a subtraction for each pair.
+  bool startsFromDelta = false;
   /// What queries add to exponents, and their D, are read before the products
   /// beside them are issued: behind those they would wait for their operands.
   bool exponentsFirst = false, deltaFirst = false;

@@ -29,12 +29,10 @@ struct MetQueries {
   Value partial, keyEnd, hasTurn;
 };
 
-/// What derivatives by scores are found from: of each strip weights, and
-/// derivatives by those; D of the queries.
+/// What dS is found from: of each strip P and dP.
 struct ScoreFactors {
   SmallVector<Weights, 2> weights;
-  SmallVector<Value, 2> byWeight;
-  Value delta;
+  SmallVector<ByWeight, 2> byWeight;
 };
 
 /// The sums of one tile of keys: dV of each strip, then dK of each. Behind
@@ -69,8 +67,11 @@ private:
   /// dV with the block.
   SmallVector<Value> addValues(ArrayRef<Weights> weights, const MetQueries &met,
                                ValueRange sums);
+  /// dS of each strip.
+  FailureOr<SmallVector<ScoreGradients, 2>>
+  emitAllGradients(const ScoreFactors &factors, const MetQueries &met);
   /// dK with the block; adds to dQ, too.
-  FailureOr<SmallVector<Value>> addKeys(const ScoreFactors &factors,
+  FailureOr<SmallVector<Value>> addKeys(ArrayRef<ScoreGradients> found,
                                         const MetQueries &met, ValueRange sums);
 
   ScoreBlock getStrip(const MetQueries &met, int64_t strip) const {
@@ -128,31 +129,44 @@ SmallVector<Value> KeyTileEmitter::addValues(ArrayRef<Weights> weights,
                                              const MetQueries &met,
                                              ValueRange sums) {
   SmallVector<Value> next;
-  for (int64_t strip = 0; part.value && strip < part.getStrips(); ++strip)
-    next.push_back(addProduct(kernel, part.getStripName("dv", strip),
-                              weights[strip].rounded, met.rows.outputGradients,
-                              sums[strip]));
+  for (int64_t strip = 0; part.value && strip < part.getStrips(); ++strip) {
+    Value rounded = weights[strip].rounded;
+    if (!rounded)
+      rounded = roundWeights(kernel, weights[strip]);
+    next.push_back(addProduct(kernel, part.getStripName("dv", strip), rounded,
+                              met.rows.outputGradients, sums[strip]));
+  }
   return next;
 }
 
-FailureOr<SmallVector<Value>>
-KeyTileEmitter::addKeys(const ScoreFactors &factors, const MetQueries &met,
-                        ValueRange sums) {
-  SmallVector<Value> gradients, streamed, next, ofKeys, ofPairs;
+FailureOr<SmallVector<ScoreGradients, 2>>
+KeyTileEmitter::emitAllGradients(const ScoreFactors &factors,
+                                 const MetQueries &met) {
+  SmallVector<ScoreGradients, 2> gradients;
   for (int64_t strip = 0; strip < part.getStrips(); ++strip) {
     FailureOr<ScoreGradients> found =
         emitScoreGradients(kernel, getStrip(met, strip), factors.weights[strip],
-                           factors.delta, factors.byWeight[strip]);
+                           factors.byWeight[strip]);
     if (failed(found))
       return failure();
-    gradients.push_back(found->rounded);
-    llvm::append_range(ofKeys, found->ofKeys);
-    llvm::append_range(ofPairs, found->ofPairs);
+    gradients.push_back(std::move(*found));
+  }
+  return gradients;
+}
+
+FailureOr<SmallVector<Value>>
+KeyTileEmitter::addKeys(ArrayRef<ScoreGradients> found, const MetQueries &met,
+                        ValueRange sums) {
+  SmallVector<Value> gradients, streamed, next, ofKeys, ofPairs;
+  for (int64_t strip = 0; strip < part.getStrips(); ++strip) {
+    gradients.push_back(found[strip].rounded);
+    llvm::append_range(ofKeys, found[strip].ofKeys);
+    llvm::append_range(ofPairs, found[strip].ofPairs);
     // Another role's product reads them transposed; dK's, where registers are
     // short, reads them there, too.
     if (part.addsQuery)
       streamed.push_back(kb.make<tile::StreamOp>(
-          found->rounded,
+          found[strip].rounded,
           kb.builder.getStringAttr(part.getStripName("ds", strip))));
   }
   bool keepsGradients = !part.addsQuery || part.keepsGradients;
@@ -184,14 +198,21 @@ KeyTileEmitter::emitBlockOfStrips(const MetQueries &met, ValueRange sums) {
   if (failed(weights))
     return failure();
   SmallVector<Value> next = addValues(*weights, met, sums);
-  ScoreFactors factors{std::move(*weights), {}, {}};
+  ScoreFactors factors{std::move(*weights), {}};
   for (auto [strip, found] : llvm::enumerate(factors.weights)) {
     found.weight = extendScores(kernel, found.rounded);
-    factors.byWeight.push_back(emitByWeight(kernel, getStrip(met, strip)));
+    factors.byWeight.push_back(
+        emitProductByWeight(kernel, getStrip(met, strip)));
   }
-  factors.delta =
+  Value minusDelta =
       loadScratch(kernel, kernel.memory.scratch.delta, met.rows.place, "delta");
-  FailureOr<SmallVector<Value>> keySums = addKeys(factors, met, sums);
+  for (ByWeight &byWeight : factors.byWeight)
+    byWeight.minusDelta = minusDelta;
+  FailureOr<SmallVector<ScoreGradients, 2>> gradients =
+      emitAllGradients(factors, met);
+  if (failed(gradients))
+    return failure();
+  FailureOr<SmallVector<Value>> keySums = addKeys(*gradients, met, sums);
   if (failed(keySums))
     return failure();
   llvm::append_range(next, *keySums);
@@ -207,10 +228,17 @@ FailureOr<SmallVector<Value>> KeyTileEmitter::emitBlock(const MetQueries &met,
     return failure();
   if (!part.key && !part.addsQuery)
     return addValues(*weights, met, sums);
-  auto [byWeight, delta] = emitByWeightAndDelta(kernel, getStrip(met, 0));
-  SmallVector<Value> next = addValues(*weights, met, sums);
-  FailureOr<SmallVector<Value>> keySums =
-      addKeys({std::move(*weights), {byWeight}, delta}, met, sums);
+  ByWeight byWeight = emitByWeight(kernel, getStrip(met, 0));
+  SmallVector<Value> next;
+  if (!part.valuesLate)
+    next = addValues(*weights, met, sums);
+  FailureOr<SmallVector<ScoreGradients, 2>> gradients =
+      emitAllGradients({*weights, {byWeight}}, met);
+  if (failed(gradients))
+    return failure();
+  if (part.valuesLate)
+    next = addValues(*weights, met, sums);
+  FailureOr<SmallVector<Value>> keySums = addKeys(*gradients, met, sums);
   if (failed(keySums))
     return failure();
   llvm::append_range(next, *keySums);
@@ -228,7 +256,7 @@ QueryRows KeyTileEmitter::loadMet(const QueryPlace &place) {
     rows.exponents = loadScratch(kernel, kernel.memory.scratch.exponents, place,
                                  "exponents");
   if (part.key && !part.addsQuery)
-    rows.delta = loadDelta(kernel, place);
+    rows.minusDelta = loadDelta(kernel, place);
   return rows;
 }
 

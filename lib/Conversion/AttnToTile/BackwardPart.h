@@ -45,9 +45,12 @@ struct BackwardPart {
   bool sumsByRegister = false;
   /// Then: in one order of the tiles, which take turns.
   bool ordersSums = false;
-  /// Then: derivatives by scores stay in registers for dK's product; they are
-  /// found from rounded weights.
-  bool keepsGradients = false, roundsWeights = false, addsAhead = false;
+  /// Then: dS stays in registers for dK's product; a part of dQ's share of a
+  /// block is found while the one before is added.
+  bool keepsGradients = false, addsAhead = false;
+  /// Of a kernel of keys: dV's product is issued after dS is computed, and dP's
+  /// starts from -delta.
+  bool valuesLate = false, startsFromDelta = false;
   KeyRoles keyRoles = KeyRoles::Joint;
   /// Rows and columns of a product for dQ.
   int64_t partRows = kQueryPartRows, partColumns = kQueryPartColumns;

@@ -226,7 +226,8 @@ BackwardPart PartFinder::makeKeys(StringRef suffix, bool findsKey,
   keys.sumsByRegister = plans.sumsByRegister;
   keys.ordersSums = plans.ordersSums;
   keys.keepsGradients = plans.keepsGradients;
-  keys.roundsWeights = plans.roundsWeights;
+  keys.valuesLate = plans.valuesLate;
+  keys.startsFromDelta = plans.startsFromDelta && !op.getDropoutAttr();
   keys.exponentsFirst = plans.exponentsFirst;
   keys.deltaFirst = plans.deltaFirst;
   keys.slopesFirst = plans.slopesFirst;

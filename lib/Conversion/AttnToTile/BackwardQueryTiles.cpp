@@ -81,7 +81,7 @@ static void emitZeroSums(const BackwardKernel &kernel,
 /// What the tile adds to the gradient by its head's sink, which has the weight
 /// exp(sink - lse) and no value.
 static void addSinkGradient(const BackwardKernel &kernel,
-                            const QueryPlace &place, Value delta) {
+                            const QueryPlace &place, Value minusDelta) {
   KernelBuilder &kb = kernel.kb;
   attn::BackwardOp op = kernel.op;
   Value lse = loadOfQueries(kernel, kernel.arguments.lse, place);
@@ -97,8 +97,8 @@ static void addSinkGradient(const BackwardKernel &kernel,
   Value weight = kb.make<arith::SelectOp>(emitSeesNothing(kb, lse),
                                           splatLike(kb, lse, 0.0),
                                           kb.make<math::Exp2Op>(exponent));
-  Value share = kb.make<arith::MulFOp>(weight, delta);
-  addToSums(kb.builder, kb.getLoc(), kb.make<arith::NegFOp>(share),
+  Value share = kb.make<arith::MulFOp>(weight, minusDelta);
+  addToSums(kb.builder, kb.getLoc(), share,
             kernel.memory.sums.getMemory(kb, op.getSinksGradient()), place.head,
             emitQueriesExist(kernel, place));
 }
@@ -110,9 +110,8 @@ static FailureOr<SmallVector<Value>> emitBlock(const BackwardKernel &kernel,
   FailureOr<Weights> weights = emitWeights(kernel, block);
   if (failed(weights))
     return failure();
-  auto [byWeight, delta] = emitByWeightAndDelta(kernel, block);
   FailureOr<ScoreGradients> gradients =
-      emitScoreGradients(kernel, block, *weights, delta, byWeight);
+      emitScoreGradients(kernel, block, *weights, emitByWeight(kernel, block));
   if (failed(gradients))
     return failure();
   if (!kernel.part.query)
@@ -123,11 +122,11 @@ static FailureOr<SmallVector<Value>> emitBlock(const BackwardKernel &kernel,
 
 /// All pairs of the tile.
 static LogicalResult emitPairs(const BackwardKernel &kernel,
-                               const QueryPlace &place, Value delta) {
+                               const QueryPlace &place, Value minusDelta) {
   KernelBuilder &kb = kernel.kb;
   const BackwardPart &part = kernel.part;
   QueryRows queries = loadQueries(kernel, place);
-  queries.delta = delta;
+  queries.minusDelta = minusDelta;
   FailureOr<BackwardBlocks> blocks = emitKeyBlocks(kernel);
   if (failed(blocks))
     return failure();
@@ -156,13 +155,13 @@ LogicalResult fovea::emitQueryTile(const BackwardKernel &kernel) {
     emitRounded(kernel, place);
     return success();
   }
-  FailureOr<Value> delta = emitDelta(kernel, place);
-  if (failed(delta))
+  FailureOr<Value> minusDelta = emitDelta(kernel, place);
+  if (failed(minusDelta))
     return failure();
   if (part.sinks)
-    addSinkGradient(kernel, place, *delta);
+    addSinkGradient(kernel, place, *minusDelta);
   if (part.kind != BackwardPart::Delta)
-    return emitPairs(kernel, place, *delta);
+    return emitPairs(kernel, place, *minusDelta);
   if (part.addsQuery)
     emitZeroSums(kernel, place);
   return success();

@@ -216,9 +216,10 @@ FailureOr<Value> fovea::emitDelta(const BackwardKernel &kernel,
         exist, exponents,
         splatLike(kb, exponents, -std::numeric_limits<double>::infinity()));
   }
+  Value minusDelta = kb.make<arith::NegFOp>(sum);
   if (part.storesDelta)
-    storeScratch(kernel, sum, scratch.delta, place, "delta");
+    storeScratch(kernel, minusDelta, scratch.delta, place, "delta");
   if (exponents)
     storeScratch(kernel, exponents, scratch.exponents, place, "exponents");
-  return sum;
+  return minusDelta;
 }

@@ -19,11 +19,11 @@
 namespace fovea {
 
 /// A block of queries: Q and O's gradient; what the rows' LSE adds to
-/// exponents, and D, or null where these are in scratch memory and read when
-/// they are needed.
+/// exponents, and -delta, or null where these are in scratch memory and read
+/// when they are needed.
 struct QueryRows {
   QueryPlace place;
-  mlir::Value queries, outputGradients, exponents, delta;
+  mlir::Value queries, outputGradients, exponents, minusDelta;
 };
 
 /// A block of keys, from the first one on, or one strip of a tile of them.
@@ -58,7 +58,8 @@ mlir::Value loadOfQueries(const BackwardKernel &kernel, mlir::Value memref,
 mlir::Value loadScratch(const BackwardKernel &kernel,
                         std::optional<unsigned> number, const QueryPlace &place,
                         llvm::StringRef name);
-/// D of a block of queries, from scratch memory; 0 behind a packed sequence.
+/// -delta of a block of queries, from scratch memory; 0 after the end of a
+/// packed sequence.
 mlir::Value loadDelta(const BackwardKernel &kernel, const QueryPlace &place);
 
 /// A tile's rows of Q, O or O's gradient, as f32. Those behind a packed
@@ -66,9 +67,10 @@ mlir::Value loadDelta(const BackwardKernel &kernel, const QueryPlace &place);
 mlir::Value loadWide(const BackwardKernel &kernel, mlir::Value memref,
                      int64_t columns, const QueryPlace &place);
 
-/// D of the tile's rows, from O and its gradient: what the derivatives by a
-/// row's scores share. Goes to memory, too, where others read it, and so does
-/// what a row's pairs share in their exponents.
+/// -delta of the tile's rows, from O and its gradient: the number that all of a
+/// row's dP are added to. It goes to memory, too, where others read it, and so
+/// does what a row's pairs share in their exponents. It is negative because a
+/// product that starts from it needs no other addition.
 mlir::FailureOr<mlir::Value> emitDelta(const BackwardKernel &kernel,
                                        const QueryPlace &place);
 

@@ -59,7 +59,9 @@ public:
       : kernel(kernel), kb(kernel.kb), op(kernel.op), part(kernel.part),
         loc(kb.getLoc()), block(block), place(block.queries.place) {}
 
-  Value multiplyPairs(const PairOperands &of);
+  /// The product, added to `start`, or to zeros where that is null.
+  Value multiplyPairs(const PairOperands &of, Value start = {});
+  ByWeight emitByWeight();
   /// The product, and the values beside it.
   std::pair<Value, Value> emitPairProduct(const PairOperands &of,
                                           const QueryValues &beside);
@@ -68,8 +70,12 @@ public:
     return {"dp", block.queries.outputGradients, block.keys.values};
   }
   FailureOr<Weights> emitWeights();
-  FailureOr<ScoreGradients> emitGradients(const Weights &weights, Value delta,
-                                          Value byWeight);
+  FailureOr<ScoreGradients> emitGradients(const Weights &weights,
+                                          const ByWeight &byWeight);
+  QueryValues getMinusDelta() const {
+    return {"delta", kernel.memory.scratch.delta, block.queries.minusDelta,
+            part.deltaFirst};
+  }
 
 private:
   RegionContext makeContext() const {
@@ -131,11 +137,12 @@ Value BackwardScoreEmitter::broadcastRows(Value rows) {
       kernel.getScoreType(kb.builder.getF32Type()), rows);
 }
 
-Value BackwardScoreEmitter::multiplyPairs(const PairOperands &of) {
+Value BackwardScoreEmitter::multiplyPairs(const PairOperands &of, Value start) {
   bool areRows = part.hasQueryTiles();
-  Value zero = kernel.splatScore(0.0);
+  if (!start)
+    start = kernel.splatScore(0.0);
   return kb.make<tile::DotOp>(
-      areRows ? of.queries : of.keys, areRows ? of.keys : of.queries, zero,
+      areRows ? of.queries : of.keys, areRows ? of.keys : of.queries, start,
       /*transposeA=*/false, /*transposeB=*/true,
       kb.builder.getStringAttr(part.getStripName(of.name, block.keys.strip)));
 }
@@ -154,6 +161,19 @@ BackwardScoreEmitter::emitPairProduct(const PairOperands &of,
   }
   Value products = multiplyPairs(of);
   return {products, load()};
+}
+
+ByWeight BackwardScoreEmitter::emitByWeight() {
+  if (!part.startsFromDelta) {
+    auto [product, minusDelta] =
+        emitPairProduct(getByWeight(), getMinusDelta());
+    return {product, minusDelta};
+  }
+  Value minusDelta = block.queries.minusDelta;
+  if (!minusDelta)
+    minusDelta =
+        loadScratch(kernel, kernel.memory.scratch.delta, place, "delta");
+  return {multiplyPairs(getByWeight(), broadcastRows(minusDelta)), Value()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,13 +249,8 @@ static void moveAbove(Operation *product) {
       op.moveBefore(product);
 }
 
-/// Where registers are short, half of them carry what derivatives need of the
-/// score.
+/// What derivatives need of the score.
 LogicalResult BackwardScoreEmitter::emitSlopes(Weights &weights) {
-  auto carry = [&](Value slope) {
-    return part.roundsWeights ? extendScores(kernel, roundScores(kernel, slope))
-                              : slope;
-  };
   TakenShares taken;
   if (part.sums)
     taken = TakenShares(op);
@@ -254,7 +269,7 @@ LogicalResult BackwardScoreEmitter::emitSlopes(Weights &weights) {
   Contributions contributions;
   contributions.taken = early;
   auto take = [&](unsigned number, Value share) {
-    weights.shares[numbers[number]] = carry(share);
+    weights.shares[numbers[number]] = share;
   };
   contributions.take = take;
   if (!early.empty())
@@ -263,7 +278,7 @@ LogicalResult BackwardScoreEmitter::emitSlopes(Weights &weights) {
   if (failed(slope))
     return failure();
   if (hasSlope)
-    weights.slope = carry(*slope);
+    weights.slope = *slope;
   return success();
 }
 
@@ -285,15 +300,11 @@ FailureOr<Weights> BackwardScoreEmitter::emitWeights() {
   weights.products = products;
   weights.weight = kb.make<math::Exp2Op>(*visible);
   weights.factor = emitDropout();
-  Value kept = weights.weight;
-  if (weights.factor)
-    kept = kb.make<arith::MulFOp>(kept, weights.factor);
-  weights.rounded = roundScores(kernel, kept);
+  if (!part.valuesLate)
+    weights.rounded = fovea::roundWeights(kernel, weights);
   if (part.slopesFirst && !op.getScoreMod().empty() &&
       failed(emitSlopes(weights)))
     return failure();
-  if (part.roundsWeights && !weights.factor)
-    weights.weight = extendScores(kernel, weights.rounded);
   return weights;
 }
 
@@ -347,11 +358,14 @@ Value BackwardScoreEmitter::leaveShare(Value share, int64_t number) {
 }
 
 FailureOr<ScoreGradients>
-BackwardScoreEmitter::emitGradients(const Weights &weights, Value delta,
-                                    Value byWeight) {
+BackwardScoreEmitter::emitGradients(const Weights &weights,
+                                    const ByWeight &byWeight) {
+  Value difference = byWeight.product;
   if (weights.factor)
-    byWeight = kb.make<arith::MulFOp>(byWeight, weights.factor);
-  Value difference = kb.make<arith::SubFOp>(byWeight, broadcastRows(delta));
+    difference = kb.make<arith::MulFOp>(difference, weights.factor);
+  if (byWeight.minusDelta)
+    difference =
+        kb.make<arith::AddFOp>(difference, broadcastRows(byWeight.minusDelta));
   auto multiply = [&](Value weight) {
     return kb.make<arith::MulFOp>(weight, difference);
   };
@@ -421,24 +435,29 @@ FailureOr<Weights> fovea::emitWeights(const BackwardKernel &kernel,
   return BackwardScoreEmitter(kernel, block).emitWeights();
 }
 
-Value fovea::emitByWeight(const BackwardKernel &kernel,
-                          const ScoreBlock &block) {
-  BackwardScoreEmitter emitter(kernel, block);
-  return emitter.multiplyPairs(emitter.getByWeight());
+Value fovea::roundWeights(const BackwardKernel &kernel,
+                          const Weights &weights) {
+  Value kept = weights.weight;
+  if (weights.factor)
+    kept = kernel.kb.make<arith::MulFOp>(kept, weights.factor);
+  return roundScores(kernel, kept);
 }
 
-std::pair<Value, Value>
-fovea::emitByWeightAndDelta(const BackwardKernel &kernel,
-                            const ScoreBlock &block) {
+ByWeight fovea::emitByWeight(const BackwardKernel &kernel,
+                             const ScoreBlock &block) {
+  return BackwardScoreEmitter(kernel, block).emitByWeight();
+}
+
+ByWeight fovea::emitProductByWeight(const BackwardKernel &kernel,
+                                    const ScoreBlock &block) {
   BackwardScoreEmitter emitter(kernel, block);
-  return emitter.emitPairProduct(emitter.getByWeight(),
-                                 {"delta", kernel.memory.scratch.delta,
-                                  block.queries.delta, kernel.part.deltaFirst});
+  if (kernel.part.startsFromDelta)
+    return emitter.emitByWeight();
+  return {emitter.multiplyPairs(emitter.getByWeight()), Value()};
 }
 
 FailureOr<ScoreGradients>
 fovea::emitScoreGradients(const BackwardKernel &kernel, const ScoreBlock &block,
-                          const Weights &weights, Value delta, Value byWeight) {
-  return BackwardScoreEmitter(kernel, block)
-      .emitGradients(weights, delta, byWeight);
+                          const Weights &weights, const ByWeight &byWeight) {
+  return BackwardScoreEmitter(kernel, block).emitGradients(weights, byWeight);
 }

@@ -20,9 +20,10 @@
 namespace fovea {
 
 /// What a block's scores give: the weights before dropout, what that multiplies
-/// them by (or null), and their product as products take it; the products that
-/// scores are made of; or null, the weights times score_mod's derivative, which
-/// is all that derivatives by scores need of a pair.
+/// them by (or null), and their product as products take it, or null until dS
+/// is known (`valuesLate`); the products that scores are made of; or null, the
+/// weights times score_mod's derivative, which is all that derivatives by
+/// scores need of a pair.
 struct Weights {
   mlir::Value weight, factor, rounded, products, slope;
   /// Shares of contributions (TakenShares) with the weight in place of the
@@ -34,11 +35,20 @@ struct Weights {
 mlir::FailureOr<Weights> emitWeights(const BackwardKernel &kernel,
                                      const ScoreBlock &block);
 
-/// Derivatives by weights, behind dropout: O's gradients times values.
-mlir::Value emitByWeight(const BackwardKernel &kernel, const ScoreBlock &block);
-/// The same, and D of the queries, which is read before or behind the product.
-std::pair<mlir::Value, mlir::Value>
-emitByWeightAndDelta(const BackwardKernel &kernel, const ScoreBlock &block);
+/// P as products take it: after dropout, rounded.
+mlir::Value roundWeights(const BackwardKernel &kernel, const Weights &weights);
+
+/// dP, the derivatives by weights after dropout: O's gradients times values;
+/// and -delta of the queries, or null where dP starts from it.
+struct ByWeight {
+  mlir::Value product, minusDelta;
+};
+
+/// -delta is read before or after the product is issued.
+ByWeight emitByWeight(const BackwardKernel &kernel, const ScoreBlock &block);
+/// Without -delta, unless dP starts from it.
+ByWeight emitProductByWeight(const BackwardKernel &kernel,
+                             const ScoreBlock &block);
 
 /// Derivatives by scores before score_mod, rounded; and, in a kernel of keys
 /// that finds sums by captured values: what each share by key (getKeyShares)
@@ -55,8 +65,7 @@ struct ScoreGradients {
 mlir::FailureOr<ScoreGradients> emitScoreGradients(const BackwardKernel &kernel,
                                                    const ScoreBlock &block,
                                                    const Weights &weights,
-                                                   mlir::Value delta,
-                                                   mlir::Value byWeight);
+                                                   const ByWeight &byWeight);
 
 /// A tile of scores as f32 that was rounded, and one of f32 rounded.
 mlir::Value extendScores(const BackwardKernel &kernel, mlir::Value rounded);

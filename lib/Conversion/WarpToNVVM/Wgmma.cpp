@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -607,6 +608,33 @@ void DotWaitLowering::emitKeepAbove(OpBuilder &b, Location loc,
   emitAsm(b, loc, text, constraints, operands);
 }
 
+/// Copies of registers of 32 bits, by an instruction that ptxas does not see
+/// through: moves would be coalesced.
+static Value emitCopies(OpBuilder &b, Location loc, Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  auto words = VectorType::get(type.getShape(), b.getI32Type());
+  std::string text;
+  for (int64_t index = 0; index < type.getNumElements(); ++index) {
+    std::string name = "$" + std::to_string(index);
+    text += "prmt.b32 " + name + ", " + name + ", " + name + ", 0x3210;\n\t";
+  }
+  Value copies =
+      emitThrough(b, loc, text, LLVM::BitcastOp::create(b, loc, words, vector));
+  return LLVM::BitcastOp::create(b, loc, type, copies);
+}
+
+/// Whether a tile of 32 bits is kept for the loop's next iteration and no more.
+/// It was computed in the registers of a dot that the next iteration needs for
+/// another one: ptxas would compute it elsewhere before the wait, while
+/// operands of dots fill the registers there, and spill. After the wait they
+/// are free.
+static bool isCarried(Value held) {
+  return cast<RankedTensorType>(held.getType()).getElementTypeBitWidth() ==
+             32 &&
+         held.hasOneUse() && isa<scf::YieldOp>(*held.user_begin()) &&
+         isa<scf::ForOp>((*held.user_begin())->getParentOp());
+}
+
 LogicalResult
 DotWaitLowering::matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
                                  ConversionPatternRewriter &rewriter) const {
@@ -626,8 +654,10 @@ DotWaitLowering::matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
   emitKeepAbove(rewriter, loc, adaptor.getAbove());
   SmallVector<Value> results = {
       emitWait(rewriter, loc, *younger, adaptor.getPending())};
-  for (Value held : adaptor.getHeld())
-    results.push_back(emitThrough(rewriter, loc, "", held));
+  for (auto [held, result] :
+       llvm::zip_equal(adaptor.getHeld(), op.getHeldResults()))
+    results.push_back(isCarried(result) ? emitCopies(rewriter, loc, held)
+                                        : emitThrough(rewriter, loc, "", held));
   rewriter.replaceOp(op, results);
   return success();
 }

@@ -242,6 +242,32 @@ static void widenBehindWait(arith::ExtFOp op) {
   holdIn(wait, op.getIn(), &op->getOpOperand(0));
 }
 
+/// Where a wide tile is used beside its rounded form, the operand of a dot,
+/// both after a wait, that wait holds the wide one: rounded before it, which
+/// ptxas likes to do while nothing else is to be done, both would be in
+/// registers.
+static void roundBehindWait(arith::TruncFOp op) {
+  auto dot = op->hasOneUse() ? dyn_cast<DotOp>(*op->user_begin()) : DotOp();
+  Block *block = op->getBlock();
+  if (!dot || dot.getA() != op.getResult() || dot->getBlock() != block ||
+      !tile::isRegisterTile(op.getType()))
+    return;
+  Operation *def = op.getIn().getDefiningOp();
+  Operation *wait = op->getPrevNode();
+  while (wait && wait != def && !isa<DotWaitOp>(wait))
+    wait = wait->getPrevNode();
+  if (!wait || wait == def)
+    return;
+  SmallVector<OpOperand *> later;
+  for (OpOperand &use : op.getIn().getUses()) {
+    Operation *place = block->findAncestorOpInBlock(*use.getOwner());
+    if (place && wait->isBeforeInBlock(place))
+      later.push_back(&use);
+  }
+  if (later.size() > 1)
+    holdIn(cast<DotWaitOp>(wait), op.getIn(), later);
+}
+
 /// Says why no dot is issued ahead; the plan has none any more.
 static LogicalResult leave(launch::AbiOp abi,
                            ArrayRef<std::pair<Operation *, StringRef>> missed) {
@@ -294,6 +320,9 @@ void OverlapDotsPass::runOnKernel() {
   SmallVector<arith::ExtFOp> widened;
   getOperation().walk([&](arith::ExtFOp op) { widened.push_back(op); });
   llvm::for_each(widened, widenBehindWait);
+  SmallVector<arith::TruncFOp> rounded;
+  getOperation().walk([&](arith::TruncFOp op) { rounded.push_back(op); });
+  llvm::for_each(rounded, roundBehindWait);
   if (overlapped != 0)
     reportDone(getOperation(), abi, "overlap", "Loops", overlapped);
   if (!isAhead || overlapped != 0)

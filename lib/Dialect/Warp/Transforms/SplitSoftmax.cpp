@@ -60,14 +60,9 @@ private:
     return cast<TypedValue<RankedTensorType>>(op.getIn());
   }
   tile::ReduceOp findSum() const;
-  /// The sums of weights that the wait shall stay below.
-  Value getAbove(OpBuilder &b, Value part, Value sum) const;
   /// Columns of `value`, computed anew where that is elementwise.
   Value getColumns(OpBuilder &b, Value value, int64_t from, int64_t width);
   Value makeColumns(OpBuilder &b, Value value, int64_t from, int64_t width);
-  /// The same wait, with tiles above it and held until after it.
-  DotWaitOp replaceWait(Value above, Value held);
-
   DotWaitOp wait;
   arith::TruncFOp round;
   Operation *issue;
@@ -109,7 +104,9 @@ tile::ReduceOp RoundedWeights::findSum() const {
   return {};
 }
 
-Value RoundedWeights::getAbove(OpBuilder &b, Value part, Value sum) const {
+/// The sums of weights that the wait shall stay below; without sums, some of
+/// the weights.
+static Value getAbove(OpBuilder &b, Value part, Value sum = {}) {
   if (sum)
     return sum;
   auto type = cast<RankedTensorType>(part.getType());
@@ -120,13 +117,14 @@ Value RoundedWeights::getAbove(OpBuilder &b, Value part, Value sum) const {
       part, type.getDimSize(1) - width);
 }
 
-DotWaitOp RoundedWeights::replaceWait(Value above, Value held) {
+/// The same wait, with tiles above it and held until after it.
+static DotWaitOp replaceWait(DotWaitOp wait, Value above, Value held) {
   OpBuilder b(wait);
   auto result =
       DotWaitOp::create(b, wait.getLoc(), wait.getPending(), above, held);
   wait.getResult().replaceAllUsesWith(result.getResult());
   wait.erase();
-  return wait = result;
+  return result;
 }
 
 void RoundedWeights::holdAll(bool each) {
@@ -137,9 +135,9 @@ void RoundedWeights::holdAll(bool each) {
   Value above =
       each ? weights()
            : getAbove(b, weights(), isAbove ? sum.getResult() : Value());
-  DotWaitOp next = replaceWait(above, weights());
-  round.getInMutable().assign(next.getHeldResults().front());
-  round->moveAfter(next);
+  wait = replaceWait(wait, above, weights());
+  round.getInMutable().assign(wait.getHeldResults().front());
+  round->moveAfter(wait);
 }
 
 Value RoundedWeights::getColumns(OpBuilder &b, Value value, int64_t from,
@@ -220,7 +218,7 @@ bool RoundedWeights::split(int64_t columns) {
   };
   Value firstSum = sumOf(above, first);
   Value sample = getAbove(above, first, firstSum);
-  DotWaitOp next = replaceWait(sample, first);
+  wait = replaceWait(wait, sample, first);
   Value second =
       getColumns(below, weights(), columns, getNumColumns() - columns);
   if (sum) {
@@ -234,7 +232,7 @@ bool RoundedWeights::split(int64_t columns) {
   }
   Value joined = ConcatColumnsOp::create(
       below, loc, weights().getType(),
-      ValueRange{next.getHeldResults().front(), second});
+      ValueRange{wait.getHeldResults().front(), second});
   Operation *old = weights().getDefiningOp();
   round.getInMutable().assign(joined);
   round->moveBefore(block->getTerminator());
@@ -248,6 +246,41 @@ bool RoundedWeights::split(int64_t columns) {
         if (isOpTriviallyDead(def))
           old = def;
   }
+  return true;
+}
+
+/// Where a loop carries wide weights, and rounds them for a dot of the next
+/// iteration: the first wait after them stays below them, each or some. False
+/// if there are none, or no wait.
+static bool holdCarried(DotOp dot, bool each) {
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  auto round = dot.getA().getDefiningOp<arith::TruncFOp>();
+  if (!loop || !round)
+    return false;
+  Value wide = round.getIn();
+  // A wait may hold it before it is rounded.
+  if (auto held = wide.getDefiningOp<DotWaitOp>();
+      held && wide != held.getResult())
+    wide = held.getHeld()[cast<OpResult>(wide).getResultNumber() - 1];
+  auto carried = dyn_cast<BlockArgument>(wide);
+  if (!carried || carried.getOwner() != loop.getBody() ||
+      carried == loop.getInductionVar() ||
+      !tile::isRegisterTile(dot.getA().getType()))
+    return false;
+  OpOperand *next = loop.getTiedLoopYieldedValue(carried);
+  Operation *def = next->get().getDefiningOp();
+  if (!def || def->getBlock() != loop.getBody() || isa<DotWaitOp>(def))
+    return false;
+  Operation *op = def->getNextNode();
+  while (op && !isa<DotWaitOp>(op))
+    op = op->getNextNode();
+  auto wait = cast_or_null<DotWaitOp>(op);
+  if (!wait || !wait.getHeld().empty())
+    return false;
+  OpBuilder b(wait);
+  Value above = each ? next->get() : getAbove(b, next->get());
+  wait = replaceWait(wait, above, next->get());
+  next->set(wait.getHeldResults().front());
   return true;
 }
 
@@ -279,6 +312,11 @@ void SplitSoftmaxPass::runOnKernel() {
       missed = wait->getParentOp();
     weights->holdAll(dot.isEachAbove);
   }
+  SmallVector<DotOp> dots;
+  getOperation().walk([&](DotOp dot) { dots.push_back(dot); });
+  for (DotOp dot : dots)
+    numSplit +=
+        holdCarried(dot, abi.getPlan().getDot(dot.getNameAttr()).isEachAbove);
   if (parted != 0)
     reportDone(getOperation(), abi, "softmax_part", "Blocks", parted);
   if (parted != 0 || !abi.getPlan().hasDot([](const plan::DotPlan &dot) {

@@ -71,20 +71,60 @@ static void splitViews(DotOp dot, const llvm::SetVector<Value> &earlyBuffers) {
 }
 
 /// What register operands of late dots are computed from: stage 0 does it.
+bool TwoStages::needsEarly(Operation *op) {
+  Ops needed;
+  needed.insert(op);
+  for (size_t index = 0; index < needed.size(); ++index) {
+    auto dot = dyn_cast<DotOp>(needed[index]);
+    if (dot && isEarly(dot))
+      return true;
+    needed.insert_range(getNeeded(needed[index], /*carried=*/false));
+  }
+  return false;
+}
+
 TwoStages::Ops TwoStages::getOperandsNeeds() {
   Ops needs;
   for (DotOp dot : early)
     needs.insert(dot);
   for (DotOp dot : late)
-    for (Value operand : {Value(dot.getA()), Value(dot.getAcc())})
-      if (Operation *def = operand.getDefiningOp())
-        if (loop->isProperAncestor(def) && !isa<StageOp>(def))
-          needs.insert(inBody(def));
+    for (Value operand : {Value(dot.getA()), Value(dot.getAcc())}) {
+      Operation *def = operand.getDefiningOp();
+      if (def && lateRoundings.contains(def))
+        def = cast<arith::TruncFOp>(def).getIn().getDefiningOp();
+      bool isInLoop = def && loop->isProperAncestor(def) && !isa<StageOp>(def);
+      // Of accumulators only those that early dots rescale.
+      if (isInLoop && (operand != dot.getAcc() || needsEarly(inBody(def))))
+        needs.insert(inBody(def));
+    }
   for (size_t index = 0; index < needs.size(); ++index)
     for (Operation *needed : getNeeded(needs[index]))
       if (!lateRoots.contains(needed))
         needs.insert(needed);
   return needs;
+}
+
+/// Whether stage 1 uses the wider tile, and only before it is rounded.
+bool TwoStages::isLastUse(arith::TruncFOp round) {
+  auto isUsedBefore = [&](Operation *user) {
+    return user == round ||
+           (user->getBlock() == loop.getBody() && user->isBeforeInBlock(round));
+  };
+  auto isOfStageOne = [&](Operation *user) {
+    return user != round && lateRoots.contains(user);
+  };
+  return llvm::all_of(round.getIn().getUsers(), isUsedBefore) &&
+         llvm::any_of(round.getIn().getUsers(), isOfStageOne);
+}
+
+void TwoStages::findLateRoundings() {
+  for (DotOp dot : late) {
+    auto round = dot.getA().getDefiningOp<arith::TruncFOp>();
+    if (round && round->getBlock() == loop.getBody() && round->hasOneUse() &&
+        !lateRoots.contains(round) && isLastUse(round))
+      lateRoundings.insert(round);
+  }
+  lateRoots.insert_range(lateRoundings);
 }
 
 /// Late dots, their waits and other roles' dots, what is computed from what
@@ -106,6 +146,7 @@ void TwoStages::findLateRoots() {
   for (Operation &op : loop.getBody()->without_terminator())
     if (usesResultOf(&op, lateRoots))
       lateRoots.insert(&op);
+  findLateRoundings();
   // What changes a product's operand stays ahead of it.
   loop->walk([&](ZeroRowsOp zero) {
     Value buffer = getRingBuffer(zero.getBuffer());
@@ -356,7 +397,7 @@ void TwoStages::findChain() {
         (isa<LocalLoadOp>(op) && op.isBeforeInBlock(late.front())))
       addLead(&op);
   for (DotOp dot : late)
-    if (!isChained(dot))
+    if (!isChained(dot) && !lateRoundings.contains(dot.getA().getDefiningOp()))
       addLead(dot);
 }
 
@@ -422,6 +463,14 @@ StagedOrder TwoStages::getOrder() {
   append(0, [&](Operation *op) { return op->isBeforeInBlock(earlyWait); });
   append(1, [&](Operation *op) {
     return op->isBeforeInBlock(lateWait) && !behind.contains(op);
+  });
+  // Dots end in the order of their issue: those issued before the early dots
+  // have ended when these have, and free the registers of their operands.
+  append(1, [&](Operation *op) {
+    return llvm::any_of(late, [&](DotOp dot) {
+      return getDotWait(dot) == op &&
+             lateRoundings.contains(dot.getA().getDefiningOp());
+    });
   });
   append(0, [&](Operation *op) { return !afterLate.contains(op); });
   append(1, [&](Operation *op) { return true; });

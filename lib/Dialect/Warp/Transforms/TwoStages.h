@@ -14,6 +14,7 @@
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -28,6 +29,11 @@ namespace fovea::warp {
 /// what the early dots need, what they bring their operands with and what the
 /// late dots' register operands need of them; stage 1 are the late dots with
 /// what is computed from them, and what other roles' dots do.
+///
+/// An operand that is the last use of a wider tile in its iteration, after
+/// stage 1 has used that tile, is rounded in stage 1: stage 0 computes the
+/// wider tile. Registers hold one of the two then, and its dot is issued after
+/// that use.
 ///
 /// A late dot is chained if it needs what another one's result gives, perhaps
 /// through memory. What it needs goes first, then the early dots and the
@@ -59,7 +65,11 @@ private:
   llvm::SmallVector<mlir::Operation *> getNeeded(mlir::Operation *op,
                                                  bool carried = true);
   bool usesResultOf(mlir::Operation *op, const Ops &defs);
+  /// Whether it needs an early dot of its iteration.
+  bool needsEarly(mlir::Operation *op);
   Ops getOperandsNeeds();
+  bool isLastUse(mlir::arith::TruncFOp round);
+  void findLateRoundings();
   void findLateRoots();
   void findFirstStage();
   void addReductions();
@@ -80,6 +90,8 @@ private:
   /// What changes a ring's buffer ahead of the dots that read it.
   llvm::MapVector<mlir::Value, llvm::SmallVector<mlir::Operation *>> changes;
   Ops lateRoots, firstStage;
+  /// Operands of late dots that stage 1 rounds.
+  Ops lateRoundings;
   /// Ops of stage 0 that use what stage 1 of the last iteration gave.
   Ops afterLate;
   /// The first chained dot, or null; what is issued ahead of the wait that it

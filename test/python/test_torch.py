@@ -404,8 +404,8 @@ def by_zero(score, b, h, q_idx, kv_idx):
     return score + q_idx // 0
 
 
-def traced_power(score, b, h, q_idx, kv_idx):
-    return score**score
+def inverse_power(score, b, h, q_idx, kv_idx):
+    return score + q_idx ** -2
 
 
 def complex_tensor(score, b, h, q_idx, kv_idx):
@@ -420,7 +420,7 @@ def long_sum(score, b, h, q_idx, kv_idx):
     (branches, "a number is asked of a traced tensor"), (asks, "a number is asked of a traced tensor"),
     (sorts, "aten.sort"), (writes, "captured tensor 'variants.SLOPES' can't be written in a function"),
     (float_index, "indexed by torch.float32"), (by_zero, "division of integers by zero"),
-    (traced_power, "a power must have an exponent that is known"), (complex_tensor, "complex64"),
+    (inverse_power, "an integer can't be raised to a negative power, found -2"), (complex_tensor, "complex64"),
     (long_sum, "sum is over 1320 elements"),
 ])
 def test_functions_that_are_refused(fovea, ours, function, message):

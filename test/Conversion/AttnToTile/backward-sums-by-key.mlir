@@ -71,7 +71,9 @@ func.func @keys(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!
 // CHECK: tile.yield
 // CHECK: %[[GATES:.*]] = math.exp %{{.*}} : tensor<128x1xf32, #tile.reg>
 // CHECK: arith.cmpf oeq, %[[SUMS]]#2
+// CHECK: arith.mulf %[[SUMS]]#2, %[[GATES]] : tensor<128x1xf32, #tile.reg>
 // CHECK: %[[OF_GAIN:.*]] = arith.mulf %[[SUMS]]#2, %[[GATES]] : tensor<128x1xf32, #tile.reg>
+// CHECK-NEXT: tile.scatter add %{{.*}} : tensor<128x1xf32, #tile.reg>, memref<?xf32>[tensor<128x1xi32, #tile.reg>]
 // CHECK-NEXT: tile.scatter add exact %[[OF_GAIN]]
 
 !x = tensor<?x2x?x64xbf16>

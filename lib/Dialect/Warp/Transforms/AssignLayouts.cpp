@@ -162,6 +162,19 @@ static void separatePlaces(gpu::GPUFuncOp kernel) {
       if (type && llvm::is_contained(type.getShape(), 1))
         index.set(cloneTile(b, index.get(), mapping));
     }
+    // What nobody else needs would have no layout.
+    SmallVector<Operation *> made;
+    for (auto [op, clone] : mapping.getOperationMap())
+      made.push_back(op);
+    for (bool erased = true; erased;) {
+      erased = false;
+      for (Operation *&op : made)
+        if (op && op->use_empty()) {
+          op->erase();
+          op = nullptr;
+          erased = true;
+        }
+    }
   });
 }
 

@@ -258,7 +258,11 @@ FailureOr<Weights> BackwardScoreEmitter::emitWeights() {
     FailureOr<Value> slope = emitModified(weights, weights.weight, {});
     if (failed(slope))
       return failure();
-    weights.slope = *slope;
+    // Registers do not hold both in f32 beside the sums: dS of these kernels is
+    // found from rounded slopes.
+    weights.slope = extendScores(kernel, roundScores(kernel, *slope));
+    if (!weights.factor)
+      weights.weight = extendScores(kernel, weights.rounded);
   }
   return weights;
 }

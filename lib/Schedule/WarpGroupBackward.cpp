@@ -784,10 +784,9 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.keepsGradients =
       isJoint ? shares.keepsGradients : plans.keyRoles != KeyRoles::Scores;
   // Where registers hold what both are made of, to keep their product costs
-  // more: 2 % at d 64. Sums over pairs need both in any case.
+  // more: 2 % at d 64.
   bool isWide = problem.getColumns() > kMostColumnsBesideGradients;
-  plans.slopesFirst =
-      isJoint && problem.readsScores && isWide && !problem.tilesFindSums;
+  plans.slopesFirst = isJoint && problem.readsScores && isWide;
   // Beside more queries, or sums of wider heads, registers do not hold P in f32
   // and the operand of dV's product while dP's runs.
   plans.valuesLate =

@@ -131,7 +131,7 @@ struct BackwardPlans {
   /// beside them are issued: behind those they would wait for their operands.
   bool exponentsFirst = false, deltaFirst = false;
   /// Score_mod's derivative is found with the weights, and its product with
-  /// them kept, rounded where weights are: not what both are made of.
+  /// them kept, both rounded: not what both are made of.
   bool slopesFirst = false;
   KeyRoles keyRoles = KeyRoles::Joint;
   /// A part of dQ's share of a block is found while the one before is added.

@@ -249,8 +249,11 @@ static void moveAbove(Operation *product) {
       op.moveBefore(product);
 }
 
-/// What derivatives need of the score.
+/// What derivatives need of the score. Half of the registers carry it.
 LogicalResult BackwardScoreEmitter::emitSlopes(Weights &weights) {
+  auto carry = [&](Value slope) {
+    return extendScores(kernel, roundScores(kernel, slope));
+  };
   TakenShares taken;
   if (part.sums)
     taken = TakenShares(op);
@@ -269,7 +272,7 @@ LogicalResult BackwardScoreEmitter::emitSlopes(Weights &weights) {
   Contributions contributions;
   contributions.taken = early;
   auto take = [&](unsigned number, Value share) {
-    weights.shares[numbers[number]] = share;
+    weights.shares[numbers[number]] = carry(share);
   };
   contributions.take = take;
   if (!early.empty())
@@ -278,7 +281,7 @@ LogicalResult BackwardScoreEmitter::emitSlopes(Weights &weights) {
   if (failed(slope))
     return failure();
   if (hasSlope)
-    weights.slope = *slope;
+    weights.slope = carry(*slope);
   return success();
 }
 
@@ -302,9 +305,14 @@ FailureOr<Weights> BackwardScoreEmitter::emitWeights() {
   weights.factor = emitDropout();
   if (!part.valuesLate)
     weights.rounded = fovea::roundWeights(kernel, weights);
-  if (part.slopesFirst && !op.getScoreMod().empty() &&
-      failed(emitSlopes(weights)))
-    return failure();
+  if (part.slopesFirst && !op.getScoreMod().empty()) {
+    if (failed(emitSlopes(weights)))
+      return failure();
+    // Registers do not hold P and the slopes in f32 beside the sums: dS of
+    // these kernels is found from rounded ones.
+    if (!weights.factor)
+      weights.weight = extendScores(kernel, weights.rounded);
+  }
   return weights;
 }
 

@@ -9,10 +9,12 @@
 #include "BackwardPlan.h"
 
 #include "BackwardSums.h"
+#include "ContributionShares.h"
 #include "RegionDiagonals.h"
 
 #include "fovea/Schedule/ScheduleRemarks.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
@@ -94,6 +96,16 @@ static void describeModifiers(attn::BackwardOp op, BackwardProblem &problem) {
     problem.modifies = problem.readsScores = true;
 }
 
+/// Whether tiles of keys sum up more than derivatives by scores, or multiples
+/// of those by one number of a pair.
+static bool hasLongShares(attn::BackwardOp op) {
+  return llvm::any_of(getKeyShares(op), [](const Share &share) {
+    auto product = share.value.getDefiningOp<arith::MulFOp>();
+    return share.value.getDefiningOp() &&
+           !(product && isa<BlockArgument>(product.getLhs()));
+  });
+}
+
 bool fovea::mayHideKeys(attn::BackwardOp op) {
   return !op.getMaskMod().empty() || op.hasBlocks();
 }
@@ -116,6 +128,10 @@ static BackwardProblem makeProblem(attn::BackwardOp op,
     problem.distanceShares = getDistanceShares(op).size();
   }
   describeModifiers(op, problem);
+  // Beside as many pairs as narrow heads' blocks have they would be spilled.
+  constexpr int64_t kNarrowColumns = 128;
+  if (problem.tilesFindSums && problem.getColumns() <= kNarrowColumns)
+    problem.modifies |= hasLongShares(op);
   problem.isDeterministic = op.getDeterministic();
   problem.isPacked = op.getSequence().getKeyPlaces().arePacked;
   problem.isUneven = mayHideKeys(op) || problem.isPacked;

@@ -37,7 +37,7 @@ VARIANTS = [
       {DISTANCE}
       %x = arith.mulf %df, %df : f32
       %y = arith.mulf %x, %w : f32
-      %r = arith.subf %s, %y : f32""", 128, 64),
+      %r = arith.subf %s, %y : f32""", 64, 256),
     ("gain_and_key_gates", [HEAD, KEY], """%g = tensor.extract %t0[%h] : tensor<?xf32>
       %k = tensor.extract %t1[%b, %h, %j] : tensor<?x?x?xf32>
       %one = arith.constant 1.0 : f32

@@ -16,7 +16,7 @@ from ._launches import is_compiling
 from ._pieces import widths_of
 from ._programs import Facts, Family, Program, captures_of, known_family, program_of
 from ._shapes import as_before, as_four
-from ._tensor_masks import causal, causal_bias, check_mask, mask_call, mask_family
+from ._tensor_masks import causal, causal_bias, check_mask, mask_family, mask_program
 
 
 def _known_heads(query: torch.Tensor, value: torch.Tensor) -> Optional[Tuple[int, int]]:
@@ -121,9 +121,10 @@ def flex_attention(
     if _autocast.is_any_enabled():
         query, key, value = _autocast.cast(query, key, value)
     wants_lse = return_lse if return_aux is None else return_lse or return_aux.lse
-    hints: Any = _calls.hints_of(kernel_options) if kernel_options else ()
+    # A number among them may be a symbol while torch.compile traces: none is asked for.
+    hints: Any = None if is_compiling() else _calls.hints_of(kernel_options) if kernel_options else ()
     options = (scale, enable_gqa, wants_lse, hints)
-    repeats = (backend == "cuda" and hints is not None and not is_compiling()
+    repeats = (backend == "cuda" and hints is not None
                and (return_aux is None or not return_lse and not return_aux.max_scores))
     if repeats:
         read = None if block_mask is None else _masks.known(block_mask)
@@ -157,7 +158,7 @@ def flex_attention(
         return uncompiled(flex_attention)(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, kernel_options,
                                           return_aux=return_aux, backend=backend)
     schedule, recurrence = checked_options(kernel_options)
-    call = _op.Call(captures_of(program, int(query.shape[2]), rows), lists, program.text, keeps_lse, schedule=schedule,
+    call = _op.Call(captures_of(program, query.shape[2], rows), lists, program.text, keeps_lse, schedule=schedule,
                     recurrence=recurrence)
     plain = backend == "cuda" and _calls.is_plain(query, key, value)
     form = form_of(options, blocks, lengths) if plain and repeats else None
@@ -266,14 +267,15 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
         program, family = _program(None, function, query, facts)
         if program is None:
             return uncompiled(_sdpa)(query, key, value, attn_mask, function, options, backend)
-        captures, text = program.captures, program.text
     else:
         check_mask(attn_mask, query, key)
         check_tangents((("attn_mask", attn_mask),))
-        captures, text = mask_call(attn_mask, facts)
+        program = program_while_compiling(None, None, query, facts, attn_mask) if is_compiling() else mask_program(attn_mask, facts)
+        if program is None:
+            return uncompiled(_sdpa)(query, key, value, attn_mask, function, options, backend)
         family = mask_family(attn_mask) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
-    call = _op.Call(captures, (), text, derived, seed, offset)
+    call = _op.Call(program.captures, (), program.text, derived, seed, offset)
     form = form_of(options) if plain else None
     return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), family, form, attn_mask is not None,
                       derived=derived)[0]

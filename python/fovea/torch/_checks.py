@@ -65,6 +65,8 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
 def checked_scale(scale: Optional[float]) -> Optional[float]:
     if scale is None:
         return None
+    if torch.compiler.is_dynamo_compiling() and isinstance(scale, (int, float)):
+        return scale  # It may be a symbol: a question about it would be a guard.
     if isinstance(scale, torch.Tensor) or not hasattr(scale, "__float__") or not math.isfinite(scale):
         raise ValueError(f"scale must be a finite number or None, found {scale!r}")
     return float(scale)

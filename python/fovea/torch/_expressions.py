@@ -104,11 +104,33 @@ def reindexed(source: Expression, shape: Sequence[int], indices: Callable[[Tuple
     return Expression(shape, source.dtype, read) if shape else scalar(read(()), source.dtype)
 
 
-class Captures:
-    """The tensors that the regions of one program read, in order."""
+#: Numbers that a tracer leaves open: sizes, and Python numbers that are others at another call.
+SYMBOLS = (torch.SymBool, torch.SymInt, torch.SymFloat)
 
-    def __init__(self, device: torch.device):
-        self.device = device
+
+def concrete(symbol: Any) -> Any:
+    """The number that a symbol is at this call, of which its tracer makes a guard."""
+    return {torch.SymBool: bool, torch.SymInt: int, torch.SymFloat: float}[type(symbol)](symbol)
+
+
+#: Types that kernels take numbers as.
+_NUMBERS = {torch.SymInt: torch.int64, torch.SymFloat: torch.float32}
+
+
+def number_as_tensor(symbol: Any) -> torch.Tensor:
+    """A number as a tensor in host memory, which kernels take as an argument."""
+    kind = torch.float32 if isinstance(symbol, (float, torch.SymFloat)) else torch.int64
+    return torch.scalar_tensor(symbol, dtype=kind, device="cpu")
+
+
+class Captures:
+    """The tensors that the regions of one program read, in order. ``can_open`` says whether
+    a kernel may take a symbol as an argument, so that it need not be a number."""
+
+    def __init__(self, device: torch.device, can_open: Callable[[Any], bool] = lambda _: True):
+        self.device, self._can_open = device, can_open
+        #: Symbols that kernels take, with the tensors that stand for them while functions are traced.
+        self.opened: Dict[Any, Tuple[Any, torch.Tensor]] = {}
         self.found: List[Captured] = []
         self._numbers: Dict[int, int] = {}
         #: Stand for numbers in host memory that each call has: how many blocks a head's queries are, and its last query.
@@ -122,6 +144,16 @@ class Captures:
             known = self._numbers[id(tensor)] = len(self.found)
             self.found.append(Captured(tensor, host, constant, name_of(tensor)))
         return known
+
+    def tensor_of(self, symbol: Any) -> Optional[torch.Tensor]:
+        """The tensor that stands for a symbol, one for equal symbols; None for one that has
+        to be a number."""
+        key = type(symbol), symbol.node.expr
+        if key not in self.opened:
+            if not self._can_open(symbol):
+                return None
+            self.opened[key] = symbol, torch.empty((), dtype=_NUMBERS[type(symbol)], device="cpu")
+        return self.opened[key][1]
 
     def numbers(self) -> Tuple[int, ...]:
         """Which of the captured tensors are `block_numbers`."""

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import torch
 
 from .._builder import RegionBuilder, Value
+from ._checks import refusal
 from ._promotion import broadcast
 
 #: MLIR's types of elements. int64 is index: its range is known where it is a coordinate.
@@ -174,8 +175,11 @@ class Captures:
             return f"{called('scalar')} in host memory is of {tensor.dtype}, expected float32, int32 or int64"
         if not host and not constant and tensor.device != self.device:
             return f"{called('tensor')} is on {tensor.device}, query is on {self.device}; .to(query.device) moves it"
-        if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
-            return f"{called('tensor')} is not a plain strided one"
+        if tensor.is_quantized:
+            return f"{called('tensor')} is quantized: .dequantize() makes it a plain tensor"
+        refused = refusal(tensor)
+        if refused is not None:
+            return f"{called('tensor')} is {refused}"
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             return f"{called('tensor')} is one of a transformation's (torch.func), such as one that vmap runs over"
         return None

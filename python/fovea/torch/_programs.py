@@ -49,6 +49,8 @@ class Facts(NamedTuple):
     dropout: float = 0.0
     #: Heads of queries and of keys, where the program is for so many alone.
     heads: Optional[Tuple[int, int]] = None
+    #: As ``fovea.attention`` has it.
+    sequences: str = "dense"
 
 
 class Program(NamedTuple):
@@ -181,7 +183,7 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
         dtype=STORED[facts.dtype], head_dim=facts.head_dim, value_head_dim=facts.value_head_dim, scale=facts.scale,
         lse=facts.lse, blocks=None if facts.blocks is None else Blocks(*facts.blocks[:-1]), dropout=facts.dropout,
         captures=declared, score_mod=score_mod, mask_mod=mask_mod,
-        heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
+        sequences=facts.sequences, heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
     )
     tensors = [lifted(one.tensor.to(facts.device)) if one.constant else one.tensor for one in captures.found]
     return Program(spec, tensors, _op.remember(spec, [one.name for one in captures.found]), captures.numbers())

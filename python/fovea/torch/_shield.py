@@ -23,16 +23,18 @@ def is_watched() -> bool:
 
 @contextlib.contextmanager
 def unwatched() -> Iterator[None]:
-    """Without any mode."""
+    """Without any mode, and without ``__torch_function__`` of captured tensors' classes,
+    which would be asked for results that are traced."""
     functions = [_pop_mode() for _ in range(_len_torch_function_stack())]
     try:
-        if is_watched():
-            from torch.utils._python_dispatch import _disable_current_modes
+        with torch._C.DisableTorchFunctionSubclass():
+            if is_watched():
+                from torch.utils._python_dispatch import _disable_current_modes
 
-            with _disable_current_modes():
+                with _disable_current_modes():
+                    yield
+            else:
                 yield
-        else:
-            yield
     finally:
         for mode in reversed(functions):
             _push_mode(mode)

@@ -39,7 +39,8 @@ def mask_program(attn_mask: torch.Tensor, facts: Facts, scale: Any = None, captu
     score_mod, mask_mod = RegionBuilder([("s", "f32"), *names]), RegionBuilder(names)
     is_mask = attn_mask.dtype == torch.bool
     region = mask_mod if is_mask else score_mod
-    element = Tracer(region, captures).capture(attn_mask).at(region, tuple(region.arguments[:5][-4:]))
+    coordinates = tuple(region.arguments[-4:])
+    element = Tracer(region, captures).capture(attn_mask).at(region, coordinates)
     if is_mask:
         mask_mod.finish(element)
         if scale is None:

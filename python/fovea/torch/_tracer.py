@@ -43,6 +43,9 @@ _WRITTEN = "a captured tensor can't be written"
 #: For each op that is known, by its name without the overload, what it becomes: of the tracer, the name and the
 #: arguments; a view or a number as it is. ``_aten`` fills it.
 EMITTERS: Dict[str, Emitter] = {}
+#: Questions about a tensor, which are ops to some classes.
+_ASKED = {"dim", "size", "sym_size", "stride", "sym_stride", "numel", "sym_numel", "storage_offset", "sym_storage_offset",
+          "is_contiguous"}
 #: Those of them that take symbols (``_expressions.SYMBOLS``) among their arguments; others get the numbers.
 OPEN = {
     "add", "sub", "rsub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod",
@@ -258,8 +261,8 @@ class Tracer(TorchDispatchMode):
         kwargs = kwargs or {}
         self.region.place = user_place()
         namespace, name = function._schema.name.split("::")
-        if namespace == "prim":  # what a captured tensor of a class of its own is asked for, such as its device
-            return function(*args, **kwargs)
+        if namespace == "prim" or name in _ASKED and not isinstance(args[0], Symbol):
+            return self._asked(function, args[0])
         if name not in OPEN:
             args, kwargs = _closed(args), _closed(kwargs)
         emit = EMITTERS.get(name) if namespace in ("aten", "prims") else None
@@ -283,6 +286,11 @@ class Tracer(TorchDispatchMode):
         # Of captured tensors alone it needs no kernel.
         alone = not any(isinstance(one, Symbol) and not one.expression.shape for one in (*args, *kwargs.values()))
         fail(f"{function} can't be part of a kernel" + ("; what is known before the call can be computed outside of the function" if alone else ""))
+
+    def _asked(self, function: Any, tensor: torch.Tensor) -> Any:
+        """What a captured tensor of a class of its own is asked for, such as its device."""
+        problem = self.captures.problem(tensor, False, _name_of)
+        return fail(problem) if problem is not None else function(tensor)
 
     def _result(self, result: Any) -> Any:
         if not isinstance(result, Expression):

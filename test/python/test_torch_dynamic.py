@@ -28,6 +28,10 @@ def block_mask(function, batch, queries, keys, size=128):
     return flex.create_block_mask(function, batch, None, queries, keys, device="cpu", BLOCK_SIZE=size)
 
 
+def computed(flex, q, k, v, sum, n, f):
+    return flex(q, k, v, lambda s, b, h, i, j: s * (sum + 1) + min(n, 7) * j / sum, scale=f * n / 4)
+
+
 class Numbers:
     """Attributes that are no module's, whose numbers torch.compile takes for constants."""
 
@@ -72,6 +76,7 @@ CASES = {
     "captured numbers": (lambda flex, sdpa, q, k, v, n, f: flex(
         q, k, v, lambda s, b, h, i, j: torch.where(s > f, torch.clamp(s, -f, f * 2), n) + (n * f) * j / (n + 1),
         lambda b, h, i, j: (i // n - j // n < n // 2 + 1) & (i % n != n)), of_numbers(window, factor)),
+    "numbers computed outside": (lambda flex, sdpa, q, k, v, n, f: computed(flex, q, k, v, n * 2 + f, n, f), of_numbers(window, factor)),
     "attributes": (lambda flex, sdpa, q, k, v, all: flex(
         q, k, v, lambda s, b, h, i, j: torch.where(i - j < all.window, s * all.factor, -1), scale=all.factor), of_numbers(Numbers)),
     "lists": (lambda flex, sdpa, q, k, v, all: flex(

@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 flex = pytest.importorskip("torch.nn.attention.flex_attention")
 
+from test_torch_calls import run_on_stand_in  # noqa: E402
 from test_torch_compile import Graphs  # noqa: E402
 
 HEADS, DIM = 2, 16
@@ -151,6 +152,34 @@ def test_compiled(ours):
     assert graphs.count == 2
     with pytest.raises(Exception, match="offsets of their own"):
         compiled(tensors[0], tensors[1], nested(starts((1, 2, 30, 4)))[0])
+
+
+LAUNCHED = """
+offsets = torch.tensor([0, 5, 16, 40])
+q, k, v = (torch.zeros(40, 2, 16).half() for _ in range(3))
+weight = torch.ones(3)
+tensors = [torch.nested.nested_tensor_from_jagged(one, offsets).transpose(1, 2) for one in (q, k, v)]
+for o in (flex_attention(*tensors, lambda s, b, h, i, j: s * weight[b], lambda b, h, i, j: i >= j),
+          scaled_dot_product_attention(*tensors, is_causal=True)):
+    print("given:", *(hex(one.data_ptr()) for one in (q, k, v, o.values())), flush=True)
+print("captured:", hex(weight.data_ptr()))
+"""
+
+
+def test_launches(run_python, build):
+    """Kernels read the values where they are, heads within tokens, and get the offsets."""
+    lines = [line.split() for line in run_on_stand_in(run_python, build, LAUNCHED).splitlines()]
+    launched = [words[1:] for words in lines if words[0] == "arguments:"]
+    given = [words[1:] for words in lines if words[0] == "given:"]
+    captured = next(words[1] for words in lines if words[0] == "captured:")
+    # Two kernels each: the first orders sequences by their lengths.
+    assert len(given) == 2 and len(launched) == 4
+    for number, words in enumerate(given):
+        order, attention = launched[2 * number:2 * number + 2]
+        assert set(words) <= set(attention) and not set(words) & set(order)
+        assert order[0] in attention and order[1] == "4"
+        assert attention[attention.index(words[0]):][1:5] == ["2", "40", "16", "32"]
+    assert captured in launched[1] and captured not in launched[3]
 
 
 # --- Refusals -----------------------------------------------------------------

@@ -8,7 +8,7 @@ import torch
 
 from . import _autocast, _calls, _masks, _nested, _op
 from ._calls import find, form_of
-from ._checks import LEVELS, check, check_tensor, check_tensors, checked_backend, checked_options, checked_scale
+from ._checks import LEVELS, check, check_tensor, check_tensors, checked_backend, checked_options, checked_scale, refusal
 from ._compiling import program_while_compiling, uncompiled
 from ._derivatives import check_tangents, needs_gradient
 from ._dropout import dropout_numbers
@@ -244,6 +244,9 @@ def scaled_dot_product_attention(
             function, attn_mask = bias, None
         else:
             check_tensor("attn_mask", attn_mask)
+            refused = refusal(attn_mask)
+            if refused is not None:
+                raise TypeError(f"attn_mask is {refused}")
     if _autocast.is_any_enabled():
         query, key, value, attn_mask = _autocast.cast(query, key, value, attn_mask)
     given = query

@@ -23,14 +23,14 @@ def check_tensor(name: str, tensor: Any) -> None:
         raise TypeError(f"{name} must be a tensor of PyTorch, found {type(tensor).__name__}")
 
 
-#: Classes of PyTorch's whose ops attention has no rule for: their module, and what to do instead.
+#: Tensor classes of PyTorch that have no rule for attention: module, name, replacement.
 _REFUSED = (("torch.distributed.tensor", "DTensor", ".to_local() gives this rank's part"),
             ("torch.masked", "MaskedTensor", ".get_data() gives the numbers; a mask_mod or attn_mask says which keys count"))
 
 
 def refusal(tensor: torch.Tensor) -> Optional[str]:
-    """What a tensor is that attention can't take, or None. Tensors of other classes of
-    their own see the op in ``__torch_dispatch__``, and say themselves what it is to them."""
+    """Why attention can't take a tensor, or None. Other classes implement the op in
+    ``__torch_dispatch__``."""
     if tensor.is_nested:
         return "a nested tensor"
     if tensor.layout is not torch.strided:
@@ -45,7 +45,7 @@ def refusal(tensor: torch.Tensor) -> Optional[str]:
 
 
 def check_tensors(query: Any, key: Any, value: Any) -> None:
-    """Raises TypeError for what are no tensors that attention takes."""
+    """Raises TypeError for classes of tensors that attention does not take."""
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         check_tensor(name, tensor)
         found = refusal(tensor)
@@ -97,7 +97,7 @@ def checked_scale(scale: Optional[float]) -> Optional[float]:
     if scale is None:
         return None
     if torch.compiler.is_dynamo_compiling() and isinstance(scale, (int, float)):
-        return scale  # It may be a symbol: a question about it would be a guard.
+        return scale  # It may be a symbol: a check of its value would be a guard.
     if isinstance(scale, torch.Tensor) or not hasattr(scale, "__float__") or not math.isfinite(scale):
         raise ValueError(f"scale must be a finite number or None, found {scale!r}")
     return float(scale)

@@ -81,7 +81,7 @@ def _found(translator: Any) -> Any:
     from torch._dynamo.variables import ConstantVariable, TensorVariable, TupleVariable
 
     local = {name: value.realize() for name, value in translator.symbolic_locals.items()}
-    read = _Read()
+    read = _Read(translator)
     facts, scale = _facts(local["facts"], read)
     score_mod, mask_mod = (_followed(translator, local[role], role, local["query"], read) for role in ("score_mod", "mask_mod"))
     attn_mask = local["attn_mask"]
@@ -106,7 +106,7 @@ def _found(translator: Any) -> Any:
     tensors: List[Any] = [TensorVariable(one, **TensorVariable.specialize(one.node.meta["example_value"])) for one in read.proxies]
     constants = [ConstantVariable.create(one) for one in (program.text, name)]
     numbers = [TupleVariable([ConstantVariable.create(one) for one in some]) for some in (places, program.numbers)]
-    opened = TupleVariable([read.open.variable(translator, symbol) for symbol, _ in captures.opened.values()])
+    opened = TupleVariable([read.open.variable(symbol) for symbol, _ in captures.opened.values()])
     return TupleVariable([constants[0], numbers[0], TupleVariable(tensors), constants[1], numbers[1], opened])
 
 
@@ -162,11 +162,11 @@ class _Read:
     """What functions refer to: Dynamo's proxies and what stands for them while the
     functions are traced. One that both refer to is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, translator: Any) -> None:
         self.proxies: List[Any] = []
         self.standing: List[_Standing] = []
         self.names: Dict[int, str] = {}
-        self.open = OpenNumbers()
+        self.open = OpenNumbers(translator)
 
     def value_of(self, proxy: Any) -> Any:
         """A tensor that stands for the proxy's; or its number, which may be a symbol."""

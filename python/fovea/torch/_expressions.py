@@ -120,8 +120,10 @@ _NUMBERS = {torch.SymInt: torch.int64, torch.SymFloat: torch.float32}
 
 def number_as_tensor(symbol: Any) -> torch.Tensor:
     """A number as a tensor in host memory, which kernels take as an argument."""
-    kind = torch.float32 if isinstance(symbol, (float, torch.SymFloat)) else torch.int64
-    return torch.scalar_tensor(symbol, dtype=kind, device="cpu")
+    if isinstance(symbol, (float, torch.SymFloat)):
+        # AOTAutograd keeps a float open where it is an operand of a tensor's arithmetic, and nowhere else.
+        return (torch.ones((), dtype=torch.float64, device="cpu") * symbol).to(torch.float32)
+    return torch.scalar_tensor(symbol, dtype=torch.int64, device="cpu")
 
 
 class Captures:

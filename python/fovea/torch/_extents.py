@@ -1,5 +1,5 @@
-"""Extents of slices and ranges, of sizes that a tracer may leave open: by arithmetic and
-inequalities, since each equality would be a guard on the size."""
+"""Extents of slices and ranges whose sizes may be symbols. They are computed by arithmetic
+and inequalities, since an equality is a guard on the size."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import torch
 
 
 def sliced(start: Any, stop: Any, step: Any, extent: Any) -> Tuple[Any, Any, int]:
-    """The first element of a slice, how many there are, and the step, of sizes that may be
-    open; ATen has no negative steps."""
+    """The first element, the number of elements and the step of a slice. ATen has no negative
+    steps."""
 
     def within(bound: Any) -> Any:
         bound = bound + extent if bound < 0 else bound
@@ -25,7 +25,7 @@ def sliced(start: Any, stop: Any, step: Any, extent: Any) -> Tuple[Any, Any, int
 
 
 def arange_count(start: Any, end: Any, step: Any) -> Any:
-    """Elements of an arange; without a quotient of floats where a size may be open."""
+    """The number of elements of an arange; by integers where a size may be a symbol."""
     if not all(isinstance(one, (int, torch.SymInt)) for one in (start, end, step)):
         return max(0, math.ceil((end - start) / step))
     return max(0, -(-(end - start) // step))

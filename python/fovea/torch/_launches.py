@@ -47,7 +47,7 @@ def is_ordinary(tensor: torch.Tensor) -> bool:
 
 
 def sees_ops(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is of a class that says itself what an op does."""
+    """Whether the class of a tensor implements ops itself."""
     return type(tensor).__torch_dispatch__ is not _no_dispatch
 
 

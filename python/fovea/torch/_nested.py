@@ -1,5 +1,5 @@
-"""Nested tensors (``torch.jagged``) as packed sequences: one batch entry that holds them
-end to end, and where each of them begins."""
+"""Nested tensors of layout ``torch.jagged`` as packed sequences: one batch entry that holds
+the sequences end to end, and the offsets of their first rows."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ._launches import is_compiling
 
 
 class Packed(NamedTuple):
-    """What kernels take of nested query, key and value."""
+    """Nested query, key and value as operands of a kernel."""
 
     #: (1, heads, rows, head_dim).
     query: torch.Tensor
     key: torch.Tensor
     value: torch.Tensor
-    #: First rows of sequences of queries and of keys, and the end of the last: int32.
+    #: Of queries and of keys, int32: the first row of each sequence, and the end of the last.
     offsets: Tuple[torch.Tensor, torch.Tensor]
 
 
@@ -38,7 +38,8 @@ def packed(query: Any, key: Any, value: Any) -> Packed:
         raise ValueError("key and value are nested tensors whose sequences have other lengths, or, within torch.compile, offsets "
                          "of their own: make both with torch.nested.nested_tensor_from_jagged and the same offsets")
     tensors = [one.transpose(1, 2).values().transpose(0, 1).unsqueeze(0) for one in (query, key, value)]
-    return Packed(tensors[0], tensors[1], tensors[2], (starts.to(torch.int32), key.offsets().to(torch.int32)))
+    rows = starts.to(torch.int32)
+    return Packed(tensors[0], tensors[1], tensors[2], (rows, rows if key.offsets() is starts else key.offsets().to(torch.int32)))
 
 
 def check_block_mask(block_mask: Any) -> None:
@@ -68,13 +69,13 @@ def unpacked(rows: torch.Tensor, like: Any) -> torch.Tensor:
 
 # --- Offsets of their own -------------------------------------------------------
 
-#: The latest two that were compared, with their versions: to compare waits for the device.
+#: The latest pair that was compared, with their versions: a comparison waits for the device.
 _equal: Any = None
 
 
 def _same(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Whether offsets are equal. Those that are one tensor, as those of projections of one
-    nested tensor are, need no comparison."""
+    """Whether offsets are equal. Projections of one nested tensor share its offsets, which
+    need no comparison."""
     global _equal
     if a is b:
         return True

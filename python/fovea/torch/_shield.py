@@ -1,5 +1,6 @@
-"""Functions are traced unseen by others: export, make_fx and fake tensors watch by modes
-what is done to any tensor, and would take a function's ops for their program's."""
+"""Isolates the tracing of functions from active modes. torch.export, make_fx and fake
+tensors record every op that a mode sees, and would record those of a function as a part of
+their own program."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Iterator
 import torch
 from torch.overrides import _len_torch_function_stack, _pop_mode, _push_mode
 
-from ._launches import dispatch_modes
+from ._launches import dispatch_modes, transformations
 
 
 def _pre_dispatch_modes() -> int:
@@ -21,27 +22,39 @@ def is_watched() -> bool:
     return bool(dispatch_modes() or _pre_dispatch_modes())
 
 
+def _only_functionalises() -> bool:
+    """Whether all active transformations of torch.func are ``functionalize``. Captured tensors
+    of the others are refused."""
+    if transformations() is None:
+        return False
+    key = torch._C._functorch.TransformType.Functionalize
+    return all(one.key() == key for one in torch._C._functorch.get_interpreter_stack() or ())
+
+
 @contextlib.contextmanager
 def unwatched() -> Iterator[None]:
-    """Without any mode, and without ``__torch_function__`` of captured tensors' classes,
-    which would be asked for results that are traced."""
+    """Disables all modes, and ``__torch_function__`` of the classes of captured tensors, which
+    would convert traced results to these classes."""
     functions = [_pop_mode() for _ in range(_len_torch_function_stack())]
     try:
-        with torch._C.DisableTorchFunctionSubclass():
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch._C.DisableTorchFunctionSubclass())
             if is_watched():
                 from torch.utils._python_dispatch import _disable_current_modes
 
-                with _disable_current_modes():
-                    yield
-            else:
-                yield
+                stack.enter_context(_disable_current_modes())
+            if _only_functionalises():
+                from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+
+                stack.enter_context(temporarily_clear_interpreter_stack())
+            yield
     finally:
         for mode in reversed(functions):
             _push_mode(mode)
 
 
 def lifted(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor that was made unseen, as modes have it."""
+    """A tensor that was made without modes, as a constant of the active ones."""
     return torch.ops.aten.lift_fresh.default(tensor) if is_watched() else tensor
 
 

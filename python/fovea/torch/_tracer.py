@@ -43,7 +43,7 @@ _WRITTEN = "a captured tensor can't be written"
 #: For each op that is known, by its name without the overload, what it becomes: of the tracer, the name and the
 #: arguments; a view or a number as it is. ``_aten`` fills it.
 EMITTERS: Dict[str, Emitter] = {}
-#: Questions about a tensor, which are ops to some classes.
+#: Properties of a tensor that some classes compute by an op.
 _ASKED = {"dim", "size", "sym_size", "stride", "sym_stride", "numel", "sym_numel", "storage_offset", "sym_storage_offset",
           "is_contiguous"}
 #: Those of them that take symbols (``_expressions.SYMBOLS``) among their arguments; others get the numbers.
@@ -184,8 +184,7 @@ class Tracer(TorchDispatchMode):
         fail(f"expected a tensor or a number, found {type(value).__name__}")
 
     def _open(self, symbol: Any) -> Expression:
-        """Of a number that may be another at the next call: an argument of the kernel, so
-        that one program serves all."""
+        """Of a symbol: an argument of the kernel, so that one program serves all values."""
         is_known = isinstance(symbol, torch.SymBool) or symbol.node.expr.is_number
         tensor = None if is_known else self.captures.tensor_of(symbol)
         if tensor is None:
@@ -288,7 +287,7 @@ class Tracer(TorchDispatchMode):
         fail(f"{function} can't be part of a kernel" + ("; what is known before the call can be computed outside of the function" if alone else ""))
 
     def _asked(self, function: Any, tensor: torch.Tensor) -> Any:
-        """What a captured tensor of a class of its own is asked for, such as its device."""
+        """A property, such as the device, of a captured tensor whose class computes it by an op."""
         problem = self.captures.problem(tensor, False, _name_of)
         return fail(problem) if problem is not None else function(tensor)
 

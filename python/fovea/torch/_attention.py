@@ -267,7 +267,8 @@ def scaled_dot_product_attention(
 def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
           function: Optional[Callable], options: Tuple[Any, ...], backend: str, nested: bool) -> torch.Tensor:
     scale, enable_gqa, dropout_p = options
-    given, lists = (query, key, value), ()
+    given = query, key, value
+    lists: Tuple[torch.Tensor, ...] = ()
     if nested:
         if attn_mask is not None:
             raise NotImplementedError("attn_mask can't be given with nested tensors; flex_attention takes functions with them")

@@ -121,8 +121,8 @@ def _facts(variable: Any, read: "_Read") -> Tuple[Facts, Any]:
         items["scale"] = None
     else:
         symbol = None
-    facts = Facts(**{name: 1.0 if one is None else _constant(one) for name, one in items.items()})
-    return facts, symbol
+    values: Dict[str, Any] = {name: 1.0 if one is None else _constant(one) for name, one in items.items()}
+    return Facts(**values), symbol
 
 
 def _constant(variable: Any) -> Any:

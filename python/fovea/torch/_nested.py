@@ -61,7 +61,7 @@ def _check(name: str, tensor: Any) -> None:
         raise ValueError(f"{name} is a nested tensor with rows of no sequence between sequences: .contiguous() packs it")
 
 
-def unpacked(rows: torch.Tensor, like: Any) -> torch.Tensor:
+def unpacked(rows: Any, like: Any) -> torch.Tensor:
     """A result of (1, heads, rows, ...) as a nested tensor with the sequences of another."""
     made = torch.nested.nested_tensor_from_jagged(rows[0].transpose(0, 1), like.offsets())
     return made.transpose(1, 2)

@@ -177,8 +177,6 @@ class Captures:
             return f"{called('scalar')} in host memory is of {tensor.dtype}, expected float32, int32 or int64"
         if not host and not constant and tensor.device != self.device:
             return f"{called('tensor')} is on {tensor.device}, query is on {self.device}; .to(query.device) moves it"
-        if tensor.is_quantized:
-            return f"{called('tensor')} is quantized: .dequantize() makes it a plain tensor"
         refused = refusal(tensor)
         if refused is not None:
             return f"{called('tensor')} is {refused}"

@@ -135,6 +135,19 @@ def test_numbers_that_programs_are_for(ours, make):  # noqa: F811
         assert graphs.count == 2
 
 
+def test_block_mask_made_within(ours):  # noqa: F811
+    def call(q, k, v, n):
+        mask = block_mask(lambda b, h, i, j: i - j < n, None, q.shape[2], k.shape[2])
+        return ours.flex_attention(q, k, v, block_mask=mask, backend="interpret")
+
+    graphs = Graphs("eager")
+    compiled = graphs.compile(call, dynamic=True)
+    for length in (20, 31):
+        arguments = (*qkv(queries=length), length // 2)
+        torch.testing.assert_close(compiled(*arguments), call(*arguments))
+    assert graphs.count == 1
+
+
 def test_no_graph_breaks(ours):  # noqa: F811
     """Nor without fullgraph, where each would be taken silently."""
     counters = torch._dynamo.utils.counters
@@ -167,9 +180,8 @@ class Layer(torch.nn.Module):
         if self.is_causal:
             o = self.ours.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True, backend="interpret")
         else:
-            mask = flex.create_block_mask(causal, None, None, length, length, device="cpu")
-            o = self.ours.flex_attention(q, k, v, lambda s, b, h, i, j: s - self.slopes[h] * (i - j) / length, mask, enable_gqa=True,
-                                         backend="interpret")
+            o = self.ours.flex_attention(q, k, v, lambda s, b, h, i, j: s - self.slopes[h] * (i - j) / length,
+                                         lambda b, h, i, j: i >= j, enable_gqa=True, backend="interpret")
         return x + self.out(o.transpose(1, 2).reshape(batch, length, -1))
 
 

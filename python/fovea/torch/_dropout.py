@@ -35,7 +35,8 @@ def dropout_numbers(device: torch.device) -> Tuple[int, int]:
     """Seed and offset of the device's generator, which moves on: no two calls have the
     same, and torch.manual_seed makes them come again. Asks the host alone."""
     if torch.compiler.is_compiling() or _is_recorded():
-        raise NotImplementedError("dropout_p can't be given under torch.compile, torch.export or make_fx: its seed would be a constant of the graph")
+        raise NotImplementedError("dropout_p can't be given under torch.compile, torch.export or make_fx: its seed would be a "
+                                  "constant of the graph")
     if device.type != "cuda":
         return int(torch.randint(1 << 62, ())), 0
     if torch.cuda.is_current_stream_capturing():

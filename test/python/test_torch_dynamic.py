@@ -88,6 +88,9 @@ CASES = {
         q, k, v, lambda s, b, h, i, j: s + table[h, i - j] + table.flip(1)[0, i] + table[:, 1:][0, j - 1] + table[
             h, : table.shape[1] // 2][j // 2] + table.view(-1, 2, table.shape[1] // 2)[h, 1, j // 2] * table.shape[1]),
         of_sizes(square, lambda b, h, n: (torch.randn(h, 2 * n),))),
+    "a captured tensor of five dimensions": (lambda flex, sdpa, q, k, v, table: flex(
+        q, k, v, lambda s, b, h, i, j: s + table[b, h, i % 4, j % 5, -1]),
+        of_sizes(square, lambda b, h, n: (torch.randn(b + 10, h + 10, b + 20, h + 20, n + 30),))),
     "BlockMask's lengths": (lambda flex, sdpa, q, k, v, mask: flex(q, k, v, block_mask=mask),
                             [(*qkv(queries=n), block_mask(causal, None, n, n)) for n in (20, 24, 31)]),
     "BlockMask's blocks and batch": (lambda flex, sdpa, q, k, v, mask: flex(q, k, v, block_mask=mask), [
@@ -117,12 +120,15 @@ def test_numbers_stay_open(ours, name, dynamic):  # noqa: F811
 
 
 @pytest.mark.parametrize("make", [lambda n: (*qkv(queries=100), block_mask(causal, None, 100, 100, 16 * n)),
-                                  lambda n: (*qkv(), n)], ids=["BlockMask's block size", "exponent"])
+                                  lambda n: (*qkv(), n), lambda n: (*qkv(), {"tile_n": 16 * n})],
+                         ids=["BlockMask's block size", "exponent", "schedule"])
 def test_numbers_that_programs_are_for(ours, make):  # noqa: F811
     """Each has a graph of its own; none is an error."""
     def call(q, k, v, given):
         if isinstance(given, flex.BlockMask):
             return ours.flex_attention(q, k, v, block_mask=given, backend="interpret")
+        if isinstance(given, dict):
+            return ours.flex_attention(q, k, v, kernel_options={"schedule": given}, backend="interpret")
         return ours.flex_attention(q, k, v, lambda s, b, h, i, j: (s.abs() + 1) ** given, backend="interpret")
 
     for dynamic in (None, True):

@@ -29,6 +29,8 @@ FORMS = {
     "mask from outside": lambda flex, sdpa, w, q: flex(q, q, q, block_mask=causal),
     "mask made within": lambda flex, sdpa, w, q: flex(q, q, q, block_mask=lambda b, h, i, j: i >= j),
     "learned bias": lambda flex, sdpa, w, q: flex(q, q, q, lambda s, b, h, i, j: s + w[h] * (i - j)),
+    "a captured tensor of five dimensions": lambda flex, sdpa, w, q: flex(
+        q, q, q, lambda s, b, h, i, j: s + (w[:, None, None, None, None] * q)[h, b, h, i, j % 16]),
     "is_causal": lambda flex, sdpa, w, q: sdpa(q, q, q, is_causal=True),
     "sizes and constants": lambda flex, sdpa, w, q: flex(
         q, q, q, lambda s, b, h, i, j: s * torch.tensor([1.0, 2.0])[h] + w.exp()[h] * (i - j) / q.shape[2]),

@@ -132,6 +132,13 @@ def _is_hint(name: str) -> bool:
     return plain in _HINTS or plain.isupper()
 
 
+def _known(value: Any) -> Any:
+    """A number of a schedule that torch.compile may have made a symbol: lengths of ranges are
+    numbers that it guards."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return len(range(value)) - len(range(-value)) if is_number else value
+
+
 def checked_options(kernel_options: Optional[Dict[str, Any]]) -> Tuple[str, str]:
     """The schedule and the recurrence. Raises ValueError, TypeError."""
     if not kernel_options:
@@ -145,6 +152,8 @@ def checked_options(kernel_options: Optional[Dict[str, Any]]) -> Tuple[str, str]
             _noted.update(ignored)
             _log.info("kernel_options %s are hints for PyTorch's kernels, and are ignored", ", ".join(sorted(ignored)))
     schedule = kernel_options.get("schedule", "auto")
+    if isinstance(schedule, dict) and torch.compiler.is_dynamo_compiling():
+        schedule = {name: _known(value) for name, value in schedule.items()}
     return schedule if isinstance(schedule, str) else schedule_text(schedule), kernel_options.get("recurrence", "auto")
 
 

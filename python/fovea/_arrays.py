@@ -34,7 +34,7 @@ def _to_bf16(array: Any) -> Any:
 def _from_torch(value: Any) -> Any:
     """A PyTorch tensor in host memory; numpy has no bf16."""
     torch = sys.modules["torch"]
-    value = value.detach().cpu()
+    value = value.detach().cpu().as_subclass(torch.Tensor)
     return value.float().numpy() if value.dtype == torch.bfloat16 else value.numpy()
 
 

@@ -26,6 +26,8 @@ SEQUENCES: Dict[str, Tuple[str, ...]] = {"dense": (), "lengths": ("lengths",), "
 #: Lists of blocks, and scalars of dropout, as operands.
 BLOCK_LISTS = ("partial_count", "partial_index", "full_count", "full_index")
 DROPOUT = ("dropout_seed", "dropout_offset")
+#: Operands that are lists of each call's: of blocks, and where packed sequences begin.
+LISTS = BLOCK_LISTS + SEQUENCES["packed"]
 RESERVED = {"q", "k", "v", "o", "lse", "scale", "sinks", *BLOCK_LISTS, *DROPOUT,
             *(name for names in SEQUENCES.values() for name in names)}
 _NAME = re.compile(r"[A-Za-z_]\w*$")
@@ -33,6 +35,11 @@ _NAME = re.compile(r"[A-Za-z_]\w*$")
 
 #: Parameters of Kernel.interpret and Kernel.launch that captures would be taken for.
 _PARAMETERS = {"self", "level", "seed", "stream", "device", "check"}
+
+
+def lists_of(program: str) -> Tuple[str, ...]:
+    """Names of the lists that a program takes, of `LISTS`, or could take."""
+    return SEQUENCES["packed"] if " packed(%" in program else BLOCK_LISTS
 
 
 def with_names(captures: Sequence[str], message: str) -> str:

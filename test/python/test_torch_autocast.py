@@ -91,13 +91,14 @@ def test_functions(ours, compiled):
 
 
 def test_traced_without_autocast(ours, monkeypatch):
-    from fovea.torch import _op
+    from fovea.torch import _op, _programs
 
     programs, remember = [], _op.remember
     monkeypatch.setattr(_op, "remember", lambda spec, names: programs.append(spec.mlir) or remember(spec, names))
     table = torch.randn(20, 8)
     given = tensors(BFLOAT, BFLOAT, BFLOAT)
     for enabled in (True, False):
+        _programs._families.clear()  # or the function would be known again
         with torch.no_grad(), torch.autocast("cpu", dtype=HALF, enabled=enabled):
             ours.flex_attention(*[one.to(HALF) for one in given], lambda s, b, h, i, j: s + table[i] @ table[j],
                                 backend="interpret")

@@ -306,9 +306,12 @@ def test_what_is_not_guarded_is_traced_each_time(traces):
     grown, name = torch.ones(4, requires_grad=True), "window"
     grown.grad = torch.ones(4)
     count = itertools.count(2)
+    numpy, told = pytest.importorskip("numpy"), torch.ones(4)
+    told.window = 3
     functions = [
         lambda b, h, i, j: i - j < opaque.window, lambda b, h, i, j: i - j < opaque.twice,
         lambda b, h, i, j: i - j < getattr(opaque, name), lambda b, h, i, j: i - j < t.tolist()[0],
+        lambda b, h, i, j: i - j < (told, told.window)[1], lambda b, h, i, j: i - j < int(numpy.asarray(t)[0]),
         lambda b, h, i, j: grown.grad[h] > 0, lambda b, h, i, j: i - j < next(count),
         lambda b, h, i, j: i - j < globals()["WINDOW"], lambda b, h, i, j: i - j < eval("WINDOW"),
         lambda b, h, i, j: i - j < len(gc.get_objects()) % 2, counting(),
@@ -318,8 +321,8 @@ def test_what_is_not_guarded_is_traced_each_time(traces):
         for _ in range(3):
             traces.program(mask_mod=function)
         assert traces.count == before + 3, function.__code__.co_firstlineno
-    opaque.values["window"], one[0], t[0], grown.grad = 5, 5, 5, torch.ones(4)
-    for function in functions[:5]:
+    opaque.values["window"], one[0], t[0], grown.grad, told.window = 5, 5, 5, torch.ones(4), 5
+    for function in functions[:7]:
         traces.check(mask_mod=function)
 
 

@@ -10,6 +10,7 @@ import torch
 
 from .._builder import RegionBuilder, Value, is_float
 from ._expressions import TYPES, Expression, constant, elementwise, reindexed, scalar, typed
+from ._extents import arange_count, sliced
 from ._promotion import Kind, broadcast, promoted
 from ._tracer import EMITTERS, Emitter, Tracer, fail
 
@@ -389,9 +390,7 @@ def _filled(tracer: Tracer, shape: Sequence[int], number: Any, dtype: Optional[t
     if isinstance(number, torch.Tensor):
         source = tracer.expression(number)
     else:
-        natural = torch.get_default_dtype() if isinstance(number, float) else (
-            torch.bool if isinstance(number, bool) else torch.int64)
-        source = constant(tracer.region, number, natural)
+        source = tracer.expression(number)
     made = tracer.converted(source, dtype or source.dtype)
     return reindexed(made, shape, lambda _: ()) if tuple(shape) else made
 
@@ -426,14 +425,15 @@ def _arange(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, An
     start, end, step = {1: (0, *args, 1), 2: (*args, 1), 3: tuple(args)}[len(args)]
     step = kwargs.get("step", step)
     dtype = kwargs.get("dtype") or (
-        torch.get_default_dtype() if any(isinstance(n, float) for n in (start, end, step)) else torch.int64)
+        torch.get_default_dtype() if any(isinstance(n, (float, torch.SymFloat)) for n in (start, end, step)) else torch.int64)
     kind = TYPES[dtype]
+    first, by = (tracer.converted(tracer.expression(one), dtype).read(()) for one in (start, step))
 
     def read(indices: Tuple[Value, ...]) -> Value:
         value = region.cast(indices[0], kind)
-        return region.binary("add", region.binary("mul", value, region.constant(step, kind)), region.constant(start, kind))
+        return region.binary("add", region.binary("mul", value, by), first)
 
-    return Expression((max(0, math.ceil((end - start) / step)),), dtype, read)
+    return Expression((arange_count(start, end, step),), dtype, read)
 
 
 # --- Views and elements -------------------------------------------------------
@@ -448,7 +448,7 @@ def _wrapped(tracer: Tracer, index: Value, extent: int) -> Value:
     region = tracer.region
     if index.low >= 0:
         return index
-    shifted = region.binary("add", index, region.constant(extent, "index"))
+    shifted = region.binary("add", index, tracer.index(extent))
     if index.high < 0:
         return shifted
     return region.select(region.compare("lt", index, region.constant(0, "index")), shifted, index)
@@ -518,12 +518,12 @@ def _slice(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any
     bounds = [args[place] if len(args) > place else None for place in (2, 3, 4)]
     if bounds[0] in (None, 0) and bounds[1] in (None, sys.maxsize) and bounds[2] in (None, 1):
         return source  # without its size, which torch.compile may leave open
-    start, stop, step = slice(*bounds).indices(source.shape[dim])
-    shape = source.shape[:dim] + (len(range(start, stop, step)),) + source.shape[dim + 1:]
+    start, count, step = sliced(*bounds, source.shape[dim])
+    shape = source.shape[:dim] + (count,) + source.shape[dim + 1:]
 
     def place(own: Tuple[Value, ...]) -> Tuple[Value, ...]:
         scaled = region.binary("mul", own[dim], region.constant(step, "index")) if step != 1 else own[dim]
-        moved = region.binary("add", scaled, region.constant(start, "index")) if start else scaled
+        moved = scaled if isinstance(start, int) and not start else region.binary("add", scaled, tracer.index(start))
         return own[:dim] + (moved,) + own[dim + 1:]
 
     return reindexed(source, shape, place)
@@ -549,7 +549,7 @@ def _flip(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]
     dims = {_dimension(len(source.shape), dim) for dim in args[1]}
 
     def place(own: Tuple[Value, ...]) -> Tuple[Value, ...]:
-        return tuple(region.binary("sub", region.constant(extent - 1, "index"), index) if dim in dims else index
+        return tuple(region.binary("sub", tracer.index(extent - 1), index) if dim in dims else index
                      for dim, (index, extent) in enumerate(zip(own, source.shape)))
 
     return reindexed(source, source.shape, place)
@@ -572,8 +572,8 @@ def _roll(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]
         places = list(own)
         for dim, shift in by.items():
             extent = max(source.shape[dim], 1)
-            moved = region.binary("add", own[dim], region.constant(-shift % extent, "index"))
-            places[dim] = region.binary("mod", moved, region.constant(extent, "index"))
+            moved = region.binary("add", own[dim], tracer.index(-shift % extent))
+            places[dim] = region.binary("mod", moved, tracer.index(extent))
         return tuple(places)
 
     return reindexed(source, source.shape, place)
@@ -599,12 +599,12 @@ def _cat(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any])
         result: Optional[Value] = None
         for one, end in reversed(list(zip(parts, ends))):
             start = end - one.shape[dim]
-            within = region.binary("sub", own[dim], region.constant(start, "index"))
+            within = region.binary("sub", own[dim], tracer.index(start))
             # Elsewhere than in this part any element that exists will do.
-            within = region.binary("max", region.binary("min", within, region.constant(max(one.shape[dim] - 1, 0), "index")),
+            within = region.binary("max", region.binary("min", within, tracer.index(max(one.shape[dim] - 1, 0))),
                                    region.constant(0, "index"))
             element = one.read(own[:dim] + (within,) + own[dim + 1:])
-            before = region.compare("lt", own[dim], region.constant(end, "index"))
+            before = region.compare("lt", own[dim], tracer.index(end))
             result = element if result is None else region.select(before, element, result)
         assert result is not None
         return result
@@ -657,10 +657,10 @@ def _view(tracer: Tracer, name: str, args: Sequence[Any], kwargs: Dict[str, Any]
     def place(own: Tuple[Value, ...]) -> Tuple[Value, ...]:
         flat = region.constant(0, "index")
         for extent, index in zip(shape, own):
-            flat = region.binary("add", region.binary("mul", flat, region.constant(extent, "index")), index)
+            flat = region.binary("add", region.binary("mul", flat, tracer.index(extent)), index)
         result: List[Value] = []
         for extent in reversed(source.shape):
-            size = region.constant(max(extent, 1), "index")
+            size = tracer.index(max(extent, 1))
             result.append(region.binary("mod", flat, size))
             flat = region.binary("floordiv", flat, size)
         return tuple(reversed(result))

@@ -6,9 +6,9 @@ from typing import Any, Callable, Dict, Iterable, Optional, Tuple
 
 import torch
 
-from . import _autocast, _calls, _masks, _op
+from . import _autocast, _calls, _masks, _nested, _op
 from ._calls import find, form_of
-from ._checks import LEVELS, check, check_tensor, checked_backend, checked_options, checked_scale, hints_of
+from ._checks import LEVELS, check, check_tensor, check_tensors, checked_backend, checked_options, checked_scale, hints_of, refusal
 from ._compiling import program_while_compiling, uncompiled
 from ._derivatives import check_tangents, needs_gradient
 from ._dropout import dropout_numbers
@@ -16,7 +16,7 @@ from ._launches import is_compiling
 from ._pieces import widths_of
 from ._programs import Facts, Known, Program, captures_of, known_families, program_of
 from ._shapes import as_before, as_four
-from ._tensor_masks import causal, causal_bias, check_mask, mask_call, mask_family
+from ._tensor_masks import causal, causal_bias, check_mask, mask_family, mask_program
 
 
 def _known_heads(query: torch.Tensor, value: torch.Tensor) -> Optional[Tuple[int, int]]:
@@ -29,14 +29,14 @@ def _known_heads(query: torch.Tensor, value: torch.Tensor) -> Optional[Tuple[int
 
 
 def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_masks.Form],
-           dropout: float) -> Facts:
+           dropout: float, sequences: str = "dense") -> Facts:
     # The length of a range is a number that torch.compile guards where it made a size symbolic; int() is not.
     head_dim, value_head_dim = (len(range(one.shape[-1])) for one in (query, value))
     widths, scale = widths_of(head_dim, value_head_dim), checked_scale(scale)
     if scale is None and widths.head_dim != head_dim and head_dim:
         scale = head_dim ** -0.5
     return Facts(query.dtype, query.device, widths.head_dim, widths.value_head_dim, scale,
-                 torch.is_grad_enabled(), lse, blocks, dropout, _known_heads(query, value))
+                 torch.is_grad_enabled(), lse, blocks, dropout, _known_heads(query, value), sequences)
 
 
 def _program(score_mod: Optional[Callable], mask_mod: Optional[Callable], query: torch.Tensor, facts: Facts
@@ -71,7 +71,9 @@ def flex_attention(
         any strides; rows of contiguous elements at multiples of 16 bytes save a copy.
     key, value
         (batch or 1, kv_heads, keys, head_dim) and (batch or 1, kv_heads, keys,
-        value_head_dim), like query.
+        value_head_dim), like query. All three may be nested tensors of layout
+        torch.jagged; each sequence then attends to its own keys, and functions get
+        positions within it.
     score_mod(score, b, h, q_idx, kv_idx)
         gives the new score: of a float32 and int64 scalars. Tensors that it
         refers to are read where it reads them, at each call as they are then.
@@ -122,9 +124,11 @@ def flex_attention(
     if _autocast.is_any_enabled():
         query, key, value = _autocast.cast(query, key, value)
     wants_lse = return_lse if return_aux is None else return_lse or return_aux.lse
-    hints: Any = hints_of(kernel_options) if kernel_options else ()
+    # A number among them may be a symbol while torch.compile traces: none is asked for.
+    hints: Any = None if is_compiling() else hints_of(kernel_options) if kernel_options else ()
     options = (scale, enable_gqa, wants_lse, hints)
-    repeats = (backend == "cuda" and hints is not None and not is_compiling()
+    nested = type(query) is not torch.Tensor and _nested.is_any_nested(query, key, value)
+    repeats = (backend == "cuda" and hints is not None and not nested
                and (return_aux is None or not return_lse and not return_aux.max_scores))
     if repeats:
         read = None if block_mask is None else _masks.known(block_mask)
@@ -134,12 +138,17 @@ def flex_attention(
             again, others = found
             result = again(query, key, value, others)
             return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
+    given, lists, sequences = (query, key, value), (), "dense"
+    if nested:
+        _nested.check_block_mask(block_mask)
+        query, key, value, lists = _nested.packed(*given)
+        sequences = "packed"
     check(query, key, value, enable_gqa, checked_backend(backend))
     if return_lse and return_aux is not None:
         raise ValueError("return_lse and return_aux can't both be given")
     if return_aux is not None and return_aux.max_scores:
         raise NotImplementedError("return_aux asks for max_scores, which is not computed")
-    mask_mod, blocks, lengths, lists = block_mask, None, None, ()
+    mask_mod, blocks, lengths = block_mask, None, None
     if block_mask is not None and _masks.is_block_mask(block_mask):
         mask_mod, blocks, lengths, lists = _masks.read(block_mask, query, key)
     for name, function in (("score_mod", score_mod), ("block_mask", mask_mod)):
@@ -150,19 +159,21 @@ def flex_attention(
     # A backward pass needs the log-sum-exp, whoever else does.
     derived = needs_gradient(query, key, value)
     keeps_lse = wants_lse or derived
-    program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0))
+    program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0, sequences))
     if program is not None and not derived and needs_gradient(*program.captures):
         derived = keeps_lse = True
-        program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0))
+        program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0, sequences))
     if program is None:
-        return uncompiled(flex_attention)(query, key, value, score_mod, block_mask, scale, enable_gqa, return_lse, kernel_options,
+        return uncompiled(flex_attention)(*given, score_mod, block_mask, scale, enable_gqa, return_lse, kernel_options,
                                           return_aux=return_aux, backend=backend)
     schedule, recurrence = checked_options(kernel_options)
-    call = _op.Call(captures_of(program, int(query.shape[2]), rows), lists, program.text, keeps_lse, schedule=schedule,
+    call = _op.Call(captures_of(program, query.shape[2], rows), lists, program.text, keeps_lse, schedule=schedule,
                     recurrence=recurrence)
     plain = backend == "cuda" and _calls.is_plain(query, key, value)
     form = form_of(options, blocks, lengths) if plain and repeats else None
     result = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), known, form, rows=rows, derived=derived)
+    if nested:
+        result = _nested.unpacked(result[0], given[0]), _nested.unpacked(result[1], given[0]) if keeps_lse else None
     return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
 
 
@@ -201,7 +212,7 @@ def scaled_dot_product_attention(
     """``torch.nn.functional.scaled_dot_product_attention``, compiled by Fovea.
 
     query, key, value
-        as ``flex_attention`` has them; also with fewer or more leading dimensions:
+        as ``flex_attention`` has them, nested tensors included; also with fewer or more leading dimensions:
         (length, head_dim), (batch, length, head_dim), (..., heads, length, head_dim).
     attn_mask
         a tensor that broadcasts to (batch, heads, queries, keys): booleans say
@@ -234,26 +245,35 @@ def scaled_dot_product_attention(
             function, attn_mask = bias, None
         else:
             check_tensor("attn_mask", attn_mask)
+            refused = refusal(attn_mask)
+            if refused is not None:
+                raise TypeError(f"attn_mask is {refused}")
     if _autocast.is_any_enabled():
         query, key, value, attn_mask = _autocast.cast(query, key, value, attn_mask)
     given = query
-    if not isinstance(query, torch.Tensor) or query.dim() != 4:
-        for name, tensor in (("query", query), ("key", key), ("value", value)):
-            check_tensor(name, tensor)
+    nested = type(query) is not torch.Tensor and _nested.is_any_nested(query, key, value)
+    if not nested and (not isinstance(query, torch.Tensor) or query.is_nested or query.dim() != 4):
+        check_tensors(query, key, value)
         query, key, value, attn_mask = as_four(query, key, value, attn_mask)
     # Numbers that tensors or arrays hold are taken as they are now.
     options = checked_scale(scale), enable_gqa, float(dropout_p)
     o = None
-    if backend == "cuda" and not is_compiling():
+    if backend == "cuda" and not nested and not is_compiling():
         o = _sdpa_again(query, key, value, attn_mask, function, options)
     if o is None:
-        o = _sdpa(query, key, value, attn_mask, function, options, backend)
+        o = _sdpa(query, key, value, attn_mask, function, options, backend, nested)
     return o if given.dim() == 4 else as_before(o, given)
 
 
 def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
-          function: Optional[Callable], options: Tuple[Any, ...], backend: str) -> torch.Tensor:
+          function: Optional[Callable], options: Tuple[Any, ...], backend: str, nested: bool) -> torch.Tensor:
     scale, enable_gqa, dropout_p = options
+    given = query, key, value
+    lists: Tuple[torch.Tensor, ...] = ()
+    if nested:
+        if attn_mask is not None:
+            raise NotImplementedError("attn_mask can't be given with nested tensors; flex_attention takes functions with them")
+        query, key, value, lists = _nested.packed(*given)
     check(query, key, value, enable_gqa, checked_backend(backend))
     derived = needs_gradient(query, key, value, *(() if attn_mask is None else (attn_mask,)))
     plain = backend == "cuda" and _calls.is_plain(query, key, value)
@@ -261,22 +281,24 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
         raise ValueError(f"dropout_p must be a probability below 1, found {dropout_p}")
     if attn_mask is not None and function is not None:
         raise ValueError("attn_mask and is_causal can't both be given")
-    facts = _facts(query, value, scale, derived, None, float(dropout_p))
+    facts = _facts(query, value, scale, derived, None, float(dropout_p), "packed" if nested else "dense")
     known: Optional[Known] = None
     if attn_mask is None:
         program, known = _program(None, function, query, facts)
         if program is None:
-            return uncompiled(_sdpa)(query, key, value, attn_mask, function, options, backend)
-        captures, text = program.captures, program.text
+            return uncompiled(_sdpa)(*given, attn_mask, function, options, backend, nested)
     else:
         check_mask(attn_mask, query, key)
         check_tangents((("attn_mask", attn_mask),))
-        captures, text = mask_call(attn_mask, facts)
+        program = program_while_compiling(None, None, query, facts, attn_mask) if is_compiling() else mask_program(attn_mask, facts)
+        if program is None:
+            return uncompiled(_sdpa)(*given, attn_mask, function, options, backend, nested)
         known = (mask_family(attn_mask), (attn_mask,)) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
-    call = _op.Call(captures, (), text, derived, seed, offset)
-    form = form_of(options) if plain else None
-    return _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), known, form, derived=derived)[0]
+    call = _op.Call(program.captures, lists, program.text, derived, seed, offset)
+    form = form_of(options) if plain and not nested else None
+    o, _ = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), known, form, derived=derived)
+    return _nested.unpacked(o, given[0]) if nested else o
 
 
 def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],

@@ -16,7 +16,7 @@ from torch.autograd import forward_ad as _forward_ad
 from . import _gradients, _op
 from ._alike import alike
 from ._expressions import folded
-from ._launches import dispatch_modes, is_compiling, is_unwatched, transformations
+from ._launches import dispatch_modes, is_compiling, is_unwatched, sees_ops, transformations
 from ._pieces import adapted
 from ._programs import Known
 
@@ -95,6 +95,7 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
     batch = query.shape[0]
     lists, others = len(call.blocks), (*call.blocks, *[folded(one) for one in call.captures])
     # One batch entry of keys is for all of the query's.
+    plain = plain and not any([sees_ops(one) for one in others])
     keys, values = (one if one.shape[0] == batch else one.expand(batch, -1, -1, -1) for one in (key, value))
     if not plain:
 

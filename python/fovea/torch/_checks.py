@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 from typing import Any, Dict, Mapping, Optional, Set, Tuple
 
 import torch
@@ -31,12 +32,42 @@ def check_tensor(name: str, tensor: Any) -> None:
         raise TypeError(f"{name} must be a tensor of PyTorch, found {type(tensor).__name__}")
 
 
+#: Tensor classes of PyTorch that have no rule for attention: module, name, replacement.
+_REFUSED = (("torch.distributed.tensor", "DTensor", ".to_local() gives this rank's part"),
+            ("torch.masked", "MaskedTensor", ".get_data() gives the numbers; a mask_mod or attn_mask says which keys count"))
+
+
+def refusal(tensor: torch.Tensor) -> Optional[str]:
+    """Why attention can't take a tensor, or None. Other classes implement the op in
+    ``__torch_dispatch__``."""
+    if tensor.is_nested:
+        return "a nested tensor"
+    if tensor.layout is not torch.strided:
+        return f"of layout {tensor.layout}: .to_dense() makes it a plain tensor"
+    if type(tensor) is torch.Tensor:
+        return None
+    for module, name, cure in _REFUSED:
+        known = sys.modules.get(module)
+        if known is not None and isinstance(tensor, getattr(known, name, ())):
+            return f"a {name}: {cure}"
+    return None
+
+
+def check_tensors(query: Any, key: Any, value: Any) -> None:
+    """Raises TypeError for classes of tensors that attention does not take."""
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        check_tensor(name, tensor)
+        found = refusal(tensor)
+        if found is not None:
+            more = "; query, key and value must all be nested (of layout torch.jagged), or none of them" * tensor.is_nested
+            raise TypeError(f"{name} is {found}{more}")
+
+
 def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gqa: bool, backend: str) -> None:
     """Raises ValueError for what does not fit together, NotImplementedError for what
     is not there."""
     tensors = (("query", query), ("key", key), ("value", value))
-    for name, tensor in tensors:
-        check_tensor(name, tensor)
+    check_tensors(query, key, value)
     for name, tensor in tensors:
         if tensor.dim() != 4:
             raise ValueError(f"{name} must have 4 dimensions (batch, heads, length, head_dim), found {tensor.dim()}")
@@ -77,6 +108,8 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
 def checked_scale(scale: Optional[float]) -> Optional[float]:
     if scale is None:
         return None
+    if torch.compiler.is_dynamo_compiling() and isinstance(scale, (int, float)):
+        return scale  # It may be a symbol: a check of its value would be a guard.
     if isinstance(scale, torch.Tensor) or not hasattr(scale, "__float__") or not math.isfinite(scale):
         raise ValueError(f"scale must be a finite number or None, found {scale!r}")
     return float(scale)
@@ -99,6 +132,13 @@ def _is_hint(name: str) -> bool:
     return plain in _HINTS or plain.isupper()
 
 
+def _known(value: Any) -> Any:
+    """A number of a schedule that torch.compile may have made a symbol: lengths of ranges are
+    numbers that it guards."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return len(range(value)) - len(range(-value)) if is_number else value
+
+
 def checked_options(kernel_options: Optional[Dict[str, Any]]) -> Tuple[str, str]:
     """The schedule and the recurrence. Raises ValueError, TypeError."""
     if not kernel_options:
@@ -112,6 +152,8 @@ def checked_options(kernel_options: Optional[Dict[str, Any]]) -> Tuple[str, str]
             _noted.update(ignored)
             _log.info("kernel_options %s are hints for PyTorch's kernels, and are ignored", ", ".join(sorted(ignored)))
     schedule = kernel_options.get("schedule", "auto")
+    if isinstance(schedule, dict) and torch.compiler.is_dynamo_compiling():
+        schedule = {name: _known(value) for name, value in schedule.items()}
     return schedule if isinstance(schedule, str) else schedule_text(schedule), kernel_options.get("recurrence", "auto")
 
 

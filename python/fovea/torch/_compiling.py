@@ -18,26 +18,31 @@ from torch.overrides import TorchFunctionMode
 
 from .._builder import Place
 from ._autocast import disabled
+from ._expressions import SYMBOLS, Captures, concrete, number_as_tensor
+from ._open_numbers import OpenNumbers
 from ._programs import Facts, Program, build
+from ._tensor_masks import mask_program
 from ._tracer import at_place, indexed, is_users
 
 #: Tensors that functions make and kernels read, as attributes: torch.compile guards that they stay these.
 _constants = types.ModuleType("fovea.torch.constants")
 
 
-def program_while_compiling(score_mod: Optional[Callable], mask_mod: Optional[Callable], query: torch.Tensor, facts: Facts
-                            ) -> Optional[Program]:
-    """The program of two functions; None where Dynamo could not follow them, and goes on
-    behind that. Dynamo follows this function, `_find` is executed while it does."""
+def program_while_compiling(score_mod: Optional[Callable], mask_mod: Optional[Callable], query: torch.Tensor, facts: Facts,
+                            attn_mask: Optional[torch.Tensor] = None) -> Optional[Program]:
+    """The program of two functions, or of a mask that is a tensor; None where Dynamo could
+    not follow functions, and goes on behind that. Dynamo follows this function, `_find` is
+    executed while it does."""
     from torch._dynamo.comptime import comptime
 
     found = None
     comptime(_find)
     if found is None:
         return None
-    text, places, read, name, numbers = found
+    text, places, read, name, numbers, opened = found
     made = getattr(_constants, name) if name else ()
-    captures = [read[place] if place >= 0 else made[-1 - place] for place in places]
+    given = [*read, *map(number_as_tensor, opened)]
+    captures = [given[place] if place >= 0 else made[-1 - place] for place in places]
     return Program(None, captures, text, numbers)
 
 
@@ -70,18 +75,26 @@ def _find(context: Any) -> None:
 
 def _found(translator: Any) -> Any:
     """As Dynamo's variable: the program's text; for each tensor that it reads, which it is
-    of the tensors that come next, or from -1 on down of those that functions make; these
-    tensors; the name of those in `_constants`; the program's numbers."""
+    of the tensors that come next and of the open numbers, or from -1 on down of those that
+    functions make; these tensors; the name of those in `_constants`; the program's numbers;
+    the open numbers."""
     from torch._dynamo.variables import ConstantVariable, TensorVariable, TupleVariable
 
     local = {name: value.realize() for name, value in translator.symbolic_locals.items()}
-    facts, read = Facts(*local["facts"].as_python_constant()), _Read()
+    read = _Read(translator)
+    facts, scale = _facts(local["facts"], read)
     score_mod, mask_mod = (_followed(translator, local[role], role, local["query"], read) for role in ("score_mod", "mask_mod"))
-    program = build(score_mod, mask_mod, facts)
+    attn_mask = local["attn_mask"]
+    captures = Captures(facts.device, read.open.can_compute)
+    if not (attn_mask.is_python_constant() and attn_mask.as_python_constant() is None):
+        program = mask_program(read.value_of(attn_mask.as_proxy()), facts, scale, captures)
+    else:
+        program = build(score_mod if scale is None else _scaled(score_mod, scale), mask_mod, facts, captures)
+    given = [*read.standing, *(standing for _, standing in captures.opened.values())]
     made: List[torch.Tensor] = []
     places: List[int] = []
     for tensor in program.captures:
-        place = read.place(tensor)
+        place = next((place for place, one in enumerate(given) if one is tensor), None)
         if place is None:
             made.append(tensor)
             place = -len(made)
@@ -93,7 +106,40 @@ def _found(translator: Any) -> Any:
     tensors: List[Any] = [TensorVariable(one, **TensorVariable.specialize(one.node.meta["example_value"])) for one in read.proxies]
     constants = [ConstantVariable.create(one) for one in (program.text, name)]
     numbers = [TupleVariable([ConstantVariable.create(one) for one in some]) for some in (places, program.numbers)]
-    return TupleVariable([constants[0], numbers[0], TupleVariable(tensors), constants[1], numbers[1]])
+    opened = TupleVariable([read.open.variable(symbol) for symbol, _ in captures.opened.values()])
+    return TupleVariable([constants[0], numbers[0], TupleVariable(tensors), constants[1], numbers[1], opened])
+
+
+def _facts(variable: Any, read: "_Read") -> Tuple[Facts, Any]:
+    """The facts, Dynamo's variable, and the scale if Dynamo leaves it open: the program is
+    for all then. Other numbers are those of this call, of which Dynamo makes guards."""
+    items = dict(zip(Facts._fields, variable.items))
+    scale = items["scale"].realize()
+    symbol = getattr(scale, "sym_num", None)
+    if isinstance(symbol, SYMBOLS):
+        read.open.know(symbol, scale.as_proxy())
+        items["scale"] = None
+    else:
+        symbol = None
+    values: Dict[str, Any] = {name: 1.0 if one is None else _constant(one) for name, one in items.items()}
+    return Facts(**values), symbol
+
+
+def _constant(variable: Any) -> Any:
+    variable = variable.realize()
+    if isinstance(getattr(variable, "sym_num", None), SYMBOLS):
+        return concrete(variable.sym_num)
+    return variable.as_python_constant()
+
+
+def _scaled(score_mod: Optional[Callable], scale: Any) -> Callable:
+    """A function of scores that are not scaled yet."""
+
+    def scaled(score: Any, *coordinates: Any) -> Any:
+        score = score * scale
+        return score if score_mod is None else score_mod(score, *coordinates)
+
+    return scaled
 
 
 class _Standing(torch.Tensor):
@@ -116,37 +162,34 @@ class _Read:
     """What functions refer to: Dynamo's proxies and what stands for them while the
     functions are traced. One that both refer to is one."""
 
-    def __init__(self) -> None:
+    def __init__(self, translator: Any) -> None:
         self.proxies: List[Any] = []
         self.standing: List[_Standing] = []
         self.names: Dict[int, str] = {}
+        self.open = OpenNumbers(translator)
 
     def value_of(self, proxy: Any) -> Any:
-        """A tensor that stands for the proxy's; or a number, which the program is for alone."""
+        """A tensor that stands for the proxy's; or its number, which may be a symbol."""
         value = proxy.node.meta["example_value"]
-        if isinstance(value, _SYMBOLS):
-            return _number(value)
+        if isinstance(value, SYMBOLS):
+            self.open.know(value, proxy)
+            return value
         if not isinstance(value, torch.Tensor):
             raise NotImplementedError(f"under torch.compile a score_mod or mask_mod can't refer to {type(value).__name__}")
         for known, standing in zip(self.proxies, self.standing):
             if known.node is proxy.node:
                 return standing
+        self.open.know_sizes(value, proxy)
         standing = _Standing(value)
         self.proxies.append(proxy)
         self.standing.append(standing)
         self.names[id(standing)] = _name_of(proxy.node)
         return standing
 
-    def place(self, tensor: torch.Tensor) -> Optional[int]:
-        return next((place for place, one in enumerate(self.standing) if one is tensor), None)
 
-
-_SYMBOLS = (torch.SymBool, torch.SymInt, torch.SymFloat)
-
-
-def _number(symbol: Any) -> Any:
-    """What a symbol is, of which torch.compile makes a guard."""
-    return {torch.SymBool: bool, torch.SymInt: int, torch.SymFloat: float}[type(symbol)](symbol)
+def _is_open(proxy: Any) -> bool:
+    """Of a proxy or a node."""
+    return isinstance(getattr(proxy, "node", proxy).meta.get("example_value"), SYMBOLS)
 
 
 def _name_of(node: Any) -> str:
@@ -184,7 +227,11 @@ def _followed(translator: Any, function: Any, role: str, query: Any, read: _Read
                                               source_target=flex_attention, set_subgraph_inputs="flatten_manual")
     code = function.get_code() if hasattr(function, "get_code") else None
     # Sizes of tensors come along, and stay symbols where the function does not ask for them.
-    values = [read.value_of(outer) if inner.node.users else None for outer, inner in lifted.items()]
+    values = [read.value_of(outer) if inner.node.users or _is_open(outer) else None for outer, inner in lifted.items()]
+    for outer, inner in lifted.items():
+        for user in inner.node.users:
+            if user.target == "item" and _is_open(user):  # a float that was another one before is given as a tensor
+                read.open.know(user.meta["example_value"], outer)
     return _Followed(torch.fx.GraphModule(translator.output.nn_modules, graph), code, values, read.names)
 
 
@@ -205,10 +252,9 @@ class _Followed(torch.fx.Interpreter):
             return self.run(*arguments, *self._read)
 
     def run_node(self, node: Any) -> Any:
-        # A float that was another one before is given as a tensor, and asked for here.
         symbol = node.meta.get("example_value")
-        if node.op != "placeholder" and isinstance(symbol, _SYMBOLS) and symbol.node.has_hint():
-            return _number(symbol)
+        if node.op != "placeholder" and isinstance(symbol, SYMBOLS) and symbol.node.has_hint():
+            return symbol
         with at_place(_place_of(node), self._names):
             return super().run_node(node)
 

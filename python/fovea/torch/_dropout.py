@@ -6,6 +6,8 @@ from typing import Callable, Dict, Tuple
 
 import torch
 
+from ._launches import dispatch_modes
+
 #: PyTorch's generators count in fours.
 _STEP = 4
 
@@ -20,11 +22,21 @@ def _methods_of(device: torch.device) -> Tuple[Callable[[], int], Callable[[], i
     return found
 
 
+def _is_recorded() -> bool:
+    """Whether make_fx writes down what is done."""
+    if not dispatch_modes():
+        return False
+    from torch.fx.experimental.proxy_tensor import get_proxy_mode
+
+    return get_proxy_mode() is not None
+
+
 def dropout_numbers(device: torch.device) -> Tuple[int, int]:
     """Seed and offset of the device's generator, which moves on: no two calls have the
     same, and torch.manual_seed makes them come again. Asks the host alone."""
-    if torch.compiler.is_compiling():
-        raise NotImplementedError("dropout_p can't be given under torch.compile: its seed would be a constant of the graph")
+    if torch.compiler.is_compiling() or _is_recorded():
+        raise NotImplementedError("dropout_p can't be given under torch.compile, torch.export or make_fx: its seed would be a "
+                                  "constant of the graph")
     if device.type != "cuda":
         return int(torch.randint(1 << 62, ())), 0
     if torch.cuda.is_current_stream_capturing():

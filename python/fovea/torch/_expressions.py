@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 import torch
 
 from .._builder import RegionBuilder, Value
+from ._checks import refusal
 from ._promotion import broadcast
 
 #: MLIR's types of elements. int64 is index: its range is known where it is a coordinate.
@@ -120,22 +121,48 @@ def _folded_shape(shape: Sequence[int]) -> Tuple[int, ...]:
     return (math.prod(shape[:count + 1]), *shape[count + 1:]) if count > 0 else tuple(shape)
 
 
-def folded_indices(region: RegionBuilder, shape: Sequence[int], indices: Tuple[Value, ...]) -> Tuple[Value, ...]:
-    """Indices of `folded` for those of a tensor of such a shape."""
+def folded_indices(region: RegionBuilder, shape: Sequence[Any], indices: Tuple[Value, ...], index_of: Callable[[Any], Value]
+                   ) -> Tuple[Value, ...]:
+    """Indices of `folded` for those of a tensor of such a shape; ``index_of`` a size, which
+    may be a symbol."""
     count = len(shape) - _MOST_DIMENSIONS
     if count <= 0:
         return indices
     first = indices[0]
     for extent, index in zip(shape[1:count + 1], indices[1:count + 1]):
-        first = region.binary("add", region.binary("mul", first, region.constant(int(extent), "index")), index)
+        first = region.binary("add", region.binary("mul", first, index_of(extent)), index)
     return (first, *indices[count + 1:])
 
 
-class Captures:
-    """The tensors that the regions of one program read, in order."""
+#: Numbers that a tracer leaves open: sizes, and Python numbers that are others at another call.
+SYMBOLS = (torch.SymBool, torch.SymInt, torch.SymFloat)
 
-    def __init__(self, device: torch.device):
-        self.device = device
+
+def concrete(symbol: Any) -> Any:
+    """The number that a symbol is at this call, of which its tracer makes a guard."""
+    return {torch.SymBool: bool, torch.SymInt: int, torch.SymFloat: float}[type(symbol)](symbol)
+
+
+#: Types that kernels take numbers as.
+_NUMBERS = {torch.SymInt: torch.int64, torch.SymFloat: torch.float32}
+
+
+def number_as_tensor(symbol: Any) -> torch.Tensor:
+    """A number as a tensor in host memory, which kernels take as an argument."""
+    if isinstance(symbol, (float, torch.SymFloat)):
+        # AOTAutograd keeps a float open where it is an operand of a tensor's arithmetic, and nowhere else.
+        return (torch.ones((), dtype=torch.float64, device="cpu") * symbol).to(torch.float32)
+    return torch.scalar_tensor(symbol, dtype=torch.int64, device="cpu")
+
+
+class Captures:
+    """The tensors that the regions of one program read, in order. ``can_open`` says whether
+    a kernel may take a symbol as an argument, so that it need not be a number."""
+
+    def __init__(self, device: torch.device, can_open: Callable[[Any], bool] = lambda _: True):
+        self.device, self._can_open = device, can_open
+        #: Symbols that kernels take, with the tensors that stand for them while functions are traced.
+        self.opened: Dict[Any, Tuple[Any, torch.Tensor]] = {}
         self.found: List[Captured] = []
         self._numbers: Dict[int, int] = {}
         #: Stand for numbers in host memory that each call has: how many blocks a head's queries are, and its last query.
@@ -149,6 +176,16 @@ class Captures:
             known = self._numbers[id(tensor)] = len(self.found)
             self.found.append(Captured(tensor, host, constant, name_of(tensor)))
         return known
+
+    def tensor_of(self, symbol: Any) -> Optional[torch.Tensor]:
+        """The tensor that stands for a symbol, one for equal symbols; None for one that has
+        to be a number."""
+        key = type(symbol), symbol.node.expr
+        if key not in self.opened:
+            if not self._can_open(symbol):
+                return None
+            self.opened[key] = symbol, torch.empty((), dtype=_NUMBERS[type(symbol)], device="cpu")
+        return self.opened[key][1]
 
     def numbers(self) -> Tuple[int, ...]:
         """Which of the captured tensors are `block_numbers`."""
@@ -169,8 +206,9 @@ class Captures:
             return f"{called('scalar')} in host memory is of {tensor.dtype}, expected float32, int32 or int64"
         if not host and not constant and tensor.device != self.device:
             return f"{called('tensor')} is on {tensor.device}, query is on {self.device}; .to(query.device) moves it"
-        if tensor.layout is not torch.strided or tensor.is_quantized or tensor.is_nested:
-            return f"{called('tensor')} is not a plain strided one"
+        refused = refusal(tensor)
+        if refused is not None:
+            return f"{called('tensor')} is {refused}"
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             return f"{called('tensor')} is one of a transformation's (torch.func), such as one that vmap runs over"
         return None

@@ -16,7 +16,7 @@ import torch
 from .. import _kernel
 from .._gradient import gradient_spec
 from .._launch import LoadedKernel
-from .._spec import BLOCK_LISTS, DROPOUT, Spec
+from .._spec import DROPOUT, Spec, lists_of
 from ..errors import CompileError
 from . import _gradient_launches
 from ._derivatives import check_tangents, needs_gradient
@@ -87,7 +87,7 @@ def _inputs(tensors: Tensors, call: Call) -> Dict[str, Any]:
     named: Dict[str, Any] = {name: one for name, one in zip(TENSORS, tensors) if one is not None}
     for index, tensor in enumerate(call.captures):
         named[f"capture{index}"] = _signed(tensor.reshape(1) if not tensor.dim() else tensor)
-    named.update(zip(BLOCK_LISTS, call.blocks))
+    named.update(zip(lists_of(call.program), call.blocks))
     if any(name in call.program for name in DROPOUT):
         named.update(zip(DROPOUT, (call.seed, call.offset)))
     return named
@@ -174,7 +174,7 @@ def _prepared(tensors: Tensors, call: Call) -> _gradient_launches.Run:
     device = query.device.index
     call, kernel = _lowered(call, lambda one: _kernel_of(one, lse_gradient is not None, device))
     results = {f"d{name}": one for name, one in zip(call.names(), _results(_by(tensors), call))}
-    places = Arguments(kernel, (*TENSORS, *BLOCK_LISTS[:len(call.blocks)]), tuple(results))
+    places = Arguments(kernel, (*TENSORS, *lists_of(call.program)[:len(call.blocks)]), tuple(results))
     others = call.others()
     named = {name: one if one.dim() else one.reshape(1) for name, one in results.items()}
     run = _gradient_launches.prepare(kernel, places, _inputs(tensors, call), tensors, others, results, named)

@@ -19,7 +19,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple
 
 import torch
 
-from ._reads import CELL, GLOBAL, LIBRARIES, RECEIVER, reads_of
+from ._reads import CELL, GLOBAL, LIBRARIES, RECEIVER, names_of, reads_of
 
 _ABSENT = object()
 #: How a value is reached from its holder, as Python.
@@ -75,6 +75,8 @@ def _look(tensor: torch.Tensor) -> Tuple[Any, ...]:
 def code_of(function: Function) -> Any:
     """What functions that are made anew have in common."""
     code = getattr(function, "__code__", None)
+    if code is None and type(function) is functools.partial:
+        return code_of(function.func)
     return type(function) if code is None else code
 
 
@@ -88,7 +90,7 @@ class Guards:
     def __init__(self, functions: Tuple[Function, ...]):
         builder = _Builder(functions)
         complete = all([builder.add_root(index) for index, _ in enumerate(functions)])
-        self.complete = complete and not (builder.calls_numpy and builder.tensors())
+        self.complete = complete and not builder.reads_attributes_of_tensors()
         self._looks = tuple(map(_look, builder.tensors()))
         self.match: Callable[[Tuple[Function, ...]], Optional[Tensors]] = builder.written() if self.complete else _no_match
 
@@ -138,6 +140,7 @@ class _Builder:
         self.steps: List[_Step] = []
         self.slots: List[Any] = [functions]
         self.calls_numpy = False
+        self._names: Set[str] = set()
         self._known: Dict[Tuple[str, int, Any], int] = {}
         #: Slots that are done; tensors and functions that were met, by their identity (and the slot of the receiver).
         self._done: Set[int] = set()
@@ -146,6 +149,11 @@ class _Builder:
     def tensors(self) -> Tensors:
         """Each that the functions reach, once."""
         return tuple(self.slots[number] for number, step in enumerate(self.steps, 1) if step.is_tensor)
+
+    def reads_attributes_of_tensors(self) -> bool:
+        """Whether functions may read of a tensor what is no part of its look: its values by numpy, attributes that
+        users gave it."""
+        return any(self.calls_numpy or not self._names.isdisjoint(vars(tensor)) for tensor in self.tensors())
 
     def written(self) -> Callable[[Tuple[Function, ...]], Optional[Tensors]]:
         """``Guards.match``: as Python, since it is asked at each call."""
@@ -278,6 +286,7 @@ class _Builder:
         if _root(function.__globals__.get("__name__")) in LIBRARIES:
             cells = [self._cell(slot, name) for name in code.co_freevars]
             return all([one is not None and self._add_value(one) for one in cells])
+        self._names |= names_of(code)
         reads = reads_of(code, receiver is not None)
         if reads is None:
             return False

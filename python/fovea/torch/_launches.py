@@ -19,6 +19,7 @@ from ._layouts import copied, layouts_of, misaligned
 #: Of prepared launches that are kept: of sizes of queries and keys; of those with the same.
 MOST_SIZES, MOST_ALIKE = 1024, 8
 
+_no_dispatch = torch.Tensor.__torch_dispatch__
 empty_like, data_ptr = torch.empty_like, torch.Tensor.data_ptr
 is_compiling = torch.compiler.is_dynamo_compiling
 dispatch_modes, transformations = torch._C._len_torch_dispatch_stack, torch._C._functorch.maybe_current_level
@@ -43,6 +44,11 @@ def is_ordinary(tensor: torch.Tensor) -> bool:
     negative view, no batch of vmap's."""
     keys = torch._C._dispatch_keys
     return type(tensor) in (torch.Tensor, torch.nn.Parameter) and keys(tensor) == keys(torch.empty(0, device=tensor.device))
+
+
+def sees_ops(tensor: torch.Tensor) -> bool:
+    """Whether the class of a tensor implements ops itself."""
+    return type(tensor).__torch_dispatch__ is not _no_dispatch
 
 
 def words(tensors: Iterable[torch.Tensor]) -> List[int]:
@@ -104,4 +110,4 @@ class Arguments:
             given[place].item() if number is None else numbers[number] for place, number in self.numbers]])
 
 
-__all__ = ["Arguments", "MOST_ALIKE", "MOST_SIZES", "is_ordinary", "is_unwatched", "memory", "words"]
+__all__ = ["Arguments", "MOST_ALIKE", "MOST_SIZES", "is_ordinary", "is_unwatched", "memory", "sees_ops", "words"]

@@ -110,7 +110,7 @@ def lists_of(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Tuple[F
         lists += [block_mask.full_kv_num_blocks, block_mask.full_kv_indices]
     if lists[0].dim() != 3:
         raise ValueError(f"block_mask must have a batch and heads, found lists of shape {list(lists[1].shape)}")
-    # Of a size that torch.compile made symbolic, the length of a range is a number.
+    # A block's size is a fact of the program: under torch.compile, where it may be a symbol, len() guards the number.
     queries, keys = (len(range(one)) for one in block_mask.BLOCK_SIZE)
     if min(queries, keys) <= _LARGEST:  # else PyTorch's one block for all lengths
         lengths, expected = list(block_mask.seq_lengths), [query.shape[2], key.shape[2]]
@@ -136,9 +136,9 @@ def lists_of(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Tuple[F
     if queries % _GRANULE and not keys % _GRANULE:
         # One block is all queries, and may as well be larger.
         rows, queries = queries if query.shape[2] > queries else 0, _LARGEST
-    # Chosen by the comparison, not its result: torch.compile guards that of a symbol.
-    by_batch, by_head = True if batch != 1 else False, True if heads != 1 or rows > 0 else False
-    return (queries, keys, len(lists) == 4, by_batch, by_head, rows), lists
+    # Chosen by the comparisons, not their results: torch.compile guards those of symbols.
+    per_batch, per_head = False if batch == 1 else True, False if heads == 1 and not rows else True
+    return (queries, keys, len(lists) == 4, per_batch, per_head, rows), lists
 
 
 __all__ = ["Form", "Read", "is_block_mask", "known", "read", "rows_of"]

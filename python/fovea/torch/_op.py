@@ -18,7 +18,7 @@ import torch
 
 from .. import _kernel
 from .._launch import LoadedKernel, PreparedLaunch
-from .._spec import BLOCK_LISTS, DROPOUT, Spec, with_names
+from .._spec import DROPOUT, LISTS, Spec, lists_of, with_names
 from ..errors import CompileError, Error, LaunchError
 from . import _gradients, _launches
 from ._alike import alike
@@ -117,7 +117,7 @@ class Launcher(_launches.Arguments):
 
     def __init__(self, kernel: LoadedKernel, program: str):
         # Of (query, key, value, lists of blocks, captured tensors, log-sum-exp, output).
-        super().__init__(kernel, ("q", "k", "v", *(name for name in BLOCK_LISTS if name in kernel.tensors)), ("lse", "o"))
+        super().__init__(kernel, ("q", "k", "v", *(name for name in LISTS if name in kernel.tensors)), ("lse", "o"))
         self.lse, self.program = "lse" in kernel.tensors, program
         self._prepared: Dict[Tuple, Tuple[Prepared, ...]] = {}
 
@@ -287,7 +287,7 @@ def _interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call
                ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     named: Dict[str, Any] = {f"capture{index}": _signed(tensor.reshape(1) if not tensor.dim() else tensor)
                              for index, tensor in enumerate(call.captures)}
-    named.update(zip(BLOCK_LISTS, call.blocks))
+    named.update(zip(lists_of(call.program), call.blocks))
     if any(name in call.program for name in DROPOUT):
         named.update(zip(DROPOUT, (call.seed, call.offset)))
     options = {"target": "sm_80", "schedule": call.schedule, "recurrence": call.recurrence, "kernel": None}
@@ -327,8 +327,8 @@ def _with_derivatives(keys: Any, query: torch.Tensor, key: torch.Tensor, value: 
                       ) -> Any:
     """The op as Autograd has it: what has no derivatives raises, or they would silently
     be none, or zeros."""
+    call = Call(*rest, **named)
     if torch.is_grad_enabled() or in_forward_mode():
-        call = Call(*rest, **named)
         check_tangents((("query", query), ("key", key), ("value", value), *(("a captured tensor", one) for one in call.captures)))
         if needs_gradient(query, key, value, *call.captures):
             if not call.lse:
@@ -338,7 +338,8 @@ def _with_derivatives(keys: Any, query: torch.Tensor, key: torch.Tensor, value: 
             return _gradients.Attention.apply(query, key, value, len(call.captures), call[2:], None, *call.captures,
                                               *call.blocks)
     # To ask the dispatcher again takes as long as all of the call.
-    if type(query) is torch.Tensor and not torch._C._len_torch_dispatch_stack() and query.device.type in _IMPLEMENTATIONS:
+    if (type(query) is torch.Tensor and not torch._C._len_torch_dispatch_stack() and query.device.type in _IMPLEMENTATIONS
+            and not any([_launches.sees_ops(one) for one in (key, value, *call.captures, *call.blocks)])):
         return _IMPLEMENTATIONS[query.device.type](query, key, value, *rest, **named)
     with torch._C._AutoDispatchBelowAutograd():
         return torch.ops.fovea.attention.default.redispatch(

@@ -19,11 +19,13 @@ from .._spec import Blocks, Capture, Spec, make_spec
 from . import _op
 from ._autocast import disabled
 from ._derivatives import check_tangents, in_forward_mode
-from ._expressions import STORED, Captures
+from ._expressions import STORED, Captures, number_as_tensor
 from ._guards import Guards, Tensors, code_of
 from ._masks import Form, rows_of
 from ._pieces import block_numbers
+from ._shield import is_watched, lifted
 from ._tracer import trace
+
 
 class Facts(NamedTuple):
     """What else a program depends on."""
@@ -39,6 +41,8 @@ class Facts(NamedTuple):
     dropout: float = 0.0
     #: Heads of queries and of keys, where the program is for so many alone.
     heads: Optional[Tuple[int, int]] = None
+    #: As ``fovea.attention`` has it.
+    sequences: str = "dense"
 
 
 class Program(NamedTuple):
@@ -57,13 +61,14 @@ class Program(NamedTuple):
 # --- Programs -----------------------------------------------------------------
 
 
-def build(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Facts) -> Program:
+def build(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Facts,
+          captures: Optional[Captures] = None) -> Program:
     """Traces both functions. Raises TraceError."""
     if torch.is_inference_mode_enabled():
         # Views of captured tensors that are no inference tensors could not be made of symbols.
         with torch.inference_mode(False), torch.no_grad():
-            return build(score_mod, mask_mod, facts)
-    captures = Captures(facts.device)
+            return build(score_mod, mask_mod, facts, captures)
+    captures = Captures(facts.device) if captures is None else captures
     regions: Dict[str, Optional[RegionBuilder]] = {"score_mod": None, "mask_mod": None}
     with disabled():
         for role, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
@@ -86,9 +91,9 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
         dtype=STORED[facts.dtype], head_dim=facts.head_dim, value_head_dim=facts.value_head_dim, scale=facts.scale,
         lse=facts.lse, blocks=None if facts.blocks is None else Blocks(*facts.blocks[:-1]), dropout=facts.dropout,
         captures=declared, score_mod=score_mod, mask_mod=mask_mod,
-        heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
+        sequences=facts.sequences, heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
     )
-    tensors = [one.tensor.to(facts.device) if one.constant else one.tensor for one in captures.found]
+    tensors = [lifted(one.tensor.to(facts.device)) if one.constant else one.tensor for one in captures.found]
     made = tuple(index for index, one in enumerate(captures.found) if one.constant)
     return Program(spec, tensors, _op.remember(spec, [one.name for one in captures.found]), captures.numbers(), made)
 
@@ -184,6 +189,12 @@ def _without_tensors(program: Program, tensors: Tensors) -> Optional[Tuple[Progr
 def program_of(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Facts
                ) -> Tuple[Program, Optional[Known]]:
     """The program of two functions, traced at need, and their family if it is kept."""
+    if is_watched():  # Tensors that it reads may be those of a mode, which ends.
+        captures = Captures(facts.device)
+        program = build(score_mod, mask_mod, facts, captures)
+        numbers = {id(tensor): symbol for symbol, tensor in captures.opened.values()}
+        opened = [number_as_tensor(numbers[id(one)]) if id(one) in numbers else one for one in program.captures]
+        return program._replace(captures=opened), None
     family, tensors, keeps = family_of(score_mod, mask_mod)
     if in_forward_mode():  # asked for here, since what is traced has no tangents
         check_tangents(("a captured tensor", tensor) for tensor in tensors)

@@ -35,9 +35,9 @@ def _join(higher: Optional[torch.dtype], lower: Optional[torch.dtype]) -> Option
 
 
 def _number_type(number: Any) -> torch.dtype:
-    if isinstance(number, bool):
+    if isinstance(number, (bool, torch.SymBool)):
         return torch.bool
-    if isinstance(number, int):
+    if isinstance(number, (int, torch.SymInt)):
         return torch.int64
     if isinstance(number, complex):
         return torch.promote_types(torch.get_default_dtype(), torch.complex32)

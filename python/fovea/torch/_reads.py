@@ -60,6 +60,13 @@ def reads_of(code: types.CodeType, is_method: bool) -> Optional[Tuple[Read, ...]
     return tuple(found) if _add(code, scope, found) else None
 
 
+@functools.lru_cache(maxsize=1024)
+def names_of(code: types.CodeType) -> FrozenSet[str]:
+    """Names of globals and attributes in a function's code, that of functions inside of it too."""
+    inner = (names_of(one) for one in code.co_consts if isinstance(one, types.CodeType))
+    return frozenset(code.co_names).union(*inner)
+
+
 def _add(code: types.CodeType, scope: _Scope, found: Dict[Read, None]) -> bool:
     names: Set[str] = {*code.co_names}
     if names & _TELLING or names & _REFLECTIVE or any(name.startswith("__") and name.endswith("__") for name in names):
@@ -119,4 +126,4 @@ def _kind_of(scope: _Scope, names: Tuple[str, ...]) -> Optional[str]:
     return CELL if names[-1] in scope.cells else None
 
 
-__all__ = ["CELL", "GLOBAL", "LIBRARIES", "RECEIVER", "Read", "reads_of"]
+__all__ = ["CELL", "GLOBAL", "LIBRARIES", "RECEIVER", "Read", "names_of", "reads_of"]

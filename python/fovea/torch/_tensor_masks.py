@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import torch
 
 from .._builder import RegionBuilder
 from ._checks import exchanged
-from ._expressions import Captures, scalar
+from ._expressions import Captures, number_as_tensor, scalar
+from ._launches import is_compiling
 from ._programs import Facts, Family, Program, assemble
 from ._tracer import Tracer
 
@@ -35,44 +36,31 @@ def check_mask(attn_mask: torch.Tensor, query: torch.Tensor, key: torch.Tensor) 
                          + (exchanged("query", "key", "value") if are_exchanged else ""))
 
 
-def mask_program(attn_mask: torch.Tensor, facts: Facts) -> Program:
-    """A mask that is a tensor: booleans keep, numbers are added to the scores."""
-    role = "mask_mod" if attn_mask.dtype == torch.bool else "score_mod"
+def mask_program(attn_mask: torch.Tensor, facts: Facts, scale: Any = None, captures: Optional[Captures] = None) -> Program:
+    """A mask that is a tensor: booleans keep, numbers are added to the scores. With a scale,
+    that is a symbol, scores are multiplied by it first."""
     names = [(name, "index") for name in ("b", "h", "i", "j")]
-    region = RegionBuilder(([("s", "f32")] if role == "score_mod" else []) + names)
-    captures = Captures(facts.device)
+    captures = Captures(facts.device) if captures is None else captures
     problem = captures.problem(attn_mask, False)
     if problem is not None:
         raise ValueError(problem.replace("a captured tensor", "attn_mask"))
-    tracer = Tracer(region, captures)
+    score_mod, mask_mod = RegionBuilder([("s", "f32"), *names]), RegionBuilder(names)
+    is_mask = attn_mask.dtype == torch.bool
+    region = mask_mod if is_mask else score_mod
     coordinates = tuple(region.arguments[-4:])
-    element = tracer.capture(attn_mask)
-    if role == "mask_mod":
-        region.finish(element.at(region, coordinates))
-        return assemble(captures, facts, None, region)
-    bias = tracer.converted(scalar(element.at(region, coordinates), attn_mask.dtype), torch.float32)
-    region.finish(region.binary("add", region.arguments[0], bias.read(())))
-    return assemble(captures, facts, region, None)
+    element = Tracer(region, captures).capture(attn_mask).at(region, coordinates)
+    if is_mask:
+        mask_mod.finish(element)
+        if scale is None:
+            return assemble(captures, facts, None, mask_mod)
+    tracer, score = Tracer(score_mod, captures), score_mod.arguments[0]
+    if scale is not None:
+        score = score_mod.binary("mul", score, tracer.converted(tracer.expression(scale), torch.float32).read(()))
+    if not is_mask:
+        score = score_mod.binary("add", score, tracer.converted(scalar(element, attn_mask.dtype), torch.float32).read(()))
+    score_mod.finish(score)
+    return assemble(captures, facts, score_mod, mask_mod if is_mask else None)
 
-
-def mask_call(attn_mask: torch.Tensor, facts: Facts) -> Tuple[List[torch.Tensor], str]:
-    """What the program of a mask reads, and its text. torch.compile can't follow how it
-    is made: the type and which sizes are 1 are all that it depends on."""
-    if torch.compiler.is_compiling():
-        # Chosen by the comparison, not its result: torch.compile guards that of a symbol.
-        ones = tuple([True if extent == 1 else False for extent in attn_mask.shape])
-        return [attn_mask], _text_while_compiling(attn_mask.dtype, ones, *facts)
-    program = mask_program(attn_mask, facts)
-    return program.captures, program.text
-
-
-def _text_while_compiling(dtype: torch.dtype, ones: Tuple[bool, ...], *facts: Any) -> str:
-    made = Facts(*facts)
-    return mask_program(torch.empty([1 if one else 2 for one in ones], dtype=dtype, device=made.device), made).text
-
-
-# torch.compile runs it while it compiles (torch.compiler.assume_constant_result, which imports all of torch._dynamo).
-_text_while_compiling._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 #: Programs around a tensor by its type and by which of its sizes are 1: these are read for all.
 _families: Dict[Tuple[Any, ...], Family] = {}
@@ -91,16 +79,18 @@ def causal(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
     return q_idx >= kv_idx
 
 
-@functools.lru_cache(maxsize=256)
-def _causal_from(first: int) -> Callable:
+def _causal_behind(first: Any) -> Callable:
     """Causal, where the first query sees so many keys beside its own. A number in host
     memory is an argument of the kernel: it serves all lengths."""
-    more = torch.tensor(first, device="cpu")
+    more = number_as_tensor(first)
 
     def mask(b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
         return q_idx + more >= kv_idx
 
     return mask
+
+
+_known_causal_behind = functools.lru_cache(maxsize=256)(_causal_behind)
 
 
 def causal_bias(attn_mask: torch.Tensor, query: torch.Tensor, key: torch.Tensor) -> Optional[Callable]:
@@ -115,7 +105,7 @@ def causal_bias(attn_mask: torch.Tensor, query: torch.Tensor, key: torch.Tensor)
     upper_left = attn_mask.variant == module.CausalVariant.UPPER_LEFT
     if upper_left or lengths[0] == lengths[1]:
         return causal
-    # A tensor that is made under a mode (a fake one) or a transformation is theirs.
-    theirs = torch._C._len_torch_dispatch_stack() or torch._C._functorch.maybe_current_level() is not None
-    make = _causal_from.__wrapped__ if theirs else _causal_from
+    # A tensor that is made under a mode (a fake one) or a transformation is theirs, as is one of torch.compile's graph.
+    theirs = is_compiling() or torch._C._len_torch_dispatch_stack() or torch._C._functorch.maybe_current_level() is not None
+    make = _causal_behind if theirs else _known_causal_behind
     return make(lengths[1] - lengths[0])

@@ -25,7 +25,8 @@ from .._mistakes import Cures, explained, names
 from .._trace import SIGNATURES
 from ..errors import TraceError
 from ._decompositions import decomposition, linear
-from ._expressions import TYPES, Captures, Expression, constant, elementwise, folded_indices, scalar, typed
+from ._expressions import SYMBOLS, TYPES, Captures, Expression, concrete, constant, elementwise, folded_indices, scalar, typed
+from ._shield import unwatched
 
 Emitter = Callable[["Tracer", str, Sequence[Any], Dict[str, Any]], Any]
 
@@ -40,6 +41,16 @@ _CONTROL = (
 #: For each op that is known, by its name without the overload, what it becomes: of the tracer, the name and the
 #: arguments; a view or a number as it is. ``_aten`` fills it.
 EMITTERS: Dict[str, Emitter] = {}
+#: Properties of a tensor that some classes compute by an op.
+_ASKED = {"dim", "size", "sym_size", "stride", "sym_stride", "numel", "sym_numel", "storage_offset", "sym_storage_offset",
+          "is_contiguous"}
+#: Those of them that take symbols (``_expressions.SYMBOLS``) among their arguments; others get the numbers.
+OPEN = {
+    "add", "sub", "rsub", "subtract", "mul", "multiply", "div", "divide", "true_divide", "floor_divide", "remainder", "fmod",
+    "eq", "ne", "lt", "le", "gt", "ge", "where", "masked_fill", "clamp", "clip", "clamp_min", "clamp_max", "scalar_tensor", "full",
+    "new_full", "full_like", "zeros", "ones", "new_zeros", "new_ones", "arange", "select", "slice", "expand", "broadcast_to", "view",
+    "reshape", "_unsafe_view", "_reshape_alias",
+}
 _CURES = Cures(
     captures="make it a tensor on query's device, torch.as_tensor(...)",
     lists="make it a tensor on query's device, torch.as_tensor(...)",
@@ -166,6 +177,8 @@ class Tracer(TorchDispatchMode):
             return value.expression
         if isinstance(value, torch.Tensor):
             return self.capture(value)
+        if isinstance(value, SYMBOLS):
+            return self._open(value)
         if isinstance(value, bool):
             return constant(self.region, value, torch.bool)
         if isinstance(value, int):
@@ -175,6 +188,27 @@ class Tracer(TorchDispatchMode):
         if isinstance(value, float):
             return constant(self.region, value, torch.get_default_dtype())
         fail(f"expected a tensor or a number, found {type(value).__name__}")
+
+    def _open(self, symbol: Any) -> Expression:
+        """Of a symbol: an argument of the kernel, so that one program serves all values."""
+        is_known = isinstance(symbol, torch.SymBool) or symbol.node.expr.is_number
+        tensor = None if is_known else self.captures.tensor_of(symbol)
+        if tensor is None:
+            return self.expression(concrete(symbol))
+        read = self.capture(tensor)
+        if isinstance(symbol, torch.SymFloat):
+            return self.converted(read, torch.get_default_dtype())
+        element = read.read(())
+        low = symbol.node.shape_env.bound_sympy(symbol.node.expr).lower
+        if low >= 0:  # divisors of such a sign take fewer instructions
+            element.low = max(element.low, int(low))
+        return scalar(element, torch.int64)
+
+    def index(self, number: Any) -> Value:
+        """An integer, known or open, as an index."""
+        if isinstance(number, int):
+            return self.region.constant(number, "index")
+        return self.region.cast(self.expression(number).read(()), "index")
 
     def capture(self, tensor: torch.Tensor, made_here: bool = False) -> Expression:
         """Of a captured tensor."""
@@ -191,7 +225,7 @@ class Tracer(TorchDispatchMode):
             return scalar(typed(self.region, self.region.extract(argument, [zero]), tensor.dtype), tensor.dtype)
 
         def read(indices: Tuple[Value, ...]) -> Value:
-            own = folded_indices(self.region, tensor.shape, indices)
+            own = folded_indices(self.region, tensor.shape, indices, self.index)
             return typed(self.region, self.region.extract(argument, own), tensor.dtype)
 
         return Expression(tensor.shape, tensor.dtype, read)
@@ -233,6 +267,10 @@ class Tracer(TorchDispatchMode):
         kwargs = kwargs or {}
         self.region.place = user_place()
         namespace, name = function._schema.name.split("::")
+        if namespace == "prim" or name in _ASKED and not isinstance(args[0], Symbol):
+            return self._asked(function, args[0])
+        if name not in OPEN:
+            args, kwargs = _closed(args), _closed(kwargs)
         emit = EMITTERS.get(name) if namespace in ("aten", "prims") else None
         if emit is not None:
             try:
@@ -257,6 +295,11 @@ class Tracer(TorchDispatchMode):
         alone = not any(isinstance(one, Symbol) and not one.expression.shape for one in (*args, *kwargs.values()))
         fail(f"{function} can't be part of a kernel" + ("; what is known before the call can be computed outside of the function" if alone else ""))
 
+    def _asked(self, function: Any, tensor: torch.Tensor) -> Any:
+        """A property, such as the device, of a captured tensor whose class computes it by an op."""
+        problem = self.captures.problem(tensor, False, _name_of)
+        return fail(problem) if problem is not None else function(tensor)
+
     def _result(self, result: Any) -> Any:
         if not isinstance(result, Expression):
             return result
@@ -277,6 +320,15 @@ class Tracer(TorchDispatchMode):
 
 def _dtypes(args: Sequence[Any]) -> str:
     return ", ".join(str(one.dtype) for one in args if isinstance(one, torch.Tensor))
+
+
+def _closed(given: Any) -> Any:
+    """Arguments with numbers in the place of symbols."""
+    if isinstance(given, SYMBOLS):
+        return concrete(given)
+    if isinstance(given, dict):
+        return {key: _closed(one) for key, one in given.items()}
+    return type(given)(_closed(one) for one in given) if type(given) in (list, tuple) else given
 
 
 class _Indexing(TorchFunctionMode):
@@ -372,7 +424,7 @@ def trace(function: Callable, role: str, captures: Captures, rows: int = 0) -> R
         given[-4:] = _within_blocks(tracer, given[-4:], rows)
     arguments = [tracer.symbol(scalar(value, dtypes[value.type])) for value in given]
     try:
-        with tracer, _Indexing():
+        with unwatched(), tracer, _Indexing():
             result = function(*arguments)
     except (RuntimeError, IndexError, TypeError, TraceError) as error:
         _check_parameters(error, function, role, arguments)

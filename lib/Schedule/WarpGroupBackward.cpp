@@ -177,10 +177,11 @@ static int64_t getMostQueries(const BackwardProblem &problem) {
   return bytes <= problem.target->sharedMemory ? kMostQueries : kFewestQueries;
 }
 
-/// Those that it has. What score_mods keep for their derivatives would spill
-/// beside twice the scores.
+/// Those that it has. What score_mods compute would spill beside P in f32 of
+/// twice the scores.
 static int64_t getBlockQueries(const BackwardProblem &problem) {
-  return problem.modifies ? kFewestQueries : getMostQueries(problem);
+  return problem.modifies || problem.hasScoreMod ? kFewestQueries
+                                                 : getMostQueries(problem);
 }
 
 std::optional<std::string>
@@ -788,9 +789,11 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   bool isWide = problem.getColumns() > kMostColumnsBesideGradients;
   plans.slopesFirst = isJoint && problem.readsScores && isWide;
   // Beside more queries, or sums of wider heads, registers do not hold P in f32
-  // and the operand of dV's product while dP's runs.
-  plans.valuesLate =
-      isJoint && !plans.slopesFirst && (queries != kFewestQueries || isWide);
+  // and the operand of dV's product while dP's runs; beside a score_mod's
+  // values they do not hold P in f32 at all.
+  plans.roundsWeights = isJoint && problem.hasScoreMod && isWide;
+  plans.valuesLate = isJoint && !plans.slopesFirst && !plans.roundsWeights &&
+                     (queries != kFewestQueries || isWide);
   plans.startsFromDelta = isJoint;
   // Beside what score_mods keep they would be spilled.
   plans.exponentsFirst = !problem.modifies;

@@ -42,6 +42,8 @@ struct BackwardProblem {
   /// Something is computed for each pair beside its score and the sum of that
   /// and diagonals: what score_mod makes of it, or whether it is dropped.
   bool modifies = false;
+  /// There is a score_mod, whatever it computes.
+  bool hasScoreMod = false;
   /// Derivatives by scores need more of a pair than its weight: the score, or
   /// whether it was dropped.
   bool readsScores = false;
@@ -125,6 +127,9 @@ struct BackwardPlans {
   /// dV's product is issued after dS is computed: registers then hold P in f32
   /// until dS is known, and its rounded form after that, never both.
   bool valuesLate = false;
+  /// dS is computed from P as it was rounded for dV's product: registers hold
+  /// neither form of P beside what a score_mod needs.
+  bool roundsWeights = false;
   /// dP's product starts from -delta, instead of a subtraction for each pair.
   bool startsFromDelta = false;
   /// What queries add to exponents, and their D, are read before the products

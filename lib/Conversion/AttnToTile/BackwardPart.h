@@ -51,6 +51,8 @@ struct BackwardPart {
   /// Of a kernel of keys: dV's product is issued after dS is computed, and dP's
   /// starts from -delta.
   bool valuesLate = false, startsFromDelta = false;
+  /// Of such a kernel: dS is computed from rounded P.
+  bool roundsWeights = false;
   KeyRoles keyRoles = KeyRoles::Joint;
   /// Rows and columns of a product for dQ.
   int64_t partRows = kQueryPartRows, partColumns = kQueryPartColumns;

@@ -83,6 +83,7 @@ static void describeModifiers(attn::BackwardOp op, BackwardProblem &problem) {
   problem.readsScores = readsScores(op);
   problem.modifies = problem.readsScores;
   if (Region &region = op.getScoreMod(); !region.empty()) {
+    problem.hasScoreMod = true;
     RegionDependences dependences(region, captures);
     SmallVector<Value> diagonals = findDiagonals(region, dependences);
     problem.diagonals += diagonals.size();
@@ -243,6 +244,7 @@ BackwardPart PartFinder::makeKeys(StringRef suffix, bool findsKey,
   keys.ordersSums = plans.ordersSums;
   keys.keepsGradients = plans.keepsGradients;
   keys.valuesLate = plans.valuesLate;
+  keys.roundsWeights = plans.roundsWeights;
   keys.startsFromDelta = plans.startsFromDelta && !op.getDropoutAttr();
   keys.exponentsFirst = plans.exponentsFirst;
   keys.deltaFirst = plans.deltaFirst;

@@ -249,10 +249,12 @@ static void moveAbove(Operation *product) {
       op.moveBefore(product);
 }
 
-/// What derivatives need of the score. Half of the registers carry it.
+/// What derivatives need of the score. Where registers are short, half of them
+/// carry it.
 LogicalResult BackwardScoreEmitter::emitSlopes(Weights &weights) {
   auto carry = [&](Value slope) {
-    return extendScores(kernel, roundScores(kernel, slope));
+    return part.roundsWeights ? extendScores(kernel, roundScores(kernel, slope))
+                              : slope;
   };
   TakenShares taken;
   if (part.sums)
@@ -305,14 +307,11 @@ FailureOr<Weights> BackwardScoreEmitter::emitWeights() {
   weights.factor = emitDropout();
   if (!part.valuesLate)
     weights.rounded = fovea::roundWeights(kernel, weights);
-  if (part.slopesFirst && !op.getScoreMod().empty()) {
-    if (failed(emitSlopes(weights)))
-      return failure();
-    // Registers do not hold P and the slopes in f32 beside the sums: dS of
-    // these kernels is found from rounded ones.
-    if (!weights.factor)
-      weights.weight = extendScores(kernel, weights.rounded);
-  }
+  if (part.slopesFirst && !op.getScoreMod().empty() &&
+      failed(emitSlopes(weights)))
+    return failure();
+  if (part.roundsWeights && !weights.factor)
+    weights.weight = extendScores(kernel, weights.rounded);
   return weights;
 }
 

@@ -102,10 +102,12 @@ SoftmaxLoopWriter::moveReference(const SoftmaxReference::Served &old,
     results.push_back(scaleRows(body->getArgument(ofReference), factor));
   if (peaks) {
     // From the maximum: a row's first block needs no other one.
+    RankedTensorType bitsType = TileBuilder::typeOf(peaks);
     Value bits =
         arith::BitcastOp::create(b, TileBuilder::typeOf(threshold), maximum);
-    results.push_back(arith::MaxSIOp::create(
-        b, peaks, b.widen(bits, TileBuilder::typeOf(peaks))));
+    Value largest = arith::MaxSIOp::create(b, peaks, b.widen(bits, bitsType));
+    results.push_back(b.select(b.widen(asked, bitsType), largest,
+                               body->getArgument(ofPeaks)));
   }
   results.append({factor, moved});
   nameCarried(names, results);

@@ -103,8 +103,9 @@ def test_packed_lengths():
             assert tuple(first) == (queries[keys.index(last)], last), name
         assert packed.LENGTHS["rising"](tokens)[1] == sorted(packed.LENGTHS["shuffled"](tokens)[1])
     row = {"mask": "full", "lengths": "half", "tokens": 1, "sequences": 2, "longest": 3}
-    assert packed.format_row({**row, "given_ms": 2.0, "ordered_ms": 1.5, "sorted_ms": 1.0}).split()[-2:] == ["0.750", "0.500"]
-    assert packed.format_row(row).split()[-1] == "-"
+    timed = {**row, "given_ms": 2.0, "ordered_ms": 1.5, "sorted_ms": 1.0, "error": 0.002}
+    assert packed.format_row(timed).split()[-3:] == ["0.750", "0.500", "2.00e-03"]
+    assert packed.format_row(row).split()[-3:] == ["-", "-", "-"]
 
 
 def test_products():
@@ -124,7 +125,7 @@ def test_products():
     rows = products.add_ratios([{"name": "g", "tflops": 600.0}, {"name": "matmul", "tflops": 800.0}], {"g": True})
     assert rows[1]["of_peer"] is None and rows[1]["of_matmul"] == 0.75
     lines = products.format_table([{"cell": "1:1:1", **row} for row in rows])
-    assert lines[2].split() == ["1:1:1", "g", "600.0", "-", "0.750", "-", "-"], lines
+    assert lines[2].split() == ["1:1:1", "g", "600.0", "-", "0.750", "-", "-", "-"], lines
 
 
 def test_targets():

@@ -15,7 +15,7 @@
 // CHECK:   %[[SCORES:.*]] = scf.if %[[BOTH]]
 // CHECK-NOT: tile.gather
 // CHECK:     memref.load %{{.*}}[%{{.*}}, %[[LO]]]
-// CHECK:     tile.broadcast %{{.*}} : f32 to tensor<256x{{.*}}xf32, #tile.reg>
+// CHECK:     tile.broadcast %{{.*}} : f32 to tensor<192x{{.*}}xf32, #tile.reg>
 // CHECK:   } else {
 // CHECK:     tile.gather
 func.func @distances(%q: !t, %k: !t, %v: !t, %table: tensor<2x17xf32>) -> !t {
@@ -41,8 +41,8 @@ func.func @distances(%q: !t, %k: !t, %v: !t, %table: tensor<2x17xf32>) -> !t {
 // CHECK: scf.if
 // CHECK-NOT: tile.gather
 // CHECK:     %[[READ:.*]] = memref.load
-// CHECK:     tile.broadcast %[[READ]] : f32 to tensor<256x[[N:[0-9]+]]xf32, #tile.reg>
-// CHECK:     arith.mulf %{{.*}}, %{{.*}} : tensor<256x[[N]]xf32, #tile.reg>
+// CHECK:     tile.broadcast %[[READ]] : f32 to tensor<192x[[N:[0-9]+]]xf32, #tile.reg>
+// CHECK:     arith.mulf %{{.*}}, %{{.*}} : tensor<192x[[N]]xf32, #tile.reg>
 // CHECK:   } else {
 // CHECK:     tile.gather
 func.func @product(%q: !t, %k: !t, %v: !t, %table: tensor<2x17xf32>) -> !t {
@@ -65,9 +65,9 @@ func.func @product(%q: !t, %k: !t, %v: !t, %table: tensor<2x17xf32>) -> !t {
 
 // Places of which none is shared, and one that no interval tells.
 // CHECK-LABEL: gpu.func @apart
-// CHECK-NOT: scf.if {{.*}} -> (tensor<256x
+// CHECK-NOT: scf.if {{.*}} -> (tensor<192x
 // CHECK: tile.gather
-// CHECK-NOT: scf.if {{.*}} -> (tensor<256x
+// CHECK-NOT: scf.if {{.*}} -> (tensor<192x
 // CHECK: tile.gather
 func.func @apart(%q: !t, %k: !t, %v: !t, %table: tensor<?xf32>) -> !t {
   %o = attn.forward %q, %k, %v captures(%table : tensor<?xf32>)

@@ -20,25 +20,29 @@
 // CHECK-DAG: %[[NO:.*]] = arith.constant dense<false>
 // CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %[[INF]], %[[E:.*]] = %{{.*}}, %[[T:.*]] = %[[LEAST]], %[[L:.*]] = %{{.*}}, %[[ACC:.*]] = %{{.*}}, %[[PEAKS:.*]] = %
 
-// No shuffle, no float maximum before the vote.
+// No shuffle, no float maximum before the vote. Integers tell the largest score
+// so far.
 // CHECK:   %[[S:.*]] = arith.extf {{.*}} to tensor<16x64xf32, #tile.reg>
 // CHECK-NEXT: %[[BITS:.*]] = arith.bitcast %[[S]] : tensor<16x64xf32, #tile.reg> to tensor<16x64xi32, #tile.reg>
-// CHECK-NEXT: %[[MOST:.*]] = tile.reduce max dim 1 %[[BITS]] : {{.*}} to tensor<16x8xi32, #tile.reg>
+// CHECK-NEXT: %[[LARGEST:.*]] = tile.reduce max dim 1 %[[BITS]] : {{.*}} to tensor<16x8xi32, #tile.reg>
+// CHECK-NEXT: %[[MOST:.*]] = arith.maxsi %[[PEAKS]], %[[LARGEST]]
 // CHECK-NEXT: %[[WT:.*]] = tile.broadcast %[[T]] : {{.*}} to tensor<16x8xi32, #tile.reg>
 // CHECK-NEXT: %[[GROWN:.*]] = arith.cmpi sge, %[[MOST]], %[[WT]]
-// The largest score so far: by integers, or by floats where these misjudge.
-// CHECK-NEXT: %[[LARGEST:.*]] = arith.bitcast %[[MOST]]
-// CHECK-NEXT: %[[SEEN:.*]] = arith.maxnumf %[[PEAKS]], %[[LARGEST]]
-// CHECK-NEXT: %[[NEW:.*]]:7 = tile.if_any %[[GROWN]] init(%[[M]], %[[E]], %[[T]], %[[L]], %[[SEEN]], %[[ONE]], %[[NO]] :
+// CHECK-NEXT: %[[NEW:.*]]:7 = tile.if_any %[[GROWN]] init(%[[M]], %[[E]], %[[T]], %[[L]], %[[MOST]], %[[ONE]], %[[NO]] :
 // CHECK-NEXT: ^bb0(%[[M0:.*]]: {{.*}}, %[[E0:.*]]: {{.*}}, %[[T0:.*]]: {{.*}}, %[[L0:.*]]: {{.*}}, %[[P0:.*]]: {{.*}}, %{{.*}}: {{.*}}, %{{.*}}: {{.*}}):
 // CHECK:        %[[MAX:.*]] = tile.reduce max dim 1 %[[S]] : {{.*}} to tensor<16x1xf32, #tile.reg>
 // CHECK:        %[[MOSTROW:.*]] = tile.reduce max dim 1 %[[MOST]]
 // CHECK:        %[[ASKED:.*]] = arith.cmpi sge, %[[MOSTROW]], %[[T0]]
-// CHECK:        %[[BOUND:.*]] = arith.addf %[[M0]], %[[SLACK]]
+// A served score is not negative, unless it is the reference.
+// CHECK:        %[[SUM:.*]] = arith.addf %[[M0]], %[[SLACK]]
+// CHECK:        %[[POSITIVE:.*]] = arith.cmpf oge, %[[SUM]], %
+// CHECK:        %[[BOUND:.*]] = arith.select %[[POSITIVE]], %[[SUM]], %[[M0]]
 // CHECK:        %[[EXCEEDS:.*]] = arith.cmpf ogt, %[[MAX]], %[[BOUND]]
 // CHECK:        %[[MOVED:.*]] = arith.andi %[[EXCEEDS]], %[[ASKED]]
 // CHECK:        %[[M1:.*]] = arith.select %[[MOVED]], %[[MAX]], %[[M0]]
-// CHECK:        %[[BOUND1:.*]] = arith.addf %[[M1]], %[[SLACK]]
+// CHECK:        %[[SUM1:.*]] = arith.addf %[[M1]], %[[SLACK]]
+// CHECK:        %[[POSITIVE1:.*]] = arith.cmpf oge, %[[SUM1]], %
+// CHECK:        %[[BOUND1:.*]] = arith.select %[[POSITIVE1]], %[[SUM1]], %[[M1]]
 // CHECK:        %[[BITS1:.*]] = arith.bitcast %[[BOUND1]]
 // CHECK:        %[[ABOVE:.*]] = arith.addi %[[BITS1]], %
 // CHECK:        %[[ORDERED:.*]] = arith.cmpf oge, %[[BOUND1]], %
@@ -51,7 +55,11 @@
 // CHECK:        %[[F:.*]] = arith.select %[[MOVED]], %[[SHRINK]], %[[ONE]]
 // CHECK:        %[[WF:.*]] = tile.broadcast %[[F]]
 // CHECK:        %[[L1:.*]] = arith.mulf %[[L0]], %[[WF]]
-// CHECK:        %[[P1:.*]] = arith.maxnumf %[[P0]], %
+// Rows that asked have the maximum, others keep what they have.
+// CHECK:        %[[MAXBITS:.*]] = arith.bitcast %[[MAX]]
+// CHECK:        %[[WB:.*]] = tile.broadcast %[[MAXBITS]]
+// CHECK:        %[[RISEN:.*]] = arith.maxsi %[[PEAKS]], %[[WB]]
+// CHECK:        %[[P1:.*]] = arith.select %{{.*}}, %[[RISEN]], %[[P0]]
 // CHECK:        tile.yield %[[M1]], %[[E1]], %[[T1]], %[[L1]], %[[P1]], %[[F]], %[[MOVED]]
 // CHECK:   %[[WE:.*]] = tile.broadcast %[[NEW]]#1
 // CHECK:   %[[XS:.*]] = math.fma %[[S]], %{{.*}}, %[[WE]]

@@ -18,12 +18,10 @@ SIZES = "B=2,Hq=2,Hkv=2,Sq=300,Skv=300"
 #: A program, the schedule it gets, and sizes of its captured tensors.
 DENSE = ("dense_bf16_d64_bhsd", "auto", "")
 CAUSAL = ("causal_bf16_d64_bhsd", "auto", "")
-ALIBI = ("alibi_bf16_d64_bhsd", "auto", ",capture0.0=2")
 DOCUMENTS = ("documents_bf16_d64_bhsd", "auto", ",capture0.0=2,capture0.1=300,capture1.0=2,capture1.1=300")
 TABLE = ("tablecausal_bf16_d64_bhsd", "auto", ",capture0.0=2,capture0.1=65")
 #: What is left out, what stands instead or which option is off, and where.
 CHANGES = [
-    ("tile-add-by-dot", "", ALIBI),
     ("tile-fuse-online-softmax", "fixed-reference=false", ("fastcap_bf16_d64_bhsd", "auto", "")),
     ("warp-overlap-dots,warp-keep-dots-in-flight,warp-wait-late,warp-add-late,warp-chain-tiles", "", CAUSAL),
     ("warp-chain-tiles", "", CAUSAL),

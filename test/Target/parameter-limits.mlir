@@ -2,7 +2,7 @@
 
 // What the target's PTX version has room for: 4352 bytes before PTX 8.1.
 // CHECK: .version 7.4
-// CHECK: .entry fits(
+// CHECK-LABEL: .entry fits(
 gpu.module @m {
   launch.abi @fits target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"y", write, tensor<?xf32>, ["S"], 4>]) parameters([#launch.pointer<"y">, #launch.pointer<"y">])
@@ -16,7 +16,7 @@ gpu.module @m {
 
 // A later version has room for more.
 // CHECK: .version 8.1
-// CHECK: .entry more(
+// CHECK-LABEL: .entry more(
 gpu.module @m {
   launch.abi @more target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"y", write, tensor<?xf32>, ["S"], 4>]) parameters([#launch.pointer<"y">, #launch.pointer<"y">])

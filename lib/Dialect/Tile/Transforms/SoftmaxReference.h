@@ -68,9 +68,9 @@ public:
   llvm::SmallVector<llvm::StringRef> getServedNames() const;
   /// Before anything is known: every score calls for a reference.
   Served getNoneServed();
-  /// The largest score that `m` serves: m + tau / c, or m where that is negative.
-  /// Rows of negative scores have no threshold and ask for a reference in each
-  /// block; it follows their maximum.
+  /// The largest score that `m` serves: m + tau / c, or m where that is
+  /// negative. Rows of negative scores have no threshold and ask for a
+  /// reference in each block; it follows their maximum.
   Value mostServed(Value m, double tau);
   /// For `m`, which serves scores up to `most`.
   Served makeServed(Value m, Value most);

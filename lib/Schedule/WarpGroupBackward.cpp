@@ -177,11 +177,10 @@ static int64_t getMostQueries(const BackwardProblem &problem) {
   return bytes <= problem.target->sharedMemory ? kMostQueries : kFewestQueries;
 }
 
-/// Those that it has. What score_mods compute would spill beside P in f32 of
-/// twice the scores.
+/// Those that it has. What score_mods keep for their derivatives would spill
+/// beside twice the scores.
 static int64_t getBlockQueries(const BackwardProblem &problem) {
-  return problem.modifies || problem.hasScoreMod ? kFewestQueries
-                                                 : getMostQueries(problem);
+  return problem.modifies ? kFewestQueries : getMostQueries(problem);
 }
 
 std::optional<std::string>
@@ -791,9 +790,9 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   // Beside more queries, or sums of wider heads, registers do not hold P in f32
   // and the operand of dV's product while dP's runs; beside a score_mod's
   // values they do not hold P in f32 at all.
-  plans.roundsWeights = isJoint && problem.hasScoreMod && isWide;
-  plans.valuesLate = isJoint && !plans.slopesFirst && !plans.roundsWeights &&
-                     (queries != kFewestQueries || isWide);
+  bool isShort = isJoint && (queries != kFewestQueries || isWide);
+  plans.roundsWeights = isShort && problem.hasScoreMod;
+  plans.valuesLate = isShort && !plans.slopesFirst && !plans.roundsWeights;
   plans.startsFromDelta = isJoint;
   // Beside what score_mods keep they would be spilled.
   plans.exponentsFirst = !problem.modifies;

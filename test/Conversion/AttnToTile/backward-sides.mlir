@@ -5,19 +5,19 @@
 // Queries are columns: their steps are in the exponents' summands, as D's kernel leaves them. Keys' are one addition more
 // for a pair, and begin with the block's distance; both are added up before the product, as most of it may cancel.
 // CHECK-LABEL: launch.abi @distance
-// CHECK-SAME: tile_m = 128, tile_n = 64,
+// CHECK-SAME: tile_m = 128, tile_n = 128,
 // CHECK-SAME: dots = [<"s", ahead = 1>, <"dv", each_above>]
 // CHECK: gpu.func @distance(
 // CHECK: tile.for_blocks
 // CHECK: %[[QUERIES:.*]] = tile.load "exponents"
 // CHECK: %[[FIRST:.*]] = arith.sitofp %{{.*}} : i32 to f32
 // CHECK: %[[START:.*]] = arith.mulf %[[FIRST]], %{{.*}} : f32
-// CHECK: %[[KEYS:.*]] = tile.ramp %[[START]] step %{{.*}} dim 0 : tensor<{{64|128}}x1xf32, #tile.reg>
+// CHECK: %[[KEYS:.*]] = tile.ramp %[[START]] step %{{.*}} dim 0 : tensor<128x1xf32, #tile.reg>
 // CHECK: %[[S:.*]] = tile.dot "s"
 // CHECK: %[[WIDE_KEYS:.*]] = tile.broadcast %[[KEYS]]
 // CHECK: %[[WIDE_QUERIES:.*]] = tile.broadcast %[[QUERIES]]
-// CHECK: %[[SIDES:.*]] = arith.addf %[[WIDE_KEYS]], %[[WIDE_QUERIES]] : tensor<128x64xf32, #tile.reg>
-// CHECK: math.fma %[[S]], %{{.*}}, %[[SIDES]] : tensor<128x64xf32, #tile.reg>
+// CHECK: %[[SIDES:.*]] = arith.addf %[[WIDE_KEYS]], %[[WIDE_QUERIES]] : tensor<128x128xf32, #tile.reg>
+// CHECK: math.fma %[[S]], %{{.*}}, %[[SIDES]] : tensor<128x128xf32, #tile.reg>
 // CHECK: math.exp2
 // Its derivative is passed on: nothing is selected by weights.
 // CHECK: tile.dot "dp"
@@ -28,33 +28,33 @@
 // CHECK: %[[LSE:.*]] = tile.load %arg4
 // CHECK: %[[SIZE:.*]] = math.absf %[[LSE]]
 // CHECK-NEXT: %[[NONE:.*]] = arith.cmpf oge, %[[SIZE]],
-// CHECK: %[[STEPS:.*]] = tile.ramp %cst{{.*}} step %cst{{.*}} dim 0 : tensor<{{64|128}}x1xf32, #tile.reg>
-// CHECK: %[[LEFT:.*]] = arith.subf %[[STEPS]], %[[LSE]] : tensor<{{64|128}}x1xf32, #tile.reg>
-// CHECK: %[[SCALED:.*]] = arith.mulf %[[LEFT]], %{{.*}} : tensor<{{64|128}}x1xf32, #tile.reg>
+// CHECK: %[[STEPS:.*]] = tile.ramp %cst{{.*}} step %cst{{.*}} dim 0 : tensor<128x1xf32, #tile.reg>
+// CHECK: %[[LEFT:.*]] = arith.subf %[[STEPS]], %[[LSE]] : tensor<128x1xf32, #tile.reg>
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[LEFT]], %{{.*}} : tensor<128x1xf32, #tile.reg>
 // CHECK: %[[EXPONENTS:.*]] = arith.select %[[NONE]], %{{.*}}, %[[SCALED]]
 // CHECK: tile.store "exponents" %[[EXPONENTS]]
 
 // The same with a table by key and a slope by head.
 // CHECK-LABEL: launch.abi @table
-// CHECK-SAME: tile_m = 128, tile_n = 64,
+// CHECK-SAME: tile_m = 128, tile_n = 128,
 
 // Nothing of a table by query and what is the same for a head is left for pairs; and neither score nor key for D's kernel.
 // CHECK-LABEL: launch.abi @by_query
-// CHECK-SAME: tile_m = 128, tile_n = 64,
+// CHECK-SAME: tile_m = 128, tile_n = 128,
 // CHECK-LABEL: gpu.func @by_query(
 // CHECK: %[[QUERIES:.*]] = tile.load "exponents"
 // CHECK-NOT: tile.load
 // CHECK: %[[S:.*]] = tile.dot "s"
 // CHECK-NEXT: %[[WIDE:.*]] = tile.broadcast %[[QUERIES]]
-// CHECK-NEXT: math.fma %[[S]], %{{.*}}, %[[WIDE]] : tensor<128x64xf32, #tile.reg>
+// CHECK-NEXT: math.fma %[[S]], %{{.*}}, %[[WIDE]] : tensor<128x128xf32, #tile.reg>
 // CHECK-LABEL: gpu.func @by_query_delta(
 // CHECK: %[[LSE:.*]] = tile.load %arg4
-// CHECK: %[[TABLE:.*]] = tile.load %arg6[%{{.*}}, %{{.*}}] dims [1, -1] : {{.*}} to tensor<{{64|128}}x1xf32, #tile.reg>
+// CHECK: %[[TABLE:.*]] = tile.load %arg6[%{{.*}}, %{{.*}}] dims [1, -1] : {{.*}} to tensor<128x1xf32, #tile.reg>
 // CHECK: %[[HEAD:.*]] = memref.load %arg7
-// CHECK: %[[HEADS:.*]] = tile.broadcast %[[HEAD]] : f32 to tensor<{{64|128}}x1xf32, #tile.reg>
+// CHECK: %[[HEADS:.*]] = tile.broadcast %[[HEAD]] : f32 to tensor<128x1xf32, #tile.reg>
 // CHECK: %[[TERMS:.*]] = arith.addf %[[TABLE]], %[[HEADS]]
 // CHECK: arith.subf %[[TERMS]], %[[LSE]]
-// CHECK-NOT: tensor<128x64xf32
+// CHECK-NOT: tensor<128x128xf32
 // CHECK: gpu.return
 
 // A place alone is a term of the query, with where the block begins.
@@ -65,7 +65,7 @@
 // CHECK-LABEL: gpu.func @place_delta(
 // CHECK: %[[FIRST:.*]] = arith.sitofp
 // CHECK: %[[START:.*]] = arith.mulf %[[FIRST]], %[[STEP:.*]] : f32
-// CHECK: tile.ramp %[[START]] step %[[STEP]] dim 0 : tensor<{{64|128}}x1xf32, #tile.reg>
+// CHECK: tile.ramp %[[START]] step %[[STEP]] dim 0 : tensor<128x1xf32, #tile.reg>
 
 // Not with something for each pair, here with the smaller of two positions.
 // CHECK-LABEL: launch.abi @smaller

@@ -19,7 +19,7 @@
 // CHECK: tile.for_blocks
 // The first diagonal is that of the last key and the first query.
 // CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %c127 : index
-// CHECK: tile.iota dim 1 : tensor<1x192xi32, #tile.reg>
+// CHECK: tile.iota dim 1 : tensor<1x256xi32, #tile.reg>
 // CHECK: %[[DISTANCE:.*]] = arith.subi %{{.*}}, %{{.*}} : tensor<1x256xi32, #tile.reg>
 // CHECK: %[[BIAS:.*]] = tile.gather %{{.*}}[%{{.*}}, %[[DISTANCE]]] : {{.*}} to tensor<1x256xf32, #tile.reg>
 // CHECK: tile.dot "s"

@@ -151,7 +151,8 @@ def allowed_ratio(case, backend, name):
     # Up to head dim 64 a soft cap has blocks of 64 queries, beside which P stays in f32.
     is_short = case.dim > 128 or (case.modify is not None and (case.dim > 64 or case.modify is not soft_cap))
     rounds = is_short and backend == "ptx:sm_90a" and name in ("dq", "dk", "captured")
-    return ROUNDED_P if rounds else RATIO
+    # Sums along diagonals are of such dS, rounded once more.
+    return RATIO if not rounds else 1.6 if name == "captured" else ROUNDED_P
 
 
 @pytest.mark.parametrize("case, backend", [

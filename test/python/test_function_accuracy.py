@@ -16,7 +16,7 @@ TARGETS = ["ptx:sm_80", "ptx:sm_90a"]
 OF_THE_RESULT = {
     "exp": (torch.exp, 4), "exp2": (torch.exp2, 3), "expm1": (torch.expm1, 4), "log1p": (torch.log1p, 4), "sinh": (torch.sinh, 4),
     "cosh": (torch.cosh, 4), "asinh": (torch.asinh, 4), "acosh": (torch.acosh, 4), "atanh": (torch.atanh, 4),
-    "sin": (torch.sin, 3), "cos": (torch.cos, 3), "tan": (torch.tan, 4), "asin": (torch.asin, 3), "acos": (torch.acos, 3),
+    "sin": (torch.sin, 4), "cos": (torch.cos, 4), "tan": (torch.tan, 4), "asin": (torch.asin, 3), "acos": (torch.acos, 3),
     "atan": (torch.atan, 3), "atan2": (lambda x: torch.atan2(x, 0.5 - x), 4),
     "power 0.3125": (lambda x: x**0.3125, 4), "power -2.75": (lambda x: x**-2.75, 4), "power 67": (lambda x: x**67, 4),
     "power of -3": (lambda x: torch.pow(-3.0, torch.round(x)), 4), "erf": (torch.erf, 4), "erfc": (torch.erfc, 4),

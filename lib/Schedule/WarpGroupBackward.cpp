@@ -783,13 +783,10 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.ordersSums = problem.isDeterministic;
   plans.keepsGradients =
       isJoint ? shares.keepsGradients : plans.keyRoles != KeyRoles::Scores;
-  // Where registers hold what both are made of, to keep their product costs
-  // more: 2 % at d 64.
+  // If registers hold both factors, keeping the product costs 2 % at d 64.
   bool isWide = problem.getColumns() > kMostColumnsBesideGradients;
   plans.slopesFirst = isJoint && problem.readsScores && isWide;
-  // Beside more queries, or sums of wider heads, registers do not hold P in f32
-  // and the operand of dV's product while dP's runs; beside a score_mod's
-  // values they do not hold P in f32 at all.
+  // Registers hold P in f32 or dV's operand here; with a score_mod no P in f32.
   bool isShort = isJoint && (queries != kFewestQueries || isWide);
   plans.roundsWeights = isShort && problem.hasScoreMod;
   plans.valuesLate = isShort && !plans.slopesFirst && !plans.roundsWeights;

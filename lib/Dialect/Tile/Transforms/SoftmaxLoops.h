@@ -58,8 +58,8 @@ public:
 
   SoftmaxState threePass();
   SoftmaxState normalized();
-  /// With `tau` the reference follows as in `conditional`, and whoever gets the
-  /// factors rescales only where some aren't 1.
+  /// With `tau` the reference follows as in `conditional`, and the role that
+  /// gets the factors rescales only if some are not 1.
   SoftmaxState deferred(std::optional<double> tau = std::nullopt);
   SoftmaxState conditional(double tau);
   SoftmaxState lazy(double tau);

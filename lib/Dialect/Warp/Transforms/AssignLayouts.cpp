@@ -162,7 +162,7 @@ static void separatePlaces(gpu::GPUFuncOp kernel) {
       if (type && llvm::is_contained(type.getShape(), 1))
         index.set(cloneTile(b, index.get(), mapping));
     }
-    // What nobody else needs would have no layout.
+    // An op without other users would have no layout.
     SmallVector<Operation *> made;
     for (auto [op, clone] : mapping.getOperationMap())
       made.push_back(op);

@@ -293,8 +293,8 @@ Value TwoStages::clonePlace(OpBuilder &b, Value tile, IRMapping &mapping) {
   return mapping.lookup(tile);
 }
 
-/// Places of rows and columns are not carried to who adds to memory: that is
-/// another role, with other layouts.
+/// Row and column indices are not carried to the role that adds to memory: it
+/// has other layouts.
 void TwoStages::makePlacesAgain() {
   for (auto scatter : loop.getBody()->getOps<tile::ScatterOp>()) {
     if (firstStage.contains(scatter))

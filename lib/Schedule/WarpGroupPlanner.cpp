@@ -239,9 +239,12 @@ static int64_t chooseGroups(const ScheduleProblem &problem) {
   if (problem.dropout || problem.sparse)
     return 2;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  // Four leave the producer 32 registers, and the others none for vectors or
-  // for values that wait for a product to be added to.
-  bool addsLoads = problem.scoreMod && problem.loadsPerScore;
+  // Four leave the producer 32 registers, and the others none for vectors.
+  // Loaded values need registers if they wait for a product. So do the values
+  // of whole chunks of keys, if the loop carries the maxima that correct the
+  // sums of a log-sum-exp.
+  bool addsLoads = (problem.scoreMod && problem.loadsPerScore) ||
+                   (problem.lse && problem.keyChunk > 1);
   if (headDim <= 64)
     return problem.blocksByCaptures || problem.keyBits >= 16 || addsLoads ? 3
                                                                           : 4;

@@ -97,10 +97,11 @@ def evaluate(region, values):
     raise AssertionError("no attn.yield")
 
 
+# With a gradient by the log-sum-exp, without which derivatives that are the same for a row add up to zero.
 PROGRAM = """!t = tensor<1x1x8x4xf32>
 !r = tensor<1x1x8xf32>
 func.func @f(%t: !t, %r: !r, %x: f32, %y: f32, %z: f32) -> (!t, tensor<f32>, tensor<f32>, tensor<f32>) {
-  %0:4 = attn.backward %t, %t, %t, %t, %r, %t gradients(q, captures = [0, 1, 2]) captures(%x, %y, %z : f32, f32, f32)
+  %0:4 = attn.backward %t, %t, %t, %t, %r, %t lse_gradient(%r : !r) gradients(q, captures = [0, 1, 2]) captures(%x, %y, %z : f32, f32, f32)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %x0: f32, %y0: f32, %z0: f32) {
       BODY
       attn.yield %r0 : f32

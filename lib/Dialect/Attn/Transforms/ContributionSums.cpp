@@ -74,6 +74,78 @@ static bool isPlaceBy(ContributeOp add, unsigned kinds,
 }
 
 //===----------------------------------------------------------------------===//
+// Sums that are zero
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Tells which contributions add up to zero over the keys of a query.
+///
+/// The derivatives by the modified scores of a row add up to the gradient by
+/// its log-sum-exp, which may be absent: softmax does not change where all
+/// scores of a row grow by one number. So does each of their multiples that is
+/// the same for the row.
+class RowSums {
+public:
+  RowSums(BackwardOp op, Dependences &dependences)
+      : gradient(op.getScoreGradient().getArgument(kGradient)),
+        dependences(dependences),
+        // A sink has a part of the row's weight, but no pair.
+        areZero(!op.getLseGradient() && !op.getSinks()) {}
+
+  bool isZero(ContributeOp add) {
+    return areZero && isPlaceBy(add, Dependences::OnQuery, dependences) &&
+           isMultiple(add.getValue());
+  }
+
+private:
+  bool isOfRow(Value value) {
+    return dependences.isBy(value, Dependences::OnQuery);
+  }
+  /// Whether the value is the derivative times what is the same for the row.
+  bool isMultiple(Value value);
+  bool computeIsMultiple(Value value);
+
+  Value gradient;
+  Dependences &dependences;
+  bool areZero;
+  /// Each value is asked about once: chains may use one value twice.
+  llvm::DenseMap<Value, bool> multiples;
+};
+} // namespace
+
+bool RowSums::isMultiple(Value value) {
+  auto [found, isNew] = multiples.try_emplace(value, false);
+  if (!isNew)
+    return found->second;
+  bool holds = computeIsMultiple(value);
+  return multiples[value] = holds;
+}
+
+bool RowSums::computeIsMultiple(Value value) {
+  if (value == gradient || matchPattern(value, m_AnyZeroFloat()))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  auto areMultiples = [&](ValueRange operands) {
+    return llvm::all_of(operands,
+                        [&](Value operand) { return isMultiple(operand); });
+  };
+  if (isa<arith::NegFOp, arith::AddFOp, arith::SubFOp>(op))
+    return areMultiples(op->getOperands());
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return isOfRow(select.getCondition()) &&
+           areMultiples({select.getTrueValue(), select.getFalseValue()});
+  if (isa<arith::DivFOp>(op))
+    return isMultiple(op->getOperand(0)) && isOfRow(op->getOperand(1));
+  if (!isa<arith::MulFOp>(op))
+    return false;
+  Value left = op->getOperand(0), right = op->getOperand(1);
+  return (isMultiple(left) && isOfRow(right)) ||
+         (isMultiple(right) && isOfRow(left));
+}
+
+//===----------------------------------------------------------------------===//
 // Factors
 //===----------------------------------------------------------------------===//
 
@@ -260,17 +332,12 @@ void FactorSorter::sort(ContributeOp add) {
   isNegative = false;
   if (!isPlaceBy(add, kKept, dependences) || failed(collect(add.getValue())))
     return;
-  // A choice guards a factor that may be infinite where the product so far is
-  // zero: in another order zero would meet it.
-  if (llvm::any_of(factors, [](const Factor &factor) {
-        return factor.kind != Factor::Times;
-      }))
-    return;
-  // The last ones stay behind the others; factors of a kind keep their order.
-  SmallVector<Factor> first, behind;
-  for (const Factor &factor : factors) {
+  // From the inside out: a factor that may be infinite then meets the same
+  // zeros as before. The last ones come after the others.
+  SmallVector<Factor> first, last;
+  for (const Factor &factor : llvm::reverse(factors)) {
     if (isLast(factor.value)) {
-      behind.push_back(factor);
+      last.push_back(factor);
       continue;
     }
     auto *at = llvm::upper_bound(first, factor,
@@ -281,8 +348,8 @@ void FactorSorter::sort(ContributeOp add) {
   }
   bool startsWithLast = first.empty();
   factors.assign(first.begin(), first.end());
-  factors.append(behind.begin(), behind.end());
-  // A product begins with what it is the multiple of.
+  factors.append(last.begin(), last.end());
+  // A product begins with the value that it is a multiple of.
   Type type = add.getValue().getType();
   if (startsWithLast || factors.front().kind != Factor::Times ||
       llvm::any_of(factors, [&](const Factor &factor) {
@@ -303,7 +370,13 @@ void FactorSorter::sort(ContributeOp add) {
 void fovea::attn::simplifyContributions(BackwardOp op) {
   Block &body = op.getScoreGradient().front();
   Dependences dependences;
+  RowSums sums(op, dependences);
   FactorSorter sorter(body, dependences);
-  for (ContributeOp add : body.getOps<ContributeOp>())
-    sorter.sort(add);
+  for (ContributeOp add :
+       llvm::make_early_inc_range(body.getOps<ContributeOp>())) {
+    if (sums.isZero(add))
+      add.erase();
+    else
+      sorter.sort(add);
+  }
 }

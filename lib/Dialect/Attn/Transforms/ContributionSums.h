@@ -8,8 +8,8 @@
 //
 // Algebra on the sums that `attn.contribute` stands for, at the end of
 // attn-differentiate. A sum that is known to be zero is erased. A factor that
-// is the same for all queries is moved to the end of the product, so that
-// kernels can multiply the sum over the queries by it, and not each summand.
+// is the same for all queries moves to the end of the product, so that kernels
+// multiply the sum over the queries by it instead of each summand.
 //
 //===----------------------------------------------------------------------===//
 

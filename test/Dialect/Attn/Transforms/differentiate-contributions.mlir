@@ -92,17 +92,17 @@ func.func @by_lse(%q: !x, %o: !x, %lse: !r, %c: !c) -> (!x, !c) {
 !h = tensor<2xf32>
 
 // A factor of the score by query has no such sum. A gain and a gate by key have one product
-// of the derivative and the score together; what keys multiply it by comes last, behind the
-// guard that keeps 0.
+// of the derivative and the score together. The factors that keys have come last, in the
+// order of the rules, with the guard that keeps 0.
 // CHECK-LABEL: func @factors
 // CHECK: score_gradient
 // CHECK: %[[PAIR:.*]] = arith.mulf %ds, %s : f32
 // CHECK: %[[ROW:.*]] = arith.mulf %[[PAIR]], %[[T:.*]] : f32
-// CHECK: %[[IS_ZERO:.*]] = arith.cmpf oeq, %[[ROW]], %[[ZERO:.*]] : f32
-// CHECK: %[[TIMES:.*]] = arith.mulf %[[ROW]], %[[GATE:.*]] : f32
+// CHECK: %[[GAINED:.*]] = arith.mulf %[[ROW]], %[[GAIN:.*]] : f32
+// CHECK: %[[IS_ZERO:.*]] = arith.cmpf oeq, %[[GAINED]], %[[ZERO:.*]] : f32
+// CHECK: %[[TIMES:.*]] = arith.mulf %[[GAINED]], %[[GATE:.*]] : f32
 // CHECK: %[[CHOSEN:.*]] = arith.select %[[IS_ZERO]], %[[ZERO]], %[[TIMES]] : f32
-// CHECK: %[[OF_GATE:.*]] = arith.mulf %[[CHOSEN]], %[[GAIN:.*]] : f32
-// CHECK: attn.contribute %[[OF_GATE]] to %{{.*}}[%b, %h, %j]
+// CHECK: attn.contribute %[[CHOSEN]] to %{{.*}}[%b, %h, %j]
 // CHECK: %[[OF_GAIN:.*]] = arith.mulf %[[ROW]], %[[GATE]] : f32
 // CHECK: attn.contribute %[[OF_GAIN]] to %{{.*}}[%h]
 func.func @factors(%q: !x, %o: !x, %lse: !r, %g: !h, %k: !c, %t: !c) -> (!x, !h, !c) {

@@ -62,16 +62,17 @@ func.func @keys(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!
 
 // -----
 
-// A gain and a gate by key have one sum, of the derivative times the score. Each takes it
-// by its own factor behind the loop.
+// A gain and a gate by key have one sum, of the derivative times the score. Each
+// multiplies it by its own factor after the loop.
 // CHECK-LABEL: gpu.func @together(
 // CHECK: %[[SUMS:.*]]:3 = tile.for_blocks
 // CHECK: tile.reduce add dim 1
 // CHECK-NOT: tile.reduce
 // CHECK: tile.yield
 // CHECK: %[[GATES:.*]] = math.exp %{{.*}} : tensor<128x1xf32, #tile.reg>
-// CHECK: arith.cmpf oeq, %[[SUMS]]#2
-// CHECK: arith.mulf %[[SUMS]]#2, %[[GATES]] : tensor<128x1xf32, #tile.reg>
+// CHECK: %[[GAINED:.*]] = arith.mulf %[[SUMS]]#2, %{{.*}} : tensor<128x1xf32, #tile.reg>
+// CHECK: arith.cmpf oeq, %[[GAINED]]
+// CHECK: arith.mulf %[[GAINED]], %[[GATES]] : tensor<128x1xf32, #tile.reg>
 // CHECK: %[[OF_GAIN:.*]] = arith.mulf %[[SUMS]]#2, %[[GATES]] : tensor<128x1xf32, #tile.reg>
 // CHECK-NEXT: tile.scatter add %{{.*}} : tensor<128x1xf32, #tile.reg>, memref<?xf32>[tensor<128x1xi32, #tile.reg>]
 // CHECK-NEXT: tile.scatter add exact %[[OF_GAIN]]

@@ -182,7 +182,7 @@ SoftmaxState SoftmaxLoopWriter::deferred(std::optional<double> tau) {
         Value scores = scoresOf(step);
         Move move = followMaximum(m, scores, tau);
         Value factor = named("factor", factorOf(m, move));
-        // Who rescales the output can do so while weights are computed.
+        // The role that rescales the output does so while weights are computed.
         Value sent = staged(kFactorName, factor);
         Value weights = references.weightsOf(scores, move.exponents);
         if (sumByDot)

@@ -156,7 +156,7 @@ private:
                          getSumName());
   }
   /// The sums with a block's weights, and the accumulator with their products.
-  /// A sum by dot joins the product, behind the copy of the values.
+  /// A sum by dot joins the product, after the copy of the values.
   std::pair<Value, Value> addBlock(Value j, Value weights, Value sums,
                                    Value acc) {
     if (!sumByDot)
@@ -189,7 +189,7 @@ private:
     SoftmaxReference::Exponents exponents;
     Value moved;
   };
-  /// The reference behind `scores`: their maximum so far, or with `tau` only
+  /// The reference after `scores`: their maximum so far, or with `tau` only
   /// where that left `m` by more.
   Move followMaximum(Value m, Value scores, std::optional<double> tau);
   /// What was summed up with `m` is multiplied with. Rows that stay get exactly

@@ -84,6 +84,11 @@ def AttnDifferentiate : Pass<"attn-differentiate"> {
     constants. Each element that is read of such a tensor gets an
     `attn.contribute`.
 
+    Two rewrites of contributions follow. A contribution whose sum over the keys
+    of a row is zero is erased: a number that all scores of a row are increased by
+    changes no weight, unless there are sinks or a gradient by the log-sum-exp. A
+    factor that is the same for all queries moves to the end of the product.
+
     Fails at an op without a rule. The page on gradients lists the rules, and what
     they give where a derivative does not exist.
 

@@ -1,4 +1,4 @@
-//===- InitAll.cpp - Registers what Fovea has -*- C++ -*-===//
+//===- InitAll.cpp - Registers what Fovea has -----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

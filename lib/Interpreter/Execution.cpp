@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Interpreter/Execution.h"
-#include "WarpExecution.h"
+#include "Warp/WarpExecution.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

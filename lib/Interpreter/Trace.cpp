@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Interpreter/Trace.h"
-#include "RoleScheduler.h"
+#include "Warp/RoleScheduler.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -9,7 +9,7 @@
 
 #include "fovea/PTX/Device.h"
 
-#include "Program.h"
+#include "Syntax/Program.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"

@@ -1,4 +1,4 @@
-//===- Flags.cpp - What strong writes publish ------------------*- C++ -*-===//
+//===- Flags.cpp - What strong writes publish -----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

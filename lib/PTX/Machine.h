@@ -12,7 +12,7 @@
 
 #include "Flags.h"
 #include "GlobalShadow.h"
-#include "Program.h"
+#include "Syntax/Program.h"
 
 #include "fovea/PTX/Launch.h"
 #include "fovea/PTX/Trace.h"

@@ -70,8 +70,8 @@ void fovea::buildToTilePipeline(OpPassManager &pm,
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
   kernel.addPass(tile::createAddByDot());
-  kernel.addPass(tile::createStreamDiagonals());
-  kernel.addPass(tile::createInterleaveRows());
+  kernel.addPass(tile::createStreamRelativePositions());
+  kernel.addPass(tile::createInterleaveQueryTiles());
 }
 
 void fovea::buildToWarpPipeline(OpPassManager &pm,

@@ -1,4 +1,4 @@
-//===- ReductionPatterns.cpp - How fovea-reduce simplifies ops -*- C++ -*-===//
+//===- ReductionPatterns.cpp - How fovea-reduce simplifies ops ------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- fovea-lsp-server.cpp - Editors' view of Fovea IR -*- C++ -*-===//
+//===- fovea-lsp-server.cpp - Editors' view of Fovea IR -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- fovea-opt.cpp - mlir-opt with dialects and passes -*- C++ -*-===//
+//===- fovea-opt.cpp - mlir-opt with dialects and passes ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- fovea-reduce.cpp - Shrinks IR that shows a bug -*- C++ -*-===//
+//===- fovea-reduce.cpp - Shrinks IR that shows a bug ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

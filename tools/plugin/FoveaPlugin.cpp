@@ -1,4 +1,4 @@
-//===- FoveaPlugin.cpp - Fovea inside a stock mlir-opt -*- C++ -*-===//
+//===- FoveaPlugin.cpp - Fovea inside a stock mlir-opt --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

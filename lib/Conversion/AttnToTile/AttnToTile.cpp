@@ -8,12 +8,12 @@
 
 #include "fovea/Conversion/Passes.h"
 
-#include "BlockSummaries.h"
-#include "HelperKernels.h"
-#include "KernelLowering.h"
-#include "KernelSignature.h"
-#include "LaunchCalls.h"
-#include "SequenceOrder.h"
+#include "Regions/CaptureMinMax.h"
+#include "Kernel/HelperKernels.h"
+#include "Kernel/KernelLowering.h"
+#include "Kernel/KernelSignature.h"
+#include "Kernel/LaunchCalls.h"
+#include "Kernel/SequenceOrder.h"
 
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
 #include "fovea/Support/Warps.h"

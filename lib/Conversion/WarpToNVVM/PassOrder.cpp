@@ -21,8 +21,8 @@ namespace {
 class PassOrder {
 public:
   PassOrder() {
-    add<tile::BallotOp>("warp-assign-vote-layouts");
-    add<tile::DiagonalsOp>("warp-assign-diagonal-layouts");
+    add<tile::BallotOp>("warp-assign-ballot-layouts");
+    add<tile::DiagonalsOp>("warp-assign-relative-position-layouts");
     add<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp,
         tile::IotaOp, tile::RandomOp, tile::RampOp, tile::BroadcastOp,
         tile::ReduceOp, warp::AnyOp, warp::LocalLoadOp, warp::DotOp,

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Elements.h"
+#include "Tiles/ScalarizeTiles.h"
 
 #include "fovea/Conversion/Passes.h"
 #include "fovea/Support/Target.h"

@@ -119,9 +119,9 @@ void emitTensorMapPrefetch(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value map);
 
 /// Copies of roles, as instructions of the copy engine.
-class TensorCopies {
+class TmaLoads {
 public:
-  TensorCopies(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi)
+  TmaLoads(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi)
       : kernel(kernel), abi(abi) {}
 
   /// Finds the copies and makes their tensor maps arguments.

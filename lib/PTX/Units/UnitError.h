@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef FOVEA_PTX_UNITS_UNITERROR_H
-#define FOVEA_PTX_UNITS_UNITERROR_H
+#ifndef FOVEA_LIB_PTX_UNITS_UNITERROR_H
+#define FOVEA_LIB_PTX_UNITS_UNITERROR_H
 
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
@@ -20,4 +20,4 @@ inline llvm::Error makeError(const llvm::Twine &text) {
 
 } // namespace fovea::ptx
 
-#endif // FOVEA_PTX_UNITS_UNITERROR_H
+#endif // FOVEA_LIB_PTX_UNITS_UNITERROR_H

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-lower-votes),warp-to-nvvm))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-lower-ballots),warp-to-nvvm))' --split-input-file | FileCheck %s
 
 // A thread holds rows l / 4 and l / 4 + 8 of its warp's 16.
 // CHECK-LABEL: gpu.func @f

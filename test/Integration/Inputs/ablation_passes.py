@@ -23,7 +23,7 @@ TABLE = ("tablecausal_bf16_d64_bhsd", "auto", ",capture0.0=2,capture0.1=65")
 #: What is left out, what stands instead or which option is off, and where.
 CHANGES = [
     ("tile-fuse-online-softmax", "fixed-reference=false", ("fastcap_bf16_d64_bhsd", "auto", "")),
-    ("warp-overlap-dots,warp-keep-dots-in-flight,warp-wait-late,warp-add-late,warp-chain-tiles", "", CAUSAL),
+    ("warp-overlap-dots,warp-keep-dots-in-flight,warp-sink-mma-waits,warp-delay-atomic-adds,warp-chain-tiles", "", CAUSAL),
     ("warp-chain-tiles", "", CAUSAL),
     ("tile-sink-coordinates", "", CAUSAL),
     ("warp-split-softmax", "", DENSE),

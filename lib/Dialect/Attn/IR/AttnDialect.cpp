@@ -1,4 +1,4 @@
-//===- AttnDialect.cpp - The attn dialect and its small ops -*- C++ -*-===//
+//===- AttnDialect.cpp - The attn dialect and its small ops ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- BlockExtremes.cpp - attn.block_min, attn.block_max ------*- C++ -*-===//
+//===- BlockExtremes.cpp - attn.block_min, attn.block_max -----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Clauses.h - Clauses that several ops have ---------------*- C++ -*-===//
+//===- Clauses.h - Clauses that several ops have ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- SequenceForms.cpp - How sequences lie in memory -*- C++ -*-===//
+//===- SequenceForms.cpp - How sequences lie in memory --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Names.cpp - Names of streams, dots and stores -----------*- C++ -*-===//
+//===- Names.cpp - Names of streams, dots and stores ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- TileDialect.cpp - The tile dialect and its attributes -*- C++ -*-===//
+//===- TileDialect.cpp - The tile dialect and its attributes --------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

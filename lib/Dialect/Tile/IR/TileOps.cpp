@@ -1,4 +1,4 @@
-//===- TileOps.cpp - Verifiers and folders of the tile dialect -*- C++ -*-===//
+//===- TileOps.cpp - Verifiers and folders of the tile dialect ------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

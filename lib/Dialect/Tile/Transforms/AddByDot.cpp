@@ -1,4 +1,4 @@
-//===- AddByDot.cpp - Sums that dots start from ----------------*- C++ -*-===//
+//===- AddByDot.cpp - Sums that dots start from ---------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

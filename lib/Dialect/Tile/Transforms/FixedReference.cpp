@@ -1,4 +1,4 @@
-//===- FixedReference.cpp - One reference for bounded scores - -*- C++ -*-===//
+//===- FixedReference.cpp - One reference for bounded scores --------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

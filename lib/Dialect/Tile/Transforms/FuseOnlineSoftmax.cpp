@@ -1,4 +1,4 @@
-//===- FuseOnlineSoftmax.cpp - Softmax sums as loops --------- -*- C++ -*-===//
+//===- FuseOnlineSoftmax.cpp - Softmax sums as loops ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- LazySoftmax.cpp - The lazy recurrence ----------------- -*- C++ -*-===//
+//===- LazySoftmax.cpp - The lazy recurrence ------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

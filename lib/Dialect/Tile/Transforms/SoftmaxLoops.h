@@ -1,4 +1,4 @@
-//===- SoftmaxLoops.h - Softmax sums as loops ---------------- -*- C++ -*-===//
+//===- SoftmaxLoops.h - Softmax sums as loops -------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -64,7 +64,7 @@ static Operation *findUncutKernel(gpu::GPUFuncOp kernel) {
 
 const KernelFact warp::kDotsReadMemory{findOp<tile::DotOp>, "tile-to-warp"};
 const KernelFact warp::kVotesAreBranches{findOp<tile::IfAnyOp>,
-                                         "warp-lower-votes"};
+                                         "warp-lower-ballots"};
 const KernelFact warp::kIsOneProgram{findOp<SpecializeOp>, "",
                                      /*endedBy=*/"warp-specialize"};
 const KernelFact warp::kRolesAreCut{findUncutKernel, "warp-specialize"};

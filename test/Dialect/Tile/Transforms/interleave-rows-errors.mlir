@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-interleave-rows{parts=2})))'
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-interleave-query-tiles{parts=2})))'
 
 !tile = tensor<32x32xbf16, #tile.reg>
 !sum = tensor<32x32xf32, #tile.reg>

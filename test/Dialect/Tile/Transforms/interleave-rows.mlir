@@ -1,5 +1,5 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-interleave-rows{parts=2})))' | FileCheck %s
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-interleave-rows)))' | FileCheck %s --check-prefix=ONE
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-interleave-query-tiles{parts=2})))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-interleave-query-tiles)))' | FileCheck %s --check-prefix=ONE
 
 // Without parts, and where the schedule has no 'row_tiles', nothing changes.
 // ONE-LABEL: gpu.func @sums(

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-stream-diagonals)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-stream-relative-positions)))' --split-input-file | FileCheck %s
 
 // Numbers that are made of scalars and of what the kernel reads.
 // What two tiles are made of comes once. Places stay, and so do sums of other tiles,

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-add-late)))' --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-delay-atomic-adds)))' --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s
 
 // Where a tile can't be added late it is added in its round, and a remark says why.
 !out = memref<?x?xf32, strided<[?, 1]>>

@@ -1,5 +1,5 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-add-late)))' --split-input-file | FileCheck %s
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-add-late)))' --split-input-file --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-delay-atomic-adds)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-delay-atomic-adds)))' --split-input-file --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 // WHY: two_roles | Stores=2
 // WHY: all warps run one program, or the matrix unit's products are made at once
 

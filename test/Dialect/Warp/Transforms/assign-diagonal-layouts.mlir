@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-diagonal-layouts,warp-assign-layouts)))' --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-relative-position-layouts,warp-assign-layouts)))' --split-input-file --verify-diagnostics | FileCheck %s
 
 // What a diagonal is computed from lies in the warps whose rows it crosses;
 // what others use, too, is made twice.

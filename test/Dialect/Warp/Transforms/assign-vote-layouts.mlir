@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-vote-layouts,warp-assign-layouts)))' --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-ballot-layouts,warp-assign-layouts)))' --split-input-file --verify-diagnostics | FileCheck %s
 
 // What a vote is about lies one column a lane; coordinates that scores use, too,
 // are made twice.

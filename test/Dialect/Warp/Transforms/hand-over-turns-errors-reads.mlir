@@ -1,5 +1,5 @@
 // What a turn's stores write is not read in it, and loops carry the pipelines' state.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-hand-over-turns)))' --split-input-file --verify-diagnostics
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-semaphore-roles)))' --split-input-file --verify-diagnostics
 
 !t = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 !sums = memref<?x64xf32, strided<[64, 1]>>

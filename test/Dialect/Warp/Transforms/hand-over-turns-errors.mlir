@@ -1,5 +1,5 @@
 // Stores in a turn are its role's, released behind the wait for them.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-hand-over-turns)))' --split-input-file --verify-diagnostics
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-semaphore-roles)))' --split-input-file --verify-diagnostics
 
 gpu.module @m {
   // expected-error@+1 {{kernel has no 'launch.abi' beside it}}

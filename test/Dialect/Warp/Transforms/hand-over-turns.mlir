@@ -1,8 +1,8 @@
 // Roles of their own wait for turns, and end them. Whoever stores goes on: it waits for a
 // stage of one pipeline, and commits one of another. That one has one stage, which it
 // acquires ahead of the second store: of the next turn no more goes ahead of this one's end.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-hand-over-turns)))' | FileCheck %s
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-hand-over-turns,warp-specialize)))' | FileCheck %s --check-prefix=ROLES
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-semaphore-roles)))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-semaphore-roles,warp-specialize)))' | FileCheck %s --check-prefix=ROLES
 
 // The second turn, behind the loop, has the stage behind the loop's last one.
 // CHECK-LABEL: gpu.func @apart(

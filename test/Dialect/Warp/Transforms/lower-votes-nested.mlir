@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-lower-votes)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-lower-ballots)))' --split-input-file | FileCheck %s
 
 !sums = tensor<64x8xf32, #warp.mma_sync<warps = 4>>
 !flags = tensor<64x8xi1, #warp.mma_sync<warps = 4>>

@@ -1,5 +1,5 @@
 // Where no read can move a remark says so, and the plan does not promise it any more.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-read-early)))' \
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-hoist-shared-loads)))' \
 // RUN:   --remarks-filter=schedule 2>&1 >%t.mlir | FileCheck %s
 // RUN: FileCheck %s --check-prefix=CODE --implicit-check-not=read_early < %t.mlir
 // CODE: <"numbers", stages = 2, staged>

@@ -2,7 +2,7 @@
 // last, with its wait and what gives it back. Not one of which the plan says nothing, nor one
 // behind a product, behind what gives another stage back, or read where only something behind
 // the fence says.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-read-early)))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-hoist-shared-loads)))' | FileCheck %s
 
 // CHECK: <"numbers", stages = 2, staged, read_early>
 // CHECK-LABEL: role @compute

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-wait-late)))' -verify-diagnostics
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-sink-mma-waits)))' -verify-diagnostics
 
 // What a product reads in registers would be written before it is made.
 !out = memref<?x?xf32, strided<[?, 1]>>

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-wait-late)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-sink-mma-waits)))' --split-input-file | FileCheck %s
 
 // What stands between the product and the first use of its result is done while it is
 // made. The stage that it reads is given back behind the wait, another one where it was.

@@ -1,4 +1,4 @@
-"""A gradient in one order of sequences that are one block, without a loop: warp-hand-over-turns made the
+"""A gradient in one order of sequences that are one block, without a loop: warp-split-semaphore-roles made the
 pipeline of releases behind its first use."""
 
 FRONT_END = 'fovea'

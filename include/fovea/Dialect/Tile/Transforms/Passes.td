@@ -172,8 +172,8 @@ def AddByDot
   ];
 }
 
-def StreamDiagonals
-    : KernelPass<"tile-stream-diagonals", [], []> {
+def StreamRelativePositions
+    : KernelPass<"tile-stream-relative-positions", [], []> {
   let summary = "Let another role find what tiles of diagonals are made of";
   let body = [{
     Numbers by distance, such as a table's, are found from scalars alone, a few
@@ -208,8 +208,8 @@ def StreamDiagonals
   ];
 }
 
-def InterleaveRows
-    : KernelPass<"tile-interleave-rows", [SoftmaxIsLoops, BlocksAreLoops],
+def InterleaveQueryTiles
+    : KernelPass<"tile-interleave-query-tiles", [SoftmaxIsLoops, BlocksAreLoops],
                  []> {
   let summary = "Work on parts of a tile's rows in turn";
   let body = [{

@@ -135,8 +135,8 @@ def WarpKeepDotsInFlight
   ];
 }
 
-def WarpWaitLate
-    : KernelPass<"warp-wait-late", [DotsReadMemory, IsOneProgram],
+def WarpSinkMmaWaits
+    : KernelPass<"warp-sink-mma-waits", [DotsReadMemory, IsOneProgram],
                  []> {
   let summary = "Wait for a product where it is needed";
   let body = [{
@@ -175,8 +175,8 @@ def WarpWaitLate
   ];
 }
 
-def WarpAddLate
-    : KernelPass<"warp-add-late", [DotsReadMemory, IsOneProgram],
+def WarpDelayAtomicAdds
+    : KernelPass<"warp-delay-atomic-adds", [DotsReadMemory, IsOneProgram],
                  []> {
   let summary = "Add to memory under the next round's product";
   let body = [{

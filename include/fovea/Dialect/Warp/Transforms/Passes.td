@@ -311,8 +311,8 @@ def WarpSplitSoftmax
   ];
 }
 
-def WarpAssignVoteLayouts
-    : KernelPass<"warp-assign-vote-layouts", [IsOneProgram],
+def WarpAssignBallotLayouts
+    : KernelPass<"warp-assign-ballot-layouts", [IsOneProgram],
                  []> {
   let summary = "Give each lane one of the candidates that a warp votes on";
   let body = [{
@@ -341,15 +341,15 @@ def WarpAssignVoteLayouts
   let statistics = [Statistic<"numVotes", "votes", "Number of votes given a layout">];
 }
 
-def WarpAssignDiagonalLayouts
-    : KernelPass<"warp-assign-diagonal-layouts", [IsOneProgram],
+def WarpAssignRelativePositionLayouts
+    : KernelPass<"warp-assign-relative-position-layouts", [IsOneProgram],
                  []> {
   let summary = "Give each warp the diagonals of its rows";
   let body = [{
     The operand of a `tile.diagonals`, and all that it is computed from, get the
     layout `#warp.diagonals`: copies of those ops stand before it. Each warp so
     computes a diagonal once or twice, not once for each score on it, and lanes
-    exchange what they made. It runs where `warp-assign-vote-layouts` does, for
+    exchange what they made. It runs where `warp-assign-ballot-layouts` does, for
     the same reason.
 
     Where a stream brings the operand, each lane loads what it needs
@@ -622,8 +622,8 @@ def WarpPingPong
   ];
 }
 
-def WarpLowerVotes
-    : KernelPass<"warp-lower-votes", [IsOneProgram],
+def WarpLowerBallots
+    : KernelPass<"warp-lower-ballots", [IsOneProgram],
                  [VotesAreBranches]> {
   let summary = "Make tile.if_any a vote and a branch";
   let body = [{

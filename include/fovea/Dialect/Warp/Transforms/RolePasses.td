@@ -24,8 +24,8 @@ def WarpPrintRoles
   let statistics = [Statistic<"numRoles", "roles", "Number of roles printed">];
 }
 
-def WarpHandOverTurns
-    : KernelPass<"warp-hand-over-turns", [WorkIsDealt, IsOneProgram], []> {
+def WarpSplitSemaphoreRoles
+    : KernelPass<"warp-split-semaphore-roles", [WorkIsDealt, IsOneProgram], []> {
   let summary = "Let a role of its own ask for turns, and end them";
   let body = [{
     Stores between a `tile.semaphore_wait` and its `tile.semaphore_release` are a
@@ -174,8 +174,8 @@ def WarpSpecialize
   let statistics = [Statistic<"numRoles", "roles", "Number of roles cut">];
 }
 
-def WarpReadEarly
-    : KernelPass<"warp-read-early", [WorkIsDealt, DotsReadMemory, RolesAreCut],
+def WarpHoistSharedLoads
+    : KernelPass<"warp-hoist-shared-loads", [WorkIsDealt, DotsReadMemory, RolesAreCut],
                  []> {
   let summary = "Read streams ahead of the fence behind what was stored last";
   let body = [{

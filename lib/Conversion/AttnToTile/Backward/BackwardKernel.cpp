@@ -1,0 +1,316 @@
+//===- BackwardKernel.cpp - A backward kernel and its tile ------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Backward/BackwardKernel.h"
+
+#include "Backward/BackwardPlan.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// Operands of attn.backward by number.
+enum BackwardOperand : unsigned {
+  kQ,
+  kK,
+  kV,
+  kO,
+  kLse,
+  kOutputGradient,
+  kLseGradient
+};
+
+BackwardArguments BackwardArguments::of(KernelBuilder &kb,
+                                        attn::BackwardOp op) {
+  return {kb.operandArgument(kQ),
+          kb.operandArgument(kK),
+          kb.operandArgument(kV),
+          kb.operandArgument(kO),
+          kb.operandArgument(kLse),
+          kb.operandArgument(kOutputGradient),
+          op.getLseGradient() ? kb.operandArgument(kLseGradient) : Value(),
+          kb.captureArguments(op)};
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Emits the start of the loop over tiles.
+class BackwardTileEmitter {
+public:
+  BackwardTileEmitter(KernelBuilder &kb, attn::BackwardOp op,
+                      const BackwardKernelPlan &part, const BackwardScratch &scratch,
+                      const BackwardArguments &arguments)
+      : kb(kb), op(op), part(part), scratch(scratch), q(arguments.q),
+        k(arguments.k) {}
+
+  BackwardTile emit();
+
+private:
+  /// An item of work, and where its sequence's blocks of queries begin in
+  /// scratch memory.
+  struct ScratchPlace {
+    KernelBuilder::Work work;
+    Value first;
+  };
+  Value emitHeadsPerSection(Value queries, Value keys, Value group);
+  /// The tile among sequences that are entries of the batch, or packed.
+  BackwardTile emitBatchEntry(Value queries, Value keys, Value group);
+  BackwardTile emitPackedSequence();
+  /// Of a packed sequence's tile.
+  ScratchPlace emitScratchPlace(const PackedTile &tile);
+  /// Offsets that nobody checked may ask for any head.
+  Value limitHead(Value head, Value heads);
+
+  KernelBuilder &kb;
+  attn::BackwardOp op;
+  const BackwardKernelPlan &part;
+  const BackwardScratch &scratch;
+  Value q, k;
+};
+} // namespace
+
+// So many keys of a tile are many: fewer such tiles are at work on one head.
+static constexpr int64_t kManyKeys = 128;
+
+/// Whether tensors say which pairs are masked.
+static bool masksByTensors(attn::BackwardOp op) {
+  auto stop = [](tensor::ExtractOp) { return WalkResult::interrupt(); };
+  return op.hasBlocks() || op.getMaskMod().walk(stop).wasInterrupted();
+}
+
+/// Key heads whose queries' rows, with their gradients and the sums of dQ, fit
+/// L2; of long ones a few even so, or CTAs that work on one head would wait for
+/// each other, and the last ones for the longest tile. Tiles of many keys that
+/// follow each other wait for sums that have left L2, so they get half of it.
+/// Where tensors say what is masked, twice as many share it: tiles then differ
+/// in no order that is known, and the last section ends when a long one does.
+/// Where the heads of a group follow each other: those with two tiles for each
+/// multiprocessor, see BackwardGroups.cpp.
+Value BackwardTileEmitter::emitHeadsPerSection(Value queries, Value keys,
+                                               Value group) {
+  constexpr int64_t kSumBytes = 4, kFewestHeads = 4, kFewestTiles = 128;
+  auto atLeast = [&](Value value, int64_t least) -> Value {
+    return kb.make<arith::MaxUIOp>(value, kb.constant(least));
+  };
+  auto divide = [&](int64_t value, Value by) -> Value {
+    return kb.make<arith::DivUIOp>(kb.constant(value), atLeast(by, 1));
+  };
+  Value tiles =
+      kb.make<arith::CeilDivUIOp>(keys, kb.constant(part.getTileRows()));
+  Value all = atLeast(kb.make<arith::MulIOp>(kb.size(k, 0), kb.size(k, 1)), 1);
+  if (part.visitsGroups)
+    return kb.make<arith::MinUIOp>(
+        atLeast(divide(2 * kb.target->multiprocessors, tiles), 1), all);
+  int64_t elementBytes = op.getQueryType().getElementTypeBitWidth() / 8;
+  int64_t rowBytes = (part.headDim + part.valueHeadDim) * elementBytes +
+                     part.headDim * kSumBytes;
+  int64_t fitting = kb.target->sharedInL2 / rowBytes;
+  if (part.beginsApart && part.getTileRows() >= kManyKeys)
+    fitting /= 2;
+  if (!part.ordersSums && masksByTensors(op))
+    fitting *= 2;
+  Value fit =
+      divide(fitting, kb.make<arith::MulIOp>(atLeast(queries, 1), group));
+  Value few = kb.constant(kFewestHeads);
+  // Those that follow each other need no others beside them, but all CTAs
+  // should have one.
+  if (part.beginsApart)
+    few = atLeast(divide(kFewestTiles, tiles), 1);
+  return kb.make<arith::MinUIOp>(kb.make<arith::MaxUIOp>(fit, few), all);
+}
+
+/// Under a mask that looks back, a sixteenth of the work; of tiles of few keys,
+/// which follow each other more closely, a sixteenth of that.
+Value fovea::emitFinalTiles(KernelBuilder &kb, const BackwardKernelPlan &part,
+                            Value keys) {
+  Value tiles =
+      kb.make<arith::CeilDivUIOp>(keys, kb.constant(part.getTileRows()));
+  int64_t parts = part.getTileRows() >= kManyKeys ? 4 : 16;
+  return kb.make<arith::DivUIOp>(tiles, kb.constant(parts));
+}
+
+BackwardTile BackwardTileEmitter::emitBatchEntry(Value queries, Value keys,
+                                                 Value group) {
+  bool ofQueries = part.hasQueryTiles();
+  KernelBuilder::WorkOrder order;
+  order.schedule = part.plan->work;
+  // Masks that look back give the first keys the most queries.
+  if (!ofQueries)
+    order.tiles = KernelBuilder::TileOrder::FirstFirst;
+  // The kernel of sums goes over heads from the first to the last. Those that
+  // D's kernel leaves in the L2 cache are then the first ones it needs, and
+  // those it leaves there are the first ones to be rounded.
+  order.lastItemsFirst =
+      scratch.querySums &&
+      (part.kind == BackwardKernelPlan::Delta || part.kind == BackwardKernelPlan::Round);
+  // Tiles that take turns are best not at work together.
+  if (!ofQueries && (mayHideKeys(op) || part.ordersSums))
+    order.headsPerSection = emitHeadsPerSection(queries, keys, group);
+  if (part.followsDiagonal) {
+    order.tiles = KernelBuilder::TileOrder::ShortestFirst;
+    order.finalTiles = emitFinalTiles(kb, part, keys);
+  }
+  Value rows = ofQueries ? queries : keys;
+  if (part.fillsFragments())
+    rows = kb.make<arith::MaxUIOp>(rows, kb.constant(1));
+  BackwardTile tile;
+  tile.work = kb.beginWork(kb.size(q, 0), kb.size(ofQueries ? q : k, 1), rows,
+                           part.getTileRows(), order);
+  tile.memoryBatch = tile.work.batch;
+  tile.queries = queries;
+  tile.keys = keys;
+  if (Value length = kb.emitKeyLength(op, tile.work.batch, keys))
+    tile.keyLimit = tile.keys = length;
+  return tile;
+}
+
+BackwardTile BackwardTileEmitter::emitPackedSequence() {
+  unsigned first = op.getSequenceOperands().getBeginOperandIndex();
+  bool ofQueries = part.hasQueryTiles();
+  PackedOffsets offsets = {first, first + 1};
+  if (!ofQueries)
+    std::swap(offsets.queries, offsets.keys);
+  // Masks that look back give the first keys the most queries.
+  PackedTile packed = beginPackedWork(
+      kb, ofQueries ? q : k, ofQueries ? k : q, offsets, part.plan,
+      /*headsPerSection=*/{},
+      /*firstTilesFirst=*/scratch.querySums && !ofQueries);
+  if (!ofQueries) {
+    std::swap(packed.firstQuery, packed.firstKey);
+    std::swap(packed.queries, packed.keys);
+  }
+  BackwardTile tile;
+  tile.work = packed.work;
+  tile.memoryBatch = kb.constant(0);
+  tile.queries = packed.queries;
+  tile.keys = packed.keys;
+  tile.firstQuery = packed.firstQuery;
+  tile.firstKey = packed.firstKey;
+  tile.queryLimit = kb.make<arith::AddIOp>(packed.firstQuery, packed.queries);
+  tile.keyLimit = kb.make<arith::AddIOp>(packed.firstKey, packed.keys);
+  if (scratch.querySums) {
+    ScratchPlace place = emitScratchPlace(packed);
+    tile.work = place.work;
+    tile.firstScratch = place.first;
+  }
+  return tile;
+}
+
+Value BackwardTileEmitter::limitHead(Value head, Value heads) {
+  return kb.make<arith::MinUIOp>(head,
+                                 kb.make<arith::SubIOp>(heads, kb.constant(1)));
+}
+
+/// Blocks of queries are a sequence's own: as many as there are whole ones
+/// before it, and one for each sequence, are no fewer than those before it.
+BackwardTileEmitter::ScratchPlace
+BackwardTileEmitter::emitScratchPlace(const PackedTile &tile) {
+  bool ofQueries = part.hasQueryTiles();
+  Value block = kb.constant(part.countQueries());
+  auto countBlocks = [&](Value rows, Value sequences) -> Value {
+    return kb.make<arith::AddIOp>(kb.make<arith::DivUIOp>(rows, block),
+                                  sequences);
+  };
+  Value heads = kb.size(ofQueries ? q : k, 1);
+  KernelBuilder::Work work = tile.work;
+  work.head = limitHead(work.head, heads);
+  Value number = countBlocks(tile.firstQuery, work.batch);
+  if (!ofQueries)
+    return {work, kb.make<arith::MulIOp>(number, block)};
+  // What is no item has a block of its own that nobody reads, behind all
+  // others.
+  Value item = kb.workLoop.getItem();
+  auto choose = [&](Value yes, Value no) -> Value {
+    return kb.make<arith::SelectOp>(tile.exists, yes, no);
+  };
+  number = choose(number, kb.make<arith::DivUIOp>(item, heads));
+  work.head = choose(work.head, kb.make<arith::RemUIOp>(item, heads));
+  work.row = choose(work.row, kb.constant(0));
+  work.head = limitHead(work.head, heads);
+  unsigned offsets = op.getSequenceOperands().getBeginOperandIndex();
+  Value last =
+      countBlocks(kb.size(q, 2),
+                  kb.make<arith::SubIOp>(
+                      kb.size(kb.operandArgument(offsets), 0), kb.constant(1)));
+  Value first = kb.make<arith::MulIOp>(number, block);
+  Value end = kb.make<arith::MulIOp>(last, block);
+  // Nor may they ask for any row.
+  work.row =
+      kb.make<arith::MinUIOp>(work.row, kb.make<arith::SubIOp>(end, first));
+  return {work, first};
+}
+
+BackwardTile BackwardTileEmitter::emit() {
+  // What does not depend on the tile stands before the loop over tiles.
+  Value queries = kb.size(q, 2), keys = kb.size(k, 2);
+  Value group = kb.make<arith::DivUIOp>(kb.size(q, 1), kb.size(k, 1));
+  BackwardTile tile = op.getSequence().getKeyPlaces().arePacked
+                          ? emitPackedSequence()
+                          : emitBatchEntry(queries, keys, group);
+  tile.group = group;
+  tile.keyHead = tile.work.head;
+  if (part.hasQueryTiles())
+    tile.keyHead = kb.make<arith::DivUIOp>(tile.work.head, group);
+  return tile;
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+BackwardKernel BackwardKernel::begin(KernelBuilder &kb, attn::BackwardOp op,
+                                     const BackwardKernelPlan &part,
+                                     const BackwardScratch &memory) {
+  BackwardArguments arguments = BackwardArguments::of(kb, op);
+  BackwardTile tile =
+      BackwardTileEmitter(kb, op, part, memory.scratch, arguments).emit();
+  return {kb, op, part, memory, std::move(arguments), tile};
+}
+
+/// A row of memory, where those of a sequence begin at `first` or null.
+static Value toMemory(KernelBuilder &kb, Value first, Value row) {
+  return first ? kb.make<arith::AddIOp>(first, row) : row;
+}
+
+Value BackwardKernel::toQueryRow(Value query) const {
+  return toMemory(kb, tile.firstQuery, query);
+}
+
+Value BackwardKernel::toKeyRow(Value key) const {
+  return toMemory(kb, tile.firstKey, key);
+}
+
+QueryPlace BackwardKernel::placeQueries(Value head, Value first) const {
+  // Where dQ is summed in memory, blocks of queries are a sequence's own.
+  Value begin = memory.scratch.querySums ? tile.firstScratch : tile.firstQuery;
+  return {head, first, toMemory(kb, begin, first)};
+}
+
+RegionContext BackwardKernel::makeContext(Value head, Value query,
+                                          Value key) const {
+  RegionContext context{tile.work.batch,
+                        head,
+                        query,
+                        key,
+                        /*queriesOfHead=*/0,
+                        tile.queries,
+                        tile.keys,
+                        arguments.captures,
+                        part.getRows(),
+                        part.getColumns(),
+                        kb.hasWideIndex,
+                        kb.accurateTanh};
+  context.keepsRows = part.plan.warpsHaveRows();
+  context.rowsAreKeys = !part.hasQueryTiles();
+  return context;
+}

@@ -1,0 +1,470 @@
+//===- BackwardScores.cpp - Scores and derivatives by them ------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Backward/BackwardScores.h"
+
+#include "Backward/BackwardMask.h"
+#include "Backward/PreprocessTerms.h"
+#include "CaptureGrads/ContributionShares.h"
+#include "Regions/Dropout.h"
+#include "RegionAnalysis/BoundedDerivatives.h"
+#include "Regions/RegionToTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Dominance.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fovea;
+
+namespace {
+/// A product of what is by queries and what is by keys, as scores lie.
+struct PairOperands {
+  StringRef name;
+  Value queries, keys;
+};
+
+/// A value of each query: of scratch memory, or known already.
+struct QueryValues {
+  StringRef name;
+  std::optional<unsigned> scratch;
+  Value values;
+  bool isFirst;
+};
+
+/// What a tile of keys takes of contributions: shares by key, and behind them
+/// those that leave, each once.
+struct TakenShares {
+  TakenShares() = default;
+  explicit TakenShares(attn::BackwardOp op)
+      : shares(getKeyShares(op)), byKey(shares.size()) {
+    llvm::append_range(shares, getLeavingShares(op));
+  }
+
+  SmallVector<Share> shares;
+  unsigned byKey = 0;
+};
+
+/// What is computed of one block.
+class BackwardScoreEmitter {
+public:
+  BackwardScoreEmitter(const BackwardKernel &kernel, const ScoreBlock &block)
+      : kernel(kernel), kb(kernel.kb), op(kernel.op), part(kernel.part),
+        loc(kb.getLoc()), block(block), place(block.queries.place) {}
+
+  /// The product, added to `start`, or to zeros where that is null.
+  Value multiplyPairs(const PairOperands &of, Value start = {});
+  ByWeight emitByWeight();
+  /// The product, and the values beside it.
+  std::pair<Value, Value> emitPairProduct(const PairOperands &of,
+                                          const QueryValues &beside);
+  /// What O's gradients and values are multiplied for.
+  PairOperands getByWeight() const {
+    return {"dp", block.queries.outputGradients, block.keys.values};
+  }
+  FailureOr<Weights> emitWeights();
+  FailureOr<ScoreGradients> emitGradients(const Weights &weights,
+                                          const ByWeight &byWeight);
+  QueryValues getMinusDelta() const {
+    return {"delta", kernel.memory.scratch.delta, block.queries.minusDelta,
+            part.deltaFirst};
+  }
+
+private:
+  RegionContext makeContext() const {
+    return kernel.makeContext(place.head, place.first, block.keys.first);
+  }
+  /// A value of each query as a tile of scores.
+  Value broadcastRows(Value rows);
+  /// What the weight is a power of 2 by: the score, times log2(e), and what the
+  /// row's pairs share.
+  FailureOr<Value> emitExponent(Value products, Value exponents);
+  /// What a score_mod's contributions count for: pairs that have a weight, and
+  /// of tiles of queries no others than exist.
+  Value emitCounts(Value weight);
+  /// Of a tile of pairs, the sum for each row.
+  Value sumRows(Value tile);
+  /// Another role adds it to sums by distance, if there is one that finds dQ's
+  /// share.
+  Value leaveShare(Value share, int64_t number);
+  /// What dropout multiplies weights by, or null.
+  Value emitDropout();
+  LogicalResult emitSlopes(Weights &weights);
+  /// The derivative by the score before score_mod, of that by the score behind
+  /// it; 0 where `weight` is.
+  FailureOr<Value> emitModified(const Weights &weights, Value gradient,
+                                const Contributions &contributions);
+
+  const BackwardKernel &kernel;
+  KernelBuilder &kb;
+  attn::BackwardOp op;
+  const BackwardKernelPlan &part;
+  Location loc;
+  const ScoreBlock &block;
+  const QueryPlace &place;
+};
+} // namespace
+
+Value fovea::extendScores(const BackwardKernel &kernel, Value rounded) {
+  KernelBuilder &kb = kernel.kb;
+  return kb.make<arith::ExtFOp>(kernel.getScoreType(kb.builder.getF32Type()),
+                                rounded);
+}
+
+Value fovea::roundScores(const BackwardKernel &kernel, Value scores) {
+  attn::BackwardOp op = kernel.op;
+  return kernel.kb.make<arith::TruncFOp>(
+      kernel.getScoreType(op.getQueryType().getElementType()), scores);
+}
+
+Value fovea::addProduct(const BackwardKernel &kernel, StringRef name,
+                        Value scores, Value rows, Value sum) {
+  KernelBuilder &kb = kernel.kb;
+  return kb.make<tile::DotOp>(scores, rows, sum, /*transposeA=*/false,
+                              /*transposeB=*/false,
+                              kb.builder.getStringAttr(name));
+}
+
+Value BackwardScoreEmitter::broadcastRows(Value rows) {
+  return kb.make<tile::BroadcastOp>(
+      kernel.getScoreType(kb.builder.getF32Type()), rows);
+}
+
+Value BackwardScoreEmitter::multiplyPairs(const PairOperands &of, Value start) {
+  bool areRows = part.hasQueryTiles();
+  if (!start)
+    start = kernel.splatScore(0.0);
+  return kb.make<tile::DotOp>(
+      areRows ? of.queries : of.keys, areRows ? of.keys : of.queries, start,
+      /*transposeA=*/false, /*transposeB=*/true,
+      kb.builder.getStringAttr(part.getStripName(of.name, block.keys.strip)));
+}
+
+std::pair<Value, Value>
+BackwardScoreEmitter::emitPairProduct(const PairOperands &of,
+                                      const QueryValues &beside) {
+  auto load = [&] {
+    return loadScratch(kernel, beside.scratch, place, beside.name);
+  };
+  if (beside.values)
+    return {multiplyPairs(of), beside.values};
+  if (beside.isFirst) {
+    Value values = load();
+    return {multiplyPairs(of), values};
+  }
+  Value products = multiplyPairs(of);
+  return {products, load()};
+}
+
+ByWeight BackwardScoreEmitter::emitByWeight() {
+  if (!part.startsFromDelta) {
+    auto [product, minusDelta] =
+        emitPairProduct(getByWeight(), getMinusDelta());
+    return {product, minusDelta};
+  }
+  Value minusDelta = block.queries.minusDelta;
+  if (!minusDelta)
+    minusDelta =
+        loadScratch(kernel, kernel.memory.scratch.delta, place, "delta");
+  return {multiplyPairs(getByWeight(), broadcastRows(minusDelta)), Value()};
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+/// What depends on the query or on the key alone is added up once for each of
+/// those, if it is not in `exponents` already.
+FailureOr<Value> BackwardScoreEmitter::emitExponent(Value products,
+                                                    Value exponents) {
+  OpBuilder &b = kb.builder;
+  Region &scoreMod = op.getScoreMod();
+  std::optional<double> scale = op.getConstantScale();
+  if (scoreMod.empty() && scale)
+    return math::FmaOp::create(b, loc, products,
+                               kernel.splatScore(*scale * llvm::numbers::log2e),
+                               broadcastRows(exponents))
+        .getResult();
+  AffineScore score = scaleProducts(kb, op, products);
+  OpBuilder invariant = b;
+  RegionContext context = makeContext();
+  if (!scoreMod.empty()) {
+    FailureOr<AffineScore> modified =
+        RegionToTile(b, context).cloneScoreMod(scoreMod, score, invariant);
+    if (failed(modified))
+      return failure();
+    score = *modified;
+  }
+  bool areApart = areQueryTermsApart(kernel);
+  if (areApart)
+    score.takeOfQueries(/*areRows=*/false);
+  AffineScoreEmitter emitter(b, invariant, loc, part.getRows(),
+                           part.getColumns());
+  AffineScore exponent = emitter.scale(score, {llvm::numbers::log2e, {}});
+  exponent.add(AffineScore::of(exponents));
+  Value sum = emitter.emit(exponent, /*sidesFirst=*/areApart);
+  return BlockTiles(b, context).toFullTile(loc, sum);
+}
+
+Value BackwardScoreEmitter::emitDropout() {
+  if (!op.getDropoutAttr())
+    return {};
+  bool areRows = part.hasQueryTiles();
+  Value isKept = emitIsKept(
+      kb, op, emitDropoutStream(kb, op, kernel.tile.work.batch, place.head),
+      areRows ? place.first : block.keys.first,
+      areRows ? block.keys.first : place.first, part.getRows(),
+      part.getColumns(), /*keyDim=*/areRows ? 1 : 0);
+  constexpr double kSteps = attn::AttentionOpInterface::kDropoutSteps;
+  return arith::SelectOp::create(
+      kb.builder, loc, isKept,
+      kernel.splatScore(kSteps / (kSteps - op.getDroppedShare())),
+      kernel.splatScore(0.0));
+}
+
+/// Moves what was emitted behind `product`, is no full tile and needs none
+/// above it: what is read behind a product that is on its way waits for that.
+static void moveAbove(Operation *product) {
+  auto isFull = [](Type type) {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    return tile && !llvm::is_contained(tile.getShape(), 1);
+  };
+  DominanceInfo dominance;
+  for (Operation &op : llvm::make_early_inc_range(llvm::make_range(
+           std::next(product->getIterator()), product->getBlock()->end())))
+    if (op.getNumRegions() == 0 &&
+        (isMemoryEffectFree(&op) ||
+         hasSingleEffect<MemoryEffects::Read>(&op)) &&
+        llvm::none_of(op.getResultTypes(), isFull) &&
+        llvm::all_of(op.getOperands(), [&](Value operand) {
+          return dominance.properlyDominates(operand, product);
+        }))
+      op.moveBefore(product);
+}
+
+/// What derivatives need of the score. Where registers are short, half of them
+/// carry it.
+LogicalResult BackwardScoreEmitter::emitSlopes(Weights &weights) {
+  auto carry = [&](Value slope) {
+    return part.roundsWeights ? extendScores(kernel, roundScores(kernel, slope))
+                              : slope;
+  };
+  TakenShares taken;
+  if (part.sums)
+    taken = TakenShares(op);
+  weights.shares.resize(taken.shares.size());
+  SmallVector<Share> early;
+  SmallVector<unsigned> numbers;
+  for (auto [number, share] : llvm::enumerate(taken.shares))
+    if (readsScore(share.value)) {
+      early.push_back(share);
+      numbers.push_back(number);
+    }
+  Operation *yield = op.getScoreGradient().front().getTerminator();
+  bool hasSlope = weights.factor || readsScore(yield->getOperand(0));
+  if (!hasSlope && early.empty())
+    return success();
+  Contributions contributions;
+  contributions.taken = early;
+  auto take = [&](unsigned number, Value share) {
+    weights.shares[numbers[number]] = carry(share);
+  };
+  contributions.take = take;
+  if (!early.empty())
+    contributions.counts = emitCounts(weights.weight);
+  FailureOr<Value> slope = emitModified(weights, weights.weight, contributions);
+  if (failed(slope))
+    return failure();
+  if (hasSlope)
+    weights.slope = carry(*slope);
+  return success();
+}
+
+FailureOr<Weights> BackwardScoreEmitter::emitWeights() {
+  auto [products, exponents] =
+      emitPairProduct({"s", block.queries.queries, block.keys.keys},
+                      {"exponents", kernel.memory.scratch.exponents,
+                       block.queries.exponents, part.exponentsFirst});
+  FailureOr<Value> exponent = emitExponent(products, exponents);
+  if (failed(exponent))
+    return failure();
+  if (part.exponentsFirst)
+    moveAbove(products.getDefiningOp());
+  // Of what is hidden the exponent is selected, whatever it is.
+  FailureOr<Value> visible = emitVisible(kernel, block, *exponent);
+  if (failed(visible))
+    return failure();
+  Weights weights;
+  weights.products = products;
+  weights.weight = kb.make<math::Exp2Op>(*visible);
+  weights.factor = emitDropout();
+  if (!part.valuesLate)
+    weights.rounded = fovea::roundWeights(kernel, weights);
+  if (part.slopesFirst && !op.getScoreMod().empty() &&
+      failed(emitSlopes(weights)))
+    return failure();
+  if (part.roundsWeights && !weights.factor)
+    weights.weight = extendScores(kernel, weights.rounded);
+  return weights;
+}
+
+//===----------------------------------------------------------------------===//
+// Derivatives
+//===----------------------------------------------------------------------===//
+
+FailureOr<Value>
+BackwardScoreEmitter::emitModified(const Weights &weights, Value gradient,
+                                   const Contributions &contributions) {
+  OpBuilder &b = kb.builder;
+  RegionContext context = makeContext();
+  context.contributions = &contributions;
+  OpBuilder invariant = b;
+  FailureOr<SmallVector<Value>> passed =
+      RegionToTile(b, context)
+          .cloneScoreGradient(op.getScoreGradient(),
+                              scaleProducts(kb, op, weights.products), gradient,
+                              invariant);
+  if (failed(passed))
+    return failure();
+  // What has no weight has no influence, even if its derivative is infinite.
+  Region &region = op.getScoreGradient();
+  if (isFiniteMultiple(region.front().getTerminator()->getOperand(0),
+                       region.getArgument(1)))
+    return passed->front();
+  Value counts = kb.make<arith::CmpFOp>(arith::CmpFPredicate::UNE,
+                                        weights.weight, kernel.splatScore(0.0));
+  return kb.make<arith::SelectOp>(counts, passed->front(),
+                                  kernel.splatScore(0.0));
+}
+
+Value BackwardScoreEmitter::emitCounts(Value weight) {
+  if (part.hasQueryTiles())
+    return emitCounted(kernel, block, weight);
+  return kb.make<arith::CmpFOp>(arith::CmpFPredicate::UNE, weight,
+                                kernel.splatScore(0.0));
+}
+
+Value BackwardScoreEmitter::sumRows(Value tile) {
+  return kb.make<tile::ReduceOp>(
+      kb.tileType(part.getRows(), 1, kb.builder.getF32Type()),
+      tile::ReduceKind::Add, /*dim=*/1, tile);
+}
+
+Value BackwardScoreEmitter::leaveShare(Value share, int64_t number) {
+  if (part.keyRoles == KeyRoles::Scores)
+    return share;
+  return kb.make<tile::StreamOp>(
+      share, kb.builder.getStringAttr("share." + Twine(number)));
+}
+
+FailureOr<ScoreGradients>
+BackwardScoreEmitter::emitGradients(const Weights &weights,
+                                    const ByWeight &byWeight) {
+  Value difference = byWeight.product;
+  if (weights.factor)
+    difference = kb.make<arith::MulFOp>(difference, weights.factor);
+  if (byWeight.minusDelta)
+    difference =
+        kb.make<arith::AddFOp>(difference, broadcastRows(byWeight.minusDelta));
+  auto multiply = [&](Value weight) {
+    return kb.make<arith::MulFOp>(weight, difference);
+  };
+  const CaptureGrads &sums = kernel.memory.sums;
+  ScoreGradients found;
+  Contributions contributions;
+  TakenShares taken;
+  if (part.sums)
+    contributions.counts = emitCounts(weights.weight);
+  if (part.sums && part.hasQueryTiles())
+    contributions.targets = sums.getCaptureMemory(kb);
+  else if (part.sums)
+    taken = TakenShares(op);
+  found.ofKeys.resize(taken.byKey);
+  found.ofPairs.resize(taken.shares.size() - taken.byKey);
+  auto keep = [&](unsigned number, Value share) {
+    if (number < taken.byKey)
+      found.ofKeys[number] = sumRows(share);
+    else
+      found.ofPairs[number - taken.byKey] =
+          leaveShare(roundScores(kernel, share), number - taken.byKey);
+  };
+  SmallVector<unsigned> late;
+  for (unsigned number = 0; number < taken.shares.size(); ++number) {
+    Value early =
+        number < weights.shares.size() ? weights.shares[number] : Value();
+    if (early)
+      keep(number, multiply(early));
+    else
+      late.push_back(number);
+  }
+  SmallVector<Share> lateShares = llvm::map_to_vector(
+      late, [&](unsigned number) { return taken.shares[number]; });
+  contributions.taken = lateShares;
+  auto take = [&](unsigned number, Value share) { keep(late[number], share); };
+  contributions.take = take;
+  Value gradient;
+  // What score_mod's derivative is known without, contributions may need.
+  bool hasLate = part.sums && (part.hasQueryTiles() || !late.empty());
+  if (!weights.slope || hasLate) {
+    gradient = multiply(weights.weight);
+    if (!op.getScoreMod().empty()) {
+      FailureOr<Value> modified =
+          emitModified(weights, gradient, contributions);
+      if (failed(modified))
+        return failure();
+      gradient = *modified;
+    }
+  }
+  if (weights.slope)
+    gradient = multiply(weights.slope);
+  if (part.sums && asksForScaleOfPairs(op))
+    addToSums(kb.builder, loc,
+              kb.make<arith::MulFOp>(gradient, weights.products),
+              sums.getMemory(kb, op.getScaleGradient()), kb.constant(0),
+              contributions.counts);
+  found.rounded = roundScores(kernel, gradient);
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Of a block
+//===----------------------------------------------------------------------===//
+
+FailureOr<Weights> fovea::emitWeights(const BackwardKernel &kernel,
+                                      const ScoreBlock &block) {
+  return BackwardScoreEmitter(kernel, block).emitWeights();
+}
+
+Value fovea::roundWeights(const BackwardKernel &kernel,
+                          const Weights &weights) {
+  Value kept = weights.weight;
+  if (weights.factor)
+    kept = kernel.kb.make<arith::MulFOp>(kept, weights.factor);
+  return roundScores(kernel, kept);
+}
+
+ByWeight fovea::emitByWeight(const BackwardKernel &kernel,
+                             const ScoreBlock &block) {
+  return BackwardScoreEmitter(kernel, block).emitByWeight();
+}
+
+ByWeight fovea::emitProductByWeight(const BackwardKernel &kernel,
+                                    const ScoreBlock &block) {
+  BackwardScoreEmitter emitter(kernel, block);
+  if (kernel.part.startsFromDelta)
+    return emitter.emitByWeight();
+  return {emitter.multiplyPairs(emitter.getByWeight()), Value()};
+}
+
+FailureOr<ScoreGradients>
+fovea::emitScoreGradients(const BackwardKernel &kernel, const ScoreBlock &block,
+                          const Weights &weights, const ByWeight &byWeight) {
+  return BackwardScoreEmitter(kernel, block).emitGradients(weights, byWeight);
+}

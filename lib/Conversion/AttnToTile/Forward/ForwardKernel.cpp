@@ -1,0 +1,212 @@
+//===- ForwardKernel.cpp - A forward kernel and its tile --------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Forward/ForwardKernel.h"
+
+#include "fovea/Support/ValueNames.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fovea;
+
+ForwardArguments ForwardArguments::of(KernelBuilder &kb, attn::ForwardOp op) {
+  return {kb.operandArgument(0),
+          kb.operandArgument(1),
+          kb.operandArgument(2),
+          kb.resultArgument(0),
+          op.getLse() ? kb.resultArgument(1) : Value(),
+          kb.captureArguments(op)};
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles of queries
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Emits the start of the loop over tiles.
+class QueryTileEmitter {
+public:
+  QueryTileEmitter(KernelBuilder &kb, attn::ForwardOp op,
+                   const ForwardPlan &plan, const ForwardArguments &arguments)
+      : kb(kb), op(op), plan(plan), q(arguments.q), k(arguments.k) {}
+
+  QueryTile emit();
+
+private:
+  Location getLoc() { return kb.getLoc(); }
+  template <typename OpTy>
+  Value compute(Value x, Value y) {
+    return OpTy::create(kb.builder, getLoc(), x, y);
+  }
+  /// The number of heads that are worked on together: enough to fill the chip,
+  /// few enough for their keys and values to stay in L2.
+  Value emitHeadsPerSection(Value keys);
+  /// The number of tiles of each head whose own keys and values, all heads'
+  /// together, stay in L2.
+  Value emitFinalTiles(Value heads);
+  /// A tile of a sequence that is an entry of the batch.
+  QueryTile emitBatchEntry(Value queries, Value keys, Value heads,
+                           Value headRows);
+  /// A tile of a packed sequence, and where its queries begin.
+  QueryTile emitPackedSequence();
+  /// A tile whose rows are heads.
+  QueryTile emitPackedHeads(Value queries, Value keys);
+
+  KernelBuilder &kb;
+  attn::ForwardOp op;
+  const ForwardPlan &plan;
+  Value q, k;
+};
+} // namespace
+
+Value QueryTileEmitter::emitHeadsPerSection(Value keys) {
+  Value positive = compute<arith::MaxSIOp>(keys, kb.constant(1));
+  // Heads whose keys and values fit; the product of sizes may not fit 32 bits.
+  auto fit = [&](int64_t bytes) -> Value {
+    Value rows = kb.constant(bytes / plan.keyBytes);
+    Value count = compute<arith::DivUIOp>(rows, positive);
+    return compute<arith::MaxUIOp>(count, kb.constant(1));
+  };
+  // Several tiles of one head at a time walk its keys together: for long
+  // sequences, more heads than fit are better than one head's tiles alone.
+  Value spilling =
+      compute<arith::MinUIOp>(fit(2 * kb.target->sharedInL2), kb.constant(16));
+  Value least = compute<arith::MaxUIOp>(spilling, kb.constant(8));
+  Value wanted = compute<arith::MaxUIOp>(fit(kb.target->sharedInL2), least);
+  Value heads = compute<arith::MulIOp>(kb.size(q, 0), kb.size(q, 1));
+  return compute<arith::MinUIOp>(wanted, heads);
+}
+
+Value QueryTileEmitter::emitFinalTiles(Value heads) {
+  Value fit = kb.constant(kb.target->sharedInL2 / (plan.keyBytes * plan.rows));
+  Value all = compute<arith::MulIOp>(kb.size(q, 0), heads);
+  Value some = compute<arith::MaxUIOp>(all, kb.constant(1));
+  return compute<arith::DivUIOp>(fit, some);
+}
+
+QueryTile QueryTileEmitter::emitBatchEntry(Value queries, Value keys,
+                                           Value heads, Value headRows) {
+  KernelBuilder::WorkOrder order{plan.kernel->work, {}, {}, plan.sharesBoxes};
+  if (plan.hasSections)
+    order.headsPerSection = emitHeadsPerSection(keys);
+  if (plan.hasFinalTiles)
+    order.finalTiles = emitFinalTiles(heads);
+  QueryTile tile;
+  tile.work = kb.beginWork(kb.size(q, 0), heads, headRows, plan.rows, order);
+  tile.queries = queries;
+  tile.keys = keys;
+  tile.memoryBatch = tile.work.batch;
+  if (Value length = kb.emitKeyLength(op, tile.work.batch, keys))
+    tile.keyLimit = tile.keys = length;
+  tile.firstRow = tile.work.row;
+  return tile;
+}
+
+QueryTile QueryTileEmitter::emitPackedSequence() {
+  unsigned first = op.getSequenceOperands().getBeginOperandIndex();
+  auto headsPerSection = [&](Value keys) { return emitHeadsPerSection(keys); };
+  llvm::function_ref<Value(Value)> sections;
+  if (plan.hasSections)
+    sections = headsPerSection;
+  PackedTile packed =
+      beginPackedWork(kb, q, k, {first, first + 1}, plan.kernel, sections);
+  QueryTile tile;
+  tile.work = packed.work;
+  tile.memoryBatch = kb.constant(0);
+  tile.queries = packed.queries;
+  tile.keys = packed.keys;
+  tile.firstKey = packed.firstKey;
+  tile.rowLimit = compute<arith::AddIOp>(packed.firstQuery, packed.queries);
+  tile.keyLimit = compute<arith::AddIOp>(packed.firstKey, packed.keys);
+  tile.firstRow = packed.firstQuery;
+  return tile;
+}
+
+QueryTile QueryTileEmitter::emitPackedHeads(Value queries, Value keys) {
+  auto [heads, rowsOfHead] = plan.packedHeads;
+  Value keyHeads = kb.size(k, 1);
+  QueryTile tile = emitBatchEntry(queries, keys, keyHeads,
+                                  kb.constant(plan.packedHeads.getRows()));
+  tile.keyHead = tile.work.head;
+  Value first = compute<arith::MulIOp>(tile.keyHead, kb.constant(heads));
+  Value inGroup =
+      compute<arith::DivUIOp>(tile.work.row, kb.constant(rowsOfHead));
+  tile.firstRow = compute<arith::AddIOp>(first, inGroup);
+  tile.rowLimit = compute<arith::AddIOp>(first, kb.constant(heads));
+  return tile;
+}
+
+QueryTile QueryTileEmitter::emit() {
+  // What does not depend on the tile stands before the loop over tiles.
+  Value queries = kb.size(q, 2), keys = kb.size(k, 2);
+  if (plan.packedHeads)
+    return emitPackedHeads(queries, keys);
+  Value heads = kb.size(q, 1);
+  Value group = compute<arith::DivUIOp>(heads, kb.size(k, 1));
+  bool isPacked = op.getSequence().getKeyPlaces().arePacked;
+  QueryTile tile = isPacked
+                       ? emitPackedSequence()
+                       : emitBatchEntry(queries, keys, kb.size(q, 1), queries);
+  tile.keyHead = arith::DivUIOp::create(
+      kb.builder, getNamedLoc(getLoc(), "kv_head"), tile.work.head, group);
+  if (isPacked)
+    tile.firstRow = compute<arith::AddIOp>(tile.firstRow, tile.work.row);
+  return tile;
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel
+//===----------------------------------------------------------------------===//
+
+ForwardKernel ForwardKernel::begin(KernelBuilder &kb, attn::ForwardOp op,
+                                   const ForwardPlan &plan) {
+  kb.packedHeads = plan.packedHeads;
+  for (unsigned capture : plan.stagedCaptures)
+    kb.makeContiguous(op.getFirstCapture() + capture);
+  ForwardArguments arguments = ForwardArguments::of(kb, op);
+  QueryTile tile = QueryTileEmitter(kb, op, plan, arguments).emit();
+  return {kb, op, plan, std::move(arguments), tile};
+}
+
+Value ForwardKernel::toMemory(Value key) const {
+  if (!tile.firstKey)
+    return key;
+  return arith::AddIOp::create(kb.builder, getLoc(), tile.firstKey, key);
+}
+
+SmallVector<Value> ForwardKernel::getRowPlace() const {
+  Value zero = kb.constant(0);
+  if (plan.packedHeads)
+    return {tile.memoryBatch, tile.firstRow, zero, zero};
+  return {tile.memoryBatch, tile.work.head, tile.firstRow, zero};
+}
+
+DenseI64ArrayAttr ForwardKernel::getFold() const {
+  if (plan.packedHeads.queries == 1)
+    return {};
+  return kb.builder.getDenseI64ArrayAttr({2, plan.packedHeads.queries});
+}
+
+RegionContext ForwardKernel::makeContext(Value key) const {
+  bool rowsAreHeads = static_cast<bool>(plan.packedHeads);
+  return {tile.work.batch,
+          tile.work.head,
+          rowsAreHeads ? tile.firstRow : tile.work.row,
+          key,
+          rowsAreHeads ? plan.packedHeads.queries : 0,
+          tile.queries,
+          tile.keys,
+          arguments.captures,
+          plan.rows,
+          plan.columns,
+          kb.hasWideIndex,
+          kb.accurateTanh,
+          /*summaries=*/nullptr,
+          /*keepsRows=*/plan.kernel->rowTiles <= 1};
+}

@@ -1,0 +1,137 @@
+//===- ForwardPlan.cpp - What is decided of a forward kernel ----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Forward/ForwardPlan.h"
+
+#include "Forward/ForwardProblem.h"
+
+#include "fovea/Schedule/ScheduleRemarks.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// The function that the op stands in, or nothing.
+static StringRef getFunctionName(attn::ForwardOp op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  return function ? function.getName() : StringRef();
+}
+
+static FailureOr<plan::KernelAttr> choosePlan(attn::ForwardOp op,
+                                              const KernelOptions &options,
+                                              const ScheduleProblem &problem) {
+  FailureOr<plan::KernelAttr> chosen =
+      chooseSchedule(op.getContext(), problem, options.scheduleOverrides,
+                     options.scheduleTable, [&] { return op.emitError(); });
+  if (failed(chosen))
+    return failure();
+  if (options.explainSchedule)
+    // Not the op's own, which prints the op behind every remark.
+    emitRemark(op.getLoc())
+        << "schedule " << ScheduleFields::from(*chosen).print()
+        << " for the problem "
+        << llvm::formatv("{0}", llvm::json::Value(describeProblem(problem)))
+               .str();
+  remarkSchedule({op, getFunctionName(op), options.scheduleOverrides,
+                  options.scheduleTable},
+                 problem, *chosen);
+  return chosen;
+}
+
+/// Why kv_classify is not asked.
+static StringRef explainUnclassified(attn::ForwardOp op, PackedHeads heads) {
+  if (op.hasBlocks())
+    return "the blocks to visit are listed";
+  if (heads)
+    return "few queries' blocks are cheaper visited than asked about";
+  return "the mask leaves no blocks out of the range that is visited";
+}
+
+/// Lets the plan go without what the program has no use for.
+static LogicalResult dropUnusedFields(attn::ForwardOp op, bool hasBoxes,
+                                      PackedHeads heads,
+                                      plan::KernelAttr &plan) {
+  auto report = [&](StringRef field, StringRef reason) {
+    return reportMissed(op, getFunctionName(op), plan.isAsked(field), field,
+                        reason);
+  };
+  if (plan.getStream("score").isStaged && !hasBoxes) {
+    if (failed(report("score_stages", "score_mod reads no captured tensor "
+                                      "block by block")))
+      return failure();
+    plan = plan.withoutStream("score");
+  }
+  if (!plan->classify || (canClassify(op, heads) && !op.hasBlocks()))
+    return success();
+  if (failed(report("classify", explainUnclassified(op, heads))))
+    return failure();
+  plan = plan.change([](plan::KernelPlan &kernel) { kernel.classify = false; });
+  return success();
+}
+
+static bool partsRows(attn::ForwardOp op, const KernelOptions &options,
+                      plan::KernelAttr plan, PackedHeads heads) {
+  return options.heldRows && !computesBoundsFromCaptures(op) &&
+         plan.hasRoles() && !heads &&
+         plan->warps * plan->cluster > plan.getUnit().getGroupWarps();
+}
+
+FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
+                                          const KernelOptions &options) {
+  if (failed(checkTensors(options, op)))
+    return failure();
+  StagedBias boxes = findScoreBoxes(op);
+  // Boxes of captured values run along queries and keys.
+  PackedHeads heads =
+      boxes.captures.empty() ? findPackedHeads(op) : PackedHeads();
+  ScheduleProblem problem = makeForwardProblem(op, options, boxes, heads);
+  FailureOr<plan::KernelAttr> chosen = choosePlan(op, options, problem);
+  if (failed(chosen) ||
+      failed(dropUnusedFields(op, !boxes.captures.empty(), heads, *chosen)))
+    return failure();
+
+  ForwardPlan plan;
+  plan.kernel = *chosen;
+  plan.rows = chosen->getClusterRows();
+  plan.columns = (*chosen)->tileN;
+  plan.headDim = problem.headDim;
+  plan.valueHeadDim = problem.valueHeadDim;
+  plan.packedHeads = heads;
+  bool stagesScores = chosen->getStream("score").isStaged;
+  if (stagesScores)
+    plan.stagedCaptures = boxes.captures;
+  Region &scoreMod = op.getScoreMod();
+  plan.sharesBoxes =
+      stagesScores && !scoreMod.empty() && scoreMod.getArgument(1).use_empty();
+  plan::WorkSchedule work = (*chosen)->work;
+  plan.hasSections = picksBlocks(op) && work != plan::WorkSchedule::Single;
+  plan.hasFinalTiles = options.finalTiles && plan.hasSections &&
+                       work == plan::WorkSchedule::Dynamic;
+  // What visits carry can't be looked up ahead, as copies without roles do.
+  plan.asksForBlocks = (*chosen)->classify && chosen->hasRoles();
+  plan.partsRows = partsRows(op, options, *chosen, heads);
+  plan.keyBytes = (plan.headDim + plan.valueHeadDim) * problem.elementBits / 8;
+  return plan;
+}
+
+FailureOr<plan::KernelAttr> fovea::dropAddByDot(attn::ForwardOp op,
+                                                plan::KernelAttr plan) {
+  auto starts = [](const plan::DotPlan &dot) { return dot.addsToSummand; };
+  if (!plan.hasDot(starts))
+    return plan;
+  StringRef field = "add_by_dot";
+  if (failed(reportMissed(op, getFunctionName(op), plan.isAsked(field), field,
+                          "score_mod adds no progression of keys; another "
+                          "summand may be too large for an accumulator to "
+                          "start from")))
+    return failure();
+  return plan.changeDots([](plan::DotPlan &dot) { dot.addsToSummand = false; });
+}

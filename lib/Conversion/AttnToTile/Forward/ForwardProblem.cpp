@@ -1,0 +1,164 @@
+//===- ForwardProblem.cpp - What a schedule depends on ----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Forward/ForwardProblem.h"
+
+#include "RegionAnalysis/SharedKeyIndex.h"
+#include "RegionAnalysis/RegionDependences.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace fovea;
+
+// Queries of a head that heads are packed for. Any tile's rows are a multiple.
+static constexpr int64_t kMaxPackedQueries = 16;
+
+PackedHeads fovea::findPackedHeads(attn::ForwardOp op) {
+  int64_t queries = op.getQueryType().getDimSize(op.getSequenceDim()),
+          heads = op.getQueryType().getDimSize(op.getHeadDim()),
+          keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
+  Region &bounds = op.getKvBounds();
+  bool boundsAskForHead = !bounds.empty() && !bounds.getArgument(1).use_empty();
+  if (ShapedType::isDynamic(queries) || queries < 1 ||
+      queries > kMaxPackedQueries || ShapedType::isDynamic(heads) ||
+      ShapedType::isDynamic(keyHeads) || heads == keyHeads ||
+      op.getDropoutAttr() || op.hasBlocks() ||
+      op.getSequence().getKeyPlaces().arePacked || boundsAskForHead)
+    return {};
+  return {heads / keyHeads, int64_t(llvm::PowerOf2Ceil(queries))};
+}
+
+bool fovea::picksBlocks(attn::ForwardOp op) {
+  return !op.getKvBounds().empty() || !op.getKvClassify().empty() ||
+         op.hasBlocks();
+}
+
+bool fovea::canClassify(attn::ForwardOp op, PackedHeads heads) {
+  return !heads && !op.getKvClassify().empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+/// Whether a region reads captured tensors at places that depend on both query
+/// and key.
+static bool loadsPerScore(Region &region, unsigned captures) {
+  if (region.empty())
+    return false;
+  RegionDependences dependences(region, captures);
+  BlockArgument key = region.getArguments().drop_back(captures).back();
+  // What many keys share is loaded for those together.
+  auto isOfSingleKey = [&](Value index) {
+    return (dependences.of(index) & RegionDependences::OnKey) &&
+           !getKeyChunk(index, key);
+  };
+  return llvm::any_of(region.front().getOps<tensor::ExtractOp>(),
+                      [&](tensor::ExtractOp extract) {
+                        return dependences.isByScore(extract) &&
+                               llvm::any_of(extract.getIndices(),
+                                            isOfSingleKey);
+                      });
+}
+
+/// The largest number of neighbouring keys for which a region reads one value;
+/// 1 if there are none.
+static int64_t findKeyChunk(Region &region, unsigned captures) {
+  int64_t most = 1;
+  if (region.empty())
+    return most;
+  BlockArgument key = region.getArguments().drop_back(captures).back();
+  for (auto extract : region.front().getOps<tensor::ExtractOp>())
+    for (Value index : extract.getIndices())
+      most = std::max(most, getKeyChunk(index, key).value_or(1));
+  return most;
+}
+
+/// Bits of the captured values that a region reads for each key.
+static int64_t countKeyBits(Region &region, unsigned captures) {
+  int64_t bits = 0;
+  if (region.empty())
+    return bits;
+  RegionDependences dependences(region, captures);
+  BlockArgument key = region.getArguments().drop_back(captures).back();
+  for (auto extract : region.front().getOps<tensor::ExtractOp>())
+    if ((dependences.of(extract) & RegionDependences::OnKey) &&
+        !dependences.isByScore(extract) &&
+        llvm::none_of(extract.getIndices(),
+                      [&](Value index) { return getKeyChunk(index, key); }))
+      bits += extract.getType().getIntOrFloatBitWidth();
+  return bits;
+}
+
+bool fovea::computesBoundsFromCaptures(attn::ForwardOp op) {
+  // Where rows see few keys there are fewer warp groups, with registers for it.
+  if (op.getKvBounds().empty() || op.isSparse())
+    return false;
+  Block &block = op.getKvBounds().front();
+  llvm::DenseSet<Value> derived;
+  derived.insert_range(block.getArguments().take_back(op.getCaptures().size()));
+  for (Operation &bound : block.without_terminator()) {
+    if (llvm::none_of(bound.getOperands(),
+                      [&](Value operand) { return derived.contains(operand); }))
+      continue;
+    derived.insert_range(bound.getResults());
+    // What is only compared and chosen from stays narrow.
+    if (!isa<tensor::ExtractOp, arith::IndexCastOp, arith::IndexCastUIOp,
+             arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::CmpIOp,
+             arith::SelectOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp,
+             arith::MaxUIOp>(bound))
+      return true;
+  }
+  return false;
+}
+
+/// What the regions of scores read.
+static void describeRegions(attn::ForwardOp op, ScheduleProblem &problem) {
+  unsigned captures = op.getCaptures().size();
+  for (Region *region : {&op.getScoreMod(), &op.getMaskMod()}) {
+    problem.keyBits += countKeyBits(*region, captures);
+    problem.keyChunk =
+        std::max(problem.keyChunk, findKeyChunk(*region, captures));
+    problem.loadsPerScore |= loadsPerScore(*region, captures);
+  }
+}
+
+ScheduleProblem fovea::makeForwardProblem(attn::ForwardOp op,
+                                          const KernelOptions &options,
+                                          const StagedBias &boxes,
+                                          PackedHeads heads) {
+  Type element = op.getQueryType().getElementType();
+  ScheduleProblem problem{options.target, element.getIntOrFloatBitWidth(),
+                          options.padHeadDim(op.getQueryType()),
+                          options.padHeadDim(op.getValueType())};
+  attn::KeyPlaces keys = op.getSequence().getKeyPlaces();
+  problem.endsEarly = !keys.fillTensors();
+  problem.packed = keys.arePacked;
+  problem.uneven = picksBlocks(op) || problem.endsEarly;
+  problem.wideExponent = element.isBF16();
+  problem.lse = static_cast<bool>(op.getLse());
+  problem.scoreBits = boxes.bits;
+  problem.rows = heads.getRows();
+  problem.classifies = canClassify(op, heads);
+  problem.sparse = op.isSparse();
+  problem.blocksByCaptures =
+      computesBoundsFromCaptures(op) ||
+      (problem.classifies &&
+       llvm::any_of(op.getKvClassify().getOps(),
+                    llvm::IsaPred<attn::BlockMinOp, attn::BlockMaxOp>));
+  problem.scoreMod = !op.getScoreMod().empty();
+  problem.dropout = static_cast<bool>(op.getDropoutAttr());
+  describeRegions(op, problem);
+  if (op.hasBlocks()) {
+    problem.queryBlock = op.getQueryBlock();
+    problem.keyBlock = op.getKeyBlock();
+  }
+  return problem;
+}

@@ -1,0 +1,331 @@
+//===- ForwardScores.cpp - Scores of a forward kernel -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Forward/ForwardScores.h"
+
+#include "RegionAnalysis/MultiVersionBlock.h"
+#include "Regions/Dropout.h"
+#include "Regions/RegionToTile.h"
+#include "Regions/BlockUniformLoads.h"
+
+#include "fovea/Support/ValueNames.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// The plan's name of the product of queries and keys.
+static constexpr StringLiteral kScoreDotName = "s";
+
+namespace {
+/// Emits the scores of the block of keys from `key` on.
+class ScoreEmitter {
+public:
+  ScoreEmitter(const ForwardKernel &kernel, Value key)
+      : kernel(kernel), kb(kernel.kb), op(kernel.op), loc(kernel.getLoc()),
+        context(kernel.makeContext(key)) {}
+
+  /// The products of queries and the block's keys.
+  Value emitProducts(Value queries);
+  /// What score_mod makes of the products, without `rest`.
+  FailureOr<Value> emitScore(OpBuilder &invariant, Value products,
+                             ScoreRest &rest);
+  /// `score` without the keys that are not visible, where the block, which is
+  /// `partial` or not (i1), has such.
+  FailureOr<Value> emitVisible(const KeyBlocks &blocks, Value partial,
+                               Value score);
+
+private:
+  int64_t getRows() const { return kernel.plan.rows; }
+  int64_t getColumns() const { return kernel.plan.columns; }
+  /// The products as a sum, times the op's scale.
+  /// The sum that score_mod makes of `products`; what is read at `places`, if
+  /// that is not null, is uniform.
+  FailureOr<AffineScore> clone(OpBuilder &invariant, const AffineScore &products,
+                             const ExtractPlaces *places);
+  /// Two ways to compute the block: the first where `condition` holds.
+  FailureOr<Value> emitWays(OpBuilder &invariant, const AffineScore &products,
+                            Value condition, const ExtractPlaces &places,
+                            ScoreRest &rest);
+  /// What scores that are one of `forms` are left without.
+  LeftOut leaveOut(OpBuilder &invariant, ArrayRef<AffineScore> forms,
+                   ScoreRest &rest);
+  AffineScoreEmitter getEmitter(OpBuilder &invariant) {
+    return {kb.builder, invariant, loc, getRows(), getColumns()};
+  }
+
+  /// `score` where `keep` holds, else -inf.
+  Value hide(Value keep, Value score);
+  /// Hides keys past the last one.
+  Value hideMissingKeys(Value score);
+  /// Hides them where the block has such.
+  Value hideIfRagged(Value score);
+  /// `score` without what mask_mod drops.
+  FailureOr<Value> applyMask(Value score);
+  /// Hides the keys of a block that don't exist or that mask_mod drops.
+  FailureOr<Value> emitMask(Value score);
+
+  const ForwardKernel &kernel;
+  KernelBuilder &kb;
+  attn::ForwardOp op;
+  Location loc;
+  const RegionContext context;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Which keys count
+//===----------------------------------------------------------------------===//
+
+Value ScoreEmitter::hide(Value keep, Value score) {
+  Value hidden = kb.splat(getRows(), getColumns(),
+                          -std::numeric_limits<double>::infinity());
+  return arith::SelectOp::create(kb.builder, getNamedLoc(loc, "masked"), keep,
+                                 score, hidden);
+}
+
+Value ScoreEmitter::hideMissingKeys(Value score) {
+  OpBuilder &b = kb.builder;
+  BlockTiles tiles(b, context);
+  Value places = tiles.getKeyTile(loc);
+  Value count =
+      arith::IndexCastOp::create(b, loc, b.getI32Type(), kernel.tile.keys);
+  Value counts = tile::BroadcastOp::create(b, loc, places.getType(), count);
+  Value exists =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, places, counts);
+  return hide(tiles.toFullTile(loc, exists), score);
+}
+
+FailureOr<Value> ScoreEmitter::applyMask(Value score) {
+  FailureOr<Value> keep =
+      RegionToTile(kb.builder, context).cloneMaskMod(op.getMaskMod());
+  if (failed(keep))
+    return failure();
+  return hide(*keep, score);
+}
+
+Value ScoreEmitter::hideIfRagged(Value score) {
+  OpBuilder &b = kb.builder;
+  Value end =
+      arith::AddIOp::create(b, loc, context.key, kb.constant(getColumns()));
+  Value isRagged = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt, end,
+                                         kernel.tile.keys);
+  auto branch = scf::IfOp::create(b, loc, score.getType(), isRagged,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  Value existing = hideMissingKeys(score);
+  scf::YieldOp::create(b, loc, existing);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, loc, score);
+  return branch.getResult(0);
+}
+
+FailureOr<Value> ScoreEmitter::emitMask(Value score) {
+  if (op.getMaskMod().empty())
+    return hideMissingKeys(score);
+  FailureOr<Value> kept = applyMask(score);
+  if (failed(kept))
+    return failure();
+  // Of the blocks that need the mask, only the last one can be ragged.
+  return hideIfRagged(*kept);
+}
+
+FailureOr<Value> ScoreEmitter::emitVisible(const KeyBlocks &blocks,
+                                           Value partial, Value score) {
+  OpBuilder &b = kb.builder;
+  const BlockIterator *visited = blocks.single.get();
+  bool isMasked = !op.getMaskMod().empty();
+  if (visited && isMasked && !visited->hasFullBlocks()) {
+    FailureOr<Value> kept = applyMask(score);
+    if (failed(kept))
+      return failure();
+    score = *kept;
+  } else if (!visited || isMasked) {
+    auto masked = scf::IfOp::create(b, loc, score.getType(), partial,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(masked.thenBlock());
+    // Listed blocks come in any order, so any may be the last one.
+    FailureOr<Value> kept = visited ? applyMask(score) : emitMask(score);
+    if (failed(kept))
+      return failure();
+    scf::YieldOp::create(b, loc, *kept);
+    b.setInsertionPointToEnd(masked.elseBlock());
+    scf::YieldOp::create(b, loc, score);
+    score = masked.getResult(0);
+  }
+  return visited ? hideIfRagged(score) : score;
+}
+
+//===----------------------------------------------------------------------===//
+// Scores
+//===----------------------------------------------------------------------===//
+
+Value ScoreEmitter::emitProducts(Value queries) {
+  OpBuilder &b = kb.builder;
+  // Keys past the last one are no concern: their scores are hidden.
+  Value keys =
+      kb.loadHead(kernel.arguments.k, kernel.tile.memoryBatch,
+                  kernel.tile.keyHead, kernel.toMemory(context.key), 0,
+                  getColumns(), kernel.plan.headDim, /*limit=*/Value(), "k");
+  return tile::DotOp::create(b, getNamedLoc(loc, "s"), queries, keys,
+                             kb.splat(getRows(), getColumns(), 0.0),
+                             /*transposeA=*/false, /*transposeB=*/true,
+                             b.getStringAttr(kScoreDotName));
+}
+
+LeftOut ScoreEmitter::leaveOut(OpBuilder &invariant, ArrayRef<AffineScore> forms,
+                               ScoreRest &rest) {
+  plan::KernelAttr plan = kernel.plan.kernel;
+  LeftOut leftOut =
+      LeftOut::of(forms, plan.getDot(kScoreDotName).addsToSummand);
+  rest.scale = leftOut.scale;
+  rest.startsDot = leftOut.startsDot;
+  if (!leftOut.rowSteps.empty())
+    rest.rowStep = getEmitter(invariant).emitSum(leftOut.rowSteps);
+  return leftOut;
+}
+
+FailureOr<AffineScore> ScoreEmitter::clone(OpBuilder &invariant,
+                                         const AffineScore &products,
+                                         const ExtractPlaces *places) {
+  return RegionToTile(kb.builder, context, places)
+      .cloneScoreMod(op.getScoreMod(), products, invariant);
+}
+
+FailureOr<Value> ScoreEmitter::emitWays(OpBuilder &invariant,
+                                        const AffineScore &products,
+                                        Value condition,
+                                        const ExtractPlaces &places,
+                                        ScoreRest &rest) {
+  OpBuilder &b = kb.builder;
+  auto branch = scf::IfOp::create(b, loc, products.full.front().value.getType(),
+                                  condition,
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  Block *blocks[] = {branch.thenBlock(), branch.elseBlock()};
+  SmallVector<AffineScore, 2> ways;
+  for (Block *block : blocks) {
+    b.setInsertionPointToEnd(block);
+    FailureOr<AffineScore> way =
+        clone(invariant, products, block == blocks[0] ? &places : nullptr);
+    if (failed(way))
+      return failure();
+    ways.push_back(std::move(*way));
+  }
+  LeftOut leftOut = leaveOut(invariant, ways, rest);
+  for (auto [block, way] : llvm::zip_equal(blocks, ways)) {
+    b.setInsertionPointToEnd(block);
+    scf::YieldOp::create(b, loc, getEmitter(invariant).emitScore(way, leftOut));
+  }
+  hoistLoads(branch);
+  return branch.getResult(0);
+}
+
+FailureOr<Value> ScoreEmitter::emitScore(OpBuilder &invariant, Value products,
+                                         ScoreRest &rest) {
+  AffineScore form = scaleProducts(kb, op, products);
+  if (!op.getScoreMod().empty()) {
+    BlockUniformLoads extracts(kb.builder, context, op.getScoreMod());
+    if (Value isUniform = extracts.emitCondition())
+      return emitWays(invariant, form, isUniform, extracts.getPlaces(), rest);
+    FailureOr<AffineScore> only = clone(invariant, form, /*places=*/nullptr);
+    if (failed(only))
+      return failure();
+    form = std::move(*only);
+  }
+  LeftOut leftOut = leaveOut(invariant, form, rest);
+  if (leftOut.startsDot)
+    return getEmitter(invariant).emitScoreByDot(
+        form, leftOut, products.getDefiningOp<tile::DotOp>());
+  return getEmitter(invariant).emitScore(form, leftOut);
+}
+
+FailureOr<ScoreRest> fovea::emitScores(const ForwardKernel &kernel,
+                                       const KeyBlocks &blocks, Value queries,
+                                       Region &scores) {
+  OpBuilder &b = kernel.kb.builder;
+  Location loc = kernel.getLoc();
+  OpBuilder::InsertionGuard guard(b);
+  OpBuilder invariant = b;
+  Block &block = scores.emplaceBlock();
+  block.addArguments({b.getIndexType(), b.getI1Type()}, {loc, loc});
+  b.setInsertionPointToEnd(&block);
+  ScoreEmitter emitter(kernel, /*key=*/block.getArgument(0));
+  ScoreRest rest;
+  FailureOr<Value> score =
+      emitter.emitScore(invariant, emitter.emitProducts(queries), rest);
+  if (succeeded(score))
+    score =
+        emitter.emitVisible(blocks, /*partial=*/block.getArgument(1), *score);
+  if (failed(score))
+    return failure();
+  tile::YieldOp::create(b, loc, *score);
+  return rest;
+}
+
+//===----------------------------------------------------------------------===//
+// Weights and sinks
+//===----------------------------------------------------------------------===//
+
+void fovea::emitDropout(const ForwardKernel &kernel, Region &weights) {
+  KernelBuilder &kb = kernel.kb;
+  OpBuilder &b = kb.builder;
+  Location loc = kernel.getLoc();
+  OpBuilder::InsertionGuard guard(b);
+  int64_t rows = kernel.plan.rows, columns = kernel.plan.columns;
+  const KernelBuilder::Work &work = kernel.tile.work;
+  RankedTensorType scores = kb.tileType(rows, columns, b.getF32Type());
+  DropoutStream numbers =
+      emitDropoutStream(kb, kernel.op, work.batch, work.head);
+  Block &block = weights.emplaceBlock();
+  block.addArguments({b.getIndexType(), scores}, {loc, loc});
+  b.setInsertionPointToEnd(&block);
+  Value isKept = emitIsKept(kb, kernel.op, numbers, work.row,
+                            block.getArgument(0), rows, columns, /*keyDim=*/1);
+  Value kept = arith::SelectOp::create(b, loc, isKept, block.getArgument(1),
+                                       kb.splat(rows, columns, 0.0));
+  tile::YieldOp::create(b, loc, kept);
+}
+
+Value ScoreRest::emitCommon(const ForwardKernel &kernel) const {
+  if (!rowStep)
+    return {};
+  KernelBuilder &kb = kernel.kb;
+  OpBuilder &b = kb.builder;
+  Location loc = kernel.getLoc();
+  return tile::RampOp::create(
+      b, loc, kb.tileType(kernel.plan.rows, 1, b.getF32Type()),
+      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0)), rowStep, 0);
+}
+
+Value fovea::emitSink(const ForwardKernel &kernel, const ScoreRest &rest) {
+  attn::ForwardOp op = kernel.op;
+  if (!op.getSinks())
+    return {};
+  KernelBuilder &kb = kernel.kb;
+  OpBuilder &b = kb.builder;
+  Location loc = kernel.getLoc();
+  Type rowType = kb.tileType(kernel.plan.rows, 1, b.getF32Type());
+  Value sinks = kb.operandArgument(op.getSinksMutable()[0].getOperandNumber());
+  Value sink;
+  if (kernel.plan.packedHeads) {
+    RegionContext context = kernel.makeContext(Value());
+    sink = BlockTiles(b, context).loadOfHeads(loc, sinks);
+  } else {
+    Value scalar = memref::LoadOp::create(b, loc, sinks, kernel.tile.work.head);
+    sink = tile::BroadcastOp::create(b, loc, rowType, scalar);
+  }
+  if (Value common = rest.emitCommon(kernel))
+    sink = arith::SubFOp::create(b, loc, sink, common);
+  return sink;
+}

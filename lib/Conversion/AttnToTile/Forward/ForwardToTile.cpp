@@ -1,0 +1,190 @@
+//===- ForwardToTile.cpp - attn.forward as a tile program -------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Forward/ForwardKernel.h"
+#include "Forward/ForwardScores.h"
+#include "Kernel/KernelLowering.h"
+#include "KeyBlocks/KeyBlocks.h"
+
+#include "fovea/Support/ValueNames.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fovea;
+
+static Value loadQueries(const ForwardKernel &kernel) {
+  KernelBuilder &kb = kernel.kb;
+  OpBuilder &b = kb.builder;
+  Value q = kernel.arguments.q;
+  Type element = cast<MemRefType>(q.getType()).getElementType();
+  return tile::LoadOp::create(
+      b, getNamedLoc(kernel.getLoc(), "q"),
+      kb.tileType(kernel.plan.rows, kernel.plan.headDim, element), q,
+      kernel.getRowPlace(),
+      /*limit=*/Value(), b.getDenseI64ArrayAttr({kernel.getRowDim(), 3}),
+      kernel.getFold(),
+      /*fragments=*/UnitAttr(), /*by_register=*/UnitAttr(),
+      b.getStringAttr("q"));
+}
+
+/// The sum over the blocks, without its regions but for the one that says which
+/// blocks are visited.
+static FailureOr<tile::SoftmaxSumOp>
+createSum(const ForwardKernel &kernel, const KeyBlocks &blocks, double scale) {
+  KernelBuilder &kb = kernel.kb;
+  OpBuilder &b = kb.builder;
+  Location loc = kernel.getLoc();
+  const ForwardPlan &plan = kernel.plan;
+  llvm::APFloat factor(static_cast<float>(scale));
+  Type rowType = kb.tileType(plan.rows, 1, b.getF32Type());
+  Type accType = kb.tileType(plan.rows, plan.valueHeadDim, b.getF32Type());
+  BlockIterator *visited = blocks.single.get();
+  if (!visited)
+    return tile::SoftmaxSumOp::create(
+        b, loc, rowType, rowType, accType, blocks.lower, blocks.upper,
+        blocks.fullLower, blocks.fullUpper, Value(), Value(), ValueRange(),
+        blocks.visible, plan.columns, factor,
+        /*descending=*/plan.kernel.visitsAtLeastOnce(), b.getStringAttr("o"));
+  auto sum = tile::SoftmaxSumOp::create(
+      b, loc, rowType, rowType, accType, Value(), Value(), Value(), Value(),
+      visited->getCount(), visited->getMasked(), visited->getInits(),
+      ValueRange(), plan.columns, factor,
+      /*descending=*/false, b.getStringAttr("o"));
+  Block &visit = sum.getVisit().emplaceBlock();
+  visit.addArgument(b.getIndexType(), loc);
+  for (Value init : visited->getInits())
+    visit.addArgument(init.getType(), loc);
+  OpBuilder::InsertionGuard guard(b);
+  if (failed(visited->emitVisit(visit)))
+    return failure();
+  return sum;
+}
+
+/// Fills the region of the values that weights are multiplied by.
+static void emitValues(const ForwardKernel &kernel, Region &values) {
+  KernelBuilder &kb = kernel.kb;
+  OpBuilder &b = kb.builder;
+  Location loc = kernel.getLoc();
+  OpBuilder::InsertionGuard guard(b);
+  Block &block = values.emplaceBlock();
+  block.addArgument(b.getIndexType(), loc);
+  b.setInsertionPointToEnd(&block);
+  const QueryTile &tile = kernel.tile;
+  // Values past the last key have weight 0, and 0 * NaN is NaN: they are made
+  // zero.
+  Value read =
+      kb.loadHead(kernel.arguments.v, tile.memoryBatch, tile.keyHead,
+                  kernel.toMemory(block.getArgument(0)), 0, kernel.plan.columns,
+                  kernel.plan.valueHeadDim, tile.keyLimit, "v");
+  tile::YieldOp::create(b, loc, read);
+}
+
+/// The sum over the blocks that are visited; says what its scores are without.
+static FailureOr<tile::SoftmaxSumOp> emitSum(const ForwardKernel &kernel,
+                                             const KeyBlocks &blocks,
+                                             Value queries, ScoreRest &rest) {
+  OpBuilder &b = kernel.kb.builder;
+  Region scores;
+  FailureOr<ScoreRest> left = emitScores(kernel, blocks, queries, scores);
+  if (failed(left))
+    return failure();
+  rest = *left;
+  FailureOr<tile::SoftmaxSumOp> sum = createSum(kernel, blocks, rest.scale);
+  if (failed(sum))
+    return failure();
+  sum->getScores().takeBody(scores);
+  emitValues(kernel, sum->getValues());
+  b.setInsertionPoint(*sum);
+  if (attn::ForwardOp op = kernel.op; op.getDropoutAttr())
+    emitDropout(kernel, sum->getWeights());
+  b.setInsertionPointAfter(*sum);
+  return sum;
+}
+
+/// Scales the output for the weights that dropout dropped, and rounds it.
+static Value emitOutput(const ForwardKernel &kernel, Value output) {
+  KernelBuilder &kb = kernel.kb;
+  OpBuilder &b = kb.builder;
+  Location loc = kernel.getLoc();
+  attn::ForwardOp op = kernel.op;
+  int64_t rows = kernel.plan.rows, columns = kernel.plan.valueHeadDim;
+  if (int64_t dropped = op.getDroppedShare()) {
+    constexpr double kSteps = attn::ForwardOp::kDropoutSteps;
+    output = arith::MulFOp::create(
+        b, loc, output, kb.splat(rows, columns, kSteps / (kSteps - dropped)));
+  }
+  Type element = op.getOutputType().getElementType();
+  if (!element.isF32())
+    output =
+        arith::TruncFOp::create(b, getNamedLoc(loc, "out"),
+                                kb.tileType(rows, columns, element), output);
+  return tile::makeStaged(b, loc, kernel.plan.kernel, "y", output);
+}
+
+/// Writes O and LSE.
+static void emitResults(const ForwardKernel &kernel, tile::SoftmaxSumOp sum,
+                        const ScoreRest &rest) {
+  OpBuilder &b = kernel.kb.builder;
+  Location loc = kernel.getLoc();
+  auto finish = tile::SoftmaxFinishOp::create(
+      b, loc, sum.getM(), sum.getL(), sum.getAcc(), emitSink(kernel, rest));
+  Value output = emitOutput(kernel, finish.getOutput());
+  SmallVector<Value> at = kernel.getRowPlace();
+  auto store = [&](StringRef name, Value value, Value target, ValueRange at,
+                   int64_t column) {
+    DenseI64ArrayAttr dims =
+        b.getDenseI64ArrayAttr({kernel.getRowDim(), column});
+    tile::StoreOp::create(b, loc, value, target, at, kernel.tile.rowLimit, dims,
+                          kernel.getFold(), /*fragments=*/UnitAttr(),
+                          /*by_register=*/UnitAttr(), /*add=*/UnitAttr(),
+                          b.getStringAttr(name));
+  };
+  store("out", output, kernel.arguments.o, at, 3);
+  if (!kernel.arguments.lse)
+    return;
+  Value logSum = finish.getLse();
+  if (Value common = rest.emitCommon(kernel))
+    logSum = arith::AddFOp::create(b, loc, logSum, common);
+  store("lse", logSum, kernel.arguments.lse, ValueRange(at).drop_back(), -1);
+}
+
+namespace {
+class ForwardLowering final : public KernelLowering {
+public:
+  explicit ForwardLowering(attn::ForwardOp op) : op(op) {}
+  FailureOr<plan::KernelAttr> emit(KernelBuilder &kb) override;
+
+private:
+  attn::ForwardOp op;
+};
+} // namespace
+
+FailureOr<plan::KernelAttr> ForwardLowering::emit(KernelBuilder &kb) {
+  FailureOr<ForwardPlan> plan = planForward(op, kb);
+  if (failed(plan))
+    return failure();
+  ForwardKernel kernel = ForwardKernel::begin(kb, op, *plan);
+  FailureOr<KeyBlocks> blocks = emitKeyBlocks(kernel);
+  if (failed(blocks))
+    return failure();
+  ScoreRest rest;
+  FailureOr<tile::SoftmaxSumOp> sum =
+      emitSum(kernel, *blocks, loadQueries(kernel), rest);
+  if (failed(sum))
+    return failure();
+  emitResults(kernel, *sum, rest);
+  kb.endWork();
+  if (rest.startsDot)
+    return plan->kernel;
+  return dropAddByDot(op, plan->kernel);
+}
+
+std::unique_ptr<KernelLowering> fovea::makeForwardLowering(attn::ForwardOp op) {
+  return std::make_unique<ForwardLowering>(op);
+}

@@ -1,0 +1,43 @@
+//===- KernelOptions.cpp - What kernels are made by -------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel/KernelOptions.h"
+
+#include "fovea/Schedule/Schedule.h"
+
+using namespace mlir;
+using namespace fovea;
+
+int64_t KernelOptions::padHeadDim(RankedTensorType tensor) const {
+  return llvm::alignTo(tensor.getDimSize(3),
+                       getSumStep(tensor.getContext(), *target,
+                                  tensor.getElementTypeBitWidth()));
+}
+
+LogicalResult fovea::checkTensors(const KernelOptions &options,
+                                  attn::AttentionOpInterface op) {
+  if (op.getQueryType().getElementType().isF32())
+    return op->emitError("target '")
+           << options.target->name
+           << "' multiplies f16 and bf16 matrices, found f32 query, key and "
+              "value; round them to bf16 or f16 (scores and sums are f32 all "
+              "the same, and o can be), or run the program in the interpreter";
+  if (!op.getSequence().isLowered())
+    return op->emitError("sequence form '")
+           << op.getSequence().getKeyword()
+           << "' is not lowered to kernels yet";
+  for (auto [name, type] :
+       {std::pair("query", op.getQueryType()), {"value", op.getValueType()}}) {
+    int64_t size = type.getDimSize(3);
+    if (size % 8 != 0 || size < 8 || size > 256)
+      return op->emitError("head dims must be multiples of 8 up to 256 on '")
+             << options.target->name << "', found " << size << " for the "
+             << name;
+  }
+  return success();
+}

@@ -1,0 +1,196 @@
+//===- SequenceOrder.cpp - Packed sequences, longest first ------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A sequence's place in the order is the number of sequences that come before
+// it, those with more keys and, of as many keys, those with a smaller number;
+// where its tiles begin is the number of tiles that those have. Both are sums
+// over all sequences: a warp compares 8 sequences, columns, with 64 at a time,
+// rows, and needs to know nothing of other warps. Lengths are differences of
+// neighbours; loads of rows, unlike those of columns, need no alignment for
+// that. The number behind the last sequence has no keys, and so comes last: its
+// place is where all tiles end.
+//
+// Offsets are a caller's data. Whatever they are, comparing orders all numbers,
+// so that places are a permutation of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel/SequenceOrder.h"
+#include "Kernel/HelperKernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fovea;
+
+// Sequences that a warp finds places for, and those that it compares them with
+// at a time.
+static constexpr int64_t kPlaced = 8, kCompared = 64;
+
+Value fovea::declareSequenceOrder(KernelBuilder &kb, unsigned firstOffsets,
+                                  int64_t tileM) {
+  Builder &b = kb.builder;
+  SizeExpressions sizes(kb, firstOffsets);
+  AffineExpr extents[] = {b.getAffineConstantExpr(2), sizes.getSize(0)};
+  unsigned order =
+      declareScratch(kb, "order", sizes.getNames(), extents, b.getI32Type());
+  kb.sequenceOrder = {firstOffsets, firstOffsets + 1, order, tileM};
+  return kb.kernel.getArgument(order);
+}
+
+namespace {
+/// Emits the search for the places of a warp's sequences.
+class OrderEmitter {
+public:
+  OrderEmitter(OpBuilder &b, Location loc, Value queryOffsets, Value keyOffsets,
+               Value order, int64_t tileM)
+      : b(b), loc(loc), queryOffsets(queryOffsets), keyOffsets(keyOffsets),
+        order(order), tileM(tileM) {}
+
+  void emit(Value first);
+
+private:
+  template <typename OpTy, typename... Args>
+  Value make(Args &&...args) {
+    return OpTy::create(b, loc, std::forward<Args>(args)...)->getResult(0);
+  }
+  RankedTensorType tileType(int64_t rows, int64_t columns) {
+    return RankedTensorType::get({rows, columns}, b.getI32Type(),
+                                 tile::RegAttr::get(b.getContext()));
+  }
+  Value index(int64_t value) { return make<arith::ConstantIndexOp>(value); }
+  Value splat(RankedTensorType type, int64_t value) {
+    return make<arith::ConstantOp>(
+        DenseElementsAttr::get(type, APInt(32, value, /*isSigned=*/true)));
+  }
+  Value widen(RankedTensorType type, Value value) {
+    return make<tile::BroadcastOp>(
+        type.clone(getElementTypeOrSelf(value.getType())), value);
+  }
+  Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
+    return make<arith::CmpIOp>(predicate, x, y);
+  }
+  /// Numbers from `first` on, along dimension `dim` of the tile.
+  Value emitNumbers(RankedTensorType type, int64_t dim, Value first) {
+    return make<arith::AddIOp>(
+        make<tile::IotaOp>(type, dim),
+        widen(type, make<arith::IndexCastOp>(b.getI32Type(), first)));
+  }
+  /// Lengths of the sequences from `first` on.
+  Value emitLengths(RankedTensorType type, int64_t dim, Value offsets,
+                    Value first);
+  /// Adds what the sequences from `number` on contribute to `sums`.
+  SmallVector<Value> emitStep(Value number, ValueRange sums);
+
+  OpBuilder &b;
+  Location loc;
+  Value queryOffsets, keyOffsets, order;
+  int64_t tileM;
+  RankedTensorType rowType = tileType(kCompared, 1),
+                   columnType = tileType(1, kPlaced),
+                   pairType = tileType(kCompared, kPlaced);
+  /// Number of sequences; numbers and keys of those to be placed.
+  Value sequences, placed, keys;
+};
+} // namespace
+
+Value OrderEmitter::emitLengths(RankedTensorType type, int64_t dim,
+                                Value offsets, Value first) {
+  int64_t dims[] = {-1, -1};
+  dims[dim] = 0;
+  auto load = [&](Value from) {
+    return make<tile::LoadOp>(type, offsets, from, /*limit=*/Value(), dims);
+  };
+  Value begin = load(first), end = load(make<arith::AddIOp>(first, index(1)));
+  return make<arith::MaxSIOp>(make<arith::SubIOp>(end, begin), splat(type, 0));
+}
+
+SmallVector<Value> OrderEmitter::emitStep(Value number, ValueRange sums) {
+  Value others = emitNumbers(rowType, 0, number);
+  Value exists = compare(
+      arith::CmpIPredicate::slt, others,
+      widen(rowType, make<arith::IndexCastOp>(b.getI32Type(), sequences)));
+  // What is no sequence comes before none.
+  Value otherKeys = make<arith::SelectOp>(
+      exists, emitLengths(rowType, 0, keyOffsets, number), splat(rowType, -1));
+  Value queries = emitLengths(rowType, 0, queryOffsets, number);
+  Value slots = make<arith::DivUIOp>(
+      make<arith::AddIOp>(queries, splat(rowType, tileM - 1)),
+      splat(rowType, tileM));
+
+  Value theirs = widen(pairType, otherKeys), mine = widen(pairType, keys);
+  Value isLonger = compare(arith::CmpIPredicate::sgt, theirs, mine);
+  Value isAsLong = compare(arith::CmpIPredicate::eq, theirs, mine);
+  Value isEarlier = compare(arith::CmpIPredicate::slt, widen(pairType, others),
+                            widen(pairType, placed));
+  Value isBefore =
+      make<arith::OrIOp>(isLonger, make<arith::AndIOp>(isAsLong, isEarlier));
+  auto add = [&](Value sum, Value what) {
+    return make<arith::AddIOp>(
+        sum, make<arith::SelectOp>(isBefore, what, splat(pairType, 0)));
+  };
+  return {add(sums[kFirstSlots], widen(pairType, slots)),
+          add(sums[kSequences], splat(pairType, 1))};
+}
+
+void OrderEmitter::emit(Value first) {
+  Value entries = make<memref::DimOp>(keyOffsets, 0);
+  sequences = make<arith::SubIOp>(entries, index(1));
+  placed = emitNumbers(columnType, 1, first);
+  keys = emitLengths(columnType, 1, keyOffsets, first);
+  Value zeros = splat(pairType, 0);
+  auto loop = scf::ForOp::create(b, loc, index(0), sequences, index(kCompared),
+                                 ValueRange{zeros, zeros});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> sums =
+        emitStep(loop.getInductionVar(), loop.getRegionIterArgs());
+    scf::YieldOp::create(b, loc, sums);
+  }
+  auto reduce = [&](int64_t sum) {
+    return make<tile::ReduceOp>(columnType, tile::ReduceKind::Add, 0,
+                                loop.getResult(sum));
+  };
+  Value firstSlots = reduce(kFirstSlots), places = reduce(kSequences);
+  Value exists = compare(
+      arith::CmpIPredicate::slt, placed,
+      widen(columnType, make<arith::IndexCastOp>(b.getI32Type(), entries)));
+  for (auto [row, value] :
+       {std::pair(kFirstSlots, firstSlots), {kSequences, placed}})
+    tile::ScatterOp::create(b, loc, value, order,
+                            ValueRange{index(row), places}, exists);
+}
+
+void fovea::buildSequenceOrder(const KernelBuilder &kb, launch::AbiOp main) {
+  const SequenceOrder &order = *kb.sequenceOrder;
+  ScheduleFields fields;
+  fields.tileM = kCompared;
+  fields.tileN = kPlaced;
+  fields.warps = fields.stages = 1;
+  auto memory = cast<launch::ScratchMemRefParameterAttr>(
+      main.getParameters()[order.order]);
+  AffineExpr entries = memory.getExtents().getValue().getResults().back();
+  unsigned arguments[] = {order.queryOffsets, order.keyOffsets, order.order};
+  OpBuilder b(main.getContext());
+  gpu::GPUFuncOp kernel = beginHelperKernel(
+      b, kb, main,
+      {"order", arguments, memory.getSizes(), entries.ceilDiv(kPlaced),
+       makePlan(main.getContext(), fields)});
+  Location loc = main.getLoc();
+  Value cta =
+      gpu::BlockIdOp::create(b, loc, b.getIndexType(), gpu::Dimension::x);
+  Value first = arith::MulIOp::create(
+      b, loc, cta, arith::ConstantIndexOp::create(b, loc, kPlaced));
+  OrderEmitter(b, loc, kernel.getArgument(0), kernel.getArgument(1),
+               kernel.getArgument(2), order.tileM)
+      .emit(first);
+  gpu::ReturnOp::create(b, loc);
+}

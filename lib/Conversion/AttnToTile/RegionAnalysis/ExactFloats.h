@@ -1,0 +1,27 @@
+//===- ExactFloats.h - Floats whose last bit decides -------------*- C++
+//-*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONANALYSIS_EXACTFLOATS_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONANALYSIS_EXACTFLOATS_H
+
+#include "mlir/IR/Region.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace fovea {
+
+/// The floats of a region of scalars that reach a comparison, a rounding to
+/// integers or a remainder. There an error in the last place becomes one of a
+/// whole: `floor(i / 41)` is off by one if `82 / 41` is just below 2. Such
+/// values are computed as they are written, each op rounded to nearest; all
+/// others may be regrouped and approximated.
+llvm::DenseSet<mlir::Value> findExactValues(mlir::Region &region);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONANALYSIS_EXACTFLOATS_H

@@ -1,0 +1,41 @@
+//===- RegionRanges.h - What a region's integers can be ---------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONANALYSIS_REGIONRANGES_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONANALYSIS_REGIONRANGES_H
+
+#include "mlir/IR/Region.h"
+#include "mlir/Interfaces/InferIntRangeInterface.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace fovea {
+
+/// Ranges of the integers of a region of an attention op: coordinates and
+/// lengths are those of a sequence, sizes are parameters of 32 bits, and of the
+/// rest upstream's inference knows. Nothing is known of captured values.
+class RegionRanges {
+public:
+  /// The last `captures` arguments are captured values; the two before them may
+  /// go `past` the end of the longest sequence.
+  RegionRanges(mlir::Region &region, unsigned captures, int64_t past = 0);
+
+  /// The value's range, or null.
+  const mlir::ConstantIntRanges *find(mlir::Value value) const;
+  bool fitsI32(mlir::Value value) const;
+  bool isNonNegative(mlir::Value value) const;
+  bool isNonZero(mlir::Value value) const;
+
+private:
+  void add(mlir::Operation &op);
+
+  llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> ranges;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONANALYSIS_REGIONRANGES_H

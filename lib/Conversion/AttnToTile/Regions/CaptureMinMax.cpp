@@ -1,0 +1,351 @@
+//===- CaptureMinMax.cpp - Extremes of captured tensors --------*- C++ -*--===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Regions/CaptureMinMax.h"
+#include "Kernel/HelperKernels.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace fovea;
+
+/// What summaries hold for elements of `type`: words that lanes exchange.
+static IntegerType getSummaryElement(Type type) {
+  return IntegerType::get(type.getContext(),
+                          type.getIntOrFloatBitWidth() <= 32 ? 32 : 64);
+}
+
+//===----------------------------------------------------------------------===//
+// In the kernel that uses them
+//===----------------------------------------------------------------------===//
+
+/// Declares a summary: scratch memory that becomes the kernel's last argument.
+static Value declareSummary(KernelBuilder &kb, unsigned operand, int64_t dim,
+                            int64_t block) {
+  auto tensor = cast<MemRefType>(kb.operandArgument(operand).getType());
+  SizeExpressions sizes(kb, operand);
+  // The smallest elements, then the largest.
+  SmallVector<AffineExpr> extents = {kb.builder.getAffineConstantExpr(2)};
+  for (int64_t other = 0; other < tensor.getRank(); ++other)
+    if (other != dim)
+      extents.push_back(sizes.getSize(other));
+  extents.push_back(sizes.getSize(dim).ceilDiv(block));
+  std::string name =
+      (kb.op.getOperandName(operand) + "." + Twine(dim) + "." + Twine(block))
+          .str();
+  unsigned argument =
+      declareScratch(kb, name, sizes.getNames(), extents,
+                     getSummaryElement(tensor.getElementType()));
+  kb.summaries.push_back({operand, dim, block, argument, kb.scratch.back()});
+  return kb.kernel.getArgument(argument);
+}
+
+/// A summary that was declared before, for this kernel or the one that it is a
+/// part of; or null.
+static Value findSummary(KernelBuilder &kb, unsigned operand, int64_t dim,
+                         int64_t block) {
+  for (const KernelBuilder::Summary &summary : kb.summaries)
+    if (summary.operand == operand && summary.dim == dim &&
+        summary.block == block)
+      return kb.kernel.getArgument(summary.argument);
+  return {};
+}
+
+CaptureMinMax::CaptureMinMax(KernelBuilder &kb, Region &region,
+                               unsigned firstCapture, int64_t queries,
+                               int64_t keys)
+    : queries(queries), keys(keys) {
+  auto declare = [&](auto op) {
+    unsigned argument = cast<BlockArgument>(op.getTensor()).getArgNumber();
+    int64_t block = op.isOverQueries() ? queries : keys;
+    Value &summary = memory[{argument, int64_t(op.getDim()), block}];
+    if (summary)
+      return;
+    unsigned operand = firstCapture + argument -
+                       attn::AttentionOpInterface::kKVClassifyArguments;
+    summary = findSummary(kb, operand, op.getDim(), block);
+    if (!summary)
+      summary = declareSummary(kb, operand, op.getDim(), block);
+  };
+  region.walk([&](Operation *op) {
+    if (auto least = dyn_cast<attn::BlockMinOp>(op))
+      declare(least);
+    else if (auto most = dyn_cast<attn::BlockMaxOp>(op))
+      declare(most);
+  });
+}
+
+/// Where an entry lies: the extreme, the other indices, the block.
+static SmallVector<Value> getPlace(OpBuilder &b, Location loc, bool largest,
+                                   ValueRange others, Value number) {
+  SmallVector<Value> place = {
+      arith::ConstantIndexOp::create(b, loc, largest ? 1 : 0)};
+  llvm::append_range(place, others);
+  place.push_back(number);
+  return place;
+}
+
+Value CaptureMinMax::emitScalar(OpBuilder &b, Location loc, Value summary,
+                                 bool largest, ValueRange others, Value number,
+                                 Type element) const {
+  Value value = memref::LoadOp::create(
+      b, loc, summary, getPlace(b, loc, largest, others, number));
+  return value.getType() == element
+             ? value
+             : arith::TruncIOp::create(b, loc, element, value).getResult();
+}
+
+Value CaptureMinMax::emitColumns(OpBuilder &b, Location loc, Value summary,
+                                  bool largest, ValueRange others, Value number,
+                                  int64_t columns, Type element) const {
+  auto type = cast<MemRefType>(summary.getType());
+  auto tileOf = [&](Type of) {
+    return RankedTensorType::get({1, columns}, of,
+                                 tile::RegAttr::get(b.getContext()));
+  };
+  Value value = tile::LoadOp::create(
+      b, loc, tileOf(type.getElementType()), summary,
+      getPlace(b, loc, largest, others, number), /*limit=*/Value(),
+      ArrayRef<int64_t>{-1, type.getRank() - 1}, b.getStringAttr("summary"));
+  return type.getElementType() == element
+             ? value
+             : arith::TruncIOp::create(b, loc, tileOf(element), value)
+                   .getResult();
+}
+
+//===----------------------------------------------------------------------===//
+// The kernel that finds them
+//===----------------------------------------------------------------------===//
+
+// A warp's rows of a tile are blocks, its columns positions in them; more
+// positions at a time would only take more registers.
+static constexpr int64_t kBlocks = 16, kMostPositions = 64;
+
+namespace {
+/// Emits the search for the extremes of one summary.
+class SummaryEmitter {
+public:
+  SummaryEmitter(OpBuilder &b, Location loc, Value tensor, Value summary,
+                 int64_t dim, int64_t block)
+      : b(b), loc(loc), tensor(tensor), summary(summary), dim(dim),
+        block(block),
+        element(cast<MemRefType>(tensor.getType()).getElementType()),
+        word(cast<IntegerType>(
+            cast<MemRefType>(summary.getType()).getElementType())) {}
+
+  /// How many groups of blocks there are.
+  Value emitCount();
+  /// Finds the extremes of group `number`.
+  void emitGroup(Value number);
+
+private:
+  template <typename OpTy, typename... Args>
+  Value make(Args &&...args) {
+    return OpTy::create(b, loc, std::forward<Args>(args)...)->getResult(0);
+  }
+  RankedTensorType tileType(int64_t rows, int64_t columns, Type of) {
+    return RankedTensorType::get({rows, columns}, of,
+                                 tile::RegAttr::get(b.getContext()));
+  }
+  Value constant(int64_t value) { return make<arith::ConstantIndexOp>(value); }
+  Value widen(RankedTensorType type, Value value) {
+    return make<tile::BroadcastOp>(type, value);
+  }
+  Value toI32(Value index) {
+    return make<arith::IndexCastOp>(b.getI32Type(), index);
+  }
+  Value size(int64_t at) { return make<memref::DimOp>(tensor, at); }
+  int64_t getRank() { return cast<MemRefType>(tensor.getType()).getRank(); }
+  /// Groups of blocks along the dimension.
+  Value emitGroups();
+  Value splat(RankedTensorType type, const APInt &value) {
+    return make<arith::ConstantOp>(DenseElementsAttr::get(type, value));
+  }
+  /// The first block of a group; gives the indices beside the dimension.
+  Value emitPlace(Value number, MutableArrayRef<Value> indices);
+  /// Positions of the first columns of each block from `firstBlock` on.
+  Value emitFirstPositions(Value firstBlock);
+  /// What the tensor has there, as words.
+  Value emitElements(ArrayRef<Value> indices);
+  /// The loop that finds the smallest and the largest elements at some columns
+  /// of each block.
+  scf::ForOp emitSearch(Value firstBlock, MutableArrayRef<Value> indices);
+
+  OpBuilder &b;
+  Location loc;
+  Value tensor, summary;
+  int64_t dim, block;
+  Type element;
+  IntegerType word;
+  /// Positions that are looked at together; tiles of them, and of words there.
+  int64_t columns = std::gcd(block, kMostPositions);
+  RankedTensorType coordinates = tileType(kBlocks, columns, b.getI32Type()),
+                   words = tileType(kBlocks, columns, word);
+};
+} // namespace
+
+Value SummaryEmitter::emitGroups() {
+  return make<arith::CeilDivUIOp>(
+      make<arith::CeilDivUIOp>(size(dim), constant(block)), constant(kBlocks));
+}
+
+Value SummaryEmitter::emitCount() {
+  Value count = emitGroups();
+  for (int64_t other = 0; other < getRank(); ++other)
+    if (other != dim)
+      count = make<arith::MulIOp>(count, size(other));
+  return count;
+}
+
+Value SummaryEmitter::emitPlace(Value number, MutableArrayRef<Value> indices) {
+  Value groups = emitGroups();
+  Value firstBlock = make<arith::MulIOp>(make<arith::RemUIOp>(number, groups),
+                                         constant(kBlocks));
+  // The last index fastest.
+  Value left = make<arith::DivUIOp>(number, groups);
+  for (int64_t other = getRank() - 1; other >= 0; --other) {
+    if (other == dim)
+      continue;
+    Value extent = size(other);
+    indices[other] = make<arith::RemUIOp>(left, extent);
+    left = make<arith::DivUIOp>(left, extent);
+  }
+  return firstBlock;
+}
+
+Value SummaryEmitter::emitFirstPositions(Value firstBlock) {
+  auto rowType = tileType(kBlocks, 1, b.getI32Type());
+  Value blocks = make<arith::AddIOp>(make<tile::IotaOp>(rowType, 0),
+                                     widen(rowType, toI32(firstBlock)));
+  Value starts =
+      make<arith::MulIOp>(blocks, widen(rowType, toI32(constant(block))));
+  auto columnType = tileType(1, columns, b.getI32Type());
+  return make<arith::AddIOp>(
+      widen(coordinates, starts),
+      widen(coordinates, make<tile::IotaOp>(columnType, 1)));
+}
+
+Value SummaryEmitter::emitElements(ArrayRef<Value> indices) {
+  Value read = make<tile::GatherOp>(tileType(kBlocks, columns, element), tensor,
+                                    indices, /*mask=*/Value());
+  // Of truth values true is the larger one.
+  if (element.isInteger(1))
+    return make<arith::ExtUIOp>(words, read);
+  return element == word ? read : make<arith::ExtSIOp>(words, read);
+}
+
+scf::ForOp SummaryEmitter::emitSearch(Value firstBlock,
+                                      MutableArrayRef<Value> indices) {
+  Value first = emitFirstPositions(firstBlock);
+  Value end = widen(coordinates, toI32(size(dim)));
+  // What positions that don't exist have.
+  unsigned bits = word.getWidth();
+  SmallVector<Value> inits = {splat(words, APInt::getSignedMaxValue(bits)),
+                              splat(words, APInt::getSignedMinValue(bits))};
+  auto loop = scf::ForOp::create(b, loc, constant(0), constant(block),
+                                 constant(columns), inits);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value step = widen(coordinates, toI32(loop.getInductionVar()));
+  Value positions = make<arith::AddIOp>(first, step);
+  // Positions past the last block may have wrapped around.
+  Value exists = make<arith::CmpIOp>(arith::CmpIPredicate::ult, positions, end);
+  indices[dim] = positions;
+  Value read = emitElements(indices);
+  Value low = make<arith::SelectOp>(exists, read, inits[0]),
+        high = make<arith::SelectOp>(exists, read, inits[1]);
+  SmallVector<Value> next = {
+      make<arith::MinSIOp>(loop.getRegionIterArg(0), low),
+      make<arith::MaxSIOp>(loop.getRegionIterArg(1), high)};
+  scf::YieldOp::create(b, loc, next);
+  return loop;
+}
+
+void SummaryEmitter::emitGroup(Value number) {
+  SmallVector<Value> indices(getRank());
+  Value firstBlock = emitPlace(number, indices);
+  scf::ForOp loop = emitSearch(firstBlock, indices);
+  SmallVector<Value> others(indices);
+  others.erase(others.begin() + dim);
+  for (bool isLargest : {false, true}) {
+    Value extremes = make<tile::ReduceOp>(tileType(kBlocks, 1, word),
+                                          isLargest ? tile::ReduceKind::Max
+                                                    : tile::ReduceKind::Min,
+                                          1, loop.getResult(isLargest));
+    SmallVector<Value> place = getPlace(b, loc, isLargest, others, firstBlock);
+    tile::StoreOp::create(b, loc, extremes, summary, place,
+                          ArrayRef<int64_t>{int64_t(place.size()) - 1, -1},
+                          b.getStringAttr("summary"));
+  }
+}
+
+/// The number of groups, an expression in `sizes`, which it adds names to.
+static AffineExpr getGroups(const KernelBuilder::Summary &summary,
+                            llvm::SetVector<Attribute> &sizes) {
+  SmallVector<AffineExpr> symbols;
+  for (Attribute size : summary.memory.getSizes()) {
+    sizes.insert(size);
+    symbols.push_back(getAffineSymbolExpr(
+        llvm::find(sizes, size) - sizes.begin(), size.getContext()));
+  }
+  ArrayRef<AffineExpr> extents =
+      summary.memory.getExtents().getValue().getResults();
+  AffineExpr groups = extents.back().ceilDiv(kBlocks);
+  for (AffineExpr other : extents.drop_front().drop_back())
+    groups = groups * other;
+  return groups.replaceSymbols(symbols);
+}
+
+void fovea::buildSummaries(const KernelBuilder &kb, launch::AbiOp main) {
+  MLIRContext *context = main.getContext();
+  Location loc = main.getLoc();
+  llvm::SetVector<unsigned> arguments;
+  llvm::SetVector<Attribute> sizes;
+  AffineExpr groups = getAffineConstantExpr(0, context);
+  for (const KernelBuilder::Summary &summary : kb.summaries) {
+    arguments.insert(summary.operand);
+    arguments.insert(summary.argument);
+    groups = groups + getGroups(summary, sizes);
+  }
+  ScheduleFields fields;
+  fields.tileM = kBlocks;
+  fields.tileN = kMostPositions;
+  fields.warps = fields.stages = 1;
+  OpBuilder b(context);
+  gpu::GPUFuncOp search = beginHelperKernel(
+      b, kb, main,
+      {"summaries", arguments.getArrayRef(),
+       b.getArrayAttr(sizes.getArrayRef()), groups, makePlan(context, fields)});
+  auto argumentOf = [&](unsigned argument) -> Value {
+    return search.getArgument(llvm::find(arguments, argument) -
+                              arguments.begin());
+  };
+  Value number =
+      gpu::BlockIdOp::create(b, loc, b.getIndexType(), gpu::Dimension::x);
+  for (const KernelBuilder::Summary &summary : kb.summaries) {
+    SummaryEmitter emitter(b, loc, argumentOf(summary.operand),
+                           argumentOf(summary.argument), summary.dim,
+                           summary.block);
+    // Numbers of groups that came before are above all counts, unsigned.
+    Value count = emitter.emitCount();
+    Value isMine =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, number, count);
+    auto branch = scf::IfOp::create(b, loc, isMine, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    emitter.emitGroup(number);
+    b.setInsertionPointAfter(branch);
+    number = arith::SubIOp::create(b, loc, number, count);
+  }
+  gpu::ReturnOp::create(b, loc);
+}

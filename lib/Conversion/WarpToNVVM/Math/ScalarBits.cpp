@@ -1,0 +1,99 @@
+//===- ScalarBits.cpp - Bits of a thread's numbers --------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Math/ScalarBits.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace fovea;
+using llvm::KnownBits;
+
+// Coordinates are short sums; of what is longer nothing is known.
+static constexpr unsigned kMostDepth = 16;
+
+static unsigned getWidth(Type type) {
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+}
+
+KnownBits ScalarBits::get(Value value, unsigned depth) {
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  unsigned width = getWidth(value.getType());
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return KnownBits::makeConstant(constant);
+  Operation *op = value.getDefiningOp();
+  // Of loops and branches, which have many results, nothing is known.
+  if (!op || op->getNumResults() != 1 || depth == kMostDepth)
+    return KnownBits(width);
+  KnownBits bits = infer(op, depth);
+  known.try_emplace(value, bits);
+  return bits;
+}
+
+KnownBits ScalarBits::infer(Operation *op, unsigned depth) {
+  unsigned width = getWidth(op->getResult(0).getType());
+  auto operand = [&](unsigned index) {
+    return get(op->getOperand(index), depth + 1);
+  };
+  auto hasNoOverflow = [](auto sum) {
+    return bitEnumContainsAll(sum.getOverflowFlags(),
+                              arith::IntegerOverflowFlags::nsw);
+  };
+  return TypeSwitch<Operation *, KnownBits>(op)
+      .Case([&](gpu::ThreadIdOp) {
+        KnownBits bits(width);
+        bits.Zero.setBitsFrom(llvm::Log2_64_Ceil(getThreads(op)));
+        return bits;
+      })
+      .Case([&](arith::AndIOp) { return operand(0) & operand(1); })
+      .Case<arith::OrIOp, LLVM::OrOp>(
+          [&](auto) { return operand(0) | operand(1); })
+      .Case([&](arith::AddIOp sum) {
+        return KnownBits::add(operand(0), operand(1), hasNoOverflow(sum));
+      })
+      .Case([&](arith::SubIOp sum) {
+        return KnownBits::sub(operand(0), operand(1), hasNoOverflow(sum));
+      })
+      .Case(
+          [&](arith::MulIOp) { return KnownBits::mul(operand(0), operand(1)); })
+      .Case(
+          [&](arith::ShLIOp) { return KnownBits::shl(operand(0), operand(1)); })
+      .Case([&](arith::ShRUIOp) {
+        return KnownBits::lshr(operand(0), operand(1));
+      })
+      .Case([&](arith::DivUIOp) {
+        return KnownBits::udiv(operand(0), operand(1));
+      })
+      .Case([&](arith::RemUIOp) {
+        return KnownBits::urem(operand(0), operand(1));
+      })
+      .Case([&](arith::MaxSIOp) {
+        return KnownBits::smax(operand(0), operand(1));
+      })
+      .Case([&](arith::MinSIOp) {
+        return KnownBits::smin(operand(0), operand(1));
+      })
+      .Case([&](arith::MaxUIOp) {
+        return KnownBits::umax(operand(0), operand(1));
+      })
+      .Case([&](arith::MinUIOp) {
+        return KnownBits::umin(operand(0), operand(1));
+      })
+      .Case<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(
+          [&](auto) { return operand(0).sextOrTrunc(width); })
+      .Case<arith::IndexCastUIOp, arith::ExtUIOp>(
+          [&](auto) { return operand(0).zextOrTrunc(width); })
+      .Default([&](Operation *) { return KnownBits(width); });
+}

@@ -1,0 +1,44 @@
+//===- ScalarBits.h - Bits of a thread's numbers ----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_WARPTONVVM_MATH_SCALARBITS_H
+#define FOVEA_LIB_CONVERSION_WARPTONVVM_MATH_SCALARBITS_H
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/KnownBits.h"
+
+#include <functional>
+
+namespace fovea {
+
+/// Which bits of integers are known, from the ops that make them. Indices count
+/// as 64 bits.
+class ScalarBits {
+public:
+  /// `getThreads` says how many threads are numbered where an op stands.
+  explicit ScalarBits(std::function<int64_t(mlir::Operation *)> getThreads)
+      : getThreads(std::move(getThreads)) {}
+
+  llvm::KnownBits get(mlir::Value value) { return get(value, 0); }
+  /// `copy` is what `value` is, in a way that its op does not show.
+  void setCopy(mlir::Value copy, mlir::Value value) {
+    known.insert_or_assign(copy, get(value));
+  }
+
+private:
+  llvm::KnownBits get(mlir::Value value, unsigned depth);
+  llvm::KnownBits infer(mlir::Operation *op, unsigned depth);
+
+  std::function<int64_t(mlir::Operation *)> getThreads;
+  llvm::DenseMap<mlir::Value, llvm::KnownBits> known;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_WARPTONVVM_MATH_SCALARBITS_H

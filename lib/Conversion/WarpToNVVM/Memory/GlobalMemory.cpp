@@ -1,0 +1,516 @@
+//===- GlobalMemory.cpp - Tiles from and to global memory -------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Memory/TileAddressing.h"
+
+#include "Tiles/ScalarizeTiles.h"
+#include "fovea/Support/Target.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// Transposes a 4x4 block of words that four neighbouring lanes hold, one row
+/// of it each: lane `l` gets word `l` of all four.
+static SmallVector<Value> transposeAmongLanes(OpBuilder &b, Location loc,
+                                              SmallVector<Value> words,
+                                              Value lane) {
+  Type i32 = b.getI32Type();
+  for (int64_t distance : {1, 2}) {
+    Value bit = arith::AndIOp::create(b, loc, lane, emitI32(b, loc, distance));
+    Value isOdd = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, bit,
+                                        emitI32(b, loc, 0));
+    // Odd lanes give the word that even ones keep, and the other way round.
+    for (int64_t low = 0; low < 4; ++low) {
+      if (low & distance)
+        continue;
+      Value &even = words[low], &odd = words[low | distance];
+      Value given = arith::SelectOp::create(b, loc, isOdd, even, odd);
+      Value got = NVVM::ShflOp::create(
+          b, loc, i32, emitI32(b, loc, -1), given, emitI32(b, loc, distance),
+          emitI32(b, loc, 31), NVVM::ShflKind::bfly, UnitAttr());
+      Value newEven = arith::SelectOp::create(b, loc, isOdd, got, even);
+      Value newOdd = arith::SelectOp::create(b, loc, isOdd, odd, got);
+      even = newEven, odd = newOdd;
+    }
+  }
+  return words;
+}
+
+/// Four words to 16-byte aligned memory, `bytes` past the place.
+static void emitWideStore(OpBuilder &b, Location loc, Place place,
+                          int64_t bytes, ArrayRef<Value> words) {
+  SmallVector<Value> operands = {place.address};
+  llvm::append_range(operands, words);
+  std::string text =
+      "st.global.v4.b32 [$0+" + std::to_string(bytes) + "], {$1, $2, $3, $4};";
+  std::string constraints = "l,r,r,r,r";
+  if (place.predicate) {
+    text = "@$5 " + text;
+    constraints += ",b";
+    operands.push_back(place.predicate);
+  }
+  emitAsm(b, loc, text, constraints + ",~{memory}", operands);
+}
+
+static bool canExchange(launch::AbiOp abi, RankedTensorType tile,
+                        const GlobalView &view, TileAddressing &access);
+
+namespace {
+struct LoadLowering : OpConversionPattern<tile::LoadOp> {
+  LoadLowering(const TypeConverter &converter, MLIRContext *context,
+               launch::AbiOp abi, VectorLoads &ways)
+      : OpConversionPattern(converter, context), abi(abi), ways(ways) {}
+
+  LogicalResult
+  matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getSource());
+    if (failed(view))
+      return failure();
+    RankedTensorType tile = op.getResult().getType();
+    auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
+    TileAddressing access(rewriter, loc, *view, op.getIndices(), op.getBoxDims(),
+                     tile, op.getLimit());
+    auto combine = [&](ArrayRef<Value> elements) -> Value {
+      return vector::FromElementsOp::create(
+          rewriter, loc, type,
+          llvm::map_to_vector(elements, [&](Value element) {
+            return fromMemory(rewriter, loc, element, tile.getElementType());
+          }));
+    };
+    auto loadEach = [&]() {
+      return llvm::map_to_vector(
+          llvm::seq(type.getNumElements()), [&](int64_t index) {
+            return emitLoad(rewriter, loc, access.getPlace(index),
+                            access.getMemoryType());
+          });
+    };
+    if (op.getFragments()) {
+      rewriter.replaceOp(op, combine(loadFragments(rewriter, loc, access,
+                                                   type.getNumElements())));
+      return success();
+    }
+    if (isExchanged(op, *view, access)) {
+      rewriter.replaceOp(op, loadExchanged(rewriter, loc, type, access));
+      return success();
+    }
+    if (!access.isVector()) {
+      rewriter.replaceOp(op, combine(loadEach()));
+      return success();
+    }
+    if (ways.isPlain(op)) {
+      ArrayRef<Value> shares = ways.getShares(op);
+      rewriter.replaceOp(op, combine(shares.empty() ? access.emitPlainLoads()
+                                                    : access.handOut(shares)));
+      return success();
+    }
+    if (ways.isRare(op)) {
+      rewriter.replaceOp(op, combine(loadThroughLocalMemory(
+                                 op, access, type.getNumElements(), rewriter)));
+      return success();
+    }
+    // Only a block at the end of a sequence is not plain, and a vector with
+    // strides.
+    auto branch =
+        scf::IfOp::create(rewriter, loc, TypeRange(type),
+                          emitAll(rewriter, loc, access.emitIsPlain()),
+                          /*addThenBlock=*/true,
+                          /*addElseBlock=*/true);
+    rewriter.setInsertionPointToEnd(branch.thenBlock());
+    scf::YieldOp::create(rewriter, loc, combine(access.emitPlainLoads()));
+    rewriter.setInsertionPointToEnd(branch.elseBlock());
+    scf::YieldOp::create(rewriter, loc, combine(loadEach()));
+    rewriter.replaceOp(op, branch.getResults());
+    return success();
+  }
+
+private:
+  static SmallVector<Value> loadFragments(OpBuilder &b, Location loc,
+                                          TileAddressing &access, int64_t count);
+  bool isExchanged(tile::LoadOp op, const GlobalView &view,
+                   TileAddressing &access) const;
+  static Value loadExchanged(OpBuilder &b, Location loc, VectorType type,
+                             TileAddressing &access);
+  SmallVector<Value> loadThroughLocalMemory(tile::LoadOp op, TileAddressing &access,
+                                            int32_t count, OpBuilder &b) const;
+
+  launch::AbiOp abi;
+  VectorLoads &ways;
+};
+
+struct StoreLowering : OpConversionPattern<tile::StoreOp> {
+  StoreLowering(const TypeConverter &converter, MLIRContext *context,
+                launch::AbiOp abi)
+      : OpConversionPattern(converter, context), abi(abi) {}
+
+  LogicalResult
+  matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    if (op.getAdd() && !llvm::all_of(op.getValue().getType().getShape(),
+                                     [](int64_t extent) { return extent > 1; }))
+      return op.emitOpError(
+                 "adds tiles of several rows and columns only, as "
+                 "several threads hold the elements of others; found ")
+             << op.getValue().getType();
+    FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getTarget());
+    if (failed(view))
+      return failure();
+    RankedTensorType tile = op.getValue().getType();
+    TileAddressing access(rewriter, loc, *view, op.getIndices(), op.getBoxDims(),
+                     tile, op.getLimit());
+    if (!op.getFragments() && canExchange(abi, tile, *view, access)) {
+      storeExchanged(rewriter, loc, adaptor.getValue(), access);
+      rewriter.eraseOp(op);
+      return success();
+    }
+    auto elements =
+        vector::ToElementsOp::create(rewriter, loc, adaptor.getValue());
+    Type element = tile.getElementType();
+    int64_t count = elements->getNumResults();
+    const TargetInfo *target = lookupTarget(launch::AbiOp(abi).getTarget());
+    bool addsPairs = target && target->addsVectors;
+    if (op.getFragments()) {
+      storeFragments(op, elements.getResults(), access, addsPairs, rewriter);
+      rewriter.eraseOp(op);
+      return success();
+    }
+    for (int64_t index = 0; index < count; ++index) {
+      Value value = toMemory(rewriter, loc, elements.getResult(index));
+      unsigned bits = value.getType().getIntOrFloatBitWidth();
+      Place place = access.getPlace(index);
+      if (op.getAdd()) {
+        SmallVector<Value> values = {value};
+        if (addsPairs && access.isPair(index))
+          values.push_back(elements.getResult(++index));
+        emitAdd(rewriter, loc, place, values);
+        continue;
+      }
+      if (bits == 16 && access.isPair(index)) {
+        auto pairType = VectorType::get({2}, element);
+        Value pair = vector::FromElementsOp::create(
+            rewriter, loc, pairType,
+            ValueRange{value, elements.getResult(index + 1)});
+        value =
+            LLVM::BitcastOp::create(rewriter, loc, rewriter.getI32Type(), pair);
+        ++index;
+      }
+      emitStore(rewriter, loc, place, value);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  static void storeFragments(tile::StoreOp op, ValueRange elements,
+                             TileAddressing &access, bool addsVectors, OpBuilder &b);
+  static void storeExchanged(OpBuilder &b, Location loc, Value tile,
+                             TileAddressing &access);
+
+  launch::AbiOp abi;
+};
+
+/// A single element, the same for the whole CTA: as a tile of one.
+struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
+  ScalarLoadLowering(const TypeConverter &converter, MLIRContext *context,
+                     const Specialization &roles, const TurnReads &turns)
+      : OpConversionPattern(converter, context), roles(roles), turns(turns) {}
+
+  LogicalResult
+  matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getMemref());
+    if (failed(view))
+      return failure();
+    Type element = view->type.getElementType();
+    Type memory = getMemoryType(*view);
+    Place place = locateElement(rewriter, loc, *view, op.getIndices());
+    Value value = emitLoad(rewriter, loc, place, memory);
+    // Lengths and offsets bound loops: warps must be seen to go through those
+    // as one.
+    if (roles.getRole(op) && element.isInteger(32) && !turns.contains(op))
+      value = emitUniform(rewriter, loc, value);
+    rewriter.replaceOp(op, fromMemory(rewriter, loc, value, element));
+    return success();
+  }
+
+  const Specialization &roles;
+  const TurnReads &turns;
+};
+
+struct DimLowering : OpConversionPattern<memref::DimOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(memref::DimOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    FailureOr<GlobalView> view =
+        getGlobalView(rewriter, op.getLoc(), op.getSource());
+    std::optional<int64_t> dim = op.getConstantIndex();
+    if (failed(view))
+      return failure();
+    if (!dim || *dim < 0 || *dim >= int64_t(view->sizes.size()))
+      return op.emitError("dimension must be a constant from 0 to ")
+             << int64_t(view->sizes.size()) - 1;
+    rewriter.replaceOpWithNewOp<arith::IndexCastOp>(op, rewriter.getIndexType(),
+                                                    view->sizes[*dim]);
+    return success();
+  }
+};
+} // namespace
+
+/// Before which op a value that `op` reads from memory must be there.
+static Operation *findFirstUser(Operation *op) {
+  llvm::SmallPtrSet<Operation *, 8> users;
+  for (Operation *user : op->getUsers())
+    users.insert(op->getBlock()->findAncestorOpInBlock(*user));
+  Operation *place = op->getNextNode();
+  while (!users.contains(place) && !place->hasTrait<OpTrait::IsTerminator>())
+    place = place->getNextNode();
+  return place;
+}
+
+/// A memref of fragments holds its boxes whole.
+SmallVector<Value> LoadLowering::loadFragments(OpBuilder &b, Location loc,
+                                               TileAddressing &access,
+                                               int64_t count) {
+  Type element = access.getMemoryType();
+  SmallVector<Value> values(count);
+  for (ArrayRef<unsigned> group : access.getFragmentGroups()) {
+    auto type = VectorType::get({int64_t(group.size())}, element);
+    Value vector = LLVM::LoadOp::create(
+        b, loc, type, access.getPlace(group.front()).address,
+        group.size() * element.getIntOrFloatBitWidth() / 8);
+    for (auto [part, index] : llvm::enumerate(group))
+      values[index] = vector::ExtractOp::create(b, loc, vector, part);
+  }
+  return values;
+}
+
+void StoreLowering::storeFragments(tile::StoreOp op, ValueRange elements,
+                                   TileAddressing &access, bool addsVectors,
+                                   OpBuilder &b) {
+  Location loc = op.getLoc();
+  Type element = access.getMemoryType();
+  for (ArrayRef<unsigned> group : access.getFragmentGroups()) {
+    auto values = llvm::map_to_vector(group, [&](unsigned index) {
+      return toMemory(b, loc, elements[index]);
+    });
+    Place place = {access.getPlace(group.front()).address, Value()};
+    if (!op.getAdd()) {
+      auto type = VectorType::get({int64_t(group.size())}, element);
+      LLVM::StoreOp::create(
+          b, loc, vector::FromElementsOp::create(b, loc, type, values),
+          place.address, group.size() * element.getIntOrFloatBitWidth() / 8);
+      continue;
+    }
+    if (addsVectors && (values.size() == 4 || values.size() == 2)) {
+      emitAdd(b, loc, place, values);
+      continue;
+    }
+    for (auto [part, value] : llvm::enumerate(values))
+      emitAdd(b, loc, {access.getPlace(group[part]).address, Value()}, value);
+  }
+  // Else ptxas issues the next product before these have read their registers,
+  // and gives it others.
+  if (op.getAdd())
+    NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
+}
+
+/// Elements one by one, to local memory and back: with an address and a
+/// predicate each, as many as there are would wait in registers for their use.
+SmallVector<Value> LoadLowering::loadThroughLocalMemory(tile::LoadOp op,
+                                                        TileAddressing &access,
+                                                        int32_t count,
+                                                        OpBuilder &b) const {
+  Location loc = op.getLoc();
+  Type element = access.getMemoryType();
+  int64_t bytes = element.getIntOrFloatBitWidth() / 8;
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  auto [buffer, place] = ways.getBuffer(op, element, count);
+  auto getAddress = [&](Value start, int32_t index) -> Value {
+    return LLVM::GEPOp::create(b, loc, pointer, element, start,
+                               ArrayRef<LLVM::GEPArg>{index});
+  };
+  for (int32_t index : llvm::seq(count))
+    LLVM::StoreOp::create(
+        b, loc, emitLoad(b, loc, access.getVectorPlace(index), element),
+        getAddress(buffer, index), bytes);
+  // Neither LLVM nor ptxas may know where they are, or they are registers
+  // again.
+  LLVM::StoreOp::create(b, loc, emitI32(b, loc, 0), place, 4,
+                        /*isVolatile=*/true);
+  // All is written before the first is read: not even ptxas can tell them
+  // apart.
+  b.setInsertionPoint(findFirstUser(op));
+  Value zero = LLVM::LoadOp::create(b, loc, b.getI32Type(), place, 4,
+                                    /*isVolatile=*/true);
+  Value start = LLVM::GEPOp::create(b, loc, pointer, element, buffer,
+                                    ArrayRef<LLVM::GEPArg>{zero});
+  return llvm::map_to_vector(llvm::seq(count), [&](int32_t index) -> Value {
+    return LLVM::LoadOp::create(b, loc, element, getAddress(start, index),
+                                bytes);
+  });
+}
+
+/// Bytes that the start of each row of memory is a multiple of, by the ABI.
+int64_t fovea::getAlignment(launch::AbiOp abi, const GlobalView &view) {
+  auto argument = dyn_cast<BlockArgument>(view.pointer);
+  if (!argument || argument.getArgNumber() >= abi.getParameters().size())
+    return 1;
+  auto pointer = dyn_cast<launch::PointerParameterAttr>(
+      abi.getParameters()[argument.getArgNumber()]);
+  launch::TensorAttr tensor =
+      pointer ? launch::lookupTensor(abi.getTensors(), pointer.getTensor())
+              : launch::TensorAttr();
+  return tensor ? tensor.getAlignment() : 1;
+}
+
+// Lanes that share rows, each of which has a chunk of 16 bytes of four.
+static constexpr size_t kQuadLanes = 4;
+
+/// Kernels that store between tiles of work do so in few instructions, 16 bytes
+/// each, after the four lanes that share rows exchanged their words.
+static bool canExchange(launch::AbiOp abi, RankedTensorType tile,
+                        const GlobalView &view, TileAddressing &access) {
+  constexpr int64_t kWideBytes = 16, kChunkColumns = 8;
+  return warp::hasStoreFragments(tile) && tile.getElementTypeBitWidth() == 16 &&
+         tile.getDimSize(1) % kChunkColumns == 0 && access.hasWholeChunks() &&
+         getAlignment(abi, view) % kWideBytes == 0;
+}
+
+/// Registers of rows, in the order of their columns: one word for every 8.
+static llvm::MapVector<int64_t, SmallVector<unsigned>>
+findWordsOfRows(TileAddressing &access, int64_t elements) {
+  llvm::MapVector<int64_t, SmallVector<unsigned>> rows;
+  for (unsigned index = 0; index < elements; index += 2)
+    rows[access.getOffsets(0)[index]].push_back(index);
+  return rows;
+}
+
+/// Where the lane's chunks of a row begin: two columns of each chunk are the
+/// lane's in registers; in memory every fourth chunk is.
+static Place getChunkPlace(OpBuilder &b, Location loc, TileAddressing &access,
+                           unsigned first, Value lane) {
+  Value distance = emitToI64(
+      b, loc,
+      arith::MulIOp::create(b, loc, lane, emitI32(b, loc, 6)).getResult());
+  Place place = access.getPlace(first);
+  place.address = LLVM::GEPOp::create(b, loc, place.address.getType(),
+                                      access.getMemoryType(), place.address,
+                                      ArrayRef<LLVM::GEPArg>{distance});
+  return place;
+}
+
+/// The place for lanes that have one of the last `chunks` of a row.
+static Place restrictTo(OpBuilder &b, Location loc, Place place, Value lane,
+                        size_t chunks) {
+  if (chunks >= kQuadLanes)
+    return place;
+  Value has = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, lane,
+                                    emitI32(b, loc, chunks));
+  if (place.predicate)
+    has = arith::AndIOp::create(b, loc, has, place.predicate);
+  place.predicate = has;
+  return place;
+}
+
+static Value emitLaneOfQuad(OpBuilder &b, Location loc) {
+  return arith::RemUIOp::create(b, loc, emitThread(b, loc), emitI32(b, loc, 4));
+}
+
+/// In a loop, what is on its way would wait in registers twice.
+bool LoadLowering::isExchanged(tile::LoadOp op, const GlobalView &view,
+                               TileAddressing &access) const {
+  return !op->getParentOfType<LoopLikeOpInterface>() &&
+         canExchange(abi, op.getResult().getType(), view, access);
+}
+
+/// Four words from 16-byte aligned memory, `bytes` past the place; zeros where
+/// there is nothing.
+static SmallVector<Value> emitWideLoad(OpBuilder &b, Location loc, Place place,
+                                       int64_t bytes) {
+  std::string text =
+      "ld.global.v4.b32 {$0, $1, $2, $3}, [$4+" + std::to_string(bytes) + "];";
+  std::string constraints = "=r,=r,=r,=r,l";
+  SmallVector<Value> operands = {place.address};
+  if (place.predicate) {
+    text = "mov.b32 $0, 0;\n\tmov.b32 $1, 0;\n\tmov.b32 $2, 0;\n\t"
+           "mov.b32 $3, 0;\n\t@$5 " +
+           text;
+    constraints += ",b";
+    operands.push_back(place.predicate);
+  }
+  SmallVector<Type> types(4, b.getI32Type());
+  return emitAsm(b, loc, text, constraints + ",~{memory}", operands, types);
+}
+
+Value LoadLowering::loadExchanged(OpBuilder &b, Location loc, VectorType type,
+                                  TileAddressing &access) {
+  Value lane = emitLaneOfQuad(b, loc);
+  SmallVector<Value> words(type.getNumElements() / 2);
+  for (auto &[row, indices] : findWordsOfRows(access, type.getNumElements())) {
+    Place place = getChunkPlace(b, loc, access, indices.front(), lane);
+    for (size_t quad = 0; quad < indices.size(); quad += kQuadLanes) {
+      auto chunks = ArrayRef(indices).drop_front(quad).take_front(kQuadLanes);
+      Place mine = restrictTo(b, loc, place, lane, chunks.size());
+      SmallVector<Value> block = transposeAmongLanes(
+          b, loc, emitWideLoad(b, loc, mine, quad * 16), lane);
+      for (auto [index, word] : llvm::zip_first(chunks, block))
+        words[index / 2] = word;
+    }
+  }
+  auto wordType = VectorType::get({int64_t(words.size())}, b.getI32Type());
+  return LLVM::BitcastOp::create(
+      b, loc, type,
+      vector::FromElementsOp::create(b, loc, wordType, words).getResult());
+}
+
+void StoreLowering::storeExchanged(OpBuilder &b, Location loc, Value tile,
+                                   TileAddressing &access) {
+  auto type = cast<VectorType>(tile.getType());
+  auto wordType = VectorType::get({type.getNumElements() / 2}, b.getI32Type());
+  auto words = vector::ToElementsOp::create(
+      b, loc, LLVM::BitcastOp::create(b, loc, wordType, tile));
+  Value lane = emitLaneOfQuad(b, loc);
+  for (auto &[row, indices] : findWordsOfRows(access, type.getNumElements())) {
+    Place place = getChunkPlace(b, loc, access, indices.front(), lane);
+    for (size_t quad = 0; quad < indices.size(); quad += kQuadLanes) {
+      auto chunks = ArrayRef(indices).drop_front(quad).take_front(kQuadLanes);
+      SmallVector<Value> block;
+      for (unsigned index : chunks)
+        block.push_back(words.getResult(index / 2));
+      // Nobody stores the rest.
+      block.resize(kQuadLanes, block.front());
+      emitWideStore(b, loc, restrictTo(b, loc, place, lane, chunks.size()),
+                    quad * 16, transposeAmongLanes(b, loc, block, lane));
+    }
+  }
+}
+
+void fovea::populateGlobalMemoryPatterns(
+    RewritePatternSet &patterns, const TypeConverter &converter,
+    launch::AbiOp abi, const Specialization &roles, VectorLoads &ways,
+    const TurnReads &turns, Coordinates &coordinates) {
+  patterns.add<DimLowering>(converter, patterns.getContext());
+  populateSinglePlacePatterns(patterns, converter, coordinates);
+  patterns.add<LoadLowering>(converter, patterns.getContext(), abi, ways);
+  patterns.add<ScalarLoadLowering>(converter, patterns.getContext(), roles,
+                                   turns);
+  patterns.add<StoreLowering>(converter, patterns.getContext(), abi);
+}

@@ -1,0 +1,408 @@
+//===- Barriers.cpp - Pipelines between roles as mbarriers ------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace fovea;
+
+static constexpr int64_t kBarrierBytes = 8;
+
+/// In a cluster, whether all CTAs keep all of such a buffer.
+static bool isReplicated(MemRefType buffer) {
+  return warp::getCtas(buffer) == 1;
+}
+
+namespace {
+/// What a role does between an acquire and its commit.
+struct Filling {
+  SmallVector<warp::CopyOp> copies;
+  warp::ProducerCommitOp commit;
+};
+} // namespace
+
+static FailureOr<Filling> getFilling(warp::ProducerAcquireOp acquire) {
+  Filling filling;
+  for (Operation *op = acquire->getNextNode(); op; op = op->getNextNode()) {
+    if (auto copy = dyn_cast<warp::CopyOp>(op))
+      filling.copies.push_back(copy);
+    if (auto other = dyn_cast<warp::ProducerAcquireOp>(op)) {
+      other.emitOpError("a stage was acquired before and not committed yet");
+      return failure();
+    }
+    filling.commit = dyn_cast<warp::ProducerCommitOp>(op);
+    if (!filling.commit)
+      continue;
+    if (filling.commit.getPipeline() == acquire.getPipeline() &&
+        filling.commit.getStage() == acquire.getStage())
+      return filling;
+    filling.commit.emitOpError("commits another stage than was acquired last");
+    return failure();
+  }
+  acquire.emitOpError("has no commit after it in its block");
+  return failure();
+}
+
+//===----------------------------------------------------------------------===//
+// Pipelines
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A pipeline between roles: barriers full[0..stages), empty[0..stages).
+class RolePipeline {
+public:
+  RolePipeline(warp::PipelineOp op, const Specialization &roles,
+               TmaLoads &copies)
+      : op(op), roles(roles), copies(copies),
+        stages(op.getPipeline().getType().getStages()) {}
+
+  LogicalResult analyze();
+  void emitSetup();
+  LogicalResult lowerUsers();
+
+private:
+  LogicalResult addProducer(Operation *user, const Role *role);
+  void addConsumer(Operation *user, const Role *role);
+  bool isShared();
+  void lowerCommit(warp::ProducerCommitOp commit);
+  void lowerRelease(warp::ConsumerReleaseOp release);
+  LogicalResult lowerAcquire(warp::ProducerAcquireOp acquire);
+  Value emitFull(OpBuilder &b, Location loc, Value stage);
+  Value emitEmpty(OpBuilder &b, Location loc, Value stage);
+
+  warp::PipelineOp op;
+  const Specialization &roles;
+  TmaLoads &copies;
+  int64_t stages;
+  /// The CTAs of a cluster copy for each other.
+  bool shared = false;
+  const Role *producer = nullptr;
+  llvm::SmallPtrSet<const Role *, 4> consumers;
+  /// Commits that the barrier itself makes, when the last byte has landed.
+  llvm::SmallPtrSet<Operation *, 8> ofCopies;
+};
+} // namespace
+
+LogicalResult RolePipeline::addProducer(Operation *user, const Role *role) {
+  if (!role->isSingleWarp && shared)
+    return user->emitOpError("role '")
+           << role->name.getValue()
+           << "' copies for all CTAs of a cluster and must do nothing else";
+  if (producer && producer != role)
+    return user->emitOpError("role '")
+           << role->name.getValue() << "' fills a pipeline that role '"
+           << producer->name.getValue() << "' fills already";
+  producer = role;
+  return success();
+}
+
+void RolePipeline::addConsumer(Operation *user, const Role *role) {
+  if (isa<warp::ConsumerReleaseOp>(user))
+    consumers.insert(role);
+}
+
+LogicalResult RolePipeline::analyze() {
+  if (!op.getOffset())
+    return op.emitError("pipeline between roles has no offset; run "
+                        "'warp-allocate-shared-memory' first");
+  shared = isShared();
+  for (Operation *user : op.getPipeline().getUsers()) {
+    const Role *role = roles.getRole(user);
+    if (!role)
+      return user->emitOpError(
+          "uses a pipeline outside of the roles that use it, too");
+    if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp>(user)) {
+      if (failed(addProducer(user, role)))
+        return failure();
+    } else {
+      addConsumer(user, role);
+    }
+  }
+  if (!producer)
+    return op.emitOpError("is filled by no role");
+  return success();
+}
+
+bool RolePipeline::isShared() {
+  if (roles.clusterSize == 1)
+    return false;
+  // Of what the acquires are for: copies into a buffer that each CTA keeps
+  // whole.
+  for (Operation *user : op.getPipeline().getUsers())
+    if (isa<warp::ProducerAcquireOp>(user))
+      for (Operation *next = user->getNextNode(); next;
+           next = next->getNextNode()) {
+        if (isa<warp::ProducerCommitOp>(next))
+          break;
+        auto copy = dyn_cast<warp::CopyOp>(next);
+        if (copy && isReplicated(copy.getTarget().getType()))
+          return true;
+      }
+  return false;
+}
+
+/// A producer of one warp arrives once, others and consumers with one thread of
+/// each warp, the latter at the producers of all CTAs that they keep waiting.
+void RolePipeline::emitSetup() {
+  OpBuilder b(roles.endOfSetup);
+  Location loc = op.getLoc();
+  int64_t releases = 0;
+  for (const Role *role : consumers)
+    releases += role->warps * (shared ? roles.clusterSize : 1);
+  auto initialize = [&](Value barrier, int64_t count) {
+    emitAsm(b, loc, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}",
+            {barrier, emitI32(b, loc, count)});
+  };
+  for (int64_t stage = 0; stage < stages; ++stage)
+    initialize(emitFull(b, loc, emitI32(b, loc, stage)),
+               producer->isSingleWarp ? 1 : producer->warps);
+  for (int64_t stage = 0; stage < stages; ++stage)
+    initialize(emitEmpty(b, loc, emitI32(b, loc, stage)),
+               std::max<int64_t>(releases, 1));
+}
+
+static Value emitBarrier(OpBuilder &b, Location loc, int64_t offset,
+                         Value stage) {
+  Value distance =
+      arith::MulIOp::create(b, loc, stage, emitI32(b, loc, kBarrierBytes));
+  return arith::AddIOp::create(b, loc, emitSharedAddress(b, loc, offset),
+                               distance);
+}
+
+Value RolePipeline::emitFull(OpBuilder &b, Location loc, Value stage) {
+  return emitBarrier(b, loc, *op.getOffset(), stage);
+}
+
+Value RolePipeline::emitEmpty(OpBuilder &b, Location loc, Value stage) {
+  return emitBarrier(b, loc, *op.getOffset() + kBarrierBytes * stages, stage);
+}
+
+/// One arrival a warp. The predicate was elected long ago: nothing of it is
+/// left to compute, and so no reason for ptxas to put the arrival off.
+static void emitArrive(OpBuilder &b, Location loc, Value barrier,
+                       Value leader) {
+  emitAsm(b, loc, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];",
+          "r,b,~{memory}", {barrier, leader});
+}
+
+/// Waits until the barrier has left the phase of the given parity.
+static void emitWait(OpBuilder &b, Location loc, Value barrier, Value phase) {
+  emitAsm(b, loc,
+          "{\n\t.reg .pred p;\n\tWAIT:\n\t"
+          "mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n\t"
+          "@p bra DONE;\n\tbra WAIT;\n\tDONE:\n\t}",
+          "r,r,~{memory}", {barrier, phase});
+}
+
+LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
+  FailureOr<Filling> filling = getFilling(acquire);
+  if (failed(filling))
+    return failure();
+  OpBuilder b(acquire);
+  Location loc = acquire.getLoc();
+  // A ring starts empty: the first round waits for the phase before the first.
+  Value before =
+      arith::XOrIOp::create(b, loc, acquire.getPhase(), emitI32(b, loc, 1));
+  emitWait(b, loc, emitEmpty(b, loc, acquire.getStage()), before);
+  if (filling->copies.empty())
+    return success();
+  if (!producer->isSingleWarp)
+    return acquire.emitOpError("role '")
+           << producer->name.getValue()
+           << "' fills a pipeline by copies and must do nothing else";
+  int64_t bytes = 0;
+  for (warp::CopyOp copy : filling->copies)
+    if (shared !=
+        (roles.clusterSize > 1 && isReplicated(copy.getTarget().getType())))
+      return copy.emitOpError(
+          "goes to one CTA, others into this pipeline go to "
+          "all CTAs of the cluster");
+  for (warp::CopyOp copy : filling->copies)
+    bytes += warp::getStorageBytes(copy.getTarget().getType());
+  // Behind the messages that belong to the stage: the arrival makes them seen.
+  b.setInsertionPoint(filling->copies.front());
+  Value full = emitFull(b, loc, acquire.getStage());
+  Value leader = producer->leader;
+  emitAsm(b, loc, "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+          "r,r,b,~{memory}", {full, emitI32(b, loc, bytes), leader});
+  ofCopies.insert(filling->commit);
+  for (warp::CopyOp copy : filling->copies)
+    if (failed(copies.lower(copy, full, leader, roles)))
+      return failure();
+  return success();
+}
+
+/// Whether the last thing that happens to the stage before it is passed on is a
+/// fence: the stage's writer sees to what the commit would have to, too.
+static bool isFenced(warp::ProducerCommitOp commit) {
+  for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
+    if (auto fence = dyn_cast<warp::FenceStoresOp>(op)) {
+      auto stage = fence.getBuffer().getDefiningOp<warp::StageOp>();
+      if (stage && stage.getStage() == commit.getStage())
+        return true;
+    }
+    if (!isMemoryEffectFree(op))
+      return false;
+  }
+  return false;
+}
+
+/// What a warp's threads stored, the units that run on their own see before the
+/// warp says so.
+void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
+  if (ofCopies.contains(commit))
+    return;
+  OpBuilder b(commit);
+  Location loc = commit.getLoc();
+  if (!producer->isSingleWarp && !isFenced(commit)) {
+    NVVM::FenceProxyOp::create(
+        b, loc, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(b.getContext(),
+                                   NVVM::SharedSpace::shared_cta));
+    NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
+  }
+  emitArrive(b, loc, emitFull(b, loc, commit.getStage()), producer->leader);
+}
+
+/// Whether a role's lanes meet at the op, which may have been lowered.
+static bool meetsAt(Operation &op, const Specialization &roles) {
+  if (auto commit = dyn_cast<warp::ProducerCommitOp>(op))
+    return !roles.getRole(commit)->isSingleWarp && !isFenced(commit);
+  if (auto load = dyn_cast<warp::LocalLoadOp>(op))
+    return isa_and_nonnull<warp::FragmentDiagonalsAttr>(
+        load.getType().getEncoding());
+  return isa<warp::FenceStoresOp, NVVM::SyncWarpOp>(op);
+}
+
+/// Whether lanes read numbers of a stage within the op, each its own.
+static bool readsApart(Operation &op, Value stage) {
+  OpFoldResult given = getAsOpFoldResult(stage);
+  auto isRead = [&](warp::LocalLoadOp load) {
+    auto read = load.getSource().getDefiningOp<warp::StageOp>();
+    return load.getType().getDimSize(0) == 1 && read &&
+                   isEqualConstantIntOrValue(getAsOpFoldResult(read.getStage()),
+                                             given)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  };
+  return op.walk(isRead).wasInterrupted();
+}
+
+/// Whether lanes may still read the stage that is given back: they read it in
+/// this block, and have not met since. Products do not order what lanes read.
+/// What a round reads for the next one's release is ordered by what lanes meet
+/// at in between, which the emulator checks.
+static bool isReadApart(warp::ConsumerReleaseOp release,
+                        const Specialization &roles) {
+  for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
+    if (meetsAt(*op, roles))
+      return false;
+    if (readsApart(*op, release.getStage()))
+      return true;
+  }
+  return false;
+}
+
+/// Lanes meet before the stage is given back, behind the arithmetic that
+/// follows: what they read is there by then, and none waits for it.
+static void meetLate(OpBuilder &b, warp::ConsumerReleaseOp release) {
+  Operation *next = release->getNextNode();
+  while (!next->hasTrait<OpTrait::IsTerminator>() && isPure(next))
+    next = next->getNextNode();
+  b.setInsertionPoint(next);
+  NVVM::SyncWarpOp::create(b, release.getLoc(),
+                           emitI32(b, release.getLoc(), -1));
+}
+
+/// At this CTA's empty barrier and, where they copy for it, at all others' of
+/// the cluster. Without '.release.cluster': the consumer has written nothing.
+void RolePipeline::lowerRelease(warp::ConsumerReleaseOp release) {
+  OpBuilder b(release);
+  Location loc = release.getLoc();
+  if (isReadApart(release, roles))
+    meetLate(b, release);
+  Value empty = emitEmpty(b, loc, release.getStage());
+  Value leader = roles.getRole(release)->leader;
+  emitArrive(b, loc, empty, leader);
+  if (!shared)
+    return;
+  for (int64_t distance = 1; distance < roles.clusterSize; ++distance) {
+    Value peer =
+        arith::XOrIOp::create(b, loc, roles.rank, emitI32(b, loc, distance));
+    emitAsm(b, loc,
+            "{\n\t.reg .b32 r;\n\tmapa.shared::cluster.u32 r, $0, $2;\n\t"
+            "@$1 mbarrier.arrive.shared::cluster.b64 _, [r];\n\t}",
+            "r,b,r,~{memory}", {empty, leader, peer});
+  }
+}
+
+LogicalResult RolePipeline::lowerUsers() {
+  SmallVector<Operation *> users(op.getPipeline().getUsers());
+  for (Operation *user : users)
+    if (auto acquire = dyn_cast<warp::ProducerAcquireOp>(user))
+      if (failed(lowerAcquire(acquire)))
+        return failure();
+  for (Operation *user : users) {
+    OpBuilder b(user);
+    Location loc = user->getLoc();
+    if (auto commit = dyn_cast<warp::ProducerCommitOp>(user)) {
+      lowerCommit(commit);
+    } else if (auto wait = dyn_cast<warp::ConsumerWaitOp>(user)) {
+      emitWait(b, loc, emitFull(b, loc, wait.getStage()), wait.getPhase());
+    } else if (auto release = dyn_cast<warp::ConsumerReleaseOp>(user)) {
+      lowerRelease(release);
+    }
+  }
+  for (Operation *user : users)
+    user->erase();
+  op.erase();
+  return success();
+}
+
+LogicalResult fovea::lowerRolePipelines(gpu::GPUFuncOp kernel,
+                                        launch::AbiOp abi,
+                                        const Specialization &roles) {
+  if (!roles.hasRoles())
+    return success();
+  TmaLoads copies(kernel, abi);
+  if (failed(copies.collect(roles)))
+    return failure();
+  OpBuilder setup(roles.endOfSetup);
+  copies.emitPrefetches(setup);
+  SmallVector<warp::PipelineOp> pipelines;
+  kernel.walk([&](warp::PipelineOp op) {
+    bool isUsedByRole =
+        llvm::any_of(op.getPipeline().getUsers(), [&](Operation *user) {
+          return roles.getRole(user) != nullptr;
+        });
+    if (isUsedByRole)
+      pipelines.push_back(op);
+  });
+  SmallVector<RolePipeline> lowerings;
+  for (warp::PipelineOp op : pipelines) {
+    lowerings.emplace_back(op, roles, copies);
+    if (failed(lowerings.back().analyze()))
+      return failure();
+  }
+  for (RolePipeline &lowering : lowerings) {
+    lowering.emitSetup();
+    if (failed(lowering.lowerUsers()))
+      return failure();
+  }
+  WalkResult walk = kernel.walk([&](warp::CopyOp copy) -> WalkResult {
+    if (copy.getAsync() && roles.getRole(copy))
+      return copy.emitOpError("belongs to no stage: a role acquires one before "
+                              "and commits it after, in the same block");
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}

@@ -1,0 +1,401 @@
+//===- ScalarizeTiles.cpp - What elements of tiles compute ----------------===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A coordinate is `base + offset`, where the base is the thread's and the
+// offset is a constant of the layout. Constants go last: a difference of two
+// coordinates is one of bases, and a constant; a comparison of two is one of
+// that difference with a constant. So elements share what is not constant.
+//
+// Bases and offsets of coordinates are not negative, and their sums are
+// positions, below 2^31: differences of two bases are numbers of 32 bits.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiles/ScalarizeTiles.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+using namespace fovea;
+
+// Vectors shorter than this fit beside what else there is.
+static constexpr int64_t kLeastElements = 8;
+
+static warp::ThreadLayoutAttrInterface getLayout(RankedTensorType type) {
+  return cast<warp::ThreadLayoutAttrInterface>(type.getEncoding());
+}
+
+static bool isShort(RankedTensorType type) {
+  return getLayout(type).getNumElements(type.getShape()) < kLeastElements;
+}
+
+bool ElementEmitter::isEmitted(Value tile) {
+  auto type = dyn_cast<RankedTensorType>(tile.getType());
+  return type && type.getElementType().isInteger() && !isShort(type);
+}
+
+/// Whether each element of an op's result is computed from those at its place.
+/// Not so numbers that bits of floats are taken for, which come with the
+/// floats, and what rows' floats decide, which are short vectors.
+static bool isComputed(Operation *op) {
+  if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumRegions() != 0 ||
+      op->getNumResults() != 1 || isa<arith::BitcastOp>(op))
+    return false;
+  return !isShort(cast<RankedTensorType>(op->getResult(0).getType())) ||
+         llvm::none_of(op->getOperandTypes(), [](Type type) {
+           return isa<FloatType>(getElementTypeOrSelf(type));
+         });
+}
+
+SmallVector<int64_t> fovea::getBroadcastRegisters(tile::BroadcastOp op) {
+  RankedTensorType result = op.getResult().getType();
+  auto source = cast<RankedTensorType>(op.getSource().getType());
+  auto layout = getLayout(result);
+  std::map<std::pair<int64_t, int64_t>, int64_t> registers;
+  auto rows = layout.getOffsets(source.getShape(), 0),
+       columns = layout.getOffsets(source.getShape(), 1);
+  for (auto [index, pair] : llvm::enumerate(llvm::zip(rows, columns)))
+    registers.try_emplace({std::get<0>(pair), std::get<1>(pair)}, index);
+  SmallVector<int64_t> sources;
+  for (auto [row, column] : llvm::zip(layout.getOffsets(result.getShape(), 0),
+                                      layout.getOffsets(result.getShape(), 1)))
+    sources.push_back(registers.at({source.getDimSize(0) == 1 ? 0 : row,
+                                    source.getDimSize(1) == 1 ? 0 : column}));
+  return sources;
+}
+
+//===----------------------------------------------------------------------===//
+// Elements of tiles
+//===----------------------------------------------------------------------===//
+
+Element ElementEmitter::lookup(Value tile, unsigned index) {
+  if (!isa<RankedTensorType>(tile.getType()))
+    return wrap(b.getRemappedValue(tile));
+  if (auto found = written.known.find({tile, index});
+      found != written.known.end())
+    return found->second;
+  Element element = make(tile, index);
+  written.known.try_emplace({tile, index}, element);
+  return element;
+}
+
+Value ElementEmitter::extract(Value vector, unsigned index) {
+  DenseElementsAttr splat;
+  if (matchPattern(vector, m_Constant(&splat)) && splat.isSplat())
+    return getConstant(splat.getSplatValue<TypedAttr>());
+  if (auto elements = vector.getDefiningOp<vector::FromElementsOp>())
+    return elements.getElements()[index];
+  Operation *&op = written.extracted[vector];
+  if (!op)
+    op = vector::ToElementsOp::create(b, loc, vector);
+  return op->getResult(index);
+}
+
+Element ElementEmitter::makeConstant(DenseElementsAttr splat) {
+  if (!splat.getElementType().isInteger() ||
+      splat.getElementType().isInteger(1))
+    return wrap(getConstant(splat.getSplatValue<TypedAttr>()));
+  return {{}, splat.getSplatValue<APInt>()};
+}
+
+Element ElementEmitter::makeIota(tile::IotaOp op, unsigned index) {
+  RankedTensorType type = op.getResult().getType();
+  SmallVector<int64_t> &offsets = written.sources[op];
+  if (offsets.empty())
+    offsets = getLayout(type).getOffsets(type.getShape(), op.getDim());
+  return {coordinates.getBase(op.getResult()),
+          APInt(type.getElementTypeBitWidth(), offsets[index]),
+          /*isShared=*/true};
+}
+
+ArrayRef<int64_t> ElementEmitter::getSources(tile::BroadcastOp op) {
+  SmallVector<int64_t> &registers = written.sources[op];
+  if (registers.empty())
+    registers = getBroadcastRegisters(op);
+  return registers;
+}
+
+Element ElementEmitter::make(Value tile, unsigned index) {
+  Operation *op = tile.getDefiningOp();
+  DenseElementsAttr splat;
+  if (matchPattern(tile, m_Constant(&splat)) && splat.isSplat())
+    return makeConstant(splat);
+  if (auto iota = dyn_cast_or_null<tile::IotaOp>(op))
+    return makeIota(iota, index);
+  if (auto broadcast = dyn_cast_or_null<tile::BroadcastOp>(op)) {
+    Value source = broadcast.getSource();
+    return isa<RankedTensorType>(source.getType())
+               ? lookup(source, getSources(broadcast)[index])
+               : lookup(source, 0);
+  }
+  if (op && isComputed(op))
+    return apply(op, llvm::map_to_vector(op->getOperands(), [&](Value operand) {
+                   return lookup(operand, index);
+                 }));
+  return wrap(extract(b.getRemappedValue(tile), index));
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+static bool isExact(arith::IntegerOverflowFlags flags) {
+  return bitEnumContainsAll(flags, arith::IntegerOverflowFlags::nsw);
+}
+
+Element ElementEmitter::apply(Operation *op, ArrayRef<Element> operands) {
+  llvm::SaveAndRestore<Location> place(loc, op->getLoc());
+  using Result = std::optional<Element>;
+  auto getConstantOperand = [&]() -> std::optional<APInt> {
+    if (operands[1].base)
+      return std::nullopt;
+    return operands[1].offset;
+  };
+  Result result =
+      TypeSwitch<Operation *, Result>(op)
+          .Case([&](arith::AddIOp sum) {
+            return add(operands[0], operands[1],
+                       isExact(sum.getOverflowFlags()));
+          })
+          .Case([&](arith::SubIOp difference) {
+            return subtract(operands[0], operands[1],
+                            isExact(difference.getOverflowFlags()));
+          })
+          .Case([&](arith::DivUIOp) -> Result {
+            auto by = getConstantOperand();
+            if (!by || !by->isPowerOf2())
+              return std::nullopt;
+            return shiftRight(operands[0], by->logBase2());
+          })
+          .Case([&](arith::RemUIOp) -> Result {
+            auto by = getConstantOperand();
+            if (!by || !by->isPowerOf2())
+              return std::nullopt;
+            return mask(operands[0], *by - 1);
+          })
+          .Case([&](arith::ShRUIOp) -> Result {
+            auto by = getConstantOperand();
+            if (!by || by->uge(by->getBitWidth()))
+              return std::nullopt;
+            return shiftRight(operands[0], by->getZExtValue());
+          })
+          .Case([&](arith::AndIOp) -> Result {
+            auto bits = getConstantOperand();
+            return bits ? mask(operands[0], *bits) : std::nullopt;
+          })
+          .Case([&](arith::CmpIOp compared) {
+            return compare(compared.getPredicate(), operands[0], operands[1]);
+          })
+          .Default([](Operation *) { return std::nullopt; });
+  return result ? *result : clone(op, operands);
+}
+
+Element ElementEmitter::clone(Operation *op, ArrayRef<Element> operands) {
+  SmallVector<Value> values = llvm::map_to_vector(
+      operands, [&](const Element &element) { return materialize(element); });
+  return wrap(getOnce(op, 0, values, [&]() {
+    OperationState state(op->getLoc(), op->getName(), values,
+                         getElementTypeOrSelf(op->getResult(0).getType()),
+                         op->getAttrs());
+    return b.create(state)->getResult(0);
+  }));
+}
+
+bool ElementEmitter::hasNonNegativeBase(const Element &x) {
+  return x.base && x.isExact && coordinates.bits.get(x.base).isNonNegative();
+}
+
+bool ElementEmitter::isCoordinate(const Element &x) {
+  return hasNonNegativeBase(x) && x.offset.isNonNegative();
+}
+
+bool ElementEmitter::isDisjoint(const Element &x) {
+  return x.isShared && x.offset.isSubsetOf(coordinates.bits.get(x.base).Zero);
+}
+
+std::optional<Element> ElementEmitter::add(const Element &x, const Element &y,
+                                           bool isExact) {
+  if (!x.base)
+    return y.base ? add(y, x, isExact) : std::nullopt;
+  bool overflows;
+  APInt offset = x.offset.sadd_ov(y.offset, overflows);
+  if (overflows)
+    return std::nullopt;
+  if (!y.base)
+    return Element{x.base, offset, x.isShared, x.isExact && isExact};
+  if (!x.isShared && !y.isShared)
+    return std::nullopt;
+  isExact &= isCoordinate(x) && isCoordinate(y);
+  return Element{emit<arith::AddIOp>(y.base, x.base, isExact), offset,
+                 /*isShared=*/true, isExact};
+}
+
+std::optional<Element>
+ElementEmitter::subtract(const Element &x, const Element &y, bool isExact) {
+  bool overflows;
+  APInt offset = x.offset.ssub_ov(y.offset, overflows);
+  if (!x.base || overflows || !(x.isShared || y.isShared || !y.base))
+    return std::nullopt;
+  if (!y.base) {
+    isExact |= isCoordinate(x) && y.offset.isNonNegative();
+    return Element{x.base, offset, x.isShared, x.isExact && isExact};
+  }
+  isExact = isCoordinate(x) && isCoordinate(y);
+  return Element{emit<arith::SubIOp>(x.base, y.base, isExact), offset,
+                 /*isShared=*/true, isExact};
+}
+
+std::optional<Element> ElementEmitter::shiftRight(const Element &x,
+                                                  unsigned by) {
+  if (!isDisjoint(x))
+    return std::nullopt;
+  APInt bits = APInt::getAllOnes(x.offset.getBitWidth()).shl(by);
+  APInt offset = x.offset.lshr(by);
+  if (bits.isSubsetOf(coordinates.bits.get(x.base).Zero))
+    return Element{{}, offset};
+  Value distance = getConstant(APInt(bits.getBitWidth(), by));
+  return Element{emit<arith::ShRUIOp>(x.base, distance), offset,
+                 /*isShared=*/true};
+}
+
+std::optional<Element> ElementEmitter::mask(const Element &x,
+                                            const APInt &bits) {
+  if (!isDisjoint(x))
+    return std::nullopt;
+  APInt offset = x.offset & bits;
+  if (bits.isSubsetOf(coordinates.bits.get(x.base).Zero))
+    return Element{{}, offset};
+  return Element{emit<arith::AndIOp>(x.base, getConstant(bits)), offset,
+                 /*isShared=*/true};
+}
+
+static bool isUnsigned(arith::CmpIPredicate predicate) {
+  return predicate >= arith::CmpIPredicate::ult;
+}
+
+static bool isEquality(arith::CmpIPredicate predicate) {
+  return predicate == arith::CmpIPredicate::eq ||
+         predicate == arith::CmpIPredicate::ne;
+}
+
+/// Of numbers that are not negative either order is the one of integers.
+static arith::CmpIPredicate getSigned(arith::CmpIPredicate predicate) {
+  switch (predicate) {
+  case arith::CmpIPredicate::ult:
+    return arith::CmpIPredicate::slt;
+  case arith::CmpIPredicate::ule:
+    return arith::CmpIPredicate::sle;
+  case arith::CmpIPredicate::ugt:
+    return arith::CmpIPredicate::sgt;
+  case arith::CmpIPredicate::uge:
+    return arith::CmpIPredicate::sge;
+  default:
+    return predicate;
+  }
+}
+
+std::optional<Element> ElementEmitter::compare(arith::CmpIPredicate predicate,
+                                               const Element &x,
+                                               const Element &y) {
+  // Which bits of `base | offset` decide, LLVM sees.
+  if ((!x.isShared && !y.isShared) || (!y.base && isDisjoint(x)))
+    return std::nullopt;
+  bool overflows;
+  APInt bound = y.offset.ssub_ov(x.offset, overflows);
+  if (!x.base || overflows)
+    return std::nullopt;
+  // Equality holds whatever overflows.
+  bool isComparable =
+      isEquality(predicate) ||
+      (y.base ? hasNonNegativeBase(x) && hasNonNegativeBase(y) : x.isExact);
+  if (isUnsigned(predicate))
+    isComparable &= isCoordinate(x) && y.offset.isNonNegative();
+  if (!isComparable)
+    return std::nullopt;
+  Value shared = x.base;
+  if (y.base) {
+    bool isExact = hasNonNegativeBase(x) && hasNonNegativeBase(y);
+    shared = emit<arith::SubIOp>(x.base, y.base, isExact);
+  }
+  return wrap(emitCompare(getSigned(predicate), shared, bound));
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+Element ElementEmitter::wrap(Value value) {
+  Type type = value.getType();
+  if (!type.isInteger() || type.isInteger(1))
+    return {value};
+  return {value, APInt::getZero(type.getIntOrFloatBitWidth())};
+}
+
+Value ElementEmitter::materialize(const Element &x) {
+  if (!x.base)
+    return getConstant(x.offset);
+  if (x.offset.isZero())
+    return x.base;
+  Value offset = getConstant(x.offset);
+  if (isDisjoint(x))
+    return getOnce(TypeID::get<LLVM::OrOp>().getAsOpaquePointer(), 0,
+                   {x.base, offset}, [&]() -> Value {
+                     return LLVM::OrOp::create(b, loc, x.base, offset,
+                                               /*isDisjoint=*/true);
+                   });
+  return emit<arith::AddIOp>(x.base, offset, x.isExact);
+}
+
+Value ElementEmitter::getConstant(TypedAttr value) {
+  Value &constant = written.constants[value];
+  if (!constant)
+    constant = arith::ConstantOp::create(b, loc, value);
+  return constant;
+}
+
+Value ElementEmitter::getConstant(const APInt &value) {
+  return getConstant(
+      b.getIntegerAttr(b.getIntegerType(value.getBitWidth()), value));
+}
+
+Value ElementEmitter::getOnce(const void *kind, unsigned detail,
+                              ArrayRef<Value> operands,
+                              function_ref<Value()> make) {
+  WrittenElements::Key key{kind, detail, {}};
+  for (Value operand : operands)
+    std::get<2>(key).push_back(operand.getAsOpaquePointer());
+  Value &value = written.emitted[key];
+  if (!value)
+    value = make();
+  return value;
+}
+
+template <typename Op>
+Value ElementEmitter::emit(Value x, Value y) {
+  return getOnce(TypeID::get<Op>().getAsOpaquePointer(), 0, {x, y},
+                 [&]() -> Value { return Op::create(b, loc, x, y); });
+}
+
+template <typename Op>
+Value ElementEmitter::emit(Value x, Value y, bool isExact) {
+  auto flags = isExact ? arith::IntegerOverflowFlags::nsw
+                       : arith::IntegerOverflowFlags::none;
+  return getOnce(TypeID::get<Op>().getAsOpaquePointer(), isExact, {x, y},
+                 [&]() -> Value { return Op::create(b, loc, x, y, flags); });
+}
+
+Value ElementEmitter::emitCompare(arith::CmpIPredicate predicate, Value x,
+                                  const APInt &y) {
+  Value bound = getConstant(y);
+  return getOnce(TypeID::get<arith::CmpIOp>().getAsOpaquePointer(),
+                 unsigned(predicate), {x, bound}, [&]() -> Value {
+                   return arith::CmpIOp::create(b, loc, predicate, x, bound);
+                 });
+}

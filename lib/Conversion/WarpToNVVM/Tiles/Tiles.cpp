@@ -1,0 +1,436 @@
+//===- Tiles.cpp - Register tiles as vectors --------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tiles/ScalarizeTiles.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace fovea;
+
+static warp::ThreadLayoutAttrInterface getLayout(RankedTensorType type) {
+  return cast<warp::ThreadLayoutAttrInterface>(type.getEncoding());
+}
+
+/// A copy of a 32-bit integer that nobody takes for the original. What one
+/// place makes of coordinates would otherwise be kept, in as many registers as
+/// a tile has columns, for another place that could make it anew. Bits that are
+/// known to be zero are said to be so again: divisions of coordinates fold.
+static Value emitApart(OpBuilder &b, Location loc, Value value,
+                       ScalarBits &bits) {
+  Value copy = LLVM::InlineAsmOp::create(
+                   b, loc, TypeRange{value.getType()}, ValueRange{value},
+                   "mov.b32 $0, $1;", "=r,r",
+                   /*has_side_effects=*/true, /*is_align_stack=*/false,
+                   LLVM::TailCallKind::None, /*asm_dialect=*/nullptr,
+                   /*operand_attrs=*/nullptr)
+                   .getResult(0);
+  const APInt zero = bits.get(value).Zero;
+  Value apart = copy;
+  if (!zero.isZero())
+    apart = arith::AndIOp::create(b, loc, copy,
+                                  emitI32(b, loc, (~zero).getSExtValue()));
+  bits.setCopy(apart, value);
+  return apart;
+}
+
+namespace {
+/// Any elementwise op: the same op on vectors.
+struct ElementwiseLowering : ConversionPattern {
+  ElementwiseLowering(const TypeConverter &converter, MLIRContext *context)
+      : ConversionPattern(converter, MatchAnyOpTypeTag(), 1, context) {}
+
+  LogicalResult
+  matchAndRewrite(Operation *op, ArrayRef<Value> operands,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumRegions() != 0)
+      return failure();
+    SmallVector<Type> types;
+    if (failed(getTypeConverter()->convertTypes(op->getResultTypes(), types)))
+      return failure();
+    OperationState state(op->getLoc(), op->getName(), operands, types,
+                         op->getAttrs());
+    rewriter.replaceOp(op, rewriter.create(state));
+    return success();
+  }
+};
+
+/// Scores that conditions hide, chosen one by one: each condition is computed
+/// in front of its choice. Op by op, every coordinate of a block of scores
+/// would be alive at once beside the scores: more than there are registers for.
+struct SelectLowering : OpConversionPattern<arith::SelectOp> {
+  SelectLowering(const TypeConverter &converter, MLIRContext *context,
+                 Coordinates &coordinates)
+      : OpConversionPattern(converter, context, /*benefit=*/2),
+        coordinates(coordinates) {}
+
+  LogicalResult
+  matchAndRewrite(arith::SelectOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (!isa<FloatType>(getElementTypeOrSelf(op.getType())) ||
+        !ElementEmitter::isEmitted(op.getCondition()))
+      return failure();
+    auto type = cast<VectorType>(getTypeConverter()->convertType(op.getType()));
+    ElementEmitter emitter(
+        rewriter, op.getLoc(), coordinates,
+        coordinates.getWritten(rewriter.getInsertionBlock()));
+    SmallVector<Value> elements;
+    for (int64_t index = 0; index < type.getNumElements(); ++index) {
+      Value condition = emitter.get(op.getCondition(), index);
+      Value kept = emitter.extract(adaptor.getTrueValue(), index);
+      Value other = emitter.extract(adaptor.getFalseValue(), index);
+      elements.push_back(arith::SelectOp::create(rewriter, op.getLoc(),
+                                                 condition, kept, other));
+    }
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, elements);
+    return success();
+  }
+
+private:
+  Coordinates &coordinates;
+};
+
+/// Of a loop that was not parted where its partial blocks are.
+struct IsPartialLowering : OpConversionPattern<tile::IsPartialOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::IsPartialOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto compare = [&](arith::CmpIPredicate predicate, Value bound) -> Value {
+      return arith::CmpIOp::create(rewriter, op.getLoc(), predicate,
+                                   adaptor.getBlock(), bound);
+    };
+    Value below, behind;
+    if (Value first = adaptor.getFirst())
+      below = compare(arith::CmpIPredicate::slt, first);
+    if (Value end = adaptor.getEnd())
+      behind = compare(arith::CmpIPredicate::sge, end);
+    if (below && behind)
+      rewriter.replaceOpWithNewOp<arith::OrIOp>(op, below, behind);
+    else
+      rewriter.replaceOp(op, below ? below : behind);
+    return success();
+  }
+};
+
+struct ConstantLowering : OpConversionPattern<arith::ConstantOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::ConstantOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto type = dyn_cast_or_null<VectorType>(
+        getTypeConverter()->convertType(op.getType()));
+    auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+    if (!type || !splat)
+      return failure();
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, splat.resizeSplat(type));
+    return success();
+  }
+};
+
+struct IotaLowering : OpConversionPattern<tile::IotaOp> {
+  IotaLowering(const TypeConverter &converter, MLIRContext *context,
+               Coordinates &coordinates)
+      : OpConversionPattern(converter, context), coordinates(coordinates) {}
+
+  LogicalResult
+  matchAndRewrite(tile::IotaOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType tile = op.getResult().getType();
+    auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
+    auto layout = getLayout(tile);
+    Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
+                                 tile.getShape(), op.getDim());
+    base = emitApart(rewriter, loc, base, coordinates.bits);
+    if (tile.getElementType().isInteger(64))
+      base = emitToI64(rewriter, loc, base);
+    coordinates.setBase(op.getResult(), base);
+    Value bases = vector::BroadcastOp::create(rewriter, loc, type, base);
+    SmallVector<APInt> values;
+    for (int64_t offset : layout.getOffsets(tile.getShape(), op.getDim()))
+      values.emplace_back(tile.getElementTypeBitWidth(), offset);
+    Value offsets = arith::ConstantOp::create(
+        rewriter, loc, DenseElementsAttr::get(type, values));
+    rewriter.replaceOpWithNewOp<arith::AddIOp>(op, bases, offsets);
+    return success();
+  }
+
+private:
+  Coordinates &coordinates;
+};
+
+/// One conversion and one step to the thread's first element, one multiply-add
+/// with a constant for each element.
+struct RampLowering : OpConversionPattern<tile::RampOp> {
+  RampLowering(const TypeConverter &converter, MLIRContext *context,
+               Coordinates &coordinates)
+      : OpConversionPattern(converter, context), coordinates(coordinates) {}
+
+  LogicalResult
+  matchAndRewrite(tile::RampOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType tile = op.getResult().getType();
+    auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
+    auto layout = getLayout(tile);
+    Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
+                                 tile.getShape(), op.getDim());
+    base = emitApart(rewriter, loc, base, coordinates.bits);
+    Value position =
+        arith::SIToFPOp::create(rewriter, loc, rewriter.getF32Type(), base);
+    Value first = math::FmaOp::create(rewriter, loc, position,
+                                      adaptor.getStep(), adaptor.getStart());
+    SmallVector<APFloat> values;
+    for (int64_t offset : layout.getOffsets(tile.getShape(), op.getDim()))
+      values.emplace_back(float(offset));
+    Value offsets = arith::ConstantOp::create(
+        rewriter, loc, DenseElementsAttr::get(type, values));
+    rewriter.replaceOpWithNewOp<math::FmaOp>(
+        op, offsets,
+        vector::BroadcastOp::create(rewriter, loc, type, adaptor.getStep()),
+        vector::BroadcastOp::create(rewriter, loc, type, first));
+    return success();
+  }
+
+private:
+  Coordinates &coordinates;
+};
+
+struct BroadcastLowering : OpConversionPattern<tile::BroadcastOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::BroadcastOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    RankedTensorType result = op.getResult().getType();
+    auto type = cast<VectorType>(getTypeConverter()->convertType(result));
+    auto source = dyn_cast<RankedTensorType>(op.getSource().getType());
+    if (!source) {
+      rewriter.replaceOpWithNewOp<vector::BroadcastOp>(op, type,
+                                                       adaptor.getSource());
+      return success();
+    }
+    // Each register takes the source's register of the same coordinates.
+    SmallVector<int64_t> mask = getBroadcastRegisters(op);
+    rewriter.replaceOpWithNewOp<vector::ShuffleOp>(op, adaptor.getSource(),
+                                                   adaptor.getSource(), mask);
+    return success();
+  }
+};
+
+struct ReduceLowering : OpConversionPattern<tile::ReduceOp> {
+  ReduceLowering(const TypeConverter &converter, MLIRContext *context,
+                 Coordinates &coordinates)
+      : OpConversionPattern(converter, context), coordinates(coordinates) {}
+
+  LogicalResult
+  matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+private:
+  Coordinates &coordinates;
+};
+
+/// One flag a lane: the warp's vote.
+struct BallotLowering : OpConversionPattern<tile::BallotOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(tile::BallotOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    if (!warp::isWholeInWarps(op.getFlags().getType()))
+      return op.emitError("flags must lie one a lane, found ")
+             << op.getFlags().getType();
+    auto flag = vector::ToElementsOp::create(rewriter, loc, adaptor.getFlags());
+    rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(
+        op, rewriter.getI32Type(), emitI32(rewriter, loc, -1),
+        flag.getResult(0), NVVM::VoteSyncKind::ballot);
+    return success();
+  }
+};
+
+struct AnyLowering : OpConversionPattern<warp::AnyOp> {
+  AnyLowering(const TypeConverter &converter, MLIRContext *context,
+              Coordinates &coordinates)
+      : OpConversionPattern(converter, context), coordinates(coordinates) {}
+
+  LogicalResult
+  matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+
+private:
+  Coordinates &coordinates;
+};
+} // namespace
+
+static Value combine(OpBuilder &b, Location loc, tile::ReduceKind kind, Value x,
+                     Value y) {
+  bool isFloat = isa<FloatType>(x.getType());
+  if (kind == tile::ReduceKind::Add)
+    return isFloat ? arith::AddFOp::create(b, loc, x, y).getResult()
+                   : arith::AddIOp::create(b, loc, x, y).getResult();
+  if (kind == tile::ReduceKind::Min)
+    return isFloat ? arith::MinimumFOp::create(b, loc, x, y).getResult()
+                   : arith::MinSIOp::create(b, loc, x, y).getResult();
+  return isFloat ? arith::MaximumFOp::create(b, loc, x, y).getResult()
+                 : arith::MaxSIOp::create(b, loc, x, y).getResult();
+}
+
+std::pair<Value, Value> fovea::emitShuffleDown(OpBuilder &b, Location loc,
+                                               Value value, Value steps,
+                                               Value last) {
+  auto type = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), {value.getType(), b.getI1Type()});
+  Value pair =
+      NVVM::ShflOp::create(b, loc, type, emitI32(b, loc, -1), value, steps,
+                           last, NVVM::ShflKind::down, b.getUnitAttr());
+  return {LLVM::ExtractValueOp::create(b, loc, pair, 0),
+          LLVM::ExtractValueOp::create(b, loc, pair, 1)};
+}
+
+Value fovea::emitShuffle(OpBuilder &b, Location loc, Value value,
+                         NVVM::ShflKind kind, Value lane) {
+  Type i32 = b.getI32Type(), type = value.getType();
+  auto shuffle = [&](Value word) -> Value {
+    return NVVM::ShflOp::create(b, loc, word.getType(), emitI32(b, loc, -1),
+                                word, lane, emitI32(b, loc, 31), kind,
+                                UnitAttr());
+  };
+  unsigned bits = type.getIntOrFloatBitWidth();
+  if (bits == 32)
+    return shuffle(value);
+  // Lanes exchange words of 32 bits.
+  if (bits < 32) {
+    Type integer = b.getIntegerType(bits);
+    Value word = LLVM::ZExtOp::create(
+        b, loc, i32, LLVM::BitcastOp::create(b, loc, integer, value));
+    Value other = LLVM::TruncOp::create(b, loc, integer, shuffle(word));
+    return LLVM::BitcastOp::create(b, loc, type, other);
+  }
+  auto pair = VectorType::get({bits / 32}, i32);
+  auto words = vector::ToElementsOp::create(
+      b, loc, LLVM::BitcastOp::create(b, loc, pair, value));
+  SmallVector<Value> others = llvm::map_to_vector(
+      words.getResults(), [&](Value word) { return shuffle(word); });
+  Value joined = vector::FromElementsOp::create(b, loc, pair, others);
+  return LLVM::BitcastOp::create(b, loc, type, joined);
+}
+
+/// Float extremes combine pairs, then pairs of pairs: short chains of dependent
+/// ops. Sums form one chain in the order of the registers: they come with
+/// exponentials, and the assembler then puts each addition behind the one that
+/// it needs, instead of all behind the last. Integer extremes form one chain,
+/// since from such a one it makes three-input instructions where a chip has
+/// them.
+static Value combineAll(OpBuilder &b, Location loc, tile::ReduceKind kind,
+                        SmallVector<Value> values) {
+  if (kind == tile::ReduceKind::Add || values.front().getType().isInteger()) {
+    Value result = values.front();
+    for (Value value : ArrayRef(values).drop_front())
+      result = combine(b, loc, kind, result, value);
+    return result;
+  }
+  while (values.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i + 1 < values.size(); i += 2)
+      next.push_back(combine(b, loc, kind, values[i], values[i + 1]));
+    if (values.size() % 2)
+      next.push_back(values.back());
+    values = next;
+  }
+  return values.front();
+}
+
+LogicalResult
+ReduceLowering::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  int64_t dim = op.getDim();
+  RankedTensorType source = op.getSource().getType(),
+                   result = op.getResult().getType();
+  auto layout = getLayout(source);
+  int64_t extent = result.getDimSize(dim);
+  if (extent != 1 && extent % layout.getPeriod(dim) != 0)
+    return op.emitError("a reduction to ")
+           << extent << " needs threads to exchange elements; the layout "
+           << "supports 1 and multiples of " << layout.getPeriod(dim);
+  FailureOr<SmallVector<int64_t>> lanes = SmallVector<int64_t>{};
+  if (extent == 1)
+    lanes = layout.getReductionLanes(dim);
+  if (failed(lanes))
+    return op.emitError("a reduction along dimension ")
+           << dim << " crosses warps, which this layout does not support";
+
+  ElementEmitter emitter(rewriter, loc, coordinates);
+  bool isEmitted = ElementEmitter::isEmitted(op.getSource());
+  auto getElement = [&](unsigned index) {
+    return isEmitted ? emitter.get(op.getSource(), index)
+                     : emitter.extract(adaptor.getSource(), index);
+  };
+  SmallVector<int64_t> along = layout.getOffsets(source.getShape(), dim),
+                       across = layout.getOffsets(source.getShape(), 1 - dim);
+  SmallVector<Value> results;
+  for (auto [toAlong, toAcross] :
+       llvm::zip(layout.getOffsets(result.getShape(), dim),
+                 layout.getOffsets(result.getShape(), 1 - dim))) {
+    SmallVector<Value> members;
+    for (size_t index = 0; index < along.size(); ++index)
+      if (across[index] == toAcross &&
+          (extent == 1 || along[index] % extent == toAlong))
+        members.push_back(getElement(index));
+    Value value = combineAll(rewriter, loc, op.getKind(), members);
+    for (int64_t lane : *lanes) {
+      Value other = emitShuffle(rewriter, loc, value, NVVM::ShflKind::bfly,
+                                emitI32(rewriter, loc, lane));
+      value = combine(rewriter, loc, op.getKind(), value, other);
+    }
+    results.push_back(value);
+  }
+  auto type = cast<VectorType>(getTypeConverter()->convertType(result));
+  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, results);
+  return success();
+}
+
+LogicalResult
+AnyLowering::matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
+                             ConversionPatternRewriter &rewriter) const {
+  Location loc = op.getLoc();
+  ElementEmitter emitter(rewriter, loc, coordinates);
+  bool isEmitted = ElementEmitter::isEmitted(op.getSource());
+  Value any;
+  auto type = cast<VectorType>(adaptor.getSource().getType());
+  for (int64_t index = 0; index < type.getNumElements(); ++index) {
+    Value element = isEmitted ? emitter.get(op.getSource(), index)
+                              : emitter.extract(adaptor.getSource(), index);
+    any = any ? arith::OrIOp::create(rewriter, loc, any, element).getResult()
+              : element;
+  }
+  rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(op, rewriter.getI1Type(),
+                                                emitI32(rewriter, loc, -1), any,
+                                                NVVM::VoteSyncKind::any);
+  return success();
+}
+
+void fovea::populateTilePatterns(RewritePatternSet &patterns,
+                                 const TypeConverter &converter,
+                                 Coordinates &coordinates) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<ElementwiseLowering>(converter, context);
+  patterns.add<BallotLowering, BroadcastLowering, ConstantLowering,
+               IsPartialLowering>(converter, context);
+  patterns.add<AnyLowering, IotaLowering, RampLowering, ReduceLowering,
+               SelectLowering>(converter, context, coordinates);
+}

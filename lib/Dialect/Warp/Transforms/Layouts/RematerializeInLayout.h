@@ -1,0 +1,30 @@
+//===- RematerializeInLayout.h - Values with a layout of their own --------===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_DIALECT_WARP_TRANSFORMS_LAYOUTS_REMATERIALIZEINLAYOUT_H
+#define FOVEA_LIB_DIALECT_WARP_TRANSFORMS_LAYOUTS_REMATERIALIZEINLAYOUT_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace fovea::warp {
+
+/// A copy of `value` and of all tiles that it is computed from, at `b`, with
+/// `layout` as their encoding; null after a diagnostic that names `what`, whose
+/// operand it is. Copies are found in `mapping`.
+mlir::Value copyWithLayout(mlir::OpBuilder &b, mlir::Value value,
+                           mlir::Attribute layout, llvm::StringRef what,
+                           mlir::IRMapping &mapping);
+
+/// Makes `operand` such a copy, ahead of the op whose operand it is.
+mlir::LogicalResult layOut(mlir::OpOperand &operand, mlir::Attribute layout,
+                           llvm::StringRef what);
+
+} // namespace fovea::warp
+
+#endif // FOVEA_LIB_DIALECT_WARP_TRANSFORMS_LAYOUTS_REMATERIALIZEINLAYOUT_H

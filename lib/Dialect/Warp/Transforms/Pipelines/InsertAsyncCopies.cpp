@@ -1,0 +1,424 @@
+//===- InsertAsyncCopies.cpp - Make copies asynchronous ---------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pipelines/Ring.h"
+
+#include "fovea/Dialect/Warp/Transforms/Passes.h"
+#include "fovea/Support/ValueNames.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace fovea::warp {
+#define GEN_PASS_DEF_WARPINSERTASYNCCOPIES
+#include "fovea/Dialect/Warp/Transforms/Passes.h.inc"
+} // namespace fovea::warp
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+namespace {
+/// A copy with its multi-stage buffer and pipeline.
+struct Stream {
+  warp::CopyOp copy;
+  Value buffer, pipeline;
+  SmallVector<Operation *> readers;
+  /// Behind the last one.
+  warp::ConsumerReleaseOp release;
+};
+
+struct InsertAsyncCopiesPass
+    : warp::impl::WarpInsertAsyncCopiesBase<InsertAsyncCopiesPass> {
+  void runOnKernel() override;
+
+private:
+  FailureOr<Stream> makeStream(warp::CopyOp copy, int64_t stages);
+  LogicalResult convertSingle(warp::CopyOp copy);
+  LogicalResult convertLoop(scf::ForOp loop, ArrayRef<warp::CopyOp> copies,
+                            int64_t stages);
+};
+} // namespace
+
+/// Rounds that copies run ahead. A single stage is filled for the next round as
+/// soon as this one is done with it.
+static int64_t getRoundsAhead(int64_t stages) {
+  return std::max<int64_t>(stages - 1, 1);
+}
+
+/// Acquire, copy, commit. `copy` is cloned through `mapping`.
+static void emitProducer(OpBuilder &b, const Stream &stream, RingState state,
+                         IRMapping &mapping, Value condition) {
+  warp::CopyOp copy = stream.copy;
+  Location loc = copy.getLoc();
+  warp::ProducerAcquireOp::create(b, loc, stream.pipeline, state.stage,
+                                  state.phase);
+  Value target = makeStageView(b, loc, stream.buffer, state.stage);
+  SmallVector<Value> indices =
+      llvm::map_to_vector(copy.getIndices(), [&](Value index) {
+        return mapping.lookupOrDefault(index);
+      });
+  Value limit = copy.getLimit();
+  warp::CopyOp::create(b, loc, copy.getSource(), indices,
+                       limit ? mapping.lookupOrDefault(limit) : Value(),
+                       condition, target, copy.getDimsAttr(),
+                       copy.getFoldAttr(), copy.getFragmentsAttr(),
+                       /*async=*/b.getUnitAttr(), copy.getNameAttr());
+  warp::ProducerCommitOp::create(b, loc, stream.pipeline, state.stage,
+                                 state.phase);
+}
+
+FailureOr<Stream> InsertAsyncCopiesPass::makeStream(warp::CopyOp copy,
+                                                    int64_t stages) {
+  auto alloc = copy.getTarget().getDefiningOp<warp::AllocOp>();
+  bool hasOthers = alloc && llvm::any_of(alloc->getUsers(), [&](Operation *op) {
+                     return op != copy && isa<warp::CopyOp>(op);
+                   });
+  if (!alloc || hasOthers || copy.getCondition())
+    return copy.emitError(
+        "only unconditional copies into a buffer of their own "
+        "can be made asynchronous");
+  Stream stream;
+  stream.copy = copy;
+  for (Operation *user : alloc->getUsers()) {
+    if (user == copy.getOperation())
+      continue;
+    if (!copy->getBlock()->findAncestorOpInBlock(*user))
+      return user->emitError("reads a buffer outside the ")
+             << (isa<scf::ForOp>(copy->getParentOp()) ? "loop" : "block")
+             << " that fills it";
+    stream.readers.push_back(user);
+  }
+  OpBuilder b(alloc);
+  MemRefType type = alloc.getBuffer().getType();
+  stream.buffer =
+      warp::AllocOp::create(b, addToName(alloc.getLoc(), "_buffer"),
+                            getStagedType(type, stages), IntegerAttr());
+  stream.pipeline =
+      warp::PipelineOp::create(b, addToName(copy.getLoc(), "_pipeline"),
+                               warp::PipelineType::get(&getContext(), stages),
+                               IntegerAttr(), copy.getNameAttr());
+  ++numPipelines;
+  return stream;
+}
+
+/// A copy outside loops: one stage, never given back.
+LogicalResult InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
+  FailureOr<Stream> stream = makeStream(copy, 1);
+  if (failed(stream))
+    return failure();
+  Block *block = copy->getBlock();
+  OpBuilder b(copy);
+  Value zero = makeI32(b, copy.getLoc(), 0);
+  IRMapping none;
+  emitProducer(b, *stream, {zero, zero}, none, Value());
+
+  // Fragments are read right before they are used, so that what the loop
+  // prefetches is under way before anybody waits.
+  for (Operation *reader : stream->readers)
+    if (isa<warp::LocalLoadOp>(reader) && reader->getBlock() == block) {
+      SmallVector<Operation *> users(reader->getUsers());
+      if (Operation *use = getRange(block, users).first)
+        reader->moveBefore(use);
+    }
+  if (!stream->readers.empty()) {
+    b.setInsertionPoint(getRange(block, stream->readers).first);
+    warp::ConsumerWaitOp::create(b, copy.getLoc(), stream->pipeline, zero,
+                                 zero);
+    Value view = makeStageView(b, copy.getLoc(), stream->buffer, zero);
+    copy.getTarget().replaceUsesWithIf(view, [&](OpOperand &use) {
+      return llvm::is_contained(stream->readers, use.getOwner());
+    });
+  }
+  Operation *alloc = copy.getTarget().getDefiningOp();
+  copy.erase();
+  alloc->erase();
+  return success();
+}
+
+/// Whether the op gives the same wherever it stands: it is pure, or reads an
+/// element of an argument that the kernel only reads.
+static bool isRepeatable(Operation *op) {
+  if (op->getNumRegions() != 0)
+    return false;
+  auto load = dyn_cast<memref::LoadOp>(op);
+  if (!load)
+    return isPure(op);
+  auto argument = dyn_cast<BlockArgument>(load.getMemRef());
+  if (!argument || !isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()))
+    return false;
+  return llvm::all_of(argument.getUsers(), [](Operation *user) {
+    return isMemoryEffectFree(user) ||
+           hasSingleEffect<MemoryEffects::Read>(user);
+  });
+}
+
+/// Clones what `values` are computed from in the loop's body, for another
+/// index. Fails on ops that are not repeatable.
+static LogicalResult cloneSlice(OpBuilder &b, scf::ForOp loop,
+                                ValueRange values, IRMapping &mapping) {
+  for (Value value : values) {
+    Operation *op = value.getDefiningOp();
+    if (mapping.contains(value) || loop.isDefinedOutsideOfLoop(value))
+      continue;
+    if (!op)
+      return loop.emitError("a copy depends on a value that the loop carries");
+    if (!isRepeatable(op))
+      return op->emitError("a copy depends on an op that can't be repeated");
+    if (failed(cloneSlice(b, loop, op->getOperands(), mapping)))
+      return failure();
+    b.clone(*op, mapping);
+  }
+  return success();
+}
+
+/// The values that say which rows a copy takes.
+static SmallVector<Value> getPlace(warp::CopyOp copy) {
+  SmallVector<Value> place(copy.getIndices());
+  if (copy.getLimit())
+    place.push_back(copy.getLimit());
+  return place;
+}
+
+/// Behind a loop that runs again: its last rounds filled stages, with nothing,
+/// that nobody has read. They are given back, and the ring goes on behind them.
+static void emitDrain(IRRewriter &b, scf::ForOp loop, ArrayRef<Stream> streams,
+                      int64_t stages) {
+  Location loc = loop.getLoc();
+  b.setInsertionPointAfter(loop);
+  auto results = loop.getResults().take_back(2);
+  RingState state = {results[0], results[1]};
+  for (int64_t round = 0; round < getRoundsAhead(stages); ++round) {
+    for (const Stream &stream : streams) {
+      warp::ConsumerWaitOp::create(b, loc, stream.pipeline, state.stage,
+                                   state.phase);
+      warp::ConsumerReleaseOp::create(b, loc, stream.pipeline, state.stage,
+                                      state.phase);
+    }
+    state = advance(b, loc, state, 1, stages);
+  }
+  Operation *yield = loop->getBlock()->getTerminator();
+  unsigned count = yield->getNumOperands();
+  yield->setOperand(count - 2, state.stage);
+  yield->setOperand(count - 1, state.phase);
+}
+
+/// Ahead of the loop: what its first rounds have before they fill any.
+static LogicalResult emitAhead(IRRewriter &b, scf::ForOp loop,
+                               ArrayRef<Stream> streams, RingState start,
+                               bool isNested, int64_t stages) {
+  Location loc = loop.getLoc();
+  Value zero = start.phase;
+  b.setInsertionPoint(loop);
+  for (int64_t round = 0; round < getRoundsAhead(stages); ++round) {
+    Value distance = arith::MulIOp::create(
+        b, loc, loop.getStep(), arith::ConstantIndexOp::create(b, loc, round));
+    Value index = arith::AddIOp::create(b, loc, loop.getLowerBound(), distance);
+    Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
+                                       loop.getUpperBound());
+    for (const Stream &stream : streams) {
+      IRMapping mapping;
+      mapping.map(loop.getInductionVar(), index);
+      auto copy = stream.copy;
+      if (failed(cloneSlice(b, loop, getPlace(copy), mapping)))
+        return failure();
+      RingState at = isNested ? advance(b, loc, start, round, stages)
+                              : RingState{makeI32(b, loc, round), zero};
+      emitProducer(b, stream, at, mapping, runs);
+    }
+  }
+  return success();
+}
+
+/// Waits before the first reader, releases behind the last. The first wait.
+static warp::ConsumerWaitOp emitConsumers(IRRewriter &b, Block *body,
+                                          MutableArrayRef<Stream> streams,
+                                          RingState current) {
+  Location loc = body->getParentOp()->getLoc();
+  warp::ConsumerWaitOp firstWait;
+  for (Stream &stream : streams) {
+    if (stream.readers.empty())
+      continue;
+    b.setInsertionPoint(getRange(body, stream.readers).first);
+    auto wait = warp::ConsumerWaitOp::create(b, loc, stream.pipeline,
+                                             current.stage, current.phase);
+    Value view = makeStageView(b, loc, stream.buffer, current.stage);
+    auto copy = stream.copy;
+    copy.getTarget().replaceUsesWithIf(view, [&](OpOperand &use) {
+      return llvm::is_contained(stream.readers, use.getOwner());
+    });
+    // Those behind one reader stand in the streams' order.
+    Operation *last = getRange(body, stream.readers).second;
+    while (isa<warp::ConsumerReleaseOp>(last->getNextNode()))
+      last = last->getNextNode();
+    b.setInsertionPointAfter(last);
+    stream.release = warp::ConsumerReleaseOp::create(
+        b, loc, stream.pipeline, current.stage, current.phase);
+    if (!firstWait || wait->isBeforeInBlock(firstWait))
+      firstWait = wait;
+  }
+  return firstWait;
+}
+
+/// Behind the first wait, by when all are done with the stage that is filled; a
+/// single one where it is released, behind its last reader.
+static LogicalResult emitProducers(IRRewriter &b, scf::ForOp loop,
+                                   ArrayRef<Stream> streams, RingState current,
+                                   warp::ConsumerWaitOp firstWait,
+                                   int64_t stages) {
+  Location loc = loop.getLoc();
+  Block *body = loop.getBody();
+  if (firstWait)
+    b.setInsertionPointAfter(firstWait);
+  else
+    b.setInsertionPointToStart(body);
+  int64_t rounds = getRoundsAhead(stages);
+  Value ahead = arith::MulIOp::create(
+      b, loc, loop.getStep(), arith::ConstantIndexOp::create(b, loc, rounds));
+  Value index = arith::AddIOp::create(b, loc, loop.getInductionVar(), ahead);
+  Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
+                                     loop.getUpperBound());
+  RingState filled = advance(b, loc, current, rounds, stages);
+  for (const Stream &stream : streams) {
+    if (stages == 1 && stream.release)
+      b.setInsertionPointAfter(stream.release);
+    IRMapping mapping;
+    mapping.map(loop.getInductionVar(), index);
+    auto copy = stream.copy;
+    if (failed(cloneSlice(b, loop, getPlace(copy), mapping)))
+      return failure();
+    emitProducer(b, stream, filled, mapping, runs);
+  }
+  return success();
+}
+
+/// Whether one stream's last reader in `body` comes before that of another one.
+/// Those with the same one come in the order of their copies.
+static bool isReleasedBefore(Block *body, const Stream &a, const Stream &b) {
+  auto getLast = [&](const Stream &stream) {
+    return stream.readers.empty() ? &body->front()
+                                  : getRange(body, stream.readers).second;
+  };
+  Operation *ofA = getLast(a), *ofB = getLast(b);
+  if (ofA != ofB)
+    return ofA->isBeforeInBlock(ofB);
+  Operation *copyOfA = a.copy;
+  return copyOfA->isBeforeInBlock(b.copy);
+}
+
+LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
+                                                 ArrayRef<warp::CopyOp> copies,
+                                                 int64_t stages) {
+  Location loc = loop.getLoc();
+  if (!loop.getInductionVar().getType().isIndex())
+    return loop.emitError("a loop with copies must count in 'index', found ")
+           << loop.getInductionVar().getType();
+  SmallVector<Stream> streams;
+  for (warp::CopyOp copy : copies) {
+    FailureOr<Stream> stream = makeStream(copy, stages);
+    if (failed(stream))
+      return failure();
+    streams.push_back(*stream);
+  }
+  // Copies are committed in the order in which rounds fill their stages.
+  if (stages == 1)
+    llvm::sort(streams, [&](const Stream &a, const Stream &b) {
+      return isReleasedBefore(loop.getBody(), a, b);
+    });
+
+  // A loop around this one goes on where the ring is.
+  IRRewriter b(loop);
+  Value zero = makeI32(b, loc, 0);
+  SmallVector<Operation *> around = getLoopsAround(loop);
+  bool isNested =
+      !around.empty() && llvm::all_of(around, llvm::IsaPred<scf::ForOp>);
+  RingState start = {zero, zero};
+  if (isNested) {
+    b.setInsertionPoint(around.front());
+    zero = makeI32(b, loc, 0);
+    FailureOr<RingState> carried =
+        carryThrough(around, {zero, zero}, /*steps=*/0, stages);
+    if (failed(carried))
+      return failure();
+    start = *carried;
+  }
+  if (failed(emitAhead(b, loop, streams, start, isNested, stages)))
+    return failure();
+
+  // The ring's state travels with the loop.
+  auto yields = [&](OpBuilder &inner, Location loc,
+                    ArrayRef<BlockArgument> arguments) {
+    RingState next =
+        advance(inner, loc, {arguments[0], arguments[1]}, 1, stages);
+    return SmallVector<Value>{next.stage, next.phase};
+  };
+  // Never fails for an scf.for.
+  FailureOr<LoopLikeOpInterface> replaced = loop.replaceWithAdditionalYields(
+      b, {start.stage, start.phase}, /*replaceInitOperandUsesInLoop=*/false,
+      yields);
+  loop = cast<scf::ForOp>(replaced->getOperation());
+  Block *body = loop.getBody();
+  auto arguments = loop.getRegionIterArgs().take_back(2);
+  RingState current = {arguments[0], arguments[1]};
+
+  warp::ConsumerWaitOp firstWait = emitConsumers(b, body, streams, current);
+  if (failed(emitProducers(b, loop, streams, current, firstWait, stages)))
+    return failure();
+  if (isNested)
+    emitDrain(b, loop, streams, stages);
+  for (Stream &stream : streams) {
+    Operation *alloc = stream.copy.getTarget().getDefiningOp();
+    stream.copy.erase();
+    alloc->erase();
+  }
+  return success();
+}
+
+void InsertAsyncCopiesPass::runOnKernel() {
+  launch::AbiOp abi = launch::requireAbi(getOperation());
+  if (!abi)
+    return signalPassFailure();
+  // 'warp-insert-pipelines' does it for kernels with roles.
+  plan::KernelAttr plan = abi.getPlan();
+  if (plan.hasRoles())
+    return;
+  llvm::MapVector<Operation *, SmallVector<warp::CopyOp>> loops;
+  SmallVector<warp::CopyOp> single;
+  getOperation().walk([&](warp::CopyOp copy) {
+    if (copy.getAsync())
+      return;
+    if (auto loop = dyn_cast<scf::ForOp>(copy->getParentOp()))
+      loops[loop].push_back(copy);
+    else
+      single.push_back(copy);
+  });
+  for (auto &[_, copies] : loops) {
+    // Not the key: conversions replace the loops around.
+    auto loop = cast<scf::ForOp>(copies.front()->getParentOp());
+    // One ring position serves all of a loop's streams.
+    int64_t stages = plan.getStream(copies.front().getNameAttr()).stages;
+    for (warp::CopyOp copy : copies)
+      if (int64_t other = plan.getStream(copy.getNameAttr()).stages;
+          other != stages) {
+        InFlightDiagnostic diag =
+            copy.emitError("has ")
+            << other << " stages, another copy of its loop has " << stages;
+        diag.attachNote(copies.front().getLoc()) << "the other copy";
+        return signalPassFailure();
+      }
+    if (failed(convertLoop(loop, copies, stages)))
+      return signalPassFailure();
+  }
+  for (warp::CopyOp copy : single)
+    if (failed(convertSingle(copy)))
+      return signalPassFailure();
+}

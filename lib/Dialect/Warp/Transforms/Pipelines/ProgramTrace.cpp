@@ -1,0 +1,482 @@
+//===- ProgramTrace.cpp - What a program does with shared things -*- C++ -*-==//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Pipelines/ProgramTrace.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::warp;
+
+// A few rounds of every ring, and little enough to wait for.
+static constexpr int64_t kMostSteps = 512;
+
+Value warp::getShared(Value value) {
+  while (true) {
+    if (auto stage = value.getDefiningOp<StageOp>()) {
+      value = stage.getBuffer();
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto op =
+        argument
+            ? dyn_cast_or_null<SpecializeOp>(argument.getOwner()->getParentOp())
+            : SpecializeOp();
+    if (!op)
+      return value;
+    value = op.getCaptures()[argument.getArgNumber()];
+  }
+}
+
+static bool isSharedType(Type type) {
+  return isa<PipelineType, MailboxType, TurnsType, PendingType>(type) ||
+         isSharedBuffer(type);
+}
+
+/// Whether the op touches what the CTA shares, and is no name for it.
+static bool isEvent(Operation *op) {
+  return op->getNumRegions() == 0 && !op->hasTrait<OpTrait::IsTerminator>() &&
+         !isPure(op) && llvm::any_of(op->getOperandTypes(), isSharedType);
+}
+
+static bool takesWork(Operation *op) {
+  return isa<FetchWorkOp, NextWorkOp>(op);
+}
+
+static bool isFollowed(Type type) {
+  return type.isIntOrIndex() || isa<PendingType>(type) || isSharedBuffer(type);
+}
+
+//===----------------------------------------------------------------------===//
+// World
+//===----------------------------------------------------------------------===//
+
+int64_t World::choose(Location loc) {
+  size_t index = questions.size();
+  int64_t value = values[(number * (index + 1) + index) % values.size()];
+  questions.push_back({loc, value});
+  return value;
+}
+
+int64_t World::ask(Operation *op, unsigned result,
+                   ArrayRef<std::optional<int64_t>> operands) {
+  std::string question;
+  llvm::raw_string_ostream stream(question);
+  stream << op->getName() << op->getAttrDictionary() << result;
+  for (auto [operand, value] : llvm::zip(op->getOperands(), operands)) {
+    if (value)
+      stream << ',' << *value;
+    else
+      stream << ',' << getShared(operand).getAsOpaquePointer();
+  }
+  auto [entry, isNew] = answers.try_emplace(question);
+  if (isNew)
+    entry->second = choose(op->getLoc());
+  return entry->second;
+}
+
+int64_t World::ask(BlockArgument argument) {
+  auto [entry, isNew] = answers.try_emplace(
+      "argument " + std::to_string(argument.getArgNumber()));
+  if (isNew)
+    entry->second = choose(argument.getLoc());
+  return entry->second;
+}
+
+void World::describe(Diagnostic &diagnostic) const {
+  for (auto [loc, value] : questions)
+    diagnostic.attachNote(loc) << "if this is " << value;
+}
+
+//===----------------------------------------------------------------------===//
+// Relevance
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Goes back from what touches shared things to what decides about it; all that
+/// is done with tiles is left out.
+class Relevance {
+public:
+  explicit Relevance(Operation *kernel) {
+    kernel->walk([&](Operation *op) {
+      bool touches = isEvent(op);
+      if (touches)
+        events.insert(op);
+      if (touches || takesWork(op) || isa<SpecializeOp>(op))
+        add(op);
+    });
+    while (!worklist.empty())
+      expand(worklist.pop_back_val());
+  }
+  bool contains(Operation *op) const { return ops.contains(op); }
+  llvm::DenseSet<Operation *> takeEvents() { return std::move(events); }
+
+private:
+  void add(Operation *op);
+  void addValue(Value value) {
+    if (isFollowed(value.getType()) && seen.insert(value).second)
+      worklist.push_back(value);
+  }
+  void expand(Value value);
+  void addFlow(Operation *op, unsigned index);
+
+  llvm::DenseSet<Operation *> ops, events;
+  llvm::DenseSet<Value> seen;
+  SmallVector<Value> worklist;
+};
+} // namespace
+
+/// The op is executed: so is what it is computed from, and what leads to it.
+void Relevance::add(Operation *op) {
+  if (!ops.insert(op).second)
+    return;
+  llvm::for_each(op->getOperands(), [&](Value operand) {
+    // Of what loops and branches carry only what is needed.
+    if (op->getNumRegions() == 0)
+      addValue(operand);
+  });
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    addValue(loop.getLowerBound());
+    addValue(loop.getUpperBound());
+    addValue(loop.getStep());
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    addValue(branch.getCondition());
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    addValue(loop.getConditionOp().getCondition());
+  }
+  Operation *parent = op->getParentOp();
+  if (!isa<SpecializeOp, gpu::GPUFuncOp>(parent))
+    add(parent);
+}
+
+/// Value number `index` that the op carries or gives.
+void Relevance::addFlow(Operation *op, unsigned index) {
+  add(op);
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    addValue(loop.getInitArgs()[index]);
+    addValue(loop.getYieldedValues()[index]);
+  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    addValue(branch.thenYield().getOperand(index));
+    addValue(branch.elseYield().getOperand(index));
+  } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    addValue(loop.getConditionOp().getArgs()[index]);
+  }
+}
+
+void Relevance::expand(Value value) {
+  if (auto result = dyn_cast<OpResult>(value)) {
+    if (result.getOwner()->getNumRegions() == 0)
+      add(result.getOwner());
+    else
+      addFlow(result.getOwner(), result.getResultNumber());
+    return;
+  }
+  auto argument = cast<BlockArgument>(value);
+  Operation *parent = argument.getOwner()->getParentOp();
+  unsigned index = argument.getArgNumber();
+  if (auto roles = dyn_cast<SpecializeOp>(parent)) {
+    addValue(roles.getCaptures()[index]);
+  } else if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+    if (index > 0)
+      addFlow(loop, index - 1);
+  } else if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+    add(loop);
+    if (argument.getOwner() == loop.getBeforeBody()) {
+      addValue(loop.getInits()[index]);
+      addValue(loop.getYieldOp().getOperand(index));
+    } else {
+      addValue(loop.getConditionOp().getArgs()[index]);
+    }
+  }
+}
+
+TracedOps::TracedOps(gpu::GPUFuncOp kernel) {
+  Relevance relevance(kernel);
+  kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (!relevance.contains(op))
+      return;
+    ops[op->getBlock()].push_back(op);
+    if (!isa<tile::HeldRowsOp>(op))
+      return;
+    for (Region *region = op->getParentRegion(); region;
+         region = region->getParentRegion())
+      withRows.insert(region);
+  });
+  events = relevance.takeEvents();
+}
+
+//===----------------------------------------------------------------------===//
+// Tracing
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Executes one program. Values are known or not; where the program's way
+/// depends on one that is not, the trace ends.
+class Tracer {
+public:
+  Tracer(const TracedOps &ops, Party party, World &world)
+      : ops(ops), party(party), world(world) {
+    trace.party = party;
+  }
+
+  /// Called at `warp.specialize`.
+  llvm::function_ref<void(SpecializeOp, Tracer &)> onRoles;
+
+  void set(Value value, std::optional<int64_t> integer) {
+    if (integer)
+      values[value] = *integer;
+    else
+      values.erase(value);
+  }
+  std::optional<int64_t> get(Value value);
+  /// Fails where the rest is not known.
+  LogicalResult run(Block &block);
+
+  ProgramTrace trace;
+
+private:
+  LogicalResult execute(Operation *op);
+  LogicalResult runFor(scf::ForOp loop);
+  LogicalResult runWhile(scf::WhileOp loop);
+  LogicalResult runIf(scf::IfOp branch);
+  void evaluate(Operation *op);
+  LogicalResult record(Operation *op);
+  void setAll(ValueRange targets, ValueRange sources);
+
+  const TracedOps &ops;
+  Party party;
+  World &world;
+  llvm::DenseMap<Value, int64_t> values;
+  int64_t steps = 0;
+};
+} // namespace
+
+std::optional<int64_t> Tracer::get(Value value) {
+  auto entry = values.find(value);
+  if (entry != values.end())
+    return entry->second;
+  // A buffer is its own first stage.
+  if (isSharedBuffer(value.getType()) && !value.getDefiningOp<StageOp>())
+    return 0;
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (argument && value.getType().isIntOrIndex() &&
+      isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()))
+    return world.ask(argument);
+  return std::nullopt;
+}
+
+/// All at a time: targets may be sources.
+void Tracer::setAll(ValueRange targets, ValueRange sources) {
+  auto known =
+      llvm::map_to_vector(sources, [&](Value source) { return get(source); });
+  for (auto [target, integer] : llvm::zip(targets, known))
+    set(target, integer);
+}
+
+LogicalResult Tracer::run(Block &block) {
+  for (Operation *op : ops.in(block))
+    if (failed(execute(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult Tracer::execute(Operation *op) {
+  if (++steps > kMostSteps)
+    return failure();
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return runFor(loop);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return runWhile(loop);
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return runIf(branch);
+  if (auto roles = dyn_cast<SpecializeOp>(op)) {
+    onRoles(roles, *this);
+    return success();
+  }
+  if (op->getNumRegions() != 0)
+    return failure();
+  if (takesWork(op))
+    set(op->getResult(0), world.fetchWork());
+  else if (ops.isEvent(op))
+    return record(op);
+  else
+    evaluate(op);
+  return success();
+}
+
+LogicalResult Tracer::runFor(scf::ForOp loop) {
+  std::optional<int64_t> lower = get(loop.getLowerBound()),
+                         upper = get(loop.getUpperBound()),
+                         step = get(loop.getStep());
+  if (!lower || !upper || !step || *step <= 0)
+    return failure();
+  setAll(loop.getRegionIterArgs(), loop.getInitArgs());
+  for (int64_t i = *lower; i < *upper; i += *step) {
+    set(loop.getInductionVar(), i);
+    if (++steps > kMostSteps || failed(run(*loop.getBody())))
+      return failure();
+    setAll(loop.getRegionIterArgs(), loop.getYieldedValues());
+  }
+  setAll(loop.getResults(), loop.getRegionIterArgs());
+  return success();
+}
+
+LogicalResult Tracer::runWhile(scf::WhileOp loop) {
+  setAll(loop.getBeforeArguments(), loop.getInits());
+  while (true) {
+    if (++steps > kMostSteps || failed(run(*loop.getBeforeBody())))
+      return failure();
+    std::optional<int64_t> more = get(loop.getConditionOp().getCondition());
+    if (!more)
+      return failure();
+    if (!*more)
+      break;
+    setAll(loop.getAfterArguments(), loop.getConditionOp().getArgs());
+    if (failed(run(*loop.getAfterBody())))
+      return failure();
+    setAll(loop.getBeforeArguments(), loop.getYieldOp().getOperands());
+  }
+  setAll(loop.getResults(), loop.getConditionOp().getArgs());
+  return success();
+}
+
+LogicalResult Tracer::runIf(scf::IfOp branch) {
+  std::optional<int64_t> condition = get(branch.getCondition());
+  if (!condition)
+    return failure();
+  Region &taken = *condition ? branch.getThenRegion() : branch.getElseRegion();
+  if (taken.empty())
+    return success();
+  if (failed(run(taken.front())))
+    return failure();
+  setAll(branch.getResults(), taken.front().getTerminator()->getOperands());
+  return success();
+}
+
+static Attribute makeConstant(Type type, int64_t value) {
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  return IntegerAttr::get(type, APInt(width, value, /*isSigned=*/true,
+                                      /*implicitTrunc=*/true));
+}
+
+/// Arithmetic is what ops' folders say; the world answers for the rest.
+void Tracer::evaluate(Operation *op) {
+  if (auto held = dyn_cast<tile::HeldRowsOp>(op)) {
+    HeldRows rows = getHeldRows(party, cast<RankedTensorType>(held.getTile()));
+    set(held.getFirst(), rows.first);
+    set(held.getCount(), rows.count);
+    return;
+  }
+  // What is done with shared things must be right either way, so all votes of a
+  // world come out alike.
+  if (isa<AnyOp>(op)) {
+    set(op->getResult(0), world.ask(op, 0, {}) & 1);
+    return;
+  }
+  auto operands = llvm::map_to_vector(
+      op->getOperands(), [&](Value operand) { return get(operand); });
+  for (Value result : op->getResults())
+    set(result, std::nullopt);
+  if (auto stage = dyn_cast<StageOp>(op)) {
+    // Views of views lie in a buffer with more dimensions than rings have.
+    if (!stage.getBuffer().getDefiningOp<StageOp>())
+      set(stage.getResult(), operands[1]);
+    return;
+  }
+  // What folders leave alone is division by zero and the like. Buffers and
+  // pendings are known by numbers, too, but are none.
+  bool isArithmetic = !operands.empty();
+  for (auto [value, integer] : llvm::zip(op->getOperands(), operands))
+    isArithmetic &= integer.has_value() && value.getType().isIntOrIndex();
+  if (isArithmetic || op->hasTrait<OpTrait::ConstantLike>()) {
+    SmallVector<Attribute> constants;
+    for (auto [value, integer] : llvm::zip(op->getOperands(), operands))
+      constants.push_back(makeConstant(value.getType(), *integer));
+    SmallVector<OpFoldResult> folded;
+    if (succeeded(op->fold(constants, folded)) && !folded.empty()) {
+      for (auto [result, value] : llvm::zip(op->getResults(), folded)) {
+        if (auto source = dyn_cast<Value>(value))
+          set(result, get(source));
+        else if (auto attr = dyn_cast<IntegerAttr>(cast<Attribute>(value)))
+          set(result, result.getType().isInteger(1)
+                          ? attr.getValue().getZExtValue()
+                          : attr.getValue().getSExtValue());
+      }
+    }
+    return;
+  }
+  // A question: what memory holds, how large it is, who the CTA is. What
+  // depends on tiles is not asked.
+  bool isQuestion = !mightHaveEffect<MemoryEffects::Write>(op);
+  for (auto [value, integer] : llvm::zip(op->getOperands(), operands))
+    isQuestion &= integer || isa<BaseMemRefType>(value.getType());
+  if (!isQuestion)
+    return;
+  for (OpResult result : op->getResults())
+    if (result.getType().isIntOrIndex())
+      set(result, world.ask(op, result.getResultNumber(), operands));
+}
+
+LogicalResult Tracer::record(Operation *op) {
+  TraceEvent event{op, {}, -1};
+  for (Value operand : op->getOperands())
+    event.operands.push_back(get(operand));
+  // Which stage of which pipeline must be known.
+  if (isa<PipelineVerbOpInterface>(op) &&
+      (!getShared(op->getOperand(0)).getDefiningOp<PipelineOp>() ||
+       !event.operands[1] || !event.operands[2]))
+    return failure();
+  for (Value result : op->getResults())
+    set(result, std::nullopt);
+  if (auto dot = dyn_cast<DotOp>(op); dot && dot.getAsync()) {
+    event.dot = world.makeDot();
+    set(dot.getResult(), event.dot);
+  } else if (auto send = dyn_cast<SendOp>(op)) {
+    if (auto value = event.get(send.getValueMutable()))
+      world.sent[getShared(send.getMailbox())].push_back(*value);
+  } else if (auto receive = dyn_cast<ReceiveOp>(op)) {
+    Value mailbox = getShared(receive.getMailbox());
+    size_t index = world.received[{mailbox, {party.role, party.group}}]++;
+    ArrayRef<int64_t> sent = world.sent[mailbox];
+    if (index < sent.size())
+      set(receive.getValue(), sent[index]);
+  }
+  trace.events.push_back(std::move(event));
+  return success();
+}
+
+std::vector<std::vector<ProgramTrace>>
+warp::traceKernel(gpu::GPUFuncOp kernel, const TracedOps &ops, World &world) {
+  std::vector<std::vector<ProgramTrace>> parts;
+  Tracer tracer(ops, Party(), world);
+  auto onRoles = [&](SpecializeOp op, Tracer &outer) {
+    parts.push_back({std::exchange(outer.trace, ProgramTrace())});
+    auto &roles = parts.emplace_back();
+    for (Region &role : op.getRoles()) {
+      for (const Party &party : getParties(role)) {
+        // Groups differ by their rows only.
+        if (party.group > 0 && !ops.hasRows(role)) {
+          roles.push_back(roles.back());
+          roles.back().party = party;
+          continue;
+        }
+        Tracer inner(ops, party, world);
+        for (auto [argument, capture] :
+             llvm::zip(role.getArguments(), op.getCaptures()))
+          inner.set(argument, outer.get(capture));
+        inner.trace.isComplete = succeeded(inner.run(role.front()));
+        roles.push_back(std::move(inner.trace));
+      }
+    }
+  };
+  tracer.onRoles = onRoles;
+  tracer.trace.isComplete = succeeded(tracer.run(kernel.getBody().front()));
+  parts.push_back({std::move(tracer.trace)});
+  return parts;
+}

@@ -1,0 +1,43 @@
+//===- BlockLists.h - Which blocks queries see ------------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_INTERPRETER_ATTENTION_BLOCKLISTS_H
+#define FOVEA_LIB_INTERPRETER_ATTENTION_BLOCKLISTS_H
+
+#include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Interpreter/Interpreter.h"
+
+namespace fovea::interp {
+
+/// The lists of blocks of one attn op.
+class BlockLists {
+public:
+  /// How a block of keys is listed for a block of queries.
+  enum Listing : char { Hidden, Partial, Full };
+
+  BlockLists(attn::AttentionOpInterface op, Frame &frame)
+      : op(op), frame(frame) {}
+
+  /// Fails where a row lists a block of `keys` keys twice.
+  llvm::LogicalResult check(int64_t keys);
+  /// The listing of each block of `keys` keys, for query `query`.
+  llvm::SmallVector<Listing> getRow(int64_t batch, int64_t head, int64_t query,
+                                    int64_t keys);
+
+private:
+  /// Entries of list `list` (0: partial, 1: full) in a row of blocks.
+  llvm::ArrayRef<int64_t> getEntries(unsigned list, int64_t batch, int64_t head,
+                                     int64_t row);
+
+  attn::AttentionOpInterface op;
+  Frame &frame;
+};
+
+} // namespace fovea::interp
+
+#endif // FOVEA_LIB_INTERPRETER_ATTENTION_BLOCKLISTS_H

@@ -1,0 +1,299 @@
+//===- ForwardEvaluation.cpp - Executes attn.forward ------------*- C++ -*-===//
+//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Attention/ForwardEvaluation.h"
+
+#include "Attention/VariantEvaluation.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+namespace {
+/// attn.forward, evaluated block of rows by block of rows as it is written
+/// down: all scores of a row, then their softmax, then the weighted sum.
+template <typename T>
+class ForwardEvaluation : VariantEvaluation<T> {
+public:
+  ForwardEvaluation(attn::ForwardOp op, Frame &frame)
+      : VariantEvaluation<T>(op, frame), op(op) {}
+
+  LogicalResult run();
+
+private:
+  using VariantEvaluation<T>::frame;
+  using VariantEvaluation<T>::masks;
+  using VariantEvaluation<T>::query;
+  using VariantEvaluation<T>::value;
+  using VariantEvaluation<T>::queryRows;
+  using VariantEvaluation<T>::valueRows;
+  using VariantEvaluation<T>::sinks;
+
+  LogicalResult evaluateBlock(const RowBlock &block, Frame &inner);
+  LogicalResult evaluateElements(ArrayRef<Sequence> sequences,
+                                 const ElementRequest &request);
+  LogicalResult evaluateElements(const RowBlock &block, Frame &inner,
+                                 const ElementRequest &request);
+  void writeRow(const RowBlock &block, int64_t row, const T *values, T lse);
+  void sumValues(const RowBlock &block, const Lanes<int64_t> &mask,
+                 const T *weights, T *sums) const;
+
+  attn::ForwardOp op;
+  std::shared_ptr<Array> output, lse;
+};
+} // namespace
+
+/// sums[i] = sum over the visible keys of weights[i, j] * v[j]. Values of keys
+/// that a row does not see must not reach it, even if they are NaN.
+template <typename T>
+void ForwardEvaluation<T>::sumValues(const RowBlock &block,
+                                     const Lanes<int64_t> &mask,
+                                     const T *weights, T *sums) const {
+  int64_t keys = block.sequence->keys.size(), width = valueRows.width;
+  std::unique_ptr<T[]> values = this->gatherKeys(block, value, valueRows);
+  bool isFinite =
+      llvm::all_of(ArrayRef<T>(values.get(), keys * width),
+                   [](T element) { return std::isfinite(element); });
+  std::fill_n(sums, block.count * width, T(0));
+  if (isFinite)
+    return multiplyAdd(weights, values.get(), sums, block.count, width, keys);
+  for (int64_t i = 0; i < block.count; ++i)
+    for (int64_t j = 0; j < keys; ++j)
+      if (mask.row(i)[j * mask.columnStride])
+        for (int64_t d = 0; d < width; ++d)
+          sums[i * width + d] += weights[i * keys + j] * values[j * width + d];
+}
+
+template <typename T>
+void ForwardEvaluation<T>::writeRow(const RowBlock &block, int64_t row,
+                                    const T *values, T lseValue) {
+  int64_t batch = block.sequence->batch;
+  int64_t position = block.sequence->firstQuery + block.first + row;
+  RowIndex outputRows(output->getShape(), op.getLayout());
+  std::copy_n(values, outputRows.width,
+              output->template data<T>() +
+                  outputRows(batch, block.head, position));
+  if (lse)
+    lse->template data<T>()[RowIndex(lse->getShape(), op.getLayout())(
+        batch, block.head, position)] = lseValue;
+}
+
+template <typename T>
+LogicalResult ForwardEvaluation<T>::evaluateBlock(const RowBlock &block,
+                                                  Frame &inner) {
+  int64_t keys = block.sequence->keys.size(), width = valueRows.width;
+  SmallVector<int64_t, 2> shape = {block.count, keys};
+  RuntimeValue mask;
+  if (failed(masks.evaluateMask(block, inner, mask)))
+    return failure();
+  RuntimeValue scores =
+      RuntimeValue::array(this->scaleProducts(*this->computeProducts(block)));
+  if (failed(this->modifyScores(block, inner, mask, scores)))
+    return failure();
+
+  Lanes<T> scoreLanes(scores, shape);
+  Lanes<int64_t> maskLanes(mask, shape);
+  std::unique_ptr<T[]> weights(new T[block.count * keys]),
+      sums(new T[block.count * width]), lseValues(new T[block.count]);
+  for (int64_t i = 0; i < block.count; ++i) {
+    const T *s = scoreLanes.row(i);
+    const int64_t *visible = maskLanes.row(i);
+    T *p = weights.get() + i * keys, largest = kNegativeInfinity<T>, sum = 0;
+    for (int64_t j = 0; j < keys; ++j) {
+      p[j] = visible[j * maskLanes.columnStride]
+                 ? s[j * scoreLanes.columnStride]
+                 : kNegativeInfinity<T>;
+      largest = maximum(largest, p[j]);
+    }
+    T sink =
+        sinks ? sinks->template data<T>()[block.head] : kNegativeInfinity<T>;
+    largest = maximum(largest, sink);
+    if (largest == kNegativeInfinity<T>) {
+      std::fill_n(p, keys, T(0));
+      lseValues[i] = kNegativeInfinity<T>;
+      continue;
+    }
+    for (int64_t j = 0; j < keys; ++j) {
+      p[j] = p[j] == kNegativeInfinity<T> ? T(0) : std::exp(p[j] - largest);
+      sum += p[j];
+    }
+    sum += std::exp(sink - largest);
+    for (int64_t j = 0; j < keys; ++j)
+      p[j] /= sum;
+    lseValues[i] = largest + std::log(sum);
+  }
+  this->forDropout(block, [&](int64_t n, T factor) {
+    T &weight = weights[n];
+    weight = factor == T(0) ? T(0) : weight * factor;
+  });
+  if (frame.getPrecision() == Precision::Typed)
+    roundTo(*getElementKind(op.getValueType().getElementType()), weights.get(),
+            block.count * keys);
+  sumValues(block, maskLanes, weights.get(), sums.get());
+  for (int64_t i = 0; i < block.count; ++i)
+    writeRow(block, i, sums.get() + i * width, lseValues[i]);
+  return success();
+}
+
+template <typename T>
+LogicalResult
+ForwardEvaluation<T>::evaluateElements(const RowBlock &block, Frame &inner,
+                                       const ElementRequest &request) {
+  int64_t keys = block.sequence->keys.size();
+  SmallVector<int64_t, 2> shape = {block.count, keys};
+  RuntimeValue mask;
+  if (failed(masks.evaluateMask(block, inner, mask)))
+    return failure();
+  Lanes<int64_t> visible(mask, shape);
+  *request.visible = HostTensor(ElementKind::I1, shape);
+  auto forPairs = [&](auto fn) {
+    for (int64_t i = 0; i < block.count; ++i)
+      for (int64_t j = 0; j < keys; ++j)
+        fn(i * keys + j, visible.row(i)[j * visible.columnStride] != 0, i, j);
+  };
+  forPairs([&](int64_t n, bool isVisible, int64_t, int64_t) {
+    request.visible->data()[n] = isVisible;
+  });
+  if (op.getScoreMod().empty())
+    return success();
+  int64_t count = request.scores.size();
+  *request.changed = HostTensor(ElementKind::F64, {count, block.count, keys});
+  auto *out = reinterpret_cast<double *>(request.changed->data());
+  for (double score : request.scores) {
+    auto like = std::make_shared<Array>(shape, getStorage<T>());
+    std::fill_n(like->template data<T>(), block.count * keys, T(score));
+    RuntimeValue scores = RuntimeValue::array(std::move(like));
+    if (failed(this->modifyScores(block, inner, mask, scores)))
+      return failure();
+    Lanes<T> lanes(scores, shape);
+    forPairs([&](int64_t n, bool isVisible, int64_t i, int64_t j) {
+      out[n] = isVisible ? double(lanes.row(i)[j * lanes.columnStride])
+                         : std::numeric_limits<double>::quiet_NaN();
+    });
+    out += block.count * keys;
+  }
+  return success();
+}
+
+template <typename T>
+LogicalResult
+ForwardEvaluation<T>::evaluateElements(ArrayRef<Sequence> sequences,
+                                       const ElementRequest &request) {
+  auto sequence = llvm::find_if(sequences, [&](const Sequence &candidate) {
+    return candidate.entry == request.entry;
+  });
+  if (sequence == sequences.end() || request.head >= queryRows.heads ||
+      request.first + request.rows > sequence->queries)
+    return frame.fail(op) << "there are no queries " << request.first << " to "
+                          << request.first + request.rows - 1 << " of head "
+                          << request.head << " of sequence " << request.entry;
+  RowBlock block{&*sequence, request.head, request.first, request.rows};
+  return this->forBlocks(block, [&](const RowBlock &block, Frame &inner) {
+    return evaluateElements(block, inner, request);
+  });
+}
+
+/// What the output may take; more is a slip of the pen.
+static constexpr int64_t kMaxOutputBytes = int64_t(1) << 36;
+
+template <typename T>
+LogicalResult ForwardEvaluation<T>::run() {
+  auto sequences = this->findSequences();
+  if (failed(sequences))
+    return failure();
+  auto *elements = frame.template getEnvironment<ElementRequest>();
+  if (elements && failed(evaluateElements(*sequences, *elements)))
+    return failure();
+
+  SmallVector<int64_t, 4> outputShape(query.getShape());
+  outputShape[3] = valueRows.width;
+  // Small inputs can have a large output: each has one of its large dimensions.
+  if (failed(HostTensor::getByteSize(ElementKind::F64, outputShape,
+                                     kMaxOutputBytes)))
+    return frame.fail(op) << "the output would take more than 64 GiB";
+  output = std::make_shared<Array>(outputShape, getStorage<T>());
+  std::fill_n(output->template data<T>(), output->getNumElements(), T(0));
+  if (op.getLse()) {
+    lse = std::make_shared<Array>(ArrayRef<int64_t>{query.getShape()[0],
+                                                    queryRows.heads,
+                                                    queryRows.positions},
+                                  getStorage<T>());
+    std::fill_n(lse->template data<T>(), lse->getNumElements(),
+                kNegativeInfinity<T>);
+  }
+
+  std::vector<RowBlock> blocks, boundsBlocks, classifyBlocks, mappedBlocks;
+  auto *checks = frame.template getEnvironment<AttentionChecks>();
+  int64_t boundsRows =
+      checks && !op.getKvBounds().empty() ? checks->kvBoundsRows : 0;
+  int64_t classifyRows =
+      checks && !op.getKvClassify().empty() ? checks->kvClassifyRows : 0;
+  auto split = [&](std::vector<RowBlock> &list, const Sequence &sequence,
+                   int64_t head, int64_t rows) {
+    for (int64_t first = 0; first < sequence.queries; first += rows)
+      list.push_back(
+          {&sequence, head, first, std::min(rows, sequence.queries - first)});
+  };
+  auto *request = frame.template getEnvironment<BlockMapRequest>();
+  for (const Sequence &sequence : *sequences)
+    for (int64_t head = 0; head < queryRows.heads; ++head) {
+      if (elements)
+        continue;
+      if (request) {
+        request->maps->push_back({sequence.entry,
+                                  head,
+                                  sequence.queries,
+                                  int64_t(sequence.keys.size()),
+                                  {}});
+        split(mappedBlocks, sequence, head, request->rows);
+        continue;
+      }
+      split(blocks, sequence, head, this->getBlockRows(sequence));
+      if (boundsRows)
+        split(boundsBlocks, sequence, head, boundsRows);
+      if (classifyRows)
+        split(classifyBlocks, sequence, head, classifyRows);
+    }
+
+  auto runAll = [&](ArrayRef<RowBlock> list, auto &evaluation, auto evaluate) {
+    return this->forBlocks(list, [&](const RowBlock &block, Frame &inner) {
+      return (evaluation.*evaluate)(block, inner);
+    });
+  };
+  if (request) {
+    // All maps are there: their addresses stay.
+    auto block = mappedBlocks.begin();
+    for (BlockMap &map : *request->maps) {
+      map.rows.resize(llvm::divideCeil(map.queries, request->rows));
+      for (BlockMap::Row &row : map.rows)
+        (block++)->map = &row;
+    }
+  }
+  if (failed(runAll(mappedBlocks, masks, &MaskEvaluation::mapBlocks)) ||
+      failed(runAll(boundsBlocks, masks, &MaskEvaluation::checkBounds)) ||
+      failed(runAll(classifyBlocks, masks,
+                    &MaskEvaluation::checkClassification)) ||
+      failed(runAll(blocks, *this, &ForwardEvaluation::evaluateBlock)))
+    return failure();
+  roundInPlace(frame, op.getOutput().getType(), *output);
+  frame.set(op.getOutput(), RuntimeValue::array(std::move(output)));
+  if (lse)
+    frame.set(op.getLse(), RuntimeValue::array(std::move(lse)));
+  return success();
+}
+
+LogicalResult fovea::interp::executeForward(Operation *op, Frame &frame) {
+  auto forward = cast<attn::ForwardOp>(op);
+  return withFloatStorage(frame, forward.getQueryType(), [&](auto like) {
+    return ForwardEvaluation<decltype(like)>(forward, frame).run();
+  });
+}

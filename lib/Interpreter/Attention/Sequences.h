@@ -1,0 +1,40 @@
+//===- Sequences.h - Where sequences lie in tensors -------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_INTERPRETER_ATTENTION_SEQUENCES_H
+#define FOVEA_LIB_INTERPRETER_ATTENTION_SEQUENCES_H
+
+#include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Interpreter/Interpreter.h"
+
+#include <vector>
+
+namespace fovea::interp {
+
+/// Where a key's row lies in K and V: index of the batch dimension, index of
+/// the sequence dimension.
+struct KeyRow {
+  int64_t batch, row;
+};
+
+/// One sequence of an attn op: what the regions call batch entry `entry`.
+struct Sequence {
+  int64_t entry;
+  /// Its queries in Q and O.
+  int64_t batch, firstQuery, queries;
+  llvm::SmallVector<KeyRow, 0> keys;
+};
+
+/// The sequences of an op, whatever form they lie in. Offsets, lengths and
+/// tables that point outside the tensors are failures of the frame.
+llvm::FailureOr<std::vector<Sequence>>
+locateSequences(attn::AttentionOpInterface op, Frame &frame);
+
+} // namespace fovea::interp
+
+#endif // FOVEA_LIB_INTERPRETER_ATTENTION_SEQUENCES_H

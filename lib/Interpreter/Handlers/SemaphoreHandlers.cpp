@@ -1,0 +1,90 @@
+//===- SemaphoreHandlers.cpp - Executes turns of CTAs -----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tile programs run one after the other in the order of the grid, so that whose
+// turn has not come yet waits for ever. At the warp level CTAs are interleaved,
+// and each warp group that carries out a release adds one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Warp/RoleScheduler.h"
+
+#include "fovea/Dialect/Tile/IR/Semaphores.h"
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::interp;
+
+/// The agent that executes the op, or null at the tile level.
+static Agent *findAgent(Frame &frame) {
+  auto *environment = frame.getEnvironment<WarpEnvironment>();
+  return environment ? environment->agent : nullptr;
+}
+
+static int64_t countGroups(const Agent *agent) {
+  return agent ? agent->party.groups : 1;
+}
+
+static LogicalResult executeWait(Operation *op, Frame &frame) {
+  auto wait = cast<tile::SemaphoreWaitOp>(op);
+  if (wait.getCondition() && frame.getInteger(wait.getCondition()) == 0)
+    return success();
+  const MemRefView &memref = frame.get(wait.getSemaphores()).getMemRef();
+  FailureOr<char *> address =
+      locateElement(op, frame, memref, wait.getIndices());
+  if (failed(address))
+    return failure();
+  int64_t turn = frame.getInteger(wait.getTurn()), count;
+  if (turn < 0)
+    return frame.fail(op) << "turns count from 0, found " << turn;
+  readElements(memref.kind, *address, 1, 1, &count);
+  Agent *agent = findAgent(frame);
+  int64_t groups = countGroups(agent);
+  // Others may have released some of their turns; nobody may go before this
+  // one.
+  if (count >= (turn + 1) * groups)
+    return frame.fail(op) << "turn " << turn << " is over: " << count / groups
+                          << " are";
+  if (count >= turn * groups) {
+    if (agent)
+      agent->synchronised = true;
+    return success();
+  }
+  if (agent)
+    return agent->waitForOthers("for turn " + std::to_string(turn) + " after " +
+                                std::to_string(count / groups) +
+                                " were released");
+  return frame.fail(op) << "waits for turn " << turn << " after " << count
+                        << " were released, which never comes: tiles run in "
+                           "the order of their numbers";
+}
+
+static LogicalResult executeRelease(Operation *op, Frame &frame) {
+  auto release = cast<tile::SemaphoreReleaseOp>(op);
+  if (release.getCondition() && frame.getInteger(release.getCondition()) == 0)
+    return success();
+  const MemRefView &memref = frame.get(release.getSemaphores()).getMemRef();
+  FailureOr<char *> address =
+      locateElement(op, frame, memref, release.getIndices());
+  if (failed(address))
+    return failure();
+  int64_t count;
+  readElements(memref.kind, *address, 1, 1, &count);
+  ++count;
+  writeElements(memref.kind, &count, 1, *address, 1);
+  if (Agent *agent = findAgent(frame)) {
+    agent->cta.notifyGrid();
+    agent->synchronised = true;
+  }
+  return success();
+}
+
+void fovea::interp::registerSemaphoreHandlers(InterpreterRegistry &registry) {
+  registry.add<tile::SemaphoreWaitOp>(executeWait);
+  registry.add<tile::SemaphoreReleaseOp>(executeRelease);
+}

@@ -1,7 +1,7 @@
 // FlashAttention 4's forward for sm_100a, from the op that says what it computes:
 // two tiles of 128 queries, a role of softmax each, one that corrects, one that
 // issues dots, one that copies in and one that copies out.
-// (test/Dialect/Warp/Transforms/specialize-flash-attention-4.mlir is the program
+// (test/Dialect/Warp/Transforms/Roles/specialize-flash-attention-4.mlir is the program
 // before it is parted, by hand; flash-attention-4-variants.mlir has other scores.)
 // REQUIRES: fovea-run
 // RUN: fovea-opt %s --fovea-to-warp=target=sm_100a | FileCheck %s

@@ -14,8 +14,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Conversion/AttnToTile/CoordinateSum.h"
-#include "Conversion/AttnToTile/ExactValues.h"
+#include "Conversion/AttnToTile/RegionAnalysis/CoordinateSum.h"
+#include "Conversion/AttnToTile/RegionAnalysis/ExactFloats.h"
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/InitAll.h"

@@ -1,6 +1,6 @@
 // A captured tensor has an element for each batch entry and head that it is
 // indexed by, and for queries and keys that no mask hides. What the types don't
-// say hosts check: test/Conversion/AttnToTile/captured-sizes.mlir.
+// say hosts check: test/Conversion/AttnToTile/Regions/captured-sizes.mlir.
 // RUN: fovea-opt %s -split-input-file -verify-diagnostics
 
 !t = tensor<2x8x30x64xbf16>

@@ -12,13 +12,13 @@
 // DEFINE: %{slice} = fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize,warp-verify-pipelines)))'
 // DEFINE: %{inputs} = %t.d/q.npy %t.d/k.npy %t.d/v.npy %t.d/do.npy %t.d/lse.npy %t.d/delta.npy
 // DEFINE: %{outputs} = %t.d/dq.npy %t.d/dk.npy %t.d/dv.npy
-// RUN: %python %S/Inputs/backward.py inputs %t.d causal
+// RUN: %python %S/../Inputs/backward.py inputs %t.d causal
 // RUN: fovea-run %s --inputs %{inputs} --outputs %{outputs}
-// RUN: %python %S/Inputs/backward.py check %t.d causal | FileCheck %s --check-prefix=NUMBERS
+// RUN: %python %S/../Inputs/backward.py check %t.d causal | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{slice} %s > %t.mlir
 // RUN: FileCheck %s < %t.mlir
 // RUN: fovea-run %t.mlir --inputs %{inputs} --outputs %{outputs} --seeds=20
-// RUN: %python %S/Inputs/backward.py check %t.d causal | FileCheck %s --check-prefix=NUMBERS
+// RUN: %python %S/../Inputs/backward.py check %t.d causal | FileCheck %s --check-prefix=NUMBERS
 // NUMBERS: dq passed
 // NUMBERS-NEXT: dk passed
 // NUMBERS-NEXT: dv passed
@@ -26,9 +26,9 @@
 // Without the mask, from the first block of queries on.
 // RUN: sed -e 's/arith.cmpi sle, %%keys, %%queries/arith.cmpi sle, %%queries, %%queries/' -e 's/scf.for %%i = %%j0 to/scf.for %%i = %%c0 to/' %s > %t.full.mlir
 // RUN: %{slice} %t.full.mlir > %t.full-roles.mlir
-// RUN: %python %S/Inputs/backward.py inputs %t.d full
+// RUN: %python %S/../Inputs/backward.py inputs %t.d full
 // RUN: fovea-run %t.full-roles.mlir --inputs %{inputs} --outputs %{outputs} --seeds=20
-// RUN: %python %S/Inputs/backward.py check %t.d full | FileCheck %s --check-prefix=NUMBERS
+// RUN: %python %S/../Inputs/backward.py check %t.d full | FileCheck %s --check-prefix=NUMBERS
 
 
 // What each role runs.

@@ -2,10 +2,10 @@
 // `warp-specialize` parts into six roles. test/Dialect/Warp/IR has the roles by
 // hand; here nobody writes down what which role does in what order.
 //
-// RUN: fovea-run %s --reference=%S/../IR/Inputs/flash-attention-4.mlir --random=1 --check | FileCheck %s --check-prefix=NUMBERS
+// RUN: fovea-run %s --reference=%S/../../IR/Inputs/flash-attention-4.mlir --random=1 --check | FileCheck %s --check-prefix=NUMBERS
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize,warp-verify-pipelines)))' > %t.mlir
 // RUN: FileCheck %s < %t.mlir
-// RUN: fovea-run %t.mlir --reference=%S/../IR/Inputs/flash-attention-4.mlir --random=1 --check --seeds=20 | FileCheck %s --check-prefix=NUMBERS
+// RUN: fovea-run %t.mlir --reference=%S/../../IR/Inputs/flash-attention-4.mlir --random=1 --check --seeds=20 | FileCheck %s --check-prefix=NUMBERS
 // NUMBERS: o 1x1x512x64: {{.*}}: passed
 
 !global = memref<1x1x512x64xbf16>

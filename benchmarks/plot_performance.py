@@ -1,6 +1,5 @@
-"""Draws docs/forward.svg and docs/backward.svg from tables of docs/Performance.md.
-
-The tables are where the numbers are; run this after they change.
+"""Draws docs/img/forward.svg and docs/img/backward.svg from tables of docs/Performance.md. Run it
+after the tables change.
 """
 
 import os
@@ -17,7 +16,7 @@ CONTESTANTS = {"ours": "fovea", "FlashAttention-3": "FlashAttention-3", "cuDNN":
 
 
 def read_rows(page, name):
-    """A table's numbers, as benchmarks/forward.py gives them."""
+    """A table's rows in the format of benchmarks/forward.py."""
     table = re.search(r"^\|.*?(?=^\s*$)", page[page.index(HEADINGS[name]) :], re.MULTILINE | re.DOTALL).group()
     columns, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines())
     return [
@@ -38,8 +37,8 @@ def main():
     page = (ROOT / "docs" / "Performance.md").read_text()
     for name in HEADINGS:
         rows = read_rows(page, name)
-        bench.plot({"device": "NVIDIA H200", "tables": {name: rows}}, str(ROOT / "docs" / f"{name}.svg"))
-        print(f"{len(rows)} bars in docs/{name}.svg")
+        bench.plot({"device": "NVIDIA H200", "tables": {name: rows}}, str(ROOT / "docs" / "img" / f"{name}.svg"))
+        print(f"{len(rows)} bars in docs/img/{name}.svg")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Writes docs/Support.md and the table "What is supported" of the README.
+"""Writes docs/Support.md and the tables "Support" of the README.
 
 Usage: support.py [--check]     (needs numpy and a build: FOVEA_LIBRARY_PATH, PYTHONPATH=python)
 
-Targets, units, head dims, types, sequence forms and gradients are asked of the compiler: a combination is listed if a
+Targets, units, head dims, types, sequence forms and gradients are queried from the compiler: a combination is listed if a
 kernel of it compiles. PTX kernels are executed by the emulator and compared with the reference. The other facts are in
 support_facts.py. With --check nothing is written; the exit code is 1 if a page is stale.
 """
@@ -12,6 +12,7 @@ import functools
 import pathlib
 import re
 import sys
+import textwrap
 import warnings
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -20,19 +21,19 @@ import support_facts as facts  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE, README = ROOT / "docs" / "Support.md", ROOT / "README.md"
-BEGIN, END = "<!-- scripts/support.py writes this table -->\n", "<!-- end of the table -->\n"
+BEGIN, END = "<!-- scripts/support.py writes these tables -->\n", "<!-- end of the tables -->\n"
 FORMS = ("dense", "lengths", "packed", "paged")
-#: What other libraries call the forms.
+#: Names of the forms in other libraries.
 ALIASES = {"dense": "dense", "lengths": "lengths (padded KV cache, seqused_k)", "packed": "packed (varlen, cu_seqlens)",
            "paged": "paged (page table)"}
-#: Head dims that stand for the rule, and some that break it.
+#: Head dims that represent the rule, and some that violate it.
 TAKEN, REFUSED = (8, 72, 128, 256), (4, 12, 264)
 GRADIENTS = {"dq", "dk", "dv", "dcapture0", "dsinks", "dscale"}
-#: The targets whose programs are asked for; None: all.
+#: The targets whose programs are compiled; None: all.
 PROBED = None
-#: Parts of a description that the page lists.
+#: Options of a description that the page lists.
 PARTS = ({"blocks": (128, 128)}, {"dropout": 0.1}, {"sinks": True}, {"output_dtype": "f32"}, {"value_head_dim": 128})
-#: The largest relative error of an output that counts as right: f16 products of 64 keys.
+#: The tolerance of an output's relative error: f16 products of 64 keys.
 TOLERANCE = 5e-3
 
 PAGED = """
@@ -45,20 +46,20 @@ func.func @paged(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x16x64xf16>, %v: tensor
 """
 
 
-# --- Asked of the compiler ----------------------------------------------------------------------
+# --- Queries of the compiler ----------------------------------------------------------------------
 
 
 def ptx_targets():
     import fovea
 
-    # That kernels for sm_90 leave wgmma out is what the page says.
+    # The page states that kernels for sm_90 do not use wgmma.
     warnings.filterwarnings("ignore", "kernels for sm_90 ", fovea.CompileWarning)
     return fovea.targets()
 
 
 @functools.lru_cache(None)
 def all_targets():
-    """Also those without PTX: the compiler names all when it refuses one."""
+    """All targets, including those without PTX, from the compiler's error for an unknown target."""
     import fovea
 
     try:
@@ -73,7 +74,7 @@ def gain(score, b, h, q_idx, kv_idx, gains):
 
 
 def compiles(target, sequences="dense", gradient=False, **description):
-    """Whether there is a kernel; with `gradient`, one of all kinds of gradients."""
+    """True if the kernel compiles; with `gradient`, also the kernels of all kinds of gradients."""
     import fovea
 
     description = {"dtype": "f16", "head_dim": 64, "sequences": sequences, **description}
@@ -87,7 +88,7 @@ def compiles(target, sequences="dense", gradient=False, **description):
 
 
 def interprets_pages():
-    """Whether the interpreter runs keys in pages: two pages in reverse order are the keys themselves."""
+    """True if the interpreter runs paged keys: two pages in reverse order must equal contiguous keys."""
     import fovea
     import numpy
 
@@ -102,10 +103,10 @@ def interprets_pages():
 
 @functools.lru_cache(None)
 def unit(target):
-    """The matrix unit of a kernel, as its plan names it."""
+    """The MMA unit of a kernel, as its plan names it."""
     import fovea
-    from fovea import _kernel
-    from fovea._library import Context
+    from fovea.compiler import _kernel
+    from fovea.compiler._library import Context
 
     spec = fovea.attention(head_dim=64)
     options = _kernel._options({"target": target})
@@ -138,11 +139,11 @@ def emulated_error(target):
 
 def status(target):
     if target not in ptx_targets():
-        return "IR only, down to the warp level: no PTX yet"
+        return "IR only, no PTX"
     if not emulated_error(target) < TOLERANCE:
         raise AssertionError(f"the emulator's output for {target} is wrong by {emulated_error(target)}")
     measured = facts.MEASURED.get(target)
-    return "executed by the emulator" + (f"; measured on an {measured}" if measured else "; never run on a GPU")
+    return "emulator" + (f", [{measured}](Performance.md)" if measured else "")
 
 
 @functools.lru_cache(None)
@@ -152,7 +153,7 @@ def types_of(target):
 
 @functools.lru_cache(None)
 def head_dims_hold(target):
-    """Whether the rule of the page is the compiler's."""
+    """True if the page's rule agrees with the compiler."""
     return all(compiles(target, head_dim=d) for d in TAKEN) and not any(compiles(target, head_dim=d) for d in REFUSED)
 
 
@@ -166,7 +167,7 @@ def parts_compile(target):
     return all(compiles(target, **part) for part in PARTS)
 
 
-# --- Asked of the package -----------------------------------------------------------------------
+# --- Queries of the package -----------------------------------------------------------------------
 
 
 def project():
@@ -197,7 +198,7 @@ def targets_table():
 
 
 def the_same_on_all(question, *arguments):
-    """An answer that all targets with PTX give; of those in `PROBED` if the test asks fewer."""
+    """The common answer of all targets with PTX, or of those in `PROBED`."""
     answers = {question(target, *arguments) for target in PROBED or ptx_targets()}
     if len(answers) != 1:
         raise AssertionError(f"{question.__name__} differs by target: {answers}; the page needs a column")
@@ -216,64 +217,74 @@ def programs_table():
     if not interprets_pages():
         raise AssertionError("the interpreter does not run paged keys")
     only_interpreted = [form for form in FORMS if form not in forward]
-    return table(["", "kernels", "not in kernels"], [
-        ["Q, K, V", ", ".join(types) + "; sums and log-sum-exp in f32", "f32 (runs in the interpreter), fp8"],
-        ["output", "the type of Q, or f32", ""],
-        ["head dims", "multiples of 8 from 8 to 256, also other for V than for Q and K; `fovea.torch` pads other sizes and splits V wider than 256",
-         "Q and K above 256 (MLA's 576)"],
-        ["sequence forms", named(forward), f"{named(only_interpreted)}: runs in the interpreter"],
-        ["gradients", f"of {', '.join(backward)}: with respect to Q, K, V, captured tensors, sinks and the scale",
-         "gradients of gradients; [others](PyTorch.md#gradients)"],
-        ["heads", "any number; grouped (GQA) and multi-query", ""],
-        ["decoding", "one query or more over a contiguous KV cache with a length for each batch entry", "split KV, paged KV"],
-        ["schedules", "chosen by the compiler; `--schedule` sets them by hand, `fovea-run --tune` measures candidates on a GPU", ""],
-        ["masks and scores", "any score_mod and mask_mod of the ops of [Python](Python.md#functions), BlockMasks, dropout, sinks", ""],
-    ])
+    return points({
+        "Q, K, V": ", ".join(types) + "; sums and log-sum-exp in f32. f32 runs in the interpreter only",
+        "output": "the type of Q, or f32",
+        "head dims": "multiples of 8 from 8 to 256, and another one for V; `fovea.torch` pads other sizes and splits wider V. "
+                     "Not above 256 for Q and K (MLA's 576)",
+        "sequence forms": f"{named(forward)}. In the interpreter only: {named(only_interpreted)}",
+        "gradients": f"of {', '.join(backward)}, with respect to Q, K, V, captured tensors, sinks and the scale. "
+                     "Not of gradients ([others](Guides/PyTorch.md#gradients))",
+        "heads": "any number, GQA and MQA",
+        "decoding": "any number of queries over a contiguous KV cache with a length for each batch entry. Not split KV, not paged KV",
+        "schedules": "chosen by the compiler; `--schedule` overrides them, `fovea-run --tune` measures candidates on a GPU",
+        "masks and scores": "any score_mod and mask_mod of supported ops ([Python](Guides/Python.md#functions), "
+                            "[PyTorch](Guides/PyTorch.md#functions)), BlockMasks, dropout, sinks",
+    })
 
 
-def software_table():
+def points(items):
+    """A list with lines of at most 100 characters."""
+    lines = []
+    for name, text in items.items():
+        links = re.sub(r"\[[^]]*\]\([^)]*\)|`[^`]*`|needs glibc \S+", lambda match: match[0].replace(" ", "\0"), f"**{name}**: {text}.")
+        lines += textwrap.wrap(links, 100, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\0", " ") + "\n"
+
+
+def software():
+    """(software, needed, tested)"""
     needs = project()
-    glibc = ".".join(map(str, facts.WHEEL_GLIBC))
-    return table(["", "needed", "tested"], [
-        ["OS", f"Linux on x86-64; the wheel needs glibc {glibc} or later", f"{facts.BUILD_SYSTEM}, build and tests"],
-        ["Python", needs["python"] + " or later", facts.PYTHON_TESTED],
-        ["PyTorch, for `fovea.torch`", needs["torch"] + " or later",
-         f"{tested_torch()} by `make test`; also run: {', '.join(facts.TORCH_ALSO_RUN)}. On {' and '.join(facts.TORCH_GRAPH_BREAKS)} "
-         f"`torch.compile` breaks the graph at a call"],
-        ["NVIDIA driver", "by target, above; none to compile or to run on the CPU", facts.MEASURED_WITH],
-        ["CUDA toolkit", "none; with a ptxas kernels load faster and the compiler avoids spills", ""],
-        ["LLVM", "22, to build from source; none with the wheel", "22, Debian packages"],
-    ])
+    return [
+        ("OS", "Linux on x86-64", facts.BUILD_SYSTEM),
+        ("Python", needs["python"] + " or later", facts.PYTHON_TESTED),
+        ("PyTorch (optional)", needs["torch"] + " or later", f"{tested_torch()}; also run: {', '.join(facts.TORCH_ALSO_RUN)}"),
+        ("NVIDIA driver", "by target; none to compile", facts.MEASURED_WITH.partition(",")[0]),
+        ("CUDA toolkit", "none; ptxas is optional", facts.MEASURED_WITH.split(", ")[1]),
+        ("LLVM", "22 to build; none with the wheel", "22, Debian packages"),
+    ]
 
 
-MISSING = """\
-| | today |
-|---|---|
-| fp8 | Q, K and V must be f16, bf16 or f32 at every level |
-| f32 and tf32 kernels | cast Q, K and V to bf16 or f16; the interpreter runs f32 programs |
-| split keys (split-KV, flash decoding) | one CTA visits all keys of its queries, so decoding with a small batch uses a part of the GPU; `attn.merge` joins results over disjoint keys, for a caller who splits them |
-| paged KV caches | `attn.forward` describes pages and the interpreter runs them; no kernels |
-| `tcgen05` (`sm_100a`) | stops at the warp level, which the interpreter runs; `sm_100` emits PTX with mma.sync for the same GPUs |
-| several GPUs (ring or context parallel) | nothing; each call runs on one GPU |
-| AMD, Intel and Apple GPUs, CPUs as targets | nothing; the interpreter and the PTX emulator run on the CPU to check, not for speed |
-"""
+MISSING = {
+    "fp8": "Q, K and V must be f16, bf16 or f32 at every level",
+    "f32 and tf32 kernels": "cast Q, K and V to bf16 or f16; the interpreter runs f32 programs",
+    "split KV (flash decoding)": "one CTA processes all keys of its queries, so decoding with a small batch uses a part of the GPU; "
+                                 "`attn.merge` combines results over disjoint keys",
+    "paged KV caches": "`attn.forward` describes pages, and the interpreter runs them; there are no kernels",
+    "tcgen05 (`sm_100a`)": "stops at the warp level, which the interpreter runs; `sm_100` emits PTX with mma.sync for the same GPUs",
+    "several GPUs": "each call runs on one GPU; there is no ring or context parallelism",
+    "other hardware": "AMD, Intel and Apple GPUs, and CPUs, are not targets; the interpreter and the PTX emulator are for checks",
+}
 
 
 def render():
     """The text of the page."""
+    glibc = ".".join(map(str, facts.WHEEL_GLIBC))
     return f"""<!-- Written by scripts/support.py; don't edit -->
-# What is supported
+# Support
 
-Targets, MMA units, PTX versions, types, head dims, sequence forms, gradients, BlockMasks, dropout and sinks are listed because kernels
-with them compiled; a test (`test/python/test_support.py`) compiles samples and fails if this page is stale. Names of GPUs, drivers and
-measurements are facts from outside, in `scripts/support_facts.py`.
+This page lists combinations because kernels with them compiled. A test
+(`test/python/test_support.py`) compiles samples and fails if the page is stale. Names of GPUs,
+drivers and measurements are in `scripts/support_facts.py`.
 
 ## Targets
 
 {targets_table()}
-"Executed by the emulator": a kernel of this target ran on the CPU ([PTX](PTX.md)) and its output was right. "Least driver" is the
-first Linux driver that loads PTX of that version, by NVIDIA's release notes; drivers before that of the measurements were not tried.
-PTX of a target without the suffix `a` also runs on later GPUs, for example that of `sm_100` on a B300.
+Status: "emulator" means that a kernel of this target ran on the CPU
+([PTX](../lib/PTX/README.md)) with the right output; a GPU, that kernels were run and timed on it.
+Kernels for `sm_80` were measured on an H200, not on an A100. "Least driver" is the first Linux
+driver that loads PTX of that version by NVIDIA's release notes; older drivers than that of the
+measurements were not tried. PTX of a target without the suffix `a` also runs on later GPUs.
 
 ## Programs
 
@@ -282,31 +293,45 @@ The same on all targets with PTX.
 {programs_table()}
 ## Software
 
-{software_table()}
-## What is not there
+{table(["", "needed", "tested"], software())}
+On PyTorch {' and '.join(facts.TORCH_GRAPH_BREAKS)}, `torch.compile` breaks the graph at a call.
+The wheel needs glibc {glibc} or later.
 
-{MISSING}"""
+## Not supported
+
+{points(MISSING)}"""
+
+
+def generations_table():
+    rows = []
+    for name, targets in facts.GENERATIONS.items():
+        built = [target for target in targets if target in ptx_targets()]
+        others = [target for target in targets if target not in built]
+        measured = [f"{facts.MEASURED[target]} ({target})" for target in built if target in facts.MEASURED]
+        code = ", ".join(f"`{target}`" for target in built) + "".join(f"; `{target}`: IR only" for target in others)
+        forward, backward = the_same_on_all(forms_of, False), the_same_on_all(forms_of, True)
+        decode = "contiguous KV" if "lengths" in forward else "no"
+        rows.append([name, code, ", ".join(dict.fromkeys(unit(target) for target in built)), ", ".join(the_same_on_all(types_of)),
+                     "yes" if forward else "no", "yes" if backward else "no", decode,
+                     ", ".join(["emulator", *measured])])
+    return table(["GPU", "targets", "MMA", "Q, K, V", "forward", "backward", "decode", "run on"], rows)
 
 
 def readme_table():
-    types, forward = the_same_on_all(types_of), the_same_on_all(forms_of, False)
-    backward = the_same_on_all(forms_of, True)
-    measured = [target for target in all_targets() if target in facts.MEASURED]
-    others = [target for target in ptx_targets() if target not in measured]
-    code = ", ".join(f"`{target}`" for target in others)
-    return table(["", "yes", "no"], [
-        ["targets timed on an H200", ", ".join(f"`{target}` ({unit(target)})" for target in measured), ""],
-        ["targets run by the emulator only", code, "`sm_100a`: IR only, no `tcgen05` yet"],
-        ["Q, K, V", ", ".join(types) + "; f32 accumulation, f32 output on request", "f32 kernels (interpreter only), fp8"],
-        ["head dims", "multiples of 8 up to 256; `fovea.torch` pads others", "Q and K above 256"],
-        ["sequences", named(forward), "paged KV (interpreter only), split KV"],
-        ["gradients", f"{', '.join(backward)}; also of captured tensors", "second order"],
-        ["software", f"Linux x86-64, Python {project()['python']} or later, PyTorch {project()['torch']} or later (optional)", "several GPUs"],
-    ])
+    forward, backward = the_same_on_all(forms_of, False), the_same_on_all(forms_of, True)
+    gradients = "with gradients" if forward == backward else f"gradients of {', '.join(backward)}"
+    names, needed, tested = zip(*software())
+    return f"""{generations_table()}
+{points({
+    "sequences": f"{', '.join(forward)} (varlen, cu_seqlens), {gradients}",
+    "head dims": "multiples of 8 up to 256; `fovea.torch` pads others",
+    "not supported": "fp8 and f32 kernels, paged and split KV, `tcgen05`, second-order gradients",
+})}
+{table(["", *names], [["needed", *needed], ["tested", *tested]])}"""
 
 
 def with_table(readme):
-    """The README with the table of today."""
+    """The README with current tables."""
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}{readme_table()}{END}{after}"

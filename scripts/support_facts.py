@@ -1,5 +1,5 @@
-"""Facts for docs/Support.md that neither the compiler nor the package can say: GPUs by target, what was
-run where, drivers by PTX version. Everything else on that page is asked of the code (scripts/support.py).
+"""Facts for docs/Support.md that neither the compiler nor the package knows: GPUs by target, the GPUs
+of measurements, drivers by PTX version. scripts/support.py queries everything else from the code.
 """
 
 #: GPUs of each target. Compute capabilities: https://developer.nvidia.com/cuda-gpus
@@ -15,10 +15,19 @@ GPUS = {
     "sm_120": "RTX 50, RTX PRO 6000 Blackwell",
 }
 
-#: Where kernels of a target were run and timed, with the page that has the numbers.
+#: Targets by GPU generation, for the README.
+GENERATIONS = {
+    "Ampere (A100, A10, RTX 30, Orin)": ("sm_80", "sm_86", "sm_87"),
+    "Ada (L4, L40S, RTX 40)": ("sm_89",),
+    "Hopper (H100, H200, GH200)": ("sm_90a", "sm_90"),
+    "Blackwell (B200, GB200)": ("sm_100", "sm_100a"),
+    "Blackwell (RTX 50, RTX PRO 6000)": ("sm_120",),
+}
+
+#: The GPU on which kernels of a target were run and timed; docs/Performance.md has the numbers.
 MEASURED = {
-    "sm_80": "H200, not on an A100 ([tables](PerformanceTables.md#forward-on-sm_80))",
-    "sm_90a": "H200 ([tables](Performance.md))",
+    "sm_80": "H200",
+    "sm_90a": "H200",
 }
 
 #: The software of those runs.
@@ -31,11 +40,11 @@ DRIVERS = {
     "7.4": ("11.4", 470), "7.8": ("11.8", 520), "8.0": ("12.0", 525), "8.1": ("12.1", 530), "8.6": ("12.7", 565), "8.7": ("12.8", 570),
 }
 
-#: Releases of PyTorch beside the one of scripts/requirements-torch.txt, which `make test` uses.
+#: Tested releases of PyTorch besides the one in scripts/requirements-torch.txt, which `make test` uses.
 TORCH_ALSO_RUN = ("2.7", "2.9", "2.11", "2.14")
 TORCH_GRAPH_BREAKS = ("2.5", "2.6")
 
-#: What `make setup` supports, and its Python, with which `make test` runs.
+#: The system that `make setup` supports, and the Python that runs `make test`.
 BUILD_SYSTEM = "Debian 12 on x86-64"
 PYTHON_TESTED = "3.11"
 

@@ -5,42 +5,46 @@
     >>> kernel = fovea.compile(spec, target="sm_90a")
     >>> kernel.ptx, kernel.metadata, kernel.ir("tile")
 
-``attention`` describes a variant, ``compile`` makes a kernel of it, without a GPU;
-``Kernel.launch`` runs it on one, ``Kernel.interpret`` and ``reference`` on the CPU.
-``gradient`` gives the program of a program's gradients.
+``attention`` describes a variant of attention, and ``compile`` compiles it to a kernel, which
+needs no GPU. ``Kernel.launch`` runs the kernel on a GPU; ``Kernel.interpret`` and ``reference``
+run on the CPU. ``gradient`` derives the program of the gradients. ``fovea.math`` has the
+functions for score_mod and mask_mod, which are attributes of ``fovea``, too.
 """
 
 import os as _os
 
 from . import _distribution
 
-# Before anything else is imported: a folder of the other project may hide a module of this one.
+# Before any other import: a folder of the unrelated project 'fovea' may hide a module of this package.
 _distribution.refuse_foreign_files(_os.path.dirname(_os.path.abspath(__file__)))
 
-from . import cache
-from ._comparison import ComparedField
-from ._explanation import Explanation, Statement
-from ._gradient import gradient
-from ._kernel import Kernel, compile, find_ptxas, reference, targets, version
-from ._lines import SourceLine
-from ._launch import DeviceTensor, LoadedKernel, PreparedLaunch, device_info, synchronize
-from ._spec import Blocks, Capture, Spec, attention
-from ._version import VERSION as __version__
-from ._trace import Traced, TracedTensor
+from . import cache, functions as functions, math as math
+from .compiler._kernel import Kernel, compile as compile, find_ptxas, reference, targets, version
+from .compiler._lines import SourceLine
 from .errors import CompileError, CompileWarning, Diagnostic, Error, LaunchError, MissingPackageError, TraceError
-from .functions import (
-    abs, and_masks, as_float, as_int, ceil, clip, cos, erf, exp, exp2, expm1, floor, key_length, log, log1p, log2,
-    logical_and, logical_not, logical_or, logical_xor, maximum, minimum, or_masks, query_length, round, rsqrt,
-    sigmoid, sin, sqrt, tanh, trunc, where,
+from .frontend._gradient import gradient
+from .frontend._program import Spec
+from .frontend._spec import Blocks, Capture, attention
+from .frontend._trace import Traced, TracedTensor
+# "as": type checkers then export names that __all__ lacks.
+from .math import (
+    abs as abs, acos as acos, acosh as acosh, and_masks as and_masks, as_float as as_float, as_int as as_int, asin as asin,
+    asinh as asinh, atan as atan, atan2 as atan2, atanh as atanh, ceil as ceil, clip as clip, cos as cos, cosh as cosh,
+    erf as erf, erfc as erfc, exp as exp, exp2 as exp2, expm1 as expm1, floor as floor, key_length as key_length, log as log,
+    log1p as log1p, log2 as log2, logical_and as logical_and, logical_not as logical_not, logical_or as logical_or,
+    logical_xor as logical_xor, maximum as maximum, minimum as minimum, or_masks as or_masks, query_length as query_length,
+    round as round, rsqrt as rsqrt, sigmoid as sigmoid, signbit as signbit, sin as sin, sinh as sinh, sqrt as sqrt,
+    tan as tan, tanh as tanh, trunc as trunc, where as where,
 )
-from .functions import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, erfc, signbit, sinh, tan
+from .runtime._launch import DeviceTensor, LoadedKernel, PreparedLaunch, device_info, synchronize
+from .tools import ComparedField, Explanation, Statement
+from ._version import VERSION as __version__
 
+# Without compile and the functions of fovea.math: a star import must not replace abs, round and compile of builtins, nor
+# the module math of the standard library.
 __all__ = [
-    "Blocks", "Capture", "CompileError", "CompileWarning", "ComparedField", "DeviceTensor", "Diagnostic", "Error", "Explanation", "Kernel", "LaunchError",
-    "LoadedKernel", "MissingPackageError", "PreparedLaunch", "SourceLine", "Spec", "Statement", "TraceError", "Traced", "TracedTensor", "abs", "and_masks", "as_float", "as_int", "attention", "cache", "ceil", "clip", "compile", "cos",
-    "device_info", "erf", "exp", "exp2", "expm1", "find_ptxas", "floor", "gradient", "key_length", "log", "log1p", "log2",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "or_masks", "query_length",
-    "reference", "round", "rsqrt", "sigmoid", "sin", "sqrt", "synchronize", "tanh", "targets", "trunc", "version",
-    "where",
-    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cosh", "erfc", "signbit", "sinh", "tan",
+    "Blocks", "Capture", "CompileError", "CompileWarning", "ComparedField", "DeviceTensor", "Diagnostic", "Error",
+    "Explanation", "Kernel", "LaunchError", "LoadedKernel", "MissingPackageError", "PreparedLaunch", "SourceLine", "Spec",
+    "Statement", "TraceError", "Traced", "TracedTensor", "attention", "cache", "device_info", "find_ptxas", "gradient",
+    "reference", "synchronize", "targets", "version",
 ]

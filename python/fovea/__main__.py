@@ -12,17 +12,17 @@ from ._distribution import refuse_foreign_package
 from ._version import VERSION
 from .errors import Error
 
-#: Commands, and the modules that have them: each with ``add_arguments`` and ``run``.
+#: Commands, with their modules, which have ``add_arguments`` and ``run``, and help texts.
 _COMMANDS = {
-    "bench": ("bench._command", "time kernels beside what is installed, and draw the results"),
+    "bench": ("bench._command", "time kernels against PyTorch's, and plot the results"),
     "explain": ("explain._command", "write an HTML page about a program: IR, blocks, schedule, resources, bounds"),
-    "lines": ("_lines_command", "count instructions of PTX by the line of the program behind them"),
-    "targets": ("_targets_command", "list the targets, with their GPUs and matrix units"),
+    "lines": ("tools._lines_command", "count PTX instructions by line of the program"),
+    "targets": ("tools._targets_command", "list the targets, with their GPUs and MMA units"),
 }
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
-    """Runs a command; its exit code."""
+    """Runs a command and returns its exit code."""
     try:
         refuse_foreign_package()
     except ImportError as error:
@@ -39,7 +39,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     chosen = parser.parse_args(arguments)
     try:
         return int(modules[chosen.command].run(chosen))
-    except BrokenPipeError:  # `| head` has read enough; Python would write the rest at exit
+    except BrokenPipeError:  # as with `| head`; without this Python would flush the rest at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (Error, OSError, ValueError, ImportError) as error:

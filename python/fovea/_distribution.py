@@ -18,8 +18,8 @@ _METADATA = re.compile(r"fovea-([^-]+?)(?:-py[\d.]+)?\.(?:dist|egg)-info", re.IG
 
 
 def _installs_package(metadata: str) -> bool:
-    """Whether a distribution has files in ``fovea/``; also where it does not list its files. An editable
-    installation has none: its package is elsewhere."""
+    """Whether a distribution has files in ``fovea/``; true if it does not list its files. An editable
+    installation has none, as its package is in another folder."""
     try:
         with open(os.path.join(metadata, "RECORD"), encoding="utf-8", errors="replace") as record:
             return any(line.startswith("fovea/") for line in record)
@@ -61,8 +61,8 @@ def refuse_foreign_package() -> None:
     parent = sys.modules["fovea"]
     if not hasattr(parent, "attention"):
         file = getattr(parent, "__file__", None)
-        state = f"is of another project ({file})" if file else "has no __init__.py"
-        raise ImportError(f"the package 'fovea' {state}, its subpackages are of '{DISTRIBUTION}': {_REPAIR}",
+        state = f"belongs to another project ({file})" if file else "has no __init__.py"
+        raise ImportError(f"the package 'fovea' {state}, its subpackages belong to '{DISTRIBUTION}': {_REPAIR}",
                           name="fovea", path=file)
 
 

@@ -1,4 +1,4 @@
-"""Packages that only some functions need: the extras of pyproject.toml."""
+"""Optional dependencies: the extras of pyproject.toml."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from .errors import MissingPackageError
 
 
 def need(package: str, extra: str, what: str) -> None:
-    """Raises MissingPackageError, which says what to install, where `what` needs a
-    package that is not there."""
+    """Raises MissingPackageError, with the command to install the package that `what` needs,
+    if it is missing."""
     if importlib.util.find_spec(package) is None:
         raise MissingPackageError(f"{what} needs {package}: pip install {package} (the extra {DISTRIBUTION}[{extra}])")
 

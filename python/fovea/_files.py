@@ -1,4 +1,4 @@
-"""Files that others name."""
+"""The package's folder, and reading of files that callers name."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Union
 
 from .errors import Error
 
+#: The package's folder, with a separator at the end.
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
 
 def read_regular(path: Union[str, "os.PathLike[str]"]) -> bytes:
-    """What a file holds. Raises OSError, and Error for a folder, a pipe or a device: these
-    may have no end."""
-    # A pipe must not make us wait.
+    """The contents of a file. Raises OSError, and Error for a folder, a pipe or a device, as
+    reading these may not end."""
+    # O_NONBLOCK: opening a pipe must not block.
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -23,4 +26,4 @@ def read_regular(path: Union[str, "os.PathLike[str]"]) -> bytes:
         os.close(descriptor)
 
 
-__all__ = ["read_regular"]
+__all__ = ["PACKAGE", "read_regular"]

@@ -1,9 +1,9 @@
-"""Compiled kernels, kept in memory and on disk.
+"""The cache of compiled kernels on disk.
 
-The folder is ``$XDG_CACHE_HOME/fovea``, or ``~/.cache/fovea``. It and its files
-belong to the user alone; what somebody else could have written, and what is not
-whole, is not used but compiled again. Any number of processes may share it. When
-it grows beyond ``max_bytes`` the entries that were not used for longest go.
+The folder is ``$XDG_CACHE_HOME/fovea``, or ``~/.cache/fovea``. The folder and its files
+belong to the user alone. Files that another user could have written, and damaged files, are
+not used; the kernel is compiled again. Any number of processes may share the folder. If it
+grows beyond ``max_bytes``, the least recently used entries are removed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Iterator, List, Optional, Tuple
 __all__ = ["configure", "directory", "clear", "size"]
 
 _SUFFIX = ".fovea"
-#: Of entries that are being written, and seconds after which nobody writes one any more.
+#: Prefix of entries that are being written, and seconds after which one counts as abandoned.
 _NEW, _ABANDONED = ".new-", 3600
 _DIGEST = 32
 
@@ -32,8 +32,8 @@ class _Settings:
 def configure(
     folder: Optional[os.PathLike] = None, max_bytes: Optional[int] = None, enabled: Optional[bool] = None
 ) -> None:
-    """Sets the folder, the bytes that it may hold (512 MiB by default), and
-    whether there is a cache on disk at all. None leaves a setting as it is."""
+    """Sets the folder, its limit in bytes (512 MiB by default), and whether the cache on
+    disk is used. None leaves a setting unchanged."""
     if folder is not None:
         _Settings.folder = pathlib.Path(folder)
     if max_bytes is not None:
@@ -45,7 +45,7 @@ def configure(
 
 
 def directory() -> pathlib.Path:
-    """The folder. It need not exist."""
+    """The folder, which may not exist yet."""
     if _Settings.folder is not None:
         return _Settings.folder
     base = os.environ.get("XDG_CACHE_HOME", "")
@@ -61,7 +61,7 @@ def clear() -> None:
 
 
 def size() -> int:
-    """Bytes that the entries take on disk."""
+    """The size of all entries on disk, in bytes."""
     return sum(bytes for _, bytes, _ in _entries())
 
 
@@ -88,12 +88,12 @@ def _entries() -> Iterator[Tuple[pathlib.Path, int, int]]:
 
 
 def _is_ours(facts: os.stat_result) -> bool:
-    """Nobody but the user, and root, can have written it."""
+    """Whether only the user and root can have written the file."""
     return facts.st_uid == os.getuid() and not facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def _folder() -> Optional[pathlib.Path]:
-    """The folder, made if need be; None if it can't be used."""
+    """The folder, created if missing; None if it can't be used."""
     if not _Settings.enabled or not hasattr(os, "getuid"):
         return None
     folder = directory()
@@ -103,7 +103,7 @@ def _folder() -> Optional[pathlib.Path]:
         if facts.st_uid != os.getuid():
             return None
         if stat.S_IMODE(facts.st_mode) != 0o700:
-            # What others wrote before is refused file by file.
+            # read() refuses files that others wrote before.
             os.chmod(folder, 0o700)
     except OSError:
         return None
@@ -121,7 +121,7 @@ def read(key: str) -> Optional[bytes]:
         return None
     path = _path(folder, key)
     try:
-        # A pipe in its place must not make us wait.
+        # O_NONBLOCK: opening a pipe in its place must not block.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         return None
@@ -150,15 +150,15 @@ def read(key: str) -> Optional[bytes]:
 
 
 def write(key: str, contents: bytes) -> None:
-    """Adds or replaces an entry, whole or not at all. Errors don't matter."""
+    """Adds or replaces an entry atomically. Errors are ignored."""
     folder = _folder()
     if folder is None or len(contents) > _Settings.max_bytes:
         return
-    import tempfile  # late: it takes longer than the rest of this module
+    import tempfile  # here: importing it takes longer than the rest of this module
 
     temporary = None
     try:
-        # mkstemp's files are the user's alone.
+        # Only the user can access files of mkstemp.
         descriptor, temporary = tempfile.mkstemp(prefix=_NEW, dir=folder)
         with os.fdopen(descriptor, "wb") as file:
             file.write(hashlib.sha256(key.encode() + contents).digest())
@@ -173,7 +173,7 @@ def write(key: str, contents: bytes) -> None:
 
 
 def _sweep(folder: pathlib.Path) -> None:
-    """Removes what processes left that ended while they wrote."""
+    """Removes partial entries of processes that ended while writing."""
     try:
         for entry in os.scandir(folder):
             if entry.name.startswith(_NEW) and time.time() - entry.stat(follow_symlinks=False).st_mtime > _ABANDONED:

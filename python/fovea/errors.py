@@ -1,4 +1,4 @@
-"""What goes wrong, as exceptions, and what looks as if it did, as a warning."""
+"""Exceptions, warnings and diagnostics."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["Error", "CompileError", "CompileWarning", "MissingPackageError", "Tr
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """Something that the compiler says about a place in a program.
+    """A diagnostic of the compiler.
 
-    ``file`` is empty where the place is not known, ``line`` 0 where it is all of the
-    file; ``line`` and ``column`` count from 1.
+    ``line`` and ``column`` count from 1. ``file`` is empty if the position is unknown;
+    ``line`` is 0 if the diagnostic is about the whole file.
     """
 
     severity: str  #: "error", "warning", "remark" or "note"
@@ -30,19 +30,18 @@ class Diagnostic:
 
 
 class Error(Exception):
-    """The base of Fovea's exceptions."""
+    """The base class of Fovea's exceptions."""
 
 
 class MissingPackageError(Error, ModuleNotFoundError):
-    """Something needs a package that is not installed: numpy, PyTorch, matplotlib."""
+    """A function needs a package that is not installed: numpy, PyTorch or matplotlib."""
 
 
 class CompileError(Error):
-    """A program that can't be compiled or run.
+    """A program can't be compiled or run.
 
-    ``diagnostics`` holds everything that the compiler said, errors and
-    warnings, in order. Where the program was traced from Python functions the
-    places are lines of theirs.
+    ``diagnostics`` holds all errors and warnings of the compiler, in order. For programs
+    traced from Python functions their positions are lines of Python.
     """
 
     def __init__(self, diagnostics: Tuple[Diagnostic, ...]):
@@ -54,16 +53,15 @@ class CompileError(Error):
 
 
 class CompileWarning(UserWarning):
-    """Something that the user can change: a mask that hides everything, a target that is not
-    the GPU's own, a given schedule whose registers are spilled. What the compiler chose is said by
-    ``Kernel.explain`` and in the log (``logging``'s "fovea")."""
+    """A problem that the user can fix: a mask that hides everything, a target without the
+    GPU's own features, a user-specified schedule that spills registers. ``Kernel.explain`` and
+    the log (``logging``'s "fovea") report the compiler's own choices."""
 
 
 class TraceError(Error):
-    """A Python function that can't become a program.
+    """A Python function can't be traced into a program.
 
-    ``filename`` and ``lineno`` name the line of the function that asked for
-    what can't be done.
+    ``filename`` and ``lineno`` are the position of the unsupported operation.
     """
 
     def __init__(self, message: str, filename: str = "", lineno: int = 0, source: str = ""):
@@ -76,11 +74,11 @@ class TraceError(Error):
 
 
 class TraceAttributeError(TraceError, AttributeError):
-    """The same, for a method that a traced value does not have."""
+    """A TraceError for an attribute that a traced value does not have."""
 
 
 class LaunchError(Error):
-    """A kernel that can't be loaded or launched.
+    """A kernel can't be loaded or launched.
 
     ``status`` is the name of the runtime's status, for example
     ``"FOVEA_ERROR_CONSTRAINT"``.

@@ -1,5 +1,5 @@
-"""What the Python tests share: where the build is, how to run its tools, and the
-package with the libraries of that build."""
+"""Fixtures of the Python tests: the build folder, its tools, and the package with the
+libraries of that build."""
 
 import os
 import pathlib
@@ -42,7 +42,7 @@ def run_tool(build):
 @pytest.fixture(scope="session")
 def package_environment(build, tmp_path_factory):
     """Environment of a process that imports the package: the source tree's, with
-    the build's libraries and a cache of its own."""
+    the build's libraries and an empty cache."""
     if not (build / "lib" / "libFovea.so").exists():
         pytest.skip("libFovea.so is not built")
     if build.name == "build-asan":

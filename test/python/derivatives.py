@@ -1,5 +1,5 @@
-"""Evaluates regions of attn.backward on arrays of numbers, in PyTorch and f64, so
-that what attn-differentiate writes can be held against PyTorch's autograd."""
+"""Evaluates regions of attn.backward in PyTorch with f64, to compare the derivatives of
+attn-differentiate with PyTorch's autograd."""
 
 import functools
 import re
@@ -63,7 +63,7 @@ def _constant(text, kind):
 
 
 def parse(text, name):
-    """Arguments of the region `name`, and its ops as (result, name, rest, type)."""
+    """The arguments of the region `name`, and its ops as (result, name, rest, type)."""
     match = re.search(rf"^\s*{name}\(([^)]*)\) {{\n(.*?)^\s*}}$", text, re.MULTILINE | re.DOTALL)
     assert match, text
     ops = []
@@ -75,7 +75,7 @@ def parse(text, name):
 
 
 def evaluate(region, values):
-    """What the region yields, and what it adds to each captured value."""
+    """The region's result, and the gradients that it adds to captured values."""
     arguments, ops = region
     known, added = dict(zip(arguments, values)), {}
     for result, name, rest, kind in ops:
@@ -97,7 +97,7 @@ def evaluate(region, values):
     raise AssertionError("no attn.yield")
 
 
-# With a gradient by the log-sum-exp, without which derivatives that are the same for a row add up to zero.
+# With a gradient with respect to the log-sum-exp; without it derivatives that are constant in a row sum to zero.
 PROGRAM = """!t = tensor<1x1x8x4xf32>
 !r = tensor<1x1x8xf32>
 func.func @f(%t: !t, %r: !r, %x: f32, %y: f32, %z: f32) -> (!t, tensor<f32>, tensor<f32>, tensor<f32>) {
@@ -118,8 +118,8 @@ def program(body):
 
 
 def compare(text, points, seed):
-    """For tensors `points` of s, x, y, z, and the derivative by the result: the
-    derivatives by each that the region computes, and PyTorch's."""
+    """The derivatives with respect to s, x, y and z at `points`, by the region and by PyTorch, given the derivative
+    with respect to the result."""
     points = [point.double().clone().requires_grad_() for point in points]
     s, *captures = points
     indices = [torch.zeros_like(s, dtype=torch.long)] * 4

@@ -1,5 +1,5 @@
-"""A runtime for test/GPU whose device executes PTX on the CPU (docs/PTX.md), for tensors of PyTorch in
-host memory: what they lie in is copied to that device, and back."""
+"""A runtime for test/GPU on the PTX emulator (lib/PTX/README.md), for PyTorch tensors in host memory: their
+storage is copied to the emulated device and back."""
 
 import ctypes
 import json
@@ -8,12 +8,12 @@ import re
 
 import numpy
 
-from fovea import _emulator, _launch
-from fovea._memory import DeviceMemory
+from fovea.runtime import _emulator, _launch
+from fovea.runtime._memory import DeviceMemory
 
 
 def storage(tensor):
-    """All bytes that a tensor is a view of, shared with it."""
+    """All bytes of a tensor's storage, without a copy."""
     whole = tensor.untyped_storage()
     bytes_of = (ctypes.c_uint8 * max(whole.nbytes(), 1)).from_address(whole.data_ptr() or ctypes.addressof(ctypes.c_uint8()))
     return numpy.frombuffer(bytes_of, numpy.uint8)[:whole.nbytes()]

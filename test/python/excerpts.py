@@ -1,4 +1,4 @@
-"""Finds excerpts of IR in the output that they were taken from.
+"""Finds excerpts of IR in compiler output.
 
 In an excerpt a value's name stands for any value, the same one wherever it occurs;
 "..." alone on a line stands for any lines, and inside a line for any text. Lines
@@ -11,7 +11,7 @@ NAME = re.compile(r"%[A-Za-z_][\w$.]*|%\d+")
 
 
 def line_pattern(line, bindings):
-    """A regular expression for a line, with a group for each value that is met first."""
+    """A regular expression for a line, with a group for each value that occurs for the first time."""
     groups, text, position = {}, "", 0
     for match in NAME.finditer(line):
         text += gaps(line[position : match.start()])
@@ -31,14 +31,14 @@ def gaps(text):
 
 
 def match_line(line, text, bindings):
-    """The bindings after `text` was matched, or None."""
+    """The bindings after matching `text`, or None."""
     pattern, groups = line_pattern(line, bindings)
     match = re.fullmatch(pattern, text)
     return match and {**bindings, **{name: match[group] for name, group in groups.items()}}
 
 
 def match_chunk(chunk, lines, start, bindings):
-    """Matches lines that follow each other, from `start` on: (end, bindings) or None."""
+    """Matches consecutive lines from `start` on: (end, bindings) or None."""
     for offset, line in enumerate(chunk):
         if start + offset >= len(lines):
             return None
@@ -49,7 +49,7 @@ def match_chunk(chunk, lines, start, bindings):
 
 
 def chunks(excerpt):
-    """Lines that follow each other, as the lines "..." part them."""
+    """Groups of consecutive lines, separated by the lines "..."."""
     parts = [[]]
     for line in map(str.strip, excerpt.strip().splitlines()):
         if line == "...":
@@ -60,7 +60,7 @@ def chunks(excerpt):
 
 
 def match_rest(parts, lines, position, bindings):
-    """How many of `parts` are found behind `position`, one behind the other."""
+    """The number of `parts` that are found in order after `position`."""
     for count, part in enumerate(parts):
         found = (match_chunk(part, lines, at, bindings) for at in range(position, len(lines)))
         match = next(filter(None, found), None)
@@ -71,8 +71,8 @@ def match_rest(parts, lines, position, bindings):
 
 
 def missing(excerpt, output):
-    """The first part of `excerpt` that is not found behind the parts before it,
-    or None if all of it is in `output`."""
+    """The first part of `excerpt` that is not found after the preceding parts, or None if all
+    of it is in `output`."""
     lines = [line.strip() for line in output.splitlines()]
     parts = chunks(excerpt)
     most = 0

@@ -1,9 +1,9 @@
-"""Random attention in linalg on tensors, as front ends might write it, and what it computes.
+"""Random attention programs in linalg on tensors, as front ends might write them, with their results.
 
 `draw(seed)` gives the text of a function, its inputs, and its output computed with numpy in
-f64. Dimensions are tuples of axes: ("b", "h") is a dimension that both were collapsed into, ()
-one of extent 1. Axes: batch b, key heads h, heads that share keys g, queries i, keys j, head
-dimensions d of the keys and e of the values.
+f64. A dimension is a tuple of axes: ("b", "h") is one that both were collapsed into, () one of
+extent 1. Axes: batch b, key heads h, query heads of a group g, queries i, keys j, head dims d of
+the keys and e of the values.
 """
 
 import dataclasses
@@ -33,7 +33,7 @@ class Program:
 
 
 class Writer:
-    """Text of one function."""
+    """Writes the text of one function."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -82,7 +82,7 @@ class Writer:
         return name
 
     def run_time_size(self, dim):
-        """An index: the extent of a dynamic dimension."""
+        """A value of type index: the extent of a dynamic dimension."""
         product = None
         for axis in dim:
             factor = f"%size_{axis}"
@@ -142,7 +142,7 @@ class Writer:
         return Tensor(name, init.dims, init.element)
 
     def coordinate(self, lines, axis):
-        """Within a body: an i32 that counts the axis."""
+        """In a body: the index of an axis as i32."""
         place, dim = self.positions[axis]
         index, number = self.fresh("x"), self.fresh("x")
         lines.append(f"{index} = linalg.index {place} : index")
@@ -196,7 +196,7 @@ class Writer:
         return Tensor(name, tuple(dims), tensor.element)
 
     def convert(self, tensor, dims):
-        """To these dimensions, by way of one dimension an axis."""
+        """Converts to these dimensions, through one dimension per axis."""
         dims = tuple(dims)
         if tensor.dims == dims:
             return tensor
@@ -230,7 +230,7 @@ class Writer:
         return self.generic([(tensor, tensor.dims)], self.empty(tensor.dims, tensor.element), body)
 
     def contract(self, a, b, dims, element, axis):
-        """The sum over `axis` of products, by a named op where one fits."""
+        """A contraction over `axis`, as a named op if one fits."""
         init = self.fill(dims, element, "0.0")
         named = self.find_named(a, b, dims, axis) if self.chance(0.6) else None
         if named:
@@ -267,8 +267,8 @@ class Writer:
         return None
 
 
-# What is done to scores: each a function of the writer and the scores' dimensions that gives
-# inputs, a body `(names, score) -> (lines, result)`, and what it does in numpy to scores of
+# Score modifications: each is a function of the writer and the scores' dimensions that returns
+# inputs, a body `(names, score) -> (lines, result)`, and its equivalent in numpy for scores with
 # axes b, h, g, i, j.
 
 
@@ -386,7 +386,7 @@ def causal(writer, lines):
 
 
 def choose(writer, lines, seen, shown, hidden):
-    """Either way round."""
+    """The comparison with either operand first."""
     result = writer.fresh("x")
     if writer.chance(0.3):
         line, true = constant(writer, "true", "i1")
@@ -400,7 +400,7 @@ def choose(writer, lines, seen, shown, hidden):
 
 
 def mask(writer, lines, seen, score):
-    """By a choice, or by a term of -inf."""
+    """By a select, or by adding -inf."""
     line, hidden = constant(writer, "0xFF800000")
     lines.append(line)
     if writer.chance(0.5):
@@ -426,7 +426,7 @@ def draw_causal(writer, dims):
 
 
 def draw_lengths(writer, dims):
-    """Key 0 is seen by all."""
+    """Key 0 is visible to all queries."""
     chosen = next((dim for dim in dims if "b" in dim), ())
     values = writer.numbers.integers(0, writer.extents["j"], size=writer.size(chosen))
     last = writer.argument("last", [chosen] if chosen else [], "i32", values)
@@ -458,7 +458,7 @@ def draw_boolean_mask(writer, dims):
 
 
 def draw_causal_tensor(writer, dims):
-    """Computed beforehand, as a tensor of conditions or of terms."""
+    """Computed in advance, as a tensor of conditions or of summands."""
     is_term = writer.chance(0.5)
     order = [("i",), ("j",)]
     writer.random.shuffle(order)
@@ -490,7 +490,7 @@ STEPS = [draw_factor, draw_factor, draw_run_time_factor, draw_bias, draw_bias, d
 
 
 def draw_chain(writer, scores, values):
-    """Steps between the contractions, some of them in one op; scores of axes b, h, g, i, j."""
+    """Steps between the contractions, some fused into one op; scores with axes b, h, g, i, j."""
     steps = [writer.random.choice(STEPS) for _ in range(writer.random.randrange(4))]
     while steps:
         fused = steps[:writer.random.choice([1, 1, 2, 3])]
@@ -527,7 +527,7 @@ def reduce(writer, tensor, axis, op, start):
 
 
 def map_pairs(writer, tensor, row, axis, body):
-    """An elementwise op of a tensor and one value a row, which may keep the reduced dimension."""
+    """An elementwise op of a tensor and one value per row, which may keep the reduced dimension."""
     index = row.dims
     if writer.chance(0.3) and len(row.dims) > 0:
         kept = tuple(() if dim == axis else dim for dim in tensor.dims)
@@ -572,7 +572,7 @@ def draw_softmax(writer, x, axis):
 
 
 def join(writer, axes, probability):
-    """Dimensions that have these axes in their order, some of them collapsed."""
+    """Dimensions with these axes in order, some of them collapsed."""
     dims = []
     for axis in axes:
         if dims and writer.chance(probability):
@@ -583,7 +583,7 @@ def join(writer, axes, probability):
 
 
 def draw_operand(writer, hint, axes, element):
-    """An argument of these axes in some order, and its values over b, h, g, i, j, d, e."""
+    """An argument with these axes in some order, and its values over b, h, g, i, j, d, e."""
     order = list(axes)
     if writer.chance(0.5):
         place = writer.random.randrange(len(order))
@@ -598,7 +598,7 @@ def draw_operand(writer, hint, axes, element):
 
 
 def repeat(writer, tensor, axis, after):
-    """A tensor that has the same for all positions of one axis more."""
+    """A tensor broadcast along one more axis."""
     place = tensor.dims.index((after,)) + 1
     dims = tensor.dims[:place] + ((axis,),) + tensor.dims[place:]
     init = writer.empty(dims, tensor.element)
@@ -632,7 +632,7 @@ def draw(seed):
     k, k_values = draw_operand(writer, "k", shared + "jd", element)
     v, v_values = draw_operand(writer, "v", shared + "je", element)
 
-    # Heads that share keys: repeated, or a dimension of the queries alone.
+    # Grouped heads: repeated keys, or a dimension of the queries only.
     is_repeated = "g" in batch and writer.chance(0.5)
     wide = batch if is_repeated else shared
     if is_repeated:

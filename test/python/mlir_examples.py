@@ -1,8 +1,7 @@
 """Makes the fenced mlir examples of Markdown pages into whole programs.
 
-An example may be a fragment: values that it uses without defining get a
-placeholder definition in front. What type each must have is asked of the
-parser, which names it when a placeholder's type is wrong.
+An example may be a fragment: undefined values get a placeholder definition. Their types come
+from the parser's errors, which name the expected type of a placeholder.
 """
 
 import re
@@ -14,16 +13,16 @@ WRONG_TYPE = re.compile(
     r"'(?P<wanted>.*)' vs '(?P<given>.*)'"
 )
 LOCATION = re.compile(r"<stdin>:(\d+):(\d+): error: ")
-# Errors of verifiers that a fragment can't avoid: its surroundings are missing.
+# Verifier errors that a fragment can't avoid, since its context is missing.
 SURROUNDINGS = re.compile(r"expects parent op|is only valid inside|no kernel is named")
 
 HEADER = "func.func @example() {\n"
 FOOTER = "  return\n}\n"
-# A region of attn.forward by itself stands for an op that has it.
+# A region of attn.forward alone is completed to an op with that region.
 CLAUSE = re.compile(r"\s*(score_mod|mask_mod|kv_bounds)\s*\(")
 FORWARD = "%o = attn.forward %q, %k, %v {} : {t}, {t}, {t} -> {t}\n"
 MODULE_LEVEL = re.compile(r"^(module|gpu\.module|func\.func|launch\.(?:abi|binary)|#|!)", re.MULTILINE)
-# Names of types, which stand ahead of a fragment's function.
+# Type aliases, which precede a fragment's function.
 ALIASES = re.compile(r"(?:^![\w.-]+ = .*\n)*", re.MULTILINE)
 
 
@@ -33,13 +32,13 @@ def examples(text):
         yield text.count("\n", 0, match.start()) + 2, match.group(1)
 
 
-# "..." alone on a line stands for ops that don't matter to the example.
+# "..." alone on a line stands for irrelevant ops.
 ELLIPSIS = re.compile(r"^\s*\.\.\.\s*$\n?", re.MULTILINE)
 
 
 def is_sketch(source):
-    """Whether an example leaves out more than whole ops, as a pass's before
-    and after may: text inside a line, or the end of a region."""
+    """Whether an example omits more than whole ops, as before-and-after examples of passes may: a part of a line, or
+    the end of a region."""
     return "..." in ELLIPSIS.sub("", source) or source.count("{") != source.count("}")
 
 
@@ -59,8 +58,8 @@ def program(source, types):
 
 
 def complete(source, parse):
-    """Completes `source`; `parse(program)` gives the parser's error text, empty
-    when it is content. Returns (program, error text that remains)."""
+    """Completes `source`; `parse(program)` returns the parser's error text, "" for success.
+    Returns (program, remaining error text)."""
     types = {}
     for _ in range(100):
         text = program(source, types)
@@ -72,7 +71,7 @@ def complete(source, parse):
             name = re.match(r"%([\w$.-]+)", text.split("\n")[line - 1][column - 1 :]).group(1)
             types[name] = "none"
         elif wrong and types.get(wrong["name"]) == "none":
-            # Either order: the parser reports the type it saw second first.
+            # In either order, as the parser reports the second type first.
             types[wrong["name"]] = wrong["wanted"] if wrong["given"] == "none" else wrong["given"]
         else:
             return text, "" if SURROUNDINGS.search(first) else errors

@@ -1,10 +1,9 @@
-"""What the tests of the package share: inputs, and attention in numpy."""
+"""Inputs, and attention in numpy, for the tests of the package."""
 
 import numpy
 
 def attention(q, k, v, score_mod=None, mask_mod=None, scale=None, captures=None):
-    """(output, log-sum-exp) in f64; the functions are called on whole grids of
-    coordinates."""
+    """(output, log-sum-exp) in f64; the functions are called on grids of coordinates."""
     q, k, v = (numpy.asarray(x, numpy.float64) for x in (q, k, v))
     captures = captures or {}
     group = q.shape[1] // k.shape[1]
@@ -24,7 +23,7 @@ def attention(q, k, v, score_mod=None, mask_mod=None, scale=None, captures=None)
 
 
 def random_inputs(seed=0, batch=2, heads=4, kv_heads=2, queries=13, keys=17, dim=16, value_dim=16):
-    """q, k, v of f16 numbers."""
+    """Random q, k, v in f16."""
     generator = numpy.random.default_rng(seed)
     shapes = ((batch, heads, queries, dim), (batch, kv_heads, keys, dim), (batch, kv_heads, keys, value_dim))
     return tuple(generator.standard_normal(shape).astype(numpy.float16) for shape in shapes)

@@ -1,4 +1,4 @@
-"""The steps of docs/AddingAVariant.md, one after the other, in an empty folder."""
+"""Runs the steps of docs/Tutorial/1-Variant.md in order, in an empty folder."""
 
 import re
 import subprocess
@@ -12,13 +12,13 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 @pytest.fixture(scope="module")
 def steps(source_root):
     """The fenced blocks of each numbered section."""
-    text = (source_root / "docs" / "AddingAVariant.md").read_text()
+    text = (source_root / "docs" / "Tutorial" / "1-Variant.md").read_text()
     return {int(section[3]): FENCE.findall(section) for section in re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]}
 
 
 @pytest.fixture(scope="module")
 def folder(steps, source_root, build, tmp_path_factory):
-    """Where a user would be: the program, and the build."""
+    """A user's folder: the program, and the build."""
     if not (build / "bin" / "fovea-run").exists():
         pytest.skip("the tools are not built")
     folder = tmp_path_factory.mktemp("variant")
@@ -35,7 +35,7 @@ def run(folder, environment, *command):
 
 def commands(folder, environment, fences):
     return [run(folder, environment, "bash", "-euc", line)
-            for language, text in fences if language == "sh" for line in text.strip().split("\n")]
+            for language, text in fences if language == "sh" for line in text.replace("\\\n", " ").strip().split("\n")]
 
 
 def test_check_and_gradients(steps, folder, package_environment):
@@ -46,7 +46,7 @@ def test_check_and_gradients(steps, folder, package_environment):
     bounds, tile, *checked = commands(folder, package_environment, steps[3])
     assert "kv_bounds" in bounds and "tile.dot" in tile
     _, *derived = commands(folder, package_environment, steps[4])
-    assert "dcapture0 beside finite differences" in derived[0]
+    assert "dcapture0 against finite differences" in derived[0]
     for said in [*checked, *derived]:
         assert "passed" in said and "FAILED" not in said
 
@@ -61,7 +61,7 @@ def test_python(steps, folder, package_environment):
 
 
 def test_kept(steps, folder, source_root, build, package_environment):
-    """Examples are found, with their sizes; a test of its own runs."""
+    """Examples are found with their sizes, and a user's own test runs."""
     inputs = source_root / "test" / "Integration" / "Inputs"
     examples = folder / "examples"
     examples.mkdir()
@@ -74,6 +74,6 @@ def test_kept(steps, folder, source_root, build, package_environment):
         said = run(folder, package_environment, sys.executable, str(inputs / script), *map(str, arguments))
         assert "passed" in said
     (test,) = (text for _, text in steps[6] if "RUN:" in text)
-    (line,) = re.findall(r"RUN: (.*) \|", test)
+    (line,) = re.findall(r"RUN: (.*) \|", test.replace("\\\n// RUN:", ""))
     said = run(folder, package_environment, "bash", "-euc", f"{tools}/{line.replace('%examples', 'examples')}")
     assert [bool(re.search(pattern, said)) for pattern in (r"o .*passed", r"lse .*passed")] == [True, True]

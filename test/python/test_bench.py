@@ -1,4 +1,4 @@
-"""``python -m fovea bench`` without a GPU: plots from results, errors, choices."""
+"""``python -m fovea bench`` without a GPU: plots from results, errors, options."""
 
 import importlib.util
 import io
@@ -27,10 +27,10 @@ def test_results_of_all_benchmarks_are_read(fovea):
     assert device == "NVIDIA H200"
     assert tables["forward"]["128:4096:full"] == {"fovea": 708.0, "CUDNN_ATTENTION": 607.0}
     assert tables["variants"]["soft cap"] == {"fovea": 550.0, "flex_attention": 275.0}
-    # benchmarks/forward.py: the best of our schedules counts.
+    # Results of benchmarks/forward.py: the best schedule counts.
     rows = [{"cell": "a", "name": f"fovea[{n}]", "tflops": float(n)} for n in (3, 5, 4)]
     assert _plot.read({"device": "x", "rows": rows})[1] == {"forward": {"a": {"fovea": 5.0}}}
-    # benchmarks/variants.py: sparse ones count all pairs, and say what share of the blocks there is.
+    # Results of benchmarks/variants.py: sparse variants count all pairs, and have the share of processed blocks.
     row = {"name": "window", "kind": "sparse", "share": 0.25, "tflops": 2000.0, "fovea_ms": 0.5, "flex_attention_ms": 1.0}
     assert _plot.read({"rows": [row]})[1] == {"variants": {"window": {"fovea": 500.0, "flex_attention": 250.0}}}
     for bad in ({}, {"rows": 1}, {"rows": []}, {"tables": {"forward": [1]}}, {"tables": {"forward": []}}):
@@ -50,14 +50,14 @@ def test_plot(fovea, tmp_path):
 
 
 def test_chips(fovea):
-    from fovea import _chips
+    from fovea.runtime import _gpus
 
-    # The data sheets' numbers come out of clocks and multiprocessors.
+    # The data sheets' rates follow from clocks and SMs.
     for target, tflops in (("sm_80", 312), ("sm_90a", 989), ("sm_100", 2250)):
-        assert abs(_chips.chip_of_target(target).tensor_rate / 1e12 / tflops - 1) < 0.01
+        assert abs(_gpus.gpu_of_target(target).tensor_rate / 1e12 / tflops - 1) < 0.01
     for target in fovea.targets():
-        assert _chips.chip_of_target(target).shared_memory >= 99 << 10
-    assert _chips.chip_of_name("NVIDIA H200") is _chips.H200 and _chips.chip_of_name("A thing") is None
+        assert _gpus.gpu_of_target(target).shared_memory >= 99 << 10
+    assert _gpus.gpu_of_name("NVIDIA H200") is _gpus.H200 and _gpus.gpu_of_name("A thing") is None
 
 
 def test_default_target(fovea):
@@ -91,8 +91,8 @@ def test_command(run_command, tmp_path):
     (tmp_path / "bad.json").write_text("{")
     (tmp_path / "other.json").write_text(json.dumps({"a": 1}))
     for arguments, said in (
-        (["--plot", "missing.json"], "No such file"), (["--plot", "bad.json"], "bad.json is no JSON"),
-        (["--plot", "other.json"], "no results of a benchmark"), (["decode"], "there is no table 'decode'"),
+        (["--plot", "missing.json"], "No such file"), (["--plot", "bad.json"], "bad.json is not JSON"),
+        (["--plot", "other.json"], "not the results of a benchmark"), (["decode"], "there is no table 'decode'"),
         (["--rounds", "0"], "--rounds must be at least 1"),
     ):
         result = run_command("bench", *arguments, cwd=tmp_path)
@@ -107,13 +107,13 @@ def test_without_a_device(run_command):
 
 @pytest.mark.parametrize("name, contestants", [("forward", 4), ("backward", 4)])
 def test_the_plots_of_the_page_are_current(source_root, name, contestants):
-    # By its path: other modules of benchmarks/ have names that test/GPU uses, too.
+    # By its path, since benchmarks/ is not on the module path.
     place = importlib.util.spec_from_file_location("plot_performance", source_root / "benchmarks" / "plot_performance.py")
     plot_performance = importlib.util.module_from_spec(place)
     place.loader.exec_module(plot_performance)
     rows = plot_performance.read_rows((source_root / "docs" / "Performance.md").read_text(), name)
     assert len(rows) == 18 * contestants
-    plot = (source_root / "docs" / f"{name}.svg").read_text()
+    plot = (source_root / "docs" / "img" / f"{name}.svg").read_text()
     labels = " ".join(re.findall(r"<text[^>]*>(\d+)</text>", plot))
     for one in plot_performance.CONTESTANTS.values():
         bars = " ".join(f"{row['tflops']:.0f}" for row in rows if row["name"] == one)

@@ -1,4 +1,4 @@
-"""The cache of kernels: what is trusted, what is thrown away, what is shared."""
+"""The cache of kernels: trusted entries, evicted entries, concurrent use."""
 
 import os
 import stat
@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import sys, fovea
-from fovea import _kernel
+from fovea.compiler import _kernel
 compiled = []
 compile_anew = _kernel._compile
 _kernel._compile = lambda *args: compiled.append(args) or compile_anew(*args)
@@ -22,7 +22,7 @@ print(len(compiled), fovea.cache.size())
 
 @pytest.fixture
 def compile_in_process(run_python, tmp_path):
-    """How many kernels a process compiled."""
+    """The number of kernels that a process compiled."""
 
     def run(offset=0, **environment):
         result = run_python(PROGRAM.format(offset=offset), **{"XDG_CACHE_HOME": str(tmp_path), **environment})
@@ -34,7 +34,7 @@ def compile_in_process(run_python, tmp_path):
 
 @pytest.fixture
 def cache(fovea, tmp_path):
-    """The cache, in a folder of its own."""
+    """The cache, in an empty folder."""
     before = vars(fovea.cache._Settings).copy()
     fovea.cache.configure(folder=tmp_path / "store")
     yield fovea.cache
@@ -44,9 +44,9 @@ def cache(fovea, tmp_path):
 
 @pytest.fixture
 def compile_again(fovea, cache, monkeypatch):
-    """Compiles as a new process would, with nothing in memory; how many kernels
-    were not found on disk."""
-    from fovea import _kernel
+    """Compiles as in a new process, with an empty cache in memory. Returns the number of kernels
+    that were not found on disk."""
+    from fovea.compiler import _kernel
 
     compiled = []
     anew = _kernel._compile
@@ -87,7 +87,7 @@ def test_what_is_not_trusted_is_rebuilt(compile_again, cache, tmp_path, harm):
     elif harm == "link":
         path.rename(tmp_path / "elsewhere")
         path.symlink_to(tmp_path / "elsewhere")
-    elif harm == "swap":  # a whole entry, of another key
+    elif harm == "swap":  # a complete entry of another key
         assert compile_again(offset=1) == 1
         other = next(p for p in path.parent.iterdir() if p != path)
         path.write_bytes(other.read_bytes())
@@ -134,7 +134,7 @@ def test_many_processes(package_environment, tmp_path):
     assert all(worker.wait(timeout=300) == 0 for worker in workers)
     for worker in workers:
         worker.stdout.close()
-    # Nothing is left but the two kernels.
+    # Only the two kernels are left.
     names = os.listdir(tmp_path / "fovea")
     assert len(names) == 2 and all(name.endswith(".fovea") for name in names)
 
@@ -149,7 +149,7 @@ def test_oldest_entries_go(cache):
     assert cache.read("b") is None
     assert all(cache.read(key) for key in "acd")
     assert cache.size() <= 3500
-    cache.write("e", b"x" * 4000)  # would push all others out
+    cache.write("e", b"x" * 4000)  # would evict all others
     assert cache.read("e") is None and cache.read("a")
     cache.clear()
     assert cache.size() == 0
@@ -182,7 +182,7 @@ def test_disabled(cache):
 
 
 def test_options_are_part_of_the_key(fovea):
-    from fovea._kernel import _cache_key
+    from fovea.compiler._kernel import _cache_key
 
     spec = fovea.attention(head_dim=16)
     options = {"target": "sm_80", "schedule": "auto", "recurrence": "auto", "kernel": None, "accurate_tanh": False}

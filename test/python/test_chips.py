@@ -1,4 +1,4 @@
-"""The compiler, the emulator and the drawing of results agree about chips."""
+"""Facts about GPUs agree between the compiler, the emulator and the plots."""
 
 import re
 from pathlib import Path
@@ -9,41 +9,41 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def chips(fovea):
-    from fovea import _chips
+def gpus(fovea):
+    from fovea.runtime import _gpus
 
-    return [chip for chip in vars(_chips).values() if isinstance(chip, _chips.Chip)]
+    return [gpu for gpu in vars(_gpus).values() if isinstance(gpu, _gpus.Gpu)]
 
 
 def read(path, pattern):
     found = re.findall(pattern, (ROOT / path).read_text())
-    assert len(found) >= 4, f"{path} lists chips in another form"
+    assert len(found) >= 4, f"{path} lists GPUs in another format"
     return found
 
 
-def test_shared_memory(chips):
+def test_shared_memory(gpus):
     compiler = {int(name): int(kib) << 10
                 for name, kib in read("lib/Support/Target.cpp", r'\{"sm_(\d+)", "[^"]*", (\d+) \* 1024')}
     emulator = {int(name): int(size) for name, size in read("lib/PTX/Driver/Context.cpp", r"\{(\d+), \d+, (\d{6})\}")}
-    drawn = {int(chip.capability.replace(".", "")): chip.shared_memory
-             for chip in chips}
+    drawn = {int(gpu.capability.replace(".", "")): gpu.shared_memory
+             for gpu in gpus}
     assert set(compiler) <= set(emulator)
     assert {name: emulator[name] for name in compiler} == compiler
     assert {name: compiler[name] for name in drawn} == drawn
 
 
-def test_multiprocessors(chips):
+def test_multiprocessors(gpus):
     emulator = {int(name): int(count) for name, count in read("lib/PTX/Driver/Context.cpp", r"\{(\d+), (\d+), \d{6}\}")}
-    for chip in chips:
-        # The emulator has the largest part of each kind.
-        assert chip.multiprocessors <= emulator[int(chip.capability.replace(".", ""))], chip.name
+    for gpu in gpus:
+        # The emulator models the largest GPU of each capability.
+        assert gpu.multiprocessors <= emulator[int(gpu.capability.replace(".", ""))], gpu.name
 
 
 def test_targets(fovea):
-    """What is said of targets is what the compiler makes of them."""
-    from fovea import _chips
+    """The facts about targets agree with the compiler."""
+    from fovea.runtime import _gpus
 
-    facts = {one.name: one for one in _chips.target_facts()}
+    facts = {one.name: one for one in _gpus.target_facts()}
     assert [*facts] == read("lib/Support/Target.cpp", r'\{"(sm_\d+a?)", "\+ptx')
     assert [one.name for one in facts.values() if one.has_ptx] == fovea.targets()
     units = {"mma.sync": "#warp.mma_sync_unit", "wgmma": "#warp.wgmma_unit", "tcgen05": "#warp.tcgen05_unit"}

@@ -33,7 +33,7 @@ def test_import_is_light(run_python):
     )
     seconds, *heavy = result.stdout.split()
     assert heavy == ["False", "False"]
-    # 0.03 s of a processor that does nothing else.
+    # It takes 0.03 s on an idle processor.
     assert float(seconds) < 0.3
 
 
@@ -56,7 +56,7 @@ def where_positive(value):
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_small_elements_of_halves_are_not_flushed(fovea, target):
-    """Below 6e-5 an f16 is subnormal. f32 flushes such numbers, and LLVM does in f16 what it can, of what was just read."""
+    """f16 numbers below 6e-5 are subnormal; they must not be flushed, even where LLVM narrows ops on loaded f16 numbers."""
     spec = fovea.attention(kept, lambda b, h, q, k, table: table[q] != table[k], dtype="f16", head_dim=16,
                            captures={"table": ("f16", (None,))}, gradient=("v", "table"))
     q, k, v = package.random_inputs(queries=64, keys=64)
@@ -74,7 +74,7 @@ def test_small_elements_of_halves_are_not_flushed(fovea, target):
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_rows_of_any_length_run_as_ptx(fovea, target):
-    """Kernels for sm_90a copy boxes of a bias: its rows begin at multiples of 16 bytes, which those of 17 f16 don't."""
+    """Kernels for sm_90a load a bias by TMA, which needs rows aligned to 16 bytes; rows of 17 f16 are not."""
     spec = fovea.attention(lambda s, b, h, q, k, bias: s + bias[h, q, k], dtype="f16", head_dim=16,
                            captures={"bias": ("f16", (None, None, None))})
     q, k, v = package.random_inputs()
@@ -132,7 +132,7 @@ def test_schedule_table(fovea, tmp_path):
     entry = '{"schedules": [{"problem": {"target": "sm_80", "elements": "%s", "head_dim": %d, "value_head_dim": %d}, "schedule": "tile_n=%d"}]}'
     plain = fovea.compile(CAUSAL, target="sm_80")
     element, head_dim = re.search(r"tensor<\?x\?x\?x(\d+)x(\w+)>", plain.ir("tile")).group(2, 1)
-    for tile_n in (16, 32):  # the contents count, not the name
+    for tile_n in (16, 32):  # the contents matter, not the name
         table.write_text(entry % (element, int(head_dim), int(head_dim), tile_n))
         assert f"tile_n = {tile_n}" in fovea.compile(CAUSAL, target="sm_80", schedule_table=table).ir("tile")
     chosen = fovea.compile(CAUSAL, target="sm_80", schedule_table=str(table), schedule="tile_n=48")
@@ -228,10 +228,10 @@ def test_schedules_that_spill_are_replaced(fovea, monkeypatch, caplog):
         assert f"tile_n = {after['tile_n']}, warps = 8" in kernel.ir("tile")
         loaded = fovea.Kernel.from_bytes(kernel.to_bytes())
         assert loaded.metadata == kernel.metadata and loaded.cubin == kernel.cubin
-        # By another ptxas it may have faults again: it was not asked for.
+        # Another ptxas may report problems again, which are no error: the schedule was not user-specified.
         assert not loaded._is_asked_for
-    # Where none fits, the faults of the chosen one are said: not to the user, who chose nothing.
-    monkeypatch.setattr("fovea._kernel._smaller", lambda metadata: [])
+    # If no schedule fits, the problems of the chosen one are logged, not raised.
+    monkeypatch.setattr("fovea.compiler._kernel._smaller", lambda metadata: [])
     for arguments, more in (({}, "; smaller schedules were tried"), ({"allow_faults": True}, "")):
         caplog.clear()
         kernel = fovea.compile(spec, target="sm_90a", cache=False)
@@ -285,7 +285,7 @@ def test_errors_name_lines_of_python(fovea):
     with pytest.raises(fovea.CompileError) as error:
         fovea.compile(spec, cache=False)
     assert error.value.diagnostics[0].message
-    # Whatever is refused inside of a region names the line that it is from.
+    # Errors in a region have the source line.
     wrong = fovea.Spec(spec.name, spec.mlir, spec.captures, spec.located.replace("arith.addf", "arith.addi"))
     with pytest.raises(fovea.CompileError) as error:
         fovea.compile(wrong, cache=False)
@@ -345,7 +345,7 @@ def test_interpret(fovea):
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_interpret_ptx(fovea, target):
-    """The PTX itself, launched by the runtime."""
+    """The PTX, launched by the runtime."""
     q, k, v = package.random_inputs()
     kernel = fovea.compile(CAUSAL, target=target)
     first = kernel.interpret(q, k, v, level="ptx", seed=1)
@@ -359,7 +359,7 @@ def test_interpret_ptx(fovea, target):
 def test_interpret_ptx_finds_what_is_wrong(fovea):
     q, k, v = package.random_inputs()
     kernel = fovea.compile(CAUSAL, target="sm_80")
-    # Stores where no output is.
+    # Stores out of bounds.
     wrong, changed = re.subn(r"(st\.global\S* *\[%rd\d+)[^]]*\]", r"\1+1048576]", kernel.ptx)
     assert changed
     wrong = fovea.Kernel(kernel._spec, kernel._options, wrong.encode(), kernel._metadata)
@@ -379,7 +379,7 @@ def test_bf16_inputs(fovea):
     assert (o == kernel.interpret(*rounded)).all()
     assert (o == o.astype(ml_dtypes.bfloat16)).all()
     strange = numpy.array([1 + 2**-8, 1 + 2**-8 + 2**-40, -(1 + 2**-8 - 2**-40), 1e300, numpy.inf, numpy.nan, 1e-45, 0.0])
-    from fovea._arrays import _to_bf16
+    from fovea.runtime._arrays import _to_bf16
 
     numpy.testing.assert_array_equal(_to_bf16(strange).view(ml_dtypes.bfloat16)[:5].astype(float),
                                      [1, 1 + 2**-7, -1, numpy.inf, numpy.inf])
@@ -425,8 +425,9 @@ def test_threads(fovea):
 def test_everything_public_is_documented(fovea):
     for name in fovea.__all__:
         assert getattr(fovea, name).__doc__, name
-    for name in [*fovea.functions.__all__]:
-        assert name in fovea.__all__, name
+    for name in fovea.math.__all__:
+        assert getattr(fovea, name) is getattr(fovea.math, name) and getattr(fovea.math, name).__doc__, name
+    assert fovea.compile.__doc__
     for kind in (fovea.Kernel, fovea.LoadedKernel):
         for name, member in vars(kind).items():
             assert name.startswith("_") or getattr(member, "__doc__", None), name

@@ -1,5 +1,5 @@
-"""The derivative rules of attn-differentiate against PyTorch's autograd, at ordinary
-numbers, at kinks and at infinities, and against finite differences."""
+"""The derivatives of attn-differentiate against PyTorch's autograd, at ordinary numbers, at
+kinks and at infinities, and against finite differences."""
 
 import itertools
 import math
@@ -32,14 +32,14 @@ BODIES = {
     **{f"base {p}": f"%c = arith.constant {p} : f32\n%r0 = math.powf %c, %x0 : f32" for p in (0.0, 2.0)},
 }
 
-# Where Fovea differs by intention, docs/Gradients.md says how.
+# Intended differences; docs/Specification/Gradients.md lists them.
 EXCEPTIONS = {
-    # PyTorch has no cube root; the reference is made of others.
+    # PyTorch has no cube root; the reference is composed of other ops.
     "cbrt": lambda x, y, z: x == 0 or math.isinf(x),
     # PyTorch divides the result by the operand.
     "copysign": lambda x, y, z: not math.isfinite(x),
 }
-# Numbers where all functions of one operand are defined and none has a kink.
+# Numbers at which all unary functions are defined and have no kink.
 DOMAINS = {"acosh": (1.1, 3.0)}
 DEFAULT_DOMAIN = (0.1, 0.4)
 
@@ -82,7 +82,7 @@ def test_rule_is_a_slope(name, differentiate):
     body, text = BODIES[name], differentiate(BODIES[name])
     draw = random.Random(name)
     low, high = DOMAINS.get(name, DEFAULT_DOMAIN)
-    # y and z apart from x and from each other, so that no choice is close.
+    # y and z differ from x and from each other, so that no select is near a tie.
     points = [(draw.uniform(-1, 1), draw.uniform(low, high), draw.choice([draw.uniform(0.5, 0.7), -0.3]), draw.uniform(0.8, 0.9))
               for _ in range(50)]
     tensors = [torch.tensor(each, dtype=torch.float64) for each in zip(*points)]
@@ -101,7 +101,7 @@ def test_rule_is_a_slope(name, differentiate):
 
 
 def test_kinks(differentiate):
-    """The conventions, spelled out."""
+    """The conventions at kinks."""
     for name, points in {
         "absf": {(0.0,): (0.0,)},
         "sqrt": {(0.0,): (INF,)},
@@ -124,8 +124,8 @@ def test_kinks(differentiate):
             assert all(math.isclose(a, b, rel_tol=1e-6) or (a != a and b != b) for a, b in zip(found, expected)), (name, point, found)
 
 
-# Where PyTorch has an op of its own, or its users know the trap, this is what that
-# gives; of these compositions its autograd makes NaN.
+# The expected values are those of PyTorch's dedicated op, or of the usual workaround; PyTorch's
+# autograd of these compositions gives NaN.
 HARMLESS = {
     "elu": (
         """%zero = arith.constant 0.0 : f32
@@ -173,7 +173,7 @@ def test_what_has_no_influence_makes_no_nan(name, differentiate):
 
 
 def test_what_is_not_chosen_has_no_influence(differentiate):
-    """Not even where the adjoint is infinite: it is chosen, not multiplied."""
+    """Not even for an infinite adjoint, since it is selected and not multiplied."""
     text = differentiate("%zero = arith.constant 0.0 : f32\n%c = arith.cmpf ogt, %x0, %zero : f32\n%r0 = arith.select %c, %y0, %s : f32")
     values = [torch.tensor([each], dtype=torch.float64) for each in (1.0, -1.0, 2.0, 0.0)]
     found = [ours.item() for ours, _ in derivatives.compare(text, values, torch.full((1,), INF, dtype=torch.float64))]
@@ -182,7 +182,7 @@ def test_what_is_not_chosen_has_no_influence(differentiate):
 
 @pytest.mark.parametrize("seed", range(25))
 def test_compositions(seed, differentiate):
-    """Values that are used several times, by all kinds of ops."""
+    """Values with several uses, by all kinds of ops."""
     draw = random.Random(seed)
     values, lines = ["%s", "%x0", "%y0", "%z0"], []
     smooth = "exp expm1 erf sin cos atan tanh asinh absf floor".split()
@@ -198,7 +198,7 @@ def test_compositions(seed, differentiate):
             lines.append(f"{result} = math.fma {a}, {b}, {c} : f32")
         else:
             lines += [f"%c{number} = arith.cmpf olt, {a}, {b} : f32", f"{result} = arith.select %c{number}, {b}, {c} : f32"]
-        # The last ones more often, so that most of them count.
+        # Recent values more often, so that most contribute to the result.
         values += [result] * 3
     points = [tuple(draw.uniform(-1, 1) for _ in range(4)) for _ in range(50)]
     assert not list(disagreements(differentiate("\n".join(lines)), points, 1.0, tolerance=1e-5))[:5]

@@ -1,5 +1,5 @@
 """The distribution is `fovea-attention`; `fovea` on PyPI is another project with a package of the
-same name. Made-up installations of both, in every order."""
+same name. These tests simulate installations of both, in every order."""
 
 import pathlib
 import re
@@ -15,7 +15,7 @@ REPAIR = "pip uninstall fovea, then install fovea-attention again with --force-r
 
 
 def install(site, name, files, metadata="dist-info", record=True):
-    """Writes a distribution's files over what is there, as pip does."""
+    """Writes a distribution's files, overwriting others, as pip does."""
     for path, text in files.items():
         (site / path).parent.mkdir(parents=True, exist_ok=True)
         (site / path).write_text(text)
@@ -33,7 +33,7 @@ def install_ours(site):
 
 
 def run(code, *path, arguments=()):
-    """Python with these folders first on its path. PyTorch is not there: only who is imported matters."""
+    """Runs Python with these folders first on its path, without PyTorch, as only the imported package matters."""
     program = f"import sys; sys.path[:0] = {[str(folder) for folder in path]!r}\nsys.modules['torch'] = None\n{code}"
     return subprocess.run([sys.executable, "-I", "-S", "-c", program, *arguments], capture_output=True, text=True, timeout=120)
 
@@ -48,7 +48,7 @@ def test_alone(tmp_path):
     install(tmp_path, "fovea_tools-2.0", {"fovea_tools.py": ""})
     install(tmp_path, "fovea-tools-2.0", {})
     result = run("import fovea; print(fovea.attention.__module__)", tmp_path)
-    assert result.stdout == "fovea._spec\n", result.stderr
+    assert result.stdout == "fovea.frontend._spec\n", result.stderr
 
 
 @pytest.mark.parametrize("name, metadata, record", [
@@ -64,33 +64,33 @@ def test_installed_over_the_other_project(tmp_path, name, metadata, record):
 
 
 def test_hidden_module(tmp_path):
-    """A package of theirs goes before a module of ours: the check runs before such a module is imported."""
+    """A package of the other project hides a module of ours: the check runs before the module is imported."""
     install(tmp_path, "fovea-0.1.1", {**FOREIGN, "fovea/cache/__init__.py": "raise SystemExit('theirs')\n"})
     install_ours(tmp_path)
     assert "is not 'fovea-attention'" in last_line(run("import fovea", tmp_path))
 
 
 def test_other_project_installed_later(tmp_path):
-    """`import fovea` is theirs then; whatever of ours is imported says so."""
+    """`import fovea` then imports the other project; importing our subpackages raises."""
     install_ours(tmp_path)
     install(tmp_path, "fovea-0.1.1", FOREIGN)
-    expected = (f"the package 'fovea' is of another project ({tmp_path / 'fovea' / '__init__.py'}), "
-                f"its subpackages are of 'fovea-attention': {REPAIR}")
+    expected = (f"the package 'fovea' belongs to another project ({tmp_path / 'fovea' / '__init__.py'}), "
+                f"its subpackages belong to 'fovea-attention': {REPAIR}")
     assert last_line(run("from fovea.torch import flex_attention", tmp_path)) == f"ImportError: {expected}"
     result = run("from fovea.__main__ import main; sys.exit(main())", tmp_path, arguments=["targets"])
     assert (result.returncode, result.stderr) == (2, f"fovea: {expected}\n")
 
 
 def test_other_project_removed_later(tmp_path):
-    """Its removal takes `__init__.py` along."""
+    """Removing the other project removes `__init__.py`, too."""
     install_ours(tmp_path)
     (tmp_path / "fovea" / "__init__.py").unlink()
     assert last_line(run("from fovea.torch import flex_attention", tmp_path)) == (
-        f"ImportError: the package 'fovea' has no __init__.py, its subpackages are of 'fovea-attention': {REPAIR}")
+        f"ImportError: the package 'fovea' has no __init__.py, its subpackages belong to 'fovea-attention': {REPAIR}")
 
 
 def test_other_folders(tmp_path):
-    """Where files do not mix, ours is whole: theirs in a later folder, or installed as a link to a source tree."""
+    """Without mixed files the package works: the other project in a later folder, or in an editable installation."""
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     ours.mkdir()
     theirs.mkdir()
@@ -98,7 +98,7 @@ def test_other_folders(tmp_path):
     install(theirs, "fovea-0.1.1", FOREIGN)
     install(ours, "fovea-0.1.1", {"__editable__.fovea-0.1.1.pth": "/elsewhere\n"})
     result = run("import fovea; print(fovea.attention.__module__)", ours, theirs)
-    assert result.stdout == "fovea._spec\n", result.stderr
+    assert result.stdout == "fovea.frontend._spec\n", result.stderr
 
 
 def test_name():

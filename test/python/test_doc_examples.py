@@ -1,5 +1,5 @@
-"""Every mlir example of the documentation parses and verifies, but for the
-sketches that passes are described with."""
+"""Every mlir example of the documentation parses and verifies, except for sketches in the
+descriptions of passes."""
 
 import pathlib
 
@@ -36,9 +36,9 @@ def test_a_broken_example_is_noticed(run_tool):
 
 
 def test_gradients_inside_a_compiler(run_tool):
-    """What the page says becomes of its program is what becomes of it, and the host's
-    gradients that call the functions are a program that compiles."""
-    page = [source for _, source in mlir_examples.examples((ROOT / "docs/InsideYourCompiler.md").read_text())]
+    """The page's output is that of its program, and the host's gradients that call the functions
+    compile."""
+    page = [source for _, source in mlir_examples.examples((ROOT / "docs/Guides/EmbeddingInACompiler.md").read_text())]
     host, made, gradients = (next(source for source in page if name in source)
                              for name in ("%twice", "func.func @f_forward_forward", "@f_gradients"))
 

@@ -1,9 +1,9 @@
-"""Errors of outputs and gradients are those of an honest evaluation in 16 bits.
+"""Errors of outputs and gradients equal those of a reference with 16-bit roundings.
 
-The honest evaluation computes in float64 and rounds where FlashAttention's kernels round: the
-output, P as an operand of the products for O and dV, dS as an operand of those for dQ and dK, and
-the gradients. Each number has two or three such roundings, so that one more, say of P before dS is
-found, is a fifth more error: a tolerance does not see that, a ratio does.
+The reference computes in float64 and rounds where FlashAttention's kernels round: the output, P as
+an operand of the products for O and dV, dS as an operand of those for dQ and dK, and the
+gradients. Each number has two or three such roundings. One more, for example of P before dS is
+computed, increases the error by a fifth, which a ratio of errors detects and a tolerance does not.
 """
 
 import dataclasses
@@ -17,11 +17,11 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 pytest.importorskip("torch.nn.attention.flex_attention")
 
 # Both errors are sums of the squares of 20,000 roundings or more, most of which are the same in both: the
-# ratio's standard deviation is below sqrt(2 / 20000) / 2 = 0.5 %. A rounding too many makes it 1.2.
+# ratio's standard deviation is below sqrt(2 / 20000) / 2 = 0.5 %. One additional rounding makes it 1.2.
 RATIO = 1.03
 
-# Kernels of these round P, or P times score_mod's derivative, before dS is found from it, since registers or
-# shared memory hold no more (docs/Gradients.md): an error of sqrt(3 / 2) instead of 1.
+# These kernels compute dS from rounded P, or from rounded P times score_mod's derivative, because of
+# registers or shared memory (docs/Specification/Gradients.md): an error of sqrt(3 / 2) instead of 1.
 ROUNDED_P = 1.27
 
 QUERIES, KEYS, HEADS, KV_HEADS = 136, 150, 2, 1
@@ -38,7 +38,7 @@ def ours(fovea):
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A variant: what is added to scores or multiplies them, what is captured with a gradient, and a mask."""
+    """A variant: a summand or a factor of the scores, a captured tensor with a gradient, and a mask."""
 
     name: str
     dim: int = 64
@@ -78,7 +78,7 @@ CASES = [
     Case("causal", 112, mask=causal), Case("soft cap", modify=soft_cap),
     Case("keys", modify=add_by_key, shape=BY_KEY, mask=causal), Case("distances", modify=by_distance, shape=DISTANCES),
 ]  # fmt: skip
-# Of these it is enough to see what other levels compute.
+# For these the other levels are sufficient.
 NOT_EMULATED = [
     Case("full", 96), Case("values", 192, 128), Case("full", 64, dtype=torch.float16), Case("causal", mask=causal),
     Case("soft cap", 128, modify=soft_cap), Case("bias", 128, modify=add_bias, shape=BIAS),
@@ -86,7 +86,7 @@ NOT_EMULATED = [
 
 
 def make_inputs(case):
-    """q, k, v and the gradient by the output; what is captured, or None."""
+    """q, k, v and the gradient with respect to the output; the captured tensor, or None."""
     generator = torch.Generator().manual_seed(case.dim)
     value_dim = case.value_dim or case.dim
     shapes = ((HEADS, QUERIES, case.dim), (KV_HEADS, KEYS, case.dim), (KV_HEADS, KEYS, value_dim), (HEADS, QUERIES, value_dim))
@@ -95,8 +95,8 @@ def make_inputs(case):
 
 
 def evaluate(case, rounds, output=None):
-    """The output (or one that is given) and the gradients by q, k, v and what is captured, in float64; rounded where
-    FlashAttention does, or nowhere."""
+    """The output (or the given one) and the gradients of q, k, v and the captured tensor, in float64, with
+    FlashAttention's roundings or none."""
     (q, k, v, do), captured = make_inputs(case)
     q, k, v, do = (one.double() for one in (q, k, v, do))
     keep = (lambda one: one.to(case.dtype).double()) if rounds else (lambda one: one)
@@ -119,7 +119,7 @@ def evaluate(case, rounds, output=None):
     ds = keep(ds)
     dq, dk = keep(ds @ keys * case.dim**-0.5), keep(sum_heads(ds.mT @ q) * case.dim**-0.5)
     if rounds and by_captured:
-        # What pairs add to it is rounded as dS is, at most.
+        # Its summands per pair are rounded at most as dS is.
         by_captured = torch.autograd.grad(
             case.modify(learned, products, 0, *at), [learned], keep(by_score).masked_fill(~torch.isfinite(scores), 0))
     return dict(zip(("o", "dq", "dk", "dv", "captured"), (o, dq, dk, dv, *by_captured)))
@@ -131,12 +131,12 @@ def norms(found, expected):
 
 @functools.lru_cache(maxsize=None)
 def honest(case):
-    """What is expected, and the honest evaluation's output."""
+    """The exact results, and the reference's output."""
     return evaluate(case, rounds=False), evaluate(case, rounds=True)["o"]
 
 
 def run(ours, case, backend):
-    """The same by Fovea."""
+    """Fovea's results."""
     (q, k, v, do), captured = make_inputs(case)
     inputs = [one.requires_grad_() for one in (q, k, v)]
     if case.shape:
@@ -148,10 +148,10 @@ def run(ours, case, backend):
 
 
 def allowed_ratio(case, backend, name):
-    # Up to head dim 64 a soft cap has blocks of 64 queries, beside which P stays in f32.
+    # Up to head dim 64, blocks of a soft cap have 64 queries, and registers suffice to keep P in f32.
     is_short = case.dim > 128 or (case.modify is not None and (case.dim > 64 or case.modify is not soft_cap))
     rounds = is_short and backend == "ptx:sm_90a" and name in ("dq", "dk", "captured")
-    # Sums along diagonals are of such dS, rounded once more.
+    # Sums by relative position use such dS, with one more rounding.
     return RATIO if not rounds else 1.6 if name == "captured" else ROUNDED_P
 
 
@@ -160,7 +160,7 @@ def allowed_ratio(case, backend, name):
 def test_errors(ours, case, backend):
     expected, output = honest(case)
     found = run(ours, case, backend)
-    # Both take delta from the same output: rows are few, and its rounding would tell them apart by chance.
+    # Both compute delta from the same output: with few rows, its rounding would differ by chance.
     allowed = norms({**evaluate(case, rounds=True, output=found["o"].detach()), "o": output}, expected)
     errors = norms(found, expected)
     ratios = {name: errors[name] / allowed[name] for name in errors}

@@ -1,5 +1,4 @@
-"""The page of ``python -m fovea explain``: what its block maps count, and that it is
-a page that needs no network."""
+"""The page of ``python -m fovea explain``: the block maps are correct, and the page needs no network."""
 
 import base64
 import gzip
@@ -35,7 +34,7 @@ def by_head(b, h, q, k):
 
 
 def codes_of(mask, block):
-    """none (0), some (1) or all (2) of each block, of a mask as a matrix."""
+    """Whether none (0), some (1) or all (2) pairs of each block are visible, for a mask as a matrix."""
     m, n = block
     rows = []
     for i in range(0, mask.shape[0], m):
@@ -52,7 +51,7 @@ def test_block_map(fovea, mask, target):
     queries, keys = 700, 500
     spec = fovea.attention(mask_mod=mask, head_dim=64)
     maps = explain.block_map(spec, queries, keys, heads=3, target=target)
-    # One head stands for all unless the mask asks.
+    # There is one map for all heads unless the mask depends on the head.
     assert [m.head for m in maps] == ([0, 1, 2] if mask is by_head else [0])
     i, j = numpy.ogrid[:queries, :keys]
     for found in maps:
@@ -62,9 +61,9 @@ def test_block_map(fovea, mask, target):
         assert truth == codes_of(expected, found.block)
         counts = found.count()
         assert sum(counts[name] for name in ("none", "some", "all")) == sum(map(len, found.rows))
-        # Nothing visible is skipped, nothing hidden is taken without its mask.
+        # No visible pair is skipped, and blocks with masked pairs evaluate the mask.
         assert not set("".join(found.rows)) & set("1267")
-        # These masks have exact bounds: no block is visited in vain, where there is one to visit.
+        # These masks have exact bounds: no block is processed needlessly, if there is one to process.
         for row in found.rows:
             assert "3" not in row or not any(int(code) % 3 for code in row)
 
@@ -89,7 +88,7 @@ def test_block_map_errors(fovea):
     from fovea import explain
 
     spec = fovea.attention(mask_mod=causal, head_dim=64, query_length=256)
-    with pytest.raises(fovea.Error, match="has 256 queries, asked for 128"):
+    with pytest.raises(fovea.Error, match="has 256 queries, found 128"):
         explain.block_map(spec, 128)
     with pytest.raises(fovea.Error, match="takes no 'slopes'; it takes nothing but q, k, v"):
         explain.block_map(spec, 256, inputs={"slopes": numpy.zeros(4)})
@@ -100,7 +99,7 @@ def test_block_map_errors(fovea):
 
 
 class Page(html.parser.HTMLParser):
-    """The elements of a page; fails where they don't match."""
+    """Parses the elements of a page; fails if they are not balanced."""
 
     VOID = {"meta", "input", "br", "line", "polyline", "circle"}
 
@@ -137,7 +136,7 @@ def unpacked(text):
 
 
 def data_of(text, variant=0):
-    """What the page's script draws of a variant; `names` are those of lines of the program."""
+    """The data of the page's script for a variant; `names` are source positions."""
     data = json.loads(Page(text).script)
     return {**data["variants"][variant], "names": data["places"]}
 
@@ -149,7 +148,7 @@ def test_page(fovea, name, target):
     text = explain.page(EXAMPLES / f"{name}.mlir", 512, target=target, heads=2)
     page = Page(text)
     assert {"blocks", "why", "schedule", "resources", "roofline", "ir"} <= page.ids
-    # Nothing is loaded from elsewhere.
+    # The page loads no other files.
     assert not page.links and "http://" not in re.sub(r"http://www\.w3\.org/\S*", "", text) and "https://" not in text
     data = data_of(text)
     assert list(data["levels"])[:6] == ["attn", "tile", "warp", "nvvm", "llvm", "ptx"]
@@ -163,7 +162,7 @@ def test_page(fovea, name, target):
     assert ("compute 1" in lines["lanes"]) == (target == "sm_90a")
     kinds = {span["kind"] for span in lines["spans"]}
     assert {"copy_q", "copy_k", "copy_v", "qk", "pv"} <= kinds and kinds & {"softmax", "masked"}
-    # Products of one multiprocessor don't overlap, nor do the doings of a warp group.
+    # Products of an SM don't overlap, nor do the spans of a warp group.
     for lane in lines["lanes"][1:]:
         spans = sorted((span["begin"], span["end"]) for span in lines["spans"] if span["lane"] == lane)
         assert all(end <= begin + 0.2 for (_, end), (begin, _) in zip(spans, spans[1:])), lane
@@ -171,24 +170,24 @@ def test_page(fovea, name, target):
     if fovea.find_ptxas() and target == "sm_90a":
         assert re.search(r"registers <b>\d+ at launch; load \d+, compute \d+</b>", text)
         launched, shared = re.search(r"<td>(\d+ x \d+) as (\d+ x \d+ \+ \d+ x \d+)</td>", text).groups()
-        # Roles have no more than the launch gave.
+        # Roles have at most the registers of the launch.
         assert eval(launched.replace("x", "*")) >= eval(shared.replace("x", "*")) > 0
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.mlir")), ids=lambda path: path.stem)
 def test_every_example(fovea, path):
-    """What is made up for captured tensors, lengths and lists fits each of them."""
+    """Generated captured tensors, lengths and lists have valid contents."""
     from fovea import explain
 
     queries, keys = (None, None) if "Sq" in fixed_sizes(path) else (512, 512)
     data = data_of(explain.page(path, queries, keys, heads=2, target="sm_80"))
-    assert any(set("".join(m["rows"])) - set("012") for m in data["maps"]), "nothing is visited"
+    assert any(set("".join(m["rows"])) - set("012") for m in data["maps"]), "no block is processed"
     assert {span["kind"] for span in data["timeline"]["spans"]} >= {"qk", "pv"}
 
 
 def test_inputs_by_constraints(fovea):
-    """Captured tensors are as large as the kernel asks, and numbers of heads are not
-    taken for documents."""
+    """Captured tensors have the size that the kernel needs, and indices of heads are not generated
+    as document ids."""
     from fovea import explain
     from fovea.explain import _inputs
 
@@ -209,7 +208,7 @@ def test_inputs_by_constraints(fovea):
     assert words.shape[:2] == (2, 300) and words.shape[2] * 32 >= 500
     windows, notes = made(lambda b, h, q, k, w: (q >= k) & (q - k < w[h]), {"w": ("i32", (None,))})
     assert list(windows) == [125, 250, 375, 500] and notes["w"] == "numbers that rise to 500, the length"
-    # So each head sees its own number of keys, and no block is visited in vain.
+    # Each head attends to its own number of keys, and no block is processed needlessly.
     spec = fovea.attention(mask_mod=lambda b, h, q, k, w: (q >= k) & (q - k < w[h]), head_dim=64, captures={"w": ("i32", (None,))})
     maps = explain.block_map(spec, 512, heads=4, target="sm_80")
     assert len({m.visible_pairs for m in maps}) == 4 and not any("3" in row for m in maps for row in m.rows)
@@ -221,7 +220,7 @@ def bent(score, b, h, q, k):
     return fovea.where(q >= k, score * 0.5 + 1.0, score - 1.0)
 
 
-#: Its mask has so many ops that selects are few among them.
+#: A mask with many ops, of which few are selects.
 def ball(b, h, q, k):
     slice, row, column = q // 64 - k // 64, q // 8 % 8 - k // 8 % 8, q % 8 - k % 8
     return slice * slice + row * row + column * column <= 6
@@ -230,30 +229,30 @@ def ball(b, h, q, k):
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("name, mods", [
     ("dense", {}),
-    ("bent", {"score_mod": bent}),  # it chooses, too, but hides nothing
+    ("bent", {"score_mod": bent}),  # it has selects, too, but masks nothing
     ("ball", {"mask_mod": ball}),
 ], ids=lambda value: value if isinstance(value, str) else "")
 def test_kinds_of_computing(fovea, name, mods, target):
-    """A span is a mask's where one hides scores, whatever else is computed."""
+    """A span has the kind "masked" if scores are masked in it."""
     from fovea.explain import _inputs, _timeline
-    from fovea._chips import chip_of_target
+    from fovea.runtime._gpus import gpu_of_target
 
     kernel = fovea.compile(fovea.attention(head_dim=64, **mods), target)
     entries = _inputs.signature(kernel._spec, kernel._options)
     contents, _ = _inputs.make_inputs(kernel, entries, _inputs.small_sizes(kernel._spec, entries, 512, 1), {})
     trace = _timeline.trace(kernel, entries, contents)
-    kinds = [span.kind for span in _timeline.lay_out(trace, chip_of_target(target), 1).spans]
+    kinds = [span.kind for span in _timeline.lay_out(trace, gpu_of_target(target), 1).spans]
     if name == "ball":
         assert kinds.count("masked") > 2 * len(trace["agents"])
     else:
-        # A warp group's first block of keys may be the last one, which ends within it.
+        # A warp group's first key block may be the last one, which is partial.
         assert kinds.count("masked") <= len(trace["agents"]) and kinds.count("softmax") > 8
     if target == "sm_90a":
         assert {buffer["tensor"] for buffer in trace["buffers"]} == {"q", "k", "v", "o"}
 
 
-def test_bytes_of_visited_blocks(fovea):
-    """Keys that no query sees are not read; heads of a group read the same ones."""
+def test_bytes_of_processed_blocks(fovea):
+    """Keys that are visible to no query are not read; heads of a group share keys."""
     from fovea import explain
     from fovea.explain import _inputs, _resources
 
@@ -261,19 +260,19 @@ def test_bytes_of_visited_blocks(fovea):
     maps = explain.block_map(spec, 512, 4096, target="sm_80", batch=3)
     sizes = _inputs.Sizes(512, 4096, 3, 8, 2)
     copies = _resources.copies_of(maps, sizes, is_packed=False)
-    assert _resources.visited_rows(maps, sizes, copies) == (3 * 8 * 512, 3 * 2 * 512)
-    # Windows that differ by head: what the group's widest head visits.
+    assert _resources.processed_rows(maps, sizes, copies) == (3 * 8 * 512, 3 * 2 * 512)
+    # Windows that differ by head: the widest window of each group.
     spec = fovea.attention(mask_mod=lambda b, h, q, k: (k >= 1000) & (k < 1000 + 200 * (h + 1)), head_dim=64, heads=4, kv_heads=2)
     maps = explain.block_map(spec, 128, 4000, target="sm_80", batch=2)
     sizes = _inputs.Sizes(128, 4000, 2, 4, 2)
     n = maps[0].block[1]
     expected = sum(-(-(1000 + 200 * widest) // n) * n - 1000 // n * n for widest in (2, 4))
     copies = _resources.copies_of(maps, sizes, is_packed=False)
-    assert _resources.visited_rows(maps, sizes, copies) == (2 * 4 * 128, 2 * expected)
+    assert _resources.processed_rows(maps, sizes, copies) == (2 * 4 * 128, 2 * expected)
 
 
 def test_waves(fovea):
-    from fovea._chips import H200
+    from fovea.runtime._gpus import H200
     from fovea.explain import _inputs, _resources
 
     kernel = fovea.compile(fovea.attention(mask_mod=causal, head_dim=128), "sm_90a")
@@ -288,24 +287,24 @@ def test_waves(fovea):
 
 def sizes_of(fovea, spec, target="sm_90a", lengths=(None, None), batch=None, heads=None):
     """Sizes that a page chooses, and the GPU's SMs with work."""
-    from fovea._chips import chip_of_target
+    from fovea.runtime._gpus import gpu_of_target
     from fovea.explain import _inputs, _resources, _sizes
 
     kernel = fovea.compile(spec, target)
     entries = _inputs.signature(kernel._spec, kernel._options)
     sizes = _sizes.choose_sizes(kernel, entries, *lengths, batch, heads)
-    return sizes, _resources.waves(kernel, sizes, {}, chip_of_target(target))
+    return sizes, _resources.waves(kernel, sizes, {}, gpu_of_target(target))
 
 
 def test_sizes_that_fill_the_gpu(fovea):
     dense = fovea.attention(head_dim=64)
     sizes, spread = sizes_of(fovea, dense)
     assert (sizes.queries, sizes.batch, sizes.heads) == (4096, 1, 16) and spread["share"] == 1.0
-    # Short sequences need more batch entries; no more than that.
+    # Short sequences need more batch entries, but only as many as fill the GPU.
     sizes, spread = sizes_of(fovea, dense, lengths=(256, 256))
     assert spread["share"] == 1.0 and sizes.batch > 1 and sizes.heads == 16
     assert sizes_of(fovea, dense, lengths=(256, 256), batch=sizes.batch // 2, heads=16)[1]["share"] < 1.0
-    # What the caller gives holds, and what the program fixes.
+    # Sizes of the caller and sizes that the program fixes are kept.
     sizes, _ = sizes_of(fovea, dense, lengths=(256, 256), heads=2)
     assert (sizes.batch, sizes.heads) == (1, 2)
     sizes, spread = sizes_of(fovea, EXAMPLES / "gqa_decode.mlir", "sm_80")
@@ -339,12 +338,12 @@ def test_verdict(fovea):
     variant, line = said(causal, 512)
     counts = variant.maps[0].count()
     share = 100 * (counts["masked"] + counts["plain"]) / sum(map(len, variant.maps[0].rows))
-    assert line.startswith(f"visits {share:.1f} % of blocks; bottleneck: ")
+    assert line.startswith(f"processes {share:.1f} % of blocks; bottleneck: ")
     rate = float(re.search(r"at most ([\d.]+) TFLOP/s", line)[1]) * 1e12
     assert rate == pytest.approx(variant.limits["flops"] / max(variant.limits["times"].values()), rel=5e-3)
-    # Comparisons of floats skip no block: all of them are visited, some in vain.
+    # Comparisons of floats skip no block: all are processed, some needlessly.
     variant, line = said(lambda b, h, q, k, place: place[q] - place[k] < -1e9, 256, captures={"place": ("f32", (None,))})
-    assert line.startswith("visits all blocks (") and " in vain); bottleneck: " in line and variant.wasted_blocks > 0
+    assert line.startswith("processes all blocks (") and " needlessly); bottleneck: " in line and variant.wasted_blocks > 0
 
 
 def test_lengths_that_a_program_fixes(fovea):
@@ -367,7 +366,7 @@ def test_command(run_command, tmp_path):
     result = run_command("explain", f"{variants}:make", "--seq", "256x300", "--target", "sm_80", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     said, written = result.stdout.splitlines()
-    assert re.fullmatch(r"attention for sm_80: visits 60\.0 % of blocks; bottleneck: [\w/ ]+; at most [\d.]+ TFLOP/s", said), said
+    assert re.fullmatch(r"attention for sm_80: processes 60\.0 % of blocks; bottleneck: [\w/ ]+; at most [\d.]+ TFLOP/s", said), said
     assert written.startswith("variants-make.html: ")
     text = (tmp_path / "variants-make.html").read_text()
     Page(text)
@@ -399,9 +398,9 @@ def test_command(run_command, tmp_path):
 
 @pytest.mark.parametrize("schedule, target", [("auto", "sm_90a"), ("cluster=2", "sm_90a"), ("auto", "sm_80")])
 def test_resources_and_lanes(fovea, schedule, target):
-    """Buffers add up to the kernel's shared memory; CTAs of a cluster have tensor
-    cores of their own."""
-    from fovea._chips import chip_of_target
+    """Buffers add up to the kernel's shared memory; each CTA of a cluster has its own tensor
+    cores."""
+    from fovea.runtime._gpus import gpu_of_target
     from fovea.explain import _inputs, _resources, _timeline
 
     kernel = fovea.compile(fovea.attention(head_dim=256), target, schedule=schedule)
@@ -413,10 +412,10 @@ def test_resources_and_lanes(fovea, schedule, target):
     rest = sum(part["bytes"] for part in parts if part["name"] == "barriers")
     assert rest < 1024 and {part["name"] for part in parts} >= {"Q", "K", "V"}
     cluster = kernel.metadata["cluster"][0]
-    lines = _timeline.lay_out(trace, chip_of_target(target), cluster)
+    lines = _timeline.lay_out(trace, gpu_of_target(target), cluster)
     assert sum(lane.startswith("tensor cores") for lane in lines.lanes) == cluster == (2 if schedule == "cluster=2" else 1)
     operations = _resources.operations_of_a_score(trace)
-    # An exponential for each score, and little else of that unit.
+    # One exponential per score, and little other work for that unit.
     assert 0.9 < operations["special"] < 1.2 and 2 < operations["ordinary"] < 16
 
 
@@ -451,7 +450,7 @@ def test_elements_of_sequences_and_lists(fovea):
 
     spec = fovea.attention(head_dim=64, sequences="lengths")
     found = explain.elements(spec, 64, entry=1, batch=2, inputs={"lengths": numpy.array([64, 40])}, keys=(30, 64), target="sm_80")
-    # A sequence has the keys that its length says.
+    # The number of keys of a sequence is its length.
     assert found.visible.shape == (64, 10) and found.visible.all() and found.changed is None
     maps = explain.block_map(EXAMPLES / "block_mask.mlir", 512, target="sm_80")
     for one in maps[:2]:
@@ -469,12 +468,12 @@ def test_elements_errors(fovea):
         explain.elements(spec, 128, head=9, target="sm_80")
     with pytest.raises(fovea.CompileError, match="there are no queries 500 to 500"):
         explain.elements(spec, 128, queries=(500, 510), target="sm_80")
-    with pytest.raises(ValueError, match=r"keys must be the first one and the one behind the last, found \(3, 3\)"):
+    with pytest.raises(ValueError, match=r"keys must be a range \(first, end\) with 0 <= first < end, found \(3, 3\)"):
         explain.elements(spec, 128, keys=(3, 3), target="sm_80")
 
 
 def test_absurd_sizes(fovea):
-    """Products that 64 bits don't hold are an error, not an allocation."""
+    """Sizes whose product overflows 64 bits are an error."""
     per_head = fovea.attention(mask_mod=lambda b, h, q, k: (q >= k) | (h == 1) | (b == 1), head_dim=64)
     huge = {"query_length": 16, "key_length": 16, "batch": 2 ** 30, "heads": 2 ** 30}
     with pytest.raises(fovea.CompileError, match="have a product of at most 17179869184"):
@@ -484,7 +483,7 @@ def test_absurd_sizes(fovea):
 
 
 def test_pairs_on_the_page(fovea):
-    """Blocks that the mask cuts have their pairs, some have scores, as evaluated one by one."""
+    """Partially visible blocks have pairs, and some have scores, equal to those evaluated one by one."""
     from fovea import explain
 
     spec = fovea.attention(slope, by_head, head_dim=64, captures={"slopes": ("f32", (None,))})
@@ -534,10 +533,10 @@ def test_why_on_the_page(fovea):
 
     text = explain.page(fovea.attention(mask_mod=near, head_dim=64, captures={"place": ("f32", (None,))}), 256, target="sm_90a")
     why = text[text.index('id="why"'):text.index('id="schedule"')]
-    assert "it compares floats" in why and "Ranges are not enough: blocks are checked one by one (nothing wasted)" in why
+    assert "it compares floats" in why and "Ranges are not enough: a predicate checks each block (nothing wasted)" in why
     assert "<details class=\"section\" id=\"why\"><summary>" in text and "ranges are not enough, nothing wasted" in why and "class=bad" not in why
     assert "<code>return (place[q] - place[k] &lt; 2.0) &amp; (q &gt;= k)</code>" in why and "test_explain.py:" in why
-    assert "(blocks above a diagonal)" in why and "log-sum-exp" in why
+    assert "(constant relative position)" in why and "log-sum-exp" in why
 
 
 def why_of(fovea, mask, **captures):
@@ -547,13 +546,13 @@ def why_of(fovea, mask, **captures):
 
 def test_no_alarm_where_nothing_is_wasted(fovea):
     checked = why_of(fovea, documents, document=("i32", (None, None)))
-    assert "<h3>Ranges are not enough: blocks are checked one by one (nothing wasted)</h3>" in checked and "class=bad" not in checked
+    assert "<h3>Ranges are not enough: a predicate checks each block (nothing wasted)</h3>" in checked and "class=bad" not in checked
     assert "query i sees keys [0, i] where document[b, i] == document[b, j]" in checked
 
 
-def test_alarm_for_blocks_that_are_visited_in_vain(fovea):
+def test_alarm_for_blocks_that_are_processed_needlessly(fovea):
     wasted = why_of(fovea, lambda b, h, q, k, place: place[q] - place[k] < -1e9, place=("f32", (None,)))
-    assert re.search(r"<h3 class=bad>\d+ blocks are visited in vain: ranges do not describe the mask</h3>", wasted)
+    assert re.search(r"<h3 class=bad>\d+ blocks are processed needlessly: ranges do not describe the mask</h3>", wasted)
 
 
 def test_the_first_block_is_the_most_mixed(fovea):
@@ -564,12 +563,12 @@ def test_the_first_block_is_the_most_mixed(fovea):
     data = data_of(explain.page(spec, 512, target="sm_80", inputs={"document": document}, heads=1))
     m, n = data["maps"][0]["block"]
     row, column = map(int, data["elements"]["sets"][0]["first"].split(","))
-    # The one in which a document ends on the diagonal.
+    # The block in which a document ends at q = k.
     assert row * m < 192 < (row + 1) * m and column * n <= 192 <= (column + 1) * n
 
 
 def test_lines_of_all_levels(fovea):
-    """The source is the first pane, and lines of every level know theirs."""
+    """The source is the first pane, and lines of each level refer to it."""
     from fovea import explain
 
     spec = fovea.attention(slope, causal, head_dim=64, captures={"slopes": ("f32", (None,))})
@@ -584,7 +583,7 @@ def test_lines_of_all_levels(fovea):
         assert len(levels[name]) == len(places[name])
         own = [line for line, place in zip(levels[name], places[name]) if place == wanted]
         assert any(text in line for line in own), name
-        # Locations themselves are not shown.
+        # Locations are not printed.
         assert not any(" loc(" in line or "!dbg" in line or line.startswith(("#loc", "!")) for line in levels[name]), name
     # A program in MLIR is its own source.
     data = data_of(explain.page(EXAMPLES / "causal.mlir", 256, target="sm_80"))
@@ -609,7 +608,7 @@ def test_machine_code(fovea, name, tmp_path, monkeypatch):
     monkeypatch.setattr(_variant, "ptxas_facts", lambda kernel: {"code": b"c", "bytes": 1, "warnings": []})
     data = data_of(explain.page(EXAMPLES / "causal.mlir", 256, target="sm_80"))
     assert list(data["levels"])[-1] == "sass" and b"MOV R1, c" in unpacked(data["levels"]["sass"])
-    # One that fails says nothing.
+    # A tool that fails is ignored.
     stub.write_text("#!/bin/sh\necho no >&2\nexit 3\n")
     assert _sass.disassemble(b"code") is None
     assert "sass" not in data_of(explain.page(EXAMPLES / "causal.mlir", 256, target="sm_80"))["levels"]

@@ -19,7 +19,7 @@ def field(found, name):
     return one
 
 
-# --- In words -----------------------------------------------------------------------
+# --- As text ------------------------------------------------------------------------
 
 
 def test_targets_side_by_side(fovea):
@@ -30,14 +30,14 @@ def test_targets_side_by_side(fovea):
     unit = field(found, "unit")
     assert unit.values == ("wgmma", "mma_sync") and unit.differs
     assert "it has no tcgen05" in unit.reasons[0] and "it has no tcgen05, wgmma" in unit.reasons[1]
-    # One that the other's schedule does not have.
+    # A field that the other schedule does not have.
     assert field(found, "ping_pong").values == ("1", "0")
     for name, value in kernel.metadata["schedule"].items():
         assert field(found, name).values[0] == str(value)
     text = str(found)
     assert text.startswith("fields that differ from the second variant\n  target: sm_90a | sm_80\n  unit: wgmma | mma_sync\n      wgmma: the best unit")
     assert "\nattention for sm_90a\n" in text and "\n\nattention for sm_80\n" in text and "  ping_pong: 1 | 0\n" in text
-    # Alone, nothing is beside it.
+    # Without a variant there is no comparison.
     assert kernel.explain().fields == () and kernel.explain().beside is None
 
 
@@ -45,14 +45,14 @@ def test_schedules_side_by_side(fovea):
     found = compiled(fovea).explain(compare={"schedule": "tile_n=32"})
     tile = field(found, "tile_n")
     assert tile.values[1] == "32" and tile.reasons[1] == "user-specified" and not field(found, "target").differs
-    # Other choices are the kernel's own.
+    # The other options are the kernel's.
     found = compiled(fovea, schedule="tile_n=32").explain(compare={"schedule": "tile_n=32,stages=3"})
     assert [one.name for one in found.fields if one.differs][0] == "stages" and field(found, "tile_n").values == ("32", "32")
     assert found._repr_html_().count("<") == 2
 
 
 @pytest.mark.parametrize("compare, error, said", [
-    ({}, "Error", "a variant to compare with differs in something: target, schedule,"),
+    ({}, "Error", "a variant must differ in one of target, schedule,"),
     ({"tile_n": 64}, "Error", "variants can't differ in 'tile_n', only in target, schedule,"),
     ({"schedule": "auto"}, "Error", "nothing to compare: schedule=auto makes the same kernel, attention for sm_90a"),
     ({"target": "sm_90a"}, "Error", "nothing to compare: target=sm_90a makes the same kernel"),
@@ -74,7 +74,8 @@ def test_variants_that_there_are_not(fovea, compare, error, said):
 
 def test_a_schedule_that_ptxas_had_replaced_is_no_choice(fovea):
     """A variant for another target has that target's own schedule."""
-    from fovea import _comparison, _kernel
+    from fovea.tools import _comparison
+    from fovea.compiler import _kernel
 
     smaller = compiled(fovea, schedule="tile_n=32")
     kernel = _kernel.Kernel(smaller._spec, smaller._options, smaller._ptx, smaller._metadata, is_asked_for=False)
@@ -93,17 +94,17 @@ def test_a_page_of_two(fovea):
     assert {"compared", "blocks", "why", "schedule", "resources", "roofline", "ir", "show"} <= page.ids and not page.links
     compared = text[text.index('id="compared"'):text.index('id="blocks"')]
     assert "<tr class=differs><td>unit</td><td>wgmma</td><td>mma_sync</td></tr>" in compared
-    assert "<b class=badge>B</b> the best unit that &#x27;sm_80&#x27; has" in compared
+    assert "<b class=badge>B</b> the best MMA unit that &#x27;sm_80&#x27; has" in compared
     assert "<tr class=differs><td>ping_pong</td><td>1</td><td>0</td></tr>" in compared
-    for name in ("shared memory per CTA", "blocks visited", "waves", "least time, tensor cores", "at least"):
+    for name in ("shared memory per CTA", "blocks processed", "waves", "least time, tensor cores", "at least"):
         assert f"<td>{name}</td>" in compared, name
-    # Each section but the first has both; what is drawn is each variant's own.
+    # Each section except the first has both variants, with their own data.
     assert text.count('class=variant data-variant="0"') == text.count('class=variant data-variant="1"') == 6
     first, second = data_of(text), data_of(text, 1)
     assert [one["maps"][0]["block"] for one in (first, second)] != [first["maps"][0]["block"]] * 2
     assert first["maps"][0]["visible_pairs"] == second["maps"][0]["visible_pairs"]
     assert b"wgmma" in unpacked(first["levels"]["ptx"]) and b"wgmma" not in unpacked(second["levels"]["ptx"])
-    # A line of the program has one number, so that it is marked in the panes of both.
+    # Both variants share the index of a source line, so that both panes mark it.
     (wanted,) = [n for n, name in enumerate(first["names"]) if name == f"test_explain.py:{causal.__code__.co_firstlineno + 1}"]
     for one in (first, second):
         assert all(str(wanted).encode() in unpacked(one["places"][level]).split() for level in ("python", "attn", "ptx"))
@@ -132,10 +133,10 @@ def test_command(run_command, tmp_path):
 @pytest.mark.parametrize("arguments, said", [
     (["--compare", "tile_n=32"], "'tile_n=32' is not NAME=VALUE with NAME one of target, schedule,"),
     (["--compare", "accurate_tanh=1"], "accurate_tanh must be true or false, found '1'"),
-    (["--compare", "target=sm_80", "--compare", "target=sm_89"], "--compare target is there twice; there is one variant to compare with\n"),
+    (["--compare", "target=sm_80", "--compare", "target=sm_89"], "--compare target is given twice, expected one variant\n"),
     (["--compare", "schedule=auto"], "fovea explain: nothing to compare: schedule=auto makes the same kernel, attention for sm_90a\n"),
     (["--compare", "target=sm_1"], "note: in the variant to compare with: target=sm_1\n"),
-    (["--compare", "schedule=warps=3"], "'warps' must be 4, 8, 12 or 16 where roles are specialised, found 3\n  note: in the variant"),
+    (["--compare", "schedule=warps=3"], "'warps' must be 4, 8, 12 or 16 in kernels with roles, found 3\n  note: in the variant"),
     (["--why", "--measure"], "fovea explain: --measure is about the page, which --why does not write\n"),
 ])
 def test_command_errors(run_command, tmp_path, arguments, said):
@@ -167,8 +168,8 @@ def test_measuring_without_a_device(fovea, run_command, tmp_path):
 
 @pytest.fixture
 def stand_in(fovea):
-    """A device that executes PTX on the CPU; it takes no machine code."""
-    from fovea import _emulator
+    """The emulated device, which does not load machine code."""
+    from fovea.runtime import _emulator
     from fovea.explain import _measure
 
     def device(capability):
@@ -186,7 +187,7 @@ def looked(fovea, device, compare=None, target="sm_80", mods={"mask_mod": causal
 
 
 def clock(milliseconds):
-    """A clock that lets launches happen and says that each takes as long as the next of these."""
+    """A clock that runs the launches and returns the given times."""
     calls = []
 
     def times(launch, count):
@@ -198,27 +199,27 @@ def clock(milliseconds):
 
 
 def test_measured_on_the_stand_in(fovea, stand_in):
-    """Kernels are launched in turns, and their medians stand beside the bounds."""
-    from fovea._chips import A100
+    """Kernels are launched alternately, and the page has their medians and bounds."""
+    from fovea.runtime._gpus import A100
     from fovea.explain import _beside, _measure, _page
 
     found, _ = looked(fovea, None, compare={"schedule": "tile_n=32"})
     device = stand_in(80)
     times, calls = clock([40.0])
     measured = _measure.measure(found.variants, device, times, rounds=2)
-    assert measured.capability == "sm_80" and measured.chip is None and measured.problems == ("", "")
+    assert measured.capability == "sm_80" and measured.gpu is None and measured.problems == ("", "")
     assert measured.times[0] == _measure.Times(0.04, 0.04, 0.04, 14) == measured.times[1]
-    # An estimate of each, then two turns of each.
+    # An estimate of each, then two repetitions of each.
     assert len(calls) == 6 and len(set(calls)) == 2
-    # The device's rates are not known: no bound.
+    # The device's rates are unknown, so there is no bound.
     page = _page.render(dataclasses.replace(found, measured=measured))
     assert Page(page).ids >= {"measured", "compared"} and "rates unknown" in page
     lines = _beside.report(found.variants, measured)
     flops = found.variants[0].flops
     assert flops == 4.0 * 32 * 64 * 65 / 2
     assert lines == [f"attention for sm_80 ({label}): 40,000.0 µs, 0.0 TFLOP/s" for label in ("schedule=auto", "schedule=tile_n=32")]
-    # With rates that are.
-    measured = dataclasses.replace(measured, chip=A100)
+    # With known rates.
+    measured = dataclasses.replace(measured, gpu=A100)
     page = _page.render(dataclasses.replace(found, measured=measured))
     part = page[page.index('id="measured"'):page.index('id="blocks"')]
     assert part.count("40,000.0 µs") == 6 and "14 launches on " in part and "by the rates of the A100 SXM 80 GB" in part
@@ -246,7 +247,7 @@ def test_what_a_device_runs(fovea, stand_in):
     assert not stand_in(100).runs("sm_90a") and stand_in(100).runs("sm_89")
     with pytest.raises(fovea.Error, match="it runs no kernels for sm_90a or sm_100"):
         _measure.check_targets(stand_in(80), ["sm_90a", "sm_100"])
-    # One that it does not run stands beside one that it does.
+    # One variant runs on the device, and one does not.
     found, _ = looked(fovea, None, compare={"target": "sm_90a"})
     measured = _measure.measure(found.variants, stand_in(80), clock([1.0])[0], rounds=1)
     assert measured.times[0] and measured.times[1] is None and measured.problems == ("", "kernels for sm_90a don't run on it")
@@ -259,18 +260,18 @@ def test_wrong_outputs_are_told(fovea):
 
     ones = numpy.ones(100, numpy.float32)
     assert _measure._fault(ones * 1.001, ones) == ""
-    assert _measure._fault(ones * 1.1, ones) == "its output is off the first variant's by 10.0% of the norm"
+    assert _measure._fault(ones * 1.1, ones) == "its output differs from the first variant's by 10.0% of the norm"
     assert _measure._fault(ones * numpy.nan, ones) == "its output is not finite"
 
 
 def test_turns(fovea):
-    """Contestants take turns; the warm-up is as long as its launches take."""
+    """Kernels alternate; the length of the warm-up follows from the estimated times."""
     import random
 
     from fovea.bench import _timing
 
     order = []
     contestants = {"a": lambda: order.append("a"), "b": lambda: order.append("b")}
-    times = _timing.turns(lambda function, count: [10.0] * count, contestants, 4, random.Random(0))
+    times = _timing.alternate(lambda function, count: [10.0] * count, contestants, 4, random.Random(0))
     assert {name: len(found) for name, found in times.items()} == {"a": 28, "b": 28} and statistics.median(times["a"]) == 10.0
     assert order.count("a") == order.count("b") == 12 and re.fullmatch("(aaabbb|bbbaaa){4}", "".join(order))

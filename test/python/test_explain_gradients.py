@@ -1,5 +1,5 @@
 """The page of ``python -m fovea explain --gradients``: the kernels of both passes, and the
-blocks that a kernel of gradients visits."""
+blocks that a kernel of gradients processes."""
 
 import re
 
@@ -18,7 +18,7 @@ def backward_of(mask, target, by=("q", "k", "v"), **described):
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("mask", [causal, window])
 def test_block_map_of_gradients(fovea, mask, target):
-    """The mask is the forward's; visits are those of tiles of keys."""
+    """Visibility is that of the forward pass; the processed blocks are those of key tiles."""
     from fovea import explain
 
     spec, (queries, keys) = backward_of(mask, target), (700, 500)
@@ -29,7 +29,7 @@ def test_block_map_of_gradients(fovea, mask, target):
     expected = mask(0, 0, i, j)
     assert found.visible_pairs == expected.sum()
     assert tuple("".join(str(int(code) % 3) for code in row) for row in found.rows) == codes_of(expected, found.block)
-    # Nothing visible is skipped, nothing hidden is taken without its mask; bounds are exact.
+    # No visible pair is skipped, blocks with masked pairs evaluate the mask, and bounds are exact.
     assert not set("".join(found.rows)) & set("1267")
     columns = ["".join(column) for column in zip(*found.rows)]
     assert all("3" not in column for column in columns if set(column) & set("4578"))
@@ -38,7 +38,7 @@ def test_block_map_of_gradients(fovea, mask, target):
 
 
 def test_blocks_that_gradients_check(fovea):
-    """Documents: blocks are checked one by one, by tiles of keys, too."""
+    """Documents: key tiles evaluate block predicates, too."""
     from fovea import explain
 
     document = numpy.repeat(numpy.arange(5), 128)[None]
@@ -60,7 +60,7 @@ def test_gradients_by_queries_have_tiles_of_queries(fovea):
 
 
 def test_elements_of_gradients(fovea):
-    """Pairs and scores are those of the forward's program."""
+    """Pairs and scores are those of the forward program."""
     from fovea import explain
 
     described = {"head_dim": 64, "captures": {"slopes": ("f32", (None,))}}
@@ -82,7 +82,7 @@ def test_page_of_both_passes(fovea, target, lanes):
     assert {"blocks", "why", "schedule", "resources", "roofline", "ir", "show"} <= page.ids and "compared" not in page.ids
     forward, backward = re.findall("<p class=verdict>(.*?)</p>", text)
     for line, name in ((forward, "forward"), (backward, "backward")):
-        assert line.startswith(f"<b class=badge>{name}</b>") and re.search(r": visits [\d.]+ % of blocks; bottleneck: .*; at most [\d.]+ TFLOP/s", line)
+        assert line.startswith(f"<b class=badge>{name}</b>") and re.search(r": processes [\d.]+ % of blocks; bottleneck: .*; at most [\d.]+ TFLOP/s", line)
     first, second = data_of(text), data_of(text, 1)
     assert first["maps"][0]["visible_pairs"] == second["maps"][0]["visible_pairs"] == 512 * 513 // 2
     assert {span["kind"] for span in first["timeline"]["spans"]} >= {"qk", "pv"}
@@ -90,14 +90,14 @@ def test_page_of_both_passes(fovea, target, lanes):
     assert lanes <= set(second["timeline"]["lanes"])
     assert "2 (D + Dv) each" in text and "2 (3 D + 2 Dv) each" in text
     assert b"attn.backward" in unpacked(second["levels"]["attn"]) and b"attention_backward" in unpacked(second["levels"]["ptx"])
-    # A line of the mask has one number in both.
+    # Both kernels share the index of a line of the mask.
     (wanted,) = [n for n, name in enumerate(first["names"]) if name == f"test_explain.py:{causal.__code__.co_firstlineno + 1}"]
     for one in (first, second):
         assert all(str(wanted).encode() in unpacked(one["places"][level]).split() for level in ("python", "attn", "ptx"))
 
 
 def test_bounds_of_gradients(fovea):
-    """Five products of a pair; what is read and written, once."""
+    """Five products per pair; bytes read and written are counted once."""
     from fovea.explain import _gradients, _inputs, _resources
 
     kernel = fovea.compile(backward_of(causal, "sm_90a"), "sm_90a")
@@ -124,23 +124,23 @@ START = ["explain", "--seq", "128", "--target", "sm_80"]
 
 
 def test_command_for_both_passes(fovea, run_command, program, tmp_path):
-    """A forward without gradients gets all of them."""
+    """For a program without gradients, all gradients are compiled."""
     result = run_command(*START, f"{program}:spec", "--gradients", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     forward, backward, written = result.stdout.splitlines()
-    assert forward.startswith("attention for sm_80: visits ") and backward.startswith("attention_backward for sm_80: visits ")
+    assert forward.startswith("attention for sm_80: processes ") and backward.startswith("attention_backward for sm_80: processes ")
     assert written.startswith("alibi-spec-gradients.html: ")
 
 
 def test_command_for_a_program_of_gradients(fovea, run_command, program, tmp_path):
-    """That of a Spec, and MLIR of a backward, have pages of their own kernel."""
+    """The backward program of a Spec, and MLIR of one, have pages of their own kernel."""
     result = run_command(*START, f"{program}:train.backward", cwd=tmp_path)
     assert result.returncode == 0 and "\nalibi-train-backward.html: " in result.stdout, result.stderr
     assert {"blocks", "roofline"} <= Page((tmp_path / "alibi-train-backward.html").read_text()).ids
     backward = tmp_path / "backward.mlir"
     backward.write_text(fovea.gradient(fovea.attention(head_dim=64)).mlir)
     result = run_command(*START, str(backward), cwd=tmp_path)
-    assert result.returncode == 0 and result.stdout.startswith("attention_backward for sm_80: visits all blocks"), result.stderr
+    assert result.returncode == 0 and result.stdout.startswith("attention_backward for sm_80: processes all blocks"), result.stderr
 
 
 def test_command_that_prints_reasons(run_command, program, tmp_path):

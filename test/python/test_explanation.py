@@ -1,5 +1,5 @@
-"""What ``Kernel.explain`` says: choices, what the mask's analysis found and where it
-gave up, what is left out; with lines."""
+"""``Kernel.explain``: the schedule, results and limits of the mask analysis, transformations that
+were not applied; with lines."""
 
 import inspect
 import pathlib
@@ -51,7 +51,7 @@ def about(found, kind, subject):
 def test_bounds_of_a_causal_mask(fovea):
     found = explained(fovea, causal)
     one = about(found, "derived", "kv_bounds")
-    assert one.text == ("queries i0 to i1 skip keys from i1 + 1 on (blocks above a diagonal); keys from 0 to i0 + 1 "
+    assert one.text == ("queries i0 to i1 skip keys from i1 + 1 on (constant relative position); keys from 0 to i0 + 1 "
                         "need no mask")
     assert (one.where.file, one.where.line) == (__file__, line_of(causal, "def causal"))
     assert not found.of_kind("unknown") and not found.of_kind("warning")
@@ -72,8 +72,7 @@ def test_where_the_analysis_gave_up(fovea, mask, captures, op, text, line):
 
 
 def test_lines_are_the_last_describers(fovea):
-    """The same program from other lines is compiled once; what is said of it has the
-    lines of whoever asks."""
+    """The same program from other lines is compiled once; explanations have the lines of the caller."""
     first = fovea.compile(fovea.attention(mask_mod=causal, head_dim=32), "sm_80")
 
     def again(b, h, q_idx, kv_idx):
@@ -102,7 +101,7 @@ def test_schedule(fovea):
     assert limit.value == "128" and "144 does not fit: schedule needs" in limit.text and "bytes of shared memory" in limit.text
     assert "log-sum-exp" in about(found, "left out", "sum_by_dot").text
     assert about(found, "done", "ping_pong").text == "2 turns"
-    # What was asked for is no choice of the planner's.
+    # A user-specified schedule is not reported as the planner's choice.
     found = explained(fovea, causal, schedule="tile_n=64,stages=2")
     assert about(found, "chosen", "tile_n").text == about(found, "chosen", "stages").text == "user-specified"
 
@@ -117,16 +116,16 @@ def test_a_schedule_of_a_table(fovea, tmp_path):
 
 
 def test_a_schedule_that_falls_back(fovea):
-    """wgmma's tiles have 64 queries; blocks of 32 are for another unit."""
+    """wgmma's tiles have 64 queries; blocks of 32 need another MMA unit."""
     found = explained(fovea, causal, blocks=fovea.Blocks(32, 128))
-    assert "block lists give the visited blocks" in about(found, "derived", "mask").text
-    assert about(found, "left out", "unit").text == "wgmma is not used: its tiles of 64 queries don't divide the listed blocks of 32"
+    assert "block lists determine the processed blocks" in about(found, "derived", "mask").text
+    assert about(found, "left out", "unit").text == "wgmma is not used: its tiles of 64 queries don't divide the block-sparse mask's blocks of 32"
     assert about(found, "chosen", "unit").value == "mma_sync"
-    assert "divide the listed blocks of 128 keys" in about(found, "chosen", "tile_n").text
+    assert "divide the block-sparse mask's blocks of 128 keys" in about(found, "chosen", "tile_n").text
 
 
 def test_a_schedule_that_ptxas_had_replaced(fovea):
-    from fovea import _kernel
+    from fovea.compiler import _kernel
 
     kernel = fovea.compile(fovea.attention(mask_mod=causal, head_dim=128), "sm_90a")
     smaller = _kernel.compile_again(kernel, schedule="tile_n=64")
@@ -149,7 +148,7 @@ def test_mlir_and_gradients(fovea):
     assert where.file.endswith("sliding_window.mlir") and path.read_text().splitlines()[where.line - 1].strip() == where.text
     spec = fovea.attention(mask_mod=causal, head_dim=64, gradient=("q", "k", "v"))
     found = fovea.compile(spec, "sm_90a").backward.explain()
-    assert "(blocks above a diagonal)" in about(found, "derived", "query_bounds").text
+    assert "(constant relative position)" in about(found, "derived", "query_bounds").text
     assert "computes all gradients" in about(found, "chosen", "schedule").text
 
 
@@ -167,3 +166,11 @@ def test_as_text_and_in_a_notebook(fovea, monkeypatch):
 
     monkeypatch.setattr("fovea.explain.need", missing)
     assert found._repr_html_().startswith("<pre>attention for sm_90a\n")
+
+
+def test_the_function_is_the_method(fovea):
+    from fovea.tools import explain_kernel
+
+    kernel = fovea.compile(fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=64), "sm_80")
+    assert explain_kernel(kernel) == kernel.explain()
+    assert explain_kernel(kernel, {"target": "sm_89"}).beside == kernel.explain({"target": "sm_89"}).beside is not None

@@ -1,5 +1,5 @@
-"""Functions in kernels, executed from PTX, against float64: within the bounds of docs/Running.md
-at ordinary numbers, large ones, zeros, infinities and NaN."""
+"""Functions in PTX kernels against float64: errors are within the bounds of docs/Guides/Debugging.md at
+ordinary numbers, large ones, zeros, infinities and NaN."""
 
 import math
 
@@ -21,13 +21,13 @@ OF_THE_RESULT = {
     "power 0.3125": (lambda x: x**0.3125, 4), "power -2.75": (lambda x: x**-2.75, 4), "power 67": (lambda x: x**67, 4),
     "power of -3": (lambda x: torch.pow(-3.0, torch.round(x)), 4), "erf": (torch.erf, 4), "erfc": (torch.erfc, 4),
 }
-#: In units of 1.
+#: Absolute errors.
 OF_ONE = {"log": (torch.log, 4), "log2": (torch.log2, 4), "log10": (torch.log10, 4), "tanh": (torch.tanh, 4), "sigmoid": (torch.sigmoid, 4)}
 
 SPECIAL = [
     0.0, -0.0, 1e-30, 1e-20, -1e-10, 1e-5, 1e-3, 0.1, 0.25, 0.5, -0.5, 0.75, 1.0, -1.0, 1.0000001, 0.9999999, 1.5, 2.0, -2.0, 3.0, 6.0,
     20.0, -20.0, 50.0, 80.0, 88.7, 88.72, 89.0, -87.0, 104.0, -104.0, math.pi, math.pi / 2, -math.pi / 2, INF, -INF, NAN,
-    # Positions, time stamps, and the number nearest to a multiple of pi/2.
+    # Positions, timestamps, and the float closest to a multiple of pi/2.
     1e3, 1.7e4, 1e5, 262143.0, 262145.0, -3.3e5, 1.3e6, 1e7, 16777217.0, 1e8, -1e9, 1.7e9, 1e12, 1e20, -1e30, 3e38, -3e38, 16367173 * 2.0**72,
 ]
 
@@ -43,7 +43,7 @@ def points():
 
 
 def evaluated(functions, x, backend):
-    """Each function of all numbers. A query has one score, and so its log-sum-exp; a head has one function."""
+    """Evaluates each function at all numbers. A query has one score, which is its log-sum-exp; a head has one function."""
     import fovea.torch
 
     query, key = torch.zeros(1, len(functions), len(x), 16).half(), torch.zeros(1, len(functions), 1, 16).half()
@@ -59,7 +59,7 @@ def evaluated(functions, x, backend):
 
 
 def encoded(value):
-    """NaN and what is too large for a log-sum-exp as numbers."""
+    """Replaces NaN and numbers that are too large for a log-sum-exp."""
     return torch.where(value.isnan(), 3.0e6, value.clamp(-2.0e6, 2.0e6))
 
 
@@ -74,7 +74,7 @@ def test_error(backend):
     for (name, (function, bound)), mine in zip(both.items(), found):
         right = encoded(function(x.double()))
         error = (mine.double() - right).abs() / unit(right if name in OF_THE_RESULT else torch.maximum(right.abs(), torch.ones(())))
-        # Subnormal results count as 0.
+        # Subnormal results are treated as 0.
         error[right.abs() < 2.0**-126] = 0
         worst = error.argmax()
         assert error[worst] <= bound, (name, x[worst].item(), mine[worst].item(), right[worst].item(), error[worst].item())
@@ -82,7 +82,7 @@ def test_error(backend):
 
 @pytest.mark.parametrize("backend", TARGETS)
 def test_angles_of_scores(backend):
-    """Many in a lane, of which some are large, in some warps."""
+    """Many arguments in a lane, some of them large, in some warps."""
     import fovea.torch
 
     size = 96
@@ -97,7 +97,7 @@ def test_angles_of_scores(backend):
 
 @pytest.mark.parametrize("backend", TARGETS)
 def test_signs_of_zeros(backend):
-    """Also of what comes of them: at -0 odd functions are -0, and atan2 is on its own side of the axis."""
+    """Signs of results: odd functions are -0 at -0, and atan2 depends on the sign of zero."""
     odd = [torch.sin, torch.tan, torch.asin, torch.atan, torch.sinh, torch.asinh, torch.atanh, torch.expm1, torch.log1p, lambda x: x**5.0,
            lambda x: torch.pow(x, x * 0 + 3)]
     functions = [lambda x, f=f: torch.copysign(torch.ones_like(x), f(x)) for f in odd]
@@ -113,7 +113,7 @@ def test_signs_of_zeros(backend):
 
 @pytest.mark.parametrize("backend", TARGETS)
 def test_powers(backend):
-    """Of all pairs of special numbers, as in PyTorch."""
+    """All pairs of special numbers, compared with PyTorch."""
     special = torch.tensor([0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 1.5, INF, -INF, NAN])
     bases, exponents = (one.flatten() for one in torch.meshgrid(special, special, indexing="ij"))
     places = torch.arange(len(bases)).float()
@@ -123,7 +123,7 @@ def test_powers(backend):
 
 @pytest.mark.parametrize("backend", TARGETS)
 def test_derivatives(backend):
-    """Of large angles, at the axes and the origin."""
+    """Large angles, the axes and the origin."""
     import fovea.torch
 
     cases = {

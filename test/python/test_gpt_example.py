@@ -1,5 +1,5 @@
-"""examples/gpt learns, and learns the same with Fovea's attention as with PyTorch's; what it
-writes byte by byte is what it would with all of the text before it."""
+"""examples/gpt trains, equally with Fovea's and PyTorch's attention, and generation with a cache
+gives the same bytes as without one."""
 
 import importlib
 import json
@@ -32,7 +32,7 @@ def test_it_learns(run_example, tmp_path, bias):
     assert ours["losses"][0] == pytest.approx(theirs["losses"][0], abs=1e-4)
     assert ours["losses"] == pytest.approx(theirs["losses"], abs=5e-3)
     assert ours["held_out"] == pytest.approx(theirs["held_out"], abs=5e-3)
-    # A byte of 256 is 5.5 nats at first.
+    # The initial loss is log(256) = 5.5 nats.
     assert ours["losses"][-1] < ours["losses"][0] - 1
     saved = torch.load(checkpoint)
     assert saved["sizes"]["steps"] == 25 and all(one.isfinite().all() for one in saved["weights"].values())
@@ -41,7 +41,7 @@ def test_it_learns(run_example, tmp_path, bias):
 
 
 def test_a_bias_is_learned(fovea, gpt):
-    """Both attentions move it, and to the same place."""
+    """Both attentions train the weights, with the same result."""
     model, _ = gpt
     import train
 
@@ -82,7 +82,7 @@ def test_kernels_take_its_attention(fovea, gpt, kind):
 
 
 def made(gpt, kind, length):
-    """A model that is sure of what it says, and an empty cache."""
+    """A model with confident predictions, and an empty cache."""
     model, generate = gpt
     torch.manual_seed(0)
     one = model.GPT(2, 32, 2)
@@ -95,7 +95,7 @@ def made(gpt, kind, length):
 
 
 def whole(model, kind, parameter, cap, tokens):
-    """Scores of what follows each byte, nothing kept."""
+    """Logits after each byte, without a cache."""
     at = torch.arange(tokens.shape[1])
     apart = at[:, None] - at
     bias = parameter[:, apart.clamp(0, parameter.shape[-1] - 1)] if kind == "table" else -parameter[:, None, None] * apart
@@ -110,7 +110,7 @@ def whole(model, kind, parameter, cap, tokens):
 
 @pytest.mark.parametrize("kind", ["table", "slopes"])
 def test_bytes_that_are_kept(fovea, gpt, kind):
-    """Read at once, or one after the other, also where there was no room and behind the table's end."""
+    """Bytes processed at once or one by one, also with a full cache and after the end of the position table."""
     one, cache = made(gpt, kind, length=4)
     text = torch.randint(256, (1, 21), generator=torch.Generator().manual_seed(1))
     expected = whole(one, kind, cache.bias.parameter, gpt[0].CAP, text)
@@ -161,7 +161,7 @@ def test_what_is_no_checkpoint(gpt, monkeypatch, tmp_path):
 
 
 def call(module, monkeypatch, *arguments):
-    """As from the command line."""
+    """Runs the command line."""
     monkeypatch.setattr(sys, "argv", [f"{module.__name__}.py", *map(str, arguments)])
     module.main()
 

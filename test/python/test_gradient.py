@@ -40,8 +40,8 @@ def check(found, wanted):
 
 @pytest.mark.parametrize("target, deterministic", [("sm_80", False), ("sm_80", True), ("sm_90a", False), ("sm_90a", True)])
 def test_kernels(fovea, spec, target, deterministic):
-    """One artefact with all kernels, which a runtime launches by names. Where sums are to have
-    one order, CTAs in roles take turns at what is added to memory, and others add nothing."""
+    """One artefact with all kernels, which the runtime launches by name. With deterministic=True, CTAs with warp roles
+    accumulate in a fixed order (semaphores), and others use no atomics."""
     given, wanted = arrays()
     kernel = fovea.compile(fovea.gradient(spec, by=("q", "k", "v"), deterministic=deterministic), target=target)
     adds = "cp.reduce.async.bulk" in kernel.ptx or "red.global.add" in kernel.ptx
@@ -55,8 +55,8 @@ def test_kernels(fovea, spec, target, deterministic):
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_kernels_of_all(fovea, spec, target):
-    """The gradient of a captured tensor is summed in memory that is zero at first, and
-    rounded behind the other kernels."""
+    """The gradient of a captured tensor is accumulated in zero-initialised memory, and converted by the postprocess
+    kernel."""
     given, wanted = arrays()
     kernel = fovea.compile(fovea.gradient(spec), target=target)
     assert kernel.metadata["version"] == 4 and kernel.metadata["epilogue"][-1]["kernel"] == f"{kernel.name}_dcapture0"
@@ -72,7 +72,7 @@ def both(fovea):
 
 
 def test_one_file(fovea, spec, both, tmp_path):
-    """A kernel and that of its gradients, compiled and saved together."""
+    """A kernel and the kernel of its gradients are compiled and saved together."""
     given, wanted = arrays()
     kernel = fovea.compile(both, target="sm_80")
     kernel.save(tmp_path / "both")
@@ -86,7 +86,7 @@ def test_one_file(fovea, spec, both, tmp_path):
 
 
 def test_names(fovea, both):
-    """A gradient by a captured tensor has that one's name; what is wrong with it is said by that name."""
+    """The gradient of a captured tensor is named after it, also in errors."""
     backward = fovea.compile(both, target="sm_80").backward
     assert backward._named({"dslopes": 1}, ["dcapture0"]) == {"dcapture0": 1}
     with pytest.raises(TypeError, match="takes no 'dother'"):
@@ -94,14 +94,14 @@ def test_names(fovea, both):
 
 
 def test_cache_of_both(fovea, both, spec):
-    """A kernel with gradients is another one than the same without them."""
+    """A kernel with gradients differs from one without them in the cache."""
     assert both.mlir == spec.mlir and both != spec
     assert fovea.compile(both, target="sm_80") is fovea.compile(both, target="sm_80")
     assert fovea.compile(both, target="sm_80").has_backward and not fovea.compile(spec, target="sm_80").has_backward
 
 
 def test_schedules_of_both(fovea, both):
-    """A schedule is the forward kernel's."""
+    """A user-specified schedule applies to the forward kernel only."""
     kernel = fovea.compile(both, target="sm_90a", schedule="stages=2")
     assert kernel.metadata["schedule"]["stages"] == 2
     assert kernel.backward.metadata == fovea.compile(both, target="sm_90a").backward.metadata
@@ -111,7 +111,7 @@ def test_schedules_of_both(fovea, both):
     ({"gradient": True, "lse": False}, ValueError, "need the log-sum-exp"),
     ({"gradient": "q"}, TypeError, "must be True or a list of names, found 'q'"),
     ({"gradient": 1}, TypeError, "must be True or a list of names, found 1"),
-    ({"gradient": ()}, ValueError, "must have a name, found none"),
+    ({"gradient": ()}, ValueError, "must name a tensor, found none"),
 ])
 def test_bad_gradients(fovea, more, error, message):
     with pytest.raises(error, match=message):
@@ -119,14 +119,14 @@ def test_bad_gradients(fovea, more, error, message):
 
 
 def test_unknown_gradients(fovea):
-    with pytest.raises(fovea.CompileError, match="gradients are by 'q', 'k', 'v'.* found 'w'"):
+    with pytest.raises(fovea.CompileError, match="expected a gradient among 'q', 'k', 'v'.* found 'w'"):
         fovea.attention(head_dim=16, gradient=["w"])
     assert fovea.attention(head_dim=16, gradient=False).backward is None
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_blocks(fovea, target):
-    """Lists of blocks, ahead of time: full ones, rows and columns that list nothing."""
+    """Block-sparse lists, compiled ahead of time: full blocks, empty rows and columns."""
     torch.manual_seed(1)
     listed = fovea.attention(head_dim=16, blocks=fovea.Blocks(64, 128, full=False, per_batch=False, per_head=False))
     q, k, v, do = (torch.randn(1, 2, n, 16).bfloat16() for n in (150, 400, 400, 150))
@@ -145,7 +145,7 @@ def test_blocks(fovea, target):
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 def test_packed(fovea, target):
-    """A sequence's gradients know nothing of the next one's rows, be they no numbers."""
+    """The gradients of a sequence don't depend on the next one's rows, even if those are NaN."""
     torch.manual_seed(1)
     spec = fovea.attention(head_dim=16, sequences="packed")
     q, k, v, do = (torch.randn(1, 2, n, 16).bfloat16() for n in (80, 90, 90, 80))
@@ -165,7 +165,7 @@ def test_packed(fovea, target):
 
 
 def test_all(fovea, spec):
-    """The reference gives gradients of captured tensors, too."""
+    """The reference computes gradients of captured tensors, too."""
     given, wanted = arrays()
     check(fovea.reference(fovea.gradient(spec), given["q"], given["k"], given["v"],
                           **{name: one for name, one in given.items() if name not in "qkv"}), wanted)
@@ -175,7 +175,7 @@ def test_all(fovea, spec):
 
 
 def test_errors(fovea, spec):
-    with pytest.raises(fovea.CompileError, match="gradients are by 'q', 'k', 'v'.* found 'w'"):
+    with pytest.raises(fovea.CompileError, match="expected a gradient among 'q', 'k', 'v'.* found 'w'"):
         fovea.gradient(spec, by=["w"])
     shared = fovea.attention(lambda s, b, h, i, j, bias: s + bias[i, j], head_dim=16, captures={"bias": ("f32", (None, None))})
     with pytest.raises(fovea.CompileError, match="'dbias' is to be deterministic, but its elements"):
@@ -189,7 +189,7 @@ def test_errors(fovea, spec):
 
 
 def test_scalars_of_one_kernel(fovea):
-    """A number that only a kernel before the main one reads, as where it is a term of the query alone."""
+    """A scalar that only the preprocess kernel reads, since it occurs in a term of the query only."""
     def by_query(s, b, h, i, j, step):
         return s + fovea.tanh(i * step)
 
@@ -208,7 +208,7 @@ def test_scalars_of_one_kernel(fovea):
     found = kernel.interpret(q, k, v, level="ptx", o=o.detach().bfloat16(), lse=scores.logsumexp(-1).detach().float(), do=do, step=3)
     check(found, wanted)
     with pytest.raises(TypeError, match="step=step"):
-        kernel(q)
+        kernel(q, k, v, do)
 
 
 CONSTANT = """
@@ -227,19 +227,19 @@ func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
 
 
 def test_constants_beside(fovea, tmp_path):
-    """A program with constants has gradients by all the rest; a file is a program, too."""
+    """A program with constants has gradients of all other operands; a file is accepted as a program."""
     file = tmp_path / "f.mlir"
     file.write_text(CONSTANT)
     made = fovea.gradient(file, by=("q",))
     assert "attn.backward" in made.mlir and "attn.forward" not in made.mlir
     given = [one["name"] for one in fovea.compile(made, target="sm_80").metadata["tensors"]]
     assert "do" in given and "dq" in given and "dv" not in given
-    with pytest.raises(fovea.CompileError, match="gradients are by 'q', 'k', 'v'.* found 'foo'"):
+    with pytest.raises(fovea.CompileError, match="expected a gradient among 'q', 'k', 'v'.* found 'foo'"):
         fovea.gradient(file, by=("foo",))
 
 
 def test_no_gradients(fovea):
-    """Never the program as it was."""
+    """Errors raise and never return the original program."""
     two = CONSTANT.replace("return %o", "%p = attn.forward %o, %k, %v : !t, !t, !t -> !t\n  return %p")
     with pytest.raises(fovea.CompileError, match="found another attn.forward"):
         fovea.gradient(two)
@@ -253,21 +253,21 @@ def test_no_gradients(fovea):
 def test_names_that_collide(fovea):
     both = {"slopes": ("f32", (None,)), "dslopes": ("f32", (None,))}
     spec = fovea.attention(lambda s, b, h, i, j, slopes, dslopes: s + slopes[h] * dslopes[h], head_dim=16, captures=both)
-    with pytest.raises(ValueError, match="'dslopes' would be the gradient by the captured tensor 'slopes', and is another argument"):
+    with pytest.raises(ValueError, match="'dslopes' is the name of another argument and of the gradient with respect to the captured tensor 'slopes'"):
         fovea.gradient(spec)
     assert "attn.backward" in fovea.gradient(spec, by=("q", "dslopes")).mlir
 
 
 def test_names_twice(fovea, spec):
     for name in ("q", "slopes"):
-        with pytest.raises(fovea.CompileError, match=f"a gradient is asked for twice: by '{name}'"):
+        with pytest.raises(fovea.CompileError, match=f"gradient '{name}' is requested twice"):
             fovea.gradient(spec, by=(name, "v", name))
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("by", [None, ("v",)])
 def test_output_in_f32(fovea, target, by):
-    """o is read in f32, and its gradient as kernels multiply it."""
+    """o is read in f32, and its gradient in the dtype of the products."""
     spec = fovea.attention(soft_cap, lambda b, h, i, j, slopes: j <= i + 20, head_dim=16, output_dtype="f32",
                            captures={"slopes": ("f32", (None,))}, gradient=by or True)
     given, wanted = arrays()
@@ -282,7 +282,7 @@ def test_output_in_f32(fovea, target, by):
 
 @pytest.mark.parametrize("level", ["attn", "tile", "ptx"])
 def test_types_of_outputs(fovea, spec, level):
-    """Nothing is converted to the program's type unasked: only arrays of one type, all of them."""
+    """Outputs are not converted silently, except if all arrays have the same dtype."""
     given, wanted = arrays()
     kernel = fovea.compile(fovea.gradient(spec, by=("q", "k", "v")), target="sm_80")
 

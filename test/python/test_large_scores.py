@@ -1,7 +1,7 @@
-"""Scores of any size: rows that finite numbers hide, large summands, heavy keys.
+"""Scores of any size: rows masked by finite numbers, large summands, dominant keys.
 
-Scores that are one number in f32 must get one weight, and an output is as exact as
-an evaluation in f32 with weights rounded to bf16, at each level and on each target.
+Equal scores in f32 must get equal probabilities, and an output is as accurate as an
+evaluation in f32 with P rounded to bf16, at each level and on each target.
 """
 
 import pytest
@@ -55,7 +55,7 @@ SUMMANDS = {
 
 def weights_problem():
     q, k = (random(1, 2, 64, 128, seed=seed) for seed in (0, 1))
-    v = torch.eye(64)[None, None].expand(1, 2, 64, 64).contiguous().bfloat16()  # o is the weights
+    v = torch.eye(64)[None, None].expand(1, 2, 64, 64).contiguous().bfloat16()  # o is P
     return q, k, v, q.double() @ k.double().transpose(-1, -2) * 128**-0.5
 
 

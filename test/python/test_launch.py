@@ -1,4 +1,4 @@
-"""Launches, with a stand-in for the CUDA driver that prints what it is told."""
+"""Launches with a fake CUDA driver that prints its calls."""
 
 import pytest
 
@@ -7,8 +7,8 @@ import ctypes, sys
 import fovea
 from fovea import DeviceTensor as T
 
-# The stand-in reads PTX.
-fovea._kernel.find_ptxas = lambda: None
+# The fake driver reads PTX.
+fovea.compiler._kernel.find_ptxas = lambda: None
 
 def cuda_array(address, shape, typestr, strides=None):
     facts = {"data": (address, False), "shape": shape, "typestr": typestr, "strides": strides, "version": 3}
@@ -18,7 +18,7 @@ class Torch:
     is_cuda, device = True, "cuda:0"
     def __init__(self, address, shape, dtype, strides=None):
         self.shape, self.address, self.dtype = shape, address, dtype
-        self.strides = strides or fovea._launch.contiguous_strides(shape)
+        self.strides = strides or fovea.runtime._launch.contiguous_strides(shape)
     def data_ptr(self): return self.address
     def stride(self): return self.strides
     def get_device(self): return 0
@@ -28,7 +28,7 @@ spec = fovea.attention(
     captures={"slopes": ("f32", (None,)), "unused": ("i32", (4,)), "gain": ("f32", ())},
 )
 kernel = fovea.compile(spec, target="sm_80")
-# What the stand-in reads of an image: a kernel's name, the types of its arguments.
+# The parts of an image that the fake driver reads: a kernel's name, the types of its arguments.
 types = [p.get("type", "pointer") for p in kernel.metadata["parameters"]]
 kernel._ptx = f"// arguments: {' '.join(types)}\\n.visible .entry attention()".encode()
 shape, half = (1, 2, 32, 16), "f16"
@@ -39,7 +39,7 @@ good = dict(q=T(0x1000, shape, half), k=T(0x2000, shape, half), v=T(0x3000, shap
 
 @pytest.fixture
 def launch(run_python, build):
-    """What the driver was told, and what went wrong."""
+    """The driver's calls, and the errors."""
     folder = build / "test" / "Runtime" / "fake-driver"
 
     def run(text):
@@ -74,6 +74,46 @@ print(sorted(loaded.info()))
     assert "'capture2'" in output and "(None, None, None, 16)" in output and "'registers'" in output
 
 
+FRAMEWORK = """
+import types
+torch = types.ModuleType("torch")
+torch.Tensor, torch.float16, torch.float32 = Torch, "torch.float16", "torch.float32"
+made = []
+def empty(shape, dtype, device):
+    made.append(Torch(0x40000 + 0x10000 * len(made), shape, dtype))
+    return made[-1]
+torch.empty = empty
+torch.cuda = types.SimpleNamespace(current_stream=lambda device=None: types.SimpleNamespace(cuda_stream=0x99))
+sys.modules["torch"] = torch
+tensors = [Torch(0x1000 * (1 + i), shape, "torch.float16") for i in range(3)]
+slopes = Torch(0x6000, (2,), "torch.float32")
+sys.stdout.flush()
+"""
+
+
+def test_calls_allocate_outputs_and_use_the_current_stream(launch):
+    output = launch(FRAMEWORK + """
+o, lse = kernel(*tensors, slopes=slopes, gain=0.5, scale=0.25)
+print(o is made[0], o.shape, o.dtype, lse is made[1], lse.shape, lse.dtype, flush=True)
+mine = Torch(0x80000, shape, "torch.float16")
+o, lse = kernel(*tensors, o=mine, slopes=slopes, gain=0.5, scale=0.25, stream=0x77)
+print(o is mine, len(made))
+""")
+    assert "stream 0x99" in output and "stream 0x77" in output
+    assert "True (1, 2, 32, 16) torch.float16 True (1, 2, 32) torch.float32" in output
+    assert "True 3" in output
+    first, second = arguments(output)
+    assert " 0x40000 " in first + " " and " 0x50000 " in first + " " and " 0x80000 " in second + " "
+
+
+def test_launches_use_the_current_stream_of_the_framework(launch):
+    output = launch(FRAMEWORK + """
+kernel.launch(**{**good, "k": tensors[1]})
+kernel.launch(**good)
+""")
+    assert "stream 0x99" in output and "stream 0x0" in output.replace("stream (nil)", "stream 0x0")
+
+
 def test_strides(launch):
     output = launch("""
 kernel.launch(**good)
@@ -89,7 +129,7 @@ def test_dlpack(launch):
 class DLPack:
     def __init__(self, address, shape, code, bits, device=2):
         sizes = (ctypes.c_int64 * len(shape))(*shape)
-        self.tensor = fovea._launch._DLTensor(address - 16, device, 0, len(shape), code, bits, 1, sizes, None, 16)
+        self.tensor = fovea.runtime._launch._DLTensor(address - 16, device, 0, len(shape), code, bits, 1, sizes, None, 16)
         self.keep = sizes
     def __dlpack__(self):
         new = ctypes.pythonapi.PyCapsule_New
@@ -108,7 +148,7 @@ for wrong in (DLPack(0x1000, shape, 5, 64), DLPack(0x1000, shape, 2, 16, device=
 """)
     first, second = arguments(output)
     assert first == second
-    assert "refused: tensor 'q' has a DLPack type that no kernel takes: code 5, 64 bits" in output
+    assert "refused: tensor 'q' has an unsupported DLPack type: code 5, 64 bits" in output
     assert "refused: tensor 'q' is not in the memory of a CUDA device" in output
 
 
@@ -127,13 +167,13 @@ refuse("needs a number 'scale'", scale=None)
 refuse("takes no 'mask'", mask=1)
 refuse("tensor 'v' must be of f16, found bf16", v=T(0x3000, shape, "bf16"))
 refuse("tensor 'v' must have rank 4, found 3", v=T(0x3000, shape[1:], half))
-refuse("tensor 'v' is a int; expected a tensor", v=3)
+refuse("tensor 'v' is a int; expected a PyTorch tensor", v=3)
 refuse("FOVEA_ERROR_CONSTRAINT: tensor 'q' must lie at a multiple of 16 bytes", q=T(0x1001, shape, half))
 refuse("size 'Skv' is 32 in tensor 'k', but 31 in tensor 'v'", v=T(0x3000, (1, 2, 31, 16), half))
 cpu = Torch(0x1000, shape, "torch.float16")
 cpu.is_cuda, cpu.device = False, "cpu"
 refuse("tensor 'q' is on cpu, not on a CUDA device", q=cpu)
-refuse("elements of type <f8", q=cuda_array(0x1000, shape, "<f8"))
+refuse("elements of the unsupported type <f8", q=cuda_array(0x1000, shape, "<f8"))
 print("done")
 """)
     assert "TAKEN" not in output and "done" in output
@@ -154,16 +194,16 @@ fovea.synchronize()
 
 
 def test_chips_of_later_generations(launch):
-    """They get the PTX: machine code is of one generation."""
+    """They get PTX, since machine code is for one major compute capability."""
     output = launch("""
 for target in ("sm_80", "sm_90"):
     kernel = fovea.compile(fovea.attention(dtype="f16", head_dim=16), target=target)
     kernel._ptx, kernel._cubin = b"// PTX .entry attention()", b"\\177ELF machine code of attention"
     taken = []
-    load = fovea._launch.LoadedKernel.__init__
-    fovea._launch.LoadedKernel.__init__ = lambda self, image, *more: taken.append(image) or load(self, image, *more)
+    load = fovea.runtime._launch.LoadedKernel.__init__
+    fovea.runtime._launch.LoadedKernel.__init__ = lambda self, image, *more: taken.append(image) or load(self, image, *more)
     kernel.loaded(0)
-    fovea._launch.LoadedKernel.__init__ = load
+    fovea.runtime._launch.LoadedKernel.__init__ = load
     print(target, taken)
 """)
     assert "sm_80 [b'// PTX" in output and "sm_90 [b'\\x7fELF" in output
@@ -198,12 +238,12 @@ os.dup2(saved, 1)
 print("us", best * 1e6)
 """)
     microseconds = float(output.split("us ")[-1].split()[0])
-    # 4 on an idle machine; the stand-in prints, which a driver does not.
+    # 4 on an idle machine; unlike a driver, the fake one prints.
     assert microseconds < 200
 
 
 def test_a_prologue(launch):
-    """Documents: what runs first, and the memory that both kernels share."""
+    """Documents: the prologue kernel, and the memory that both kernels share."""
     output = launch("""
 spec = fovea.attention(
     mask_mod=lambda b, h, q, k, doc: doc[b, q] == doc[b, k], dtype="f16", head_dim=64, lse=False,
@@ -222,7 +262,7 @@ kernel.launch(q=T(0x1000, shape, half), k=T(0x2000, shape, half), v=T(0x3000, sh
               doc=T(0x6000, (2, 1000), "i32"))
 """)
     lines = output[output.index("allocate"):].splitlines()
-    # Extremes of 16 blocks of 64 keys and of 8 tiles of 128 queries in each row.
+    # Block min/max of 16 blocks of 64 keys and of 8 tiles of 128 queries in each row.
     assert lines[0].startswith("allocate 512 bytes")
     assert lines[1].startswith("launch grid 4 1 1 block 32 1 1 shared 0")
     assert "0x6000" in lines[2] and "scratch+0" in lines[2] and "scratch+256" in lines[2]

@@ -1,5 +1,5 @@
-"""Gradients by what score_mods read, of programs that models learn: those of PyTorch's autograd in float64,
-at each level. Which kernels find them, and from what, differs by where elements are read."""
+"""Gradients of tensors captured by score_mods, as models train them, against PyTorch's autograd in float64 at
+each level. The indices of the reads decide which kernel computes a gradient."""
 
 import pytest
 
@@ -122,7 +122,7 @@ def test_gradients(ours, function, backend, dim):
 
 
 def test_sums_of_rows(ours):
-    """What is added to all scores of a row changes no weight: its gradient is 0, or the log-sum-exp's."""
+    """A summand of all scores of a row does not change P: its gradient is 0, or that of the log-sum-exp."""
     torch.manual_seed(1)
     q, k, v, do = tensors(16)
     gates, dlse = of_queries().requires_grad_(), torch.randn(BATCH, HEADS, QUERIES)

@@ -1,4 +1,4 @@
-"""Lines of Python, and of MLIR, behind lines of PTX."""
+"""The mapping of PTX lines to lines of Python and MLIR."""
 
 import inspect
 import re
@@ -41,14 +41,14 @@ def fovea_tanh(value):
 
 
 def line_of(function, text):
-    """The number of the function's line that has a text."""
+    """The line number of a text in the function."""
     lines, first = inspect.getsourcelines(function)
     (number,) = [first + index for index, line in enumerate(lines) if text in line]
     return number
 
 
 def instructions(kernel, file, line):
-    """Those that come from a line of a file."""
+    """Instructions with a source position."""
     found = set()
     for number, text in enumerate(kernel.ptx.splitlines(), 1):
         source = kernel.source_of(number)
@@ -69,10 +69,10 @@ def test_python(fovea, target):
     assert any(re.match(r"(fma|mul|add)\.", name) for name in biased), biased
     assert any(name.startswith("ld.global") for name in biased)
     assert any(name.startswith("setp.") for name in instructions(kernel, __file__, line_of(causal, "return")))
-    # The rest is from the line that asked for attention.
+    # The others come from the line that calls fovea.attention.
     whole = instructions(kernel, __file__, line_of(described, "return"))
     assert any(name.startswith(("mma", "wgmma")) for name in whole) and any(name.startswith("ex2") for name in whole)
-    # And nothing is from nowhere.
+    # Every instruction has a position.
     sources = [kernel.source_of(number) for number, text in enumerate(kernel.ptx.splitlines(), 1) if text.startswith("\t.loc")]
     assert {source.file for source in sources if source} == {__file__}
     assert sum(source is None for source in sources) < len(sources) / 4
@@ -88,7 +88,7 @@ def test_functions_in_ir(fovea):
         text = kernel.ir(level)
         for name, function, part in (("by_helper", by_helper, "return"), ("relative", relative, "return")):
             place = re.escape(f'"{__file__}":{line_of(function, part)}:')
-            # By an alias, below the attn level.
+            # Below the attn level locations are aliases.
             assert re.search(rf'loc\(fused<"{name}">\[{place}\d+\]\)', text) or (
                 re.search(rf'loc\(fused<"{name}">\[#loc\d*\]\)', text) and re.search(place, text)), level
     plain = fovea.compile(spec, target="sm_80")
@@ -149,7 +149,7 @@ def test_mlir(fovea, source_root, tmp_path):
     lines = path.read_text().splitlines()
     number = 1 + next(index for index, line in enumerate(lines) if "%biased = arith.addf" in line)
     assert {name.split(".")[0] for name in instructions(kernel, str(path), number)} & {"add", "fma"}
-    # Text has no file; its lines are the program's.
+    # MLIR text has no file; positions refer to the program.
     text = path.read_text()
     kernel = fovea.compile(text, target="sm_80", line_info=True)
     assert instructions(kernel, "<mlir>", number)
@@ -173,7 +173,7 @@ def test_where_there_is_no_file(fovea, run_python):
             assert not any("arith" in text for text in texts)
         else:
             assert len(texts) == 1 and "lambda" in texts.pop()
-    # Of a program that comes from a pipe.
+    # A program that is read from a pipe.
     program = ("import fovea\nspec = fovea.attention(lambda s, b, h, q, k: s * 0.5 + q, head_dim=64)\n"
                "kernel = fovea.compile(spec, target='sm_80', line_info=True)\n"
                "print({(s.file, s.line) for s in map(kernel.source_of, range(1, 1 + kernel.ptx.count(chr(10)))) if s})\n")
@@ -196,13 +196,13 @@ def test_equal_programs_of_two_places(fovea):
     one = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=16)
     two = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, head_dim=16)
     assert one == two and one.located != two.located
-    # Compiled once; each has lines of its own for what is said of it.
+    # Compiled once; each kernel has its own source lines.
     first, second = fovea.compile(one, target="sm_80"), fovea.compile(two, target="sm_80")
     assert first._ptx is second._ptx and first._loaded is second._loaded
     first, second = (fovea.compile(spec, target="sm_80", line_info=True) for spec in (one, two))
     assert first is not second and first.ptx != second.ptx
     assert first is fovea.compile(one, target="sm_80", line_info=True)
-    from fovea import _kernel
+    from fovea.compiler import _kernel
 
     _kernel._memory.clear()  # from disk now
     assert fovea.compile(two, target="sm_80", line_info=True).ptx == second.ptx
@@ -247,7 +247,7 @@ spec = fovea.attention(alibi, head_dim=64, captures={"slopes": ("f32", (None,))}
 
 @pytest.fixture
 def command(fovea, tmp_path, monkeypatch, capsys):
-    """Runs `fovea lines`: its exit code, what it prints and what it complains of."""
+    """Runs `fovea lines`: (exit code, stdout, stderr)."""
     from fovea.__main__ import main
 
     (tmp_path / "alibi.py").write_text(PROGRAM)
@@ -266,15 +266,15 @@ def test_command_finds_instructions_by_text_and_by_line(command):
     assert code == 0 and lines
     for line in lines:
         assert re.fullmatch(r"\d+ .*; // alibi\.py:3:\d+: return score \+ slopes\[h\] \* \(kv_idx - q_idx\)", line)
-    # An instruction by its number.
+    # An instruction by its line number.
     number, instruction = lines[0].split(" ", 1)
     assert command("alibi.py:spec", number) == (0, f"{number} {instruction}\n", "")
     mnemonic = instruction.split()[0]
     assert lines[0] in command("alibi.py:spec", "--find", mnemonic, "--all")[1].splitlines()
     assert command("alibi.py:spec", "--find", "no such text") == (
-        1, "", "fovea lines: there is no instruction that has 'no such text'\n")
+        1, "", "fovea lines: there is no instruction that contains 'no such text'\n")
     assert command("alibi.py:spec", "--of", "slope[h]") == (
-        1, "", "fovea lines: there is no instruction of a place that has 'slope[h]'\n")
+        1, "", "fovea lines: there is no instruction from a line that contains 'slope[h]'\n")
 
 
 def test_command_counts_instructions_by_line(command):
@@ -304,7 +304,7 @@ def test_command_takes_gradients(command, tmp_path):
     code, text, _ = command("both.py:spec.backward", "--of", "slopes[h]")
     assert code == 0 and text and text != command("both.py:spec", "--of", "slopes[h]")[1]
     assert command("alibi.py:spec.backward")[::2] == (
-        2, "fovea lines: 'spec' of alibi.py asks for no gradients: fovea.attention(..., gradient=('q', 'k', 'v'))\n")
+        2, "fovea lines: 'spec' of alibi.py has no gradients: request them by fovea.attention(..., gradient=('q', 'k', 'v'))\n")
     assert command("both.py:spec.forward")[::2] == (
         2, "fovea lines: a Spec has no program 'forward', only 'backward': both.py:spec.backward is that of its gradients\n")
 

@@ -1,5 +1,4 @@
-"""What is said of calls and functions that can't be: the words, beside the mistakes of
-test_mistakes.py."""
+"""Error messages for unsupported calls and functions, in addition to test_mistakes.py."""
 
 import hashlib
 import json
@@ -12,7 +11,7 @@ SLOPES = numpy.ones(4, numpy.float32)
 
 
 @pytest.mark.parametrize("function, message", [
-    (lambda s, b, h, i, j: s if s > 0 else s * 2, "a truth value is asked of a boolean that is traced"),
+    (lambda s, b, h, i, j: s if s > 0 else s * 2, "the truth value of a traced boolean is not known"),
     (lambda s, b, h, i, j: s(), "a traced value can't be called"),
     (lambda s, b, h, i, j: round(s, 2), "round() takes no digits while it is traced"),
     (lambda s, b, h, i, j: s << 1, "shifts need integers, found a float"),
@@ -44,7 +43,7 @@ def test_descriptions(fovea, arguments, message):
 
 
 def test_kernels(fovea):
-    from fovea import _emulator
+    from fovea.runtime import _emulator
 
     kernel = fovea.compile(fovea.attention(head_dim=16, name="dense"), "sm_80")
     with pytest.raises(fovea.Error, match="^kernel 'dense' was compiled without line_info=True$"):
@@ -57,7 +56,7 @@ def test_kernels(fovea):
 
 
 def with_header(data, **changes):
-    """A kernel's file with another header, and the checksum of that."""
+    """A kernel's file with a changed header and a valid checksum."""
     magic, body = data.split(b"\n", 2)[0] + b"\n", data.split(b"\n", 2)[2]
     text, _, rest = body.partition(b"\n")
     body = json.dumps({**json.loads(text), **changes}).encode() + b"\n" + rest
@@ -80,16 +79,16 @@ def test_kernel_files(fovea):
 def test_benchmarks(fovea, tmp_path, run_python):
     from fovea.bench import _plot
 
-    with pytest.raises(fovea.Error, match="^the results have nothing to draw$"):
+    with pytest.raises(fovea.Error, match="^the results have nothing to plot$"):
         _plot.read({"rows": []})
     path = tmp_path / "results.json"
     path.write_text("{")
     result = run_python(f"import sys, fovea.__main__\nsys.argv = ['fovea', 'bench', '--plot', {str(path)!r}]\nsys.exit(fovea.__main__.main())")
-    assert f"{path} is no JSON: " in result.stdout + result.stderr
+    assert f"{path} is not JSON: " in result.stdout + result.stderr
 
 
 def flex(fovea, score_mod=None, **options):
-    """FlexAttention on the CPU of four heads of 16 queries and keys."""
+    """FlexAttention on the CPU, with four heads of 16 queries and keys."""
     torch = pytest.importorskip("torch")
     fovea_torch = pytest.importorskip("fovea.torch")
     x = torch.zeros(1, 4, 16, 16)
@@ -110,11 +109,11 @@ def flex(fovea, score_mod=None, **options):
     (lambda torch: lambda s, b, h, i, j: s + torch.ones(4, 4).max(1).values[h], "max with a dimension finds indices too"),
     (lambda torch: lambda s, b, h, i, j: s + torch.zeros(300).unbind()[3], "unbind makes 300 tensors, expected at most 256"),
     (lambda torch: lambda s, b, h, i, j: torch.erfinv(s), "aten.erfinv.default can't be part of a kernel"),
-    (lambda torch: lambda s, b, h, i, j: s + (1 << j), "a shift must be by 0 to 63 bits, found an integer that may be another"),
+    (lambda torch: lambda s, b, h, i, j: s + (1 << j), "a shift must be by 0 to 63 bits, found an integer without such bounds"),
     (lambda torch: lambda s, b, h, i, j: s + torch.ones(4)[s > 0].sum(), "a tensor is indexed by a boolean in a kernel, expected integers"),
     (lambda torch: lambda s, b, h, i, j: s + torch.ones(4)[h, i], "too many indices for a tensor of 1 dimensions: 2"),
     (lambda torch: lambda s, b, h, i, j: s + torch.ones(4096).sum(), "a kernel does it for every score"),
-    (lambda torch: lambda s, b, h, i, j: s + torch.ones(9).cumsum(0)[j], "aten.cumsum.default can't be part of a kernel; what is known before the call can be computed outside"),
+    (lambda torch: lambda s, b, h, i, j: s + torch.ones(9).cumsum(0)[j], "aten.cumsum.default can't be part of a kernel; compute it outside of the function"),
     (lambda torch: lambda s, b, h, i, j: torch.lgamma(s), "aten.lgamma.default can't be part of a kernel"),
     (lambda torch: lambda s, b, h, i, j: s + torch.nn.functional.softshrink(j),
      "aten.softshrink.default can't be part of a kernel for tensors of torch.int64: torch.finfo() requires a floating point"),
@@ -139,8 +138,8 @@ def test_captured_tensors_have_their_names(fovea):
         (lambda s, b, h, i, j: s * gains[h], "captured tensor 'gains' is of torch.float64, expected one of float16, "
                                              "bfloat16, float32, bool, int8, int16, int32, int64, uint8, uint16, uint32; .float() makes it float32"),
         (lambda s, b, h, i, j: s * far[h], "captured tensor 'far' is on meta, query is on cpu; .to(query.device) moves it"),
-        (writes, "captured tensor 'counts' can't be written in a function: kernels only read what functions capture; write it before the "
-                 "call, or make the new value a tensor of its own, as in 'counts + 1' and torch.where(condition, a, b)"),
+        (writes, "captured tensor 'counts' can't be written in a function: kernels only read captured tensors; write it before the "
+                 "call, or compute a new tensor, as in 'counts + 1' and torch.where(condition, a, b)"),
     ):
         with pytest.raises(fovea.TraceError) as error:
             flex(fovea, function)
@@ -152,7 +151,7 @@ def test_calls_from_torch(fovea):
     fovea_torch = pytest.importorskip("fovea.torch")
     from torch.nn.attention.flex_attention import AuxRequest
 
-    with pytest.raises(NotImplementedError, match="^return_aux asks for max_scores, which is not computed$"):
+    with pytest.raises(NotImplementedError, match="^return_aux requests max_scores, which is not supported$"):
         flex(fovea, return_aux=AuxRequest(max_scores=True))
     one, two = torch.zeros(16), torch.zeros(16, 16)
     with pytest.raises(ValueError, match=r"^query must have 2 dimensions \(queries, head_dim\) or more, found 1$"):

@@ -1,4 +1,4 @@
-"""examples/minilm: a real model's embeddings, with our attention, are its reference's."""
+"""examples/minilm: the embeddings of a real model with Fovea's attention match the reference."""
 
 import importlib.util
 import pathlib

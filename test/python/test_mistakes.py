@@ -1,5 +1,5 @@
-"""Twelve mistakes that beginners make, each made here in several ways: the error names
-the line, what the user calls the culprit, and the cure."""
+"""Twelve common mistakes, each in several forms: the error has the line, the user's name of the
+value, and advice."""
 
 import linecache
 import math
@@ -12,18 +12,18 @@ import pytest
 
 SLOPES = numpy.ones(4, numpy.float32)
 TABLE = [1.0, 0.5, 0.25, 0.125]
-LIBRARY = "use those of fovea (fovea.where, fovea.exp, ...)"
+LIBRARY = "use the functions of fovea (fovea.where, fovea.exp, ...)"
 CAPTURE = "declare it, captures={%s: %s}, and take it as a parameter of that name"
 AS_TENSOR = "make it a tensor on query's device, torch.as_tensor(...)"
 
 
 def capture(name):
-    """The cure for an array that a function reads as `name`."""
+    """The advice for an array that a function reads as `name`."""
     return CAPTURE % (repr(name.split(".")[-1]), name)
 
 
 class Table:
-    """What holds arrays, as a module of PyTorch's does."""
+    """An object that holds arrays, like a PyTorch module."""
 
     def __init__(self, array):
         self.slopes = array
@@ -60,7 +60,7 @@ def torch():
 
 
 def closures(array):
-    """Functions that read one, with what they call it."""
+    """Functions that read an array, with its name."""
     table = Table(array)
 
     def read(s, b, h, q, k):
@@ -87,11 +87,11 @@ def closures(array):
 
 def test_arrays_of_numpy_that_functions_close_over(fovea):
     for function, name in closures(SLOPES):
-        assert traced(fovea, function) == f"'{name}' is an array that the function closes over; {capture(name)}"
+        assert traced(fovea, function) == f"'{name}' is an array in the function's closure; {capture(name)}"
 
 
 def test_without_a_text(fovea, run_python):
-    """At a prompt and in a pipe Python has no lines."""
+    """At a prompt and in a pipe Python has no source lines."""
     text = """import math, numpy, fovea
 class Table: slopes = numpy.ones(4)
 slopes, listed = numpy.ones(4), [1.0, 2.0]
@@ -103,22 +103,22 @@ for function in (lambda s, b, h, q, k: s + slopes[h], lambda s, b, h, q, k: s + 
         print(error.lineno, error.message.split(";")[0])
 """
     result = run_python(f"exec(compile({text!r}, '<stdin>', 'exec'))")
-    closed = "is an array that the function closes over"
+    closed = "is an array in the function's closure"
     assert result.stdout.splitlines() == [
         f"4 'slopes' {closed}", f"4 'Table.slopes' {closed}", "4 'listed' is a list, which a traced number can't index",
-        "5 math.exp does not take traced numbers", "5 max() asks for a truth value of traced numbers"], result
+        "5 math.exp does not take traced numbers", "5 max() needs the truth value of traced numbers"], result
 
 
 def test_arrays_of_torch_that_functions_close_over(fovea, torch):
     for function, name in closures(torch.ones(4)):
-        assert traced(fovea, function) == f"'{name}' is an array that the function closes over; {capture(name)}"
+        assert traced(fovea, function) == f"'{name}' is an array in the function's closure; {capture(name)}"
 
 
 def test_arrays_of_numpy_under_torch(fovea, torch):
     for function, name in closures(SLOPES):
-        if function.__name__ == "whole":  # PyTorch makes a tensor of it, of four elements
+        if function.__name__ == "whole":  # PyTorch converts it to a tensor of four elements
             continue
-        assert traced_by_torch(fovea, torch, function) == f"'{name}' is an array that the function closes over; {AS_TENSOR}"
+        assert traced_by_torch(fovea, torch, function) == f"'{name}' is an array in the function's closure; {AS_TENSOR}"
 
 
 # --- 2. A list that is indexed ---------------------------------------------------------
@@ -136,7 +136,7 @@ def test_lists(fovea):
 
     assert traced(fovea, listed) == ("'TABLE' is a list, which a traced number can't index; declare an array of its numbers "
                                      "in captures, and take that as a parameter")
-    assert "a list of numbers can be an array among captures" in traced(fovea, literal)
+    assert "capture an array in place of a list" in traced(fovea, literal)
     assert "captured tensors can be indexed by it" in traced(fovea, dictionary)
 
 
@@ -144,7 +144,7 @@ def test_loops(fovea):
     def counted(b, h, q, k):
         return sum(k == n for n in range(q))  # wrong
 
-    assert traced(fovea, counted, "mask_mod").endswith("and comparisons say what a loop would count")
+    assert traced(fovea, counted, "mask_mod").endswith("and use comparisons in place of a loop")
 
 
 # --- Indices ---------------------------------------------------------------------------
@@ -160,7 +160,7 @@ def test_indices(fovea):
         (lambda s, b, h, q, k, table: s + table[h][q, k],  # wrong
          "captured 'table' has 1 dimension left to index, found 2 indices"),
         (lambda s, b, h, q, k, table: s + table[h, (q - k) / 8],  # wrong
-         "an index into 'table' must be an integer, found a float; // divides to integers, fovea.as_int makes one"),
+         "an index into 'table' must be an integer, found a float; // divides to integers, fovea.as_int converts"),
     ):
         assert traced(fovea, function, captures=captures) == message
 
@@ -231,12 +231,12 @@ def test_functions_of_other_libraries_under_torch(fovea, torch):
         return max(s, 0.0)  # wrong
 
     for function, name in ((exponential, "math.exp"), (numpys, "numpy.exp"), (ours, "fovea.exp")):
-        assert traced_by_torch(fovea, torch, function) == f"{name} does not take traced numbers; use those of torch"
+        assert traced_by_torch(fovea, torch, function) == f"{name} does not take traced numbers; use the functions of torch"
     assert traced_by_torch(fovea, torch, greatest).endswith("use torch.maximum, torch.minimum or torch.clamp")
 
 
 def test_what_torch_refuses_is_not_blamed_on_others(fovea, torch):
-    """The line calls math.sqrt, too, which is no mistake."""
+    """The line also calls math.sqrt, which is correct."""
     fovea_torch = pytest.importorskip("fovea.torch")
     x = torch.zeros(1, 4, 16, 16)
     with pytest.raises(RuntimeError, match="size of tensor|broadcast|must match"):
@@ -289,21 +289,21 @@ def test_control_flow_under_torch(fovea, torch):
 def test_parameters(fovea):
     captures = {"slopes": ("f32", (None,))}
     assert traced(fovea, lambda s, b, h, q: s) == (  # wrong
-        "score_mod takes 4 parameters, is called with 5, (score, b, h, q_idx, kv_idx); a mask_mod takes (b, h, q_idx, kv_idx), and is given as mask_mod=")
+        "score_mod takes 4 parameters, is called with 5, (score, b, h, q_idx, kv_idx); a mask_mod takes (b, h, q_idx, kv_idx), and is passed as mask_mod=")
     assert traced(fovea, lambda s, b, h: s) == (  # wrong
         "score_mod takes 3 parameters, is called with 5, (score, b, h, q_idx, kv_idx)")
     assert traced(fovea, lambda s, b, h, q, k: q >= k, "mask_mod") == (  # wrong
-        "mask_mod takes 'k', which is not among captures; it is called with (b, h, q_idx, kv_idx) and captures by their names; what takes a score is a score_mod")
+        "mask_mod takes 'k', which is not among captures; it is called with (b, h, q_idx, kv_idx) and captures by name; a function of a score is a score_mod")
     assert traced(fovea, lambda b, h, q, k, one, two: q >= k, "mask_mod").endswith(  # wrong
-        "captures by their names, captures={'one': (dtype, shape)}")
+        "captures by name, captures={'one': (dtype, shape)}")
     assert traced(fovea, lambda s, slopes, b, h, q, k: s, captures=captures).endswith(  # wrong
-        "captures by their names, which come last: 'slopes' stands among the first 5")
+        "captures by name, which come last: 'slopes' is among the first 5 parameters")
     assert traced(fovea, lambda s, b, h, q, k, slope: s, captures=captures).startswith(  # wrong
         "score_mod takes 'slope', which is not among captures (slopes); it is called with")
 
 
 def test_parameters_under_torch(fovea, torch):
-    closed = "; tensors that it reads are those it closes over"
+    closed = "; it reads captured tensors from its closure"
     assert traced_by_torch(fovea, torch, lambda s, b, h, q: s) == (  # wrong
         "score_mod takes 4 parameters, is called with 5, (score, b, h, q_idx, kv_idx)" + closed)
     assert traced_by_torch(fovea, torch, None, lambda s, b, h, q, k: q > k) == (  # wrong
@@ -312,15 +312,15 @@ def test_parameters_under_torch(fovea, torch):
     def named(s, b, h, q, k, *, slopes):  # wrong
         return s + slopes[h]
 
-    assert traced_by_torch(fovea, torch, named).startswith("score_mod needs 'slopes' by its name, and is called with 5, ")
+    assert traced_by_torch(fovea, torch, named).startswith("score_mod needs the keyword argument 'slopes', and is called with 5, ")
 
 
 def test_results(fovea):
     captures = {"slopes": ("f32", (None,))}
     assert traced(fovea, lambda s, b, h, q, k: q >= k) == (  # wrong
-        "score_mod must return a number, found a boolean; a mask_mod says which keys count")
+        "score_mod must return a number, found a boolean; return booleans from a mask_mod")
     assert traced(fovea, lambda b, h, q, k: q - k, "mask_mod") == (  # wrong
-        "mask_mod must return a boolean, found an integer; a comparison gives one, and what is added to scores is a score_mod's")
+        "mask_mod must return a boolean, found an integer; a comparison gives one; a score_mod changes scores")
     assert traced(fovea, lambda s, b, h, q, k: None) == "score_mod must return a number, found None: is there a 'return'?"  # wrong
     assert traced(fovea, lambda b, h, q, k: "q", "mask_mod") == "mask_mod must return a boolean, found str"  # wrong
     assert traced(fovea, lambda s, b, h, q, k, slopes: slopes, captures=captures) == (  # wrong
@@ -329,7 +329,7 @@ def test_results(fovea):
 
 def test_results_under_torch(fovea, torch):
     assert traced_by_torch(fovea, torch, lambda s, b, h, q, k: q >= k) == (  # wrong
-        "score_mod must return a number, found torch.bool; a mask_mod says which keys count")
+        "score_mod must return a number, found torch.bool; return booleans from a mask_mod")
     assert traced_by_torch(fovea, torch, None, lambda b, h, q, k: q - k) == (  # wrong
         "mask_mod must return a boolean, found torch.int64")
 
@@ -358,12 +358,12 @@ def test_captures_under_torch(fovea, torch, backend):
     wrong = (fovea.CompileError, fovea.LaunchError)
     with pytest.raises(wrong, match=r"\bslopes.0'? must be at least"):
         fovea_torch.flex_attention(x, x, x, lambda s, b, h, q, k: s + slopes[h], backend=backend)
-    # The same program, of another function: both names are said.
+    # The same program from another function: the message has both names.
     with pytest.raises(wrong, match=r"\bslopes\|table.slopes.0'? must be at least"):
         fovea_torch.flex_attention(x, x, x, lambda s, b, h, q, k: s + table.slopes[h], backend=backend)
 
 
-# --- 7. Names of captured tensors, and what declares them -----------------------------------
+# --- 7. Names and declarations of captured tensors ------------------------------------------
 
 
 def test_declarations_of_captures(fovea):
@@ -375,15 +375,15 @@ def test_declarations_of_captures(fovea):
             fovea.attention(head_dim=16, captures={name: ("f32", (None,))})
     for given, message in ((["x"], r"captures must be a dictionary, \{name: \(dtype, shape\)\}, found \['x'\]"),
                            ({"x": [1.0]}, r"capture 'x' must be an array, or \(dtype, shape\) .*, found \[1.0\]"),
-                           ({"x": 5}, r"or \('i32', \(\)\) for a number that each call gives, found 5"),
-                           ({"x": numpy.ones(4)}, r"capture 'x' must be of .*, found f64, which numpy makes .* x.astype\('float32'\)"),
+                           ({"x": 5}, r"or \('i32', \(\)\) for a number that each call passes, found 5"),
+                           ({"x": numpy.ones(4)}, r"capture 'x' must be of .*, found f64, numpy's default; declare 'f32' and pass x.astype\('float32'\)"),
                            ({"x": ("c64", (None,))}, "capture 'x': unknown dtype 'c64', expected one of")):
         with pytest.raises(ValueError, match=message):
             fovea.attention(head_dim=16, captures=given)
 
 
 def test_gradients_by_captures(fovea):
-    """Captured tensors are called as the program calls them."""
+    """Messages have the user's names of captured tensors."""
     described = {"head_dim": 16, "captures": {"window": ("i32", (None,)), "slopes": ("f32", (None,))}}
     for by, message in (("window", "captured 'window' has no gradient: expected a float or a tensor of floats, found 'tensor<.xi32>'"),
                         ("slope", "gradients are by .* captured values such as 'window', found 'slope'")):
@@ -394,7 +394,7 @@ def test_gradients_by_captures(fovea):
 def test_arguments_of_interpret(fovea):
     spec = fovea.attention(lambda s, b, h, q, k, slopes: s + slopes[h], head_dim=16, captures={"slopes": ("f32", (None,))})
     kernel, x = fovea.compile(spec, target="sm_80"), numpy.zeros((1, 4, 8, 16), numpy.float16)
-    with pytest.raises(TypeError, match=r"by their names, found 1 without: kernel.interpret\(q=q, k=k, v=v, slopes=slopes\)"):
+    with pytest.raises(TypeError, match=r"passed by name, found 1 without a name: kernel.interpret\(q=q, k=k, v=v, slopes=slopes\)"):
         kernel.interpret(x, x, x, SLOPES)
     for level in ("attn", "ptx"):
         with pytest.raises(TypeError, match="takes no 'o'.*; it takes q, k, v, slopes"):
@@ -420,7 +420,7 @@ def test_types_and_sizes_under_torch(fovea, torch):
     flex = pytest.importorskip("fovea.torch").flex_attention
     x = torch.zeros(1, 4, 16, 16, dtype=torch.float16)
     for kind, message, arguments in (
-        (NotImplementedError, "expected torch.bfloat16, torch.float16; kernels multiply halves: cast query", [x.float()] * 3),
+        (NotImplementedError, "expected torch.bfloat16, torch.float16; kernels multiply 16-bit floats: cast query", [x.float()] * 3),
         (ValueError, "query, key and value must be of one dtype, found torch.float16 and torch.float32", (x, x.float(), x)),
         (ValueError, "must have 4 dimensions .batch, heads, length, head_dim., found 3", (x[0], x[0], x[0])),
         (ValueError, "query has 4 heads, key 2: that needs enable_gqa=True", (x, x[:, :2], x[:, :2])),
@@ -436,7 +436,7 @@ def test_types_and_sizes_under_torch(fovea, torch):
 
 def test_targets(fovea):
     spec = fovea.attention(head_dim=16)
-    with pytest.warns(fovea.CompileWarning, match="neither Hopper's tensor cores .wgmma. nor its copies; those for sm_90a do"):
+    with pytest.warns(fovea.CompileWarning, match="neither wgmma nor TMA; kernels for sm_90a do"):
         fovea.compile(spec, target="sm_90")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -450,7 +450,7 @@ def test_targets(fovea):
         fovea.compile(spec, target="sm_70")
 
 
-# --- 10. What is given in place of a program, a function or a tensor ---------------------------
+# --- 10. Wrong objects in place of a program, a function or a tensor ---------------------------
 
 
 def test_things_of_another_kind(fovea, tmp_path):
@@ -475,13 +475,13 @@ def test_things_of_another_kind_under_torch(fovea, torch):
     for function in (fovea_torch.flex_attention, fovea_torch.scaled_dot_product_attention):
         for place, name in enumerate(("query", "key", "value")):
             given = [x.numpy() if at == place else x for at in range(3)]
-            with pytest.raises(TypeError, match=f"{name} must be a tensor of PyTorch, found ndarray"):
+            with pytest.raises(TypeError, match=f"{name} must be a PyTorch tensor, found ndarray"):
                 function(*given, backend="interpret")
         with pytest.raises(ValueError, match="scale must be a finite number or None, found 'runtime'"):
             function(x, x, x, scale="runtime", backend="interpret")
     with pytest.raises(TypeError, match="block_mask must be a function or a BlockMask, found Tensor"):
         fovea_torch.flex_attention(x, x, x, block_mask=torch.ones(16, 16, dtype=torch.bool), backend="interpret")
-    with pytest.raises(TypeError, match="attn_mask must be a tensor of PyTorch, found ndarray"):
+    with pytest.raises(TypeError, match="attn_mask must be a PyTorch tensor, found ndarray"):
         fovea_torch.scaled_dot_product_attention(x, x, x, numpy.ones((16, 16), bool), backend="interpret")
 
 
@@ -505,20 +505,30 @@ def test_kernels_that_are_called(fovea):
     launch = "kernel.launch(q=q, k=k, v=v, slopes=slopes, o=o, lse=lse)"
     x = numpy.zeros((1, 4, 16, 16), numpy.float32)
     with pytest.raises(TypeError) as error:
-        kernel(x, x, x)
-    assert str(error.value) == (f"kernel 'alibi' can't be called: on a GPU {launch} runs it, on the CPU "
-                                "kernel.interpret(q=q, k=k, v=v, slopes=slopes)")
+        kernel(x, x, x, slopes=x)
+    assert str(error.value) == ("kernel 'alibi' runs on a GPU and 'q' is in host memory: move the tensors to the GPU, or run "
+                                "kernel.interpret(q=q, k=k, v=v, slopes=slopes) on the CPU")
+    with pytest.raises(TypeError) as error:
+        kernel(x, x, x, x)
+    assert str(error.value) == ("captured tensors and other operands are passed by name, found 1 without a name: "
+                                "kernel(q=q, k=k, v=v, slopes=slopes)")
+    tensor = fovea.DeviceTensor(0x1000, (1, 4, 16, 16), "bf16")
+    with pytest.raises(TypeError, match="a call allocates outputs for PyTorch tensors and CuPy arrays, found DeviceTensor as 'q': "
+                                        "pass outputs to kernel.launch"):
+        kernel(tensor, tensor, tensor, slopes=tensor)
+    with pytest.raises(TypeError, match="takes no 'slope' here"):
+        kernel(tensor, tensor, tensor, slope=tensor)
     with pytest.raises(TypeError) as error:
         kernel.launch(x, x, x, stream=0)
-    assert str(error.value) == f"tensors are given by their names, found 3 without: {launch}"
+    assert str(error.value) == f"tensors are passed by name, found 3 without a name: {launch}"
 
 
 def test_gradients_that_were_not_asked_for(fovea):
     kernel = fovea.compile(fovea.attention(head_dim=16, name="dense"), "sm_80")
     with pytest.raises(fovea.Error) as error:
         kernel.backward.launch()
-    assert str(error.value) == ("kernel 'dense' was compiled without its gradients: ask for them in the description, "
-                                "fovea.attention(..., gradient=('q', 'k', 'v')), or compile fovea.gradient(spec) by itself")
+    assert str(error.value) == ("kernel 'dense' was compiled without gradients: request them by "
+                                "fovea.attention(..., gradient=('q', 'k', 'v')), or compile fovea.gradient(spec)")
 
 
 def test_specs_that_are_called(fovea):
@@ -533,8 +543,8 @@ def test_specs_that_are_called(fovea):
 
 @pytest.mark.parametrize("given, named, message", [
     ((), {}, "attention needs head_dim, the elements of a row of q and k, such as head_dim=64"),
-    ((SLOPES, SLOPES, SLOPES), {}, "attention takes score_mod and mask_mod without names, found 3 arguments; "
-     "tensors are given to the kernel that fovea.compile makes"),
+    ((SLOPES, SLOPES, SLOPES), {}, "attention takes two positional arguments, score_mod and mask_mod, found 3; "
+     "tensors are passed to the kernel that fovea.compile returns"),
     ((), {"head_dim": 16, "causal": True}, "attention has no parameter 'causal', expected one of score_mod, mask_mod, dtype"),
 ])
 def test_attention_by_other_arguments(fovea, given, named, message):
@@ -549,7 +559,7 @@ def test_no_gpu(run_python):
         "try:\n    kernel.launch(q=None, k=None, v=None, o=None, lse=None)\n"
         "except fovea.LaunchError as error:\n    print(error)\n", CUDA_VISIBLE_DEVICES="")
     assert result.stdout.startswith("FOVEA_ERROR_NO_D"), result.stderr
-    assert result.stdout.endswith("; Kernel.interpret runs kernels on the CPU, with level='ptx' the very PTX\n")
+    assert result.stdout.endswith("; Kernel.interpret runs kernels on the CPU, and with level='ptx' executes their PTX\n")
 
 
 # --- 12. Packages that are missing -------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""Every op of the reference is printed and parsed again by a test, and executed by one."""
+"""For every op of the reference there is a test that prints and parses it, and one that executes it."""
 
 import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Of what hosts and launches do, the interpreter executes nothing.
+# The interpreter executes no host ops and no launches.
 EXECUTED = ("Attn", "Tile", "Warp")
 NOT_EXECUTED = {
     "tile.stream": "test/Integration/backward-tile.mlir does",
@@ -21,7 +21,7 @@ def dialects():
 
 
 def words(folder, pattern):
-    """Names of ops that `pattern` finds in a folder's tests."""
+    """Names of ops that match `pattern` in a folder's tests."""
     texts = (path.read_text() for path in (ROOT / "test" / folder).rglob("*") if path.suffix in (".mlir", ".test"))
     return {name for text in texts for line in re.findall(pattern, text) for name in re.findall(r"\b\w+\.\w+", line)}
 

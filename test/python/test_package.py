@@ -1,5 +1,5 @@
-"""The package as a wheel installs it, without building one: what `make wheel` tries on
-the real one."""
+"""The package as installed from a wheel, without building one; `make wheel` runs the same on the
+real wheel."""
 
 import pathlib
 import re
@@ -26,7 +26,7 @@ def installed(build, tmp_path):
 
 
 def run(installed, *arguments):
-    """Python with that folder alone on its path, and no environment to speak of."""
+    """Runs Python with only that folder on its path, and a minimal environment."""
     program = f"import sys; sys.path.insert(0, {str(installed.parent)!r}); sys.argv[0] = 'fovea'\n"
     code, *rest = arguments
     return subprocess.run([sys.executable, "-I", "-S", "-c", program + code, *rest], capture_output=True, text=True,
@@ -43,21 +43,21 @@ def test_installed_package(installed):
 
 def test_without_ptxas(installed):
     """No toolkit is found with this path: the error says what to install."""
-    result = run(installed, "import fovea, os\nfovea._kernel.find_ptxas = lambda: None\n"
+    result = run(installed, "import fovea, os\nfovea.compiler._kernel.find_ptxas = lambda: None\n"
                             "k = fovea.compile(fovea.attention(head_dim=64), 'sm_80', cache=False)\n"
                             "try:\n    k.cubin\nexcept fovea.Error as error:\n    print(error)")
     assert result.stdout == "no ptxas was found; install CUDA's, or pip install nvidia-cuda-nvcc\n", result.stderr
 
 
 def test_ptxas_of_a_package(installed):
-    """The one that nvidia-cuda-nvcc brings is found."""
+    """The ptxas of the package nvidia-cuda-nvcc is found."""
     ptxas = installed.parent / "nvidia" / "cu13" / "bin" / "ptxas"
     ptxas.parent.mkdir(parents=True)
     ptxas.write_text("#!/bin/sh\n")
     ptxas.chmod(0o755)
     result = run(installed, "import fovea, glob, shutil\nshutil.which = lambda name: None\n"
-                            "found = fovea._kernel.find_ptxas()\nprint(found)")
-    # A toolkit in /usr/local goes before it.
+                            "found = fovea.compiler._kernel.find_ptxas()\nprint(found)")
+    # A toolkit in /usr/local takes precedence.
     assert result.stdout.strip() in (str(ptxas), "/usr/local/cuda/bin/ptxas") or "/usr/local/cuda-" in result.stdout, result.stderr
 
 
@@ -65,3 +65,15 @@ def test_versions_agree(fovea):
     project = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
     cmake = re.search(r"project\(fovea .*VERSION ([\d.]+)\)", (ROOT / "CMakeLists.txt").read_text())[1]
     assert project == cmake == fovea.__version__ == fovea.version()
+
+
+def test_star_imports_leave_builtins_alone(installed):
+    """`from fovea import *` does not replace builtins or the module math. The functions are attributes of fovea,
+    fovea.math and fovea.functions."""
+    result = run(installed, "import builtins, math\nfrom fovea import *\n"
+                            "print([name for name in dir(builtins) if name[0] != '_' and name in globals()])\n"
+                            "print(math.__name__, attention.__module__)")
+    assert result.stdout == "[]\nmath fovea.frontend._spec\n", result.stderr
+    result = run(installed, "import fovea\nfrom fovea.functions import where\nfrom fovea.math import where as same\n"
+                            "print(where is same is fovea.where, set(fovea.functions.__all__) == set(fovea.math.__all__))")
+    assert result.stdout == "True True\n", result.stderr

@@ -1,11 +1,11 @@
-"""What PTX can get wrong and the executor refuses, a line each: where, and in which
-words. The smaller of test/PTX/bad-*.test, for all the readers' branches."""
+"""Errors in PTX, one per line: position and message. Smaller cases than test/PTX/bad-*.test, for
+all branches of the parsers."""
 
 import pytest
 
 HEAD = ".version 8.6\n.target sm_90a\n"
 
-#: Declarations of a module, and what is said of them.
+#: Declarations of a module, with their errors.
 DECLARATIONS = [
     (".section .debug_x { .b8 1", "this section does not end"),
     (".entry f(.param .b8 x[]) { ret; }", "a parameter must have a size"),
@@ -25,14 +25,14 @@ DECLARATIONS = [
     (".global .b32 x[1] = " + "{" * 2000 + "1" + "}" * 2000 + ";", "initial values are nested too deeply"),
 ]
 
-#: Instructions of an entry that has registers of some types, and what is said of them.
+#: Instructions of an entry with registers of several types, with their errors.
 INSTRUCTIONS = [
     ("{" * 2000 + "}" * 2000, "scopes are nested too deeply"),
     (".reg .b32 %x<99999999>;", "more virtual registers than the 131072 that the emulator models"),
     (".reg .frob %x;", "registers of type '.frob' are not modelled"),
     ("@%r1 ret;", "a guard must be a predicate, found register '%r1'"),
     ("mov.b64 %rd1, " + "{" * 2000 + "%r1" + "}" * 2000 + ";", "operands are nested too deeply"),
-    ("add.s32 %r1, !%r2, %r3;", "'!' stands before predicates only"),
+    ("add.s32 %r1, !%r2, %r3;", "'!' is allowed before predicates only"),
     ("bra %r1;", "expected a label, found"),
     ("cvt.pack.sat.u8.s32.b32 %r1, %r2, %r3, %r4;", "'cvt.pack' is not modelled"),
     ("sqrt.rz.f64 %fd1, %fd2;", "'sqrt' of .f64 is modelled with .rn only"),

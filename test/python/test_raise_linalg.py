@@ -1,4 +1,4 @@
-"""Random attention in linalg: numbers before and after `attn-raise-linalg`, and numpy's."""
+"""Random attention in linalg: results before and after `attn-raise-linalg`, compared with numpy."""
 
 import os
 
@@ -7,7 +7,7 @@ import pytest
 
 import linalg_programs
 
-#: FOVEA_LINALG_PROGRAMS asks for more than CI runs.
+#: FOVEA_LINALG_PROGRAMS sets a larger number than CI uses.
 COUNT = int(os.environ.get("FOVEA_LINALG_PROGRAMS", "60"))
 FIRST = int(os.environ.get("FOVEA_LINALG_FIRST", "0"))
 
@@ -19,7 +19,7 @@ def programs():
 
 @pytest.fixture(scope="module")
 def raised(programs, run_tool):
-    """All functions, raised; text by name."""
+    """The text of all functions after the pass, by name."""
     result = run_tool("fovea-opt", "--attn-raise-linalg", "--remarks-filter=raise", stdin="".join(p.text for p in programs))
     assert result.returncode == 0, result.stderr
     missed = [line for line in result.stderr.splitlines() if "[Missed]" in line]
@@ -44,7 +44,7 @@ def test_programs(programs, raised, run_tool, tmp_path):
     after.write_text(raised)
     failures = []
     for number, program in enumerate(programs):
-        # The interpreter's linalg is held to numpy, too, on some of them.
+        # Some programs also compare the interpreter's linalg with numpy.
         for path in [before, after] if number % 4 == 0 else [after]:
             values = execute(run_tool, path, program, tmp_path)
             if values.shape != program.expected.shape or not np.allclose(values, program.expected, rtol=1e-5, atol=1e-5):

@@ -1,5 +1,5 @@
-"""Random programs and their gradients on a device (docs/Fuzzing.md), the modes of test/GPU/run_forward.py: with
-the interpreter in a kernel's place, and with a driver that executes PTX on the CPU."""
+"""Random programs and their gradients on a device (test/Fuzz/README.md), the modes of test/GPU/run_forward.py:
+with the interpreter in place of kernels, and with the emulated driver."""
 
 import argparse
 import sys
@@ -20,7 +20,7 @@ def on_device(fovea, monkeypatch):
     """The modules."""
     sys.path[:0] = [str(ROOT / "test" / "Fuzz" / "programs")]
     monkeypatch.syspath_prepend(str(ROOT / "test" / "GPU"))
-    # Both folders of tests have a module of variants.
+    # Another test module may be imported under the same name.
     others = sys.modules.pop("variants", None)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     yield types.SimpleNamespace(**{name: __import__(name) for name in MODULES})
@@ -38,8 +38,8 @@ def nothing(number, outputs):
 
 
 class StandIn:
-    """Behaves as a kernel: writes what the job says of the straightforward evaluation. `spoil` gets
-    the number of the launch and the outputs."""
+    """A fake kernel that writes the job's results of the reference evaluation. `spoil` gets the index of
+    the launch and the outputs."""
 
     def __init__(self, job, metadata, spoil):
         self.job, self.metadata, self.spoil, self.launches = job, metadata, spoil, 0
@@ -58,7 +58,7 @@ class StandIn:
 
 
 class StandInRuntime:
-    """Its kernels are stand-ins for a job; each load begins with the first launch."""
+    """A runtime with fake kernels for a job; each load starts at the first launch."""
 
     def __init__(self, modules, job, spoil):
         self.load_kernel, self.job, self.spoil = modules.emulated.Runtime().load, job, spoil
@@ -112,7 +112,7 @@ SLOPES = "def score_mod(score, b, h, q_idx, kv_idx, c0):\n    return score + c0[
 
 
 def slopes(modules, folder, seed, target="sm_90a"):
-    """A job with gradients by all kinds of inputs; those of seeds that are multiples of three have one order."""
+    """A job with gradients of all kinds of inputs; they are deterministic for seeds that are multiples of three."""
     drawn = program(modules, SLOPES, {"c0": {"dtype": "f32", "dims": (2,), "contents": "normal"}}, queries=70, keys=40, heads=2,
                     sinks=True, scale="runtime", lse=False, strided=True, seed=seed)
     return modules.random_jobs.prepare_program("gradients", drawn, "one", target, None, folder)
@@ -131,7 +131,7 @@ def beside(output):
 
 
 def test_wrong_gradients(on_device, tmp_path):
-    """Of each gradient: numbers that nobody writes, all of it lost, what is beside it."""
+    """Errors of each gradient: unwritten elements, all elements lost, writes out of bounds."""
     job = slopes(on_device, tmp_path, 3)
     assert list(job.outputs) == ["dq", "dk", "dv", "dcapture0", "dsinks", "dscale"] and checked(on_device, job) == ("", "")
     for name in job.outputs:
@@ -152,7 +152,7 @@ def test_gradients_of_one_order_have_the_same_bits(on_device, tmp_path):
 
 
 def test_what_fails_is_tried_again(on_device, tmp_path, monkeypatch):
-    """By the same launch, and with other data, for which the same job stands here."""
+    """Failures repeat with the same launch, and with other data, for which this test uses the same job."""
     job = slopes(on_device, tmp_path, 4)
     monkeypatch.setattr(on_device.random_jobs, "prepare_program", lambda *arguments: job)
 
@@ -182,7 +182,7 @@ def test_gradients_of_programs_that_have_none(on_device, tmp_path):
     cases = (
         ({"dtype": "f32"}, "without gradients"),
         ({"output_dtype": "f32", "heads": 2, "seed": 4}, ""),
-        # Exact sums of one number for each pair have no kernel.
+        # There is no deterministic kernel for a gradient with one element per pair.
         ({"heads": 2, "seed": 3}, "refused"),
         ({"heads": 2, "seed": 4}, ""),
         ({"value_scale": 1e39, "dtype": "bf16"}, "without numbers"),
@@ -196,13 +196,13 @@ def test_gradients_of_programs_that_have_none(on_device, tmp_path):
 @pytest.mark.parametrize("target", ("sm_80", "sm_90a"))
 @pytest.mark.parametrize("seed", (3, 4))
 def test_kernels_of_gradients(on_device, tmp_path, target, seed):
-    """Real kernels, with all that one is called with, lying as on a device."""
+    """Real kernels with all their arguments, in the layout of a device."""
     job = slopes(on_device, tmp_path, seed, target)
     assert on_device.random_launches.launch(device(on_device, on_device.emulated.Runtime()), job) == ("", "")
 
 
 def test_many_programs(on_device, package_environment, tmp_path, monkeypatch, capsys):
-    """The processes that prepare them, what is printed, and the exit code; every third kernel is wrong."""
+    """The preparing processes, the output, and the exit code; every third kernel is wrong."""
     library = f"{package_environment['FOVEA_LIBRARY_PATH']}/libFoveaRuntime.so"
     monkeypatch.setattr(on_device.random_programs, "SHRINKS", 0)
 
@@ -226,7 +226,7 @@ def test_many_programs(on_device, package_environment, tmp_path, monkeypatch, ca
 
 
 def test_what_fails_is_made_smaller(on_device, tmp_path, monkeypatch):
-    """With a device where grouped heads fail."""
+    """On a fake device on which grouped heads fail."""
     pytest.importorskip("hypothesis", reason="Hypothesis is not installed")
     runs, jobs = on_device.random_programs, on_device.random_jobs
     monkeypatch.setattr(jobs, "prepare_program",

@@ -1,5 +1,5 @@
-"""Random programs of attention at every level (docs/Fuzzing.md): those that have failed
-before, and a few hundred that nobody has seen."""
+"""Random attention programs at every level (test/Fuzz/README.md): those that have failed before,
+and a few hundred new ones."""
 
 import subprocess
 import sys
@@ -9,13 +9,13 @@ import pytest
 from conftest import ROOT
 
 FOLDER = ROOT / "test" / "Fuzz"
-#: Of drawing programs, on two cores.
+#: Seconds for drawing programs, on two cores.
 SECONDS = 30
 
 
 @pytest.fixture(scope="module")
 def programs(fovea):
-    """The package of the generator."""
+    """The modules of the generator."""
     sys.path[:0] = [str(FOLDER / "programs")]
     import corpus
     import execute
@@ -42,7 +42,7 @@ def test_corpus(programs, name):
 
 
 def test_programs_of_the_day(package_environment, tmp_path):
-    """What fails is printed, as small as it gets, as text that run_programs.py replays."""
+    """Failing programs are reduced and printed as text that run_programs.py replays."""
     result = subprocess.run(
         [sys.executable, FOLDER / "run_programs.py", "fuzz", "--minutes", str(SECONDS / 60), "--keep", tmp_path],
         env=package_environment, capture_output=True, text=True, timeout=600,
@@ -53,7 +53,7 @@ def test_programs_of_the_day(package_environment, tmp_path):
 
 
 def test_texts_round_trip(programs):
-    """And the choices that made a program make it again."""
+    """Programs round-trip through text, and replaying the choices reproduces the program."""
     for index in range(100):
         source = programs.source.Random(f"round:{index}")
         drawn = programs.program.draw(source)
@@ -65,10 +65,10 @@ def test_every_function_is_drawn(programs):
     import fovea
 
     text = "".join(programs.worker.draw("functions", index, "fovea")[0].source for index in range(1500))
-    assert not {name for name in fovea.functions.__all__ if f"fovea.{name}(" not in text}
+    assert not {name for name in fovea.math.__all__ if f"fovea.{name}(" not in text}
 
 
-#: ATen's names that a function does not lead to: others stand for them when PyTorch dispatches.
+#: ATen ops that PyTorch never dispatches from a function, as it dispatches others in their place.
 ALIASES = {
     "__and__", "__iand__", "__or__", "__ior__", "__xor__", "__ixor__", "_reshape_alias", "_unsafe_view", "absolute", "broadcast_to",
     "clip", "contiguous", "convert_element_type", "detach_copy", "divide", "float_power", "isfinite", "lift_fresh_copy", "multiply",
@@ -77,10 +77,10 @@ ALIASES = {
 
 
 def test_every_op_is_drawn(programs, monkeypatch):
-    """Of the ATen ops that fovea.torch knows."""
+    """Every ATen op that fovea.torch supports is drawn."""
     pytest.importorskip("torch", reason="PyTorch is not installed")
     import fovea
-    from fovea.torch import _tracer
+    from fovea.torch.trace import _tracer
 
     missing = set(_tracer.EMITTERS) - ALIASES
 
@@ -106,7 +106,7 @@ def test_every_op_is_drawn(programs, monkeypatch):
 
 
 def test_wrong_numbers_are_seen(programs):
-    """A program whose results are spoiled fails by each rule."""
+    """A program with corrupted results fails by each rule."""
     import numpy
 
     drawn = programs.program.Program.parse((
@@ -122,13 +122,13 @@ def test_wrong_numbers_are_seen(programs):
         assert prepared.judge((row, lse)).kind == "o"
         assert prepared.judge((missing, lse)).kind == "o"
         assert prepared.judge((o, lost)).kind == "lse"
-        # Errors that each row may have, and all of them may not.
+        # Errors within the tolerance of a row, but not of all rows together.
         small = prepared.meaning[0] + 1.3 * (prepared.plain[0] - prepared.meaning[0])
         assert prepared.judge((small, lse)).kind == "mean"
 
 
 def test_repetitions_differ_in_their_data_alone(programs):
-    """Gradients whose sums have one order are repeated as such: else a mistake of theirs would not come again."""
+    """Deterministic gradients are repeated with deterministic=True; otherwise their failure might not repeat."""
     import gradients
 
     for index in range(30):
@@ -139,7 +139,7 @@ def test_repetitions_differ_in_their_data_alone(programs):
 
 
 def test_wrong_gradients_are_seen(programs):
-    """Of a program whose gradients are spoiled, each alone fails."""
+    """Each corrupted gradient of a program fails."""
     import gradients
     import numpy
 

@@ -1,4 +1,4 @@
-"""What CI runs beside the tests: clang-tidy on files, and checks of the portable build, can fail."""
+"""The checks of CI besides the tests detect errors: clang-tidy on files, and checks of the portable build."""
 
 import importlib.util
 import json
@@ -21,7 +21,7 @@ def script(name):
 
 @pytest.fixture
 def repository(tmp_path):
-    """A repository with two commits, the second of one file, and the project's checks."""
+    """A repository with two commits, of which the second has one file, and the project's checks."""
 
     def git(*arguments):
         identity = ["-c", "user.name=n", "-c", "user.email=n@localhost"]
@@ -87,7 +87,7 @@ def test_another_compilers_header(lint, repository):
 
 
 def test_portable_needs_nothing(tmp_path):
-    """A compiler that is linked with more than every Linux has, or doesn't compile, is no portable one."""
+    """The check fails for a compiler that needs uncommon shared libraries, or does not compile."""
     if not shutil.which("clang-22"):
         pytest.skip("there is no clang-22")
     module = script("try_portable")

@@ -1,5 +1,5 @@
-"""`pip install .` and `python -m build`, without compiling: what the source archive holds,
-that all that a wheel is built of is in it, and what the wheel's metadata say."""
+"""`pip install .` and `python -m build`, without compiling: the contents of the source archive, which
+include all inputs of a wheel, and the wheel's metadata."""
 
 import pathlib
 import shutil
@@ -10,8 +10,8 @@ import tarfile
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Both are in scripts/requirements.txt. The environment of its own that a build makes by default
-# would be filled from an index.
+# Both are in scripts/requirements.txt. An isolated build environment, the default, would download
+# from an index.
 build = pytest.importorskip("build")
 pytest.importorskip("scikit_build_core")
 
@@ -26,7 +26,7 @@ def archive(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sources(archive, tmp_path_factory):
-    """The archive, unpacked."""
+    """The unpacked archive."""
     folder = tmp_path_factory.mktemp("sources")
     with tarfile.open(archive) as opened:
         opened.extractall(folder)
@@ -45,7 +45,7 @@ def test_files(archive, sources):
 
 
 def test_files_are_the_repository_s(sources):
-    """Folders of sources are complete, and nothing is in them that is not committed or new."""
+    """Source folders are complete, and contain only files of the repository."""
     if not shutil.which("git") or not (ROOT / ".git").exists():
         pytest.skip("this is no checkout")
     folders = ["cmake", "include", "lib", "python", "tools", "examples", "docs", "scripts"]
@@ -57,12 +57,12 @@ def test_files_are_the_repository_s(sources):
 
 
 def test_wheel_can_be_built_of_it(sources):
-    """CMake configures the archive, and Ninja finds every file that the wheel's libraries are made of."""
+    """CMake configures the archive, and Ninja finds every input of the wheel's libraries."""
     for tool in ("cmake", "ninja", "clang++-22", "ccache"):
         if not shutil.which(tool):
             pytest.skip(f"there is no {tool}")
     subprocess.run(["cmake", "--preset=portable"], cwd=sources, check=True, capture_output=True, timeout=300)
-    # By another name: Ninja would first remake its own file, and plan nothing else.
+    # Renamed, since Ninja would otherwise first regenerate its own file.
     folder = sources / "build-portable"
     shutil.copy(folder / "build.ninja", folder / "plan.ninja")
     planned = subprocess.run(["ninja", "-C", folder, "-f", "plan.ninja", "-n", "Fovea", "FoveaRuntime", "FoveaPTXDriver"],
@@ -73,7 +73,7 @@ def test_wheel_can_be_built_of_it(sources):
 
 
 def test_metadata(archive, tmp_path):
-    """A wheel's metadata, as its build writes them, and the source archive's are the same."""
+    """The metadata of a wheel and of the source archive are equal."""
     folder = pathlib.Path(build.ProjectBuilder(ROOT).prepare("wheel", tmp_path))
     text = (folder / "METADATA").read_text()
     with tarfile.open(archive) as opened:
@@ -86,7 +86,7 @@ def test_metadata(archive, tmp_path):
     assert extras == {"interpret", "torch", "plot", "ptxas"}
     required = [line for line in lines if line.startswith("Requires-Dist:")]
     assert required and all("; extra == " in line.replace(";extra", "; extra") for line in required), "the package alone needs nothing"
-    # test_wheel.py looks at its links.
+    # test_wheel.py checks its links.
     assert page == (ROOT / "python" / "README.md").read_text()
     assert "fovea = fovea.__main__:main" in (folder / "entry_points.txt").read_text()
     tags = [line for line in (folder / "WHEEL").read_text().splitlines() if line.startswith("Tag:")]

@@ -1,5 +1,5 @@
-"""fovea.torch: functions of FlexAttention's mean what PyTorch computes; what can't
-be taken is refused with the reason."""
+"""fovea.torch: FlexAttention's functions compute the same as in PyTorch; unsupported ones raise
+with the reason."""
 
 import re
 import warnings
@@ -37,7 +37,7 @@ def inputs(dtype=torch.float32, dim=variants.DIM, value_dim=variants.DIM, heads=
 
 
 def eager(query, key, value, score_mod=None, mask_mod=None, **options):
-    """PyTorch's own, which warns that it is slow."""
+    """PyTorch's eager flex_attention, which warns that it is slow."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         block_mask = mask_mod
@@ -107,7 +107,7 @@ def test_ptx_takes_what_kernels_take(ours):
 
 
 def test_clamped_distances_beside_other_terms(ours):
-    """Far from the diagonal a block reads one element; what is made of it is the block's."""
+    """At large relative positions a block reads one element, whose derived values are uniform in the block."""
     def score(score, b, h, q_idx, kv_idx):
         near = variants.TABLE[h, (kv_idx - q_idx).clamp(-16, 16) + 16]
         return (score + 0.01 * q_idx) * near + near * variants.SLOPES[h]
@@ -125,7 +125,7 @@ def test_clamped_distances_beside_other_terms(ours):
                                   "packed_positions", "dilated_negative", "long_counts",
                                   "bytes_and_shorts", "unsigned", "flipped", "products", "norms", "joined"])
 def test_compiles_for_hopper(fovea, ours, name):
-    from fovea.torch._programs import Facts, build
+    from fovea.torch.cache._programs import Facts, build
 
     facts = Facts(torch.bfloat16, torch.device("cpu"), 64, 64, None, False)
     program = build(variants.SCORES.get(name), variants.MASKS.get(name), facts)
@@ -134,8 +134,8 @@ def test_compiles_for_hopper(fovea, ours, name):
 
 @pytest.mark.parametrize("name", ["document_of_batch", "long_document"])
 def test_documents_have_summaries(fovea, ours, name):
-    """Of int64 as of int32: the blocks of other documents are not visited."""
-    from fovea.torch._programs import Facts, build
+    """With document ids in int64 or int32, blocks of other documents are skipped."""
+    from fovea.torch.cache._programs import Facts, build
 
     program = build(None, variants.MASKS[name], Facts(torch.bfloat16, torch.device("cpu"), 64, 64, None, False))
     kernel = fovea.compile(program.spec, target="sm_90a", cache=False)
@@ -155,7 +155,7 @@ def test_forms_of_the_call(ours):
     check([run(ours, variants.soft_cap, tensors=(q, k, v), scale=0.3)], [o], 1e-5)
     found, aux = run(ours, variants.soft_cap, tensors=(q, k, v), scale=0.3, return_aux=flex.AuxRequest(lse=True))
     check([found, aux.lse], [o, lse], 1e-5)
-    # Memory of the output is ordered as the query's.
+    # The output has the query's order of dimensions in memory.
     q = q.transpose(1, 2).contiguous().transpose(1, 2)
     assert run(ours, tensors=(q, k, v)).stride(1) < run(ours, tensors=(q, k, v)).stride(2)
     run(ours, kernel_options={"BLOCK_M": 64, "num_warps": 4, "recurrence": "deferred"})
@@ -194,7 +194,7 @@ def test_dropout(ours):
     assert not torch.equal(first, second)
     torch.manual_seed(3)
     assert torch.equal(ours.scaled_dot_product_attention(q, k, v, dropout_p=0.25, **options), first)
-    # Together with a mask; the interpreter runs kernels, too.
+    # With a mask; the interpreter also runs kernels.
     causal = ours.scaled_dot_product_attention(q.half(), k.half(), v.half(), None, 0.25, True, enable_gqa=True,
                                                backend="interpret:tile")
     assert not causal.triu(1)[:, :, :16].any() and abs((causal[:, :, 15:] != 0).float().mean().item() - 0.75) < 0.03
@@ -248,7 +248,7 @@ def test_what_changes_is_traced_again(ours):
 
 
 def test_functions_are_traced_once(ours, monkeypatch):
-    from fovea.torch import _programs
+    from fovea.torch.cache import _programs
 
     calls = []
     original = _programs.build
@@ -258,7 +258,7 @@ def test_functions_are_traced_once(ours, monkeypatch):
     def near_diagonal(b, h, q_idx, kv_idx):
         return causal(b, h, q_idx, kv_idx + offset)
 
-    for queries in (5, 9, 30):  # and all lengths have one program
+    for queries in (5, 9, 30):  # and all lengths share a program
         q, k, v = inputs(queries=queries)
         check([run(ours, None, near_diagonal, tensors=(q, k, v))], [eager(q, k, v, mask_mod=near_diagonal)[0][0]], 1e-5)
     assert len(calls) == 1
@@ -284,7 +284,7 @@ def test_what_was_traced_goes_with_its_function(ours):
 def test_promotion_is_pytorchs(ours):
     import itertools
 
-    from fovea.torch._promotion import Kind, broadcast, promoted
+    from fovea.torch.trace._promotion import Kind, broadcast, promoted
     from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
 
     dtypes = (torch.bool, torch.int8, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64)
@@ -301,12 +301,12 @@ def test_promotion_is_pytorchs(ours):
 
 
 def test_tracing_imports_little(run_python):
-    """sympy and torch._dynamo take seconds to import, more than a first call may."""
+    """sympy and torch._dynamo take seconds to import; a first call must not import them."""
     result = run_python(
         "import sys, torch\n"
         "before = set(sys.modules)\n"
         "import fovea.torch, torch_variants as variants\n"
-        "from fovea.torch._programs import Facts, build\n"
+        "from fovea.torch.cache._programs import Facts, build\n"
         "facts = Facts(torch.bfloat16, torch.device('cpu'), 64, 64, None, False)\n"
         "for name in ('alibi', 'soft_cap', 'relative_table', 'bias_of_halves', 'functions'):\n"
         "    build(variants.SCORES[name], variants.MASKS['document_causal'], facts)\n"
@@ -343,7 +343,7 @@ def test_stays_in_the_graph(ours):
 
 
 def test_errors_while_compiling(ours):
-    """Begin with the cause, and are torch.compile's for errors of the user's."""
+    """Errors start with the cause, and are torch.compile's class for user errors."""
     table, (q, k, v) = variants.TABLE, inputs()
 
     def sorted_table(score, b, h, q_idx, kv_idx):
@@ -361,8 +361,8 @@ def test_errors_while_compiling(ours):
 
 
 def test_op(ours):
-    from fovea.torch import _op
-    from fovea.torch._programs import Facts, build
+    from fovea.torch.ops import _op
+    from fovea.torch.cache._programs import Facts, build
 
     q, k, v = inputs(torch.float16)
     program = build(variants.alibi, None, Facts(torch.float16, q.device, variants.DIM, variants.DIM, None, False))
@@ -417,11 +417,11 @@ def long_sum(score, b, h, q_idx, kv_idx):
 
 
 @pytest.mark.parametrize("function, message", [
-    (branches, "a number is asked of a traced tensor"), (asks, "a number is asked of a traced tensor"),
+    (branches, "the value of a traced tensor is not known"), (asks, "the value of a traced tensor is not known"),
     (sorts, "aten.sort"), (writes, "captured tensor 'variants.SLOPES' can't be written in a function"),
     (float_index, "indexed by torch.float32"), (by_zero, "division of integers by zero"),
     (inverse_power, "an integer can't be raised to a negative power, found -2"), (complex_tensor, "complex64"),
-    (long_sum, "sum is over 1320 elements"),
+    (long_sum, "sum reduces 1320 elements"),
 ])
 def test_functions_that_are_refused(fovea, ours, function, message):
     with pytest.raises(fovea.TraceError, match=message) as caught:
@@ -431,7 +431,7 @@ def test_functions_that_are_refused(fovea, ours, function, message):
 
 
 def test_custom_ops(fovea, ours):
-    """By their decompositions."""
+    """Custom ops are traced by their decompositions."""
     library = torch.library.Library("fovea_test", "FRAGMENT")
     for name in ("implicit", "registered", "opaque"):
         library.define(f"{name}(Tensor x) -> Tensor")
@@ -449,8 +449,8 @@ def test_custom_ops(fovea, ours):
 
 
 def test_long_captures(fovea, ours):
-    """An element's number may need 64 bits."""
-    from fovea.torch._programs import Facts, build
+    """An element's linear index may need 64 bits."""
+    from fovea.torch.cache._programs import Facts, build
 
     flat = torch.zeros(1, dtype=torch.float16).expand(3_000_000_000)
     wide = torch.zeros(1, dtype=torch.float16).expand(2, 3_000_000_000)
@@ -535,7 +535,7 @@ def test_leading_dimensions(ours, lead, mask):
     generator = torch.Generator().manual_seed(2)
     q, k, v = (torch.randn(*lead, length, dim, generator=generator) for length, dim in ((5, 16), (7, 16), (7, 8)))
     attn_mask = None if mask is None else torch.randn(mask, generator=generator)
-    # PyTorch's own refuses masks of less than two dimensions, which broadcast.
+    # PyTorch does not accept masks of fewer than two dimensions, although they broadcast.
     theirs = attn_mask.expand(5, 7) if mask is not None and len(mask) < 2 else attn_mask
     expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, theirs)
     found = ours.scaled_dot_product_attention(q, k, v, attn_mask, backend="interpret")
@@ -562,7 +562,7 @@ def test_other_forms_are_refused(ours):
     q, k, v = inputs(kv_heads=variants.HEADS, queries=12, keys=20)
     nine = q.expand(9, *q.shape)
     for message, tensors, options in (
-        ("2 dimensions .* or more, found 1", (q[0, 0, 0], k, v), {}), ("as many dimensions, found 3 and 4", (q[0], k, v[0]), {}),
+        ("2 dimensions .* or more, found 1", (q[0, 0, 0], k, v), {}), ("the same number of dimensions, found 3 and 4", (q[0], k, v[0]), {}),
         ("query and key must agree in leading dimensions", (nine, k[None], v[None]), {}),
         ("more dimensions than query", (q[0], k[0], v[0]), {"attn_mask": torch.ones(1, 1, 12, 20)}),
         ("attn_mask must broadcast to the leading", (nine, k.expand(9, *k.shape), v.expand(9, *v.shape)),
@@ -574,16 +574,16 @@ def test_other_forms_are_refused(ours):
             ours.scaled_dot_product_attention(*tensors, backend="interpret", **options)
 
 
-# --- Launching, on the tests' stand-in for a driver -------------------------------
+# --- Launches with the tests' fake driver ----------------------------------------
 
 LAUNCH = """
 import sys, torch
 import fovea, fovea.torch
-from fovea.torch import _launches, _op
-from fovea.torch._programs import Facts, program_of
+from fovea.torch.ops import _launches, _op
+from fovea.torch.cache._programs import Facts, program_of
 
-# The image is text of ours, not ptxas's to read.
-fovea._kernel.find_ptxas = lambda: None
+# The image is a text for the fake driver, not for ptxas.
+fovea.compiler._kernel.find_ptxas = lambda: None
 _op.targets_of, _launches.current_stream = lambda device: ("sm_80",), lambda device: 0x77
 slopes, gain, offset = torch.ones(4, device=sys.argv[1]), torch.tensor(0.5), torch.tensor(3)
 
@@ -595,7 +595,7 @@ facts = Facts(torch.float16, torch.device(sys.argv[1]), 16, 16, None, False)
 program, _ = program_of(score, None, facts)
 text = program.text
 kernel = fovea.compile(program.spec, target="sm_80")
-# What the stand-in reads of an image: a kernel's name, the types of its arguments.
+# The parts of an image that the fake driver reads: a kernel's name, the types of its arguments.
 types = [p.get("type", "pointer") for p in kernel.metadata["parameters"]]
 kernel._ptx = f"// arguments: {' '.join(types)}\\n.visible .entry attention()".encode()
 captures = [torch.ones(4) if tensor.is_meta else tensor for tensor in program.captures]
@@ -608,8 +608,8 @@ assert _op.launcher(text, "auto", "auto", 0) is _op.launcher(text, "auto", "auto
 
 @pytest.mark.parametrize("device, scalars", [("cpu", ()), ("meta", ("0.5", "3"))])
 def test_launches(run_python, build, device, scalars):
-    """Every tensor arrives; scalars in host memory arrive as numbers where the
-    query is elsewhere."""
+    """Kernels get every tensor; scalars in host memory are passed as numbers if the query is on a
+    device."""
     result = run_python(LAUNCH, device, LD_LIBRARY_PATH=str(build / "test" / "Runtime" / "fake-driver"))
     assert result.returncode == 0, result.stderr
     line = next(line for line in result.stdout.splitlines() if line.startswith("arguments:"))
@@ -626,7 +626,7 @@ def test_launches(run_python, build, device, scalars):
 @pytest.mark.parametrize("dim, value_dim", [(1, 1), (3, 5), (20, 20), (12, 300), (16, 512), (65, 12)])
 @pytest.mark.parametrize("level", ["attn", "warp"])
 def test_any_head_dim(ours, dim, value_dim, level):
-    """No multiple of 8, values wider than a kernel has them."""
+    """Head dims that are not multiples of 8, and value head dims above the maximum."""
     q, k, v = inputs(torch.float32 if level == "attn" else torch.float16, dim=dim, value_dim=value_dim)
     expected, _ = eager(q.float(), k.float(), v.float(), variants.soft_cap)
     o, lse = ours.flex_attention(q, k, v, variants.soft_cap, enable_gqa=True, return_lse=True, backend=f"interpret:{level}")
@@ -652,7 +652,7 @@ def test_any_head_dim_in_the_graph(ours):
 
 
 def test_what_functions_hold_in_the_graph(ours):
-    """Tuples in closures, default arguments; another one is another graph."""
+    """Tuples in closures, default arguments; other values give another graph."""
     q, k, v = (torch.randn(1, 1, 16, 16) for _ in range(3))
 
     def read(places):
@@ -689,21 +689,21 @@ def test_no_keys(ours, level):
 
 
 def test_dropout_of_wide_values(ours):
-    """Each launch leaves out the same keys."""
+    """Each launch drops the same keys."""
     q, k, _ = inputs(queries=8, keys=16)
     v = torch.eye(16).repeat(1, 20).expand(variants.BATCH, variants.KV_HEADS, 16, 320)
     o = ours.scaled_dot_product_attention(q, k, v, dropout_p=0.5, enable_gqa=True, backend="interpret")
     assert (o[..., :16] == 0).any() and all(torch.equal(o[..., :16], o[..., n:n + 16]) for n in range(0, 320, 16))
 
 
-# --- Derivatives that there are none of, and transformations -----------------------
+# --- Unsupported derivatives, and transformations ----------------------------------
 
 
 def test_derivatives_are_refused(fovea, ours):
-    """Neither zeros nor none. test_torch_gradients.py has those that there are."""
+    """Unsupported derivatives raise; they are neither zeros nor None. test_torch_gradients.py has the others."""
     from torch.autograd import forward_ad
 
-    from fovea.torch._programs import Facts, build
+    from fovea.torch.cache._programs import Facts, build
 
     q, k, v = inputs()
     slopes = variants.SLOPES
@@ -734,7 +734,7 @@ def test_derivatives_are_refused(fovea, ours):
             lambda: torch.func.grad(lambda x: function(x).sum())(q), lambda: torch.func.vjp(function, q),
             lambda: torch.func.grad(lambda b: function(q, b).sum())(slopes),
         ):
-            with pytest.raises(kinds, match="under transformations of torch.func|one of a transformation's"):
+            with pytest.raises(kinds, match="under transformations of torch.func|belongs to a transformation"):
                 transformed()
         expected = function(q)
         wanted = q.clone().requires_grad_()
@@ -747,7 +747,7 @@ def test_derivatives_are_refused(fovea, ours):
 
 
 def test_vmap(ours):
-    from fovea.torch._programs import Facts, build
+    from fovea.torch.cache._programs import Facts, build
 
     q, k, v = inputs()
     stacked = torch.stack([q, 2 * q])
@@ -759,7 +759,7 @@ def test_vmap(ours):
         torch.testing.assert_close(found, torch.stack(expected))
     moved = torch.func.vmap(attend, in_dims=2, out_dims=1)(stacked.movedim(0, 2))[0]
     torch.testing.assert_close(moved, torch.stack([attend(one)[0] for one in stacked], 1))
-    with pytest.raises(Exception, match="one of a transformation's"):
+    with pytest.raises(Exception, match="belongs to a transformation"):
         torch.func.vmap(lambda bias: run(ours, lambda s, b, h, i, j: s + bias[h], tensors=(q, k, v)))(torch.ones(2, variants.HEADS))
     program = build(None, None, Facts(torch.float32, q.device, variants.DIM, variants.DIM, None, False, dropout=0.5))
 

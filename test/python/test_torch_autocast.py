@@ -21,7 +21,7 @@ def tensors(*dtypes, shape=(1, 2, 20, 16)):
 
 
 def step(attend, given, dtype=BFLOAT):
-    """The output and gradients, whose dtypes are those of what was given."""
+    """The output, and gradients in the dtypes of the inputs."""
     with torch.autocast("cpu", dtype=dtype):
         o = attend(*given)
     assert o.dtype == dtype
@@ -58,14 +58,14 @@ def test_half_and_what_is_not_cast(ours):
     assert attend(*given).dtype == FLOAT
     with torch.autocast("cpu", dtype=BFLOAT), pytest.raises(ValueError, match="of one dtype, found torch.bfloat16 and torch.float64"):
         attend(*tensors(FLOAT, torch.float64, FLOAT))
-    with torch.autocast("cpu", dtype=BFLOAT), pytest.raises(TypeError, match="query must be a tensor"):
+    with torch.autocast("cpu", dtype=BFLOAT), pytest.raises(TypeError, match="query must be a PyTorch tensor"):
         attend([1.0], *given[1:])
 
 
 @pytest.mark.parametrize("compiled", ["", "within", "around"])
 def test_functions(ours, compiled):
-    """What they compute is not cast, and captured tensors are not, nor their gradients;
-    functions that were traced without autocast are no others."""
+    """Neither values computed in functions, nor captured tensors, nor their gradients are cast; the same
+    program is used with and without autocast."""
     table = (torch.randn(20, 8, generator=torch.Generator().manual_seed(7)) * 0.2).requires_grad_()
 
     def score(s, b, h, i, j):
@@ -91,14 +91,15 @@ def test_functions(ours, compiled):
 
 
 def test_traced_without_autocast(ours, monkeypatch):
-    from fovea.torch import _op, _programs
+    from fovea.torch.ops import _op
+    from fovea.torch.cache import _programs
 
     programs, remember = [], _op.remember
     monkeypatch.setattr(_op, "remember", lambda spec, names: programs.append(spec.mlir) or remember(spec, names))
     table = torch.randn(20, 8)
     given = tensors(BFLOAT, BFLOAT, BFLOAT)
     for enabled in (True, False):
-        _programs._families.clear()  # or the function would be known again
+        _programs._families.clear()  # otherwise the cached program would be used
         with torch.no_grad(), torch.autocast("cpu", dtype=HALF, enabled=enabled):
             ours.flex_attention(*[one.to(HALF) for one in given], lambda s, b, h, i, j: s + table[i] @ table[j],
                                 backend="interpret")

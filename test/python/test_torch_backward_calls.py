@@ -1,6 +1,6 @@
-"""fovea.torch: a backward call that repeats an earlier one is one look-up and a launch,
-with the tensors of this call; whatever changes is noticed. On the tests' stand-in for
-a driver, which prints what kernels are given."""
+"""fovea.torch: a backward call with the form of an earlier one is one look-up and a launch with
+its own tensors; every change is detected. Uses the tests' fake driver, which prints the arguments
+of kernels."""
 
 import pytest
 
@@ -13,13 +13,15 @@ START = """
 import torch
 import torch_on_stand_in as stand_in
 from torch.utils._python_dispatch import TorchDispatchMode
-from fovea import _launch
-from fovea.torch import flex_attention, _gradients, _op
+from fovea.runtime import _launch
+from fovea.torch import flex_attention
+from fovea.torch.autograd import _gradients
+from fovea.torch.ops import _op
 
-# Tensors in host memory are a device's.
+# Tensors in host memory are treated as on a device.
 _op._IMPLEMENTATIONS["cpu"] = _op._as_op(_op.launch)
 import warnings
-warnings.simplefilter("ignore")  # of an op that is defined again
+warnings.simplefilter("ignore")  # about redefining an op
 library = torch.library.Library("fovea", "IMPL")
 library.impl("attention_backward", _gradients._as_op(_gradients.launch), "CPU", allow_override=True)
 _gradients._LAUNCHING.add("cpu")
@@ -47,11 +49,11 @@ def tensors(*shape, count=3):
     return [one.requires_grad_() for one in kept[-1]]
 
 def step(wanted, run, *given, unprepared=0, op=0):
-    # A backward call: whether it was prepared before, and what kernels must be given.
+    # A backward call: whether its launch is cached, and the expected arguments of kernels.
     before = dict(counts)
     print("step:", flush=True)
     made = run()
-    # All of these outlive the step: no two tensors have one address.
+    # All of these outlive the step, so that addresses are unique.
     kept.append(made)
     found = {what: counts[what] - before[what] for what in counts}
     assert found == {"prepared": wanted == "long", "unprepared": unprepared, "op": op}, (wanted, found)
@@ -84,9 +86,9 @@ for kind in ("long", "short"):
     step(kind, backward((o, lse), (q, k, v), (do, dlse)), q, k, v, o, lse, do, dlse, slopes)
     step(kind, backward(of_q[0], q, do), q, k, of_q[1], slopes)
     step(kind, backward(of_kv[0], (k, v), do), q, k, of_kv[1], do, slopes)
-    turned = torch.zeros(1, 32, 2, 16).half().transpose(1, 2); kept.append(turned)
-    step(kind, backward(o, (q, k, v), turned), q, k, v, o, lse, turned, slopes)
-# Another call of the forward; then another captured tensor, gradient and dtype of it.
+    transposed = torch.zeros(1, 32, 2, 16).half().transpose(1, 2); kept.append(transposed)
+    step(kind, backward(o, (q, k, v), transposed), q, k, v, o, lse, transposed, slopes)
+# Another forward call; then another captured tensor, another gradient, another dtype.
 a, b, c = tensors()
 other, sums = forward(a, b, c)
 do = torch.zeros_like(other)
@@ -98,7 +100,7 @@ step("short", backward(other, (a, b, c), do), a, b, c, other, sums, do, slopes)
 slopes = torch.ones(4)[::2]
 other, sums = forward(a, b, c)
 step("long", backward(other, (a, b, c), do), a, b, c, other, sums, do, slopes)
-# Other sizes and strides of the forward; keys of another length alone.
+# Other sizes and strides; only another key length.
 for lengths in ((48, 32), (32, 48)):
     a, (b, c) = tensors(1, 2, lengths[0], 16)[0], tensors(1, 2, lengths[1], 16, count=2)
     other, sums = forward(a, b, c)
@@ -110,7 +112,7 @@ other, sums = forward(a, b, c)
 for kind in ("long", "short"):
     made = step(kind, backward(other, (a, b, c), other), a, b, c, other, sums, slopes)
     assert all(one.stride() == like.stride() for one, like in zip(made, (a, b, c)))
-# One tensor for all: the sum of its gradients.
+# The same tensor as query, key and value: the sum of the gradients.
 a, = tensors(count=1)
 other, sums = forward(a, a, a)
 for kind in ("long", "short"):
@@ -124,7 +126,7 @@ q, k, v = tensors()
 o, lse = forward(q, k, v)
 do = torch.zeros_like(o)
 step("long", backward(o, (q, k, v), do), q, k, v, o, lse, do)
-# An address that kernels can't read: the runtime refuses it, and a copy goes in its place.
+# A misaligned address: the runtime rejects it, and a copy replaces the tensor.
 odd = torch.zeros(do.numel() + 1).half()[1:].view_as(do); kept.append(odd)
 step("short", backward(o, (q, k, v), odd), q, k, v, o, lse, unprepared=1)
 # Columns are copied at each call.
@@ -132,16 +134,16 @@ columns = torch.zeros(1, 2, 16, 32).half().mT
 for kind in ("long", "short"):
     step(kind, backward(o, (q, k, v), columns), q, k, v, o, lse)
 
-# Who is to see ops sees this one.
+# Dispatch modes see the op.
 with Seen():
     step("long", backward(o, (q, k, v), do), q, k, v, o, lse, do, op=1)
 assert "fovea.attention_backward.default" in Seen.names, Seen.names
-# A negative view is what its memory is not: the dispatcher makes it plain.
+# The memory of a negative view has other signs: the dispatcher materialises it.
 negative = torch._neg_view(do); kept.append(negative)
 before = counts["op"]
 backward(o, (q, k, v), negative)()
 assert counts["op"] == before + 1
-# A gradient of a gradient is refused when it is asked for.
+# A second derivative raises when it is computed.
 made = backward(o, (q, k, v), do, create_graph=True)()
 try:
     made[0].sum().backward()
@@ -163,7 +165,7 @@ except RuntimeError as error:
 
 TRAINED = """
 def went(wanted, run):
-    # A forward call: whether there was one like it before.
+    # A forward call, and whether its form is cached.
     before = len(stand_in.long_ways)
     kept.append(run())
     assert (len(stand_in.long_ways) > before) == (wanted == "long"), wanted
@@ -180,7 +182,7 @@ for kind in ("long", "short"):
     assert o.requires_grad and lse.requires_grad
     do = torch.zeros_like(o)
     step(kind, backward(o, (q, k, v, weights), do), q, k, v, o, lse, do, weights)
-# A captured tensor alone has one, and the first call was without.
+# Only a captured tensor requires a gradient, and the first call had none.
 a, b, c = (one.detach() for one in tensors())
 for kind in ("long", "short"):
     with torch.no_grad():
@@ -188,7 +190,7 @@ for kind in ("long", "short"):
 for kind in ("long", "short"):
     o, _ = went(kind, lambda: forward(a, b, c, function=learned))
     assert torch.autograd.grad(o.sum(), weights)[0].shape == weights.shape
-# Without gradients; of some; for other tensors; of other sizes; with one batch entry of keys for all.
+# Without gradients; of some tensors; of other tensors; with other sizes; with keys broadcast over the batch.
 for kind in ("long", "short"):
     with torch.no_grad():
         assert not went(kind, lambda: forward(q, k, v, function=learned))[0].requires_grad
@@ -207,12 +209,12 @@ for kind in ("long", "short"):
     o, lse = went(kind, lambda: forward(a, b, c, function=learned))
     by_key, by_value = torch.autograd.grad(o.sum(), (b, c))
     assert by_key.shape == by_value.shape == b.shape
-# Head dims that kernels don't have.
+# Unsupported head dims.
 a, b, c = tensors(1, 2, 32, 12)
 for kind in ("long", "short"):
     o, _ = went(kind, lambda: forward(a, b, c, function=learned))
     assert o.shape == a.shape and torch.autograd.grad(o.sum(), a)[0].shape == a.shape
-# Whoever sees ops sees this one.
+# Dispatch modes see the op.
 with Seen():
     forward(q, k, v, function=learned)
 assert "fovea.attention.default" in Seen.names, Seen.names
@@ -221,7 +223,7 @@ print("all as it should be")
 
 
 def check_steps(output):
-    """Each step's kernels were given all that it says; how many there were."""
+    """Checks the arguments of each step's kernels; returns the number of kernels."""
     steps = output.split("step:")[1:]
     for one in steps:
         lines = one.splitlines()
@@ -232,14 +234,14 @@ def check_steps(output):
 
 
 def test_repeated(run_python, build):
-    """The same form of a call, whatever its tensors are, is not prepared again; another one is."""
+    """A call of the same form with other tensors is not prepared again; one of another form is."""
     output = run_on_stand_in(run_python, build, REPEATED, START)
     assert check_steps(output) == 22
     assert "derivatives are right: [True]" in output
 
 
 def test_noticed(run_python, build):
-    """What is no plain launch is none: copies, modes, views, derivatives of derivatives."""
+    """The direct launch is not used for copies, modes, views and second derivatives."""
     output = run_on_stand_in(run_python, build, NOTICED, START)
     assert check_steps(output) == 5
     refused = [line for line in output.splitlines() if line.startswith("refused:")]
@@ -249,7 +251,7 @@ def test_noticed(run_python, build):
 
 
 def test_trained(run_python, build):
-    """A forward call that gradients flow through is one look-up, too, if there was one like it."""
+    """A forward call with gradients is one look-up, too, if its form is cached."""
     output = run_on_stand_in(run_python, build, TRAINED, START)
     assert check_steps(output) == 3
     assert "all as it should be" in output

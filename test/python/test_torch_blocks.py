@@ -1,6 +1,5 @@
-"""fovea.torch: BlockMasks. Their lists say which blocks are visited, as in PyTorch's
-compiled FlexAttention; its eager one looks at mask_mod alone, so what is expected is
-written out here."""
+"""fovea.torch: BlockMasks. Their lists select the processed blocks, as in PyTorch's compiled
+FlexAttention. The eager one only uses mask_mod, so the tests compute the expected results."""
 
 import pytest
 
@@ -26,7 +25,7 @@ def inputs(batch=2, heads=4, kv_heads=2, lengths=LENGTHS, dtype=torch.float32, d
 
 
 def listed(counts, indices, columns):
-    """Whether each block is in a list."""
+    """True for each block that is in a list."""
     result = torch.zeros(*counts.shape, columns, dtype=torch.bool)
     for place in torch.cartesian_prod(*(torch.arange(extent) for extent in counts.shape)).tolist():
         place = tuple(place)
@@ -35,7 +34,7 @@ def listed(counts, indices, columns):
 
 
 def visible(block_mask, batch, heads, queries, keys):
-    """What each query sees."""
+    """The visible pairs."""
     (rows, columns), blocks = block_mask.BLOCK_SIZE, -(-keys // block_mask.BLOCK_SIZE[1])
 
     def spread(counts, indices):
@@ -70,7 +69,7 @@ def check(ours, block_mask, tensors, score_mod=None, level="attn", tolerance=3e-
 
 
 def drawn(seed, batch, heads, size, lengths=LENGTHS, mask_mod=None, full=True):
-    """Lists of blocks that nothing but chance chose; some rows are empty."""
+    """Random block-sparse lists with some empty rows."""
     generator = torch.Generator().manual_seed(seed)
     shape = (batch, heads, -(-lengths[0] // size[0]), -(-lengths[1] // size[1]))
     kinds = torch.randint(0, 4, shape, generator=generator)
@@ -79,7 +78,7 @@ def drawn(seed, batch, heads, size, lengths=LENGTHS, mask_mod=None, full=True):
 
     def lists(chosen):
         order = torch.rand(shape, generator=generator) - 2.0 * chosen
-        # Behind the counts there is anything.
+        # Entries after the counts are arbitrary.
         indices = order.argsort(-1).int()
         counts = chosen.sum(-1).int()
         used = torch.arange(shape[-1]) < counts[..., None]
@@ -117,7 +116,7 @@ def test_masks_of_pytorch(ours, size, mask):
     block_mask = flex.create_block_mask(variants.MASKS[mask], 2, 4, *lengths, device="cpu", BLOCK_SIZE=size)
     tensors = inputs(lengths=lengths)
     check(ours, block_mask, tensors)
-    # A function in its place means the same, where the lists say what it says.
+    # Passing the mask_mod alone is equivalent if the lists agree with it.
     results = [ours.flex_attention(*tensors, None, mask, enable_gqa=True, backend="interpret")
                for mask in (block_mask, block_mask.mask_mod)]
     torch.testing.assert_close(*results, rtol=1e-6, atol=1e-6)
@@ -149,7 +148,7 @@ def test_pieces_of_block_masks(ours):
         ours.flex_attention(*inputs(lengths=(256, 256)), None, piece, enable_gqa=True, backend="interpret")
     piece.mask_mod = lambda b, h, q_idx, kv_idx: variants.by_head(b, h + 2, q_idx, kv_idx)
     check(ours, piece, inputs(batch=1, heads=1, kv_heads=1, lengths=(256, 256)))
-    # Of every second head: lists with gaps in memory.
+    # Every second head: lists with strides.
     strided = whole[:, ::2]
     strided.mask_mod = lambda b, h, q_idx, kv_idx: variants.by_head(b, 2 * h, q_idx, kv_idx)
     check(ours, strided, inputs(heads=2, lengths=(256, 256)))
@@ -180,7 +179,7 @@ GAINS = torch.linspace(0.5, 1.5, 4 * 100).view(4, 100)
 @pytest.mark.parametrize("size", [(1, 64), (40, 32), (24, 16)])
 @pytest.mark.parametrize("batch, heads", [(1, 1), (2, 4)])
 def test_blocks_of_any_rows(ours, size, queries, batch, heads):
-    """Rows of a block need be no multiple of 16: one query in decoding."""
+    """The query block size need not be a multiple of 16: one query in decoding."""
     lengths = (queries, 150)
     block_mask = drawn(queries, batch, heads, size, lengths, mask_mod=variants.by_head)
     check(ours, block_mask, inputs(lengths=lengths), with_captures)
@@ -194,7 +193,7 @@ def test_blocks_of_any_rows(ours, size, queries, batch, heads):
 @pytest.mark.parametrize("batch, heads, mask_mod, full", [(1, 1, None, True), (2, 4, variants.by_head, True),
                                                           (2, 1, variants.causal, False)])
 def test_blocks_of_any_keys(ours, size, lengths, batch, heads, mask_mod, full):
-    """The lists decide, and mask_mod within partial blocks alone, where tiles don't divide the blocks."""
+    """With block sizes that tiles don't divide, the lists decide, and mask_mod applies in partial blocks only."""
     block_mask = drawn(sum(size), batch, heads, size, lengths, mask_mod=mask_mod, full=full)
     check(ours, block_mask, inputs(lengths=lengths), with_captures if lengths[0] == 100 else None)
     if size in ((60, 20), (1, 7)):
@@ -211,7 +210,7 @@ def test_one_block_of_keys(ours, lengths, size):
 
 
 def test_one_huge_block(ours):
-    """Takes no time for keys that are not there."""
+    """A block larger than all keys processes no tiles without keys."""
     tensors = inputs(dtype=torch.float16)
     made = flex._create_empty_block_mask(*tensors[:2])
     assert min(made.BLOCK_SIZE) >= 1 << 29
@@ -230,8 +229,8 @@ def test_lists_of_any_keys_are_read_at_each_call(ours):
 
 
 def test_blocks_of_any_rows_have_one_program(ours, monkeypatch):
-    """For all lengths, beside those of one block; also of PyTorch's making."""
-    from fovea.torch import _programs
+    """One block for all lengths, also as PyTorch creates it."""
+    from fovea.torch.cache import _programs
 
     programs = []
     original = _programs.build
@@ -265,7 +264,7 @@ def test_block_masks_that_are_refused(fovea, ours):
 
 
 def test_lists_stay_in_the_graph(ours):
-    """Under torch.compile they are the graph's inputs: other lists, the same graph."""
+    """Under torch.compile lists are inputs of the graph: other lists use the same graph."""
     graphs = []
 
     def keep(graph, _):

@@ -1,6 +1,5 @@
-"""fovea.torch: a call that repeats an earlier one takes the short way, with the
-tensors of this call; whatever changes is noticed. On the tests' stand-in for a
-driver, which prints what kernels are given."""
+"""fovea.torch: a call with the form of an earlier one takes the fast path with its own tensors;
+every change is detected. Uses the tests' fake driver, which prints the arguments of kernels."""
 
 import pytest
 
@@ -19,12 +18,12 @@ torch.set_grad_enabled(False)
 kept = []
 
 def tensors(*shape):
-    # Kept, so that no two have one address.
+    # Kept alive, so that addresses are unique.
     kept.append([torch.zeros(*(shape or (1, 2, 16, 16))).half() for _ in range(3)])
     return kept[-1]
 
 def step(name, call, *wanted):
-    # What a call must give the kernel, and whether it went the long way.
+    # The expected arguments of the kernel, and whether the call takes the slow path.
     before = len(stand_in.long_ways)
     o = call()
     o = o[0] if isinstance(o, tuple) else o
@@ -63,7 +62,7 @@ step("long: other strides", call(a, b, c), a, b, c, other)
 step("long: another scale", call(q, k, v, scale=0.5), q, k, v, other)
 step("long: with log-sum-exp", call(q, k, v, return_lse=True), q, k, v, other)
 step("short: with log-sum-exp", call(q, k, v, return_lse=True), q, k, v, other)
-with torch.enable_grad():  # nothing requires one
+with torch.enable_grad():  # no tensor requires a gradient
     step("short: with log-sum-exp, with gradients", call(q, k, v, return_lse=True), q, k, v, other)
 for kind in ("long", "short"):
     step(kind + ": with options", call(q, k, v, kernel_options={"num_warps": 4}), q, k, v, other)
@@ -111,26 +110,26 @@ class Changing:
         return self.values[name]
 
 changing = Changing()
-for _ in range(2):  # what computes its attributes can't be watched
+for _ in range(2):  # objects with computed attributes can't be guarded
     step("long: an object's attribute", call(q, k, v, lambda s, b, h, i, j: s * changing.n), q, k, v)
 
 def make(table):
     return lambda s, b, h, i, j: s + table[h]
 
-for kind in ("long", "short", "short"):  # functions come and go, perhaps at one address
+for kind in ("long", "short", "short"):  # new function objects, possibly with the same id
     table = torch.ones(2); kept.append(table)
     step(kind + ": a new function", call(q, k, v, make(table)), q, k, v, table)
 step("long: a new function of another tensor", call(q, k, v, make(torch.ones(2).half())), q, k, v)
 step("short: a new function", call(q, k, v, make(table)), q, k, v, table)
 keep, dead = torch.ones(16, dtype=torch.bool), torch.ones(16)
-for kind in ("long", "short"):  # what simplifies away is not given
+for kind in ("long", "short"):  # tensors that simplification removes are not passed
     step(kind + ": unread", call(q, k, v, lambda s, b, h, i, j: torch.where(keep[j], s, s)), q, k, v)
     step(kind + ": some unread", call(q, k, v, lambda s, b, h, i, j: torch.where(keep[j], s, s) + dead[i] * 0 + table[h]), q, k, v, dead, table)
 deep = torch.ones(1, 2, 2, 2, 2)
 for kind in ("long", "short"):  # the kernel reads a view of four dimensions
     step(kind + ": five dimensions", call(q, k, v, lambda s, b, h, i, j: s + deep[b, h, i % 2, j % 2, 0]), q, k, v, deep)
 torch.set_grad_enabled(True)
-for one in (other, q):  # no earlier call that kept nothing for a gradient will do
+for one in (other, q):  # a cached call that saved nothing for gradients must not be used
     one.requires_grad_()
     print("derived:", *["grad_fn" if result.grad_fn else "none" for result in call(q, k, v, return_lse=True)()])
     one.requires_grad_(False)
@@ -180,7 +179,7 @@ except ValueError as error:
 """
 
 SDPA = """
-from fovea.torch import _tensor_masks
+from fovea.torch.trace import _attn_mask
 
 def call(q, k, v, *mask, **options):
     return lambda: scaled_dot_product_attention(q, k, v, *mask, **options)
@@ -193,11 +192,11 @@ for mask in (torch.ones(16, 16), torch.ones(16, 16) > 0, torch.ones(1, 16), torc
     again = mask.clone(); kept.append((mask, again))
     step("long: a mask", call(q, k, v, mask), q, k, v, mask)
     step("short: another of its form", call(q, k, v, again), q, k, v, again)
-    made = _tensor_masks.mask_family(mask)
-    # What a look-up would make in vain.
-    _tensor_masks.Family, family = None, _tensor_masks.Family
-    assert _tensor_masks.mask_family(again) is made
-    _tensor_masks.Family = family
+    made = _attn_mask.mask_family(mask)
+    # Work that a cached call must not do.
+    _attn_mask.Family, family = None, _attn_mask.Family
+    assert _attn_mask.mask_family(again) is made
+    _attn_mask.Family = family
 from torch.nn.attention import bias
 a, b, c = (t[:, :, :length] for t, length in zip(tensors(), (5, 16, 16)))
 for kind in ("long", "short"):
@@ -245,7 +244,7 @@ def run_on_stand_in(run_python, build, script, start=START):
 
 
 def test_threads(run_python, build):
-    """Each launch has the tensors of one call."""
+    """Under threads, each launch has the tensors of one call."""
     lines = run_on_stand_in(run_python, build, THREADS).splitlines()
     given = [line.split()[1:] for line in lines if line.startswith("given:")]
     launches = [line.split()[1:] for line in lines if line.startswith("arguments:")]
@@ -287,8 +286,8 @@ print("then:", tuple(scaled_dot_product_attention(q[:, :, :4], k, v, bias.causal
 
 
 def test_what_calls_leave(run_python, build):
-    """No mask is kept alive, no number that changed is used again, and a call that
-    a transformation made fail spoils no later one."""
+    """No mask is kept alive, no changed number is reused, and a call that fails in a transformation does
+    not affect later ones."""
     lines = run_on_stand_in(run_python, build, LEFT).splitlines()
     said = [line for line in lines if line.split(":")[0] in ("masks left", "long", "refused", "then")]
     assert said[:3] == ["masks left: 0", "long: True", "long: True"]
@@ -297,33 +296,33 @@ def test_what_calls_leave(run_python, build):
 
 @pytest.mark.parametrize("guards", [True, False])
 def test_alike(fovea, monkeypatch, guards):
-    """What PyTorch compares in one call is what we compare without it."""
+    """PyTorch's comparison of signatures and the fallback agree."""
     import gc
     import weakref
 
     import torch
 
-    from fovea.torch import _alike
+    from fovea.torch.cache import _signatures
 
-    if guards and _alike._TensorGuards is None:
+    if guards and _signatures._TensorGuards is None:
         pytest.skip("this PyTorch has no TensorGuards")
     if not guards:
-        monkeypatch.setattr(_alike, "_TensorGuards", None)
+        monkeypatch.setattr(_signatures, "_TensorGuards", None)
     one, two = torch.zeros(4, 6), torch.zeros(3)
-    fits = _alike.alike(one, two)
+    fits = _signatures.signature_matcher(one, two)
     assert fits(one, two) and fits(torch.ones(4, 6), two)
     others = (torch.zeros(6, 4).mT, torch.zeros(4, 5), torch.zeros(1, 4, 6), torch.zeros(4, 6).half(), torch.zeros(4, 6, device="meta"),
               torch.nn.Parameter(torch.zeros(4, 6)), torch.zeros(4, 6).requires_grad_(), torch.zeros(4, 6).to_sparse())
-    assert not any(fits(other, two) or _alike.alike(other, two)(one, two) for other in others)
+    assert not any(fits(other, two) or _signatures.signature_matcher(other, two)(one, two) for other in others)
     grown = torch.zeros(3, requires_grad=True)
     with torch.no_grad():
-        within = _alike.alike(one, grown)
-        assert within(one, grown) and not _alike.alike(one, one.new_zeros(1))(one, grown)
-    outside = _alike.alike(one, grown)
+        within = _signatures.signature_matcher(one, grown)
+        assert within(one, grown) and not _signatures.signature_matcher(one, one.new_zeros(1))(one, grown)
+    outside = _signatures.signature_matcher(one, grown)
     assert outside(one, grown) and not within(one, grown) and fits(one, two)
     with torch.no_grad():
         assert fits(one, two) and not outside(one, grown)
-    assert _alike.alike(one, one)(two.new_zeros(4, 6), one) and not _alike.alike(one, one)(one, two)
+    assert _signatures.signature_matcher(one, one)(two.new_zeros(4, 6), one) and not _signatures.signature_matcher(one, one)(one, two)
     two.resize_(2)
     assert not fits(one, two)
     gone = weakref.ref(one)
@@ -354,14 +353,15 @@ def test_calls(run_python, build, script, refusals):
     found = [line for line in output.splitlines() if line.startswith("refused:")]
     assert len(found) == len(refusals) and all(part in line for part, line in zip(refusals, found)), found
     if script is SDPA:
-        # Two calls have two seeds.
+        # Two calls have different seeds.
         launches = [line.split() for line in output.splitlines() if line.startswith("arguments:")][-2:]
         seeds = [[word for word in words[1:] if not word.startswith("0x") and abs(float(word)) > 1 << 32] for words in launches]
         assert len(seeds[0]) == len(seeds[1]) == 1 and seeds[0] != seeds[1]
 
 
 BACKWARD = """
-from fovea.torch import _gradients, _programs
+from fovea.torch.autograd import _gradients
+from fovea.torch.cache import _programs
 
 slopes = torch.ones(2)
 
@@ -386,8 +386,8 @@ for name, do, dlse, wants in (("all", do, dlse, [True] * 3), ("dv", do, None, [F
 
 
 def test_gradients_are_launched(run_python, build):
-    """Each kernel of a backward pass on the current stream, with all tensors of the call; what kernels can't
-    read where it lies is copied, what is broadcast is not."""
+    """The kernels of a backward pass run on the current stream with all tensors of the call; tensors with unsupported
+    layouts are copied, broadcast ones are not."""
     cases = run_on_stand_in(run_python, build, BACKWARD).split("case: ")[1:]
     assert [case.split()[0] for case in cases] == ["all", "dv", "copied", "broadcast"]
     for case, count in zip(cases, (3, 1, 1, 3)):

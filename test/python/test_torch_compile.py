@@ -1,5 +1,5 @@
-"""fovea.torch under torch.compile: functions that are made within compiled code, what they
-refer to, and when code is compiled again."""
+"""fovea.torch under torch.compile: functions defined in compiled code, the values that they refer
+to, and recompilation."""
 
 import functools
 import re
@@ -32,7 +32,7 @@ def tensors(seed=3):
 
 
 class Graphs:
-    """A backend that counts what it compiles."""
+    """A backend that counts compiled graphs."""
 
     def __init__(self, backend="aot_eager"):
         from torch._dynamo.testing import CompileCounterWithBackend
@@ -51,7 +51,7 @@ class Graphs:
 
 
 def check(found, expected, arguments, by):
-    """Outputs and gradients, by the arguments and by parameters."""
+    """Outputs, and gradients of arguments and parameters."""
     for function in (found, expected):
         assert all(one.grad is None for one in by)
     results = [function(*arguments) for function in (found, expected)]
@@ -107,7 +107,7 @@ class Partial(Model):
 
 
 class Made(Model):
-    """Outside of what is compiled."""
+    """Functions defined outside of the compiled code."""
 
     def __init__(self, ours):
         super().__init__(ours)
@@ -119,7 +119,7 @@ class Made(Model):
 
 
 class Both(Model):
-    """Both functions, and a BlockMask that is made within; one tensor that both read."""
+    """Both functions, a BlockMask that is created inside, and a tensor that both functions read."""
 
     def forward(self, q, k, v):
         twice, window = self.weight * 2, self.window
@@ -135,7 +135,7 @@ class Both(Model):
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 @pytest.mark.parametrize("kind", [Closure, Lambda, Bound, Partial, Made, Both])
 def test_functions_of_modules(ours, kind, backend):
-    """Parameters that they read have gradients; the graph is one, with the op in it."""
+    """Parameters that functions read have gradients; there is one graph, which contains the op."""
     model, graphs = kind(ours), Graphs(backend)
     by = [one for name, one in model.named_parameters() if name in {
         Closure: ("weight", "linear.weight", "linear.bias"), Made: ("weight",), Both: ("weight",)
@@ -145,7 +145,7 @@ def test_functions_of_modules(ours, kind, backend):
 
 
 def test_compiled_again_for_another_number(ours):
-    """Not for other tensors."""
+    """Code is not recompiled for other tensors."""
     model, graphs = Bound(ours), Graphs()
     by, compiled = [model.weight, model.linear.bias], graphs.compile(model)
     check(compiled, model, tensors(), by)
@@ -179,7 +179,7 @@ def test_functions_made_anew_are_no_other_code(ours):
 
 
 def test_numbers_of_closures(ours):
-    """Also those that are other ones at the second call, which Dynamo gives as symbols."""
+    """Numbers, also those that change at the second call, which Dynamo passes as symbols."""
     def make(number):
         return lambda s, b, h, i, j: s * number + (j // 2) * (number + 1)
 
@@ -209,8 +209,8 @@ NAMES = [("mask_mod", name) for name in list(variants.MASKS)[::6]] + [("score_mo
 
 @pytest.mark.parametrize("role, name", NAMES)
 def test_same_programs_as_without(ours, monkeypatch, role, name):
-    """With the same places in the user's code."""
-    from fovea.torch import _op
+    """The programs have the same source positions."""
+    from fovea.torch.ops import _op
 
     seen, remember = [], _op.remember
     monkeypatch.setattr(_op, "remember", lambda spec, names: seen.append((spec.mlir, spec.located)) or remember(spec, names))
@@ -224,17 +224,17 @@ def test_same_programs_as_without(ours, monkeypatch, role, name):
 
     with torch.no_grad():
         torch.testing.assert_close(Graphs("eager").compile(call)(*given), call(*given), rtol=0, atol=0)
-    if torch.torch_version.TorchVersion(torch.__version__) < (2, 12):  # Dynamo did not tell columns
+    if torch.torch_version.TorchVersion(torch.__version__) < (2, 12):  # Dynamo did not record columns
         seen = [(program, re.sub(r'("\S+":\d+):\d+', r"\1", located)) for program, located in seen]
     assert len(seen) > 1 and len(set(seen)) == 1
 
 
-# --- What can't be a part of a graph ------------------------------------------
+# --- Graph breaks -------------------------------------------------------------
 
 
 def test_graph_breaks(ours):
-    """A function that has effects is no part of a graph: with fullgraph the reason is told,
-    without it the call is run as it is, between two graphs."""
+    """A function with side effects is not part of a graph: fullgraph raises with the reason; otherwise the call runs
+    uncompiled between two graphs."""
     weight, calls = torch.randn(HEADS, requires_grad=True), []
 
     def model(q, k, v):
@@ -255,14 +255,14 @@ def test_graph_breaks(ours):
 
 
 def test_errors_of_functions(ours, fovea):
-    """Without fullgraph they are those of a call that is not compiled."""
+    """Without fullgraph, errors are those of an uncompiled call."""
     def branches(s, b, h, i, j):
         return s if h > 2 else -s
 
     def short(s, b, h, i):
         return s
 
-    for function, message, reason in ((branches, "a number is asked of a traced tensor", "[Dd]ata-dependent"),
+    for function, message, reason in ((branches, "the value of a traced tensor is not known", "[Dd]ata-dependent"),
                                       (short, "score_mod takes 4 parameters, is called with 5", "(bind|positional) arguments")):
         def call(q, k, v):
             return ours.flex_attention(q, k, v, function, backend="interpret")
@@ -275,8 +275,8 @@ def test_errors_of_functions(ours, fovea):
 
 
 def test_another_dynamo(ours, monkeypatch):
-    """Its insides are not what we take of them: a call is no part of a graph, and works."""
-    from fovea.torch import _compiling
+    """If private APIs of PyTorch change, a call is not part of a graph, and works."""
+    from fovea.torch.trace import _dynamo
     from torch._dynamo.variables import higher_order_ops
 
     weight = torch.ones(HEADS, requires_grad=True)
@@ -285,16 +285,16 @@ def test_another_dynamo(ours, monkeypatch):
         return ours.flex_attention(q, k, v, lambda s, b, h, i, j: s * weight[h], backend="interpret") * 2
 
     def fail(*_):
-        raise RuntimeError("what nobody thought of")
+        raise RuntimeError("an unexpected error")
 
     def give_back(translator, *_, **named):
         translator.output.tracers.pop()
         raise AssertionError("a graph of no op")
 
-    for change, message in ((lambda patch: patch.delattr(higher_order_ops, "speculate_subgraph"), "be followed into a graph by PyTorch"),
+    for change, message in ((lambda patch: patch.delattr(higher_order_ops, "speculate_subgraph"), "be traced into a graph by PyTorch"),
                             (lambda patch: patch.setattr(higher_order_ops, "speculate_subgraph", give_back),
-                             "be followed into a graph by PyTorch .*: a graph of no op"),
-                            (lambda patch: patch.setattr(_compiling, "build", fail), "^what nobody thought of")):
+                             "be traced into a graph by PyTorch .*: a graph of no op"),
+                            (lambda patch: patch.setattr(_dynamo, "build", fail), "^an unexpected error")):
         with monkeypatch.context() as patch:
             change(patch)
             torch.compiler.reset()

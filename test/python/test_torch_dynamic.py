@@ -1,5 +1,5 @@
-"""fovea.torch under torch.compile with sizes and numbers that change: one more graph when
-they become symbols, and none after that."""
+"""fovea.torch under torch.compile with changing sizes and numbers: one recompilation when they
+become symbols, and none afterwards."""
 
 import functools
 
@@ -33,13 +33,13 @@ def computed(flex, q, k, v, sum, n, f):
 
 
 class Numbers:
-    """Attributes that are no module's, whose numbers torch.compile takes for constants."""
+    """An object that is not a module: torch.compile treats numbers in a module's attributes as constants."""
 
     def __init__(self, window, factor):
         self.window, self.factor = window, factor
 
 
-#: Sizes of a call: batch, key heads, length. None is another's, or torch.compile takes two for one.
+#: Sizes of a call: batch, key heads, length. All differ, as torch.compile would unify equal ones.
 SIZES = [(3, 2, 20), (5, 4, 23), (7, 6, 31)]
 NUMBERS = [(5, 0.5), (6, 0.25), (7, 0.75)]
 
@@ -56,7 +56,7 @@ grouped = lambda b, h, n: qkv(b, 2 * h, n, n, h)  # noqa: E731
 square = lambda b, h, n: qkv(b, h, n)  # noqa: E731
 window, factor = (lambda n, f: n), (lambda n, f: f)
 
-#: By name: what is compiled, of the two functions and arguments; and the arguments of each call.
+#: By name: the compiled function of the two functions and arguments, and the arguments of each call.
 CASES = {
     "batch, heads, lengths": (lambda flex, sdpa, q, k, v: flex(q, k, v, block_mask=causal, enable_gqa=True), of_sizes(grouped)),
     "keys": (lambda flex, sdpa, q, k, v: flex(q, k, v), [qkv(keys=n) for n in (20, 23, 31)]),
@@ -110,8 +110,8 @@ def compiled_case(ours, name, graphs, dynamic):  # noqa: F811
 @pytest.mark.parametrize("dynamic", [None, True])
 @pytest.mark.parametrize("name", CASES)
 def test_numbers_stay_open(ours, name, dynamic):  # noqa: F811
-    """With default settings sizes and numbers are symbols from the second call on, with
-    dynamic=True from the first."""
+    """Sizes and numbers are symbols from the second call on by default, and from the first with
+    dynamic=True."""
     graphs = Graphs("eager")
     call, compiled, calls = compiled_case(ours, name, graphs, dynamic)
     for number, arguments in enumerate(calls):
@@ -123,7 +123,7 @@ def test_numbers_stay_open(ours, name, dynamic):  # noqa: F811
                                   lambda n: (*qkv(), n), lambda n: (*qkv(), {"tile_n": 16 * n})],
                          ids=["BlockMask's block size", "exponent", "schedule"])
 def test_numbers_that_programs_are_for(ours, make):  # noqa: F811
-    """Each has a graph of its own; none is an error."""
+    """Each value has its own graph; none raises."""
     def call(q, k, v, given):
         if isinstance(given, flex.BlockMask):
             return ours.flex_attention(q, k, v, block_mask=given, backend="interpret")
@@ -155,7 +155,7 @@ def test_block_mask_made_within(ours):  # noqa: F811
 
 
 def test_no_graph_breaks(ours):  # noqa: F811
-    """Nor without fullgraph, where each would be taken silently."""
+    """Also without fullgraph, where a graph break would be silent."""
     counters = torch._dynamo.utils.counters
     for name in ("BlockMask's blocks and batch", "captured numbers", "scale and attn_mask"):
         counters.clear()
@@ -169,7 +169,7 @@ def test_no_graph_breaks(ours):  # noqa: F811
 
 
 class Layer(torch.nn.Module):
-    """As Llama's: grouped heads, rotated queries and keys."""
+    """Attention as in Llama: grouped heads, rotary embeddings."""
 
     def __init__(self, ours, is_causal):  # noqa: F811
         super().__init__()
@@ -205,7 +205,7 @@ class Model(torch.nn.Module):
 
 
 def test_model_called_at_other_shapes(ours):  # noqa: F811
-    """Forward and backward, with AOTAutograd's symbolic graphs; nothing is compiled at the third shape."""
+    """Forward and backward with AOTAutograd's symbolic graphs; the third shape does not recompile."""
     model, graphs = Model(ours), Graphs("aot_eager")
     compiled, parameters = graphs.compile(model), list(model.parameters())
     for number, shape in enumerate(((2, 12), (3, 20), (5, 17))):

@@ -1,5 +1,5 @@
-"""fovea.torch under torch.export, in both modes, and make_fx, in all three: functions are
-traced unseen by what traces the code around them."""
+"""fovea.torch under torch.export, in both modes, and make_fx, in all three: the tracers of the
+surrounding code don't record the tracing of functions."""
 
 import functools
 import io
@@ -23,7 +23,7 @@ def causal(b, h, i, j):
     return i >= j
 
 
-#: By name: what is exported, of the two functions, a parameter of two elements and the input.
+#: By name: the exported function of the two functions, a parameter of two elements and the input.
 FORMS = {
     "plain": lambda flex, sdpa, w, q: flex(q, q, q),
     "mask from outside": lambda flex, sdpa, w, q: flex(q, q, q, block_mask=causal),
@@ -58,7 +58,7 @@ def tensor(length=20):
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("name", FORMS)
 def test_export(attend, name, strict):
-    """With fixed sizes and an open length; what is loaded again gives the same bits."""
+    """With fixed sizes and a dynamic length; the loaded program gives the same bits."""
     model = Model(attend, name)
     for lengths, sizes in (((20,), None), ((20, 33), {"q": {2: torch.export.Dim("length", min=2, max=100)}})):
         program = torch.export.export(model, (tensor(),), dynamic_shapes=sizes, strict=strict)
@@ -80,13 +80,13 @@ def test_make_fx(attend, name):
     for mode in ("real", "fake", "symbolic"):
         graph = make_fx(call, tracing_mode=mode)(model.w, tensor())
         assert any("fovea.attention" in str(node.target) for node in graph.graph.nodes)
-        # The graph keeps sizes only where they are symbols.
+        # The graph only contains sizes that are symbols.
         for length in (20, 33) if mode == "symbolic" else (20,):
             assert torch.equal(graph(model.w, tensor(length)), model(tensor(length)))
 
 
 def test_under_modes(attend):
-    """Fake tensors, a mode for functions, functionalisation; what a mode had seen is not kept for calls without it."""
+    """Fake tensors, a function mode, functionalisation; programs traced under a mode are not cached for other calls."""
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.overrides import TorchFunctionMode
 
@@ -112,7 +112,7 @@ def test_under_modes(attend):
 
 
 def test_dropout_is_no_constant(attend):
-    """Neither of a graph nor of a program."""
+    """Dropout is part of neither a graph nor a program."""
     def call(q):
         return attend[1](q, q, q, dropout_p=0.5)
 
@@ -122,7 +122,7 @@ def test_dropout_is_no_constant(attend):
 
 
 def test_gradients_of_graphs(attend):
-    """AOT's, whose graphs have the forward and the backward op."""
+    """AOT export: graphs contain the forward and the backward op."""
     from torch._functorch.aot_autograd import aot_function
 
     seen = []

@@ -1,4 +1,4 @@
-"""Gradients through fovea.torch are those of PyTorch's own attention in float64."""
+"""Gradients through fovea.torch match those of PyTorch's attention in float64."""
 
 import functools
 
@@ -22,7 +22,7 @@ def ours(fovea):
 
 
 def tensors(dtype=torch.float32, queries=20, keys=30, heads=4, kv_heads=2, dim=16, value_dim=16, batch=2):
-    """Query, key, value, and gradients of the loss by the output and its log-sum-exp."""
+    """Query, key, value, and gradients of the loss with respect to the output and its log-sum-exp."""
     generator = torch.Generator().manual_seed(3)
     shapes = ((batch, heads, queries, dim), (batch, kv_heads, keys, dim), (batch, kv_heads, keys, value_dim),
               (batch, heads, queries, value_dim))
@@ -31,7 +31,7 @@ def tensors(dtype=torch.float32, queries=20, keys=30, heads=4, kv_heads=2, dim=1
 
 
 def gradients(attend, given, dlse=None, double=False):
-    """By query, key and value, of the sum of o * do, and of lse * dlse."""
+    """The gradients of query, key and value for the loss sum(o * do) + sum(lse * dlse)."""
     q, k, v = (one.detach().to(torch.float64 if double else one.dtype).requires_grad_() for one in given[:3])
     result = attend(q, k, v)
     o, lse = result if isinstance(result, tuple) else (result, None)
@@ -49,7 +49,7 @@ def check(found, expected, tolerance):
 
 
 def scores(q, k, v, modify=lambda s, i, j: s, keep=lambda i, j: torch.tensor(True), scale=None):
-    """Attention and its log-sum-exp, written down."""
+    """A reference of attention and its log-sum-exp."""
     group = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
     i, j = torch.arange(q.shape[2])[:, None], torch.arange(k.shape[2])
@@ -61,7 +61,7 @@ def scores(q, k, v, modify=lambda s, i, j: s, keep=lambda i, j: torch.tensor(Tru
 
 @pytest.mark.parametrize("role, name", NAMES)
 def test_variants(ours, role, name):
-    """What flex_attention takes, written down for all scores at once."""
+    """A reference of flex_attention, evaluated for all scores at once."""
     function = (variants.MASKS if role == "mask_mod" else variants.SCORES)[name]
     given, _ = tensors(queries=variants.QUERIES, keys=variants.KEYS, heads=variants.HEADS, kv_heads=variants.KV_HEADS,
                        dim=variants.DIM, value_dim=variants.DIM, batch=variants.BATCH)
@@ -78,7 +78,7 @@ def test_variants(ours, role, name):
     masked = {"block_mask": function} if role == "mask_mod" else {}
     found = gradients(lambda q, k, v: ours.flex_attention(q, k, v, enable_gqa=True, backend="interpret", **options, **masked), given)
     check(found, expected, 1e-4)
-    if role == "mask_mod":  # kernels visit the blocks that the mask leaves, from both sides
+    if role == "mask_mod":  # kernels with query tiles and with key tiles process the visible blocks
         given = [one.to(torch.bfloat16) for one in given]
         found = gradients(lambda q, k, v: ours.flex_attention(q, k, v, enable_gqa=True, backend="interpret:tile", **masked), given)
         check(found, gradients(theirs, given, double=True), 2e-2)
@@ -95,7 +95,7 @@ def back_three(b, h, i, j):
 @pytest.mark.parametrize("backend", ["interpret", *KERNELS])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_kernels(ours, backend, dtype):
-    """Sizes that divide no tile, rows that see nothing, heads that share keys, a loss on the log-sum-exp."""
+    """Sizes that are not multiples of a tile, rows without visible keys, grouped heads, a loss on the log-sum-exp."""
     given, dlse = tensors(dtype, queries=70, keys=90, dim=24, value_dim=40)
     expected = gradients(lambda q, k, v: scores(q, k, v, lambda s, i, j: soft_cap(s, 0, 0, i, j), lambda i, j: j <= i - 3),
                          given, dlse, double=True)
@@ -126,7 +126,7 @@ def test_loss_on_lse_alone(ours):
 
 
 def test_extreme_scores(ours):
-    """All far below zero, far apart, -inf by score_mod alone, a derivative that is infinite where a weight is 0."""
+    """Scores far below zero, far apart, -inf from score_mod, an infinite derivative where P is 0."""
     given, _ = tensors()
     for modify in (lambda s, b, h, i, j: s - 6e4, lambda s, b, h, i, j: s * 300, lambda s, b, h, i, j: torch.where(j % 3 == i % 3, -torch.inf, s)):
         expected = gradients(lambda q, k, v: scores(q, k, v, lambda s, i, j: modify(s, 0, 0, i, j)), given, double=True)
@@ -139,7 +139,7 @@ def test_extreme_scores(ours):
 
 
 def test_bounds_of_relu_and_clamp(ours):
-    """At a bound itself the derivatives are PyTorch's: none of relu, all of clamp."""
+    """The derivatives at a bound are PyTorch's: 0 for relu, 1 for clamp."""
     given, _ = tensors()
 
     def bend(p, j):
@@ -162,14 +162,14 @@ def test_scaled_dot_product_attention(ours):
         theirs = functools.partial(torch.nn.functional.scaled_dot_product_attention, enable_gqa=True, **options)
         mine = functools.partial(ours.scaled_dot_product_attention, enable_gqa=True, backend="interpret", **options)
         check(gradients(mine, given), gradients(theirs, given, double=True), 1e-5)
-    # Without leading dimensions, and with keys that a batch shares.
+    # Without leading dimensions, and with keys broadcast over the batch.
     flat = [one[0, 0] for one in given]
     check(gradients(functools.partial(ours.scaled_dot_product_attention, backend="interpret"), flat),
           gradients(torch.nn.functional.scaled_dot_product_attention, flat, double=True), 1e-5)
 
 
 def test_dropout(ours):
-    """The backward pass leaves out what the forward did: the function is linear in the values."""
+    """The backward pass drops the same keys as the forward pass: the output is linear in the values."""
     for backend, dtype in (("interpret", torch.float32), ("ptx:sm_80", torch.bfloat16)):
         (q, k, v, do), _ = tensors(dtype, heads=2)
         eye = torch.eye(30, 32, dtype=dtype).expand(2, 2, 30, 32)
@@ -184,7 +184,7 @@ def test_dropout(ours):
 
 
 def test_strides(ours):
-    """Gradients of tensors that lie in other ways; that of the output broadcast."""
+    """Gradients of tensors with other strides; a broadcast gradient of the output."""
     given, _ = tensors(torch.bfloat16)
     turned = [one.transpose(1, 2).contiguous().transpose(1, 2) for one in given]
     turned[3] = turned[3][:1, :1, :1].expand(given[3].shape)
@@ -198,7 +198,7 @@ def scores_alone(q, k, v):
 
 
 def test_what_is_asked_for(ours):
-    """Only gradients that somebody wants are computed; the forward keeps no more than it must."""
+    """Only requested gradients are computed, and the forward pass saves only necessary tensors."""
     given, _ = tensors()
     q, k, v = given[:3]
     for wanted in (q, k, v):
@@ -225,8 +225,8 @@ class _watched(torch.utils._python_dispatch.TorchDispatchMode):
 
 
 def test_deterministic_algorithms(ours, monkeypatch):
-    """The op is told, also where it is compiled."""
-    from fovea.torch import _gradients
+    """The op gets the flag, also when compiled."""
+    from fovea.torch.autograd import _gradients
 
     given, _ = tensors()
 
@@ -248,9 +248,9 @@ def test_deterministic_algorithms(ours, monkeypatch):
 
 
 def test_heads_of_groups_that_take_turns(ours, monkeypatch):
-    """Programs say how many heads there are where groups have gradients of one order: kernels visit blocks by
-    groups only then. Others are for any number."""
-    from fovea.torch import _gradients
+    """With deterministic gradients of grouped heads, programs have a fixed number of heads, as kernels then iterate over
+    the heads of a group per block. Other programs have a dynamic number."""
+    from fovea.torch.autograd import _gradients
 
     texts, make_spec = [], _gradients._spec
 
@@ -282,7 +282,7 @@ def test_heads_of_groups_that_take_turns(ours, monkeypatch):
 
 
 def test_with_the_rest_of_pytorch(ours):
-    """torch.compile, checkpoints, accumulation; equal bits each time."""
+    """torch.compile, checkpoints, gradient accumulation; bitwise equal results."""
     from torch.utils.checkpoint import checkpoint
 
     given, _ = tensors()
@@ -307,7 +307,7 @@ def test_with_the_rest_of_pytorch(ours):
 @pytest.mark.parametrize("backend", ["interpret", *KERNELS])
 @pytest.mark.parametrize("size", [16, 128, (128, 64), (32, 128), (10, 20), (150, 190)])
 def test_block_masks(ours, size, backend):
-    """Full and partial blocks, ragged last ones, rows and columns that nobody lists, a score_mod."""
+    """Full and partial blocks, partial last blocks, unlisted rows and columns, a score_mod."""
     def windows(b, h, i, j):
         return (j <= i - 3) & (i - j < 30 + 20 * h) & ((b == 0) | (j > 70))
 
@@ -327,7 +327,7 @@ def test_block_masks(ours, size, backend):
 @pytest.mark.parametrize("size, lists", [((64, 128), (2, 6)), ((128, 128), (1, 1)), ((48, 32), (2, 1)), ((1, 64), (1, 6)),
                                          ((40, 64), (1, 1))], ids=str)
 def test_blocks_that_chance_chose(ours, size, lists, backend):
-    """Lists for all heads and batch entries or for each, heads in groups of three, beside a gradient by what is read."""
+    """Lists shared by or separate for heads and batch entries, groups of three heads, with a gradient of a captured tensor."""
     length = 5 if size[0] == 1 else 140
     given, _ = tensors(torch.float32 if backend == "interpret" else torch.bfloat16, queries=length, keys=150, heads=6)
     slopes = torch.linspace(-1, 1, 6)
@@ -349,7 +349,7 @@ def test_blocks_that_chance_chose(ours, size, lists, backend):
 
 
 def test_block_masks_in_one_order(ours):
-    """The same bits each time where that is asked for."""
+    """Gradients are bitwise reproducible if requested."""
     given, _ = tensors(torch.bfloat16, queries=130, keys=150)
     mask = test_torch_blocks.drawn(5, 1, 4, (64, 32), (130, 150))
     torch.use_deterministic_algorithms(True)
@@ -362,7 +362,7 @@ def test_block_masks_in_one_order(ours):
 
 
 def test_refusals(ours):
-    """Gradients that there are none of raise, with the reason."""
+    """Unsupported gradients raise with the reason."""
     given, _ = tensors()
     q, k, v = (one.clone().requires_grad_() for one in given[:3])
     o = ours.flex_attention(q, k, v, enable_gqa=True, backend="interpret")
@@ -370,7 +370,7 @@ def test_refusals(ours):
     with pytest.raises(NotImplementedError, match="no gradients of gradients"):
         (first.sum() + o.sum()).backward()
     o = ours.flex_attention(q, k, v, enable_gqa=True, backend="interpret")
-    with pytest.raises(NotImplementedError, match="batches of gradients .* are not computed"):
+    with pytest.raises(NotImplementedError, match="batches of gradients .* are not supported"):
         torch.autograd.grad(o, q, torch.stack([given[3], given[3]]), is_grads_batched=True)
     with pytest.raises(NotImplementedError, match="under transformations of torch.func"):
         torch.func.grad(lambda query: ours.flex_attention(query, *given[1:3], enable_gqa=True, backend="interpret").sum())(given[0])
@@ -380,7 +380,7 @@ def test_refusals(ours):
 
 
 def read(s, h, i, j, slopes, table, factor):
-    """Of a vector, a table that many pairs read the same element of, a scalar."""
+    """Gradients of a vector, of a table with elements shared by many pairs, of a scalar."""
     return s * factor + slopes[h] * 0.1 * (i - j) + torch.tanh(table[(i + j) % 7] * s)
 
 
@@ -390,7 +390,7 @@ def captured():
 
 
 def by_all(attend, given, tensors, do):
-    """Gradients by query, key, value and what is read."""
+    """Gradients of query, key, value and captured tensors."""
     made = [one.detach().clone().requires_grad_() for one in (*given, *tensors)]
     return torch.autograd.grad((attend(*made) * do).sum(), made)
 
@@ -411,12 +411,12 @@ def test_captured_tensors(ours):
     (q, k, v, do), _ = tensors()
     expected = by_all(written_down, [one.double() for one in (q, k, v)], [one.double() for one in captured()], do)
     check(by_all(with_flex(ours), (q, k, v), captured(), do), expected, 1e-5)
-    # One alone, where query, key and value need none and nobody asks for the log-sum-exp.
+    # The gradient of a captured tensor only; the caller requests no log-sum-exp.
     slopes, table, factor = captured()
     table.requires_grad_()
     o = with_flex(ours)(q, k, v, slopes, table, factor)
     check(torch.autograd.grad((o * do).sum(), table), expected[4:5], 1e-5)
-    # In halves, with strides; what a mask alone reads has a gradient of zeros.
+    # 16-bit floats with strides; a tensor that only a mask reads has zero gradients.
     wide = captured()[1].bfloat16().repeat(2)[::2].requires_grad_()
     by_table, = torch.autograd.grad((with_flex(ours)(q, k, v, slopes, wide, factor) * do).sum(), wide)
     assert by_table.dtype == torch.bfloat16 and by_table.shape == (7,)
@@ -427,7 +427,7 @@ def test_captured_tensors(ours):
 
 @pytest.mark.parametrize("backend", KERNELS)
 def test_captured_tensors_in_kernels(ours, backend):
-    """One element for many pairs, a table in bfloat16, a scalar; alone and beside query, key and value."""
+    """Elements shared by many pairs, a bfloat16 table, a scalar; with and without gradients of query, key and value."""
     (q, k, v, do), _ = tensors(torch.bfloat16)
     slopes, table, factor = captured()
     read_here = slopes, table.bfloat16(), factor
@@ -445,14 +445,14 @@ def bucket(i, j):
 
 
 def t5_bucket(i, j):
-    """As T5 has them: those of keys ahead are others, and from 4 on they are as wide as the distance's logarithm says."""
+    """Buckets of relative positions as in T5: separate ones for later keys, logarithmic from 4 on."""
     distance = (i - j).abs()
     far = 4 + (torch.log(torch.clamp(distance, min=4) / 4) * 2).to(torch.int32)
     return torch.where(j > i, 8, 0) + torch.where(distance < 4, distance, torch.clamp(far, max=7))
 
 
-# What scores are changed by, of tensors of these shapes: an element of a head, of a query, of a key, of a batch entry, of a
-# distance, of pairs; twice the same one, also by distances both ways; transposed.
+# Score modifications with captured tensors of these shapes, indexed by head, query, key, batch entry, relative position and
+# pair; read twice, also at both signs of the relative position; transposed.
 READS = {
     "head": (lambda t, b, h, i, j: t[h], (4,)),
     "query": (lambda t, b, h, i, j: t[b, h, i], (2, 4, 20)),
@@ -492,7 +492,7 @@ def test_shapes_of_what_is_read(ours, name, backend):
 
 
 def test_captured_tensors_in_one_order(ours):
-    """Gradients by captured tensors are exact sums, the same on both targets' kernels and in any order."""
+    """Deterministic gradients of captured tensors are exact sums, equal for both targets and any order."""
     (q, k, v, do), _ = tensors(torch.bfloat16)
     slopes, table, factor = captured()
     for one in (slopes, table, factor):
@@ -511,8 +511,8 @@ def test_captured_tensors_in_one_order(ours):
 
 
 def test_captured_tensors_in_any_order(ours):
-    """What each pair adds to, for all heads, has no deterministic kernel: an error, or a warning if that is asked for,
-    each time, and after that an error again."""
+    """There is no deterministic kernel for a tensor indexed by pairs and shared by heads: an error, or with warn_only a
+    warning each time, and afterwards an error again."""
     (q, k, v, do), _ = tensors(torch.bfloat16)
     bias = torch.randn(q.shape[2], k.shape[2]).requires_grad_()
 
@@ -525,14 +525,14 @@ def test_captured_tensors_in_any_order(ours):
         torch.use_deterministic_algorithms(True)
         check(attend("interpret"), plain, 1e-2)
         for backend in KERNELS:
-            with pytest.raises(NotImplementedError, match=r"captured tensor 0, float32\[\d+, \d+\], requires a gradient, and kernels"):
+            with pytest.raises(NotImplementedError, match=r"captured tensor 0, float32\[\d+, \d+\], requires a gradient, and there is no deterministic algorithm"):
                 attend(backend)
         torch.use_deterministic_algorithms(True, warn_only=True)
         for _ in range(2):
             with pytest.warns(UserWarning, match="does not have a deterministic implementation"):
                 check(attend("ptx:sm_80"), plain, 1e-2)
         torch.use_deterministic_algorithms(True)
-        with pytest.raises(NotImplementedError, match="have no deterministic algorithm"):
+        with pytest.raises(NotImplementedError, match="there is no deterministic algorithm"):
             attend("ptx:sm_80")
     finally:
         torch.use_deterministic_algorithms(False)
@@ -593,7 +593,7 @@ def changed_without_grad(s, b, h, i, j):
 
 
 def hidden_without_grad(s, b, h, i, j):
-    """What is -inf is changed twice."""
+    """A score of -inf is changed twice."""
     made = s * 1
     with torch.no_grad():
         for n in (2, 3):
@@ -636,7 +636,7 @@ def with_slopes(s, b, h, i, j):
 
 
 def test_graphs_hold_one_op_for_each_direction(ours):
-    """Also where a module's parameter is read, and sizes are symbols."""
+    """Functions that read a module's parameter, with symbolic sizes."""
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.aot_autograd import make_boxed_func
 
@@ -666,7 +666,7 @@ def test_graphs_hold_one_op_for_each_direction(ours):
 
 
 def test_mixed_precision(ours):
-    """Under autocast, as the layers around have it: weights in float32, attention in halves."""
+    """Under autocast as in a model: parameters in float32, attention in 16 bits."""
     torch.manual_seed(0)
     layer, (x, _, _, _), _ = torch.nn.Linear(16, 16), *tensors(kv_heads=4)
     results = []
@@ -680,7 +680,7 @@ def test_mixed_precision(ours):
 
 
 def test_vmap(ours):
-    """Of the forward with gradients through it, and of the backward: one after the other."""
+    """vmap of the forward pass with gradients, and of the backward pass."""
     (q, k, v, do), _ = tensors()
 
     def attend(query):
@@ -699,14 +699,14 @@ def test_vmap(ours):
 @pytest.mark.parametrize("queries, keys", [(0, 30), (20, 0)])
 @pytest.mark.parametrize("backend", ["interpret", "ptx:sm_80"])
 def test_nothing(ours, backend, queries, keys):
-    """No queries, or no keys: gradients of zeros."""
+    """Without queries or keys gradients are zeros."""
     given, _ = tensors(torch.bfloat16, queries=queries, keys=keys)
     found = gradients(lambda q, k, v: ours.flex_attention(q, k, v, enable_gqa=True, backend=backend), given)
     assert [one.shape for one in found] == [one.shape for one in given[:3]] and not any(one.any() for one in found)
 
 
 def test_the_op(ours):
-    from fovea.torch._programs import Facts, program_of
+    from fovea.torch.cache._programs import Facts, program_of
 
     (q, k, v, do), dlse = tensors()
     slopes, steps = captured()[0], torch.arange(4)
@@ -722,7 +722,7 @@ def test_the_op(ours):
     numbers = [one.dtype for one in program.captures].index(torch.int64)
     with pytest.raises(NotImplementedError, match=rf"captured tensor {numbers}, int64\[4\], has no gradient"):
         torch.ops.fovea.attention_backward(*arguments, [False] * 3 + [True] * 2 if numbers == 0 else [False] * 4 + [True])
-    with pytest.raises(NotImplementedError, match="a gradient needs the log-sum-exp: the program must give it, and lse be True"):
+    with pytest.raises(NotImplementedError, match="a gradient needs the log-sum-exp: lse must be True, and an output of the program"):
         torch.ops.fovea.attention(q.requires_grad_(), k, v, program.captures, [], program.text, False)
     found = torch.ops.fovea.attention_backward(*arguments, [True])
     with pytest.raises(NotImplementedError, match="no gradients of gradients"):
@@ -731,8 +731,8 @@ def test_the_op(ours):
 
 @pytest.mark.parametrize("level", ["attn", "tile", "ptx:sm_80"])
 def test_dtypes_of_the_op(ours, level):
-    """None is converted, and a graph with others is not made."""
-    from fovea.torch._programs import Facts, program_of
+    """Wrong dtypes raise and are not converted, also when a graph is built."""
+    from fovea.torch.cache._programs import Facts, program_of
 
     (q, k, v, do), dlse = tensors(torch.bfloat16)
     program, _ = program_of(None, None, Facts(q.dtype, q.device, 16, 16, None, True))

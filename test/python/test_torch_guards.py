@@ -1,5 +1,5 @@
-"""Functions that are made anew at each call are traced once, as long as they have the same
-code and refer to the same: whatever a trace depends on is noticed when it changes."""
+"""Functions that are recreated at each call are traced once if their code and the values that they
+refer to are the same; every change of a value that a trace depends on is detected."""
 
 import collections
 import enum
@@ -33,7 +33,7 @@ class Kind(enum.Enum):
 
 @pytest.fixture
 def programs(fovea, monkeypatch):
-    from fovea.torch import _programs
+    from fovea.torch.cache import _programs
 
     for one in (_programs._families, _programs._order):
         monkeypatch.setattr(_programs, one is _programs._order and "_order" or "_families", type(one)())
@@ -41,7 +41,7 @@ def programs(fovea, monkeypatch):
 
 
 class Traces:
-    """``program`` of two functions, and how often they were traced for it."""
+    """The ``program`` of two functions, and the number of traces."""
 
     def __init__(self, programs, monkeypatch):
         self.programs, self.count, self._build = programs, 0, programs.build
@@ -56,7 +56,7 @@ class Traces:
         return self.programs.program_of(score_mod, mask_mod, self.facts)[0]
 
     def check(self, score_mod=None, mask_mod=None):
-        """The program is what tracing anew gives, and reads the same tensors, made ones aside."""
+        """The program equals that of a new trace, and reads the same tensors, except created ones."""
         found, wanted = self.program(score_mod, mask_mod), self._build(score_mod, mask_mod, self.facts)
         assert found.text == wanted.text and len(found.captures) == len(wanted.captures)
         for index, (one, other) in enumerate(zip(found.captures, wanted.captures)):
@@ -100,7 +100,7 @@ Shape = collections.namedtuple("Shape", ["window", "scale"])
 
 
 class Held:
-    """What cases refer to, and change."""
+    """Values that the cases refer to and change."""
 
     def __init__(self):
         self.model, self.slots = Model(), Slots(6)
@@ -160,7 +160,7 @@ def globally(name, value):
 
 
 SCORE, MASK = "score_mod", "mask_mod"
-#: Of functions: their role, how they are made, what may change.
+#: Cases: the function's role, its factory, and possible changes.
 CASES = {
     "cell, number": (SCORE, lambda c: with_number(c.n), [held_setting("n", 2000), held_setting("n", 1000.0)]),
     "cell, float": (SCORE, lambda c: with_number(c.x), [held_setting("x", -0.0), held_setting("x", 0.0), held_setting("x", 1)]),
@@ -230,7 +230,7 @@ CASES = {
 
 @pytest.fixture
 def restored():
-    """What cases change of the module's is as it was."""
+    """Restores the module's values that cases change."""
     before = {"WINDOW": WINDOW, "shift": Model.shift, "score": Model.score, "call": Slots.__call__, "code": helper.__code__}
     yield
     globals()["WINDOW"] = before["WINDOW"]
@@ -268,7 +268,7 @@ def test_the_same_is_traced_once(traces, restored, name):
 
 
 def test_other_tensors_of_the_same_look_are_read(traces):
-    """Without a trace: also where they are computed anew at each call, and objects differ."""
+    """Matches without a trace, also for values that are recomputed and objects that are recreated at each call."""
     for n in range(3):
         t = torch.full((4,), float(n))
         traces.check(score_of(t))
@@ -277,7 +277,7 @@ def test_other_tensors_of_the_same_look_are_read(traces):
 
 
 class Opaque:
-    """An object whose attributes are computed."""
+    """An object with computed attributes."""
 
     def __init__(self):
         self.values = {"window": 3}
@@ -346,7 +346,7 @@ def test_guards_keep_nothing_alive(traces):
 
 
 def test_identities_that_come_again(traces):
-    """An object may be where one that is gone was."""
+    """A new object may have the id of a deleted one."""
     for n in range(200):
         traces.check(with_number(1000 + n % 3))
         traces.check(mask_mod=Slots(n % 3))
@@ -355,6 +355,6 @@ def test_identities_that_come_again(traces):
 
 
 def test_functions_of_one_code_have_a_limit(traces, programs):
-    for n in range(3 * programs._MOST_OF_CODE):
+    for n in range(3 * programs._MAX_OF_CODE):
         traces.check(with_number(n))
-    assert sum(map(len, programs._families.values())) <= programs._MOST_OF_CODE
+    assert sum(map(len, programs._families.values())) <= programs._MAX_OF_CODE

@@ -1,5 +1,5 @@
-"""What functions mean at kinks, bounds, ties, infinities and NaN: values and derivatives
-are those of torch.autograd. docs/Gradients.md lists where they differ on purpose."""
+"""Functions at kinks, bounds, ties, infinities and NaN: values and derivatives are those of
+torch.autograd. docs/Specification/Gradients.md lists intended differences."""
 
 import itertools
 import math
@@ -15,7 +15,7 @@ ORDINARY = [0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 6.0, 7.0, 20.0, 20.5]
 POINTS = [sign * x for x in [0.0, 1e-40, 1e-30, 1e-20, 1e-5, *ORDINARY, 50.0, 88.5, 90.0, 104.0, 1e20, 3e38, INF]
           for sign in (1, -1)] + [NAN]
 PAIRS = list(itertools.product([sign * x for x in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 20.0, 1e20, INF) for sign in (1, -1)] + [NAN], repeat=2))
-#: Stands for infinity, of which there is no log-sum-exp.
+#: Replaces infinity, which has no log-sum-exp.
 HUGE = 1.7e38
 #: Rows with a larger log-sum-exp have no gradient: such numbers become scores times SMALL.
 LARGE, SMALL = 2.0**25, 2.0**-104
@@ -29,8 +29,8 @@ def ours(fovea):
 
 
 def found(ours, function, points, backend="interpret"):
-    """Values and derivatives at all points: each is the only score of a query, and so its
-    log-sum-exp, by which the score has the derivative 1."""
+    """Values and derivatives at all points. Each value is the only score of a query and thus its log-sum-exp, whose
+    derivative with respect to the score is 1."""
     given = [torch.tensor(each, dtype=torch.float32, requires_grad=True) for each in zip(*points)]
     query, key = torch.zeros(1, 1, len(points), 16), torch.zeros(1, 1, 1, 16)
     if backend != "interpret":
@@ -55,7 +55,7 @@ def expected(function, points, dtype):
 
 
 def disagreements(ours, function, points, backend="interpret", tolerance=1e-5):
-    """Points where we compute what PyTorch doesn't, neither in float64 nor in float32."""
+    """Points at which the result differs from PyTorch's in float64 and in float32."""
     value, made = found(ours, function, points, backend)
     theirs = [expected(function, points, dtype) for dtype in (torch.float64, torch.float32)]
 
@@ -65,7 +65,7 @@ def disagreements(ours, function, points, backend="interpret", tolerance=1e-5):
         return ~(close[0] | close[1])
 
     wrong = differ(value, [one for one, _ in theirs])
-    # What has no finite score has no weight to pass a derivative on with.
+    # Without a finite score P is 0, and so is the derivative.
     finite = theirs[1][0].isfinite()
     for number, mine in enumerate(made):
         wrong |= finite & differ(mine, [by[number] for _, by in theirs])
@@ -111,17 +111,17 @@ BINARY = {
     "norm of one": lambda a, b: torch.linalg.vector_norm(torch.stack([a, b])[None], dim=0).sum(), "dist": torch.dist,
     "cosine": lambda a, b: F.cosine_similarity(torch.stack([a, b]), torch.stack([b, a]), dim=0),
 }
-#: Where we differ, by what the points are.
+#: Intended differences, by the kind of point.
 EXCEPTIONS = {
-    # The remainder of a quotient that f32 does not hold.
+    # The remainder of a quotient that f32 can't represent.
     **{name: lambda a, b: abs(a) == 1e20 > abs(b) for name in ("fmod", "remainder")},
-    # 0 / 0, which has no influence here.
+    # 0 / 0, which does not contribute here.
     "hypot": lambda a, b: a == b == 0,
     "xlogy": lambda a, b: a == 0 and (b == 0 or b == INF),
     "xlog1py": lambda a, b: a == 0 and (b == -1 or b == INF),
     # Minus infinity times 0.
     "entr": lambda x: x == 0,
-    # Squares and reciprocals that f32 does not hold.
+    # Squares and reciprocals out of the range of f32.
     **{f"norm {p}": lambda a, b: max(abs(a), abs(b)) >= 1e20 for p in (-0.5, -1, -2)},
     "fmod 1": lambda x: 1e20 <= abs(x) < INF, "remainder 1.5": lambda x: 1e20 <= abs(x) < INF,
 }
@@ -141,7 +141,7 @@ def test_of_two_numbers(ours, name):
     assert not disagreements(ours, BINARY[name], checked(name, PAIRS))[:5]
 
 
-#: Compositions of ours, where kernels compute them.
+#: Composed ops, as kernels compute them.
 IN_KERNELS = {
     "sinh": UNARY["sinh"], "fmod 1": UNARY["fmod 1"], "norm": lambda x: torch.linalg.vector_norm(torch.stack([x, x * 2])),
     "amax": lambda x: torch.stack([x, x * x, x * 3, x.abs()]).amax(), "hardtanh": F.hardtanh, "relu6": F.relu6,
@@ -153,14 +153,14 @@ IN_KERNELS = {
 
 @pytest.mark.parametrize("backend", ["interpret:warp", "ptx:sm_90a"])
 def test_kernels(ours, backend):
-    """Kinks are where they are in f32, and NaN is nowhere."""
+    """Kinks are at the same points as in f32, and no result is NaN."""
     points = [(x,) for x in (-6.0, -3.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 3.0, 6.0)]
     for name, function in IN_KERNELS.items():
         assert not disagreements(ours, function, points, backend, 1e-4), name
 
 
 def test_parameters_that_begin_at_0_learn(ours):
-    """Not from where the derivative of an absolute value would be 0."""
+    """The derivative does not come from an absolute value, whose derivative at 0 is 0."""
     key = torch.randn(1, 1, 8, 16, generator=torch.Generator().manual_seed(0))
     for function in (torch.sinh, lambda x: torch.fmod(x, 1.0)):
         shift = torch.zeros(8, requires_grad=True)
@@ -173,7 +173,7 @@ def test_parameters_that_begin_at_0_learn(ours):
 @pytest.mark.parametrize("norm", [torch.linalg.vector_norm, torch.norm, lambda x: torch.dist(x, torch.zeros_like(x))])
 @pytest.mark.parametrize("backend", ["interpret", "ptx:sm_90a"])
 def test_distances_of_positions(ours, norm, backend):
-    """A key is at distance 0 of its own query."""
+    """The relative position of a key to its own query is 0."""
     generator = torch.Generator().manual_seed(0)
     key = torch.randn(1, 1, 30, 16, generator=generator)
     places = torch.randn(30, 3, generator=generator).requires_grad_()

@@ -1,6 +1,5 @@
-"""fovea.torch: tensors whose strides or addresses a kernel can't take. On the tests'
-stand-in for a driver, with kernels for sm_90a, which copy tiles of tensors by
-descriptors: the runtime checks these as on a device."""
+"""fovea.torch: tensors with unsupported strides or addresses. Uses the tests' fake driver, with
+kernels for sm_90a and TMA, whose tensor maps the runtime checks as on a device."""
 
 import re
 
@@ -13,7 +12,7 @@ from conftest import ROOT  # noqa: E402
 from test_torch_calls import START, run_on_stand_in  # noqa: E402
 
 HOPPER = START + """
-from fovea.torch import _launches, _op
+from fovea.torch.ops import _launches, _op
 _op.targets_of = lambda device: ("sm_90a",)
 copies = []
 copied = _op.copied
@@ -32,7 +31,7 @@ def numbers(*shape):
     return made
 
 def given(name, call, *tensors, copied=()):
-    # Which tensors the kernel is given, and that of `copied` it is given copies.
+    # The expected tensors of the kernel, of which those in `copied` are copies.
     copies.clear()
     o = call()
     o = o[0] if isinstance(o, tuple) else o
@@ -82,7 +81,7 @@ def call(*given, **options):
     return lambda: flex_attention(*given, **options)
 
 def offset(*shape, by):
-    # As a view that starts so many elements after an aligned address.
+    # A view at an offset in elements from an aligned address.
     count = 1
     for extent in shape:
         count *= extent
@@ -93,7 +92,7 @@ q, k, v = tensors(*shape)
 for _ in range(2):
     given("aligned", call(q, k, v), q, k, v)
 odd = offset(*shape, by=1)
-for _ in range(2):  # of the form of calls that were aligned
+for _ in range(2):  # with the form of earlier, aligned calls
     given("an odd address", call(odd, k, v), odd, k, v, copied=[odd])
     given("aligned", call(q, k, v), q, k, v)
 a, b, c = (offset(1, 2, 80, 64, by=by) for by in (1, 2, 4))
@@ -160,19 +159,19 @@ for queries in (1, 5):
 
 
 def test_calls_in_pieces(run_python, build):
-    """Head dims and blocks that kernels don't have: repeated calls take the short way."""
+    """Unsupported head dims and block sizes: repeated calls take the fast path."""
     lines = run_on_stand_in(run_python, build, PIECES, HOPPER).splitlines()
     ways = [line.split()[1:] for line in lines if line.startswith("way:")]
     assert len(ways) == 12 and all(wanted == found for wanted, found in ways), ways
-    # Values of 512 are two launches, of 600 three.
+    # A value head dim of 512 takes two launches, one of 600 three.
     assert sum(line.startswith("arguments:") for line in lines) == 2 * (1 + 1 + 2 + 3 + 1 + 1)
-    # Five heads of a row for each of two.
+    # Each of two heads becomes five heads of one row.
     assert any("64x1x10x3 " in line for line in lines if line.startswith("arguments:"))
 
 
 @pytest.mark.parametrize("script, launches", [(BIASES, 14), (QUERIES, 20)])
 def test_kernels_get_copies(run_python, build, script, launches):
-    """The runtime accepts each launch, and the tensors that fit are not copied."""
+    """The runtime accepts each launch, and tensors with a supported layout are not copied."""
     lines = run_on_stand_in(run_python, build, script, HOPPER).splitlines()
     arguments, steps = "", 0
     for line in lines:
@@ -189,7 +188,7 @@ def test_kernels_get_copies(run_python, build, script, launches):
 
 
 def test_copies(fovea):
-    from fovea.torch import _layouts
+    from fovea.torch.ops import _layouts
 
     layout = _layouts.Layout(16, 2, 8, (1 << 40,) * 3)
     base = torch.randn(8, 9, 10).half()
@@ -197,7 +196,7 @@ def test_copies(fovea):
                    base[:, :, :1].expand(8, 9, 10), base[:1, :, :1].expand(8, 9, 10), base[:1], base[:, :1], base[..., :1], base[:0]):
         made = _layouts.copied(layout, tensor)
         assert torch.equal(made, tensor) and layout.fits(made) and layout.is_aligned(made), (tensor.shape, tensor.stride())
-        # What is broadcast stays so, but for elements of a row.
+        # Broadcast dimensions stay broadcast, except the innermost one.
         shown = [stride for stride, extent in zip(tensor.stride()[:2], tensor.shape) if extent > 1]
         assert [stride == 0 for stride in made.stride()[:2]] == [
             stride == 0 and extent > 1 for stride, extent in zip(tensor.stride(), tensor.shape)][:2] or not tensor.numel(), shown
@@ -207,7 +206,7 @@ def test_copies(fovea):
 
 
 def test_what_kernels_ask(fovea):
-    from fovea.torch import _layouts
+    from fovea.torch.ops import _layouts
 
     spec = fovea.attention(lambda s, b, h, i, j, m, w: s + m[i, j] + w[j], head_dim=64,
                            captures={"m": ("f16", (None, None)), "w": ("f32", (None,))})
@@ -222,7 +221,7 @@ def test_what_kernels_ask(fovea):
 
 @pytest.mark.parametrize("level", ["attn", "warp"])
 def test_layout_cases(fovea, level, monkeypatch):
-    """What a GPU runs, too."""
+    """The cases that test/GPU runs on a GPU, too."""
     import fovea.torch as ours  # noqa: F811
 
     monkeypatch.syspath_prepend(str(ROOT / "test" / "GPU"))

@@ -1,4 +1,4 @@
-"""Captured tensors of many dimensions, and many of them."""
+"""Captured tensors of high rank, and large numbers of captured tensors."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def inputs(dtype=torch.float16):
 
 
 def check(attend, read, bias):
-    """With the dense bias that the function adds."""
+    """Compares with the dense bias that the function adds."""
     q, k, v = inputs()
     o = attend(q, k, v)
     found = torch.autograd.grad(o.double().square().sum(), (q, k, v, *read))
@@ -44,7 +44,7 @@ def test_many_dimensions(ours, backend, shape, order):
         return torch.stack([table[(0, h, i % 2, j % 5, -1, *[2] * (table.dim() - 5))] for h in range(2)])[None]
 
     def attend(q, k, v):
-        table = made if order is None else made.permute(order)  # whose first dimensions are no view of one
+        table = made if order is None else made.permute(order)  # whose leading dimensions can't be flattened as a view
         more = [2] * (table.dim() - 5)
         return ours.flex_attention(q, k, v, lambda s, b, h, i, j: s + table[(b, h, i % 2, j % 5, -1, *more)], backend=backend)
 
@@ -52,7 +52,7 @@ def test_many_dimensions(ours, backend, shape, order):
 
 
 def test_many_parameters(fovea):
-    """More than 512, by numbers that each call gives; 4352 bytes of them need a later PTX version on sm_80."""
+    """More than 512 scalars of each call; parameters of 4352 bytes need a later PTX version on sm_80."""
     import numpy
 
     for count, version in ((520, "7.4"), (1100, "8.1")):

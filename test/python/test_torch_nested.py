@@ -1,5 +1,5 @@
-"""fovea.torch with nested tensors, which are packed sequences to kernels, and with tensors
-of other classes: taken, or refused before anything else."""
+"""fovea.torch with nested tensors, which become packed sequences, and with other tensor classes,
+which are supported or raise early."""
 
 import functools
 
@@ -27,13 +27,13 @@ def starts(lengths):
 
 
 def nested(offsets, heads=HEADS, dim=DIM, dtype=torch.float32):
-    """With the tensor that it is a view of."""
+    """A nested tensor, and the tensor that it is a view of."""
     values = torch.randn(int(offsets[-1]), heads, dim, dtype=dtype).requires_grad_()
     return torch.nested.nested_tensor_from_jagged(values, offsets).transpose(1, 2), values
 
 
 def three(lengths=LENGTHS, **options):
-    """Query, key and value, and what they are views of."""
+    """Query, key and value, and the tensors that they are views of."""
     offsets = starts(lengths)
     pairs = [nested(offsets, **options) for _ in range(3)]
     return [one for one, _ in pairs], [values for _, values in pairs]
@@ -44,7 +44,7 @@ def sequences(tensor):
 
 
 def check(call, tensors, by, tolerance=1e-5, expected_call=None):
-    """A call against one for each sequence, which is told its number: outputs and gradients."""
+    """Compares outputs and gradients of a call with those of one call per sequence, which gets the sequence's index."""
     found = sequences(call(*tensors))
     expected = [(expected_call or (lambda _, *given: call(*given)))(n, *given) for n, given in enumerate(zip(*map(sequences, tensors)))]
     assert len(found) == len(expected)
@@ -72,7 +72,7 @@ def bias(s, b, h, i, j):
 
 @pytest.mark.parametrize("options", [{}, {"block_mask": causal}, {"score_mod": bias}, {"score_mod": bias, "block_mask": causal}])
 def test_flex_attention(ours, options):
-    """Functions see positions within a sequence; one of them has no rows."""
+    """Functions get positions within a sequence; one sequence is empty."""
     tensors, values = three()
     check(functools.partial(ours.flex_attention, backend="interpret", **options), tensors,
           [*values, *([WEIGHT] if "score_mod" in options else ())])
@@ -80,7 +80,7 @@ def test_flex_attention(ours, options):
 
 @pytest.mark.parametrize("options", [{}, {"is_causal": True}, {"scale": 0.5}])
 def test_scaled_dot_product_attention(ours, options):
-    tensors, values = three(dim=12)  # a head dim that is padded
+    tensors, values = three(dim=12)  # a padded head dim
     check(functools.partial(ours.scaled_dot_product_attention, backend="interpret", **options), tensors, values)
 
 
@@ -93,7 +93,7 @@ def test_numbers_of_sequences(ours):
 
 
 def test_keys_of_other_lengths(ours):
-    """And fewer heads, values of another width, offsets of their own that are equal."""
+    """Grouped heads, another value head dim, equal offsets in different tensors."""
     query, of_query = nested(starts(LENGTHS))
     key, of_key = nested(starts((9, 20, 33, 1)), heads=1)
     value, of_value = nested(starts((9, 20, 33, 1)), heads=1, dim=24)
@@ -111,7 +111,7 @@ def test_kernels(ours, backend):
 
 
 def test_results(ours):
-    """Are nested as the query is: they go together with it."""
+    """Results are nested like the query, and can be combined with it."""
     (query, key, value), _ = three()
     o, lse = ours.flex_attention(query, key, value, return_lse=True, backend="interpret")
     assert o.shape == query.shape and lse.shape == query.shape[:3]
@@ -126,7 +126,7 @@ def test_results(ours):
 
 
 def test_equal_offsets_are_compared_once(ours, monkeypatch):
-    """Comparing waits for the device."""
+    """Offsets are compared once, as a comparison synchronises with the device."""
     compared, equal = [], torch.equal
     monkeypatch.setattr(torch, "equal", lambda *both: compared.append(both) or equal(*both))
     (query, key, value), _ = three()
@@ -137,7 +137,7 @@ def test_equal_offsets_are_compared_once(ours, monkeypatch):
 
 
 def test_compiled(ours):
-    """Also for other lengths, without more graphs."""
+    """Other lengths don't recompile."""
     def call(q, k, v):
         return ours.flex_attention(q, k, v, bias, causal, backend="interpret")
 
@@ -150,7 +150,7 @@ def test_compiled(ours):
         for a, b in (results, *zip(*gradients)):
             torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-4)
     assert graphs.count == 2
-    with pytest.raises(Exception, match="offsets of their own"):
+    with pytest.raises(Exception, match="different offsets tensors"):
         compiled(tensors[0], tensors[1], nested(starts((1, 2, 30, 4)))[0])
 
 
@@ -167,12 +167,12 @@ print("captured:", hex(weight.data_ptr()))
 
 
 def test_launches(run_python, build):
-    """Kernels read the values where they are, heads within tokens, and get the offsets."""
+    """Kernels read the values without a copy, (tokens, heads, head_dim), and get the offsets."""
     lines = [line.split() for line in run_on_stand_in(run_python, build, LAUNCHED).splitlines()]
     launched = [words[1:] for words in lines if words[0] == "arguments:"]
     given = [words[1:] for words in lines if words[0] == "given:"]
     captured = next(words[1] for words in lines if words[0] == "captured:")
-    # Two kernels each: the first orders sequences by their lengths.
+    # Two kernels each: the first sorts sequences by length.
     assert len(given) == 2 and len(launched) == 4
     for number, words in enumerate(given):
         order, attention = launched[2 * number:2 * number + 2]
@@ -191,17 +191,17 @@ def block_mask():
 
 PLAIN = torch.ones(4, HEADS, 8, DIM)
 REFUSED = {
-    "BlockMask": (lambda f, s, q, k, v: f(q, k, v, block_mask=block_mask()), NotImplementedError, "a BlockMask is of dense tensors"),
+    "BlockMask": (lambda f, s, q, k, v: f(q, k, v, block_mask=block_mask()), NotImplementedError, "a BlockMask is for dense tensors"),
     "attn_mask": (lambda f, s, q, k, v: s(q, k, v, torch.ones(1, dtype=torch.bool)), NotImplementedError, "attn_mask can't be given"),
     "plain key": (lambda f, s, q, k, v: f(q, PLAIN, v), TypeError, "or none of them, found that key is not"),
     "plain query": (lambda f, s, q, k, v: s(PLAIN, k, v), TypeError, "key is a nested tensor; .* or none of them"),
-    "other lengths": (lambda f, s, q, k, v: f(q, k, nested(starts((6, 0, 39, 17)))[0]), ValueError, "whose sequences have other lengths"),
-    "fewer sequences": (lambda f, s, q, k, v: f(q, *[nested(starts((5, 57)))[0]] * 2), ValueError, "as many sequences, found 4 and 2"),
-    "heads inside": (lambda f, s, q, k, v: f(*(one.transpose(1, 2) for one in (q, k, v))), ValueError, r"\.transpose\(1, 2\) makes it"),
+    "other lengths": (lambda f, s, q, k, v: f(q, k, nested(starts((6, 0, 39, 17)))[0]), ValueError, "with different lengths"),
+    "fewer sequences": (lambda f, s, q, k, v: f(q, *[nested(starts((5, 57)))[0]] * 2), ValueError, "the same number of sequences, found 4 and 2"),
+    "heads inside": (lambda f, s, q, k, v: f(*(one.transpose(1, 2) for one in (q, k, v))), ValueError, r"\.transpose\(1, 2\) converts"),
     "layout": (lambda f, s, q, k, v: f(*[torch.nested.nested_tensor([PLAIN[0]])] * 3), TypeError, "of layout torch.jagged"),
     "rows of no sequence": (lambda f, s, q, k, v: f(*[torch.nested.nested_tensor_from_jagged(
         torch.ones(20, HEADS, DIM), torch.tensor([0, 10, 20]), lengths=torch.tensor([4, 5])).transpose(1, 2)] * 3), ValueError,
-        r"between sequences: \.contiguous\(\) packs it"),
+        r"between sequences: \.contiguous\(\) removes them"),
     "captured": (lambda f, s, q, k, v: f(PLAIN, PLAIN, PLAIN, lambda x, b, h, i, j: x + q[b]), Exception,
                  "captured tensor 'q' is a nested tensor"),
 }
@@ -216,11 +216,13 @@ def test_nested_tensors_that_are_refused(ours, name):
 
 
 def refused(ours, tensor, message):
-    """As an input and as a captured tensor."""
+    """Unsupported classes, as inputs and as captured tensors."""
+    from fovea import TraceError
+
     attend = functools.partial(ours.flex_attention, PLAIN[:1, :, :5], PLAIN[:1, :, :5], backend="interpret")
     with pytest.raises(TypeError, match=f"^value is {message}"):
         attend(tensor)
-    with pytest.raises(ours._tracer.TraceError, match=f"captured tensor 'tensor' is {message}"):
+    with pytest.raises(TraceError, match=f"captured tensor 'tensor' is {message}"):
         attend(PLAIN[:1, :, :5], lambda s, b, h, i, j: s + tensor[0, h, 0, 0])
 
 
@@ -246,7 +248,7 @@ def test_distributed_tensors(ours):
 
 
 class Logged(torch.Tensor):
-    """Holds another tensor and sees what is done to it."""
+    """Wraps another tensor and records ops."""
 
     @staticmethod
     def __new__(cls, inner, seen):
@@ -272,7 +274,7 @@ class Logged(torch.Tensor):
 
 
 def test_classes_that_see_ops(ours):
-    """See one op, whether its query is theirs or a captured tensor."""
+    """Wrapper classes see one op, whether they are the query or a captured tensor."""
     tensor, weight, seen = torch.randn(1, HEADS, 5, DIM), torch.randn(HEADS), []
 
     def call(tensor, weight):

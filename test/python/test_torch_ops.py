@@ -1,5 +1,5 @@
-"""Elementwise ops, searches in small tensors and parts of tensors in functions: the attention
-and its gradients are those of dense attention in float64."""
+"""Elementwise ops, searches in small tensors and views in functions: attention and its gradients
+match dense attention in float64."""
 
 import pytest
 
@@ -100,7 +100,7 @@ def test_kernels(name, backend):
 
 
 def test_masks():
-    """By the distance on a sphere, by a search, by a common divisor."""
+    """Variants with the distance on a sphere, a search, a common divisor."""
     import fovea.torch
 
     angles = torch.randn(SIZE, 2, generator=torch.Generator().manual_seed(2))
@@ -120,7 +120,7 @@ def test_masks():
 
 
 def test_layers_of_scores():
-    """F.linear of numbers that a function computes, with and without a bias."""
+    """F.linear of values computed in a function, with and without a bias."""
     import fovea.torch
 
     q, k, v = inputs()

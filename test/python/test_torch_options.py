@@ -1,4 +1,4 @@
-"""kernel_options, and shapes that look as another library's: what is taken, and what is said."""
+"""kernel_options, and shapes in the layout of other libraries: accepted arguments and errors."""
 
 import logging
 import warnings
@@ -12,7 +12,7 @@ flex = pytest.importorskip("torch.nn.attention.flex_attention")
 @pytest.fixture
 def ours(fovea, monkeypatch):
     import fovea.torch
-    from fovea.torch import _checks
+    from fovea.torch.ops import _checks
 
     monkeypatch.setattr(_checks, "_noted", set())
     return fovea.torch
@@ -24,7 +24,7 @@ def tensors(heads=2, length=20, kv_heads=None, kv_length=None):
 
 
 def test_hints_for_pytorch(ours, caplog):
-    """All that PyTorch documents, with its prefixes: ignored, and said once."""
+    """All documented options of PyTorch, with its prefixes: ignored, and logged once."""
     names = getattr(flex, "FlexKernelOptions", None)
     names = [*(names.__annotations__ if names else ("BLOCK_M", "num_warps", "num_stages"))]
     options = {prefix + name: 2 for name in names for prefix in ("", "fwd_", "bwd_")}
@@ -41,7 +41,7 @@ def test_hints_for_pytorch(ours, caplog):
 
 
 def test_schedules(ours, fovea, monkeypatch):
-    from fovea.torch import _op
+    from fovea.torch.ops import _op
 
     chosen = []
     monkeypatch.setattr(_op, "_interpret", lambda q, k, v, call: chosen.append(call.schedule) or (q, None))
@@ -54,7 +54,7 @@ def test_schedules(ours, fovea, monkeypatch):
 
 
 def test_options_of_repeated_calls(ours):
-    from fovea.torch._checks import hints_of
+    from fovea.torch.ops._checks import hints_of
 
     assert hints_of({"schedule": {"tile_n": 64}}) == hints_of({"schedule": "tile_n=64"})
     assert hints_of({"num_warps": []}) is None
@@ -71,7 +71,7 @@ def exchanged(*names):
     (tensors(64, 4, 4, 64), exchanged("query")),
     (tensors(64, 8, 2, 64), exchanged("query")),
     (tensors(8, 64, 64, 2), exchanged("key")),
-    # A query of one token, grouped and single heads of keys.
+    # A query of one token, with several and single key heads.
     (tensors(32, 1, 8, 100), ""), (tensors(32, 1, 1, 100), ""), (tensors(32, 64, 8, 64), ""),
 ])
 def test_heads_and_lengths(ours, given, told):

@@ -1,5 +1,5 @@
-"""Captured tensors that a program does not need once it is simplified: they are given, and
-kernels that don't read them run; their gradients are zeros, as PyTorch's are."""
+"""Captured tensors that the simplified program does not read: calls pass them to kernels that ignore
+them, and their gradients are zeros, as in PyTorch."""
 
 import numpy
 import pytest
@@ -43,7 +43,7 @@ def results(attend, score_mod, mask_mod, dtype):
 
 
 def wanted(name):
-    """By PyTorch, of what the program is once it is simplified."""
+    """PyTorch's result for the simplified program."""
     def attend(q, k, v, *_):
         bias = weight.double().expand(LENGTH, LENGTH) if name == "beside one that is read" else None
         return torch.nn.functional.scaled_dot_product_attention(q, k, v, bias)
@@ -74,8 +74,8 @@ def test_block_masks(ours):
 
 
 def test_programs_of_other_processes(ours, monkeypatch):
-    """Of which there is the text alone."""
-    from fovea.torch import _op
+    """A program of which only the text is known."""
+    from fovea.torch.ops import _op
 
     monkeypatch.setattr(_op, "_located", type("Nothing", (dict,), {"get": lambda self, key: None})())
     for backend in BACKENDS:
@@ -100,5 +100,5 @@ def test_kernels_of_declared_tensors(fovea, target):
         assert len(made) == 6 and made[0].any() and not made[3].any() and not made[4].any()
     with pytest.raises(TypeError, match="takes no 'other' here; it takes q, k, v, gain"):
         kernel.interpret(x, x, x, level="ptx", other=ones, **read)
-    # A launch asks the same.
+    # A launch checks the same.
     assert set(kernel._named(dict(q=x, k=x, v=x, o=x, lse=x, **read), names)) >= set(names)

@@ -1,5 +1,5 @@
-"""Python functions become programs that mean the same; what can't is refused
-with the line that asked for it."""
+"""Tracing of Python functions: programs compute the same as the functions, and unsupported
+operations raise with their line."""
 
 import functools
 import linecache
@@ -84,7 +84,7 @@ def test_ops_compile_for_hopper(fovea, variants, role, name):
 
 @pytest.mark.parametrize("base", [3, 5, 10, -1, 1])
 def test_powers_whose_exponents_may_be_negative(fovea, base):
-    """Floats, exact where whole: an exponential of a product with a logarithm is not."""
+    """Float powers, exact for integer results, which exp2 of a product with a logarithm would not be."""
     exponents = numpy.array([3, -2, 0, 5], numpy.int32)
 
     def mask(b, h, q, k, t):
@@ -145,7 +145,7 @@ def test_lengths_of_sequences(fovea):
     q, k, v = package.random_inputs()
     expected = package.attention(q, k, v, mask_mod=lambda b, h, q, k: k - 17 <= q - 13)
     check(fovea.reference(spec, q, k, v), expected, 1e-6)
-    with pytest.raises(fovea.TraceError, match="only be asked while"):
+    with pytest.raises(fovea.TraceError, match="can be called only while"):
         fovea.query_length()
 
 
@@ -174,7 +174,7 @@ def test_lists_of_blocks(fovea, full):
     blocks = fovea.Blocks(8, 4, full=full, per_head=False)
     spec = fovea.attention(mask_mod=lambda b, h, q, k: q >= k, dtype="f16", head_dim=16, blocks=blocks)
     q, k, v = package.random_inputs()
-    # Of the first entry rows 0 to 7 see keys 0 to 7 and 16, others keys 4 to 7; of the second one there are none.
+    # In the first entry, keys 0 to 7 and 16 are visible to rows 0 to 7, and keys 4 to 7 to the others; in the second, none.
     lists = {"partial_count": [[[2, 1]], [[0, 0]]], "partial_index": [[[[1, 0], [1, 9]]], [[[3, 3], [3, 3]]]]}
     if full:
         lists.update(full_count=[[[1, 0]], [[0, 0]]], full_index=[[[[4], [0]]], [[[0], [0]]]])
@@ -255,7 +255,7 @@ def test_programs_do_not_depend_on_where_functions_stand(fovea):
 
 
 def refused(fovea, function, message, role="score_mod", **more):
-    """The line of the error, which must be in this file."""
+    """The line number of the error, which must be in this file."""
     with pytest.raises(fovea.TraceError) as error:
         fovea.attention(**{role: function}, head_dim=16, **more)
     assert message in str(error.value), error.value
@@ -302,7 +302,7 @@ def test_control_flow_is_refused(fovea):
     (lambda s, b, h, q, k: s & 1, "found a float"),
     (lambda s, b, h, q, k: ~s, "found a float"),
     (lambda s, b, h, q, k: s << 1, "shifts need integers"),
-    (lambda s, b, h, q, k: s + (q << k), "0 to 63 bits, found an integer that may be another; fovea.clip(n, 0, 63) and n % 64 are none; 2 ** n"),
+    (lambda s, b, h, q, k: s + (q << k), "0 to 63 bits, found an integer without such bounds; fovea.clip(n, 0, 63) and n % 64 have them; 2 ** n"),
     (lambda s, b, h, q, k: s + (q >> 64), "0 to 63 bits, found 64"),
     (lambda s, b, h, q, k: s + q // 0, "division by zero"),
     (lambda s, b, h, q, k: s + (1 << 70), "does not fit 64 bits"),
@@ -356,26 +356,26 @@ def test_wrong_descriptions(fovea, arguments, message):
         fovea.attention(**{"head_dim": 16, **arguments})
 
 
-# --- What beginners do wrong --------------------------------------------------------
+# --- Common mistakes ----------------------------------------------------------------
 
 
 def test_arrays_that_functions_close_over(fovea):
     import numpy
 
     slopes = numpy.ones(4, numpy.float32)
-    refused(fovea, lambda s, b, h, q, k: s + slopes[h], "'slopes' is an array that the function closes over; declare it, captures={'slopes': slopes}")
-    refused(fovea, lambda s, b, h, q, k: numpy.linalg.norm(s), "numpy.linalg.norm does not take traced numbers; use those of fovea")
-    with pytest.raises(IndexError):  # of another kind, it stays what it is
+    refused(fovea, lambda s, b, h, q, k: s + slopes[h], "'slopes' is an array in the function's closure; declare it, captures={'slopes': slopes}")
+    refused(fovea, lambda s, b, h, q, k: numpy.linalg.norm(s), "numpy.linalg.norm does not take traced numbers; use the functions of fovea")
+    with pytest.raises(IndexError):  # other errors are not replaced
         fovea.attention(lambda s, b, h, q, k: s + [1.0][3], head_dim=16)
     torch = pytest.importorskip("torch")
     biases = torch.ones(4)
-    refused(fovea, lambda s, b, h, q, k: s + biases[h], "'biases' is an array that the function closes over")
+    refused(fovea, lambda s, b, h, q, k: s + biases[h], "'biases' is an array in the function's closure")
     refused(fovea, lambda s, b, h, q, k: torch.where(q > k, s, 0.0), r"torch.where does not take traced numbers; use .*fovea.where")
     fovea_torch = pytest.importorskip("fovea.torch")
     x = torch.zeros(1, 1, 16, 16)
     with pytest.raises(fovea.TraceError, match="'slopes' is an array .*make it a tensor on query's device"):
         fovea_torch.flex_attention(x, x, x, lambda s, b, h, q, k: s + slopes[h], backend="interpret")
-    with pytest.raises(TypeError, match="query must be a tensor of PyTorch, found ndarray"):
+    with pytest.raises(TypeError, match="query must be a PyTorch tensor, found ndarray"):
         fovea_torch.flex_attention(x.numpy(), x, x, backend="interpret")
 
 
@@ -389,7 +389,7 @@ def test_arguments_that_beginners_give(fovea):
         fovea.attention(head_dim=16, heads=6, kv_heads=4)
     with pytest.raises(fovea.Error, match=r"'examples/causal.mlir' is a path, not a program; pass pathlib.Path"):
         fovea.compile("examples/causal.mlir")
-    with pytest.warns(fovea.CompileWarning, match="those for sm_90a do"):
+    with pytest.warns(fovea.CompileWarning, match="kernels for sm_90a do"):
         fovea.compile(fovea.attention(head_dim=16), target="sm_90")
 
 
@@ -411,7 +411,7 @@ def test_captures_are_named_at_run_time(fovea):
 
 
 def test_without_numpy(fovea, run_python):
-    """What needs a package of an extra says which, as an error that `except ImportError` takes."""
+    """Functions with an optional dependency raise an ImportError with its name."""
     result = run_python(
         "import sys\nfor name in ('numpy', 'torch', 'matplotlib'):\n    sys.modules[name] = None\n"
         "import fovea, fovea.bench, fovea.explain\nspec = fovea.attention(head_dim=16)\nkernel = fovea.compile(spec, 'sm_80')\n"

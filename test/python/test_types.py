@@ -1,4 +1,4 @@
-"""The package is typed: annotations in its sources, py.typed beside them."""
+"""The package is typed: annotations in its sources, and py.typed."""
 
 import importlib.util
 import inspect
@@ -14,7 +14,7 @@ USER = pathlib.Path(__file__).parent / "Inputs" / "typed_user.py"
 
 
 def public_functions(module):
-    """(name, function) of functions and of classes' public methods."""
+    """Yields (name, function) for functions and public methods of classes."""
     for name in module.__all__:
         thing = getattr(module, name)
         if isinstance(thing, types.ModuleType):
@@ -33,7 +33,7 @@ def test_public_functions_are_annotated_and_explained(fovea):
     import fovea.explain
 
     assert (ROOT / "python" / "fovea" / "py.typed").exists()
-    found = [entry for module in (fovea, fovea.explain, fovea.bench) for entry in public_functions(module)]
+    found = [entry for module in (fovea, fovea.math, fovea.explain, fovea.bench) for entry in public_functions(module)]
     assert len(found) > 40
     for name, function in found:
         signature = inspect.signature(function)
@@ -46,7 +46,7 @@ def test_public_functions_are_annotated_and_explained(fovea):
 def mypy(*arguments):
     if importlib.util.find_spec("mypy") is None:
         pytest.skip("mypy is not installed")
-    # As of an installed package: what is wrong inside is not the user's.
+    # As for an installed package: errors inside of it are not reported.
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--cache-dir", "/dev/null", *map(str, arguments)]
     return subprocess.run(command, env={"MYPYPATH": str(ROOT / "python"), "PATH": ""}, capture_output=True, text=True)
 

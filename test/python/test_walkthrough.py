@@ -1,4 +1,4 @@
-"""What docs/Walkthrough.md shows is what its commands print."""
+"""The excerpts in docs/Tutorial/2-ThroughTheLevels.md match the output of its commands."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 @pytest.fixture(scope="module")
 def page(source_root):
     """The fenced blocks of the page, as (language, text)."""
-    return FENCE.findall((source_root / "docs" / "Walkthrough.md").read_text())
+    return FENCE.findall((source_root / "docs" / "Tutorial" / "2-ThroughTheLevels.md").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_each_step(page, run_commands, build):
 def test_the_picture_is_current(source_root):
     script = source_root / "scripts" / "kernel_timeline.py"
     drawn = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60).stdout
-    assert drawn == (source_root / "docs" / "hopper-kernel.svg").read_text(), f"python {script} > docs/hopper-kernel.svg"
+    assert drawn == (source_root / "docs" / "img" / "hopper-kernel.svg").read_text(), f"python {script} > docs/img/hopper-kernel.svg"
 
 
 OUTPUT = """

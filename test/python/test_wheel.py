@@ -1,5 +1,5 @@
-"""What a package index and other machines ask of the wheel: its metadata, its tag, and
-what its libraries need of glibc."""
+"""Requirements of package indexes and other machines on the wheel: metadata, tag, and the glibc
+symbols of its libraries."""
 
 import csv
 import ctypes
@@ -16,7 +16,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-#: Uses what a compiler uses: threads, the loader, files, math, exceptions, random numbers.
+#: Uses the features of a compiler: threads, the loader, files, math, exceptions, random numbers.
 LIBRARY = r"""
 #include <cmath>
 #include <dlfcn.h>
@@ -63,7 +63,7 @@ def compiled(folder, *more):
 
 
 def portable(folder):
-    """The same with what a portable build adds."""
+    """The library with the additions of a portable build."""
     older = folder / "OlderGlibc.o"
     subprocess.run(["clang-22", "-O2", "-fPIC", "-ffunction-sections", "-Wall", "-Wextra", "-Werror", "-c", ROOT / "cmake" / "OlderGlibc.c",
                     "-o", older], check=True)
@@ -71,7 +71,7 @@ def portable(folder):
 
 
 def wheel_of(folder, library):
-    """A wheel with one library, of the name and the tag that a build gives."""
+    """A wheel with one library, with the name and the tag of a build."""
     files = {
         "used/__init__.py": b"", "used/lib/libused.so": library.read_bytes(),
         "used-1.dist-info/METADATA": b"Metadata-Version: 2.1\nName: used\nVersion: 1\n",
@@ -88,14 +88,14 @@ def wheel_of(folder, library):
 
 
 def test_older_glibc(tag_wheel, tmp_path):
-    """What is defined in place of newer symbols of glibc does what they do."""
+    """The replacements of newer glibc symbols behave like them."""
     library = portable(tmp_path)
     assert list(tag_wheel.problems(library)) == []
     assert ctypes.CDLL(str(library)).used(ctypes.c_double(1.0)) == 111111
 
 
 def test_newer_glibc_is_refused(tag_wheel, tmp_path):
-    """Where the linker finds the newest symbols, the script names them."""
+    """If the linker uses the newest symbols, the script reports them."""
     library = compiled(tmp_path)
     newest = max(tag_wheel.glibc_symbols(library))
     if newest <= tag_wheel.NEWEST:
@@ -132,7 +132,7 @@ def tag_digest(data):
 
 
 def test_portable_libraries(tag_wheel):
-    """Those of the wheel itself, where they have been built."""
+    """The libraries of the wheel, if they were built."""
     folder = ROOT / "build-portable" / "lib"
     libraries = [folder / name for name in ("libFovea.so", "libFoveaRuntime.so", "libFoveaPTXDriver.so")]
     if not all(library.exists() for library in libraries):
@@ -144,12 +144,12 @@ def test_metadata(fovea):
     tomllib = pytest.importorskip("tomllib")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert {"name", "description", "readme", "license", "authors", "classifiers", "requires-python"} <= set(project)
-    # An index shows the page alone: what it links to must be there too.
+    # An index shows only the page, so links must be absolute.
     page = (ROOT / project["readme"]).read_text()
     relative = [link for link in re.findall(r"\]\(([^)]*)\)", page) if not link.startswith("https://")]
     assert relative == []
-    # Every extra that an error or a page names exists, and is on the index's page.
-    sources = [*(ROOT / "python").rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+    # Every extra in an error or on a page exists, and is on the index's page.
+    sources = [*(ROOT / "python").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
     named = {extra for path in sources for extra in re.findall(r"\bfovea-attention\[(\w+)\]", path.read_text())}
     named |= {extra for path in (ROOT / "python").rglob("*.py") for extra in re.findall(r'\bneed\("\w+", "(\w+)"', path.read_text())}
     extras = set(project["optional-dependencies"])
@@ -158,16 +158,16 @@ def test_metadata(fovea):
 
 
 def test_names_of_the_wheel():
-    """Pages name the file that a build makes: of this version, with the tag that Support names."""
+    """Pages have the file name of a build, with this version and the tag in Support.md."""
     version = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.MULTILINE)[1]
     glibc = re.search(r"needs glibc ([\d.]+)", (ROOT / "docs" / "Support.md").read_text())[1].replace(".", "_")
-    for page in (ROOT / "python" / "README.md", ROOT / "docs" / "Python.md"):
+    for page in (ROOT / "python" / "README.md", ROOT / "docs" / "Guides" / "Python.md"):
         names = set(re.findall(r"fovea_attention-[^ \[`']*whl", page.read_text()))
         assert names == {f"fovea_attention-{version}-py3-none-manylinux_{glibc}_x86_64.whl"}
 
 
 def test_no_text_names_the_other_project():
-    """"fovea" on PyPI is not this project: no text tells to install it, or an extra of it."""
+    """"fovea" on PyPI is another project: no text recommends installing it or an extra of it."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "Makefile", *(ROOT / "docs").rglob("*.md")]
     pages += [path for folder in ("python", "scripts", "examples", "test", "benchmarks") for path in (ROOT / folder).rglob("*")
               if path.suffix in (".py", ".md", ".sh", ".txt", ".test") and path != pathlib.Path(__file__)]

@@ -1,5 +1,5 @@
-"""Score and mask functions as FlexAttention's users write them, PyTorch's own
-examples first. Each is called by PyTorch and traced by Fovea."""
+"""score_mods and mask_mods as FlexAttention's users write them, PyTorch's examples first. Each is
+called by PyTorch and traced by Fovea."""
 
 import torch
 from torch.nn.attention.flex_attention import and_masks, or_masks
@@ -35,7 +35,7 @@ UNSIGNED = [integers(0, 1 << 16, KEYS).to(torch.uint16), integers(0, 1 << 32, KE
 GAIN = torch.tensor(0.75)
 OFFSETS = torch.tensor([0, 9, 22, 40])
 WINDOW = 6
-#: Numbers that differ above their lower 32 bits alone.
+#: Numbers that differ only above the lower 32 bits.
 LONG_DOCUMENTS = (DOCUMENTS_OF_BATCH.long() - 1) * 2**32 + 5
 LONG_COUNTS = torch.tensor([2**32 + 9, 2**40 + 21])
 
@@ -78,7 +78,7 @@ def long_document(b, h, q_idx, kv_idx):
 
 
 def long_counts(b, h, q_idx, kv_idx):
-    """Scalars that 32 bits don't hold, and what is made of them."""
+    """Scalars that need more than 32 bits, and values computed from them."""
     return (kv_idx < LONG_COUNTS[b] % 2**32) & (q_idx + 2**33 < LONG_COUNTS[b] + 2**34)
 
 
@@ -203,7 +203,7 @@ def in_place(score, b, h, q_idx, kv_idx):
 
 
 def quotients(score, b, h, q_idx, kv_idx):
-    """Where a rounded quotient is not the rounded-down one."""
+    """Quotients for which rounding and rounding down differ."""
     return score + STEPS[kv_idx] // 0.1 - torch.div(STEPS[kv_idx], 0.3, rounding_mode="trunc")
 
 
@@ -249,7 +249,7 @@ def fills(score, b, h, q_idx, kv_idx):
 
 
 def hidden_by_number(score, b, h, q_idx, kv_idx):
-    # What many write for -inf.
+    # A common substitute for -inf.
     return score.masked_fill((kv_idx > q_idx) | (q_idx - kv_idx > 9), -1e10)
 
 

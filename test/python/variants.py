@@ -1,5 +1,5 @@
-"""Score and mask functions, as users write them: traced by Fovea, and called on
-numpy's arrays by the tests."""
+"""score_mods and mask_mods as users write them: traced by Fovea, and called on numpy arrays by the
+tests."""
 
 import numpy
 
@@ -224,11 +224,11 @@ SCORES = [alibi, alibi_formula, soft_cap, relative_position, relative_bias, lear
 
 
 def captured(function):
-    """The captured values that a function takes: its parameters by name."""
+    """The captured tensors that a function takes, by the names of its parameters."""
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     return {name: FIXED[name] for name in names if name in FIXED}
 
 
 def declared(captures):
-    """As (dtype, shape)."""
+    """Captured tensors as (dtype, shape)."""
     return {name: (value.dtype, tuple(value.shape)) for name, value in captures.items()}

@@ -1,9 +1,9 @@
-"""Times kernels beside what is installed: ``python -m fovea bench``.
+"""Times kernels against PyTorch's: ``python -m fovea bench``.
 
-Two tables. ``forward``: dense and causal attention of several head dims and lengths,
-beside the backends of PyTorch's ``scaled_dot_product_attention``. ``variants``:
-PyTorch's own examples of ``flex_attention`` through ``fovea.torch``, beside the
-compiled one. Needs PyTorch and a GPU; ``plot`` needs matplotlib alone.
+There are two tables. ``forward``: dense and causal attention with several head dims and
+lengths, against the backends of PyTorch's ``scaled_dot_product_attention``. ``variants``:
+PyTorch's examples of ``flex_attention`` through ``fovea.torch``, against the compiled
+``flex_attention``. Timing needs PyTorch and a GPU; ``plot`` only needs matplotlib.
 """
 
 from __future__ import annotations
@@ -18,15 +18,14 @@ TABLES = ("forward", "variants")
 
 
 def plot(results: Mapping[str, Any], path: Union[str, "os.PathLike[str]"]) -> Dict[str, int]:
-    """Draws results as bars, TFLOP/s with the chip's ceiling, into a file whose name
-    says its format (.png, .svg, .pdf).
+    """Plots results as bars of TFLOP/s with the GPU's peak, to a .png, .svg or .pdf file.
 
     results
-        what ``python -m fovea bench --json`` wrote, or what ``--json`` of
-        ``benchmarks/forward.py`` or ``benchmarks/variants.py`` wrote.
+        the output of ``python -m fovea bench --json``, or of ``--json`` of
+        ``benchmarks/forward.py`` or ``benchmarks/variants.py``.
 
-    Gives the number of bars by table. Raises Error if there is nothing to draw or no
-    matplotlib, OSError if the file can't be written.
+    Returns the number of bars by table. Raises Error if there is nothing to plot or
+    matplotlib is missing, OSError if the file can't be written.
     """
     from ._plot import draw
 

@@ -1,12 +1,12 @@
-"""Times kernels beside what is installed, on one GPU, and draws the results.
+"""Times kernels against PyTorch's on one GPU, and plots the results.
 
-forward: dense and causal attention of head dims 64, 128 and 256 at 1k, 4k and 16k
-tokens, beside the backends of PyTorch's scaled_dot_product_attention. variants:
-PyTorch's own examples of flex_attention, through fovea.torch, beside the compiled one.
-Contestants take turns in random order; a turn is 30 ms of the kernel and then seven
-timed launches of it. The median of all launches counts.
+forward: dense and causal attention with head dims 64, 128 and 256 and 1k, 4k and 16k
+tokens, against the backends of PyTorch's scaled_dot_product_attention. variants: PyTorch's
+examples of flex_attention through fovea.torch, against the compiled flex_attention.
+The kernels alternate in random order, each for 30 ms and then for seven timed launches. The
+result is the median of all launches.
 
-Exit codes: 0, it ran; 2, bad arguments or files; 3, no PyTorch or no GPU.
+Exit codes: 0 for success; 2 for bad arguments or files; 3 without PyTorch or a GPU.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ NO_DEVICE = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"{' or '.join(TABLES)} (default: both)")
-    parser.add_argument("--cells", nargs="+", type=Cell, help="of forward: HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal")
-    parser.add_argument("--only", default="", help="of variants: part of the names of examples to run")
-    parser.add_argument("--target", help="chip to compile for (default: the device's best)")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each contestant (default: %(default)s)")
-    parser.add_argument("--flex", action="store_true", help="time flex_attention in the forward table too")
-    parser.add_argument("--json", metavar="FILE", help="write the results there")
+    parser.add_argument("--cells", nargs="+", type=Cell, help="sizes of the table forward: HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal")
+    parser.add_argument("--only", default="", help="run only examples of the table variants whose names contain this")
+    parser.add_argument("--target", help="target to compile for (default: the device's best)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each kernel (default: %(default)s)")
+    parser.add_argument("--flex", action="store_true", help="also time flex_attention in the table forward")
+    parser.add_argument("--json", metavar="FILE", help="write the results to a file")
     parser.add_argument("--output", "-o", metavar="FILE", help="the plot, .png, .svg or .pdf (default: bench.png)")
-    parser.add_argument("--plot", metavar="FILE.json", help="draw these results again; needs no GPU")
+    parser.add_argument("--plot", metavar="FILE.json", help="plot results of --json; needs no GPU")
 
 
 def _draw(results: Dict[str, Any], output: Optional[str]) -> None:
@@ -52,7 +52,7 @@ def _device(torch: Any) -> Dict[str, Any]:
 
 
 def default_target(capability: str, known: List[str]) -> str:
-    """The best of the targets that a device of a capability ("sm_90") runs. Raises Error."""
+    """The best target that a device of a capability ("sm_90") runs. Raises Error."""
     for target in (capability + "a", capability):
         if target in known:
             return target
@@ -63,14 +63,14 @@ def default_target(capability: str, known: List[str]) -> str:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Runs tables, or draws results."""
+    """Runs tables, or plots results."""
     if arguments.plot:
         try:
             results = json.loads(pathlib.Path(arguments.plot).read_text())
         except ValueError as error:
-            raise Error(f"{arguments.plot} is no JSON: {error}") from None
+            raise Error(f"{arguments.plot} is not JSON: {error}") from None
         if not isinstance(results, dict):
-            raise Error(f"{arguments.plot}: these are no results of a benchmark")
+            raise Error(f"{arguments.plot}: not the results of a benchmark")
         _draw(results, arguments.output)
         return 0
     for name in arguments.tables:
@@ -109,12 +109,12 @@ def _run_tables(torch: Any, arguments: argparse.Namespace) -> int:
             results["tables"][name] = _forward.run(torch, cells, target, arguments.rounds, arguments.flex, progress)
         else:
             results["tables"][name] = _variants.run(torch, arguments.rounds, progress, arguments.only)
-        if arguments.json:  # what is there, should a later table end the process
+        if arguments.json:  # after each table, in case a later one ends the process
             pathlib.Path(arguments.json).write_text(json.dumps(results, indent=1) + "\n")
     progress.end()
     try:
         _draw(results, arguments.output)
     except Error as error:
-        # The numbers are there; without matplotlib they are all there is.
+        # The numbers were printed; a missing matplotlib is no failure.
         print(f"no plot: {error}")
     return 0

@@ -1,4 +1,4 @@
-"""PyTorch's own examples of flex_attention, as functions that it takes."""
+"""PyTorch's examples of flex_attention: score_mods and mask_mods."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ def causal(b, h, q_idx, kv_idx):  # type: ignore[no-untyped-def]
 
 
 def relative_position(score, b, h, q_idx, kv_idx):  # type: ignore[no-untyped-def]
-    """A bias by distance."""
+    """A bias by relative position."""
     return score + (q_idx - kv_idx)
 
 
 def soft_cap(score, b, h, q_idx, kv_idx):  # type: ignore[no-untyped-def]
-    """Scores within -20 and 20."""
+    """Scores capped to [-20, 20]."""
     return 20 * torch.tanh(score / 20)
 
 
 def sliding_window(b, h, q_idx, kv_idx):  # type: ignore[no-untyped-def]
-    """Keys that are not further back than 1024."""
+    """Keys at most 1024 positions before the query."""
     return q_idx - kv_idx <= 1024
 
 
 def natten(b, h, q_idx, kv_idx):  # type: ignore[no-untyped-def]
-    """13 x 13 neighbours in an image of 64 x 64, moved inside at its borders."""
+    """A window of 13 x 13 in an image of 64 x 64, shifted inwards at its borders."""
     width, kernel = 64, 13
     q_x, q_y, kv_x, kv_y = q_idx // width, q_idx % width, kv_idx // width, kv_idx % width
     center_x = q_x.clamp(kernel // 2, (width - 1) - kernel // 2)
@@ -40,7 +40,7 @@ def natten(b, h, q_idx, kv_idx):  # type: ignore[no-untyped-def]
 
 
 def examples() -> Iterator[Tuple[str, Any, Any, int]]:
-    """(name, score_mod, mask_mod, key heads)."""
+    """Yields (name, score_mod, mask_mod, key heads)."""
     slopes = torch.exp2(-torch.arange(1, HEADS + 1, device="cuda") * 8.0 / HEADS)
     lengths = torch.tensor([700, 1300, 96, 2000], device="cuda")
     documents = torch.repeat_interleave(torch.arange(4, device="cuda"), lengths)

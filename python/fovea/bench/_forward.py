@@ -1,4 +1,4 @@
-"""Dense and causal attention beside the backends of PyTorch's own."""
+"""The table forward: dense and causal attention against the backends of PyTorch's."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ._timing import Progress, first_line, take_turns
 
 DEFAULT_CELLS = [f"{d}:{s}:{mask}" for d in (64, 128, 256) for mask in ("full", "causal") for s in (1024, 4096, 16384)]
 TOKENS, WIDTH = 16384, 2048
-# Of O against torch's; both round weights to bf16.
+# Tolerance for O against PyTorch's; both round P to bf16.
 RELATIVE_ERROR = 1e-2
 
 
 class Cell:
-    """One size: HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal; 192/128 is a head dim
-    with that of values. There are 16k tokens in all, and heads times head dim is 2048."""
+    """One size: HEAD_DIM:LENGTH:full or HEAD_DIM:LENGTH:causal; HEAD_DIM may be 192/128, with the
+    head dim of the values. There are 16k tokens in total; heads times head dim is 2048."""
 
     def __init__(self, text: str):
         try:
@@ -33,13 +33,13 @@ class Cell:
 
     @property
     def flops(self) -> float:
-        """2 * (d + dv) for each pair of query and key, half of them with a causal mask."""
+        """2 * (d + dv) per pair of query and key; a causal mask counts half of the pairs."""
         return 2 * self.b * self.h * self.s * self.s * (self.d + self.dv) * (0.5 if self.causal else 1)
 
 
 def torch_contestants(torch: Any, cell: Cell, q: Any, k: Any, v: Any, flex: bool,
                       say: Callable[[str], Any]) -> Dict[str, Callable[[], Any]]:
-    """Callables by name, only those that run."""
+    """PyTorch's kernels that run, by name."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     def sdpa(backend: Any) -> Callable[[], Any]:
@@ -62,7 +62,7 @@ def torch_contestants(torch: Any, cell: Cell, q: Any, k: Any, v: Any, flex: bool
         try:
             from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
-            # Else it would run without compilation after eight sizes.
+            # Without a reset, it would run uncompiled after eight sizes.
             torch.compiler.reset()
             compiled = torch.compile(flex_attention, dynamic=False)
             mask = None
@@ -71,7 +71,7 @@ def torch_contestants(torch: Any, cell: Cell, q: Any, k: Any, v: Any, flex: bool
             compiled(q, k, v, block_mask=mask)
             torch.cuda.synchronize()
             result["flex_attention"] = lambda: compiled(q, k, v, block_mask=mask)
-        except Exception as error:  # noqa: BLE001: the compiler behind it raises anything
+        except Exception as error:  # noqa: BLE001: its compiler may raise any exception
             say(f"  flex_attention does not run: {first_line(error)}")
     return result
 
@@ -82,7 +82,7 @@ def make_inputs(torch: Any, cell: Cell) -> List[Any]:
 
 
 def our_contestant(torch: Any, cell: Cell, target: str, q: Any, k: Any, v: Any) -> Callable[[], Any]:
-    """A launch of our kernel, without LSE, checked. Raises RuntimeError if it is wrong."""
+    """A launch of Fovea's kernel without LSE. Raises RuntimeError if its output is wrong."""
     import fovea
 
     mask = (lambda b, h, q_idx, kv_idx: q_idx >= kv_idx) if cell.causal else None
@@ -103,12 +103,12 @@ def our_contestant(torch: Any, cell: Cell, target: str, q: Any, k: Any, v: Any) 
     expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=cell.causal).float()
     error = ((o.float() - expected).norm() / expected.norm()).item()
     if not error < RELATIVE_ERROR:
-        raise RuntimeError(f"the norm of the error is {error:.3g} of torch's output")
+        raise RuntimeError(f"the relative error is {error:.3g}")
     return launch
 
 
 def run(torch: Any, cells: List[Cell], target: str, rounds: int, flex: bool, progress: Progress) -> List[Dict[str, Any]]:
-    """A row for each contestant of each cell."""
+    """A row for each kernel of each cell."""
     rng, rows = random.Random(0), []
     progress.print(f"{'cell':<18} {'kernel':<20} {'TFLOP/s':>8} {'ms':>9}")
     for cell in cells:
@@ -117,7 +117,7 @@ def run(torch: Any, cells: List[Cell], target: str, rounds: int, flex: bool, pro
         contestants = torch_contestants(torch, cell, q, k, v, flex, progress.print)
         try:
             contestants["fovea"] = our_contestant(torch, cell, target, q, k, v)
-        except Exception as error:  # noqa: BLE001: the other contestants still count
+        except Exception as error:  # noqa: BLE001: the other kernels are still timed
             progress.print(f"  fovea does not run: {first_line(error)}")
         times = take_turns(torch, contestants, rounds, rng, lambda name, cell=cell: progress.show(f"{cell.text} {name}"))
         found = []

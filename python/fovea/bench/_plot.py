@@ -1,26 +1,26 @@
-"""Results as bars, with the chip's ceiling."""
+"""Plots results as bars, with the GPU's peak."""
 
 from __future__ import annotations
 
 import pathlib
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from .._chips import Chip, chip_of_name
+from ..runtime._gpus import Gpu, gpu_of_name
 from .._extras import need
 from ..errors import Error
 
-#: Contestants in the order of their bars, with their colours.
+#: Kernels in the order of their bars, with colours.
 COLOURS = {"fovea": "#e0703c", "golden": "#b9a37c", "CUDNN_ATTENTION": "#2f66b8", "FLASH_ATTENTION": "#7fa9e6",
            "flex_attention": "#9b7fd0", "FlashAttention-3": "#4f9d69"}
-#: What bars of a table count.
-TITLES = {"forward": "head dim, length, mask: 4 d FLOPs a pair", "backward": "head dim, length, mask: 10 d FLOPs a pair",
-          "variants": "FlexAttention's examples: 4 d FLOPs a visible pair"}
-#: TFLOP/s by contestant, for each group of bars.
+#: Titles of the tables, with the counted FLOPs.
+TITLES = {"forward": "head dim, length, mask: 4 d FLOPs per pair", "backward": "head dim, length, mask: 10 d FLOPs per pair",
+          "variants": "FlexAttention's examples: 4 d FLOPs per visible pair"}
+#: TFLOP/s by kernel, for each group of bars.
 Groups = Dict[str, Dict[str, float]]
 
 
 def _contestant(name: str) -> str:
-    """fovea[auto] and fovea[stages=3] are one."""
+    """The name without options: fovea for fovea[auto] and fovea[stages=3]."""
     return name.partition("[")[0]
 
 
@@ -34,8 +34,8 @@ def _forward(rows: Sequence[Mapping[str, Any]]) -> Groups:
 
 
 def _variants(rows: Sequence[Mapping[str, Any]]) -> Groups:
-    """Of ``python -m fovea bench``, or of benchmarks/variants.py, which counts all
-    pairs and says what share of the blocks is visited."""
+    """Groups from rows of ``python -m fovea bench``, or of benchmarks/variants.py, which counts
+    all pairs and has the share of processed blocks."""
     groups: Groups = {}
     for row in rows:
         bars = groups.setdefault(row["name"], {})
@@ -57,21 +57,21 @@ def read(results: Mapping[str, Any]) -> Tuple[str, Dict[str, Groups]]:
     if tables is None:
         rows = results.get("rows")
         if not isinstance(rows, list):
-            raise Error("these are no results of a benchmark: they have neither 'tables' nor 'rows'")
+            raise Error("not the results of a benchmark: found neither 'tables' nor 'rows'")
         tables = {"forward" if rows and "cell" in rows[0] else "variants": rows}
     readers = {"forward": _forward, "backward": _forward, "variants": _variants}
     try:
         found = {name: {label: bars for label, bars in readers[name](rows).items() if bars}
                  for name, rows in tables.items() if name in readers}
     except (KeyError, TypeError, AttributeError) as error:
-        raise Error(f"these are no results of a benchmark: {error!r}") from None
+        raise Error(f"not the results of a benchmark: {error!r}") from None
     found = {name: groups for name, groups in found.items() if groups}
     if not found:
-        raise Error("the results have nothing to draw")
+        raise Error("the results have nothing to plot")
     return str(device), found
 
 
-def _draw_table(axes: Any, name: str, groups: Groups, chip: Optional[Chip]) -> int:
+def _draw_table(axes: Any, name: str, groups: Groups, gpu: Optional[Gpu]) -> int:
     present = {who for bars in groups.values() for who in bars}
     contestants = [who for who in COLOURS if who in present] + sorted(present - set(COLOURS))
     width = 0.82 / len(contestants)
@@ -83,12 +83,12 @@ def _draw_table(axes: Any, name: str, groups: Groups, chip: Optional[Chip]) -> i
         bars = axes.bar([place + offset for place in places], heights, width * 0.94, label=who, color=COLOURS.get(who, "#8898aa"))
         axes.bar_label(bars, fmt="%.0f", fontsize=6, padding=1, rotation=90 if width < 0.3 else 0)
         count += len(heights)
-    if chip:
-        ceiling = chip.tensor_rate / 1e12
+    if gpu:
+        ceiling = gpu.tensor_rate / 1e12
         axes.axhline(ceiling, color="#c22", linewidth=1, linestyle="--")
-        axes.text(len(groups) - 0.5, ceiling, f"{chip.name}: {ceiling:.0f} TFLOP/s ", va="bottom", ha="right", fontsize=8, color="#c22")
+        axes.text(len(groups) - 0.5, ceiling, f"{gpu.name}: {ceiling:.0f} TFLOP/s ", va="bottom", ha="right", fontsize=8, color="#c22")
     top = max(max(bars.values()) for bars in groups.values())
-    axes.set_ylim(0, max(top * 1.15, chip.tensor_rate / 1e12 * 1.08 if chip else 0))
+    axes.set_ylim(0, max(top * 1.15, gpu.tensor_rate / 1e12 * 1.08 if gpu else 0))
     axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.set_xticks(range(len(groups)), [label.replace(":", "\n") for label in groups], fontsize=8)
     axes.set_ylabel("TFLOP/s")
@@ -109,14 +109,14 @@ def draw(results: Mapping[str, Any], path: str) -> Dict[str, int]:
     from matplotlib import pyplot
 
     if pathlib.Path(path).suffix.lstrip(".").lower() not in ("png", "svg", "pdf"):
-        raise Error(f"a plot is a .png, .svg or .pdf file, found '{path}'")
+        raise Error(f"a plot must be a .png, .svg or .pdf file, found '{path}'")
     widest = max(len(groups) for groups in tables.values())
     figure, all_axes = pyplot.subplots(len(tables), 1, figsize=(max(7.0, 0.75 * widest + 1.5), 3.9 * len(tables)), squeeze=False)
-    chip = chip_of_name(device)
+    gpu = gpu_of_name(device)
     counts: Dict[str, int] = {}
     names: List[str] = list(tables)
     for axes, name in zip(all_axes[:, 0], names):
-        counts[name] = _draw_table(axes, name, tables[name], chip)
+        counts[name] = _draw_table(axes, name, tables[name], gpu)
     direction = "backward" if names == ["backward"] else "forward"
     figure.suptitle(f"Attention {direction}, bf16, {device or 'unknown device'}", fontsize=11, x=0.01, ha="left")
     figure.tight_layout()

@@ -1,5 +1,5 @@
-"""How contestants are timed: in turns, in random order, each after 30 ms of itself,
-because the chip's power limit remembers what ran before."""
+"""Times kernels alternately in random order, each after a warm-up of 30 ms, because the GPU's
+clock under its power limit depends on the previous kernel."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, TextIO
 WARM_UP_MS, LAUNCHES = 30, 7
 
 Contestants = Mapping[str, Callable[[], Any]]
-#: Milliseconds of so many launches, in sequence.
+#: A function that returns milliseconds of `count` launches.
 Clock = Callable[[Callable[[], Any], int], List[float]]
 
 
 def launch_times(torch: Any, function: Callable[[], Any], count: int) -> List[float]:
-    """Milliseconds of `count` launches, in sequence."""
+    """Milliseconds of `count` launches in sequence, by PyTorch's events."""
     pairs = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in range(count)]
     for begin, end in pairs:
         begin.record()
@@ -26,11 +26,11 @@ def launch_times(torch: Any, function: Callable[[], Any], count: int) -> List[fl
     return [begin.elapsed_time(end) for begin, end in pairs]
 
 
-def turns(
+def alternate(
     clock: Clock, contestants: Contestants, rounds: int, rng: random.Random,
     on_turn: Optional[Callable[[str], Any]] = None,
 ) -> Dict[str, List[float]]:
-    """All launches of each contestant in ms, by name, timed by `clock`."""
+    """Times of all launches of each kernel in ms, by name, measured by `clock`."""
     estimates = {name: min(clock(function, 3)) for name, function in contestants.items()}
     times: Dict[str, List[float]] = {name: [] for name in contestants}
     order = list(contestants)
@@ -49,17 +49,17 @@ def take_turns(
     torch: Any, contestants: Contestants, rounds: int, rng: random.Random,
     on_turn: Optional[Callable[[str], Any]] = None,
 ) -> Dict[str, List[float]]:
-    """The same by PyTorch's events."""
-    return turns(functools.partial(launch_times, torch), contestants, rounds, rng, on_turn)
+    """``alternate`` with PyTorch's events."""
+    return alternate(functools.partial(launch_times, torch), contestants, rounds, rng, on_turn)
 
 
 def first_line(error: BaseException) -> str:
-    """What an exception says, short."""
+    """The first line of an exception's message."""
     return (str(error).splitlines() or [type(error).__name__])[0][:300]
 
 
 class Progress:
-    """A bar on a terminal; nothing elsewhere. Lines that are printed stay above it."""
+    """A progress bar on a terminal, below the printed lines; nothing elsewhere."""
 
     WIDTH = 28
 
@@ -76,17 +76,17 @@ class Progress:
             self.stream.flush()
 
     def show(self, text: str) -> None:
-        """What goes on."""
+        """Sets the text of the bar."""
         self.text = text
         self._draw()
 
     def advance(self, count: int = 1) -> None:
-        """So much more is done."""
+        """Advances the bar."""
         self.done = min(self.done + count, self.total)
         self._draw()
 
     def print(self, line: str) -> None:
-        """A line of its own, on standard output."""
+        """Prints a line to standard output."""
         if self.shown:
             self.stream.write("\r\x1b[K")
             self.stream.flush()

@@ -1,4 +1,4 @@
-"""PyTorch's examples through fovea.torch, beside its compiled flex_attention."""
+"""The table variants: PyTorch's examples through fovea.torch, against the compiled flex_attention."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ RELATIVE_ERROR = 1e-2
 
 
 def visible_pairs(torch: Any, mask_mod: Any, batch: int, heads: int, length: int) -> float:
-    """Pairs of query and key that a mask shows, of all heads and batch entries; the
-    mask must not ask for the head."""
+    """The number of visible pairs of all heads and batch entries; the mask must not depend on
+    the head."""
     if mask_mod is None:
         return float(batch) * heads * length * length
     j = torch.arange(length, device="cuda")[None, :]
@@ -29,7 +29,7 @@ def visible_pairs(torch: Any, mask_mod: Any, batch: int, heads: int, length: int
 
 
 def run(torch: Any, rounds: int, progress: Progress, only: str = "") -> List[Dict[str, Any]]:
-    """A row for each example: times, FLOP/s of the pairs that are visible."""
+    """A row for each example: times, and FLOP/s of the visible pairs."""
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
     import fovea.torch
@@ -60,7 +60,7 @@ def run(torch: Any, rounds: int, progress: Progress, only: str = "") -> List[Dic
                 try:
                     output = call().float()
                     torch.cuda.synchronize()
-                except Exception as error:  # noqa: BLE001: the compilers behind it raise anything
+                except Exception as error:  # noqa: BLE001: its compilers may raise any exception
                     progress.print(f"  {name}: {who} does not run: {first_line(error)}")
                     continue
                 contestants[who] = call

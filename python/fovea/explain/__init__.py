@@ -1,9 +1,8 @@
 """A page about a program and its kernel: ``python -m fovea explain FILE``.
 
-``page`` returns one HTML page: the IR of each level, the blocks that the mask shows and
-the kernel visits, single pairs of queries and keys, the reasons of the compiler, a
-modelled timeline per warp role, resources and bounds; of one kernel, of two variants
-side by side, or of the kernels of both passes. Only measured times need a GPU.
+``page`` returns one HTML page: block map, element map, the compiler's reasons, a modelled
+timeline per warp role, resources, roofline, and the IR of each level. It describes one kernel,
+two variants side by side, or the kernels of both passes. Only measured times need a GPU.
 ``block_map`` and ``elements`` return blocks and pairs as data. Needs numpy;
 ``Kernel.explain`` needs nothing.
 """
@@ -13,11 +12,11 @@ from __future__ import annotations
 import pathlib
 from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
-from .. import _kernel
-from .._comparison import labels, variant_of
+from ..compiler import _kernel
+from ..tools._comparison import labels, variant_of
 from .._extras import need
-from .._library import Context
-from .._spec import Program
+from ..compiler._library import Context
+from ..frontend._program import Program
 from ..errors import Error
 from ._blocks import BlockMap, block_maps
 from ._elements import Elements, ElementReader
@@ -30,25 +29,26 @@ from ._variant import Variant, gather, make_call
 
 __all__ = ["BlockMap", "Elements", "block_map", "elements", "page"]
 
+
 def block_map(
     program: Program, query_length: Optional[int] = None, key_length: Optional[int] = None, *, batch: int = 1,
     heads: int = DEFAULT_HEADS, target: str = _kernel.DEFAULT_TARGET, schedule: str = "auto",
     inputs: Optional[Mapping[str, Any]] = None,
 ) -> List[BlockMap]:
-    """The blocks of queries and keys that a program's mask shows, and those that its kernel
-    visits: one map for each sequence and head that differ. A program of gradients has
-    the blocks of its own kernel.
+    """Block maps of a program: for each block of queries and keys, how many pairs are visible
+    and whether the kernel processes it. There is one map for each sequence and head that
+    differ. A program of gradients has the blocks of its own kernel.
 
     program, target, schedule
-        as ``fovea.compile`` takes them; the blocks are the kernel's tiles.
+        as for ``fovea.compile``; the blocks are the kernel's tiles.
     query_length, key_length
-        positions; what the program fixes by default, else 4096, and as many keys as
+        the lengths; by default those that the program fixes, else 4096, and as many keys as
         queries.
     batch, heads
         sizes that the program leaves open.
     inputs
         captured tensors, ``lengths``, ``cu_q``, ``cu_k`` and block lists by name, as
-        arrays of numpy. Missing ones are made up.
+        numpy arrays. Missing ones are generated.
 
     Raises CompileError, Error for inputs that the program does not take or sizes
     that it fixes, ValueError for sizes that are not positive.
@@ -73,7 +73,7 @@ def elements(
     entry, head
         the sequence and the query head.
     queries, keys
-        the first one, and the one after the last; the end of the sequence limits them.
+        ranges (first, end), clamped to the end of the sequence.
 
     The other arguments are those of ``block_map``, as are the errors; CompileError for a
     sequence, head or queries that do not exist.
@@ -84,7 +84,7 @@ def elements(
     sizes = fit_sizes(kernel._spec, entries, wanted_sizes(kernel._spec, entries, query_length, key_length, batch, heads))
     for name, (first, end) in (("queries", queries), ("keys", keys)):
         if not 0 <= first < end:
-            raise ValueError(f"{name} must be the first one and the one behind the last, found {(first, end)}")
+            raise ValueError(f"{name} must be a range (first, end) with 0 <= first < end, found {(first, end)}")
     contents, _ = make_inputs(kernel, entries, sizes, inputs or {}, skip=TENSORS)
     with Context() as context:
         reader = ElementReader(context, kernel, entries, contents, sizes)
@@ -110,15 +110,15 @@ def page(
         sizes that the program leaves open. Without both, they are large enough for every
         SM of the GPU to have work.
     compare
-        choices of a second variant, as ``Kernel.explain`` takes them:
-        ``{"target": "sm_80"}``. The page then has both side by side.
+        options of a second variant, as for ``Kernel.explain``: ``{"target": "sm_80"}``. The
+        page then shows both side by side.
     measure
         whether to time the kernels on the current CUDA device, with random q, k and v
-        of the sizes above: the median and the FLOP/s stand beside the bounds.
+        of the given sizes: the page then has the median and the FLOP/s next to the bounds.
     gradients
-        whether to show the kernel of the program's gradients beside that of the forward
-        pass: the one compiled with it, else that of all gradients. A program of gradients
-        has a page of its own kernel without this.
+        whether to show the kernel of the gradients next to that of the forward pass: the one
+        that was compiled with it, else that of all gradients. The page of a program of
+        gradients shows its own kernel without this.
 
     Raises what ``block_map`` and ``Kernel.explain`` raise; for ``measure`` LaunchError
     without a device, Error where it runs none of the kernels, and for gradients.
@@ -131,7 +131,7 @@ def page(
 
 
 def page_of(chosen: _kernel.Kernel, *sizes: Optional[int], **others: Any) -> str:
-    """The same about a compiled kernel; the arguments are those of ``look``."""
+    """The page of a compiled kernel; the arguments are those of ``look``."""
     return render(look(chosen, *sizes, **others))
 
 
@@ -158,7 +158,7 @@ def look(
     sizes = choose_sizes(chosen, entries[0], query_length, key_length, batch, heads)
     variants: List[Variant] = []
     for number, one in enumerate(kernels):
-        # Variants of one program have one call.
+        # Variants of one program share the call.
         call = variants[0].call if variants and compare is not None else make_call(one, entries[number], sizes, inputs or {})
         name, label = (names[number], described[number]) if len(kernels) > 1 else ("", "")
         variants.append(gather(one, call, name, label, variants))

@@ -1,10 +1,10 @@
-"""Sections that put variants beside each other in tables: what differs, and what was measured."""
+"""Sections that compare variants in tables: fields of the plans, resources, measured times."""
 
 from __future__ import annotations
 
 from typing import Callable, Dict, List, Optional, Sequence, Tuple, Union
 
-from .._comparison import ComparedField, fields_of
+from ..tools._explanation import ComparedField, fields_of
 from ._bounds import UNITS, binding, least
 from ._html import badge, microseconds, quantity, section, teraflops, text
 from ._measure import Measurement
@@ -41,7 +41,7 @@ def _plans(fields: Sequence[ComparedField], head: str, variants: Sequence[Varian
 
 
 def _resources(variant: Variant) -> List[Tuple[str, Number, str]]:
-    """Names, numbers and units of what a kernel takes."""
+    """Names, numbers and units of a kernel's resources."""
     facts, assembly = variant.kernel.metadata, variant.assembly or {}
     spills = assembly.get("spill_stores", 0) + assembly.get("spill_loads", 0) if assembly else None
     return [
@@ -56,7 +56,7 @@ def _blocks(variant: Variant) -> List[Tuple[str, Number, str]]:
     limits = variant.limits
     waste = 100 * (1 - limits["flops"] / max(limits["performed"], 1)) if limits else None
     return [
-        ("blocks visited", sum(one["masked"] + one["plain"] for one in counts), ""),
+        ("blocks processed", sum(one["masked"] + one["plain"] for one in counts), ""),
         ("of them with the mask evaluated", sum(one["masked"] for one in counts), ""),
         ("work on masked pairs", waste, "%"),
     ]
@@ -76,7 +76,7 @@ def _model(variant: Variant) -> List[Tuple[str, Number, str]]:
                    ("tensor cores busy in the modelled timeline", None if part is None else 100 * part, "%")]
 
 
-#: How some units are told.
+#: Formats of numbers with some units.
 _FORMATS: Dict[str, Callable[[float], str]] = {"s": lambda value: quantity(value, "s"), "µs": microseconds, "TFLOP/s": teraflops}
 
 
@@ -126,7 +126,7 @@ def comparison_section(variants: Sequence[Variant], measured: Optional[Measureme
     numbers = f"<table class=compare><tr><th></th>{head.replace('<th>', '<th class=n>')}<th class=n>B / A</th></tr>{''.join(groups)}</table>"
     count = sum(one.differs for one in fields)
     body = (f'<div class="split compared"><div>{_plans(fields, head, variants)}</div><div>{numbers}</div></div>'
-            "<p class=note>Fields that differ are marked. The compiler's reason stands below a field; a field without one follows from the planner's rules "
+            "<p class=note>Fields that differ are marked. The compiler's reason is below a field; a field without one follows from the planner's rules "
             "for the target.</p>")
     return section("compared", "Side by side", f"{count} field{'' if count == 1 else 's'} of the plan differ{'s' if count == 1 else ''}", body)
 
@@ -136,7 +136,7 @@ def comparison_section(variants: Sequence[Variant], measured: Optional[Measureme
 
 def _limits(measured: Optional[Measurement], variant: Variant) -> Optional[Facts]:
     """Bounds on the measuring device; None if its rates are unknown."""
-    return variant.bounds_on(measured.chip) if measured and measured.chip else None
+    return variant.bounds_on(measured.gpu) if measured and measured.gpu else None
 
 
 def _measured_row(number: int, variants: Sequence[Variant], measured: Measurement, most: float) -> str:
@@ -156,7 +156,7 @@ def _measured_row(number: int, variants: Sequence[Variant], measured: Measuremen
 
 
 def report(variants: Sequence[Variant], measured: Optional[Measurement]) -> List[str]:
-    """What was measured, as lines for a terminal."""
+    """Measured times as lines for a terminal."""
     lines: List[str] = []
     for number, (variant, times) in enumerate(zip(variants, measured.times if measured else ())):
         assert measured
@@ -165,24 +165,24 @@ def report(variants: Sequence[Variant], measured: Optional[Measurement]) -> List
         said = "not measured"
         if times:
             said = f"{microseconds(times.median)}, {teraflops(variant.flops / times.median)}"
-            said += f"; at least {microseconds(least(limits))} (bottleneck on {measured.chip.name}: {binding(limits)})" if limits and measured.chip else ""
+            said += f"; at least {microseconds(least(limits))} (bottleneck on {measured.gpu.name}: {binding(limits)})" if limits and measured.gpu else ""
         lines.append(f"{name}: {said}" + (f"; {problem}" if problem else ""))
     return lines
 
 
 def measured_section(variants: Sequence[Variant], measured: Optional[Measurement]) -> str:
-    """Times beside the bounds of the device; "" where nothing was measured."""
+    """Measured times with the bounds of the device; "" if nothing was measured."""
     if measured is None:
         return ""
     found = [one for one in measured.times if one]
     most = max(one.median for one in found) if found else 1.0
     rows = "".join(_measured_row(number, variants, measured, most) for number in range(len(variants)))
     launches = found[0].launches if found else 0
-    chip = f"the rates of the {measured.chip.name}" if measured.chip else "unknown rates, so there is no bound"
+    gpu = f"the rates of the {measured.gpu.name}" if measured.gpu else "unknown rates, so there is no bound"
     body = (
         "<div class=scroll><table class=bounds><tr><th></th><th></th><th class=n>median</th><th class=n>quartiles</th><th class=n>visible pairs</th><th class=n>at least</th>"
         f"<th class=n>of the bound</th><th>bottleneck</th></tr>{rows}</table></div>"
         f"<p class=note>{launches} launches on {text(measured.device)} ({measured.capability}, driver {measured.driver}) with random q, k and v. The kernels alternate in "
         "random order; each series follows 30 ms of warm-up. FLOP/s count visible pairs, 2 (D + Dv) each. The bound (the blue part of a bar) is no "
-        f"prediction: it is the least time of the visited blocks on each unit, by {text(chip)}.</p>")
+        f"prediction: it is the least time of the processed blocks on each unit, by {text(gpu)}.</p>")
     return section("measured", "Measured", f"on {measured.device}, with bounds", body)

@@ -1,4 +1,4 @@
-"""Which blocks of queries and keys a mask shows, and which a kernel visits."""
+"""Block maps: visible pairs of each block, and whether the kernel processes it."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ import json
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
-from .._arrays import as_tensors, to_host
-from .._kernel import Kernel, _options
-from .._library import BlockMapOptions, Context
+from ..runtime._arrays import as_tensors, to_host
+from ..compiler._kernel import Kernel, _options
+from ..compiler._library import Context
+from ..compiler._structs import BlockMapOptions
 from ._gradients import has_key_tiles
 from ._inputs import TENSORS, Input, Sizes
 
 TRUTHS = ("none", "some", "all")
-VISITS = ("skipped", "masked", "plain")
+TREATMENTS = ("skipped", "masked", "plain")
 
 
 @dataclass(frozen=True)
 class BlockMap:
-    """One head of one sequence, in blocks of ``block`` queries and keys.
+    """The blocks of one head of one sequence. ``block`` is the block size (queries, keys).
 
-    ``rows`` holds a text for each block of queries, with a digit ``t + 3 * v`` for
-    each block of keys: the mask shows none (t = 0), some (1) or all (2) of its
-    pairs of a query and a key; the kernel skips it (v = 0), visits it with the
-    mask's arithmetic (1) or without (2). ``visible_pairs`` counts pairs.
+    ``rows`` holds a string for each query block, with a digit ``t + 3 * v`` for each key
+    block: none (t = 0), some (1) or all (2) of its pairs are visible; the kernel skips it (v
+    = 0), or processes it with the mask (1) or without it (2). ``visible_pairs`` is the number
+    of visible pairs.
     """
 
     entry: int
@@ -36,18 +37,18 @@ class BlockMap:
     block: Tuple[int, int]
 
     def count(self) -> Dict[str, int]:
-        """Blocks by what is true of them ("none", "some", "all") and by what is
-        done with them ("skipped", "masked", "plain")."""
-        result = dict.fromkeys(TRUTHS + VISITS, 0)
+        """Counts blocks by visibility ("none", "some", "all") and by treatment ("skipped",
+        "masked", "plain")."""
+        result = dict.fromkeys(TRUTHS + TREATMENTS, 0)
         for row in self.rows:
             for code in map(int, row):
                 result[TRUTHS[code % 3]] += 1
-                result[VISITS[code // 3]] += 1
+                result[TREATMENTS[code // 3]] += 1
         return result
 
 
 def tensors_of(inputs: Sequence[Input], contents: Mapping[str, Any]) -> Tuple[Any, int, List[Any]]:
-    """Contents as the C API takes them, and what must outlive them."""
+    """Contents as tensors of the C API, and objects that must outlive them."""
     named = [(entry.name, entry.dtype, to_host(entry.name, contents[entry.name], entry.dtype))
              for entry in inputs if entry.name in contents]
     tensors, keep = as_tensors(named)
@@ -55,8 +56,8 @@ def tensors_of(inputs: Sequence[Input], contents: Mapping[str, Any]) -> Tuple[An
 
 
 def kernel_block(kernel: Kernel) -> Tuple[int, int]:
-    """Queries and keys of a block that the kernel visits: a tile's rows, and the columns of
-    an iteration; the rows are keys in a kernel of gradients by these."""
+    """The block size (queries, keys) of a kernel: a tile's rows and the columns of an
+    iteration. The rows are keys in a kernel for dK and dV."""
     schedule = kernel.metadata["schedule"]
     rows, columns = schedule["tile_m"] * schedule.get("cluster", 1), schedule["tile_n"]
     return (columns, rows) if has_key_tiles(kernel) else (rows, columns)

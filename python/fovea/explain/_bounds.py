@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from typing import Dict, Optional, Sequence
 
-from .._chips import Chip
+from ..runtime._gpus import Gpu
 from ._html import beside, percent, quantity, section, summaries, text
 from ._measure import Measurement, Times
 from ._resources import Facts
 from ._variant import Variant
 
 
-def _roofline(limits: Facts, chip: Chip, times: Optional[Times]) -> str:
+def _roofline(limits: Facts, gpu: Gpu, times: Optional[Times]) -> str:
     """FLOP/s against FLOP per byte, both logarithmic."""
     width, height, left, bottom = 420, 210, 52, 30
     low, high = 0.0, 5.0  # powers of ten of the intensity
-    top_rate = math.log10(chip.tensor_rate) + 0.3
+    top_rate = math.log10(gpu.tensor_rate) + 0.3
     bottom_rate = top_rate - 3.5
 
     def x(intensity: float) -> float:
@@ -25,7 +25,7 @@ def _roofline(limits: Facts, chip: Chip, times: Optional[Times]) -> str:
     def y(rate: float) -> float:
         return 6 + (top_rate - math.log10(rate)) / (top_rate - bottom_rate) * (height - bottom - 6)
 
-    ridge = chip.tensor_rate / chip.memory
+    ridge = gpu.tensor_rate / gpu.memory
     bound = limits["flops"] / least(limits)
     at = max(limits["intensity"], 1.0)
     grid = "".join(
@@ -36,13 +36,13 @@ def _roofline(limits: Facts, chip: Chip, times: Optional[Times]) -> str:
         f'<line x1={left} x2={width - 8} y1={y(10.0 ** p):.1f} y2={y(10.0 ** p):.1f} stroke="var(--line)"/>'
         f'<text class=faint x={left - 4} y={y(10.0 ** p) + 4:.1f} text-anchor=end>{text(quantity(10.0 ** p, ""))}</text>'
         for p in range(math.ceil(bottom_rate), math.floor(top_rate) + 1))
-    start = max(10 ** bottom_rate / chip.memory, 1.0)
+    start = max(10 ** bottom_rate / gpu.memory, 1.0)
     rate = limits["flops"] / times.median if times else 0.0
     dot = f'<circle cx={x(at):.1f} cy={y(max(rate, 10 ** bottom_rate)):.1f} r=5 fill="var(--masked)"><title>measured</title></circle>' if times else ""
     return (
         f'<svg viewBox="0 0 {width} {height}" width="{width}" style="max-width:100%" role="img">{grid}{rates}'
-        f'<polyline fill="none" stroke="var(--all)" stroke-width="2" points="{x(start):.1f},{y(start * chip.memory):.1f} '
-        f'{x(ridge):.1f},{y(chip.tensor_rate):.1f} {width - 8},{y(chip.tensor_rate):.1f}"/>'
+        f'<polyline fill="none" stroke="var(--all)" stroke-width="2" points="{x(start):.1f},{y(start * gpu.memory):.1f} '
+        f'{x(ridge):.1f},{y(gpu.tensor_rate):.1f} {width - 8},{y(gpu.tensor_rate):.1f}"/>'
         f'<circle cx={x(at):.1f} cy={y(max(bound, 10 ** bottom_rate)):.1f} r=5 fill="var(--softmax)"/>{dot}'
         f'<text x={min(max(x(at), left + 70), width - 75):.1f} y={y(max(bound, 10 ** bottom_rate)) + 22:.1f} text-anchor=middle>at most {text(quantity(bound, "FLOP/s"))}</text>'
         f'<text class=faint x={width - 10} y={height - 3} text-anchor=end>FLOP per byte</text>'
@@ -72,13 +72,13 @@ def track(name: str, seconds: float, most: float, colour: str, *cells: str) -> s
             f"<td class=n>{text(quantity(seconds, 's'))}</td>{rest}</tr>")
 
 
-def _rows(limits: Facts, chip: Chip, times: Optional[Times]) -> str:
+def _rows(limits: Facts, gpu: Gpu, times: Optional[Times]) -> str:
     most = max(least(limits), times.median if times else 0.0)
     needs = {
-        "tensor cores": (f"{quantity(limits['performed'], 'FLOP')} in visited blocks", quantity(chip.tensor_rate, "FLOP/s")),
-        "special functions": (f"{limits['special']:.2f} results per score", quantity(chip.special_rate, "/s")),
-        "FP32/integer ALU": (f"{limits['ordinary']:.1f} operations per score", quantity(chip.ordinary_rate, "/s")),
-        "memory": (f"{quantity(limits['bytes'], 'B')}, each visited row once", quantity(chip.memory, "B/s")),
+        "tensor cores": (f"{quantity(limits['performed'], 'FLOP')} in processed blocks", quantity(gpu.tensor_rate, "FLOP/s")),
+        "special functions": (f"{limits['special']:.2f} results per score", quantity(gpu.special_rate, "/s")),
+        "FP32/integer ALU": (f"{limits['ordinary']:.1f} operations per score", quantity(gpu.ordinary_rate, "/s")),
+        "memory": (f"{quantity(limits['bytes'], 'B')}, each row once", quantity(gpu.memory, "B/s")),
     }
     rows = [track(name, seconds, most, UNITS[name], *needs[name])
             for name, seconds in sorted(limits["times"].items(), key=lambda item: -item[1])]
@@ -97,25 +97,25 @@ def _waves(limits: Facts) -> str:
 
 
 def _body(variant: Variant, times: Optional[Times]) -> str:
-    limits, chip = variant.limits, variant.chip
+    limits, gpu = variant.limits, variant.gpu
     if limits is None:
         return f"<p class=bad>{text(variant.problems['trace'])}</p>"
     waste = 1 - limits["flops"] / max(limits["performed"], 1)
     return (
         f'<div class=split><div><table class=bounds><tr><th>resource</th><th></th><th class=n>least time</th><th>needs</th>'
-        f"<th class=n>ceiling</th></tr>{_rows(limits, chip, times)}</table>{_waves(limits)}"
-        f"<p class=note>{text(quantity(limits['flops'], 'FLOP'))} in visible pairs ({text(limits['counted'])} each). Work on masked pairs of visited "
+        f"<th class=n>ceiling</th></tr>{_rows(limits, gpu, times)}</table>{_waves(limits)}"
+        f"<p class=note>{text(quantity(limits['flops'], 'FLOP'))} in visible pairs ({text(limits['counted'])} each). Work on masked pairs of processed "
         f"blocks: {percent(waste)} of the executed FLOP. {limits['intensity']:.0f} FLOP per byte of global memory. Operations per score are counted in the trace of "
         f"all warp groups, with masks and rare branches as executed there.</p>"
-        f'<p class=note>Ceilings: {text(chip.source)}. A GPU at its power limit runs at a lower clock.</p></div>'
-        f"<div>{_roofline(limits, chip, times)}</div></div>"
+        f'<p class=note>Ceilings: {text(gpu.source)}. A GPU at its power limit runs at a lower clock.</p></div>'
+        f"<div>{_roofline(limits, gpu, times)}</div></div>"
     )
 
 
 def bound_section(variants: Sequence[Variant], measured: Optional[Measurement]) -> str:
-    """Bounds of each variant on its own chip, with what was measured where that is the same."""
+    """Bounds of each variant on its target's GPU, with measured times if that is the device."""
     def body(variant: Variant) -> str:
-        is_same = measured is not None and measured.chip is variant.chip
+        is_same = measured is not None and measured.gpu is variant.gpu
         return _body(variant, measured.times[variants.index(variant)] if measured and is_same else None)
 
     def summary(variant: Variant) -> str:

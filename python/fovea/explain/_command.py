@@ -22,9 +22,9 @@ import runpy
 import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
-from .._comparison import CHOICES
-from .._kernel import DEFAULT_TARGET, Kernel, compile, find_ptxas
-from .._spec import Program, Spec
+from ..tools._comparison import CHOICES
+from ..compiler._kernel import DEFAULT_TARGET, Kernel, compile, find_ptxas
+from ..frontend._program import Program, Spec
 from ..errors import CompileWarning, Error
 from ._inputs import DEFAULT_HEADS
 
@@ -52,11 +52,11 @@ def _change(text: str) -> Tuple[str, Any]:
 
 
 def _changes(found: Optional[List[Tuple[str, Any]]]) -> Optional[Dict[str, Any]]:
-    """Choices by name. Raises Error for one that is there twice."""
+    """Options by name. Raises Error for a repeated one."""
     names = [name for name, _ in found or ()]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise Error(f"--compare {twice} is there twice; there is one variant to compare with")
+        raise Error(f"--compare {twice} is given twice, expected one variant")
     return dict(found) if found else None
 
 
@@ -67,19 +67,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seq", type=_lengths, default=(None, None), metavar="S", help="length, or QUERIESxKEYS (default: what the program fixes, else 4096)")
     parser.add_argument("--batch", type=int, help="batch entries (default: with --heads 1, else as many as give every SM work)")
     parser.add_argument("--heads", type=int, help=f"query heads, if the program leaves them open (default: with --batch {DEFAULT_HEADS}, else as many as give every SM work)")
-    parser.add_argument("--schedule", default="auto", help="fields of the schedule to override: tile_n=64,stages=3")
-    parser.add_argument("--kernel", help="which function, if the file has several")
+    parser.add_argument("--schedule", default="auto", help="options of the schedule: tile_n=64,stages=3")
+    parser.add_argument("--kernel", help="name of the function, if the file has several")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an input: a number or a .npy file; repeatable")
     parser.add_argument("--compare", action="append", type=_change, metavar="NAME=VALUE",
-                        help=f"a difference of the second variant: {', '.join(CHOICES)}; repeatable")
-    parser.add_argument("--gradients", action="store_true", help="show the kernel of the gradients beside that of the forward pass")
+                        help=f"an option of the second variant: {', '.join(CHOICES)}; repeatable")
+    parser.add_argument("--gradients", action="store_true", help="show the kernels of both passes")
     parser.add_argument("--measure", action="store_true", help="time the kernels too; needs a CUDA device")
     parser.add_argument("--why", action="store_true", help="print the reasons of Kernel.explain; no page")
     parser.add_argument("--output", "-o", help="the page (default: in this folder, named after FILE and NAME: alibi-spec.html)")
 
 
 def _needs_arguments(function: Callable[..., Any]) -> bool:
-    """Whether a call without arguments fails; False for what has no signature."""
+    """Whether the function has parameters without a default; False if it has no signature."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -112,7 +112,7 @@ def load(text: str) -> Program:
         if part != "backward":
             raise Error(f"a Spec has no program '{part}', only 'backward': {file}:{name}.backward is that of its gradients")
         if found.backward is None:
-            raise Error(f"'{name}' of {file} asks for no gradients: fovea.attention(..., gradient=('q', 'k', 'v'))")
+            raise Error(f"'{name}' of {file} has no gradients: request them by fovea.attention(..., gradient=('q', 'k', 'v'))")
         return found.backward
     if text.endswith(".py") and pathlib.Path(text).is_file():
         raise Error(f"say which Spec of {text} is meant: {text}:NAME" + _specs(runpy.run_path(text)))
@@ -129,7 +129,7 @@ def page_name(file: str, gradients: bool) -> str:
 
 
 def _assemble(kernel: Kernel) -> None:
-    """For what ptxas says of registers, which the explanation then has."""
+    """Assembles the kernel, so that the explanation includes the warnings of ptxas."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CompileWarning)
         kernel.assemble(allow_faults=kernel._is_asked_for)

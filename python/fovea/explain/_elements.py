@@ -9,15 +9,16 @@ import gzip
 from dataclasses import dataclass, replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from .._kernel import Kernel, _options
-from .._library import Context, ElementOptions
+from ..compiler._kernel import Kernel, _options
+from ..compiler._library import Context
+from ..compiler._structs import ElementOptions
 from ._blocks import BlockMap, tensors_of
 from ._inputs import TENSORS, Input, Sizes
 
 #: Scores that the page shows score_mod of.
 SCORES = (0.0, 1.0, 10.0)
-#: What a page has room for: heads, rows of blocks of each, and rows and columns of
-#: these with scores.
+#: Limits of a page's data: heads, rows of blocks per head, and rows and columns of blocks
+#: with scores.
 _HEADS, _ROWS, _SCORE_ROWS, _SCORE_COLUMNS = 4, 32, 4, 3
 
 
@@ -26,9 +27,9 @@ class Elements:
     """Pairs of queries from ``first_query`` on and keys from ``first_key`` on, of one head
     of one sequence.
 
-    ``visible`` says of each pair whether the query sees the key. ``changed`` is the result
-    of score_mod for each of ``scores``, in f64: [score, query, key], NaN where the pair
-    is masked; None if there is no score_mod. Both are arrays of numpy.
+    ``visible`` tells for each pair whether the key is visible to the query. ``changed`` is the
+    result of score_mod for each of ``scores``, in f64: [score, query, key], NaN for a masked
+    pair; None if there is no score_mod. Both are numpy arrays.
     """
 
     entry: int
@@ -40,14 +41,14 @@ class Elements:
     changed: Optional[Any]
 
     def of_keys(self, first: int, end: int) -> Elements:
-        """The same for the keys from `first` on, before `end`."""
+        """The same pairs, restricted to the keys in [`first`, `end`)."""
         here = slice(first, end)
         return replace(self, first_key=first, visible=self.visible[:, here],
                        changed=None if self.changed is None else self.changed[..., here])
 
 
 class ElementReader:
-    """Reads elements of one program, row of blocks by row of blocks."""
+    """Reads elements of a program, one row of blocks at a time."""
 
     def __init__(self, context: Context, kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str, Any], sizes: Sizes):
         self._context, self._sizes = context, sizes
@@ -57,7 +58,7 @@ class ElementReader:
         self._tensors, self._count, self._keep = tensors_of(others, contents)
 
     def read(self, entry: int, head: int, first: int, rows: int, scores: Sequence[float]) -> Elements:
-        """Of all keys. Raises CompileError."""
+        """Reads `rows` queries and all keys. Raises CompileError."""
         sizes = self._sizes
         values = (ctypes.c_double * max(len(scores), 1))(*scores)
         wanted = ElementOptions(ctypes.sizeof(ElementOptions), sizes.batch, sizes.heads, sizes.queries, sizes.keys,
@@ -72,14 +73,14 @@ class ElementReader:
 
 
 def _spread(count: int, most: int) -> List[int]:
-    """Numbers below `count`: all, or `most` of them from the first to the last."""
+    """At most `most` indices below `count`, evenly spaced from the first to the last."""
     if count <= most:
         return list(range(count))
     return sorted({round(n * (count - 1) / (most - 1)) for n in range(most)})
 
 
 class _Blobs:
-    """Arrays of one size, each kept once."""
+    """Arrays of one size without duplicates."""
 
     def __init__(self) -> None:
         self._numbers: Dict[bytes, int] = {}
@@ -100,7 +101,7 @@ def _padded(array: Any, block: Tuple[int, int], fill: Any) -> Any:
 
 
 def _short(changed: Any) -> bytes:
-    """f32 with 12 bits of mantissa: what a reader sees, in fewer bytes."""
+    """Rounds to f32 with 12 bits of mantissa, which compress better and suffice for display."""
     import numpy
 
     bits = changed.astype(numpy.float32).view(numpy.uint32)
@@ -108,27 +109,28 @@ def _short(changed: Any) -> bytes:
 
 
 def _heads_of(number: int, maps: Sequence[BlockMap], sizes: Sizes, has_scores: bool) -> List[int]:
-    """Heads whose elements may differ: the mask's, and score_mod's, which no map tells apart."""
+    """Heads whose elements may differ: that of the map, or with score_mod several heads, as the
+    map only distinguishes masks."""
     if len({one.head for one in maps}) > 1 or not has_scores:
         return [maps[number].head]
     return list(range(min(sizes.heads, _HEADS)))
 
 
 def _columns_with_scores(codes: str) -> List[int]:
-    """Of a row's blocks in which something counts, the first, a middle one and the last."""
+    """The first, a middle and the last block of a row with visible pairs."""
     counts = [column for column, code in enumerate(codes) if code not in "036"]
     return [counts[n] for n in _spread(len(counts), _SCORE_COLUMNS)]
 
 
 def _edges(visible: Any) -> int:
-    """Neighbouring pairs of which one is visible: how mixed a block is."""
+    """The number of adjacent pairs of which one is visible, a measure of how mixed a block is."""
     return int((visible[1:] != visible[:-1]).sum()) + int((visible[:, 1:] != visible[:, :-1]).sum())
 
 
 def _add_row(found: Dict[str, Any], one: BlockMap, row: int, elements: Elements, with_scores: Sequence[int],
              blobs: Tuple[_Blobs, _Blobs]) -> None:
-    """Adds a row of blocks: bits where some pairs are visible, scores of the columns with
-    some. ``first`` becomes the most mixed block, one with scores among equals."""
+    """Adds a row of blocks: bits of blocks with some visible pairs, and scores of the given
+    columns. ``first`` becomes the most mixed block; ties prefer one with scores."""
     import numpy
 
     for column, code in enumerate(one.rows[row]):
@@ -157,8 +159,8 @@ def _add_scores_of_first(found: Dict[str, Any], one: BlockMap, reader: ElementRe
 
 def page_elements(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str, Any], sizes: Sizes,
                   maps: Sequence[BlockMap]) -> Dict[str, Any]:
-    """What the page shows of elements. Blocks of which all or none counts need no data
-    of that; others, and scores, are there for as many as a page has room for."""
+    """The page's data of elements: bits of partially visible blocks, and scores, up to the
+    limits of a page. Blocks with all or no pairs visible need no bits."""
     blobs = _Blobs(), _Blobs()
     sets: List[Dict[str, Any]] = []
     has_scores = "score_mod" in kernel.mlir
@@ -171,7 +173,7 @@ def page_elements(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str
                 found: Dict[str, Any] = {"map": number, "entry": one.entry, "head": head, "visible": {}, "changed": {},
                                          "first": "", "mixed": (0, False)}
                 for row in sorted({*_spread(len(one.rows), _ROWS), *scored}):
-                    # What counts nowhere or everywhere needs no look, and each costs a copy of all inputs.
+                    # Skip rows without bits, as each read copies all inputs.
                     if row not in scored and not set(one.rows[row]) & set("147"):
                         continue
                     first, scores = row * one.block[0], SCORES if row in scored else ()

@@ -1,35 +1,34 @@
-"""Kernels of gradients: what tells them from those of a forward pass, and how a page finds
-the kernel of a program's gradients."""
+"""Kernels of gradients: how they differ from those of a forward pass, and the kernel of a
+program's gradients."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Dict, Optional, Sequence, Set
 
-from .. import _kernel
-from .._gradient import gradient
+from ..compiler import _kernel
+from ..frontend._gradient import gradient
 from ..errors import Error
 from ._inputs import Input, signature
 
-#: Letters of products that the kinds of the timeline stand for.
+#: Depth (D or Dv) of the products, by kind in the timeline.
 _FORWARD = {"qk": "D", "pv": "Dv"}
 _BACKWARD = {"qk": "D", "dp": "Dv", "dv": "Dv", "dk": "D", "dq": "D"}
 
 
 def is_gradient(entries: Sequence[Input]) -> bool:
-    """Whether a program with these inputs computes gradients: it takes that by the output."""
+    """Whether a program with these inputs computes gradients: it takes dO."""
     return any(entry.name == "do" for entry in entries)
 
 
 def has_key_tiles(kernel: _kernel.Kernel) -> bool:
-    """Whether the kernel's tiles are keys, as where it sums gradients by keys or values."""
+    """Whether the kernel's tiles are keys, as in kernels that accumulate dK or dV."""
     return bool({"dk", "dv"} & {tensor["name"] for tensor in kernel.metadata["tensors"]})
 
 
 def products_of_a_pair(kernel: _kernel.Kernel, entries: Sequence[Input], traced: Optional[Set[str]] = None) -> Dict[str, str]:
-    """Products that a visible pair needs, by the kind of the timeline, and their depth: D or
-    Dv. A kernel of gradients leaves some to helper kernels, or needs none of them; `traced`
-    has the kinds that it executed."""
+    """Products per visible pair, by kind in the timeline, with their depth: D or Dv. A kernel of
+    gradients may leave some to helper kernels; `traced` has the kinds that it executed."""
     if not is_gradient(entries):
         return _FORWARD
     wanted = {"qk", "dp", *(tensor["name"] for tensor in kernel.metadata["tensors"])}
@@ -44,8 +43,8 @@ def counted_flops(products: Dict[str, str]) -> str:
 
 
 def backward_of(chosen: _kernel.Kernel) -> _kernel.Kernel:
-    """The kernel of a program's gradients: the one that was compiled with it, else that of
-    all gradients that there are. Raises CompileError, Error."""
+    """The kernel of a program's gradients: the one that was compiled with it, else that of all
+    gradients. Raises CompileError, Error."""
     if chosen.has_backward:
         return chosen.backward
     try:
@@ -56,8 +55,8 @@ def backward_of(chosen: _kernel.Kernel) -> _kernel.Kernel:
 
 
 def both_passes(chosen: _kernel.Kernel) -> Sequence[_kernel.Kernel]:
-    """The kernels that a page on gradients shows: those of both passes, or the one of
-    gradients where the program is one of gradients."""
+    """The kernels on a page with gradients: those of both passes, or the only one of a program
+    of gradients."""
     if is_gradient(signature(chosen._spec, chosen._options)):
         return [chosen]
     return [chosen, backward_of(chosen)]

@@ -1,4 +1,4 @@
-"""Pieces of HTML that the page's sections are made of."""
+"""HTML fragments for the page's sections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterable, List, Sequence
 from ._variant import Variant
 
 def text(value: Any) -> str:
-    """Escaped."""
+    """Escapes HTML."""
     return html.escape(str(value))
 
 
@@ -23,12 +23,12 @@ def quantity(value: float, unit: str) -> str:
 
 
 def microseconds(seconds: float) -> str:
-    """12.3e-6 as "12.3 µs", whatever it is: so times can be read one below the other."""
+    """12.3e-6 as "12.3 µs"; always µs, so that times in a column are comparable."""
     return f"{1e6 * seconds:,.1f} µs"
 
 
 def teraflops(rate: float) -> str:
-    """FLOP/s in the unit that attention's speed is told in."""
+    """FLOP/s in TFLOP/s."""
     return f"{rate * 1e-12:,.1f} TFLOP/s"
 
 
@@ -43,7 +43,7 @@ def percent(share: float) -> str:
 
 
 def table(rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> str:
-    """Rows of cells; those of columns with numbers are aligned to the right."""
+    """A table; columns with numbers are right-aligned."""
     lines = []
     for row in rows:
         cells = (f'<td{" class=n" if n in numbers else ""}>{text(cell)}</td>' for n, cell in enumerate(row))
@@ -52,20 +52,20 @@ def table(rows: Iterable[Sequence[Any]], numbers: Sequence[int] = ()) -> str:
 
 
 def section(name: str, title: str, summary: str, body: str, is_open: bool = True) -> str:
-    """A part of the page that can be folded."""
+    """A section of the page that can be folded."""
     return (f'<details class="section" id="{name}"{" open" if is_open else ""}><summary><h2>{text(title)}</h2>'
             f"<span>{text(summary)}</span></summary>{body}</details>")
 
 
 def badge(number: int, variants: Sequence[Variant]) -> str:
-    """What a variant is called, as HTML; "" of one alone."""
+    """A variant's name as HTML; "" for a single variant."""
     if len(variants) == 1:
         return ""
     return f"<b class=badge>{text(variants[number].name)}</b> <span class=label>{text(variants[number].label)}</span>"
 
 
 def beside(variants: Sequence[Variant], body: Callable[[Variant], str]) -> str:
-    """The same about each variant: in columns, or one below the other."""
+    """The same content for each variant, in columns or one below the other."""
     parts: List[str] = []
     for number, one in enumerate(variants):
         heading = f"<h3 class=which>{badge(number, variants)}</h3>" if len(variants) > 1 else ""
@@ -74,7 +74,7 @@ def beside(variants: Sequence[Variant], body: Callable[[Variant], str]) -> str:
 
 
 def summaries(variants: Sequence[Variant], of: Callable[[Variant], str]) -> str:
-    """A section's summary; what differs is told of each."""
+    """A section's summary, or one for each variant if they differ."""
     said = [of(one) for one in variants]
     if len(set(said)) == 1:
         return said[0]

@@ -1,4 +1,4 @@
-"""Inputs for programs that come without any: sizes, and contents of what they capture."""
+"""Generates inputs of programs: sizes, and contents of captured tensors."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from .._arrays import to_host
-from .._kernel import Choices, Kernel, _options
-from .._library import Context
-from .._spec import Spec
+from ..runtime._arrays import to_host
+from ..compiler._kernel import Choices, Kernel, _options
+from ..compiler._library import Context
+from ..frontend._program import Spec
 from ..errors import Error
 
-#: Query heads where the program leaves their number open.
+#: Query heads if the program leaves their number open.
 DEFAULT_HEADS = 4
-#: What attention multiplies, and what its gradients take of the forward's results: they
-#: hide nothing.
+#: Operands of the products, and inputs of gradients; they don't affect visibility.
 TENSORS = ("q", "k", "v", "o", "lse", "do", "dlse")
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes to look at; ``heads`` are query heads."""
+    """Sizes of a call; ``heads`` are query heads."""
 
     queries: int
     keys: int
@@ -35,7 +34,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Input:
-    """One input of a program; None is a size that the call chooses."""
+    """One input of a program; a size of None is determined by the call."""
 
     name: str
     dtype: str
@@ -43,7 +42,7 @@ class Input:
 
 
 def signature(spec: Spec, options: Choices) -> List[Input]:
-    """What the program takes, by the names that kernels have for it."""
+    """The program's inputs, by the kernel's names."""
     with Context() as context:
         module = context.parse(spec.located, spec.file)
         arguments = _options(options)
@@ -52,13 +51,12 @@ def signature(spec: Spec, options: Choices) -> List[Input]:
 
 
 def layout_of(spec: Spec) -> str:
-    """"bshd" or "bhsd"."""
+    """The layout, "bshd" or "bhsd"."""
     return "bshd" if re.search(r"\blayout\(bshd\)", spec.mlir) else "bhsd"
 
 
 def fit_sizes(spec: Spec, inputs: Sequence[Input], wanted: Sizes) -> Sizes:
-    """`wanted`, with the sizes that the program fixes. Raises Error where it fixes
-    lengths to others."""
+    """`wanted` with the sizes that the program fixes. Raises Error if it fixes other lengths."""
     shapes = {entry.name: entry.shape for entry in inputs}
     head, row = (2, 1) if layout_of(spec) == "bshd" else (1, 2)
     q, k = shapes["q"], shapes["k"]
@@ -66,7 +64,7 @@ def fit_sizes(spec: Spec, inputs: Sequence[Input], wanted: Sizes) -> Sizes:
         wanted = replace(wanted, batch=1)
     for what, fixed, size in (("queries", q[row], wanted.queries), ("keys", k[row], wanted.keys)):
         if fixed is not None and fixed != size:
-            raise Error(f"the program has {fixed} {what}, asked for {size}")
+            raise Error(f"the program has {fixed} {what}, found {size}")
     heads, kv_heads = q[head], k[head]
     if heads is None:
         heads = max(wanted.heads, kv_heads or 1) // (kv_heads or 1) * (kv_heads or 1)
@@ -74,7 +72,7 @@ def fit_sizes(spec: Spec, inputs: Sequence[Input], wanted: Sizes) -> Sizes:
 
 
 def fixed_lengths(spec: Spec, inputs: Sequence[Input]) -> Tuple[Optional[int], Optional[int]]:
-    """Queries and keys, where the program says how many there are."""
+    """The number of queries and of keys that the program fixes, or None."""
     shapes = {entry.name: entry.shape for entry in inputs}
     row = 1 if layout_of(spec) == "bshd" else 2
     return shapes["q"][row], shapes["k"][row]
@@ -90,7 +88,7 @@ def small_sizes(spec: Spec, inputs: Sequence[Input], length: int, heads: int) ->
 
 
 def _documents(length: int, generator: Any) -> Any:
-    """Numbers of documents, of about a sixth of the sequence each."""
+    """Document ids; each document is about a sixth of the sequence."""
     import numpy
 
     mean = max(length // 6, 1)
@@ -101,9 +99,9 @@ def _documents(length: int, generator: Any) -> Any:
 
 
 def _lists(entry: Input, sizes: Sizes, block: Tuple[int, int], has_full: bool) -> Any:
-    """Block lists: blocks on the diagonal are partial; the first one, the last
-    before the diagonal and a random one between them are full, or partial where
-    there are no lists of full ones."""
+    """Block-sparse lists with a causal structure: blocks with pairs of equal position are
+    partial; of the blocks before them the first, the last and a random one are full, or
+    partial if there are no lists of full blocks."""
     import numpy
 
     rows, columns = -(-sizes.queries // block[0]), -(-sizes.keys // block[1])
@@ -117,10 +115,10 @@ def _lists(entry: Input, sizes: Sizes, block: Tuple[int, int], has_full: bool) -
         for h in range(heads):
             for row in range(rows):
                 first, last = row * block[0] // block[1], min(((row + 1) * block[0] - 1) // block[1], columns - 1)
-                diagonal = list(range(min(first, columns), last + 1))
+                last_blocks = list(range(min(first, columns), last + 1))
                 earlier = {0, first - 1, int(generator.integers(0, max(first, 1)))}
                 full = sorted(n for n in earlier if 0 <= n < min(first, columns))
-                chosen = full if kind == "full" else diagonal if has_full else full + diagonal
+                chosen = full if kind == "full" else last_blocks if has_full else full + last_blocks
                 counts[b, h, row] = len(chosen)
                 index[b, h, row, : len(chosen)] = chosen
     return counts if part == "count" else index
@@ -128,15 +126,15 @@ def _lists(entry: Input, sizes: Sizes, block: Tuple[int, int], has_full: bool) -
 
 @dataclass(frozen=True)
 class _Extent:
-    """How large a dimension must be, and whether positions are indices into it; None
-    where the compiler does not say."""
+    """The minimum size of a dimension, and whether it is indexed by positions; None if
+    unknown."""
 
     least: Optional[int] = None
     by_position: Optional[bool] = None
 
 
 def _extents(entry: Input, sizes: Sizes, constraints: Sequence[Mapping[str, Any]]) -> List[_Extent]:
-    """What a kernel's constraints say of a captured tensor's dimensions."""
+    """The extents of a captured tensor's dimensions, from the kernel's constraints."""
     known = {"B": sizes.batch, "Hq": sizes.heads, "Hkv": sizes.kv_heads, "Sq": sizes.queries, "Skv": sizes.keys}
     result = []
     for dim in range(len(entry.shape)):
@@ -149,9 +147,9 @@ def _extents(entry: Input, sizes: Sizes, constraints: Sequence[Mapping[str, Any]
 
 
 def captured_shape(entry: Input, sizes: Sizes, constraints: Sequence[Mapping[str, Any]]) -> List[int]:
-    """The shape of a captured tensor. Dimensions that the program leaves open are as large
-    as the kernel asks, or, where its indices are not known, as what they could be:
-    positions in the last ones, heads and batch entries before."""
+    """The shape of a captured tensor. Open dimensions have the minimum size of the kernel's
+    constraints; without constraints, the last dimensions fit positions, and the others heads
+    and batch entries."""
     length, others = max(sizes.queries, sizes.keys), max(sizes.batch, sizes.heads)
     positions = 1 if entry.dtype.startswith("i") else 2
     return [fixed or extent.least or (length if axis >= len(entry.shape) - positions else others)
@@ -159,7 +157,7 @@ def captured_shape(entry: Input, sizes: Sizes, constraints: Sequence[Mapping[str
 
 
 def _captured(entry: Input, sizes: Sizes, constraints: Sequence[Mapping[str, Any]], generator: Any) -> Tuple[Any, str]:
-    """Contents of a captured tensor, and what they are in words."""
+    """Contents of a captured tensor, and a description of them."""
     import numpy
 
     length = max(sizes.queries, sizes.keys)
@@ -184,7 +182,7 @@ def _captured(entry: Input, sizes: Sizes, constraints: Sequence[Mapping[str, Any
 
 
 def block_size(spec: Spec) -> Tuple[int, int]:
-    """Queries and keys of a block of the program's lists."""
+    """The block size of the program's block-sparse lists."""
     found = re.search(r"\bblocks\([^)]*size = \[(\d+), (\d+)\]\)", spec.mlir, re.DOTALL)
     return (int(found[1]), int(found[2])) if found else (128, 128)
 
@@ -198,12 +196,12 @@ def _tensor_shape(spec: Spec, entry: Input, sizes: Sizes) -> Tuple[int, ...]:
     return (sizes.batch, *inner, entry.shape[3] or 0)
 
 
-#: Different random numbers in q, k and v that a kernel is timed with.
+#: Maximum number of distinct random numbers in q, k and v of a timed kernel.
 _NUMBERS = 1 << 22
 
 
 def random_projections(spec: Spec, inputs: Sequence[Input], sizes: Sizes) -> Dict[str, Any]:
-    """q, k and v of normal numbers, of the program's types; large ones repeat theirs."""
+    """Normally distributed q, k and v in the program's dtypes; large tensors repeat numbers."""
     import numpy
 
     generator = numpy.random.default_rng(0)
@@ -218,8 +216,8 @@ def random_projections(spec: Spec, inputs: Sequence[Input], sizes: Sizes) -> Dic
 
 def make_inputs(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, given: Mapping[str, Any],
                 skip: Sequence[str] = ()) -> Tuple[Dict[str, Any], Dict[str, str]]:
-    """Contents of all inputs but those in `skip`, and for what was made up here
-    what it is. `given` has contents by the program's names or the kernel's."""
+    """Contents of all inputs except `skip`, and descriptions of generated ones. `given` has
+    contents by the program's names or the kernel's."""
     import numpy
 
     spec, constraints = kernel._spec, kernel.metadata["constraints"]
@@ -241,7 +239,7 @@ def make_inputs(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, given: Ma
         if value is not None:
             contents[entry.name] = value
         elif entry.name == "lse":
-            # That of scores which are all 0.
+            # The log-sum-exp of scores that are all 0.
             contents[entry.name] = numpy.full(_tensor_shape(spec, entry, sizes), numpy.log(sizes.keys), numpy.float32)
         elif entry.name in TENSORS:
             contents[entry.name] = generator.standard_normal(_tensor_shape(spec, entry, sizes), numpy.float32)
@@ -258,14 +256,14 @@ def make_inputs(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, given: Ma
             notes[name] = "sequences of 3/8, 1/4 and 3/8 of all rows"
         elif re.fullmatch("(partial|full)_(count|index)", entry.name):
             contents[entry.name] = _lists(entry, sizes, block_size(spec), has_full)
-            notes["lists of blocks"] = "the diagonal, the first block, the last one before the diagonal and a random one"
+            notes["block-sparse lists"] = "causal: the last blocks, those before them, the first block and a random one"
         else:
             contents[entry.name], notes[name] = _captured(entry, sizes, constraints, generator)
     return contents, notes
 
 
 def parse_setting(text: str) -> Tuple[str, Any]:
-    """NAME=VALUE of the command line: a number, or a file of numpy's. Raises Error."""
+    """Parses NAME=VALUE of the command line: a number, or a .npy file. Raises Error."""
     import numpy
 
     name, equals, value = text.partition("=")

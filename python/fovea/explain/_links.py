@@ -1,4 +1,4 @@
-"""Which line of a program the lines of each level come from, and the source itself."""
+"""Maps lines of each IR level to the program's lines, and reads the source."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Dict, List, Mapping, Optional, Tuple
 
-from .. import _lines
-from .._kernel import Kernel
+from ..compiler import _lines
+from ..compiler._kernel import Kernel
 from ..errors import CompileError
 
 #: File and line.
@@ -24,14 +24,14 @@ _AT = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+),.*?scope: !(
 
 @dataclass
 class Level:
-    """A level's text, and for each of its lines the place that it comes from."""
+    """A level's text, with the source position of each line."""
 
     text: str
     places: List[Optional[Place]] = field(default_factory=list)
 
 
 def plain(text: str) -> Level:
-    """A text of which nothing is known."""
+    """A text without source positions."""
     return Level(text, [None] * (text.count("\n") + 1))
 
 
@@ -48,7 +48,7 @@ def _resolve(text: str, aliases: Mapping[str, str], depth: int = 8) -> Optional[
 
 
 def _without_locations(line: str) -> Tuple[str, str]:
-    """The line, and the location at its end: that of its op, not of a block's argument."""
+    """Splits a line into its text and the location of its op, which is at its end."""
     kept, last = "", ""
     rest = line
     while True:
@@ -67,7 +67,7 @@ def _without_locations(line: str) -> Tuple[str, str]:
 
 
 def of_mlir(text: str, program: str = "") -> Level:
-    """MLIR that was printed with locations, without these."""
+    """Strips the locations of printed MLIR and records them."""
     lines = text.split("\n")
     aliases = {found[1]: found[2] for found in map(_ALIAS.match, lines) if found}
     result = Level("")
@@ -79,7 +79,7 @@ def of_mlir(text: str, program: str = "") -> Level:
         shown, location = _without_locations(line)
         kept.append(shown)
         result.places.append(_resolve(location, aliases))
-        # An op with regions has its location behind them.
+        # The location of an op with regions follows them.
         indent = len(shown) - len(shown.lstrip())
         head = heads.pop(indent, None) if shown.startswith("}", indent) else None
         if head is not None and location:
@@ -91,7 +91,7 @@ def of_mlir(text: str, program: str = "") -> Level:
 
 
 def of_llvm(text: str, program: str = "") -> Level:
-    """LLVM IR with debug locations, without these."""
+    """Strips the debug locations of LLVM IR and records them."""
     lines = text.split("\n")
     files = {found[1]: (found[3] + "/" if found[3] else "") + found[2] for found in map(_SCOPE.match, lines) if found}
     scopes = {found[1]: found[3] for found in map(_OF_SCOPE.match, lines) if found}
@@ -113,7 +113,7 @@ def of_llvm(text: str, program: str = "") -> Level:
 
 
 def of_ptx(text: str, program: str) -> Level:
-    """PTX with `.loc`, which become comments."""
+    """Records the positions of `.loc` in PTX, and replaces them by comments."""
     places = {line: place[:2] if place else None for line, place in enumerate(_lines.places(text))}
     result = Level("")
     kept: List[str] = []
@@ -134,8 +134,7 @@ def of_ptx(text: str, program: str) -> Level:
 
 
 def levels_of(kernel: Kernel) -> Dict[str, Level]:
-    """The IR of each level of a kernel with lines, from the program down; a level that
-    can't be had says why."""
+    """The IR of each level of a kernel with line_info; the error message for a level that fails."""
     levels: Dict[str, Level] = {}
     for name, read in _READERS.items():
         try:
@@ -144,15 +143,15 @@ def levels_of(kernel: Kernel) -> Dict[str, Level]:
             levels[name] = plain(f"// {error}")
     attn = levels["attn"]
     if not any(attn.places):
-        # A program that came as MLIR is its own source.
+        # A program in MLIR is its own source.
         attn.places = [(kernel._spec.file, number) for number in range(1, len(attn.places) + 1)]
     python = source(levels)
     return levels if python is None else {"python": python, **levels}
 
 
 def source(levels: Mapping[str, Level]) -> Optional[Level]:
-    """The lines of Python that levels come from, with what stands between them; None
-    where they come from MLIR."""
+    """The Python lines that the levels refer to, with nearby lines; None for a program in
+    MLIR."""
     used: Dict[str, List[int]] = {}
     for level in levels.values():
         for place in level.places:
@@ -168,7 +167,7 @@ def source(levels: Mapping[str, Level]) -> Optional[Level]:
         places.append(None)
         last = 0
         for number in sorted(set(numbers)):
-            # A function's head stands before its first line; what is between near lines is shown.
+            # Start two lines earlier, for the head of the function, and fill short gaps.
             first = number if last and number - last > 12 else max(last + 1, number - 2)
             if last and first > last + 1:
                 parts.append("...")
@@ -181,7 +180,7 @@ def source(levels: Mapping[str, Level]) -> Optional[Level]:
 
 
 def numbered(levels: Mapping[str, Level]) -> Tuple[List[str], Dict[str, List[int]]]:
-    """Places by number, as texts, and for each level the number of each line's, or -1."""
+    """The positions as texts, and for each level the index of each line's position, or -1."""
     numbers: Dict[Place, int] = {}
     by_level: Dict[str, List[int]] = {}
     for name, level in levels.items():
@@ -189,5 +188,5 @@ def numbered(levels: Mapping[str, Level]) -> Tuple[List[str], Dict[str, List[int
     return [f"{file.rpartition('/')[2]}:{line}" for file, line in numbers], by_level
 
 
-#: What the page shows, from the program down.
+#: The page's levels, from the highest to the lowest.
 _READERS = {"attn": of_mlir, "tile": of_mlir, "warp": of_mlir, "nvvm": of_mlir, "llvm": of_llvm, "ptx": of_ptx}

@@ -1,7 +1,7 @@
-"""How long kernels take on the device that is here, to stand beside the bounds.
+"""Measures kernels on the current device, for comparison with the bounds.
 
-Kernels take turns in random order, as the contestants of ``python -m fovea bench`` do:
-a turn is 30 ms of the kernel and then seven launches between events. Inputs are random.
+The kernels alternate in random order, as in ``python -m fovea bench``: repeatedly, each kernel
+runs for 30 ms and then for seven timed launches. Inputs are random.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ import statistics
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from .. import _launch, _library
-from .._arrays import from_host, to_host
-from .._chips import Chip, chip_of_name
-from .._memory import DeviceMemory, Output, place
-from ..bench._timing import Clock, turns
+from ..runtime import _launch
+from ..compiler import _library, _structs
+from ..runtime._arrays import from_host, to_host
+from ..runtime._gpus import Gpu, gpu_of_name
+from ..runtime._memory import DeviceMemory, Output, place
+from ..bench._timing import Clock, alternate
 from ..errors import Error, LaunchError
 from ._inputs import random_projections
 from ._variant import Variant
 
-#: Turns of each kernel.
+#: Rounds of each kernel.
 ROUNDS = 7
-#: By which part of its norm an output may be off another variant's.
+#: Tolerance for outputs of two variants, relative to the norm.
 DIFFERENCE = 2e-2
 
 
 @dataclass(frozen=True)
 class Times:
-    """Of a kernel's launches, in seconds: the median and the quartiles."""
+    """Times of a kernel's launches in seconds: the median and the quartiles."""
 
     median: float
     low: float
@@ -40,40 +41,41 @@ class Times:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What was measured on a device. ``times`` has None for a variant that was not, and
-    ``problems`` says why; or what is wrong with the output of one that was. ``chip`` has
-    the device's rates, None where they are not known."""
+    """Measured times on a device. ``times`` has None for a variant that was not measured.
+    ``problems`` has the reason, or the error of a measured variant's output. ``gpu`` has the
+    device's rates, or is None if they are unknown."""
 
     device: str
     capability: str
     driver: int
-    chip: Optional[Chip]
+    gpu: Optional[Gpu]
     times: Tuple[Optional[Times], ...]
     problems: Tuple[str, ...]
 
 
 class Device:
-    """A CUDA device that times kernels. ``takes_code`` says whether it loads machine code;
-    the driver that executes PTX on the CPU does not."""
+    """A CUDA device that times kernels. ``takes_code`` tells whether it loads machine code,
+    which the emulated driver does not."""
 
     def __init__(self, handle: ctypes.c_void_p, takes_code: bool = True):
         self.handle, self.takes_code = handle, takes_code
-        info = _library.DeviceInfo()
+        info = _structs.DeviceInfo()
         _library.check(_library.runtime().fovea_device_get_info(handle, ctypes.byref(info)))
         self.name, self.driver = info.name.decode(), int(info.driver_version)
         self.capability = info.major, info.minor
 
     def runs(self, target: str) -> bool:
-        """Whether a target's kernels run here: an architecture's own ones on no other, those of
-        a family on its later members, others on all later chips."""
+        """Whether a target's kernels run on the device: architecture-specific ones (a) only on
+        that capability, family-specific ones (f) on later ones of the family, others on all
+        later GPUs."""
         number, kind = re.fullmatch(r"sm_(\d+)([af]?)", target).groups()  # type: ignore[union-attr]
         wanted = int(number[:-1]), int(number[-1])
         return {"a": wanted == self.capability, "f": wanted[0] == self.capability[0] and wanted <= self.capability,
                 "": wanted <= self.capability}[kind]
 
     def load(self, variant: Variant) -> _launch.LoadedKernel:
-        """The kernel as the page shows it: its machine code where that is for this chip, else
-        the driver compiles its PTX."""
+        """Loads the kernel's machine code if that is for this device; otherwise the driver
+        compiles its PTX."""
         kernel, image = variant.kernel, variant.kernel._ptx
         own = re.sub(r"\D", "", kernel.target) == "".join(map(str, self.capability))
         if self.takes_code and own and variant.assembly:
@@ -81,7 +83,7 @@ class Device:
         return _launch.LoadedKernel(image, kernel._metadata, kernel._facts, 0, self.handle)
 
     def milliseconds(self, launch: Callable[[], Any], count: int) -> List[float]:
-        """Of `count` launches on the default stream, in sequence, between events."""
+        """Times `count` launches on the default stream with events."""
         library, events = _library.runtime(), []  # type: Any, List[ctypes.c_void_p]
         try:
             for _ in range(2 * count):
@@ -103,7 +105,7 @@ class Device:
 
 
 def open_device() -> Device:
-    """The current device. Raises LaunchError where there is none."""
+    """The current device. Raises LaunchError if there is none."""
     try:
         return Device(_launch.open_device(_launch.CURRENT_DEVICE))
     except LaunchError as error:
@@ -111,7 +113,7 @@ def open_device() -> Device:
 
 
 def check_targets(device: Device, targets: Sequence[str]) -> None:
-    """Raises Error where the device runs none of them."""
+    """Raises Error if the device runs none of the targets."""
     if not any(map(device.runs, targets)):
         raise Error(f"{device.name} is sm_{device.capability[0]}{device.capability[1]}; it runs no kernels for {' or '.join(targets)}")
 
@@ -120,7 +122,7 @@ def check_targets(device: Device, targets: Sequence[str]) -> None:
 
 
 def _arrays(variant: Variant) -> Dict[str, Any]:
-    """All inputs, of the kernel's element types."""
+    """All inputs in the kernel's element types."""
     kernel, call = variant.kernel, variant.call
     types = {tensor["name"]: tensor["dtype"] for tensor in kernel.metadata["tensors"]}
     arrays = {name: to_host(name, value, types[name]) if name in types else value for name, value in call.contents.items()}
@@ -140,7 +142,7 @@ class _Launch:
         self.prepared.launch_packed(0, self.row)
 
     def output(self, memory: DeviceMemory) -> Any:
-        """What a launch computes. Raises LaunchError for what goes wrong in it."""
+        """Launches once and returns the output. Raises LaunchError."""
         self()
         tensor, array = self.outputs[0]
         memory.read(self.given[tensor["name"]], array)
@@ -148,17 +150,17 @@ class _Launch:
 
 
 def _fault(found: Any, expected: Any) -> str:
-    """What is wrong with an output beside another variant's."""
+    """The error of an output compared with another variant's, or ""."""
     import numpy
 
     if not numpy.isfinite(found).all():
         return "its output is not finite"
     off = float(numpy.linalg.norm(found - expected) / max(float(numpy.linalg.norm(expected)), 1e-30))
-    return f"its output is off the first variant's by {off:.1%} of the norm" if off > DIFFERENCE else ""
+    return f"its output differs from the first variant's by {off:.1%} of the norm" if off > DIFFERENCE else ""
 
 
 def _prepared(device: Device, memory: DeviceMemory, variants: Sequence[Variant]) -> Tuple[Dict[str, _Launch], List[str]]:
-    """Launches by number, and what is wrong with each variant."""
+    """Launches by index, and the problem of each variant or ""."""
     launches: Dict[str, _Launch] = {}
     problems, expected = [], None  # type: List[str], Any
     for number, variant in enumerate(variants):
@@ -178,13 +180,12 @@ def _prepared(device: Device, memory: DeviceMemory, variants: Sequence[Variant])
 
 
 def measure(variants: Sequence[Variant], device: Device, clock: Optional[Clock] = None, rounds: int = ROUNDS) -> Measurement:
-    """Times of variants, in turns, by the device's events or `clock`. Raises LaunchError for
-    what goes wrong while they run."""
+    """Measures variants alternately with the device's events or `clock`. Raises LaunchError."""
     with DeviceMemory(device.handle) as memory:
         launches, problems = _prepared(device, memory, variants)
-        found = turns(clock or device.milliseconds, launches, rounds, random.Random(0))
+        found = alternate(clock or device.milliseconds, launches, rounds, random.Random(0))
     times = [_summary(found.get(str(number))) for number in range(len(variants))]
-    return Measurement(device.name, f"sm_{device.capability[0]}{device.capability[1]}", device.driver, chip_of_name(device.name),
+    return Measurement(device.name, f"sm_{device.capability[0]}{device.capability[1]}", device.driver, gpu_of_name(device.name),
                        tuple(times), tuple(problems))
 
 

@@ -1,4 +1,4 @@
-"""The page: one HTML file that needs no network."""
+"""Renders the page: one HTML file that needs no network."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import json
 import pathlib
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from .._explanation import KINDS, place_of_all
-from .._lines import SourceLine
+from ..tools._explanation import KINDS, place_of_all
+from ..compiler._lines import SourceLine
 from .._version import VERSION
 from ._beside import comparison_section, measured_section
 from ._bounds import bound_section
@@ -28,26 +28,26 @@ _COLOURS = {"Q": "copy_q", "K": "copy_k", "V": "copy_v", "dO": "copy_do"}
 
 
 def _roles(variant: Variant) -> Dict[str, Tuple[int, int]]:
-    """Warps of a CTA and registers of a thread, by role; who has the fewest comes first."""
+    """Warps per CTA and registers per thread, by role, in the order of registers."""
     ctas = variant.kernel.metadata["cluster"][0]
     roles = {role["role"]: (role["groups"] * role["warps"] // ctas, role["registers"]) for role in variant.roles if role.get("role")}
     return dict(sorted(roles.items(), key=lambda item: item[1][1]))
 
 
 def _registers(variant: Variant) -> str:
-    """Registers of a thread; where there are roles, those that each goes on with, too."""
+    """Registers per thread at launch, and per role after redistribution."""
     launched = str((variant.assembly or {}).get("registers", "?"))
     roles = ", ".join(f"{name} {registers}" for name, (_, registers) in _roles(variant).items())
     return f"{launched} at launch; {roles}" if roles else launched
 
 
 def _facts(variant: Variant) -> List[Tuple[str, str]]:
-    """What stands on top of a kernel."""
+    """The facts in the header."""
     kernel, assembly = variant.kernel, variant.assembly
     facts = kernel.metadata
     schedule = facts["schedule"]
     items: List[Tuple[str, str]] = [
-        ("kernel", kernel.name), ("target", f"{kernel.target} ({variant.chip.name})"), ("tile", f"{schedule['tile_m']} x {schedule['tile_n']}"),
+        ("kernel", kernel.name), ("target", f"{kernel.target} ({variant.gpu.name})"), ("tile", f"{schedule['tile_m']} x {schedule['tile_n']}"),
         ("threads", str(facts["block"][0])), ("shared memory", f"{facts['shared_memory'] / 1024:.1f} KiB"),
     ]
     if variant.helpers:
@@ -63,7 +63,7 @@ def _facts(variant: Variant) -> List[Tuple[str, str]]:
 
 
 def _verdicts(variants: Sequence[Variant]) -> str:
-    """The line under the title, of each kernel."""
+    """The line under the title, for each kernel."""
     lines: List[str] = []
     for number, one in enumerate(variants):
         said, name = verdict(one), badge(number, variants)
@@ -90,12 +90,12 @@ def _header(title: str, variants: Sequence[Variant], call: Call, compares: bool)
         parts += [_list(_facts(variants[0]) + items), _plan(variants[0])]
     else:
         for number, one in enumerate(variants):
-            # Variants of one program have their plans side by side below.
+            # The comparison section shows the plans of variants.
             parts += [_list(_facts(one), badge(number, variants)), "" if compares else _plan(one)]
         parts += [_list(items)]
     if call.notes:
         made = "; ".join(f"{name}: {what}" for name, what in call.notes.items())
-        parts.append(f"<p class=note>Inputs without a given value are made up ({text(made)}). --set NAME=FILE.npy sets one.</p>")
+        parts.append(f"<p class=note>Inputs without a given value are generated ({text(made)}). --set NAME=FILE.npy sets one.</p>")
     if len(variants) > 1:
         buttons = "".join(f'<button type=button data-show="{value}" aria-pressed={"true" if value == "both" else "false"}>{text(label)}</button>'
                           for value, label in (("0", variants[0].name), ("1", variants[1].name), ("both", "both")))
@@ -111,9 +111,9 @@ def _map_body(variant: Variant) -> str:
     return (
         '<div class="split map"><div><canvas data-part=map></canvas><div class=note data-part=mapwhere>queries downwards, keys to the right</div>'
         "</div><div><div class=row><label>map <select data-part=which></select></label></div><table data-part=maplegend></table>"
-        f"<p class=note>Visible pairs: {pairs:,} ({percent(share)}), from the mask evaluated at every pair. Visited blocks: from the program's "
-        f"bounds, verdicts and block lists. {tiles}. A warp group evaluates the mask only in blocks that its own "
-        "rows see in part. Click a block to see its pairs.</p>"
+        f"<p class=note>Visible pairs: {pairs:,} ({percent(share)}), from the mask evaluated at every pair. Processed blocks: from the program's "
+        f"bounds, block predicates and block-sparse lists. {tiles}. A warp group evaluates the mask only in blocks that are "
+        "partially visible to its own rows. Click a block to see its pairs.</p>"
         '<div data-part=elements hidden><h3>Pairs of a block</h3><div class=row><label>head <select data-part=pairhead></select></label>'
         '<label>colour <select data-part=pairvalue></select></label><span data-part=pairlegend class=row></span></div>'
         "<div class=note data-part=pairblock></div><canvas data-part=pairs></canvas><div class=note data-part=pairwhere></div>"
@@ -135,17 +135,17 @@ def _title_of(kind: str, variant: Variant) -> Tuple[str, bool]:
         return title[0].upper() + title[1:], kind == "warning"
     if variant.wasted_blocks:
         checkable = any(one.subject == "kv_classify" for one in variant.explanation.of_kind("derived"))
-        plan = ", and this plan has no warp roles, which check blocks one by one" if checkable and not variant.checks_blocks else ""
-        return f"{variant.wasted_blocks:,} blocks are visited in vain: ranges do not describe the mask{plan}", True
+        plan = ", and this plan has no warp roles, which evaluate a block predicate" if checkable and not variant.checks_blocks else ""
+        return f"{variant.wasted_blocks:,} blocks are processed needlessly: ranges do not describe the mask{plan}", True
     if variant.checks_blocks:
-        return "Ranges are not enough: blocks are checked one by one (nothing wasted)", False
-    return "Ranges are not enough: visited blocks evaluate the mask (nothing wasted)", False
+        return "Ranges are not enough: a predicate checks each block (nothing wasted)", False
+    return "Ranges are not enough: processed blocks evaluate the mask (nothing wasted)", False
 
 
 def _why_rows(variant: Variant, kind: str, whole: Optional[SourceLine]) -> str:
     rows = []
     for one in variant.explanation.of_kind(kind):
-        # The plan stands above, field by field.
+        # The header has the fields of the plan.
         head = " = ".join(part for part in (one.subject, "" if one.subject == "schedule" else one.value) if part)
         where = _place(one.where) if one.where and one.where != whole else ""
         rows.append(f"<tr><td>{text(head)}</td><td>{text(one.text)}</td><td class=place>{where}</td></tr>")
@@ -153,7 +153,7 @@ def _why_rows(variant: Variant, kind: str, whole: Optional[SourceLine]) -> str:
 
 
 def _why_body(variant: Variant) -> str:
-    """What the compiler says, by kind; source positions stand beside it."""
+    """The compiler's statements, by kind, with source positions."""
     whole = place_of_all(variant.explanation.statements)
     parts = [f"<p class=note>Lines without a source position concern the whole kernel: {_place(whole)}</p>"] if whole else []
     for kind in KINDS:
@@ -166,8 +166,8 @@ def _why_body(variant: Variant) -> str:
 
 def _why_summary(variant: Variant) -> str:
     left_out, wasted = len(variant.explanation.of_kind("left out")), variant.wasted_blocks
-    blocks = (f"{wasted:,} block{'' if wasted == 1 else 's'} visited in vain" if wasted else
-              "ranges are not enough, nothing wasted" if variant.explanation.of_kind("unknown") else "no block visited in vain")
+    blocks = (f"{wasted:,} block{'' if wasted == 1 else 's'} processed needlessly" if wasted else
+              "ranges are not enough, nothing wasted" if variant.explanation.of_kind("unknown") else "no block processed needlessly")
     return f"{blocks}; {left_out} transformation{'' if left_out == 1 else 's'} not applied"
 
 
@@ -181,12 +181,12 @@ def _place(where: SourceLine) -> str:
 
 
 def _of_small(variant: Variant) -> str:
-    """The length that was traced."""
+    """The lengths of the trace."""
     return f" (at {variant.traced.queries} queries and {variant.traced.keys} keys)"
 
 
 def _timeline_body(variant: Variant) -> str:
-    lines, chip = variant.lines, variant.chip
+    lines, gpu = variant.lines, variant.gpu
     if lines is None:
         return f"<p class=bad>{text(variant.problems['trace'])}</p>"
     busy = "; ".join(f"{text(lane)} {part:.0%}" for lane, part in lines.busy.items())
@@ -195,8 +195,8 @@ def _timeline_body(variant: Variant) -> str:
         '<span data-part=timelegend class=row></span></div><div data-part=timeline><div class=scroll data-part=lanes></div></div>'
         f"<p class=note>The first work items of the first CTA{_of_small(variant)}. The interpreter executed the warp program: it gives the operations and "
         "their order in each lane. <b>The durations are modelled, not measured</b>: each unit runs at the full rate of one "
-        f"SM of the {text(chip.name)} ({chip.tensor} bf16 FLOP, {chip.special} special-function results and "
-        f"{chip.ordinary} FP32 or integer operations per clock), warp groups that compute at the same time share the units, a copy moves 64 bytes "
+        f"SM of the {text(gpu.name)} ({gpu.tensor} bf16 FLOP, {gpu.special} special-function results and "
+        f"{gpu.ordinary} FP32 or integer operations per clock), warp groups that compute at the same time share the units, a copy moves 64 bytes "
         f"per clock and takes at least 700 clocks. Busy between the first and the last product: {busy}.</p>"
     )
 
@@ -208,13 +208,13 @@ def _timeline_section(variants: Sequence[Variant]) -> str:
 
 def _memory_bar(variant: Variant) -> str:
     """Shared memory by buffer, as a bar."""
-    limit, used = variant.chip.shared_memory, variant.kernel.metadata["shared_memory"]
+    limit, used = variant.gpu.shared_memory, variant.kernel.metadata["shared_memory"]
     cells = []
     for part in variant.parts:
         share = 100 * part["bytes"] / max(limit, used)
         colour = _COLOURS.get(part["name"], "copy")
         title = f"{part['name']}: {part['what']}, {part['bytes']} bytes"
-        # A name that would be cut off says less than none.
+        # Omit names that would be cut off.
         name = part["name"] if share >= 1.5 * len(part["name"]) else ""
         cells.append(f'<span style="width:{share:.2f}%;background:var(--{colour})" title="{text(title)}">{text(name)}</span>')
     cells.append(f'<span class=rest style="flex:1">{text("free" if limit - used > limit * 0.06 else "")}</span>')
@@ -222,7 +222,7 @@ def _memory_bar(variant: Variant) -> str:
 
 
 def _stack(assembly: Mapping[str, Any]) -> str:
-    """What a stack frame is for, which ptxas tells apart from spills."""
+    """The purpose of a stack frame, which ptxas reports apart from spills."""
     spills = assembly.get("spill_stores", 0) + assembly.get("spill_loads", 0)
     return "with the spills" if spills else "no spills: a rarely executed edge path (the last block of a captured vector) indexes local memory"
 
@@ -242,11 +242,11 @@ def _register_rows(variant: Variant) -> List[List[str]]:
     rows.append(["spills", "stores / loads", f"{assembly.get('spill_stores', 0)} / {assembly.get('spill_loads', 0)} bytes"])
     if assembly.get("stack"):
         rows.append(["stack frame", _stack(assembly), f"{assembly['stack']} bytes"])
-    return rows + [["ptxas says", warning, ""] for warning in assembly["warnings"]]
+    return rows + [["ptxas warning", warning, ""] for warning in assembly["warnings"]]
 
 
 def _resource_body(variant: Variant) -> str:
-    limit, used = variant.chip.shared_memory, variant.kernel.metadata["shared_memory"]
+    limit, used = variant.gpu.shared_memory, variant.kernel.metadata["shared_memory"]
     rows = [[part["name"], part["what"], f"{part['bytes'] / 1024:.2f} KiB"] for part in variant.parts]
     rows.append(["all", f"of {limit / 1024:.0f} KiB available to a CTA", f"{used / 1024:.2f} KiB"])
     return (f"{_memory_bar(variant)}<div class=split><div>{table(rows, [2])}</div>"
@@ -270,7 +270,7 @@ def _packed(content: str) -> str:
 
 
 def _data(variants: Sequence[Variant]) -> Dict[str, Any]:
-    """What the page's script draws. Lines of the program have the same numbers in all variants."""
+    """The data of the page's script. All variants share the numbering of source positions."""
     names, places = numbered({f"{number} {name}": level for number, one in enumerate(variants) for name, level in one.levels.items()})
     result: Dict[str, Any] = {"places": names, "variants": []}
     for number, one in enumerate(variants):
@@ -287,7 +287,7 @@ def _data(variants: Sequence[Variant]) -> Dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """What a page shows: one kernel or two, and what was measured of them. Two are variants
+    """The content of a page: one or two kernels, and measured times. Two kernels are variants
     of one program, or the kernels of both passes."""
 
     title: str
@@ -301,7 +301,7 @@ class Look:
 
 
 def render(look: Look) -> str:
-    """The page's text."""
+    """The page as HTML."""
     variants, measured, title = look.variants, look.measured, look.title
     sections = [
         _header(title, variants, variants[0].call, look.compares), comparison_section(variants, measured) if look.compares else "", measured_section(variants, measured),
@@ -310,7 +310,7 @@ def render(look: Look) -> str:
         section("resources", "Resources", "shared memory by buffer, registers", beside(variants, _resource_body)),
         bound_section(variants, measured), _ir_section(variants),
     ]
-    # "</" would end the element that the data stands in.
+    # "</" would end the element that contains the data.
     packed = json.dumps(_data(variants), separators=(",", ":")).replace("</", "<\\/")
     style, script = ((_FOLDER / name).read_text() for name in ("page.css", "page.js"))
     targets = " and ".join(dict.fromkeys(one.kernel.target for one in variants))

@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
-from .._chips import Chip
-from .._dtypes import SIZES
-from .._kernel import Kernel, find_ptxas
-from .._library import Context
+from ..runtime._gpus import Gpu
+from ..runtime._dtypes import SIZES
+from ..compiler._kernel import Kernel, find_ptxas
+from ..compiler._library import Context
 from ._blocks import BlockMap
 from ._gradients import counted_flops, products_of_a_pair
 from ._inputs import Input, Sizes
@@ -24,8 +24,8 @@ _PTXAS = {
 
 
 def ptxas_facts(kernel: Kernel) -> Optional[Facts]:
-    """What ``ptxas -v`` says of the kernel, and its machine code as ``code``; None
-    without a ptxas."""
+    """The output of ``ptxas -v`` for the kernel, and its machine code as ``code``; None if there
+    is no ptxas."""
     program = find_ptxas()
     if program is None:
         return None
@@ -36,7 +36,7 @@ def ptxas_facts(kernel: Kernel) -> Optional[Facts]:
         ))
         said = "\n".join(entry.message for entry in context.diagnostics())
     facts: Facts = {"bytes": len(code), "code": code}
-    # A prologue's kernels are in the same code.
+    # The code also contains prologue and epilogue kernels.
     start = f"entry function '{kernel.name}'"
     own = said.partition(start)[2].partition("entry function")[0] if start in said else said
     for name, pattern in _PTXAS.items():
@@ -49,8 +49,8 @@ def ptxas_facts(kernel: Kernel) -> Optional[Facts]:
 
 
 def _buffer_names(trace: Mapping[str, Any]) -> List[str]:
-    """Names of shared buffers: the tensor that is copied there, else the operand that
-    products read there."""
+    """Names of shared buffers: the tensor that is copied to the buffer, else the operand of the
+    products that read it."""
     names = [tensor_label(one["tensor"]) if one["tensor"] else "" for one in trace["buffers"]]
     for event in trace["events"]:
         if event[0] == "dot":
@@ -58,7 +58,7 @@ def _buffer_names(trace: Mapping[str, Any]) -> List[str]:
             for number in event[8:10]:
                 if number >= 0 and not names[number]:
                     names[number] = {"dv": "P", "pv": "P", "dk": "dS", "dq": "dS"}.get(kind, "")
-    # Gradients copy what they know of each query.
+    # Kernels of gradients copy statistics of each query.
     for number, one in enumerate(trace["buffers"]):
         if not names[number]:
             names[number] = "row statistics" if one["shape"][-2:-1] == [1] else f"buffer {number}"
@@ -82,8 +82,8 @@ def shared_memory(kernel: Kernel, trace: Mapping[str, Any]) -> List[Facts]:
 
 @dataclass(frozen=True)
 class Copies:
-    """Query heads, key heads and batch entries that a map stands for: all, where the
-    mask does not tell them apart."""
+    """The number of query heads, key heads and batch entries that share a map: all that the
+    mask does not distinguish."""
 
     heads: int
     kv_heads: int
@@ -91,31 +91,31 @@ class Copies:
 
 
 def copies_of(maps: Sequence[BlockMap], sizes: Sizes, is_packed: bool) -> Copies:
-    """What each of the maps stands for."""
+    """The heads and batch entries that share each map."""
     entries, heads = len({m.entry for m in maps}), len({m.head for m in maps})
     return Copies(sizes.heads // heads, sizes.kv_heads if heads == 1 else 1,
                   1 if is_packed or entries > sizes.batch else sizes.batch // entries)
 
 
-def visited_rows(maps: Sequence[BlockMap], sizes: Sizes, copies: Copies) -> Tuple[int, int]:
-    """Rows of Q and of K (as many of V) in blocks that are visited, each once: query
-    heads that share a key head read the same."""
+def processed_rows(maps: Sequence[BlockMap], sizes: Sizes, copies: Copies) -> Tuple[int, int]:
+    """The number of rows of Q, and of K or V, in processed blocks. Each row counts once: query
+    heads of a group share the rows of their key head."""
     queries = keys = 0
     read: Dict[Tuple[int, int], Set[int]] = {}
     for m in maps:
         rows, columns = m.block
         own = read.setdefault((m.entry, m.head * sizes.kv_heads // sizes.heads), set())
         for number, row in enumerate(m.rows):
-            visited = {column for column, code in enumerate(row) if code not in "012"}
-            queries += min(rows, m.queries - number * rows) if visited else 0
-            keys += sum(min(columns, m.keys - column * columns) for column in visited - own)
-            own |= visited
+            processed = {column for column, code in enumerate(row) if code not in "012"}
+            queries += min(rows, m.queries - number * rows) if processed else 0
+            keys += sum(min(columns, m.keys - column * columns) for column in processed - own)
+            own |= processed
     return queries * copies.heads * copies.batch, keys * copies.kv_heads * copies.batch
 
 
-def tensor_bytes(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, visited: Tuple[int, int]) -> int:
-    """Bytes of the visited rows of what a kernel multiplies, and of all that it writes, each once."""
-    queries, keys = visited
+def tensor_bytes(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, processed: Tuple[int, int]) -> int:
+    """Bytes of the operands' rows in processed blocks, and of all outputs, each counted once."""
+    queries, keys = processed
     entries = {entry.name: entry for entry in inputs}
     rows = {"q": queries, "do": queries, "k": keys, "v": keys}
     total = sum(count * (entries[name].shape[3] or 0) * SIZES[entries[name].dtype] for name, count in rows.items() if name in entries)
@@ -125,13 +125,13 @@ def tensor_bytes(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, visited:
         if tensor["access"] != "read" and tensor["name"] in written:
             count, like = written[tensor["name"]]
             total += count * (entries[like].shape[3] or 0) * SIZES[tensor["dtype"]]
-    # LSE, and the sums that gradients find with it.
+    # LSE, and delta of kernels of gradients.
     statistics = 2 if "do" in entries else sum(tensor["name"] == "lse" for tensor in kernel.metadata["tensors"])
     return total + of_queries * 4 * statistics
 
 
 def evaluate(expression: Any, sizes: Mapping[str, int]) -> Optional[int]:
-    """An expression of the metadata (docs/ABI.md); None where a size is not known."""
+    """Evaluates an expression of the metadata (docs/Specification/ABI.md); None if a size is unknown."""
     if isinstance(expression, int):
         return expression
     if isinstance(expression, str):
@@ -143,10 +143,9 @@ def evaluate(expression: Any, sizes: Mapping[str, int]) -> Optional[int]:
             "ceildiv": lambda: -(-left // right), "mod": lambda: left % right}[name]()
 
 
-def waves(kernel: Kernel, sizes: Sizes, contents: Mapping[str, Any], chip: Chip) -> Optional[Facts]:
-    """Tiles, which CTAs work on, and how often the chip's multiprocessors must take
-    as many as they hold; `share` of them have one at all, `most` of them can have one.
-    None where the grid depends on sizes that are not known."""
+def waves(kernel: Kernel, sizes: Sizes, contents: Mapping[str, Any], gpu: Gpu) -> Optional[Facts]:
+    """The number of tiles (CTAs), and of waves on the GPU. `share` is the share of SMs with a
+    CTA, `most` its maximum, which clusters limit. None if the grid depends on unknown sizes."""
     known = {"B": sizes.batch, "Hq": sizes.heads, "Hkv": sizes.kv_heads, "Sq": sizes.queries, "Skv": sizes.keys}
     for name, array in contents.items():
         known.update({f"{name}.{dim}": size for dim, size in enumerate(getattr(array, "shape", ()))})
@@ -155,46 +154,46 @@ def waves(kernel: Kernel, sizes: Sizes, contents: Mapping[str, Any], chip: Chip)
         return None
     cluster = kernel.metadata["cluster"][0]
     blocks = -(-math.prod(one for one in grid if one is not None) // cluster) * cluster
-    places = chip.multiprocessors // cluster * cluster
+    places = gpu.multiprocessors // cluster * cluster
     together = int(kernel.metadata["schedule"].get("min_blocks", 1))
     used = min(blocks, places)
     return {"blocks": blocks, "waves": -(-blocks // (places * together)), "used": used,
-            "multiprocessors": chip.multiprocessors, "share": used / chip.multiprocessors, "most": places / chip.multiprocessors}
+            "multiprocessors": gpu.multiprocessors, "share": used / gpu.multiprocessors, "most": places / gpu.multiprocessors}
 
 
 def bounds(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, maps: Sequence[BlockMap], trace: Mapping[str, Any],
-           chip: Chip, spread: Optional[Facts]) -> Facts:
-    """Least times by resource, in seconds, and what they come from. `trace` tells how many
-    operations a score needs, `spread`, by `waves`, which SMs have work."""
+           gpu: Gpu, spread: Optional[Facts]) -> Facts:
+    """Least times by resource in seconds, and the numbers that they follow from. `trace` gives
+    the operations per score, `spread`, from `waves`, the SMs in use."""
     shapes = {entry.name: entry.shape for entry in inputs}
     counted, traced = operations_of_a_score(trace), {product_of(trace, event)[0] for event in trace["events"] if event[0] == "dot"}
     products = products_of_a_pair(kernel, inputs, traced)
     depth = {"D": shapes["q"][3] or 0, "Dv": shapes["v"][3] or 0}
     dims = sum(depth[name] for name in products.values())
     copies = copies_of(maps, sizes, "cu_q" in shapes)
-    alike = copies.heads * copies.batch
-    visible = alike * sum(m.visible_pairs for m in maps)
-    visited = alike * sum((len(row) - sum(row.count(code) for code in "012")) * m.block[0] * m.block[1]
+    repeats = copies.heads * copies.batch
+    visible = repeats * sum(m.visible_pairs for m in maps)
+    processed = repeats * sum((len(row) - sum(row.count(code) for code in "012")) * m.block[0] * m.block[1]
                           for m in maps for row in m.rows)
-    moved = tensor_bytes(kernel, inputs, sizes, visited_rows(maps, sizes, copies))
+    moved = tensor_bytes(kernel, inputs, sizes, processed_rows(maps, sizes, copies))
     share = spread["share"] if spread else 1.0
-    flops, performed = 2.0 * dims * visible, 2.0 * dims * visited
+    flops, performed = 2.0 * dims * visible, 2.0 * dims * processed
     return {
         "flops": flops, "performed": performed, "bytes": moved, "intensity": flops / max(moved, 1),
-        "visible_pairs": visible, "visited_pairs": visited, "counted": counted_flops(products),
+        "visible_pairs": visible, "processed_pairs": processed, "counted": counted_flops(products),
         **counted, "waves": spread,
         "times": {
-            "tensor cores": performed / (chip.tensor_rate * share),
-            "special functions": visited * counted["special"] / (chip.special_rate * share),
-            "FP32/integer ALU": visited * counted["ordinary"] / (chip.ordinary_rate * share),
-            "memory": moved / chip.memory,
+            "tensor cores": performed / (gpu.tensor_rate * share),
+            "special functions": processed * counted["special"] / (gpu.special_rate * share),
+            "FP32/integer ALU": processed * counted["ordinary"] / (gpu.ordinary_rate * share),
+            "memory": moved / gpu.memory,
         },
-        "useful": flops / chip.tensor_rate,
+        "useful": flops / gpu.tensor_rate,
     }
 
 
 def operations_of_a_score(trace: Mapping[str, Any]) -> Facts:
-    """Operations of each unit for an element of a block of scores, by the trace."""
+    """Operations of each unit per score, counted in the trace."""
     scores = ordinary = special = 0
     for event in trace["events"]:
         if event[0] == "dot" and product_of(trace, event)[0] == "qk":

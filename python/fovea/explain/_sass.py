@@ -1,4 +1,4 @@
-"""Machine code as text, where NVIDIA's programs for that are."""
+"""Disassembles machine code with NVIDIA's tools, if they are installed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import subprocess
 import tempfile
 from typing import Optional
 
-#: Programs and what comes before the file.
+#: Tools with their arguments before the file.
 _PROGRAMS = (("nvdisasm", ("-c",)), ("cuobjdump", ("-sass",)))
 _SECONDS = 60
 
 
 def disassemble(cubin: bytes) -> Optional[str]:
-    """SASS of machine code by the first of nvdisasm and cuobjdump on the PATH that
-    can read it; None if none can."""
+    """SASS by nvdisasm or cuobjdump on the PATH, the first that can read the code; None if
+    neither can."""
     for name, arguments in _PROGRAMS:
         program = shutil.which(name)
         if program is None:

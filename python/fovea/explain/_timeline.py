@@ -14,20 +14,20 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
-from .._chips import Chip
-from .._kernel import Kernel, _options
-from .._library import Context
+from ..runtime._gpus import Gpu
+from ..compiler._kernel import Kernel, _options
+from ..compiler._library import Context
 from ._blocks import tensors_of
 from ._inputs import Input
 
-#: Assumptions that no data sheet gives, in clocks and bytes a clock.
+#: Assumptions that are not in a data sheet, in clocks and bytes per clock.
 COPY_LATENCY, PORT_BYTES, ISSUE = 700.0, 64.0, 8.0
 
 Trace = Dict[str, Any]
 
 
 def trace(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str, Any], max_events: int = 900) -> Trace:
-    """What the kernel's first CTA does, as foveaTrace tells it. Raises CompileError."""
+    """The events of the kernel's first CTA, from foveaTrace. Raises CompileError."""
     tensors, count, keep = tensors_of(inputs, contents)
     options = _options(kernel._options)
     with Context() as context:
@@ -40,7 +40,7 @@ def trace(kernel: Kernel, inputs: Sequence[Input], contents: Mapping[str, Any], 
 
 @dataclass(frozen=True)
 class Span:
-    """Something that takes time on a lane; ``kind`` gives its colour."""
+    """An interval on a lane; ``kind`` selects its colour."""
 
     lane: str
     kind: str
@@ -51,16 +51,16 @@ class Span:
 
 @dataclass
 class Timeline:
-    """Spans by lane, in clocks of a multiprocessor from the CTA's start."""
+    """Spans by lane, in SM clocks from the CTA's start."""
 
     lanes: List[str] = field(default_factory=list)
     spans: List[Span] = field(default_factory=list)
     clocks: float = 0.0
-    #: Parts of the time, between the first and the last product, in which units work.
+    #: Utilisation of units between the first and the last product.
     busy: Dict[str, float] = field(default_factory=dict)
 
 
-#: Products by the tensors of their operands: the kind, which is a colour, and the name.
+#: Products by the tensors of their operands: the kind, which selects the colour, and the name.
 _OF_SCORES = {frozenset("qk"): ("qk", "Q K^T"), frozenset(("v", "do")): ("dp", "dO V^T")}
 _OF_OPERAND = {"v": ("pv", "P V"), "do": ("dv", "P^T dO"), "q": ("dk", "dS^T Q"), "k": ("dq", "dS K")}
 #: Kinds of all products.
@@ -68,12 +68,12 @@ PRODUCTS = tuple(kind for kind, _ in (*_OF_SCORES.values(), *_OF_OPERAND.values(
 
 
 def tensor_label(name: str) -> str:
-    """A tensor as formulas write it: "Q", "dO"."""
+    """A tensor's name in formulas: "Q", "dO"."""
     return name[0] + name[1:].upper() if name in ("do", "dq", "dk", "dv") else name.upper()
 
 
 def product_of(trace: Mapping[str, Any], event: Sequence[Any]) -> Tuple[str, str]:
-    """The kind of a dot's event, and what it multiplies."""
+    """The kind of a dot's event, and the product as a formula."""
     is_of_scores, operands = event[7], [number for number in event[8:10] if number >= 0]
     tensors = [trace["buffers"][number]["tensor"] for number in operands]
     if is_of_scores:
@@ -93,9 +93,9 @@ class _Agent:
         self.number, self.name, self.processor = number, name, processor
         self.events: List[List[Any]] = []
         self.next = 0
-        self.ready = 0.0  # when it can go on, if it does not wait for something
+        self.ready = 0.0  # the time at which it can continue, if it is not blocked
         self.blocked_since: Optional[float] = None
-        self.work: Optional[float] = None  # clocks of computing that are left
+        self.work: Optional[float] = None  # remaining clocks of the current computation
         self.begun = 0.0
         self.waits: Dict[Tuple[int, int], int] = {}
         self.turns = 0
@@ -106,11 +106,11 @@ class _Agent:
 
 
 class _Model:
-    """Plays a trace. Agents go on as soon as what they wait for has happened. The
-    warp groups of a cluster's CTAs are on multiprocessors of their own."""
+    """Simulates the timing of a trace. Agents continue as soon as the event that they wait for
+    has happened. Each CTA of a cluster has its own SM."""
 
-    def __init__(self, trace: Trace, chip: Chip, cluster: int):
-        self.trace, self.chip, self.cluster = trace, chip, cluster
+    def __init__(self, trace: Trace, gpu: Gpu, cluster: int):
+        self.trace, self.gpu, self.cluster = trace, gpu, cluster
         self.agents = [
             _Agent(number, agent_name(agent), agent["group"] * cluster // max(agent.get("groups", 1), cluster))
             for number, agent in enumerate(trace["agents"])
@@ -121,7 +121,7 @@ class _Model:
         self.now = self.port_free = 0.0
         self.tensor_free = [0.0] * cluster
         self.dots: Dict[int, float] = {}
-        self.copies: Dict[int, float] = {}  # by agent: when its copies since the acquire have landed
+        self.copies: Dict[int, float] = {}  # by agent: completion time of its copies since the acquire
         self.full: Dict[Tuple[int, int], List[float]] = {}
         self.acquired: Dict[Tuple[int, int], int] = {}
         self.released: Dict[Tuple[int, int, int], int] = {}
@@ -133,7 +133,7 @@ class _Model:
         self.names = self._pipeline_names()
 
     def _pipeline_names(self) -> Dict[int, str]:
-        """What pipelines carry: the tensor whose copies stand within their acquires."""
+        """Names of pipelines: the tensor that is copied between acquire and commit."""
         names: Dict[int, str] = {}
         for agent in self.agents:
             held: List[int] = []
@@ -154,10 +154,10 @@ class _Model:
             self.result.spans.append(Span(lane, kind, begin, end, text))
 
     def tensor_lanes(self) -> List[str]:
-        """A lane for each CTA's multiprocessor."""
+        """A lane for the SM of each CTA."""
         return ["tensor cores"] if self.cluster == 1 else [f"tensor cores {n}" for n in range(self.cluster)]
 
-    # What an event waits for: a time, or None while it is not known.
+    # The time that an event waits for, or None while it is unknown.
 
     def _is_free(self, pipeline: int, stage: int) -> bool:
         rounds = self.acquired.get((pipeline, stage), 0)
@@ -171,7 +171,7 @@ class _Model:
         if kind == "wait":
             rounds = agent.waits.get((event[2], event[3]), 0)
             times = self.full.get((event[2], event[3]), [])
-            # A second wait for what it has is free.
+            # A second wait for a stage that the agent already has is free.
             held = rounds > self.released.get((event[2], event[3], agent.number), 0)
             return self.now if held else times[rounds] if rounds < len(times) else None
         if kind == "dot_wait":
@@ -193,7 +193,7 @@ class _Model:
         return "waits for its ping-pong section"
 
     def perform(self, agent: _Agent, event: List[Any]) -> None:
-        """Carries out an event whose time has come."""
+        """Executes an event."""
         kind, now = event[0], self.now
         agent.ready = now + ISSUE
         if kind == "acquire":
@@ -218,7 +218,7 @@ class _Model:
         elif kind == "dot":
             number, rows, columns, depth, is_async = event[2:7]
             begin = max(now, self.tensor_free[agent.processor])
-            end = begin + 2.0 * rows * columns * depth / self.chip.tensor
+            end = begin + 2.0 * rows * columns * depth / self.gpu.tensor
             self.tensor_free[agent.processor] = self.dots[number] = end
             kind, what = product_of(self.trace, event)
             self.span(self.tensor_lanes()[agent.processor], kind, begin, end, f"{what} of {agent.name}: {rows} x {columns} x {depth}")
@@ -234,7 +234,7 @@ class _Model:
             self.span(agent.name, kind, now, agent.ready, f"{kind}s {event[2] / 1024:.3g} KiB")
         elif kind == "compute":
             _, _, ordinary, special, _ = event
-            agent.work = max(ordinary / self.chip.ordinary, special / self.chip.special)
+            agent.work = max(ordinary / self.gpu.ordinary, special / self.gpu.special)
             agent.begun = now
 
     def finish_compute(self, agent: _Agent, event: List[Any]) -> None:
@@ -246,7 +246,7 @@ class _Model:
         agent.ready = self.now
 
     def step(self) -> bool:
-        """Lets each agent go as far as it can now, then advances the time. False at the end."""
+        """Runs each agent as far as possible, then advances the time. Returns False at the end."""
         moved = True
         while moved:
             moved = False
@@ -266,7 +266,7 @@ class _Model:
                 if agent.work is None:
                     agent.next += 1
                 moved = True
-        # The next moment at which something changes.
+        # The time of the next change.
         computing = [agent for agent in self.agents if agent.work is not None]
         sharing = [sum(agent.processor == n for agent in computing) for n in range(self.cluster)]
         times = [self.now + (agent.work or 0.0) * sharing[agent.processor] for agent in computing]
@@ -295,9 +295,9 @@ class _Model:
         return True
 
 
-def lay_out(trace: Trace, chip: Chip, cluster: int = 1) -> Timeline:
-    """A trace in time, by the model that this module's text describes."""
-    model = _Model(trace, chip, cluster)
+def lay_out(trace: Trace, gpu: Gpu, cluster: int = 1) -> Timeline:
+    """Lays out a trace in time, with the model in this module's docstring."""
+    model = _Model(trace, gpu, cluster)
     while model.step():
         pass
     result = model.result
@@ -305,7 +305,7 @@ def lay_out(trace: Trace, chip: Chip, cluster: int = 1) -> Timeline:
     copying = {event[1] for event in trace["events"] if event[0] == "copy"}
     agents = sorted(model.agents, key=lambda agent: (agent.number not in copying, agent.name))
     result.lanes = ["copies", *(agent.name for agent in agents if agent.events), *model.tensor_lanes()]
-    # The kernel before and after its roles has little to show.
+    # Omit the code before and after the roles.
     shown = {span.lane for span in result.spans if span.kind != "wait"} | {agent_name(one) for one in trace["agents"] if one["role"]}
     result.lanes = [lane for lane in dict.fromkeys(result.lanes) if lane in shown]
     result.spans = [span for span in result.spans if span.lane in result.lanes]
@@ -317,7 +317,7 @@ def lay_out(trace: Trace, chip: Chip, cluster: int = 1) -> Timeline:
         for lane in result.lanes:
             spans = [span for span in result.spans if span.lane == lane and span.kind not in ("wait", "load", "store")]
             share = sum(max(min(s.end, end) - max(s.begin, begin), 0) for s in spans) / length
-            # The producer computes next to nothing.
+            # The producer's computation is negligible.
             if lane != "copies" and share >= 0.005:
                 result.busy[lane] = share
     return result

@@ -1,4 +1,4 @@
-"""All that the page tells of one kernel, as facts."""
+"""Collects the facts about one kernel on a page."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import functools
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
-from .. import _kernel
-from .._chips import Chip, chip_of_target
-from .._explanation import Explanation, explain
+from ..compiler import _kernel
+from ..runtime._gpus import Gpu, gpu_of_target
+from ..tools import Explanation, explain_kernel
 from ..errors import Error
 from ._blocks import BlockMap, block_maps, kernel_block
 from ._elements import page_elements
@@ -22,8 +22,8 @@ from ._timeline import Timeline, lay_out, trace
 
 @dataclass(frozen=True)
 class Call:
-    """What kernels are looked at with: the program's inputs, sizes, and contents of those
-    that decide what is visible; ``notes`` say what was made up."""
+    """The call that a page describes: the program's inputs, sizes, and contents of inputs that
+    affect visibility; ``notes`` describe generated contents."""
 
     entries: Sequence[Input]
     sizes: Sizes
@@ -33,14 +33,14 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """A kernel and what the page tells of it. ``name`` and ``label`` tell it from the one
-    beside it: "A" and "sm_80", "backward" and "attention_backward"; "" if it is alone.
-    ``problems`` say why something is missing."""
+    """A kernel with its facts. ``name`` and ``label`` distinguish two kernels on a page: "A" and
+    "sm_80", "backward" and "attention_backward"; "" for a single one. ``problems`` has the
+    reasons for missing facts."""
 
     name: str
     label: str
     kernel: _kernel.Kernel
-    chip: Chip
+    gpu: Gpu
     call: Call
     maps: List[BlockMap]
     traced: Sizes
@@ -76,48 +76,48 @@ class Variant:
         return is_gradient(self.call.entries)
 
     def blocks(self, codes: str) -> int:
-        """Blocks with one of the codes of ``BlockMap.rows``, of all maps."""
+        """The number of blocks of all maps with one of the codes of ``BlockMap.rows``."""
         return sum(row.count(code) for one in self.maps for row in one.rows for code in codes)
 
     @property
     def checks_blocks(self) -> bool:
-        """Whether its warp roles check blocks one by one, by kv_classify."""
+        """Whether its warp roles evaluate a block predicate, kv_classify."""
         return bool(self.kernel.metadata["schedule"].get("classify"))
 
     @property
     def wasted_blocks(self) -> int:
-        """Blocks that are visited though none of their pairs is visible."""
+        """The number of processed blocks without visible pairs."""
         return self.blocks("36")
 
     @functools.cached_property
     def limits(self) -> Optional[Facts]:
-        """``bounds_on`` the chip that stands for the target."""
-        return self.bounds_on(self.chip)
+        """``bounds_on`` the target's GPU."""
+        return self.bounds_on(self.gpu)
 
     @functools.cached_property
     def flops(self) -> float:
         """FLOPs of visible pairs."""
-        return float(self._bounds(self.chip, None)["flops"])
+        return float(self._bounds(self.gpu, None)["flops"])
 
-    def bounds_on(self, chip: Chip) -> Optional[Facts]:
-        """Least times on a chip; None where the kernel could not be traced."""
+    def bounds_on(self, gpu: Gpu) -> Optional[Facts]:
+        """Least times on a GPU; None if the kernel could not be traced."""
         if not self.recorded["events"]:
             return None
-        return self._bounds(chip, waves(self.kernel, self.call.sizes, self.call.contents, chip))
+        return self._bounds(gpu, waves(self.kernel, self.call.sizes, self.call.contents, gpu))
 
-    def _bounds(self, chip: Chip, spread: Optional[Facts]) -> Facts:
-        return bounds(self.kernel, self.call.entries, self.call.sizes, self.maps, self.recorded, chip, spread)
+    def _bounds(self, gpu: Gpu, spread: Optional[Facts]) -> Facts:
+        return bounds(self.kernel, self.call.entries, self.call.sizes, self.maps, self.recorded, gpu, spread)
 
 
 def _small_sizes(kernel: _kernel.Kernel, call: Call, heads: int) -> Sizes:
-    """Sizes of a few tiles, which the interpreter executes; inputs that were given fit the call's sizes only."""
+    """Sizes of a few tiles, for the interpreter. Inputs of the caller do not fit these sizes."""
     rows, columns = kernel_block(kernel)
     length = min(max(3 * rows, 6 * columns), max(call.sizes.queries, call.sizes.keys))
     return small_sizes(kernel._spec, call.entries, length, heads)
 
 
 def _traced(kernel: _kernel.Kernel, call: Call, small: Sizes, problems: Dict[str, str]) -> Dict[str, Any]:
-    """What the interpreter executed."""
+    """The trace of the interpreter."""
     try:
         contents, _ = make_inputs(kernel, call.entries, small, {})
         return trace(kernel, call.entries, contents)
@@ -138,18 +138,18 @@ def _assembled(kernel: _kernel.Kernel, problems: Dict[str, str]) -> Optional[Fac
 
 
 def make_call(kernel: _kernel.Kernel, entries: Sequence[Input], sizes: Sizes, inputs: Mapping[str, Any]) -> Call:
-    """A call with `inputs`, and what is made up beside them. Raises Error."""
+    """A call with `inputs`; missing ones are generated. Raises Error."""
     contents, notes = make_inputs(kernel, entries, sizes, inputs, skip=TENSORS)
     return Call(entries, sizes, contents, notes)
 
 
 def gather(kernel: _kernel.Kernel, call: Call, name: str = "", label: str = "", beside: Sequence[Variant] = ()) -> Variant:
-    """The facts; pairs of blocks are those of a variant beside it that has the same ones. Raises CompileError."""
-    chip, problems = chip_of_target(kernel.target), {}  # type: Chip, Dict[str, str]
+    """Collects the facts. Pairs of blocks are shared with a variant with the same maps. Raises CompileError."""
+    gpu, problems = gpu_of_target(kernel.target), {}  # type: Gpu, Dict[str, str]
     maps = block_maps(kernel, call.entries, call.contents, call.sizes)
     small = _small_sizes(kernel, call, min(call.sizes.heads, DEFAULT_HEADS))
     recorded = _traced(kernel, call, small, problems)
-    lines = lay_out(recorded, chip, kernel.metadata["cluster"][0]) if "trace" not in problems else None
+    lines = lay_out(recorded, gpu, kernel.metadata["cluster"][0]) if "trace" not in problems else None
     assembly = _assembled(kernel, problems)
     levels = levels_of(_kernel.compile_again(kernel, line_info=True))
     sass = disassemble(assembly["code"]) if assembly else None
@@ -158,5 +158,5 @@ def gather(kernel: _kernel.Kernel, call: Call, name: str = "", label: str = "", 
     pairs = next((one.pairs for one in beside if one.maps == maps), None)
     if pairs is None:
         pairs = page_elements(kernel, call.entries, call.contents, call.sizes, maps)
-    return Variant(name, label, kernel, chip, call, maps, small, recorded, lines, shared_memory(kernel, recorded), assembly, levels,
-                   explain(kernel), pairs, problems)
+    return Variant(name, label, kernel, gpu, call, maps, small, recorded, lines, shared_memory(kernel, recorded), assembly, levels,
+                   explain_kernel(kernel), pairs, problems)

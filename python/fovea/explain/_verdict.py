@@ -1,4 +1,4 @@
-"""One line that sums a kernel up: blocks visited, the bottleneck, the attainable rate."""
+"""A one-line summary of a kernel: processed blocks, the bottleneck, the attainable rate."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from ._html import percent, rate
 from ._variant import Variant
 
 
-def _visits(variant: Variant) -> str:
-    """The share of the blocks that the kernel visits, and how many of them in vain."""
-    visited, every = variant.blocks("345678"), variant.blocks("012345678")
+def _blocks(variant: Variant) -> str:
+    """The share of the blocks that the kernel processes, and how many of them needlessly."""
+    processed, every = variant.blocks("345678"), variant.blocks("012345678")
     if not every:
-        return "visits no block"
+        return "processes no block"
     wasted = variant.wasted_blocks
-    vain = f" ({wasted:,} of {visited:,} in vain)" if wasted else ""
-    return ("visits all blocks" if visited == every else f"visits {percent(visited / every)} of blocks") + vain
+    needless = f" ({wasted:,} of {processed:,} needlessly)" if wasted else ""
+    return ("processes all blocks" if processed == every else f"processes {percent(processed / every)} of blocks") + needless
 
 
 def verdict(variant: Variant) -> str:
     """The line, for the page and the terminal."""
-    parts: List[str] = [_visits(variant)]
+    parts: List[str] = [_blocks(variant)]
     if variant.limits:
         parts += [f"bottleneck: {binding(variant.limits)}", f"at most {rate(variant.limits['flops'] / least(variant.limits))}"]
         spread = variant.limits["waves"]

@@ -22,13 +22,13 @@ $("theme").onclick = () => {
   redraw.forEach((draw) => draw());
 };
 
-// --- Block map: a code is truth + 3 * visit -----------------------------------
+// --- Block map: a code is visibility + 3 * treatment -----------------------------------
 const CODES = {
   0: ["none", "nothing visible, skipped"],
   8: ["all", "all visible, no mask evaluated"],
   4: ["some", "some visible, mask evaluated"],
   5: ["unneeded", "all visible, mask evaluated anyway (or the sequence ends within it)"],
-  3: ["waste", "nothing visible, visited in vain"],
+  3: ["waste", "nothing visible, processed needlessly"],
   1: ["wrong", "some visible, skipped"], 2: ["wrong", "all visible, skipped"],
   6: ["wrong", "nothing visible, not masked"], 7: ["wrong", "some visible, not masked"],
 };
@@ -69,12 +69,12 @@ function blockMap({facts, part}) {
       paint.strokeRect(marked.j * w, marked.i * h, w, h);
     }
     const total = Object.values(counts).reduce((a, b) => a + b, 0);
-    const visited = total - [0, 1, 2].reduce((sum, code) => sum + (counts[code] || 0), 0);
+    const processed = total - [0, 1, 2].reduce((sum, code) => sum + (counts[code] || 0), 0);
     legend.replaceChildren(make("tr", {}, make("th", {textContent: `blocks of ${map.block[0]} queries by ${map.block[1]} keys`}), make("th", {className: "n", textContent: "blocks"}), make("th", {className: "n", textContent: "share"})),
       ...[8, 4, 5, 3, 0, 1, 2, 6, 7].filter((code) => counts[code]).map((code) => make("tr", {},
         make("td", {}, make("span", {className: "swatch", style: `background:var(--${CODES[code][0]})`}), CODES[code][1]),
         make("td", {className: "n", textContent: counts[code]}), make("td", {className: "n", textContent: (100 * counts[code] / total).toFixed(1) + " %"}))),
-      make("tr", {}, make("th", {textContent: "visited"}), make("th", {className: "n", textContent: visited}), make("th", {className: "n", textContent: (100 * visited / total).toFixed(1) + " %"})));
+      make("tr", {}, make("th", {textContent: "processed"}), make("th", {className: "n", textContent: processed}), make("th", {className: "n", textContent: (100 * processed / total).toFixed(1) + " %"})));
     const blockAt = (event) => {
       const box = canvas.getBoundingClientRect();
       const j = Math.floor((event.clientX - box.left) / box.width * columns), i = Math.floor((event.clientY - box.top) / box.height * rows);

@@ -6,31 +6,35 @@ from typing import Any, Callable, Dict, Iterable, Optional, Tuple
 
 import torch
 
-from . import _autocast, _calls, _masks, _nested, _op
-from ._calls import find, form_of
-from ._checks import LEVELS, check, check_tensor, check_tensors, checked_backend, checked_options, checked_scale, hints_of, refusal
-from ._compiling import program_while_compiling, uncompiled
-from ._derivatives import check_tangents, needs_gradient
-from ._dropout import dropout_numbers
-from ._launches import is_compiling
-from ._pieces import widths_of
-from ._programs import Facts, Known, Program, captures_of, known_families, program_of
-from ._shapes import as_before, as_four
-from ._tensor_masks import causal, causal_bias, check_mask, mask_family, mask_program
+from .ops import _autocast, _block_mask, _nested, _op
+from .cache import _calls
+from .cache._calls import find, form_of
+from .ops._checks import (
+    LEVELS, check, check_tensor, check_tensors, checked_backend, checked_options, checked_scale, hints_of,
+    refusal,
+)
+from .trace._dynamo import program_while_compiling, uncompiled
+from .autograd._derivatives import check_tangents, needs_gradient
+from .ops._dropout import dropout_numbers
+from .ops._launches import is_compiling
+from .ops._padding import widths_of
+from .cache._programs import Facts, Known, Program, captures_of, known_families, program_of
+from .ops._shapes import as_before, as_four
+from .trace._attn_mask import causal, causal_bias, check_mask, mask_family, mask_program
 
 
 def _known_heads(query: torch.Tensor, value: torch.Tensor) -> Optional[Tuple[int, int]]:
-    """Heads that a program is for alone: of groups whose gradients are to be the same each
-    time. Tiles of keys visit all heads of a group at a block only if there is a group."""
+    """The number of query and key heads, if the program depends on them: with GQA and
+    deterministic gradients, a tile of keys iterates over the heads of a group within a block."""
     if query.dim() != 4 or not (torch.is_grad_enabled() and torch.are_deterministic_algorithms_enabled()):
         return None
     heads, kv_heads = (len(range(one.shape[1])) for one in (query, value))
     return (heads, kv_heads) if heads != kv_heads else None
 
 
-def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_masks.Form],
+def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_block_mask.Form],
            dropout: float, sequences: str = "dense") -> Facts:
-    # The length of a range is a number that torch.compile guards where it made a size symbolic; int() is not.
+    # For a symbolic size, torch.compile guards the length of a range; int() adds no guard.
     head_dim, value_head_dim = (len(range(one.shape[-1])) for one in (query, value))
     widths, scale = widths_of(head_dim, value_head_dim), checked_scale(scale)
     if scale is None and widths.head_dim != head_dim and head_dim:
@@ -41,7 +45,7 @@ def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse
 
 def _program(score_mod: Optional[Callable], mask_mod: Optional[Callable], query: torch.Tensor, facts: Facts
              ) -> Tuple[Optional[Program], Optional[Known]]:
-    """None for the program where torch.compile is to leave the call out of its graph."""
+    """The program, or None if torch.compile must leave the call out of its graph."""
     if is_compiling():
         return program_while_compiling(score_mod, mask_mod, query, facts), None
     return program_of(score_mod, mask_mod, facts)
@@ -67,55 +71,55 @@ def flex_attention(
     """``torch.nn.attention.flex_attention.flex_attention``, compiled by Fovea.
 
     query
-        (batch, heads, queries, head_dim), bfloat16 or float16, on a CUDA device;
-        any strides; rows of contiguous elements at multiples of 16 bytes save a copy.
+        (batch, heads, queries, head_dim), bfloat16 or float16, on a CUDA device. All
+        strides work; a copy is avoided if rows are contiguous and aligned to 16 bytes.
     key, value
         (batch or 1, kv_heads, keys, head_dim) and (batch or 1, kv_heads, keys,
-        value_head_dim), like query. All three may be nested tensors of layout
-        torch.jagged; each sequence then attends to its own keys, and functions get
-        positions within it.
+        value_head_dim), with query's dtype and device. All three may be nested tensors of
+        layout torch.jagged; each sequence then attends to its own keys, and the functions
+        get positions within the sequence.
     score_mod(score, b, h, q_idx, kv_idx)
-        gives the new score: of a float32 and int64 scalars. Tensors that it
-        refers to are read where it reads them, at each call as they are then.
+        returns the new score, from a float32 scalar and int64 scalars. Captured tensors are
+        read in the kernel, with their contents at each call.
     block_mask
-        a BlockMask: its lists say which blocks are visited, its mask_mod which
-        keys of the partial ones count. Blocks of keys of multiples of 16 are faster.
-        A mask_mod, a function of (b, h, q_idx, kv_idx), may stand in its place;
-        the compiler then finds the blocks.
+        a BlockMask: its lists select blocks, and its mask_mod selects keys in partial
+        blocks. Key block sizes that are multiples of 16 are faster. A mask_mod, a function
+        of (b, h, q_idx, kv_idx), is accepted in its place; the compiler then finds the
+        blocks.
     scale
-        of the scores, 1/sqrt(head_dim) by default.
+        the scale of the scores, 1/sqrt(head_dim) by default.
     enable_gqa
         whether heads may be a multiple of kv_heads.
     return_lse, return_aux
-        whether the log-sum-exp of the scores (batch, heads, queries), float32,
-        natural, is returned too; ``return_aux`` is PyTorch's AuxRequest, of
-        which max_scores is not supported.
+        whether to return the log-sum-exp of the scores, too: (batch, heads, queries),
+        float32, natural. ``return_aux`` is PyTorch's AuxRequest; its max_scores is not
+        supported.
     kernel_options
-        "schedule" (also as a dictionary, {"tile_n": 64}) and "recurrence" as ``fovea.compile``
-        has them. PyTorch's, with and without its prefixes ``fwd_`` and ``bwd_``, are hints for its
-        own kernels; they are ignored, which the log ("fovea", INFO) says once.
+        "schedule" (also as a dictionary, {"tile_n": 64}) and "recurrence", as in
+        ``fovea.compile``. PyTorch's options, with and without the prefixes ``fwd_`` and
+        ``bwd_``, are hints for its own kernels and are ignored; the log ("fovea", INFO)
+        notes that once.
     backend
-        "cuda"; "interpret" runs on tensors in host memory, slowly, for tests
-        (also at a level: "interpret:tile", "interpret:warp"), float32 as well;
-        "ptx" executes the PTX for sm_90a (or "ptx:sm_80") on the CPU and checks
-        it, see ``Kernel.interpret``.
+        "cuda"; "interpret", which runs on tensors in host memory, also float32, slowly, for
+        tests (also at a level: "interpret:tile", "interpret:warp"); "ptx", which executes
+        and checks the PTX for sm_90a (or "ptx:sm_80") on the CPU, see ``Kernel.interpret``.
 
-    Returns the output (batch, heads, queries, value_head_dim), of query's dtype,
-    alone or with the log-sum-exp (or AuxOutput). A query without keys gives 0,
-    and -inf. The first call with a new function compiles a kernel; it serves all
-    lengths. Launches on the current stream and waits for nothing, so that calls
-    can be captured in a CUDA graph. Under ``torch.autocast`` query, key and value are
-    cast as PyTorch casts them.
+    Returns the output (batch, heads, queries, value_head_dim), in query's dtype, alone or
+    with the log-sum-exp (or AuxOutput). A query without visible keys has output 0 and
+    log-sum-exp -inf. The first call with a new function compiles a kernel, which serves all
+    lengths. The launch is on the current stream and does not synchronise, so that calls can
+    be captured in a CUDA graph. Under ``torch.autocast`` query, key and value are cast as
+    PyTorch casts them.
 
-    Gradients flow to query, key and value, to captured tensors, and from the log-sum-exp;
-    the backward pass keeps these, the output, the log-sum-exp and what functions read.
-    There are no gradients of gradients.
+    Gradients flow to query, key, value and captured tensors, from the output and the
+    log-sum-exp. The forward pass saves these tensors, the output and the log-sum-exp. There
+    are no second derivatives.
 
-    Raises TraceError with the line of a function that can't be a kernel's;
-    CompileError for a variant that can't be compiled or a head_dim above 256,
-    LaunchError for what the device refuses; ValueError for shapes that don't fit each other;
-    NotImplementedError for other devices and dtypes, and for the few gradients that are not
-    computed (docs/PyTorch.md lists them), from the backward pass.
+    Raises TraceError, with the line, for a function that can't be compiled; CompileError
+    for a variant that can't be compiled or a head_dim above 256; LaunchError for errors of
+    the device; ValueError for shapes that don't match; NotImplementedError for other
+    devices and dtypes, and in the backward pass for the few gradients that are not
+    supported (docs/Guides/PyTorch.md lists them).
 
     >>> def alibi(score, b, h, q_idx, kv_idx):
     ...     return score + slopes[h] * (kv_idx - q_idx)
@@ -124,14 +128,14 @@ def flex_attention(
     if _autocast.is_any_enabled():
         query, key, value = _autocast.cast(query, key, value)
     wants_lse = return_lse if return_aux is None else return_lse or return_aux.lse
-    # A number among them may be a symbol while torch.compile traces: none is asked for.
+    # Options may hold symbols while torch.compile traces, and comparing them would add guards.
     hints: Any = None if is_compiling() else hints_of(kernel_options) if kernel_options else ()
     options = (scale, enable_gqa, wants_lse, hints)
     nested = type(query) is not torch.Tensor and _nested.is_any_nested(query, key, value)
     repeats = (backend == "cuda" and hints is not None and not nested
                and (return_aux is None or not return_lse and not return_aux.max_scores))
     if repeats:
-        read = None if block_mask is None else _masks.known(block_mask)
+        read = None if block_mask is None else _block_mask.known(block_mask)
         mask_mod, blocks, lengths, lists = (block_mask, None, None, ()) if read is None else read
         found = find(known_families(score_mod, mask_mod), query, key, value, form_of(options, blocks, lengths), lists)
         if found is not None:
@@ -147,16 +151,16 @@ def flex_attention(
     if return_lse and return_aux is not None:
         raise ValueError("return_lse and return_aux can't both be given")
     if return_aux is not None and return_aux.max_scores:
-        raise NotImplementedError("return_aux asks for max_scores, which is not computed")
+        raise NotImplementedError("return_aux requests max_scores, which is not supported")
     mask_mod, blocks, lengths = block_mask, None, None
-    if block_mask is not None and _masks.is_block_mask(block_mask):
-        mask_mod, blocks, lengths, lists = _masks.read(block_mask, query, key)
+    if block_mask is not None and _block_mask.is_block_mask(block_mask):
+        mask_mod, blocks, lengths, lists = _block_mask.read(block_mask, query, key)
     for name, function in (("score_mod", score_mod), ("block_mask", mask_mod)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be a function{' or a BlockMask' * (name == 'block_mask')}, found "
                             f"{type(function).__name__}")
-    rows = _masks.rows_of(blocks)
-    # A backward pass needs the log-sum-exp, whoever else does.
+    rows = _block_mask.rows_of(blocks)
+    # A backward pass needs the log-sum-exp, even if the caller does not.
     derived = needs_gradient(query, key, value)
     keeps_lse = wants_lse or derived
     program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0, sequences))
@@ -177,7 +181,7 @@ def flex_attention(
     return result if return_lse else result[0] if return_aux is None else _with_aux(result, return_aux)
 
 
-#: PyTorch's AuxOutput, once it was asked for: to look it up takes as long as to allocate a tensor.
+#: PyTorch's AuxOutput after the first use; importing it takes as long as allocating a tensor.
 _aux_output: Any = None
 
 
@@ -212,27 +216,27 @@ def scaled_dot_product_attention(
     """``torch.nn.functional.scaled_dot_product_attention``, compiled by Fovea.
 
     query, key, value
-        as ``flex_attention`` has them, nested tensors included; also with fewer or more leading dimensions:
-        (length, head_dim), (batch, length, head_dim), (..., heads, length, head_dim).
+        as for ``flex_attention``, including nested tensors; also with fewer or more leading
+        dimensions: (length, head_dim), (batch, length, head_dim), (..., heads, length,
+        head_dim).
     attn_mask
-        a tensor that broadcasts to (batch, heads, queries, keys): booleans say
-        which keys a query sees, numbers (float16, bfloat16, float32) are added
-        to the scores. It is read by the kernel, at each call as it is then. Under
-        ``torch.autocast`` it is cast, too, as PyTorch does.
-        Or a ``torch.nn.attention.bias.CausalBias``, which no tensor is made of.
+        a tensor that broadcasts to (batch, heads, queries, keys): booleans select visible
+        keys; numbers (float16, bfloat16, float32) are added to the scores. The kernel reads
+        it at each call. Under ``torch.autocast`` it is cast as PyTorch casts it. Or a
+        ``torch.nn.attention.bias.CausalBias``, which is not materialised.
     dropout_p
-        probability, below 1 and rounded to multiples of 1/65536, to leave out a
-        key after the softmax; the others count 1 / (1 - dropout_p) times. Seed
-        and offset are those of the device's generator, which moves on; which keys
-        they choose is not what they choose for PyTorch. Not within torch.compile
-        or a CUDA graph, where they would be the same at each replay.
+        the probability, below 1 and rounded to a multiple of 1/65536, that a key is dropped
+        after the softmax; the others are scaled by 1 / (1 - dropout_p). Seed and offset come
+        from the device's generator, whose offset advances; they select other keys than in
+        PyTorch. Not supported under torch.compile or in a CUDA graph, where each replay
+        would drop the same keys.
     is_causal
-        whether query i sees the keys 0 to i alone.
+        whether query i attends to the keys 0 to i only.
     scale, enable_gqa, backend
-        as ``flex_attention`` has them.
+        as for ``flex_attention``.
 
-    Returns the output, shaped as query but for value's head_dim. Raises what
-    ``flex_attention`` raises.
+    Returns the output, with query's shape except for value's head_dim. Raises the errors of
+    ``flex_attention``.
 
     >>> out = scaled_dot_product_attention(query, key, value, is_causal=True)  # doctest: +SKIP
     """
@@ -255,7 +259,7 @@ def scaled_dot_product_attention(
     if not nested and (not isinstance(query, torch.Tensor) or query.is_nested or query.dim() != 4):
         check_tensors(query, key, value)
         query, key, value, attn_mask = as_four(query, key, value, attn_mask)
-    # Numbers that tensors or arrays hold are taken as they are now.
+    # Options that are tensors or arrays become numbers here.
     options = checked_scale(scale), enable_gqa, float(dropout_p)
     o = None
     if backend == "cuda" and not nested and not is_compiling():
@@ -272,7 +276,7 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
     lists: Tuple[torch.Tensor, ...] = ()
     if nested:
         if attn_mask is not None:
-            raise NotImplementedError("attn_mask can't be given with nested tensors; flex_attention takes functions with them")
+            raise NotImplementedError("attn_mask can't be given with nested tensors; flex_attention accepts a mask_mod with them")
         query, key, value, lists = _nested.packed(*given)
     check(query, key, value, enable_gqa, checked_backend(backend))
     derived = needs_gradient(query, key, value, *(() if attn_mask is None else (attn_mask,)))
@@ -303,7 +307,7 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
 
 def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
                 function: Optional[Callable], options: Tuple[Any, ...]) -> Optional[torch.Tensor]:
-    """The output, or None if there was no such call before."""
+    """The output by a cached launch, or None if there is none."""
     known: Iterable[Known] = ()
     if attn_mask is None:
         known = known_families(None, function)
@@ -312,6 +316,6 @@ def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, att
     found = find(known, query, key, value, form_of(options))
     if found is None:
         return None
-    # Only now: the generator must not move on twice.
+    # After the look-up, so that the generator advances once per call.
     seed, offset = dropout_numbers(query.device) if options[-1] else (0, 0)
     return found[0](query, key, value, found[1], seed, offset)[0]

@@ -1,0 +1,1 @@
+"""Compiles programs to kernels, through libFovea."""

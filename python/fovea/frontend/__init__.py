@@ -1,0 +1,1 @@
+"""The front end: Python functions to attention programs in MLIR."""

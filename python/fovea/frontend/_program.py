@@ -1,0 +1,98 @@
+"""Attention programs: ``Spec``, the names of operands, and messages with the user's names."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import re
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterator, NoReturn, Optional, Sequence, Tuple, Union
+
+from .._files import read_regular
+from ..errors import CompileError, Diagnostic, Error
+
+#: Layouts of sequences, with the operands that they add.
+SEQUENCES: Dict[str, Tuple[str, ...]] = {"dense": (), "lengths": ("lengths",), "packed": ("cu_q", "cu_k")}
+#: Operands of block-sparse lists and of dropout.
+BLOCK_LISTS = ("partial_count", "partial_index", "full_count", "full_index")
+DROPOUT = ("dropout_seed", "dropout_offset")
+#: Operands that each call passes as lists: block-sparse lists, and offsets of packed sequences.
+LISTS = BLOCK_LISTS + SEQUENCES["packed"]
+RESERVED = {"q", "k", "v", "o", "lse", "scale", "sinks", *BLOCK_LISTS, *DROPOUT,
+            *(name for names in SEQUENCES.values() for name in names)}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A variant of attention as a program, returned by ``fovea.attention`` and compiled by
+    ``fovea.compile``.
+
+    ``mlir`` is the program, one function called ``name``. ``captures`` are the names of
+    captured tensors, in the order of the program's ``capture0``, ``capture1`` and so on.
+    ``located`` is the program with Python source locations, for diagnostics and line tables;
+    ``file`` is the file name in locations of ops without one. ``backward`` is the program of
+    the gradients, if it is compiled with this one.
+    """
+
+    name: str
+    mlir: str
+    captures: Tuple[str, ...] = ()
+    located: str = field(default="", compare=False, repr=False)
+    file: str = field(default="<mlir>", compare=False, repr=False)
+    backward: Optional["Spec"] = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return self.mlir
+
+    def __call__(self, *arguments: Any, **named: Any) -> NoReturn:
+        """Raises TypeError: a Spec is compiled, not called."""
+        raise TypeError("a Spec describes attention and can't be called: fovea.compile(spec) makes a kernel, whose launch and "
+                        "interpret take q, k and v; fovea.reference(spec, q, k, v) needs no kernel")
+
+
+#: Arguments that name a program: a Spec, MLIR text, or the path of a file with it.
+Program = Union["Spec", str, "os.PathLike[str]"]
+
+
+def as_spec(program: Program) -> Spec:
+    """Returns a Spec unchanged, and makes one from MLIR text or a file with it. Raises
+    OSError, Error."""
+    if isinstance(program, Spec):
+        return program
+    if isinstance(program, str):
+        if "\n" not in program and program.endswith((".mlir", ".mlirbc")):
+            raise Error(f"{program!r} is a path, not a program; pass pathlib.Path({program!r})")
+        return Spec("", program, (), program)
+    if isinstance(program, os.PathLike):
+        text = read_regular(program).decode()
+        return Spec("", text, (), text, os.fspath(program))
+    hint = "; fovea.attention makes a Spec of a function" if callable(program) else ""
+    raise Error(f"expected a Spec, MLIR text or a path, found {type(program).__name__}{hint}")
+
+
+def lists_of(program: str) -> Tuple[str, ...]:
+    """The names, of `LISTS`, that the program's lists have."""
+    return SEQUENCES["packed"] if " packed(%" in program else BLOCK_LISTS
+
+
+def with_names(captures: Sequence[str], message: str) -> str:
+    """A message of the compiler or the runtime, with the user's names of captured tensors."""
+    def name(found: "re.Match[str]") -> str:
+        number = int(found[2])
+        return found[1] + captures[number] if number < len(captures) else found[0]
+
+    message = re.sub(r"captured value #(\d+)", r"captured 'capture\1'", message)
+    return re.sub(r"\b(d?)capture(\d+)\b", name, message)
+
+
+@contextlib.contextmanager
+def in_names_of(spec: "Spec") -> Iterator[None]:
+    """Raises a CompileError again with the user's names of captured tensors."""
+    def by_name(one: Diagnostic) -> Diagnostic:
+        return dataclasses.replace(one, message=with_names(spec.captures, one.message), notes=tuple(map(by_name, one.notes)))
+
+    try:
+        yield
+    except CompileError as error:
+        raise CompileError(tuple(map(by_name, error.diagnostics))) from None

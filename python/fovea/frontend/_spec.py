@@ -1,0 +1,401 @@
+"""``fovea.attention``: describes a variant of attention in Python, and prints it as MLIR."""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import functools
+import inspect
+import re
+import sys
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union, cast
+
+from ..runtime._dtypes import dtype_name
+from ._builder import Place, RegionBuilder, float_literal, tensor_type
+from ._gradient import gradient as gradient_of
+from ._program import BLOCK_LISTS, DROPOUT, RESERVED, SEQUENCES, Spec
+from ._trace import trace, user_place
+
+COORDINATES = (("b", "index"), ("h", "index"), ("i", "index"), ("j", "index"))
+_NAME = re.compile(r"[A-Za-z_]\w*$")
+
+#: Parameters of Kernel.interpret and Kernel.launch; a captured tensor of such a name could not be passed.
+_PARAMETERS = {"self", "level", "seed", "stream", "device", "check"}
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Capture:
+    """The element type and the shape of a captured tensor. A size of None is determined by
+    each call; a shape of () is a scalar."""
+
+    dtype: str
+    shape: Tuple[Optional[int], ...] = ()
+
+    @property
+    def type(self) -> str:
+        """The type in MLIR."""
+        return tensor_type(self.shape, self.dtype) if self.shape else self.dtype
+
+    def argument(self, name: str) -> Tuple:
+        """The argument of a RegionBuilder."""
+        return (name, self.shape, self.dtype) if self.shape else (name, self.dtype)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Block-sparse lists that each call passes: the key blocks of each query block, as in
+    FlexAttention's BlockMask.
+
+    queries, keys
+        the block size. Kernels need multiples of 16.
+    full
+        whether full blocks, in which all pairs are visible, have lists of their own.
+        ``mask_mod`` applies to the other, partial blocks.
+    per_batch, per_head
+        whether batch entries and query heads have lists of their own; otherwise they
+        share one.
+
+    A call passes ``partial_count`` and ``full_count``, i32 tensors of (batch or 1, heads or
+    1, query blocks), and ``partial_index`` and ``full_index``, with one dimension more: the
+    indices of the key blocks, of which the first ``count`` of each row are read. A block is
+    listed once, as partial or as full.
+    """
+
+    queries: int = 128
+    keys: int = 128
+    full: bool = True
+    per_batch: bool = True
+    per_head: bool = True
+
+    def names(self) -> Tuple[str, ...]:
+        """The lists' names, in the order of the program's operands."""
+        return BLOCK_LISTS if self.full else BLOCK_LISTS[:2]
+
+
+def make_spec(
+    *,
+    dtype: str,
+    head_dim: int,
+    value_head_dim: Optional[int] = None,
+    batch: Optional[int] = None,
+    heads: Optional[int] = None,
+    kv_heads: Optional[int] = None,
+    query_length: Optional[int] = None,
+    key_length: Optional[int] = None,
+    scale: Union[None, float, str] = None,
+    lse: bool = True,
+    layout: str = "bhsd",
+    sequences: str = "dense",
+    blocks: Optional[Blocks] = None,
+    sinks: bool = False,
+    dropout: float = 0.0,
+    captures: Mapping[str, Capture] = {},
+    score_mod: Optional[RegionBuilder] = None,
+    mask_mod: Optional[RegionBuilder] = None,
+    output_dtype: Optional[str] = None,
+    name: str = "attention",
+    place: Optional[Place] = None,
+) -> Spec:
+    """Builds the program around two regions from a front end. The regions' arguments are
+    `score_arguments` and `mask_arguments` of the same captures. `place` is the source
+    position of the rest of the program."""
+
+    def tensor(head_count: Optional[int], length: Optional[int], dim: int, element: str) -> str:
+        shape = [batch, head_count, length, dim] if layout == "bhsd" else [batch, length, head_count, dim]
+        return tensor_type(shape, element)
+
+    if sequences == "packed":
+        batch = 1
+    dv = head_dim if value_head_dim is None else value_head_dim
+    q, k = tensor(heads, query_length, head_dim, dtype), tensor(kv_heads, key_length, head_dim, dtype)
+    v, o = tensor(kv_heads, key_length, dv, dtype), tensor(heads, query_length, dv, output_dtype or dtype)
+    arguments = [("%q", q), ("%k", k), ("%v", v)]
+    clauses: List[str] = []
+    if scale == "runtime":
+        arguments.append(("%scale", "f32"))
+        clauses.append("scale(%scale : f32)")
+    elif scale is not None:
+        clauses.append(f"scale({float_literal(float(scale), 'f64')})")
+    if layout != "bhsd":
+        clauses.append(f"layout({layout})")
+    names = SEQUENCES[sequences]
+    if names:
+        kind = tensor_type([batch if sequences == "lengths" else None], "i32")
+        arguments += [("%" + name, kind) for name in names]
+        clauses.append(f"{sequences}({', '.join('%' + name for name in names)} : {', '.join([kind] * len(names))})")
+    if blocks is not None:
+        leading = [batch if blocks.per_batch else 1, heads if blocks.per_head else 1, None]
+        kinds = [tensor_type(leading + [None] * (index % 2), "i32") for index, _ in enumerate(blocks.names())]
+        lists = ["%" + name for name in blocks.names()]
+        arguments += zip(lists, kinds)
+        clauses.append(f"blocks({', '.join(lists)} : {', '.join(kinds)}, size = [{blocks.queries}, {blocks.keys}])")
+    if sinks:
+        kind = tensor_type([heads], "f32")
+        arguments.append(("%sinks", kind))
+        clauses.append(f"sinks(%sinks : {kind})")
+    if dropout:
+        arguments += [("%" + name, "i64") for name in DROPOUT]
+        clauses.append(f"dropout({float_literal(dropout, 'f64')}, {', '.join('%' + name for name in DROPOUT)})")
+    if captures:
+        captured = [f"%c{index}" for index in range(len(captures))]
+        types = [capture.type for capture in captures.values()]
+        arguments += zip(captured, types)
+        clauses.append(f"captures({', '.join(captured)} : {', '.join(types)})")
+    results = [("%o", o)] + ([("%lse", tensor_type([batch, heads, query_length], "f32"))] if lse else [])
+    result_names, result_types = ", ".join(n for n, _ in results), ", ".join(t for _, t in results)
+
+    def program(locations: bool) -> str:
+        regions = [
+            region.text(keyword, locations=locations) + "\n"
+            for keyword, region in (("score_mod", score_mod), ("mask_mod", mask_mod))
+            if region is not None
+        ]
+        signature = ", ".join(f"{n}: {t}" for n, t in arguments)
+        at = place.location() if locations and place else ""
+        return (
+            f"func.func @{name}({signature}) -> ({result_types}) {{\n"
+            f"  {result_names} = attn.forward %q, %k, %v{''.join(' ' + clause for clause in clauses)}\n"
+            f"{''.join(regions)}    : {q}, {k}, {v} -> {result_types}{at}\n"
+            f"  return {result_names} : {result_types}{at}\n"
+            f"}}{at}\n"
+        )
+
+    return Spec(name, program(False), tuple(captures), program(True), f"<{name}>")
+
+
+def score_arguments(captures: Mapping[str, Capture]) -> List[Tuple]:
+    """The arguments of a RegionBuilder for score_mod."""
+    return [("s", "f32"), *mask_arguments(captures)]
+
+
+def mask_arguments(captures: Mapping[str, Capture]) -> List[Tuple]:
+    """The arguments of a RegionBuilder for mask_mod."""
+    return [*COORDINATES, *(capture.argument(f"c{index}") for index, capture in enumerate(captures.values()))]
+
+
+def _size(what: str, value: Optional[int]) -> Optional[int]:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value <= 0):
+        raise ValueError(f"{what} must be a positive integer or None, found {value!r}")
+    return value
+
+
+def _capture(name: str, given: Any) -> Capture:
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise ValueError(f"a capture's name must be an identifier, found {name!r}")
+    if name in RESERVED:
+        raise ValueError(f"a capture can't be named {name!r}, which is an argument of every kernel")
+    if name in _PARAMETERS:
+        raise ValueError(f"a capture can't be named {name!r}, which is a parameter of Kernel.interpret or Kernel.launch")
+    if isinstance(given, Capture):
+        return given
+    if not isinstance(given, tuple):
+        # A tensor declares its dtype and rank; each call determines the sizes.
+        if hasattr(given, "dtype") and hasattr(given, "shape"):
+            given = (given.dtype, (None,) * len(given.shape))
+    if not isinstance(given, tuple) or len(given) != 2 or not isinstance(given[1], (tuple, list)):
+        raise ValueError(f"capture {name!r} must be an array, or (dtype, shape) with a tuple of sizes such as ('f32', (None,)), "
+                         f"or ('i32', ()) for a number that each call passes, found {given!r}")
+    shape = tuple(_size(f"a size of capture {name!r}", size) for size in given[1])
+    try:
+        dtype = dtype_name(given[0])
+    except ValueError as error:
+        raise ValueError(f"capture {name!r}: {error}") from None
+    if dtype == "f64":
+        raise ValueError(f"capture {name!r} must be of f16, bf16, f32 or integers, found f64, numpy's default; "
+                         f"declare 'f32' and pass {name}.astype('float32')")
+    if not shape and dtype not in ("f32", "i32", "i64"):
+        raise ValueError(f"scalar capture {name!r} must be f32, i32 or i64, found {dtype}")
+    return Capture(dtype, shape)
+
+
+def _blocks(given: Any, sequences: str) -> Optional[Blocks]:
+    if given is None:
+        return None
+    if isinstance(given, tuple) and len(given) == 2:
+        given = Blocks(*given)
+    if not isinstance(given, Blocks):
+        raise ValueError(f"blocks must be fovea.Blocks, (queries, keys) or None, found {given!r}")
+    for name in ("queries", "keys"):
+        if _size(f"blocks' {name}", getattr(given, name)) is None:
+            raise ValueError(f"blocks' {name} must be a positive integer, found None")
+    if sequences not in ("dense", "lengths"):
+        raise ValueError(f"blocks need sequences 'dense' or 'lengths', found {sequences!r}")
+    return given
+
+
+def _check_arguments(function: Function) -> Function:
+    """Wraps `attention` with clear errors for wrong arguments."""
+    parameters = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **named: Any) -> Any:
+        if len(arguments) > 2:
+            raise TypeError(f"attention takes two positional arguments, score_mod and mask_mod, found {len(arguments)}; "
+                            "tensors are passed to the kernel that fovea.compile returns")
+        unknown = next((name for name in named if name not in parameters), None)
+        if unknown is not None:
+            raise TypeError(f"attention has no parameter {unknown!r}, expected one of {', '.join(parameters)}")
+        if "head_dim" not in named:
+            raise TypeError("attention needs head_dim, the elements of a row of q and k, such as head_dim=64")
+        return function(*arguments, **named)
+
+    return cast(Function, checked)
+
+
+@_check_arguments
+def attention(
+    score_mod: Optional[Callable] = None,
+    mask_mod: Optional[Callable] = None,
+    *,
+    dtype: Any = "bf16",
+    head_dim: int,
+    value_head_dim: Optional[int] = None,
+    heads: Optional[int] = None,
+    kv_heads: Optional[int] = None,
+    batch: Optional[int] = None,
+    query_length: Optional[int] = None,
+    key_length: Optional[int] = None,
+    scale: Union[None, float, str] = None,
+    lse: bool = True,
+    layout: str = "bhsd",
+    sequences: str = "dense",
+    blocks: Union[None, Blocks, Tuple[int, int]] = None,
+    sinks: bool = False,
+    dropout: float = 0.0,
+    captures: Optional[Mapping[str, Any]] = None,
+    output_dtype: Any = None,
+    gradient: Union[None, bool, Sequence[str]] = None,
+    name: str = "attention",
+) -> Spec:
+    """Describes attention: ``softmax(score_mod(scale * q k^T)) v`` over the keys
+    that ``mask_mod`` keeps.
+
+    score_mod(score, b, h, q_idx, kv_idx, ...)
+        returns the new score of a query and a key, a float. ``score`` is an f32; the
+        coordinates are integers: batch entry, query head, query, key.
+    mask_mod(b, h, q_idx, kv_idx, ...)
+        returns a boolean: whether the key is visible to the query.
+    dtype
+        the dtype of q, k and v: "bf16" (default) or "f16"; "f32" runs in the interpreter
+        only.
+    head_dim, value_head_dim
+        the head dim of q and k, and that of v and o, which is the same by default.
+    heads, kv_heads
+        the number of query heads and of key heads; ``heads`` is a multiple of
+        ``kv_heads``. With None, the default, each call determines them; the same holds
+        for ``batch``, ``query_length`` and ``key_length``. One kernel serves all sizes.
+    scale
+        a number; None for 1/sqrt(head_dim); "runtime" for a number that each call
+        passes as ``scale``.
+    lse
+        whether the log-sum-exp (natural, f32) is an output, too.
+    layout
+        "bhsd": q is (batch, heads, query_length, head_dim); "bshd": (batch,
+        query_length, heads, head_dim). Each call determines the strides.
+    sequences
+        the layout of sequences in memory. "dense": one sequence in each batch entry.
+        "lengths": each call passes ``lengths``, an i32 tensor of (batch), the number of
+        keys of each batch entry. "packed": one batch entry holds all sequences end to
+        end; each call passes ``cu_q`` and ``cu_k`` (``cu_seqlens``), i32 tensors of
+        (sequences + 1): the first row of each sequence, and the end of the last. ``b`` is
+        then the index of the sequence; ``q_idx`` and ``kv_idx`` count from its start.
+        Kernels process the sequences with the most keys first and sort them on the
+        device; ``fovea.compile(schedule="longest_first=0")`` keeps the caller's order.
+        The results are the same.
+        There are no kernels for paged keys: MLIR describes them (``paged``), and only the
+        interpreter runs such a program.
+    blocks
+        a ``fovea.Blocks``, or its (queries, keys): each call passes block-sparse lists;
+        blocks that are not listed are skipped.
+    sinks
+        whether each call passes ``sinks``, an f32 tensor of (heads): for each query head
+        the score of one more key, whose value is 0. It is part of the softmax's sum and
+        of ``lse``; it is neither scaled, nor masked, nor changed by ``score_mod``.
+    dropout
+        the probability, below 1, that a key is dropped after the softmax; the others are
+        scaled by 1 / (1 - dropout). Each call passes ``dropout_seed`` and
+        ``dropout_offset``, integers that select the keys.
+    captures
+        the tensors that the functions read: {name: (dtype, shape)}, or {name: array} for
+        the dtype and the rank of an array. The functions take them as further parameters,
+        by name, and each call passes them. A size of None is determined by the call, as
+        are all sizes of an array; a shape of () is a scalar (f32, i32 or i64). A boolean
+        takes one byte.
+    output_dtype
+        the dtype of o: dtype (default) or "f32". Gradients take ``do`` in dtype.
+    gradient
+        the tensors whose gradients are compiled with the program: "q", "k", "v", names of
+        captured tensors, "sinks", "scale"; True for all that have a gradient.
+        ``fovea.compile`` then returns a kernel whose ``backward`` is the kernel of the
+        gradients, saved in the same file. It reads ``lse``, which must be an output.
+        ``fovea.gradient`` has more options.
+    name
+        the kernel's name, an identifier.
+
+    The functions are called once, by ``attention``, on values that record arithmetic,
+    comparisons, ``& | ~``, indexing of captured tensors, and the functions of
+    ``fovea.math``. ``//`` and ``%`` round as in Python. Raises TraceError with the line of
+    an operation that can't be recorded, ValueError for other wrong arguments.
+
+    >>> def alibi(score, b, h, q_idx, kv_idx, slopes):
+    ...     return score + slopes[h] * (kv_idx - q_idx)
+    >>> spec = attention(alibi, lambda b, h, q, k: q >= k, head_dim=64, captures={"slopes": ("f32", (None,))})
+    """
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise ValueError(f"name must be an identifier, found {name!r}")
+    if layout not in ("bhsd", "bshd"):
+        raise ValueError(f"layout must be 'bhsd' or 'bshd', found {layout!r}")
+    if sequences == "paged":
+        raise ValueError("sequences can't be 'paged': there are no kernels for pages; only the interpreter runs MLIR with paged(...)")
+    if sequences not in SEQUENCES:
+        raise ValueError(f"sequences must be one of {', '.join(SEQUENCES)}, found {sequences!r}")
+    if sequences == "packed" and batch not in (None, 1):
+        raise ValueError(f"packed sequences are one batch entry, found batch {batch}")
+    if _size("head_dim", head_dim) is None:
+        raise ValueError("head_dim must be a positive integer, found None")
+    if isinstance(scale, str) and scale != "runtime":
+        raise ValueError(f"scale must be a number, None or 'runtime', found {scale!r}")
+    if not isinstance(scale, str) and scale is not None and not abs(scale) <= sys.float_info.max:
+        raise ValueError(f"scale must be finite, found {scale!r}")
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout must be a probability below 1, found {dropout!r}")
+    if heads is not None and kv_heads and heads % kv_heads:
+        raise ValueError(f"heads must be a multiple of kv_heads, found {heads} and {kv_heads}")
+    if captures is not None and not isinstance(captures, collections.abc.Mapping):
+        raise ValueError(f"captures must be a dictionary, {{name: (dtype, shape)}}, found {captures!r}")
+    lists = _blocks(blocks, sequences)
+    declared: Dict[str, Capture] = {key: _capture(key, value) for key, value in (captures or {}).items()}
+    regions: Dict[str, RegionBuilder] = {}
+    roles: Sequence[Tuple[str, Optional[Callable], List[Tuple]]] = (
+        ("score_mod", score_mod, score_arguments(declared)),
+        ("mask_mod", mask_mod, mask_arguments(declared)),
+    )
+    for role, function, arguments in roles:
+        if function is None:
+            continue
+        if not callable(function) or isinstance(function, Spec):
+            raise TypeError(f"{role} must be a function, found {type(function).__name__}")
+        regions[role] = RegionBuilder(arguments)
+        trace(function, role, regions[role], len(arguments) - len(declared), list(declared))
+    spec = make_spec(
+        dtype=dtype_name(dtype), head_dim=head_dim, value_head_dim=_size("value_head_dim", value_head_dim),
+        batch=_size("batch", batch), heads=_size("heads", heads), kv_heads=_size("kv_heads", kv_heads),
+        query_length=_size("query_length", query_length), key_length=_size("key_length", key_length), scale=scale,
+        lse=lse, layout=layout, sequences=sequences, blocks=lists, sinks=bool(sinks), dropout=float(dropout), captures=declared,
+        score_mod=regions.get("score_mod"), mask_mod=regions.get("mask_mod"), name=name,
+        output_dtype=None if output_dtype is None else dtype_name(output_dtype), place=user_place(),
+    )
+    return spec if gradient is None or gradient is False else _with_gradient(spec, gradient, lse)
+
+
+def _with_gradient(spec: Spec, by: Any, lse: bool) -> Spec:
+    if not lse:
+        raise ValueError("gradients need the log-sum-exp of the forward pass, found lse=False")
+    if isinstance(by, str) or (by is not True and not isinstance(by, collections.abc.Iterable)):
+        raise TypeError(f"gradient must be True or a list of names, found {by!r}")
+    if by is not True and not (by := tuple(by)):
+        raise ValueError("gradient must name a tensor, found none; None means no gradients")
+    return dataclasses.replace(spec, backward=gradient_of(spec, None if by is True else by))

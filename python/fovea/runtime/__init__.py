@@ -1,0 +1,1 @@
+"""Loads and launches kernels on a device or the emulator, through libFoveaRuntime."""

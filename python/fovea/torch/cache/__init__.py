@@ -1,0 +1,1 @@
+"""Caches of traced programs and prepared launches, and the guards that validate them."""

@@ -1,0 +1,1 @@
+"""The PyTorch front end: traces functions on PyTorch tensors into regions of ``attn.forward``."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Configures a preset where that hasn't been done, and builds.
+# Builds targets of a preset, and configures it first if necessary.
 #
 # Usage: scripts/build.sh PRESET JOBS TARGET...
 set -euo pipefail

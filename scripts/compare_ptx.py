@@ -1,13 +1,13 @@
-"""Compares the PTX and the launch metadata that two compilers make of the same
-programs: all examples and the whole grid of kernels that the GPU tests run.
+"""Compares the PTX and launch metadata that two compilers generate for the same programs: all
+examples and the grid of kernels that the GPU tests run.
 
     python scripts/compare_ptx.py OLD/bin/fovea-compile build/bin/fovea-compile
     python scripts/compare_ptx.py OLD NEW --filter 'causal|alibi' --show 2
 
-For changes that must not change generated code. With `--cache FOLDER` what the old
-compiler makes is kept there, by its binary, and not made again. Prints the programs whose text
-differs, how many lines do, and ends with `N equal, N different, N failed`; the
-exit code is 1 unless all are equal. Debug locations and comments don't count.
+Use it for changes that must not affect generated code. `--cache FOLDER` keeps the output of the old
+compiler, by its binary, for later runs. Prints the programs whose output differs, with the number
+of different lines, and finally `N equal, N different, N failed`. The exit code is 1 unless all are
+equal. Debug locations and comments are ignored.
 """
 
 import argparse
@@ -25,29 +25,29 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test" / "GPU"))
 
+import gpu_variants  # noqa: E402
 import kernels  # noqa: E402
 import run_forward  # noqa: E402
-import variants  # noqa: E402
 
 
 def programs(pattern, quick):
-    """(name, MLIR text, options) of every program."""
+    """Yields (name, MLIR text, options) for every program."""
     for path in sorted((ROOT / "examples").glob("*.mlir")):
         if re.search(pattern, f"example-{path.stem}"):
             yield f"example-{path.stem}", path.read_text(), []
     for config in run_forward.kernel_grid(quick):
         if re.search(pattern, config.name):
-            yield config.name, variants.emit(config), list(variants.VARIANTS[config.variant].options)
+            yield config.name, gpu_variants.emit(config), list(gpu_variants.VARIANTS[config.variant].options)
 
 
 def significant(text):
-    """The lines of PTX that say something."""
+    """The significant lines of PTX."""
     lines = (line.split("//")[0].strip() for line in text.splitlines())
     return [line for line in lines if line and not line.startswith(".loc")]
 
 
 def compile_with(compiler, program, target, options):
-    """PTX and metadata as lines, or what the compiler printed."""
+    """The lines of PTX and metadata, or the compiler's output if it failed."""
     with tempfile.TemporaryDirectory() as folder:
         source, ptx, metadata = (pathlib.Path(folder) / name for name in ("p.mlir", "p.ptx", "p.json"))
         source.write_text(program)
@@ -59,14 +59,14 @@ def compile_with(compiler, program, target, options):
 
 
 def compile_once(cache, identity, *job):
-    """As `compile_with`, but looks into the folder `cache` first, if there is one."""
+    """`compile_with` with an optional cache folder."""
     if not cache:
         return compile_with(*job)
     _, program, target, options = job
     key = hashlib.sha256(json.dumps([identity, program, target, options]).encode()).hexdigest()
     file = cache / f"{key}.json"
     if not file.exists():
-        # Others may look for the file at the same time.
+        # Other processes may write the same file.
         with tempfile.NamedTemporaryFile("w", dir=cache, delete=False) as text:
             json.dump(compile_with(*job), text)
         os.replace(text.name, file)
@@ -74,8 +74,7 @@ def compile_once(cache, identity, *job):
 
 
 def compare(job):
-    """The difference's lines, empty if there is none; or None where one of the
-    compilers failed and the other didn't."""
+    """The lines of the difference, empty if there is none; None if exactly one compiler failed."""
     cache, identity, old, new, *job = job
     old_ptx, old_rest = compile_once(cache, identity, old, *job)
     new_ptx, new_rest = compile_with(new, *job)
@@ -95,10 +94,10 @@ def main():
     parser.add_argument("old", type=pathlib.Path, help="a fovea-compile")
     parser.add_argument("new", type=pathlib.Path, help="another one")
     parser.add_argument("--target", default=",".join(kernels.TARGETS), help="targets, comma-separated")
-    parser.add_argument("--filter", default="", help="regular expression that names must have a match of")
+    parser.add_argument("--filter", default="", help="regular expression that selects programs by name")
     parser.add_argument("--quick", action="store_true", help="head dims 64 and 128 only")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print the first N differences")
-    parser.add_argument("--cache", type=pathlib.Path, metavar="FOLDER", help="keep what the old compiler makes there")
+    parser.add_argument("--cache", type=pathlib.Path, metavar="FOLDER", help="cache the old compiler's output there")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     args = parser.parse_args()
     identity = ""

@@ -1,7 +1,7 @@
-"""`make demo`: causal attention, from IR to PTX; the PTX is executed on the CPU, on a real layer's Q, K, V.
+"""`make demo`: compiles causal attention from IR to PTX and executes the PTX on the CPU, on Q, K
+and V of a real layer.
 
-Writes everything to .demo/ and ends with a table of what was done. Needs no
-GPU; ptxas is used where there is one.
+Writes all files to .demo/ and prints a table of the steps. Needs no GPU; uses ptxas if available.
 """
 
 import argparse
@@ -31,7 +31,7 @@ BF16 = ml_dtypes.bfloat16
 
 
 class Table:
-    """Rows of (step, what, seconds), printed as they come."""
+    """A table of (step, result, seconds) that prints its rows immediately."""
 
     def row(self, step, what, seconds=None):
         duration = "" if seconds is None else f"{seconds:8.2f} s"
@@ -43,7 +43,7 @@ def shown(path):
 
 
 def run(command):
-    """Runs a command in the repository's root; its output and duration."""
+    """Runs a command in the repository's root; returns its output and duration."""
     start = time.monotonic()
     result = subprocess.run([str(part) for part in command], cwd=ROOT, capture_output=True, text=True)
     seconds = time.monotonic() - start
@@ -60,7 +60,7 @@ def find_ptxas():
 
 
 def make_inputs(table):
-    """Q, K, V as bf16 in .npy files (as uint16: numpy has no bf16)."""
+    """Q, K, V as bf16 in .npy files (as uint16, since numpy has no bf16)."""
     start = time.monotonic()
     folder = minilm.model_folder()
     if folder:
@@ -93,13 +93,13 @@ def compile_program(table, binaries):
 
 
 def describe(metadata):
-    """Threads, shared memory and parameters of the launch metadata's kernels."""
+    """Threads, shared memory and parameters of the kernels in the launch metadata."""
     kernels = metadata.get("kernels", [metadata])
     parts = []
     for kernel in kernels:
         facts = []
         if "block" in kernel:
-            facts.append(f"{np.prod(kernel['block'])} threads a CTA")
+            facts.append(f"{np.prod(kernel['block'])} threads per CTA")
         if "shared_memory" in kernel:
             facts.append(f"{kernel['shared_memory']} bytes of shared memory")
         if "parameters" in kernel:
@@ -126,8 +126,9 @@ def assemble(table, ptx):
 
 
 def attention(q, k, v, rounding):
-    """Causal attention evaluated in numpy: (O, LSE). `rounding` is applied to
-    the weights, as a kernel in that type must."""
+    """Evaluates causal attention in numpy and returns (O, LSE). `rounding` is applied to the
+    probabilities, as in a kernel of that type.
+    """
     scores = (q @ k.swapaxes(-1, -2)) / np.sqrt(q.shape[-1]).astype(q.dtype)
     visible = np.tril(np.ones(scores.shape[-2:], bool))
     scores = np.where(visible, scores, -np.inf)
@@ -138,9 +139,9 @@ def attention(q, k, v, rounding):
 
 
 def compare(table, inputs, outputs):
-    """Holds the results against f64, by the rule that fovea-run --check uses:
-    a row's L2 error is at most 3 times that of a straightforward evaluation in
-    the same types, plus 2 ulp."""
+    """Compares the results with f64, by the rule of fovea-run --check: the L2 error of a row is at
+    most 3 times that of a direct evaluation in the same types, plus 2 ulp.
+    """
     start = time.monotonic()
     q, k, v = (tensor.astype(np.float64) for tensor in inputs)
     exact, exact_lse = attention(q, k, v, lambda x: x)
@@ -163,7 +164,7 @@ def compare(table, inputs, outputs):
     table.row("reference", f"numpy f64: max |dO| {np.abs(output - exact).max():.2e},"
               f" row error {np.max(row_error(output) / norm):.2e} (plain bf16: {np.max(row_error(naive) / norm):.2e}),"
               f" max |dLSE| {np.abs(lse - exact_lse).max():.1e}", seconds)
-    # A comparison with NaN is false: not (<=) fails on them, as it must.
+    # Written as `not (<=)`, so that NaN fails.
     if not excess.max() <= 1 or not np.abs(lse - exact_lse).max() <= 1e-3:
         sys.exit("demo: the results are outside the tolerance")
 
@@ -186,7 +187,7 @@ def main():
     outputs = [OUT / "o.npy", OUT / "lse.npy"]
     log, seconds = run([binaries / "fovea-run", PROGRAM, "--device=ptx", f"--kernel={ptx}", f"--metadata={metadata}",
                         "--inputs", *paths, "--dtype", "bf16", "--outputs", *outputs, "--check"])
-    table.row("run", f"{shown(ptx)} on the CPU, checked against the program's meaning", seconds)
+    table.row("run", f"{shown(ptx)} on the CPU, checked against the attn-level program", seconds)
     for line in filter(None, log.splitlines()):
         print(f"             {line}")
     compare(table, inputs, outputs)

@@ -1,4 +1,4 @@
-"""Draws docs/explain.png: the page of ``python -m fovea explain``, with the pointer on a
+"""Draws docs/img/explain.png: the page of ``python -m fovea explain``, with the pointer on a
 line of Python, whose ops are marked at every level.
 
 Usage: explain_picture.py [OUTPUT]
@@ -37,7 +37,7 @@ def window_and_sinks(b, h, q, k):
 spec = fovea.attention(alibi, window_and_sinks, head_dim=128, captures={"slopes": ("f32", (None,))}, name="alibi")
 """
 
-#: Runs after the page's own script: chooses panes, unfolds what comes from the line, and
+#: Runs after the page's own script: selects panes, expands the ops of the line, and
 #: moves the pointer there.
 SCRIPT = """
 <style>
@@ -106,4 +106,4 @@ def draw(output):
 
 
 if __name__ == "__main__":
-    draw(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[1] / "docs" / "explain.png").resolve())
+    draw(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[1] / "docs" / "img" / "explain.png").resolve())

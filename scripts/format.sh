@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats the C and C++ sources that git knows or would add, or checks them.
+# Formats the C and C++ sources that git tracks or would add, or checks their format.
 #
 # Usage: scripts/format.sh --fix | --check
 set -euo pipefail

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Draws docs/hopper-kernel.svg: a Hopper kernel with roles in time.
+"""Draws docs/img/hopper-kernel.svg: a Hopper kernel with roles in time.
 
-Two warp groups compute, four blocks of keys, two stages each of K and V. Times are
-in units of one dot; they follow from what waits for what, as in the IR that
-docs/Walkthrough.md shows: a group issues the next block's scores and the last block's
-product in one turn, and releases a stage when its dot is done.
+Two consumer warp groups, four blocks of keys, two stages each of K and V. Times are in units of one
+dot and follow from the dependences in the IR of docs/Tutorial/2-ThroughTheLevels.md: in one ping-pong
+section a group issues the next block's scores and the last block's product, and it releases a stage
+when the dot that reads it is done.
 """
 
 import sys
@@ -25,11 +25,11 @@ STYLE = """
 
 
 def schedule():
-    """Everything that happens, as (row, kind, label, from, to)."""
+    """All events, as (row, kind, label, from, to)."""
     events = []
-    unit_free = 0  # when the matrix units have done what was issued
-    copies = {}  # (stream, block) -> when it has landed
-    released = {}  # (stream, block) -> when the last group's dot was done
+    unit_free = 0  # time at which the tensor cores have completed all issued dots
+    copies = {}  # (stream, block) -> completion of the copy
+    released = {}  # (stream, block) -> completion of the last group's dot
     load = 0
 
     def copy(stream, block):
@@ -82,13 +82,13 @@ def schedule():
 ROWS = [
     ("load", "load: issues copies"),
     *((f"{stream}, stage {stage}",) * 2 for stream in "KV" for stage in range(STAGES)),
-    ("units", "matrix units"),
+    ("units", "tensor cores"),
     *((f"{what} {group}", f"compute, group {group}" if what == "dots" else "") for group in range(GROUPS) for what in ("dots", "softmax")),
 ]
 LAST_OF_ITS_KIND = ("load", f"K, stage {STAGES - 1}", f"V, stage {STAGES - 1}", "units", "softmax 0")
 
 LEGEND = [
-    ("copy", "copy on its way"), ("held", "stage is full"), ("wait", "waits for a free stage"), ("scores", "S = Q K^T"),
+    ("copy", "copy outstanding"), ("held", "stage is full"), ("wait", "waits for a free stage"), ("scores", "S = Q K^T"),
     ("product", "O += P V"), ("softmax", "softmax"), ("store", "output"),
 ]
 

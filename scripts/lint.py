@@ -1,8 +1,7 @@
-"""Runs clang-tidy on C++ sources, those changed last first; its findings are errors.
+"""Runs clang-tidy on C++ sources, recently changed ones first; findings are errors.
 
-What to look at is `all` files, the `recent` ones of the last commits, or those that differ from
-a commit. A limit of minutes leaves out the files that weren't begun by then; the last line says
-how many.
+The scope is `all` files, the `recent` ones of the last commits, or those that differ from a commit.
+With a limit in minutes, files not started by then are skipped; the last line gives their number.
 """
 
 import argparse
@@ -23,7 +22,7 @@ def git(*arguments):
 
 
 def sources(scope):
-    """Paths from the root, each once."""
+    """Paths relative to the root, without duplicates."""
     if scope == "all":
         files = git("ls-files", "--", *SOURCES)
     elif scope == "recent":
@@ -36,8 +35,9 @@ def sources(scope):
 
 
 def database(build):
-    """The folder of compile commands that clang-tidy can follow: another compiler's precompiled
-    header is nothing that it reads, and of clang's own it saves most of the time."""
+    """The folder of compile commands for clang-tidy, which can't read the precompiled header of
+    another compiler. Clang's own precompiled header saves most of the time.
+    """
     commands = (build / "compile_commands.json").read_text()
     if re.search(r'"command": "\S*clang\+\+-22 ', commands):
         return build
@@ -48,7 +48,7 @@ def database(build):
 
 
 def lint(file, commands, deadline):
-    """Whether there are no findings; None if there was no time to look."""
+    """True if there are no findings; None if the time limit was exceeded."""
     if time.monotonic() > deadline:
         return None
     found = subprocess.run(["clang-tidy-22", "-p", commands, "--quiet", "--warnings-as-errors=*", file],
@@ -61,9 +61,9 @@ def lint(file, commands, deadline):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build folder, with everything built")
-    parser.add_argument("--jobs", type=int, default=2, help="files to look at at once")
+    parser.add_argument("--jobs", type=int, default=2, help="files to check in parallel")
     parser.add_argument("--scope", default="main", help="all, recent or a commit")
-    parser.add_argument("--limit", type=float, default=float("inf"), help="minutes after which no file is begun")
+    parser.add_argument("--limit", type=float, default=float("inf"), help="minutes after which no further file is checked")
     args = parser.parse_args()
     deadline = time.monotonic() + 60 * args.limit
     try:

@@ -1,10 +1,9 @@
-"""Adds to a dialect's reference what its operands, attributes, results and regions mean.
+"""Adds descriptions of operands, attributes, results and regions to a dialect's reference.
 
 Usage: ods_reference.py PAGE-OF-MLIR-TBLGEN RECORDS-OF-LLVM-TBLGEN OUTPUT
 
-mlir-tblgen shows the types of an op's operands, but not the lines that `Arg`,
-`Res` and `Described` give them, and no regions at all. The records, JSON, have
-these lines. Fails where one is missing.
+mlir-tblgen shows the types of an op's operands, but not the descriptions given by `Arg`, `Res` and
+`Described`, and no regions. The records (JSON) contain them. A missing description is an error.
 """
 
 import html
@@ -24,7 +23,7 @@ REGIONS = """#### Regions:
 
 
 class Operation:
-    """An op's texts, by kind (`arguments`, `results`, `regions`) and name."""
+    """The descriptions of an op, by kind (`arguments`, `results`, `regions`) and name."""
 
     def __init__(self, records, definition):
         dialect = records[definition["opDialect"]["def"]]
@@ -55,7 +54,7 @@ def read_operations(records):
 
 
 def missing_parameters(records):
-    """Parameters without text, of the project's own attributes and types."""
+    """Yields parameters without a description, of the project's own attributes and types."""
     for kind in ("AttrDef", "TypeDef"):
         for name in records["!instanceof"].get(kind, []):
             definition = records[name]
@@ -68,7 +67,7 @@ def missing_parameters(records):
 
 
 def with_meanings(lines, operations):
-    """The page's lines, with a column or a table for each text."""
+    """Yields the page's lines, with a column or a table for the descriptions."""
     operation = kind = None
     for line in lines:
         if line.startswith(("## ", "### ")):
@@ -90,7 +89,7 @@ def rows(texts):
 
 
 def with_meaning(line, texts):
-    """A row of one of mlir-tblgen's tables, with one cell more behind the name."""
+    """A row of one of mlir-tblgen's tables, with a cell inserted after the name."""
     if match := ROW.match(line):
         return f"| `{match.group(1)}` | {texts[match.group(1)]} |{match.group(2)}"
     if match := ATTRIBUTE.match(line):

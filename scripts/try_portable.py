@@ -1,7 +1,7 @@
-"""Builds the portable compiler and libraries and checks that they are: linked with nothing but
-what every Linux has, and able to compile an example.
+"""Builds the portable compiler and libraries and checks them: they must be linked only with
+libraries that every Linux has, and the compiler must compile an example.
 
-What doesn't fit into a limit of minutes is left out and said to be.
+With a limit in minutes, a build that takes longer is skipped with a message.
 """
 
 import argparse
@@ -19,13 +19,14 @@ LIBRARIES = ("libFovea.so", "libFoveaRuntime.so", "libFoveaPTXDriver.so")
 
 
 def tool_problems(tool):
-    """As for libraries, but that a program starts by the glibc it was built with."""
+    """tag_wheel's check, except for glibc symbols: tools use the glibc they were built with."""
     return [f"{tool.name} needs {name}, which other machines may not have" for name in tag_wheel.needed_libraries(tool)
             if name not in tag_wheel.LIBRARIES]
 
 
 def compile_example(compiler):
-    """Why an example doesn't become PTX where nothing says where libraries are; empty if it does."""
+    """Reasons why an example does not compile to PTX with an empty environment; empty on success.
+    """
     done = subprocess.run([compiler, ROOT / "examples" / "causal.mlir", "--target=sm_90a"], env={}, capture_output=True, text=True)
     if done.returncode == 0 and ".target sm_90a" in done.stdout:
         return []
@@ -35,7 +36,7 @@ def compile_example(compiler):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", default="2", help="processes to run at once")
-    parser.add_argument("--limit", type=float, help="minutes that the build may take; all it needs if not given")
+    parser.add_argument("--limit", type=float, help="time limit of the build in minutes (default: none)")
     args = parser.parse_args()
     limited = ["timeout", f"{max(60 * args.limit, 1):.0f}"] if args.limit is not None else []
     built = subprocess.run([*limited, "scripts/build.sh", "portable", args.jobs, *TARGETS], cwd=ROOT).returncode

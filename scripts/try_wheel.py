@@ -1,5 +1,5 @@
-"""Installs a wheel in an environment of its own and uses it there as on a machine
-without LLVM: with no PATH. What its libraries are linked with is for tag_wheel.py.
+"""Installs a wheel in a new environment and uses it as on a machine without LLVM, with an empty
+PATH. tag_wheel.py checks the dependencies of its libraries.
 
 Usage: try_wheel.py FOLDER-WITH-THE-WHEEL
 """

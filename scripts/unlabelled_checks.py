@@ -1,12 +1,12 @@
-"""Lists lit tests that check a program that a tool printed, and do not say of which function: FileCheck
-then takes a line of another function for the one that is meant.
+"""Lists lit tests that check a printed program without CHECK-LABEL lines: FileCheck may then match
+a line of another function than the intended one.
 
 Usage: unlabelled_checks.py [FILE...]
 
-Of the calls of FileCheck those count whose input is a program: MLIR, LLVM IR or PTX. (What tools say,
-numbers and listings have no functions to name.) Where the test expects more of it than diagnostics, a
-`-LABEL` must be among the prefixes' lines; and where it expects something of two functions or more that
-stand in the test, each has its own, before its end.
+Only calls of FileCheck whose input is a program count: MLIR, LLVM IR or PTX. (Other output of
+tools, numbers and listings have no functions.) If the test expects more of it than diagnostics, its
+prefixes must have a `-LABEL` line; if it expects lines of two or more functions in the test, each
+one needs its own `-LABEL`, before its end.
 """
 
 import pathlib
@@ -15,7 +15,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PRINTERS = re.compile(r"\s*(?:env (?:\S+=\S+ )+)?(?:fovea-opt|fovea-compile|fovea-reduce|fovea-translate|mlir-opt|mlir-translate)\s")
-# Calls of them that print no program.
+# Calls of these tools that print no program.
 OTHERS = re.compile(r">\s*/dev/null|\s-o[ =]?/dev/null|--help|--show-dialects|--list-|--version|--remarks-format|--metadata=-|"
                     r"-to-metadata|--emit=(?:metadata|cubin)|-to-cubin")
 DIAGNOSTIC = re.compile(r"\b(?:remark|error|warning|note):|\[(?:Passed|Missed|Failure|Analysis)\]")
@@ -23,7 +23,7 @@ HEADER = re.compile(r"^(\s*)(?:func\.func|gpu\.func|llvm\.func|\.visible \.entry
 
 
 def run_lines(text):
-    """Commands of RUN lines: continued lines joined, names of DEFINE lines replaced."""
+    """Commands of RUN lines, with continued lines joined and names of DEFINE lines substituted."""
     commands, defined, open_line = [], {}, None
     for kind, rest in re.findall(r"^\W*(RUN|DEFINE): ?(.*)$", text, re.M):
         line = rest if open_line is None else open_line + rest
@@ -45,8 +45,9 @@ def prints_program(stage):
 
 
 def program_checks(text):
-    """Tuples of the prefixes of each call of FileCheck that reads a program: behind a pipe, or of a file
-    that a tool wrote."""
+    """The prefixes of each call of FileCheck that reads a program, from a pipe or from a file that
+    a tool wrote, as tuples.
+    """
     checks, written = set(), set()
     for command in run_lines(text):
         for pipe in re.split(r"&&|;", command):
@@ -62,7 +63,7 @@ def program_checks(text):
 
 
 def directives(lines, prefixes):
-    """(line, kind, text) of what the prefixes expect of a program."""
+    """Yields (line, kind, text) for each expectation of these prefixes about a program."""
     pattern = re.compile(r"(?<![\w-])(?:" + "|".join(map(re.escape, prefixes)) +
                          r")(-(?:LABEL|NEXT|SAME|NOT|DAG|EMPTY|COUNT-\d+))?(?:\{LITERAL\})?:\s*(.*)")
     for number, line in enumerate(lines):
@@ -72,7 +73,7 @@ def directives(lines, prefixes):
 
 
 def functions(lines):
-    """(name, first line, last line), comments before one included."""
+    """Yields (name, first line, last line) for each function, including comments before it."""
     heads = [(number, found) for number, line in enumerate(lines) if (found := HEADER.match(line))]
     result = []
     for number, head in heads:
@@ -83,7 +84,7 @@ def functions(lines):
 
 
 def unlabelled(text):
-    """Messages for a test."""
+    """Yields the messages for a test."""
     lines = text.splitlines()
     for prefixes in program_checks(text):
         found = list(directives(lines, prefixes))

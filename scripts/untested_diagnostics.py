@@ -1,13 +1,13 @@
 """Lists diagnostics that no test expects: messages of lib/, tools/, include/ and python/fovea whose
-words stand in no file of test/.
+words do not occur in any file of test/.
 
 Usage: untested_diagnostics.py [EXCEPTIONS]
 
-A message is what a statement writes, or each side of a `?:` in it; it counts as expected if four words
-in a row of its own text, or all of a shorter text, are in a test: four that are its own, not such as "must be at
-least", which many messages have. That a test has the words does not
-say that it is a good one; but a message without any has none. EXCEPTIONS has lines `words: reason`, the
-words from the beginning of a message that no test can show; one that isn't needed is an error.
+A message is the text that a statement writes, or each side of a `?:` in it. It counts as tested if
+four consecutive words of it, or all words of a shorter text, occur in a test. Common sequences such
+as "must be at least" do not count. The words alone don't make a good test, but a message whose
+words don't occur has no test. EXCEPTIONS has lines `words: reason` with the first words of messages
+that no test can trigger; an unnecessary exception is an error.
 """
 
 import ast
@@ -23,25 +23,25 @@ TOKEN = re.compile(
     r"""::|[\w.>-]+|\s+|.""",
     re.S,
 )
-# Statements whose text is none of a diagnostic.
+# Statements whose text is not a diagnostic.
 OTHERS = re.compile(r"\bcl ::|\bLDBG|LLVM_DEBUG|\bassert \(|static_assert|unreachable|PipelineRegistration|register\w* \(|"
                     r"MlirOptMain|mlirTranslateMain|ParseCommandLineOptions|\bnest \(|\bissue \(|\b_exit\b")
-# Assembly, and what formats leave open.
+# Assembly text, and placeholders of formats.
 ASSEMBLY = re.compile(r"\$\d|^\W*@|[;{]\n|\b[a-z]+\d*\.[a-z]\w*[.:]")
 HOLE = re.compile(r"%[-+0-9.*]*(?:ll|l|z|h)?[diuxXsfgcp]|%?\{[\w:!.]*\}|\n")
 WINDOW = 4
-# Four words that more messages have tell none of them from the others.
+# Four words that occur in at least this many messages do not identify one.
 SHARED = 5
 
 
 def plain(text):
-    """With blanks as one, and without what quotes need."""
+    """The text with single blanks and without escapes."""
     text = re.sub(r"\\n", " ", text)
     return re.sub(r"\s+", " ", re.sub(r"\\(?=\W)|\{\{|\}\}", "", text))
 
 
 def statements(text):
-    """(code, [(line, literal, whether it is a side of `?:`)])"""
+    """Yields (code, [(line, literal, is it a side of `?:`)]) for each statement."""
     line, code, literals, chosen, joins = 1, [], [], False, False
     for match in TOKEN.finditer(text):
         token = match[0]
@@ -68,7 +68,7 @@ def is_message(words):
 
 
 def compiled_messages(path):
-    """(line, parts) of a source of C or C++."""
+    """Yields (line, parts) for each message of a C or C++ source."""
     for code, literals in statements(path.read_text()):
         if OTHERS.search(code):
             continue
@@ -81,7 +81,7 @@ def compiled_messages(path):
 
 
 def python_messages(path):
-    """(line, parts) of what is raised, and what functions that raise are given."""
+    """Yields (line, parts) for raised messages and for arguments of functions that raise."""
     known = set()
     for node in ast.walk(ast.parse(path.read_text())):
         named = isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", ""))
@@ -94,7 +94,7 @@ def python_messages(path):
 
 
 def messages():
-    """(place, parts)"""
+    """Yields (location, parts) for all messages."""
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in (".cpp", ".c", ".h"):
@@ -110,7 +110,7 @@ def tested_words():
     for path in sorted((ROOT / "test").rglob("*")):
         if path.suffix in (".mlir", ".test", ".py", ".c", ".cpp", ".ptx"):
             text = path.read_text(errors="replace")
-            # Literals side by side are one.
+            # Adjacent literals are one text.
             texts.append(plain(re.sub(r"""(["'])\s*\n\s*[fr]?\1""", "", text)))
     return "\n".join(texts)
 
@@ -127,14 +127,14 @@ def windows_of(parts):
 def is_tested(parts, tests, common):
     pieces = pieces_of(parts)
     words = [piece.split() for piece in pieces]
-    # Names alone are no words.
+    # Names alone are not significant words.
     longest = max(pieces, key=lambda piece: (" " in piece.strip(), len(piece))).strip()
     if max(map(len, words)) <= WINDOW and longest in tests:
         return True
     windows = windows_of(parts)
     if any(window in tests for window in windows - common or windows):
         return True
-    # On both sides of what the message is about.
+    # Words on both sides of the placeholder.
     for before, after in zip(words, words[1:]):
         if len(before[-2:] + after[:2]) > 2:
             sides = (re.escape(" ".join(side)) for side in (before[-2:], after[:2]))

@@ -1,7 +1,7 @@
-# A thin front: CMake presets carry the configuration, scripts/ the steps.
-# `make` alone shows what there is.
+# A thin wrapper: the configuration is in CMake presets, the steps are in scripts/.
+# `make` without a target lists the targets.
 
-# Sub-processes to run at once; `make JOBS=4 build` overrides it.
+# Maximum number of parallel processes; `make JOBS=4 build` overrides it.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PRESET ?= default
 BUILD := $(if $(filter default,$(PRESET)),build,build-$(PRESET))
@@ -10,22 +10,22 @@ BUILD := $(if $(filter default,$(PRESET)),build,build-$(PRESET))
 .PHONY: help setup build demo test fuzz fuzz-text format format-check lint docs docs-check portable portable-check wheel asan ci clean
 
 help:
-	@echo "Fovea: a compiler for attention. The two that matter:"
+	@echo "Fovea: a compiler for attention. Main targets:"
 	@echo
-	@echo "  make demo          compile causal attention to PTX and execute that on a real layer's Q, K, V"
+	@echo "  make demo          compile causal attention to PTX and execute it on a real layer's Q, K, V"
 	@echo "  make test          build everything and run every test"
 	@echo
-	@echo "  make setup         install what is missing: Debian packages, .venv (both above do it)"
+	@echo "  make setup         install missing Debian packages and .venv (demo and test do this)"
 	@echo "  make build         configure and build into build/, tools in build/bin/"
 	@echo "  make portable      tools that run without LLVM installed, in build-portable/bin/"
-	@echo "  make portable-check   builds some of them, and checks that they need nothing else"
-	@echo "  make wheel         the Python package for machines without LLVM, in dist/, tried in an environment of its own"
+	@echo "  make portable-check   build some of them and check that they have no other dependencies"
+	@echo "  make wheel         build the Python package for machines without LLVM in dist/ and test it in a new environment"
 	@echo "  make asan          build with AddressSanitizer and UBSan in build-asan/ and run the tests there"
-	@echo "  make ci            what CI runs, without a limit of time"
-	@echo "  make fuzz-text     fuzz all readers of text and files for MINUTES (10)"
-	@echo "  make format        format C++ sources        make format-check   fail if any isn't"
-	@echo "  make fuzz          run random programs at every level for MINUTES=n (docs/Fuzzing.md)"
-	@echo "  make lint          clang-tidy on files changed since main, LINT=COMMIT or in its last commits (recent); all: on every file"
+	@echo "  make ci            run the checks of CI, without a time limit"
+	@echo "  make fuzz-text     fuzz all parsers of text and files for MINUTES (10)"
+	@echo "  make format        format C++ sources        make format-check   fail if a file is not formatted"
+	@echo "  make fuzz          run random programs at every level for MINUTES=n (test/Fuzz/README.md)"
+	@echo "  make lint          run clang-tidy on files changed since main or LINT=COMMIT; LINT=recent: in the last commits; LINT=all: all files"
 	@echo "  make docs          regenerate docs/reference make docs-check     fail if it is stale"
 	@echo "  make clean         remove build folders; .venv and ccache stay"
 	@echo
@@ -34,7 +34,7 @@ help:
 setup:
 	@scripts/setup.sh
 
-# Configures only where there is no build system yet; CMake reruns itself after that.
+# Configures only if the build folder is new; CMake reruns itself later.
 build: setup
 	@scripts/build.sh $(PRESET) $(JOBS) all
 
@@ -44,7 +44,7 @@ demo: build
 test: setup
 	@.venv/bin/python scripts/run_tests.py --preset $(PRESET) --jobs $(JOBS)
 
-# SEED=TEXT repeats a run; what fails is kept in KEEP.
+# SEED=TEXT repeats a run; failing programs are saved in KEEP.
 MINUTES ?= 10
 KEEP ?= $(BUILD)/fuzz
 fuzz: build
@@ -70,7 +70,7 @@ portable: setup
 	@scripts/build.sh portable $(JOBS) all
 	@ls -lh build-portable/bin
 
-# LIMIT=n: left out if it doesn't build within n minutes.
+# LIMIT=n: skipped if the build takes more than n minutes.
 portable-check: setup
 	@.venv/bin/python scripts/try_portable.py --jobs $(JOBS) $(if $(LIMIT),--limit $(LIMIT))
 
@@ -81,7 +81,7 @@ wheel: setup
 	@.venv/bin/python scripts/try_wheel.py dist
 	@ls -lh dist
 
-# LIMIT=n: no longer than n minutes, with fewer tests if need be.
+# LIMIT=n: runs at most n minutes, with fewer tests if necessary.
 asan: setup
 	@.venv/bin/python scripts/run_tests.py --preset asan --jobs $(JOBS) $(if $(LIMIT),--limit $(LIMIT))
 

@@ -1,19 +1,18 @@
-"""Times our backward pass beside torch's attention backends, on one GPU.
+"""Times our backward pass and torch's attention backends on one GPU.
 
     FOVEA_LIBRARY_PATH=build-portable/lib PYTHONPATH=python python benchmarks/backward.py
     python benchmarks/backward.py --cells 128:4096:causal 64:4096:full --schedule tile_n=32 --json out.json
     python benchmarks/backward.py --group 4                 # grouped heads
-    python benchmarks/backward.py --deterministic           # beside our kernels that sum in one order
-    python benchmarks/backward.py --fa3 --flex              # beside FlashAttention-3 and compiled flex_attention; --fa3 FILE names its library
-    python benchmarks/backward.py --ablation --no-peers     # one choice of the schedule changed at a time
+    python benchmarks/backward.py --deterministic           # also our deterministic kernels
+    python benchmarks/backward.py --fa3 --flex              # also FlashAttention-3 and compiled flex_attention; --fa3 FILE names its library
+    python benchmarks/backward.py --ablation --no-peers     # one option of the schedule changed at a time
 
-Each cell has 16k tokens in all and heads * d = 2048, bf16, stored as (B, S, H, D); all
-contestants get the same tensors, O and LSE. What is timed is the whole op: what it must
-compute or set to zero first, and what it rounds at the end. They take turns as in
-forward.py. FLOPs are 2 * (3 d + 2 dv) * pairs of query and key, half of them with a
-causal mask, for everyone. The error is the largest of a gradient by q, k or v against float64,
-norm by norm, of the first sequence's first head of K and V and the heads of Q that share it
-(exact.py). A contestant with one of more than 1e-2 does not compete.
+Each cell has 16k tokens and heads * d = 2048, bf16, stored as (B, S, H, D); all contestants get the
+same tensors, O and LSE. The whole op is timed, including preprocess and postprocess kernels.
+Contestants alternate as in forward.py. FLOPs are 2 * (3 d + 2 dv) * pairs of query and key for all
+contestants, half of the pairs with a causal mask. The error is the largest relative error (by norm)
+of dQ, dK or dV against float64, for the first sequence's first head of K and V and the heads of Q
+that share it (exact.py). A contestant with an error above 1e-2 is excluded.
 """
 
 import argparse
@@ -77,7 +76,7 @@ def ours(torch, cell, target, schedule, deterministic, tensors, o, lse):
     import fovea
 
     mask = (lambda b, h, q_idx, kv_idx: q_idx >= kv_idx) if cell.causal else None
-    # Sums in one order visit known groups in another order than what may be one head each.
+    # Deterministic kernels process known groups in another order than possibly ungrouped heads.
     grouped = tensors["k"].shape[1] != cell.h
     heads = {"heads": cell.h, "kv_heads": tensors["k"].shape[1]} if grouped else {}
     spec = fovea.attention(mask_mod=mask, dtype="bf16", head_dim=cell.d, value_head_dim=cell.dv, lse=True, **heads,
@@ -105,8 +104,9 @@ def flash3(torch, cell, tensors, o, lse):
 
 
 def through_autograd(torch, call, tensors, parameters=()):
-    """The backward pass of a function of q, k and v, by torch.autograd; also by the
-    parameters that it reads, if there are any."""
+    """The backward pass of a function of q, k and v by torch.autograd, also with respect to the
+    parameters that it reads.
+    """
     inputs = [tensors[name].detach().requires_grad_() for name in "qkv"]
     output = call(*inputs)
     inputs += parameters
@@ -140,7 +140,7 @@ def flex(torch, cell, tensors):
 
 
 def find_contestants(torch, cell, args, tensors):
-    """What could compete: name and a function that prepares it."""
+    """Possible contestants: name and a function that prepares it."""
     o, lse = forward_results(torch, tensors, cell.causal)
     found = {}
     for schedule, deterministic in itertools.product(args.schedule, (False, True) if args.deterministic else (False,)):

@@ -1,12 +1,12 @@
-"""Times our backward pass of packed sequences beside torch's FLASH_ATTENTION, on one GPU.
+"""Times our backward pass of packed sequences and torch's FLASH_ATTENTION on one GPU.
 
     FOVEA_LIBRARY_PATH=build-portable/lib PYTHONPATH=python python benchmarks/backward_packed.py
     python benchmarks/backward_packed.py --only shuffled --tokens 65536 --schedule auto --schedule producer_registers=0
 
-Tokens are dealt out to sequences as packed.py does it; heads * d = 2048, bf16, stored as
-(S, H, D). All contestants get the same tensors, O and LSE, and the whole op is timed.
-FLOPs are those of the pairs within sequences, half of them with a causal mask. Gradients of
-the first head of the first and the longest sequence are held against those in float64.
+Tokens are distributed to sequences as in packed.py; heads * d = 2048, bf16, stored as (S, H, D).
+All contestants get the same tensors, O and LSE, and the whole op is timed. FLOPs are those of the
+pairs within sequences, half of them with a causal mask. Gradients of the first head of the first
+and the longest sequence are compared with float64.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def flash3(torch, tensors, causal, longest):
 
 
 def flash2(torch, tensors, causal, longest):
-    """torch's FLASH_ATTENTION, by the op behind it."""
+    """torch's FLASH_ATTENTION, called through its op."""
     kept = []
 
     def call():

@@ -1,19 +1,20 @@
-"""Times the backward pass of PyTorch's own examples through torch.autograd, on one GPU.
+"""Times the backward pass of PyTorch's own examples through torch.autograd on one GPU.
 
     FOVEA_LIBRARY_PATH=build-portable/lib PYTHONPATH=python python benchmarks/backward_variants.py
     python benchmarks/backward_variants.py --dim 64 --only causal ALiBi --json out.json
 
-Each example runs once forward, by `fovea.torch.flex_attention` and by compiled
-`flex_attention`; what is timed is `torch.autograd.grad` of it by query, key and value, in
-turns as in forward.py. Ours is given the mask_mod, PyTorch's the BlockMask that it needs;
-in "by BlockMask" both are given that. PyTorch's has one stage where those that it chooses don't
-fit into shared memory. In examples called "learned" the gradients by what score_mod reads are asked for, too.
-An example whose gradients differ by more than 2e-2 (norm of the difference by norm; 0.1 for
-what is summed over all pairs) is reported, and not timed. Errors are the largest of a gradient by
-query, key or value against float64, norm by norm, of the first sequence's first key head (exact.py). `of dense` is our time of the dense example by this one's.
-With `--deterministic` ours takes turns under `torch.use_deterministic_algorithms`, too: `one order`, and its speed as a
-part of the other's. `--no-peers` leaves PyTorch's out. `--memory` tells what a pass takes at most, gradients included,
-above what it was given: PyTorch's allocator and, of ours, the sums of dQ, D and exponents, which the runtime allocates.
+Each example runs forward once, by `fovea.torch.flex_attention` and by compiled `flex_attention`.
+The timed part is `torch.autograd.grad` with respect to query, key and value; contestants alternate
+as in forward.py. Ours gets the mask_mod, PyTorch's the BlockMask that it needs; in "by BlockMask"
+both get a BlockMask. PyTorch's runs with one stage if its own choice does not fit shared memory.
+Examples called "learned" also compute the gradients of the tensors that score_mod reads. An example
+whose gradients differ by more than 2e-2 (norm of the difference by norm; 0.1 for sums over all
+pairs) is reported and not timed. Errors are the largest of dQ, dK and dV against float64, by norm,
+for the first sequence's first key head (exact.py). `of dense` is our time of the dense example
+divided by this one's. `--deterministic` also times ours under `torch.use_deterministic_algorithms`:
+the column `one order`, and its relative speed. `--no-peers` omits PyTorch's. `--memory` prints the
+peak memory of a pass, including gradients, beyond its inputs: PyTorch's allocator, and for ours the
+scratch memory of the runtime (dq_accum, delta and row constants).
 """
 
 import argparse
@@ -37,7 +38,7 @@ from backward import through_autograd  # noqa: E402
 from training_step import peak_memory  # noqa: E402
 
 OURS, THEIRS, IN_ORDER = "fovea", "flex_attention", "one order"
-# Sums over all pairs cancel: what both round is a larger part of them.
+# Sums over all pairs cancel, so the rounding errors of both contestants are relatively larger.
 LARGEST_DIFFERENCE, LARGEST_DIFFERENCE_OF_SUMS = 2e-2, 1e-1
 
 
@@ -52,8 +53,10 @@ BY_BLOCK_MASK = " by BlockMask"
 
 
 def learned_examples(torch, heads, length):
-    """(name, score_mod, mask_mod, key heads, parameters): one number for a head, one for a distance's
-    bucket, for a distance, also behind a soft cap, and for a key; and a mask that both get as a BlockMask."""
+    """Yields (name, score_mod, mask_mod, key heads, parameters): a learned value per head, per
+    bucket of relative positions, per relative position (also with a soft cap), and per key; and a
+    mask that both get as a BlockMask.
+    """
     from fovea.bench._examples import causal, examples
 
     slopes = torch.full((heads,), -0.1, device="cuda", requires_grad=True)
@@ -93,7 +96,9 @@ def learned_examples(torch, heads, length):
 
 
 def pressing_examples(torch, heads, length):
-    """The same, of programs that keep more of each pair for the gradients by what they read than registers may hold."""
+    """Like learned_examples, for programs whose gradients need more values per pair than fit in
+    registers.
+    """
     from fovea.bench._examples import BATCH, causal
 
     def learned(*shape, scale=0.1, start=0.0):
@@ -201,14 +206,15 @@ def prepare(torch, example, tensors, length, args):
 
 
 def scratch_memory(sizes, heads):
-    """MiB of scratch memory where dQ is summed there, of whole blocks of 128 queries (docs/Gradients.md)."""
+    """MiB of scratch memory for dq_accum, in blocks of 128 queries (docs/Specification/Gradients.md)."""
     batch, length, dim = sizes
     return 4 * batch * heads * -(-length // 128) * 128 * (dim + 2) / 2**20
 
 
 def find_difference(ours, theirs):
-    """The largest norm of a difference by the norm, as a part of what it may be; of large tensors
-    a part is compared."""
+    """The largest norm of a difference by the norm, relative to its tolerance; large tensors are
+    sampled.
+    """
     def ratio(one, other):
         whole = one.dim() != 4
         a, b = (each.float() if whole else each[:1, :2].float() for each in (one, other))

@@ -1,12 +1,12 @@
-"""Where the warp groups of a kernel spend their cycles, on one GPU.
+"""Prints where the warp groups of a kernel spend their cycles, on one GPU.
 
     python benchmarks/clocks.py documents --compiler build-portable/bin/fovea-compile
     python benchmarks/clocks.py causal --schedule output=direct --group 2 --steps 40
 
-The kernel of a variant (of variants.py, at its sizes) is traced (tracing.py) and
-run; the table has the steps between two places of its PTX, which is kept with
---work. Group 0 copies where roles are specialised, the others compute. Cycles
-don't depend on the clock, which the power limit sets: times do.
+The kernel of a variant (of variants.py, with its sizes) is traced (tracing.py) and run. The table
+shows the steps between two positions of its PTX, which --work keeps. With warp specialisation group
+0 copies and the others compute. Unlike times, cycles do not depend on the clock rate, which the
+power limit determines.
 """
 
 import argparse

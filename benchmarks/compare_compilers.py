@@ -1,16 +1,16 @@
-"""Times what two versions of the compiler make of the same programs, on one GPU.
+"""Times the kernels that two versions of the compiler generate for the same programs, on one GPU.
 
     python benchmarks/compare_compilers.py --old OLD/bin/fovea-compile --new build/bin/fovea-compile --compile-only --work FOLDER
     python benchmarks/compare_compilers.py --work FOLDER --json out.json
 
-The cells of forward.py and the variants of variants.py, without LSE. The first
-call needs no GPU: it leaves images and metadata in the folder. The second one
-times them in one process, turns in random order. A cell's number is the old kernel's median time over the new
-one's: above 1, the new one is faster. Both outputs are compared, too.
+Measures the cells of forward.py and the variants of variants.py, without LSE. The first call needs
+no GPU: it writes images and metadata to the folder. The second one times them in one process,
+alternating in random order. A cell's ratio is the old kernel's median time over the new one's:
+above 1, the new one is faster. Both outputs are compared too.
 
-For changes that must make nothing slower: the exit code is 1 if the geomean is
-below 0.995, or a cell below 0.97. Cells where both images are the same text say
-what noise is; `--changed` leaves all but three of them out.
+For changes that must not make kernels slower: the exit code is 1 if the geomean is below 0.995, or
+a cell below 0.97. Cells with identical images show the noise; `--changed` omits all but three of
+them.
 """
 
 import argparse
@@ -28,10 +28,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import forward  # noqa: E402
 import kernels  # noqa: E402
 import waiting  # noqa: E402
+from gpu_variants import Config, emit  # noqa: E402
 from variant_programs import (  # noqa: E402
     HEAD_DIM, PROGRAMS, TABLE_OF_VARIANTS, make_tensors, prepare_ours, relative_error, sizes_of,
 )  # fmt: skip
-from variants import Config, emit  # noqa: E402
 
 SIDES = ("old", "new")
 LEAST_GEOMEAN, LEAST = 0.995, 0.97
@@ -84,7 +84,7 @@ def is_same(args, name):
 
 
 def list_cells(args):
-    """(what is timed, its kernel, what makes its tensors), without what was left out."""
+    """Yields (label, kernel, function that makes its tensors) for the selected cells."""
 
     def of_cell(cell):
         def make(torch):
@@ -105,7 +105,7 @@ def list_cells(args):
 
 
 def run_cell(torch, runtime, args, cell, rng):
-    """A row of results, or None after saying why there is none."""
+    """Times one cell; returns its row, or None after printing the reason."""
     text, name, make = cell
     tensors, contestants, outputs, facts = make(torch), {}, {}, {}
     try:
@@ -162,7 +162,7 @@ def make_parser():
     parser.add_argument("--runtime", help="libFoveaRuntime.so; found in the build folders by default")
     parser.add_argument("--rounds", type=int, default=40, help="turns of each side")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="kernels to compile at once")
-    parser.add_argument("--seed", type=int, help="of the turns' order")
+    parser.add_argument("--seed", type=int, help="of the measurement order")
     parser.add_argument("--json", help="write the results there")
     return parser
 

@@ -1,19 +1,19 @@
-"""What limits our kernels: counters of the chip, read by Nsight Compute.
+"""Finds the bottleneck of our kernels with the GPU's counters, read by Nsight Compute.
 
     python benchmarks/counters.py --compiler build-portable/bin/fovea-compile
     python benchmarks/counters.py --cells 128:4096:full --variants softcap --json out.json
 
-Cells are forward.py's, variants are variants.py's; the tensors are those that they time. Each kernel
-runs once under ncu, at the clocks it finds, and then for --seconds without it, where clock
-and power settle. Percentages are of a unit's peak over the cycles in which an SM had work:
+Cells are those of forward.py and variants those of variants.py, with the same tensors. Each kernel
+runs once under ncu at the current clocks, and then for --seconds without it, until clock and power
+are stable. Percentages are relative to a unit's peak over the cycles in which an SM had work:
 
     tensor  cycles of the tensor pipe          issue  slots in which an instruction was issued
     xu      the special-function unit          fma, alu  floating-point and integer pipes
-    dram    of the memory's peak rate          stalls  what a warp waits for, most first, in
-                                               cycles for each instruction issued
+    dram    of the memory's peak rate          stalls  reasons why a warp waits, most first, in
+                                                       cycles for each instruction issued
 
-`ms` and `MHz` come from the run that settles, `alone ms` is a single launch on a cool chip. Needs ncu
-and the right to read counters (NVIDIA's ERR_NVGPUCTRPERM says how to get it).
+`ms` and `MHz` are from the stable run, `alone ms` is a single launch on a cool GPU. Needs ncu and
+permission to read counters (see NVIDIA's ERR_NVGPUCTRPERM).
 """
 
 import argparse
@@ -55,7 +55,7 @@ METRICS = [DURATION, *UNITS.values(), *(STALL_PREFIX + stall + STALL_SUFFIX for 
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A kernel to look at: its name in the table, what makes its tensors, its files."""
+    """A kernel to measure: its label, the source of its tensors, its files."""
 
     name: str
     cell: str
@@ -87,8 +87,9 @@ def count_kernels(metadata):
 
 
 def launch_each(torch, runtime, plans):
-    """What ncu watches: each kernel once, between a start and a stop of the profiler. One of several
-    kernels (a variant with a prologue) gives as many rows; the longest one counts."""
+    """Launches each kernel once for ncu, between a start and a stop of the profiler. A variant with
+    a prologue gives a row per kernel, of which the longest counts.
+    """
     for plan in plans:
         launch = prepare(torch, runtime, plan)
         launch()
@@ -142,7 +143,7 @@ def number(text):
 
 
 def read_counters(rows, names, kernels_of):
-    """Each plan's counters. `kernels_of` gives how many kernels a launch of it has."""
+    """The counters of each plan. `kernels_of` gives the number of kernels per launch."""
     found, at = {}, 0
     for name in names:
         mine = rows[at : at + kernels_of[name]]

@@ -1,8 +1,8 @@
-"""Attention in float64, for the error that a benchmark states beside each time.
+"""Attention in float64, for the errors that the benchmarks print.
 
-What is evaluated is a sample that costs little: the first sequence, the query heads of its first
-key head, and of outputs at most `ROWS` queries. Tensors are (B, H, S, D) as PyTorch has them; rows of
-scores are evaluated in chunks, so that memory does not grow with the square of the length.
+Only an inexpensive sample is evaluated: the first sequence, the query heads of its first key head,
+and at most `ROWS` queries of the outputs. Tensors are (B, H, S, D) as in PyTorch; rows of scores
+are evaluated in chunks, so that memory does not grow quadratically with the length.
 """
 
 # Rows of an output that are evaluated, and elements of a chunk of scores.
@@ -43,7 +43,7 @@ class Sample:
         return rows[:: -(-len(rows) // ROWS)]
 
     def evaluate(self, rows, differentiable=False):
-        """Of some queries the products with all keys, times the scale, scores and weights."""
+        """Evaluates rows of queries against all keys: scaled products, scores and probabilities."""
         torch = self.torch
         products = self.queries[:, rows] @ self.keys.mT * self.scale
         products.requires_grad_(differentiable)
@@ -70,7 +70,7 @@ class Sample:
         return [relative_error(o[0, : self.group][:, rows], expected) for o in outputs]
 
     def gradients(self, output_gradient):
-        """Those by q, k and v, (H, S, D), of the sum of o * output_gradient over the sample's heads."""
+        """dQ, dK and dV, (H, S, D), of the sum of o * output_gradient over the sample's heads."""
         torch = self.torch
         given = output_gradient[0, : self.group].double()
         dq, dk, dv = (torch.zeros_like(one) for one in (self.queries, self.keys, self.values))
@@ -88,5 +88,5 @@ class Sample:
 
 
 def gradient_error(found, expected):
-    """The largest error of a gradient by q, k or v, (B, H, S, D), against the sample's."""
+    """The largest error of dQ, dK or dV, (B, H, S, D), against the sample's."""
     return max(relative_error(one[0, : exact.shape[0]], exact) for one, exact in zip(found, expected))

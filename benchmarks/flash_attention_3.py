@@ -1,7 +1,8 @@
-"""FlashAttention-3's ops, ``torch.ops.flash_attn_3``, for the programs that time them.
+"""FlashAttention-3's ops, ``torch.ops.flash_attn_3``, for the benchmarks.
 
-``--fa3`` alone takes the library of the installed package ``flash_attn_3`` (the folder ``hopper`` of
-https://github.com/Dao-AILab/flash-attention, built with ``python setup.py install``); ``--fa3 FILE`` takes a library by name.
+``--fa3`` uses the library of the installed package ``flash_attn_3`` (the folder ``hopper`` of
+https://github.com/Dao-AILab/flash-attention, built with ``python setup.py install``); ``--fa3
+FILE`` uses another library.
 """
 
 import importlib.util
@@ -24,7 +25,7 @@ def find_installed():
 
 
 def library_of(argument):
-    """The library that ``--fa3`` means. Raises OSError with the reason if there is none."""
+    """The library that ``--fa3`` selects. Raises OSError with the reason if there is none."""
     if argument != INSTALLED:
         return argument
     found = find_installed()

@@ -1,18 +1,18 @@
-"""Times forward kernels beside torch's attention backends, on one GPU.
+"""Times forward kernels and torch's attention backends on one GPU.
 
     python benchmarks/forward.py --compiler build-portable/bin/fovea-compile
     python benchmarks/forward.py --cells 128:4096:causal 64:4096:full --schedule tile_n=32,stages=3 --json out.json
-    python benchmarks/forward.py --fa3                # beside FlashAttention-3, too; --fa3 FILE names its library
-    python benchmarks/forward.py --golden FOLDER      # beside kernels of your own, as golden_kernels.py describes them
+    python benchmarks/forward.py --fa3                # also FlashAttention-3; --fa3 FILE names its library
+    python benchmarks/forward.py --golden FOLDER      # also your own kernels, as golden_kernels.py describes them
     python benchmarks/forward.py --ablation           # one mechanism of the schedule off at a time
 
-Each cell has 16k tokens in all and heads * d = 2048, bf16; all contestants get
-the same tensors. 192/128:4096:causal has values of head dim 128. They take turns in random order, five rounds; a turn is 30 ms
-of the kernel and then seven timed launches of it, because the chip's power
-limit remembers what ran before. The median of all launches counts. FLOPs are
-2 * (d + dv) * pairs of query and key, half of them with a causal mask, for everyone.
-Ours are compiled without LSE (inference), torch's FLASH_ATTENTION writes it.
-The error is that of a sample of the output against float64, norm by norm (exact.py).
+Each cell has 16k tokens and heads * d = 2048, bf16; all contestants get the same tensors.
+192/128:4096:causal has values of head dim 128. Contestants alternate in random order for five
+rounds: 30 ms of warm-up and then seven timed launches, because earlier work affects the GPU's power
+limit. The result is the median of all launches. FLOPs are 2 * (d + dv) * pairs of query and key for
+all contestants, half of the pairs with a causal mask. Ours are compiled without LSE (inference),
+torch's FLASH_ATTENTION writes it. The error is that of a sample of the output against float64, by
+norm (exact.py).
 """
 
 import argparse
@@ -37,11 +37,11 @@ import waiting  # noqa: E402
 from fovea.bench import _forward  # noqa: E402
 from fovea.bench._forward import DEFAULT_CELLS, RELATIVE_ERROR  # noqa: E402
 from fovea.bench._timing import first_line, launch_times, take_turns  # noqa: E402, F401
-from variants import Config, emit  # noqa: E402
+from gpu_variants import Config, emit  # noqa: E402
 
 ABLATION_CELLS = [f"{d}:4096:{mask}" for d in (128, 64) for mask in ("full", "causal")]
-# One mechanism of the schedule off, or another choice for it, at a time.
-# 'chain' needs 'overlap' and a persistent kernel, so it goes with them.
+# Variants of the schedule with one mechanism off, or one other choice. 'chain' needs 'overlap' and
+# a persistent kernel, so it changes with them.
 ABLATION = (
     "auto", "overlap=0,chain=0", "chain=0", "query_stages=1,chain=0", "ping_pong=0", "overlap=0,chain=0,ping_pong=0",
     "recurrence=deferred", "recurrence=conditional", "softmax_part=100", "softmax_part=25", "softmax_part=50",
@@ -51,7 +51,7 @@ ABLATION = (
 
 
 def find_torch():
-    """PyTorch, or None after saying why nothing can be timed."""
+    """PyTorch, or None after printing why nothing can be timed."""
     torch, reason = kernels.find_torch()
     if torch is None:
         print(f"SKIP: {reason}")
@@ -59,8 +59,10 @@ def find_torch():
 
 
 def open_device(torch, args, compiles=True):
-    """The runtime, the current device's chip and a line on both and PyTorch; the
-    compiler in `args`, where kernels are compiled. None after saying what there isn't."""
+    """The runtime, the current GPU's architecture, and a line that describes both and PyTorch.
+    Finds the compiler in `args` if kernels must be compiled. Returns None after printing what is
+    missing.
+    """
     import fovea_runtime
 
     args.compiler, library = kernels.find_compiler(args.compiler), kernels.find_library(args.runtime)
@@ -75,8 +77,9 @@ def open_device(torch, args, compiles=True):
 
 
 def start(args, compiles=True):
-    """PyTorch and what ``open_device`` gives. Ends the program after saying why nothing
-    can be timed: well where there is no device, else with 2."""
+    """PyTorch and the results of ``open_device``. Otherwise prints the reason and exits:
+    successfully without a device, else with code 2.
+    """
     torch = find_torch()
     if not torch:
         sys.exit(0)
@@ -93,7 +96,7 @@ class Cell(_forward.Cell):
 
 
 def admit(torch, name, launch, o, reference):
-    """Runs a contestant once. Whether its output is attention; says if not."""
+    """Runs a contestant once; prints a message and returns False if its output is wrong."""
     print(f"  {name}", flush=True)  # what runs, should it hang
     launch()
     waiting.synchronize(torch)
@@ -106,7 +109,7 @@ def admit(torch, name, launch, o, reference):
 
 
 def fovea_contestants(torch, runtime, compiled, args, tensors, reference, sample):
-    """Prepared launches and facts by name; one that is wrong does not compete."""
+    """Prepared launches and facts by name, without wrong ones."""
     result, facts = {}, {}
     stream = torch.cuda.current_stream().cuda_stream
     for name, outcome in compiled.items():
@@ -137,7 +140,7 @@ def fovea_contestants(torch, runtime, compiled, args, tensors, reference, sample
 
 
 def golden_contestants(torch, loaded, cell, tensors, reference, sample):
-    """The same of the kernels of ``--golden`` that fit the cell."""
+    """Like prepare_ours, for the kernels of ``--golden`` that fit the cell."""
     result, facts = {}, {}
     q, k, v = (tensors[name].transpose(1, 2) for name in "qkv")
     for kernel in loaded:
@@ -157,7 +160,7 @@ def golden_contestants(torch, loaded, cell, tensors, reference, sample):
 
 
 def flash3_contestants(torch, args, cell, tensors, reference):
-    """FlashAttention-3's launch by name, if it was asked for and runs."""
+    """FlashAttention-3's launch by name, if requested and available."""
     if not args.fa3:
         return {}
     try:
@@ -173,7 +176,7 @@ def contestant_name(target, schedule, several_targets):
 
 
 def compile_candidates(cells, args, chip, folder):
-    """For each cell its kernels by name, compiled in parallel."""
+    """The kernels of each cell by name, compiled in parallel."""
     ptxas = kernels.find_ptxas()
     several = len(args.target) > 1
     wanted = {}
@@ -256,7 +259,7 @@ def make_parser():
 
 
 def parse_arguments(argv=None):
-    """Arguments with what depends on other arguments filled in."""
+    """Parses the arguments and derives defaults from other arguments."""
     parser = make_parser()
     args = parser.parse_args(argv)
     if args.rounds < 1 or args.jobs < 1:

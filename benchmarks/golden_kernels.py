@@ -1,12 +1,11 @@
-"""Launches kernels that were made elsewhere, for example by hand for sm_90a, to time
-them beside the compiler's: ``benchmarks/forward.py --golden FOLDER``. The repository has none.
+"""Launches external kernels, for example hand-written ones for sm_90a, to compare them with the
+compiler's: ``benchmarks/forward.py --golden FOLDER``. The repository contains none.
 
-A folder holds NAME.cubin and NAME.json for each. They are forward kernels in
-bf16 with equal head dims, without grouped heads, full or causal (aligned to the
-bottom right); parameters, in order: tensor maps of Q, K and V, pointers to O,
-LSE and two zeroed words (the work counter, which a launch leaves at zero),
-scale * log2(e), the sizes Sq, Skv, H, B, the number of tiles and of heads in a
-section of the work order, and O's strides of row, head and batch in elements.
+A folder has NAME.cubin and NAME.json for each kernel. They are forward kernels in bf16 with equal
+head dims, without grouped heads, full or causal (aligned to the bottom right). Parameters, in
+order: tensor maps of Q, K and V; pointers to O, LSE and two zeroed words (the work counter, which a
+launch leaves at zero); scale * log2(e); the sizes Sq, Skv, H, B; the number of tiles and of heads
+in an L2 section of the work order; and O's strides of row, head and batch in elements.
 """
 
 import ctypes
@@ -25,7 +24,7 @@ ENTRY = b"fwd"
 
 @dataclasses.dataclass(frozen=True)
 class Facts:
-    """What a launch needs to know of a kernel."""
+    """The properties of a kernel that a launch needs."""
 
     name: str
     head_dim: int
@@ -39,7 +38,7 @@ class Facts:
 
     @staticmethod
     def parse(text):
-        """From the JSON beside a cubin; raises ValueError."""
+        """Parses the JSON of a cubin; raises ValueError."""
         try:
             values = json.loads(text)
             return Facts(
@@ -59,10 +58,10 @@ class Facts:
 
 
 def heads_per_section(batch, heads, keys, head_dim):
-    """In which portions of (batch, head) a causal kernel goes through its tiles,
-    longest first in each: as many as keep K and V in 32 MiB of L2, but at
-    least 8, and 16 where 64 MiB hold them, so that tiles that run at once
-    share a head's K and V."""
+    """The number of (batch, head) pairs in an L2 section, within which a causal kernel processes
+    its longest tiles first: as many as keep K and V in 32 MiB of L2, but at least 8, or 16 if they
+    fit in 64 MiB, so that concurrent tiles share a head's K and V.
+    """
 
     def fitting(mebibytes):
         most = max(1, (mebibytes << 20) // (keys * head_dim * 4))
@@ -123,7 +122,7 @@ class GoldenKernel:
         self.multiprocessors = torch.cuda.get_device_properties(0).multi_processor_count
 
     def info(self):
-        """As fovea_runtime.Kernel.info, as far as the driver knows."""
+        """Like fovea_runtime.Kernel.info, as far as the driver knows."""
         values = {}
         for name, attribute in (("registers", NUM_REGS), ("local_memory", LOCAL_SIZE_BYTES)):
             value = ctypes.c_int()

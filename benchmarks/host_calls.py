@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Times what a repeated call of fovea.torch.flex_attention costs the host up to the launch, which is left out: with
-the same function objects, and with functions that are made anew at each call, as a module's forward makes them.
+"""Times the host's cost of a repeated call of fovea.torch.flex_attention up to the launch, which is
+excluded: with the same function objects, and with new functions for each call, as a module's
+forward creates them.
 
-Needs no GPU, but the tests' stand-in for a driver:
+Needs no GPU but the tests' fake driver:
 
     LD_LIBRARY_PATH=build/test/Runtime/fake-driver PYTHONPATH=python:test/python python3 benchmarks/host_calls.py
 """
@@ -12,7 +13,7 @@ import time
 
 import torch
 import torch_on_stand_in  # noqa: F401 (tensors in host memory are taken for a device's)
-from fovea import _launch
+from fovea.runtime import _launch
 from fovea.torch import flex_attention
 
 #: Calls of a batch, and batches, of which the fastest counts.

@@ -1,15 +1,14 @@
-"""Times packed sequences in the caller's order beside the longest first, on one GPU.
+"""Times packed sequences in the caller's order and longest first, on one GPU.
 
     python benchmarks/packed.py --compiler build-portable/bin/fovea-compile
     python benchmarks/packed.py --only rising shuffled --tokens 65536 --masks full --json out.json
 
-d 128, 16 heads, bf16. Tokens are dealt out to sequences in several ways (LENGTHS).
-`given` takes sequences as they lie (longest_first=0), `ordered` finds their order
-on the device (longest_first=1), `sorted` is the first kernel on the same sequences
-after the caller put the longest first: what an order that costs nothing gains.
-Turns as in forward.py: random order, five rounds, 30 ms of the kernel before seven
-timed launches, the median of all. Both orders must give the same bits; their error is that
-against float64 (exact.py).
+d 128, 16 heads, bf16. Tokens are distributed to sequences in several ways (LENGTHS). `given`
+processes sequences in the caller's order (longest_first=0), `ordered` computes the order on the
+device (longest_first=1), `sorted` is the first kernel on sequences that the caller sorted: the gain
+of an order without cost. Contestants alternate as in forward.py: random order, five rounds, 30 ms
+of warm-up before seven timed launches, the median of all. Both orders must give the same bits;
+their error is against float64 (exact.py).
 """
 
 import argparse
@@ -28,7 +27,7 @@ import forward  # noqa: E402
 import kernels  # noqa: E402
 import report  # noqa: E402
 import waiting  # noqa: E402
-from variants import Config, emit  # noqa: E402
+from gpu_variants import Config, emit  # noqa: E402
 
 HEAD_DIM, HEADS = 128, 16
 GIVEN, ORDERED, SORTED = "given", "ordered", "sorted"
@@ -67,7 +66,7 @@ LENGTHS = {
     "rising": lambda tokens: (skewed(tokens), skewed(tokens)),
     "half": lambda tokens: (half(tokens), half(tokens)),
     "shuffled": lambda tokens: (shuffled(tokens), shuffled(tokens)),
-    # Nothing to gain: what finding an order costs.
+    # No order can help; shows the cost of computing one.
     "equal": lambda tokens: ([1024] * (tokens // 1024),) * 2,
     "short": lambda tokens: ([128] * (tokens // 128),) * 2,
     # A query each: every tile is its sequence's longest.
@@ -81,7 +80,7 @@ def offsets(torch, lengths):
 
 
 def longest_first(queries, keys):
-    """The same sequences as who knows the lengths would lay them out."""
+    """The same sequences, sorted by a caller with known lengths."""
     order = sorted(range(len(keys)), key=lambda n: -keys[n])
     return [queries[n] for n in order], [keys[n] for n in order]
 

@@ -1,15 +1,15 @@
-"""Times matrix products, tile programs written by hand, beside torch's (cuBLAS), on one GPU.
+"""Times matrix products, hand-written tile programs, and torch's (cuBLAS) on one GPU.
 
     python benchmarks/products.py --compiler build-portable/bin/fovea-compile
     python benchmarks/products.py --kernels FOLDER --cells 8192:8192:8192 1000:3000:5000 --json out.json
 
-A cell is M:N:K; all tensors are bf16, rows side by side, drawn from the normal distribution.
-Programs are those of test/Integration/Inputs, or, with --kernels, what fovea-compile made of any
-(NAME.cubin or NAME.ptx, and NAME.json). What a kernel computes its tensors say: c = a b, or, with `bias`
-and `scale`, c = scale gelu(a b + bias), whose peer is cuBLAS with bias and gelu in its own epilogue, and a
-multiplication by torch. Turns as in forward.py: random order, five rounds, 30 ms of the kernel
-before seven timed launches, the median of all. FLOPs are 2 M N K for everyone. The error is that of
-every so many rows of c against float64, norm by norm.
+A cell is M:N:K; all tensors are contiguous bf16, drawn from the normal distribution. Programs are
+those of test/Integration/Inputs or, with --kernels, compiled ones (NAME.cubin or NAME.ptx, and
+NAME.json). The tensors of a kernel determine what it computes: c = a b or, with `bias` and `scale`,
+c = scale gelu(a b + bias). The peer of the latter is cuBLAS with bias and gelu in its epilogue, and
+a multiplication by torch. Contestants alternate as in forward.py: random order, five rounds, 30 ms
+of warm-up before seven timed launches, the median of all. FLOPs are 2 M N K for all contestants.
+The error is that of a sample of rows of c against float64, by norm.
 """
 
 import argparse
@@ -32,7 +32,7 @@ import waiting  # noqa: E402
 PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "test" / "Integration" / "Inputs"
 DEFAULT_CELLS = ("8192:8192:8192", "4096:4096:4096", "2048:2048:2048", "16384:4096:4096", "4096:14336:4096", "8000:8008:7992")
 PEERS = {False: "matmul", True: "matmul, gelu, scale"}
-# Of the norm of torch's output, from the same inputs in the same types.
+# Relative to the norm of torch's output, from the same inputs in the same types.
 RELATIVE_ERROR = 5e-3
 # Rows of c that are evaluated in float64.
 EXACT_ROWS = 128
@@ -51,7 +51,7 @@ class Cell:
 
 
 def get_target(source):
-    """What the program's kernel was written for."""
+    """The target for which the program was written."""
     return re.search(r'\btarget\("([^"]+)"\)', source).group(1)
 
 
@@ -73,7 +73,7 @@ def compile_programs(args, folder, major, minor):
 
 
 def read_kernels(folder):
-    """The same of what was compiled before."""
+    """Images and metadata of previously compiled programs."""
     result = {}
     for metadata in sorted(pathlib.Path(folder).glob("*.json")):
         images = [path for path in (metadata.with_suffix(ending) for ending in (".cubin", ".ptx")) if path.exists()]
@@ -129,7 +129,7 @@ def error_of(torch, inputs, epilogue, output):
 
 
 def admit(torch, name, launch, output, expected):
-    """Runs a contestant once. Whether its output is right; says if not."""
+    """Runs a contestant once; prints a message and returns False if its output is wrong."""
     print(f"  {name}", flush=True)  # what runs, should it hang
     launch()
     waiting.synchronize(torch)
@@ -148,7 +148,7 @@ def run_cell(torch, loaded, cell, args, rng):
     references = {kind: get_reference(torch, inputs, kind) for kind in set(kinds.values())}
     contestants, errors = {}, {}
     for kind, (launch, output) in torch_contestants(torch, inputs, cell).items():
-        # torch rounds between the products and what follows them.
+        # torch rounds between the product and its epilogue.
         if kind in references and kind not in args.without:
             launch()
             contestants[PEERS[kind]] = launch
@@ -178,8 +178,9 @@ def run_cell(torch, loaded, cell, args, rng):
 
 
 def add_ratios(rows, kinds):
-    """Rows of a cell, the fastest first, with their rates over torch's. `kinds` says of our
-    kernels whether they have an epilogue."""
+    """Rows of a cell, the fastest first, with their rates relative to torch's. `kinds` tells which
+    of our kernels have an epilogue.
+    """
     rates = {row["name"]: row["tflops"] for row in rows}
     for row in rows:
         peer = PEERS[kinds[row["name"]]] if row["name"] in kinds else row["name"]

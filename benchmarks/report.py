@@ -1,4 +1,4 @@
-"""What the forward benchmark prints: ratios, means and tables. Needs no GPU."""
+"""Output of the forward benchmark: ratios, means and tables. Needs no GPU."""
 
 import math
 

@@ -1,10 +1,9 @@
-"""Clocks inside a kernel: its PTX, written so that the first thread of each warp
-group notes when it passes what it may wait for, and what the notes say.
+"""Records clocks inside a kernel: instruments its PTX, so that the first thread of each warp group
+takes a note at each position where it may wait, and evaluates the notes.
 
-A note is a site and the low half of the SM's clock. Sites are places in the
-original PTX: waits for barriers of pipelines, named barriers, dots and bulk
-copies, before and behind; where dots are issued; and labels. Notes cost 30 to 60
-cycles each, 10 % of a forward kernel's time.
+A note is a site and the low half of the SM's clock. Sites are positions in the original PTX: before
+and after waits for pipeline barriers, named barriers, dots and bulk copies; at the issue of dots;
+and at labels. A note costs 30 to 60 cycles; all notes cost about 10 % of a forward kernel's time.
 """
 
 import collections
@@ -17,9 +16,9 @@ NOTES, CTAS = 4096, 132
 TENSOR = "trace"
 WARP_GROUP = 128
 
-#: What begins a line that is noted before, behind, or both.
+#: Beginnings of lines with a note before them, and after them.
 _BEFORE = ("WAIT:", "wgmma.wait_group", "bar.sync", "cp.async.bulk.wait_group")
-_BEHIND = ("DONE:", "wgmma.wait_group", "wgmma.commit_group", "bar.sync", "cp.async.bulk.wait_group", "$L__BB")
+_AFTER = ("DONE:", "wgmma.wait_group", "wgmma.commit_group", "bar.sync", "cp.async.bulk.wait_group", "$L__BB")
 
 
 def _note(site):
@@ -68,12 +67,12 @@ def instrument(ptx, metadata):
         if not is_set_up and text and not text.startswith((".", "//")):
             written += _setup(parameter, groups)
             is_set_up = True
-        for behind, starts_of in ((0, _BEFORE), (1, _BEHIND)):
+        for behind, starts_of in ((0, _BEFORE), (1, _AFTER)):
             if behind:
                 written.append(line)
             if text.startswith(starts_of):
                 site = 2 * (index + 1) + behind
-                sites[site] = f"{'behind' if behind else 'before'} {index + 1}: {text[:40]}"
+                sites[site] = f"{'after' if behind else 'before'} {index + 1}: {text[:40]}"
                 written += _note(site)
     return "\n".join(written), json.dumps(facts), sites
 
@@ -92,9 +91,10 @@ def read_notes(values):
 
 
 def summarise(rows):
-    """Of the notes of a warp group in several CTAs: the mean and the longest time from
-    first to last, and steps from a site to the next as (share of the time, times per
-    CTA, mean cycles, from, to), the largest share first."""
+    """Statistics of a warp group's notes in several CTAs: the mean and the longest time from first
+    to last, and the steps from a site to the next as (share of the time, times per CTA, mean
+    cycles, from, to), the largest share first.
+    """
     rows = [notes for notes in rows if len(notes) > 1]
     if not rows:
         raise ValueError("no warp group took notes")

@@ -1,14 +1,15 @@
-"""Times attention's part of a training step of examples/gpt, forward and backward, beside
-compiled flex_attention, and says what memory it takes at most, on one GPU.
+"""Times attention's part of a training step of examples/gpt, forward and backward, by ours and by
+compiled flex_attention, and measures its peak memory, on one GPU.
 
     FOVEA_LIBRARY_PATH=build-portable/lib PYTHONPATH=python python benchmarks/training_step.py
     python benchmarks/training_step.py --sizes 4:16:4096:128 --learned --json out.json
 
-A step is what the example does with one batch of packed documents: new documents, a soft cap,
-a bias by distance (a table, or `--bias slopes`), and gradients by query, key and value; with `--learned` by the bias, too.
-flex_attention gets a BlockMask, made anew for each batch by the compiled create_block_mask.
-Turns as in forward.py. Memory is the peak of a step above what it was given, as PyTorch's allocator has it: without the
-scratch memory of our runtime (docs/PerformanceTables.md).
+A step is that of the example for one batch of packed documents: new documents, a soft cap, a bias
+by relative position (a table, or `--bias slopes`), and dQ, dK and dV; with `--learned` also the
+gradient of the bias. flex_attention gets a BlockMask, created for each batch by the compiled
+create_block_mask. Contestants alternate as in forward.py. Memory is the peak of a step beyond its
+inputs in PyTorch's allocator, without the scratch memory of our runtime
+(benchmarks/notebook/tables.md).
 """
 
 import argparse
@@ -26,7 +27,7 @@ from model import BIASES  # noqa: E402
 from fovea.bench._timing import first_line, take_turns  # noqa: E402
 
 OURS, THEIRS = "fovea", "flex_attention"
-# Both round to bf16; a bias's gradients are sums over all pairs.
+# Both round to bf16; gradients of a bias are sums over all pairs.
 LARGEST_DIFFERENCE = 5e-2
 
 
@@ -44,7 +45,7 @@ class Sizes:
 
 
 def make_step(torch, sizes, name, inputs, do, batches, bias, learned):
-    """A step of one contestant, and the gradients that it left."""
+    """Prepares a step of one contestant, and its gradients."""
     from model import Variant
 
     variant = Variant(sizes.heads, sizes.rows, sizes.length, torch.device("cuda"), bias, fixed=not learned)
@@ -105,8 +106,8 @@ def parse_arguments(argv=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", nargs="+", type=Sizes, help="ROWS:HEADS:LENGTH:HEAD_DIM",
                         default=[Sizes("16:6:1024:64"), Sizes("4:16:4096:64"), Sizes("4:16:4096:128")])
-    parser.add_argument("--learned", action="store_true", help="with gradients by the bias")
-    parser.add_argument("--bias", choices=BIASES, default="table", help="by distance: numbers of a table, or a slope of each head")
+    parser.add_argument("--learned", action="store_true", help="with gradients of the bias")
+    parser.add_argument("--bias", choices=BIASES, default="table", help="by relative position: a table, or a slope per head")
     parser.add_argument("--rounds", type=int, default=3, help="turns of each contestant")
     parser.add_argument("--seed", type=int, help="of the contestants' order and the data")
     parser.add_argument("--json", help="write the results there")

@@ -1,8 +1,7 @@
 """The attention variants that benchmarks/variants.py times.
 
-Each is stated twice: as bodies of attn regions, and as functions that
-flex_attention takes. Needs no torch by itself: captured tensors are made by
-functions of torch and the sizes.
+Each is defined twice: as bodies of attn regions, and as functions for flex_attention. The module
+does not import torch: functions of torch and the sizes create captured tensors.
 """
 
 import concurrent.futures
@@ -14,7 +13,7 @@ import types
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "test" / "GPU"))
 
 import kernels  # noqa: E402
-from variants import CAP, CAUSAL, VARIANTS, Blocks, Capture, Config, Variant, emit, table_of_distances  # noqa: E402
+from gpu_variants import CAP, CAUSAL, VARIANTS, Blocks, Capture, Config, Variant, emit, table_of_distances  # noqa: E402
 
 HEAD_DIM, HEADS, TOKENS = 128, 16, 16384
 
@@ -26,10 +25,10 @@ GRID, REACH = 64, 6  # natten-2d: a 64 x 64 image, 13 x 13 neighbours
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """A variant to time. `kind` is 'dense' where every block is visited (half
-    of them if causal) and 'sparse' where the mask leaves blocks out. `make`
-    gives the captured tensors as functions of (torch, sizes); of a variant with
-    lists of blocks they are drawn, `kept` being the share that is listed."""
+    """A variant to time. `kind` is 'dense' if every block is processed (half of them if causal) and
+    'sparse' if the mask skips blocks. `make` creates the captured tensors as functions of (torch,
+    sizes). Block lists are random, with the fraction `kept` of the blocks.
+    """
 
     variant: Variant
     kind: str = "dense"
@@ -208,7 +207,7 @@ def sizes_of(program):
 
 
 def make_tensors(torch, program, sizes):
-    """What a kernel takes, by name; captured tensors and lists of blocks in their order."""
+    """The kernel's inputs by name; captured tensors and block lists in order."""
     shape = (sizes.B, sizes.Hq, sizes.Sq, HEAD_DIM)
     tensors = {name: torch.randn(shape, device="cuda", dtype=torch.bfloat16) for name in "qkv"}
     captures = [make(torch, sizes) for make in program.make]
@@ -223,8 +222,9 @@ def make_tensors(torch, program, sizes):
 
 
 def compile_programs(names, args, chip, folder, schedule=None):
-    """Images, metadata and facts by name, or what went wrong; compiled in parallel,
-    with `schedule` instead of the arguments' if it is given."""
+    """Images, metadata and facts, or exceptions, by name; compiled in parallel, with `schedule` in
+    place of the argument's if given.
+    """
     ptxas = kernels.find_ptxas()
     schedule = schedule or args.schedule
 

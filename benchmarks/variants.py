@@ -1,23 +1,21 @@
-"""Times attention variants beside torch's compiled flex_attention, on one GPU.
+"""Times attention variants and torch's compiled flex_attention on one GPU.
 
     python benchmarks/variants.py --compiler build-portable/bin/fovea-compile
     python benchmarks/variants.py --only softcap window --json out.json
     python benchmarks/variants.py --only fullbias --no-flex --candidate cluster=2,work=static
 
-d 128, bf16, 16k tokens in all (B 4, H 16, S 4096; long ones B 1, H 16). Turns
-as in forward.py: random order, five rounds, 30 ms of the kernel before seven
-timed launches, the median of all. Ours takes turns with flex_attention, and then
-with our dense kernel: where one contestant draws less power, the next one finds
-a cooler chip, and not all kernels gain as much by that. Variants that visit every
-block are stated as a share of our own dense or causal kernel's speed; sparse
-ones as time over our dense kernel's at that length, beside the share of
-128 x 128 blocks that are not empty, and what that allows. Set-up that
-flex_attention does outside of the kernel (create_block_mask) is timed by itself;
-ours is part of the launch. Errors are those of a sample of the output against
-float64, norm by norm (exact.py), ours and flex_attention's.
+d 128, bf16, 16k tokens (B 4, H 16, S 4096; long sequences B 1, H 16). Contestants alternate as in
+forward.py: random order, five rounds, 30 ms of warm-up before seven timed launches, the median of
+all. Ours alternates with flex_attention, and then with our dense kernel: after a contestant that
+draws less power the GPU is cooler, and not all kernels profit equally. Variants that process every
+block are compared with the speed of our dense or causal kernel; sparse ones with the time of our
+dense kernel at that length, together with the share of 128 x 128 blocks that are not empty and the
+resulting limit. flex_attention's setup outside of the kernel (create_block_mask) is timed
+separately; ours is part of the launch. Errors are those of a sample of the output against float64,
+by norm (exact.py), for ours and flex_attention's.
 
-The last column says whether a variant keeps to its bounds: a sparse one to what
-is allowed, another one to 0.85 of our own and 1.5 times flex_attention's speed.
+The last column tells whether a variant is within its limits: a sparse one within the time limit,
+another one at 0.85 of our dense kernel's speed and 1.5 times flex_attention's.
 """
 
 import argparse
@@ -42,13 +40,13 @@ from variant_programs import (  # noqa: E402
 )  # fmt: skip
 
 OURS, FLEX = "fovea", "flex_attention"
-# What variants must keep to: shares of blocks and of our dense kernel's time, of
-# its speed, and times flex_attention's speed.
+# Limits: shares of blocks and of our dense kernel's time, of its speed, and times flex_attention's
+# speed.
 PER_BLOCK, BESIDES, OF_DENSE, OF_FLEX = 1.15, 0.05, 0.85, 1.5
 
 
 def baseline_of(name):
-    """What a variant is compared with: a dense kernel of its length."""
+    """The baseline of a variant: a dense kernel of its length."""
     program = PROGRAMS[name]
     kind = "causal" if program.causal else "dense"
     return f"{kind}@{program.length}"
@@ -92,8 +90,9 @@ def share_of(torch, counts, keys):
 
 
 def make_attend(flex_attention, sinks):
-    """Flex's attention; with sinks, which it has no argument for, what models do
-    instead: outputs scaled by what the sink leaves of their row's sum."""
+    """flex_attention, or with sinks, which it does not support, the usual workaround: outputs
+    scaled by the sink's effect on their row's sum.
+    """
     if sinks is None:
         return flex_attention
 
@@ -134,7 +133,7 @@ def flex_contestant(torch, program, sizes, captures, lists, tensors):
 
 
 def candidate_contestants(torch, runtime, name, candidates, tensors, expected):
-    """Kernels of other schedules that run and give what is expected, by schedule."""
+    """Kernels of other schedules that run with correct results, by schedule."""
     contestants = {}
     for schedule, compiled in candidates.items():
         try:
@@ -165,7 +164,7 @@ def format_candidates(row):
 
 
 def run_program(torch, runtime, name, compiled, candidates, args, rng):
-    """One row of results, with what did not run left out."""
+    """Measures a variant; contestants that do not run are omitted from the row."""
     program, row = PROGRAMS[name], {"name": name, "kind": PROGRAMS[name].kind, "baseline": baseline_of(name)}
     sizes = sizes_of(program)
     tensors, captures, lists = make_tensors(torch, program, sizes)
@@ -175,7 +174,7 @@ def run_program(torch, runtime, name, compiled, candidates, args, rng):
             contestants[FLEX], expected, row["share"], row["flex_mask_s"] = flex_contestant(
                 torch, program, sizes, captures, lists, tensors
             )
-        except Exception as error:  # noqa: BLE001: the compiler behind it raises anything
+        except Exception as error:  # noqa: BLE001: PyTorch's compiler may raise anything
             print(f"  {name}: flex_attention does not run: {forward.first_line(error)}", flush=True)
     launches = {}
     try:
@@ -207,7 +206,7 @@ def run_program(torch, runtime, name, compiled, candidates, args, rng):
         row["flex_attention_ms"] = statistics.median(beside[FLEX])
         if OURS in beside:
             row["faster"] = row["flex_attention_ms"] / statistics.median(beside[OURS])
-    # The same kernel without the variant.
+    # The dense kernel without the variant.
     reference = args.baselines.get(row["baseline"])
     if reference and OURS in contestants:
         contestants["baseline"], _, _ = prepare_ours(torch, runtime, reference, {name: tensors[name] for name in "qkv"})
@@ -230,7 +229,7 @@ HEADER = (
 
 
 def allowed_of(row):
-    """What a sparse variant may take of the dense kernel's time, if known."""
+    """The time limit of a sparse variant relative to the dense kernel, if known."""
     share = row.get("share") if row["kind"] == "sparse" else None
     return None if share is None else PER_BLOCK * share + BESIDES
 

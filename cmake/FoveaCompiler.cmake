@@ -1,8 +1,10 @@
-# fovea_check_compiler(VARIABLE): whether this project's C++ compiler understands the MLIR that was found.
+# fovea_check_compiler(VARIABLE): true if this project's C++ compiler is compatible with the MLIR
+# found.
 #
-# MLIR knows a trait by its name as the compiler prints it, and GCC prints other names than Clang, which Debian's
-# packages are built with. Programs of both link, run, and find no trait of any op: matchers match nothing, and
-# nobody says so. (Without -fvisibility=hidden, as Fovea's libraries are compiled, the dynamic linker may hide it.)
+# MLIR identifies a trait by its name as the compiler prints it. GCC prints other names than Clang,
+# with which Debian's packages are built. A program that mixes both links and runs but finds no
+# trait of any op, so that matchers silently match nothing. (Without -fvisibility=hidden, with which
+# Fovea's libraries are compiled, the dynamic linker may hide the problem.)
 
 include(CheckCXXSourceRuns)
 

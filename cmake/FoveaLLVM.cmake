@@ -36,7 +36,8 @@ else()
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
 endif()
 add_compile_options(-ffunction-sections -fdata-sections)
-# The warnings that LLVM is built with. Its own headers are system headers, in which there are none.
+# The warnings with which LLVM is built. LLVM's headers are system headers, so they cause no
+# warnings.
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
   add_compile_options(-pedantic -Wwrite-strings -Wcast-qual -Wimplicit-fallthrough -Wcovered-switch-default -Wstring-conversion
@@ -48,17 +49,16 @@ if(FOVEA_WERROR)
   add_compile_options(-Werror)
 endif()
 if(FOVEA_SANITIZE)
-  # Assertions stay in: those of LLVM's headers find a wrong cast where it is.
-  # Two checks need type information that the LLVM libraries come without.
+  # Assertions stay enabled: those in LLVM's headers report a wrong cast where it happens. Two
+  # checks need type information, which the LLVM libraries do not have.
   set(fovea_sanitize -fsanitize=${FOVEA_SANITIZE} -fno-sanitize=vptr,function -fno-sanitize-recover=all)
   add_compile_options(${fovea_sanitize} -O1 -fno-omit-frame-pointer -g1)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/StatisticsOfLLVM.h>")
   add_link_options(${fovea_sanitize})
 endif()
 
-# The two shared libraries hold everything; mixing them with the component
-# archives would register every dialect twice. A portable build takes the
-# archives instead.
+# The two shared libraries contain everything; mixing them with the component archives would
+# register every dialect twice. A portable build uses the archives instead.
 add_library(fovea_mlir INTERFACE)
 target_include_directories(fovea_mlir SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 target_compile_features(fovea_mlir INTERFACE cxx_std_17)
@@ -75,7 +75,7 @@ if(FOVEA_STATIC_LLVM)
     -Wl,--start-group ${fovea_mlir_libs} -L${fovea_llvm_libdir} ${fovea_llvm_libs} -Wl,--end-group
     -l:libzstd.a -l:libz.a -lpthread -ldl -lm)
   if(CMAKE_SYSTEM_NAME STREQUAL Linux AND CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
-    # Before 2.34, threads and the loader were in libraries of their own.
+    # Before glibc 2.34, threads and the dynamic loader were separate libraries.
     add_library(fovea_older_glibc STATIC ${CMAKE_CURRENT_LIST_DIR}/OlderGlibc.c)
     target_link_libraries(fovea_older_glibc INTERFACE
       -Wl,--push-state,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--pop-state)

@@ -1,4 +1,4 @@
-// What nearly every file of Fovea includes, compiled once.
+// Precompiled header: included by nearly every file of Fovea.
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,10 +1,9 @@
 # fovea_add_library(NAME sources... [DEPENDS tablegen targets] [LINK_LIBS libraries])
-# fovea_add_tool(NAME sources... [LINK_LIBS libraries])
-# fovea_install_library(NAME): as part of the package; in a parent project, too, its
-# name is Fovea::NAME.
+# fovea_add_tool(NAME sources... [LINK_LIBS libraries]) fovea_install_library(NAME): installs it as
+# part of the package; in a parent project its name is also Fovea::NAME.
 #
-# Every library is a plain static one. Generated headers are built first: all
-# libraries depend on fovea-headers.
+# All libraries are static. Generated headers are built first: all libraries depend on
+# fovea-headers.
 
 add_custom_target(fovea-headers)
 
@@ -14,7 +13,7 @@ if(FOVEA_PRECOMPILE_HEADERS)
   add_library(fovea_pch OBJECT ${fovea_pch_source})
   target_precompile_headers(fovea_pch PRIVATE ${CMAKE_CURRENT_LIST_DIR}/FoveaPCH.h)
   if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-    # ccache hashes the precompiled header; a time stamp in it would miss always.
+    # ccache hashes the precompiled header; a time stamp would prevent all hits.
     target_compile_options(fovea_pch PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
   endif()
 endif()
@@ -52,7 +51,7 @@ function(fovea_add_tool name)
   add_dependencies(${name} fovea-headers)
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} fovea_mlir)
   fovea_use_pch(${name})
-  # What `check-fovea` builds before it runs.
+  # `check-fovea` builds it before running tests.
   set_property(GLOBAL APPEND PROPERTY FOVEA_TEST_DEPENDS ${name})
   set(tools ${PROJECT_SOURCE_DIR}/tools)
   cmake_path(IS_PREFIX tools ${CMAKE_CURRENT_SOURCE_DIR} is_tool)

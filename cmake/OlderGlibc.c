@@ -1,11 +1,11 @@
-/* What a portable build asks of glibc, in terms of glibc 2.27.
+/* glibc functions for portable builds, in terms of glibc 2.27.
  *
- * A library that is linked on a newer system takes the newest version of each
- * symbol there, also where an older one does the same: 2.34 moved the threads
- * and the loader into libc, 2.33 gave stat a symbol, 2.29 the functions of math
- * other error handling. And the static parts of GCC use functions that are new.
- * What is defined here is found by the linker before that of glibc;
- * scripts/tag_wheel.py checks that nothing newer is left. */
+ * A library linked on a newer system uses the newest version of each symbol,
+ * even if an older one is equivalent: 2.34 moved threads and the loader into
+ * libc, 2.33 added a symbol for stat, 2.29 changed the error handling of math
+ * functions. GCC's static libraries also use new functions. The linker prefers
+ * these definitions to glibc's; scripts/tag_wheel.py checks that no newer
+ * symbol remains. */
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Defines NAME as a call of what glibc had under that name at VERSION. */
+/* Defines NAME as a call of glibc's NAME at VERSION. */
 #define AS_OF(version, result, name, parameters, arguments)                    \
   extern result older_##name parameters                                        \
       __attribute__((visibility("default")));                                  \
@@ -31,7 +31,7 @@
 #define FIRST(result, name, parameters, arguments)                             \
   AS_OF("2.2.5", result, name, parameters, arguments)
 
-/* Threads and the loader: libpthread's and libdl's until 2.34. */
+/* Threads and the loader: in libpthread and libdl before 2.34. */
 FIRST(int, pthread_create,
       (pthread_t * thread, const pthread_attr_t *attributes,
        void *(*start)(void *), void *argument),
@@ -62,8 +62,8 @@ FIRST(double, log, (double x), (x))
 FIRST(double, log2, (double x), (x))
 FIRST(double, pow, (double x, double y), (x, y))
 
-/* Until 2.33 these were inline functions around others, which get the layout of
- * the struct: 1 on x86-64. */
+/* Before 2.33 these were inline functions that pass the version of the struct
+ * layout: 1 on x86-64. */
 extern int __xstat(int layout, const char *path, struct stat *facts)
     __attribute__((visibility("default")));
 extern int __lxstat(int layout, const char *path, struct stat *facts)
@@ -78,12 +78,13 @@ int lstat(const char *path, struct stat *facts) {
 }
 int fstat(int file, struct stat *facts) { return __fxstat(1, file, facts); }
 
-/* Whether the process has one thread, so that counts of references need no
- * atomic operations (2.32). They always are atomic then. */
+/* True if the process has a single thread, which allows non-atomic reference
+ * counts (2.32). With 0 they are always atomic. */
 char __libc_single_threaded = 0;
 
 #if __GLIBC_PREREQ(2, 33)
-/* LLVM reports memory use by it (2.33). The older counts in ints. */
+/* LLVM uses it to report memory usage (2.33). The older function counts in
+ * ints. */
 struct mallinfo2 mallinfo2(void) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -98,7 +99,7 @@ struct mallinfo2 mallinfo2(void) {
 }
 #endif
 
-/* libstdc++'s random_device asks for it (2.36). */
+/* Used by random_device of libstdc++ (2.36). */
 uint32_t arc4random(void) {
   uint32_t number = 0;
   if (getentropy(&number, sizeof(number)) != 0)
@@ -107,7 +108,7 @@ uint32_t arc4random(void) {
 }
 
 #if __GLIBC_PREREQ(2, 35)
-/* libgcc's unwinder looks up tables of frames with it (2.35): what is loaded at
+/* Used by libgcc's unwinder to find frame tables (2.35): the object loaded at
  * an address. */
 static int describe_if_there(struct dl_phdr_info *object, size_t size,
                              void *found) {

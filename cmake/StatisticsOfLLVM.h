@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Included before all else where assertions are on. A pass's statistics have
-// other members with assertions than without, and the LLVM libraries, which
-// construct them, are built without.
+// Included first when assertions are enabled. A pass's statistics have other
+// members with assertions than without, and the LLVM libraries, which construct
+// them, are built without.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,5 +1,5 @@
-// Any mask at all, one bit a pair: bit j mod 32 of %bits[b, i, j div 32] says
-// whether query i sees key j. A word is read once for 32 keys of a row.
+// An arbitrary mask, one bit per pair: bit j mod 32 of %bits[b, i, j div 32] is
+// set if query i sees key j. Each bitmap word is read once for 32 keys of a row.
 func.func @bitmask(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %bits: tensor<?x?x?xi32>)
     -> (tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v captures(%bits : tensor<?x?x?xi32>)

@@ -1,6 +1,6 @@
-// FlexAttention's BlockMask: of the blocks that are listed, the full ones are
-// seen whole, the partial ones through mask_mod, here a causal one. The lists
-// are the same for all batch entries, and differ between heads.
+// FlexAttention's BlockMask: full blocks of the lists are entirely visible,
+// partial ones through mask_mod, here a causal one. The lists are the same for
+// all batch entries and differ between heads.
 //
 // Dong et al. 2024, "Flex Attention".
 func.func @block_mask(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,

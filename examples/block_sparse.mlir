@@ -1,7 +1,7 @@
 // Attention over the blocks of keys that a list gives for each block of queries:
-// BigBird's random blocks, a routing network's choice, pages that retrieval
-// found. The lists are for each head of each batch entry; a block is 128 queries
-// by 128 keys.
+// BigBird's random blocks, the choice of a routing network, pages found by
+// retrieval. Each head of each batch entry has its own list; a block is 128
+// queries by 128 keys.
 //
 // Big Bird: Zaheer et al. 2020. FlexAttention: Dong et al. 2024.
 func.func @block_sparse(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,

@@ -1,5 +1,5 @@
 // Butterfly block-sparse attention (Pixelated Butterfly, Chen et al., 2022):
-// blocks of 128 positions see each other if their numbers differ in at most one
+// blocks of 128 positions see each other if their indices differ in at most one
 // bit.
 func.func @butterfly(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
     -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) {
@@ -12,7 +12,7 @@ func.func @butterfly(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v:
       %keyBlock = arith.divui %j, %size : index
       %differ = arith.xori %queryBlock, %keyBlock : index
       %less = arith.subi %differ, %one : index
-      // Without its lowest set bit nothing is left.
+      // At most one bit is set: clearing the lowest set bit gives 0.
       %others = arith.andi %differ, %less : index
       %keep = arith.cmpi eq, %others, %zero : index
       attn.yield %keep : i1

@@ -1,6 +1,6 @@
 // Causal attention, aligned to the top left: query i sees keys 0 to i.
 //
-// Batch and sequence lengths are facts of the call: one kernel serves them all.
+// Batch size and sequence lengths are dynamic: one kernel serves all of them.
 func.func @causal(%q: tensor<?x?x?x32xbf16>, %k: tensor<?x?x?x32xbf16>, %v: tensor<?x?x?x32xbf16>)
     -> (tensor<?x?x?x32xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v

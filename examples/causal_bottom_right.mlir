@@ -1,7 +1,7 @@
 // Causal attention, aligned to the bottom right: the last query sees all keys.
 //
-// What decoding with a cache of keys needs: the queries are the newest positions
-// of a longer sequence.
+// For decoding with a KV cache: the queries are the newest positions of a longer
+// sequence.
 func.func @causal_bottom_right(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
     -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v

@@ -1,9 +1,9 @@
-// Document packing: several documents stand one after another in a sequence, and
-// a query sees the keys of its own document up to itself.
+// Document packing: a sequence contains several documents, and a query sees the
+// keys of its own document up to itself.
 //
-// %doc holds the number of each position's document. Where documents are runs of
-// positions, kernels with roles visit the blocks of their own documents alone: a
-// prologue finds the smallest and the largest number in each block.
+// %doc has the document index of each position. If documents are contiguous,
+// warp-specialised kernels only process blocks of their own documents: a
+// preprocess kernel computes the block min/max of the indices.
 func.func @documents(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %doc: tensor<?x?xi32>)
     -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v captures(%doc : tensor<?x?xi32>)

@@ -1,9 +1,9 @@
-// Causal attention that drops a tenth of the weights, for training. What is
-// dropped depends on the seed, the offset and the place of the weight only: the
-// backward pass, and whoever wants to check, computes it again (attn.forward in
-// docs/reference/AttnDialect.md says how).
+// Causal attention that drops a tenth of the probabilities, for training. The
+// dropped elements depend only on the seed, the offset and the element's index,
+// so the backward pass and checks recompute them (see attn.forward in
+// docs/reference/AttnDialect.md).
 //
-// A step of training takes another offset, so that it drops others.
+// Each training step uses another offset, so that it drops other elements.
 func.func @dropout(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %seed: i64, %offset: i64)
     -> (tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v dropout(0.1, %seed, %offset)

@@ -1,6 +1,6 @@
-// Decoding with grouped heads: one query a sequence, four query heads to a key
-// head, and as many keys as each sequence has so far. The four heads read the same
-// keys, so they are rows of one tile.
+// Decoding with grouped heads: one query per sequence, four query heads per key
+// head, and the keys that each sequence has so far. The four heads read the same
+// keys, so they are rows of one tile (PackGQA).
 //
 // Llama 3 8B; keys and values as a padded cache.
 func.func @gqa_decode(%q: tensor<?x32x1x128xbf16>, %k: tensor<?x8x?x128xbf16>, %v: tensor<?x8x?x128xbf16>, %lengths: tensor<?xi32>)

@@ -1,9 +1,9 @@
 // A bias for each head, query and key, added to the scaled scores; the same for
 // every batch entry.
 //
-// On Hopper blocks of %bias come through a pipeline of their own, beside K's: the
-// host passes rows of keys that are contiguous and start at multiples of 16 bytes.
-// Any others want --schedule=score_stages=0.
+// On Hopper, blocks of %bias are loaded through their own pipeline: the host must
+// pass rows of keys that are contiguous and start at multiples of 16 bytes. Other
+// layouts need --schedule=score_stages=0.
 func.func @logit_bias(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %bias: tensor<?x?x?xbf16>)
     -> (tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v captures(%bias : tensor<?x?x?xbf16>)

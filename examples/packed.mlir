@@ -3,9 +3,9 @@
 // own, aligned to its last query and key.
 //
 // Training on documents and prefill of a batch of prompts, known as varlen. Rows
-// that belong to no sequence are not written. Sequences are worked on in the order
-// given; with --schedule=longest_first=1 those with the most keys come first,
-// wherever they lie, and short ones fill the end.
+// that belong to no sequence are not written. Sequences are processed in the
+// given order; with --schedule=longest_first=1 those with the most keys come
+// first, so that short ones fill the tail.
 func.func @packed(%q: tensor<1x?x?x64xbf16>, %k: tensor<1x?x?x64xbf16>, %v: tensor<1x?x?x64xbf16>, %cu_q: tensor<?xi32>, %cu_k: tensor<?xi32>)
     -> (tensor<1x?x?x64xbf16>, tensor<1x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v packed(%cu_q, %cu_k : tensor<?xi32>, tensor<?xi32>)

@@ -2,7 +2,7 @@
 // scaled.
 //
 // %table has one row for each head and one column for each distance j - i from
-// -128 to 128, as the host expands T5's buckets; beyond that the ends hold.
+// -128 to 128, into which the host expands T5's buckets; distances are clamped.
 func.func @relative_bias(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %table: tensor<?x257xf32>)
     -> (tensor<?x?x?x64xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v scale(1.0) captures(%table : tensor<?x257xf32>)

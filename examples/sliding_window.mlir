@@ -1,6 +1,6 @@
 // Causal attention within a window: query i sees keys i - 4095 to i.
 //
-// As in Mistral 7B. Blocks of keys outside the window are never visited.
+// As in Mistral 7B. Blocks of keys outside the window are never processed.
 func.func @sliding_window(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
     -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v

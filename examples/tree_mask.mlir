@@ -1,10 +1,10 @@
-// Speculative decoding: 16 draft tokens form a tree, and each sees what was there
-// before and its own ancestors. They are the last 16 keys of each sequence;
-// bit t of %ancestors[b, i] says whether node i of the tree sees node t.
+// Speculative decoding: 16 draft tokens form a tree, and each sees all earlier
+// keys and its own ancestors. They are the last 16 keys of each sequence;
+// bit t of %ancestors[b, i] is set if node i of the tree sees node t.
 //
-// The words are read once a row. Blocks of keys before the tree need no mask, and
-// four heads that share keys are rows of one tile, with all 16 queries each.
-// bitmask.mlir has a mask of any size.
+// The bitmaps are read once per row. Blocks of keys before the tree need no mask,
+// and four heads that share keys are rows of one tile (PackGQA), 16 queries each.
+// bitmask.mlir has a bitmap of any size.
 //
 // SpecInfer: Miao et al. 2023. Medusa: Cai et al. 2024.
 func.func @tree_mask(%q: tensor<?x32x16x128xbf16>, %k: tensor<?x8x?x128xbf16>, %v: tensor<?x8x?x128xbf16>,

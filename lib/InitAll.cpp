@@ -49,7 +49,7 @@
 
 using namespace mlir;
 
-/// What bufferization asks the dialects of a host's code.
+/// External models that bufferization of host code needs.
 static void registerBufferModels(DialectRegistry &registry) {
   arith::registerBufferDeallocationOpInterfaceExternalModels(registry);
   arith::registerBufferizableOpInterfaceExternalModels(registry);

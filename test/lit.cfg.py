@@ -107,7 +107,7 @@ for name in ["ptxas", "cuobjdump", "nvcc"]:
         config.substitutions.append(("%" + name, path))
         llvm_config.with_environment("PATH", os.path.dirname(path), append_path=True)
 
-# What C++ against the package must not be compiled by.
+# Compilers other than clang that must compile C++ against the package.
 if shutil.which("g++"):
     config.available_features.add("g++")
 
@@ -121,7 +121,7 @@ else:
 if config.sanitize:
     config.available_features.add("asan" if "address" in config.sanitize else config.sanitize)
     # test/asan.options, a file that can't hold comments: leaks fail a test too,
-    # but for upstream's own in test/leaks.supp. Errors end in a signal, since
+    # except for those of upstream in test/leaks.supp. Errors end in a signal, since
     # `not` takes any exit code for a refusal. The LLVM libraries are not
     # instrumented, hence no checks inside std::vectors that cross over, and none
     # by LLVM's bump allocators: code inlined here poisons a fresh slab, the

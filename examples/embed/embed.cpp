@@ -8,9 +8,9 @@
 
 // usage: fovea-embed FILE.mlir FOLDER
 //
-// A compiler that has a program of its own, with attention in it: each attn op
-// becomes a call of a function without body, and a kernel that implements it,
-// in FOLDER. The rest of the program is not touched, and printed.
+// Embeds Fovea in a compiler whose programs contain attention: each attn op
+// becomes a call of a function without a body, whose kernel is written to
+// FOLDER. The rest of the program is printed unchanged.
 
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
 #include "fovea/Dialect/Attn/Transforms/Passes.h"
@@ -22,9 +22,9 @@
 
 using namespace mlir;
 
-/// Compiles a function that is one attn op, and leaves its declaration.
+/// Compiles a function with one attn op, and leaves its declaration.
 static LogicalResult compileFunction(func::FuncOp function, StringRef folder) {
-  // In a module of its own: what the passes do there is nobody else's concern.
+  // In a separate module, so that the passes do not affect the program.
   OwningOpRef<ModuleOp> alone = ModuleOp::create(function.getLoc());
   alone->push_back(function.clone());
   fovea::CompileOptions options;

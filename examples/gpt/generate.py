@@ -1,11 +1,11 @@
-"""Continues a text with a model that train.py left, its attention by Fovea.
+"""Continues a text with a model of train.py, using Fovea for attention.
 
     python examples/gpt/train.py --attention fovea --checkpoint gpt.pt
     python examples/gpt/generate.py gpt.pt --prompt "The import statement" --tokens 200
     python examples/gpt/generate.py gpt.pt --temperature 0.8 --seed 1
 
-Keys and values of what was read are kept: each new byte is one query of attention over
-them. Without --temperature the most likely byte follows.
+Keys and values are cached: each new byte is one query of attention over the cache. Without
+--temperature the most likely byte is chosen.
 """
 
 import argparse
@@ -19,14 +19,15 @@ from model import BIASES, CAP, GPT, Bias, quiet  # noqa: E402
 
 
 class Cache:
-    """Keys and values of what a model read, and its attention over them, by layer. There
-    is room for `length` bytes, and for twice as many once that is full."""
+    """The keys and values of all layers, and attention over them. The capacity is `length` bytes
+    and doubles when it is exhausted.
+    """
 
     def __init__(self, layers, heads, dim, bias, device, length=256):
         self.bias, self.device = bias, device
         dtype = torch.bfloat16 if device.type == "cuda" else torch.float32
         self.kept = torch.zeros(layers, 2, 1, heads, length, dim, device=device, dtype=dtype)
-        #: How many were read before the ones at hand: a number of each call, of host memory.
+        #: The number of cached bytes before the current ones: a captured scalar in host memory.
         self.before = torch.tensor(0)
         self.score_mod, self.mask_mod = self._functions()
 
@@ -42,7 +43,7 @@ class Cache:
         return score_mod, mask_mod
 
     def read(self, model, tokens):
-        """The scores of what follows each of some bytes, which are kept."""
+        """Adds bytes to the cache; returns the scores of the byte after each of them."""
         self._reserve(int(self.before) + tokens.shape[1])
         attend = [self._attention(number) for number in range(len(model.layers))]
         with torch.no_grad(), torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
@@ -85,7 +86,9 @@ def generate(model, cache, prompt, count, temperature=0.0, seed=0):
 
 
 def load(path, device):
-    """The model of a checkpoint and an empty cache. Raises ValueError if it is none of train.py's."""
+    """Loads the model of a checkpoint and creates an empty cache. Raises ValueError for other
+    files.
+    """
     try:
         saved = torch.load(path, map_location=device, weights_only=True)
     except FileNotFoundError:

@@ -1,5 +1,6 @@
-"""A small GPT whose attention is a variant: scores with a soft cap, a bias by distance
-that each head learns, documents packed into rows."""
+"""A small GPT whose attention is a variant: soft-capped scores, a learned per-head bias by relative
+position, and documents packed into rows.
+"""
 
 import functools
 import warnings
@@ -19,9 +20,10 @@ def first_slopes(heads):
 
 
 class Bias:
-    """What each head adds to scores by the distance of query and key: numbers of a
-    "table", a `parameter` of heads and distances, or "slopes", a factor of each head.
-    Both begin as the same slopes. `fixed`: constants."""
+    """The bias that each head adds to scores, by the relative position of query and key: a "table",
+    which is a `parameter` of heads and relative positions, or "slopes", one factor per head. Both
+    are initialised with the same slopes. `fixed`: not trained.
+    """
 
     def __init__(self, kind, heads, length, device, fixed=False):
         slopes = first_slopes(heads).to(device)
@@ -30,7 +32,9 @@ class Bias:
         self.kind, self.parameter = kind, slopes if fixed else nn.Parameter(slopes)
 
     def function(self):
-        """Of head and distance; it refers to tensors alone, so that it is traced once."""
+        """The bias of a head and a relative position. It only refers to tensors, so that it is
+        traced once.
+        """
         parameter = self.parameter
         if self.kind == "slopes":
             return lambda h, distance: -parameter[h] * distance
@@ -38,13 +42,15 @@ class Bias:
         return lambda h, distance: parameter[h, distance.clamp(0, last)]
 
 
-#: For PyTorch's flex_attention, in turn: it stages what score_mod reads, too, for which shared memory may not do.
+#: Options to try with PyTorch's flex_attention, which also stages the tensors that score_mod reads
+#: and may exceed shared memory.
 KERNEL_OPTIONS = (None, {"num_stages": 1})
 
 
 class Variant:
-    """The variant's functions, as FlexAttention takes them. They read ``docs``, which
-    each step fills anew, and ``bias.parameter``."""
+    """The variant's functions in FlexAttention's form. They read ``docs``, which each step refills,
+    and ``bias.parameter``.
+    """
 
     def __init__(self, heads, rows, length, device, bias="table", fixed=False):
         self.docs = torch.zeros(rows, length, dtype=torch.int32, device=device)
@@ -142,5 +148,5 @@ class GPT(nn.Module):
 
 
 def quiet():
-    """PyTorch warns of what is not compiled."""
+    """Disables PyTorch's warning about uncompiled calls."""
     warnings.filterwarnings("ignore", message=".*flex_attention called without torch.compile.*")

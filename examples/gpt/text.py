@@ -1,4 +1,4 @@
-"""Real text to train on: the Python language reference, which Python itself ships."""
+"""Real training text: the Python language reference, which is part of Python."""
 
 import torch
 

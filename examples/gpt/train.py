@@ -1,10 +1,10 @@
-"""Trains a small GPT on text that Python ships, its attention by Fovea and by PyTorch.
+"""Trains a small GPT on text that Python ships, with attention by Fovea and by PyTorch.
 
     python examples/gpt/train.py                     on a GPU: 10 M parameters; on the CPU: a toy
     python examples/gpt/train.py --attention fovea --steps 500 --checkpoint gpt.pt --plot loss.png
 
-Both models begin with the same weights and see the same batches. Prints, for each, the
-loss on text that was held out, and tokens per second of the steps behind the first ten.
+Both models start with the same weights and see the same batches. Prints for each the loss on
+held-out text, and the tokens per second of the steps after the first ten.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def progress(done, steps, text):
 
 
 def load(batches, steps, device):
-    """The batches of all steps in turn; beside a GPU drawn by processes of their own."""
+    """Iterates over the batches of all steps; for a GPU, worker processes draw them."""
     workers = 4 if device.type == "cuda" else 0
     return torch.utils.data.DataLoader(batches, batch_size=None, sampler=range(steps), num_workers=workers,
                                        pin_memory=device.type == "cuda")
@@ -110,7 +110,7 @@ def plot(curves, path):
 
 
 def count(text):
-    """Argparse says what a number is that isn't."""
+    """An argparse type: positive integers."""
     if int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text} is less than 1")
     return int(text)
@@ -122,7 +122,7 @@ def main():
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--steps", type=count, help="500 on a GPU, 60 on the CPU")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--bias", choices=BIASES, default="table", help="by distance: numbers of a table, or a slope of each head")
+    parser.add_argument("--bias", choices=BIASES, default="table", help="by relative position: a table, or a slope per head")
     parser.add_argument("--fixed-bias", action="store_true", help="it is constant; flex_attention is slow at learning slopes")
     parser.add_argument("--checkpoint", help="file for the weights of the last model that is trained; generate.py reads it")
     parser.add_argument("--plot", help="file for the loss curves; needs matplotlib")

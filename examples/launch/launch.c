@@ -1,5 +1,4 @@
-/*===- launch.c - Runs a compiled kernel from C --------------------*- C
--*-===*\
+/*===- launch.c - Runs a compiled kernel from C -------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -8,16 +7,17 @@
 \*===----------------------------------------------------------------------===*/
 /**
  * Launches a kernel of causal attention in bf16 (examples/causal.mlir) and
- * prints its first and last row. All that it needs is libFoveaRuntime.
+ * prints its first and last row. The only dependency is libFoveaRuntime.
  *
  *   fovea-compile examples/causal.mlir --target=sm_90a -o causal.ptx \
  *     --metadata=causal.json
  *   fovea-launch causal.ptx causal.json [DRIVER]
  *
- * With a third argument that library is the CUDA driver: libFoveaPTXDriver.so
+ * The optional third argument is used as the CUDA driver: libFoveaPTXDriver.so
  * executes the PTX on the CPU.
  *
- * Values are row numbers, all scores are equal: row i is the mean of 0 to i.
+ * All scores are equal and values are row indices, so row i is the mean of 0 to
+ * i.
  */
 #include "fovea/Runtime/fovea_runtime.h"
 
@@ -29,7 +29,7 @@
 enum { kBatch = 1, kHeads = 2, kRows = 100, kDim = 32 };
 enum { kElements = kBatch * kHeads * kRows * kDim };
 
-/** Ends the program unless the call went well. */
+/** Exits with a message if the call failed. */
 static void check(fovea_status status, const char *what) {
   if (status == FOVEA_OK)
     return;
@@ -55,7 +55,7 @@ static char *read_file(const char *path, size_t *size) {
   return text;
 }
 
-/** Numbers that bf16 has; others lose their last bits. */
+/** Converts a value that bf16 represents exactly; others are truncated. */
 static uint16_t to_bf16(float value) {
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
@@ -69,7 +69,9 @@ static float from_bf16(uint16_t bits) {
   return value;
 }
 
-/** A tensor of the kernel in device memory, with those elements. */
+/**
+ * Allocates a tensor of the kernel in device memory and writes its elements.
+ */
 static fovea_tensor make_tensor(fovea_device *device, const char *name,
                                 const uint16_t *elements) {
   static const int64_t sizes[] = {kBatch, kHeads, kRows, kDim};

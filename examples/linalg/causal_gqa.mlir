@@ -1,7 +1,7 @@
-// Causal attention with a bias and grouped heads, as a front end leaves it in linalg:
+// Causal attention with a bias and grouped heads, in linalg as a front end emits it:
 // 8 query heads share 2 key heads. Tensors are (batch, sequence, heads, width).
 //
-//   fovea-opt causal_gqa.mlir --attn-raise-linalg      what it means: one attn.forward
+//   fovea-opt causal_gqa.mlir --attn-raise-linalg      the result: one attn.forward
 //   fovea-opt causal_gqa.mlir --attn-raise-linalg --fovea-to-nvvm=target=sm_90a
 //   fovea-opt causal_gqa.mlir --attn-raise-linalg | fovea-compile - --target=sm_90a
 #scores = affine_map<(b, h, i, j) -> (b, h, i, j)>
@@ -36,7 +36,7 @@ func.func @causal_gqa(%q: tensor<?x?x8x64xbf16>, %k: tensor<?x?x2x64xbf16>, %v: 
                                         affine_map<(b, h, i, j, d) -> (b, h, i, j)>]
     ins(%qt, %k4 : tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16>) outs(%sz : tensor<?x8x?x?xf32>) -> tensor<?x8x?x?xf32>
 
-  // A bias for each head and key, keys behind the query hidden.
+  // A bias for each head and key; keys after the query are hidden.
   %x = linalg.generic {indexing_maps = [#scores, affine_map<(b, h, i, j) -> (h, j)>, #scores],
                        iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
     ins(%s, %bias : tensor<?x8x?x?xf32>, tensor<8x?xf32>) outs(%se : tensor<?x8x?x?xf32>) {

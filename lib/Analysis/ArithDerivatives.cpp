@@ -23,7 +23,7 @@ static Value negate(AdjointBuilder &b, Value, Value, Value dy) {
   return b.neg(dy);
 }
 
-// An adjoint has its value's type, as PyTorch's gradients have.
+// An adjoint has the type of its value, like PyTorch's gradients.
 static Value narrow(AdjointBuilder &b, Value x, Value, Value dy) {
   return b.create<arith::TruncFOp>(x.getType(), dy);
 }
@@ -59,7 +59,7 @@ struct QuotientModel : DerivativeOf<QuotientModel, arith::DivFOp> {
   }
 };
 
-/// x - y * trunc(x / y), the sign of x: torch.fmod.
+/// x - y * trunc(x / y), with the sign of x: torch.fmod.
 struct RemainderModel : DerivativeOf<RemainderModel, arith::RemFOp> {
   void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
     Value x = op->getOperand(0), y = op->getOperand(1);
@@ -73,7 +73,7 @@ struct RemainderModel : DerivativeOf<RemainderModel, arith::RemFOp> {
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Choices
+// Selects, minima, maxima
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -86,8 +86,8 @@ struct SelectModel : DerivativeOf<SelectModel, arith::SelectOp> {
   }
 };
 
-/// Those that keep NaN: torch.maximum and torch.minimum, which give half to
-/// each of two equal operands, and all to both if one is NaN.
+/// NaN-propagating ops, like torch.maximum and torch.minimum: equal operands
+/// get half of the adjoint each, and both get all of it if one is NaN.
 template <typename Op, Predicate isLeft, Predicate isRight>
 struct ExtremumModel : DerivativeOf<ExtremumModel<Op, isLeft, isRight>, Op> {
   void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
@@ -99,8 +99,8 @@ struct ExtremumModel : DerivativeOf<ExtremumModel<Op, isLeft, isRight>, Op> {
   }
 };
 
-/// Those that drop NaN: torch.fmax and torch.fmin, which give all to the left
-/// one of two equal operands.
+/// NaN-ignoring ops, like torch.fmax and torch.fmin: the left one of two equal
+/// operands gets the adjoint.
 template <typename Op, Predicate isLeftOrTie>
 struct NumberModel : DerivativeOf<NumberModel<Op, isLeftOrTie>, Op> {
   void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {

@@ -1,4 +1,4 @@
-//===- ArithIntervals.cpp - Intervals of sums and quotients -----*- C++ -*-===//
+//===- ArithIntervals.cpp - Intervals of sums and quotients ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -30,7 +30,7 @@ FailureOr<Interval> fovea::toUnsigned(IntervalBuilder &b, Type type,
     Value value = b.select(isLowNegative, b.add(x.lo, modulus), x.lo);
     return Interval{value, value};
   }
-  // An interval across zero has both 0 and the largest number.
+  // An interval across zero contains both 0 and the largest unsigned number.
   Value isHighNegative = b.lt(x.hi, zero);
   Value wrapped = b.select(isHighNegative, b.add(x.lo, modulus), zero);
   Value largest = b.sub(modulus, b.constant(1));
@@ -55,7 +55,7 @@ Interval fovea::fromUnsigned(IntervalBuilder &b, Type type, Interval x) {
     Value value = wrap(isLowBig, x.lo);
     return Interval{value, value};
   }
-  // With ends on both sides of the middle it holds all values of the type.
+  // If the ends are on both sides of the sign boundary, it contains all values.
   Value isSplit = b.logicalAnd(isHighBig, b.logicalNot(isLowBig));
   return {b.select(isSplit, b.constant(-half), wrap(isLowBig, x.lo)),
           b.select(isSplit, b.constant(half - 1), wrap(isHighBig, x.hi))};
@@ -98,7 +98,7 @@ struct SubModel : ModelOf<SubModel, arith::SubIOp> {
   }
 };
 
-/// The products, which `type` may not be able to hold.
+/// The exact products, which may not fit `type`.
 Interval multiply(IntervalBuilder &b, Interval x, Interval y) {
   StaticRanges &ranges = b.getRanges();
   auto emit = [&](Value p, Value q) { return b.mul(p, q); };
@@ -159,7 +159,7 @@ FailureOr<Interval> fovea::divide(IntervalBuilder &b, Rounding rounding,
     if (ranges.getConstant(y.lo) == 0)
       return failure();
     Interval result = b.onEnds(x, y, emit);
-    // Quotients grow with the dividend if the divisor is positive.
+    // Quotients are monotone in the dividend if the divisor is positive.
     return isPositive                ? result
            : ranges.getMax(y.lo) < 0 ? result.flipped()
                                      : b.sorted(result);
@@ -169,7 +169,7 @@ FailureOr<Interval> fovea::divide(IntervalBuilder &b, Rounding rounding,
   if (isPositive || ranges.getMax(y.hi) < 0)
     return b.hull({emit(x.lo, y.lo), emit(x.lo, y.hi), emit(x.hi, y.lo),
                    emit(x.hi, y.hi)});
-  // Whatever it is divided by, nothing gets larger.
+  // Division by any integer does not increase the magnitude.
   if (ranges.getMin(x.lo) == INT64_MIN)
     return failure();
   Value zero = b.constant(0);
@@ -192,7 +192,7 @@ FailureOr<Value> fovea::invertDivision(IntervalBuilder &b, Rounding rounding,
     return upper ? widened : least;
   if (rounding == Rounding::Ceil)
     return upper ? least : widened;
-  // Rounding to zero is rounding down above zero and up below it.
+  // Rounding to zero is rounding down for positive and up for negative values.
   Value zero = b.constant(0);
   Value away = upper ? b.le(zero, bound) : b.le(bound, zero);
   return b.select(away, widened, least);
@@ -241,19 +241,19 @@ struct DivModel : ModelOf<DivModel<Op, rounding, isUnsigned>, Op> {
   }
 };
 
-/// The largest magnitude of a divisor's values.
+/// The largest magnitude of the divisor.
 Value getMagnitude(IntervalBuilder &b, Interval x) {
   StaticRanges &ranges = b.getRanges();
   if (ranges.isNonNegative(x.lo))
     return x.hi;
-  // No 64-bit number has the magnitude of the least one; the next one's serves,
-  // since remainders are below both.
+  // The magnitude of the smallest integer is not representable. The next one
+  // suffices, since remainders are smaller than both.
   Value low = b.max(x.lo, b.constant(-INT64_MAX));
   Value flipped = b.sub(b.constant(0), low);
   return ranges.getMax(x.hi) <= 0 ? flipped : b.max(x.hi, flipped);
 }
 
-/// Remainders of the dividend's sign, as `remsi` has them.
+/// Remainders with the sign of the dividend, as in `remsi`.
 FailureOr<Interval> remainder(IntervalBuilder &b, Interval x, Interval y) {
   StaticRanges &ranges = b.getRanges();
   if (y.isPoint() && ranges.getConstant(y.lo) == 0)
@@ -269,7 +269,8 @@ FailureOr<Interval> remainder(IntervalBuilder &b, Interval x, Interval y) {
     wide.lo = b.max(b.min(x.lo, zero), b.sub(zero, largest));
   if (!y.isPoint())
     return wide;
-  // Between two multiples of the divisor remainders grow with the dividend.
+  // Between two multiples of the divisor, remainders are monotone in the
+  // dividend.
   Value same = b.equal(b.truncDiv(x.lo, divisor), b.truncDiv(x.hi, divisor));
   return Interval{b.select(same, b.rem(x.lo, divisor), wide.lo),
                   b.select(same, b.rem(x.hi, divisor), wide.hi)};
@@ -294,7 +295,7 @@ struct RemModel : ModelOf<RemModel<Op, isUnsigned>, Op> {
         return failure();
       return fromUnsigned(b, type, *result);
     }
-    // A negative number of 64 bits is a large one; remainders stay small.
+    // A negative 64-bit divisor is a large unsigned one; remainders are small.
     Value zero = b.constant(0);
     auto clamp = [&](Value v) { return b.max(v, zero); };
     FailureOr<Interval> result =

@@ -1,4 +1,4 @@
-//===- BitIntervals.cpp - Intervals of shifts and bits ----------*- C++ -*-===//
+//===- BitIntervals.cpp - Intervals of shifts and bit operations ----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -20,7 +20,7 @@ namespace {
 // Shifts
 //===----------------------------------------------------------------------===//
 
-/// A shift by a constant that keeps 64-bit arithmetic far from overflow.
+/// True for a shift by a constant that can't overflow 64-bit arithmetic.
 std::optional<int64_t> getSmallShift(StaticRanges &ranges, Value shift) {
   std::optional<int64_t> known = ranges.getConstant(shift);
   return known && *known >= 0 && *known < 31 ? known : std::nullopt;
@@ -32,7 +32,7 @@ struct ShlModel : ModelOf<ShlModel, arith::ShLIOp> {
     StaticRanges &ranges = b.getRanges();
     Type type = op->getResult(0).getType();
     int64_t least = ranges.getMin(x[1].lo), most = ranges.getMax(x[1].hi);
-    // Bits that leave a 64-bit number would not be missed.
+    // Bits shifted out of 64 bits would be lost silently.
     constexpr int64_t kLargest = int64_t(1) << 62;
     if (least < 0 || most > 61 ||
         ranges.getMin(x[0].lo) < -(kLargest >> most) ||
@@ -56,7 +56,7 @@ struct ShlModel : ModelOf<ShlModel, arith::ShLIOp> {
   }
 };
 
-/// Shifts to the right are divisions by powers of two, rounded down.
+/// Right shifts are divisions by powers of two, rounded down.
 FailureOr<Interval> shiftRight(IntervalBuilder &b, Interval x, Interval shift) {
   StaticRanges &ranges = b.getRanges();
   if (getSmallShift(ranges, shift.lo) && shift.isPoint()) {
@@ -123,14 +123,14 @@ Value emitBits(IntervalBuilder &b, Bits kind, Value p, Value q) {
   llvm_unreachable("unknown operation");
 }
 
-/// The bits in which the values of an interval may differ: all from the first
-/// one in which its ends do. Null if there are none.
+/// The mask of the bits that may vary in an interval: all bits from the first
+/// one in which its ends differ. Null if there are none.
 Value getVaryingBits(IntervalBuilder &b, Interval x) {
   if (x.isPoint())
     return {};
   StaticRanges &ranges = b.getRanges();
-  // Bits that all ends have as copies of their sign need no step; and a shift
-  // as wide as a type that the ends fit would not be one in it.
+  // Copies of the sign bit need no step. Also, a shift by the width of a type
+  // that the ends fit would be invalid in that type.
   auto countBits = [](int64_t end) {
     return 65 - llvm::countl_zero(uint64_t(end < 0 ? ~end : end));
   };
@@ -144,7 +144,7 @@ Value getVaryingBits(IntervalBuilder &b, Interval x) {
   return bits;
 }
 
-/// `x & (2^k - 1)`: the remainder that is not negative.
+/// `x & (2^k - 1)` is the non-negative remainder.
 Interval takeLowBits(IntervalBuilder &b, Interval x, int64_t mask) {
   Value end = b.constant(mask), shift = b.constant(llvm::Log2_64(mask + 1));
   Value same = b.equal(b.shr(x.lo, shift), b.shr(x.hi, shift));
@@ -168,7 +168,7 @@ Interval combineBits(IntervalBuilder &b, Type type, Bits kind, Interval x,
       llvm::isPowerOf2_64(*constant + 1))
     return takeLowBits(b, x, *constant);
 
-  // What varies is cleared at the low end and set at the high one.
+  // Varying bits are cleared in the low end and set in the high end.
   Value varyingX = getVaryingBits(b, x), varyingY = getVaryingBits(b, y);
   auto clear = [&](Value v, Value bits) {
     return bits ? b.bitAnd(v, b.bitXor(bits, b.constant(-1))) : v;
@@ -192,7 +192,7 @@ Interval combineBits(IntervalBuilder &b, Type type, Bits kind, Interval x,
     Value zero = b.constant(0);
     return {b.max(low, zero), b.max(high, zero)};
   }
-  // A sign that varies is the low end's, and not the high end's.
+  // A varying sign bit is set in the low end and cleared in the high end.
   int64_t least =
       type.isIndex() ? INT64_MIN : llvm::minIntN(type.getIntOrFloatBitWidth());
   Value zero = b.constant(0);
@@ -220,7 +220,7 @@ struct BitsModel : ModelOf<BitsModel<Op, kind>, Op> {
 // Integer math
 //===----------------------------------------------------------------------===//
 
-/// Magnitudes.
+/// Absolute values.
 struct AbsModel : ModelOf<AbsModel, math::AbsIOp> {
   FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
                                     ArrayRef<Interval> x) const {
@@ -238,14 +238,13 @@ struct AbsModel : ModelOf<AbsModel, math::AbsIOp> {
   }
 };
 
-/// Counts of bits: exact for a single value, for others between 0 and the
-/// width.
+/// Bit counts: exact for a single value, otherwise between 0 and the width.
 template <typename Op>
 struct BitCountModel : ModelOf<BitCountModel<Op>, Op> {
   FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
                                     ArrayRef<Interval> x) const {
     Type type = op->getResult(0).getType();
-    // Narrower types can't hold the width.
+    // Narrower types can't represent the width.
     if (type.isIndex() || type.getIntOrFloatBitWidth() < 8)
       return failure();
     unsigned width = type.getIntOrFloatBitWidth();

@@ -1,4 +1,4 @@
-//===- DerivativeModels.cpp - Which ops have derivatives --------*- C++ -*-===//
+//===- DerivativeModels.cpp - Register derivative rules -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

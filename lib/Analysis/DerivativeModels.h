@@ -1,4 +1,4 @@
-//===- DerivativeModels.h - What derivative rules share ---------*- C++ -*-===//
+//===- DerivativeModels.h - Common parts of derivative rules ----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,16 +13,16 @@
 
 namespace fovea {
 
-/// Base of the models.
+/// Base class of the models.
 template <typename Model, typename Op>
 using DerivativeOf = DifferentiableOpInterface::ExternalModel<Model, Op>;
 
-/// The adjoint of the operand `x` of an op with the result `y`, whose adjoint
-/// is `dy`.
+/// Computes the adjoint of operand `x` of an op with result `y` and adjoint
+/// `dy`.
 using UnaryRule = mlir::Value (*)(AdjointBuilder &b, mlir::Value x,
                                   mlir::Value y, mlir::Value dy);
 
-/// An op of one operand.
+/// Model of an op with one operand.
 template <typename Op, UnaryRule rule>
 struct UnaryDerivative : DerivativeOf<UnaryDerivative<Op, rule>, Op> {
   void addAdjoints(mlir::Operation *op, AdjointBuilder &b,
@@ -32,7 +32,7 @@ struct UnaryDerivative : DerivativeOf<UnaryDerivative<Op, rule>, Op> {
   }
 };
 
-/// A step function: its derivative is 0, also where it jumps.
+/// Model of a step function: its derivative is 0, also at the steps.
 template <typename Op>
 struct StepDerivative : DerivativeOf<StepDerivative<Op>, Op> {
   void addAdjoints(mlir::Operation *, AdjointBuilder &, mlir::Value) const {}

@@ -1,4 +1,4 @@
-//===- Differentiate.cpp - Reverse mode over a block ------------*- C++ -*-===//
+//===- Differentiate.cpp - Reverse-mode differentiation -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -27,7 +27,7 @@ AdjointBuilder::AdjointBuilder(OpBuilder &builder, ArrayRef<Value> by,
       active(by.begin(), by.end()), requested(by.begin(), by.end()) {}
 
 void AdjointBuilder::propagate(Operation *op) {
-  // Ops inside see values from outside that are no operands.
+  // Ops in regions may use values from outside that are not operands.
   WalkResult walk = op->walk([&](Operation *inner) {
     return llvm::any_of(inner->getOperands(),
                         [&](Value operand) { return isActive(operand); })
@@ -96,7 +96,8 @@ Value AdjointBuilder::choose(Value value, const Choices &among) {
   return value;
 }
 
-/// Whether two different lists of choices differ in what the last one gives.
+/// True if two different lists of choices differ only in the value of the last
+/// one.
 template <typename ListT>
 static bool areSidesOfOne(const ListT &a, const ListT &b) {
   return a.size() == b.size() && a.back().first == b.back().first &&
@@ -107,7 +108,7 @@ AdjointBuilder::Adjoint AdjointBuilder::sum(const Adjoint &a,
                                             const Adjoint &b) {
   if (a.choices == b.choices)
     return {add(a.value, b.value), a.choices};
-  // Both sides of one choice: one of them.
+  // Both sides of one choice: a single select.
   if (areSidesOfOne(a.choices, b.choices)) {
     Choices common(a.choices);
     auto [condition, isA] = common.pop_back_val();
@@ -124,10 +125,9 @@ bool AdjointBuilder::isSummedAtOnce(const Adjoint &a, const Adjoint &b) {
          a.choices == b.choices || areSidesOfOne(a.choices, b.choices);
 }
 
-/// A value that each op of a long chain chooses, or does not, has a term for
-/// each, with the choices of all ops behind. Terms lose their last choices
-/// first, those with most of them before others, so that the sum of what one
-/// choice leads to is chosen once.
+/// A value that each op of a long chain may choose has a term for each op, with
+/// the choices of all later ops. The terms with most choices lose their last
+/// choice first, so that the sum of all terms with one choice is selected once.
 const AdjointBuilder::Adjoint &AdjointBuilder::settle(Terms &terms) {
   while (terms.size() > 1) {
     auto take = [&](Adjoint *place) {
@@ -176,7 +176,7 @@ Value AdjointBuilder::sub(Value a, Value b) {
   return create<arith::SubFOp>(a, b);
 }
 
-/// A constant that can be multiplied by later, or not at all.
+/// A constant that can be factored out of products.
 static std::optional<double> getFactor(Value value) {
   constexpr double kLargest = 0x1p20;
   FloatAttr constant;
@@ -199,7 +199,7 @@ Value AdjointBuilder::emitMultiple(Multiple multiple) {
   if (matchPattern(factor, m_OneFloat()))
     return multiple.of;
   Value product = create<arith::MulFOp>(multiple.of, factor);
-  // Of many factors f32 would have no product.
+  // The product of many factors could overflow f32.
   if (std::abs(multiple.factor) < kLargest &&
       std::abs(multiple.factor) > 1 / kLargest)
     multiples.try_emplace(product, multiple);
@@ -257,17 +257,17 @@ Value AdjointBuilder::logicalOr(Value a, Value b) {
 // Reverse mode
 //===----------------------------------------------------------------------===//
 
-/// Passes the adjoint of the op's result on to its operands.
+/// Propagates the adjoint of the op's result to its operands.
 static LogicalResult reverse(Operation *op, AdjointBuilder &adjoints,
                              Operation *asker) {
   auto differentiable = dyn_cast<DifferentiableOpInterface>(op);
-  // Tensors have adjoints of elements only, which no rule takes.
+  // Tensors have adjoints of elements only, which are not propagated by rules.
   if (!differentiable || op->getNumResults() != 1 ||
       !isa<FloatType>(op->getResult(0).getType())) {
     InFlightDiagnostic diag = op->emitError("'")
                               << op->getName() << "' has no derivative rule";
     diag.attachNote(asker->getLoc())
-        << "'" << asker->getName() << "' asks for a derivative through it";
+        << "'" << asker->getName() << "' needs its derivative";
     return diag;
   }
   differentiable.addAdjoints(adjoints, adjoints.enter(op));
@@ -278,7 +278,7 @@ FailureOr<SmallVector<Value>>
 fovea::differentiate(OpBuilder &builder, Value output, Value seed,
                      ArrayRef<Value> by, AdjointBuilder::ElementSink addElement,
                      Operation *asker) {
-  // What is emitted goes behind these.
+  // Emitted ops are after these.
   SmallVector<Operation *> ops;
   for (Operation &op : llvm::make_range(builder.getBlock()->begin(),
                                         builder.getInsertionPoint()))

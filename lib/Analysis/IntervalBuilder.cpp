@@ -1,4 +1,4 @@
-//===- IntervalBuilder.cpp - Emits arithmetic on interval ends --*- C++ -*-===//
+//===- IntervalBuilder.cpp - Arithmetic on interval ends ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -62,7 +62,7 @@ fovea::getOrInfer(KnownIntervals &known, Value value,
   auto found = known.find(value);
   if (found != known.end())
     return found->second;
-  // Operands' intervals are added meanwhile.
+  // Inferring adds entries for operands and may rehash.
   FailureOr<Interval> interval = infer(value);
   known.try_emplace(value, interval);
   return interval;
@@ -126,8 +126,8 @@ Value IntervalBuilder::max(Value a, Value b) {
 }
 
 Value IntervalBuilder::floorDiv(Value a, Value b) {
-  // What is not negative takes the cheap division, and a power of two a shift,
-  // which rounds down by itself.
+  // Non-negative values use the unsigned division, and a power of two a shift,
+  // which rounds down.
   if (ranges.isNonNegative(a) && ranges.isNonNegative(b))
     return create<arith::DivUIOp>(a, b);
   std::optional<int64_t> divisor = ranges.getConstant(b);
@@ -175,7 +175,7 @@ Value IntervalBuilder::bitXor(Value a, Value b) {
   return create<arith::XOrIOp>(a, b);
 }
 
-/// The comparison's outcome if the ranges decide it.
+/// The result of the comparison, if the ranges determine it.
 static std::optional<bool> compareRanges(StaticRanges &ranges,
                                          arith::CmpIPredicate predicate,
                                          Value a, Value b) {
@@ -243,7 +243,7 @@ Interval IntervalBuilder::differ(Interval a, Interval b) {
     Value value = bitXor(a.lo, b.lo);
     return {value, value};
   }
-  // Certainly one is true and the other false; possibly so.
+  // Known to differ; may differ.
   auto oneOf = [&](Value p, Value notQ, Value notP, Value q) {
     return logicalOr(logicalAnd(p, notQ), logicalAnd(notP, q));
   };
@@ -276,7 +276,8 @@ FailureOr<Interval> IntervalBuilder::fit(Type type, Interval interval) {
   Value fits = logicalAnd(le(first, interval.lo), le(interval.hi, last));
   auto choose = [&](Value end, Value otherwise) {
     Value chosen = select(fits, end, otherwise);
-    // Bounds that inference does not see; a folded select stands elsewhere too.
+    // Bounds that range inference does not derive. A folded select has other
+    // users.
     if (auto op = chosen.getDefiningOp<arith::SelectOp>();
         op && op.getCondition() == fits)
       ranges.set(chosen, llvm::minIntN(width), llvm::maxIntN(width));

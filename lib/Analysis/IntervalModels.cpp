@@ -1,4 +1,4 @@
-//===- IntervalModels.cpp - Which ops have interval models ------*- C++ -*-===//
+//===- IntervalModels.cpp - Register interval models ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

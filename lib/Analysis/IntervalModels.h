@@ -1,4 +1,4 @@
-//===- IntervalModels.h - What interval models share ------------*- C++ -*-===//
+//===- IntervalModels.h - Common parts of interval models -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,20 +13,20 @@
 
 namespace fovea {
 
-/// Base of the models: `Model` implements what it can.
+/// Base class of the models: `Model` implements the supported methods.
 template <typename Model, typename Op>
 using ModelOf = FoveaIntervalOpInterface::ExternalModel<Model, Op>;
 
 inline bool isCondition(mlir::Type type) { return type.isInteger(1); }
 
-/// Whether arithmetic of the type does not overflow, by contract.
+/// True if arithmetic of the type is assumed not to overflow.
 inline bool isWide(mlir::Type type) {
   return type.isIndex() || type.isInteger(64);
 }
 
-/// True if `a op b`, computed exactly by `exact`, can't wrap in `type`. The
-/// operands of types below 64 bits are below 32 bits or refused, so that the
-/// exact result is an int64_t.
+/// True if `a op b`, computed exactly by `exact`, can't wrap in `type`.
+/// Operands of types below 64 bits must be below 32 bits or are rejected, so
+/// the exact result is an int64_t.
 template <typename Exact>
 bool isExact(StaticRanges &ranges, mlir::Type type, mlir::Value a,
              mlir::Value b, Exact exact) {
@@ -41,22 +41,23 @@ bool isExact(StaticRanges &ranges, mlir::Type type, mlir::Value a,
   return true;
 }
 
-/// The interval of the values read as unsigned numbers, none of which is
-/// negative; fails if they might not fit 63 bits.
+/// The interval of the values read as unsigned, with non-negative ends. Fails
+/// if they may not fit 63 bits.
 llvm::FailureOr<Interval> toUnsigned(IntervalBuilder &b, mlir::Type type,
                                      Interval interval);
-/// The reverse.
+/// The inverse.
 Interval fromUnsigned(IntervalBuilder &b, mlir::Type type, Interval interval);
 
 enum class Rounding { Floor, Ceil, Trunc };
 
-/// The interval of quotients. Fails if the divisor is zero, or nothing is
-/// known.
+/// The interval of quotients. Fails if the divisor may be zero or the interval
+/// is unknown.
 llvm::FailureOr<Interval> divide(IntervalBuilder &b, Rounding rounding,
                                  Interval dividend, Interval divisor);
 
-/// `dividend / divisor <= bound` (`upper`) or `>= bound` as a bound on the
-/// dividend, for a divisor of at least 1. Fails if it might overflow.
+/// The bound on the dividend that is equivalent to
+/// `dividend / divisor <= bound` (`upper`) or `>= bound`, for a positive
+/// divisor. Fails if it may overflow.
 llvm::FailureOr<mlir::Value> invertDivision(IntervalBuilder &b,
                                             Rounding rounding, bool upper,
                                             mlir::Value bound,

@@ -1,4 +1,4 @@
-//===- LogicIntervals.cpp - Intervals of conditions and choices -*- C++ -*-===//
+//===- LogicIntervals.cpp - Intervals of conditions -----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -23,12 +23,12 @@ template <typename Op, bool isMin, bool isUnsigned>
 struct MinMaxModel : ModelOf<MinMaxModel<Op, isMin, isUnsigned>, Op> {
   FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
                                     ArrayRef<Interval> x) const {
-    // True is the larger unsigned number, and the smaller signed one.
+    // For i1, true is the larger unsigned and the smaller signed value.
     if (isCondition(op->getResult(0).getType()))
       return b.onEnds(x[0], x[1], [&](Value p, Value q) {
         return isMin == isUnsigned ? b.logicalAnd(p, q) : b.logicalOr(p, q);
       });
-    // Whatever the order, the result is one of both.
+    // The result is one of the operands in any order.
     if (isUnsigned && !(b.isNonNegative(x[0]) && b.isNonNegative(x[1])))
       return Interval{b.min(x[0].lo, x[1].lo), b.max(x[0].hi, x[1].hi)};
     return b.onEnds(x[0], x[1], [&](Value p, Value q) {
@@ -37,14 +37,14 @@ struct MinMaxModel : ModelOf<MinMaxModel<Op, isMin, isUnsigned>, Op> {
   }
 };
 
-/// Conversions between widths; `isUnsigned` ones read the operand so.
+/// Conversions between widths; `isUnsigned` ones zero-extend.
 template <typename Op, bool isUnsigned>
 struct CastModel : ModelOf<CastModel<Op, isUnsigned>, Op> {
   FailureOr<Interval> inferInterval(Operation *op, IntervalBuilder &b,
                                     ArrayRef<Interval> x) const {
     Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
     if (isCondition(from)) {
-      // Sign extension makes true -1: the lower end.
+      // Sign extension maps true to -1, the lower end.
       Value set = b.constant(isUnsigned ? 1 : -1), zero = b.constant(0);
       auto widen = [&](Value end) { return b.select(end, set, zero); };
       Value low = widen(x[0].lo);
@@ -53,7 +53,7 @@ struct CastModel : ModelOf<CastModel<Op, isUnsigned>, Op> {
     }
     if (isCondition(to))
       return takeLowestBit(b, x[0]);
-    // Nothing is lost, whatever the ends.
+    // Lossless for any ends.
     if (!isUnsigned && isWide(from) && isWide(to))
       return x[0];
     if (!isUnsigned)
@@ -159,7 +159,7 @@ private:
 
   static Interval isLess(IntervalBuilder &b, Interval p, Interval q,
                          bool isStrict, bool isSigned) {
-    // Numbers that are not negative compare the same either way.
+    // Signed and unsigned comparisons agree for non-negative values.
     if (!isSigned && b.isNonNegative(p) && b.isNonNegative(q))
       isSigned = true;
     if (!isSigned) {
@@ -175,8 +175,8 @@ private:
     return {certain, b.cmp(predicate, p.lo, q.hi)};
   }
 
-  /// Ends in the order of unsigned numbers: across zero the interval has both 0
-  /// and the largest one, -1.
+  /// The ends in unsigned order: across zero, the interval contains both 0 and
+  /// -1, the largest value.
   static Interval orderUnsigned(IntervalBuilder &b, Interval x) {
     if (x.isPoint() || b.isNonNegative(x))
       return x;
@@ -186,7 +186,7 @@ private:
             b.select(isAcross, b.constant(-1), x.hi)};
   }
 
-  /// `p < q` or `p <= q` of conditions, false before true.
+  /// `p < q` or `p <= q` for conditions, with false less than true.
   static Interval isLessCondition(IntervalBuilder &b, Interval p, Interval q,
                                   bool isStrict) {
     return b.onEnds(invert(b, p), q, [&](Value x, Value y) {

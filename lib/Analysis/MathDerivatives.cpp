@@ -20,7 +20,7 @@ static constexpr double kLn2 = 0.69314718055994531;
 static constexpr double kLn10 = 2.3025850929940457;
 static constexpr double kTwoBySqrtPi = 1.1283791670955126;
 
-/// Of ops of one operand, by name.
+/// Rules of ops with one operand, by name.
 namespace rules {
 //===----------------------------------------------------------------------===//
 // Exponentials, logarithms, roots
@@ -138,7 +138,7 @@ static Value absf(AdjointBuilder &b, Value x, Value, Value dy) {
 } // namespace rules
 
 namespace {
-/// At the origin, where there is no angle, both derivatives are 0.
+/// At the origin, where the angle is undefined, both derivatives are 0.
 struct Atan2Model : DerivativeOf<Atan2Model, math::Atan2Op> {
   void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
     Value y = op->getOperand(0), x = op->getOperand(1);
@@ -155,7 +155,7 @@ struct Atan2Model : DerivativeOf<Atan2Model, math::Atan2Op> {
 // Powers
 //===----------------------------------------------------------------------===//
 
-/// x to the power of `exponent` - 1.
+/// x^(exponent - 1).
 static Value lowerPower(AdjointBuilder &b, Value x, Value exponent) {
   FloatAttr constant;
   if (matchPattern(exponent, m_Constant(&constant))) {
@@ -172,8 +172,8 @@ static Value lowerPower(AdjointBuilder &b, Value x, Value exponent) {
 }
 
 namespace {
-/// x^0 is 1 for all x, and 0^p is 0 for all p > 0: no derivatives, though the
-/// formulas have 0 * inf.
+/// x^0 is 1 for all x, and 0^p is 0 for all p > 0: the derivatives are 0,
+/// although the formulas contain 0 * inf.
 struct PowFModel : DerivativeOf<PowFModel, math::PowFOp> {
   void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
     Value x = op->getOperand(0), p = op->getOperand(1), zero = b.zero(dy);
@@ -210,7 +210,7 @@ struct FPowIModel : DerivativeOf<FPowIModel, math::FPowIOp> {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The sign is a step function; the magnitude's derivative at 0 is 0.
+/// The sign is a step function; the derivative of the magnitude at 0 is 0.
 struct CopySignModel : DerivativeOf<CopySignModel, math::CopySignOp> {
   void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
     Value x = op->getOperand(0), sign = op->getOperand(1);
@@ -223,8 +223,8 @@ struct CopySignModel : DerivativeOf<CopySignModel, math::CopySignOp> {
   }
 };
 
-/// torch.clamp: the value counts at the bounds too; if they cross, the upper
-/// one is the result.
+/// torch.clamp: the value counts at the bounds, too. If the bounds cross, the
+/// result is the upper one.
 struct ClampModel : DerivativeOf<ClampModel, math::ClampFOp> {
   void addAdjoints(Operation *op, AdjointBuilder &b, Value dy) const {
     auto clamp = cast<math::ClampFOp>(op);

@@ -1,8 +1,13 @@
-//===- Compile.cpp - Compiling through the C API ----------------*- C++ -*-===//
+//===- Compile.cpp - Compiling with the C API -----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements foveaCompile, foveaEmit and foveaAssemble on top of the pipelines
+// in lib/Pipelines. Options are converted from C here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +45,7 @@ LogicalResult fovea::readOptions(FoveaContext *context,
   std::string recurrence = known.recurrence ? known.recurrence : "auto";
   if (recurrence == "auto")
     return success();
-  // Options have a dash where the attribute has an underscore.
+  // Options use a dash where the attribute uses an underscore.
   std::string names = "'auto'";
   for (unsigned i = 0; i <= tile::getMaxEnumValForRecurrenceKind(); ++i) {
     auto kind = tile::symbolizeRecurrenceKind(i);

@@ -1,8 +1,13 @@
-//===- Context.cpp - Contexts, diagnostics, modules -------------*- C++ -*-===//
+//===- Context.cpp - Contexts, diagnostics, modules -----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements contexts, the collection of diagnostics per call, and parsing,
+// printing and transforming modules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -123,11 +128,11 @@ FoveaContext::FoveaContext() {
   DialectRegistry registry;
   registerDialects(registry);
   registerTranslations(registry);
-  // The host has threads of its own; a pool for each context would not survive
-  // a fork.
+  // Single-threaded: the host has threads of its own, and a thread pool per
+  // context would not survive a fork.
   mlir =
       std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
-  // A diagnostic is a sentence, not a program.
+  // Diagnostics must not contain the whole op.
   mlir->printOpOnDiagnostic(false);
 }
 
@@ -158,7 +163,7 @@ bool FoveaContext::call(llvm::function_ref<LogicalResult()> body) {
     return false;
   }
   if (failed(result) && !diagnostics.hasErrors())
-    diagnostics.add(FOVEA_ERROR, "the compiler failed and did not say why");
+    diagnostics.add(FOVEA_ERROR, "the compiler failed without a diagnostic");
   return succeeded(result);
 }
 
@@ -179,7 +184,7 @@ void foveaContextDestroy(FoveaContext *context) { delete context; }
 const char *foveaVersion(void) { return FOVEA_VERSION; }
 
 const char *foveaTargetName(size_t index) {
-  // Names are literals.
+  // Target names are string literals, so they have a terminating zero.
   for (const TargetInfo &target : getTargets())
     if (target.emitsPTX && index-- == 0)
       return target.name.data();
@@ -196,7 +201,7 @@ FoveaModule *foveaModuleParse(FoveaContext *context, const char *text,
     return nullptr;
   FoveaModule *result = nullptr;
   context->call([&]() -> LogicalResult {
-    // With the zero behind it that the parser wants.
+    // The parser requires a terminating zero.
     std::string source(text, size);
     StringRef file = name ? name : "<input>";
     MLIRContext *mlir = context->mlir.get();
@@ -215,7 +220,7 @@ FoveaModule *foveaModuleParse(FoveaContext *context, const char *text,
 }
 
 void foveaModuleDestroy(FoveaModule *module) {
-  // What a broken call worked on stays.
+  // Leaks the op if a call failed inside LLVM: it may be in an invalid state.
   if (module && !module->context->mlir)
     (void)module->op.release();
   delete module;

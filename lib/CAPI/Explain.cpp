@@ -1,8 +1,13 @@
-//===- Explain.cpp - What passes say of a compilation -----------*- C++ -*-===//
+//===- Explain.cpp - Remarks of a compilation as JSON ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements foveaExplain: runs the pipelines with a remark streamer and
+// converts the remarks to JSON.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +33,7 @@ static StringRef getKind(const remark::detail::Remark &remark) {
   }
 }
 
-/// Copied: what the texts are in ends with the passes.
+/// Copies the strings, whose storage ends with the pass pipeline.
 static llvm::json::Object toJSON(const remark::detail::Remark &remark) {
   llvm::json::Object arguments;
   std::string reason;
@@ -54,7 +59,7 @@ static llvm::json::Object toJSON(const remark::detail::Remark &remark) {
 }
 
 namespace {
-/// Keeps remarks as they come.
+/// Collects remarks in order of emission.
 class RemarkList : public remark::detail::MLIRRemarkStreamerBase {
 public:
   explicit RemarkList(llvm::json::Array &list) : list(list) {}
@@ -81,7 +86,7 @@ static LogicalResult explain(FoveaModule *module, const FoveaOptions *options,
   if (failed(remark::enableOptimizationRemarks(
           *mlir, std::make_unique<RemarkList>(remarks),
           std::make_unique<remark::RemarkEmittingPolicyAll>(), all)))
-    return context->error("remarks can't be had");
+    return context->error("remarks are not available");
   llvm::scope_exit end([&] { mlir->setRemarkEngine(nullptr); });
   OwningOpRef<ModuleOp> copy = module->op->clone();
   TimingScope timing;

@@ -1,8 +1,13 @@
-//===- Guard.cpp - Keeps failures of LLVM from the host ---------*- C++ -*-===//
+//===- Guard.cpp - Contains failures of LLVM ------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns fatal errors of LLVM inside a guarded call into an exception that ends
+// the call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +19,8 @@
 #include <mutex>
 #include <new>
 
-// The only file with exceptions: they pass through code that was compiled
-// without, whose frames the unwinder knows all the same on this platform.
+// The only file compiled with exceptions. They unwind through frames compiled
+// without exceptions, which works on this platform because unwind tables exist.
 
 namespace {
 struct FatalError {
@@ -23,10 +28,10 @@ struct FatalError {
 };
 } // namespace
 
-/// Guarded calls that this thread is in.
+/// Nesting depth of guarded calls in this thread.
 static thread_local unsigned depth = 0;
 
-/// Threads that are in no guarded call go LLVM's own way.
+/// Outside of guarded calls, LLVM's default handling applies.
 static void throwFatalError(void *, const char *reason, bool) {
   if (depth > 0)
     throw FatalError{reason};

@@ -1,4 +1,4 @@
-//===- Guard.h - Keeps failures of LLVM from the host -----------*- C++ -*-===//
+//===- Guard.h - Contains failures of LLVM ----------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,10 +14,10 @@
 
 namespace fovea {
 
-/// Calls `body`. Where LLVM gives up (its fatal errors, which end the process
-/// by default) or memory is exhausted, the call ends early, without
-/// destructors: what it worked on can't be used again. Says whether it ended by
-/// itself, and else why not.
+/// Calls `body`. A fatal error in LLVM (which ends the process by default) or
+/// exhausted memory ends the call early without running destructors; objects
+/// that it used must not be used again. Returns true if `body` returned,
+/// otherwise sets `reason`.
 bool runGuarded(const std::function<void()> &body, std::string &reason);
 
 } // namespace fovea

@@ -1,8 +1,13 @@
-//===- Inspect.cpp - Blocks, elements and traces, by the C API --*- C++ -*-===//
+//===- Inspect.cpp - Block maps, elements and traces ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements foveaBlockMap, foveaElements and foveaTrace, with the mask
+// analysis and the interpreter.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +27,19 @@ using namespace fovea::interp;
 // Block maps
 //===----------------------------------------------------------------------===//
 
-/// Blocks along one side of a map; more is a slip of the pen.
+/// Maximum number of blocks along one side of a map, and of queries or keys;
+/// larger values are assumed to be mistakes.
 static constexpr int64_t kMaxBlocks = 4096, kMaxExtent = int64_t(1) << 30;
 
 /// Arguments of a mask before the captures: batch entry, head, query, key.
 static constexpr unsigned kCoordinates = 4;
 
-/// Elements of queries, or of keys, that programs are made for.
+/// Maximum product of batch, heads, and queries or keys.
 static constexpr int64_t kMaxRows = int64_t(1) << 34;
 
 static LogicalResult checkRows(FoveaContext *context, int64_t batch,
                                int64_t heads, int64_t queries, int64_t keys) {
-  // As floats, which don't overflow.
+  // Computed in floating point, which does not overflow.
   if (double(batch) * double(heads) * double(std::max(queries, keys)) <=
       double(kMaxRows))
     return success();
@@ -59,8 +65,8 @@ static LogicalResult checkMapOptions(FoveaContext *context,
 }
 
 namespace {
-/// The attention of a function. Gradients have the mask and the scores of their
-/// forward, which is `program` then.
+/// The attention op of a function. For an attn.backward, `program` owns the
+/// forward op with the same mask and scores.
 struct Attention {
   attn::ForwardOp forward;
   attn::BackwardOp backward;
@@ -68,7 +74,7 @@ struct Attention {
 };
 } // namespace
 
-/// The attention of the function that the options name.
+/// Finds the attention op of the function that the options name.
 static FailureOr<Attention> findAttention(FoveaModule *module,
                                           const FoveaOptions *options) {
   FoveaContext *context = module->context;
@@ -96,7 +102,7 @@ static FailureOr<Attention> findAttention(FoveaModule *module,
   return found;
 }
 
-/// Whether what the op's operand holds tells which keys are visible.
+/// True if the operand's contents determine which keys are visible.
 static bool hidesKeys(attn::ForwardOp forward, unsigned operand) {
   Value value = forward->getOperand(operand);
   if (llvm::is_contained(forward.getSequenceOperands(), value) ||
@@ -110,7 +116,7 @@ static bool hidesKeys(attn::ForwardOp forward, unsigned operand) {
   return false;
 }
 
-/// Contents that nobody reads.
+/// A placeholder for contents that are not read.
 static Argument makeZero(const Parameter &parameter) {
   Argument result;
   ElementKind kind = *getElementKind(getElementTypeOrSelf(parameter.type));
@@ -125,8 +131,8 @@ static Argument makeZero(const Parameter &parameter) {
   return result;
 }
 
-/// Arguments of a program of `forward`'s mask: Q, K and V of these sizes, and
-/// of `inputs` those that are read.
+/// Arguments of the mask program of `forward`: Q, K and V of these sizes, and
+/// the elements of `inputs` that the program reads.
 static LogicalResult readMaskInputs(FoveaContext *context,
                                     attn::ForwardOp forward, func::FuncOp mask,
                                     const Signature &signature,
@@ -177,7 +183,7 @@ static LogicalResult analyzeMasks(ModuleOp module) {
   return passes.run(module);
 }
 
-/// A module with the gradients' function, whose mask is analysed for tiles of
+/// A module with the gradient function, with its mask analysed for tiles of
 /// keys.
 static FailureOr<OwningOpRef<ModuleOp>> analyzeKeyTiles(attn::BackwardOp op) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(op.getLoc());
@@ -253,7 +259,7 @@ FoveaBuffer *foveaBlockMap(FoveaModule *module, const FoveaOptions *options,
 // Elements
 //===----------------------------------------------------------------------===//
 
-/// Numbers that a call may give; more is a slip of the pen.
+/// Maximum number of elements that a call returns.
 static constexpr int64_t kMaxElements = int64_t(1) << 28;
 
 static LogicalResult checkElementOptions(FoveaContext *context,
@@ -276,8 +282,8 @@ static LogicalResult checkElementOptions(FoveaContext *context,
   if (double(wanted.rows) * double(wanted.keys) *
           double(wanted.num_scores + 1) >
       double(kMaxElements))
-    return context->error("a call gives at most " + Twine(kMaxElements) +
-                          " numbers: ask for fewer rows");
+    return context->error("a call returns at most " + Twine(kMaxElements) +
+                          " elements: request fewer rows");
   return checkRows(context, wanted.batch, wanted.heads, wanted.queries,
                    wanted.keys);
 }

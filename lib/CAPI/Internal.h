@@ -1,4 +1,4 @@
-//===- Internal.h - What the C API's files share ----------------*- C++ -*-===//
+//===- Internal.h - Declarations shared by the C API's files ----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -28,7 +28,7 @@
 
 namespace fovea {
 
-/// The diagnostics of one call, as C sees them.
+/// The diagnostics of one call in C form.
 class DiagnosticList {
 public:
   void clear();
@@ -42,7 +42,7 @@ private:
   FoveaDiagnostic convert(mlir::Diagnostic &diagnostic);
 
   std::vector<FoveaDiagnostic> list;
-  // Addresses of what is in these stay.
+  // Deques, since elements must keep their addresses.
   std::deque<std::string> strings;
   std::deque<std::vector<FoveaDiagnostic>> notes;
 };
@@ -56,28 +56,28 @@ inline FoveaString toC(const std::string &text) {
 struct FoveaContext {
   FoveaContext();
 
-  /// Runs a call of the API: its diagnostics become the context's, and what
-  /// ends it early an error among them. False if it failed.
+  /// Runs a call of the API. Its diagnostics become those of the context; an
+  /// early end of the call adds an error. Returns false on failure.
   bool call(llvm::function_ref<mlir::LogicalResult()> body);
-  /// An error of the call, at no place.
+  /// Adds an error without a location.
   mlir::LogicalResult error(const llvm::Twine &message);
 
-  // Null once a call ended early: what it left can't even be destroyed.
+  // Null after a call ended early: its objects can't even be destroyed.
   std::unique_ptr<mlir::MLIRContext> mlir;
   fovea::DiagnosticList diagnostics;
   std::string broken;
 };
 
 namespace fovea {
-/// Of options that begin with their size, what this version knows; what the
-/// caller's version doesn't know is zero.
+/// Reads options that begin with their size. Fields beyond the caller's size
+/// are zero.
 template <typename Options>
 mlir::LogicalResult readVersioned(FoveaContext *context, const Options *given,
                                   llvm::StringRef name, Options &known) {
   known = {};
   if (!given)
     return mlir::success();
-  // A size that no version has would cut a field in two.
+  // Rejects sizes that would split a field.
   if (given->size % alignof(Options) != 0)
     return context->error("'size' of " + name + " must be sizeof(" + name +
                           "), a multiple of " + llvm::Twine(alignof(Options)) +
@@ -98,7 +98,7 @@ struct FoveaBuffer {
 
 namespace fovea {
 
-/// What C says about compiling, in C++; reports what makes no sense.
+/// Converts compilation options from C and reports invalid ones.
 mlir::LogicalResult readOptions(FoveaContext *context,
                                 const FoveaOptions *options,
                                 CompileOptions &result, std::string &kernel);

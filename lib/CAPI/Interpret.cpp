@@ -1,8 +1,13 @@
-//===- Interpret.cpp - Running programs through the C API -------*- C++ -*-===//
+//===- Interpret.cpp - Interpreting programs with the C API ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements foveaInterpret: reads inputs from the caller's memory, lowers the
+// function to the requested level, and runs it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +26,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
 
-/// What one tensor may take; more is a slip of the pen.
+/// Maximum size of a tensor; larger values are assumed to be mistakes.
 static constexpr int64_t kMaxTensorBytes = int64_t(1) << 36;
 
 const InterpreterRegistry &fovea::getHandlers() {
@@ -41,7 +46,7 @@ static ElementKind getKind(const Parameter &parameter) {
 // Inputs and outputs
 //===----------------------------------------------------------------------===//
 
-/// The contents of a parameter, from the caller's memory.
+/// Reads the contents of a parameter from the caller's memory.
 static LogicalResult readGiven(FoveaContext *context,
                                const Parameter &parameter,
                                const FoveaTensor &given, Argument &result) {
@@ -137,7 +142,7 @@ LogicalResult fovea::makeOutputs(FoveaContext *context,
     std::string missing;
     auto shape = resolveShape(output, sizes, missing);
     if (failed(shape))
-      return context->error("no input tells the size of dimension " + missing +
+      return context->error("no input has the size of dimension " + missing +
                             " of output '" + output.name + "'");
     if (failed(
             HostTensor::getByteSize(getKind(output), *shape, kMaxTensorBytes)))
@@ -145,7 +150,7 @@ LogicalResult fovea::makeOutputs(FoveaContext *context,
                             "' would take more than 64 "
                             "GiB");
     HostTensor &tensor = outputs.emplace_back(getKind(output), *shape);
-    // What a program adds to is zero at first.
+    // Outputs that are accumulated into start at zero.
     if (!output.isAccumulated)
       tensor.poison();
   }
@@ -186,7 +191,7 @@ static LogicalResult runAttn(FoveaContext *context, func::FuncOp function,
   std::vector<Argument> arguments;
   DimSizes sizes;
   SmallVector<RuntimeValue> results;
-  // The module is the caller's.
+  // The caller's module must not be modified.
   OwningOpRef<func::FuncOp> prepared = function.clone();
   if (failed(readInputs(context, signature, inputs, arguments, sizes)) ||
       failed(prepareForExecution(*prepared)) ||
@@ -195,7 +200,7 @@ static LogicalResult runAttn(FoveaContext *context, func::FuncOp function,
     return failure();
   for (auto [parameter, result] : llvm::zip(signature.outputs, results)) {
     ElementKind kind = getKind(parameter);
-    // The meaning is not rounded.
+    // Exact results are not rounded.
     if (precision == Precision::Exact && interp::isFloat(kind))
       kind = ElementKind::F64;
     if (result.isArray()) {

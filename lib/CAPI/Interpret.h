@@ -1,4 +1,4 @@
-//===- Interpret.h - What running programs takes ----------------*- C++ -*-===//
+//===- Interpret.h - Interpreting programs with the C API -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -26,23 +26,23 @@ namespace fovea {
 
 const interp::InterpreterRegistry &getHandlers();
 
-/// The function of that name, or the only one with a body.
+/// The function with that name, or the only one with a body.
 mlir::FailureOr<mlir::func::FuncOp> findFunction(FoveaModule *module,
                                                  llvm::StringRef name);
 
-/// The contents of one parameter, by its name or one of `aliases`.
+/// Reads the contents of one parameter, found by its name or one of `aliases`.
 mlir::LogicalResult readInput(FoveaContext *context,
                               const interp::Parameter &parameter,
                               llvm::ArrayRef<FoveaTensor> inputs,
                               interp::Argument &result);
 
-/// Checks that the sizes fit each other, and gives them by name.
+/// Checks that the sizes are consistent, and returns them by name.
 mlir::LogicalResult checkSizes(FoveaContext *context,
                                const interp::Signature &signature,
                                llvm::ArrayRef<interp::Argument> arguments,
                                interp::DimSizes &sizes);
 
-/// The arguments of a program, in its order, and the sizes by name.
+/// The arguments of a program in order, and the sizes by name.
 mlir::LogicalResult readInputs(FoveaContext *context,
                                const interp::Signature &signature,
                                llvm::ArrayRef<FoveaTensor> inputs,
@@ -55,8 +55,8 @@ mlir::LogicalResult makeOutputs(FoveaContext *context,
                                 const interp::DimSizes &sizes,
                                 std::vector<interp::HostTensor> &outputs);
 
-/// The kernel that a function becomes at level tile or warp; `copy`, of its
-/// module, holds it.
+/// Lowers a function to a kernel at level tile or warp. `copy` owns the
+/// kernel's module.
 mlir::FailureOr<launch::AbiOp>
 lowerTo(FoveaContext *context, mlir::func::FuncOp function, FoveaArtifact level,
         const CompileOptions &options, mlir::ModuleOp copy);

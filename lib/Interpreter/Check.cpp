@@ -1,8 +1,13 @@
-//===- Check.cpp - Are the numbers right? -----------------------*- C++ -*-===//
+//===- Check.cpp - Checks of outputs ----------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compares outputs with the exact evaluation row by row, and the mean error
+// with that of an evaluation in the program's types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +36,7 @@ static SmallVector<double, 0> toDoubles(const HostTensor &tensor) {
   return result;
 }
 
-/// Both numbers, or both NaN, or the same infinity.
+/// True if both are numbers, both are NaN, or both are the same infinity.
 static bool agreeInPlace(double a, double b) {
   if (std::isnan(a) || std::isnan(b))
     return std::isnan(a) && std::isnan(b);
@@ -40,8 +45,8 @@ static bool agreeInPlace(double a, double b) {
   return true;
 }
 
-/// What two types can tell at `magnitude`, the coarser of them. Kernels take
-/// numbers below the least normal f32 for 0.
+/// The resolution of the coarser of two types at `magnitude`. Kernels flush
+/// numbers below the smallest normal f32 to 0.
 static double getResolution(ElementKind output, ElementKind weights,
                             double magnitude) {
   double least = std::ldexp(1.0, getMinExponent(ElementKind::F32));
@@ -50,15 +55,14 @@ static double getResolution(ElementKind output, ElementKind weights,
 }
 
 namespace {
-/// Compares errors with the straightforward evaluation's on average, which
-/// shows what is small in each row and the same in all.
+/// Compares the mean error with the straightforward evaluation's, which reveals
+/// errors that are small in each row but systematic.
 class MeanError {
 public:
   explicit MeanError(double factor) : factor(factor) {}
 
-  /// Adds a row, whose errors are in units of its last place.
-  /// Rows with equal errors, as where rows have equal weights, are one
-  /// observation.
+  /// Adds a row, whose errors are in units of its resolution. Rows with equal
+  /// errors, for example due to equal probabilities, count as one observation.
   void add(double error, double straightforward) {
     if (!seen.insert({error, straightforward}).second)
       return;
@@ -69,12 +73,12 @@ public:
     sum += excess;
     squares += excess * excess;
   }
-  /// The mean error as a part of the straightforward one.
+  /// The ratio of the mean error to the straightforward one.
   double getRatio() const {
     return plainErrors > 0 ? errors / plainErrors : 0.0;
   }
-  /// Few rows say nothing: chance may be on one side. Of others the mean may
-  /// exceed the factor by as much as chance explains.
+  /// Few rows are inconclusive. For more rows the mean may exceed the factor by
+  /// as much as chance explains.
   bool isAcceptable() const {
     if (rows < kLeastRows)
       return true;
@@ -116,7 +120,7 @@ OutputCheck fovea::interp::checkRows(const HostTensor &found,
     int64_t misplaced = 0;
     bool overflows = false;
     for (int64_t i = row * columns; i < (row + 1) * columns; ++i) {
-      // What the output's type makes of the meaning: infinite if too large.
+      // The exact result in the output's type: infinite if too large.
       double expected = roundTo(found.getKind(), means[i]);
       if (!std::isfinite(expected) || !std::isfinite(got[i])) {
         bool allowed = std::isnan(got[i]) && mayBeNaN(i);

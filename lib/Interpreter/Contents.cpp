@@ -1,8 +1,13 @@
-//===- Contents.cpp - What integers in inputs are ---------------*- C++ -*-===//
+//===- Contents.cpp - Checks of integers in inputs --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks constraints on integers in inputs, such as ascending offsets and block
+// lists, with the diagnostics of libFoveaRuntime.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +25,7 @@ static ArrayRef<int32_t> getIntegers(const HostTensor &tensor) {
 }
 
 namespace {
-/// Checks one tensor; the errors are those of libFoveaRuntime.
+/// Checks one tensor; the diagnostics are those of libFoveaRuntime.
 struct Checker {
   const attn::Contents &contents;
   const HostTensor &tensor;
@@ -83,7 +88,7 @@ LogicalResult fovea::interp::checkContents(
     int64_t input = signature.findInput(contents.tensor),
             entries = signature.findInput(contents.entries);
     auto size = sizes.find(contents.of);
-    // A function may compute them itself.
+    // A function may compute the tensor itself.
     if (input < 0 || size == sizes.end() || (contents.block && entries < 0))
       continue;
     Checker checker = {contents, arguments[input].tensor, size->second,

@@ -1,8 +1,12 @@
-//===- Elementwise.cpp - One implementation of elementwise ops --*- C++ -*-===//
+//===- Elementwise.cpp - Elementwise ops with broadcasting ------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Broadcasting of shapes, masks of active lanes, and rounding.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +50,7 @@ RuntimeValue fovea::interp::conjunction(const RuntimeValue &a,
     return a;
   auto both = mapValues<int64_t, int64_t, int64_t>(
       [](int64_t x, int64_t y) { return x & y; }, a, b);
-  assert(succeeded(both) && "conditions of one region fit each other");
+  assert(succeeded(both) && "conditions of one region have compatible shapes");
   return *both;
 }
 

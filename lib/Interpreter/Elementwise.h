@@ -1,9 +1,13 @@
-//===- Elementwise.h - One implementation of all elementwise ops -*- C++
-//-*-===//
+//===- Elementwise.h - Elementwise ops with broadcasting --------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One implementation of all elementwise ops on scalars and arrays, with
+// broadcasting and rounding to the result's type.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,26 +23,27 @@
 
 namespace fovea::interp {
 
-/// The shape that operands are broadcast to: extents of 1 widen. None if they
-/// do not fit each other. Scalars have no shape.
+/// The shape that operands are broadcast to: extents of 1 widen. Fails if the
+/// shapes are incompatible. Scalars have no shape.
 llvm::FailureOr<llvm::SmallVector<int64_t, 4>>
 broadcastShapes(llvm::ArrayRef<const RuntimeValue *> operands);
 
-/// Is any lane of the condition, restricted to the active lanes, set?
+/// Returns true if the condition holds in any active lane.
 bool anyActive(Frame &frame, const RuntimeValue &condition);
 
-/// Of an active lane for which `condition` holds, of which there is one, the
-/// integer in `value`.
+/// The integer in `value` of an active lane for which `condition` holds; there
+/// must be one.
 int64_t getActive(Frame &frame, const RuntimeValue &condition,
                   const RuntimeValue &value);
 
-/// The lanes where both conditions hold; an empty one holds everywhere.
+/// The lanes for which both conditions hold; an empty condition holds
+/// everywhere.
 RuntimeValue conjunction(const RuntimeValue &a, const RuntimeValue &b);
 
-/// The lanes where the condition does not hold.
+/// The lanes for which the condition does not hold.
 RuntimeValue negation(const RuntimeValue &a);
 
-/// A number or one array to read from, as rows and columns.
+/// Reads a scalar or an array by rows and columns.
 template <typename T>
 struct Lanes {
   Lanes(const RuntimeValue &value, llvm::ArrayRef<int64_t> shape) {
@@ -85,8 +90,9 @@ void mapLanes(R *result, int64_t rows, int64_t columns, Fn fn,
 }
 } // namespace detail
 
-/// Applies `fn` to the operands' elements, broadcast to each other, giving
-/// elements of R; the operands hold elements of Ts. The shapes must fit.
+/// Applies `fn` to the operands' elements, which are broadcast to each other;
+/// the results are elements of R, the operands hold elements of Ts. The shapes
+/// must be compatible.
 template <typename R, typename... Ts, typename Fn, typename... Values>
 llvm::FailureOr<RuntimeValue> mapValues(Fn fn, const Values &...operands) {
   static_assert(sizeof...(Ts) == sizeof...(Values));
@@ -104,8 +110,8 @@ llvm::FailureOr<RuntimeValue> mapValues(Fn fn, const Values &...operands) {
   return RuntimeValue::array(std::move(result));
 }
 
-/// Rounds or wraps to what `type` can hold. For floats this is a no-op if
-/// everything is exact.
+/// Rounds or wraps to the range of `type`. A no-op for floats with exact
+/// precision.
 void roundInPlace(Frame &frame, mlir::Type type, Array &array);
 RuntimeValue roundScalar(Frame &frame, mlir::Type type, double value);
 
@@ -131,16 +137,14 @@ llvm::LogicalResult mapOperation(mlir::Operation *op, Frame &frame, Fn fn,
 } // namespace detail
 
 /// Executes an elementwise op with one result: `fn` maps the operands' elements
-/// (of Ts) to the result's (of R). Float results are rounded to the result's
-/// type.
+/// (Ts) to the result's (R). Float results are rounded to the result's type.
 template <typename R, typename... Ts, typename Fn>
 llvm::LogicalResult mapOperation(mlir::Operation *op, Frame &frame, Fn fn) {
   return detail::mapOperation<R, Ts...>(op, frame, fn,
                                         std::index_sequence_for<Ts...>());
 }
 
-/// Calls `fn` with a float or a double, whichever elements of `type` are held
-/// as.
+/// Calls `fn` with a float or a double, depending on the storage of `type`.
 template <typename Fn>
 auto withFloatStorage(Frame &frame, mlir::Type type, Fn fn) {
   if (frame.getStorage(type) == Storage::F32)
@@ -148,8 +152,9 @@ auto withFloatStorage(Frame &frame, mlir::Type type, Fn fn) {
   return fn(double());
 }
 
-/// Whether an op is marked `afn`: chips compute it by an instruction of their
-/// own, which handlers model for f32. In f64 all is exact.
+/// Returns true if an op is marked `afn`: GPUs execute it with an approximate
+/// instruction, which handlers model for f32. With exact precision results are
+/// exact.
 template <typename OpTy>
 bool isApproximated(mlir::Operation *op) {
   return bitEnumContainsAll(mlir::cast<OpTy>(op).getFastmath(),
@@ -167,7 +172,7 @@ void addFloatUnary(InterpreterRegistry &registry, Fn fn) {
     });
   });
 }
-/// The same, with `model` for what an f32 op marked `afn` gives.
+/// The same, with `model` for the result of an f32 op marked `afn`.
 template <typename OpTy, typename Fn, typename Model>
 void addFloatUnary(InterpreterRegistry &registry, Fn fn, Model model) {
   registry.add<OpTy>([fn, model](mlir::Operation *op, Frame &frame) {
@@ -206,8 +211,8 @@ inline IntegerWrap getWrap(mlir::Type type) {
   return IntegerWrap(*getElementKind(mlir::getElementTypeOrSelf(type)));
 }
 
-/// The same for integers; `fn` gets sign-extended operands and the result's
-/// IntegerWrap, which is applied to what it returns.
+/// The same for integers; `fn` receives sign-extended operands and the result's
+/// IntegerWrap, which is applied to its return value.
 template <typename OpTy, typename Fn>
 void addIntegerUnary(InterpreterRegistry &registry, Fn fn) {
   registry.add<OpTy>([fn](mlir::Operation *op, Frame &frame) {

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Binds the arguments of kernels and functions, evaluates grids and scratch
+// memory, and starts frames.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/Interpreter/Execution.h"
 #include "Warp/WarpExecution.h"
@@ -33,11 +38,11 @@ void fovea::interp::registerAllHandlers(InterpreterRegistry &registry) {
   registerSemaphoreHandlers(registry);
 }
 
-/// Elements of one value; more is a slip of the pen.
+/// Maximum number of elements of one value; larger sizes are mistakes.
 static constexpr int64_t kMaxElements = int64_t(1) << 32;
 
-/// Checks that all values of a program have types that the interpreter knows,
-/// so that handlers need not ask.
+/// Checks that the interpreter supports the types of all values of a program,
+/// so that handlers need no checks.
 static LogicalResult verifyTypes(Operation *program) {
   auto verify = [](Location loc, Type type) -> LogicalResult {
     if (isWarpObject(type))
@@ -68,7 +73,7 @@ static LogicalResult verifyTypes(Operation *program) {
   return failure(result.wasInterrupted());
 }
 
-/// Values of expressions in sizes that have names.
+/// Evaluates expressions in named sizes.
 static FailureOr<SmallVector<int64_t>> evaluate(launch::AbiOp abi,
                                                 AffineMap map, ArrayAttr names,
                                                 const DimSizes &sizes) {
@@ -88,7 +93,7 @@ static FailureOr<SmallVector<int64_t>> evaluate(launch::AbiOp abi,
 }
 
 namespace {
-/// What the kernels of one launch share.
+/// State that the kernels of one launch share.
 struct Launch {
   const Signature &signature;
   ArrayRef<Argument> inputs;
@@ -98,7 +103,7 @@ struct Launch {
 };
 } // namespace
 
-/// Scratch memory, made when a kernel first asks for it.
+/// Scratch memory, allocated at its first use by a kernel.
 static FailureOr<RuntimeValue>
 bindScratch(launch::AbiOp abi, launch::ScratchMemRefParameterAttr scratch,
             MemRefType type, Launch &launch) {
@@ -143,10 +148,11 @@ static FailureOr<RuntimeValue> bindParameter(launch::AbiOp abi, Attribute attr,
          << attr;
 }
 
-/// Few, so that each CTA of a persistent kernel takes several work items.
+/// Number of SMs. Few, so that each CTA of a persistent kernel processes
+/// several work items.
 static constexpr int64_t kMultiprocessors = 3;
 
-/// CTAs for so many work items, by the rule of docs/ABI.md.
+/// Number of CTAs for `items` work items, by the rule of docs/ABI.md.
 static int64_t countBlocks(launch::AbiOp abi, int64_t items) {
   int64_t cluster = abi.getCluster();
   int64_t clusters = llvm::divideCeil(items, cluster);
@@ -169,8 +175,8 @@ static FailureOr<int64_t> evaluateGrid(launch::AbiOp abi,
   return countBlocks(abi, blocks);
 }
 
-/// Whether all CTAs of a cluster run the kernel together, as one program: it
-/// counts clusters, or leaves to its lowering what it counts.
+/// Returns true if all CTAs of a cluster execute the kernel together, as one
+/// program: it uses cluster indices, or leaves them to a later lowering.
 static bool isOfCluster(FunctionOpInterface kernel) {
   return kernel
       .walk([](Operation *op) {
@@ -196,7 +202,7 @@ static LogicalResult runOne(launch::AbiOp abi, Launch &launch,
       return failure();
     arguments.push_back(std::move(*argument));
   }
-  // After the arguments: those of a lowered kernel have a better message.
+  // After the arguments, whose diagnostics for lowered kernels are better.
   if (failed(verifyTypes(kernel)) || failed(verifyWarpObjects(kernel)))
     return failure();
   FailureOr<int64_t> blocks = evaluateGrid(abi, launch.sizes);

@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Allocation of host tensors, and conversions to arrays and views.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/Interpreter/HostTensor.h"
 
@@ -20,7 +24,7 @@ using namespace fovea::interp;
 
 HostTensor::HostTensor(ElementKind kind, ArrayRef<int64_t> shape)
     : kind(kind), shape(shape) {
-  // Never empty, so that a tensor without elements is still a tensor.
+  // Never null, so that a tensor without elements is still a tensor.
   bytes.reset(new char[std::max<int64_t>(getNumBytes(), 1)]());
 }
 

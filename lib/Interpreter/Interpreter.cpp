@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Control flow of frames: a stack of ops under execution, the next op of each
+// block, and failures.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/Interpreter/Interpreter.h"
 
@@ -63,7 +68,7 @@ LogicalResult
 Frame::runInParallel(MLIRContext *context, int64_t count,
                      function_ref<LogicalResult(int64_t, Frame &)> body,
                      function_ref<std::string(int64_t)> describe) {
-  // Indices above one that failed may be left out, those below never are.
+  // Indices above a failed one may be skipped, those below never are.
   std::atomic<int64_t> firstFailure = count;
   std::optional<Diagnostic> failure;
   std::mutex mutex;
@@ -189,10 +194,10 @@ LogicalResult Frame::run(Region &region, ArrayRef<RuntimeValue> arguments,
   while (status == Status::Running || status == Status::Suspended) {
     status = step();
     if (status == Status::Suspended) {
-      // Nobody else runs who could wake it.
+      // No other frame runs that could wake this one.
       waiting = &*stack.back().next;
       return fail(waiting) << "'" << waiting->getName().getStringRef()
-                           << "' waits for what never happens";
+                           << "' waits for an event that never happens";
     }
   }
   if (status == Status::Failed)

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Blocked matrix multiplication and transposition for the interpreter. The
+// order of additions is fixed, so results are reproducible.
+//
+//===----------------------------------------------------------------------===//
 
 #include "MatMul.h"
 
@@ -12,7 +17,7 @@
 
 using namespace fovea::interp;
 
-/// A block of R x C accumulators stays in vector registers while k runs.
+/// Keeps a block of R x C accumulators in vector registers along k.
 template <int R, int C, typename T>
 static inline void multiplyBlock(const T *a, const T *b, T *c, int64_t n,
                                  int64_t k) {
@@ -65,7 +70,8 @@ void fovea::interp::multiplyAdd(const double *a, const double *b, double *c,
 template <typename T>
 static void transposeBlocks(const T *source, T *target, int64_t rows,
                             int64_t columns) {
-  constexpr int64_t kBlock = 16; // both sides of a block fit the cache
+  constexpr int64_t kBlock =
+      16; // source and target of a block fit into the cache
   for (int64_t r0 = 0; r0 < rows; r0 += kBlock)
     for (int64_t c0 = 0; c0 < columns; c0 += kBlock)
       for (int64_t c = c0; c < std::min(columns, c0 + kBlock); ++c)

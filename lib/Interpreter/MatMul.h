@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Dense matrix multiplication and transposition for the interpreter.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_INTERPRETER_MATMUL_H
 #define FOVEA_LIB_INTERPRETER_MATMUL_H
@@ -14,8 +18,8 @@
 namespace fovea::interp {
 
 /// c += a * b with a of MxK, b of KxN, c of MxN, all row-major and dense. Each
-/// element's products are added in the order of k, so results depend on
-/// nothing but the operands.
+/// element's products are added in the order of k, so results depend only on
+/// the operands.
 void multiplyAdd(const float *a, const float *b, float *c, int64_t m, int64_t n,
                  int64_t k);
 void multiplyAdd(const double *a, const double *b, double *c, int64_t m,

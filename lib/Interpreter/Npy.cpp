@@ -1,8 +1,13 @@
-//===- Npy.cpp - Tensors in numpy's files -----------------------*- C++ -*-===//
+//===- Npy.cpp - Tensors in .npy files --------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Parses and writes headers of .npy files, and converts between numpy's types
+// and element kinds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,15 +39,15 @@ StringRef fovea::interp::getName(ElementKind kind) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a header, a Python dictionary in text, says.
+/// The contents of a header, which is the text of a Python dictionary.
 struct Header {
   std::string descr;
   bool fortranOrder = false;
   SmallVector<int64_t, 4> shape;
 };
 
-/// Reads the three entries that a header has. Not a reader of Python: what
-/// numpy never writes is refused.
+/// Parses the three entries of a header. Not a parser of Python: it rejects
+/// text that numpy does not write.
 class HeaderReader {
 public:
   explicit HeaderReader(StringRef text) : text(text.trim()) {}
@@ -105,8 +110,8 @@ private:
 };
 } // namespace
 
-/// Does numpy's `descr` hold elements of `kind`? Byte order is little-endian
-/// or does not matter.
+/// Returns true if numpy's `descr` denotes elements of `kind`, little-endian if
+/// byte order matters.
 static bool holds(StringRef descr, ElementKind kind,
                   std::optional<ElementKind> uint16Is) {
   if (descr.size() < 3 || descr[0] == '>')

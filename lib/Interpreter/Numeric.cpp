@@ -1,8 +1,13 @@
-//===- Numeric.cpp - Numbers as the IR's types hold them --------*- C++ -*-===//
+//===- Numeric.cpp - Number formats -----------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rounding and encoding of floats of 8 to 64 bits, wrapping of integers, and
+// strided accesses to memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -132,12 +137,13 @@ static uint16_t encodeF16(float value) {
   uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000)
     return sign | 0x7e00;
-  // Halfway between the largest number and the next that there is not.
+  // Halfway between the largest number and the next one, which would be
+  // infinity.
   if (magnitude >= 0x477ff000)
     return sign | 0x7c00;
   if (magnitude < 0x38800000) {
-    // A subnormal counts units of 2^-24: let an addition round it to integers
-    // of that unit. 0.5f has the unit 2^-24 in its last place.
+    // A subnormal is a multiple of 2^-24: adding 0.5f, whose last place is
+    // 2^-24, rounds it to one.
     float shifted = llvm::bit_cast<float>(magnitude) + 0.5f;
     return sign | (llvm::bit_cast<uint32_t>(shifted) - 0x3f000000);
   }
@@ -157,8 +163,9 @@ static float decodeF16(uint16_t bits) {
   return llvm::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000));
 }
 
-/// Rounds a double to a float so that a second rounding, to a narrower kind,
-/// gives what a single one would: inexact results get an odd last bit.
+/// Rounds a double to a float with round-to-odd, so that a second rounding to a
+/// narrower kind gives the result of a single rounding: inexact results get an
+/// odd last bit.
 static float roundToOdd(double value) {
   float nearest = float(value);
   if (double(nearest) == value || std::isnan(value) || std::isinf(nearest))

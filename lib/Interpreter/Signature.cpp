@@ -1,8 +1,13 @@
-//===- Signature.cpp - What a program takes and gives -----------*- C++ -*-===//
+//===- Signature.cpp - Inputs and outputs of programs -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Derives the inputs and outputs of functions and kernels, and checks arguments
+// against them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +19,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
 
-/// What attn ops call their log-sum-exp result.
+/// The name of the log-sum-exp result of attn ops.
 static constexpr llvm::StringLiteral kLogSumExp("lse");
 
 static bool isSupported(Type type) {
@@ -23,7 +28,7 @@ static bool isSupported(Type type) {
   return getElementKind(type).has_value();
 }
 
-/// Dimension names of a tensor that no attn op names.
+/// Dimension names of a tensor without an attn op.
 static SmallVector<std::string> numberedDims(StringRef name, Type type) {
   SmallVector<std::string> dims;
   if (auto tensor = dyn_cast<RankedTensorType>(type))
@@ -49,7 +54,7 @@ FailureOr<Signature> Signature::get(func::FuncOp function) {
     if (failed(add(signature.outputs, "result" + Twine(index), type)))
       return failure();
 
-  assert(!function.isExternal() && "nobody chooses a declaration");
+  assert(!function.isExternal() && "expected a function with a body");
   Operation *terminator = function.getBody().front().getTerminator();
   for (auto [index, operand] : llvm::enumerate(terminator->getOperands()))
     if (auto kernel = operand.getDefiningOp<attn::KernelOpInterface>())
@@ -71,7 +76,7 @@ FailureOr<Signature> Signature::get(func::FuncOp function) {
     if (!argument)
       continue;
     Parameter &parameter = signature.inputs[argument.getArgNumber()];
-    // An argument that is used twice keeps the first name.
+    // An argument that is used twice keeps its first name.
     if (!named.insert(argument).second) {
       parameter.aliases.push_back(kernel.getOperandName(index));
       continue;
@@ -138,7 +143,7 @@ FailureOr<Signature> Signature::get(launch::AbiOp abi) {
           {contents.getTensor().str(), contents.getOf().str(),
            contents.getAscending(), contents.getBlock(),
            contents.getEntries().str()});
-  // What kernels before and after this one touch is the launch's as well.
+  // The launch includes the tensors of prologue and epilogue kernels.
   SmallVector<Attribute> parameters(abi.getParameters().getValue());
   for (launch::AbiOp kernel : launch::getLaunchedKernels(abi))
     if (kernel != abi)

@@ -1,8 +1,13 @@
-//===- TileSupport.h - Helpers for ops on tiles -----------------*- C++ -*-===//
+//===- TileSupport.h - Helpers for tile ops ---------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Helpers of the handlers of tile and warp ops: loads and stores of tiles,
+// transposition and dots.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,13 +26,13 @@
 
 namespace fovea::interp {
 
-/// A tile whose elements are not set yet.
+/// A tile with uninitialised elements.
 inline std::shared_ptr<Array> makeTile(Frame &frame,
                                        mlir::RankedTensorType type) {
   return std::make_shared<Array>(type.getShape(), frame.getStorage(type));
 }
 
-/// Calls `fn` with a value of the C++ type that elements are held as.
+/// Calls `fn` with a value of the storage's C++ type.
 template <typename Fn>
 auto withStorage(Storage storage, Fn fn) {
   switch (storage) {
@@ -41,41 +46,43 @@ auto withStorage(Storage storage, Fn fn) {
   llvm_unreachable("unknown storage");
 }
 
-/// Fails, with a diagnostic at `op`, where a box of fragments is no whole one.
+/// Fails, with a diagnostic at `op`, if a tile in fragments is misaligned or
+/// out of bounds.
 llvm::LogicalResult checkFragments(mlir::Operation *op, Frame &frame,
                                    mlir::Value memory,
                                    mlir::OperandRange indices,
                                    const tile::BoxDims &dims,
                                    llvm::ArrayRef<int64_t> extents);
 
-/// What `tile.load` reads: the box of `type`'s extents at `indices`, with zeros
-/// outside the memref and at or past `limit` (null for none) along the rows.
+/// Implements `tile.load`: the tile of `type`'s extents at `indices`, with
+/// zeros outside the memref and at or past `limit` (null for none) along the
+/// rows.
 std::shared_ptr<Array> loadBox(Frame &frame, mlir::Value source,
                                mlir::OperandRange indices,
                                const tile::BoxDims &dims, mlir::Value limit,
                                mlir::RankedTensorType type);
 
-/// Some neighbouring rows of a tile.
+/// A range of rows of a tile.
 struct RowRange {
   int64_t first, count;
 };
 
-/// What `tile.store` writes: the part of the box that lies in the memref and,
-/// along the rows, before `limit` (null for none); only `rows`, if given. With
-/// `add` it is added to what memory holds.
+/// Implements `tile.store`: writes the part of the tile that is within the
+/// memref and, along the rows, before `limit` (null for none); only `rows`, if
+/// given. With `add` it is added to the contents of memory.
 void storeBox(Frame &frame, const Array &value, mlir::Value target,
               mlir::OperandRange indices, const tile::BoxDims &dims,
               mlir::Value limit = {}, std::optional<RowRange> rows = {},
               bool add = false);
 
-/// The same for later: memory and indices are those of now.
+/// Prepares such a store for later execution: memory and indices are bound now.
 std::function<void()>
 prepareStore(Frame &frame, std::shared_ptr<const Array> value,
              mlir::Value target, mlir::OperandRange indices,
              const tile::BoxDims &dims, RowRange rows, bool add);
 
 std::shared_ptr<Array> transpose(const Array &array);
-/// `count` of its columns, from `first` on.
+/// Columns `first` to `first + count` of an array.
 std::shared_ptr<Array> takeColumns(const Array &array, int64_t first,
                                    int64_t count);
 

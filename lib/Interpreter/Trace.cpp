@@ -1,8 +1,12 @@
-//===- Trace.cpp - What the warps of a CTA did ------------------*- C++ -*-===//
+//===- Trace.cpp - Events of a CTA's warps ----------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Records events op by op, and writes them as JSON.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +24,7 @@ static int64_t getBytes(ShapedType type) {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
-/// A role's argument is what the op captured.
+/// Resolves a role's argument to the value that the op captures.
 static Value resolveCapture(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   if (!argument)
@@ -77,7 +81,7 @@ void WarpTrace::record(Operation *op, Agent &agent) {
     recordComputation(op, agent);
 }
 
-/// What moves data or makes agents meet.
+/// Records ops that move data or synchronise agents; returns false for others.
 bool WarpTrace::recordMove(Operation *op, Agent &agent) {
   Frame &frame = agent.frame;
   if (auto pipeline = dyn_cast<warp::PipelineOp>(op)) {
@@ -89,7 +93,7 @@ bool WarpTrace::recordMove(Operation *op, Agent &agent) {
     buffers.try_emplace(view.buffer.get(), op);
     return true;
   }
-  StringRef verb = llvm::TypeSwitch<Operation *, StringRef>(op)
+  StringRef kind = llvm::TypeSwitch<Operation *, StringRef>(op)
                        .Case([](warp::ProducerAcquireOp) { return "acquire"; })
                        .Case<warp::ProducerCommitOp, warp::CommitAfterDotsOp>(
                            [](auto) { return "commit"; })
@@ -97,9 +101,9 @@ bool WarpTrace::recordMove(Operation *op, Agent &agent) {
                        .Case<warp::ConsumerReleaseOp, warp::ReleaseAfterDotsOp>(
                            [](auto) { return "release"; })
                        .Default([](Operation *) { return ""; });
-  if (!verb.empty()) {
+  if (!kind.empty()) {
     auto &pipeline = frame.get(op->getOperand(0)).getObject<PipelineState>();
-    add(verb, agent,
+    add(kind, agent,
         {pipelines.lookup(pipeline.op), frame.getInteger(op->getOperand(1))});
     return true;
   }
@@ -146,8 +150,8 @@ bool WarpTrace::recordMove(Operation *op, Agent &agent) {
   return false;
 }
 
-/// The number of the buffer that a dot reads as `operand`, perhaps through
-/// registers; -1 if registers have it from elsewhere.
+/// Index of the buffer that a dot reads as `operand`, directly or through
+/// registers; -1 for values that come from elsewhere.
 int64_t WarpTrace::findBuffer(Value operand, Agent &agent) const {
   if (auto load = operand.getDefiningOp<warp::LocalLoadOp>())
     operand = load->getOperand(0);
@@ -187,9 +191,8 @@ bool WarpTrace::recordDot(Operation *op, Agent &agent) {
   return false;
 }
 
-/// Whether an op keeps scores where a condition holds, and has a constant in
-/// place of the others: a mask. The softmax selects, too, but among numbers of
-/// rows.
+/// Returns true if an op masks scores: it selects between scores and a
+/// constant. The softmax contains selects, too, but of row values.
 bool WarpTrace::masksScores(Operation *op) const {
   auto select = dyn_cast<arith::SelectOp>(op);
   if (!select)
@@ -203,8 +206,8 @@ bool WarpTrace::masksScores(Operation *op) const {
          matchPattern(resolveCapture(select.getFalseValue()), m_Constant());
 }
 
-/// Arithmetic on tiles, by the units that do it. What is bookkeeping, or the
-/// same in all threads, costs little beside it.
+/// Counts arithmetic on tiles by the unit that executes it. Bookkeeping and
+/// uniform values are negligible.
 void WarpTrace::recordComputation(Operation *op, Agent &agent) {
   if (auto part = dyn_cast<warp::ExtractColumnsOp>(op)) {
     auto whole = cast<ShapedType>(part.getOperand().getType());
@@ -244,7 +247,7 @@ static llvm::json::Value getOffset(Operation *op) {
   return offset ? llvm::json::Value(offset.getInt()) : nullptr;
 }
 
-/// The name of the tensor that a kernel's argument is.
+/// The name of the tensor that a kernel argument refers to.
 static llvm::json::Value getTensorName(launch::AbiOp abi, Value source) {
   auto argument = dyn_cast_if_present<BlockArgument>(source);
   if (!argument || argument.getArgNumber() >= abi.getParameters().size())
@@ -260,7 +263,7 @@ llvm::json::Value WarpTrace::toJSON(launch::AbiOp abi) {
   llvm::json::Array bufferFacts, pipelineFacts;
   for (auto &[_, op] : buffers) {
     auto type = cast<MemRefType>(op->getResult(0).getType());
-    // Each CTA of a cluster may keep a part.
+    // Each CTA of a cluster may hold a part.
     bufferFacts.push_back(llvm::json::Object{
         {"shape", llvm::json::Array(type.getShape())},
         {"bytes", getBytes(type) /

@@ -1,8 +1,12 @@
-//===- Values.cpp - What SSA values stand for -------------------*- C++ -*-===//
+//===- Values.cpp - Runtime values ------------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Storage of arrays.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +29,7 @@ Array::Array(llvm::ArrayRef<int64_t> shape, Storage storage)
       count(std::accumulate(shape.begin(), shape.end(), int64_t(1),
                             std::multiplies<int64_t>())),
       storage(storage) {
-  // Units of 8 bytes; floats take half of one.
+  // Allocated in units of 8 bytes; a float takes half a unit.
   int64_t units = storage == Storage::F32 ? (count + 1) / 2 : count;
   bytes.reset(new double[units]);
 }

@@ -1,5 +1,4 @@
-//===- Atomics.h - What accesses to memory share --------------------*- C++
-//-*-===//
+//===- Atomics.h - Modifiers and order of memory accesses -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,12 +15,13 @@ namespace fovea::ptx {
 
 Space takeSpace(Build &build);
 Order takeOrder(Build &build, Order otherwise);
-/// The device, if the instruction does not say.
+/// Takes the scope; the device if the instruction has none.
 Scope takeScope(Build &build);
-/// True if an operand with a cache policy follows.
+/// Takes cache modifiers; returns true if an operand with a cache policy
+/// follows.
 bool takeCacheModifiers(Build &build);
 
-/// The address that a lane gives, see Build::address.
+/// The lane's address, see Build::address.
 inline uint64_t laneAddress(Warp &warp, const Inst &inst, Slot base,
                             unsigned lane) {
   if (inst.flags >> 31)
@@ -29,25 +29,25 @@ inline uint64_t laneAddress(Warp &warp, const Inst &inst, Slot base,
   return warp.at<uint64_t>(base)[lane] + inst.imm;
 }
 
-/// A strong read sees what strong writes to the place have published, a strong
-/// write publishes. A release or an acquire does so itself, others with the
-/// fences around them.
+/// The order of an access. A strong read observes what strong writes to the
+/// address have published, and a strong write publishes. A release or acquire
+/// does so by itself, a relaxed access together with surrounding fences.
 struct Strong {
   Order order = Order::Weak;
   Scope scope = InDevice;
 };
 
-/// One strong access. Other CTAs, which other host threads may run, meet what
-/// it reads or writes together with what it observes or publishes, or neither:
-/// make it before the bytes are touched.
+/// One strong access. It makes the access and its observation or publication
+/// atomic for other CTAs, which other host threads may execute: construct it
+/// before touching the bytes.
 class StrongAccess {
 public:
-  /// `bytes` are those at `address`, which the lanes of `mask` access.
+  /// `bytes` are those at `address`, accessed by the lanes of `mask`.
   StrongAccess(Warp &warp, const Bytes &bytes, uint64_t address, uint32_t mask,
                Strong strong);
-  /// False: an acquiring read, and the lanes knew all of it.
+  /// Returns false for an acquiring read that told the lanes nothing new.
   bool observe();
-  /// `replaces`: a plain store, see Flags::publish.
+  /// `replaces` is true for a plain store, see Flags::publish.
   void publish(bool replaces);
 
 private:

@@ -1,9 +1,14 @@
-//===- Build.cpp - From instructions as written to what executes ----*- C++
-//-*-===//
+//===- Build.cpp - Builds executable instructions from syntax -------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Decodes parsed functions: implements Build, the interface between instruction
+// builders and syntax, computes reconvergence points, and fills Code. Runs
+// once, when a module is parsed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +24,7 @@ using llvm::StringRef;
 using llvm::Twine;
 
 uint32_t fovea::ptx::getSlotBytes(Type type) {
-  // A predicate is a word; nothing is narrower than 16 bits a lane.
+  // A predicate is one word; other types have at least 16 bits per lane.
   return type.kind == Type::Pred ? 64 : 32 * std::max(2u, type.getBytes());
 }
 
@@ -163,8 +168,9 @@ unsigned Build::widthOf(const Operand &operand) const {
              : 0;
 }
 
-/// Registers agree with an instruction's type in size; one of them may be a
-/// bag of bits, else both are integers or both are the same float.
+/// Checks a register's type: its width must match the instruction's type;
+/// untyped bits match any type, otherwise both must be integers or the same
+/// float type.
 bool Build::checkRegister(const Operand &operand, Type type, bool widening,
                           bool result) {
   const Register &reg = function.registers[operand.index];
@@ -181,14 +187,14 @@ bool Build::checkRegister(const Operand &operand, Type type, bool widening,
   }
   if (!fits)
     error(operand.loc,
-          "register '" + reg.name + "' of type ." + reg.type.str() + " is no " +
-              (result ? "result" : "operand") + " of type ." + type.str() +
-              " for '" + name + "'",
+          "register '" + reg.name + "' of type ." + reg.type.str() +
+              " can't be " + (result ? "a result" : "an operand") +
+              " of type ." + type.str() + " for '" + name + "'",
           "type");
   return fits;
 }
 
-/// 32 equal lanes among the constants.
+/// Adds a constant, replicated for 32 lanes.
 static Slot addConstant(Code &code, uint64_t value, unsigned bytes) {
   Slot slot{uint32_t(code.constants.size()), true};
   code.constants.resize(code.constants.size() + 32 * bytes);
@@ -303,15 +309,16 @@ Slot Build::place(const Operand &operand, Type type, bool widening,
     break;
   }
   error(operand.loc,
-        Twine("this form of operand is no ") + (result ? "result" : "operand") +
-            " of type ." + type.str() + " for '" + name + "'",
+        Twine("this form of operand can't be ") +
+            (result ? "a result" : "an operand") + " of type ." + type.str() +
+            " for '" + name + "'",
         "type");
   return {};
 }
 
 void Build::write(const Operand &operand, Type type, bool widening) {
   if (operand.kind == Operand::Sink) {
-    // A place of its own that nobody reads.
+    // `_` gets a register that is never read.
     slots.push_back({code.registerBytes, false});
     code.registerBytes += getSlotBytes(type);
   } else {
@@ -323,7 +330,7 @@ void Build::write(const Operand &operand, Type type, bool widening) {
 
 void Build::read(const Operand &operand, Type type, bool widening) {
   if (operand.negated)
-    error(operand.loc, "'!' stands before predicates only", "type");
+    error(operand.loc, "'!' is allowed before predicates only", "type");
   slots.push_back(place(operand, type, widening, false));
 }
 
@@ -352,7 +359,7 @@ int64_t Build::address(const Operand &operand) {
     immediate(0, {Type::Bits, 64});
     return operand.integer + base.integer;
   }
-  // A 32-bit base is read as such: the handler asks for the width.
+  // A 32-bit base is read as such; the flag tells the handler.
   if (widthOf(base) == 32) {
     inst.flags |= 1u << 31;
     read(base, {Type::Bits, 32});
@@ -378,8 +385,9 @@ static Step runBranch(Warp &warp, const Inst &inst, uint32_t mask) {
 }
 
 namespace {
-/// The places where lanes that part at a branch meet again, by the algorithm of
-/// Cooper, Harvey and Kennedy on the reversed graph of basic blocks.
+/// Computes where lanes reconverge after a divergent branch: immediate
+/// post-dominators, by the algorithm of Cooper, Harvey and Kennedy on the
+/// reversed graph of basic blocks.
 class Joins {
 public:
   explicit Joins(Code &code) : code(code) {
@@ -436,7 +444,7 @@ private:
     }
   }
 
-  /// Post-order of the reversed graph from the exit.
+  /// Computes the post-order of the reversed graph from the exit.
   void order() {
     uint32_t exit = starts.size();
     numbers.assign(exit + 1, kNoTarget);
@@ -503,7 +511,7 @@ static void buildExit(Build &b) {
 }
 
 static void buildBranch(Build &b) {
-  // .uni is checked: lanes that disagree are an error.
+  // .uni is checked: divergent lanes are an error.
   b.inst.imm = b.take("uni");
   b.expectOperands(1, 1);
   const Operand &label = b.operand(0);
@@ -576,7 +584,7 @@ bool fovea::ptx::decode(const Syntax &syntax, const Function &function,
     if (diagnostics.size() >= kMostErrors)
       return false;
   }
-  // A body may end without `ret`; branches may go to its end.
+  // A body may end without `ret`, and branches may target its end.
   Inst &last = code.insts.emplace_back();
   last.index = function.body.size();
   last.run = runExit;

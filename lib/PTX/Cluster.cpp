@@ -1,9 +1,14 @@
-//===- Cluster.cpp - Runs the warps of a cluster --------------------*- C++
-//-*-===//
+//===- Cluster.cpp - Schedules the warps of a cluster ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Sets up the CTAs and warps of a cluster, and schedules warps and asynchronous
+// work with the launch's seed. A host thread runs a cluster to its end and
+// reports deadlocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +22,11 @@ using llvm::StringRef;
 using llvm::Twine;
 
 //===----------------------------------------------------------------------===//
-// The start
+// Start
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a special register is for each lane of a warp.
+/// Computes the values of a special register for each lane of a warp.
 struct Specials {
   const Run &run;
   const Cluster &cluster;
@@ -207,10 +212,10 @@ Cluster::Cluster(Run &run, uint64_t number) : run(&run), index(number) {
 }
 
 //===----------------------------------------------------------------------===//
-// Turns
+// Scheduling
 //===----------------------------------------------------------------------===//
 
-bool Cluster::turn() {
+bool Cluster::runTimeSlice() {
   ++time;
   if (run->stop.load(std::memory_order_relaxed))
     failed = true;
@@ -238,7 +243,7 @@ bool Cluster::turn() {
     return running.empty() && work.empty();
   }
   if (running.empty()) {
-    // Work may outlive the threads that asked for it.
+    // Asynchronous work may outlive the threads that issued it.
     finishSome();
     return work.empty() || failed;
   }
@@ -352,7 +357,7 @@ std::string fovea::ptx::describeWait(Warp &warp, const Fragment &fragment) {
       text += ", " + std::to_string(m.transactions) + " bytes are missing";
     if (m.transactions < 0)
       text += ", " + std::to_string(-m.transactions) +
-              " bytes more have come than were expected";
+              " bytes more have arrived than expected";
     return text;
   }
   case Wait::ClusterBarrier:
@@ -378,7 +383,8 @@ void Cluster::reportDeadlock() {
       uint32_t place = run->code.insts[fragment.pc].index;
       if (first)
         diagnostic = run->makeDiagnostic(
-            place, "deadlock", "deadlock: no thread of the cluster can go on");
+            place, "deadlock",
+            "deadlock: no thread of the cluster can make progress");
       first = false;
       const auto &id = warp->cta->id;
       run->addNote(diagnostic, place,

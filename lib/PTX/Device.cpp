@@ -1,9 +1,13 @@
-//===- Device.cpp - Global memory of the emulated device ------------*- C++
-//-*-===//
+//===- Device.cpp - Global memory of the emulated device ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements allocation and host access for global memory, and the global
+// variables of modules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,9 +23,9 @@
 using namespace fovea::ptx;
 using llvm::Twine;
 
-// Far from 0, from the windows of other spaces, and from what looks like small
-// numbers. Gaps are larger than a row of most tensors, so that the next row is
-// nobody's.
+// Far from 0, from the windows of other spaces, and from small integers. Gaps
+// are larger than a row of most tensors, so that accesses to a row past the end
+// are detected.
 static constexpr uint64_t kBase = uint64_t(0x10) << 32;
 static constexpr uint64_t kGap = 1 << 16;
 static constexpr uint64_t kManagedAlignment = 4096;
@@ -55,7 +59,7 @@ llvm::Expected<uint64_t> Device::allocateLocked(uint64_t size,
     memset(allocation->bytes.get(), 0, padded);
     memset(allocation->written.get(), 1, size);
   } else {
-    // An odd multiple of the alignment: what needs more finds out.
+    // An odd multiple of the alignment, so that accesses that need more fail.
     address = llvm::alignTo(next, 2 * alignment) + alignment;
     next = llvm::alignTo(address + size + kGap, kGap);
   }
@@ -141,7 +145,7 @@ llvm::Error Device::fill(uint64_t address, uint8_t value, uint64_t size) {
 
 std::map<uint64_t, uint64_t>::const_iterator
 Device::Allocation::findForbidden(uint64_t offset, uint64_t size) const {
-  // The parts are disjoint: the last one that begins before the end.
+  // Ranges are disjoint: check the last one that begins before the end.
   auto after = forbidden.lower_bound(offset + size);
   if (after == forbidden.begin() || std::prev(after)->second <= offset)
     return forbidden.end();
@@ -203,7 +207,7 @@ Device::load(const Module &module) {
       if (!target || relocation.offset + 8 > variable->bytes)
         return makeError("memory", "the initial value '" + relocation.symbol +
                                        "' of '" + variable->name +
-                                       "' is no variable in .global");
+                                       "' is not a variable in .global");
       memcpy(allocations[address]->bytes.get() + relocation.offset, &target, 8);
     }
   variables[&module] = result;

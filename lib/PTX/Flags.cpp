@@ -1,8 +1,13 @@
-//===- Flags.cpp - What strong writes publish -----------------------------===//
+//===- Flags.cpp - Order through strong writes ----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements the publications of strong writes and the fences that make them
+// effective. Used by ld, st, atom and fence.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +73,8 @@ void Flags::add(Warp &warp, uint64_t address, Scope scope,
 
 void Flags::publish(Warp &warp, uint64_t address, uint32_t mask, Order order,
                     Scope scope, bool replaces) {
-  // What was read before is not what is there now.
+  // Publications that were observed for the old value do not apply to the new
+  // one.
   if (replaces)
     if (auto found = all.find(address); found != all.end()) {
       found->second.publications.clear();

@@ -1,5 +1,4 @@
-//===- Flags.h - What strong writes publish -------------------------*- C++
-//-*-===//
+//===- Flags.h - Order through strong writes --------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A release at a place in memory, and a strong read of it by somebody within
-// the scopes of both, put what was before the one before what is after the
-// other. So do fences around relaxed accesses.
+// A release at an address, and a strong read of it within the scopes of both,
+// order everything before the release before everything after the read. Fences
+// around relaxed accesses do the same.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,32 +24,34 @@ namespace fovea::ptx {
 struct Warp;
 class Flags;
 
-/// How an access is ordered with others.
+/// The memory order of an access.
 enum class Order : uint8_t { Weak, Relaxed, Acquire, Release, Both };
 
-/// What a warp's fences have gathered.
+/// State of a warp's fences.
 struct Fences {
-  /// What the last fence of that scope, or a wider one, published.
+  /// Knowledge published by the last fence of that scope or a wider one.
   std::array<Knowledge, kScopes> published;
-  /// What strong reads saw that a fence of that scope is needed to know.
+  /// Knowledge observed by strong reads that becomes effective with a fence of
+  /// that scope.
   std::array<Knowledge, kScopes> seen;
 
   void fence(Warp &warp, uint32_t mask, Scope scope);
 };
 
-/// What a warp's acquiring reads of places have seen: who polls a place sees
-/// the same again and again.
+/// The versions that a warp's acquiring reads have observed. A polling warp
+/// observes the same version repeatedly.
 struct Polled {
   struct Seen {
-    /// How often the place had been published to, and the lanes that know.
+    /// The number of publications at the address, and the lanes that observed
+    /// them.
     uint64_t version = 0;
     uint32_t lanes = 0;
     Scope scope = InCta;
   };
-  /// By whose places they are, the device's or the cluster's, and the address.
+  /// By the owner (device or cluster) and the address.
   llvm::SmallDenseMap<std::pair<const Flags *, uint64_t>, Seen, 4> places;
 
-  /// Whether those lanes have seen that version already; they have from now on.
+  /// True if these lanes have already observed that version; records it.
   bool isKnown(const Flags *flags, uint64_t address, uint64_t version,
                uint32_t mask, Scope scope);
 };
@@ -58,12 +59,12 @@ struct Polled {
 /// Publications of strong writes, by address.
 class Flags {
 public:
-  /// A strong access reads the place. False: it acquires, and there is nothing
-  /// that the lanes did not know from their last read of it.
+  /// Records a strong read of the address. Returns false for an acquire from
+  /// which the lanes learn nothing since their last read of it.
   bool observe(Warp &warp, uint64_t address, uint32_t mask, Order order,
                Scope scope) const;
-  /// One writes it. A plain store ends what others have published; an atomic
-  /// goes on.
+  /// Records a strong write of the address. A plain store ends earlier
+  /// publications; an atomic continues them.
   void publish(Warp &warp, uint64_t address, uint32_t mask, Order order,
                Scope scope, bool replaces);
 

@@ -1,9 +1,13 @@
-//===- GlobalShadow.cpp - Who accessed global memory ----------------*- C++
-//-*-===//
+//===- GlobalShadow.cpp - Access history of global memory -----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Pages of shadow memory for global memory, created on first access. They back
+// race detection across clusters.
 //
 //===----------------------------------------------------------------------===//
 

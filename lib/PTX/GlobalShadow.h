@@ -1,5 +1,4 @@
-//===- GlobalShadow.h - Who accessed global memory ------------------*- C++
-//-*-===//
+//===- GlobalShadow.h - Access history of global memory ---------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Global memory is watched like shared memory, by pages, of which those that
-// are accessed have a shadow. Clusters run on several host threads.
+// Race detection for global memory. It works as for shared memory, but in pages
+// that get a shadow on their first access. Clusters run on several host
+// threads, so each page has a lock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,12 +44,12 @@ public:
   };
 
   Watched &watch(const Device::Allocation &allocation);
-  /// Of an allocation that was watched; addresses are given out once.
+  /// The pages of a watched allocation, or null. Addresses are never reused.
   const Watched *find(uint64_t address) const;
 
   static Conflict touch(Watched &watched, uint64_t offset, uint64_t bytes,
                         const Access &access, Stamp &with);
-  /// As Shadow::find, once nobody writes anymore.
+  /// Shadow::find, without locks: no thread may write any more.
   static Stamp find(const Watched &watched, uint64_t offset, uint64_t bytes,
                     bool reads);
 
@@ -58,8 +58,8 @@ private:
   std::map<uint64_t, std::unique_ptr<Watched>> all;
 };
 
-/// What a kernel accessed, and where its instructions stand: for a kernel that
-/// may run beside its end.
+/// The accesses of a kernel and the locations of its instructions, for a kernel
+/// that may overlap its end.
 struct Footprint {
   GlobalShadow shadow;
   std::string kernel, file;

@@ -1,5 +1,4 @@
-//===- Lanes.h - Functions of scalars, for 32 lanes -----------------*- C++
-//-*-===//
+//===- Lanes.h - Applies scalar functions to 32 lanes -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,7 +16,7 @@
 
 namespace fovea::ptx {
 
-/// Bits of 32 bytes that are 0 or 1.
+/// Packs 32 bytes that are 0 or 1 into bits.
 inline uint32_t packBits(const uint8_t *bytes) {
   uint32_t result = 0;
   for (int n = 0; n < 4; ++n) {
@@ -33,7 +32,7 @@ inline void unpackBits(uint32_t bits, uint8_t *bytes) {
     bytes[l] = bits >> l & 1;
 }
 
-/// The lanes of an argument; predicates are spread out to a byte each.
+/// The lanes of an argument; a predicate is expanded to one byte per lane.
 template <class T>
 struct Argument {
   const T *lanes;
@@ -77,7 +76,7 @@ struct Result<bool> {
 template <auto F>
 struct Map;
 
-/// Executes `d = F(a, b, ...)` with d, a, b ... in the slots in that order.
+/// Executes `d = F(a, b, ...)`; the slots are d, a, b, ... in that order.
 template <class R, class... A, R (*F)(A...)>
 struct Map<F> {
   template <size_t... I>
@@ -99,7 +98,7 @@ struct Map<F> {
 template <auto F>
 inline constexpr Handler map = &Map<F>::run;
 
-/// As `map`, for functions that also want the instruction's flags, last.
+/// `map` for functions whose last parameter is the instruction's flags.
 template <auto F>
 struct FlagMap;
 template <class R, class... A, R (*F)(uint32_t, A...)>
@@ -131,7 +130,7 @@ inline void forLanes(uint32_t mask, F visit) {
     visit(unsigned(__builtin_ctz(mask)));
 }
 
-/// As above, until one returns false.
+/// forLanes that stops when `visit` returns false.
 template <class F>
 inline bool allLanes(uint32_t mask, F visit) {
   for (; mask; mask &= mask - 1)

@@ -1,5 +1,4 @@
-//===- MatrixTypes.h - What matrix instructions share ---------------*- C++
-//-*-===//
+//===- MatrixTypes.h - Helpers of matrix instructions -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -18,10 +17,11 @@
 
 namespace fovea::ptx {
 
-/// The next modifier as the type of a matrix's elements; none is an error.
+/// Takes the next modifier as an element type; reports an error if there is
+/// none.
 std::optional<ElementType> takeMatrixType(Build &build);
 
-/// Reports an aligned instruction that a part of a warp reaches.
+/// Reports an aligned instruction that only a part of the warp reaches.
 Step failAligned(Warp &warp, const Inst &inst, uint32_t mask);
 
 } // namespace fovea::ptx

@@ -1,5 +1,4 @@
-//===- Mbarrier.h - What uses mbarriers -----------------------------*- C++
-//-*-===//
+//===- Mbarrier.h - Access to mbarriers -------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,13 +13,13 @@
 
 namespace fovea::ptx {
 
-/// The mbarrier at an address, which must have been initialised before, in the
-/// order that the lane knows; otherwise reports that and returns null. With
-/// `async`, other proxies must see the initialisation too.
+/// Finds the mbarrier at an address. Its initialisation must happen before the
+/// access of the lane and, with `async`, be visible to other proxies; otherwise
+/// reports an error and returns null.
 Mbarrier *findMbarrier(Warp &warp, const Inst &inst, Space space,
                        uint64_t address, unsigned lane, bool async = false);
 
-/// Work that ends later and counts at the mbarrier: reports what is wrong.
+/// Completes transactions of asynchronous work; returns false after an error.
 bool completeTransactions(Warp &warp, const Inst &inst, Mbarrier &mbarrier,
                           int64_t bytes);
 bool arriveLater(Warp &warp, const Inst &inst, Mbarrier &mbarrier,

@@ -1,9 +1,14 @@
-//===- Memory.cpp - Finds and checks the bytes of an access ---------*- C++
-//-*-===//
+//===- Memory.cpp - Finds and checks the bytes of an access ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Translates addresses of all state spaces to bytes. Checks bounds,
+// initialisation and, with the history in Order.h, races. All instructions that
+// access memory use it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +39,7 @@ static std::string describeGlobal(const Bytes &bytes) {
          (in.name.empty() ? " of global memory" : " of '" + in.name + "'");
 }
 
-static StringRef verb(Use use) {
+static StringRef describe(Use use) {
   return use == Use::Read ? "reads" : use == Use::Write ? "writes" : "updates";
 }
 
@@ -42,7 +47,7 @@ static bool outOfBounds(Warp &warp, const Inst &inst, const Twine &where,
                         uint64_t bytes, Use use, unsigned lane) {
   warp.fail(inst, "bounds",
             "'" + warp.code->function->body[inst.index].opcode + "' " +
-                verb(use) + " " + Twine(bytes) + " bytes at " + where,
+                describe(use) + " " + Twine(bytes) + " bytes at " + where,
             1u << lane);
   return false;
 }
@@ -61,7 +66,7 @@ static bool findGlobal(Warp &warp, const Inst &inst, uint64_t address,
                  (in->name.empty() ? "an allocation" : "'" + in->name + "'") +
                  " of " + std::to_string(in->size) + " bytes";
       else
-        where += ", which is in no allocation";
+        where += ", outside of all allocations";
       return outOfBounds(warp, inst, where, bytes, use, lane);
     }
     warp.lastAllocation = in;
@@ -79,8 +84,8 @@ static bool findGlobal(Warp &warp, const Inst &inst, uint64_t address,
         part != in->forbidden.end())
       return outOfBounds(warp, inst,
                          hex(address) +
-                             ", which reaches memory that is no "
-                             "object's, from " +
+                             ", which overlaps the forbidden memory "
+                             "from " +
                              hex(in->address + part->first) + " to " +
                              hex(in->address + part->second),
                          bytes, use, lane);
@@ -102,8 +107,8 @@ static bool findShared(Warp &warp, const Inst &inst, uint64_t address,
   Cta *cta = warp.cluster->findCta(rank);
   if (!cta || address >> 32)
     return outOfBounds(warp, inst,
-                       hex(address) + " of shared memory, which is no CTA's of "
-                                      "the cluster",
+                       hex(address) + " of shared memory, which belongs to no "
+                                      "CTA of the cluster",
                        bytes, use, lane);
   if (offset < kReservedShared || offset + bytes > cta->shared.size())
     return outOfBounds(warp, inst,
@@ -212,7 +217,8 @@ bool fovea::ptx::checkWritten(Warp &warp, const Inst &inst, const Bytes &bytes,
   return true;
 }
 
-/// Global memory: against the grid before this one, if that may still run.
+/// Checks an access to global memory against the preceding grid, if that may
+/// still run.
 static bool watchPrimary(Warp &warp, const Inst &inst, const Bytes &bytes,
                          uint64_t count, const Access &access) {
   const Footprint *primary = warp.cluster->run->launch.primary.get();

@@ -1,9 +1,13 @@
-//===- Order.cpp - What happens before what -------------------------*- C++
-//-*-===//
+//===- Order.cpp - Happens-before and race detection ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements the vector clocks and the access history of a memory that detect
+// unordered accesses.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +27,7 @@ void Clock::raise(uint16_t agent, uint32_t epoch, uint32_t lanes) {
       extra.lanes |= lanes;
       return;
     }
-    // The same lanes, further on.
+    // The same lanes with a later epoch.
     if (extra.lanes == lanes) {
       extra.epoch = std::max(extra.epoch, epoch);
       return;
@@ -99,15 +103,15 @@ void Knowledge::join(uint32_t self, uint32_t from, const Knowledge &other) {
 Shadow::Shadow(uint64_t bytes, bool bounded)
     : bounded(bounded), granules((bytes + 15) / 16), splits(granules.size()) {}
 
-/// Whether the access comes after `earlier` in the order of one lane's
-/// instructions. What ends later than its instruction is in no such order.
+/// True if the access follows `earlier` in one lane's program order.
+/// Asynchronous accesses have no such order.
 static bool isInOrder(const Stamp &earlier, const Access &access) {
   return earlier.agent == access.issuer &&
          earlier.cluster == access.stamp.cluster &&
          !(earlier.lanes & ~access.issuerLanes);
 }
 
-/// The scope that two strong accesses must have not to race.
+/// The scope that two strong accesses need in order not to race.
 static unsigned getDistance(const Stamp &earlier, const Access &access) {
   const Stamp &now = access.stamp;
   if (earlier.cluster != now.cluster)
@@ -142,8 +146,8 @@ Conflict Shadow::touchCell(Cell &cell, uint64_t key, const Access &access,
     if (found != overflow.end())
       more = &found->second;
   }
-  // A write of what is there already disturbs nobody, and who made it need not
-  // know who wrote first.
+  // A write of an equal value changes nothing, so it need not be ordered after
+  // the previous write.
   if (cell.write && !access.stamp.equal) {
     Conflict conflict = compare(cell.write, true, access);
     auto isKnown = [&](const Stamp &read) {
@@ -178,8 +182,8 @@ Conflict Shadow::touchCell(Cell &cell, uint64_t key, const Access &access,
     cell.write = access.stamp;
     return Conflict::None;
   }
-  // A read that happened before this one need not be kept: who comes after
-  // this one comes after that.
+  // A read that happens before this one can be dropped: later accesses are
+  // ordered after both.
   Stamp *free = nullptr;
   for (Stamp &read : cell.reads) {
     if (read.agent == access.stamp.agent && read.epoch == access.stamp.epoch &&
@@ -221,7 +225,7 @@ Conflict Shadow::touch(uint64_t offset, uint64_t bytes, const Access &access,
     if (whole && (!splits[g] || access.write)) {
       Conflict conflict = Conflict::None;
       if (splits[g]) {
-        // The words end here: check them, then one cell holds again.
+        // The access covers all words: check them, then use one cell again.
         uint32_t base = splits[g] - 1;
         for (unsigned w = 0; w < 4 && conflict == Conflict::None; ++w) {
           conflict = touchCell(words[base + w], g * 8 + w, access, with);
@@ -279,7 +283,7 @@ Stamp Shadow::find(uint64_t offset, uint64_t bytes, bool reads) const {
     if (cell.write)
       result = cell.write;
     for (const Stamp &read : cell.reads)
-      // Writes of equal values are kept as reads.
+      // Writes of equal values are stored as reads.
       if (read && (reads || read.equal))
         result = read;
   };

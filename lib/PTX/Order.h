@@ -1,18 +1,18 @@
-//===- Order.h - What happens before what ---------------------------*- C++
-//-*-===//
+//===- Order.h - Happens-before and race detection --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Vector clocks over agents: the warps of a cluster (with separate lanes),
+// mbarriers, and groups of asynchronous work. An access has a Stamp: the agent,
+// its lanes and its epoch. A Clock has for each agent the last epoch that
+// happened before. A release ends an epoch.
+//
+//===----------------------------------------------------------------------===//
 
-//
-// Vector clocks over agents: the warps of a cluster, of which lanes are told
-// apart, mbarriers and groups of asynchronous work. An access carries a Stamp:
-// who, which lanes, and the agent's epoch. A Clock says up to which epoch of
-// each agent everything has happened. Releases end an epoch.
-//
 #ifndef FOVEA_LIB_PTX_ORDER_H
 #define FOVEA_LIB_PTX_ORDER_H
 
@@ -26,34 +26,34 @@
 namespace fovea::ptx {
 
 inline constexpr uint32_t kAllLanes = ~0u;
-inline constexpr uint16_t kNobody = 0xffff;
+inline constexpr uint16_t kNoAgent = 0xffff;
 
-/// How far apart threads may be that a strong access or a fence concerns.
+/// The scope of a strong access or a fence.
 enum Scope : uint8_t { InCta, InCluster, InDevice };
 inline constexpr unsigned kScopes = 3;
 
-/// One access.
+/// An access in the history.
 struct Stamp {
   uint32_t epoch = 0;
-  /// None: all lanes did it together, each knows that it is done.
+  /// 0: all lanes together; each lane knows that the access is done.
   uint32_t lanes = 0;
-  /// Instruction that did it.
+  /// Index of the instruction.
   uint32_t place = 0;
-  /// The cluster of its grid that the agent belongs to.
+  /// The agent's cluster.
   uint32_t cluster = 0;
-  uint16_t agent = kNobody;
-  /// Went through the async proxy; is atomic or volatile, and for whom (a
-  /// Scope); bytes of a word that it touched (0: all); a write that changed
-  /// nothing.
+  uint16_t agent = kNoAgent;
+  /// async: through the async proxy. strong: atomic or volatile, with its
+  /// `scope`. bytes: the touched bytes of a word (0: all). equal: a write that
+  /// changed nothing.
   uint16_t async : 1, strong : 1, scope : 2, bytes : 4, equal : 1;
   Stamp() : async(0), strong(0), scope(0), bytes(0), equal(0) {}
-  explicit operator bool() const { return agent != kNobody; }
+  explicit operator bool() const { return agent != kNoAgent; }
 };
 
-/// Everything that somebody knows to have happened.
+/// The set of accesses that happened before a point in the execution.
 class Clock {
 public:
-  /// Lanes of one agent that are further than all of it.
+  /// Lanes of one agent that are ahead of the whole agent.
   struct Extra {
     uint32_t epoch, lanes;
     uint16_t agent;
@@ -68,7 +68,7 @@ public:
     if (all[agent] < epoch)
       all[agent] = epoch;
   }
-  /// Those lanes alone.
+  /// Raises the epoch of these lanes only.
   void raise(uint16_t agent, uint32_t epoch, uint32_t lanes);
   void join(const Clock &other);
   bool covers(const Stamp &stamp) const {
@@ -83,11 +83,12 @@ private:
   llvm::SmallVector<Extra, 2> extras;
 };
 
-/// What somebody knows, and what of it the async proxy can see: generic writes
-/// count there from a proxy fence on. And what tcgen05 work comes after: what
-/// was known at the last fence after a synchronisation.
+/// Everything that happened before a point: `known`; the part that is visible
+/// to the async proxy, which sees generic writes only after a proxy fence; and
+/// the part that tcgen05 work is ordered after, which is `known` at the last
+/// fence after a synchronisation.
 struct Knowledge {
-  /// What is known of another cluster.
+  /// Knowledge about another cluster.
   struct Foreign {
     uint32_t cluster;
     Clock known, visible;
@@ -102,9 +103,9 @@ struct Knowledge {
     for (const Foreign &entry : other.foreign)
       learn(entry.cluster, entry.known, entry.visible);
   }
-  /// In cluster `self`: what somebody in cluster `from` knows.
+  /// Joins, in cluster `self`, the knowledge of an agent of cluster `from`.
   void join(uint32_t self, uint32_t from, const Knowledge &other);
-  /// All that is known is visible to the async proxy.
+  /// Makes all knowledge visible to the async proxy.
   void showAll() {
     visible.join(known);
     for (Foreign &entry : foreign)
@@ -128,36 +129,35 @@ struct Cell {
   Stamp reads[kReads];
 };
 
-/// Who asks: an access about to happen and what its agent knows.
+/// An access to be checked, with the knowledge of its agent.
 struct Access {
   Stamp stamp;
   bool write = false;
   const Knowledge *knowledge = nullptr;
-  /// The warp and the lanes that do it, or asked for it: what these lanes did
-  /// before is in order with it, whatever clocks say.
-  uint16_t issuer = kNobody;
+  /// The warp and lanes that execute or issued the access. Their earlier
+  /// accesses are ordered before it independently of clocks.
+  uint16_t issuer = kNoAgent;
   uint32_t issuerLanes = 0;
   /// Agents of one CTA's warps, which are numbered CTA by CTA.
   uint16_t agentsPerCta = 0;
 };
 
-/// Why two accesses are a race.
+/// The reason why two accesses race.
 enum class Conflict : uint8_t { None, Unordered, Proxy };
 
-/// Memory that is watched: 16-byte granules, split into words where accesses
-/// are smaller.
+/// Access history of a memory: 16-byte granules, split into words for smaller
+/// accesses.
 class Shadow {
 public:
-  /// Of a place that many read without order, `bounded` memory remembers a few
-  /// reads only: not all writes that follow are found to be in no order.
+  /// `bounded` memory remembers only a few unordered reads of an address, so
+  /// some races of later writes are missed.
   explicit Shadow(uint64_t bytes, bool bounded = false);
-  /// Checks and records an access to bytes of the memory. On a conflict `with`
-  /// is the earlier access.
+  /// Checks and records an access. On a conflict, `with` is the earlier access.
   Conflict touch(uint64_t offset, uint64_t bytes, const Access &access,
                  Stamp &with);
-  /// A write to some of the bytes or, if asked for, any access.
+  /// The last write to any of the bytes or, with `reads`, any access.
   Stamp find(uint64_t offset, uint64_t bytes, bool reads) const;
-  /// Forgets all accesses to the bytes.
+  /// Removes the history of the bytes.
   void forget(uint64_t offset, uint64_t bytes);
 
 private:
@@ -165,11 +165,11 @@ private:
                      Stamp &with);
   bool bounded;
   std::vector<Cell> granules;
-  /// Words of granule g are at splits[g] - 1, four of them, if splits[g] != 0.
+  /// If splits[g] != 0, the four words of granule g are at splits[g] - 1.
   std::vector<uint32_t> splits;
   std::vector<Cell> words;
   llvm::SmallVector<uint32_t, 0> freeWords;
-  /// Reads that a cell has no room for.
+  /// Reads that do not fit in a cell.
   llvm::DenseMap<uint64_t, std::vector<Stamp>> overflow;
 };
 

@@ -1,9 +1,12 @@
-//===- Report.cpp - What is wrong, and where ------------------------*- C++
-//-*-===//
+//===- Report.cpp - Errors with locations ---------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Prints errors with their locations and notes.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,9 +1,13 @@
-//===- Run.cpp - Checks a launch and runs its clusters --------------*- C++
-//-*-===//
+//===- Run.cpp - Checks a launch and runs its clusters --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The entry point of a launch: checks its shape and resources as a driver
+// would, runs its clusters on host threads, and collects errors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +29,7 @@ using llvm::Twine;
 
 void Run::report(Diagnostic diagnostic) {
   std::lock_guard<std::mutex> lock(mutex);
-  // The first mistake is what counts: others may follow from it.
+  // Only the first error is kept, since others may be its consequences.
   if (errors.empty())
     errors.push_back(std::move(diagnostic));
   stop = true;
@@ -100,7 +104,7 @@ static uint64_t product(const std::array<uint32_t, 3> &v) {
   return uint64_t(v[0]) * v[1] * v[2];
 }
 
-/// What the driver would refuse.
+/// Checks that the driver would accept the launch.
 static llvm::Error checkShape(Run &run) {
   const Launch &launch = run.launch;
   const Kernel &kernel = run.kernel;
@@ -133,12 +137,13 @@ static llvm::Error checkShape(Run &run) {
   for (int d = 0; d < 3; ++d)
     if (launch.grid[d] % run.cluster[d])
       return refuse("the grid " + toString(launch.grid) +
-                    " is no multiple of the cluster " + toString(run.cluster));
+                    " is not a multiple of the cluster " +
+                    toString(run.cluster));
   if (launch.parameters.size() != kernel.parameterBytes)
     return refuse("its parameters have " + Twine(kernel.parameterBytes) +
                   " bytes, found " + Twine(launch.parameters.size()));
   run.staticShared = llvm::alignTo(kernel.staticSharedBytes, 1024);
-  // Dynamic shared memory begins where its alignment allows.
+  // Dynamic shared memory begins at a multiple of its alignment.
   for (const Variable &variable : run.module.getProgram().syntax.variables)
     if (variable.dynamic && variable.alignment > 1024)
       return refuse("shared memory aligned to more than 1024 bytes");
@@ -162,7 +167,7 @@ uint32_t fovea::ptx::getRegistersPerThread(const Kernel &kernel,
     threads = kernel.maxThreads;
   if (!threads)
     return most;
-  // Warps come in fours, one for each part of the multiprocessor.
+  // Warps are allocated in fours, one per SM partition.
   threads = llvm::alignTo(threads, 128);
   uint64_t fits = chip.registers / (threads * std::max(1u, kernel.minBlocks));
   return std::min<uint64_t>(most, fits / 8 * 8);
@@ -177,7 +182,7 @@ uint32_t fovea::ptx::getResidentBlocks(const Kernel &kernel, uint32_t threads,
     return 0;
   threads = llvm::alignTo(threads, 32);
   uint64_t most = std::min(kMostBlocks, kMostThreads / threads);
-  // The system takes a kilobyte for each CTA.
+  // The system reserves a kilobyte per CTA.
   most = std::min(most, (chip.sharedMemory + kReservedShared) /
                             (shared + kReservedShared));
   uint32_t registers = getRegistersPerThread(kernel, chip);
@@ -219,7 +224,7 @@ static void work(Run &run, std::atomic<uint64_t> &next, uint64_t count) {
     Cluster &cluster = *resident[which];
     bool over = false;
     for (unsigned n = 0; n < 64 && !over; ++n)
-      over = cluster.turn();
+      over = cluster.runTimeSlice();
     if (!over)
       continue;
     uint64_t steps = 0, threadSteps = 0;

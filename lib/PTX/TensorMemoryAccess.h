@@ -1,5 +1,4 @@
-//===- TensorMemoryAccess.h - Tensor memory of a CTA ----------------*- C++
-//-*-===//
+//===- TensorMemoryAccess.h - Access to a CTA's tensor memory ---*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -19,16 +18,17 @@ inline uint32_t tensorCell(unsigned lane, unsigned column) {
   return column * 128 + lane;
 }
 
-/// Whether the cells of an instruction are all allocated; watches them too.
+/// Checks that the cells of an instruction are allocated, and records the
+/// accesses.
 class TensorAccess {
 public:
-  /// By agent `agent` in its `epoch`. Work of the same agent is in order where
-  /// `ordered`.
+  /// Accesses of agent `agent` in its `epoch`. With `ordered`, work of the same
+  /// agent is in order.
   TensorAccess(Warp &warp, const Inst &inst, uint16_t agent, uint32_t epoch,
                bool ordered);
-  /// One cell; false when an error was reported.
+  /// Accesses one cell; returns false after reporting an error.
   bool touch(Cta &cta, unsigned lane, unsigned column, bool write);
-  /// `count` lanes of a column, from a multiple of 4 on.
+  /// Accesses `count` lanes of a column; `lane` is a multiple of 4.
   bool touchLanes(Cta &cta, unsigned lane, unsigned count, unsigned column,
                   bool write);
 
@@ -39,15 +39,14 @@ private:
   Access access;
 };
 
-/// Reads a cell that must have been written, of a place that
-/// `TensorAccess::touch` has found to be there.
+/// Reads a cell, which must have been written and passed TensorAccess::touch.
 bool readCell(Warp &warp, const Inst &inst, const Cta &cta, unsigned lane,
               unsigned column, uint32_t &value);
 void writeCell(Cta &cta, unsigned lane, unsigned column, uint32_t value);
 
 /// Takes .cta_group::1 or 2.
 unsigned takeCtaGroup(Build &build);
-/// The CTAs of a group, the even one first; reports a pair that isn't there.
+/// Finds the CTAs of a group, the even one first; reports a missing pair.
 bool findGroup(Warp &warp, const Inst &inst, unsigned group, Cta *ctas[2]);
 
 } // namespace fovea::ptx

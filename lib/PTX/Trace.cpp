@@ -1,9 +1,12 @@
-//===- Trace.cpp - Who did what when --------------------------------*- C++
-//-*-===//
+//===- Trace.cpp - Traces of launches -------------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes events of launches in Chrome's trace format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,7 +52,7 @@ void Trace::nameThread(uint64_t process, uint64_t thread,
 }
 
 void Trace::addSpan(uint64_t process, uint64_t thread, StringRef category,
-                    StringRef name, uint64_t start, uint64_t turns,
+                    StringRef name, uint64_t start, uint64_t steps,
                     Object details) {
   add(Object{{"ph", "X"},
              {"cat", category},
@@ -57,7 +60,7 @@ void Trace::addSpan(uint64_t process, uint64_t thread, StringRef category,
              {"pid", process},
              {"tid", thread},
              {"ts", start},
-             {"dur", turns},
+             {"dur", steps},
              {"args", std::move(details)}});
 }
 

@@ -1,9 +1,14 @@
-//===- Warp.cpp - Warps: control flow and order ---------------------*- C++
-//-*-===//
+//===- Warp.cpp - Control flow and order of warps -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Executes the instructions of a warp: fragments, divergence and reconvergence,
+// and the exchange of knowledge between lanes. Handlers in Instructions/ do the
+// work of single instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,18 +24,18 @@ using llvm::Twine;
 // Execution
 //===----------------------------------------------------------------------===//
 
-/// Registers that wgmma uses must be fenced after other writes: when each was
-/// written is kept. Those of a wgmma under way must not be touched at all.
+/// Records writes of registers, since wgmma requires a fence after them, and
+/// rejects accesses to registers of an outstanding wgmma or tcgen05.ld.
 static bool watchRegisters(Warp &warp, const Inst &inst) {
   if (warp.numBusy)
     for (unsigned n = 0; n < inst.numOps; ++n) {
       Slot slot = inst.ops[n];
       if (!slot.constant && warp.busyRegisters[slot.offset / 64]) {
-        warp.fail(inst, "registers",
-                  Twine("a register that a wgmma or tcgen05.ld under way "
-                        "holds is ") +
-                      (n < inst.numResults ? "written" : "read") +
-                      " before the wait for it");
+        warp.fail(
+            inst, "registers",
+            Twine("a register of an outstanding wgmma or tcgen05.ld is ") +
+                (n < inst.numResults ? "written" : "read") +
+                " before the wait for it");
         return false;
       }
     }
@@ -52,8 +57,8 @@ bool Warp::run(uint64_t budget) {
   return fine;
 }
 
-/// For the trace: the fragment goes on waiting at the instruction, or has ended
-/// its wait there.
+/// For the trace: the fragment is still blocked at the instruction, or its wait
+/// has ended.
 static void traceWait(Warp &warp, const Inst &inst, bool waits) {
   Fragment &f = warp.fragment();
   uint64_t now = warp.cluster->time;
@@ -126,7 +131,7 @@ bool Warp::execute(uint64_t budget) {
 }
 
 bool Warp::choose() {
-  // Parts of a warp take turns.
+  // Fragments of a warp are scheduled round-robin.
   uint32_t count = fragments.size();
   for (uint32_t n = 0; n < count; ++n) {
     uint32_t index = (current + (count > 1) + n) % count;
@@ -161,7 +166,7 @@ int32_t Warp::newJoin(uint32_t pc, uint32_t expected, int32_t parent) {
 
 Step Warp::branch(const Inst &inst, uint32_t taken, uint32_t mask) {
   Fragment &f = fragments[current];
-  // Loops let others run now and then: they may wait for them.
+  // A loop yields now and then, as it may wait for other warps.
   if (taken == mask) {
     f.pc = inst.target;
     return Step::Jump;
@@ -184,8 +189,8 @@ Step Warp::branch(const Inst &inst, uint32_t taken, uint32_t mask) {
   return Step::Jump;
 }
 
-/// The current fragment has come to where its part of the warp meets again.
-/// True if some fragment goes on from there at once.
+/// The current fragment has reached its join. Returns true if some fragment
+/// continues from there immediately.
 bool Warp::arriveAtJoin() {
   Fragment f = fragments[current];
   Join &join = joins[f.join];
@@ -214,8 +219,8 @@ void Warp::releaseJoins() {
   }
 }
 
-/// Lets lanes that wait for others at a join go on alone. The ISA promises them
-/// nothing else; it is done when nothing else can be done.
+/// Releases lanes that wait at a join for others. The ISA does not guarantee
+/// reconvergence; this is the last resort before a deadlock is reported.
 bool Warp::breakJoins() {
   bool any = false;
   for (size_t n = 0; n < joins.size(); ++n) {
@@ -266,7 +271,7 @@ Step Warp::gather(const Inst &inst, uint32_t mask, uint32_t members) {
     f.wait = Wait();
     return Step::Next;
   }
-  // Parts of the warp that wait here for this one join it.
+  // Merges other fragments of the warp that wait for the same synchronisation.
   for (uint32_t n = 0; n < fragments.size(); ++n) {
     Fragment &other = fragments[n];
     if (n == current || other.pc != f.pc || other.join != f.join ||
@@ -289,12 +294,12 @@ Step Warp::gather(const Inst &inst, uint32_t mask, uint32_t members) {
 Step Warp::checkEnd(const Inst &inst) {
   if (llvm::any_of(cta->tensorOwners, [](uint32_t owner) { return owner; }))
     return fail(inst, "tensor-memory",
-                "the CTA ends and has not given back tensor memory: "
+                "the CTA ends without releasing its tensor memory: "
                 "'tcgen05.dealloc' is missing");
-  // Warps of a group that did not execute the same wgmma.
+  // Finds warps of a group that executed different wgmmas.
   for (Warp &warp : cta->warps) {
     Warp &first = cta->warps[warp.index & ~3u];
-    if (warp.matrixTrail != first.matrixTrail)
+    if (warp.matrixHash != first.matrixHash)
       return warp.fail(
           warp.lastMatrix ? *warp.lastMatrix : *first.lastMatrix, "wgmma",
           "warps " + Twine(first.index) + " and " + Twine(warp.index) +
@@ -328,7 +333,7 @@ void Warp::splitGroups(uint32_t mask) {
 }
 
 void Warp::release(uint32_t mask, Knowledge &to) {
-  // Each thread has its own 'tcgen05.fence::after_thread_sync'.
+  // 'tcgen05.fence::after_thread_sync' is per thread.
   Clock tensor = std::move(to.tensor);
   for (LaneGroup &group : groups)
     if (group.mask & mask)
@@ -364,7 +369,7 @@ void Warp::syncLanes(uint32_t mask) {
   splitGroups(mask);
   Knowledge all;
   release(mask, all);
-  // Fences of tensor memory are mostly a warp's.
+  // Tensor memory fences are usually executed by whole warps.
   for (const LaneGroup &group : groups)
     if (group.mask & mask)
       all.tensor.join(group.knowledge.tensor);
@@ -459,7 +464,7 @@ Step Warp::fail(const Inst &inst, StringRef kind, const Twine &message,
   return Step::Fail;
 }
 
-/// Who an agent is.
+/// Describes an agent for a report.
 static std::string describeAgent(Cluster &cluster, const Stamp &stamp) {
   static constexpr const char *kWhat[kWarpAgents] = {"",
                                                      "a cp.async of ",
@@ -468,7 +473,7 @@ static std::string describeAgent(Cluster &cluster, const Stamp &stamp) {
                                                      "matrix work of ",
                                                      "a tcgen05.ld of ",
                                                      "a tcgen05.st of "};
-  // Agents are numbered as startWarp asks for them.
+  // Agents are numbered in the order in which startWarp creates them.
   uint32_t rank = stamp.agent / cluster.agentsPerCta;
   if (rank < cluster.ctas.size()) {
     uint32_t in = stamp.agent % cluster.agentsPerCta;
@@ -501,7 +506,7 @@ Step Warp::race(const Inst &inst, Conflict conflict, const Stamp &with,
       (proxy ? " through the async proxy, but the write before it went "
                "through the generic proxy and no 'fence.proxy.async' is "
                "between them"
-             : ", and an access that nothing orders with it does too");
+             : ", unordered with an earlier access");
   Diagnostic diagnostic =
       run.makeDiagnostic(inst.index, proxy ? "proxy" : "race", message);
   run.addNote(diagnostic, with.place,

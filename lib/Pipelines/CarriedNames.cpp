@@ -1,8 +1,13 @@
-//===- CarriedNames.cpp - Names of what loops and roles carry ---*- C++ -*-===//
+//===- CarriedNames.cpp - Names of loop-carried values ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Names block arguments and results of loops, branches and roles after the
+// values that become them, for readable IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,9 +25,9 @@ using namespace fovea;
 namespace {
 class CarriedNames {
 public:
-  /// The value's name, or that of one that becomes it.
+  /// Returns the value's name, or that of a value that becomes it.
   StringRef find(Value value) {
-    // Around a loop this ends where it began.
+    // This entry ends the recursion around a loop.
     auto [known, isNew] = names.try_emplace(value, getName(value));
     if (!isNew || !known->second.empty())
       return known->second;
@@ -43,7 +48,7 @@ private:
 };
 } // namespace
 
-/// What a loop goes on with says more of a value than what it starts from.
+/// The yielded value of a loop usually has a better name than the initial one.
 SmallVector<Value> CarriedNames::getSources(OpResult result) {
   using Values = SmallVector<Value>;
   unsigned index = result.getResultNumber();
@@ -99,7 +104,7 @@ SmallVector<Value> CarriedNames::getSources(Value value) {
 void fovea::nameCarriedValues(Operation *root) {
   CarriedNames names;
   SmallVector<std::pair<Value, StringRef>> found;
-  auto visit = [&](Value value) {
+  auto collect = [&](Value value) {
     if (!getName(value).empty())
       return;
     if (StringRef name = names.find(value); !name.empty())
@@ -107,10 +112,10 @@ void fovea::nameCarriedValues(Operation *root) {
   };
   root->walk([&](Operation *op) {
     if (op->getNumResults() == 1 && op->getNumRegions() != 0)
-      visit(op->getResult(0));
+      collect(op->getResult(0));
     for (Region &region : op->getRegions())
       for (Block &block : region)
-        llvm::for_each(block.getArguments(), visit);
+        llvm::for_each(block.getArguments(), collect);
   });
   for (auto [value, name] : found)
     named(name, value);

@@ -1,4 +1,4 @@
-//===- CarriedNames.h - Names of what loops and roles carry -----*- C++ -*-===//
+//===- CarriedNames.h - Names of loop-carried values ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,8 +13,9 @@
 
 namespace fovea {
 
-/// Names arguments of loops, branches and roles by the values that become them.
-/// Upstream's passes make loops anew without names; this is for printing.
+/// Names unnamed block arguments and results of loops, branches and roles after
+/// the values that become them. Upstream passes rebuild loops without names;
+/// this is for printing only.
 void nameCarriedValues(mlir::Operation *root);
 
 } // namespace fovea

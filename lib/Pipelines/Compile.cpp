@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Runs the pipelines and the LLVM backend, and validates the options that they
+// do not check.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/Pipelines/Compile.h"
 
@@ -20,14 +25,14 @@
 using namespace mlir;
 using namespace fovea;
 
-/// What is wrong with an option has no place in the program.
+/// An error about an option has no source location.
 static InFlightDiagnostic emitOptionError(ModuleOp module, StringRef option) {
   return mlir::emitError(UnknownLoc::get(module.getContext()))
          << "option '" << option << "': ";
 }
 
-/// The target, or null after a diagnostic. Kernels that the module has already
-/// must be for it.
+/// Returns the target, or null after an error. Existing kernels of the module
+/// must be for this target.
 static const TargetInfo *findTarget(ModuleOp module,
                                     const CompileOptions &options) {
   const TargetInfo *target = lookupTarget(
@@ -50,13 +55,13 @@ static const TargetInfo *findTarget(ModuleOp module,
     return abi.emitError("kernel is for target '")
            << abi.getTarget() << "', found target '" << target->name << "'";
   });
-  if (walk.wasInterrupted() || failed(checkHasOwnSchedule(module, options)))
+  if (walk.wasInterrupted() || failed(checkScheduleApplies(module, options)))
     return nullptr;
   return target;
 }
 
-LogicalResult fovea::checkHasOwnSchedule(ModuleOp module,
-                                         const CompileOptions &options) {
+LogicalResult fovea::checkScheduleApplies(ModuleOp module,
+                                          const CompileOptions &options) {
   if (options.schedule.empty() || options.schedule == "auto")
     return success();
   SmallVector<launch::AbiOp> kernels = launch::getEntryKernels(module);
@@ -71,7 +76,7 @@ LogicalResult fovea::checkHasOwnSchedule(ModuleOp module,
          << options.schedule << "' is one for attention";
 }
 
-/// The kernel of that name, or the only one.
+/// Returns the kernel with that name, or the only one.
 static FailureOr<launch::AbiOp> selectKernel(ModuleOp module, StringRef name) {
   SmallVector<launch::AbiOp> all = launch::getEntryKernels(module);
   for (launch::AbiOp candidate : all)
@@ -93,7 +98,7 @@ static FailureOr<launch::AbiOp> selectKernel(ModuleOp module, StringRef name) {
   return diag;
 }
 
-/// Text of a kernel in the NVVM dialect: LLVM IR or PTX.
+/// Translates a kernel in the NVVM dialect to the text of LLVM IR or PTX.
 static FailureOr<std::string> translate(gpu::GPUModuleOp kernel,
                                         const TargetInfo &target,
                                         const CompileOptions &options,

@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - Whole ways down --------------------------*- C++ -*-===//
+//===- Pipelines.cpp - Pass pipelines ---------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -28,8 +28,8 @@
 using namespace mlir;
 using namespace fovea;
 
-/// The option `recurrence` is another way to write the schedule's field, so
-/// that whoever asks the schedule knows.
+/// The option `recurrence` sets the schedule field of the same name, so that
+/// all users of the schedule see it.
 static std::string getScheduleText(const CompileOptions &options) {
   if (options.recurrence == tile::kScheduleRecurrence)
     return options.schedule;
@@ -46,7 +46,7 @@ LogicalResult fovea::prepareForExecution(func::FuncOp function) {
 
 void fovea::buildToTilePipeline(OpPassManager &pm,
                                 const CompileOptions &options) {
-  // What a host's function computes around attention stays the host's.
+  // Other computations of a host function stay on the host.
   attn::AttnOutlineOptions outline;
   outline.publicFunctions = options.launchCalls;
   pm.addPass(attn::createAttnOutline(outline));
@@ -80,9 +80,9 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernel.addPass(tile::createLowerWork());
   kernel.addPass(createTileToWarp());
-  kernel.addPass(warp::createWarpAssignVoteLayouts());
-  kernel.addPass(warp::createWarpAssignDiagonalLayouts());
-  // Each pass does what the kernel's schedule asks for, and nothing else.
+  kernel.addPass(warp::createWarpAssignBallotLayouts());
+  kernel.addPass(warp::createWarpAssignRelativePositionLayouts());
+  // Each pass applies the corresponding fields of the kernel's schedule.
   kernel.addPass(warp::createWarpDistributeWork());
   kernel.addPass(warp::createWarpInsertAsyncCopies());
   kernel.addPass(warp::createWarpInsertPipelines());
@@ -90,8 +90,8 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(createCSEPass());
   kernel.addPass(warp::createWarpOverlapDots());
   kernel.addPass(warp::createWarpKeepDotsInFlight());
-  kernel.addPass(warp::createWarpWaitLate());
-  kernel.addPass(warp::createWarpAddLate());
+  kernel.addPass(warp::createWarpSinkMmaWaits());
+  kernel.addPass(warp::createWarpDelayAtomicAdds());
   kernel.addPass(warp::createWarpChainTiles());
   kernel.addPass(createLoopInvariantCodeMotionPass());
   kernel.addPass(arith::createIntRangeOptimizationsPass());
@@ -101,14 +101,14 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpAssignLayouts());
   kernel.addPass(warp::createWarpSplitSoftmax());
   kernel.addPass(warp::createWarpApproximateExp2());
-  kernel.addPass(warp::createWarpLowerVotes());
+  kernel.addPass(warp::createWarpLowerBallots());
   kernel.addPass(warp::createWarpPingPong());
   kernel.addPass(warp::createWarpInsertOutputCopies());
-  kernel.addPass(warp::createWarpHandOverTurns());
+  kernel.addPass(warp::createWarpSplitSemaphoreRoles());
   kernel.addPass(warp::createWarpSpecialize());
-  kernel.addPass(warp::createWarpReadEarly());
+  kernel.addPass(warp::createWarpHoistSharedLoads());
   kernel.addPass(warp::createWarpPrefetchScalars());
-  // Only who computes asks for masks; who copies keeps one loop.
+  // Only compute roles evaluate masks; the load role keeps one loop.
   kernel.addPass(warp::createWarpSplitMaskedLoops());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
@@ -175,12 +175,10 @@ void fovea::registerPipelines() {
                              "Lower warp programs to the NVVM dialect",
                              buildWarpToNVVMPipeline);
   PassPipelineRegistration<HostOptions>(
-      "fovea-to-host",
-      "Compile attention, and let the host's code around it launch it",
+      "fovea-to-host", "Compile attention, with host code that launches it",
       buildToHostPipeline);
   PassPipelineRegistration<CompileOptions>(
       "fovea-compile",
-      "Another name of fovea-to-nvvm, which is what the tool "
-      "fovea-compile runs",
+      "Alias of fovea-to-nvvm, the pipeline of the tool fovea-compile",
       buildToNVVMPipeline);
 }

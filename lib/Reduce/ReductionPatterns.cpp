@@ -1,4 +1,4 @@
-//===- ReductionPatterns.cpp - How fovea-reduce simplifies ops ------------===//
+//===- ReductionPatterns.cpp - Patterns for fovea-reduce ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-// The upstream reducer drops ops. What an attention op is made of it can't
-// see; here each part of one is dropped when the module stays interesting
-// without it. The same for a function's arguments that nothing uses.
+// Upstream's reducer removes whole ops but can't simplify an attention op.
+// These patterns drop regions, operands and attributes of an attention op, and
+// unused function arguments, as long as the module stays interesting.
 
 #include "fovea/Reduce/ReductionPatterns.h"
 
@@ -25,7 +25,7 @@
 using namespace mlir;
 using namespace fovea::attn;
 
-/// Makes an op smaller, or fails where there is nothing to take away.
+/// Simplifies an op; fails if the op has nothing to remove.
 using Simplification = LogicalResult (*)(ForwardOp);
 
 static LogicalResult dropRegion(Region &region) {
@@ -35,7 +35,7 @@ static LogicalResult dropRegion(Region &region) {
   return success();
 }
 
-/// Arguments that nothing uses, of a function that nobody calls.
+/// Drops unused arguments of a function without callers.
 static LogicalResult dropArguments(func::FuncOp function) {
   auto module = function->getParentOfType<ModuleOp>();
   if (!module || function.isDeclaration() ||
@@ -47,7 +47,7 @@ static LogicalResult dropArguments(func::FuncOp function) {
   return success(unused.any() && succeeded(function.eraseArguments(unused)));
 }
 
-/// In the order in which they are tried; the bounds follow from the mask.
+/// Tried in this order. The bounds are derived from the mask.
 static constexpr Simplification kSimplifications[] = {
     [](ForwardOp op) { return dropRegion(op.getScoreMod()); },
     [](ForwardOp op) { return dropRegion(op.getKvClassify()); },
@@ -89,7 +89,8 @@ static constexpr Simplification kSimplifications[] = {
     [](ForwardOp op) {
       return success(op.removeCaptureNumbersAttr() != nullptr);
     },
-    // The op's changes leave them behind, when the function's turn is over.
+    // Changes of the op leave unused arguments, which are dropped with the
+    // function.
     [](ForwardOp op) -> LogicalResult {
       auto function = op->getParentOfType<func::FuncOp>();
       return function ? dropArguments(function) : failure();
@@ -107,7 +108,7 @@ static ModuleOp getOutermostModule(Operation *op) {
   return module;
 }
 
-/// The op of a kind at a place among those of `module`.
+/// The op of type OpTy with that index among those of `module`.
 template <typename OpTy>
 static OpTy findAt(ModuleOp module, unsigned position) {
   OpTy found;
@@ -121,8 +122,8 @@ static OpTy findAt(ModuleOp module, unsigned position) {
   return found;
 }
 
-/// Whether the module stays interesting with a change to `op`. It is tried on a
-/// copy, since the rewriter can't take changes back.
+/// True if the module stays interesting with a change to `op`. The change is
+/// tried on a copy, since the rewriter can't undo it.
 template <typename OpTy>
 static bool staysInteresting(OpTy op, Tester &tester,
                              llvm::function_ref<LogicalResult(OpTy)> change) {

@@ -1,18 +1,21 @@
-/*===- Contents.c - Checks what integers tensors hold -------------*- C -*-===*\
+/*===- Contents.c - Checks the integers that tensors hold ---------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*
 \*===----------------------------------------------------------------------===*/
-
+/**
+ * Implements fovea_kernel_check: copies integer tensors to the host and checks
+ * lengths, offsets and block lists against the metadata.
+ */
 #include "Internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/** A call whose tensors are looked at. */
+/** A call whose tensor contents are checked. */
 typedef struct call {
   const fovea_kernel *kernel;
   const fovea_metadata *metadata;
@@ -20,7 +23,7 @@ typedef struct call {
   size_t num_tensors;
 } call;
 
-/** A tensor's integers, copied to the host. */
+/** The integers of a tensor, copied to the host. */
 typedef struct integers {
   const fovea_tensor *tensor;
   int32_t *values;
@@ -35,7 +38,7 @@ static const fovea_tensor *find_tensor(const call *c, int index) {
   return NULL;
 }
 
-/** A named size, which some tensor has: the call was checked before. */
+/** The value of a named size. A tensor has it: the call was checked before. */
 static int64_t get_size(const call *c, int index) {
   const fovea_metadata *m = c->metadata;
   for (int i = 0; i < m->num_tensors; ++i)
@@ -47,7 +50,7 @@ static int64_t get_size(const call *c, int index) {
 
 /*===-- Reading -----------------------------------------------------------===*/
 
-/** Elements from the first to the last one in memory; fits, as was checked. */
+/** Elements from the first to the last one in memory; the check bounds them. */
 static int64_t get_span(const fovea_tensor *tensor) {
   int64_t span = 1, contiguous = 1;
   for (int d = tensor->rank - 1; d >= 0; --d) {
@@ -59,7 +62,7 @@ static int64_t get_span(const fovea_tensor *tensor) {
   return span;
 }
 
-/** Where element `index` in order of the sizes lies, in elements. */
+/** Offset in elements of element `index`, counted in row-major order. */
 static int64_t get_offset(const fovea_tensor *tensor, int64_t index) {
   if (!tensor->strides)
     return index;
@@ -71,7 +74,7 @@ static int64_t get_offset(const fovea_tensor *tensor, int64_t index) {
   return offset;
 }
 
-/** The integers, in order of the sizes; free the values. */
+/** Reads the integers in row-major order. The caller frees the values. */
 static fovea_status read_integers(const call *c, int index, integers *result) {
   result->tensor = find_tensor(c, index);
   result->count = 1;
@@ -96,7 +99,7 @@ static fovea_status read_integers(const call *c, int index, integers *result) {
 
 /*===-- Checking ----------------------------------------------------------===*/
 
-/** Fails, saying what is at element `index` and what was expected. */
+/** Fails with the value at element `index` and the expected one. */
 static fovea_status refuse(const integers *found, int64_t index,
                            const char *expected) {
   char place[FOVEA_MAX_RANK * 24] = "", number[24];
@@ -115,7 +118,9 @@ static fovea_status refuse(const integers *found, int64_t index,
                     found->tensor->name, found->values[index], place, expected);
 }
 
-/** Each from 0 to the size, and none below the one before it if ascending. */
+/**
+ * Checks that all values are in [0, size], and that they ascend if required.
+ */
 static fovea_status check_range(const call *c, const fovea_contents *contents,
                                 const integers *found) {
   int64_t size = get_size(c, contents->of);
@@ -137,7 +142,7 @@ static fovea_status check_range(const call *c, const fovea_contents *contents,
   return FOVEA_OK;
 }
 
-/** One list: its first entries are different numbers of blocks. */
+/** Checks one block list: its first entries must be distinct block indices. */
 static fovea_status check_list(const integers *found, int64_t first,
                                int64_t entries, int64_t blocks,
                                unsigned char *listed) {

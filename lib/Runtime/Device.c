@@ -5,7 +5,10 @@
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*
 \*===----------------------------------------------------------------------===*/
-
+/**
+ * Implements devices, and the memory, stream and event functions for small
+ * tools.
+ */
 #include "Internal.h"
 
 #include <stdlib.h>
@@ -26,7 +29,7 @@ void fovea_leave(const fovea_device *device) {
   device->driver->ctx_pop(&popped);
 }
 
-/** Runs one call of the driver in the device's context. */
+/** Calls a driver function in the device's context. */
 #define IN_CONTEXT(device, name, call)                                         \
   do {                                                                         \
     fovea_status entered = fovea_enter(device);                                \
@@ -57,7 +60,7 @@ static fovea_status open_primary(fovea_device *device, int number) {
   return fovea_check(driver, result, "cuDevicePrimaryCtxRetain");
 }
 
-/** What loading and launching kernels asks for again and again. */
+/** Caches the device attributes that loading and launching kernels need. */
 static fovea_status get_facts(fovea_device *device) {
   const struct {
     int attribute;

@@ -1,11 +1,14 @@
-/*===- Driver.c - Finds the CUDA driver ---------------------------*- C -*-===*\
+/*===- Driver.c - Loads the CUDA driver ---------------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*
 \*===----------------------------------------------------------------------===*/
-
+/**
+ * Finds the CUDA driver or the selected replacement at run time and resolves
+ * its functions.
+ */
 #include "Internal.h"
 
 #include <dlfcn.h>
@@ -15,8 +18,9 @@
 #include <string.h>
 
 /**
- * A library, and what came of loading it. Never freed, and the library is never
- * closed: other code in the process may use it too.
+ * A driver library and the result of loading it. It is never freed and the
+ * library is never closed, since other code in the process may use the library
+ * too.
  */
 typedef struct loaded {
   struct loaded *next;
@@ -28,7 +32,7 @@ typedef struct loaded {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static loaded *all;
-/** The one for devices that ask for no other. */
+/** The library of devices that do not specify one. */
 static loaded *chosen;
 
 static fovea_status find_functions(loaded *l) {
@@ -37,8 +41,8 @@ static fovea_status find_functions(loaded *l) {
     snprintf(l->message, sizeof l->message, "no CUDA driver: %s", dlerror());
     return FOVEA_ERROR_NO_DRIVER;
   }
-  /* POSIX lets an object pointer from dlsym hold a function's address, ISO C
-     has no cast for it: hence the copy. */
+  /* ISO C has no cast from an object pointer to a function pointer; POSIX
+   * guarantees that the representations agree, hence the copy. */
 #define FOVEA_LOAD_OPTIONAL(member, symbol, parameters)                        \
   {                                                                            \
     void *address = dlsym(library, #symbol);                                   \
@@ -73,8 +77,10 @@ static fovea_status start(loaded *l) {
                                         : FOVEA_ERROR_NO_DRIVER;
 }
 
-/** The library of that path, loaded once; null if there is no host memory. The
- * lock is held. */
+/**
+ * The library at `path`, loaded once; null if host memory is exhausted. The
+ * caller holds the lock.
+ */
 static loaded *load(const char *path) {
   for (loaded *l = all; l; l = l->next)
     if (strcmp(l->path, path) == 0)
@@ -92,8 +98,8 @@ static loaded *load(const char *path) {
   return all = l;
 }
 
-/** What came of it, in the thread's words. */
-static fovea_status tell(const loaded *l) {
+/** Reports the result of loading to the calling thread. */
+static fovea_status report_outcome(const loaded *l) {
   if (!l)
     return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
   return l->outcome == FOVEA_OK ? FOVEA_OK
@@ -105,7 +111,7 @@ fovea_status fovea_driver_get(const char *path, const fovea_driver **result) {
   if (!path && !chosen)
     chosen = load("libcuda.so.1");
   const loaded *l = path ? load(path) : chosen;
-  fovea_status status = tell(l);
+  fovea_status status = report_outcome(l);
   pthread_mutex_unlock(&lock);
   *result = l ? &l->driver : NULL;
   return status;
@@ -125,7 +131,7 @@ fovea_status fovea_use_driver(const char *path) {
                           chosen->path, path);
   } else {
     loaded *l = load(path);
-    status = tell(l);
+    status = report_outcome(l);
     if (status == FOVEA_OK)
       chosen = l;
   }

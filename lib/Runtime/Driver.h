@@ -1,4 +1,4 @@
-/*===- Driver.h - The CUDA driver, found at run time --------------*- C -*-===*\
+/*===- Driver.h - The CUDA driver, loaded at run time -------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 |*
 \*===----------------------------------------------------------------------===*/
 /**
- * The part of the CUDA driver's interface that the runtime uses, declared here
- * because the runtime builds without CUDA's headers. The names, numbers and
- * signatures are the driver's stable ABI.
+ * The part of the CUDA driver API that the runtime uses, declared here because
+ * the runtime builds without CUDA headers. Names, values and signatures are
+ * those of the driver's stable ABI.
  */
 #ifndef FOVEA_LIB_RUNTIME_DRIVER_H
 #define FOVEA_LIB_RUNTIME_DRIVER_H
@@ -28,7 +28,7 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
 
-/** What a memory pool is made of. */
+/** Properties of a memory pool. */
 typedef struct CUmemPoolProps_st {
   int allocation_type, handle_types, location_type, location;
   void *security_attributes;
@@ -36,7 +36,7 @@ typedef struct CUmemPoolProps_st {
   unsigned char reserved[56];
 } CUmemPoolProps;
 
-/** How a kernel is launched; attributes have values of 64 bytes. */
+/** A launch attribute; the value has 64 bytes. */
 typedef struct CUlaunchAttribute_st {
   int id;
   int padding;
@@ -52,7 +52,7 @@ typedef struct CUlaunchConfig_st {
   unsigned num_attributes;
 } CUlaunchConfig;
 
-/** An opaque description of a tensor for the copy engine of sm_90 and later. */
+/** An opaque TMA descriptor of a tensor (sm_90 and later). */
 typedef struct CUtensorMap_st {
   uint64_t opaque[16] __attribute__((aligned(64))); // C++ has no _Alignas
 } CUtensorMap;
@@ -109,7 +109,7 @@ enum {
   CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
 };
 
-/** X(member, symbol, parameters) for each function of the driver. */
+/** X(member, symbol, parameters) for each required driver function. */
 #define FOVEA_DRIVER_FUNCTIONS(X)                                              \
   X(init, cuInit, (unsigned))                                                  \
   X(driver_get_version, cuDriverGetVersion, (int *))                           \
@@ -156,9 +156,9 @@ enum {
   X(event_elapsed, cuEventElapsedTime, (float *, CUevent, CUevent))
 
 /**
- * Functions that older drivers don't have, null there: tensor maps came with
- * CUDA 12, launches with attributes with 11.8, memory pools with 11.2, facts
- * about parameters with 12.4.
+ * Driver functions that older drivers lack; the member is null there. Tensor
+ * maps need CUDA 12, launch attributes 11.8, memory pools 11.2, parameter
+ * information 12.4.
  */
 #define FOVEA_OPTIONAL_DRIVER_FUNCTIONS(X)                                     \
   X(tensor_map_encode, cuTensorMapEncodeTiled,                                 \
@@ -180,7 +180,7 @@ enum {
   X(pointer_get_attribute, cuPointerGetAttribute, (void *, int, CUdeviceptr))  \
   X(mem_alloc_managed, cuMemAllocManaged, (CUdeviceptr *, size_t, unsigned))
 
-/** What libFoveaPTXDriver has beyond a driver's functions; null elsewhere. */
+/** Functions that only libFoveaPTXDriver has; null for other drivers. */
 #define FOVEA_DRIVER_EXTENSIONS(X)                                             \
   X(get_report, foveaPTXDriverGetReport, (const char **))                      \
   X(forbid, foveaPTXDriverForbid, (CUdeviceptr, size_t))
@@ -194,8 +194,9 @@ typedef struct fovea_driver {
 } fovea_driver;
 
 /**
- * Loads and initialises the library at the first call, remembers the outcome.
- * Null: the one that fovea_use_driver chose, or the system's.
+ * Loads and initialises the library on the first call and caches the result. A
+ * null path means the library that fovea_use_driver selected, or else the
+ * system's.
  */
 fovea_status fovea_driver_get(const char *path, const fovea_driver **driver);
 

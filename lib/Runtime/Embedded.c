@@ -1,11 +1,14 @@
-/*===- Embedded.c - Kernels inside a host's code ------------------*- C -*-===*\
+/*===- Embedded.c - Kernels embedded in host code -----------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*
 \*===----------------------------------------------------------------------===*/
-
+/**
+ * Implements fovea_embedded.h: loads an embedded kernel once per context and
+ * launches it, with staging for tensors in host memory.
+ */
 #include "fovea/Runtime/fovea_embedded.h"
 
 #include "Internal.h"
@@ -15,22 +18,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/** What is loaded in one context. */
+/** A kernel loaded in one context. */
 typedef struct loaded {
   struct loaded *next;
-  /** The context that was current; null where none was, which is device 0. */
+  /**
+   * The current context at the call; null if there was none, which means device
+   * 0.
+   */
   CUcontext current;
   fovea_device *device;
   fovea_kernel *kernel;
 } loaded;
 
 typedef struct state {
-  /** Guards the list. Held while a kernel is loaded: who calls it too waits. */
+  /**
+   * Guards the list. It is held while a kernel is loaded, so that concurrent
+   * calls wait for it.
+   */
   pthread_mutex_t lock;
   loaded *all;
 } state;
 
-/** The kernel's state, made by whoever is first. */
+/** Returns the kernel's state; the first caller creates it. */
 static state *get_state(fovea_embedded *kernel) {
   state *found = __atomic_load_n((state **)&kernel->state, __ATOMIC_ACQUIRE);
   if (found)
@@ -47,7 +56,7 @@ static state *get_state(fovea_embedded *kernel) {
   return found;
 }
 
-/** Opens the current context's device and loads the kernel there. */
+/** Opens the device of the current context and loads the kernel there. */
 static fovea_status load(const fovea_embedded *kernel, loaded *entry) {
   TRY(fovea_device_open(FOVEA_CURRENT_DEVICE, &entry->device));
   fovea_status status = fovea_kernel_load(
@@ -58,8 +67,10 @@ static fovea_status load(const fovea_embedded *kernel, loaded *entry) {
   return status;
 }
 
-/** The kernel in the current context. A failure is tried again at the next
- * call. */
+/**
+ * Returns the kernel of the current context. The next call retries a failed
+ * load.
+ */
 static fovea_status find_or_load(const fovea_embedded *kernel, state *in,
                                  CUcontext current, fovea_kernel **result) {
   for (loaded *l = in->all; l; l = l->next)
@@ -167,6 +178,6 @@ void fovea_embedded_check(fovea_status status) {
     return;
   }
   fprintf(stderr, "%s: %s\n", fovea_status_name(status), fovea_last_error());
-  /* No abort: in a JIT that would print the JIT's own stack trace. */
+  /* Not abort: in a JIT it would print the JIT's own stack trace. */
   exit(EXIT_FAILURE);
 }

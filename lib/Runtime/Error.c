@@ -1,17 +1,19 @@
-/*===- Error.c - What went wrong ----------------------------------*- C -*-===*\
+/*===- Error.c - Status codes and error messages ------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*
 \*===----------------------------------------------------------------------===*/
-
+/**
+ * Stores the message of the last failure per thread.
+ */
 #include "Internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-/** Long enough for the head of ptxas' log. */
+/** Large enough for the beginning of a ptxas log. */
 static _Thread_local char last_error[4096];
 
 fovea_status fovea_fail(fovea_status status, const char *format, ...) {

@@ -1,4 +1,4 @@
-/*===- Internal.h - What the runtime's files share ----------------*- C -*-===*\
+/*===- Internal.h - Declarations shared by the runtime's files ----*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -14,21 +14,22 @@
 
 #include <stdbool.h>
 
-/** Remembers the message for fovea_last_error, returns `status`. */
+/** Stores the message for fovea_last_error and returns `status`. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
 fovea_status fovea_fail(fovea_status status, const char *format, ...);
 
 /**
- * Bytes behind each workspace and each scratch memory that no kernel may
- * access. None on a driver that can't forbid it: there they lie close together.
+ * Size in bytes of the guard region after each workspace and scratch buffer,
+ * which kernels must not access. It is 0 for drivers that can't forbid
+ * accesses; buffers are then adjacent.
  */
 static inline uint64_t fovea_red_zone(const fovea_driver *driver) {
   return driver->forbid ? 256 : 0;
 }
 
-/** Passes a failure on. */
+/** Returns from the function if `call` fails. */
 #define TRY(call)                                                              \
   do {                                                                         \
     fovea_status tried = (call);                                               \
@@ -40,28 +41,30 @@ struct fovea_device {
   const fovea_driver *driver;
   CUdevice device;
   CUcontext context;
-  /** The context is the device's primary one, retained by us. */
+  /**
+   * True if `context` is the device's primary context, retained by the runtime.
+   */
   bool retained;
-  /** Asked once: launches of persistent kernels need the first. */
+  /** Cached attributes; launches of persistent kernels need the first one. */
   int multiprocessors, major, minor;
-  /** Scratch memory of launches; null until a kernel needs some. */
+  /** Pool of the launches' scratch memory; null until a kernel needs it. */
   CUmemoryPool pool;
 };
 
 /**
- * Reports a call of the driver that failed: its name, the driver's words.
+ * Reports a failed driver call with its name and the driver's message. Returns
  * FOVEA_OK if `result` is success.
  */
 fovea_status fovea_check(const fovea_driver *driver, CUresult result,
                          const char *call);
 
-/** Makes the device's context current; each success needs a fovea_leave. */
+/** Makes the device's context current. Each success requires a fovea_leave. */
 fovea_status fovea_enter(const fovea_device *device);
 void fovea_leave(const fovea_device *device);
 
 /**
- * Allocates memory that is zero once this returns, also while streams are being
- * captured. The device's context must be current. Free with the driver.
+ * Allocates memory that is zero on return; allowed during stream capture. The
+ * device's context must be current. Free the memory with the driver.
  */
 fovea_status fovea_alloc_zeroed(const fovea_device *device, size_t bytes,
                                 CUdeviceptr *address);
@@ -70,35 +73,35 @@ fovea_status fovea_alloc_zeroed(const fovea_device *device, size_t bytes,
  * --------------------------------------*/
 
 /**
- * Makes sure that the device has a pool for scratch memory. `kernel` is the
- * name of what needs it.
+ * Creates the device's pool for scratch memory if it does not exist. `kernel`
+ * is a kernel name for the error message.
  */
 fovea_status fovea_scratch_open(fovea_device *device, const char *kernel);
-/** Gives the pool back, if there is one. */
+/** Destroys the pool, if there is one. */
 void fovea_scratch_close(fovea_device *device);
 
 /**
- * Memory for what follows on the stream up to where it is freed. The device's
- * context must be current.
+ * Allocates memory in stream order: it is valid for later work on the stream
+ * until it is freed. The device's context must be current.
  */
 fovea_status fovea_scratch_alloc(const fovea_device *device, int64_t bytes,
                                  CUstream stream, CUdeviceptr *address);
 fovea_status fovea_scratch_free(const fovea_device *device, CUdeviceptr address,
                                 CUstream stream);
 
-/** What a loaded kernel's metadata says, and the device that it is on. */
+/** The metadata of a loaded kernel, and its device. */
 const fovea_metadata *fovea_kernel_metadata(const fovea_kernel *kernel);
 fovea_device *fovea_kernel_device(const fovea_kernel *kernel);
 
 /*===-- Tensor maps (TensorMap.c) -----------------------------------------===*/
 
-/** Bytes that the maps of tensors without elements point into. */
+/** Size of the buffer that maps of tensors without elements refer to. */
 enum { FOVEA_NOTHING_BYTES = 512 };
 
 /**
- * Encodes the map of one tensor. `strides` are its strides in elements;
- * `nothing` is where the map of a tensor without elements points, and holds
- * zeros. The device's context must be current.
+ * Encodes the map of one tensor. `strides` are the tensor's strides in
+ * elements. `nothing` is a zeroed buffer, to which the map of a tensor without
+ * elements refers. The device's context must be current.
  */
 fovea_status fovea_tensor_map_encode(const fovea_driver *driver,
                                      const fovea_tensor_spec *spec,
@@ -108,7 +111,7 @@ fovea_status fovea_tensor_map_encode(const fovea_driver *driver,
                                      CUdeviceptr nothing, CUtensorMap *result);
 
 /**
- * Lets the map of a tensor that has elements point elsewhere. The device's
+ * Changes the address in the map of a tensor that has elements. The device's
  * context must be current.
  */
 fovea_status fovea_tensor_map_move(const fovea_driver *driver,
@@ -117,15 +120,17 @@ fovea_status fovea_tensor_map_move(const fovea_driver *driver,
 
 /*===-- Workspaces (Workspace.c) ------------------------------------------===*/
 
-/** Slots of zeroed device memory, one for each launch. */
+/** Slots of zeroed device memory, one per launch. */
 typedef struct fovea_workspaces fovea_workspaces;
 
-/** Both want the device's context current; null may be freed. */
+/** The device's context must be current in both; null may be freed. */
 fovea_status fovea_workspaces_create(const fovea_device *device, int64_t bytes,
                                      fovea_workspaces **result);
 void fovea_workspaces_free(fovea_workspaces *workspaces);
 
-/** The slot of a launch on a stream. The device's context must be current. */
+/**
+ * Takes the slot of a launch on a stream. The device's context must be current.
+ */
 fovea_status fovea_workspaces_take(fovea_workspaces *workspaces,
                                    CUstream stream, CUdeviceptr *slot);
 
@@ -137,11 +142,14 @@ struct fovea_kernel {
   fovea_metadata metadata;
   CUmodule module;
   CUfunction function;
-  /** The kernels that run before and after it. */
+  /** The prologue and epilogue kernels. */
   CUfunction helpers[FOVEA_MAX_HELPERS];
   /** Null if the kernel needs none. */
   fovea_workspaces *workspaces;
-  /** What maps of empty tensors point to; 0 if the kernel has no maps. */
+  /**
+   * The buffer that maps of empty tensors refer to; 0 if the kernel has no
+   * maps.
+   */
   CUdeviceptr nothing;
 };
 
@@ -149,35 +157,38 @@ struct fovea_kernel {
  * --------------------------------------------------------*/
 
 /**
- * A call that was checked. Arguments are packed in slots of 8 bytes, one each,
- * those of its helpers behind the kernel's; tensor maps have a place of their
- * own. Workspaces and scratch memory are taken when the launch runs.
+ * A checked call. Arguments are packed into slots of 8 bytes, one per
+ * parameter; those of the helper kernels follow those of the kernel. Tensor
+ * maps are stored separately. Workspaces and scratch memory are allocated when
+ * the launch runs.
  */
 struct fovea_launch {
   fovea_kernel *kernel;
   unsigned grid[3];
   unsigned helper_grids[FOVEA_MAX_HELPERS][3];
-  /** Where in the launch's memory each scratch begins and ends; bytes of all.
+  /**
+   * The begin and end of each scratch buffer within the launch's allocation,
+   * and the size of the allocation.
    */
   int64_t scratch_offsets[FOVEA_MAX_SCRATCH], scratch_ends[FOVEA_MAX_SCRATCH],
       scratch_bytes;
   uint64_t *values;
   CUtensorMap *maps;
   void **arguments;
-  /** Which tensors have no elements. */
+  /** True for tensors without elements. */
   bool *empty;
 };
 
 /** Checks the address of a tensor that has elements. */
 fovea_status fovea_check_address(const fovea_tensor_spec *spec,
                                  fovea_address address);
-/** Puts a scalar into its slot. */
+/** Stores a scalar into its slot. */
 fovea_status fovea_pack_scalar(fovea_value_type type,
                                const fovea_scalar *scalar, uint64_t *slot);
 
-/** Words of a row of arguments (fovea_kernel_launch_packed). */
+/** The number of words of packed arguments (fovea_kernel_launch_packed). */
 size_t fovea_count_words(const fovea_metadata *metadata);
-/** A scalar of a row. */
+/** Decodes a scalar of packed arguments. */
 fovea_scalar fovea_scalar_of_word(const fovea_scalar_spec *spec, int64_t word);
 
 #endif /* FOVEA_LIB_RUNTIME_INTERNAL_H */

@@ -5,6 +5,9 @@
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*
 \*===----------------------------------------------------------------------===*/
+/**
+ * Tokenises launch metadata with jsmn and finds typed members of objects.
+ */
 #define FOVEA_JSMN_FUNCTIONS
 #include "JSON.h"
 
@@ -16,7 +19,7 @@
 
 #define FAIL(...) fovea_fail(FOVEA_ERROR_METADATA, "metadata: " __VA_ARGS__)
 
-/** The token behind `token` and all that it holds. */
+/** The token after `token` and its children. */
 int fovea_json_after(const fovea_json *json, int token) {
   int next = token + 1;
   while (next < json->num_tokens &&
@@ -78,8 +81,10 @@ fovea_status fovea_json_list_member(const fovea_json *json, int object,
   return fovea_json_expect(json, *list, JSMN_ARRAY, name, "a list");
 }
 
-/** Tokens find their parents step by step: that takes long where they nest
- * deep, as nobody's do. */
+/**
+ * Checks the nesting depth first: the tokeniser's search for a parent is linear
+ * in the depth, so deeply nested input would take quadratic time.
+ */
 static fovea_status check_nesting(const char *text, size_t size) {
   bool in_string = false;
   int depth = 0;
@@ -98,7 +103,7 @@ static fovea_status check_nesting(const char *text, size_t size) {
   return FOVEA_OK;
 }
 
-/** Strings get a terminating zero where the closing quote was. */
+/** Strings get a terminating zero in place of the closing quote. */
 fovea_status fovea_json_tokenize(fovea_json *json, size_t size) {
   TRY(check_nesting(json->text, size));
   jsmn_parser parser;

@@ -5,7 +5,10 @@
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*
 \*===----------------------------------------------------------------------===*/
-
+/**
+ * Loads an image into a device, checks it against its metadata, and allocates
+ * the memory that its launches need.
+ */
 #include "Internal.h"
 
 #include <stdlib.h>
@@ -13,7 +16,10 @@
 
 /*===-- Loading -----------------------------------------------------------===*/
 
-/** Code for one chip or family doesn't run on others, nor on older ones. */
+/**
+ * Checks that the device can run code of the kernel's target: one GPU (suffix
+ * a), a family (f), or that GPU and later ones.
+ */
 static fovea_status check_target(const fovea_kernel *kernel) {
   const fovea_metadata *m = &kernel->metadata;
   const fovea_device *device = kernel->device;
@@ -51,7 +57,7 @@ static fovea_status check_target(const fovea_kernel *kernel) {
   return FOVEA_OK;
 }
 
-/** Device memory that launches of the kernel need. */
+/** Allocates the device memory that launches of the kernel need. */
 static fovea_status make_memory(fovea_kernel *kernel) {
   const fovea_metadata *m = &kernel->metadata;
   if (m->num_maps > 0)
@@ -68,7 +74,7 @@ static fovea_status make_memory(fovea_kernel *kernel) {
   return FOVEA_OK;
 }
 
-/** Beyond 8 CTAs, clusters are not on every chip: the kernel says it knows. */
+/** Allows clusters of more than 8 CTAs, which not every GPU supports. */
 static fovea_status allow_cluster(const fovea_kernel *kernel) {
   enum { kPortableCluster = 8 };
   const fovea_driver *driver = kernel->device->driver;
@@ -99,9 +105,9 @@ static size_t parameter_bytes(const fovea_parameter *p) {
 }
 
 /**
- * Metadata of another kernel must not make launches read what isn't there: the
- * parameters from `first` up to `end` are the entry's, where the driver can
- * say.
+ * Checks the entry's parameters against those from `first` to `end` of the
+ * metadata, if the driver can report them: with the metadata of another kernel,
+ * launches would read beyond the arguments.
  */
 static fovea_status check_parameters(const fovea_kernel *kernel,
                                      const char *name, CUfunction function,
@@ -133,8 +139,10 @@ static fovea_status check_parameters(const fovea_kernel *kernel,
   return FOVEA_OK;
 }
 
-/** An entry of the module, which may use that much shared memory and has the
- * parameters from `first` up to `end`. */
+/**
+ * Finds an entry of the module, checks its parameters from `first` to `end`,
+ * and allows it to use `shared_memory` bytes.
+ */
 static fovea_status get_entry(const fovea_kernel *kernel, const char *name,
                               unsigned shared_memory, int first, int end,
                               CUfunction *function) {
@@ -158,7 +166,7 @@ static fovea_status get_entry(const fovea_kernel *kernel, const char *name,
                       "kernel '%s' needs %d bytes of shared memory, the device "
                       "has %d",
                       name, bytes, most);
-  /* Up to 48 KiB every kernel gets unasked. */
+  /* Up to 48 KiB need no attribute. */
   if (bytes <= 48 * 1024)
     return FOVEA_OK;
   return fovea_check(
@@ -204,7 +212,7 @@ fovea_status fovea_kernel_load(fovea_device *device, const void *image,
                       "device, image, metadata or kernel is null");
   *result = NULL;
   fovea_kernel *kernel = calloc(1, sizeof *kernel);
-  /* The driver wants PTX with a terminating zero. */
+  /* The driver expects PTX with a terminating zero. */
   char *copy = malloc(image_size + 1);
   fovea_status status =
       kernel && copy

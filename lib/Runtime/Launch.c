@@ -1,11 +1,14 @@
-/*===- Launch.c - Checks and launches calls -----------------------*- C -*-===*\
+/*===- Launch.c - Checks calls and packs their arguments ----------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*
 \*===----------------------------------------------------------------------===*/
-
+/**
+ * Checks the tensors and scalars of a call against the metadata, computes sizes
+ * and the grid, and packs the kernels' arguments.
+ */
 #include "Internal.h"
 
 #include <limits.h>
@@ -14,17 +17,17 @@
 
 /*===-- Checking a call ---------------------------------------------------===*/
 
-/** A call while it is checked. */
+/** A call during its check. */
 typedef struct call {
   const fovea_kernel *kernel;
   const fovea_metadata *metadata;
-  /** For each tensor and scalar of the metadata what was given, or null. */
+  /** The argument for each tensor and scalar of the metadata, or null. */
   const fovea_tensor **tensors;
   const fovea_scalar **scalars;
-  /** Value of each size, and which tensor said so first. */
+  /** The value of each size, and the first tensor that determined it. */
   int64_t *sizes;
-  const char **said_by;
-  /** Strides of each tensor, FOVEA_MAX_RANK apiece. */
+  const char **determined_by;
+  /** The strides of each tensor, FOVEA_MAX_RANK entries per tensor. */
   int64_t *strides;
 } call;
 
@@ -75,7 +78,7 @@ static fovea_status match_names(call *c, const fovea_tensor *tensors,
   return FOVEA_OK;
 }
 
-/** Derives the named sizes from the shapes. */
+/** Derives the named sizes from the tensors' shapes. */
 static fovea_status derive_sizes(call *c) {
   const fovea_metadata *m = c->metadata;
   for (int i = 0; i < m->num_tensors; ++i) {
@@ -109,10 +112,10 @@ static fovea_status derive_sizes(call *c) {
         return VIOLATED("size '%s' is %lld in tensor '%s', but %lld in tensor "
                         "'%s'",
                         size->name, (long long)*known,
-                        c->said_by[spec->sizes[d]], (long long)found,
+                        c->determined_by[spec->sizes[d]], (long long)found,
                         spec->name);
       if (*known < 0)
-        c->said_by[spec->sizes[d]] = spec->name;
+        c->determined_by[spec->sizes[d]] = spec->name;
       *known = found;
     }
   }
@@ -132,7 +135,7 @@ fovea_status fovea_check_address(const fovea_tensor_spec *spec,
   return FOVEA_OK;
 }
 
-/** Address and strides of one tensor that has elements. */
+/** Checks the address and strides of a tensor that has elements. */
 static fovea_status check_layout(const fovea_tensor_spec *spec,
                                  const fovea_tensor *tensor,
                                  const int64_t *strides) {
@@ -239,7 +242,10 @@ static fovea_status check_constraints(const call *c) {
 
 /*===-- Packing a call ----------------------------------------------------===*/
 
-/** False if a number doesn't fit 64 bits or a divisor is not positive. */
+/**
+ * Evaluates an expression. Returns false if a value exceeds 64 bits or a
+ * divisor is not positive.
+ */
 static bool evaluate(const call *c, int root, int64_t *value) {
   const fovea_expr *expr = &c->metadata->exprs[root];
   if (expr->kind == FOVEA_EXPR_NUMBER) {
@@ -259,7 +265,7 @@ static bool evaluate(const call *c, int root, int64_t *value) {
     return !__builtin_mul_overflow(a, b, value);
   if (b <= 0)
     return false;
-  /* C divides towards 0. */
+  /* C division truncates. */
   int64_t quotient = a / b, rest = a % b;
   if (expr->kind == FOVEA_EXPR_FLOORDIV)
     *value = quotient - (rest < 0);
@@ -271,8 +277,8 @@ static bool evaluate(const call *c, int root, int64_t *value) {
 }
 
 /**
- * CTAs along x for so many work items: whole clusters, and of a persistent
- * kernel no more than run at once.
+ * The number of CTAs along x for `items` work items: a multiple of the cluster
+ * size, and for a persistent kernel at most the number of resident CTAs.
  */
 static unsigned count_ctas(const fovea_kernel *kernel, unsigned items) {
   const fovea_metadata *m = &kernel->metadata;
@@ -287,7 +293,7 @@ static unsigned count_ctas(const fovea_kernel *kernel, unsigned items) {
 static fovea_status pack_grid(const call *c, const char *kernel,
                               const int roots[3], int64_t cluster,
                               unsigned grid[3]) {
-  /* Along x the limit stands for whole clusters. */
+  /* Along x the limit is rounded down to whole clusters. */
   const int64_t limits[3] = {INT_MAX / cluster * cluster, 65535, 65535};
   for (int i = 0; i < 3; ++i) {
     int64_t value;
@@ -314,7 +320,7 @@ static fovea_status pack_grids(const call *c, fovea_launch *launch) {
   return FOVEA_OK;
 }
 
-/** Lays scratch memory out, one behind the other. */
+/** Lays the scratch buffers out consecutively. */
 static fovea_status pack_scratch(const call *c, fovea_launch *launch) {
   const fovea_metadata *m = c->metadata;
   for (int i = 0; i < m->num_scratch; ++i) {
@@ -417,7 +423,7 @@ static fovea_status prepare(call *c, fovea_launch *launch,
   }
   if (c->metadata->num_maps == 0)
     return FOVEA_OK;
-  /* The driver encodes maps for the current context. */
+  /* The driver encodes maps in the current context. */
   TRY(fovea_enter(c->kernel->device));
   fovea_status status = pack_maps(c, launch);
   fovea_leave(c->kernel->device);
@@ -435,14 +441,14 @@ fovea_status fovea_launch_prepare(fovea_kernel *kernel,
                       "kernel, tensors, scalars or launch is null");
   *result = NULL;
   const fovea_metadata *m = &kernel->metadata;
-  /* One more than needed: an allocation of nothing may be null. */
+  /* One more element than needed: an allocation of 0 bytes may be null. */
   call c = {
       kernel,
       m,
       calloc((size_t)m->num_tensors + 1, sizeof *c.tensors),
       calloc((size_t)m->num_scalars + 1, sizeof *c.scalars),
       calloc((size_t)m->num_sizes + 1, sizeof *c.sizes),
-      calloc((size_t)m->num_sizes + 1, sizeof *c.said_by),
+      calloc((size_t)m->num_sizes + 1, sizeof *c.determined_by),
       calloc(((size_t)m->num_tensors + 1) * FOVEA_MAX_RANK, sizeof *c.strides)};
   fovea_launch *launch = calloc(1, sizeof *launch);
   if (launch) {
@@ -457,15 +463,15 @@ fovea_status fovea_launch_prepare(fovea_kernel *kernel,
     launch->empty = calloc((size_t)m->num_tensors + 1, sizeof *launch->empty);
   }
   fovea_status status =
-      c.tensors && c.scalars && c.sizes && c.said_by && c.strides && launch &&
-              launch->values && launch->maps && launch->arguments &&
+      c.tensors && c.scalars && c.sizes && c.determined_by && c.strides &&
+              launch && launch->values && launch->maps && launch->arguments &&
               launch->empty
           ? prepare(&c, launch, tensors, num_tensors, scalars, num_scalars)
           : fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
   free(c.tensors);
   free(c.scalars);
   free(c.sizes);
-  free(c.said_by);
+  free(c.determined_by);
   free(c.strides);
   if (status == FOVEA_OK)
     *result = launch;

@@ -1,5 +1,4 @@
-/*===- ManagedMemory.c - A host's buffers where kernels reach them -*- C
--*-===*\
+/*===- ManagedMemory.c - Managed memory for host code -------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -7,9 +6,9 @@
 |*
 \*===----------------------------------------------------------------------===*/
 /**
- * The functions that MLIR's finalize-memref-to-llvm calls with
- * use-generic-functions, on managed memory: what a host's code allocates
- * kernels use where it is, and launches copy nothing.
+ * The allocation functions that MLIR's finalize-memref-to-llvm calls with
+ * use-generic-functions, on managed memory: kernels access the host code's
+ * buffers in place, and launches need no copies.
  */
 #include "fovea/Runtime/fovea_embedded.h"
 
@@ -17,7 +16,7 @@
 #include <stdlib.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-/** Where the first allocation found itself; never closed. */
+/** The device of the first allocation; never closed. */
 static fovea_device *device;
 
 static void open_device(void) {
@@ -27,14 +26,15 @@ static void open_device(void) {
 FOVEA_API void *_mlir_memref_to_llvm_alloc(size_t bytes) {
   void *memory = NULL;
   pthread_once(&once, open_device);
-  /* Memory of no bytes has an address, as malloc's. */
+  /* Allocates at least one byte, so that empty memory has an address as with
+   * malloc. */
   if (device)
     fovea_embedded_check(
         fovea_memory_alloc_managed(device, bytes ? bytes : 1, &memory));
   return memory;
 }
 
-/** Managed memory lies at multiples of 256, or more. */
+/** Managed memory is aligned to at least 256 bytes. */
 FOVEA_API void *_mlir_memref_to_llvm_aligned_alloc(size_t alignment,
                                                    size_t bytes) {
   void *memory = _mlir_memref_to_llvm_alloc(bytes);

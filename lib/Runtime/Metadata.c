@@ -6,9 +6,9 @@
 |*
 \*===----------------------------------------------------------------------===*/
 /**
- * docs/ABI.md says what the members mean. Members that are not known are
- * skipped; kinds of parameters and constraints that are not known are errors,
- * as a launch without them would be wrong.
+ * The members are specified in docs/Specification/ABI.md. Unknown members are
+ * ignored. Unknown kinds of parameters and constraints are errors, since a
+ * launch without them would be wrong.
  */
 #include "JSON.h"
 
@@ -84,7 +84,10 @@ static fovea_status read_dtype(const char *name, fovea_dtype *dtype) {
   return FAIL("'dtype' is unknown: '%s'", name);
 }
 
-/** Enters one dimension: a name in `dims`, its size or its name in `shape`. */
+/**
+ * Reads one dimension: its name in `dims`, and its size or that name in
+ * `shape`.
+ */
 static fovea_status read_dim(reader *r, const char *name, int shape,
                              int *result) {
   fovea_metadata *out = r->out;
@@ -142,9 +145,10 @@ static fovea_status read_tensor(reader *r, int object) {
   TRY(fovea_json_list_member(&r->json, object, "dims", &dims));
   spec->rank = r->json.tokens[shape].size;
   if (spec->rank != r->json.tokens[dims].size || spec->rank > FOVEA_MAX_RANK)
-    return FAIL("'shape' and 'dims' of tensor '%s' must have one length, at "
-                "most %d",
-                spec->name, FOVEA_MAX_RANK);
+    return FAIL(
+        "'shape' and 'dims' of tensor '%s' must have the same length, at "
+        "most %d",
+        spec->name, FOVEA_MAX_RANK);
   ++shape, ++dims;
   for (int d = 0; d < spec->rank; ++d) {
     const char *name;
@@ -184,7 +188,7 @@ static fovea_status read_scalar(reader *r, int object, fovea_parameter *p) {
   return FOVEA_OK;
 }
 
-/** The dimensions of a map: each of the tensor's once. */
+/** Reads the dimensions of a map: a permutation of the tensor's dimensions. */
 static fovea_status read_map_dims(const reader *r, int dims,
                                   const fovea_tensor_spec *spec,
                                   fovea_map_spec *map) {
@@ -264,7 +268,7 @@ static fovea_status read_workspace(reader *r, int object, fovea_parameter *p) {
   return FOVEA_OK;
 }
 
-/** An expression in sizes; `what` is the member that it is. */
+/** Reads an expression in sizes; `what` is the name of the member. */
 static fovea_status read_expr(reader *r, int token, const char *what, int depth,
                               int *root) {
   static const struct {
@@ -314,7 +318,7 @@ static fovea_status read_expr(reader *r, int token, const char *what, int depth,
   return FOVEA_OK;
 }
 
-/** Whether two expressions say the same in the same words. */
+/** True if two expressions are structurally equal. */
 static bool is_same(const fovea_metadata *m, int a, int b) {
   const fovea_expr *x = &m->exprs[a], *y = &m->exprs[b];
   if (x->kind != y->kind)
@@ -324,7 +328,7 @@ static bool is_same(const fovea_metadata *m, int a, int b) {
   return is_same(m, x->lhs, y->lhs) && is_same(m, x->rhs, y->rhs);
 }
 
-/** A member that is 0 or 1; 0 if it is absent. */
+/** Reads a member that is 0 or 1; 0 if it is absent. */
 static fovea_status read_flag(reader *r, int object, const char *name,
                               int *result) {
   int member = fovea_json_find(&r->json, object, name);
@@ -339,7 +343,9 @@ static fovea_status read_flag(reader *r, int object, const char *name,
   return FOVEA_OK;
 }
 
-/** Kernels of a launch that name the same scratch memory share it. */
+/**
+ * Reads a scratch buffer. Kernels of a launch that use the same name share it.
+ */
 static fovea_status read_scratch(reader *r, int object, fovea_parameter *p) {
   fovea_metadata *out = r->out;
   const char *name;
@@ -454,7 +460,7 @@ static fovea_status read_constraint(reader *r, int object) {
   return FAIL("a constraint has the unknown kind '%s'", kind);
 }
 
-/** A tensor of integers, and where it counts entries how many dimensions. */
+/** Checks that a tensor has integers, and the rank if it counts entries. */
 static fovea_status check_integers(const reader *r, int index, int rank) {
   const fovea_tensor_spec *spec = &r->out->tensors[index];
   if (spec->dtype != FOVEA_I32 || spec->rank == 0)
@@ -497,7 +503,9 @@ static fovea_status read_list(reader *r, int object, const char *name,
   return FOVEA_OK;
 }
 
-/** Clusters lie along x; a kernel that isn't persistent doesn't say so. */
+/**
+ * Clusters extend along x. A kernel that is not persistent omits 'persistent'.
+ */
 static fovea_status read_cluster(reader *r) {
   enum { kMaxCluster = 16, kMaxPersistent = 32 };
   int list;
@@ -525,7 +533,7 @@ static fovea_status read_cluster(reader *r) {
   return FOVEA_OK;
 }
 
-/** sm_<chip><suffix>, the chip's last digit being its minor version. */
+/** sm_<number><suffix>; the number's last digit is the minor version. */
 static fovea_status read_target(reader *r) {
   fovea_target *target = &r->out->target;
   TRY(fovea_json_string_member(&r->json, 0, "target", &target->name));
@@ -538,7 +546,7 @@ static fovea_status read_target(reader *r) {
   if (*text == 'a' || *text == 'f')
     target->suffix = *text++;
   if (digits < 2 || *text)
-    return FAIL("'target' must be a chip such as 'sm_80' or 'sm_90a', found "
+    return FAIL("'target' must be a GPU such as 'sm_80' or 'sm_90a', found "
                 "'%s'",
                 target->name);
   target->major = chip / 10;
@@ -546,7 +554,7 @@ static fovea_status read_target(reader *r) {
   return FOVEA_OK;
 }
 
-/** CTAs, threads and shared memory of one kernel. */
+/** Reads the grid, block and shared memory of one kernel. */
 static fovea_status read_launch_shape(reader *r, int object, int grid[3],
                                       unsigned block[3],
                                       unsigned *shared_memory) {
@@ -597,7 +605,7 @@ static fovea_status read_helper(reader *r, int object) {
     if (!out->helpers_write &&
         (kind == FOVEA_PARAMETER_SCALAR || kind == FOVEA_PARAMETER_TENSOR_MAP))
       return FAIL("kernel '%s' of the prologue takes scalars or tensor maps, "
-                  "which versions before 3 have not",
+                  "which need version 3 or later",
                   kernel->name);
   }
   TRY(read_flag(r, object, "overlapped", &kernel->overlapped));
@@ -605,7 +613,7 @@ static fovea_status read_helper(reader *r, int object) {
                            &kernel->shared_memory);
 }
 
-/** The kernels before and after the one that the metadata is of. */
+/** Reads the prologue and epilogue kernels. */
 static fovea_status read_helpers(reader *r, int64_t version) {
   fovea_metadata *out = r->out;
   out->helpers_write = version >= 3;
@@ -631,7 +639,7 @@ static fovea_status read_all(reader *r, size_t size) {
   TRY(fovea_json_string_member(&r->json, 0, "kernel", &out->kernel));
   TRY(read_target(r));
 
-  /* No list has more entries than there are tokens. */
+  /* No list has more entries than the text has tokens. */
   size_t most = (size_t)r->json.num_tokens;
   out->sizes = calloc(most, sizeof *out->sizes);
   out->tensors = calloc(most, sizeof *out->tensors);

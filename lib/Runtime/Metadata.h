@@ -1,4 +1,4 @@
-/*===- Metadata.h - Launch metadata, read -------------------------*- C -*-===*\
+/*===- Metadata.h - Parsed launch metadata ------------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -13,40 +13,39 @@
 #include <stdbool.h>
 
 enum {
-  /** The latest one; earlier ones say less. */
+  /** The latest version; earlier versions are subsets. */
   FOVEA_METADATA_VERSION = 4,
   FOVEA_MAX_RANK = 8,
-  /** Of all kernels of a launch together. One kernel may have 32764 bytes. */
+  /** Parameters of all kernels of a launch. One kernel may have 32764 bytes. */
   FOVEA_MAX_PARAMETERS = 4096,
   /* Far more than any kernel has. */
   FOVEA_MAX_METADATA_BYTES = 1 << 20,
-  /** Kernels that run before or after the one that the metadata is of. */
+  /** Prologue and epilogue kernels. */
   FOVEA_MAX_HELPERS = 32,
-  /** What the driver allows. */
+  /** Limits of the driver. */
   FOVEA_MAX_MAP_RANK = 5,
   FOVEA_MAX_BOX_EXTENT = 256,
-  /** Bytes that addresses and strides of mapped tensors are a multiple of. */
+  /** Required alignment in bytes of addresses and strides of mapped tensors. */
   FOVEA_MAP_GRANULE = 16,
-  /** Tensor maps of one kernel. */
+  /** Tensor maps per kernel. */
   FOVEA_MAX_MAPS = 32,
-  /** Workspaces of one kernel, bytes of all together. */
+  /** Workspaces per kernel, and their total size in bytes. */
   FOVEA_MAX_WORKSPACES = 8,
   FOVEA_MAX_WORKSPACE_BYTES = 65536,
-  /** Bytes that the address of a workspace is a multiple of. */
+  /** Alignment of workspaces in bytes. */
   FOVEA_WORKSPACE_ALIGNMENT = 32,
-  /** Scratch memories of a launch; what the address of each is a multiple of.
-   */
+  /** Scratch buffers per launch, and their alignment in bytes. */
   FOVEA_MAX_SCRATCH = 32,
   FOVEA_SCRATCH_ALIGNMENT = 256
 };
 
-/** Bytes of one scratch memory: far above what a device has. */
+/** Maximum size of a scratch buffer, far more than any device has. */
 #define FOVEA_MAX_SCRATCH_BYTES (INT64_C(1) << 40)
 
 /** A named size; several dimensions may share it. */
 typedef struct fovea_size {
   const char *name;
-  /** -1 if only the call knows it. */
+  /** -1 for a dynamic size. */
   int64_t value;
 } fovea_size;
 
@@ -55,7 +54,7 @@ typedef struct fovea_tensor_spec {
   bool written;
   fovea_dtype dtype;
   int rank;
-  /** Index of each dimension's size. */
+  /** Index of the size of each dimension. */
   int sizes[FOVEA_MAX_RANK];
   int64_t alignment;
 } fovea_tensor_spec;
@@ -80,31 +79,31 @@ typedef struct fovea_parameter {
   fovea_parameter_kind kind;
   fovea_value_type type;
   /**
-   * The index of the tensor (of a pointer, stride or map), size, scalar or
-   * scratch memory.
+   * Index of the tensor (of a pointer, stride or map), size, scalar or scratch
+   * buffer.
    */
   int index;
   int dim;
-  /** The index of a tensor map. */
+  /** Index of the tensor map. */
   int map;
-  /** Where in its launch's slot a workspace begins, and how large it is. */
+  /** Offset of a workspace in its launch's slot, and its size. */
   int offset, bytes;
 } fovea_parameter;
 
-/** How a tensor map shows its tensor: host dimensions, innermost first. */
+/** The dimensions of a tensor map, as tensor dimensions, innermost first. */
 typedef struct fovea_map_spec {
   int rank;
   int dims[FOVEA_MAX_MAP_RANK];
   uint32_t box[FOVEA_MAX_MAP_RANK];
-  /** In bytes, 0 for none. */
+  /** In bytes; 0 means no swizzle. */
   int swizzle;
 } fovea_map_spec;
 
-/** What a kernel was compiled for: sm_<major><minor><suffix>. */
+/** The target of a kernel: sm_<major><minor><suffix>. */
 typedef struct fovea_target {
   const char *name;
   int major, minor;
-  /** 'a': that chip alone; 'f': its family; 0: that and later chips. */
+  /** 'a': only this GPU; 'f': its family; 0: this GPU and later ones. */
   char suffix;
 } fovea_target;
 
@@ -123,7 +122,9 @@ typedef enum fovea_expr_kind {
   FOVEA_EXPR_MOD
 } fovea_expr_kind;
 
-/** A node of an expression: a number, a size's index, two nodes' indices. */
+/**
+ * A node of an expression: a constant, the index of a size, or two operands.
+ */
 typedef struct fovea_expr {
   fovea_expr_kind kind;
   int64_t value;
@@ -143,38 +144,43 @@ typedef struct fovea_constraint {
   int64_t limit;
 } fovea_constraint;
 
-/** Memory that one launch has for itself. */
+/** Device memory that one launch owns. */
 typedef struct fovea_scratch_spec {
   const char *name;
-  /** A root among the expressions. */
+  /** Index of the root expression. */
   int bytes;
-  /** It is zero when the first kernel of the launch starts. */
+  /**
+   * Nonzero if the memory is zero when the first kernel of the launch starts.
+   */
   int zeroed;
 } fovea_scratch_spec;
 
-/** A kernel that runs before or after the one that the metadata is of. */
+/** A prologue or epilogue kernel. */
 typedef struct fovea_helper_kernel {
   const char *name;
-  /** Where its parameters begin, among all. */
+  /** Index of its first parameter. */
   int first_parameter;
   int grid[3];
   unsigned block[3];
   unsigned shared_memory;
-  /** It waits for the kernel before it itself, and may start before. */
+  /**
+   * Nonzero if the kernel itself waits for the preceding kernel, so that it may
+   * be launched before that one ends (programmatic dependent launch).
+   */
   int overlapped;
 } fovea_helper_kernel;
 
 /**
- * What the integers of a tensor should be: from 0 to a size. Where they are
- * lists, so many first entries of each row are different blocks of a size.
+ * The expected contents of an integer tensor: values from 0 to a size. For
+ * block lists, the first entries of each row are distinct block indices.
  */
 typedef struct fovea_contents {
   /** Indices of the tensor and the size. */
   int tensor, of;
   bool ascending;
-  /** 0 where they are no lists. */
+  /** Block size; 0 if the tensor has no block lists. */
   int64_t block;
-  /** The index of the tensor that counts entries. */
+  /** Index of the tensor with the number of entries. */
   int entries;
 } fovea_contents;
 
@@ -185,7 +191,9 @@ typedef struct fovea_metadata {
   fovea_target target;
   fovea_size *sizes;
   fovea_tensor_spec *tensors;
-  /** The kernel's, behind them those of its prologue and epilogue. */
+  /**
+   * Parameters of the kernel, followed by those of its prologue and epilogue.
+   */
   fovea_parameter *parameters;
   fovea_map_spec *maps;
   fovea_scalar_spec *scalars;
@@ -195,27 +203,32 @@ typedef struct fovea_metadata {
   int num_sizes, num_tensors, num_parameters, num_scalars, num_exprs,
       num_constraints, num_contents, num_maps, num_workspaces,
       num_all_parameters, num_prologue, num_helpers, num_scratch;
-  /** The prologue's, behind them the epilogue's. */
+  /** Prologue kernels, followed by epilogue kernels. */
   fovea_helper_kernel helpers[FOVEA_MAX_HELPERS];
   fovea_scratch_spec scratch[FOVEA_MAX_SCRATCH];
-  /** Roots among `exprs`. */
+  /** Indices of root expressions. */
   int grid[3];
   unsigned block[3];
-  /** CTAs of a cluster, along x. */
+  /** CTAs per cluster, along x. */
   unsigned cluster;
-  /** Helpers may write tensors: they run even if the kernel itself has no
-   * CTAs. */
+  /**
+   * Nonzero if helpers write tensors: they then run even if the kernel has no
+   * CTAs.
+   */
   int helpers_write;
-  /** The kernel waits for its prologue itself, and may start before. */
+  /**
+   * Nonzero if the kernel itself waits for its prologue, so that it may be
+   * launched before the prologue ends.
+   */
   int overlapped;
-  /** CTAs on one multiprocessor of a persistent kernel, otherwise 0. */
+  /** CTAs per SM of a persistent kernel, otherwise 0. */
   unsigned persistent;
   unsigned shared_memory;
-  /** Bytes of all workspaces together, each one's a multiple of alignment. */
+  /** Total size of all workspaces, each rounded up to the alignment. */
   int workspace_bytes;
 } fovea_metadata;
 
-/** Reads and checks metadata; frees what it made when it fails. */
+/** Parses and checks metadata. On failure nothing remains allocated. */
 fovea_status fovea_metadata_read(const char *text, size_t size,
                                  fovea_metadata *metadata);
 void fovea_metadata_free(fovea_metadata *metadata);

@@ -1,11 +1,13 @@
-/*===- Packed.c - Launches with arguments in a row ----------------*- C -*-===*\
+/*===- Packed.c - Launches with packed arguments ------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*
 \*===----------------------------------------------------------------------===*/
-
+/**
+ * Implements the functions that take arguments as 64-bit words.
+ */
 #include "Internal.h"
 
 #include <stdlib.h>
@@ -25,7 +27,7 @@ fovea_scalar fovea_scalar_of_word(const fovea_scalar_spec *spec, int64_t word) {
   return scalar;
 }
 
-/** Lets the structs point into the row. */
+/** Makes the structs point into the packed arguments. */
 static void unpack(const fovea_metadata *m, const int64_t *words,
                    fovea_tensor *tensors, fovea_scalar *scalars) {
   for (int i = 0; i < m->num_tensors; ++i) {
@@ -42,12 +44,12 @@ static void unpack(const fovea_metadata *m, const int64_t *words,
     scalars[i] = fovea_scalar_of_word(&m->scalars[i], words[i]);
 }
 
-/** What to do with arguments that were unpacked. */
+/** The action for unpacked arguments. */
 typedef struct purpose {
   fovea_stream stream;
-  /** Where a launch is wanted. */
+  /** Receives a prepared launch, if not null. */
   fovea_launch **launch;
-  /** Otherwise what is called. */
+  /** Otherwise this function is called. */
   fovea_status (*function)(fovea_kernel *, fovea_stream, const fovea_tensor *,
                            size_t, const fovea_scalar *, size_t);
 } purpose;
@@ -64,7 +66,7 @@ static fovea_status with_arguments(fovea_kernel *kernel, const int64_t *words,
                       m->kernel, wanted, count);
   size_t num_tensors = (size_t)m->num_tensors,
          num_scalars = (size_t)m->num_scalars;
-  /* One more than needed: an allocation of nothing may be null. */
+  /* One more element than needed: an allocation of 0 bytes may be null. */
   fovea_tensor *tensors = calloc(num_tensors + 1, sizeof *tensors);
   fovea_scalar *scalars = calloc(num_scalars + 1, sizeof *scalars);
   fovea_status status;

@@ -1,17 +1,20 @@
-/*===- Run.c - Puts prepared calls on streams ---------------------*- C -*-===*\
+/*===- Run.c - Enqueues prepared calls ----------------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*
 \*===----------------------------------------------------------------------===*/
-
+/**
+ * Submits the kernels of a prepared launch to a stream, with their workspaces
+ * and scratch memory.
+ */
 #include "Internal.h"
 
-/** The first driver that records such launches, too. */
+/** The first driver version that can also capture overlapped launches. */
 static const int kOverlapVersion = 12030;
 
-/** Whether the driver can start a kernel before the one before it has ended. */
+/** True if the driver supports programmatic dependent launch. */
 static int can_overlap(const fovea_driver *driver) {
   int version = 0;
   return driver->launch_ex &&
@@ -19,7 +22,7 @@ static int can_overlap(const fovea_driver *driver) {
          version >= kOverlapVersion;
 }
 
-/** What the driver is told of one kernel. */
+/** The launch configuration of one kernel. */
 typedef struct submission {
   CUfunction function;
   const unsigned *grid, *block;
@@ -28,8 +31,8 @@ typedef struct submission {
 } submission;
 
 /**
- * Puts a kernel on a stream; the device's context is current. With `overlaps`
- * it may start before the kernel before it in the stream has ended.
+ * Enqueues a kernel; the device's context is current. With `overlaps` the
+ * kernel may start before the preceding kernel of the stream has ended.
  */
 static fovea_status submit(const fovea_driver *driver, const submission *s,
                            CUstream stream, int overlaps) {
@@ -56,7 +59,7 @@ static int has_ctas(const unsigned grid[3]) {
   return grid[0] != 0 && grid[1] != 0 && grid[2] != 0;
 }
 
-/** Puts the launch's own kernel on a stream. */
+/** Enqueues the launch's main kernel. */
 static fovea_status submit_main(const fovea_launch *launch, CUstream stream,
                                 void **arguments, int overlaps) {
   const fovea_kernel *kernel = launch->kernel;
@@ -65,8 +68,10 @@ static fovea_status submit_main(const fovea_launch *launch, CUstream stream,
   return submit(kernel->device->driver, &s, stream, overlaps);
 }
 
-/** Puts those of the helpers from `first` to `end` that have CTAs on a stream;
- * `count` is the number of the launch's kernels there. */
+/**
+ * Enqueues the helper kernels from `first` to `end` that have CTAs. `count` is
+ * the number of kernels of the launch enqueued so far.
+ */
 static fovea_status submit_helpers(const fovea_launch *launch, int first,
                                    int end, CUstream stream, void **arguments,
                                    int *count) {
@@ -85,9 +90,9 @@ static fovea_status submit_helpers(const fovea_launch *launch, int first,
 }
 
 /**
- * Puts all kernels of a launch on a stream. One may start early only behind a
- * kernel of its own launch: others may have ended their writes later than they
- * let this one start.
+ * Enqueues all kernels of a launch. A kernel may overlap only with a kernel of
+ * its own launch: an unrelated kernel could trigger its dependents before its
+ * last writes.
  */
 static fovea_status submit_all(const fovea_launch *launch, CUstream stream,
                                void **arguments) {
@@ -102,7 +107,7 @@ static fovea_status submit_all(const fovea_launch *launch, CUstream stream,
                         arguments, &count);
 }
 
-/** Lets kernels access none of the bytes from `begin` to `end`. */
+/** Forbids kernels to access the bytes from `begin` to `end`. */
 static fovea_status forbid(const fovea_driver *driver, CUdeviceptr begin,
                            CUdeviceptr end) {
   return driver->forbid
@@ -112,7 +117,8 @@ static fovea_status forbid(const fovea_driver *driver, CUdeviceptr begin,
 }
 
 /**
- * The address of the kernel's `number`th workspace in its launch's slot.
+ * The address of the kernel's workspace with index `number` in the launch's
+ * slot.
  */
 static fovea_status place_workspace(const fovea_kernel *kernel,
                                     const fovea_parameter *p, int number,
@@ -125,7 +131,7 @@ static fovea_status place_workspace(const fovea_kernel *kernel,
   return forbid(driver, end, ((end + mask) & ~mask) + zone);
 }
 
-/** The addresses of scratch memories in those of a launch. */
+/** The addresses of the scratch buffers within the launch's allocation. */
 static fovea_status place_scratch(const fovea_launch *launch, CUdeviceptr base,
                                   CUdeviceptr *result) {
   const fovea_kernel *kernel = launch->kernel;
@@ -141,7 +147,7 @@ static fovea_status place_scratch(const fovea_launch *launch, CUdeviceptr base,
   return FOVEA_OK;
 }
 
-/** Clears the scratch memories that are to be added to. */
+/** Zeroes the scratch buffers that kernels accumulate into. */
 static fovea_status clear_scratch(const fovea_launch *launch,
                                   const CUdeviceptr *scratch, CUstream stream) {
   const fovea_kernel *kernel = launch->kernel;
@@ -158,8 +164,8 @@ static fovea_status clear_scratch(const fovea_launch *launch,
 }
 
 /**
- * Submits with memory of this run's own. The launch stays as it is: other
- * threads may run it at the same time.
+ * Enqueues the launch with memory of this run. The launch is not modified,
+ * since other threads may run it concurrently.
  */
 static fovea_status submit_with_memory(const fovea_launch *launch,
                                        CUstream stream, void **given) {
@@ -197,7 +203,9 @@ static fovea_status submit_with_memory(const fovea_launch *launch,
   return status == FOVEA_OK ? freed : status;
 }
 
-/** Submits with such arguments; the device's context is current. */
+/**
+ * Enqueues the launch with these arguments; the device's context is current.
+ */
 static fovea_status run(const fovea_launch *launch, CUstream stream,
                         void **arguments) {
   const fovea_kernel *kernel = launch->kernel;
@@ -208,7 +216,7 @@ static fovea_status run(const fovea_launch *launch, CUstream stream,
              : submit_main(launch, stream, arguments, /*overlaps=*/0);
 }
 
-/** Whether nothing is to be written. The driver refuses empty grids. */
+/** True if nothing is written. The driver rejects empty grids. */
 static bool is_empty(const fovea_launch *launch) {
   const fovea_metadata *m = &launch->kernel->metadata;
   if (fovea_launch_grid(launch) != 0)
@@ -230,11 +238,11 @@ fovea_status fovea_launch_run(fovea_launch *launch, fovea_stream stream) {
   return status;
 }
 
-/*===-- Elsewhere ---------------------------------------------------------===*/
+/*===-- Running at other addresses ----------------------------------------===*/
 
 /**
- * Arguments of one run. The launch stays as it is: other threads may run it at
- * the same time.
+ * The arguments of one run. The launch is not modified, since other threads may
+ * run it concurrently.
  */
 typedef struct moved {
   uint64_t values[FOVEA_MAX_PARAMETERS];
@@ -251,7 +259,9 @@ static fovea_status check_addresses(const fovea_launch *launch,
   return FOVEA_OK;
 }
 
-/** Fills `result` with the launch's arguments and those that are others. */
+/**
+ * Fills `result` with the launch's arguments, addresses and scalars replaced.
+ */
 static fovea_status move(const fovea_launch *launch, const int64_t *words,
                          moved *result) {
   const fovea_metadata *m = &launch->kernel->metadata;

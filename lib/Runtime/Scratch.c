@@ -1,4 +1,4 @@
-/*===- Scratch.c - Memory in the order of a stream ----------------*- C -*-===*\
+/*===- Scratch.c - Stream-ordered scratch memory ------------------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -6,10 +6,11 @@
 |*
 \*===----------------------------------------------------------------------===*/
 /**
- * Scratch memory lives between two points of a stream. The driver's pools do
- * just that, also for launches that are recorded. The device's default pool
- * would give memory back to the system whenever a stream is waited for, which
- * makes the next launch slow: hence a pool of our own that keeps it.
+ * Scratch memory is allocated and freed in stream order from a memory pool of
+ * the driver, which also works during stream capture. The device's default pool
+ * releases memory to the system on every synchronisation, which slows down the
+ * next launch; the runtime therefore creates its own pool with an unlimited
+ * release threshold.
  */
 #include "Internal.h"
 
@@ -68,7 +69,7 @@ void fovea_scratch_close(fovea_device *device) {
 
 fovea_status fovea_scratch_alloc(const fovea_device *device, int64_t bytes,
                                  CUstream stream, CUdeviceptr *address) {
-  /* What nobody reads must have an address all the same. */
+  /* A buffer of 0 bytes still needs an address. */
   size_t most = bytes > 0 ? (size_t)bytes : FOVEA_SCRATCH_ALIGNMENT;
   return fovea_check(
       device->driver,

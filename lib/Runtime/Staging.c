@@ -6,9 +6,8 @@
 |*
 \*===----------------------------------------------------------------------===*/
 /**
- * A tensor is copied with all that lies between its first and its last element,
- * so that its strides stay as they are. All copies of a launch lie in one
- * allocation.
+ * Copies the bytes between the first and the last element of a tensor, so that
+ * its strides remain valid. All copies of a launch share one allocation.
  */
 #include "Staging.h"
 
@@ -36,8 +35,9 @@ static int64_t element_bytes(fovea_dtype dtype) {
 }
 
 /**
- * Bytes from the first element to the end of the last one; 0 if there are none.
- * `words` are the tensor's. False if they make no sense.
+ * Computes the bytes from the first element to the end of the last one; 0 if
+ * there are none. `words` are the tensor's packed arguments. Returns false if
+ * they are invalid.
  */
 static bool get_span(const fovea_tensor_spec *spec, const int64_t *words,
                      int64_t *bytes) {
@@ -56,10 +56,10 @@ static bool get_span(const fovea_tensor_spec *spec, const int64_t *words,
          !__builtin_mul_overflow(last, element_bytes(spec->dtype), bytes);
 }
 
-/** Whether kernels of the current context may use that address. */
+/** True if kernels of the current context may access the address. */
 static bool is_reached(const fovea_driver *driver, int64_t address) {
   CUdeviceptr seen;
-  /* A driver that can't say is taken at the host's word. */
+  /* If the driver can't tell, the address is assumed to be accessible. */
   return !driver->pointer_get_attribute ||
          driver->pointer_get_attribute(&seen,
                                        CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
@@ -68,25 +68,31 @@ static bool is_reached(const fovea_driver *driver, int64_t address) {
 
 struct fovea_staged {
   const fovea_tensor_spec *spec;
-  /** Where its words begin. */
+  /** Index of its first packed argument. */
   size_t first;
   int64_t bytes;
-  /** Whether it has to be copied, and where to, from the copies' begin. */
+  /** True if it must be copied, and the copy's offset within the allocation. */
   bool copied;
   int64_t offset;
 };
 
-/** Looks at one tensor, whose words begin at `first`. */
-static void look_at(const fovea_driver *driver, const int64_t *words,
-                    fovea_staged *t) {
-  /* What makes no sense the launch refuses, in better words. */
+/**
+ * Determines whether one tensor, whose packed arguments start at `first`, must
+ * be copied.
+ */
+static void plan_copy(const fovea_driver *driver, const int64_t *words,
+                      fovea_staged *t) {
+  /* Invalid arguments are not copied: the launch reports them more precisely.
+   */
   t->copied = get_span(t->spec, words + t->first, &t->bytes) && t->bytes > 0 &&
               words[t->first] != 0 && !is_reached(driver, words[t->first]);
 }
 
-/** Looks at all tensors, and gives each copy its place. The device's context
- * must be current. */
-static fovea_status look_at_all(const fovea_kernel *kernel,
+/**
+ * Determines which tensors must be copied and the offset of each copy. The
+ * device's context must be current.
+ */
+static fovea_status plan_copies(const fovea_kernel *kernel,
                                 const int64_t *words, fovea_staged *tensors,
                                 int64_t *bytes) {
   const fovea_metadata *m = &kernel->metadata;
@@ -97,7 +103,7 @@ static fovea_status look_at_all(const fovea_kernel *kernel,
     t->spec = &m->tensors[i];
     t->first = first;
     first += 1 + 2 * (size_t)t->spec->rank;
-    look_at(kernel->device->driver, words, t);
+    plan_copy(kernel->device->driver, words, t);
     if (!t->copied)
       continue;
     t->offset = *bytes;
@@ -121,8 +127,10 @@ static fovea_status check_count(const fovea_kernel *kernel,
   return FOVEA_OK;
 }
 
-/** Copies in. All of a tensor, also of one that is written: kernels may leave
- * rows as they are, and so may strides what is between. */
+/**
+ * Copies tensors to the device, including written ones: a kernel may leave rows
+ * unwritten, and strides may leave gaps.
+ */
 static fovea_status copy_in(const fovea_kernel *kernel, const int64_t *words,
                             size_t count, int64_t bytes,
                             fovea_staging *staging) {
@@ -164,7 +172,7 @@ static fovea_status copy_back(const fovea_kernel *kernel, const int64_t *words,
   return FOVEA_OK;
 }
 
-/** With the device's context current. */
+/** Begins staging; the device's context is current. */
 static fovea_status begin(fovea_kernel *kernel, const int64_t *words,
                           size_t count, fovea_staging *staging) {
   int64_t bytes;
@@ -174,12 +182,12 @@ static fovea_status begin(fovea_kernel *kernel, const int64_t *words,
                             sizeof *staging->tensors);
   if (!staging->tensors)
     return fovea_fail(FOVEA_ERROR_OUT_OF_MEMORY, "out of host memory");
-  TRY(look_at_all(kernel, words, staging->tensors, &bytes));
+  TRY(plan_copies(kernel, words, staging->tensors, &bytes));
   return bytes ? copy_in(kernel, words, count, bytes, staging) : FOVEA_OK;
 }
 
-/** Frees what there is. */
-static void give_back(fovea_kernel *kernel, fovea_staging *staging) {
+/** Frees the staging memory. */
+static void release(fovea_kernel *kernel, fovea_staging *staging) {
   if (staging->memory)
     kernel->device->driver->mem_free(staging->memory);
   free(staging->words);
@@ -192,7 +200,7 @@ fovea_status fovea_staging_begin(fovea_kernel *kernel, const int64_t *words,
   TRY(fovea_enter(kernel->device));
   fovea_status status = begin(kernel, words, count, staging);
   if (status != FOVEA_OK)
-    give_back(kernel, staging);
+    release(kernel, staging);
   fovea_leave(kernel->device);
   return status;
 }
@@ -211,7 +219,7 @@ fovea_status fovea_staging_end(fovea_kernel *kernel, const int64_t *words,
   }
   if (status == FOVEA_OK)
     status = copy_back(kernel, words, staging);
-  give_back(kernel, staging);
+  release(kernel, staging);
   fovea_leave(kernel->device);
   return status;
 }
@@ -224,15 +232,15 @@ fovea_status fovea_staging_needs_none(fovea_kernel *kernel,
   fovea_staged tensor = {0};
   for (int i = 0; i < m->num_tensors && !tensor.copied; ++i) {
     tensor.spec = &m->tensors[i];
-    look_at(kernel->device->driver, words, &tensor);
+    plan_copy(kernel->device->driver, words, &tensor);
     tensor.first += 1 + 2 * (size_t)tensor.spec->rank;
   }
   fovea_leave(kernel->device);
   return tensor.copied
              ? fovea_fail(FOVEA_ERROR_ARGUMENT,
-                          "tensor '%s' of kernel '%s' lies in memory that the "
-                          "device does not reach, which a launch that nobody "
-                          "waits for can't copy",
+                          "tensor '%s' of kernel '%s' is in memory that the "
+                          "device can't access: an asynchronous launch needs "
+                          "device, managed or pinned memory",
                           tensor.spec->name, m->kernel)
              : FOVEA_OK;
 }

@@ -10,10 +10,10 @@
 
 #include "Internal.h"
 
-/** One tensor among the arguments. */
+/** A tensor among the arguments. */
 typedef struct fovea_staged fovea_staged;
 
-/** Copies of tensors that the device does not reach where they are. */
+/** Device copies of tensors that the device can't access in place. */
 typedef struct fovea_staging {
   /** The arguments with the copies' addresses; null if there are no copies. */
   int64_t *words;
@@ -22,20 +22,20 @@ typedef struct fovea_staging {
 } fovea_staging;
 
 /**
- * Copies what lies in host memory to the device. After success needs a
+ * Copies tensors in host memory to the device. A success requires a
  * fovea_staging_end.
  */
 fovea_status fovea_staging_begin(fovea_kernel *kernel, const int64_t *words,
                                  size_t count, fovea_staging *staging);
 
 /**
- * Copies back what the kernel has written, if `status` says that it has, and
- * frees the copies. Returns the first failure, `status` before all.
+ * Copies written tensors back if `status` is success, and frees the copies.
+ * Returns `status` if it is a failure, otherwise the first failure here.
  */
 fovea_status fovea_staging_end(fovea_kernel *kernel, const int64_t *words,
                                fovea_staging *staging, fovea_status status);
 
-/** Fails if a tensor lies in memory that the device does not reach. */
+/** Fails if a tensor is in memory that the device can't access. */
 fovea_status fovea_staging_needs_none(fovea_kernel *kernel,
                                       const int64_t *words, size_t count);
 

@@ -5,12 +5,15 @@
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 |*
 \*===----------------------------------------------------------------------===*/
-
+/**
+ * Encodes TMA descriptors with the driver and checks the tensors against the
+ * hardware's constraints.
+ */
 #include "Internal.h"
 
 #define VIOLATED(...) fovea_fail(FOVEA_ERROR_CONSTRAINT, __VA_ARGS__)
 
-/** A tensor as the driver wants to know it. */
+/** The parameters of the driver's encode function. */
 typedef struct view {
   CUdeviceptr base;
   uint64_t sizes[FOVEA_MAX_MAP_RANK];
@@ -54,9 +57,9 @@ static bool is_empty(const fovea_tensor *tensor) {
 }
 
 /**
- * The driver knows no empty tensors. One element stands for it: what a kernel
- * reads is that, a zero, or lies outside. What it would write is put elsewhere,
- * so that it stays zero.
+ * The driver does not accept empty tensors. The map has one zero element
+ * instead: loads return zero, from that element or out of bounds. Stores use a
+ * separate element, so that the loaded one stays zero.
  */
 static view view_nothing(const fovea_tensor_spec *spec,
                          const fovea_map_spec *map, CUdeviceptr nothing) {
@@ -71,7 +74,7 @@ static view view_nothing(const fovea_tensor_spec *spec,
 
 static fovea_status check_stride(const fovea_tensor_spec *spec, int dim,
                                  int64_t stride, uint64_t *bytes) {
-  /* Layouts are checked before: not negative, and the bytes fit 63 bits. */
+  /* Checked before: strides are not negative, and the bytes fit 63 bits. */
   static const int64_t limit = INT64_C(1) << 40;
   int64_t element = fovea_dtype_bytes(spec->dtype), found = stride * element;
   if (found % FOVEA_MAP_GRANULE || found >= limit)
@@ -107,16 +110,16 @@ static fovea_status view_tensor(const fovea_tensor_spec *spec,
                       "dimension %d, found %lld",
                       spec->name, dim, (long long)size);
     result->sizes[d] = (uint64_t)size;
-    /* Of a row's last granule the copy engine writes all. */
+    /* TMA writes the last granule of a row entirely. */
     if (d == 0 && spec->written &&
         size * fovea_dtype_bytes(spec->dtype) % FOVEA_MAP_GRANULE)
       return VIOLATED("tensor '%s' must have a multiple of %d bytes in "
-                      "dimension %d, as the copy engine writes no less, found "
+                      "dimension %d, as TMA writes no less, found "
                       "%lld elements of %d bytes",
                       spec->name, FOVEA_MAP_GRANULE, dim, (long long)size,
                       (int)fovea_dtype_bytes(spec->dtype));
     if (size == 1)
-      /* Never used, and the tensor's own need not be a legal one. */
+      /* Never used; the tensor's own stride may be invalid. */
       result->strides[d] = FOVEA_MAP_GRANULE;
     else if (d > 0)
       TRY(check_stride(spec, dim, strides[dim], &result->strides[d]));

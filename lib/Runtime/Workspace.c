@@ -6,14 +6,14 @@
 |*
 \*===----------------------------------------------------------------------===*/
 /**
- * Two launches that run at once must not share a workspace, and a launch must
- * cost nothing but a counter's step: no allocation, no filling, no waiting.
+ * Workspaces of launches that run concurrently must be disjoint, and a launch
+ * must only increment a counter: no allocation, memset or wait.
  *
- * An ordinary launch takes the next slot of a ring. By the time that the ring
- * has turned, its slot's last launch has ended, for the driver holds back a
- * stream that has some thousand launches waiting. A launch that is recorded
- * into a graph may run at any later time: it gets a slot that is never given
- * out again. Kernels leave their slots zero.
+ * An ordinary launch takes the next slot of a ring. When the ring wraps around,
+ * the last launch of the slot has ended, because the driver blocks a stream
+ * that has about a thousand pending launches. A launch captured into a graph
+ * may run at any later time, so its slot is never reused. Kernels leave their
+ * slots zero.
  */
 #include "Internal.h"
 
@@ -22,11 +22,11 @@
 #include <stdlib.h>
 
 enum {
-  /** The ring: bytes if that many slots are enough, and bounds of slots. */
+  /** Size of the ring in bytes if that is enough, and bounds of its slots. */
   kRingBytes = 1 << 20,
   kMostSlots = 16384,
   kLeastSlots = 1024,
-  /** Slots for recorded launches are allocated this many at a time. */
+  /** Slots for captured launches are allocated in chunks of this size. */
   kChunkSlots = 1024
 };
 
@@ -39,20 +39,20 @@ struct fovea_workspaces {
   const fovea_device *device;
   uint64_t slot_bytes;
   CUdeviceptr ring;
-  /** Slots of the ring, a power of two. */
+  /** Number of slots of the ring, a power of two. */
   uint64_t slots;
   atomic_uint_least64_t next;
-  /** Guards what is below. */
+  /** Guards the fields that follow. */
   pthread_mutex_t lock;
   chunk *chunks;
-  /** Slots of the first chunk that are given out. */
+  /** Used slots of the first chunk. */
   uint64_t used;
 };
 
 static fovea_status zero(const fovea_device *device, CUdeviceptr address,
                          size_t bytes) {
   const fovea_driver *driver = device->driver;
-  /* On a stream of its own: the default stream may wait for captured ones. */
+  /* A separate stream, since the default stream may wait for captured ones. */
   CUstream stream;
   TRY(fovea_check(driver,
                   driver->stream_create(&stream, CU_STREAM_NON_BLOCKING),
@@ -71,8 +71,8 @@ fovea_status fovea_alloc_zeroed(const fovea_device *device, size_t bytes,
                                 CUdeviceptr *address) {
   const fovea_driver *driver = device->driver;
   *address = 0;
-  /* While some stream is captured the driver refuses to allocate unless the
-     thread says that it knows what it does. */
+  /* During stream capture the driver rejects allocations unless the thread
+   * selects the relaxed mode. */
   int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   TRY(fovea_check(driver, driver->exchange_capture_mode(&mode),
                   "cuThreadExchangeStreamCaptureMode"));

@@ -1,4 +1,4 @@
-//===- BackwardPlanEntries.cpp - What plans of gradients say ----*- C++ -*-===//
+//===- BackwardPlanEntries.cpp - Entries of backward plans ------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -30,14 +30,15 @@ plan::StreamAttr BackwardPlanEntries::stream(StringRef name, int64_t stages,
   return makeStream(b, name, said);
 }
 
-plan::StreamAttr BackwardPlanEntries::alone(StringRef name, int64_t stages) {
+plan::StreamAttr BackwardPlanEntries::independentStream(StringRef name,
+                                                        int64_t stages) {
   plan::StreamPlan said;
   said.stages = stages;
   said.countsAlone = true;
   return makeStream(b, name, said);
 }
 
-void BackwardPlanEntries::addDiagonals(
+void BackwardPlanEntries::addRelativePositions(
     SmallVectorImpl<plan::StreamAttr> &streams, const BackwardProblem &problem,
     bool readsEarly) {
   plan::StreamPlan said;
@@ -49,18 +50,18 @@ void BackwardPlanEntries::addDiagonals(
         makeStream(b, ("diagonals." + Twine(number)).str(), said));
 }
 
-void BackwardPlanEntries::addDerivatives(
+void BackwardPlanEntries::addDsStreams(
     SmallVectorImpl<plan::StreamAttr> &streams, int64_t stages,
     const BackwardProblem &problem) {
   streams.push_back(stream("ds", stages, /*with=*/"",
-                           /*isStaged=*/problem.sumsByDistance));
-  for (int64_t share = 0; share < problem.distanceShares; ++share)
+                           /*isStaged=*/problem.sumsByRelativePosition));
+  for (int64_t share = 0; share < problem.relativePositionShares; ++share)
     streams.push_back(stream(("share." + Twine(share)).str(), stages,
                              /*with=*/"", /*isStaged=*/true));
 }
 
-plan::DotAttr BackwardPlanEntries::ahead(StringRef name, bool isCarried,
-                                         bool addsToSummand) {
+plan::DotAttr BackwardPlanEntries::prefetchedDot(StringRef name, bool isCarried,
+                                                 bool addsToSummand) {
   plan::DotPlan early;
   early.addsToSummand = addsToSummand;
   early.ahead = 1;
@@ -68,22 +69,22 @@ plan::DotAttr BackwardPlanEntries::ahead(StringRef name, bool isCarried,
   return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), early);
 }
 
-plan::DotAttr BackwardPlanEntries::eachAbove(StringRef name) {
+plan::DotAttr BackwardPlanEntries::fullOperandDot(StringRef name) {
   plan::DotPlan above;
-  above.isEachAbove = true;
+  above.isEachBeforeWait = true;
   return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), above);
 }
 
 SmallVector<plan::DotAttr>
-BackwardPlanEntries::lateQuery(const BackwardProblem &problem) {
-  if (!problem.sumsByDistance)
+BackwardPlanEntries::sunkDqDots(const BackwardProblem &problem) {
+  if (!problem.sumsByRelativePosition)
     return {};
   plan::DotPlan late;
   late.waitsLate = true;
   return {plan::DotAttr::get(b.getContext(), b.getStringAttr("dq.0"), late)};
 }
 
-plan::StoreAttr BackwardPlanEntries::copied(StringRef name, StringRef over) {
+plan::StoreAttr BackwardPlanEntries::tmaStore(StringRef name, StringRef over) {
   plan::StorePlan store;
   store.isCopied = true;
   if (!over.empty())
@@ -91,7 +92,7 @@ plan::StoreAttr BackwardPlanEntries::copied(StringRef name, StringRef over) {
   return plan::StoreAttr::get(b.getContext(), b.getStringAttr(name), store);
 }
 
-plan::StoreAttr BackwardPlanEntries::late(StringRef name) {
+plan::StoreAttr BackwardPlanEntries::delayedStore(StringRef name) {
   plan::StorePlan store;
   store.isLate = true;
   return plan::StoreAttr::get(b.getContext(), b.getStringAttr(name), store);
@@ -101,7 +102,7 @@ SmallVector<plan::StoreAttr>
 BackwardPlanEntries::sums(plan::OutputPath output) {
   if (output == plan::OutputPath::Direct)
     return {};
-  return {copied("dq_sum")};
+  return {tmaStore("dq_sum")};
 }
 
 plan::RoleAttr BackwardPlanEntries::role(StringRef name, int64_t warps,

@@ -1,8 +1,13 @@
-//===- BackwardPlanEntries.h - What plans of gradients say ------*- C++ -*-===//
+//===- BackwardPlanEntries.h - Entries of backward plans --------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Builds the entries of plans for backward kernels over key tiles: streams,
+// dots, stores and roles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,43 +21,46 @@
 
 namespace fovea {
 
-/// Makes the entries of a plan whose kernel has tiles of keys.
+/// Builder for plan entries of a kernel over key tiles.
 struct BackwardPlanEntries {
   explicit BackwardPlanEntries(mlir::MLIRContext *context) : b(context) {}
 
-  /// What comes with another stream is staged, too.
+  /// A stream `with` another one is also staged in shared memory.
   plan::StreamAttr stream(llvm::StringRef name, int64_t stages,
                           llvm::StringRef with = "", bool isStaged = false);
-  /// One whose ring's position is counted for it alone.
-  plan::StreamAttr alone(llvm::StringRef name, int64_t stages);
-  /// Those numbers by distance, each by its name: there may be more than memory
-  /// has room for.
-  void addDiagonals(llvm::SmallVectorImpl<plan::StreamAttr> &streams,
-                    const BackwardProblem &problem, bool readsEarly = false);
-  /// Derivatives by scores, which leave for the product for dQ, and what else
-  /// leaves for sums by distance. Who has that product adds to those.
-  void addDerivatives(llvm::SmallVectorImpl<plan::StreamAttr> &streams,
-                      int64_t stages, const BackwardProblem &problem);
+  /// A stream whose ring has its own stage index.
+  plan::StreamAttr independentStream(llvm::StringRef name, int64_t stages);
+  /// Adds one stream per value by relative position. Each has a name of its
+  /// own, since shared memory may not have room for all of them.
+  void addRelativePositions(llvm::SmallVectorImpl<plan::StreamAttr> &streams,
+                            const BackwardProblem &problem,
+                            bool readsEarly = false);
+  /// Adds the streams of dS, which goes to the role that computes dQ, and of
+  /// the contributions to sums by relative position. That role also accumulates
+  /// these sums.
+  void addDsStreams(llvm::SmallVectorImpl<plan::StreamAttr> &streams,
+                    int64_t stages, const BackwardProblem &problem);
 
-  plan::DotAttr ahead(llvm::StringRef name, bool isCarried = false,
-                      bool addsToSummand = false);
-  plan::DotAttr eachAbove(llvm::StringRef name);
-  /// The product for dQ's first part, under which sums by distance are found.
-  llvm::SmallVector<plan::DotAttr> lateQuery(const BackwardProblem &problem);
+  plan::DotAttr prefetchedDot(llvm::StringRef name, bool isCarried = false,
+                              bool addsToSummand = false);
+  plan::DotAttr fullOperandDot(llvm::StringRef name);
+  /// The first dQ dot, which overlaps the sums by relative position.
+  llvm::SmallVector<plan::DotAttr> sunkDqDots(const BackwardProblem &problem);
 
-  /// A store by the copy engine, through a buffer of its own or a stream's.
-  plan::StoreAttr copied(llvm::StringRef name, llvm::StringRef over = "");
-  /// A store that adds under the next round's first product.
-  plan::StoreAttr late(llvm::StringRef name);
-  /// How what is added to dQ's sums gets to memory, where it is not direct.
+  /// A TMA store, through its own buffer or that of a stream.
+  plan::StoreAttr tmaStore(llvm::StringRef name, llvm::StringRef over = "");
+  /// A store whose add is delayed to the first dot of the next iteration.
+  plan::StoreAttr delayedStore(llvm::StringRef name);
+  /// Stores for dq_accum, unless threads add to memory directly.
   llvm::SmallVector<plan::StoreAttr> sums(plan::OutputPath output);
 
   plan::RoleAttr role(llvm::StringRef name, int64_t warps, int64_t registers,
                       llvm::ArrayRef<llvm::StringRef> owns);
-  /// Who copies, in a warp group of which one warp works, and others. Where
-  /// tiles take turns, two more of its warps do: one asks for turns ahead of
-  /// time, one ends them when additions are done. Who adds waits for neither.
-  /// Where scores take numbers by distance, one more finds those.
+  /// Returns the roles of a kernel: a load role in a warp group of its own, and
+  /// `others`. Other warps of this warp group become roles if needed. For
+  /// deterministic dQ, one waits for semaphores ahead of time and one signals
+  /// them when the adds are complete, so that the adding role stalls for
+  /// neither. With values by relative position, one computes those values.
   llvm::SmallVector<plan::RoleAttr>
   roles(int64_t loadRegisters, const BackwardProblem &problem,
         llvm::ArrayRef<plan::RoleAttr> others);

@@ -1,8 +1,13 @@
-//===- BackwardPlans.cpp - Which unit finds gradients, and how --*- C++ -*-===//
+//===- BackwardPlans.cpp - Choice of backward plans -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Selects the planner of a backward pass, applies user-specified fields, and
+// checks the resulting plans against the problem and the target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,21 +18,23 @@
 using namespace mlir;
 using namespace fovea;
 
-// The field that is 0 where all warps run one program.
-static constexpr StringRef kRolesWord = "producer_registers";
+// The field that is 0 for kernels without roles.
+static constexpr StringRef kRolesField = "producer_registers";
 
-static bool isOpen(StringRef word) {
+static bool isChosenField(StringRef word) {
   return word == "tile_n" || word == "stages" || word == "key_stages" ||
-         word == "work" || word == "output" || word == kRolesWord;
+         word == "work" || word == "output" || word == kRolesField;
 }
 
-/// What the caller says of the fields that can be chosen.
+/// Parses the user-specified fields that can be chosen.
 static FailureOr<BackwardFields>
-parseAsked(StringRef overrides, function_ref<InFlightDiagnostic()> emitError) {
+parseUserFields(StringRef overrides,
+                function_ref<InFlightDiagnostic()> emitError) {
   BackwardFields asked;
   for (auto [name, text] : parseFields(overrides)) {
-    // A kernel must have the rows: they only choose between plans.
-    if (!isOpen(name) && name != "tile_m")
+    // tile_m only selects between plans; checkOtherFields verifies that a
+    // kernel has it.
+    if (!isChosenField(name) && name != "tile_m")
       continue;
     ScheduleFields said;
     if (failed(said.set(name, text, emitError)))
@@ -50,13 +57,13 @@ parseAsked(StringRef overrides, function_ref<InFlightDiagnostic()> emitError) {
   return asked;
 }
 
-/// Other fields can only be asked for as a kernel has them, such as those of
-/// the schedule in its metadata.
-static LogicalResult checkOthers(const BackwardPlans &plans,
-                                 StringRef overrides,
-                                 function_ref<InFlightDiagnostic()> emitError) {
+/// Checks all other fields: they must have the value of one of the kernels, as
+/// the fields of a schedule from launch metadata do.
+static LogicalResult
+checkOtherFields(const BackwardPlans &plans, StringRef overrides,
+                 function_ref<InFlightDiagnostic()> emitError) {
   for (auto [name, text] : parseFields(overrides)) {
-    if (isOpen(name))
+    if (isChosenField(name))
       continue;
     bool isSame = false;
     for (plan::KernelAttr plan : {plans.keys, plans.queries}) {
@@ -67,16 +74,18 @@ static LogicalResult checkOthers(const BackwardPlans &plans,
       isSame |= fields.print() == before;
     }
     if (!isSame)
-      return emitError() << "schedules of gradients have the fields 'tile_n', "
-                            "'stages', 'key_stages', 'work', 'output' and '"
-                         << kRolesWord << "', found '" << name
-                         << "', which no kernel has as " << text;
+      return emitError() << "backward schedules can set 'tile_n', 'stages', "
+                            "'key_stages', 'work', 'output' and '"
+                         << kRolesField << "', found '" << name
+                         << "', which is not " << text
+                         << " in any of the kernels";
   }
   return success();
 }
 
-/// The first planner that fits what is asked for: one of roles if registers
-/// are, one without if 0 are; of others the one that is best for the problem.
+/// Returns the first planner that matches the user-specified
+/// 'producer_registers' (roles unless it is 0); by default the first one that
+/// supports the problem.
 static std::unique_ptr<Planner> findPlanner(MLIRContext *context,
                                             const BackwardProblem &problem,
                                             const BackwardFields &asked) {
@@ -91,11 +100,11 @@ static std::unique_ptr<Planner> findPlanner(MLIRContext *context,
     if (isWanted)
       return std::move(planner);
   }
-  llvm_unreachable("the last planner finds gradients for every problem");
+  llvm_unreachable("the last planner supports every backward problem");
 }
 
-/// The plan of a kernel that finds sums over pairs and nothing else: that of
-/// queries where no roles share the work. Null after an error.
+/// Returns the plan of a kernel that only computes sums over pairs: the plan
+/// over query tiles of a backward pass without roles. Null after an error.
 static plan::KernelAttr planSums(MLIRContext *context,
                                  const BackwardProblem &problem,
                                  function_ref<InFlightDiagnostic()> emitError) {
@@ -107,16 +116,16 @@ static plan::KernelAttr planSums(MLIRContext *context,
   return failed(plans) ? plan::KernelAttr() : plans->queries;
 }
 
-/// Takes over what is asked for of the blocks.
-static plan::KernelAttr takeAsked(plan::KernelAttr plan,
-                                  const BackwardFields &asked) {
+/// Applies the user-specified block sizes.
+static plan::KernelAttr applyUserFields(plan::KernelAttr plan,
+                                        const BackwardFields &asked) {
   return plan.change([&](plan::KernelPlan &kernel) {
     kernel.tileN = asked.tileN.value_or(kernel.tileN);
     kernel.stages = asked.stages.value_or(kernel.stages);
   });
 }
 
-/// Tiles divide the blocks that are visited.
+/// Tile sizes must divide the blocks of a block-sparse mask.
 static LogicalResult checkTiles(const BackwardPlans &plans,
                                 const BackwardProblem &problem,
                                 function_ref<InFlightDiagnostic()> emitError) {
@@ -131,7 +140,7 @@ static LogicalResult checkTiles(const BackwardPlans &plans,
                                  plans.keys->tileM)));
 }
 
-/// Roles share the registers that a launch of all of them has.
+/// The register budgets of all roles must fit those of the launch.
 static LogicalResult
 checkRegisters(plan::KernelAttr keys, const BackwardProblem &problem,
                function_ref<InFlightDiagnostic()> emitError) {
@@ -140,7 +149,7 @@ checkRegisters(plan::KernelAttr keys, const BackwardProblem &problem,
     if (role.getRegisters() < kLeastBudget || role.getRegisters() > kMostBudget)
       return emitError() << "schedule's 'producer_registers' leaves role '"
                          << role.getName() << "' " << role.getRegisters()
-                         << " registers a thread, which must be in ["
+                         << " registers per thread, which must be in ["
                          << kLeastBudget << ", " << kMostBudget << "]";
     wanted += role.getRegisters() * role.getWarps() * kLanes;
     threads += role.getWarps() * kLanes;
@@ -161,7 +170,7 @@ FailureOr<BackwardPlans>
 fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
                            StringRef overrides,
                            function_ref<InFlightDiagnostic()> emitError) {
-  FailureOr<BackwardFields> asked = parseAsked(overrides, emitError);
+  FailureOr<BackwardFields> asked = parseUserFields(overrides, emitError);
   if (failed(asked))
     return failure();
   std::unique_ptr<Planner> planner = findPlanner(context, problem, *asked);
@@ -171,7 +180,7 @@ fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
       planner->planBackward(problem, *asked, emitError);
   if (failed(plans))
     return failure();
-  if (problem.sums && plans->sumsQueries && !plans->keysFindSums &&
+  if (problem.sums && plans->accumulatesDq && !plans->keysFindSums &&
       !plans->sums) {
     plans->sums = planSums(context, problem, emitError);
     if (!plans->sums)
@@ -183,11 +192,11 @@ fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
     fields.stages = asked->stages.value_or((*plan)->stages);
     if (failed(fields.verify(emitError)))
       return failure();
-    *plan = takeAsked(*plan, *asked).withAsked(getFieldNames(overrides));
+    *plan = applyUserFields(*plan, *asked).withAsked(getFieldNames(overrides));
   }
   if (failed(checkTiles(*plans, problem, emitError)) ||
       failed(checkRegisters(plans->keys, problem, emitError)) ||
-      failed(checkOthers(*plans, overrides, emitError)))
+      failed(checkOtherFields(*plans, overrides, emitError)))
     return failure();
   return plans;
 }

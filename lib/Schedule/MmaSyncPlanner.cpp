@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One program for all warps, each with rows of its own. Registers bound the
-// tile, and how many CTAs share an SM.
+// Kernels without roles: all warps run one program, and each warp owns some
+// rows. Registers limit the tile size and the number of CTAs per SM.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,8 +27,8 @@ using namespace fovea;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Schedules for mma.sync targets by the larger head dim. All fit 99 KiB, the
-/// least that any of these chips has.
+/// Schedules by the larger head dim. All of them fit 99 KiB, the smallest
+/// shared memory of these targets.
 struct MmaSyncEntry {
   int64_t headDim, tileM, tileN, queryInRegisters, minBlocks;
 
@@ -52,8 +52,8 @@ static constexpr MmaSyncEntry kMmaSyncTable[] = {
 // Choice
 //===----------------------------------------------------------------------===//
 
-/// The largest multiple of `step` up to `most` that divides `block`; `most` if
-/// there is none.
+/// Returns the largest multiple of `step` up to `most` that divides `block`, or
+/// `most`.
 static int64_t largestDividing(int64_t most, int64_t step, int64_t block) {
   for (int64_t size = most; size >= step; size -= step)
     if (block % size == 0)
@@ -61,8 +61,8 @@ static int64_t largestDividing(int64_t most, int64_t step, int64_t block) {
   return most;
 }
 
-/// Lets tiles divide the blocks that are visited, a warp taking no more rows
-/// than before.
+/// Adjusts tile sizes so that they divide the blocks of a block-sparse mask,
+/// without more rows per warp.
 static void fitToBlocks(int64_t rowBlock, int64_t columnBlock,
                         plan::MatrixUnitAttrInterface unit,
                         ScheduleFields &fields) {
@@ -114,14 +114,14 @@ public:
                function_ref<InFlightDiagnostic()> emitError) const override;
 
 private:
-  void sumQueries(const BackwardProblem &problem, const BackwardFields &asked,
-                  ScheduleFields fields, BackwardPlans &plans) const;
+  void accumulateDq(const BackwardProblem &problem, const BackwardFields &asked,
+                    ScheduleFields fields, BackwardPlans &plans) const;
 };
 } // namespace
 
 std::vector<std::vector<std::string>> MmaSyncPlanner::listShapes() const {
   std::vector<std::vector<std::string>> shapes;
-  // Each warp holds the rows of one or two instructions.
+  // Each warp owns the rows of one or two MMA instructions.
   for (int64_t warps : {4, 8})
     for (int64_t rows : {unit.getGroupRows(), 2 * unit.getGroupRows()})
       for (int64_t tileN : {32, 48, 64, 96, 128})
@@ -146,7 +146,7 @@ MmaSyncPlanner::decide(const ScheduleProblem &problem,
         return headDim <= candidate.headDim;
       })->get();
   fitToBlocks(problem.queryBlock, problem.keyBlock, unit, fields);
-  // Few rows: no more than one warp's instruction needs for each warp.
+  // With few rows, each warp needs only the rows of one MMA instruction.
   if (problem.rows != 0)
     fields.tileM = std::min(fields.tileM, unit.getGroupRows() * fields.warps);
   return fields;
@@ -164,7 +164,8 @@ MmaSyncPlanner::fit(const ScheduleProblem &problem,
                           "('producer_registers'), found "
                        << plan::stringifyWorkSchedule(fields.work);
   fields.work = plan::WorkSchedule::Single;
-  // There are no such sums: not those chosen with roles in mind.
+  // This unit does not support it; the value may have been chosen for a kernel
+  // with roles.
   if (!asked.contains("sum_by_dot"))
     fields.sumByDot = 0;
   return success();
@@ -185,8 +186,8 @@ MmaSyncPlanner::check(const ScheduleProblem &problem,
                       function_ref<InFlightDiagnostic()> emitError) const {
   auto emitRoles = [&] { return noteRoles(emitError(), *problem.target); };
   if (fields.output != plan::OutputPath::Direct)
-    return emitRoles() << "schedule's 'output' tma needs roles "
-                          "('producer_registers')";
+    return emitRoles() << "schedule's 'output' tma needs roles: "
+                          "set 'producer_registers'";
   if (fields.cluster != 1)
     return emitRoles() << "schedule's 'cluster' must be 1 without roles "
                           "('producer_registers'), found "
@@ -223,20 +224,21 @@ MmaSyncPlanner::check(const ScheduleProblem &problem,
 }
 
 //===----------------------------------------------------------------------===//
-// Gradients
+// Backward pass
 //===----------------------------------------------------------------------===//
 
-// Keys of a tile that warps share by columns.
-static constexpr int64_t kSummingRows = 64;
+// Keys of a tile whose columns the warps share.
+static constexpr int64_t kAccumulatingRows = 64;
 
-/// Whether dQ may be summed in memory. Those sums have no order, and sums over
-/// pairs are found with dQ's tiles.
-static bool maySumQueries(const BackwardProblem &problem) {
+/// Returns true if dQ can be accumulated in memory. The order of accumulation
+/// is then not fixed, and sums over pairs are not supported, since they are
+/// computed with the tiles of dQ.
+static bool canAccumulateDq(const BackwardProblem &problem) {
   return problem.query && problem.key && problem.value &&
          !problem.isDeterministic && !problem.sums;
 }
 
-/// Shared memory of a tile and the blocks that it meets: K and V of one, Q and
+/// Shared memory of a tile and of the blocks of its loop: K and V of one, Q and
 /// dO of the other.
 static int64_t getTileBytes(const BackwardProblem &problem,
                             const ScheduleFields &fields) {
@@ -244,39 +246,40 @@ static int64_t getTileBytes(const BackwardProblem &problem,
          problem.getElementBytes();
 }
 
-/// That of tiles of keys that find dQ's share, too: derivatives by scores come
-/// on top, and weights where warps share columns.
-static int64_t getSummingBytes(const BackwardProblem &problem,
-                               const ScheduleFields &fields) {
+/// Shared memory of key tiles that also compute dQ: in addition dS, and P if
+/// warps share columns.
+static int64_t getAccumulatingBytes(const BackwardProblem &problem,
+                                    const ScheduleFields &fields) {
   int64_t streamed = fields.columnWarps == 1 ? 1 : 2;
   return getTileBytes(problem, fields) + streamed * fields.stages *
                                              fields.tileM * fields.tileN *
                                              problem.getElementBytes();
 }
 
-/// The most stages, up to `most`, beside which two CTAs fit an SM: four warps
-/// alone would wait for each other's products. Else those of one.
-static int64_t getSummingStages(const BackwardProblem &problem,
-                                ScheduleFields fields, int64_t most) {
-  // What the driver takes of each CTA's.
+/// Returns the largest number of stages, up to `most`, with which two CTAs fit
+/// an SM, otherwise with which one fits. The four warps of a single CTA would
+/// stall on each other's dots.
+static int64_t getAccumulatingStages(const BackwardProblem &problem,
+                                     ScheduleFields fields, int64_t most) {
+  // Shared memory that the driver reserves per CTA.
   constexpr int64_t kReserved = 1024;
   for (int64_t ctas : {2, 1})
     for (fields.stages = most; fields.stages > 0; --fields.stages)
-      if (ctas * (getSummingBytes(problem, fields) + kReserved) <=
+      if (ctas * (getAccumulatingBytes(problem, fields) + kReserved) <=
           problem.target->sharedMemory + kReserved)
         return fields.stages;
   return 1;
 }
 
-/// For wide heads, where the sums of four warps, of 16 keys each, would fill
-/// their registers: eight share the columns of all products, four each part of
-/// the rows where that divides the columns. Then the other operand is read half
-/// as often as by two. Nobody has a whole row then, whose diagonals score_mods
-/// may ask for.
+/// For wide heads, the accumulators of four warps with 16 keys each would fill
+/// their registers. Eight warps then share the columns of all products, four
+/// per part of the rows if that divides the columns: the other operand is read
+/// half as often as with two. No warp then has complete rows, which values by
+/// relative position need.
 static void shareColumns(const BackwardProblem &problem, int64_t columnStep,
                          ScheduleFields &fields) {
   constexpr int64_t kSharingWarps = 8;
-  if (problem.diagonals > 0 || fields.tileM != kSummingRows)
+  if (problem.diagonals > 0 || fields.tileM != kAccumulatingRows)
     return;
   int64_t columns = std::gcd(problem.headDim, problem.valueHeadDim);
   for (int64_t columnWarps : {4, 2})
@@ -287,27 +290,28 @@ static void shareColumns(const BackwardProblem &problem, int64_t columnStep,
     }
 }
 
-/// Lets tiles of keys add to dQ's sums in memory, if they can: five products
-/// for seven, or for eight. The warps share a block's queries then.
-void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
-                                const BackwardFields &asked,
-                                ScheduleFields fields,
-                                BackwardPlans &plans) const {
-  // A product's columns whose accumulators fit beside dK's and dV's, and
-  // columns of those beside which weights do in f32.
+/// Lets key tiles accumulate dQ in memory if possible, with five products
+/// instead of seven or eight. The warps then share a block's queries.
+void MmaSyncPlanner::accumulateDq(const BackwardProblem &problem,
+                                  const BackwardFields &asked,
+                                  ScheduleFields fields,
+                                  BackwardPlans &plans) const {
+  // The most columns of a dQ product whose accumulators fit together with those
+  // of dK and dV, and the most columns of dK and dV that leave registers for P
+  // in f32.
   constexpr int64_t kMostPartColumns = 128, kMostColumnsBesideWeights = 128;
-  // Who sets sums to zero and rounds them has the same blocks of queries.
+  // The preprocess and postprocess kernels use the same blocks of queries.
   ScheduleFields ofQueries = fields;
   if (!plans.sharesKeyTiles)
     shareColumns(problem, unit.getColumnStep(), fields);
   int64_t rows = unit.getGroupRows() * ofQueries.warps;
   fields.tileN = asked.tileN.value_or(
       largestDividing(rows, unit.getColumnStep(), problem.queryBlock));
-  fields.stages =
-      asked.stages.value_or(getSummingStages(problem, fields, fields.stages));
-  if (!maySumQueries(problem) || fields.tileN != rows ||
+  fields.stages = asked.stages.value_or(
+      getAccumulatingStages(problem, fields, fields.stages));
+  if (!canAccumulateDq(problem) || fields.tileN != rows ||
       problem.queryBlock % fields.tileN != 0 ||
-      getSummingBytes(problem, fields) > problem.target->sharedMemory)
+      getAccumulatingBytes(problem, fields) > problem.target->sharedMemory)
     return;
   plans.keys = makePlan(fields);
   ofQueries.stages = fields.stages;
@@ -316,17 +320,17 @@ void MmaSyncPlanner::sumQueries(const BackwardProblem &problem,
   plans.queries = makePlan(ofQueries);
   bool haveRows = plans.keys.warpsHaveRows();
   plans.sharesKeyTiles |= !haveRows;
-  plans.sumsQueries = true;
+  plans.accumulatesDq = true;
   plans.keepsGradients = haveRows;
-  plans.sumsByRegister = !problem.target->addsVectors;
-  plans.valuesLate = plans.sharesKeyTiles && haveRows &&
-                     problem.getColumns() > kMostColumnsBesideWeights;
+  plans.storesByRegister = !problem.target->addsVectors;
+  plans.delaysDv = plans.sharesKeyTiles && haveRows &&
+                   problem.getColumns() > kMostColumnsBesideWeights;
   plans.partRows = fields.tileN;
   plans.partColumns = std::min(problem.headDim, kMostPartColumns);
 }
 
-/// With one buffer for the blocks that a tile meets where two do not fit: the
-/// least that any of these chips has holds one.
+/// Uses one buffer for the blocks of the loop if two do not fit; one fits the
+/// smallest shared memory of these targets.
 static ScheduleFields fitToMemory(const BackwardProblem &problem,
                                   ScheduleFields fields) {
   if (getTileBytes(problem, fields) > problem.target->sharedMemory)
@@ -334,23 +338,24 @@ static ScheduleFields fitToMemory(const BackwardProblem &problem,
   return fields;
 }
 
-/// Tiles whose sums and scores fit the registers of four warps, a block ahead
-/// on its way.
+/// Tiles whose accumulators and scores fit the registers of four warps, with
+/// one block prefetched.
 FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
     const BackwardProblem &problem, const BackwardFields &asked,
     function_ref<InFlightDiagnostic()> emitError) const {
   auto emitRoles = [&] { return noteRoles(emitError(), *problem.target); };
   if (asked.keyStages)
-    return emitRoles() << "schedule's 'key_stages' needs roles "
-                          "('producer_registers')";
+    return emitRoles() << "schedule's 'key_stages' needs roles: "
+                          "set 'producer_registers'";
   if (asked.output && *asked.output != plan::OutputPath::Direct)
-    return emitRoles() << "schedule's 'output' tma needs roles "
-                          "('producer_registers')";
+    return emitRoles() << "schedule's 'output' tma needs roles: "
+                          "set 'producer_registers'";
   if (asked.work && *asked.work != plan::WorkSchedule::Single)
     return emitRoles() << "schedule's 'work' must be single without roles "
                           "('producer_registers'), found "
                        << plan::stringifyWorkSchedule(*asked.work);
-  // Both sums of a tile of keys stay in registers up to so many columns.
+  // dK and dV of a key tile both stay in registers up to this number of
+  // columns.
   constexpr int64_t kMostSharedColumns = 256,
                     kMostColumnsBesideWideBlocks = 128;
   ScheduleFields fields;
@@ -366,7 +371,7 @@ FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
   plans.queries = makePlan(fitToMemory(problem, fields));
   plans.keys = makePlan(fitToMemory(problem, ofKeys));
   plans.sharesKeyTiles = problem.getColumns() <= kMostSharedColumns;
-  sumQueries(problem, asked, ofKeys, plans);
+  accumulateDq(problem, asked, ofKeys, plans);
   return plans;
 }
 

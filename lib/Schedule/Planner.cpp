@@ -1,8 +1,12 @@
-//===- Planner.cpp - Makes plans of fields ----------------------*- C++ -*-===//
+//===- Planner.cpp - Plans from schedule fields -----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Makes a plan from schedule fields, and the checks that planners share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,14 +41,14 @@ std::unique_ptr<Planner> fovea::makePlanner(MLIRContext *context,
 
 std::string Planner::explainRefusal(const ScheduleProblem &problem) const {
   if (!unit.multiplies(problem.elementBits))
-    return "it multiplies no elements of " +
+    return "it does not support elements of " +
            std::to_string(problem.elementBits) + " bits";
   if (problem.queryBlock % unit.getGroupRows() != 0)
     return "its tiles of " + std::to_string(unit.getGroupRows()) +
-           " queries don't divide the listed blocks of " +
+           " queries don't divide the block-sparse mask's blocks of " +
            std::to_string(problem.queryBlock);
   if (problem.keyBlock % 16 != 0)
-    return "its tiles don't divide the listed blocks of " +
+    return "its tiles don't divide the block-sparse mask's blocks of " +
            std::to_string(problem.keyBlock) + " keys";
   return "no tile fits its registers and shared memory";
 }
@@ -80,8 +84,8 @@ InFlightDiagnostic fovea::noteRoles(InFlightDiagnostic diag,
   if (target.warpGroupDots)
     return diag;
   Diagnostic &note = diag.attachNote();
-  note << "roles need the matrix unit of warp groups (wgmma), which '"
-       << target.name << "' does not have; of the targets these do: ";
+  note << "roles need wgmma, which '" << target.name
+       << "' does not have; targets with wgmma: ";
   llvm::interleaveComma(
       llvm::make_filter_range(
           getTargets(),
@@ -151,14 +155,14 @@ static plan::KernelPlan makeKernelPlan(const ScheduleFields &fields) {
   return kernel;
 }
 
-/// Scores, and the sum of weighted values.
+/// Adds the entries of the QK and PV dots.
 static void addDots(const ScheduleFields &fields,
                     function_ref<void(StringRef, plan::DotPlan)> add) {
   plan::DotPlan scores, output;
   scores.aInRegisters = fields.queryInRegisters;
   scores.ahead = fields.overlap;
   scores.addsToSummand = fields.addByDot;
-  output.operandAbove = fields.softmaxPart;
+  output.operandBeforeWait = fields.softmaxPart;
   output.operandByFma = fields.exp2ByFma;
   add("s", scores);
   add("o", output);
@@ -167,7 +171,7 @@ static void addDots(const ScheduleFields &fields,
 plan::KernelAttr Planner::makePlan(const ScheduleFields &fields) const {
   MLIRContext *context = unit.getContext();
   Entries entries{context};
-  // Without roles what is read once a tile has one buffer in any case.
+  // Without roles, a tensor that is loaded once per tile always has one buffer.
   if (fields.hasRoles())
     entries.addStream("q", fields.queryStages);
   if (fields.keyStages != 0)
@@ -190,7 +194,7 @@ plan::KernelAttr Planner::makePlan(const ScheduleFields &fields) const {
   addEntries(fields, entries);
   return plan::KernelAttr::get(context, unit, makeKernelPlan(fields),
                                entries.streams, entries.dots, entries.stores,
-                               entries.roles, /*asked=*/{});
+                               entries.roles, /*overrides=*/{});
 }
 
 plan::KernelAttr fovea::makePlan(MLIRContext *context,

@@ -1,8 +1,13 @@
-//===- Planner.h - What makes schedules for a matrix unit -------*- C++ -*-===//
+//===- Planner.h - Planner of an MMA unit -----------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The interface between schedules and MMA units. There is one planner per unit,
+// in a file of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,9 +21,9 @@
 
 namespace fovea {
 
-/// Makes schedules of kernels for one matrix unit: it alone knows the unit's
-/// limits, and how its kernels part registers and shared memory. One object for
-/// each unit, in a file of its own; nothing else asks which unit it is.
+/// Chooses schedules and makes plans of kernels for one MMA unit. Only the
+/// planner knows the limits of the unit and how its kernels divide registers
+/// and shared memory; no other code tests for a specific unit.
 class Planner {
 public:
   explicit Planner(plan::MatrixUnitAttrInterface unit) : unit(unit) {}
@@ -26,57 +31,60 @@ public:
 
   plan::MatrixUnitAttrInterface getUnit() const { return unit; }
 
-  /// Whether the chip has the unit.
+  /// Returns true if the target has the unit.
   virtual bool isOn(const TargetInfo &target) const = 0;
 
   /// Tile sizes, warps and buffers that a search tries, and changes of order
-  /// and arithmetic besides those of all units (ScheduleSpace.h).
+  /// and arithmetic in addition to those for all units (ScheduleSpace.h).
   virtual std::vector<std::vector<std::string>> listShapes() const = 0;
   virtual std::vector<std::string> listVariations() const = 0;
 
-  /// The best fields for a problem, or nothing if the target or the problem
-  /// rules the unit out. With a `recurrence` that is asked for they are the
-  /// best with that.
+  /// Returns the best fields for a problem, or none if the target or the
+  /// problem does not support the unit. `recurrence` is the user-specified
+  /// recurrence, if any.
   virtual std::optional<ScheduleFields>
   decide(const ScheduleProblem &problem,
          std::optional<plan::RecurrenceKind> recurrence) const = 0;
 
-  /// Why there are none for a target that has the unit, for a reader.
+  /// Explains, for users, why `decide` returns none on a target that has the
+  /// unit.
   virtual std::string explainRefusal(const ScheduleProblem &problem) const;
 
-  /// Whether fields, be they chosen or asked for, are of this unit's kernels.
+  /// Returns true if fields describe kernels of this unit.
   virtual bool isFor(const ScheduleFields &fields) const = 0;
 
-  /// Makes fields that nobody asked for what those in `asked` leave room for.
+  /// Adjusts the fields that are not user-specified to those in `asked`, which
+  /// are.
   virtual mlir::LogicalResult
   fit(const ScheduleProblem &problem, const llvm::StringSet<> &asked,
       ScheduleFields &fields,
       llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const = 0;
 
-  /// What instructions, registers and memory need of the fields.
+  /// Checks the fields against the limits of instructions, registers and
+  /// memory.
   virtual mlir::LogicalResult
   check(const ScheduleProblem &problem, const ScheduleFields &fields,
         llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const = 0;
 
-  /// Bytes of shared memory that a kernel with the fields needs.
+  /// Returns the bytes of shared memory that a kernel with the fields needs.
   virtual int64_t getSharedMemory(const ScheduleProblem &problem,
                                   const ScheduleFields &fields) const = 0;
 
-  /// The plan of a kernel with these fields, which must be right.
+  /// Returns the plan of a kernel with these fields, which must be valid.
   plan::KernelAttr makePlan(const ScheduleFields &fields) const;
 
-  /// Which kernels of the unit find gradients: none, ones in which all warps
-  /// run one program, or ones in roles.
+  /// The form of the unit's backward kernels: none, one program for all warps,
+  /// or roles.
   enum class BackwardForm { None, OneProgram, Roles };
   virtual BackwardForm getBackwardForm() const { return BackwardForm::None; }
-  /// Why such kernels do not find the problem's gradients, as the end of an
-  /// error; nothing if they do.
+  /// Returns the reason why these kernels do not support a problem, as an error
+  /// message; none if they do.
   virtual std::optional<std::string>
   findObstacle(const BackwardProblem &problem) const {
     return std::nullopt;
   }
-  /// The plans of those kernels, where nothing is in the way. The caller takes
-  /// over what is asked for.
+  /// Returns the plans of these kernels for a supported problem. The caller
+  /// applies the user-specified fields.
   virtual mlir::FailureOr<BackwardPlans>
   planBackward(const BackwardProblem &problem, const BackwardFields &asked,
                llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const {
@@ -84,7 +92,7 @@ public:
   }
 
 protected:
-  /// What a plan says of names.
+  /// The entries of a plan, by name.
   struct Entries {
     mlir::MLIRContext *context;
     llvm::SmallVector<plan::StreamAttr> streams = {};
@@ -97,13 +105,13 @@ protected:
     void addRole(const llvm::Twine &name, int64_t warps, int64_t registers,
                  llvm::ArrayRef<llvm::StringRef> owns);
   };
-  /// Adds what the unit's kernels have besides the streams, dots and stores of
+  /// Adds entries of the unit in addition to the streams, dots and stores of
   /// all kernels.
   virtual void addEntries(const ScheduleFields &fields,
                           Entries &entries) const {}
 
-  /// An error if the kernel needs more shared memory than there is; `remedy`
-  /// names the fields to reduce.
+  /// Emits an error if the kernel needs more shared memory than the target has;
+  /// `remedy` names the fields to reduce.
   mlir::LogicalResult checkSharedMemory(
       const ScheduleProblem &problem, const ScheduleFields &fields,
       llvm::StringRef remedy,
@@ -112,14 +120,14 @@ protected:
   plan::MatrixUnitAttrInterface unit;
 };
 
-/// Shared memory of kernels with roles beside their buffers: barriers, work
-/// numbers, and what aligns the first buffer.
+/// Shared memory of kernels with roles in addition to their buffers: barriers,
+/// mailboxes, and alignment of the first buffer.
 inline constexpr int64_t kSharedExtra = 1024;
-/// Columns that the rows of a buffer take, panels whole.
+/// Number of columns of a buffer row, padded to complete panels.
 int64_t padColumns(int64_t columns, int64_t bits);
 
-/// An error unless tiles of `rows` queries and `columns` keys, by the fields
-/// that say so, divide the blocks that are visited.
+/// Checks that tile sizes, named by the fields that set them, divide the blocks
+/// of a block-sparse mask.
 struct TileSize {
   llvm::StringRef field;
   int64_t size;
@@ -129,13 +137,13 @@ checkBlocks(int64_t queryBlock, int64_t keyBlock, TileSize queries,
             TileSize keys,
             llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// An error unless registers of roles are what setmaxnreg takes.
+/// Checks that the register budgets of roles are valid for setmaxnreg.
 mlir::LogicalResult
 checkBudgetSteps(const ScheduleFields &fields,
                  llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// An error that something needs roles, with a note on which targets have them
-/// if `target` has none.
+/// Adds to an error that something needs roles a note that lists the targets
+/// with roles, if `target` has none.
 mlir::InFlightDiagnostic noteRoles(mlir::InFlightDiagnostic diag,
                                    const TargetInfo &target);
 
@@ -143,11 +151,11 @@ std::unique_ptr<Planner> makeMmaSyncPlanner(mlir::MLIRContext *context);
 std::unique_ptr<Planner> makeWarpGroupPlanner(mlir::MLIRContext *context);
 std::unique_ptr<Planner> makeTensorMemoryPlanner(mlir::MLIRContext *context);
 
-/// All planners, the unit to be preferred first. The last one has fields for
+/// Returns all planners in order of preference. The last one has fields for
 /// every problem.
 llvm::SmallVector<std::unique_ptr<Planner>>
 makePlanners(mlir::MLIRContext *context);
-/// The one that fields are for.
+/// Returns the planner that fields are for.
 std::unique_ptr<Planner> makePlanner(mlir::MLIRContext *context,
                                      const ScheduleFields &fields);
 

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Chooses the schedule of a forward kernel: the planner's rules, overridden by
+// the table of measured schedules and then by user-specified fields.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Planner.h"
 
@@ -39,7 +44,7 @@ LogicalResult fovea::checkBlocks(int64_t queryBlock, int64_t keyBlock,
   return success();
 }
 
-/// What holds for all units.
+/// Checks that apply to all MMA units.
 static LogicalResult checkFields(const ScheduleProblem &problem,
                                  const ScheduleFields &fields,
                                  function_ref<InFlightDiagnostic()> emitError) {
@@ -53,26 +58,27 @@ static LogicalResult checkFields(const ScheduleProblem &problem,
   return success();
 }
 
-/// Sums of rounded weights are too rough for a log-sum-exp, and not those of
-/// the weights that were dropped.
+/// Row sums of rounded probabilities are too inaccurate for a log-sum-exp, and
+/// with dropout they lack the dropped probabilities.
 static LogicalResult
-dropRoughSums(const ScheduleProblem &problem, StringRef overrides,
-              ScheduleFields &fields,
-              function_ref<InFlightDiagnostic()> emitError) {
+dropSumByDot(const ScheduleProblem &problem, StringRef overrides,
+             ScheduleFields &fields,
+             function_ref<InFlightDiagnostic()> emitError) {
   if (!fields.sumByDot || (!problem.lse && !problem.dropout))
     return success();
   if (llvm::is_contained(getFieldNames(overrides), "sum_by_dot"))
-    return emitError()
-           << "schedule's 'sum_by_dot' was asked for and can't be done: "
-           << (problem.dropout ? "dropout leaves weights out of the product "
-                                 "that the sum has"
-                               : "sums of rounded weights are too rough for "
-                                 "a log-sum-exp");
+    return emitError() << "schedule's 'sum_by_dot' is user-specified but "
+                          "cannot be applied: "
+                       << (problem.dropout
+                               ? "dropout zeroes probabilities of the product "
+                                 "that the row sum needs"
+                               : "row sums of rounded probabilities are too "
+                                 "inaccurate for the log-sum-exp");
   fields.sumByDot = 0;
   return success();
 }
 
-/// The fields of the first unit that has any.
+/// Returns the fields of the first planner that supports the problem.
 static ScheduleFields decide(MLIRContext *context,
                              const ScheduleProblem &problem,
                              std::optional<RecurrenceKind> recurrence) {
@@ -97,11 +103,11 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
     return diag;
   };
   assert(std::max(problem.headDim, problem.valueHeadDim) <= 256 &&
-         "tensors are checked before a schedule is looked for");
+         "tensors are checked before a schedule is chosen");
   SmallVector<std::pair<StringRef, StringRef>> wanted =
       parseFields(entry ? StringRef(entry->schedule) : "auto");
   llvm::append_range(wanted, parseFields(overrides));
-  // How many buffers fit depends on it.
+  // The number of buffers that fit depends on the recurrence.
   std::optional<RecurrenceKind> recurrence;
   for (auto [name, text] : wanted)
     if (name == "recurrence")
@@ -114,7 +120,7 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
       return failure();
   }
   std::unique_ptr<Planner> planner = makePlanner(context, fields);
-  if (failed(dropRoughSums(problem, overrides, fields, emitError)) ||
+  if (failed(dropSumByDot(problem, overrides, fields, emitError)) ||
       failed(planner->fit(problem, asked, fields, emitError)) ||
       failed(fields.verify(emitError)) ||
       failed(checkFields(problem, fields, emitError)) ||

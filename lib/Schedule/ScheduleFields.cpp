@@ -1,14 +1,17 @@
-//===- ScheduleFields.cpp - The words of --schedule -------------*- C++ -*-===//
+//===- ScheduleFields.cpp - The fields of --schedule ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Parses, prints and verifies the user-visible fields of schedules, reads them
+// from a plan, and reports how passes applied them.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/Schedule/Schedule.h"
-
-#include "mlir/IR/Remarks.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -44,8 +47,7 @@ static LogicalResult parseValue(StringRef word, StringRef text, int64_t &value,
   if (text.getAsInteger(10, value))
     return emitError() << "schedule's '" << word
                        << "' must be an integer, found '" << text << "'";
-  // What is computed of several fields, before they are known to make sense,
-  // does not overflow.
+  // Bounds the values so that expressions on unverified fields do not overflow.
   constexpr int64_t kMost = 1 << 15;
   if (value > kMost || value < -kMost)
     return emitError() << "schedule's '" << word << "' must be within " << kMost
@@ -78,7 +80,7 @@ static LogicalResult parseValue(StringRef word, StringRef text, Enum &value,
 }
 
 namespace {
-/// Which kernels and users a field is for.
+/// Scope of a field; ScheduleFields.def explains it.
 enum class Scope { First, Any, Roles, Inner };
 } // namespace
 
@@ -120,7 +122,7 @@ ScheduleFields::dropRoleFields(const llvm::StringSet<> &asked,
   if (Scope::scope == Scope::Roles) {                                          \
     if (asked.contains(word) && member != none.member)                         \
       return emitError() << "schedule's '" << word                             \
-                         << "' needs roles ('producer_registers')";            \
+                         << "' needs roles: set 'producer_registers'";         \
     member = none.member;                                                      \
   }
 #include "fovea/Schedule/ScheduleFields.def"
@@ -135,7 +137,7 @@ static LogicalResult verifyRange(StringRef word, int64_t value, int64_t least,
   return emitError() << "schedule's '" << word << "' must be in [" << least
                      << ", " << most << "], found " << value;
 }
-/// Enums have values of theirs only.
+/// An enum has no range to check.
 template <typename Enum>
 static LogicalResult verifyRange(StringRef, Enum, int64_t, int64_t,
                                  function_ref<InFlightDiagnostic()>) {
@@ -154,18 +156,18 @@ ScheduleFields::verify(function_ref<InFlightDiagnostic()> emitError) const {
     return emitError() << "schedule's 'producer_registers' and "
                           "'consumer_registers' must both be set or both be 0";
   if (rowTiles != 0 && producerRegisters == 0)
-    return emitError() << "schedule's 'row_tiles' needs roles "
-                          "('producer_registers')";
+    return emitError() << "schedule's 'row_tiles' needs roles: "
+                          "set 'producer_registers'";
   if (output == plan::OutputPath::Direct && outputStages != 0)
     return emitError() << "schedule's 'output_stages' needs 'output' tma";
   return success();
 }
 
 //===----------------------------------------------------------------------===//
-// What they say of a plan
+// Fields of a plan
 //===----------------------------------------------------------------------===//
 
-/// Stages of the stream if the plan lists it.
+/// Returns the stages of the stream if the plan lists it.
 static int64_t getListedStages(plan::KernelAttr plan, StringRef name,
                                int64_t others) {
   for (plan::StreamAttr stream : plan.getStreams())
@@ -174,7 +176,7 @@ static int64_t getListedStages(plan::KernelAttr plan, StringRef name,
   return others;
 }
 
-/// Whether the role brings what the scores are made of.
+/// Returns true if the role loads Q, an operand of the scores.
 static bool copiesIn(plan::RoleAttr role) {
   return role.getCopies() ||
          llvm::any_of(role.getOwns().getAsValueRange<StringAttr>(),
@@ -183,7 +185,8 @@ static bool copiesIn(plan::RoleAttr role) {
                       });
 }
 
-/// Registers of the role that copies, or of the first one that doesn't.
+/// Returns the registers of the role that copies, or of the first one that does
+/// not.
 static int64_t getRegisters(plan::KernelAttr plan, bool copies) {
   for (plan::RoleAttr role : plan.getRoles())
     if (copiesIn(role) == copies)
@@ -191,21 +194,16 @@ static int64_t getRegisters(plan::KernelAttr plan, bool copies) {
   return 0;
 }
 
-/// Whether a sum is kept in flight around a loop, as of plans that are written
-/// by hand.
+/// Returns true if a dot stays outstanding across loop iterations, as in plans
+/// that are written by hand.
 static bool hasDotInFlight(plan::KernelAttr plan) {
   return plan.hasDot([](const plan::DotPlan &dot) { return dot.inFlight; });
-}
-
-bool fovea::isOutputStore(StringRef name) {
-  StringRef word = name.split('.').first;
-  return word == "out" || word == "dq_sum";
 }
 
 static plan::OutputPath getOutput(plan::KernelAttr plan) {
   bool isCopied = llvm::any_of(plan.getStores(), [](plan::StoreAttr store) {
     return store.getFields().isCopied &&
-           isOutputStore(store.getName().getValue());
+           plan::isOutputStore(store.getName().getValue());
   });
   return isCopied ? plan::OutputPath::Tma : plan::OutputPath::Direct;
 }
@@ -248,35 +246,4 @@ void ScheduleFields::writeJSON(llvm::json::OStream &json) const {
   if (Scope::scope == Scope::First || member != none.member)                   \
     json.attribute(word, getPrinted(member));
 #include "fovea/Schedule/ScheduleFields.def"
-}
-
-//===----------------------------------------------------------------------===//
-// What passes report
-//===----------------------------------------------------------------------===//
-
-LogicalResult fovea::reportMissed(Operation *where, launch::AbiOp abi,
-                                  StringRef field, const Twine &reason) {
-  return reportMissed(where, abi.getKernel(), abi.getPlan().isAsked(field),
-                      field, reason);
-}
-
-LogicalResult fovea::reportMissed(Operation *where, StringRef kernel,
-                                  bool isAsked, StringRef field,
-                                  const Twine &reason) {
-  if (isAsked)
-    return where->emitError("schedule's '")
-           << field << "' was asked for and can't be done: " << reason;
-  remark::missed(
-      where->getLoc(),
-      remark::RemarkOpts::name(field).category("schedule").function(kernel))
-      << remark::reason("{0}", reason.str());
-  return success();
-}
-
-void fovea::reportDone(Operation *where, launch::AbiOp abi, StringRef field,
-                       StringRef what, int64_t count) {
-  remark::passed(where->getLoc(), remark::RemarkOpts::name(field)
-                                      .category("schedule")
-                                      .function(abi.getKernel()))
-      << remark::metric(what, count);
 }

@@ -1,4 +1,4 @@
-//===- ScheduleRemarks.cpp - Why a schedule was chosen ----------*- C++ -*-===//
+//===- ScheduleRemarks.cpp - Explanations of schedules ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace fovea;
 
 namespace {
-/// Says of a schedule's fields what they come from.
+/// Emits the remarks that explain where the fields of a schedule come from.
 class Explainer {
 public:
   Explainer(const ScheduleChoice &choice, const ScheduleProblem &problem,
@@ -46,15 +46,15 @@ private:
   void remarkUnits();
   void remarkLimits();
   void remarkReasons();
-  void because(StringRef field, const Twine &value, const Twine &reason);
-  void leftOut(StringRef field, const Twine &reason);
+  void remarkReason(StringRef field, const Twine &value, const Twine &reason);
+  void remarkUnused(StringRef field, const Twine &reason);
   void remarkLimit(StringRef field, int64_t value, int64_t more);
-  StringRef getAsker(StringRef field) const {
+  StringRef getOrigin(StringRef field) const {
     return llvm::is_contained(getFieldNames(choice.overrides), field)
                ? "user-specified"
                : "from the table of measured schedules";
   }
-  std::string findFault(StringRef field, const Twine &text);
+  std::string findError(StringRef field, const Twine &text);
   std::string explainRegisters(const ScheduleFields &fields) const;
 
   const ScheduleChoice &choice;
@@ -64,12 +64,12 @@ private:
   ScheduleFields chosen;
   std::unique_ptr<Planner> planner;
   const ScheduleTable::Entry *entry;
-  /// Fields that are not the planner's choice.
+  /// Fields that the user or the table sets.
   llvm::SetVector<StringRef> asked;
 };
 } // namespace
 
-/// A unit's name, for a reader: "wgmma".
+/// The user-visible name of an MMA unit: "wgmma".
 static std::string getUnitName(plan::MatrixUnitAttrInterface unit) {
   std::string text = llvm::formatv("{0}", Attribute(unit)).str();
   StringRef name = text;
@@ -77,8 +77,8 @@ static std::string getUnitName(plan::MatrixUnitAttrInterface unit) {
   return name.rsplit('.').second.str();
 }
 
-/// Why a schedule's compute threads have another number of registers than those
-/// of the chosen one; nothing if they have the same.
+/// Explains a difference in registers per compute thread from the chosen
+/// schedule; empty if there is none.
 std::string Explainer::explainRegisters(const ScheduleFields &fields) const {
   if (fields.consumerRegisters == chosen.consumerRegisters ||
       !fields.hasRoles())
@@ -89,9 +89,9 @@ std::string Explainer::explainRegisters(const ScheduleFields &fields) const {
                        chosen.consumerRegisters);
 }
 
-/// The planner's error for the same schedule with another field; nothing if
-/// that schedule is valid.
-std::string Explainer::findFault(StringRef field, const Twine &text) {
+/// Returns the planner's error for the same schedule with another value of a
+/// field; empty if that schedule is valid.
+std::string Explainer::findError(StringRef field, const Twine &text) {
   std::string said;
   uint64_t thread = llvm::get_threadid();
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
@@ -108,7 +108,7 @@ std::string Explainer::findFault(StringRef field, const Twine &text) {
   names.insert(field);
   for (StringRef name : asked)
     names.insert(name);
-  // What goes with a field is fitted to it; the rest stays as it is.
+  // Dependent fields are adjusted to the new value; all others keep theirs.
   for (StringRef other : {"output", "output_stages", "key_stages", "stages"})
     names.insert(other);
   if (failed(fields.set(field, text.toStringRef(value), emitError)) ||
@@ -120,28 +120,28 @@ std::string Explainer::findFault(StringRef field, const Twine &text) {
   return {};
 }
 
-void Explainer::because(StringRef field, const Twine &value,
-                        const Twine &reason) {
+void Explainer::remarkReason(StringRef field, const Twine &value,
+                             const Twine &reason) {
   remark::analysis(choice.where->getLoc(), getOptions(field))
       << remark::metric("Value", value.str())
       << remark::reason("{0}", reason.str());
 }
 
-void Explainer::leftOut(StringRef field, const Twine &reason) {
+void Explainer::remarkUnused(StringRef field, const Twine &reason) {
   remark::missed(choice.where->getLoc(), getOptions(field))
       << remark::reason("{0}", reason.str());
 }
 
 void Explainer::remarkLimit(StringRef field, int64_t value, int64_t more) {
   if (asked.contains(field))
-    return because(field, Twine(value), getAsker(field));
-  // What no schedule may have says nothing of this one.
-  std::string fault = findFault(field, Twine(more));
+    return remarkReason(field, Twine(value), getOrigin(field));
+  // A value that is invalid in every schedule does not explain this one.
+  std::string fault = findError(field, Twine(more));
   if (!fault.empty() && !StringRef(fault).contains("must be"))
-    because(field, Twine(value), Twine(more) + " does not fit: " + fault);
+    remarkReason(field, Twine(value), Twine(more) + " does not fit: " + fault);
 }
 
-/// The unit, and those to be preferred that were not taken.
+/// Explains the chosen MMA unit and why preferred ones are not used.
 void Explainer::remarkUnits() {
   std::string others;
   for (const std::unique_ptr<Planner> &other : makePlanners(context)) {
@@ -149,29 +149,30 @@ void Explainer::remarkUnits() {
     if (other->getUnit() == plan.getUnit())
       break;
     if (other->isOn(*problem.target))
-      leftOut("unit", unit + " is not used: " +
-                          (asked.contains("producer_registers") ||
-                                   asked.contains("row_tiles")
-                               ? std::string("the user-specified schedule is "
-                                             "for another unit")
-                               : other->explainRefusal(problem)));
+      remarkUnused("unit",
+                   unit + " is not used: " +
+                       (asked.contains("producer_registers") ||
+                                asked.contains("row_tiles")
+                            ? std::string("the user-specified schedule is "
+                                          "for another MMA unit")
+                            : other->explainRefusal(problem)));
     else
       others += (others.empty() ? "" : ", ") + unit;
   }
-  std::string text = "the best unit that '" + problem.target->name.str() +
+  std::string text = "the best MMA unit that '" + problem.target->name.str() +
                      "' has for the problem";
   if (!others.empty())
     text += "; it has no " + others;
-  because("unit", getUnitName(plan.getUnit()), text);
+  remarkReason("unit", getUnitName(plan.getUnit()), text);
 }
 
-/// Fields of which more would not fit.
+/// Explains fields whose next larger value does not fit.
 void Explainer::remarkLimits() {
   int64_t step = planner->getUnit().getColumnStep();
   if (problem.keyBlock)
-    because("tile_n", Twine(chosen.tileN),
-            "it must divide the listed blocks of " + Twine(problem.keyBlock) +
-                " keys");
+    remarkReason("tile_n", Twine(chosen.tileN),
+                 "it must divide the block-sparse mask's blocks of " +
+                     Twine(problem.keyBlock) + " keys");
   else
     remarkLimit("tile_n", chosen.tileN,
                 chosen.tileN + std::max<int64_t>(step, 16));
@@ -182,49 +183,51 @@ void Explainer::remarkLimits() {
   if (chosen.hasRoles() && chosen.queryStages == 1)
     remarkLimit("query_stages", 1, 2);
   if (problem.scoreBits && chosen.hasRoles() && !chosen.scoreStages)
-    if (std::string fault = findFault("score_stages", "2"); !fault.empty())
-      leftOut("score_stages",
-              "blocks of captured scores are not copied ahead: " + fault);
+    if (std::string fault = findError("score_stages", "2"); !fault.empty())
+      remarkUnused("score_stages",
+                   "tiles of captured scores are not prefetched: " + fault);
 }
 
-/// Fields that follow from the problem.
+/// Explains fields that follow from the problem.
 void Explainer::remarkReasons() {
   for (StringRef name : asked)
     if (!llvm::is_contained(
             {"tile_n", "warps", "stages", "key_stages", "query_stages"},
             name) &&
         (name != "sum_by_dot" || chosen.sumByDot))
-      because(name, "", getAsker(name));
+      remarkReason(name, "", getOrigin(name));
   if (!chosen.hasRoles())
     return;
   if (!asked.contains("work") && chosen.work != plan::WorkSchedule::Single)
-    because("work", plan::stringifyWorkSchedule(chosen.work),
-            problem.uneven
-                ? "query tiles visit different numbers of keys, so CTAs fetch "
-                  "the next tile dynamically"
-                : "all query tiles visit the same number of keys, so tiles are "
-                  "assigned to CTAs in advance");
+    remarkReason("work", plan::stringifyWorkSchedule(chosen.work),
+                 problem.uneven
+                     ? "query tiles iterate over different numbers of "
+                       "keys, so CTAs fetch the next tile dynamically"
+                     : "all query tiles iterate over the same number of "
+                       "keys, so tiles are assigned to CTAs in advance");
   if (!asked.contains("tau") && !problem.wideExponent)
-    because("tau", Twine(chosen.tau),
-            "probabilities reach 2^tau, near the largest f16");
+    remarkReason("tau", Twine(chosen.tau),
+                 "probabilities reach 2^tau, near the largest f16");
   if (!asked.contains("classify") && chosen.classify)
-    because("classify", "1", "the mask can skip single blocks");
+    remarkReason("classify", "1", "the mask can skip single blocks");
   if (!chosen.sumByDot && (problem.lse || problem.dropout))
-    leftOut("sum_by_dot", problem.dropout
-                              ? "dropout zeroes probabilities of the product "
-                                "that the row sum needs"
-                              : "sums of rounded weights are too rough for a "
-                                "log-sum-exp");
+    remarkUnused("sum_by_dot",
+                 problem.dropout
+                     ? "dropout zeroes probabilities of the product "
+                       "that the row sum needs"
+                     : "row sums of rounded probabilities are too "
+                       "inaccurate for the log-sum-exp");
   if (!chosen.addByDot && problem.scoreMod &&
       (problem.lse || problem.loadsPerScore))
-    leftOut("add_by_dot", problem.lse
-                              ? "MMA accumulators round large sums, which a "
-                                "log-sum-exp shows"
-                              : "MMA accumulators round large sums, and loaded "
-                                "summands may be of any size");
+    remarkUnused("add_by_dot",
+                 problem.lse ? "MMA accumulators round large sums, which "
+                               "makes the log-sum-exp inaccurate"
+                             : "MMA accumulators round large sums, and loaded "
+                               "summands may be of any size");
   if (!chosen.chain && !asked.contains("chain") && chosen.queryStages == 1)
-    leftOut("chain", "with one buffer of Q the next tile would wait for the "
-                     "last scores of this one");
+    remarkUnused("chain",
+                 "with one buffer of Q the next tile would wait for the "
+                 "last scores of the current tile");
 }
 
 void Explainer::run() {
@@ -269,10 +272,10 @@ void fovea::remarkBackwardPlans(const ScheduleChoice &choice,
   remark::analysis(choice.where->getLoc(), getOptions("chosen"))
       << remark::metric("Schedule", ScheduleFields::from(plans.keys).print())
       << remark::reason("{0}",
-                        plans.sumsQueries && plans.sharesKeyTiles
+                        plans.accumulatesDq && plans.sharesKeyTiles
                             ? "one kernel over key tiles computes all "
                               "gradients; it accumulates dQ in memory"
-                        : plans.sumsQueries
+                        : plans.accumulatesDq
                             ? "kernels over key tiles compute all gradients, "
                               "dV in a kernel of its own; they accumulate dQ "
                               "in memory"

@@ -1,4 +1,4 @@
-//===- ScheduleSpace.cpp - Which schedules to try ---------------*- C++ -*-===//
+//===- ScheduleSpace.cpp - Candidate schedules of a search ------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,10 +14,11 @@
 
 using namespace fovea;
 
-/// That of the unit which a target's kernels prefer.
+/// Returns the planner of the preferred MMA unit of a target.
 static std::unique_ptr<Planner> getPreferred(mlir::MLIRContext *context,
                                              const TargetInfo &target) {
-  // A search begins before any pass has loaded what units are.
+  // A search starts before any pass loads the dialect of the MMA unit
+  // attributes.
   context->getOrLoadDialect<warp::WarpDialect>();
   for (std::unique_ptr<Planner> &planner : makePlanners(context))
     if (planner->isOn(target))

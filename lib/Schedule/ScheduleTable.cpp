@@ -1,4 +1,4 @@
-//===- ScheduleTable.cpp - Schedules that were measured ---------*- C++ -*-===//
+//===- ScheduleTable.cpp - Tables of measured schedules ---------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace fovea;
 
-// Without these an entry says nothing.
+// Facts that every entry must have.
 static constexpr StringLiteral kRequired[] = {"target", "elements", "head_dim",
                                               "value_head_dim"};
 
@@ -41,8 +41,8 @@ llvm::json::Object fovea::describeProblem(const ScheduleProblem &problem) {
                             {"packed", problem.packed}};
 }
 
-/// Checks names and kinds of what an entry says of a problem; an error's text,
-/// or nothing.
+/// Checks names and types of the facts of an entry; returns an error message,
+/// or an empty string.
 static std::string checkProblem(const llvm::json::Object &problem) {
   static const TargetInfo kAny = {"", "", 0, 0};
   ScheduleProblem any{&kAny, 16, 0, 0};
@@ -80,7 +80,7 @@ static std::string checkProblem(const llvm::json::Object &problem) {
   return "";
 }
 
-/// Reads one entry, or returns an error's text.
+/// Reads one entry, or returns an error message.
 static std::string readEntry(const llvm::json::Value &value,
                              ScheduleTable::Entry &entry) {
   const llvm::json::Object *object = value.getAsObject();
@@ -123,13 +123,15 @@ ScheduleTable::load(StringRef path,
   const llvm::json::Array *list =
       object ? object->getArray("schedules") : nullptr;
   if (!list || object->size() != 1) {
-    emitError() << "schedule table '" << path
-                << "': expected an object with 'schedules', an array, alone";
+    emitError()
+        << "schedule table '" << path
+        << "': expected an object with one member, the array 'schedules'";
     return failure();
   }
   for (auto [index, value] : llvm::enumerate(*list)) {
     std::string wrong = readEntry(value, table.entries.emplace_back());
-    // A schedule's own errors don't wait for somebody with its problem.
+    // Report an invalid schedule when the table is loaded, not when a problem
+    // matches the entry.
     ScheduleFields fields;
     if (wrong.empty() && failed(fields.set(table.entries.back().schedule, [&] {
           InFlightDiagnostic diag = emitError();

@@ -1,4 +1,4 @@
-//===- SmallerSchedules.cpp - When registers don't suffice ------*- C++ -*-===//
+//===- SmallerSchedules.cpp - Schedules with fewer registers ----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,7 +14,7 @@
 
 using namespace llvm;
 
-// Products take blocks in steps of so many keys.
+// MMA instructions take keys in steps of this size.
 static constexpr int64_t kKeyStep = 16;
 
 static bool sumsQueryGradient(const json::Object &facts) {
@@ -41,8 +41,9 @@ fovea::getSmallerSchedules(StringRef metadata) {
   if (!tileN || !warps)
     return std::nullopt;
   bool hasRoles = schedule->getInteger("producer_registers").value_or(0) != 0;
-  // Of gradients of which one is summed in memory, the tiles are what registers
-  // hold. Two kernels without spills are slower than one with some.
+  // In backward kernels that accumulate dQ in memory, registers already
+  // determine the tile sizes. Two kernels without spills are slower than one
+  // with a few.
   if (sumsQueryGradient(*facts))
     return std::vector<std::string>();
   int64_t width = *tileN;

@@ -1,4 +1,4 @@
-//===- TensorMemoryPlanner.cpp - Schedules of many roles --------*- C++ -*-===//
+//===- TensorMemoryPlanner.cpp - Schedules for tcgen05 ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Blackwell's matrix unit takes its orders from one thread and accumulates in
-// tensor memory, so who computes between two products need not hold the sums.
-// The roles are FlashAttention 4's (Zadouri et al.): softmax for each tile of
-// rows, one that corrects outputs, one that issues dots, one that copies in,
-// one that copies out.
+// One thread issues Blackwell's MMAs, which accumulate in tensor memory, so the
+// roles that compute between two dots do not hold accumulators in registers.
+// The roles are those of FlashAttention-4 (Zadouri et al.): one softmax role
+// per query tile, one that corrects outputs, one that issues dots, one that
+// loads and one that stores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,12 +25,13 @@ using namespace mlir;
 using namespace fovea;
 
 static constexpr int64_t kMostRowTiles = 2;
-// Registers of a thread that has a row of scores, of one that has a part of a
-// row of the output, and of one that only says what others do.
+// Registers per thread of the softmax roles, which hold a row of scores; of the
+// correction role, which holds a part of an output row; and of roles that only
+// issue asynchronous operations.
 static constexpr int64_t kSoftmaxRegisters = 192, kCorrectionRegisters = 80,
                          kServiceRegisters = 48;
 
-/// Columns of tensor memory: scores of a block, and an output, a tile of rows.
+/// Columns of tensor memory: scores of a block and an output per query tile.
 static int64_t getColumns(const ScheduleProblem &problem, int64_t rowTiles,
                           int64_t tileN) {
   return rowTiles * (tileN + problem.valueHeadDim);
@@ -44,7 +45,7 @@ static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t rowTiles,
   int64_t rows = rowTiles * warp::kTmemRows;
   int64_t elements = rows * (d + (copiesOut ? dv : 0)) +
                      tileN * (keyStages * d + valueStages * dv);
-  // A number a row twice: what the last sum and what the output is scaled by.
+  // Two values per row: the final row sum and the output scale.
   constexpr int64_t kRowBytes = 2 * 4;
   return elements * problem.elementBits / 8 + rows * kRowBytes + kSharedExtra;
 }
@@ -110,8 +111,8 @@ std::vector<std::vector<std::string>> TensorMemoryPlanner::listShapes() const {
 std::optional<ScheduleFields>
 TensorMemoryPlanner::decide(const ScheduleProblem &problem,
                             std::optional<plan::RecurrenceKind>) const {
-  // Stages with rows to be made zero, and rows that end within the tensor, take
-  // threads that store; no role here has any to spare for that.
+  // Rows that end within the tensor need threads that zero rows of stages and
+  // store rows; no role has registers for that.
   if (!isOn(*problem.target) || !unit.multiplies(problem.elementBits) ||
       problem.endsEarly)
     return std::nullopt;
@@ -121,7 +122,7 @@ TensorMemoryPlanner::decide(const ScheduleProblem &problem,
   fields.producerRegisters = kServiceRegisters;
   fields.consumerRegisters = kSoftmaxRegisters;
   fields.work = plan::WorkSchedule::Static;
-  // Boxes of heads that are rows end within the tensor, too.
+  // TMA tiles with PackGQA rows may end within the tensor, too.
   fields.output =
       problem.rows == 0 ? plan::OutputPath::Tma : plan::OutputPath::Direct;
   fields.outputStages = problem.rows == 0;
@@ -199,7 +200,7 @@ TensorMemoryPlanner::check(const ScheduleProblem &problem,
                        << fields.tileN;
   if (failed(checkBudgetSteps(fields, emitError)))
     return failure();
-  // What changes an accumulator in place must be all that is done with it.
+  // An update of an accumulator in place must be the only use of it.
   if (fields.recurrence != plan::RecurrenceKind::Conditional &&
       fields.recurrence != plan::RecurrenceKind::Deferred)
     return emitError() << "schedule's 'recurrence' must be conditional or "
@@ -238,12 +239,12 @@ TensorMemoryPlanner::check(const ScheduleProblem &problem,
 // Roles
 //===----------------------------------------------------------------------===//
 
-/// The name of something that tile `index` of the rows has for itself.
+/// Returns the name of an entry of query tile `index`.
 static std::string nameOf(const ScheduleFields &fields, StringRef name,
                           int64_t index) {
   return fields.rowTiles == 1 ? name.str() : (name + "." + Twine(index)).str();
 }
-/// All tiles' names.
+/// Returns the names of entries of all query tiles.
 static std::vector<std::string> nameAll(const ScheduleFields &fields,
                                         ArrayRef<StringRef> names) {
   std::vector<std::string> all;
@@ -256,8 +257,8 @@ static std::vector<std::string> nameAll(const ScheduleFields &fields,
 void TensorMemoryPlanner::addEntries(const ScheduleFields &fields,
                                      Entries &entries) const {
   bool copiesOut = fields.output == plan::OutputPath::Tma;
-  // What one role computes and another one needs: weights, what outputs are
-  // multiplied with, and tiles of output.
+  // Streams between roles: P, the factors that rescale outputs, and output
+  // tiles.
   entries.addStream("p", 1, /*isStaged=*/true, /*over=*/"s");
   entries.addStream("factor", 1, /*isStaged=*/true);
   entries.addStream("scale", 1, /*isStaged=*/true);
@@ -274,7 +275,8 @@ void TensorMemoryPlanner::addEntries(const ScheduleFields &fields,
     addRole("softmax" + (fields.rowTiles == 1 ? Twine() : Twine(index)),
             unit.getGroupWarps(), fields.consumerRegisters, owns);
   }
-  // What the dots "o" find changed is that dot's update.
+  // The update of the accumulator of dots "o" has the name of the dot with a
+  // suffix.
   std::vector<std::string> corrected = nameAll(fields, {"o"});
   for (std::string &name : corrected)
     name += tile::kUpdateSuffix;
@@ -286,7 +288,7 @@ void TensorMemoryPlanner::addEntries(const ScheduleFields &fields,
   addRole("mma", 1, service, nameAll(fields, {"s", "o"}));
   std::vector<std::string> loaded = nameAll(fields, {"q"});
   loaded.insert(loaded.end(), {"k", "v"});
-  // Registers are given to four warps at a time: these share them.
+  // Register budgets apply to four warps at a time, which these roles share.
   addRole("load", copiesOut ? 1 : 3, service, loaded);
   if (copiesOut)
     addRole("epilogue", 2, service, nameAll(fields, {"out"}));

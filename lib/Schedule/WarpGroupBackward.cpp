@@ -1,8 +1,14 @@
-//===- WarpGroupBackward.cpp - Gradients by warp groups ---------*- C++ -*-===//
+//===- WarpGroupBackward.cpp - Backward schedules for wgmma -----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Plans the roles, registers and buffers of backward kernels on Hopper. Key
+// tiles accumulate dQ in memory; how roles divide dK, dV, dS and dQ depends on
+// the head dims, on the sums over pairs and on the mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,60 +24,65 @@
 using namespace mlir;
 using namespace fovea;
 
-// Both sums of 64 keys stay in a warp group's registers, beside scores, up to
-// so wide heads. One sum alone fits up to the widest heads that there are.
+// dK and dV of 64 keys both stay in a warp group's registers, together with
+// scores, up to this head dim. One of them alone fits for all supported head
+// dims.
 static constexpr int64_t kWidestJoint = 128;
-// Beside so many columns of sums a group has registers for derivatives, too.
+// Up to this number of columns of dK and dV, registers also hold dS.
 static constexpr int64_t kMostColumnsBesideGradients = 128;
-// With so many a CTA goes on from tile to tile: + 2 to 3 % up to head dim 80.
+// Up to this number of columns, persistent CTAs pay off: + 2 to 3 % up to head
+// dim 80.
 static constexpr int64_t kMostColumnsThatGoOn = 160;
-// Queries of a block, at least; warp groups, and keys of each.
+// Minimum number of queries in a block; number of warp groups, and keys per
+// warp group.
 static constexpr int64_t kFewestQueries = 64, kGroups = 2, kGroupKeys = 64;
-// Queries where registers hold as many scores and derivatives by them: blocks
-// wait for each other half as often, and products read less per clock.
+// Maximum number of queries in a block, if registers hold the scores and dP of
+// that many. Synchronisation per block is then half as frequent, and MMAs read
+// less shared memory per clock.
 static constexpr int64_t kMostQueries = 128;
-// Registers of a thread that copies, of one that has sums, and of one that
-// finds dQ's share of a block: four groups have 128 for each on average.
+// Registers per thread of the load role, of roles with accumulators, and of the
+// role that computes dQ. Four warp groups have 128 each on average.
 static constexpr int64_t kLoadRegisters = 24, kComputeRegisters = 208,
                          kReduceRegisters = 72;
 static constexpr int64_t kRegisters = 512;
-// Registers of a thread that has both sums of a strip of keys and all else of
-// its pairs, and the columns of both sums that leave enough for the rest.
+// Registers per thread of a role that has both accumulators of an M-chunk and
+// all other work on it, and the most columns of dK and dV that leave enough
+// registers for that work.
 static constexpr int64_t kStripRegisters = 240, kMostStripColumns = 320;
-// Keys of a block where sums over pairs are found, and registers of a thread
-// that does: three groups have 168 on average.
+// Keys of a block, and registers per thread, in the kernel that computes sums
+// over pairs. Three warp groups have 168 registers on average.
 static constexpr int64_t kSumsKeys = 128, kSumsRegisters = 240;
-// Buffers of what a block has; where blocks take little time, or memory is
-// left over, so that loads are asked for earlier; columns of both sums beside
-// which blocks take little time.
+// Number of buffers per block. The larger number allows earlier loads, if
+// blocks are short or memory is left over. Blocks are short up to the given
+// number of columns of dK and dV.
 static constexpr int64_t kStages = 2, kMostStages = 3,
                          kMostColumnsOfShortBlocks = 192;
-// Bytes of a row's value, of an element of dQ's sums, and of barriers and
+// Bytes of a per-row value, of an element of dq_accum, and of barriers and
 // mailboxes.
 static constexpr int64_t kValueBytes = 4, kSumBytes = 4, kBarrierBytes = 512;
-// Registers that what score_mods keep for derivatives takes in blocks of 64
+// Registers that the intermediate values of a score_mod take for blocks of 64
 // queries.
 static constexpr int64_t kModifierRegisters = 32;
-// What a thread that issues products needs beside accumulators, or ptxas lets
-// them wait for each other (C7512); accumulators of who has scores at most: the
-// next block's, beside a part of dQ; those of a block's scores, or derivatives
-// by weights, alone.
+// Registers that a thread needs besides accumulators so that ptxas does not
+// serialise its wgmmas (C7512). Most accumulators of the role with scores:
+// those of the next block and of a dQ chunk. Accumulators of the scores, or of
+// dP, of a block alone.
 static constexpr int64_t kBesideAccumulators = 32, kScoreAccumulators = 96,
                          kBlockAccumulators = 32;
-// Registers of a thread that finds two parts of dQ's share of a block at a
-// time.
+// Registers per thread of a role that computes two chunks of dQ at a time.
 static constexpr int64_t kTwoPartsRegisters = 96;
-// More than what score_mods and random numbers take beside that.
+// Upper limit for the role with scores, including score_mods and random
+// numbers.
 static constexpr int64_t kMostScoreRegisters = 208;
 
-/// dK and dV are sums of groups of their own: of wide heads, and where tiles of
-/// few keys are wanted, as blocks are small.
-static bool hasSumsApart(const BackwardProblem &problem) {
+/// Returns true if dK and dV are accumulated by different warp groups: for wide
+/// heads, and if small mask blocks require tiles of few keys.
+static bool hasSeparateAccumulators(const BackwardProblem &problem) {
   return problem.getWidestHead() > kWidestJoint ||
          problem.keyBlock % (kGroups * kGroupKeys) != 0;
 }
 
-/// Bytes of a row of both head dims as shared memory has it, in whole panels.
+/// Bytes of a row of both head dims in shared memory, in complete panels.
 static int64_t getRowBytes(const BackwardProblem &problem) {
   int64_t bits = problem.elementBits;
   return (padColumns(problem.headDim, bits) +
@@ -79,9 +90,9 @@ static int64_t getRowBytes(const BackwardProblem &problem) {
          problem.getElementBytes();
 }
 
-/// Bytes of a kernel's tile of keys, and of the blocks that it meets: queries
-/// and output gradients, the rows' values, those of diagonals, and so many
-/// tiles by pair.
+/// Shared memory of a kernel with key tiles and its query blocks: Q and dO,
+/// per-row values, values by relative position, and `ofPairs` tiles with one
+/// element per pair.
 static int64_t getTileBytes(const BackwardProblem &problem, int64_t keys,
                             int64_t keyStages, int64_t queries, int64_t ofPairs,
                             int64_t stages = kStages) {
@@ -93,31 +104,31 @@ static int64_t getTileBytes(const BackwardProblem &problem, int64_t keys,
          ofDiagonals + kBarrierBytes;
 }
 
-/// Whether two groups that share all registers with who copies have both sums
-/// of 64 keys each, and find dQ's share of a block, too, of which each needs a
-/// part. What score_mods keep would be spilled, and one role takes turns, or
-/// adds to other sums.
+/// Returns true if two warp groups, which share all registers with the load
+/// role, can accumulate both dK and dV of 64 keys each and also compute half of
+/// a block's dQ chunks each. Values that a score_mod keeps would be spilled.
+/// Deterministic dQ and other sums are not supported either, because they need
+/// a single accumulating role.
 static bool fitsStrips(const BackwardProblem &problem) {
-  constexpr int64_t kKeys = kKeyStrips * kGroupKeys;
+  constexpr int64_t kKeys = kKeyChunks * kGroupKeys;
   return problem.getWidestHead() > kWidestJoint &&
          problem.getColumns() <= kMostStripColumns &&
-         problem.headDim > kQueryPartColumns && !problem.modifies &&
+         problem.headDim > kDqChunkColumns && !problem.modifies &&
          problem.diagonals == 0 && !problem.readsScores &&
-         !problem.isDeterministic && !problem.tilesFindSums &&
+         !problem.isDeterministic && !problem.keyTilesComputeSums &&
          problem.keyBlock % kKeys == 0 &&
          getTileBytes(problem, kKeys, /*keyStages=*/1, kFewestQueries,
                       /*ofPairs=*/1) <= problem.target->sharedMemory;
 }
 
-/// Where a sum fills a warp group's registers: who finds what. Where weights
-/// are all that derivatives need, the products of a block are shared out best
-/// among three; else one has all that is known of a pair.
+/// Returns how roles divide a key tile. If one accumulator fills a warp group's
+/// registers and dS needs only P, the work on a block is best divided among
+/// three roles. Otherwise one role has all values of a pair.
 static KeyRoles getKeyRoles(const BackwardProblem &problem,
                             const BackwardFields &asked = {}) {
-  if (!hasSumsApart(problem))
+  if (!hasSeparateAccumulators(problem))
     return KeyRoles::Joint;
-  // Tiles of fewer keys, and sums that go through shared memory, are for
-  // others.
+  // Tiles of 64 keys, and dQ through shared memory, need another division.
   if (fitsStrips(problem) && asked.tileM != kGroupKeys &&
       asked.output != plan::OutputPath::Tma)
     return KeyRoles::Strips;
@@ -131,83 +142,85 @@ static int64_t getTileKeys(const BackwardProblem &problem) {
              : kGroupKeys;
 }
 
-/// Whether a part of dQ's share of a block is found while the one before is
-/// added. What score_mods read would spill beside it, and sums by distance are
-/// found meanwhile where there are some.
+/// Returns true if a dQ chunk is computed while the previous chunk is
+/// accumulated. With a score_mod, its values would be spilled; with sums by
+/// relative position, that time is used for those sums.
 static bool addsAhead(const BackwardProblem &problem, KeyRoles roles) {
   return roles == KeyRoles::Scores ||
          (roles == KeyRoles::Pairs && !problem.modifies &&
-          !problem.sumsByDistance);
+          !problem.sumsByRelativePosition);
 }
 
-/// What the role owns that finds derivatives by scores. Where their places
-/// allow that it sums them up, and additions to memory have no names; or others
-/// do, and it leaves what they add.
+/// Returns the names that the role with dS owns. If the addresses allow it,
+/// this role accumulates the sums over pairs, and atomic adds have no names;
+/// otherwise it sends its contributions to the role that does.
 static SmallVector<StringRef>
-ownWithDerivatives(std::initializer_list<StringRef> names,
-                   const BackwardProblem &problem) {
+getDsRoleNames(std::initializer_list<StringRef> names,
+               const BackwardProblem &problem) {
   SmallVector<StringRef> owned(names);
-  if (problem.distanceShares > 0)
+  if (problem.relativePositionShares > 0)
     owned.push_back("share");
   if (problem.sumsByKey)
     owned.push_back("*");
   return owned;
 }
 
-/// What the role owns that finds dQ's share of a block.
-static SmallVector<StringRef> ownWithQuery(ArrayRef<StringRef> names,
-                                           const BackwardProblem &problem) {
+/// Returns the names that the role with dQ owns.
+static SmallVector<StringRef> getDqRoleNames(ArrayRef<StringRef> names,
+                                             const BackwardProblem &problem) {
   SmallVector<StringRef> owned(names);
   owned.append({"dq", "dq_sum"});
-  if (problem.sumsByDistance)
+  if (problem.sumsByRelativePosition)
     owned.push_back("distance_sum");
   return owned;
 }
 
-/// Queries that a block can have. Memory has whole panels, so that few columns
-/// of two kinds may take as much of it as many of one.
+/// Returns the largest possible number of queries in a block. Shared memory has
+/// complete panels, so few columns of both Q and dO may take as much memory as
+/// many columns of one.
 static int64_t getMostQueries(const BackwardProblem &problem) {
-  if (hasSumsApart(problem) ||
+  if (hasSeparateAccumulators(problem) ||
       problem.getColumns() > kMostColumnsBesideGradients ||
       problem.queryBlock % kMostQueries != 0)
     return kFewestQueries;
-  int64_t bytes = getTileBytes(problem, getTileKeys(problem), /*keyStages=*/1,
-                               kMostQueries, 1 + problem.distanceShares) +
-                  kQueryPartRows * problem.headDim * kSumBytes;
+  int64_t bytes =
+      getTileBytes(problem, getTileKeys(problem), /*keyStages=*/1, kMostQueries,
+                   1 + problem.relativePositionShares) +
+      kDqChunkRows * problem.headDim * kSumBytes;
   return bytes <= problem.target->sharedMemory ? kMostQueries : kFewestQueries;
 }
 
-/// Those that it has. What score_mods keep for their derivatives would spill
-/// beside twice the scores.
+/// Returns the number of queries in a block. With twice the scores, values that
+/// a score_mod keeps would be spilled.
 static int64_t getBlockQueries(const BackwardProblem &problem) {
   return problem.modifies ? kFewestQueries : getMostQueries(problem);
 }
 
 std::optional<std::string>
 fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
-  auto because = [](const Twine &reason) {
+  auto explain = [](const Twine &reason) {
     return ("schedule has roles ('producer_registers'), which " + reason).str();
   };
   if (!problem.target->warpGroupDots)
-    return because("'" + problem.target->name + "' does not support");
+    return explain("'" + problem.target->name + "' does not support");
   if (problem.isDeterministic && problem.isPacked)
-    return because("add up dq in any order where sequences are packed, and it "
-                   "is to be deterministic");
+    return explain("accumulate dq of packed sequences in no fixed order, but "
+                   "it must be deterministic");
   if (!problem.query || !problem.key || !problem.value)
-    return because("find all of the gradients by q, k and v");
+    return explain("compute the gradients of q, k and v together");
   int64_t keys = getTileKeys(problem);
   if (problem.keyBlock % keys != 0 || problem.queryBlock % kFewestQueries != 0)
-    return because(
-        "have tiles of " + Twine(kFewestQueries) + " queries and " +
+    return explain(
+        "use tiles of " + Twine(kFewestQueries) + " queries and " +
         Twine(keys) + " keys, which must divide the blocks, found size = [" +
         Twine(problem.queryBlock) + ", " + Twine(problem.keyBlock) + "]");
   return std::nullopt;
 }
 
-/// How tiles are dealt out. A CTA that goes on from tile to tile has the next
-/// one's queries when it begins, and maybe its keys: that pays where some tiles
-/// are short, or registers hold both loops at ease. Strips have none left for
-/// the outer loop.
+/// Returns how tiles are assigned to CTAs. A persistent CTA prefetches the next
+/// tile's queries and maybe its keys. This pays off if some tiles are short, or
+/// if registers suffice for both loops. With M-chunks there are no registers
+/// left for the outer loop.
 static plan::WorkSchedule getWork(const BackwardProblem &problem,
                                   KeyRoles roles) {
   bool goesOn =
@@ -217,52 +230,53 @@ static plan::WorkSchedule getWork(const BackwardProblem &problem,
 }
 
 //===----------------------------------------------------------------------===//
-// Registers of groups that have both sums
+// Registers of warp groups that accumulate both dK and dV
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Who has how many registers where a group has both sums of its keys, and what
-/// that allows.
+/// Register budgets of roles if a warp group accumulates both dK and dV of its
+/// keys, and the resulting options.
 struct JointRegisters {
   int64_t ofCompute = kComputeRegisters, ofReduce = kReduceRegisters;
-  /// Columns of a product for dQ.
-  int64_t partColumns = kQueryPartColumns;
+  /// Columns of a dQ chunk.
+  int64_t partColumns = kDqChunkColumns;
   bool keepsGradients = false;
 };
 } // namespace
 
-/// Those of a thread's accumulators of 64 rows of so many columns.
+/// Accumulator registers per thread for 64 rows of so many columns.
 static int64_t getAccumulators(int64_t columns) {
   return kGroupKeys * columns / kGroupThreads;
 }
 
-/// Those of a thread that finds both sums: derivatives by weights, and the
-/// weights as they were rounded, beside them; derivatives as they are rounded,
-/// too, where dK's product takes them from there.
+/// Registers per thread of a role that accumulates both dK and dV:
+/// accumulators, dP and the rounded P, and the rounded dS if dK's dot reads it
+/// from registers.
 static int64_t countJointRegisters(const BackwardProblem &problem,
                                    int64_t queries, bool keepsGradients) {
   int64_t ofBlock = getAccumulators(queries), rounded = ofBlock / 2;
   return getAccumulators(problem.getColumns()) + ofBlock +
-         (keepsGradients ? 2 : 1) * rounded + problem.distanceShares * rounded +
-         kBesideAccumulators + (problem.modifies ? kModifierRegisters : 0);
+         (keepsGradients ? 2 : 1) * rounded +
+         problem.relativePositionShares * rounded + kBesideAccumulators +
+         (problem.modifies ? kModifierRegisters : 0);
 }
 
-/// Who finds sums by distance beside a product gets some of who computes, if
-/// those can do without.
-static void shareForSums(const BackwardProblem &problem, int64_t queries,
-                         JointRegisters &shares) {
+/// Moves registers from the compute role to the role that computes sums by
+/// relative position, if the compute role has enough.
+static void addSumRegisters(const BackwardProblem &problem, int64_t queries,
+                            JointRegisters &shares) {
   int64_t ofCompute = shares.ofCompute - kBudgetStep;
-  if (!problem.sumsByDistance ||
+  if (!problem.sumsByRelativePosition ||
       ofCompute < countJointRegisters(problem, queries, shares.keepsGradients))
     return;
   shares.ofCompute = ofCompute;
   shares.ofReduce += kGroups * kBudgetStep;
 }
 
-/// Beside narrow sums derivatives stay in registers. Where registers are left
-/// over, who adds to dQ's sums gets those of a product of all columns: parts of
-/// it read derivatives once each, and wait for each other. Beside derivatives
-/// of more queries products would wait for registers (C7512).
+/// With narrow heads, dS stays in registers. If registers are left over, the
+/// role that accumulates dQ gets enough for a product of all columns: chunks
+/// would each read dS once and wait for each other. With dS of more queries,
+/// dots would wait for registers (C7512).
 static JointRegisters shareJointRegisters(const BackwardProblem &problem,
                                           int64_t queries,
                                           int64_t loadRegisters) {
@@ -271,8 +285,8 @@ static JointRegisters shareJointRegisters(const BackwardProblem &problem,
       queries == kFewestQueries &&
       countJointRegisters(problem, queries, /*keepsGradients=*/true) <=
           kComputeRegisters;
-  if (problem.headDim <= kQueryPartColumns) {
-    shareForSums(problem, queries, shares);
+  if (problem.headDim <= kDqChunkColumns) {
+    addSumRegisters(problem, queries, shares);
     return shares;
   }
   int64_t ofWhole = llvm::alignTo(
@@ -288,10 +302,10 @@ static JointRegisters shareJointRegisters(const BackwardProblem &problem,
   return shares;
 }
 
-/// How what is added to dQ's sums gets to memory. Blocks of 128 queries of
-/// narrow heads take so little time that the warps which add would be late;
-/// above that the way through shared memory costs more than it saves. Turns end
-/// when threads have added what they hold.
+/// Returns how dQ is added to memory. Blocks of 128 queries with narrow heads
+/// are so short that direct adds by warps would be the bottleneck; for wider
+/// heads, going through shared memory costs more than it saves. Deterministic
+/// accumulation signals the semaphore after the adds of threads.
 static plan::OutputPath getOutput(const BackwardProblem &problem) {
   return !problem.isDeterministic && getKeyRoles(problem) == KeyRoles::Joint &&
                  problem.getColumns() <= kMostColumnsBesideGradients
@@ -299,10 +313,11 @@ static plan::OutputPath getOutput(const BackwardProblem &problem) {
              : plan::OutputPath::Direct;
 }
 
-/// Whether the copy engine writes dK and dV, through the stage of V that the
-/// tile is done with: threads take longer, and the CTA's next tile waits for
-/// them. A CTA that ends need not wait for its stores, but for what the engine
-/// reads. The engine knows the ends of tensors, not those of packed sequences.
+/// Returns true if TMA stores dK and dV, through the stage of V that the tile
+/// has finished with. Stores by threads take longer, and the CTA's next tile
+/// waits for them. A CTA with a single tile does not wait for its own stores,
+/// only for TMA to read. TMA clips at the ends of tensors but not of packed
+/// sequences.
 static bool copiesGradients(const BackwardProblem &problem,
                             const BackwardFields &asked,
                             plan::WorkSchedule work) {
@@ -310,8 +325,7 @@ static bool copiesGradients(const BackwardProblem &problem,
          asked.output != plan::OutputPath::Direct;
 }
 
-/// Bytes that parts of dQ's share of a block go through: parts of one shape
-/// have one buffer.
+/// Shared memory for dQ chunks; chunks of the same shape share a buffer.
 static int64_t getPartBytes(const BackwardProblem &problem, int64_t partColumns,
                             plan::OutputPath output) {
   if (output == plan::OutputPath::Direct)
@@ -319,16 +333,16 @@ static int64_t getPartBytes(const BackwardProblem &problem, int64_t partColumns,
   int64_t whole = std::min(problem.headDim, partColumns);
   int64_t rest =
       problem.headDim > partColumns ? problem.headDim % partColumns : 0;
-  return kQueryPartRows * (whole + rest) * kSumBytes;
+  return kDqChunkRows * (whole + rest) * kSumBytes;
 }
 
-/// Bytes of so many buffers of keys and of blocks of queries where groups have
-/// both sums of their keys.
+/// Shared memory for `keyStages` buffers of keys and `stages` buffers of query
+/// blocks, if warp groups accumulate both dK and dV of their keys.
 static int64_t getJointBytes(const BackwardProblem &problem, int64_t keyStages,
                              int64_t queries, int64_t stages,
                              int64_t partColumns, plan::OutputPath output) {
   return getTileBytes(problem, getTileKeys(problem), keyStages, queries,
-                      1 + problem.distanceShares, stages) +
+                      1 + problem.relativePositionShares, stages) +
          getPartBytes(problem, partColumns, output);
 }
 
@@ -339,12 +353,12 @@ static bool fitsJoint(const BackwardProblem &problem, int64_t keyStages,
                        output) <= problem.target->sharedMemory;
 }
 
-/// Buffers of a tile's keys and values: with two the next tile's are there when
-/// it begins, where a CTA has several tiles and they fit.
+/// Returns the number of buffers of K and V. With two, the next tile's are
+/// prefetched, if a CTA has several tiles and they fit.
 static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
                             int64_t stages, int64_t partColumns,
                             plan::WorkSchedule work, plan::OutputPath output) {
-  if (work == plan::WorkSchedule::Single || hasSumsApart(problem))
+  if (work == plan::WorkSchedule::Single || hasSeparateAccumulators(problem))
     return 1;
   return fitsJoint(problem, /*keyStages=*/2, queries, stages, partColumns,
                    output)
@@ -352,21 +366,21 @@ static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
              : 1;
 }
 
-/// Buffers of a block of queries where groups have both sums of their keys. The
-/// scores of a block are asked for half a block after the stage that it needs
-/// was given back: with a third one its queries are there. That is worth more
-/// than the next tile's keys ahead of time where blocks take little time, and
-/// costs nothing where there is no next tile. Beside what score_mods keep, and
-/// tables by distance, it gains nothing.
+/// Returns the number of buffers of a query block, if warp groups accumulate
+/// both dK and dV. The QK dot of a block is issued half a block after its stage
+/// is released; with a third buffer its queries have already arrived. For short
+/// blocks this is worth more than prefetching the next tile's keys, and it
+/// costs nothing if there is no next tile. It gains nothing with values of a
+/// score_mod, or with tables by relative position.
 static int64_t getStages(const BackwardProblem &problem, int64_t queries,
                          int64_t partColumns, plan::WorkSchedule work,
                          plan::OutputPath output) {
   int64_t columns = problem.getColumns();
   bool gains = work == plan::WorkSchedule::Single ||
                columns <= kMostColumnsOfShortBlocks;
-  bool isPlain =
-      !problem.modifies && problem.diagonals == 0 && !problem.sumsByDistance;
-  return gains && isPlain && !hasSumsApart(problem) &&
+  bool isPlain = !problem.modifies && problem.diagonals == 0 &&
+                 !problem.sumsByRelativePosition;
+  return gains && isPlain && !hasSeparateAccumulators(problem) &&
                  queries == kFewestQueries &&
                  columns > kMostColumnsBesideGradients &&
                  fitsJoint(problem, /*keyStages=*/1, queries, kMostStages,
@@ -387,8 +401,8 @@ static plan::KernelPlan makeKeysKernel(plan::MatrixUnitAttrInterface unit,
   return kernel;
 }
 
-/// Roles for the kernel of keys: one copies, two warp groups with 64 keys each
-/// find dK and dV, one dQ's share of a block.
+/// Plan of a key-tile kernel with Joint roles: one role loads, two warp groups
+/// with 64 keys each accumulate dK and dV, and one computes dQ.
 static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
                                      const BackwardProblem &problem,
                                      const JointRegisters &registers,
@@ -399,55 +413,57 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
   plan::KernelPlan kernel = makeKeysKernel(unit, problem, kGroups, queries);
   kernel.stages = stages;
   BackwardPlanEntries make(context);
-  // The next block's weights are computed while dK of this one is; all of them,
-  // where registers hold them beside this one's. That takes two of its stages.
-  // Where a score_mod adds numbers by distance alone, scores start from them.
+  // P of the next block is computed while dK of this block is; all of it, if
+  // registers hold it together with this block's. That needs two query stages.
+  // If a score_mod only adds values by relative position, the accumulators of
+  // scores start from them.
   bool startsFromDiagonals =
       stages > 1 && problem.diagonals > 0 && !problem.modifies;
   SmallVector<plan::DotAttr> dots;
   if (stages > 1)
-    dots.push_back(make.ahead("s", /*isCarried=*/false, startsFromDiagonals));
+    dots.push_back(
+        make.prefetchedDot("s", /*isCarried=*/false, startsFromDiagonals));
   if (stages > 1 && !problem.modifies)
-    dots.push_back(make.eachAbove("dv"));
-  llvm::append_range(dots, make.lateQuery(problem));
+    dots.push_back(make.fullOperandDot("dv"));
+  llvm::append_range(dots, make.sunkDqDots(problem));
   SmallVector<plan::RoleAttr> roles =
       make.roles(loadRegisters, problem,
                  {make.role("compute", kernel.warps, registers.ofCompute,
-                            ownWithDerivatives({"s", "dp", "ds", "dv", "dk",
-                                                "dv_out", "dk_out"},
-                                               problem)),
+                            getDsRoleNames({"s", "dp", "ds", "dv", "dk",
+                                            "dv_out", "dk_out"},
+                                           problem)),
                   make.role("reduce", kGroupWarps, registers.ofReduce,
-                            ownWithQuery({}, problem))});
+                            getDqRoleNames({}, problem))});
   SmallVector<plan::StoreAttr> stores = make.sums(output);
   if (hasCopies) {
-    stores.push_back(make.copied("dv_out", /*over=*/"v"));
+    stores.push_back(make.tmaStore("dv_out", /*over=*/"v"));
     if (problem.headDim == problem.valueHeadDim)
-      stores.push_back(make.copied("dk_out", /*over=*/"v"));
+      stores.push_back(make.tmaStore("dk_out", /*over=*/"v"));
   }
   SmallVector<plan::StreamAttr> streams = {make.stream("k", keyStages),
                                            make.stream("v", keyStages)};
-  if (problem.sumsByDistance)
-    make.addDerivatives(streams, kernel.stages, problem);
+  if (problem.sumsByRelativePosition)
+    make.addDsStreams(streams, kernel.stages, problem);
   streams.append({make.stream("exponents", kernel.stages, "q"),
                   make.stream("delta", kernel.stages, "do")});
-  // Where their sums are found, too, somebody waits for derivatives: those
-  // leave before anything is read.
-  make.addDiagonals(streams, problem,
-                    /*readsEarly=*/startsFromDiagonals &&
-                        !problem.sumsByDistance);
+  // With sums by relative position, another role waits for dS, so dS is
+  // committed before anything is loaded.
+  make.addRelativePositions(streams, problem,
+                            /*readsEarly=*/startsFromDiagonals &&
+                                !problem.sumsByRelativePosition);
   return plan::KernelAttr::get(context, unit, kernel, streams, dots, stores,
-                               roles, /*asked=*/{});
+                               roles, /*overrides=*/{});
 }
 
-/// Registers of a thread whose warp group has a sum.
+/// Registers per thread of a warp group with one accumulator.
 static int64_t getSumRegisters(int64_t columns) {
   return llvm::alignTo(getAccumulators(columns) + kBesideAccumulators,
                        kBudgetStep);
 }
 
-/// Roles for the kernel of keys where one sum fills a warp group's registers:
-/// one copies, one computes scores, what comes of them, and dQ's share of a
-/// block, one has dV and one dK. All are one warp group and meet 64 keys.
+/// Plan of a key-tile kernel with Scores roles, if one accumulator fills a warp
+/// group's registers: one role loads, one computes scores, P, dS and dQ, one
+/// accumulates dV and one dK. All are one warp group and work on 64 keys.
 static FailureOr<plan::KernelAttr>
 makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
                   const BackwardProblem &problem, int64_t loadRegisters,
@@ -458,26 +474,26 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
   int64_t ofScores = std::min(kRegisters - loadRegisters - ofValues - ofKeys,
                               kMostScoreRegisters);
   if (ofScores < kScoreAccumulators + kBesideAccumulators)
-    return emitError() << "schedule's 'producer_registers' is " << loadRegisters
-                       << ", which leaves " << ofScores
-                       << " registers to who computes scores, of at least "
-                       << kScoreAccumulators + kBesideAccumulators;
+    return emitError()
+           << "schedule's 'producer_registers' is " << loadRegisters
+           << ", which leaves " << ofScores
+           << " registers per thread for role 'score', expected at least "
+           << kScoreAccumulators + kBesideAccumulators;
   MLIRContext *context = unit.getContext();
   plan::KernelPlan kernel =
       makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
   BackwardPlanEntries make(context);
-  // What the copy engine adds goes through the memory of one of the stages.
+  // TMA adds go through the memory of one of the stages.
   bool isCopied = output == plan::OutputPath::Tma;
-  // Who fills a stage of derivatives reads it, too: of two, one is done with in
-  // all warps when it is filled again, since they met in between. Scores alone
-  // are carried: of two dots in flight around a loop ptxas waits for both, or
-  // serialises them (C7514).
+  // The producer of a dS stage also reads it. With two stages, all warps have
+  // finished with one when it is filled again, since they synchronise in
+  // between. Only the QK dot is carried: with two outstanding dots around a
+  // loop, ptxas waits for both or serialises them (C7514).
   SmallVector<plan::RoleAttr> roles = make.roles(
       loadRegisters, problem,
-      {make.role(
-           "score", kGroupWarps, ofScores,
-           ownWithQuery(ownWithDerivatives({"s", "p", "dp", "ds"}, problem),
-                        problem)),
+      {make.role("score", kGroupWarps, ofScores,
+                 getDqRoleNames(getDsRoleNames({"s", "p", "dp", "ds"}, problem),
+                                problem)),
        make.role("values", kGroupWarps, ofValues, {"dv", "dv_out"}),
        make.role("keys", kGroupWarps, ofKeys, {"dk", "dk_out"})});
   SmallVector<plan::StreamAttr> streams = {
@@ -487,40 +503,41 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
       make.stream("ds", isCopied ? 1 : 2),
       make.stream("exponents", kernel.stages, "q"),
       make.stream("delta", kernel.stages, "do")};
-  make.addDiagonals(streams, problem);
+  make.addRelativePositions(streams, problem);
   return plan::KernelAttr::get(context, unit, kernel, streams,
-                               {make.ahead("s", /*isCarried=*/true)},
-                               make.sums(output), roles, /*asked=*/{});
+                               {make.prefetchedDot("s", /*isCarried=*/true)},
+                               make.sums(output), roles, /*overrides=*/{});
 }
 
-/// Buffers of weights and of derivatives by scores: two, so that roles need not
-/// wait for each other in each block, where they fit.
+/// Returns the number of buffers of P and of dS: two if they fit, so that roles
+/// do not wait for each other in every block.
 static int64_t getPairStages(const BackwardProblem &problem) {
-  int64_t bytes = getTileBytes(problem, kGroupKeys, /*keyStages=*/1,
-                               kFewestQueries, 2 + problem.distanceShares);
+  int64_t bytes =
+      getTileBytes(problem, kGroupKeys, /*keyStages=*/1, kFewestQueries,
+                   2 + problem.relativePositionShares);
   return bytes <= problem.target->sharedMemory ? 2 : 1;
 }
 
-/// Buffers of a block's pairs, at least: of weights and of derivatives, where
-/// they leave registers, and of what leaves for sums by distance. Who has that
-/// and finds dQ's share of a block, too, leaves none.
+/// Returns the minimum number of buffers with one element per pair: P and dS,
+/// if they leave registers, and contributions to sums by relative position. A
+/// role that has those and computes dQ, too, needs no buffer for them.
 static int64_t countPairBuffers(const BackwardProblem &problem) {
   switch (getKeyRoles(problem)) {
   case KeyRoles::Joint:
-    return kStages * (1 + problem.distanceShares);
+    return kStages * (1 + problem.relativePositionShares);
   case KeyRoles::Scores:
     return 1 + kStages;
   case KeyRoles::Pairs:
   case KeyRoles::Strips:
-    return 2 + problem.distanceShares;
+    return 2 + problem.relativePositionShares;
   }
-  llvm_unreachable("all are known");
+  llvm_unreachable("unknown KeyRoles");
 }
 
-/// Whether what leaves for sums by distance, and the diagonals that come, fit
-/// beside the rest.
+/// Returns true if contributions to sums by relative position, and values by
+/// relative position, fit in addition to the other buffers.
 static bool fitsStreams(const BackwardProblem &problem) {
-  if (problem.distanceShares == 0 && problem.diagonals == 0)
+  if (problem.relativePositionShares == 0 && problem.diagonals == 0)
     return true;
   int64_t keys = getTileKeys(problem);
   int64_t bytes = getTileBytes(problem, keys, /*keyStages=*/1, kFewestQueries,
@@ -532,7 +549,8 @@ static bool fitsStreams(const BackwardProblem &problem) {
   return bytes <= problem.target->sharedMemory;
 }
 
-/// Two buffers of each diagonal, where nothing else has fewer for it.
+/// Returns two buffers per value by relative position if no other stream gets
+/// fewer buffers for it, else one.
 static int64_t getDiagonalStages(BackwardProblem problem, int64_t queries,
                                  int64_t partColumns, plan::WorkSchedule work,
                                  plan::OutputPath output) {
@@ -550,17 +568,17 @@ static int64_t getDiagonalStages(BackwardProblem problem, int64_t queries,
 }
 
 static InFlightDiagnostic
-emitRolesLeave(int64_t asked, int64_t left,
-               function_ref<InFlightDiagnostic()> emitError) {
+emitBudgetError(int64_t asked, int64_t left,
+                function_ref<InFlightDiagnostic()> emitError) {
   return emitError() << "schedule's 'producer_registers' is " << asked
-                     << ", where the other roles leave " << left;
+                     << ", but the other roles leave only " << left;
 }
 
-/// Roles for the kernel of keys where one sum fills a warp group's registers
-/// and derivatives need no scores: one copies, one computes scores, weights and
-/// dV, one derivatives by weights and by scores and dK, one dQ's share of a
-/// block. Each of those has one or two of the five products, and its chain of a
-/// block's steps is short: others' products run while it computes.
+/// Plan of a key-tile kernel with Pairs roles, if one accumulator fills a warp
+/// group's registers and dS does not need the scores: one role loads, one
+/// computes scores, P and dV, one computes dP, dS and dK, and one computes dQ.
+/// Each has one or two of the five products and a short dependence chain per
+/// block, so that dots of other roles overlap its arithmetic.
 static FailureOr<plan::KernelAttr>
 makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
                  const BackwardProblem &problem, int64_t loadRegisters,
@@ -572,8 +590,8 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
                                                         : kReduceRegisters;
   int64_t spare = kRegisters - ofParts - loadRegisters - ofValues - ofKeys;
   if (spare < 0)
-    return emitRolesLeave(loadRegisters, loadRegisters + spare, emitError);
-  // Derivatives by scores are found from two tiles.
+    return emitBudgetError(loadRegisters, loadRegisters + spare, emitError);
+  // dS is computed from two tiles.
   int64_t more = spare / 2 / kBudgetStep * kBudgetStep;
   ofValues = std::min(ofValues + more, kMostScoreRegisters);
   ofKeys = std::min(ofKeys + spare - more, kMostScoreRegisters);
@@ -586,44 +604,45 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
       loadRegisters, problem,
       {make.role("values", kGroupWarps, ofValues, {"s", "p", "dv", "dv_out"}),
        make.role("keys", kGroupWarps, ofKeys,
-                 ownWithDerivatives({"dp", "ds", "dk", "dk_out"}, problem)),
-       make.role("reduce", kGroupWarps, ofParts, ownWithQuery({}, problem))});
+                 getDsRoleNames({"dp", "ds", "dk", "dk_out"}, problem)),
+       make.role("reduce", kGroupWarps, ofParts, getDqRoleNames({}, problem))});
   SmallVector<plan::StreamAttr> streams = {
       make.stream("k", 1), make.stream("v", 1),
       make.stream("p", stages, /*with=*/"", /*isStaged=*/true)};
-  make.addDerivatives(streams, stages, problem);
+  make.addDsStreams(streams, stages, problem);
   streams.append({make.stream("exponents", kernel.stages, "q"),
                   make.stream("delta", kernel.stages, "do")});
-  make.addDiagonals(streams, problem);
+  make.addRelativePositions(streams, problem);
   return plan::KernelAttr::get(context, unit, kernel, streams,
-                               make.lateQuery(problem), make.sums(output),
-                               roles, /*asked=*/{});
+                               make.sunkDqDots(problem), make.sums(output),
+                               roles, /*overrides=*/{});
 }
 
-/// Roles for the kernel of keys where registers hold both sums of a group's
-/// keys, but nobody else's beside them: one copies, two find all that the pairs
-/// of 64 keys give, the sums of those, and every other part of dQ's share of a
-/// block, for which each reads the other's derivatives.
+/// Plan of a key-tile kernel with Strips roles, if registers hold both
+/// accumulators of a warp group's keys but nothing in addition: one role loads.
+/// Two roles compute all values of the pairs of 64 keys, dK and dV of these
+/// keys, and every other dQ chunk of a block, for which each role reads the
+/// other's dS.
 static FailureOr<plan::KernelAttr>
 makeStripKeysPlan(plan::MatrixUnitAttrInterface unit,
                   const BackwardProblem &problem, int64_t loadRegisters,
                   plan::OutputPath output,
                   function_ref<InFlightDiagnostic()> emitError) {
-  int64_t left = kRegisters - kKeyStrips * kStripRegisters;
+  int64_t left = kRegisters - kKeyChunks * kStripRegisters;
   if (loadRegisters > left)
-    return emitRolesLeave(loadRegisters, left, emitError);
+    return emitBudgetError(loadRegisters, left, emitError);
   plan::KernelPlan kernel =
       makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
-  kernel.tileM = kKeyStrips * kGroupKeys;
+  kernel.tileM = kKeyChunks * kGroupKeys;
   BackwardPlanEntries make(unit.getContext());
   SmallVector<plan::StreamAttr> streams;
   SmallVector<plan::StoreAttr> stores = make.sums(output);
   SmallVector<plan::RoleAttr> roles = {
       make.role("load", kGroupWarps, loadRegisters,
                 {"k", "v", "q", "do", "exponents", "delta"})};
-  int64_t parts = llvm::divideCeil(problem.headDim, kQueryPartColumns);
-  StringRef names[kKeyStrips] = {"first", "second"};
-  for (int64_t strip = 0; strip < kKeyStrips; ++strip) {
+  int64_t parts = llvm::divideCeil(problem.headDim, kDqChunkColumns);
+  StringRef names[kKeyChunks] = {"first", "second"};
+  for (int64_t strip = 0; strip < kKeyChunks; ++strip) {
     SmallVector<std::string> owned;
     auto own = [&](StringRef name, int64_t number) {
       owned.push_back((name + "." + Twine(number)).str());
@@ -631,33 +650,35 @@ makeStripKeysPlan(plan::MatrixUnitAttrInterface unit,
     for (StringRef name : {"s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"})
       own(name, strip);
     int64_t widest = strip;
-    for (int64_t index = strip; index < parts; index += kKeyStrips) {
+    for (int64_t index = strip; index < parts; index += kKeyChunks) {
       own("dq", index);
       own("dq_sum", index);
-      if ((index + 1) * kQueryPartColumns <= problem.headDim)
+      if ((index + 1) * kDqChunkColumns <= problem.headDim)
         widest = index;
     }
-    // Threads of a role add the widest part that they find, the last of those,
-    // under the next round's scores.
+    // The threads of a role delay the add of its last complete dQ chunk to the
+    // QK dot of the next iteration.
     if (output == plan::OutputPath::Direct)
-      stores.push_back(make.late(("dq_sum." + Twine(widest)).str()));
+      stores.push_back(make.delayedStore(("dq_sum." + Twine(widest)).str()));
     roles.push_back(make.role(names[strip], kGroupWarps, kStripRegisters,
                               llvm::to_vector_of<StringRef>(owned)));
     for (StringRef name : {"k", "v"})
       streams.push_back(make.stream((name + "." + Twine(strip)).str(), 1));
-    streams.push_back(make.alone(("ds." + Twine(strip)).str(), kStages));
+    streams.push_back(
+        make.independentStream(("ds." + Twine(strip)).str(), kStages));
   }
-  // With one position for all of them ptxas leaves more in memory.
+  // With one shared stage index, ptxas spills more.
   for (StringRef name : {"q", "do"})
-    streams.push_back(make.alone(name, kernel.stages));
+    streams.push_back(make.independentStream(name, kernel.stages));
   streams.push_back(make.stream("exponents", kernel.stages, "q"));
   streams.push_back(make.stream("delta", kernel.stages, "do"));
   return plan::KernelAttr::get(unit.getContext(), unit, kernel, streams,
                                /*dots=*/{}, stores, roles,
-                               /*asked=*/{});
+                               /*overrides=*/{});
 }
 
-/// The same rows for a kernel beside it, whose fragments it has.
+/// Plan of the preprocess and postprocess kernels, with the same rows and
+/// fragments as the key-tile kernel.
 static plan::KernelAttr makeRowsPlan(plan::MatrixUnitAttrInterface unit,
                                      int64_t queries) {
   plan::KernelPlan kernel;
@@ -667,9 +688,9 @@ static plan::KernelAttr makeRowsPlan(plan::MatrixUnitAttrInterface unit,
                                {});
 }
 
-/// Roles for the kernel beside it that finds sums over pairs: one copies, two
-/// warp groups with 64 queries each find scores and derivatives by them. Null
-/// where a block's operands, or what both find of it, would not fit.
+/// Plan of a separate kernel that computes sums over pairs: one role loads, and
+/// two warp groups with 64 queries each compute scores and dS. Null if the
+/// operands of a block, or the results of both, do not fit.
 static plan::KernelAttr makeSumsPlan(plan::MatrixUnitAttrInterface unit,
                                      const BackwardProblem &problem) {
   plan::KernelPlan kernel;
@@ -694,21 +715,21 @@ static plan::KernelAttr makeSumsPlan(plan::MatrixUnitAttrInterface unit,
       /*dots=*/{}, /*stores=*/{},
       {make.role("load", kGroupWarps, kLoadRegisters, {"q", "do", "k", "v"}),
        make.role("compute", kernel.warps, kSumsRegisters, {"*"})},
-      /*asked=*/{});
+      /*overrides=*/{});
 }
 
 FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
     plan::MatrixUnitAttrInterface unit, const BackwardProblem &given,
     const BackwardFields &asked, function_ref<InFlightDiagnostic()> emitError) {
   BackwardProblem problem = given;
-  // Tiles of 64 keys have sums of their own, whatever the head dims.
+  // Tiles of 64 keys use separate accumulators for any head dim.
   if (asked.tileM == kGroupKeys)
     problem.keyBlock = kGroupKeys;
   if (!fitsStreams(problem))
-    problem.leaveDiagonals();
-  // Another kernel meets all pairs again then.
+    problem.omitRelativePositions();
+  // A separate kernel then iterates over all pairs again.
   if (!fitsStreams(problem))
-    problem.leaveSums();
+    problem.omitSums();
   int64_t registers = asked.producerRegisters.value_or(kLoadRegisters);
   if (registers % kBudgetStep != 0)
     return emitError() << "schedule's 'producer_registers' must be a multiple "
@@ -717,10 +738,9 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   int64_t queries = asked.tileN.value_or(getBlockQueries(problem));
   int64_t most = getMostQueries(problem);
   if (queries != kFewestQueries && queries != most)
-    return emitError() << "schedule's 'tile_n' is "
+    return emitError() << "schedule's 'tile_n' must be "
                        << (most == kFewestQueries ? "" : "64 or ") << most
-                       << " where roles share the work "
-                          "('producer_registers=0': none do), found "
+                       << " with roles ('producer_registers'), found "
                        << queries;
   BackwardPlans plans;
   plans.keyRoles = getKeyRoles(problem, asked);
@@ -729,14 +749,14 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
       asked.work.value_or(getWork(problem, plans.keyRoles));
   plan::OutputPath output = asked.output.value_or(getOutput(problem));
   if (problem.isDeterministic && output != plan::OutputPath::Direct)
-    return emitError() << "schedule's 'output' must be direct where gradients "
-                          "are to be deterministic, found "
+    return emitError() << "schedule's 'output' must be direct for "
+                          "deterministic gradients, found "
                        << plan::stringifyOutputPath(output);
-  // Every other section has a head's tiles the other way round then, so that a
-  // CTA would wait for items of work behind its own.
+  // With static work, every other L2 section processes a head's tiles in
+  // reverse order, so that a CTA would wait for work items after its own.
   if (problem.isDeterministic && work == plan::WorkSchedule::Static)
-    return emitError() << "schedule's 'work' must be single or dynamic where "
-                          "gradients are to be deterministic, found static";
+    return emitError() << "schedule's 'work' must be single or dynamic for "
+                          "deterministic gradients, found static";
   bool isJoint = plans.keyRoles == KeyRoles::Joint;
   JointRegisters shares;
   if (isJoint)
@@ -753,10 +773,10 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
     return emitError() << "schedule's 'key_stages' must be in [1, " << mostKeys
                        << "] for these head dims and this 'work', found "
                        << keyStages;
-  bool isAsked = asked.tileN || asked.stages || asked.keyStages;
+  bool isUserSpecified = asked.tileN || asked.stages || asked.keyStages;
   int64_t bytes = getJointBytes(problem, keyStages, queries, stages,
                                 shares.partColumns, output);
-  if (isJoint && isAsked && bytes > problem.target->sharedMemory)
+  if (isJoint && isUserSpecified && bytes > problem.target->sharedMemory)
     return emitError() << "schedule's 'stages' is " << stages
                        << ", which needs about " << bytes
                        << " bytes of shared memory, '" << problem.target->name
@@ -776,23 +796,25 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   plans.keys =
       keys->change([&](plan::KernelPlan &kernel) { kernel.work = work; });
   plans.queries = makeRowsPlan(unit, queries);
-  plans.keysFindSums = problem.tilesFindSums;
-  if (problem.sums && !problem.tilesFindSums)
+  plans.keysFindSums = problem.keyTilesComputeSums;
+  if (problem.sums && !problem.keyTilesComputeSums)
     plans.sums = makeSumsPlan(unit, problem);
-  plans.sumsQueries = true;
+  plans.accumulatesDq = true;
   plans.ordersSums = problem.isDeterministic;
   plans.keepsGradients =
       isJoint ? shares.keepsGradients : plans.keyRoles != KeyRoles::Scores;
-  // If registers hold both factors, keeping the product costs 2 % at d 64.
+  // If registers hold both factors, keeping their product costs 2 % at head dim
+  // 64.
   bool isWide = problem.getColumns() > kMostColumnsBesideGradients;
   plans.slopesFirst = isJoint && problem.readsScores && isWide;
-  // Registers hold P in f32 or dV's operand here; with a score_mod no P in f32.
+  // Registers hold either P in f32 or the operand of dV; with a score_mod, no P
+  // in f32.
   bool isShort = isJoint && (queries != kFewestQueries || isWide);
-  plans.roundsWeights = isShort && problem.hasScoreMod;
-  plans.valuesLate = isShort && !plans.slopesFirst && !plans.roundsWeights;
+  plans.roundsProbabilities = isShort && problem.hasScoreMod;
+  plans.delaysDv = isShort && !plans.slopesFirst && !plans.roundsProbabilities;
   plans.startsFromDelta = isJoint;
-  // Beside what score_mods keep they would be spilled.
-  plans.exponentsFirst = !problem.modifies;
+  // With values that a score_mod keeps they would be spilled.
+  plans.loadsLseFirst = !problem.modifies;
   plans.deltaFirst =
       !problem.modifies || problem.getColumns() <= kMostColumnsBesideGradients;
   return plans;

@@ -1,4 +1,4 @@
-//===- WarpGroupBackward.h - Gradients by warp groups -----------*- C++ -*-===//
+//===- WarpGroupBackward.h - Backward schedules for wgmma -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,7 +13,7 @@
 
 namespace fovea {
 
-/// The part of wgmma's planner that is about gradients.
+/// The backward part of the wgmma planner.
 std::optional<std::string>
 findWarpGroupObstacle(const BackwardProblem &problem);
 mlir::FailureOr<BackwardPlans>

@@ -1,8 +1,14 @@
-//===- WarpGroupPlanner.cpp - Schedules of two roles ------------*- C++ -*-===//
+//===- WarpGroupPlanner.cpp - Schedules for wgmma ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Forward schedules on Hopper: one role loads with TMA, one to four warp groups
+// compute. Head dims, mask and captures determine the number of warp groups,
+// register budgets, tile sizes and buffers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,16 +23,16 @@
 using namespace mlir;
 using namespace fovea;
 
-// Registers of a thread besides its tiles: row statistics, ring positions,
-// descriptors, operands of the instructions in flight.
+// Registers per thread besides tiles: row statistics, stage indices,
+// descriptors, operands of outstanding instructions.
 static constexpr int64_t kOtherRegisters = 24;
-// Of a block of ones: bytes of a row, that of a panel, and of a column, what
-// one instruction sums over.
+// Bytes of a row of a buffer of ones (a panel row), and of a column (the
+// reduction step of one MMA instruction).
 static constexpr int64_t kOnesRowBytes = 128, kOnesColumnBytes = 32;
 
 namespace {
-/// Register budgets for a number of computing warp groups: together no more
-/// than the launch allocates.
+/// Register budgets of producer and consumers; in total no more than the launch
+/// allocates.
 struct Budget {
   int64_t producer, consumer;
 };
@@ -45,8 +51,8 @@ static Budget getBudget(int64_t groups) {
   }
 }
 
-/// Where the producer tells blocks apart, it needs more than 40 registers, and
-/// up to 80 if it reads captured values.
+/// A producer that evaluates a block predicate needs more than 40 registers,
+/// and up to 80 if it reads captured values.
 static Budget getBudget(const ScheduleProblem &problem, int64_t groups) {
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   if (groups == 3 && problem.blocksByCaptures)
@@ -58,9 +64,9 @@ static Budget getBudget(const ScheduleProblem &problem, int64_t groups) {
   return getBudget(groups);
 }
 
-/// Registers of a thread for the accumulator, the scores and the weights, for
-/// what is added to the scores (loads in flight, of which ptxas keeps about
-/// half where each score needs one), and for what is captured of each key.
+/// Registers per thread for the accumulator, scores and P; for values added to
+/// scores, which are outstanding loads of which ptxas keeps about half if each
+/// score needs one; and for captured values per key.
 static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
                                 bool sumByDot, int64_t scoreStages) {
   int64_t loads = problem.loadsPerScore ? tileN / 4 : 0;
@@ -71,7 +77,7 @@ static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
          (sumByDot ? 4 : 0);
 }
 
-/// Columns of ones can go on with a value's only panel, which must be full.
+/// Columns of ones can only extend a single, full panel of V.
 static bool canSumByDot(const ScheduleProblem &problem) {
   return warp::getBoxPanelColumns(problem.valueHeadDim, problem.elementBits) ==
          problem.valueHeadDim;
@@ -100,8 +106,8 @@ static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
 // Output
 //===----------------------------------------------------------------------===//
 
-/// Output can lie in the query's buffer if it is as wide, and if nobody waits
-/// for that buffer before the output is written.
+/// Output can use Q's buffer if that is as wide, and if no role waits for the
+/// buffer before the output is written.
 static bool isQueryBufferWideEnough(const ScheduleProblem &problem) {
   return padColumns(problem.valueHeadDim, problem.elementBits) ==
          padColumns(problem.headDim, problem.elementBits);
@@ -110,8 +116,8 @@ static bool isQueryBufferFree(bool chain, int64_t queryStages) {
   return !chain || queryStages == 2;
 }
 
-/// Makes rows and register budgets, as far as they may be changed, those of as
-/// many warp groups as there are warps for.
+/// Adjusts rows and register budgets, where allowed, to the number of warp
+/// groups.
 static void fitToGroups(const ScheduleProblem &problem,
                         plan::MatrixUnitAttrInterface unit, bool rows,
                         bool budget, ScheduleFields &fields) {
@@ -135,8 +141,8 @@ static bool fitsWithOutput(const ScheduleProblem &problem,
                         /*outputStages=*/1) <= problem.target->sharedMemory;
 }
 
-/// Gives the output a buffer of its own if there is room for one, if it may
-/// instead of a third or fourth block of keys.
+/// Gives the output its own buffer if there is room for one; with
+/// `mayTakeKeyStages` also in place of a third or fourth buffer of K.
 static void chooseOutputStages(const ScheduleProblem &problem,
                                bool mayTakeKeyStages, ScheduleFields &fields) {
   int64_t keyStages = fields.getKeyStages();
@@ -150,18 +156,17 @@ static void chooseOutputStages(const ScheduleProblem &problem,
     fields.keyStages = keyStages;
 }
 
-/// Chooses how output gets to memory, once all other fields are known.
+/// Chooses how output is stored, after all other fields.
 static void chooseOutput(const ScheduleProblem &problem, bool mayTakeKeyStages,
                          ScheduleFields &fields) {
-  // The copy engine saves up to 5 % of time where output is a larger part of
-  // the work, more if it has a buffer of its own: in the query's everybody
-  // waits until it is copied. That buffer is worth more than a third block of
-  // keys (docs/History.md).
+  // TMA saves up to 5 % of the time if output is a large part of the work, and
+  // more with a separate buffer: with Q's buffer all roles wait until the
+  // output is copied. A separate buffer is worth more than a third buffer of K.
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   if (headDim > 128)
     return;
   chooseOutputStages(problem, mayTakeKeyStages, fields);
-  // The wait costs as much as is saved where tiles are short.
+  // For short tiles, the wait costs as much as TMA saves.
   bool waitsForLittle = headDim <= 80 || !problem.uneven;
   if (fields.outputStages != 0 ||
       (waitsForLittle && isQueryBufferWideEnough(problem) &&
@@ -169,7 +174,8 @@ static void chooseOutput(const ScheduleProblem &problem, bool mayTakeKeyStages,
     fields.output = plan::OutputPath::Tma;
 }
 
-/// Fills in the widest block that fits, and the stages that then fit.
+/// Sets the widest block that fits, and then as many stages as fit. Returns
+/// false if no block fits.
 static bool fillTile(const ScheduleProblem &problem, int64_t groups,
                      Budget budget, bool isSmall, int64_t keyChunk,
                      ScheduleFields &fields) {
@@ -180,7 +186,8 @@ static bool fillTile(const ScheduleProblem &problem, int64_t groups,
                           getScoreLoops(fields.recurrence),
                           fields.outputStages) <= problem.target->sharedMemory;
   };
-  // Uneven tiles of large heads: smaller blocks hide less of a mask's edge.
+  // With uneven tiles and large heads, smaller blocks waste less at the edge of
+  // a mask.
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   int64_t widest = 128;
   bool fillsThree = groups == 3;
@@ -189,14 +196,15 @@ static bool fillTile(const ScheduleProblem &problem, int64_t groups,
     widest = 64;
   else if (fillsThree)
     widest = headDim > 80 && !problem.uneven ? 112 : 96;
-  // Random numbers are made beside scores and weights.
+  // Random numbers need registers in addition to scores and P.
   if (problem.dropout)
     widest = std::min<int64_t>(widest, 112);
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
     if (problem.keyBlock % tileN != 0 || tileN % keyChunk != 0)
       continue;
-    // Values that wait for a product to be added to are kept beside it: all of
-    // them where they come through shared memory, else those in flight.
+    // Captured values that are added to scores wait in registers for the QK
+    // dot: all of them if they come through shared memory, otherwise the
+    // outstanding loads.
     int64_t waiting = 0;
     if (problem.loadsPerScore && problem.scoreMod && !fields.addByDot)
       waiting = fields.scoreStages != 0 ? tileN * 9 / 16 : tileN * 3 / 16;
@@ -204,8 +212,8 @@ static bool fillTile(const ScheduleProblem &problem, int64_t groups,
             waiting + kOtherRegisters >
         budget.consumer)
       continue;
-    // Two query buffers let the next tile start under this one's end, which
-    // is worth more than a few columns but not half of them.
+    // Two buffers of Q let the next tile start while the current one ends. That
+    // is worth more than a few columns, but not more than half of them.
     int64_t queryStages = 2;
     if (!fits(tileN, 2, 2, 2)) {
       if (tileN >= 64 && fits(tileN, 1, 2, 2))
@@ -215,8 +223,8 @@ static bool fillTile(const ScheduleProblem &problem, int64_t groups,
     }
     fields.tileN = tileN;
     fields.queryStages = queryStages;
-    // With one buffer the next query waits for this tile's last scores, which
-    // costs what chaining gains (docs/History.md).
+    // With one buffer, the next Q waits for the current tile's last scores,
+    // which costs as much as chaining gains.
     fields.chain = queryStages == 2;
     fields.stages = fields.keyStages = 2;
     while (fields.keyStages < 4 &&
@@ -231,25 +239,28 @@ static bool fillTile(const ScheduleProblem &problem, int64_t groups,
   return false;
 }
 
-/// Warp groups that compute. Of small heads softmax binds, and more groups hide
-/// more of it; large ones need the registers of two.
+/// Returns the number of compute warp groups. For small heads softmax is the
+/// bottleneck, and more warp groups hide more of it; large heads need the
+/// registers of two.
 static int64_t chooseGroups(const ScheduleProblem &problem) {
-  // Random numbers take registers, and bind more than either. So do masks that
-  // leave few keys, of which larger tiles see more than their rows do.
+  // Random numbers take registers and are the larger bottleneck. Masks that
+  // leave few keys also prefer two warp groups, since larger tiles see more
+  // keys than their rows do.
   if (problem.dropout || problem.sparse)
     return 2;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
-  // Four leave the producer 32 registers, and the others none for vectors.
-  // Loaded values need registers if they wait for a product. So do the values
-  // of whole chunks of keys, if the loop carries the maxima that correct the
-  // sums of a log-sum-exp.
+  // Four warp groups leave the producer 32 registers and consumers none for
+  // vectors. Loaded values need registers while they wait for a dot. So do the
+  // values of chunks of keys, if the loop carries the maxima that correct the
+  // row sums for a log-sum-exp.
   bool addsLoads = (problem.scoreMod && problem.loadsPerScore) ||
                    (problem.lse && problem.keyChunk > 1);
   if (headDim <= 64)
     return problem.blocksByCaptures || problem.keyBits >= 16 || addsLoads ? 3
                                                                           : 4;
-  // In between three have room for plain scores. Their 192 rows also see more
-  // of a mask's edge, and masks need registers (docs/History.md).
+  // For medium head dims, three warp groups have registers for unmodified
+  // scores. Their 192 rows also cover more of a mask's edge, and masks need
+  // registers.
   bool changesScores = problem.scoreMod || problem.loadsPerScore;
   return headDim <= (problem.uneven ? 80 : 112) && !changesScores ? 3 : 2;
 }
@@ -342,7 +353,7 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
   if (problem.rows != 0)
     most = std::min<int64_t>(
         most, llvm::divideCeil(problem.rows, unit.getGroupRows()));
-  // Or the next ones whose tiles divide blocks of queries.
+  // Otherwise the next number whose tiles divide the blocks of queries.
   int64_t groups = 0;
   for (int64_t candidate :
        {std::min(wanted, most), int64_t(3), int64_t(2), int64_t(1)})
@@ -361,30 +372,31 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
   fields.pingPong = groups > 1;
   fields.recurrence = recurrence.value_or(plan::RecurrenceKind::Lazy);
   fields.tau = 32;
-  // Weights reach 2^tau, which f16 does not.
+  // P reaches 2^tau, which exceeds the range of f16.
   if (!problem.wideExponent)
     fields.tau = 8;
   fields.softmaxPart = isSmall ? 50 : 25;
-  // Exponentials that are both summed and changed would be computed twice.
+  // With dropout, exponentials would be computed twice: for the row sum and for
+  // the product.
   if (problem.dropout)
     fields.softmaxPart = 100;
-  // Small heads, where softmax binds, gain by fewer additions. Narrower values
-  // waste more of each product on the ones.
+  // For small heads softmax is the bottleneck, so fewer additions help.
+  // Narrower values waste more of each MMA on the columns of ones.
   fields.sumByDot = !problem.lse && isSmall && problem.valueHeadDim == 64;
   fields.work =
       problem.uneven ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Static;
   fields.classify = problem.classifies;
-  // Accumulators round large sums at each step: by 4e-3 of scores in the
-  // thousands, which weights can't show and a log-sum-exp does.
-  // Loaded summands may be of any size, and stay out of accumulators.
+  // MMA accumulators round large sums at each step: by 4e-3 for scores in the
+  // thousands, which is invisible in P but not in a log-sum-exp. Loaded
+  // summands may be of any size and stay out of accumulators.
   fields.addByDot = problem.scoreMod && !problem.lse && !problem.loadsPerScore;
 
-  // One block of them is in use while the next one arrives.
+  // One buffer is in use while the next one is filled.
   for (int64_t scoreStages : {2, 0}) {
     if (scoreStages != 0 && !problem.scoreBits)
       continue;
     fields.scoreStages = scoreStages;
-    // Whole chunks of keys, if such blocks fit.
+    // Prefer multiples of the key chunk.
     for (int64_t keyChunk : {problem.keyChunk, int64_t(1)})
       if (fillTile(problem, groups, budget, isSmall, keyChunk, fields))
         return fields;
@@ -396,18 +408,17 @@ LogicalResult WarpGroupPlanner::fit(const ScheduleProblem &problem,
                                     const llvm::StringSet<> &asked,
                                     ScheduleFields &fields,
                                     function_ref<InFlightDiagnostic()>) const {
-  bool asksForKeys = asked.contains("key_stages") || asked.contains("stages");
-  bool asksForBudget = asked.contains("producer_registers") ||
-                       asked.contains("consumer_registers");
-  bool asksForBuffer = asked.contains("output_stages");
-  // Rows and registers go by the number of warp groups.
+  bool setsKeyStages = asked.contains("key_stages") || asked.contains("stages");
+  bool setsBudget = asked.contains("producer_registers") ||
+                    asked.contains("consumer_registers");
+  bool setsOutputStages = asked.contains("output_stages");
+  // Rows and registers depend on the number of warp groups.
   if (asked.contains("warps"))
-    fitToGroups(problem, unit, !asked.contains("tile_m"), !asksForBudget,
-                fields);
-  if (!asked.contains("output") && !asksForBuffer)
-    chooseOutput(problem, !asksForKeys, fields);
-  else if (fields.output == plan::OutputPath::Tma && !asksForBuffer)
-    chooseOutputStages(problem, !asksForKeys, fields);
+    fitToGroups(problem, unit, !asked.contains("tile_m"), !setsBudget, fields);
+  if (!asked.contains("output") && !setsOutputStages)
+    chooseOutput(problem, !setsKeyStages, fields);
+  else if (fields.output == plan::OutputPath::Tma && !setsOutputStages)
+    chooseOutputStages(problem, !setsKeyStages, fields);
   return success();
 }
 
@@ -423,8 +434,8 @@ int64_t WarpGroupPlanner::getSharedMemory(const ScheduleProblem &problem,
                         fields.outputStages);
 }
 
-/// Each CTA copies a part of every block's rows for all; whole repetitions of
-/// the swizzle.
+/// Each CTA multicasts a part of the rows of every block, which must be a
+/// multiple of the swizzle period.
 static LogicalResult
 checkCluster(const ScheduleFields &fields,
              function_ref<InFlightDiagnostic()> emitError) {
@@ -457,7 +468,8 @@ static LogicalResult checkOutput(const ScheduleProblem &problem,
   return success();
 }
 
-/// Tiles must fit the registers of a thread, and all threads' those of an SM.
+/// Tiles must fit the register budget of a thread, and all budgets the
+/// registers of an SM.
 static LogicalResult
 checkBudgets(const ScheduleProblem &problem, int64_t groupWarps,
              const ScheduleFields &fields,
@@ -484,7 +496,8 @@ checkBudgets(const ScheduleProblem &problem, int64_t groupWarps,
   return success();
 }
 
-/// Adds the number of warps that a tile of `rows` needs, if there is one.
+/// Adds to an error the number of warps that a tile of `rows` needs, if there
+/// is one.
 static InFlightDiagnostic suggestWarps(InFlightDiagnostic error, int64_t rows,
                                        int64_t groupRows, int64_t groupWarps) {
   int64_t groups = rows / groupRows;
@@ -503,8 +516,8 @@ WarpGroupPlanner::check(const ScheduleProblem &problem,
            << problem.target->name << "' does not support";
   int64_t groups = fields.warps / unit.getGroupWarps();
   if (fields.warps % unit.getGroupWarps() != 0 || groups > 4)
-    return emitError() << "schedule's 'warps' must be 4, 8, 12 or 16 where "
-                          "roles are specialised, found "
+    return emitError() << "schedule's 'warps' must be 4, 8, 12 or 16 in "
+                          "kernels with roles, found "
                        << fields.warps;
   if (fields.tileM != groups * unit.getGroupRows())
     return suggestWarps(
@@ -518,8 +531,8 @@ WarpGroupPlanner::check(const ScheduleProblem &problem,
                        << unit.getColumnStep() << " up to "
                        << unit.getMostColumns() << ", found " << fields.tileN;
   if (fields.queryInRegisters)
-    return emitError() << "schedule's 'query_in_registers' must be 0 where "
-                          "roles are specialised";
+    return emitError() << "schedule's 'query_in_registers' must be 0 in "
+                          "kernels with roles";
   if (failed(checkBudgetSteps(fields, emitError)))
     return failure();
   if (failed(checkCluster(fields, emitError)))
@@ -546,7 +559,7 @@ WarpGroupPlanner::check(const ScheduleProblem &problem,
 
 void WarpGroupPlanner::addEntries(const ScheduleFields &fields,
                                   Entries &entries) const {
-  // Budgets are changed for a warp group at a time.
+  // Register budgets apply to warp groups.
   entries.roles.push_back(plan::RoleAttr::get(
       entries.context, "load", unit.getGroupWarps(), fields.producerRegisters,
       ArrayAttr::get(entries.context, {}), /*copies=*/true));

@@ -1,4 +1,4 @@
-//===- Carried.cpp - Values that control flow hands on ----------*- C++ -*-===//
+//===- Carried.cpp - Values carried by loops and branches -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- KernelPass.cpp - Passes that say what they require -------*- C++ -*-===//
+//===- KernelPass.cpp - Passes with checked requirements --------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -19,7 +19,8 @@ bool fovea::detail::canHoldKernels(StringRef opName) {
          opName == ModuleOp::getOperationName();
 }
 
-/// Whether a pipeline nested on `gpu.module` and `gpu.func` finds one.
+/// Returns true if a pipeline nested on `gpu.module` and `gpu.func` has kernels
+/// to run on.
 static bool holdsKernels(Operation *op) {
   if (auto module = dyn_cast<gpu::GPUModuleOp>(op))
     return !module.getOps<gpu::GPUFuncOp>().empty();
@@ -58,6 +59,6 @@ LogicalResult fovea::detail::checkEnsured(const KernelFact &fact,
   Operation *offender = fact.findOffender(kernel);
   if (!offender)
     return success();
-  return offender->emitOpError("is left behind by '")
+  return offender->emitOpError("remains after '")
          << pass << "', which should have rewritten it";
 }

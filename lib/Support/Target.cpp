@@ -1,4 +1,4 @@
-//===- Target.cpp - Chips that Fovea compiles for ---------------*- C++ -*-===//
+//===- Target.cpp - Compilation targets -------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,9 +13,9 @@
 using namespace mlir;
 using namespace fovea;
 
-// Shared memory by the CUDA C++ Programming Guide's table of technical
-// specifications: 163 KiB on compute capability 8.0 and 8.7, 99 on 8.6, 8.9 and
-// 12.0, 227 on 9.0 and 10.0.
+// Shared memory according to the table of technical specifications in the CUDA
+// C++ Programming Guide: 163 KiB for compute capability 8.0 and 8.7, 99 for
+// 8.6, 8.9 and 12.0, 227 for 9.0 and 10.0.
 static constexpr TargetInfo kTargets[] = {
     {"sm_80", "+ptx74", 163 * 1024, 65536},
     {"sm_86", "+ptx74", 99 * 1024, 65536},
@@ -42,11 +42,11 @@ fovea::checkEmitsPTX(const TargetInfo &target,
                      function_ref<InFlightDiagnostic()> emitError) {
   if (target.emitsPTX)
     return success();
-  return emitError() << "target '" << target.name
-                     << "' stops at the warp level for now, where kernels can "
-                        "be read and run ('--emit=warp', 'fovea-run "
-                        "--level=warp'); 'sm_100' emits PTX for the same chip, "
-                        "with the warps' matrix unit";
+  return emitError()
+         << "target '" << target.name
+         << "' stops at the warp level for now, where kernels can be printed "
+            "and run ('--emit=warp', 'fovea-run --level=warp'); 'sm_100' emits "
+            "PTX for the same GPU with mma.sync";
 }
 
 const TargetInfo *fovea::lookupTarget(StringRef name) {
@@ -56,8 +56,8 @@ const TargetInfo *fovea::lookupTarget(StringRef name) {
   return nullptr;
 }
 
-/// The generation in a target's name as users write it: "90a" of "sm90a",
-/// "SM_90A", "compute_90a" and "9.0a".
+/// Returns the compute capability in a target name as users write it: "90a" in
+/// "sm90a", "SM_90A", "compute_90a" and "9.0a".
 static std::string getGeneration(StringRef name) {
   std::string generation;
   for (char c : name)

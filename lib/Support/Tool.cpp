@@ -1,4 +1,4 @@
-//===- Tool.cpp - What command-line tools share -----------------*- C++ -*-===//
+//===- Tool.cpp - Shared code of command-line tools -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- Untrusted.cpp - Text and files from anybody --------------*- C++ -*-===//
+//===- Untrusted.cpp - Checks on untrusted input ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -31,20 +31,20 @@ struct Token {
     Close,
     Minus,
     Equals,
-    /// A name, as far as letters, digits and dots go.
+    /// A name of letters, digits, dots, `_` and `$`.
     Word,
-    /// The same behind `#` or `!`, which belong to it.
+    /// A name with a prefix `#` or `!`.
     Symbol,
     Other
   };
   Kind kind;
   StringRef text;
   size_t start;
-  /// Whether it is the first of its line.
+  /// The token is the first one on its line.
   bool startsLine;
 };
 
-/// Text in the few tokens that matter here.
+/// Splits text into the tokens that the checks need.
 class Lexer {
 public:
   Lexer(StringRef text, TextSyntax syntax) : text(text), syntax(syntax) {}
@@ -62,7 +62,7 @@ private:
 };
 } // namespace
 
-/// Whitespace and comments; whether a line began.
+/// Skips whitespace and comments. Returns true if a new line began.
 bool Lexer::skipBlanks() {
   bool begins = position == 0;
   for (; position < text.size(); ++position) {
@@ -75,7 +75,8 @@ bool Lexer::skipBlanks() {
   return begins;
 }
 
-/// What follows a string. Parsers give up at one that has no end.
+/// Returns the position after a string. A newline ends an unterminated string,
+/// at which parsers stop.
 size_t Lexer::skipString(size_t from) const {
   size_t i = from + 1;
   while (i < text.size() && text[i] != '"' && text[i] != '\n')
@@ -128,12 +129,12 @@ Token Lexer::next() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Follows how deep text nests, token by token. A type or attribute may hold an
-/// alias, which holds another: what parses line by line is deep all the same
-/// for whoever prints or walks it.
+/// Tracks the nesting depth of text, token by token. A type or attribute may
+/// contain an alias that contains another alias: text that parses line by line
+/// is still deep for printers and walkers.
 class Nesting {
 public:
-  /// Whether it is too deep now.
+  /// Adds a token. Returns true if the nesting is too deep.
   bool add(const Token &token);
 
 private:
@@ -141,15 +142,15 @@ private:
 
   int64_t depth = 0, signs = 0;
   llvm::StringMap<int64_t> aliases;
-  /// The alias that is being defined, how deep it is, and the symbol that an
-  /// equals sign would make one.
+  /// The alias being defined and its depth, and the symbol that a following
+  /// equals sign would define.
   StringRef defined, candidate;
   int64_t definedDepth = 0;
   bool hasBody = false;
 };
 } // namespace
 
-/// Aliases are defined outside of everything; their definitions end with a
+/// Aliases are defined at nesting depth 0; a definition ends at the end of a
 /// line.
 void Nesting::define(const Token &token) {
   if (!defined.empty() && token.startsLine && hasBody && depth == 0) {
@@ -170,7 +171,7 @@ void Nesting::define(const Token &token) {
 bool Nesting::add(const Token &token) {
   define(token);
   int64_t here = depth;
-  // A sign before a sign is an expression in an expression.
+  // Consecutive signs are nested expressions.
   signs = token.kind == Token::Minus ? signs + 1 : 0;
   if (token.kind == Token::Open)
     here = ++depth;
@@ -203,8 +204,8 @@ static std::string describeNesting() {
 
 static bool isBytecode(StringRef text) { return text.starts_with("ML\xefR"); }
 
-/// `array<index: 1>`: upstream's parser asks for the width of an index. An
-/// alias may stand for it.
+/// `array<index: 1>` crashes the upstream parser, which queries the bit width
+/// of `index`. An alias may stand for `index`.
 static size_t findIndexArray(StringRef text) {
   Lexer lexer(text, TextSyntax::MLIR);
   Token before = lexer.next(), last = lexer.next();
@@ -273,7 +274,7 @@ std::string fovea::checkPipelineText(StringRef text) {
 // Files
 //===----------------------------------------------------------------------===//
 
-/// Whether a path leads to a pipe, a socket or a device.
+/// Returns true if a path is a pipe, a socket or a device.
 static bool isEndless(StringRef path) {
   llvm::sys::fs::file_status status;
   if (llvm::sys::fs::status(path, status))

@@ -1,4 +1,4 @@
-//===- ValueNames.cpp - What values are called in printed IR ----*- C++ -*-===//
+//===- ValueNames.cpp - Names of values in printed IR -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,8 +1,13 @@
-//===- Assemble.cpp - PTX to machine code, by ptxas -------------*- C++ -*-===//
+//===- Assemble.cpp - PTX to machine code by ptxas --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs ptxas with temporary files and scans its log for spills and for warnings
+// about the kernel's performance.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,17 +25,17 @@
 
 using namespace llvm;
 
-// Spills of a few registers, as at the borders of tiles, can't be measured.
+// Spills of a few registers, as at tile boundaries, have no measurable cost.
 static constexpr int64_t kFewBytes = 64;
 
-/// The name in quotes, if the line tells which kernel comes next.
+/// The quoted kernel name, if the line announces the next kernel.
 static StringRef findKernel(StringRef line) {
   auto [before, after] = line.split("Compiling entry function '");
   return after.take_until([](char c) { return c == '\''; });
 }
 
-/// A line on spills comes after its kernel's name; one with a number such as
-/// (C7510) says what it is about.
+/// A line about spills follows the one with its kernel's name. Warnings with a
+/// number such as (C7510) name their subject.
 static std::vector<std::string> findFaults(StringRef log) {
   std::vector<std::string> faults;
   StringRef kernel;
@@ -48,8 +53,8 @@ static std::vector<std::string> findFaults(StringRef log) {
     if (!after.empty() && !stores.getAsInteger(10, bytes) && bytes > kFewBytes)
       faults.push_back(("kernel '" + kernel + "' spills: " + stores +
                         " bytes of stores, " + loads +
-                        " of loads; a narrower tile_n, where the kernel can "
-                        "have one, needs fewer registers")
+                        " of loads; a smaller tile_n, if the kernel supports "
+                        "it, needs fewer registers")
                            .str());
   }
   return faults;
@@ -85,8 +90,8 @@ fovea::Assembly fovea::assemblePTX(StringRef ptx, StringRef target,
                                           StringRef(log)};
   int code = sys::ExecuteAndWait(ptxas, arguments, std::nullopt, redirects, 0,
                                  0, &message);
-  if (auto said = MemoryBuffer::getFile(log))
-    result.log = (*said)->getBuffer().str();
+  if (auto output = MemoryBuffer::getFile(log))
+    result.log = (*output)->getBuffer().str();
   result.faults = findFaults(result.log);
   if (code != 0) {
     result.error = ("'" + ptxas + "' failed").str();
@@ -94,10 +99,10 @@ fovea::Assembly fovea::assemblePTX(StringRef ptx, StringRef target,
       result.error += ": " + message;
     return result;
   }
-  // ptxas answers `--version` and the like with success, and no output.
+  // With `--version` and the like ptxas succeeds without output.
   auto machineCode = MemoryBuffer::getFile(object);
   if (!machineCode || (*machineCode)->getBufferSize() == 0)
-    result.error = ("cannot read what '" + ptxas + "' wrote").str();
+    result.error = ("cannot read the output of '" + ptxas + "'").str();
   else
     result.machineCode = (*machineCode)->getBuffer().str();
   return result;

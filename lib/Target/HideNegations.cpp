@@ -1,8 +1,13 @@
-//===- HideNegations.cpp - Around a bug in ptxas ----------------*- C++ -*-===//
+//===- HideNegations.cpp - Work around a ptxas bug --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rewrites negated operands of integer minima and maxima, which ptxas combines
+// incorrectly. See PreparePTX.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +23,7 @@
 using namespace llvm;
 using namespace llvm::PatternMatch;
 
-/// `-value`, as LLVM and ptxas do not recognise it.
+/// `-value` in a form that LLVM and ptxas do not recognise.
 static Value *negateScalar(IRBuilder<> &builder, Value *value) {
   Type *type = value->getType();
   auto *function = FunctionType::get(type, {type}, /*isVarArg=*/false);

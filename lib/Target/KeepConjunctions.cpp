@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Joins the two conditions of a float select in an `asm`, so that the backend
+// does not split the select. See PreparePTX.h.
+//
+//===----------------------------------------------------------------------===//
 
 #include "PreparePTX.h"
 
@@ -18,8 +23,7 @@
 using namespace llvm;
 using namespace llvm::PatternMatch;
 
-/// The instruction that joins conditions as `value` does; null if it joins
-/// none.
+/// The PTX instruction for a conjunction or disjunction; null for other values.
 static const char *getJoin(Value *value) {
   if (match(value, m_LogicalAnd()))
     return "and.pred $0, $1, $2;";
@@ -28,7 +32,7 @@ static const char *getJoin(Value *value) {
   return nullptr;
 }
 
-/// The two conditions that `join` joins.
+/// The two operands of `join`.
 static std::pair<Value *, Value *> getConditions(Value *join) {
   Value *left = nullptr, *right = nullptr;
   if (!match(join, m_LogicalAnd(m_Value(left), m_Value(right))))

@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Writes launch metadata as JSON, one line per member and list element.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/Target/Metadata.h"
 
@@ -58,13 +62,13 @@ static llvm::json::Value getBlock(AbiOp abi) {
   return llvm::json::Array{static_cast<int64_t>(abi.getThreads()), 1, 1};
 }
 
-/// People read it, hosts ignore it.
+/// Writes the schedule, for readers only: hosts ignore it.
 static void writeSchedule(AbiOp abi, llvm::json::OStream &json) {
   json.attributeObject(
       "schedule", [&] { ScheduleFields::from(abi.getPlan()).writeJSON(json); });
 }
 
-/// A kernel that runs before or after the one that the metadata is of.
+/// Writes a kernel that runs before or after the main one.
 static void writeHelperKernel(AbiOp abi, llvm::json::OStream &json) {
   json.attribute("kernel", abi.getKernel());
   json.attributeArray("parameters", [&] {
@@ -79,8 +83,8 @@ static void writeHelperKernel(AbiOp abi, llvm::json::OStream &json) {
   writeSchedule(abi, json);
 }
 
-/// Whether hosts must know more of a prologue's kernel than that it reads
-/// tensors and writes scratch memory.
+/// Returns true if a kernel of the prologue does more than read tensors and
+/// write scratch memory, so that hosts need version 3.
 static bool needsWritingPrologue(AbiOp kernel) {
   return llvm::any_of(
              kernel.getParameters(),
@@ -98,9 +102,9 @@ static bool needsZeros(AbiOp kernel) {
   });
 }
 
-/// The oldest version that says enough: a host that knows no epilogues, no
-/// scratch memory to be cleared, no prologues, or none that write tensors, must
-/// refuse those.
+/// The oldest version that describes the launch. A host that does not support
+/// epilogues, zeroed scratch memory, prologues, or prologues that write tensors
+/// must reject it.
 static int64_t getVersion(AbiOp abi) {
   if (abi.getEpilogue() || llvm::any_of(getLaunchedKernels(abi), needsZeros))
     return kMetadataVersion;
@@ -115,8 +119,7 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
     if (failed(checkFinal(kernel)))
       return failure();
 
-  // One line for each member and each list element: the file is read by people
-  // too.
+  // One line for each member and each list element, for readability.
   auto member = [&](StringRef name,
                     function_ref<void(llvm::json::OStream &)> write,
                     bool last = false) {
@@ -148,7 +151,7 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
   value("kernel", abi.getKernel());
   value("target", abi.getTarget());
   member("schedule", [&](llvm::json::OStream &json) {
-    // People read it, hosts ignore it.
+    // For readers only: hosts ignore it.
     json.object([&] { ScheduleFields::from(abi.getPlan()).writeJSON(json); });
   });
   list("tensors", abi.getTensors(),

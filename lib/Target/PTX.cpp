@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Translates a lowered module to LLVM IR, runs a small set of optimisations and
+// the workarounds of PreparePTX.h, and emits PTX with the NVPTX backend.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/Target/PTX.h"
 
@@ -41,12 +46,12 @@ using namespace fovea;
 
 static constexpr StringLiteral kTriple = "nvptx64-nvidia-cuda";
 
-// A CUtensorMap.
+// Size and alignment of a CUtensorMap.
 static constexpr uint64_t kTensorMapBytes = 128, kTensorMapAlignment = 64;
 
-/// Tensor maps come by value and are read where the launch put them: the copy
-/// engine takes no copy. Said here, as `gpu.func` can't: the verifier of the
-/// attribute takes it for no kernel.
+/// Tensor maps are passed by value and read in parameter memory: TMA does not
+/// accept a copy. The attributes are set here because the verifier of
+/// `gpu.func` does not accept them on a kernel.
 static void declareTensorMaps(launch::AbiOp abi, llvm::Function &kernel) {
   llvm::LLVMContext &context = kernel.getContext();
   llvm::Type *map =
@@ -63,7 +68,7 @@ static void declareTensorMaps(launch::AbiOp abi, llvm::Function &kernel) {
 }
 
 namespace {
-/// `launch.abi` is for the host: all that it leaves in the kernel's code is how
+/// `launch.abi` is for the host. In the kernel's code it only determines how
 /// parameters are passed.
 struct AbiTranslation : LLVMTranslationDialectInterface {
   using LLVMTranslationDialectInterface::LLVMTranslationDialectInterface;
@@ -118,8 +123,7 @@ createTargetMachine(const TargetInfo &target) {
   return createTargetMachine(target, target.ptxFeature);
 }
 
-/// Upstream's translation prints the whole module where an op is left that it
-/// does not know.
+/// Upstream's translation prints the whole module if an unknown op is left.
 static LogicalResult checkIsLowered(gpu::GPUModuleOp module) {
   WalkResult walk =
       module.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
@@ -150,8 +154,8 @@ fovea::translateToLLVMIR(gpu::GPUModuleOp module, const TargetInfo &target,
   }
   result->setTargetTriple(llvm::Triple(kTriple));
   result->setDataLayout(machine->createDataLayout());
-  // Subnormal scores and weights do not matter; keeping them would cost an
-  // instruction at each exponential.
+  // Subnormal scores and probabilities do not matter; preserving them would
+  // cost one instruction per exponential.
   for (llvm::Function &function : *result)
     if (!function.isDeclaration())
       function.addFnAttr("denormal-fp-math-f32", "preserve-sign");
@@ -178,11 +182,11 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  // Kernels come with their loops in order. What is left is to fold, and not to
-  // hoist: O3 would move every coordinate of a mask and every address out of
-  // the loop, where they hold registers that the tiles need. ptxas hoists what
-  // it has room for. Nor do branches become selects: a vector instruction that
-  // looks cheap is as many as the thread has elements.
+  // Kernels arrive with optimised loops. The remaining task is to fold, not to
+  // hoist: O3 would move all coordinates of a mask and all addresses out of the
+  // loop, where they occupy registers that the tiles need. ptxas hoists within
+  // its register budget. Branches do not become selects, either: a vector
+  // instruction that looks cheap is one instruction per element of the thread.
   llvm::ModulePassManager passes;
   llvm::cantFail(builder.parsePassPipeline(
       passes,
@@ -200,8 +204,8 @@ void fovea::optimizeLLVMIR(llvm::Module &module, const TargetInfo &target,
   separateConstants(module);
 }
 
-/// Collects what the backend can't compile. Without a handler LLVM prints it
-/// and ends the process.
+/// Collects errors of the backend. Without a handler LLVM prints them and exits
+/// the process.
 static void collectErrors(const llvm::DiagnosticInfo *info, void *errors) {
   if (info->getSeverity() != llvm::DS_Error)
     return;
@@ -212,7 +216,7 @@ static void collectErrors(const llvm::DiagnosticInfo *info, void *errors) {
   static_cast<std::vector<std::string> *>(errors)->push_back(text);
 }
 
-/// How long chains of integer ops are, added up over all ops.
+/// The sum of the depths of all integer ops in their dependence chains.
 static uint64_t sumOfDepths(const llvm::Function &function) {
   llvm::DenseMap<const llvm::Value *, uint64_t> depths;
   uint64_t sum = 0;
@@ -229,12 +233,12 @@ static uint64_t sumOfDepths(const llvm::Function &function) {
 }
 
 namespace {
-/// Leaves out two passes where masks compute much. Strength reduction of
-/// straight-line code asks of each op, for each op with the same step, all that
-/// the op is computed from: its time is at least quadratic in a chain's length,
-/// minutes for a few dozen remainders. Reassociation takes each sum, minimum or
-/// maximum of a chain for one of all operands before it. What they save there
-/// is lost in the chains.
+/// Disables two passes for masks with much arithmetic. Straight-line strength
+/// reduction searches, for each op, all ops with the same step and all their
+/// operands: at least quadratic in the length of a chain, minutes for a few
+/// dozen remainders. Reassociation treats each sum, minimum or maximum of a
+/// chain as one of all operands before it. Their savings are insignificant in
+/// such chains.
 class WithoutLongChains : public llvm::OptPassGate {
 public:
   explicit WithoutLongChains(llvm::Module &module)
@@ -252,7 +256,7 @@ public:
   }
 
 private:
-  /// The passes take a second or two then.
+  /// At this sum the passes take one or two seconds.
   static constexpr uint64_t kMostDepths = 65536;
 
   llvm::LLVMContext &context;
@@ -261,8 +265,8 @@ private:
 };
 } // namespace
 
-/// Bytes of a kernel's parameters that PTX has room for: before version 8.1,
-/// and from then on (PTX ISA, "Kernel Function Parameters").
+/// Maximum bytes of a kernel's parameters before PTX version 8.1, and from 8.1
+/// on (PTX ISA, "Kernel Function Parameters").
 static constexpr uint64_t kMostParameterBytes = 4352;
 static constexpr uint64_t kMostParameterBytesOf81 = 32764;
 static constexpr StringLiteral kPTX81 = "+ptx81";
@@ -280,8 +284,8 @@ static uint64_t getParameterBytes(const llvm::Function &kernel) {
   return bytes;
 }
 
-/// The PTX version to emit: the target's, or a later one if kernels have more
-/// parameters than that allows. Fails if there are too many for any.
+/// The PTX version to emit: the target's, or 8.1 if kernels need more parameter
+/// bytes. Fails if there are too many for any version.
 static FailureOr<StringRef> choosePTXVersion(const llvm::Module &module,
                                              const TargetInfo &target,
                                              Location loc) {
@@ -294,7 +298,7 @@ static FailureOr<StringRef> choosePTXVersion(const llvm::Module &module,
       mlir::emitError(loc, "kernel '")
           << function.getName() << "' has " << bytes
           << " bytes of parameters (addresses, sizes and strides of its "
-             "tensors), PTX has room for "
+             "tensors), PTX allows "
           << kMostParameterBytesOf81
           << ": capture fewer tensors, or tensors of lower rank";
       return failure();
@@ -343,7 +347,7 @@ FailureOr<std::string> fovea::emitPTX(llvm::Module &module,
   return std::string(text.str());
 }
 
-/// PTX of the module with the only kernel.
+/// Emits PTX of the module with the only kernel.
 static LogicalResult translateToPTX(Operation *op, llvm::raw_ostream &os) {
   SmallVector<launch::AbiOp> found = launch::getEntryKernels(op);
   if (found.size() != 1)

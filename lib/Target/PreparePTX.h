@@ -1,8 +1,13 @@
-//===- PreparePTX.h - LLVM IR made ready for the backend --------*- C++ -*-===//
+//===- PreparePTX.h - Workarounds before the backend ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rewrites of LLVM IR after optimisation, each of which works around a
+// limitation of the NVPTX backend or of ptxas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,30 +20,32 @@ class Module;
 
 namespace fovea {
 
-/// The backend makes two selects of one with two conditions. Joined in an
-/// `asm`, they remain one, and ptxas joins them in the second comparison.
+/// The backend splits a select with a conjunction of two conditions into two
+/// selects. Joined in an `asm`, the conditions stay one, and ptxas merges the
+/// conjunction into the second comparison.
 void keepConjunctions(llvm::Module &module);
 
-/// ptxas makes one instruction of `max(max(a, -b), c)` and loses the sign, for
-/// sm_90 and later, in each release from 12.8 to 13.0 that was tried; so it
-/// does with `min`. Negated operands of either become complements plus one,
-/// which it leaves alone.
+/// For sm_90 and later, ptxas (tested from 12.8 to 13.0) combines `max(max(a,
+/// -b), c)` into one instruction and loses the sign; likewise for `min`.
+/// Negated operands of either become the complement plus one, which ptxas does
+/// not combine.
 void hideNegations(llvm::Module &module);
 
-/// LLVM compares what was rounded to bf16 as bf16, and where f32 flushes
-/// subnormal numbers the backend writes `setp.ftz.bf16`, which is no
-/// instruction. It does the same to f16, where it is one: an element of 3e-5
-/// would not be above 0. The same in f32.
+/// Compares 16-bit floats as f32. LLVM compares values rounded to bf16 as bf16;
+/// with f32 subnormals flushed, the backend emits `setp.ftz.bf16`, which does
+/// not exist. For f16 the instruction exists, but an element of 3e-5 would not
+/// compare greater than 0.
 void widenComparisons(llvm::Module &module);
 
-/// As in comparisons, the backend flushes f16 where it takes magnitudes,
-/// negates and takes extremes (`abs.ftz.f16x2`), to which LLVM narrows what is
-/// done to elements that were just read. In f32.
+/// Computes f16 magnitudes, negations, minima and maxima in f32. As in
+/// comparisons, the backend flushes subnormal f16 there (`abs.ftz.f16x2`), and
+/// LLVM narrows operations on loaded elements to f16.
 void keepSubnormalHalves(llvm::Module &module);
 
-/// The backend gives all that use a constant one register. Where a dot in
-/// flight reads it, nobody else may (PTX ISA, wgmma.mma_async): weights that
-/// are 0 whatever the scores are get registers of their own.
+/// Gives constant operands of asynchronous dots their own registers. The
+/// backend uses one register for all uses of a constant, but the registers of
+/// an outstanding dot must not be accessed (PTX ISA, wgmma.mma_async). An
+/// example are constant zero probabilities.
 void separateConstants(llvm::Module &module);
 
 } // namespace fovea

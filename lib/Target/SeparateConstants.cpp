@@ -1,8 +1,12 @@
-//===- SeparateConstants.cpp - Constants that dots multiply -----*- C++ -*-===//
+//===- SeparateConstants.cpp - Constant operands of async dots --*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Gives constant operands of wgmma their own registers. See PreparePTX.h.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,12 @@
-//===- Translation.cpp - Registers what fovea-translate does ----*- C++ -*-===//
+//===- Translation.cpp - Translations of fovea-translate --------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Registers translations whose input is checked before it is parsed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +30,7 @@ void fovea::registerTranslation(
         DialectRegistry registry;
         registerDialects(registry);
         context->appendDialectRegistry(registry);
-        // A diagnostic is a sentence, not a program, unless one asks for it.
+        // Diagnostics do not print the op unless the option requests it.
         auto *printsOps = llvm::cl::getRegisteredOptions().lookup(
             "mlir-print-op-on-diagnostic");
         if (!printsOps || !printsOps->getNumOccurrences())

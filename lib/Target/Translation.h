@@ -1,8 +1,12 @@
-//===- Translation.h - Registers what fovea-translate does ------*- C++ -*-===//
+//===- Translation.h - Translations of fovea-translate ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Registration of translations that parse untrusted input.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +19,7 @@
 
 namespace fovea {
 
-/// As mlir::TranslateFromMLIRRegistration, but the program is looked at before
+/// As mlir::TranslateFromMLIRRegistration, but checks the program text before
 /// it is parsed.
 void registerTranslation(
     llvm::StringRef name, llvm::StringRef description,

@@ -1,8 +1,13 @@
-//===- WidenComparisons.cpp - No comparisons of halves ----------*- C++ -*-===//
+//===- WidenComparisons.cpp - 16-bit float operations in f32 ----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Widens comparisons of 16-bit floats, and operations that flush subnormal f16,
+// to f32. See PreparePTX.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +20,8 @@
 
 using namespace llvm;
 
-/// bf16 is the upper half of f32. Subnormal numbers of f16 are normal ones of
-/// f32.
+/// Extends to f32 exactly. bf16 is the upper half of f32; subnormal f16 are
+/// normal f32.
 static Value *widen(IRBuilder<> &builder, Value *value) {
   if (value->getType()->getScalarType()->isHalfTy())
     return builder.CreateFPExt(
@@ -46,7 +51,7 @@ void fovea::widenComparisons(Module &module) {
   }
 }
 
-/// What an instruction that flushes f16 computes, in f32, or null.
+/// The f32 result of an instruction that flushes f16; null for others.
 static Value *computeWide(IRBuilder<> &builder, Instruction &instruction) {
   if (instruction.getOpcode() == Instruction::FNeg)
     return builder.CreateFNeg(widen(builder, instruction.getOperand(0)));
@@ -80,7 +85,7 @@ void fovea::keepSubnormalHalves(Module &module) {
     Value *wide = computeWide(builder, *instruction);
     if (!wide)
       continue;
-    // Most users want f32 anyway.
+    // Most uses extend the result to f32.
     for (User *user : make_early_inc_range(instruction->users()))
       if (auto *extended = dyn_cast<FPExtInst>(user);
           extended && extended->getType() == wide->getType()) {

@@ -37,10 +37,10 @@ int getWidth(Type type) {
 
 bool isWide(Type type) { return getWidth(type) == 64; }
 
-/// Arithmetic of 64 bits must not overflow: its values stay below this.
+/// Bound on 64-bit values, which must not overflow.
 constexpr double kLimit = 1LL << 60;
 
-/// A value of the mask, and how large it may be.
+/// A value of the mask and the bound on its magnitude.
 struct Operand {
   std::string name;
   double bound;
@@ -72,7 +72,7 @@ private:
   Operand shift(Type type, Operand x, int depth);
   Operand count(Type type, Operand x);
   Operand selection(Type type, Operand x, Operand y, int depth);
-  /// A number that divides: not zero, and not -1, which may overflow.
+  /// A divisor: not zero, and not -1, which may overflow.
   Operand divisor(Type type, int depth);
   std::string compare(int depth);
 
@@ -102,7 +102,7 @@ std::string Generator::emit(const std::string &text) {
 Operand Generator::constant(int64_t value, Type type) {
   int64_t half =
       isWide(type) ? INT64_MAX : (int64_t(1) << (getWidth(type) - 1)) - 1;
-  // Not the least number: upstream folds its quotients wrongly.
+  // Avoid the minimum, because upstream folds its quotients incorrectly.
   value = std::clamp(value, -half, half);
   return {
       emit("arith.constant " + std::to_string(value) + " : " + getName(type)),
@@ -112,8 +112,8 @@ Operand Generator::constant(int64_t value, Type type) {
 Operand Generator::cast(Operand value, Type from, Type to) {
   if (from == to)
     return value;
-  // Upstream takes a cast from index and back for nothing, though it cuts bits
-  // off: a mask that the canonicaliser has changed may overflow.
+  // Upstream folds a cast from index and back, although it truncates. A mask
+  // that was canonicalized may then overflow.
   if (from == Type::Index && !isWide(to) && value.bound > getBound(to))
     return cast(cast(value, Type::Index, Type::I64), Type::I64, to);
   bool fromIndex = from == Type::Index, toIndex = to == Type::Index;

@@ -34,7 +34,7 @@ private:
   std::mt19937_64 engine;
 };
 
-/// Largest position that masks which read tensors at positions may see.
+/// Number of positions supported by masks that read tensors at positions.
 inline constexpr int64_t kTableSize = 160;
 
 /// A mask that is free of undefined behaviour for sequences of up to 2^30

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes random masks, runs attn-analyze-mask on them, and holds what
-// kv_bounds, query_bounds and kv_classify say of random blocks against the mask
-// at every query and key of the block. The first block of which something wrong
-// is said is printed with its mask, and the exit code is 1.
+// Generates random masks, runs attn-analyze-mask on them, and compares the
+// results of kv_bounds, query_bounds and kv_classify for random blocks with the
+// mask at every query and key of the block. The first block with a wrong result
+// is printed with its mask, and the exit code is 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,12 +49,12 @@ static cl::opt<int64_t>
 static cl::opt<bool> print("print", cl::desc("Print each mask"));
 
 namespace {
-/// Blocks checked, and how many of those without visible keys and of those
-/// without hidden ones are known to be so.
+/// Number of blocks checked, of blocks without visible keys and of blocks
+/// without hidden keys, and how many of these the analysis recognizes.
 struct Counts {
   int64_t masks = 0, classified = 0, blocks = 0;
   int64_t none = 0, knownNone = 0, all = 0, knownAll = 0;
-  /// Blocks of keys that none of the queries lies within the bounds of.
+  /// Blocks of keys with no query in their bounds.
   int64_t leftOut = 0;
 };
 
@@ -72,7 +72,7 @@ public:
            Counts &counts)
       : op(op), registry(registry), counts(counts) {}
 
-  /// Checks the problem's blocks of keys; says what is wrong.
+  /// Checks the problem's blocks of keys and prints the first error.
   LogicalResult check(const Problem &problem);
 
 private:
@@ -82,7 +82,7 @@ private:
   LogicalResult evaluateMask(const Problem &problem);
   LogicalResult checkBounds(const Problem &problem);
   LogicalResult checkBlock(const Problem &problem, int64_t first, int64_t last);
-  /// The keys from `first` to `last` of the problem's, seen from there.
+  /// Checks query_bounds of the problem's keys from `first` to `last`.
   LogicalResult checkQueryBounds(const Problem &problem, int64_t first,
                                  int64_t last);
   bool isVisible(int64_t query, int64_t key) const {
@@ -297,7 +297,7 @@ static Problem makeProblem(Random &random, bool readsPositions) {
   auto range = [&](int64_t length, int64_t most, int64_t &first,
                    int64_t &count) {
     count = random.between(1, std::min(most, length));
-    // Near the other coordinate, mostly: that is where masks differ.
+    // Mostly near the other coordinate, because masks differ there.
     int64_t start = random.chance(60)
                         ? random.below(std::min<int64_t>(length, 200))
                         : random.below(length);
@@ -358,10 +358,10 @@ static LogicalResult testMask(MLIRContext &context, uint64_t maskSeed,
     return failure();
   attn::BackwardOp op;
   module->walk([&](attn::BackwardOp found) { op = found; });
-  // Canonicalisation drops a mask that is always true.
+  // Canonicalization removes a mask that is always true.
   if (op.getMaskMod().empty())
     return success();
-  // It drops captured values, too; problems have them all.
+  // It also removes captured values, but problems have all of them.
   ++counts.masks;
   counts.classified += !op.getKvClassify().empty();
   MaskTest test(op, registry, counts);

@@ -1,10 +1,10 @@
-"""Checks that tools refuse a malformed program, and how.
+"""Checks that tools reject a malformed program with the expected error.
 
     reject.py TOOLS_FOLDER TOOL... FILE
 
-FILE says in MLIR's `expected-error @+N {{text}}` comments what is wrong where.
-Each tool must exit with 1 or 2, soon, print an error for that line with that
-text, print nothing that looks like a crash, and leave no output behind.
+FILE has the expected errors as MLIR's `expected-error @+N {{text}}` comments. Each tool must exit
+with 1 or 2 within a short time, print an error for that line with that text, print nothing that
+looks like a crash, and leave no output file.
 """
 
 import pathlib
@@ -29,7 +29,7 @@ def arguments(tool, program, output):
 
 
 def check(folder, tool, program, expected):
-    """What is wrong with how `tool` refuses `program`; empty if nothing."""
+    """Checks how `tool` rejects `program`; returns an error message or an empty string."""
     with tempfile.TemporaryDirectory() as scratch:
         output = pathlib.Path(scratch) / "output"
         try:

@@ -112,7 +112,9 @@ static void map_blocks(FoveaContext *context, FoveaModule *module,
   printf("\n");
 }
 
-/** Two queries of five from `first` on: what they see, and what becomes of 1.
+/**
+ * Two of five queries, from `first` on: visible keys, and the modified score of
+ * 1.
  */
 static void list_elements(FoveaContext *context, FoveaModule *module,
                           int64_t first) {
@@ -134,7 +136,9 @@ static void list_elements(FoveaContext *context, FoveaModule *module,
   foveaTensorsDestroy(found);
 }
 
-/** What happens up to `events` with one query and some keys, all zeros. */
+/**
+ * The trace of at most `events` events with one query and some keys, all zeros.
+ */
 static void trace(FoveaContext *context, FoveaModule *module, size_t events) {
   static const int64_t query[] = {1, 1, 1, 16};
   const int64_t keys[] = {1, 1, trace_keys, 16};
@@ -147,7 +151,7 @@ static void trace(FoveaContext *context, FoveaModule *module, size_t events) {
   free(zeros);
 }
 
-/** Inputs and wishes that can't be: each with what is said of it. */
+/** Invalid inputs and options, each with its diagnostic. */
 static void refuse_calls(FoveaContext *context, FoveaModule *module) {
   static uint16_t zeros[32];
   static const int64_t one[] = {1, 1, 1, 16}, pair[] = {2};

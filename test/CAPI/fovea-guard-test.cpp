@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-// What programs can't provoke as long as the compiler is right: a fatal error
-// of LLVM and a failing allocation inside a call of the C API.
+// Failures that programs can't trigger in a correct compiler: a fatal error of
+// LLVM and a failing allocation inside a call of the C API.
 
 #include "Internal.h"
 
@@ -31,7 +31,8 @@ int main() {
   });
   llvm::outs() << "ended well: " << ended << "\n";
   print(context);
-  // The context says so from now on, and what it holds can be destroyed.
+  // The context reports the failure from now on, and its objects can be
+  // destroyed.
   llvm::outs() << "verify: " << foveaModuleVerify(module) << "\n";
   print(context);
   foveaModuleDestroy(module);

@@ -1,4 +1,4 @@
-//===- Replay.cpp - Runs a fuzzer on files alone --------------*- C++ -*-===//
+//===- Replay.cpp - Runs a fuzzer on files --------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What stands in for libFuzzer in builds without it: finds of former days are
-// tried in every build.
+// Replaces libFuzzer in builds without it, so that every build tests earlier
+// findings.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ScratchFile.h - An input as a file ---------------------*- C++ -*-===//
+//===- ScratchFile.h - An input as an in-memory file ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -18,7 +18,7 @@
 
 namespace fovea::fuzz {
 
-/// In memory, with a path: what reads files reads this.
+/// A file in memory with a path, for readers that open files.
 class ScratchFile {
 public:
   ScratchFile(const uint8_t *data, size_t size)

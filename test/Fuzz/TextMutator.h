@@ -1,4 +1,4 @@
-//===- TextMutator.h - Changes text as people and accidents do -*- C++ -*-===//
+//===- TextMutator.h - Mutates text as typing mistakes do -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- fuzz-capi.cpp - Calls of the C API with any arguments --*- C++ -*-===//
+//===- fuzz-capi.cpp - Fuzzes calls of the C API --------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The bytes choose calls and their arguments: options, pipelines, artifacts,
-// tensors whose facts contradict each other. Pointers are null or good, as no
-// library can tell others.
+// The bytes select calls and their arguments: options, pipelines, artifacts,
+// tensors with inconsistent fields. Pointers are null or valid, since no
+// library can detect others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -68,7 +68,7 @@ public:
     result.kernel = string({"f", "g"});
     result.accurate_tanh = pick(2);
     result.schedule_table = string({"/", "/dev/null", "/nowhere"});
-    // What lies behind the size is nobody's.
+    // Memory beyond the size belongs to no object.
     return result;
   }
 
@@ -105,7 +105,7 @@ static void checkDiagnostics(FoveaContext *context) {
   size_t count;
   const FoveaDiagnostic *list = foveaContextDiagnostics(context, &count);
   for (size_t i = 0; i < count; ++i)
-    // At the start: names may hold any text.
+    // Only a prefix counts: names may contain any text.
     if (strncmp(list[i].message.data, kInside, strlen(kInside)) == 0) {
       fprintf(stderr, "%s\n", list[i].message.data);
       abort();

@@ -1,4 +1,4 @@
-//===- fuzz-metadata.cpp - Any bytes as launch metadata -------*- C++ -*-===//
+//===- fuzz-metadata.cpp - Fuzzes launch metadata -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Read by the runtime, as a host hands it over, and by the compiler, which
-// looks for smaller schedules in it.
+// Reads metadata with the runtime, as from a host, and with the compiler's
+// search for smaller schedules.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const char *text = reinterpret_cast<const char *>(data);
   fovea_metadata metadata;
   if (fovea_metadata_read(text, size, &metadata) == FOVEA_OK) {
-    // What a launch indexes by.
+    // Indices that a launch uses.
     for (int i = 0; i < metadata.num_all_parameters; ++i)
       if (metadata.parameters[i].kind == FOVEA_PARAMETER_POINTER &&
           metadata.parameters[i].index >= metadata.num_tensors)

@@ -1,4 +1,4 @@
-//===- fuzz-npy.cpp - Any bytes as a .npy file ----------------*- C++ -*-===//
+//===- fuzz-npy.cpp - Fuzzes the reader of .npy files ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

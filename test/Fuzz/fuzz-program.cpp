@@ -1,4 +1,4 @@
-//===- fuzz-program.cpp - Any text as a program ---------------*- C++ -*-===//
+//===- fuzz-program.cpp - Fuzzes programs through the C API ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Through the C API, as an untrusting host would: parsed, printed and parsed
-// again, then one way down, chosen by the text itself. What fails says why, and
-// nothing ends early inside the compiler.
+// Uses the C API as a host with untrusted input would: parses the text, prints
+// it and parses it again, then runs one path of the compiler, selected by the
+// text. A failure must have a diagnostic, and no call may end early inside the
+// compiler.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@
 #include <cstring>
 
 namespace {
-/// Made anew now and then, since a context keeps what it has seen.
+/// Replaced now and then, since a context keeps everything that it has parsed.
 class Contexts {
 public:
   FoveaContext *get() {
@@ -52,7 +53,7 @@ static void checkFailure(FoveaContext *context) {
   // anything.
   static const char *const ours[] = {
       "failure inside the compiler: ", "an earlier failure inside the compiler",
-      "the compiler failed and did not say why"};
+      "the compiler failed without a diagnostic"};
   bool hasReason = false;
   for (size_t i = 0; i < count; ++i) {
     for (const char *beginning : ours)
@@ -101,7 +102,8 @@ static void runPass(FoveaContext *context, FoveaModule *module,
       "builtin.module(gpu.module(gpu.func(tile-to-warp)))",
       "builtin.module(gpu.module(gpu.func(tile-sink-coordinates)))",
       "builtin.module(gpu.module(gpu.func(warp-assign-ballot-layouts)))",
-      "builtin.module(gpu.module(gpu.func(warp-assign-relative-position-layouts)))",
+      "builtin.module(gpu.module(gpu.func(warp-assign-relative-position-"
+      "layouts)))",
       "builtin.module(gpu.module(gpu.func(warp-distribute-work)))",
       "builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))",
       "builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))",

@@ -1,4 +1,4 @@
-//===- fuzz-schedule.cpp - Any text as a schedule or a table --*- C++ -*-===//
+//===- fuzz-schedule.cpp - Fuzzes schedules and schedule tables -----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Text that begins with a brace or bracket is a schedule table, other text the
-// fields of a schedule. Both are asked for kernels of several kinds.
+// Text that begins with a brace or bracket is parsed as a schedule table, other
+// text as the fields of a schedule, for kernels of several kinds.
 //
 //===----------------------------------------------------------------------===//
 

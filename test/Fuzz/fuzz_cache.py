@@ -1,10 +1,10 @@
-"""Fuzzes what Python reads from disk: entries of the cache, and kernel files.
+"""Fuzzes files that Python reads: cache entries and kernel files.
 
     fuzz_cache.py --finds FOLDER [--seconds=N | --runs=N] [--seed=N] [--build FOLDER] [FILE...]
 
-Mutates a kernel's file, half of the time with its checksum set right, as somebody
-would who writes files on purpose. A whole kernel or fovea.Error must come of it, and
-of the cache nothing but what was written. Given FILEs it reads those, once, instead.
+Mutates a kernel file, and corrects its checksum in half of the cases, as an attacker would. Loading
+it must give a complete kernel or fovea.Error, and the cache must return only what was written to
+it. Given FILEs, reads each of them once instead.
 """
 
 import argparse
@@ -22,8 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 
 import fovea.cache  # noqa: E402
-from fovea._kernel import _MAGIC, Kernel  # noqa: E402
-from fovea._spec import Spec  # noqa: E402
+from fovea.compiler._kernel import _MAGIC, Kernel  # noqa: E402
+from fovea.frontend._program import Spec  # noqa: E402
 from fovea.errors import Error  # noqa: E402
 
 NUMBERS = [b"0", b"-1", b"1e400", b"NaN", b"9" * 400, b"2147483648", b"true", b"null", b'"x"', b"[]", b"{}", b"1.5"]
@@ -72,7 +72,7 @@ def repair(data):
 
 
 def read(data):
-    """Raises what is a find."""
+    """Raises an exception for a finding."""
     try:
         kernel = Kernel.from_bytes(data)
     except Error:

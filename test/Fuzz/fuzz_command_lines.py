@@ -2,10 +2,10 @@
 
     fuzz_command_lines.py --build FOLDER --finds FOLDER [--seconds=N | --runs=N] [--seed=N]
 
-Takes the commands of the lit tests' RUN lines, changes arguments, and runs them in a
-folder that is thrown away. A tool may do what it is told or refuse it; a signal, what
-a sanitizer reports, a stack dump, or a compiler that takes over a minute are finds.
-(fovea-run may be told to run a large program, which takes long, and is stopped.)
+Takes the commands of the lit tests' RUN lines, changes arguments, and runs them in a temporary
+folder. A tool may succeed or report an error. A signal, a sanitizer report, a stack dump, or a
+compiler that runs for more than a minute is a finding. (fovea-run may run a large
+program; it is stopped.)
 """
 
 import argparse
@@ -29,8 +29,9 @@ PIECES = ["=", ",", "--", "-", "'", "\\", "\xff", "\n", "auto", "none", "sm_80",
 
 
 def corpus():
-    """Commands of the tests. What they name lies in the folder where they run, a
-    copy: one may well write there."""
+    """Commands of the tests. They run in a folder with copies of the files that they name, since a
+    command may overwrite them.
+    """
     commands = []
     for path in [*(ROOT / "test").rglob("*.test"), *(ROOT / "test").rglob("*.mlir")]:
         for line in re.findall(r"RUN:(.*)", path.read_text(errors="replace")):
@@ -73,7 +74,7 @@ def mutate(words, rng, commands):
 
 
 def check(build, words, scratch):
-    """What is wrong with how the tool took it, or None."""
+    """Runs a command line; returns a description of the finding, or None."""
     command = [str(build / "bin" / words[0]), *words[1:]]
     try:
         result = subprocess.run(command, cwd=scratch, capture_output=True, stdin=subprocess.DEVNULL,

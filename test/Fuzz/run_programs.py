@@ -1,4 +1,4 @@
-"""Random programs of attention, at every level: docs/Fuzzing.md.
+"""Random programs of attention, at every level: test/Fuzz/README.md.
 
     python test/Fuzz/run_programs.py fuzz --minutes 10 --jobs 2 --keep FOLDER
     python test/Fuzz/run_programs.py replay test/Fuzz/programs/corpus/*.py

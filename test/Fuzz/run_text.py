@@ -1,13 +1,12 @@
-"""Fuzzes every reader of text and bytes that others may have written.
+"""Fuzzes all readers of text and bytes from untrusted sources.
 
     run_text.py BUILD [--minutes=N | --runs=N] [--seed=N] [--readers=NAME,...] [--finds=FOLDER]
 
-BUILD is a build folder of the preset asan. Inputs are mutations of what the
-repository has of their kind. A crash, what a sanitizer reports, more than 4 GiB
-or more than a minute for one input is a find: its input is kept in FOLDER, and
-belongs into test/Fuzz/Finds/READER once it is mended. Prints how many inputs each
-reader had; exits with 1 if anything was found. The same seed gives the same inputs,
-as far as the time goes.
+BUILD is a build folder of the preset asan. Inputs are mutations of the repository's files of that
+kind. A crash, a sanitizer report, more than 4 GiB of memory or more than a minute for one input is
+a finding: its input is saved in FOLDER, and belongs in test/Fuzz/Finds/READER after the fix. Prints
+the number of inputs per reader; exits with 1 after a finding. The same seed gives the same inputs,
+within the time limit.
 """
 
 import argparse
@@ -110,7 +109,7 @@ def run_libfuzzer(reader, build, limit, seed, finds, scratch):
                      f"-timeout={SECONDS_AN_INPUT}", f"-rss_limit_mb={MEGABYTES}", "-verbosity=0",
                      "-malloc_limit_mb=2048", f"-max_len={LIBFUZZER[reader][1]}", "-detect_leaks=0"]
         if seed is not None:
-            # What follows a find must not repeat what led to it.
+            # Continue after a finding with another seed, so that it is not repeated.
             arguments.append(f"-seed={seed + found}")
         if "runs" in limit:
             arguments.append(f"-runs={limit['runs'] - executed}")

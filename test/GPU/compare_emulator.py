@@ -3,26 +3,23 @@
     python test/GPU/compare_emulator.py emulate --build build --results emulator.npz
     python test/GPU/compare_emulator.py compare --build build --results emulator.npz --table table.md
 
-`emulate` compiles kernels of the device grid for all targets, executes them on
-the CPU and keeps what they wrote. `compare` compiles them again, which must give
-the same PTX, runs them on the GPU with the same inputs, and writes a table. It
-needs fovea-compile, libFoveaRuntime.so, Python and numpy. With --driver another
-CUDA driver stands in for the GPU's, for example the emulator itself, whose
-approximations --perturb moves within their bounds.
+`emulate` compiles kernels of the device grid for all targets, executes them on the CPU and saves
+their outputs. `compare` compiles them again (the PTX must be identical), runs them on the GPU with
+the same inputs, and writes a table. It needs fovea-compile, libFoveaRuntime.so, Python and numpy.
+--driver selects another CUDA driver, for example the emulator itself, whose approximations
+--perturb changes within their error bounds.
 
 Each kernel runs on two inputs:
 
-- Integers. A query's score is 0 for the keys of its own class and so low for all
-  others that their weights are 0; the values of a class's keys are equal, and
-  small integers. Weights, their sums and the products are exact whatever chip
-  computes exponentials and reciprocals, so a row that sees a key of its class must
-  be the class's values to the last bit. Rows of which that is true in the emulator
-  are compared by bits.
-- Random numbers. What the emulator says of a row may differ by BOUND units in the
-  last place of the row's largest magnitude, in the root of the mean square; rows of
-  the other input that are not exact, too. A log-sum-exp may differ by LSE_BOUND
-  times the larger of 1 and its magnitude, and by what the variant's scores may be
-  off for the chip's tanh.
+- Integers. A query's score is 0 for the keys of its own class and so low for all others that their
+  probabilities are 0. All values of a class are equal small integers. Probabilities, sums and
+  products are then exact, independently of how a GPU computes exponentials and reciprocals, so a
+  row that sees a key of its class must equal the class's values exactly. Rows that do so in the
+  emulator are compared bitwise.
+- Random numbers. A row may differ from the emulator's by BOUND units in the last place of the row's
+  largest magnitude, as a root mean square; the same holds for inexact rows of the integer input. A
+  log-sum-exp may differ by LSE_BOUND times the larger of 1 and its magnitude, plus the effect of
+  the GPU's tanh on the variant's scores.
 """
 
 import argparse
@@ -42,14 +39,14 @@ import numpy as np
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import fovea_runtime  # noqa: E402
-import variants  # noqa: E402
+import gpu_variants  # noqa: E402
+from gpu_variants import Config  # noqa: E402
 from numpy_tensors import Tensor, from_bf16, to_bf16  # noqa: E402
-from variants import Config  # noqa: E402
 
 TARGETS = ("sm_80", "sm_90a")
 CLASSES = 8
 FAR = 64
-# Of random outputs, every so many-th row is kept.
+# For random inputs, one row out of KEPT is saved.
 KEPT = 4
 BOUND, LSE_BOUND = 1.0, 2.0**-19
 SIZES = {"B": 1, "Hq": 2, "Hkv": 1, "Sq": 70, "Skv": 150}
@@ -61,7 +58,7 @@ def grid():
     them together."""
     shapes = itertools.cycle(itertools.product((64, 128, 80), ("bf16", "f16"), ("bhsd", "bshd")))
     kernels = []
-    for name in variants.VARIANTS:
+    for name in gpu_variants.VARIANTS:
         for _ in range(2):
             d, dtype, layout = next(shapes)
             kernels.append(Config(name, dtype, d, 0, layout))
@@ -79,7 +76,7 @@ class Inputs:
 
     def __init__(self, config, random):
         self.config = config
-        self.variant = variants.VARIANTS[config.variant]
+        self.variant = gpu_variants.VARIANTS[config.variant]
         self.rng = np.random.default_rng(list(config.name.encode()))
         names = ("B", "Hq", "Hkv", "Sq", "Skv")
         self.sizes = dict(zip(names, config.static)) if config.static else dict(SIZES)
@@ -151,7 +148,7 @@ class Inputs:
                 full = (*shape[:-1], -(-shape[-1] // 8) * 8) if len(shape) > 1 else shape
                 drawn = self.rng.random(full)
                 if capture.dtype in ("i1", "i32", "i64"):
-                    drawn = (drawn < 4 / variants.DOCUMENT).cumsum(-1).astype(np.int32)
+                    drawn = (drawn < 4 / gpu_variants.DOCUMENT).cumsum(-1).astype(np.int32)
                     if capture.dtype == "i64":
                         drawn = drawn.astype(np.int64) << 33
                     elif capture.dtype == "i1":
@@ -161,7 +158,7 @@ class Inputs:
                 else:
                     drawn = (drawn * 0.5).astype(np.float32)
                 if len(shape) > 1 and capture.dtype in ("f32", "bf16") and shape[-1] % 8:
-                    # As a view of longer rows.
+                    # A view of longer rows.
                     self.tensors[f"capture{index}"] = (drawn, shape)
                     continue
                 drawn = drawn[..., : shape[-1]] if shape else drawn
@@ -202,7 +199,7 @@ class View(Tensor):
 
 
 def launch(runtime, image, metadata, inputs):
-    """What the kernel writes, heads first."""
+    """Runs the kernel and returns its outputs, heads first."""
     kernel = fovea_runtime.Kernel(runtime, image, metadata)
     tensors = {}
     for name, array in inputs.tensors.items():
@@ -218,12 +215,12 @@ def launch(runtime, image, metadata, inputs):
 
 
 def compile_kernel(build, config, target, folder):
-    """PTX and metadata, or None where the target can't be asked for them."""
-    variant = variants.VARIANTS[config.variant]
+    """PTX and metadata, or None if the target does not support the configuration."""
+    variant = gpu_variants.VARIANTS[config.variant]
     if variant.targets and target not in variant.targets:
         return None
     source, ptx, metadata = (pathlib.Path(folder) / f"kernel.{suffix}" for suffix in ("mlir", "ptx", "json"))
-    source.write_text(variants.emit(config))
+    source.write_text(gpu_variants.emit(config))
     command = [str(pathlib.Path(build) / "bin/fovea-compile"), source, f"--target={target}", "-o", ptx, f"--metadata={metadata}"]
     subprocess.run([*map(str, command), *variant.options], check=True)
     return ptx.read_bytes(), metadata.read_bytes()
@@ -282,7 +279,7 @@ def emulate(arguments):
 
 
 class Tally:
-    """What was compared, of one variant."""
+    """Statistics of one variant."""
 
     def __init__(self, score_error=0.0):
         self.score_error = score_error
@@ -369,7 +366,7 @@ def compare(arguments):
     results = np.load(arguments.results)
     tallies, failed, start = collections.defaultdict(Tally), [], time.time()
     for config, target, (ptx, metadata) in each_kernel(arguments):
-        key, single = f"{target}/{config.name}", Tally(variants.VARIANTS[config.variant].score_error)
+        key, single = f"{target}/{config.name}", Tally(gpu_variants.VARIANTS[config.variant].score_error)
         tally = tallies[config.variant]
         compare_kernel(runtime, config, key, ptx, metadata, results, single)
         for field, value in vars(single).items():

@@ -1,4 +1,5 @@
-"""Gradients of fovea.torch beside those of PyTorch's compiled FlexAttention, against attention in f64."""
+"""Compares gradients of fovea.torch and of PyTorch's compiled FlexAttention with attention in f64.
+"""
 
 import contextlib
 import functools
@@ -29,10 +30,11 @@ def errors(found, expected):
 
 
 def check_case(name, score_mod, mask_mod, group, compiled, ours, device="cuda", length=1024, dim=64):
-    """One example: whether each gradient is at most twice as far from that in f64 as PyTorch's
-    (two units in the last place, if that is more), by a broadcast and a transposed gradient of
-    the output, too; likewise where the same bits are asked for each time, and come. Lines
-    that tell what is wrong."""
+    """Checks one example. The error of each gradient against f64 must be at most twice PyTorch's
+    (or two units in the last place, if that is more), also for a broadcast and a transposed
+    gradient of the output and with deterministic algorithms, which must reproduce the same bits.
+    Returns messages.
+    """
     generator = torch.Generator(device).manual_seed(2)
     q, k, v, do = (torch.randn(2, n, length, dim, device=device, generator=generator).bfloat16() for n in (4, 4 // group, 4 // group, 4))
     block_mask = None if mask_mod is None else create_block_mask(mask_mod, 2, 4, length, length, device=device)
@@ -70,8 +72,9 @@ def check_gradients(ours, compiled, examples):
 
 
 def check_repeats(ours, device="cuda", repeats=10, length=4096):
-    """Where the same bits are asked for each time, they come ten times, with as many CTAs as
-    the chip has; how far the other form's lie apart is printed."""
+    """With deterministic algorithms, ten runs with as many CTAs as the GPU holds must give the same
+    bits. Prints the spread of the other kernels' results.
+    """
     masks = {"full": None, "causal": lambda b, h, i, j: i >= j, "window": lambda b, h, i, j: (i >= j) & (i - j < 700)}
     equal = True
     for dim in (64, 128, 256):
@@ -91,16 +94,18 @@ def check_repeats(ours, device="cuda", repeats=10, length=4096):
 
 
 def check_repeated_sums(ours, device="cuda", repeats=10, length=2048):
-    """Gradients by what score_mods read: the same bits ten times where that is asked for, and within 1e-3 of the other form's."""
+    """Gradients with respect to the tensors that score_mods read: with deterministic algorithms ten
+    runs give the same bits, and the result is within 1e-3 of the other kernels'.
+    """
     generator = torch.Generator(device).manual_seed(7)
     q, k, v, do = (torch.randn(2, 8, length, 64, device=device, generator=generator).bfloat16() for _ in range(4))
     made = {"a number for each head": torch.randn(8, device=device, generator=generator),
-            "a table by distance": torch.randn(8, 2 * length, device=device, generator=generator),
+            "a table by relative position": torch.randn(8, 2 * length, device=device, generator=generator),
             "a few buckets": torch.randn(4, device=device, generator=generator),
             "a number for each key": torch.randn(length, device=device, generator=generator),
             "a bias for each pair": torch.randn(2, 8, length, length, device=device, generator=generator).bfloat16()}
     mods = {"a number for each head": lambda t: lambda s, b, h, i, j: s + t[h] * (j - i) * 1e-3,
-            "a table by distance": lambda t: lambda s, b, h, i, j: s + t[h, i - j + length],
+            "a table by relative position": lambda t: lambda s, b, h, i, j: s + t[h, i - j + length],
             "a few buckets": lambda t: lambda s, b, h, i, j: s + t[torch.clamp((i - j) // 512, 0, 3)],
             "a number for each key": lambda t: lambda s, b, h, i, j: s * torch.tanh(t[j]),
             "a bias for each pair": lambda t: lambda s, b, h, i, j: s + t[b, h, i, j]}
@@ -123,7 +128,7 @@ def check_repeated_sums(ours, device="cuda", repeats=10, length=2048):
 
 
 def check_training(ours, device="cuda"):
-    """A step under torch.compile, and one in a CUDA graph, give what a plain one gives."""
+    """A step under torch.compile, and one in a CUDA graph, must equal a plain step."""
     def step(attend, x, weight):
         q, k, v = (torch.nn.functional.linear(x, one).unflatten(-1, (4, -1)).transpose(1, 2) for one in weight)
         return torch.autograd.grad(attend(q, k, v).float().square().sum(), weight)[0]

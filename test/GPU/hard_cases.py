@@ -1,7 +1,6 @@
-"""Calls of fovea.torch.flex_attention that went wrong elsewhere, or would: shared
-kernels, short captured tensors, rows that see nothing, odd sizes. Each gives what
-`exact` of run_torch.py gives; on a GPU (run_torch.py) and in the interpreter
-(test/python/test_torch.py).
+"""Difficult calls of fovea.torch.flex_attention: shared kernels, short captured tensors, rows
+without visible keys, odd sizes. Each result is compared with `exact` of run_torch.py, on a GPU
+(run_torch.py) and in the interpreter (test/python/test_torch.py).
 """
 
 import torch
@@ -70,7 +69,7 @@ def hard_cases(device, length):
     yield "a layer", (None, first), (None, first)
     yield "another layer, the same kernel", (None, second), (None, second)
     yield "the first layer again", (None, first), (None, first)
-    # What the mask hides is not read; `exact` reads something in its place.
+    # Values that the mask hides are not read; `exact` reads other values there.
     yield "a captured tensor shorter than the keys", (biased(lambda k: k), before), (
         biased(lambda k: k.clamp(max=length // 2 - 1)), before)
     yield "negative floor division", (None, floor), (None, floor)
@@ -93,7 +92,7 @@ def check_hard_cases(ours, device="cuda", length=1025, **options):
         o, lse = ours(q, k, v, *functions, enable_gqa=True, return_lse=True, **options)
         o_exact, lse_exact = exact(q, k, v, *for_exact)
         o_error = (o.double() - o_exact).abs().max().item()
-        # f32 holds a sum of the size of LOW to 4e-3.
+        # f32 represents a sum of the size of LOW with an error of 4e-3.
         lse_error = ((lse.double() - lse_exact).nan_to_num().abs() / lse_exact.nan_to_num(neginf=0).abs().clamp(min=1)).max().item()
         same_empty = torch.equal(lse.isneginf(), lse_exact.isneginf())
         if not (o_error < 2e-2 and lse_error < 1e-3 and same_empty):

@@ -1,8 +1,7 @@
-"""Kernels for the GPU tests and benchmarks: compiles attn IR, many at a time.
+"""Kernels for the GPU tests and benchmarks: compiles attn IR in parallel.
 
-ptxas runs in the worker processes where there is one (a CUDA toolkit's or the
-one that Triton brings), so that the driver's own compiler, which takes one
-kernel at a time, has nothing to do. Without ptxas the driver gets PTX.
+If available, ptxas (of a CUDA toolkit or of Triton) runs in the worker processes, since the
+driver's own compiler handles one kernel at a time. Without ptxas the driver compiles the PTX.
 """
 
 import concurrent.futures
@@ -16,10 +15,10 @@ import shutil
 import subprocess
 import time
 
-import variants
+import gpu_variants
 
-# What run_forward.py and the benchmarks know how to ask for. The 'a' targets
-# run on their own architecture only.
+# The targets that run_forward.py and the benchmarks support. The 'a' targets run on their own
+# architecture only.
 TARGETS = ("sm_80", "sm_90a")
 
 
@@ -38,8 +37,9 @@ def default_targets(major, minor):
 
 
 def ptxas_chip(target, chip):
-    """What ptxas compiles for: the device, with what only it has if the target
-    uses that (sm_90a on sm_90)."""
+    """The architecture for ptxas: that of the device, with architecture-specific features if the
+    target uses them (sm_90a on sm_90).
+    """
     return target if target[-1].isalpha() else chip
 
 
@@ -68,8 +68,9 @@ def _run(command, what):
 
 
 def ptxas_facts(said):
-    """Registers and spills of the kernel, from what `ptxas -v` prints; with a
-    prologue, the most that any of its kernels has."""
+    """Registers and spills of the kernel, from the output of `ptxas -v`; with a prologue, the
+    maximum over all kernels.
+    """
     facts = {}
     for key, pattern in {
         "registers": r"Used (\d+) registers",
@@ -88,8 +89,9 @@ def ptxas_facts(said):
 
 
 def compile_one(name, source, folder, compiler, target, chip, ptxas, options=()):
-    """Compiles one program. Returns the image, the metadata and facts: what
-    ptxas said about registers and spills, seconds of both compilers."""
+    """Compiles one program. Returns the image, the metadata and facts: registers and spills
+    reported by ptxas, and the seconds of both compilers.
+    """
     folder = pathlib.Path(folder)
     program, ptx, metadata = (folder / f"{name}.{ending}" for ending in ("mlir", "ptx", "json"))
     program.write_text(source)
@@ -107,17 +109,18 @@ def compile_one(name, source, folder, compiler, target, chip, ptxas, options=())
 
 
 def compile_all(configs, folder, compiler, target, chip, jobs, options=()):
-    """Compiles configurations in parallel. A dictionary from each to what
-    compile_one returned, or to the exception. Threads suffice: the work is in
-    subprocesses."""
+    """Compiles configurations in parallel. Returns a dictionary from each configuration to the
+    result of compile_one or to an exception. Threads suffice, since the work is done in
+    subprocesses.
+    """
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     ptxas = find_ptxas()
 
     def work(config):
         try:
-            own = [*options, *variants.VARIANTS[config.variant].options]
-            return compile_one(config.name, variants.emit(config), folder, compiler, target, chip, ptxas, own)
+            own = [*options, *gpu_variants.VARIANTS[config.variant].options]
+            return compile_one(config.name, gpu_variants.emit(config), folder, compiler, target, chip, ptxas, own)
         except (CompileError, subprocess.TimeoutExpired, OSError) as error:
             return error
 
@@ -126,8 +129,9 @@ def compile_all(configs, folder, compiler, target, chip, jobs, options=()):
 
 
 def read_folder(folder, target=None):
-    """Compiled kernels by their files' names, see variants.Config. With a
-    target only what its metadata says is for that."""
+    """Loads compiled kernels by file name, see gpu_variants.Config. With a target, only those whose
+    metadata names that target.
+    """
     result = {}
     for metadata in sorted(pathlib.Path(folder).glob("*.json")):
         if target and json.loads(metadata.read_text()).get("target") != target:
@@ -135,7 +139,7 @@ def read_folder(folder, target=None):
         for ending in (".cubin", ".ptx"):
             image = metadata.with_suffix(ending)
             if image.exists():
-                result[variants.Config.parse(metadata.stem)] = str(image), str(metadata), {}
+                result[gpu_variants.Config.parse(metadata.stem)] = str(image), str(metadata), {}
                 break
     return result
 

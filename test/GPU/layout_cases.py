@@ -1,8 +1,8 @@
-"""Calls of fovea.torch with tensors that no kernel takes as they are: strides and
-addresses that are no multiples of 16 bytes, head dims that are no multiple of 8, values
-of 512, blocks of few rows of queries, captured types. Each gives what `exact` gives; on
-a GPU (run_torch.py, which also captures them in graphs and compiles them) and in the
-interpreter (test/python/test_torch_layouts.py).
+"""Calls of fovea.torch with tensors that kernels do not support directly: strides and addresses
+that are not multiples of 16 bytes, head dims that are not multiples of 8, values of 512, blocks of
+few query rows, captured types. Each result is compared with `exact`, on a GPU (run_torch.py, which
+also captures the calls in graphs and compiles them) and in the interpreter
+(test/python/test_torch_layouts.py).
 """
 
 import torch
@@ -16,7 +16,7 @@ def causal(b, h, q_idx, kv_idx):
 
 
 def layout_cases(device, length):
-    """Names, query, key and value, score_mod, mask_mod, and what stands in its place."""
+    """Yields (name, tensors, score_mod, mask_mod, reference mask) for each case."""
     generator = torch.Generator(device).manual_seed(3)
 
     def draw(*shape):
@@ -63,8 +63,9 @@ def layout_cases(device, length):
 
 
 def check_layout_cases(ours, device="cuda", length=333, wrapped=(), **options):
-    """The names of the cases that are wrong. `wrapped` are ways to call, beside the plain
-    one: of a function without arguments they make another, of which each call counts."""
+    """Returns the names of failing cases. `wrapped` are additional ways to call: each maps a
+    function without arguments to another one, all of whose calls are checked.
+    """
     wrong = []
     for name, (q, k, v), score_mod, mask_mod, mask in layout_cases(device, length):
         o_exact, lse_exact = exact(q, k, v, score_mod, mask_mod)

@@ -1,4 +1,4 @@
-"""Tensors of numpy arrays in device memory, as fovea_runtime wants them."""
+"""numpy arrays in device memory, for fovea_runtime."""
 
 import ctypes
 
@@ -25,8 +25,9 @@ def from_bf16(bits):
 
 
 class Tensor:
-    """An array in device memory; uint16 are the bits of bf16. Memory that is not
-    `written` holds nothing yet."""
+    """An array in device memory; uint16 holds the bits of bf16. Memory that is not `written` is
+    uninitialised.
+    """
 
     def __init__(self, runtime, array, written=True):
         self.runtime, self.array, self.address = runtime, np.ascontiguousarray(array), ctypes.c_uint64()

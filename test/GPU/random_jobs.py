@@ -1,6 +1,7 @@
-"""Random programs (docs/Fuzzing.md) made ready for a device: drawn, traced, interpreted, compiled
-and assembled, in processes of their own. A mode says what of a program is launched: the program
-itself, or its gradients."""
+"""Prepares random programs (test/Fuzz/README.md) for a device in worker processes: draws, traces,
+interprets, compiles and assembles them. A mode selects what is launched: the program or its
+gradients.
+"""
 
 import dataclasses
 import multiprocessing
@@ -17,8 +18,9 @@ sys.path[:0] = [str(ROOT / "test" / "Fuzz" / "programs"), str(ROOT / "python")]
 
 @dataclasses.dataclass
 class Job:
-    """What is launched of a program, and what must come of it. Inputs and outputs have the
-    kernel's names for them; scalars are numbers."""
+    """A launch and its expected results. Inputs and outputs are identified by the kernel's names;
+    scalars are numbers.
+    """
 
     mode: str
     seed: str
@@ -26,17 +28,17 @@ class Job:
     text: str
     form: dict
     inputs: dict = dataclasses.field(default_factory=dict)
-    #: Of outputs: element types, values in f64, those of the straightforward evaluation.
+    #: For each output: element type, values in f64, values of the direct evaluation.
     outputs: dict = dataclasses.field(default_factory=dict)
     meaning: dict = dataclasses.field(default_factory=dict)
     plain: dict = dataclasses.field(default_factory=dict)
-    #: Of gradients: what they may be off by in any case (gradients.py).
+    #: For gradients: the errors that are always allowed (gradients.py).
     residue: dict = dataclasses.field(default_factory=dict)
     value_length: float = 0.0
     score_error: float = 0.0
     image: typing.Any = None
     metadata: typing.Any = None
-    #: Why it is not launched: one of SKIPPED; what went wrong, in words.
+    #: The reason why it is not launched, one of SKIPPED, and the error message.
     skipped: str = ""
     error: str = ""
     choices: list = dataclasses.field(default_factory=list)
@@ -74,7 +76,7 @@ class Forwards:
 
     @staticmethod
     def judge(job, found):
-        """(kind, message) of what is wrong with outputs, or ("", "")."""
+        """Compares the outputs; returns (kind, message) of a failure, or ("", "")."""
         import rules
 
         verdict = rules.check_output(found["o"], job.meaning["o"], job.plain["o"], job.outputs["o"], job.form["dtype"],
@@ -85,8 +87,9 @@ class Forwards:
 
 
 class Gradients:
-    """Their gradients by all that has one. Two launches: sums in one order have the same bits in
-    both, and roles that do not wait for each other may be late in one of them."""
+    """Gradients with respect to all differentiable inputs. They are launched twice: ordered sums
+    must give the same bits, and a missing wait between roles may show in only one of the launches.
+    """
 
     name, launches = "gradients", 2
 
@@ -154,7 +157,7 @@ def prepare(mode, run, index, target, chip, folder):
 
 
 def prepare_program(mode, program, seed, target, chip, folder):
-    """The same of a program by itself."""
+    """Creates a job for one program."""
     job = Job(mode, seed, target, str(program), program.form)
     kernel = interpret_and_compile(job, program)
     if kernel is not None:
@@ -163,14 +166,14 @@ def prepare_program(mode, program, seed, target, chip, folder):
 
 
 def interpret_and_compile(job, program):
-    """The kernel, None where the job says why there is none."""
+    """Compiles the kernel. Returns None and sets the job's reason if there is none."""
     import execute
     import program as programs
 
     import fovea
 
     mode = MODES[job.mode]
-    # The matrix units lose as much of a sum of products whatever is made of it.
+    # The tensor cores lose the same part of a sum of products, whatever uses it.
     job.score_error = max(program.form["score_error"], programs.score_node(program.form).error)
     try:
         with warnings.catch_warnings():

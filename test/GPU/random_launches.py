@@ -1,4 +1,4 @@
-"""Launches what random_jobs.py has made ready, and compares."""
+"""Launches the jobs prepared by random_jobs.py and compares the results."""
 
 import dataclasses
 import typing
@@ -6,7 +6,7 @@ import typing
 import random_jobs
 import waiting
 
-#: Elements of NaN on each side of an output's rows; rows begin at multiples of so many elements.
+#: NaN elements on each side of an output's rows; rows start at multiples of MARGIN elements.
 MARGIN = 16
 
 
@@ -14,24 +14,26 @@ MARGIN = 16
 class Device:
     torch: typing.Any
     runtime: typing.Any
-    #: Of torch; its current stream; what ptxas compiles for, None for no ptxas.
+    #: torch's device, its current stream, and the architecture for ptxas (None without ptxas).
     device: typing.Any
     stream: int
     chip: typing.Optional[str]
 
 
 def types_of(metadata):
-    """Element types of what a launch takes and writes, by name; None of scalars, which may be those
-    of a kernel before or behind it alone."""
-    from fovea import _launch
+    """Element types of the inputs and outputs of a launch, by name; None for scalars, which may
+    belong to a helper kernel only.
+    """
+    from fovea.runtime import _launch
 
     scalars = dict.fromkeys(_launch.scalar_types(metadata))
     return {**scalars, **{tensor["name"]: tensor["dtype"] for tensor in metadata["tensors"]}}
 
 
 class Tensors:
-    """Inputs and outputs of a job. Floats of the program may lie in larger buffers of NaN, and outputs
-    always do: it must not be read, and must stay."""
+    """Inputs and outputs of a job. Float inputs may be views into larger buffers of NaN, and
+    outputs always are: the NaNs must not be read and must not change.
+    """
 
     def __init__(self, place, job, metadata):
         self.torch, self.device, self.strided = place.torch, place.device, job.form["strided"]
@@ -54,8 +56,9 @@ class Tensors:
         return self.in_rows(tensor, False) if name.startswith("capture") else tensor
 
     def in_rows(self, tensor, gaps):
-        """Rows of matrices at multiples of 16 bytes, as the copy engine needs them; if asked
-        for, with gaps between them."""
+        """Rows of matrices at multiples of 16 bytes, as TMA requires; optionally with gaps between
+        them.
+        """
         if tensor.dim() < 2:
             return tensor
         width = tensor.shape[-1]
@@ -67,7 +70,8 @@ class Tensors:
         return view
 
     def make_output(self, name, shape, dtype):
-        """Rows with NaN on both sides, and a row of NaN before and behind those of each dimension."""
+        """Rows with NaN on both sides, and a row of NaN before and after those of each dimension.
+        """
         types = {"bf16": self.torch.bfloat16, "f16": self.torch.float16, "f32": self.torch.float32}
         *outer, width = shape or (1,)
         room = -(-(width + 2 * MARGIN) // MARGIN) * MARGIN
@@ -85,7 +89,7 @@ class Tensors:
         return {name: self.arguments[name].double().cpu().numpy() for name in self.buffers}
 
     def damage(self):
-        """What was written beside the outputs, in words, or ""."""
+        """Describes writes outside of the outputs; "" if there are none."""
         for name, buffer in self.buffers.items():
             view, inside = self.arguments[name], self.torch.zeros_like(buffer, dtype=self.torch.bool)
             inside.as_strided(view.shape, view.stride(), view.storage_offset()).fill_(True)
@@ -96,7 +100,7 @@ class Tensors:
 
 
 def check(place, kernel, job):
-    """(kind, message) of what is wrong, or ("", "")."""
+    """Launches a job; returns (kind, message) of a failure, or ("", "")."""
     mode, before = random_jobs.MODES[job.mode], None
     tensors = Tensors(place, job, kernel.metadata)
     for _ in range(mode.launches):
@@ -118,8 +122,9 @@ def check(place, kernel, job):
 
 
 def changes(first, second):
-    """What a second launch has given other bits, in words, or "". Values of f64 show the bits of
-    narrower types, but for those of NaN."""
+    """Describes differences in the bits of a second launch; "" if there are none. f64 values show
+    the bits of narrower types, except for NaN.
+    """
     for name in first:
         differing = int((first[name].view("int64") != second[name].view("int64")).sum())
         if differing:
@@ -128,7 +133,7 @@ def changes(first, second):
 
 
 def launch(place, job):
-    """The same of a Job that may say itself why it can't run; raises waiting.Hang."""
+    """Launches a Job unless it has a reason not to run; raises waiting.Hang."""
     if job.skipped:
         return job.skipped, ""
     if job.error:
@@ -144,8 +149,10 @@ def loses_context(message):
 
 
 def settle(place, job, kind, message, folder):
-    """(kind, message) of a failure that one draw of the data may give. It is "unstable" if the same
-    launch is right the next time, and "by chance" if most of three other draws are."""
+    """Repeats a failure that may depend on the data and returns its new (kind, message): "unstable"
+    if the same launch succeeds the next time, "by chance" if most of three other draws of the data
+    succeed.
+    """
     import execute
     import program as programs
 

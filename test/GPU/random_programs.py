@@ -1,6 +1,7 @@
-"""Random programs (test/Fuzz, docs/Fuzzing.md) on a GPU: the modes `--random-programs N` and
-`--random-gradients N` of run_forward.py. Processes make jobs ready (random_jobs.py); this one
-launches them (random_launches.py). Each program runs for one target, the targets in turn."""
+"""Random programs (test/Fuzz/README.md) on a GPU: the modes `--random-programs N` and
+`--random-gradients N` of run_forward.py. Worker processes prepare jobs (random_jobs.py); this
+process launches them (random_launches.py). Each program runs for one target; targets alternate.
+"""
 
 import collections
 import concurrent.futures
@@ -16,7 +17,7 @@ import random_jobs
 import waiting
 from random_launches import launch, loses_context, settle
 
-#: Of a kind, failures that are made smaller, and for how long.
+#: Failures per kind that are shrunk, and the time limit for each.
 SHRINKS, SHRINK_SECONDS = 2, 60.0
 SHRUNK = ("o", "lse", "mean", "gradient", "bits", "compile")
 PASSED = ("right", "by chance")
@@ -57,8 +58,9 @@ class Tally:
 
 
 def smaller(place, find, folder):
-    """The smallest program that fails alike, a Job; the one found where Hypothesis is
-    missing."""
+    """Shrinks a failing program and returns a Job with the same kind of failure; returns the
+    original without Hypothesis.
+    """
     try:
         import shrink
     except ImportError:
@@ -112,7 +114,7 @@ def launch_all(place, futures, tally, seconds, folder):
 
 @contextlib.contextmanager
 def ending_with_a_hang(tally, show):
-    """Nothing can be done after a Hang: the process ends there, and says what it has found."""
+    """After a Hang the device is unusable: the process ends and reports its findings."""
     try:
         yield
     except waiting.Hang as error:

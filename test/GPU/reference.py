@@ -1,15 +1,13 @@
-"""What attention means, in torch, and how far a kernel may be from it.
+"""Reference implementation of attention in torch, and the tolerance of kernels.
 
-The rule: in each row (one query of one head) the error's L2 norm is at most
-three times that of a straightforward evaluation in the same types (f32 scores,
-probabilities rounded to the element type, f32 accumulation, output rounded)
-plus that of two units in the last place of every element. LSE is within 1e-3,
-plus what f32 sums of products lose: 2^-19 of the largest sum of their
-magnitudes in the row (matrix units cut sums off, 16 products at a time). Scores
-that are off by so much move the weights by the same fraction, and the output by
-at most that times the length of the longest value. Over 64 rows or more, errors
-in units of the row's last place are on average at most 1.1 times the
-straightforward evaluation's, plus what chance explains.
+The rule: in each row (one query of one head) the L2 norm of the error is at most three times that
+of a direct evaluation in the same types (f32 scores, probabilities rounded to the element type, f32
+accumulation, rounded output) plus that of two units in the last place of every element. LSE is
+within 1e-3, plus the error of f32 sums of products: 2^-19 of the largest sum of their magnitudes in
+the row (tensor cores truncate sums, 16 products at a time). Such an error of the scores changes the
+probabilities by the same fraction, and the output by at most that times the norm of the longest
+value. Over 64 rows or more, the average error in units of the row's last place is at most 1.1 times
+that of the direct evaluation, plus a statistical margin.
 """
 
 import dataclasses
@@ -17,7 +15,7 @@ import math
 
 import torch
 
-import variants
+import gpu_variants
 
 SLACK, ULPS = 3.0, 2.0
 MEAN, MEAN_ROWS, MEAN_DEVIATIONS, MEAN_ABSOLUTE = 1.1, 64, 4.0, 0.01
@@ -75,7 +73,7 @@ def _philox(counter, key):
 
 
 def random_numbers(seed, offset, b, h, i, j, heads):
-    """What attn.forward's dropout draws for each weight, from 0 to 65535."""
+    """The random number of attn.forward's dropout for each probability, from 0 to 65535."""
     mask = 0xFFFFFFFF
     counter = (j // 8, i, b * heads + h, torch.tensor(offset & mask, device=i.device))
     words = _philox(torch.broadcast_tensors(*counter), (seed & mask, ((seed >> 32) ^ (offset >> 32)) & mask))
@@ -86,7 +84,7 @@ def random_numbers(seed, offset, b, h, i, j, heads):
 
 @dataclasses.dataclass
 class Extras:
-    """What joins or leaves the softmax besides the scores."""
+    """Additions to the softmax besides the scores (sinks), and dropout."""
 
     sinks: object = None
     seed: int = 0
@@ -129,7 +127,7 @@ def attention(variant, q, k, v, scale, captures, lengths, precision, rows=None, 
 
 
 def packed_attention(variant, q, k, v, scale, captures, packed, precision):
-    """As `attention`, for sequences end to end; rows of none are NaN."""
+    """`attention` for packed sequences; rows outside of all sequences are NaN."""
     o = torch.full((*q.shape[:3], v.shape[3]), torch.nan, dtype=precision, device=q.device)
     o = o if precision == torch.float64 else o.to(v.dtype)
     lse = torch.full(q.shape[:3], torch.nan, dtype=precision, device=q.device)
@@ -169,8 +167,9 @@ def value_length(v):
 
 
 def compare_means(error, base, unit):
-    """What is wrong with the errors of rows on average, in units of the row's last
-    place, or ""; fovea-run's rule (docs/Running.md)."""
+    """Checks the mean error of rows in units of the row's last place, by fovea-run's rule
+    (docs/Guides/Debugging.md); returns a message or "".
+    """
     known = unit > 0
     # Rows with equal errors, as where rows have equal weights, are one observation.
     error, base = torch.unique(torch.stack([error[known] / unit[known], base[known] / unit[known]], -1), dim=0).unbind(-1)
@@ -184,9 +183,10 @@ def compare_means(error, base, unit):
 
 
 def compare(o, lse, exact, exact_lse, plain, may_be_nan=None, magnitude=0.0, length=0.0):
-    """Checks a kernel's results. `may_be_nan` marks elements of O that the
-    contract leaves open; `magnitude` is that of `product_magnitude`, `length` that of
-    `value_length`. `worst` is the largest error over what is allowed."""
+    """Checks a kernel's results. `may_be_nan` marks elements of O that may be NaN; `magnitude` is
+    the result of `product_magnitude`, `length` that of `value_length`. `worst` is the largest ratio
+    of error to tolerance.
+    """
     dtype = plain.dtype
     o64, plain = o.double(), plain.double()
     expected_nan, found_nan = exact.isnan(), o64.isnan()
@@ -235,8 +235,9 @@ def _sample(size, count, generator, device):
 
 
 def compare_sample(variant, tensors, generator, batches=4, heads=4, rows=96):
-    """As `compare`, for some rows of some heads; no result may be NaN. For
-    variants without captures and lengths, which do not ask which head it is."""
+    """`compare` for some rows of some heads; no result may be NaN. For variants without captures
+    and lengths that do not depend on the head.
+    """
     if variant.captures or variant.lengths or variant.packed or variant.sinks or variant.dropout or variant.blocks:
         raise ValueError("a sample of a variant that asks which head it is")
     # Whole tensors are looked at a batch portion at a time: they may be large.
@@ -255,16 +256,16 @@ def compare_sample(variant, tensors, generator, batches=4, heads=4, rows=96):
 
 
 def nan_in_values(variant, sizes, captures, device, key, column, value_dim, blocks=256):
-    """For a NaN in V at row `key`, column `column`: which elements of O must be
-    NaN (rows that see the key) and which may be (rows whose visited blocks of
-    keys may hold it)."""
+    """For a NaN in V at row `key`, column `column`: the elements of O that must be NaN (rows that
+    see the key), and those that may be (rows for which a block with the key may be processed).
+    """
     mask = visible(variant, sizes, captures, device)
     shape = (sizes.B, sizes.Hq, sizes.Sq, sizes.Skv)
     mask = torch.ones(shape, dtype=torch.bool, device=device) if mask is None else mask.expand(shape)
     must = torch.zeros((sizes.B, sizes.Hq, sizes.Sq, value_dim), dtype=torch.bool, device=device)
     must[..., column] = mask[..., key]
     near = mask[..., max(0, key - blocks) : key + blocks].any(-1)
-    # A CTA's other rows decide which blocks are visited.
+    # The other rows of a CTA determine which blocks are processed.
     near = torch.nn.functional.max_pool1d(near.float(), 2 * blocks + 1, 1, blocks).bool()
     may = torch.zeros_like(must)
     may[..., column] = near
@@ -272,4 +273,4 @@ def nan_in_values(variant, sizes, captures, device, key, column, value_dim, bloc
 
 
 def variant_of(config):
-    return variants.VARIANTS[config.variant]
+    return gpu_variants.VARIANTS[config.variant]

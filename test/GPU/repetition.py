@@ -1,4 +1,4 @@
-"""Launches a kernel again: results must not depend on when, or beside what."""
+"""Launches a kernel repeatedly: the results must not depend on time or on concurrent work."""
 
 import waiting
 
@@ -6,7 +6,7 @@ TIMES = 10
 
 
 def _bits(torch, tensor):
-    """As integers: a NaN equals itself, 0 does not equal -0."""
+    """The bits as integers, so that NaN equals NaN and 0 differs from -0."""
     return tensor.view(torch.int16 if tensor.element_size() == 2 else torch.int32)
 
 
@@ -29,14 +29,14 @@ def difference(torch, kernel, tensors, stream):
         waiting.synchronize(torch)
         if not _same(torch, first, outputs):
             return f"repetition {time + 1} is not bitwise equal to the first result"
-    return _behind_others(torch, tensors, launch, stream) or _beside_itself(torch, kernel, tensors, first)
+    return _after_others(torch, tensors, launch, stream) or _beside_itself(torch, kernel, tensors, first)
 
 
-def _behind_others(torch, tensors, launch, stream):
-    """What kernels before the launch write, and those after it overwrite, is
-    seen as it was between them: also by kernels that start before their prologue
-    has ended. Inputs change each time; without waiting in between the results
-    are those with."""
+def _after_others(torch, tensors, launch, stream):
+    """Data written by kernels before the launch and overwritten by kernels after it must be seen as
+    it was in between, also by kernels that start before their prologue has ended. Inputs change
+    each time; the results without waiting must equal those with waiting.
+    """
     changing = [tensors.q, *(capture for capture in tensors.captures if capture.dim() and capture.is_contiguous())]
     outputs = tensors.o, tensors.lse
     kept, first = ([tensor.clone() for tensor in group] for group in (changing, outputs))
@@ -56,7 +56,7 @@ def _behind_others(torch, tensors, launch, stream):
     waiting.synchronize(torch)
     for time in range(TIMES):
         if not _same(torch, results[time], results[TIMES + time]):
-            return f"behind other kernels of its stream, launch {time + 1} is not bitwise equal to one that was waited for"
+            return f"after other kernels of its stream, launch {time + 1} is not bitwise equal to one that was waited for"
     return None
 
 

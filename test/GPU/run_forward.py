@@ -7,9 +7,9 @@
     python test/GPU/run_forward.py --random-gradients 1000 --seed 7 --runtime build-portable/lib/libFoveaRuntime.so
     compute-sanitizer python test/GPU/run_forward.py --memcheck 8 --kernels FOLDER
 
-Inputs are fresh random numbers, outputs are views into larger buffers full of
-NaN, which must stay NaN around the view. reference.py states the rule. The last
-lines are a table and `N passed, N failed, N skipped`. Also collected by pytest.
+Inputs are random numbers, different in each run. Outputs are views into larger buffers of NaN,
+which must not change outside of the view. reference.py states the tolerance. The last lines are a
+table and `N passed, N failed, N skipped`. Also collected by pytest.
 """
 
 import argparse
@@ -26,18 +26,18 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import repetition  # noqa: E402
-import variants  # noqa: E402
+import gpu_variants  # noqa: E402
 import waiting  # noqa: E402
-from variants import Config  # noqa: E402
+from gpu_variants import Config  # noqa: E402
 
 HEAD_DIMS = (16, 32, 64, 80, 96, 128, 256)
 LENGTHS = (1, 7, 64, 127, 1000, 4096)
 
 
 class Case:
-    """One launch: sizes, what is special about the data, how tensors lie.
-    `sampled` compares a sample of the rows only. A case that `repeats`
-    launches again, see repetition.py."""
+    """A launch: sizes, properties of the data, strides. `sampled` compares only a sample of the
+    rows. A case that `repeats` is launched repeatedly, see repetition.py.
+    """
 
     def __init__(self, b, hq, hkv, sq, skv, data="normal", strided=False, sampled=False, repeats=False):
         self.sizes = (b, hq, hkv, sq, skv)
@@ -53,10 +53,10 @@ def kernel_grid(quick=False):
     head_dims = (64, 128) if quick else HEAD_DIMS
     grid = [
         Config(variant, dtype, d, 0, layout)
-        for variant, dtype, d, layout in itertools.product(variants.REQUIRED, ("bf16", "f16"), head_dims, ("bhsd", "bshd"))
+        for variant, dtype, d, layout in itertools.product(gpu_variants.REQUIRED, ("bf16", "f16"), head_dims, ("bhsd", "bshd"))
     ]
-    outputs = [name for name in variants.VARIANTS if name.startswith("tma")]
-    others = [name for name in variants.VARIANTS if name not in (*variants.REQUIRED, *outputs)]
+    outputs = [name for name in gpu_variants.VARIANTS if name.startswith("tma")]
+    others = [name for name in gpu_variants.VARIANTS if name not in (*gpu_variants.REQUIRED, *outputs)]
     grid += [Config(name, dtype, d) for name in others for dtype, d in (("bf16", 64), ("f16", 128), ("bf16", 80))]
     grid += [Config("causal", "bf16", d, dv) for d, dv in ((64, 128), (192, 128), (96, 64), (128, 256))]
     # One query a sequence: query heads that share keys are the rows.
@@ -68,11 +68,11 @@ def kernel_grid(quick=False):
         for name, dtype in (("lengths", "bf16"), ("alibi", "f16"), ("sinks", "bf16"), ("causalbr", "bf16"))
     ]
     grid += [Config("tree", "bf16", 64, 0, "bhsd", (3, 32, 4, 16, 1000)), Config("dropout", "f16", 64, 0, "bhsd", (2, 8, 2, 4, 300))]
-    # Output by the copy engine: panels of all widths.
+    # Output by TMA: panels of all widths.
     head_dims = (64, 128) if quick else (16, 32, 64, 72, 96, 128, 256)
     grid += [Config(name, dtype, d) for name in outputs for dtype, d in zip(itertools.cycle(("bf16", "f16")), head_dims)]
     grid += [Config(name, "bf16", 64, 0, "bshd") for name in outputs]
-    # Row sums by the matrix units, as there is no LSE; such kernels infer.
+    # Row sums by the tensor cores, since there is no LSE (inference kernels).
     grid += [
         Config(name, dtype, d, lse=False)
         for name in ("dense", "causal", "softcap", "alibi", "window", "lengths", "sinks", "table", "bias", "empty")
@@ -84,8 +84,8 @@ def kernel_grid(quick=False):
     return list(dict.fromkeys(grid))
 
 
-# A few kernels run on what takes long: long sequences, more heads than a grid's
-# y or z may have, more elements than 32 bits count.
+# A few kernels run on slow cases: long sequences, more heads than the limit of a grid's y or z,
+# more elements than a 32-bit index.
 LARGE_KERNELS = ("causal_bf16_d128_bhsd", "dense_bf16_d128_bshd", "causal_bf16_d64_bhsd", "dense_f16_d64_bhsd")
 LARGE_CASES = [
     Case(1, 4, 2, 16384, 16384, sampled=True),
@@ -98,7 +98,7 @@ LARGE_CASES = [
 
 
 def cases_of(config, rng, shapes="full"):
-    """What one kernel is launched on."""
+    """The launches of one kernel."""
     if config.static:
         return [Case(*config.static), Case(*config.static, strided=True)]
     lengths = (1, 127, 1000) if shapes == "quick" else LENGTHS
@@ -118,7 +118,7 @@ def cases_of(config, rng, shapes="full"):
             Case(3, 4, 4, 200, 200, strided=True),
             Case(1, 2, 2, 900, 900, "rising"),
             Case(1, 2, 2, 900, 900, "falling"),
-            # More tiles than the chip holds CTAs: persistent kernels go round.
+            # More tiles than resident CTAs, so that persistent kernels loop.
             Case(4, 40, 8, 600, 600, repeats=True),
         ]
     if config.variant in ("documents", "timed"):
@@ -157,7 +157,7 @@ class Tensors:
         self.generator = generator
         dtype = torch.bfloat16 if config.dtype == "bf16" else torch.float16
         b, hq, hkv, sq, skv = case.sizes
-        variant = variants.VARIANTS[config.variant]
+        variant = gpu_variants.VARIANTS[config.variant]
         if variant.packed:
             b = 1
         self.arguments = {}
@@ -180,12 +180,11 @@ class Tensors:
                 self.captures.append(tensor)
                 self.arguments[f"capture{index}"] = tensor
                 continue
-            # Rows of matrices start at multiples of 16 bytes, as the copy engine
-            # needs it.
+            # Rows of matrices start at multiples of 16 bytes, as TMA requires.
             rows = shape[:-1] + [-(-shape[-1] // 8) * 8] if len(shape) > 1 else shape
             tensor = torch.rand(rows, device=device, generator=generator)
             if capture.dtype in ("i1", "i32", "i64"):
-                tensor = (tensor < 1 / variants.DOCUMENT).cumsum(-1, dtype=torch.int32)
+                tensor = (tensor < 1 / gpu_variants.DOCUMENT).cumsum(-1, dtype=torch.int32)
                 if capture.dtype == "i64":
                     # Numbers that differ in their high words only.
                     tensor = tensor.to(torch.int64) << 33
@@ -205,7 +204,7 @@ class Tensors:
         if variant.lengths:
             self.lengths = torch.randint(0, skv + 1, (b,), device=device, generator=generator, dtype=torch.int32)
             self.arguments["lengths"] = self.lengths
-            # What lies behind a sequence's end must not be read into anything.
+            # Elements after a sequence's end must not affect any result.
             self.beyond = (torch.arange(skv, device=device) >= self.lengths[:, None])[:, None, :, None]
             self.k.masked_fill_(self.beyond, torch.nan)
             self.v.masked_fill_(self.beyond, torch.nan)
@@ -230,9 +229,10 @@ class Tensors:
         self.spoil()
 
     def make_lists(self, blocks):
-        """Lists of different numbers of blocks in any order, some of which lie
-        outside of the sequence, and counts that may be longer than a row. Even
-        blocks are partial, odd ones full: none is listed twice."""
+        """Block lists with different numbers of blocks in any order, some of them outside of the
+        sequence, and counts that may exceed the row. Even blocks are partial and odd ones full, so
+        that no block is in both lists.
+        """
         b, hq, _, sq, skv = self.case.sizes
         torch, rows = self.torch, -(-sq // blocks.query)
         shape = (b if blocks.by_batch else 1, hq if blocks.by_head else 1, rows)
@@ -316,7 +316,7 @@ class Tensors:
             self.v[:, :, 333, 3] = self.torch.nan
 
     def damage(self):
-        """What was written beside the outputs, in words, or None."""
+        """Describes writes outside of the outputs; None if there are none."""
         for name, buffer, view in (("o", self.o_buffer, self.o), ("lse", self.lse_buffer, self.lse)):
             inside = self.torch.zeros_like(buffer, dtype=self.torch.bool)
             inside.as_strided(view.shape, view.stride(), view.storage_offset()).fill_(True)
@@ -329,7 +329,7 @@ class Tensors:
 def check_case(torch, reference, kernel, config, case, device, generator, stream):
     """A Verdict."""
     tensors = Tensors(torch, config, case, device, generator)
-    variant = variants.VARIANTS[config.variant]
+    variant = gpu_variants.VARIANTS[config.variant]
     kernel(stream=stream, **tensors.arguments)
     waiting.synchronize(torch)
     damage = tensors.damage()
@@ -383,7 +383,7 @@ def run(args):
 
     args.runtime = library = kernels.find_library(args.runtime)
     compiler = None if args.kernels else kernels.find_compiler(args.compiler)
-    # Random programs are compiled by libFovea.so, which lies beside the runtime.
+    # libFovea.so, in the same folder as the runtime, compiles random programs.
     if not library or not (args.kernels or compiler or random_modes(args)):
         return None, "there is no libFoveaRuntime.so or no fovea-compile; name them with --runtime and --compiler"
 
@@ -411,7 +411,7 @@ def run(args):
     tally = Tally()
     everything = grid
     for target in targets:
-        grid = [config for config in everything if target in (variants.VARIANTS[config.variant].targets or (target,))]
+        grid = [config for config in everything if target in (gpu_variants.VARIANTS[config.variant].targets or (target,))]
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as temporary:
             if args.kernels:
@@ -427,7 +427,7 @@ def run(args):
 
 
 def random_modes(args):
-    """How many random programs are drawn in each mode (random_jobs.py) that is asked for."""
+    """The number of random programs for each selected mode (random_jobs.py)."""
     counts = {"programs": args.random_programs, "gradients": args.random_gradients}
     return {mode: count for mode, count in counts.items() if count}
 
@@ -534,7 +534,7 @@ def target_list(text):
 def make_parser():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compiler", help="fovea-compile; found in the build folders by default")
-    parser.add_argument("--kernels", help="folder with compiled kernels, named as variants.py names them")
+    parser.add_argument("--kernels", help="folder with compiled kernels, named as gpu_variants.py names them")
     parser.add_argument("--runtime", help="libFoveaRuntime.so; found in the build folders by default")
     parser.add_argument("--target", type=target_list, metavar="LIST",
                         help="targets, comma-separated; sm_80 by default, and sm_90a if the device runs it")
@@ -547,7 +547,7 @@ def make_parser():
     parser.add_argument("--time", type=float, default=0, help="skip kernels after so many seconds of running")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "little"), help="random by default")
     parser.add_argument("--random-programs", type=int, default=0, metavar="N",
-                        help="so many random programs (docs/Fuzzing.md) in place of the grid; needs numpy")
+                        help="so many random programs (test/Fuzz/README.md) in place of the grid; needs numpy")
     parser.add_argument("--random-gradients", type=int, default=0, metavar="N",
                         help="the gradients of so many random programs in place of the grid; needs numpy")
     parser.add_argument("--memcheck", type=int, default=0, metavar="N", help="few small cases of N kernels")

@@ -1,13 +1,12 @@
-"""Launches kernels on integers that make no sense: nothing outside of a tensor is
-read or written, and the runtime's check names them.
+"""Launches kernels with invalid integers: no access may be outside of a tensor, and the runtime's
+check must report them.
 
     PYTORCH_NO_CUDA_MEMORY_CACHING=1 compute-sanitizer \\
         python test/GPU/run_hostile.py --compiler build-portable/bin/fovea-compile
 
-Lengths, offsets of packed sequences, lists of blocks and captured integers hold
-garbage; captured tensors are shorter than the keys; there are no keys, queries
-or batch entries. Without the sanitizer only writes beside the outputs show. The
-last line is `N passed, N failed`.
+Lengths, offsets of packed sequences, block lists and captured integers contain garbage; captured
+tensors are shorter than the keys; there are no keys, queries or batch entries. Without the
+sanitizer only writes next to the outputs are detected. The last line is `N passed, N failed`.
 """
 
 import argparse
@@ -17,11 +16,11 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
+import gpu_variants  # noqa: E402
 import run_forward  # noqa: E402
-import variants  # noqa: E402
 import waiting  # noqa: E402
+from gpu_variants import Config  # noqa: E402
 from run_forward import Case  # noqa: E402
-from variants import Config  # noqa: E402
 
 EXTREMES = (-(2**31), 2**31 - 1, -1, 0, 1, 2**30, 2**16, 7)
 
@@ -37,12 +36,13 @@ EMPTY_CONFIGS = [Config(name, "bf16", 64) for name in ("dense", "causal", "alibi
 EMPTY_CASES = [Case(2, 4, 2, 200, 0), Case(2, 4, 2, 0, 200), Case(0, 4, 2, 200, 200)]
 
 #: Which tensors the runtime's check reads.
-CHECKED = ("lengths", "cu_q", "cu_k", *variants.Blocks(64, 64, full=True).names)
+CHECKED = ("lengths", "cu_q", "cu_k", *gpu_variants.Blocks(64, 64, full=True).names)
 
 
 def spoil(torch, tensors, garbage, generator):
-    """Fills what integers there are: with extremes, all the same or in turns, or
-    with random ones. Whether the runtime is to find some."""
+    """Fills integer tensors with extreme values (one value or cycling through all) or random ones.
+    Returns whether the runtime must report an error.
+    """
     # Small numbers are lengths and offsets; not several times in a list of blocks.
     possible = {0, 1} if tensors.arguments.get("partial_count") is not None else {0, 1, 7}
     found = False
@@ -65,7 +65,7 @@ def shorten(tensors, config):
     """Cuts captured tensors off along the last dimension, which a mask that reads
     them there does not allow."""
     refused = False
-    for index, capture in enumerate(variants.VARIANTS[config.variant].captures):
+    for index, capture in enumerate(gpu_variants.VARIANTS[config.variant].captures):
         tensor = tensors.arguments[f"capture{index}"]
         tensors.arguments[f"capture{index}"] = tensor[..., : max(tensor.shape[-1] // 2, 1)].clone()
         refused |= config.variant in ("documents", "rounds") and tensor.shape[-1] > 1
@@ -73,7 +73,7 @@ def shorten(tensors, config):
 
 
 def check_case(torch, runtime, kernel, config, case, garbage, device, generator):
-    """What is wrong, or None."""
+    """Runs one case; returns an error message or None."""
     tensors = run_forward.Tensors(torch, config, case, device, generator)
     is_bad = spoil(torch, tensors, garbage, generator)
     is_short = garbage == "random" and shorten(tensors, config)
@@ -92,7 +92,7 @@ def check_case(torch, runtime, kernel, config, case, garbage, device, generator)
 
 
 def check_empty(torch, kernel, config, case, device, generator):
-    """The same for sizes that are 0: rows that see no key have results."""
+    """Runs a case with sizes of 0: rows without visible keys have results too."""
     tensors = run_forward.Tensors(torch, config, case, device, generator)
     kernel(**tensors.arguments)
     waiting.synchronize(torch)
@@ -102,7 +102,7 @@ def check_empty(torch, kernel, config, case, device, generator):
 
 
 def checks(torch, runtime, kernel, config, count, device, generator):
-    """Each check's name, and what is wrong or None."""
+    """Yields (name, error message or None) for each check."""
     if config in EMPTY_CONFIGS:
         for case in EMPTY_CASES:
             yield str(case), check_empty(torch, kernel, config, case, device, generator)

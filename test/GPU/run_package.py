@@ -1,12 +1,12 @@
-"""Checks the Python package on a GPU: what it launches, and how long that takes.
+"""Checks the Python package on a GPU: its launches and their times.
 
     pip install fovea_attention-*.whl; python test/GPU/run_package.py
     PYTHONPATH=python FOVEA_LIBRARY_PATH=build-portable/lib python test/GPU/run_package.py
 
-Needs PyTorch. Outputs are compared with attention in f64 on the device, by an
-absolute limit: run_forward.py has the strict rule, for the kernels themselves;
-here arguments, strides and captured tensors are what could go wrong. Prints times: trace, compile, first launch, from the disk cache,
-and the host's time for a launch. The last line is `N passed, N failed`.
+Needs PyTorch. Outputs are compared with attention in f64 on the device, with an absolute tolerance:
+this test is for arguments, strides and captured tensors, run_forward.py for the kernels. Prints
+times: trace, compile, first launch, load from the disk cache, and the host's time per launch. The
+last line is `N passed, N failed`.
 """
 
 import os

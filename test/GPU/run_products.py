@@ -1,12 +1,13 @@
-"""Runs products, tile programs written by hand, on a GPU or on the stand-in for one.
+"""Runs matrix products, hand-written tile programs, on a GPU or on the emulator.
 
     python test/GPU/run_products.py --compiler build-portable/bin/fovea-compile
     python test/GPU/run_products.py --driver build/lib/libFoveaPTXDriver.so --cases 3      # on the CPU
 
-Sizes are no multiples of tiles; rows begin at multiples of 16 bytes, so matrices are parts
-of larger ones. What lies beside a part is NaN in the inputs and must not change in the
-output. Every element of c is held to what it means in f64, and ten launches must give the same
-bits. Rows of c that end within 16 bytes are refused where the copy engine writes them. The last line is `N passed, N failed`; needs numpy, no PyTorch.
+Sizes are not multiples of tiles. Rows begin at multiples of 16 bytes, so matrices are parts of
+larger ones, whose other elements are NaN in the inputs and must not change in the output. Each
+element of c is compared with f64, and ten launches must give the same bits. If TMA writes c, rows
+of c that end within 16 bytes must be rejected. The last line is `N passed, N failed`; needs numpy,
+no PyTorch.
 """
 
 import argparse
@@ -31,14 +32,14 @@ CASES = [
     (1, 1, 1), (1, 8, 1), (130, 264, 67), (65, 7, 0), (65, 16, 0), (333, 704, 129), (130, 259, 67), (128, 256, 64), (1, 512, 1000),
     (1100, 40, 300), (2049, 515, 2051), (2049, 520, 2051), (1500, 2568, 777),
 ]  # fmt: skip
-# What the runtime says of rows that end within 16 bytes, of which the copy engine would write all.
-REFUSAL = "as the copy engine writes no less"
+# The runtime's error for rows that end within 16 bytes, which TMA would write entirely.
+REFUSAL = "as TMA writes no less"
 TIMES = 10
 NAN = 0x7FC1
 
 
 class Part(Tensor):
-    """A matrix of bf16 whose rows lie further apart than they are long."""
+    """A bf16 matrix with a row stride larger than its row length."""
 
     def __init__(self, runtime, values):
         rows, columns = values.shape
@@ -48,7 +49,7 @@ class Part(Tensor):
         self.shape = values.shape
 
     def damage(self):
-        """Whether anything beside the matrix is not as it was."""
+        """True if an element outside of the matrix has changed."""
         rows, columns = self.shape
         return bool((self.array[rows:] != NAN).any() or (self.array[:, columns:] != NAN).any())
 
@@ -67,8 +68,9 @@ def make_inputs(runtime, case, generator):
 
 
 def get_meaning(exact, epilogue):
-    """What c is, and how far off it may be: half a unit of bf16, sums in f32, and the chip's
-    tanh (2^-11 by the ISA)."""
+    """The exact c and its tolerance: half a unit of bf16, sums in f32, and the GPU's tanh (2^-11 in
+    the ISA).
+    """
     x, error = exact["a"] @ exact["b"], 1e-5 * (np.abs(exact["a"]) @ np.abs(exact["b"]))
     if epilogue:
         x, scale = x + exact["bias"], exact["scale"][:, None]
@@ -78,7 +80,7 @@ def get_meaning(exact, epilogue):
 
 
 def check(runtime, kernel, case, generator, times):
-    """What is wrong, or None."""
+    """Runs one case; returns an error message or None."""
     tensors, exact = make_inputs(runtime, case, generator)
     used = {tensor["name"] for tensor in kernel.metadata["tensors"]}
     meaning, most = get_meaning(exact, has_epilogue(kernel.metadata))

@@ -1,16 +1,15 @@
-"""fovea.torch beside PyTorch's compiled FlexAttention on a GPU: results and times.
+"""Compares fovea.torch with PyTorch's compiled FlexAttention on a GPU: results and times.
 
     PYTHONPATH=python python test/GPU/run_torch.py --libraries build-portable/lib --json torch.json
 
-PyTorch's own examples: each output may be at most twice as far from attention in
-f64 as the compiled FlexAttention's (two units in the last place of the dtype, if
-that is more). Times are medians of single calls by events, after warming up: with
-a BlockMask, whose lists the kernel reads; with the mask_mod in its place, whose
-blocks the compiler finds; PyTorch's.
-Also: gradients of these examples, by the same measure; lists of blocks that chance chose, tensors that must be copied or padded first (layout_cases.py), dropout, a call captured in a CUDA graph, a
-model under torch.compile, the first call's time with nothing cached and from the
-disk, by part, at most 1.5 s and 50 ms, and the host's time for repeated calls of each kind, at most 10 us more
-than a bare launch. The last line is
+PyTorch's own examples: the error of each output against attention in f64 may be at most twice that
+of the compiled FlexAttention (or two units in the last place of the dtype, if that is more). Times
+are medians of single calls by events, after warm-up: with a BlockMask, whose lists the kernel
+reads; with the mask_mod instead, whose blocks the compiler derives; and PyTorch's. It also checks
+gradients of these examples by the same rule, random block lists, tensors that must be copied or
+padded (layout_cases.py), dropout, a call captured in a CUDA graph, a model under torch.compile, the
+time of the first call without any cache and with the disk cache (at most 1.5 s and 50 ms), and the
+host's time for repeated calls of each kind, at most 10 us more than a bare launch. The last line is
 `N passed, N failed`.
 """
 
@@ -41,7 +40,8 @@ from fovea.bench._examples import (  # noqa: E402
     BATCH, DIM, HEADS, LENGTH, causal, depends_on_batch, examples, soft_cap,
 )
 
-# What any user of FlexAttention has done before a first call: PyTorch's imports are not ours.
+# Setup of any user of FlexAttention before a first call: the time of PyTorch's imports does not
+# count.
 FIRST = """
 import sys, time
 import torch
@@ -53,8 +53,10 @@ torch.cuda.synchronize()
 parts, modules = {}, set(sys.modules)
 start = time.perf_counter()
 import fovea.torch
-from fovea import _kernel, _launch
-from fovea.torch import _op, _programs
+from fovea.compiler import _kernel
+from fovea.runtime import _launch
+from fovea.torch.ops import _op
+from fovea.torch.cache import _programs
 parts["import"] = time.perf_counter() - start
 
 def timed(owner, name, label):
@@ -141,7 +143,7 @@ def check(name, score_mod, mask_mod, kv_heads, compiled, ours):
 
 
 def check_lists(ours):
-    """Lists that chance chose, with and without a mask_mod: what is listed is seen."""
+    """Random block lists with and without a mask_mod: blocks in a list are visible."""
     generator = torch.Generator("cuda").manual_seed(1)
     worst = 0.0
     for size, mask_mod, heads_of_lists in ((128, causal, 1), ((128, 64), None, 8), (64, causal, 8)):
@@ -209,7 +211,7 @@ def check_layouts(ours):
 
 
 def check_dropout(sdpa):
-    """Each call has its own seed, and torch.manual_seed brings it back."""
+    """Each call has its own seed, and torch.manual_seed reproduces it."""
     q, k = (torch.randn(2, 4, n, 64, device="cuda").half() for n in (512, 64))
     v = torch.eye(64, device="cuda").half().expand(2, 4, 64, 64)
     plain = sdpa(q, k, v)
@@ -265,8 +267,9 @@ def check_compile(ours):
 
 
 def host_us(runs, rounds=8, count=500):
-    """The host's microseconds for each of the functions, the shortest of rounds in
-    which all have turns, without collections of garbage, as timeit does."""
+    """The host's time of each function in microseconds: the minimum over rounds in which all
+    functions run, with garbage collection disabled as in timeit.
+    """
     best = dict.fromkeys(runs, float("inf"))
     gc.collect()
     gc.disable()
@@ -282,16 +285,17 @@ def host_us(runs, rounds=8, count=500):
     return best
 
 
-#: What a repeated call may cost the host beyond a bare launch of its kernel, in microseconds.
+#: Limit of the host's time for a repeated call beyond a bare launch of its kernel, in microseconds.
 MOST_OVERHEAD = 10
-#: What the first call of a process may take, in milliseconds: with nothing cached, and from the disk.
+#: Limits for the first call of a process in milliseconds: without a cache, and from the disk cache.
 MOST_FOR_FIRST, MOST_FROM_DISK = 1500, 50
 
 
 def overheads(fovea, ours):
-    """The host's time for repeated calls of each kind: "bare" is fovea_kernel_launch_packed
-    of the same arguments, "prepared" what the call does in its place."""
-    from fovea import _launch
+    """The host's time for repeated calls of each kind: "bare" is fovea_kernel_launch_packed with
+    the same arguments, "prepared" is the launch that the call uses instead.
+    """
+    from fovea.runtime import _launch
 
     q, k, v = (torch.randn(1, 1, 16, 64, device="cuda").half() for _ in range(3))
     slopes, mask = torch.ones(1, device="cuda"), torch.ones(16, 16, device="cuda")

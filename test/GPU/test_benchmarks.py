@@ -4,7 +4,6 @@
 """
 
 import contextlib
-import importlib.util
 import io
 import json
 import pathlib
@@ -28,12 +27,8 @@ import packed  # noqa: E402
 import products  # noqa: E402
 import report  # noqa: E402
 import tracing  # noqa: E402
+import variants  # noqa: E402
 import waiting  # noqa: E402
-
-# test/GPU has a variants.py, too.
-_spec = importlib.util.spec_from_file_location("variants_benchmark", HERE.parents[1] / "benchmarks" / "variants.py")
-variants_benchmark = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(variants_benchmark)
 
 DESCRIPTION = {
     "d": 64, "n": 64, "causal": 1, "sched": "dynamic", "cluster": 1, "m": 256, "kvbox": 64, "threads": 640,
@@ -190,7 +185,7 @@ def test_ratios_and_tables():
 
 
 def test_flash_attention_3_option():
-    """`--fa3` needs no file: it takes the installed package's library, and says if there is none."""
+    """`--fa3` without a file uses the installed package's library and reports if there is none."""
     for program in (forward, backward, backward_packed):
         assert program.parse_arguments(["--fa3"]).fa3 == flash_attention_3.INSTALLED
         assert program.parse_arguments(["--fa3", "a.so", "--rounds", "2"]).fa3 == "a.so"
@@ -218,9 +213,10 @@ def _with_ratios(rows):
 
 
 def test_printed_commands():
-    """The commands of docs/PerformanceTables.md and of the programs' docstrings are taken."""
+    """The commands of docs/Performance.md, benchmarks/notebook/tables.md and the programs' docstrings are taken."""
     programs = {"forward": forward, "backward": backward, "backward_packed": backward_packed}
-    pages = [HERE.parents[1] / "docs" / "PerformanceTables.md", *(pathlib.Path(program.__file__) for program in programs.values())]
+    root = HERE.parents[1]
+    pages = [root / "benchmarks" / "notebook" / "tables.md", root / "docs" / "Performance.md", *(pathlib.Path(program.__file__) for program in programs.values())]
     commands = [found for page in pages
                 for found in re.findall(r"python benchmarks/(forward|backward|backward_packed)\.py((?: [^`|#\n]*)?)", page.read_text())]
     assert len(commands) > 8
@@ -308,9 +304,9 @@ def test_tracing():
     assert ".param .u64 f_param_1,\n\t.param .u64 .ptr .global .align 8 f_param_2\n)" in ptx
     lines = ptx.split("\n")
     assert lines[:6] == TRACED.split("\n")[:6]
-    # The set-up stands behind declarations and before the first instruction.
+    # The set-up code is after the declarations and before the first instruction.
     assert lines.index("\tld.param.u64 %te, [f_param_2];") < lines.index("\tmov.u32 \t%r1, %tid.x;")
-    assert sites == {32: "before 16: bar.sync \t0;", 33: "behind 16: bar.sync \t0;", 35: "behind 17: $L__BB0_1:"}
+    assert sites == {32: "before 16: bar.sync \t0;", 33: "after 16: bar.sync \t0;", 35: "after 17: $L__BB0_1:"}
     assert [line for line in lines if "st.global.u32 [%tr]," in line] == [f"\t@%tp st.global.u32 [%tr], {n};" for n in sites]
     assert refuses(tracing.instrument, TRACED, json.dumps({**facts, "kernel": "g"}))
     # Clocks wrap, as do numbers with a sign.
@@ -324,11 +320,11 @@ def test_tracing():
 
 def test_candidates():
     row = {"baseline_ms": 0.75, "candidates": {"chain=0": 1.5, "cluster=2": 1.0}}
-    fastest, slowest = variants_benchmark.format_candidates(row)
+    fastest, slowest = variants.format_candidates(row)
     assert fastest.split() == ["1.000", "ms", "0.75", "of", "dense", "cluster=2"]
     assert slowest.split() == ["1.500", "ms", "0.50", "of", "dense", "chain=0"]
-    assert variants_benchmark.format_candidates({}) == []
-    args = variants_benchmark.make_parser().parse_args(["--candidate", "a=1", "--candidate", "b=2", "--only", "fullbias"])
+    assert variants.format_candidates({}) == []
+    args = variants.make_parser().parse_args(["--candidate", "a=1", "--candidate", "b=2", "--only", "fullbias"])
     assert args.candidate == ["a=1", "b=2"] and args.schedule == "auto"
 
 

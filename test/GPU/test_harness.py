@@ -1,4 +1,4 @@
-"""Checks the harness itself, on the CPU: a right kernel passes, wrong ones fail.
+"""Tests the harness itself on the CPU: a correct kernel passes, wrong ones fail.
 
 Needs torch, no GPU. `pytest test/GPU/test_harness.py`, or as a plain script.
 """
@@ -18,10 +18,10 @@ except ImportError:
     torch = None
 
 if torch is not None:
+    import gpu_variants
     import kernels
     import reference
     import run_forward
-    import variants
 
 
 class TorchKernel:
@@ -41,7 +41,7 @@ class TorchKernel:
 
     def __call__(self, stream=0, *, q, k, v, o, lse=None, scale=None, lengths=None, cu_q=None, cu_k=None, sinks=None,
                  dropout_seed=0, dropout_offset=0, **captured):
-        variant = variants.VARIANTS[self.config.variant]
+        variant = gpu_variants.VARIANTS[self.config.variant]
         if (lse is not None) != self.config.lse:
             raise RuntimeError(f"{'takes no' if lse is not None else 'needs a'} tensor named 'lse'")
         if self.config.layout == "bshd":
@@ -81,9 +81,9 @@ def skip_without_torch():
 def test_right_kernels_pass():
     skip_without_torch()
     rng = random.Random(0)
-    for name in variants.VARIANTS:
+    for name in gpu_variants.VARIANTS:
         for dtype, layout in (("bf16", "bhsd"), ("f16", "bshd")):
-            config = variants.Config(name, dtype, 32, 48, layout)
+            config = gpu_variants.Config(name, dtype, 32, 48, layout)
             for case in run_forward.cases_of(config, rng):
                 if case.repeats or max(case.sizes) > 700 or (max(case.sizes) > 500 and name != "causal"):
                     continue  # slow here
@@ -95,7 +95,7 @@ def test_right_kernels_pass():
 
 def test_wrong_kernels_fail():
     skip_without_torch()
-    config = variants.Config("causal", "bf16", 64)
+    config = gpu_variants.Config("causal", "bf16", 64)
     case = run_forward.Case(1, 2, 2, 100, 100, strided=True)
 
     def one_element(o, lse):
@@ -117,7 +117,7 @@ def test_wrong_kernels_fail():
 def test_samples():
     skip_without_torch()
     for name, layout in (("causal", "bhsd"), ("window", "bshd")):
-        config = variants.Config(name, "bf16", 32, 0, layout)
+        config = gpu_variants.Config(name, "bf16", 32, 0, layout)
         case = run_forward.Case(9, 8, 2, 300, 260, sampled=True)
         verdict = check(config, case)
         assert verdict.ok, verdict.message
@@ -135,13 +135,13 @@ def test_samples():
 def test_repetitions():
     skip_without_torch()
     torch.cuda.Stream = lambda: types.SimpleNamespace(cuda_stream=0)
-    config, case = variants.Config("causal", "bf16", 32), run_forward.Case(1, 2, 2, 50, 50, repeats=True)
+    config, case = gpu_variants.Config("causal", "bf16", 32), run_forward.Case(1, 2, 2, 50, 50, repeats=True)
     assert check(config, case).ok
     without = dataclasses.replace(config, lse=False)
     assert check(without, case).ok
     assert not check(without, case, lambda o, lse: o.as_strided((1,), (1,), o.storage_offset() + 40).fill_(9)).ok
-    # In sequence, behind kernels that change the inputs, on two streams.
-    for after, expected in ((5, "repetition"), (25, "behind other kernels"), (35, "two streams")):
+    # In sequence, after kernels that change the inputs, on two streams.
+    for after, expected in ((5, "repetition"), (25, "after other kernels"), (35, "two streams")):
         launches = 0
 
         def changes(o, lse, after=after):
@@ -156,7 +156,7 @@ def test_repetitions():
 
 def test_cases():
     skip_without_torch()
-    config = variants.Config("causal", "bf16", 128)
+    config = gpu_variants.Config("causal", "bf16", 128)
     full, quick = (run_forward.cases_of(config, random.Random(0), shapes) for shapes in ("full", "quick"))
     assert max(case.sizes[3] for case in full) == 131072 and max(case.sizes[3] for case in quick) <= 1025
     assert any(b * h > 65535 for b, h, *_ in (case.sizes for case in full))
@@ -181,7 +181,7 @@ def test_targets_of_a_folder():
 def test_names_round_trip():
     skip_without_torch()
     for config in run_forward.kernel_grid():
-        parsed = variants.Config.parse(config.name)
+        parsed = gpu_variants.Config.parse(config.name)
         assert (parsed.name, parsed.value_dim) == (config.name, config.value_dim)
 
 

@@ -1,4 +1,4 @@
-"""Waits for the device, not for ever: roles that wait for each other hang."""
+"""Waits for a GPU with a time limit, since a deadlock between roles hangs it."""
 
 import os
 import sys

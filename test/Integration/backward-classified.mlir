@@ -1,5 +1,5 @@
-// A tile of keys visits the blocks of queries that kv_classify says see it: the
-// partial ones, then the full ones; in one step the last block where none does.
+// A tile of keys iterates over the blocks of queries that see it by kv_classify: the
+// partial ones, then the full ones; over the last block if none does.
 // Documents of all lengths, sorted; more keys than queries; lengths that divide no
 // tile, and a tile of which only some keys exist.
 // RUN: fovea-opt %s --attn-analyze-mask --attn-to-tile=target=sm_90a | FileCheck %s

@@ -1,5 +1,5 @@
-// A mask that nobody but LLVM knows to hide everything: no integer is 2.5. All weights are the constant 0 then, and so are
-// derivatives: what a product in flight multiplies has registers of its own, which nobody else reads meanwhile.
+// A mask that only LLVM proves to hide everything: no integer is 2.5. P and dS are the constant 0 then: the operand of an
+// outstanding product needs its own registers, which no other instruction uses in the meantime.
 // RUN: fovea-opt %s --attn-differentiate -o %t.mlir
 // RUN: fovea-run %t.mlir --random=1 --check --target=sm_90a --level=ptx --dims=B=1,Hq=1,Hkv=1,Sq=150,Skv=140 | FileCheck %s
 

@@ -1,5 +1,5 @@
-// Gradients by tables that are read by the distance of query and key, of which a warp adds
-// up each diagonal: T5's buckets, and distances both ways, clipped, of one table twice.
+// Gradients of tables that are read by relative position, where a warp sums the values of each
+// relative position: T5's buckets, and clipped positions in both directions, one table twice.
 // Rows and keys that divide no tile, fewer and more keys than queries, causal order, packed
 // sequences; exact sums, too, which are deterministic.
 // DEFINE: %{target} = sm_80
@@ -25,7 +25,7 @@
 // REDEFINE: %{program} = %t.exact.mlir
 // RUN: %{all}
 
-// What is left of it by rounding; to miss a diagonal would be far more.
+// The rounding error; a missing relative position would be far larger.
 // BUCKETS: dcapture0 16x2: {{.*}} max relative error {{[0-9.]+e-0[5-9]}}, {{.*}} passed
 // PACKED: dcapture0 41: {{.*}} max relative error {{[0-9.]+e-0[5-9]}}, {{.*}} passed
 // DISTANCES: dq {{.*}} passed
@@ -66,7 +66,7 @@ func.func @buckets(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !t) ->
   return %dt : !t
 }
 
-// By the distance itself and its negative, clipped, of pairs in causal order.
+// By the relative position and its negative, clipped, of causal pairs.
 func.func @distances(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !t, %w: tensor<?xf32>) -> (!x, !t, tensor<?xf32>) {
   %dq, %dt, %dw = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, captures = [0, 1]) captures(%t, %w : !t, tensor<?xf32>)
     score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !t, %ww: tensor<?xf32>) {

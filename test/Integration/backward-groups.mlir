@@ -1,5 +1,5 @@
-// Gradients of keys that several heads share, under masks: a block of queries is visited
-// head by head. Against f64: groups of 2 and 7 and of one, tiles that visit blocks upwards
+// Gradients of keys that several heads share, with masks: a block of queries is processed
+// head by head. Against f64: groups of 2 and 7 and of one, tiles that process blocks upwards
 // and downwards, more keys than queries, rows that divide no tile. Sums of two tiles are the
 // same in any order, so schedules by different seeds agree.
 // DEFINE: %{check} = FileCheck %s --check-prefix=NUMBERS
@@ -14,7 +14,7 @@
 // RUN: %{run} --entry=ordered --dims=B=1,Sq=420,Skv=650 --level=warp --seeds=3 | %{check}
 // RUN: %{run} --entry=ordered --dims=B=1,Sq=200,Skv=300 --level=ptx | %{check}
 // RUN: %{run} --entry=by_head --dims=B=1,Hq=4,Hkv=2,Sq=300,Skv=420 --level=warp | %{check}
-// No heads of queries: no block is visited, though roles visit one of each head in any case.
+// No heads of queries: no block is processed, although roles always process one per head.
 // RUN: %{run} --entry=causal --dims=B=1,Hq=0,Hkv=2,Sq=200,Skv=300 --level=tile | %{check}
 // RUN: %{run} --entry=causal --dims=B=1,Hq=0,Hkv=2,Sq=200,Skv=300 --level=ptx | %{check}
 // RUN: %{run} --entry=causal --dims=B=1,Hq=0,Hkv=0,Sq=200,Skv=300 --level=warp | %{check}
@@ -40,7 +40,7 @@
 // CHECK: arith.muli %{{.*}}, %[[WIDE]] : i64
 // CHECK: tile.dot "s"
 
-// A turn at dQ's sums is of one head of a block.
+// A semaphore slot of dq_accum belongs to one head of a block.
 // RUN: fovea-compile %s --kernel=ordered --target=sm_90a --emit=warp | FileCheck %s --check-prefix=ORDERED
 // ORDERED-LABEL: gpu.func @ordered(
 // ORDERED: tile.semaphore_wait "turn_acquire"

@@ -49,7 +49,7 @@
 // RUN: not %{planted} 2>&1 | FileCheck %s --check-prefix=NO-RELEASE
 // NO-RELEASE: warp.producer_acquire
 
-// Where warps share columns, weights are read behind a barrier, too.
+// If warps share columns, P is also read after a barrier.
 // RUN: fovea-compile %t.wide.mlir --target=sm_80 --emit=warp -o %t.shared.mlir
 // DEFINE: %{shared} = fovea-run %{file} --entry=causal --random=1 --dims=B=1,Hq=2,Hkv=2,Sq=200,Skv=150 --check --reference=%t.wide.mlir --seed=1
 // REDEFINE: %{file} = %t.shared.mlir

@@ -1,5 +1,5 @@
-// Where bounds leave out blocks of which kv_classify says that they may be visible, nobody
-// visits those, and nobody counts a turn there: a tile would wait for it for ever.
+// If bounds exclude blocks that may be visible by kv_classify, no tile processes them, and
+// no semaphore slot counts them: a tile would deadlock waiting for it.
 // RUN: fovea-run %s --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=300,Skv=420 --check --target=sm_90a --level=warp --seeds=3 | FileCheck %s
 // RUN: fovea-run %s --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=300,Skv=420 --check --target=sm_90a --level=ptx | FileCheck %s
 // CHECK: dq {{.*}} passed

@@ -1,10 +1,10 @@
-// Deterministic gradients in roles where kv_classify tells blocks apart: tiles of keys visit
-// those that see them, in ascending order, and take turns at dQ's sums with the other tiles
-// that do. Against f64, at all levels: documents, sorted and in any order; with a diagonal;
-// neighbourhoods, whose blocks do not follow each other; steps; tiles that no query sees; more
+// Deterministic gradients with roles and a runtime block predicate: tiles of keys iterate over
+// the blocks that see them, in ascending order, with ordered accumulation of dQ among these
+// tiles. Against f64, at all levels: documents, sorted and in any order; with relative positions;
+// neighbourhoods, whose blocks are not contiguous; steps; tiles that no query sees; more
 // keys than queries and fewer; lengths that divide no tile; grouped heads; blocks of 128 and of
-// 64 queries; the roles of wide heads; keys of a part of their tensor. Schedules by different
-// seeds give the same bits. A turn that never comes would be an error.
+// 64 queries; the roles of wide heads; keys of a part of their tensor. Schedules with different
+// seeds give the same bits. A missing semaphore slot would be an error.
 // DEFINE: %{run} = fovea-run --target=sm_90a --check --random=1
 // DEFINE: %{saved} = fovea-run --target=sm_90a --check
 // DEFINE: %{inputs} = --inputs %t.in/q.npy %t.in/k.npy %t.in/v.npy %t.in/o.npy %t.in/lse.npy %t.in/do.npy %t.in/capture0.npy %t.in/capture1.npy
@@ -28,7 +28,7 @@
 // RUN: %{ids} capture0 "np.repeat(np.random.default_rng(0).integers(0, 5, 44), 16)[:shape[0]]" capture1 "np.repeat(np.random.default_rng(1).integers(0, 9, 7), 128)[:shape[0]]"
 // RUN: %{saved} %s --entry=documents --level=warp --seeds=3 %{inputs} | %{numbers}
 // RUN: %{saved} %s --entry=documents --level=ptx %{inputs} | %{numbers}
-// Nobody sees anything.
+// No query sees a key.
 // RUN: %{ids} capture1 "np.full(shape[0], 99)"
 // RUN: %{saved} %s --entry=documents --level=warp %{inputs} | %{numbers}
 // RUN: %{saved} %s --entry=documents --level=ptx %{inputs} | %{numbers}
@@ -52,7 +52,7 @@
 // RUN: %{saved} %t.128.mlir --entry=documents --level=warp --seeds=3 %{inputs} | %{numbers}
 // RUN: %{saved} %t.128.mlir --entry=causal_documents --level=ptx %{inputs} | %{numbers}
 // RUN: %{saved} %t.128.mlir --entry=capped_documents --level=ptx %{inputs} | %{numbers}
-// More than two words of blocks, and more than a warp of turns; keys of documents that queries don't have.
+// More than two bitmap words, and more semaphore slots than lanes; keys of documents without queries.
 // RUN: rm -rf %t.in && fovea-run %t.128.mlir --target=sm_90a --entry=documents --level=tile --random=1 --save-inputs=%t.in --dims=B=1,Hq=1,Hkv=1,Sq=4500,Skv=300,capture0.0=4500,capture1.0=300
 // RUN: %{ids} capture0 "np.arange(shape[0]) // 100" capture1 "np.where(np.arange(shape[0]) < 150, 7, 44 - np.arange(shape[0]) // 140)"
 // RUN: %{saved} %t.128.mlir --entry=documents --level=tile %{inputs} | %{numbers}
@@ -64,15 +64,15 @@
 // RUN: %{saved} %t.256.mlir --entry=documents --level=ptx %{inputs} | %{numbers}
 // RUN: %{saved} %t.256.mlir --entry=capped_documents --level=warp --seeds=3 %{inputs} | %{numbers}
 
-// A tile that no block sees has no turn where it visits one all the same.
+// A tile that no block sees owns no semaphore slot, although it processes one block.
 // RUN: fovea-compile %s --kernel=documents --target=sm_90a --emit=tile | FileCheck %s
 // CHECK-LABEL: gpu.func @documents(
 // CHECK: %[[FOUND:.*]] = arith.cmpi ne, %{{.*}}, %c0 : index
 // CHECK: scf.for
 // CHECK: tile.semaphore_wait "turn_acquire" {{.*}} if(%[[FOUND]])
 // CHECK: tile.semaphore_release "turn_release" {{.*}} if(%[[FOUND]])
-// The kernel in front asks about a word of blocks for the turns of a warp, and says of all
-// turns how many tiles come before: a tile that no block sees looks one up.
+// The preprocess kernel computes a bitmap word for the semaphore slots of a warp, and for every
+// slot the number of earlier tiles: a tile that no block sees reads one, too.
 // CHECK-LABEL: gpu.func @documents_turns(
 // CHECK: scf.for
 // CHECK: tile.ballot

@@ -6,7 +6,7 @@
 // REDEFINE: %{file} = %t.warp.mlir
 // RUN: %{run} --outputs %t.dq.npy %t.dk.npy %t.dv.npy
 
-// Nobody waits for a turn.
+// No role waits for a semaphore slot.
 // RUN: sed 's/^ *tile.semaphore_wait .*//' %t.warp.mlir > %t.no-wait.mlir
 // REDEFINE: %{file} = %t.no-wait.mlir
 // RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=NO-WAIT
@@ -16,25 +16,25 @@
 // RUN: sed 's/^ *tile.semaphore_release .*//' %t.warp.mlir > %t.no-release.mlir
 // REDEFINE: %{file} = %t.no-release.mlir
 // RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=NO-RELEASE
-// NO-RELEASE: note: role @acquire waits for turn {{[0-9]+}} after 0 were released
+// NO-RELEASE: note: role @acquire waits for semaphore slot {{[0-9]+}} with 0 released
 
-// Turns are asked for, but who adds does not wait for the answer.
+// Semaphore slots are requested, but the accumulating role does not wait for them.
 // RUN: sed 's/^ *warp.consumer_\(wait\|release\) %%turn_acquire_pipeline.*//' %t.warp.mlir > %t.ahead.mlir
 // REDEFINE: %{file} = %t.ahead.mlir
 // RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=AHEAD
 // AHEAD: error:
 
-// A turn ends before all is added.
+// A semaphore slot is released before everything is added.
 // RUN: sed 's/^ *warp.\(consumer\|producer\)_[a-z]* %%dq_sum_pipeline.*//' %t.warp.mlir > %t.early.mlir
 // REDEFINE: %{file} = %t.early.mlir
 // RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=EARLY
 // EARLY: error: {{turn [0-9]+ is over|seeds 0 and [0-9]+ give different numbers in output 'dq'}}
 
-// All wait for the first turn, which is over soon.
+// All tiles wait for the first semaphore slot, which is released early.
 // RUN: sed 's/\(tile.semaphore_wait .* for \)%%[#0-9a-z_]*/\1%%c0_i32/' %t.warp.mlir > %t.first.mlir
 // REDEFINE: %{file} = %t.first.mlir
 // RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=FIRST
-// FIRST: error: turn 0 is over: {{[0-9]+}} are
+// FIRST: error: semaphore slot 0 is released already: found {{[0-9]+}} releases
 
 !t = tensor<?x?x?x128xbf16>
 !rows = tensor<?x?x?xf32>

@@ -1,6 +1,6 @@
-// Deterministic gradients in roles: tiles of keys add to dQ's sums one after the
+// Deterministic gradients with roles: tiles of keys accumulate dQ one after the
 // other. Against f64, at all levels: rows of keys and queries that divide no tile,
-// grouped heads, tiles that meet all blocks, and such that a window lets meet some.
+// grouped heads, tiles that process all blocks, or only those within a window.
 // DEFINE: %{run} = fovea-run --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=300,Skv=420 --check --target=sm_90a
 // RUN: %{run} %s --entry=dense --level=tile | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=dense --level=warp --seeds=5 | FileCheck %s --check-prefix=NUMBERS
@@ -14,7 +14,7 @@
 // RUN: %{run} %s --entry=capped --level=warp --seeds=3 | FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run} %s --entry=wide --level=warp --seeds=3 | FileCheck %s --check-prefix=NUMBERS
 // RUN: fovea-run --random=1 --dims=B=2,Hq=2,Hkv=1,Sq=70,Skv=150 --check --target=sm_90a %s --entry=wide --level=ptx | FileCheck %s --check-prefix=NUMBERS
-// More CTAs than a chip runs at a time, in the order of which they wait for each other.
+// More CTAs than a GPU runs at a time, which wait for each other in launch order.
 // RUN: fovea-run --random=2 --dims=B=2,Hq=4,Hkv=2,Sq=10,Skv=4500 --check --target=sm_90a %s --entry=dense --level=ptx | FileCheck %s --check-prefix=NUMBERS
 // RUN: fovea-run --random=2 --dims=B=1,Hq=1,Hkv=1,Sq=0,Skv=130 --check --target=sm_90a %s --entry=dense --level=ptx
 
@@ -22,10 +22,10 @@
 // NUMBERS-NEXT: dk {{.*}} passed
 // NUMBERS-NEXT: dv {{.*}} passed
 
-// Without a mask a tile's turn is its number; a window's tiles look theirs up. One warp asks
-// for turns, one ends them. Who adds waits for the first between the first part of dQ and its
-// addition, tells the second when the last part is added, and adds one part of the next block
-// at most before that one is done.
+// Without a mask a tile's semaphore slot is its index; a window's tiles look theirs up. One warp
+// acquires slots, one releases them. The accumulating role waits for the first warp between the
+// first N-chunk of dQ and its addition, signals the second after the last chunk is added, and
+// adds at most one chunk of the next block before the release.
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a --emit=warp | FileCheck %s --check-prefix=DENSE
 // DENSE-LABEL: gpu.func @dense(
 // DENSE: role @acquire warps(1)
@@ -61,10 +61,10 @@
 // WINDOW: tile.scatter
 
 // RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=24,output=tma 2>&1 | FileCheck %s --check-prefix=OUTPUT
-// OUTPUT: error: schedule's 'output' must be direct where gradients are to be deterministic, found tma
+// OUTPUT: error: schedule's 'output' must be direct for deterministic gradients, found tma
 
 // RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=work=static 2>&1 | FileCheck %s --check-prefix=STATIC
-// STATIC: error: schedule's 'work' must be single or dynamic where gradients are to be deterministic, found static
+// STATIC: error: schedule's 'work' must be single or dynamic for deterministic gradients, found static
 
 // Packed sequences have two kernels, which add nothing up in memory.
 // RUN: fovea-compile %s --kernel=packed --target=sm_90a | FileCheck %s --check-prefix=APART

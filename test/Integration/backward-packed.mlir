@@ -27,7 +27,7 @@
 // RUN: %{wide},N+1=9 --entry=causal --random=1 --level=warp --seeds=3
 // RUN: %{wide},N+1=9 --entry=causal --random=1 --level=ptx
 // RUN: %{wide},N+1=7,capture0.0=4 --entry=read --random=7 --level=ptx
-// Sequences whose rows are no numbers leave others alone; offsets that nobody checked keep within memory.
+// Sequences with NaN rows do not affect others; unchecked offsets stay within memory.
 // RUN: rm -rf %t && fovea-run %s --entry=causal --random=1 --dims=Hq=4,Hkv=2,Sq=300,Skv=350,N+1=6 --save-inputs=%t
 // RUN: %python %S/Inputs/packed_gradients.py fovea-run %s %t sm_80 sm_90a | FileCheck %s
 // CHECK: sm_80: no number of one sequence reaches another

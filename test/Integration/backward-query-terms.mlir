@@ -1,7 +1,7 @@
-// What a score_mod adds by the query alone: in roles D's kernel adds it to what it leaves for exponents, and the kernel of
-// keys leaves it out. Against f64, at all levels: distances, slopes by head, tables by query, with what is the same for a
-// head, and beside a soft cap; rows that divide no block, grouped heads, lengths, packed sequences, rows of which all scores
-// are -inf, wide heads, one order of the sums.
+// score_mod terms that depend only on the query: with roles the preprocess kernel adds them to the row constants, and the
+// dK/dV kernel omits them. Against f64, at all levels: relative positions, slopes by head, tables by query, with per-head
+// terms, and with a soft cap; rows that divide no block, grouped heads, lengths, packed sequences, rows in which all scores
+// are -inf, wide heads, ordered accumulation.
 // DEFINE: %{check} = FileCheck %s --check-prefix=NUMBERS
 // DEFINE: %{run} = fovea-run %s --random=1 --check --target=sm_90a
 // DEFINE: %{sizes} = --dims=B=2,Hq=4,Hkv=2,Sq=200,Skv=150
@@ -100,7 +100,7 @@ func.func @places(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, 
   return %0#0, %0#1, %0#2 : !t, !t, !t
 }
 
-// A place alone.
+// Only a position.
 func.func @query(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
   %0:3 = attn.backward %q, %k, %v, %o, %lse, %do
     gradients(q, k, v)
@@ -171,7 +171,7 @@ func.func @capped(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %table: 
   return %0#0, %0#1, %0#2 : !t, !t, !t
 }
 
-// Read at half the query's place.
+// Read at half the query's position.
 func.func @gathered(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %table: !f) -> (!t, !t, !t) {
   %0:3 = attn.backward %q, %k, %v, %o, %lse, %do
     gradients(q, k, v)
@@ -188,7 +188,7 @@ func.func @gathered(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %table
   return %0#0, %0#1, %0#2 : !t, !t, !t
 }
 
-// Every third query has no weights: each score is -inf.
+// Every third query has no probabilities: each score is -inf.
 func.func @unseen(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {
   %0:3 = attn.backward %q, %k, %v, %o, %lse, %do
     gradients(q, k, v)
@@ -235,7 +235,7 @@ func.func @random(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %seed: i
   return %0#0, %0#1, %0#2 : !t, !t, !t
 }
 
-// By how far a query is from the end of the keys.
+// By the distance of a query from the end of the keys.
 func.func @lengths(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n: !n) -> (!t, !t, !t) {
   %0:3 = attn.backward %q, %k, %v, %o, %lse, %do
     gradients(q, k, v)

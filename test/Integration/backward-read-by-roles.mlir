@@ -1,7 +1,7 @@
-// What several roles read of captured tensors, each reads itself: a factor of scores by key,
-// which weights and derivatives need, in roles for each sum (head dim 256), and beside lists
-// of blocks of 64 keys. A derivative in whose score_mod hidden pairs are no numbers. Turns of
-// sequences that are one block, where there is no loop. Head dims that share no panel.
+// Captured values that several roles need are loaded by each of them: a factor of scores by key,
+// which P and dS need, with a role per accumulator (head dim 256), and with block-sparse lists
+// of 64 keys. A derivative of a score_mod that is NaN for hidden pairs. Semaphore slots of
+// sequences of one block, without a loop. Head dims that share no panel.
 // DEFINE: %{level} = tile
 // DEFINE: %{run} = fovea-run %t.mlir --random=1 --check --target=sm_90a --level=%{level}
 // DEFINE: %{factor} = %{run} --entry=factor --dims=B=1,Hq=2,Hkv=2,Sq=130,Skv=150,capture0.0=150 | FileCheck %s
@@ -41,7 +41,7 @@ func.func @factor(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> 
   return %dq, %dk, %dv : !x, !x, !x
 }
 
-// log(i - j) is no number for keys behind the query, which the mask hides.
+// log(i - j) is NaN for keys after the query, which the mask hides.
 !y = tensor<?x?x?x64xbf16>
 func.func @hidden(%q: !y, %k: !y, %v: !y, %o: !y, %lse: !r, %do: !y) -> (!y, !y, !y) {
   %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do

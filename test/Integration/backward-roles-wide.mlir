@@ -1,8 +1,8 @@
-// The roles of head dims above 128: who copies, who finds weights and sums dV, who finds derivatives
-// and sums dK, who adds dQ's share of a block; and where derivatives need scores, who copies, who
-// finds all that is known of a pair and adds, who sums dV, who sums dK. Against f64, at all levels: rows of
-// keys and queries that divide no tile, grouped heads, a mask, score_mods that derivatives need scores
-// of and not, dropout; head dims of which the last panel is a part, and unequal ones.
+// The roles of head dims above 128: a producer, a role for P and dV, a role for dS and dK, a role
+// that accumulates dQ; and if dS needs scores, a producer, a role that computes P and dS and
+// accumulates dQ, a role for dV, a role for dK. Against f64, at all levels: rows of
+// keys and queries that divide no tile, grouped heads, a mask, score_mods whose derivatives need scores
+// or not, dropout; head dims with a partial last panel, and unequal ones.
 // Up to 128 keys a row of dQ has two summands, so its bits don't depend on the order of tiles.
 // DEFINE: %{run} = fovea-run --random=1 --check --target=sm_90a --dims=B=1,Hq=2,Hkv=1
 // DEFINE: %{numbers} = FileCheck %s --check-prefix=NUMBERS
@@ -22,7 +22,7 @@
 // RUN: %{run},Sq=70,Skv=90 %s --entry=dropped --level=ptx | %{numbers}
 // RUN: %{run},Sq=70,Skv=90 %s --entry=narrow --level=ptx | %{numbers}
 // RUN: sed 's/x208x/x136x/g' %s > %t.mlir && %{run},Sq=70,Skv=90 %t.mlir --entry=dropped --level=ptx | %{numbers}
-// What is added to dQ's sums through shared memory, by the copy engine.
+// dQ contributions that TMA adds through shared memory.
 // RUN: %{run},Sq=140,Skv=110 %s --entry=dense --level=warp --seeds=5 --schedule=output=tma | %{numbers}
 // RUN: %{run},Sq=140,Skv=150 %s --entry=dense --level=ptx --schedule=output=tma | %{numbers}
 // RUN: %{run},Sq=150,Skv=200 %s --entry=causal --level=ptx --schedule=output=tma | %{numbers}
@@ -82,9 +82,9 @@
 // SCORES-LABEL: gpu.func @capped(
 // SCORES: role @load warps(4) regs(24)
 // SCORES: role @score warps(4) regs(208)
-// The first block's scores are in flight. In each round: dP is issued, the weights leave while it runs,
-// dS leaves; parts of dQ, the next one on its way while one is added; the next block's scores ahead of
-// the wait for the last one.
+// The first block's scores are outstanding. In each iteration: dP is issued, P is stored while it runs,
+// dS is stored; N-chunks of dQ, the next one outstanding while one is added; the next block's scores
+// are issued before the wait for the last chunk.
 // SCORES: warp.dot async "s"
 // SCORES-NOT: math.exp2
 // SCORES: scf.for

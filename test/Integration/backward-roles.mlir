@@ -1,6 +1,6 @@
-// The form of a backward pass in which one kernel finds all gradients: tiles of
-// keys outside, roles, wgmma, and dQ added up in memory, which a kernel before it
-// sets to zero and one behind it rounds. It is what a target with wgmma gets. Against f64, at all levels: rows of keys
+// A backward pass in which one kernel computes all gradients: an outer loop over
+// tiles of keys, roles, wgmma, and dq_accum in memory, which the preprocess kernel
+// zeroes and the postprocess kernel rounds; used for targets with wgmma. Against f64, at all levels: rows of keys
 // and queries that divide no tile, grouped heads, a mask, a score_mod.
 // DEFINE: %{run} = fovea-run --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=140,Skv=150 --check --target=sm_90a
 // RUN: %{run} %s --entry=dense --level=tile | FileCheck %s --check-prefix=NUMBERS
@@ -15,12 +15,12 @@
 // RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=24,tile_n=32 2>&1 | FileCheck %s --check-prefix=TILE
 // RUN: not fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=20 2>&1 | FileCheck %s --check-prefix=BUDGET
 
-// All of the next block's weights are computed before the wait: the sign of each would be seen.
+// All of the next block's probabilities are computed before the wait: the sign of each would be seen.
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a | FileCheck %s --check-prefix=ABOVE
 // ABOVE-LABEL: .entry dense(
 // ABOVE: lop3.b32 s, s, %{{[a-z0-9]+}}, %{{[a-z0-9]+}}, 0xFE;
 // ABOVE: @p st.volatile.shared.u32
-// CTAs go on from tile to tile, and heads share keys: more tiles than a chip has CTAs, by each way to deal them out.
+// Persistent CTAs, and heads that share keys: more tiles than resident CTAs, with each kind of work distribution.
 // RUN: fovea-run %s --entry=dense --random=2 --dims=B=2,Hq=4,Hkv=2,Sq=10,Skv=4500 --check --target=sm_90a --level=ptx | FileCheck %s --check-prefix=NUMBERS
 // RUN: fovea-run %s --entry=dense --random=2 --dims=B=2,Hq=6,Hkv=3,Sq=70,Skv=390 --check --target=sm_90a --level=warp --schedule=work=static | FileCheck %s --check-prefix=NUMBERS
 // RUN: fovea-run %s --entry=dense --random=2 --dims=B=2,Hq=4,Hkv=2,Sq=10,Skv=4500 --check --target=sm_90a --level=ptx --schedule=work=static,key_stages=1 | FileCheck %s --check-prefix=NUMBERS
@@ -33,8 +33,8 @@
 // CHECK-LABEL: gpu.func @dense(
 // CHECK: role @load warps(4) regs(24)
 // CHECK: role @compute warps(8) regs(208)
-// The first block's weights; then, in each round, what dS needs, the next block's
-// scores and dK, the next weights, and the waits for the sums.
+// The first block's probabilities; then, in each iteration, the inputs of dS, the
+// next block's scores and dK, its probabilities, and the waits for the accumulators.
 // CHECK: warp.dot async "s"
 // CHECK: math.exp2
 // CHECK: scf.for
@@ -64,14 +64,14 @@
 // CHECK-NOT: warp.dot
 // CHECK: tile.store "dq_out"
 
-// Two kernels where it is asked for.
+// Two kernels on request.
 // RUN: fovea-compile %s --kernel=dense --target=sm_90a --schedule=producer_registers=0 --emit=warp | FileCheck %s --check-prefix=TWO
 // TWO-LABEL: gpu.func @dense(
 // TWO-NOT: role @
 // TWO: tile.store "dq_out"
 
 // TARGET: error: schedule has roles ('producer_registers'), which 'sm_80' does not support
-// TILE: error: schedule's 'tile_n' is 64 or 128 where roles share the work ('producer_registers=0': none do), found 32
+// TILE: error: schedule's 'tile_n' must be 64 or 128 with roles ('producer_registers'), found 32
 // BUDGET: error: schedule's 'producer_registers' must be a multiple of 8, found 20
 
 !t = tensor<?x?x?x64xbf16>

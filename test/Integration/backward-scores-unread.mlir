@@ -1,5 +1,5 @@
-// A score_mod that takes no score, with wide heads: who has dV reads exponents and has neither a product of them nor anything
-// to store, so nothing but the release itself lets its lanes meet. More blocks of queries than there are stages.
+// A score_mod that ignores the score, with wide heads: the dV role reads row constants without a product or a store, so
+// only the release itself synchronises its warps. More blocks of queries than stages.
 // RUN: fovea-opt %s --attn-differentiate -o %t.mlir
 // RUN: fovea-run %t.mlir --random=1 --check --target=sm_90a --level=ptx --dims=B=1,Hq=1,Hkv=1,Sq=200,Skv=12 | FileCheck %s
 // RUN: fovea-run %t.mlir --random=1 --check --target=sm_80 --level=ptx --dims=B=1,Hq=1,Hkv=1,Sq=200,Skv=12 | FileCheck %s

@@ -1,5 +1,5 @@
-// Chips with 99 KiB of shared memory have gradients of wide heads, too: with one buffer for the
-// blocks that a tile meets.
+// GPUs with 99 KiB of shared memory support gradients of wide heads with one buffer for the
+// blocks of a tile's loop.
 // DEFINE: %{target} = sm_86
 // DEFINE: %{run} = fovea-run %s --entry=wide --random=1 --dims=B=1,Hq=2,Hkv=2,Sq=70,Skv=130 --check --target=%{target} --level=ptx
 // RUN: %{run}

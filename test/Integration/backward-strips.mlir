@@ -1,8 +1,8 @@
-// Tiles of 128 keys where both sums of 64 keys fill a warp group's registers but for scores: each strip
-// of 64 keys has a role, and each role adds some columns of dQ, from derivatives of both. Against f64, at
-// all levels: rows that divide no tile, so that the second strip is a part or none of its keys exist;
-// grouped heads, masks, unequal head dims, lengths, packed sequences, lists of blocks, blocks that
-// kv_classify tells apart. A lost addition is found.
+// Tiles of 128 keys if both accumulators of 64 keys fill a warp group's registers except for scores: each
+// M-chunk of 64 keys has a role, and each role adds some columns of dQ, from the dS of both. Against f64,
+// at all levels: rows that divide no tile, so that the second M-chunk is partial or empty;
+// grouped heads, masks, unequal head dims, lengths, packed sequences, block-sparse lists, the runtime
+// block predicate. A lost addition is detected.
 // DEFINE: %{run} = fovea-run --random=1 --check --target=sm_90a --dims=B=1,Hq=2,Hkv=1
 // DEFINE: %{numbers} = FileCheck %s --check-prefix=NUMBERS
 // RUN: %{run},Sq=140,Skv=300 %s --entry=dense --level=tile | %{numbers}
@@ -45,14 +45,14 @@
 // NUMBERS-NEXT: dk {{.*}} passed
 // NUMBERS-NEXT: dv {{.*}} passed
 
-// What queries have of their own lies in shared memory once, and both roles read it. Behind dV's product
-// weights are the words that it read.
+// Per-query values are in shared memory once, and both roles read them. After dV's product, P is the
+// operand that it read.
 // CHECK-LABEL: gpu.func @dense(
 // CHECK: role @load warps(4) regs(24)
 // CHECK: role @first warps(4) regs(240)
 // CHECK: warp.local_load
 // CHECK: warp.dot async "s.0"
-// What the last round found is added under the scores' product.
+// The result of the last iteration is added during the scores' product.
 // CHECK-NEXT: tile.store add "dq_sum.0"
 // CHECK: math.exp2
 // CHECK: warp.dot async "dv.0" %[[P:[0-9a-z_]+]],

@@ -1,9 +1,9 @@
-// Gradients by captured values that pairs read by distance, on the way of tiles of keys:
-// an added bias and T5's buckets, which take the derivatives by scores; a factor and a bias behind
-// a soft cap, which take what leaves beside those; with a number for each key in one
+// Gradients of captured values that pairs read by relative position, with tiles of keys:
+// an added bias and T5's buckets, whose contributions are dS; a factor and a bias after a
+// soft cap, whose contributions are stored separately; with per-key values in one
 // program. Grouped heads, rows and keys that divide no tile, fewer and more keys than queries,
-// rows without keys; in one order; packed sequences; in roles for each sum (head dim 256) and where the plan
-// else has two strips (160).
+// rows without keys; deterministic; packed sequences; with a role per accumulator (head dim 256), and where the plan
+// would otherwise have two M-chunks (160).
 // DEFINE: %{level} = tile
 // DEFINE: %{program} = %t.mlir
 // DEFINE: %{dims} = B=2,Hq=4,Hkv=2,Sq=140,Skv=150

@@ -1,8 +1,8 @@
-// Gradients by captured values that tiles of keys sum up themselves: a number for each head
-// and for each key or 7 keys, in one program; grouped heads, rows and keys that divide no tile, rows
-// without keys; in one order; packed sequences; where derivatives by scores are a product
-// found early (soft cap at head dim 128), beside dropout, in roles for each sum (head dim
-// 256) and where the plan else has two strips (160). Sinks have theirs with D.
+// Gradients of captured values that tiles of keys sum up themselves: a value per head and per
+// key or 7 keys, in one program; grouped heads, rows and keys that divide no tile, rows
+// without keys; deterministic; packed sequences; where dS is a product that is computed
+// early (soft cap at head dim 128), with dropout, with a role per accumulator (head dim
+// 256), and where the plan would otherwise have two M-chunks (160). The delta kernel sums sinks.
 // DEFINE: %{level} = tile
 // DEFINE: %{dims} = B=2,Hq=4,Hkv=2,Sq=140,Skv=150
 // DEFINE: %{run} = fovea-run %t.mlir --random=1 --check --target=sm_90a --level=%{level}

@@ -1,7 +1,7 @@
-// Gradients by captured values, sinks and scale: sums in memory that is zero at first,
-// rounded by an epilogue. A table by a clipped distance, one element for each head in
+// Gradients of captured values, sinks and scale: accumulated in zeroed memory and
+// rounded by an epilogue. A table by clipped relative position, one element per head in
 // bf16, a scalar, one for each query, a full bias; a loss on the log-sum-exp, too. Rows
-// and keys that divide no tile, grouped heads; on sm_90a beside the kernel in roles.
+// and keys that divide no tile, grouped heads; on sm_90a with the warp-specialised kernel.
 // DEFINE: %{target} = sm_80
 // DEFINE: %{level} = tile
 // DEFINE: %{run} = fovea-run %t.mlir --random=1 --check --target=%{target} --level=%{level}

@@ -1,7 +1,7 @@
-// Attention's backward pass as a tile program, keys outside: a tile of 128 keys
-// meets all blocks of 64 queries that see it. Five dots; dV and dK stay in
-// registers, dQ is added to in memory. dS is a stream: the product for dK reads it
-// as it is, that for dQ transposed. What it means, and what the middle makes of it:
+// Attention's backward pass as a tile program with an outer loop over keys: a tile of
+// 128 keys iterates over all blocks of 64 queries that see it. Five dots; dV and dK stay
+// in registers, dQ is accumulated in memory. dS is a stream: the product for dK reads it
+// directly, that for dQ transposed. Its meaning, and the output of the middle end:
 // roles on sm_90a (and their PTX), one program on sm_80; full and causal, sizes that divide nothing,
 // of two tiles: a sum of three would depend on their order.
 // DEFINE: %{inputs} = %t.d/q.npy %t.d/k.npy %t.d/v.npy %t.d/do.npy %t.d/lse.npy %t.d/delta.npy

@@ -1,5 +1,5 @@
-// Tiles of keys that no query sees, and no queries at all: roles visit a block in any
-// case, which must be one that memory has room for.
+// Tiles of keys that no query sees, and no queries at all: roles always process a block,
+// for which there must be memory.
 // DEFINE: %{run} = fovea-run %s --random=1 --check --target=sm_90a --dims=B=2,Hq=2,Hkv=1,Skv=400
 // RUN: %{run},Sq=128 --entry=causal --level=tile | FileCheck %s
 // RUN: %{run},Sq=128 --entry=causal --level=warp --seeds=3 | FileCheck %s

@@ -1,11 +1,11 @@
-// Gradients of q, k and v by kernels that sum nothing in memory: a tile of queries
-// meets its keys, a tile of keys its queries. At every level on both targets, against
-// finite differences; sizes divide no tile.
+// Gradients of q, k and v by kernels that do not accumulate in memory: a tile of queries
+// iterates over its keys, a tile of keys over its queries. At every level on both targets,
+// against finite differences; sizes divide no tile.
 // DEFINE: %{run} = %python %S/Inputs/run_backward.py fovea-run %s
 // DEFINE: %{all} = attn,tile:sm_80,warp:sm_80,ptx:sm_80,tile:sm_90a,warp:sm_90a,ptx:sm_90a
 // DEFINE: %{options} = element=bf16 tolerance=1.2e-2 places=60
 // RUN: %{run} plain %t.d %{all} sizes=2,4,2,37,70,16,24 %{options} | FileCheck %s
-// A score_mod, whose derivative the pipeline finds, and a mask that leaves rows without keys.
+// A score_mod, whose derivative the pipeline computes, and a mask with rows without keys.
 // RUN: %{run} modified %t.d %{all} sizes=1,2,1,90,70,16,16 "score=2*np.tanh(0.1*s)+0.1*(j-i)" "mask=j <= i-3" %{options} | FileCheck %s
 // Rows of heads in another order, a run-time scale, a loss on LSE, sinks.
 // RUN: %{run} turned %t.d %{all} sizes=1,2,2,40,33,32,32 layout=bshd scale=0.4 dlse=1 sinks=1 %{options} -- dlse 0.4 sinks | FileCheck %s

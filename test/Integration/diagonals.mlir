@@ -1,6 +1,6 @@
-// A score_mod of the distance: computed for each diagonal, exchanged between
-// lanes. For both targets, whole and ragged blocks, clusters, with and without
-// a causal mask's blocks at the diagonal.
+// A score_mod of the relative position: computed per relative position, exchanged
+// between lanes. For both targets, whole and ragged blocks, clusters, with and
+// without partial blocks of a causal mask.
 //
 // REQUIRES: fovea-run
 // DEFINE: %{run} = fovea-run %s --check --random=1 --magnitude=4 --dims B=1,Hq=2,Hkv=1,Sq=200,Skv=330,capture0.0=2,capture1.0=2

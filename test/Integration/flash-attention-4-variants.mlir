@@ -13,7 +13,7 @@
 // Whole tiles and blocks.
 // REDEFINE: %{sizes} = B=1,Hq=2,Hkv=2,Sq=512,Skv=512
 // RUN: %{run}
-// Maxima far apart, and weights that reach 2^tau.
+// Distant maxima, and probabilities that reach 2^tau.
 // REDEFINE: %{more} = --magnitude=30
 // RUN: %{run}
 // A reference that follows every maximum, and one that stays where it was.
@@ -32,8 +32,8 @@
 // REDEFINE: %{entry} = wide_cap
 // RUN: %{run}
 
-// Scores that grow by 6 powers of two a block towards the first key, which is
-// visited last: every other round moves references.
+// Scores that grow by 6 powers of two per block towards the first key, which is
+// processed last: every other iteration changes the softmax offset.
 // REDEFINE: %{entry} = growing
 // REDEFINE: %{more} =
 // RUN: %{run}

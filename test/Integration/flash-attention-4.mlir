@@ -1,12 +1,12 @@
-// FlashAttention 4's forward for sm_100a, from the op that says what it computes:
-// two tiles of 128 queries, a role of softmax each, one that corrects, one that
-// issues dots, one that copies in and one that copies out.
-// (test/Dialect/Warp/Transforms/Roles/specialize-flash-attention-4.mlir is the program
-// before it is parted, by hand; flash-attention-4-variants.mlir has other scores.)
+// FlashAttention 4's forward for sm_100a, compiled from attn.forward: two tiles of
+// 128 queries with a softmax role each, a correction role, a role that issues dots,
+// one that loads and one that stores.
+// (test/Dialect/Warp/Transforms/Roles/specialize-flash-attention-4.mlir is a hand-written
+// program before specialisation; flash-attention-4-variants.mlir has other scores.)
 // REQUIRES: fovea-run
 // RUN: fovea-opt %s --fovea-to-warp=target=sm_100a | FileCheck %s
 // RUN: not fovea-compile %s --target=sm_100a -o /dev/null 2>&1 | FileCheck %s --check-prefix=STOPS
-// STOPS: flash-attention-4.mlir:[[#]]:{{[0-9]+}}: error: target 'sm_100a' stops at the warp level for now, {{.*}}'sm_100' emits PTX for the same chip
+// STOPS: flash-attention-4.mlir:[[#]]:{{[0-9]+}}: error: target 'sm_100a' stops at the warp level for now, {{.*}}'sm_100' emits PTX for the same GPU
 
 // Several tiles for each CTA and one, ragged ones, tiles of queries that see no
 // key, rows without any (more queries than keys, from the bottom right).
@@ -26,15 +26,15 @@
 // REDEFINE: %{sizes} = B=1,Hq=1,Hkv=1,Sq=140,Skv=0
 // RUN: %{run}
 
-// Each round rescales.
+// Each iteration rescales.
 // DEFINE: %{few} = fovea-run %s --level=warp --target=sm_100a --schedule=%{schedule} --random=1 --check --seeds=5 --dims %{sizes} | FileCheck %s --check-prefix=NUMBERS
 // REDEFINE: %{sizes} = B=1,Hq=2,Hkv=1,Sq=300,Skv=300
 // REDEFINE: %{schedule} = recurrence=deferred
 // RUN: %{few}
 // RUN: fovea-opt %s --fovea-to-warp="target=sm_100a schedule=%{schedule}" | FileCheck %s --check-prefix=DEFERRED
 
-// Other ways to have it: one tile of rows, no order of scores ahead, shorter
-// rings, smaller blocks, rows stored by who corrects them.
+// Other schedules: one tile of rows, no early scores, shorter rings, smaller
+// blocks, rows stored by the correction role.
 // REDEFINE: %{sizes} = B=2,Hq=2,Hkv=1,Sq=300,Skv=200
 // REDEFINE: %{schedule} = row_tiles=1
 // RUN: %{run}
@@ -56,8 +56,8 @@
 // CHECK-DAG: warp.tmem_alloc column(256) : memref<128x128xf32, #warp.tmem>
 // CHECK-DAG: warp.tmem_alloc column(384) : memref<128x128xf32, #warp.tmem>
 
-// Each tile's softmax waits for its scores, sends the factor before it takes
-// exponentials, and lays the weights over the scores.
+// Each tile's softmax waits for its scores, sends the factor before it computes
+// exponentials, and stores the probabilities in place of the scores.
 // CHECK: role @softmax0 warps(4) regs(192)
 // CHECK-NOT: warp.copy
 // CHECK-NOT: warp.dot_into
@@ -65,7 +65,7 @@
 // CHECK: scf.for
 // CHECK: %[[X:.*]] = warp.tmem_load
 // CHECK: tile.reduce max dim 1 %{{.*}} : tensor<128x128xf32
-// A row whose reference stays sends exactly 1.
+// A row whose softmax offset is unchanged sends exactly 1.
 // CHECK: %[[SHRINK:.*]] = math.exp2 %{{.*}} : tensor<128x1xf32
 // CHECK: %[[FACTOR:.*]] = arith.select %{{.*}}, %[[SHRINK]], %
 // CHECK: warp.local_store "factor.0" %[[FACTOR]]
@@ -80,7 +80,7 @@
 // CHECK: tile.store "lse.1"
 
 // One tile's correction does not wait for the other's factor. Outputs are loaded
-// and stored where some factor isn't 1; their stages change hands in any case.
+// and stored if some factor is not 1; their stages are always signalled.
 // CHECK: role @correction warps(4) regs(80)
 // CHECK-NOT: tensor<128x128xbf16
 // CHECK: scf.for

@@ -1,4 +1,4 @@
-// The gradients of an output in f32, which is read as it is; its own gradient has the type of what products take.
+// The gradients of an f32 output, which is read in f32; dO has the operand type of the products.
 // REQUIRES: fovea-run
 // RUN: fovea-opt %s --attn-make-gradient=only-backward -o %t.mlir
 // DEFINE: %{run} = fovea-run %t.mlir --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=70,Skv=90

@@ -1,7 +1,7 @@
-// Finite numbers that stand for "hidden": keys that a row visits first or last, whole rows,
+// Finite scores that mean "hidden": keys that a row processes first or last, whole rows,
 // by a constant of score_mod and by a captured bias; all recurrences, targets and levels,
-// and the gradients. References of such rows were rounded to hundreds of octaves: their
-// weights were infinite, and NaN once another block rescaled them.
+// and the gradients. The softmax offset of such rows must be exact: otherwise probabilities
+// become infinite, and NaN once another block rescales them.
 // DEFINE: %{sizes} = --dims=B=1,Hq=2,Hkv=1,Sq=200,Skv=300 --random=1 --check
 // DEFINE: %{run} = fovea-run %s %{sizes}
 // DEFINE: %{passed} = FileCheck %s --check-prefix=PASSED
@@ -42,7 +42,7 @@
 !h = tensor<?x?x?x64xf16>
 !lse = tensor<?x?x?xf32>
 
-// What upward loops visit last.
+// Keys that upward loops process last.
 func.func @later(%q: !q, %k: !q, %v: !q) -> (!q, !lse) {
   %o, %lse = attn.forward %q, %k, %v score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
       %sees = arith.cmpi sge, %i, %j : index
@@ -62,7 +62,7 @@ func.func @later_f16(%q: !h, %k: !h, %v: !h) -> !h {
   return %o : !h
 }
 
-// What they visit first. The least number of f32.
+// Keys that they process first. The smallest f32 value.
 func.func @earlier(%q: !q, %k: !q, %v: !q) -> !q {
   %o = attn.forward %q, %k, %v score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
       %c280 = arith.constant 280 : index

@@ -1,6 +1,6 @@
-// A block whose reads have one place in common is computed in another way than
-// the others. Both leave the same out of the scores: a factor, and what a row
-// has in common.
+// A block whose reads have a common index is computed by another version than the
+// others. Both versions factor the same terms out of the scores: a factor, and the
+// terms that a row has in common.
 //
 // REQUIRES: fovea-run
 // DEFINE: %{run} = fovea-run %s --check --random=1 --dims B=1,Hq=2,Hkv=2,Sq=300,Skv=300
@@ -74,8 +74,8 @@ func.func @negated(%q: !t, %k: !t, %v: !t, %w: !w) -> (!t, !l) {
   return %o, %lse : !t, !l
 }
 
-// s + w[c] + tanh(d) + 25 d for d = (i - j) / 100: one way needs d as a tile for
-// the function, the other has that by diagonals and d as steps of rows and keys.
+// s + w[c] + tanh(d) + 25 d for d = (i - j) / 100: one version needs d as a tile for the
+// function, the other computes that by relative position and d from rows and keys.
 func.func @shared(%q: !t, %k: !t, %v: !t, %w: !w) -> (!t, !l) {
   %o, %lse = attn.forward %q, %k, %v captures(%w : !w)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %t: !w) {

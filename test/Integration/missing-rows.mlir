@@ -1,5 +1,5 @@
-// A mask that shows nothing to the rows that exist, and something to those past
-// them: what is said of held rows holds for both.
+// A mask that hides everything from existing rows, but not from rows past the end:
+// conditions on owned rows cover both.
 //
 // REQUIRES: fovea-run
 // RUN: fovea-run %s --random=1 --dims B=1,Hq=1,Hkv=1,Sq=2,Skv=150 --level=tile --target=sm_90a --entry=few --check

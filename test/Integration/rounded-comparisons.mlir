@@ -1,5 +1,5 @@
 // A score_mod compares what it rounded to bf16: LLVM would compare as bf16, and `setp` of bf16 has no `ftz`, which
-// scores ask for. Extremes that ignore NaN are instructions, not calls of a library.
+// scores need. Minima and maxima that ignore NaN are instructions, not library calls.
 // REQUIRES: fovea-run
 // DEFINE: %{run} = fovea-run %s --random=1 --check --dims=B=1,Hq=2,Hkv=1,Sq=70,Skv=90
 // RUN: %{run} --entry=rounded --target=sm_80 --level=ptx

@@ -1,5 +1,5 @@
-// Sinks and dropout with each recurrence, with rows that see nothing, with sums
-// by the matrix units, and with large scores.
+// Sinks and dropout with each recurrence, with rows without visible keys, with row
+// sums by the tensor cores, and with large scores.
 // REQUIRES: fovea-run
 // DEFINE: %{run} = fovea-run %s --check --random=1 --dims B=2,Hq=2,Hkv=1,Sq=150,Skv=200
 // RUN: %{run} --entry=both --level=tile --target=sm_80 --recurrence=three-pass
@@ -12,8 +12,8 @@
 // RUN: %{run} --entry=sinks --level=warp --target=sm_90a --seeds=2
 // RUN: %{run} --entry=both --level=warp --target=sm_90a --seeds=2
 // RUN: %{run} --entry=both --level=warp --target=sm_80
-// What all scores of a row have in common may be left out of them; then it is
-// left out of the sink, too.
+// A term common to all scores of a row may be factored out of them, and then out
+// of the sink, too.
 // RUN: %{run},capture0.0=2 --entry=sloped --level=tile --target=sm_80
 // RUN: %{run},capture0.0=2 --entry=sloped --level=warp --target=sm_90a
 

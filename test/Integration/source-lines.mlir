@@ -9,7 +9,7 @@
 // RUN: grep -v '\.loc\|\.file\|\$L__[tf]\|^//\|debug_macinfo' %t.90.ptx > %t.left && grep -v '\.loc\|\.file\|\$L__[tf]\|^//\|debug_macinfo' %t.plain.ptx | diff - %t.left
 // RUN: not grep '\.loc\|\.file' %t.plain.ptx
 
-// What executes PTX takes them, and so does ptxas.
+// The emulator accepts them, and so does ptxas.
 // DEFINE: %{run} = fovea-run %s --device=ptx --random=1 --dims B=1,Hq=2,Hkv=1,Sq=70,Skv=70 --check
 // RUN: %{run} --target=sm_80 --kernel=%t.80.ptx --metadata=%t.80.json
 // RUN: %{run} --target=sm_90a --kernel=%t.90.ptx --metadata=%t.90.json

@@ -23,7 +23,7 @@ func.func @integers() -> (tensor<2xi8>, tensor<2xi32>, tensor<2xi32>, tensor<2xi
   // CHECK: shape 2
   // CHECK-NEXT: 127 2147483644
   %unsigned = arith.divui %x, %y : tensor<2xi32>
-  // An i8 of -7 is 249 without a sign.
+  // An i8 of -7 is 249 as an unsigned number.
   // CHECK: shape 2
   // CHECK-NEXT: 127 249
   %wide = arith.extui %a : tensor<2xi8> to tensor<2xi64>
@@ -34,7 +34,7 @@ func.func @integers() -> (tensor<2xi8>, tensor<2xi32>, tensor<2xi32>, tensor<2xi
 }
 
 func.func @floats() -> (tensor<2xbf16>, tensor<3xi8>, tensor<2xf32>, tensor<2xf16>, tensor<2xi32>) {
-  // 1 + 2^-8 lies halfway, 1 + 3 * 2^-8 too: both go to the even neighbour.
+  // 1 + 2^-8 and 1 + 3 * 2^-8 are halfway cases: both round to even.
   // FLOATS: shape 2
   // FLOATS-NEXT: 1 1.01562
   %one = arith.constant dense<1.0> : tensor<2xbf16>

@@ -1,4 +1,4 @@
-// An LSE to base 2, as some libraries keep it, is told where it is read as a natural one.
+// An LSE to base 2, as some libraries return it, is reported as a wrong base.
 // REQUIRES: fovea-run
 // DEFINE: %{inputs} = --inputs %t/q.npy %t/k.npy %t/v.npy %t/o.npy %t/lse.npy %t/do.npy
 // RUN: rm -rf %t && fovea-run %s --random=1 --dims=B=1,Hq=2,Hkv=1,Sq=9,Skv=11 --save-inputs=%t

@@ -1,4 +1,4 @@
-// What attn.backward means, held against finite differences.
+// The semantics of attn.backward, compared with finite differences.
 // DEFINE: %{gradients} = %python %S/Inputs/gradients.py
 // DEFINE: %{d} = %t.d
 
@@ -13,13 +13,14 @@
 // PLAIN-NEXT: dsinks agrees
 // PLAIN-NEXT: dscale agrees
 
-// A derivative that nobody has written is found; what has none is an error.
+// A missing derivative is computed; a function without a derivative is an
+// error.
 // RUN: fovea-run %s --entry=derived --precision=exact --inputs %{d}/q.npy %{d}/k.npy %{d}/v.npy %{d}/o.npy %{d}/lse.npy %{d}/do.npy --outputs %{d}/dq.npy
 // RUN: not fovea-run %s --entry=underivable --inputs %{d}/q.npy %{d}/k.npy %{d}/v.npy %{d}/o.npy %{d}/lse.npy %{d}/do.npy 2>&1 | FileCheck %s --check-prefix=UNDERIVABLE
 // UNDERIVABLE: error: 'arith.bitcast' has no derivative rule
 
-// A mask that leaves rows without keys, a score_mod with a table by distance, read
-// twice, and a weight; more queries than keys; rows of heads in another order.
+// A mask with rows without keys, a score_mod with a table by relative position,
+// which is read twice, and a weight; more queries than keys; the BSHD layout.
 // RUN: %{gradients} inputs %{d} sizes=1,2,1,9,6,4,4 layout=bshd captures=t:16,w:2 score="2 * s * w[h] + t[i - j + 6] + s * t[j]" mask="j <= i - 3"
 // RUN: fovea-run %s --entry=table --precision=exact --inputs %{d}/q.npy %{d}/k.npy %{d}/v.npy %{d}/o.npy %{d}/lse.npy %{d}/do.npy %{d}/t.npy %{d}/w.npy \
 // RUN:   --outputs %{d}/dq.npy %{d}/dk.npy %{d}/dv.npy %{d}/dt.npy %{d}/dw.npy

@@ -1,20 +1,21 @@
-// What lists of blocks mean: queries in blocks of 2, keys in blocks of 4, K all
-// zero, so that a row's output is the mean of the values that it sees.
+// Semantics of block-sparse lists: queries in blocks of 2, keys in blocks of 4.
+// K is zero, so a row's output is the mean of the visible values.
 // RUN: %python %S/Inputs/npy.py write %t.q.npy f32 "np.zeros((1, 2, 5, 8))"
 // RUN: %python %S/Inputs/npy.py write %t.k.npy f32 "np.zeros((1, 2, 10, 8))"
 // RUN: %python %S/Inputs/npy.py write %t.v.npy f32 "np.arange(20).reshape(1, 2, 10, 1)"
-// Counts beyond the row and below 0, blocks beyond the last one and below 0.
+// Counts larger than the row and negative ones, block indices past the last one
+// and negative ones.
 // RUN: %python %S/Inputs/npy.py write %t.pc.npy i32 "[[[1, 0, 9]]]"
 // RUN: %python %S/Inputs/npy.py write %t.pi.npy i32 "[[[[0, 1], [0, 1], [7, 2]]]]"
 // RUN: %python %S/Inputs/npy.py write %t.fc.npy i32 "[[[1, 0, -3], [2, 1, 0]]]"
 // RUN: %python %S/Inputs/npy.py write %t.fi.npy i32 "[[[[2, 0], [0, 0], [0, 0]], [[-1, 1], [1, 1], [0, 1]]]]"
 // RUN: fovea-run %s --entry=both --precision=exact --inputs %t.q.npy %t.k.npy %t.v.npy %t.pc.npy %t.pi.npy %t.fc.npy %t.fi.npy --outputs %t.o.npy %t.lse.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy %t.lse.npy | FileCheck %s
-// Head 0, queries 0 and 1: keys 0 to 3 as far as they are even, 8 and 9.
+// Head 0, queries 0 and 1: the even ones of keys 0 to 3, and keys 8 and 9.
 // CHECK: shape 1 2 5 1
 // CHECK-NEXT: 4.75
 // CHECK-NEXT: 4.75
-// Queries 2 and 3 see nothing.
+// Queries 2 and 3 have no keys.
 // CHECK-NEXT: 0
 // CHECK-NEXT: 0
 // Query 4: the even one of keys 8 and 9.

@@ -95,7 +95,7 @@ func.func @documents(%q: !t, %k: !t, %doc: tensor<1x40xi32>) -> !t {
   return %o : !t
 }
 
-// The keys' smallest value is not their largest.
+// The minimum of the keys differs from their maximum.
 func.func @wrong_extreme(%q: !t, %k: !t, %doc: tensor<40x2xi1>) -> !t {
   // EXTREME: error: kv_classify {{.*}} claims that all keys are visible
   %o = attn.forward %q, %k, %k captures(%doc : tensor<40x2xi1>)

@@ -1,5 +1,5 @@
-// Attention over the first keys and over the others, merged, is attention over
-// all. Row 0 sees none of the second part.
+// Merged, attention over the first keys and over the others equals attention
+// over all keys. Row 0 has no keys in the second part.
 // RUN: fovea-run %s --entry=parts --precision=exact --random=7 --dims arg0.2=9,arg1.2=20 --save-inputs=%t.d --outputs %t.o.npy %t.lse.npy
 // RUN: fovea-run %s --entry=whole --precision=exact --inputs %t.d/arg0.npy %t.d/arg1.npy --outputs %t.wo.npy %t.wlse.npy
 // RUN: %python -c "import numpy as np; o, wo, l, wl = map(np.load, [r'%t.o.npy', r'%t.wo.npy', r'%t.lse.npy', r'%t.wlse.npy']); print(np.abs(o - wo).max() < 1e-6, np.abs(l - wl).max() < 1e-6, o.shape)" | FileCheck %s

@@ -1,6 +1,7 @@
-// A NaN in Q or K reaches only the rows that use it, a NaN in V only rows that
-// see its key; what a kernel may do besides, --check allows in V's column only.
-// Row 0 of the queries is NaN; so is key 2, and key 3's value in column 1.
+// A NaN in Q or K affects only the rows that use it, a NaN in V only rows for
+// which its key is visible. --check permits additional NaN of kernels in V's
+// column only. Row 0 of the queries is NaN; so is key 2, and key 3's value in
+// column 1.
 // RUN: %python %S/Inputs/npy.py write %t.q.npy f32 "np.where(np.arange(4)[:, None] == 0, np.nan, np.ones((4, 2)))[None, None]"
 // RUN: %python %S/Inputs/npy.py write %t.k.npy f32 "np.where(np.arange(5)[:, None] == 2, np.nan, np.ones((5, 2)))[None, None]"
 // RUN: %python %S/Inputs/npy.py write %t.v.npy f32 "np.array([[2, 3]] * 3 + [[2, np.nan]] + [[8, 8]])[None, None]"

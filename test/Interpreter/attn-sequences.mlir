@@ -1,11 +1,11 @@
-// Packed and paged sequences mean what the same sequences mean on their own.
+// Packed and paged sequences give the same results as separate sequences.
 // RUN: %python %S/Inputs/npy.py write %t.q.npy f32 "np.sin(np.arange(40)).reshape(1, 1, 5, 8)"
 // RUN: %python %S/Inputs/npy.py write %t.k.npy f32 "np.cos(np.arange(48)).reshape(1, 1, 6, 8)"
 // RUN: %python %S/Inputs/npy.py write %t.cu_q.npy i32 "[0, 2, 5]"
 // RUN: %python %S/Inputs/npy.py write %t.cu_k.npy i32 "[0, 4, 6]"
 // RUN: fovea-run %s --entry=packed --precision=exact --inputs %t.q.npy %t.k.npy %t.cu_q.npy %t.cu_k.npy --outputs %t.packed.npy
 // RUN: %python %S/Inputs/npy.py print %t.packed.npy > %t.packed
-// The same: two batch entries, keys in pages of two rows that lie in any order.
+// The same: two batch entries, keys in pages of two rows in any order.
 // RUN: %python %S/Inputs/npy.py write %t.pq.npy f32 "np.sin([np.r_[0:16, 0:8], np.r_[16:40]]).reshape(2, 1, 3, 8)"
 // RUN: %python %S/Inputs/npy.py write %t.pool.npy f32 "np.cos(np.r_[16:32, 32:48, 0:16]).reshape(3, 1, 2, 8)"
 // RUN: %python %S/Inputs/npy.py write %t.table.npy i32 "[[2, 0], [1, 0]]"

@@ -1,5 +1,6 @@
-// A sink joins the sum and has no value: two equal scores and one equal sink
-// leave two thirds; where nothing is visible, all weight is the sink's.
+// A sink is part of the softmax's sum and has no value: with two equal scores
+// and one equal sink two thirds remain. If no key is visible, the sink has all
+// the probability.
 // RUN: %python %S/Inputs/npy.py write %t.q.npy f32 "np.zeros((1, 2, 2, 8))"
 // RUN: %python %S/Inputs/npy.py write %t.k.npy f32 "np.ones((1, 2, 2, 8))"
 // RUN: %python %S/Inputs/npy.py write %t.s.npy f32 "[0, -np.inf]"

@@ -1,5 +1,6 @@
-// The straightforward evaluation, f16 in and out, against the same in numpy:
-// scores f32, probabilities rounded to f16, sums f32, output f16.
+// The straightforward evaluation with f16 inputs and outputs, compared with
+// numpy: scores in f32, probabilities rounded to f16, sums in f32, output in
+// f16.
 // RUN: rm -rf %t && mkdir %t
 // RUN: fovea-run %s --random=5 --save-inputs=%t --outputs %t/o.npy %t/lse.npy
 // RUN: %python %S/Inputs/straightforward.py %t | FileCheck %s

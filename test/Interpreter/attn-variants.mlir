@@ -1,4 +1,4 @@
-// What attn.forward means, against attention written in numpy.
+// The semantics of attn.forward, compared with attention in numpy.
 // RUN: rm -rf %t && mkdir %t
 // RUN: fovea-run %s --entry=gqa_bshd --precision=exact --random=1 --dims B=2,Sq=9,Skv=7,Hq=6,Hkv=2 --save-inputs=%t --outputs %t/o.npy %t/lse.npy
 // RUN: %python %S/Inputs/attention.py %t %t/o.npy %t/lse.npy layout=bshd scale=0.5 | FileCheck %s
@@ -51,7 +51,7 @@ func.func @soft_cap(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor
   return %o, %lse : tensor<?x?x?x8xf32>, tensor<?x?x?xf32>
 }
 
-// Causal from the end of sequences that have their own lengths.
+// Causal from the end of sequences with individual lengths.
 func.func @bottom_right(%q: tensor<?x?x?x8xf32>, %k: tensor<?x?x?x8xf32>, %v: tensor<?x?x?x8xf32>, %n: tensor<?xi32>)
     -> (tensor<?x?x?x8xf32>, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v lengths(%n : tensor<?xi32>)

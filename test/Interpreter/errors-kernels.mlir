@@ -1,5 +1,5 @@
-// What kernels can't be run, and values in kernels that don't fit the op that
-// takes them. The file is a kernel; sed puts in what is wrong.
+// Kernels that cannot be executed, and values in kernels that do not fit the
+// op. The file is a kernel; sed inserts the error.
 // RUN: fovea-run %s --random=1 --dims S=3
 
 // RUN: sed -e 's/-> (s)>) threads/-> (s - 4)>) threads/' %s | not fovea-run - --random=1 --dims S=3 2>&1 | FileCheck %s --check-prefix=GRID

@@ -1,5 +1,5 @@
-// Values that don't fit the op that takes them, and functions that can't be run:
-// each a diagnostic at its place.
+// Values that do not fit the op, and functions that cannot be executed: each
+// diagnosed at its location.
 // DEFINE: %{run} = not fovea-run %s
 // RUN: %{run} --entry=cast --random=1 --dims arg0.0=4 2>&1 | FileCheck %s --check-prefix=CAST
 // RUN: %{run} --entry=slice --inputs 3 2>&1 | FileCheck %s --check-prefix=SLICE
@@ -73,7 +73,7 @@ func.func @merged(%q: tensor<1x1x8x8xf32>, %t: tensor<?xf32>, %u: tensor<?xf32>)
   return %o : tensor<1x1x8x8xf32>
 }
 
-// With two ops, dimension names tie no inputs together.
+// With two ops, dimension names do not relate inputs.
 func.func @sinks(%q: tensor<1x?x8x8xf32>, %s: tensor<?xf32>) -> (tensor<1x?x8x8xf32>, tensor<1x?x8x8xf32>) {
   // SINKS: errors-values.mlir:[[@LINE+1]]:{{.*}}error: 'sinks' must have 2 entries, found 3
   %o = attn.forward %q, %q, %q sinks(%s : tensor<?xf32>) : tensor<1x?x8x8xf32>, tensor<1x?x8x8xf32>, tensor<1x?x8x8xf32> -> tensor<1x?x8x8xf32>

@@ -1,4 +1,4 @@
-// What has no meaning is a diagnostic at its place.
+// Inputs without defined semantics are diagnosed at their location.
 // RUN: not fovea-run %s --entry=table --inputs %t.none --random=1 2>&1 | FileCheck %s --check-prefix=BOTH
 // RUN: not fovea-run %s --entry=table --random=1 2>&1 | FileCheck %s --check-prefix=TABLE
 // RUN: not fovea-run %s --entry=unknown --random=1 2>&1 | FileCheck %s --check-prefix=UNKNOWN
@@ -6,7 +6,7 @@
 // RUN: not fovea-run %s --entry=types 2>&1 | FileCheck %s --check-prefix=TYPES
 // RUN: not fovea-run %s --entry=room 2>&1 | FileCheck %s --check-prefix=ROOM
 // RUN: not fovea-run %s --entry=batches --random=1 --dims arg0.0=2,arg1.0=1 2>&1 | FileCheck %s --check-prefix=BATCHES
-// BOTH: error: --random and --inputs exclude each other
+// BOTH: error: --random and --inputs are mutually exclusive
 
 func.func @table(%q: tensor<1x1x8x8xf32>, %t: tensor<4xf32>) -> tensor<1x1x8x8xf32> {
   %o = attn.forward %q, %q, %q captures(%t : tensor<4xf32>)
@@ -47,9 +47,9 @@ func.func @room() -> index {
   return %c0 : index
 }
 
-// With several ops no dimension names tie the inputs together.
+// With several ops, dimension names do not relate inputs.
 func.func @batches(%q: tensor<?x1x8x8xf32>, %k: tensor<?x1x8x8xf32>) -> (tensor<?x1x8x8xf32>, tensor<?x1x8x8xf32>) {
-  // BATCHES: errors.mlir:[[@LINE+1]]:{{.*}}error: query and key must have one batch size, found 2 and 1
+  // BATCHES: errors.mlir:[[@LINE+1]]:{{.*}}error: query and key must have the same batch size, found 2 and 1
   %o = attn.forward %q, %k, %k : tensor<?x1x8x8xf32>, tensor<?x1x8x8xf32>, tensor<?x1x8x8xf32> -> tensor<?x1x8x8xf32>
   %p = attn.forward %o, %k, %k : tensor<?x1x8x8xf32>, tensor<?x1x8x8xf32>, tensor<?x1x8x8xf32> -> tensor<?x1x8x8xf32>
   return %o, %p : tensor<?x1x8x8xf32>, tensor<?x1x8x8xf32>

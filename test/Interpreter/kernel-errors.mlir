@@ -1,5 +1,5 @@
-// What a kernel asks of its launch and can't be had. The file is a kernel; sed
-// puts in what is wrong.
+// Launch requirements of a kernel that cannot be met. The file is a kernel; sed
+// inserts the error.
 // RUN: fovea-run %s --random=1 --dims S=3
 // RUN: sed -e 's/(s, 1)/(s * 1000000000000, 1)/' %s | not fovea-run - --random=1 --dims S=3 2>&1 | FileCheck %s --check-prefix=ROOM
 // ROOM: error: there is no room for scratch memory 'least'

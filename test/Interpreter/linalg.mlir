@@ -1,4 +1,4 @@
-// linalg on tensors: one iteration after the other.
+// linalg on tensors, one iteration at a time.
 // RUN: %python %S/Inputs/npy.py write %t.x.npy f32 "np.arange(6).reshape(2, 3)"
 // RUN: %python %S/Inputs/npy.py write %t.n.npy i32 "np.arange(3)"
 // RUN: fovea-run %s --entry=ops --inputs %t.x.npy --outputs %t.product.npy %t.places.npy %t.turned.npy %t.softmax.npy %t.columns.npy %t.doubled.npy

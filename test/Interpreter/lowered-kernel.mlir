@@ -1,4 +1,4 @@
-// A kernel whose parameters are a host's, not the interpreter's, is refused.
+// A lowered kernel, whose parameters are those of a host, is rejected.
 // RUN: not fovea-run %s --random=1 --dims S=4 2>&1 | FileCheck %s
 
 gpu.module @m {

@@ -35,8 +35,8 @@ func.func @loops(%n: index) -> (index, index, index) {
   return %sum, %power, %which : index, index, index
 }
 
-// A condition that differs from element to element: each side is evaluated for
-// its elements only, so the bias needs no entries for the others.
+// A per-element condition: each branch is evaluated for its own elements only,
+// so the bias needs no entries for the others.
 // DIVERGENT: agrees with numpy
 func.func @divergent(%q: tensor<1x1x10x8xf32>, %bias: tensor<10xf32>) -> (tensor<1x1x10x8xf32>, tensor<1x1x10xf32>) {
   %o, %lse = attn.forward %q, %q, %q captures(%bias : tensor<10xf32>)

@@ -1,5 +1,5 @@
-// Which blocks a loop visits, in their order, and which are partial: a list of the first
-// elements, 1000 more where partial. At the tile level and as scf.
+// The blocks that a loop executes, in order, and which are partial: a list of
+// their first elements, plus 1000 if partial. At the tile level and as scf.
 // RUN: fovea-run %s --outputs %t.o.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-lower-blocks)))' -o %t.scf.mlir
@@ -8,8 +8,8 @@
 // RUN: %python %S/Inputs/npy.py print %t.scf.npy | FileCheck %s
 // SCF-NOT: tile.for_blocks
 
-// From 16 to 80, full from 32 to 64; then all full: the first one is partial even so; then
-// a range without a block.
+// From 16 to 80, full from 32 to 64; then all full, where the first block is
+// partial nevertheless; then a range without a block.
 // CHECK: 1016 32 48 1064 1016 32 1048
 
 !one = tensor<1x1xf32, #tile.reg>

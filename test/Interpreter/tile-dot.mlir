@@ -1,5 +1,5 @@
-// Operands are exact, sums are f32: 256 + 1 = 257 needs more than bf16 has, and
-// is rounded (to even) by the truncation only.
+// Operands are exact, sums are f32: 256 + 1 = 257 exceeds the precision of
+// bf16, and is only rounded (to even) by the truncation.
 // RUN: %python %S/Inputs/npy.py write %t.a.npy bf16 "[[1, 2], [256, 1], [0, -1]]"
 // RUN: %python %S/Inputs/npy.py write %t.b.npy bf16 "[[1, 1], [1, 0]]"
 // RUN: fovea-run %s --inputs %t.a.npy %t.b.npy --outputs %t.o.npy %t.n.npy

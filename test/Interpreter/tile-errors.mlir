@@ -1,4 +1,5 @@
-// Of several blocks that fail, the first one is reported, whatever the order.
+// If several blocks fail, the first one is reported, regardless of the order of
+// execution.
 // RUN: %python %S/Inputs/npy.py write %t.x.npy i32 "np.arange(64)"
 // RUN: not fovea-run %s --inputs %t.x.npy 2>&1 | FileCheck %s
 gpu.module @m {

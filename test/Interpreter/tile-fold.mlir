@@ -1,6 +1,6 @@
-// Rows of two coordinates: the first counts by the extent, the other goes round.
-// Rows that lie outside along either are 0, or dropped; the limit is the first
-// one's.
+// Rows of two coordinates: the quotient by the extent and the remainder. Rows
+// out of bounds along either are 0, or dropped; the limit applies to the first
+// one.
 // RUN: %python %S/Inputs/npy.py write %t.x.npy f32 "1 + np.arange(18).reshape(2, 3, 3)"
 // RUN: fovea-run %s --inputs %t.x.npy --outputs %t.o.npy %t.row.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy %t.row.npy | FileCheck %s
@@ -11,13 +11,13 @@
 // CHECK-NEXT: 8 9
 // CHECK-NEXT: 14 15
 // CHECK-NEXT: 17 18
-// Heads -1 to 0, rows 1 to 2; below the limit is the first one alone.
+// Heads -1 to 0, rows 1 to 2; only the first one is below the limit.
 // CHECK-NEXT: 0 0
 // CHECK-NEXT: 0 0
 // CHECK-NEXT: 5 6
 // CHECK-NEXT: 8 9
 // CHECK: shape 2 3
-// Column 2, stored from row -1 on of each head: what lies before the memref is
+// Column 2, stored from row -1 on of each head: rows before the memref are
 // dropped, and so is the second head.
 // CHECK-NEXT: 6 9 0
 // CHECK-NEXT: nan nan nan

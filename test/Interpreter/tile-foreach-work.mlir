@@ -3,7 +3,7 @@
 // RUN: %python %S/Inputs/npy.py print %t.o.npy | FileCheck %s
 // RUN: not fovea-run %s --entry=single --inputs %t.x.npy 2>&1 | FileCheck %s --check-prefix=SINGLE
 
-// Three CTAs share seven items: which one had which.
+// The distribution of seven work items over three CTAs.
 // CHECK: 0 1 2 0 1 2 0
 !one = tensor<1x1xf32, #tile.reg>
 gpu.module @persistent_module {
@@ -27,7 +27,7 @@ gpu.module @persistent_module {
 gpu.module @single_module {
   gpu.func @single(%x: memref<7xf32>, %o: memref<7xf32>) kernel {
     %c7 = arith.constant 7 : index
-    // SINGLE: tile-foreach-work.mlir:[[@LINE+1]]:{{.*}} error: with one item of work a CTA, the grid must have 7 CTAs, found 5
+    // SINGLE: tile-foreach-work.mlir:[[@LINE+1]]:{{.*}} error: with one work item per CTA, the grid must have 7 CTAs, found 5
     tile.foreach_work %w to %c7 schedule(single) {
       %v = tile.load %x[%w] dims [0, -1] : memref<7xf32> to !one
       tile.store %v, %o[%w] dims [0, -1] : !one, memref<7xf32>

@@ -1,5 +1,6 @@
-// Fragments with one register of all lanes behind the other: row 8a + r, column 2t + e of a
-// block at 64 a + 32 e + 4 r + t. What is stored so is what is loaded so.
+// Fragments that store one register of all lanes after the other: row 8a + r,
+// column 2t + e of a block at 64 a + 32 e + 4 r + t. A load reads back what was
+// stored.
 // RUN: %python %S/Inputs/npy.py write %t.x.npy f32 "np.arange(1024).reshape(32, 32)"
 // RUN: fovea-run %s --inputs %t.x.npy --outputs %t.o.npy %t.back.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy %t.back.npy | FileCheck %s

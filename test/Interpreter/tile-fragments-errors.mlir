@@ -1,5 +1,5 @@
-// Boxes of fragments are whole: what reaches out of the memref, or starts within a
-// block, would be looked for where nothing is.
+// Tiles in fragments are whole: one that exceeds the memref or starts within a
+// block would access wrong addresses.
 // RUN: sed -e s/ROW/0/ -e s/FIRST/4/ %s > %t.0.mlir
 // RUN: not fovea-run %t.0.mlir 2>&1 | FileCheck %s --check-prefix=COLUMN
 // RUN: sed -e s/ROW/16/ -e s/FIRST/0/ %s > %t.1.mlir
@@ -7,10 +7,10 @@
 // RUN: sed -e s/ROW/-16/ -e s/FIRST/0/ %s > %t.2.mlir
 // RUN: not fovea-run %t.2.mlir 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 
-// COLUMN: error: boxes of fragments start at a multiple of 8 and lie in the memref, found 16 elements from 4 on, of 32
+// COLUMN: error: tiles in fragments start at a multiple of 8 and are within the memref, found 16 elements from 4 on, of 32
 // COLUMN-NEXT: tile.store
-// ROWS: error: boxes of fragments start at a multiple of 16 and lie in the memref, found 16 elements from 16 on, of 24
-// NEGATIVE: error: boxes of fragments start at a multiple of 16 and lie in the memref, found 16 elements from -16 on, of 24
+// ROWS: error: tiles in fragments start at a multiple of 16 and are within the memref, found 16 elements from 16 on, of 24
+// NEGATIVE: error: tiles in fragments start at a multiple of 16 and are within the memref, found 16 elements from -16 on, of 24
 gpu.module @m {
   gpu.func @f(%o: memref<24x32xf32>) kernel {
     %row = arith.constant ROW : index

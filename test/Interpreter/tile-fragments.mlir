@@ -1,5 +1,6 @@
-// Blocks of 16 rows and 8 columns lie one behind the other, each in one piece: row 8a + r,
-// column 2t + e of a block at 16 r + 4 t + 2 a + e. What is stored so is what is loaded so.
+// Consecutive blocks of 16 rows and 8 columns, each contiguous: row 8a + r,
+// column 2t + e of a block at 16 r + 4 t + 2 a + e. A load reads back what was
+// stored.
 // RUN: %python %S/Inputs/npy.py write %t.x.npy f32 "np.arange(1024).reshape(32, 32)"
 // RUN: fovea-run %s --inputs %t.x.npy --outputs %t.o.npy %t.back.npy %t.row.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy %t.back.npy %t.row.npy | FileCheck %s

@@ -1,5 +1,5 @@
-// Elements whose mask is false or whose indices lie outside are 0; index, row
-// and column operands are broadcast.
+// Elements with a false mask or indices out of bounds are 0; index, row and
+// column operands are broadcast.
 // RUN: %python %S/Inputs/npy.py write %t.x.npy i32 "10 + np.arange(6).reshape(2, 3)"
 // RUN: fovea-run %s --inputs %t.x.npy --outputs %t.o.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy | FileCheck %s

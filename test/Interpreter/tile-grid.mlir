@@ -1,5 +1,6 @@
-// How work items become CTAs: each says how many there are. A cluster's last
-// CTA may have no item; a persistent kernel has 3 multiprocessors here.
+// The number of CTAs for a number of work items, which each CTA reports. A
+// cluster's last CTA may have no item; for a persistent kernel there are 3 SMs
+// here.
 // RUN: %python %S/Inputs/npy.py write %t.x.npy i32 "np.zeros((5, 1))"
 // RUN: fovea-run %s --inputs %t.x.npy --outputs %t.o.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy | FileCheck %s --check-prefix=CLUSTER

@@ -27,7 +27,7 @@ gpu.module @good_module {
     parameters([#launch.memref<"x", [0]>, #launch.memref<"o", [0]>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
 }
-// No row's condition holds, but the body is checked all the same.
+// All conditions are false, but the body is checked nevertheless.
 gpu.module @bad_module {
   gpu.func @bad(%x: memref<2xf32>, %o: memref<2xf32>) kernel {
     %c0 = arith.constant 0 : index

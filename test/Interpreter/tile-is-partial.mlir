@@ -1,4 +1,5 @@
-// A block is partial below the first bound and from the second on; a bound that is not there leaves none out.
+// A block is partial below the first bound and from the second one on; an
+// absent bound excludes no block.
 // RUN: fovea-run %s --outputs %t.npy
 // RUN: %python %S/Inputs/npy.py print %t.npy | FileCheck %s
 

@@ -1,15 +1,16 @@
-// What lies outside the memref is 0 and not read, or dropped; indices may be
+// Elements out of bounds are 0 and not read, or dropped; indices may be
 // negative; `limit` ends the rows early; -1 stands for no dimension.
 // RUN: %python %S/Inputs/npy.py write %t.x.npy f32 "1 + np.arange(12).reshape(3, 4)"
 // RUN: fovea-run %s --inputs %t.x.npy --outputs %t.o.npy %t.row.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy %t.row.npy | FileCheck %s
 
 // CHECK: shape 6 4
-// Rows -1 to 1 and columns 2 to 5, stored from row -1 on: its first row drops.
+// Rows -1 to 1 and columns 2 to 5, stored from row -1 on: the first row is
+// dropped.
 // CHECK-NEXT: 3 4 0 0
 // CHECK-NEXT: 7 8 0 0
-// Rows from 1 on, but only those below the limit 2; a store of zeros that ends
-// where it begins.
+// Rows from 1 on, but only those below the limit 2; a store of zeros whose
+// limit is its start.
 // CHECK-NEXT: 5 6 7 8
 // CHECK-NEXT: 0 0 0 0
 // CHECK-NEXT: 0 0 0 0

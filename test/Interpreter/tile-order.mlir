@@ -1,5 +1,5 @@
-// A kernel's dimension d is the host's dimension order[d]: this one sees the
-// transposed tensor. Every block of the grid runs, on a scalar of the call.
+// A kernel's dimension d is the host's dimension order[d]: this kernel reads
+// the transposed tensor. All blocks of the grid run, with a scalar argument.
 // RUN: %python %S/Inputs/npy.py write %t.x.npy f16 "np.arange(6).reshape(2, 3)"
 // RUN: fovea-run %s --inputs %t.x.npy 0.5 --outputs %t.o.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy | FileCheck %s

@@ -1,5 +1,5 @@
-// The kernels of a prologue run first; scratch memory is theirs together, and
-// holds nothing before. `min` is a reduction as `max` is.
+// The kernels of a prologue run first; they share scratch memory, which is
+// undefined before. `min` is a reduction like `max`.
 // RUN: %python %S/Inputs/npy.py write %t.x.npy i32 "[[3, -1, 2], [7, 5, 9]]"
 // RUN: fovea-run %s --inputs %t.x.npy --outputs %t.o.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy | FileCheck %s

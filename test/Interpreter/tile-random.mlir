@@ -4,11 +4,11 @@
 // RUN: %python %S/Inputs/npy.py print %t.npy | sed -n "2p" | FileCheck %s --check-prefix=ZERO
 // ZERO: 46857 24431 16228 3465 8065 20242 2632 20339
 
-// Elsewhere they are those of a second implementation.
+// Other numbers are compared with a second implementation.
 // RUN: fovea-run %s --inputs -81985529216486896 9223372032559808513 --outputs %t.npy
 // RUN: %python %S/Inputs/philox.py %t.npy -81985529216486896 9223372032559808513 19 48 1
 
-// Where keys are rows, what is rows there is columns here.
+// If keys are rows, rows and columns are exchanged.
 // RUN: sed -e 's/%%i, %%j/%%j, %%i/' -e 's/dim 1/dim 0/' %s > %t.transposed.mlir
 // RUN: fovea-run %t.transposed.mlir --inputs -81985529216486896 9223372032559808513 --outputs %t.npy
 // RUN: %python %S/Inputs/philox.py %t.npy -81985529216486896 9223372032559808513 48 19 0

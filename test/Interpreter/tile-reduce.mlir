@@ -1,4 +1,5 @@
-// `max` keeps NaN; with an extent above 1, element e combines e, e + E, ...
+// `max` propagates NaN; with an extent above 1, element e combines e, e + E,
+// ...
 // RUN: %python %S/Inputs/npy.py write %t.x.npy f32 "[[1, 5, 2, 3], [1, np.nan, 2, 3]]"
 // RUN: fovea-run %s --inputs %t.x.npy --outputs %t.max.npy %t.add.npy %t.rows.npy
 // RUN: %python %S/Inputs/npy.py print %t.max.npy %t.add.npy %t.rows.npy | FileCheck %s

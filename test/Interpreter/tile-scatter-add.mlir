@@ -1,6 +1,6 @@
-// Elements are added to what is there, also where several have one place; masked ones
-// and those outside are dropped. In PTX threads add up what has one place before they
-// go to memory, by row, by column and for the whole tile.
+// Elements are added to the contents of memory, also if several have the same
+// address; masked ones and those out of bounds are dropped. In PTX elements of
+// equal address are summed first: by row, by column and for the whole tile.
 // DEFINE: %{level} = tile
 // DEFINE: %{run} = fovea-run %s --level=%{level} --target=sm_80 --inputs %t.x.npy --outputs %t.rows.npy %t.columns.npy %t.all.npy %t.each.npy %t.of_rows.npy
 // DEFINE: %{check} = %python %S/Inputs/scatter_sums.py %t | FileCheck %s

@@ -1,6 +1,6 @@
-// An exact sum has the same integers at each level and in each order: those that Python
-// finds with fractions. Numbers of all sizes, below the smallest exponent too, infinities
-// and NaN, by one place and by one for each column.
+// An exact sum has the same integers at each level and in each order: those
+// that Python computes with fractions. Numbers of all magnitudes including
+// subnormals, infinities and NaN, with one address and with one per column.
 // DEFINE: %{level} = tile
 // DEFINE: %{run} = fovea-run %s --level=%{level} --target=sm_80 --inputs %t.x.npy --outputs %t.all.npy %t.columns.npy
 // DEFINE: %{check} = %python %S/Inputs/exact_sums.py check %t | FileCheck %s

@@ -1,5 +1,5 @@
-// Elements go to the places that their indices say; those whose mask is false or
-// whose indices lie outside are dropped. No two may have one place.
+// Elements are stored at the given indices; those with a false mask or indices
+// out of bounds are dropped. Two elements must not have the same address.
 // RUN: %python %S/Inputs/npy.py write %t.x.npy i32 "[3, 9, -1, 0, 7, 2]"
 // RUN: fovea-run %s --inputs %t.x.npy --outputs %t.o.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy | FileCheck %s
@@ -22,7 +22,7 @@ gpu.module @m {
     %keep = arith.cmpi ne, %n, %four : tensor<6x1xi32, #tile.reg>
     tile.scatter %n, %o[%c0, %at] mask(%keep : tensor<6x1xi1, #tile.reg>)
       : tensor<6x1xi32, #tile.reg>, memref<2x4xi32>[index, tensor<6x1xi32, #tile.reg>]
-    // TWICE: tile-scatter.mlir:[[@LINE+1]]:{{.*}}error: element (4, 0) has the place of another one
+    // TWICE: tile-scatter.mlir:[[@LINE+1]]:{{.*}}error: element (4, 0) has the same address as another one
     tile.scatter %n, %o[%c0, %at]
       : tensor<6x1xi32, #tile.reg>, memref<2x4xi32>[index, tensor<6x1xi32, #tile.reg>]
     gpu.return

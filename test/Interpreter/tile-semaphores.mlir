@@ -1,6 +1,7 @@
-// CTAs append their numbers to a list one after the other: 8 times what is there,
-// and their own. As PTX and at the warp level several run at a time. (A tile whose elements
-// several threads hold would be read by one thread while another writes it.)
+// CTAs append their indices to a list in order: 8 times the old value plus
+// their own. As PTX and at the warp level several run concurrently. (If several
+// threads held an element of the tile, one thread would read it while another
+// writes it.)
 // RUN: fovea-run %s --outputs %t.turns.npy %t.list.npy
 // RUN: %python %S/Inputs/npy.py print %t.list.npy | FileCheck %s
 // RUN: fovea-run %s --level=warp --target=sm_80 --seeds=5 --outputs %t.turns.npy %t.list.npy
@@ -10,28 +11,28 @@
 // CHECK: shape 16 16
 // CHECK-COUNT-16: {{^}}42798 42798
 
-// Nobody releases the turn that CTA 1 waits for.
+// The slot that CTA 1 waits for is never released.
 // RUN: sed 's/^ *tile.semaphore_release.*//' %s > %t.unreleased.mlir
 // RUN: not fovea-run %t.unreleased.mlir 2>&1 | FileCheck %s --check-prefix=UNRELEASED
-// UNRELEASED: error: waits for turn 1 after 0 were released, which never comes: tiles run in the order of their numbers
+// UNRELEASED: error: waits for semaphore slot 1 with 0 released, which never happens: blocks run in grid order
 // UNRELEASED-NEXT: tile.semaphore_wait
 // UNRELEASED: note: in block 1 of 7
 
-// Nor where a condition says so.
+// Nor with a false condition of the release.
 // RUN: sed 's/semaphore_release %%turns\[%%c0\]/semaphore_release %%turns[%%c0] if(%%no)/' %s > %t.conditional.mlir
 // RUN: not fovea-run %t.conditional.mlir 2>&1 | FileCheck %s --check-prefix=UNRELEASED
 
-// A wait whose condition is false is none: nobody asks for the turn.
+// A wait with a false condition has no effect: no CTA waits for the slot.
 // RUN: sed 's/for %%number/for %%number if(%%no)/' %s > %t.none.mlir
 // RUN: fovea-run %t.none.mlir --outputs %t.turns.npy %t.list.npy
 
-// A turn that another CTA has had already.
+// A slot that another CTA has released already.
 // RUN: sed 's/for %%number/for %%zero/' %s > %t.twice.mlir
 // RUN: not fovea-run %t.twice.mlir 2>&1 | FileCheck %s --check-prefix=OVER
-// OVER: error: turn 0 is over: 1 are
+// OVER: error: semaphore slot 0 is released already: found 1 releases
 // RUN: sed 's/for %%number/for %%less/' %s > %t.negative.mlir
 // RUN: not fovea-run %t.negative.mlir 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-// NEGATIVE: error: turns count from 0, found -1
+// NEGATIVE: error: semaphore slots count from 0, found -1
 // RUN: sed 's/semaphore_wait %%turns\[%%c0\]/semaphore_wait %%turns[%%cta]/' %s > %t.outside.mlir
 // RUN: not fovea-run %t.outside.mlir 2>&1 | FileCheck %s --check-prefix=OUTSIDE
 // OUTSIDE: error: index 1 of dimension 0 lies outside [0, 1)

@@ -3,8 +3,8 @@
 // RUN: %python %S/Inputs/npy.py print %t.o.npy | FileCheck %s
 // RUN: not fovea-run %s --entry=bad --inputs %t.x.npy 2>&1 | FileCheck %s --check-prefix=BAD
 
-// Keys 16 to 31 come before keys 0 to 15; the first block visited is partial
-// although it is full, and an empty range has one block.
+// Keys 16 to 31 come before keys 0 to 15; the first block is partial although
+// it is full, and an empty range has one block.
 // CHECK: 2 0
 
 !row = tensor<1x1xf32, #tile.reg>
@@ -22,7 +22,7 @@ gpu.module @good_module {
     %hidden = arith.constant dense<0xFF800000> : !full
     %x1 = tile.load %x[%c0] dims [0, -1] : memref<1xf32> to !row
     %xs = tile.broadcast %x1 : !row to !values
-    // Only block 0 counts: block 16 is partial, hence hidden.
+    // Only block 0 counts: block 16 is partial and therefore masked.
     %m, %l, %acc = tile.softmax_sum %c0 to %c32 step 16 descending full(%c0, %c32) scale(1.0)
       scores(%j: index, %partial: i1) {
         %s = arith.select %partial, %hidden, %zero : !full
@@ -58,7 +58,7 @@ gpu.module @bad_module {
     %c0 = arith.constant 0 : index
     %zero = arith.constant dense<0.0> : !full
     %one = arith.constant dense<1.0> : !values
-    // BAD: tile-softmax-descending.mlir:[[@LINE+1]]:{{.*}} error: no block lies below upper, but not all scores of the one visited are -inf
+    // BAD: tile-softmax-descending.mlir:[[@LINE+1]]:{{.*}} error: no block is below upper, but the executed block has scores other than -inf
     %m, %l, %acc = tile.softmax_sum %c0 to %c0 step 16 descending full(%c0, %c0) scale(1.0)
       scores(%j: index, %partial: i1) {
         tile.yield %zero : !full

@@ -1,4 +1,4 @@
-// A block outside of what is visible must be hidden by its scores.
+// A block outside the visible range must have scores of -inf.
 // RUN: %python %S/Inputs/npy.py write %t.x.npy f32 "[2]"
 // RUN: fovea-run %s --entry=good --inputs %t.x.npy --outputs %t.o.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy | FileCheck %s

@@ -2,9 +2,10 @@
 // RUN: fovea-run %s --inputs %t.x.npy --outputs %t.o.npy
 // RUN: %python %S/Inputs/npy.py print %t.o.npy | FileCheck %s
 
-// Three blocks are visited, in the order of the list: keys 48, 0 and 16. The
-// first one is masked, so that the mean is over the values 7 * 0 + 1 and
-// 7 * 16 + 2, where 1 and 2 are what the visits carry. No block: nothing.
+// Three blocks are executed, in the order of the list: keys 48, 0 and 16. The
+// first one is masked, so the mean is over the values 7 * 0 + 1 and 7 * 16 + 2,
+// where 1 and 2 are loop-carried by the `visit` region. Without a block there
+// is no result.
 // CHECK: 57.5 0
 
 !row = tensor<1x1xf32, #tile.reg>

@@ -1,6 +1,6 @@
-// Two halves of the keys, merged, give the softmax over all: the scores are the
-// logarithms of 1, 2, 4, so o = (1 * 1 + 2 * 2 + 4 * 4) / 7 and lse = log(7). The
-// second row has nothing to attend to.
+// Two halves of the keys, merged, give the softmax over all keys: the scores
+// are the logarithms of 1, 2, 4, so o = (1 * 1 + 2 * 2 + 4 * 4) / 7 and lse =
+// log(7). The second row has no keys.
 // RUN: %python %S/Inputs/npy.py write %t.s.npy f32 "[[0, np.log(2), np.log(4), -np.inf], [-np.inf] * 4]"
 // RUN: %python %S/Inputs/npy.py write %t.v.npy f16 "[[1], [2], [4], [9]]"
 // RUN: fovea-run %s --inputs %t.s.npy %t.v.npy --outputs %t.o.npy %t.lse.npy

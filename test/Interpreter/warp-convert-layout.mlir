@@ -1,4 +1,4 @@
-// Who holds an element changes, but not which element it is.
+// A conversion changes the thread that holds an element, but not the element.
 // RUN: fovea-run %s --outputs %t.npy
 // RUN: %python %S/Inputs/npy.py print %t.npy | sed -n 2p | FileCheck %s
 // CHECK: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16{{$}}

@@ -44,7 +44,7 @@ struct CUevent_st {
 struct CUstream_st {
   unsigned flags;
 };
-/** What a CUtensorMap holds here. */
+/** The contents of a CUtensorMap in this driver. */
 typedef struct map {
   uint64_t address;
   uint32_t sizes[5], strides[5];
@@ -61,8 +61,8 @@ static int fails(const char *call) {
   const char *name = getenv("FAKE_CUDA_FAIL");
   return name && strcmp(name, call) == 0;
 }
-/** What a real driver answers when no context is current. */
-static int homeless(void) { return depth == 0; }
+/** The real driver's error without a current context. */
+static int has_no_context(void) { return depth == 0; }
 enum {
   INVALID_VALUE = 1,
   NO_CONTEXT = 201,
@@ -76,20 +76,20 @@ enum {
 static int launches;
 static uint64_t in_use[65536];
 static size_t num_in_use, num_recorded;
-/** What was allocated, ever. */
+/** All allocations, including freed ones. */
 static struct {
   uint64_t start, end;
 } allocations[64];
 static size_t num_allocations;
 static _Thread_local int capture_mode;
-/** What the last launch has from the pool; 0 once it is freed. */
+/** The pool memory of the last launch; 0 once it is freed. */
 static uint64_t pooled, pooled_bytes;
 
 static int is_capturing(void) {
   const char *count = getenv("FAKE_CUDA_CAPTURING");
   return count && launches < atoi(count);
 }
-/** What may not be called while a stream is captured, unless one insists. */
+/** Calls that are forbidden during stream capture, except in relaxed mode. */
 static int is_unsafe(void) {
   return is_capturing() && capture_mode != CU_STREAM_CAPTURE_MODE_RELAXED;
 }
@@ -104,7 +104,7 @@ API CUresult cuDriverGetVersion(int *version) {
   *version = asked ? atoi(asked) : 13000;
   return CUDA_SUCCESS;
 }
-/** As a driver that is older than its error. */
+/** True for a driver that is older than the error code. */
 static int has_no_names(void) { return getenv("FAKE_CUDA_NAMELESS") != NULL; }
 API CUresult cuGetErrorName(CUresult error, const char **name) {
   *name = NULL;
@@ -174,7 +174,7 @@ API CUresult cuCtxPushCurrent_v2(CUcontext context) {
   return CUDA_SUCCESS;
 }
 API CUresult cuCtxPopCurrent_v2(CUcontext *context) {
-  if (homeless())
+  if (has_no_context())
     return NO_CONTEXT;
   *context = stack[--depth];
   return CUDA_SUCCESS;
@@ -183,7 +183,7 @@ API CUresult cuCtxPopCurrent_v2(CUcontext *context) {
 API CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
                                 unsigned num_options, int *options,
                                 void **values) {
-  if (homeless())
+  if (has_no_context())
     return NO_CONTEXT;
   if (fails("cuModuleLoadDataEx")) {
     for (unsigned i = 0; i < num_options; ++i)
@@ -198,7 +198,7 @@ API CUresult cuModuleLoadDataEx(CUmodule *module, const void *image,
 API CUresult cuModuleUnload(CUmodule module) {
   printf("unload\n");
   free(module);
-  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+  return has_no_context() ? NO_CONTEXT : CUDA_SUCCESS;
 }
 API CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
                                  const char *name) {
@@ -215,7 +215,7 @@ API CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
 }
 API CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   printf("set attribute %d to %d\n", attribute, value);
-  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+  return has_no_context() ? NO_CONTEXT : CUDA_SUCCESS;
 }
 API CUresult cuFuncGetAttribute(int *value, int attribute,
                                 CUfunction function) {
@@ -269,7 +269,7 @@ static void print_workspace(uint64_t address) {
   in_use[num_in_use++ % (sizeof in_use / sizeof *in_use)] = address;
 }
 
-/** Scratch memory, by where it lies in what is allocated for the launch. */
+/** Prints the scratch buffer of the launch's allocation at the address. */
 static void print_scratch(uint64_t address) {
   if (address < pooled || address >= pooled + pooled_bytes)
     printf(" outside");
@@ -326,7 +326,7 @@ API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy,
                             unsigned gz, unsigned bx, unsigned by, unsigned bz,
                             unsigned shared, CUstream stream, void **arguments,
                             void **extra) {
-  if (homeless())
+  if (has_no_context())
     return NO_CONTEXT;
   if (fails("cuLaunchKernel"))
     return UNKNOWN;
@@ -337,7 +337,7 @@ API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy,
 #ifndef FAKE_OLD_DRIVER
 API CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function,
                               void **arguments, void **extra) {
-  if (homeless())
+  if (has_no_context())
     return NO_CONTEXT;
   if (fails("cuLaunchKernelEx"))
     return UNKNOWN;
@@ -361,7 +361,7 @@ API CUresult cuTensorMapEncodeTiled(CUtensorMap *result, int type,
                                     int fill) {
   static const int bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2};
   map *out = (map *)result;
-  if (homeless())
+  if (has_no_context())
     return NO_CONTEXT;
   if (fails("cuTensorMapEncodeTiled") || (uintptr_t)result % 64 || type < 0 ||
       type >= (int)(sizeof bytes / sizeof *bytes) || rank < 1 || rank > 5 ||
@@ -395,7 +395,7 @@ API CUresult cuTensorMapEncodeTiled(CUtensorMap *result, int type,
 
 API CUresult cuTensorMapReplaceAddress(CUtensorMap *result, void *address) {
   map *out = (map *)result;
-  if (homeless())
+  if (has_no_context())
     return NO_CONTEXT;
   if (fails("cuTensorMapReplaceAddress") || (uintptr_t)result % 64 ||
       (uintptr_t)address % 16 || !out->is_map)
@@ -430,7 +430,7 @@ API CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute,
 }
 API CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes,
                                      CUmemoryPool pool, CUstream stream) {
-  if (homeless())
+  if (has_no_context())
     return NO_CONTEXT;
   if (fails("cuMemAllocFromPoolAsync"))
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -445,7 +445,7 @@ API CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes,
   return CUDA_SUCCESS;
 }
 API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
-  if (homeless())
+  if (has_no_context())
     return NO_CONTEXT;
   pthread_mutex_lock(&lock);
   printf("free%s\n", address == pooled ? "" : " something else");
@@ -456,14 +456,14 @@ API CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
 #endif
 
 API CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
-  if (homeless())
+  if (has_no_context())
     return NO_CONTEXT;
   if (fails("cuMemAlloc"))
     return CUDA_ERROR_OUT_OF_MEMORY;
   if (is_unsafe())
     return CAPTURE_UNSUPPORTED;
   void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
-  /* What a real one finds there: whatever was there before. */
+  /* Uninitialised, as from a real driver. */
   memset(memory, 0xaa, bytes);
   *address = (CUdeviceptr)(uintptr_t)memory;
   pthread_mutex_lock(&lock);
@@ -479,22 +479,22 @@ API CUresult cuMemFree_v2(CUdeviceptr address) {
 }
 API CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
   memcpy((void *)(uintptr_t)to, from, bytes);
-  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+  return has_no_context() ? NO_CONTEXT : CUDA_SUCCESS;
 }
 API CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
   memcpy(to, (void *)(uintptr_t)from, bytes);
-  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+  return has_no_context() ? NO_CONTEXT : CUDA_SUCCESS;
 }
 API CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t bytes) {
   memset((void *)(uintptr_t)to, value, bytes);
-  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+  return has_no_context() ? NO_CONTEXT : CUDA_SUCCESS;
 }
 API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes,
                              CUstream stream) {
-  if (homeless())
+  if (has_no_context())
     return NO_CONTEXT;
   if (pooled_bytes && to >= pooled && to < pooled + pooled_bytes) {
-    /* Of a launch, on its stream: recorded as kernels are. */
+    /* For a launch, on its stream: captured like kernels. */
     if (fails("cuMemsetD8Async"))
       return UNKNOWN;
     printf("set %zu bytes at", bytes);
@@ -512,11 +512,11 @@ API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t bytes,
 API CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
   *stream = calloc(1, sizeof **stream);
   (*stream)->flags = flags;
-  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+  return has_no_context() ? NO_CONTEXT : CUDA_SUCCESS;
 }
 API CUresult cuStreamDestroy_v2(CUstream stream) {
   free(stream);
-  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+  return has_no_context() ? NO_CONTEXT : CUDA_SUCCESS;
 }
 API CUresult cuStreamIsCapturing(CUstream stream, int *status) {
   if (fails("cuStreamIsCapturing"))
@@ -525,7 +525,7 @@ API CUresult cuStreamIsCapturing(CUstream stream, int *status) {
   *status = is_capturing() ? CU_STREAM_CAPTURE_STATUS_ACTIVE
                            : CU_STREAM_CAPTURE_STATUS_NONE;
   pthread_mutex_unlock(&lock);
-  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+  return has_no_context() ? NO_CONTEXT : CUDA_SUCCESS;
 }
 API CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
   int before = capture_mode;
@@ -536,18 +536,18 @@ API CUresult cuThreadExchangeStreamCaptureMode(int *mode) {
 API CUresult cuStreamSynchronize(CUstream stream) {
   if (!stream)
     num_in_use = num_recorded;
-  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+  return has_no_context() ? NO_CONTEXT : CUDA_SUCCESS;
 }
 API CUresult cuEventCreate(CUevent *event, unsigned flags) {
   *event = calloc(1, sizeof **event);
-  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+  return has_no_context() ? NO_CONTEXT : CUDA_SUCCESS;
 }
 API CUresult cuEventDestroy_v2(CUevent event) {
   free(event);
   return CUDA_SUCCESS;
 }
 API CUresult cuEventRecord(CUevent event, CUstream stream) {
-  return homeless() ? NO_CONTEXT : CUDA_SUCCESS;
+  return has_no_context() ? NO_CONTEXT : CUDA_SUCCESS;
 }
 API CUresult cuEventSynchronize(CUevent event) { return CUDA_SUCCESS; }
 API CUresult cuEventElapsedTime(float *milliseconds, CUevent start,

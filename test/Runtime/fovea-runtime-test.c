@@ -152,8 +152,10 @@ static void launch_packed(void) {
   check(fovea_kernel_launch_packed(kernel, NULL, words, count));
 }
 
-/** Prepares the launch, then runs it with tensors so many bytes further on and
- * each scalar that is an integer one more, and where it was. */
+/**
+ * Prepares the launch, then runs it with tensors `bytes` further on and with
+ * each integer scalar incremented, and again with the original arguments.
+ */
 static void launch_moved(long long bytes) {
   int64_t words[MOST_WORDS];
   fovea_launch *prepared;
@@ -172,7 +174,7 @@ static void launch_moved(long long bytes) {
   fovea_launch_free(prepared);
 }
 
-/** Puts what tensors hold into memory of the device. */
+/** Writes the tensors' contents to device memory. */
 static void write_contents(fovea_device *device) {
   for (size_t i = 0; i < num_tensors; ++i) {
     if (!contents[i])

@@ -1,4 +1,4 @@
-// What a schedule with accumulators in tensor memory is, and what it can't be.
+// Valid and invalid schedules with accumulators in tensor memory.
 // DEFINE: %{schedule} = auto
 // DEFINE: %{tile} = fovea-opt %s --canonicalize --attn-to-tile="target=sm_100a schedule=%{schedule}"
 // DEFINE: %{fails} = not %{tile} 2>&1 | FileCheck %s --check-prefix
@@ -11,8 +11,8 @@
 // CHECK-SAME: <"load", warps = 1, registers = 48, owns = ["q.0", "q.1", "k", "v"]>
 // CHECK-SAME: <"epilogue", warps = 2, registers = 48, owns = ["out.0", "out.1"]>
 
-// Rows that threads store are those of who corrects them; one tile's names have
-// no number.
+// With direct output the correction role stores the rows. With a single query
+// tile, names have no index.
 // REDEFINE: %{schedule} = row_tiles=1,output=direct
 // RUN: %{tile} | FileCheck %s --check-prefix=DIRECT
 // DIRECT-LABEL: launch.abi @dense target(
@@ -53,7 +53,7 @@
 // BUDGET: error: schedule's 'producer_registers' must be a multiple of 8 from 24 on, found 20
 // REDEFINE: %{schedule} = producer_registers=0,consumer_registers=0
 // RUN: %{fails}=NOROLES
-// NOROLES: error: schedule's 'row_tiles' needs roles ('producer_registers')
+// NOROLES: error: schedule's 'row_tiles' needs roles: set 'producer_registers'
 // RUN: not fovea-opt %s --canonicalize --attn-to-tile="target=sm_90a schedule=row_tiles=2" 2>&1 | FileCheck %s --check-prefix=OTHER
 // OTHER: error: schedule accumulates in tensor memory ('row_tiles'), which 'sm_90a' does not have
 // RUN: sed -e 's/(%q:/(%n: tensor<1xi32>, %q:/; s/%k, %v :/%k, %v lengths(%n : tensor<1xi32>) :/' %s > %t.lengths.mlir

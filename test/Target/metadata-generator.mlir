@@ -1,4 +1,5 @@
-// Who draws a kernel's numbers again learns from its metadata which they are.
+// The metadata specifies the generator, so that hosts can reproduce a kernel's
+// random numbers.
 // RUN: fovea-translate %s --launch-abi-to-metadata | FileCheck %s
 // CHECK: "shared_memory": 0,
 // CHECK-NEXT: "generator": 1,

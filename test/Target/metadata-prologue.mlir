@@ -1,7 +1,7 @@
 // RUN: fovea-translate %s --split-input-file --launch-abi-to-metadata -verify-diagnostics | FileCheck %s
 
-// The kernel of a prologue is no kernel that a host asks for: it stands in the
-// other one's metadata, of which hosts that know no prologues refuse the version.
+// The kernel of a prologue is not an entry kernel: it is part of the other
+// kernel's metadata, whose version hosts without support for prologues reject.
 // CHECK:      "version": 2,
 // CHECK-NEXT: "kernel": "documents",
 // CHECK:      "parameters": [
@@ -32,7 +32,7 @@ gpu.module @m {
 
 // -----
 
-// One that takes scalars, or writes tensors, is of a later version.
+// A prologue that takes scalars, or writes tensors, needs a later version.
 // CHECK:      "version": 3,
 // CHECK-NEXT: "kernel": "keys",
 // CHECK:      "prologue": [

@@ -1,8 +1,8 @@
 // RUN: fovea-compile --target=sm_90a %s --emit=llvm -o - | FileCheck %s
 // RUN: fovea-compile --target=sm_90a %s -o - | FileCheck %s --check-prefix=PTX
 
-// ptxas makes one instruction of max(max(a, -b), c) and loses the sign, so no
-// negation that it would see feeds a maximum.
+// ptxas combines max(max(a, -b), c) into one instruction and loses the sign, so
+// a maximum must have no operand that ptxas recognises as a negation.
 // CHECK-LABEL: define ptx_kernel void @distance(
 // CHECK: %[[N:.*]] = call i32 asm "not.b32 $0, $1;\0A\09add.s32 $0, $0, 1;", "=&r,r"
 // CHECK: @llvm.smax.i32(i32 %{{.*}}, i32 %[[N]])

@@ -1,6 +1,6 @@
 // REQUIRES: ptxas
 
-// Copies out, to and onto memory, to PTX that ptxas takes.
+// Copies to global memory, plain and accumulating, as PTX that ptxas accepts.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory,warp-verify-pipelines)),fovea-warp-to-nvvm)' \
 // RUN:   | fovea-translate --nvvm-to-ptx -o %t.ptx
 // RUN: FileCheck %s --check-prefix=PTX < %t.ptx

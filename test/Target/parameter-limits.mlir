@@ -1,6 +1,6 @@
 // RUN: fovea-translate %s --nvvm-to-ptx -split-input-file -verify-diagnostics | FileCheck %s
 
-// What the target's PTX version has room for: 4352 bytes before PTX 8.1.
+// The limit of the target's PTX version: 4352 bytes before PTX 8.1.
 // CHECK: .version 7.4
 // CHECK-LABEL: .entry fits(
 gpu.module @m {
@@ -14,7 +14,7 @@ gpu.module @m {
 
 // -----
 
-// A later version has room for more.
+// A later version allows more.
 // CHECK: .version 8.1
 // CHECK-LABEL: .entry more(
 gpu.module @m {
@@ -29,7 +29,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernel 'most' has 32765 bytes of parameters (addresses, sizes and strides of its tensors), PTX has room for 32764: capture fewer tensors, or tensors of lower rank}}
+  // expected-error@+1 {{kernel 'most' has 32765 bytes of parameters (addresses, sizes and strides of its tensors), PTX allows 32764: capture fewer tensors, or tensors of lower rank}}
   launch.abi @most target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"y", write, tensor<?xf32>, ["S"], 4>]) parameters([#launch.pointer<"y">, #launch.pointer<"y">])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)

@@ -1,7 +1,7 @@
 // REQUIRES: ptxas
 
-// Specialised warp programs to PTX that ptxas takes, without spills and with
-// products in flight (C75xx would say that it serialised them).
+// Specialised warp programs as PTX that ptxas accepts, without spills and with
+// asynchronous MMAs (C75xx would report serialisation).
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory)),fovea-warp-to-nvvm)' \
 // RUN:   | fovea-translate --nvvm-to-ptx -o %t.ptx
 // RUN: FileCheck %s --check-prefix=PTX < %t.ptx
@@ -13,7 +13,7 @@
 // SAID: 0 bytes spill stores, 0 bytes spill loads
 // SAID-NOT: C75
 
-// Q, K, V by TMA; S = Q K^T; P = S as bf16; O = P V, written as it is.
+// Q, K, V by TMA; S = Q K^T; P = S as bf16; O = P V, without softmax.
 #acc = #warp.wgmma<groups = 2>
 !global = memref<?x?x64xbf16, strided<[?, ?, 1]>>
 !q = memref<128x64xbf16, #warp.shared<row_bytes = 128>>

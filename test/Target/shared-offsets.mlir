@@ -2,7 +2,7 @@
 // RUN: fovea-compile --target=sm_90a %s --kernel=pixels -o - | FileCheck %s --check-prefix=PTX
 // RUN: fovea-compile --target=sm_90a %s --kernel=pixels --emit=llvm -o - | FileCheck %s --check-prefix=PIXELS
 
-// One difference of query and key for a thread; elements compare it with
+// One difference of query and key per thread; elements compare it with
 // constants, both ends of the window at once.
 // WINDOW-LABEL: define ptx_kernel void @window(
 // WINDOW: select i1 %{{.*}}, float %{{.*}}, float 0xFFF0000000000000
@@ -25,9 +25,8 @@ func.func @window(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// The row of a pixel is one shift, its column a constant and the thread's
-// place: nothing is shifted or cut out for an element. Joined conditions choose
-// once.
+// The row of a pixel is one shift, its column a constant plus the thread's
+// column: no shift or mask per element. A conjunction needs one select.
 // PTX-LABEL: .entry pixels(
 // PTX: {{and.pred.*[[:space:]]+// end inline asm[[:space:]]+selp.f32}}
 // PIXELS-LABEL: define ptx_kernel void @pixels(

@@ -1,5 +1,5 @@
-// A mask that compares floats may use the chip's functions: taken apart into
-// elements they stay what they are.
+// A mask that compares floats may use hardware functions: they stay the same
+// when scalarized.
 // RUN: fovea-compile %s --target=sm_80 --emit=llvm -o - | FileCheck %s
 // RUN: fovea-compile %s --target=sm_90a --emit=ptx -o - | FileCheck %s --check-prefix=PTX
 // CHECK-LABEL: define ptx_kernel void @f(

@@ -1,8 +1,13 @@
-//===- fovea-compile.cpp - Attention IR to PTX ------------------*- C++ -*-===//
+//===- fovea-compile.cpp - Compiles attention IR to PTX -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads attention IR and writes PTX, machine code, launch metadata, or the IR
+// of a level in between.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,29 +46,30 @@ static llvm::cl::opt<std::string>
                llvm::cl::value_desc("file"), llvm::cl::init("-"),
                llvm::cl::cat(category));
 static llvm::cl::opt<Emit> emitKind(
-    "emit", llvm::cl::desc("What to write:"), llvm::cl::init(Emit::PTX),
+    "emit", llvm::cl::desc("Output to write:"), llvm::cl::init(Emit::PTX),
     llvm::cl::values(
-        clEnumValN(Emit::Tile, "tile", "tile programs, softmax loops fused"),
-        clEnumValN(Emit::Warp, "warp", "warp programs, layouts assigned"),
+        clEnumValN(Emit::Tile, "tile",
+                   "tile programs with fused softmax loops"),
+        clEnumValN(Emit::Warp, "warp", "warp programs with assigned layouts"),
         clEnumValN(Emit::NVVM, "nvvm", "kernels in the NVVM dialect"),
         clEnumValN(Emit::LLVM, "llvm", "optimised LLVM IR"),
         clEnumValN(Emit::PTX, "ptx", "PTX (the default)"),
-        clEnumValN(Emit::Cubin, "cubin", "machine code, by ptxas"),
+        clEnumValN(Emit::Cubin, "cubin", "machine code from ptxas"),
         clEnumValN(Emit::Metadata, "metadata",
-                   "launch metadata as JSON, see docs/ABI.md")),
+                   "launch metadata as JSON, see docs/Specification/ABI.md")),
     llvm::cl::cat(category));
 static llvm::cl::opt<std::string> metadataName(
     "metadata",
     llvm::cl::desc("With --emit=ptx or cubin: also write the launch metadata. "
-                   "Where the registers of the chosen schedule don't fit, "
-                   "machine code and metadata are then those of a smaller one"),
+                   "If the chosen schedule needs too many registers, machine "
+                   "code and metadata are those of a smaller schedule"),
     llvm::cl::value_desc("file"), llvm::cl::cat(category));
 static llvm::cl::opt<std::string>
     kernelName("kernel",
                llvm::cl::desc("The kernel to write, if there are several"),
                llvm::cl::cat(category));
 static llvm::cl::opt<std::string>
-    target("target", llvm::cl::desc("Chip to compile for (default sm_90a)"),
+    target("target", llvm::cl::desc("GPU to compile for (default sm_90a)"),
            llvm::cl::init(kDefaultTarget), llvm::cl::cat(category));
 static llvm::cl::opt<std::string>
     schedule("schedule",
@@ -72,19 +78,18 @@ static llvm::cl::opt<std::string>
              llvm::cl::init("auto"), llvm::cl::cat(category));
 static llvm::cl::opt<std::string> scheduleTable(
     "schedule-table",
-    llvm::cl::desc("Schedules that were measured, as fovea-run --tune writes "
-                   "them; fields of --schedule go first"),
+    llvm::cl::desc("Table of measured schedules, written by fovea-run --tune; "
+                   "fields of --schedule take precedence"),
     llvm::cl::value_desc("file"), llvm::cl::cat(category));
 static llvm::cl::opt<std::string> lineInfo(
     "line-info", llvm::cl::ValueOptional,
-    llvm::cl::desc("PTX says of each instruction by which line of the program "
-                   "it was made (.loc), and MLIR is written with locations; "
-                   "given a file, the warp program is written to it and its "
-                   "lines are meant"),
+    llvm::cl::desc("Emit line information (.loc) in PTX and locations in MLIR; "
+                   "with a file, write the warp program to it and refer to "
+                   "its lines"),
     llvm::cl::value_desc("file"), llvm::cl::cat(category));
 static llvm::cl::opt<bool>
     accurateTanh("accurate-tanh",
-                 llvm::cl::desc("tanh within 1e-6 instead of the chip's "
+                 llvm::cl::desc("tanh within 1e-6 instead of the GPU's "
                                 "approximation (off by up to 2^-16.5)"),
                  llvm::cl::cat(category));
 static llvm::cl::opt<tile::RecurrenceKind>
@@ -93,8 +98,8 @@ static llvm::cl::opt<tile::RecurrenceKind>
                tile::recurrenceValues(), llvm::cl::cat(category));
 static llvm::cl::list<std::string> withoutMaskOptimizations(
     "without-mask-optimization", llvm::cl::CommaSeparated,
-    llvm::cl::desc("Leave out what is done to masks in LLVM IR: "
-                   "keep-conjunctions (to see what it is worth)"),
+    llvm::cl::desc("Disable an optimisation of masks in LLVM IR, for ablation: "
+                   "keep-conjunctions"),
     llvm::cl::value_desc("name"), llvm::cl::cat(category));
 static llvm::cl::opt<std::string>
     ptxasName("ptxas",
@@ -102,14 +107,15 @@ static llvm::cl::opt<std::string>
               llvm::cl::cat(category));
 static llvm::cl::opt<bool> allowFaults(
     "allow-faults",
-    llvm::cl::desc("With --emit=cubin: only warn where the registers of a "
-                   "schedule don't fit or its dots wait for each other"),
+    llvm::cl::desc(
+        "With --emit=cubin: only warn if a schedule spills registers "
+        "or ptxas serialises its wgmma instructions"),
     llvm::cl::cat(category));
 static llvm::cl::opt<bool>
-    verbose("v", llvm::cl::desc("With --emit=cubin: show what ptxas says"),
+    verbose("v", llvm::cl::desc("With --emit=cubin: show the output of ptxas"),
             llvm::cl::cat(category));
 
-/// What `emitArtifact` makes.
+/// The artifact that `emitArtifact` produces.
 static Artifact getArtifact(Emit kind) {
   switch (kind) {
   case Emit::Tile:
@@ -135,23 +141,23 @@ static std::optional<std::string> findPtxas() {
   if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas"))
     return *found;
   llvm::errs() << "error: --emit=cubin needs ptxas, which is not on the PATH; "
-                  "give its place with --ptxas, or use --emit=ptx\n";
+                  "pass its path with --ptxas, or use --emit=ptx\n";
   return std::nullopt;
 }
 
 namespace {
-/// What is written, and the launch metadata if that was made with it.
+/// The output text, and the launch metadata if it is produced with it.
 struct Product {
   std::string text, metadata;
 };
 } // namespace
 
-/// The first schedule that needs fewer registers and has no faults.
+/// Assembles the first schedule that needs fewer registers and has no faults.
 static std::optional<Product> assembleSmaller(ModuleOp source,
                                               const CompiledKernel &chosen,
                                               CompileOptions &options,
                                               StringRef ptxas) {
-  // One that doesn't fit shared memory is no news.
+  // Smaller schedules that exceed shared memory are skipped silently.
   ScopedDiagnosticHandler ignore(source.getContext(),
                                  [](Diagnostic &) { return success(); });
   for (std::string &smaller : getSmallerSchedules(chosen.metadata)
@@ -174,8 +180,8 @@ static std::optional<Product> assembleSmaller(ModuleOp source,
   return std::nullopt;
 }
 
-/// Machine code of `kernel`, or none after an error was printed. `source` is
-/// what it was compiled from, where another schedule may take its place.
+/// Assembles `kernel`; returns nullopt after printing an error. `source` is the
+/// module that it was compiled from, to recompile with another schedule.
 static std::optional<Product> assemble(const CompiledKernel &kernel,
                                        ModuleOp source,
                                        CompileOptions &options) {
@@ -188,7 +194,7 @@ static std::optional<Product> assemble(const CompiledKernel &kernel,
   if (assembly.machineCode && !assembly.faults.empty() && source)
     if (auto smaller = assembleSmaller(source, kernel, options, *ptxas))
       return smaller;
-  // Who asks for a schedule can ask for another one.
+  // The user can change a user-specified schedule, so its faults are errors.
   bool isRefused = schedule != "auto" && !allowFaults;
   for (const std::string &fault : assembly.faults)
     llvm::errs() << (isRefused ? "error: " : "warning: ") << fault << "\n";
@@ -202,11 +208,11 @@ static std::optional<Product> assemble(const CompiledKernel &kernel,
   }
   if (!assembly.faults.empty() && metadataName.empty() && !allowFaults)
     llvm::errs() << "note: with --metadata a schedule that needs fewer "
-                    "registers may take its place\n";
+                    "registers may replace it\n";
   return Product{*assembly.machineCode, kernel.metadata};
 }
 
-/// What to write, or none after diagnostics.
+/// Produces the output; returns nullopt after diagnostics.
 static std::optional<Product> produce(ModuleOp module, TimingScope &timing) {
   CompileOptions options;
   options.target = target;
@@ -226,7 +232,7 @@ static std::optional<Product> produce(ModuleOp module, TimingScope &timing) {
       return std::nullopt;
     return Product{std::move(*text), ""};
   }
-  // The launch must be told of another schedule.
+  // With another schedule the launch needs the metadata too.
   bool isReplaceable = emitKind == Emit::Cubin && schedule == "auto" &&
                        !allowFaults && !metadataName.empty();
   OwningOpRef<ModuleOp> source = isReplaceable ? module.clone() : ModuleOp();
@@ -259,14 +265,14 @@ int main(int argc, char **argv) {
   registerMLIRContextCLOptions();
   registerPassManagerCLOptions();
   registerDefaultTimingManagerCLOptions();
-  // Others, of LLVM and MLIR, are in --help-hidden.
+  // --help-hidden shows the options of LLVM and MLIR.
   llvm::cl::HideUnrelatedOptions(category);
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
       "Fovea compiler: attention IR to PTX, and every level in between\n");
   if (!metadataName.empty() && emitKind != Emit::PTX &&
       emitKind != Emit::Cubin) {
-    llvm::errs() << "error: --metadata goes with --emit=ptx or --emit=cubin\n";
+    llvm::errs() << "error: --metadata requires --emit=ptx or --emit=cubin\n";
     return 1;
   }
 
@@ -278,7 +284,7 @@ int main(int argc, char **argv) {
   registerDialects(registry);
   registerTranslations(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  // A diagnostic is a sentence, not a program, unless one asks for it.
+  // Diagnostics omit the op unless the option is given.
   if (!llvm::cl::getRegisteredOptions()
            .lookup("mlir-print-op-on-diagnostic")
            ->getNumOccurrences())

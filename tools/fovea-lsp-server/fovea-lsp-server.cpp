@@ -1,13 +1,15 @@
-//===- fovea-lsp-server.cpp - Editors' view of Fovea IR -------------------===//
+//===- fovea-lsp-server.cpp - Language server for Fovea IR ----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-
-// Speaks the language server protocol on its standard streams: diagnostics,
-// definitions, hover and completion for files of Fovea's dialects.
+//
+// Language server for files of Fovea's dialects, on standard input and output:
+// diagnostics, definitions, hover and completion.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/InitAll.h"
 #include "fovea/Support/Tool.h"
@@ -20,8 +22,8 @@
 
 using namespace mlir;
 
-/// Upstream's parser, and what the linker gives its callers in the server
-/// instead of it: see CMakeLists.txt.
+/// Upstream's parser, and the function that the linker substitutes for it in
+/// the server (--wrap, see CMakeLists.txt).
 LogicalResult
 parseUnchecked(const llvm::SourceMgr &, Block *, const ParserConfig &,
                AsmParserState *,
@@ -31,8 +33,8 @@ parseChecked(const llvm::SourceMgr &, Block *, const ParserConfig &,
              AsmParserState *,
              AsmParserCodeCompleteContext *) asm(FOVEA_WRAPPED_PARSE);
 
-/// Text that upstream's parser doesn't survive gets a diagnostic at its place,
-/// as in all tools. Editors ask for each keystroke.
+/// Rejects text that crashes upstream's parser with a located diagnostic, as
+/// all tools do. Editors parse after each keystroke, so such text is common.
 LogicalResult parseChecked(const llvm::SourceMgr &sources, Block *block,
                            const ParserConfig &config, AsmParserState *state,
                            AsmParserCodeCompleteContext *completion) {

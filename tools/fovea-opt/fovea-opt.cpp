@@ -1,8 +1,13 @@
-//===- fovea-opt.cpp - mlir-opt with dialects and passes ------------------===//
+//===- fovea-opt.cpp - mlir-opt with Fovea's dialects and passes ----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// mlir-opt with Fovea's dialects, passes and pipelines, for tests and for
+// pipelines of other compilers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +33,8 @@
 
 using namespace mlir;
 
-/// mlir-opt's own way with its files, but for the look at the program before
-/// it is parsed.
+/// Processes the files as mlir-opt does, after checking the program's text
+/// before it is parsed.
 static LogicalResult run(StringRef inputName, StringRef outputName,
                          DialectRegistry &registry) {
   std::string message;
@@ -54,10 +59,10 @@ static LogicalResult run(StringRef inputName, StringRef outputName,
   return success();
 }
 
-/// A diagnostic is a sentence, not a program, unless one asks for it: as in
-/// Fovea's other tools. Upstream would print the op behind each; of one that is
-/// isolated from above, as attn.forward is, it knows no operand's name.
-static void leaveOpsOutOfDiagnostics() {
+/// Omits the op from diagnostics unless the option is given, as Fovea's other
+/// tools do. Upstream prints the op after each diagnostic; an op that is
+/// isolated from above, such as attn.forward, is printed without operand names.
+static void omitOpsFromDiagnostics() {
   registerMLIRContextCLOptions();
   auto *option = static_cast<llvm::cl::opt<bool> *>(
       llvm::cl::getRegisteredOptions().lookup("mlir-print-op-on-diagnostic"));
@@ -67,7 +72,8 @@ static void leaveOpsOutOfDiagnostics() {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   fovea::setVersionPrinter();
-  // Pipelines are parsed as the command line is.
+  // Pipelines are parsed during command line parsing, so their text is checked
+  // first.
   for (int i = 1; i < argc; ++i)
     if (std::string wrong = fovea::checkPipelineText(argv[i]); !wrong.empty()) {
       llvm::errs() << "error: argument " << i << ": " << wrong << "\n";
@@ -77,20 +83,20 @@ int main(int argc, char **argv) {
   fovea::registerDialects(registry);
   fovea::registerPasses();
 #ifdef FOVEA_REGISTER_ALL_OF_MLIR
-  // Other compilers' pipelines run here, too.
+  // Pipelines of other compilers also run in this tool.
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllPasses();
 #else
-  // What attention is raised from.
+  // The linalg dialect is the input of raising to attention.
   registry.insert<linalg::LinalgDialect>();
   registerTransformsPasses();
 #endif
-  leaveOpsOutOfDiagnostics();
+  omitOpsFromDiagnostics();
   auto [input, output] = registerAndParseCLIOptions(
       argc, argv, "Fovea optimizer driver\n", registry);
   MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
-  // What asks for lists reads nothing.
+  // Options that only print lists read no input.
   if (config.shouldShowDialects() || config.shouldListPasses())
     return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
   return asMainReturnCode(run(input, output, registry));

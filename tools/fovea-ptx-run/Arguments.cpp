@@ -1,5 +1,4 @@
-//===- Arguments.cpp - Kernel arguments on a command line -----------*- C++
-//-*-===//
+//===- Arguments.cpp - Kernel arguments of the command line ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -86,7 +85,7 @@ static bool encodeText(const ElementFormat &format, StringRef text,
   return true;
 }
 
-/// The n-th of some numbers that look random.
+/// The n-th number of a reproducible pseudorandom sequence.
 static uint64_t scramble(uint64_t n, uint64_t salt) {
   uint64_t x = (n + 1) * 0x9e3779b97f4a7c15ull + salt * 0xd1b54a32d192ed03ull;
   x ^= x >> 30;
@@ -113,7 +112,8 @@ static llvm::Error fill(const ElementFormat &format, StringRef how,
   how.split(items, ',');
   for (uint64_t n = 0; n < count; ++n)
     if (!encodeText(format, items[n % items.size()], to + n * format.bytes))
-      return refuse("'" + items[n % items.size()] + "' is no " + format.name);
+      return refuse("expected a value of type " + format.name + ", found '" +
+                    items[n % items.size()] + "'");
   return llvm::Error::success();
 }
 
@@ -154,8 +154,8 @@ static llvm::Expected<Argument> parseMap(StringRef text,
       memory = &argument;
   llvm::SmallVector<uint64_t> sizes, box, strides;
   if (!memory || parts.size() < 3 || !parseExtents(parts[1], sizes))
-    return refuse("a tensor map is map:NAME:64x32:box=32x8, of memory that is "
-                  "an argument before it; found '" +
+    return refuse("expected a tensor map such as map:NAME:64x32:box=32x8 of an "
+                  "earlier memory argument, found '" +
                   text + "'");
   unsigned swizzle = 0;
   for (StringRef part : llvm::ArrayRef(parts).drop_front(2)) {
@@ -170,14 +170,14 @@ static llvm::Expected<Argument> parseMap(StringRef text,
       map.fillNaN = true;
       continue;
     }
-    return refuse("'" + part + "' is no part of a tensor map");
+    return refuse("unknown field '" + part + "' of a tensor map");
   }
   map.type = dataTypeOf(memory->format);
   map.rank = sizes.size();
   map.address = *memory->address;
   if (box.size() != map.rank ||
       (!strides.empty() && strides.size() + 1 != map.rank))
-    return refuse("sizes, box and strides must have one rank");
+    return refuse("sizes, box and strides must have the same rank");
   uint64_t stride = memory->format.bytes;
   for (unsigned d = 0; d < map.rank; ++d) {
     map.sizes[d] = sizes[d];
@@ -202,7 +202,7 @@ static llvm::Expected<Argument> parseMemory(Argument argument, StringRef text,
                                             Device &device, uint64_t salt) {
   auto [count, rest] = text.split(']');
   if (count.getAsInteger(10, argument.count))
-    return refuse("'" + count + "' is no number of elements");
+    return refuse("expected a number of elements, found '" + count + "'");
   uint64_t size = argument.count * argument.format.bytes;
   llvm::Expected<uint64_t> address = device.allocate(size, 256, argument.name);
   if (!address)
@@ -225,7 +225,7 @@ static llvm::Expected<Argument> parseMemory(Argument argument, StringRef text,
             fill(argument.format, rest, salt, argument.count, contents))
       return std::move(error);
   } else if (!rest.empty()) {
-    return refuse("'" + rest + "' after the number of elements");
+    return refuse("unexpected '" + rest + "' after the number of elements");
   } else {
     return argument;
   }
@@ -258,7 +258,7 @@ fovea::ptx::parseArgument(StringRef text, Device &device,
     auto [name, offset] = rest.split('+');
     uint64_t address = 0;
     if (!offset.empty() && offset.getAsInteger(0, address))
-      return refuse("'" + offset + "' is no number of bytes");
+      return refuse("expected a number of bytes, found '" + offset + "'");
     for (const Argument &known : before)
       if (known.name == name && known.address) {
         address += *known.address;
@@ -266,20 +266,20 @@ fovea::ptx::parseArgument(StringRef text, Device &device,
         memcpy(argument.bytes.data(), &address, 8);
         return argument;
       }
-    return refuse("there is no memory '" + name + "' before '" + text + "'");
+    return refuse("expected an earlier memory argument '" + name + "' for '" +
+                  text + "'");
   }
   if (rest.consume_front("zeros:")) {
     unsigned count;
     if (rest.getAsInteger(10, count) || count > 1 << 16)
-      return refuse("'" + rest + "' is no number of bytes");
+      return refuse("expected a number of bytes, found '" + rest + "'");
     argument.bytes.resize(count);
     return argument;
   }
   size_t end = spec.find_first_of(":[");
   std::optional<ElementFormat> format = parseFormat(spec.substr(0, end));
   if (!format || end == StringRef::npos)
-    return refuse("an argument is TYPE:NUMBER or TYPE[COUNT]:ELEMENTS, found "
-                  "'" +
+    return refuse("expected TYPE:NUMBER or TYPE[COUNT]:ELEMENTS, found '" +
                   text + "'");
   argument.format = *format;
   rest = spec.substr(end + 1);
@@ -287,14 +287,15 @@ fovea::ptx::parseArgument(StringRef text, Device &device,
     return parseMemory(std::move(argument), rest, device, before.size());
   argument.bytes.resize(format->bytes);
   if (!encodeText(*format, rest, argument.bytes.data()))
-    return refuse("'" + rest + "' is no " + format->name);
+    return refuse("expected a value of type " + format->name + ", found '" +
+                  rest + "'");
   return argument;
 }
 
 llvm::Expected<std::string> fovea::ptx::printElements(const Argument &argument,
                                                       const Device &device) {
   if (!argument.address)
-    return refuse("argument '" + argument.name + "' is no memory");
+    return refuse("argument '" + argument.name + "' is not memory");
   const ElementFormat &format = argument.format;
   std::vector<uint8_t> bytes(argument.count * format.bytes);
   if (llvm::Error error =

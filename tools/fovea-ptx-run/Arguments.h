@@ -1,5 +1,4 @@
-//===- Arguments.h - Kernel arguments on a command line -------------*- C++
-//-*-===//
+//===- Arguments.h - Kernel arguments of the command line -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,41 +15,41 @@
 
 namespace fovea::ptx {
 
-/// Elements of the types f64, f32, f16, bf16, u8 to u64 and s8 to s64.
+/// An element type: f64, f32, f16, bf16, u8 to u64, or s8 to s64.
 struct ElementFormat {
   std::string name;
   unsigned bytes = 0;
   bool isFloat = false, isSigned = false;
 };
 
-/// One argument: a number, or memory of the device.
+/// One argument: a scalar or device memory.
 struct Argument {
   std::string name;
   ElementFormat format;
-  /// What is passed, as bytes of the parameter.
+  /// The bytes of the parameter.
   std::vector<uint8_t> bytes;
-  /// Memory: where, and how many elements.
+  /// Memory: its address and number of elements.
   std::optional<uint64_t> address;
   uint64_t count = 0;
 };
 
-/// Reads `[NAME=]SPEC`, and allocates the memory that it asks for:
+/// Parses `[NAME=]SPEC` and allocates the memory that it requires:
 ///
-///   u32:7  f32:1.5                a number
+///   u32:7  f32:1.5                a scalar
 ///   f32[4]:1,2,3,4                memory with these elements, repeated
-///   f32[4]:iota  f32[4]:random    0, 1, 2 ...; numbers from -1 to 1
+///   f32[4]:iota  f32[4]:random    0, 1, 2 ...; values from -1 to 1
 ///   f32[4]:small                  integers from -3 to 3
-///   f32[4]                        memory that was never written
+///   f32[4]                        uninitialised memory
 ///   f32[4]@FILE                   memory with the bytes of a file
 ///   map:NAME:64x32:box=32x8:swizzle=128[:strides=256][:outside=nan]
-///                                 a tensor map of an argument before it, the
+///                                 a tensor map of an earlier argument, the
 ///                                 contiguous dimension first
-///   at:NAME[+BYTES]               the address of an argument before it
-///   zeros:128                     so many zero bytes, by value
+///   at:NAME[+BYTES]               the address of an earlier argument
+///   zeros:128                     that many zero bytes, by value
 llvm::Expected<Argument> parseArgument(llvm::StringRef text, Device &device,
                                        llvm::ArrayRef<Argument> before);
 
-/// The elements, one line, as they are written in an argument.
+/// Prints the elements on one line, in the syntax of an argument.
 llvm::Expected<std::string> printElements(const Argument &argument,
                                           const Device &device);
 

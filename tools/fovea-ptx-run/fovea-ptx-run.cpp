@@ -1,9 +1,13 @@
-//===- fovea-ptx-run.cpp - Runs a PTX kernel on the CPU -------------*- C++
-//-*-===//
+//===- fovea-ptx-run.cpp - Runs a PTX kernel on the CPU -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs one kernel on the emulator of lib/PTX, with arguments from the command
+// line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,16 +34,15 @@ static cl::opt<std::string> inputFile(cl::Positional, cl::desc("FILE.ptx"),
                                       cl::Required, cl::cat(category));
 static cl::opt<std::string>
     kernelName("kernel",
-               cl::desc("The entry; may be left out if it is the "
+               cl::desc("The entry; may be omitted if it is the "
                         "only one"),
                cl::cat(category));
 static cl::list<uint32_t> grid("grid", cl::CommaSeparated,
                                cl::desc("CTAs, X[,Y[,Z]]"), cl::cat(category));
 static cl::list<uint32_t> block("block", cl::CommaSeparated,
-                                cl::desc("Threads of a CTA"),
-                                cl::cat(category));
+                                cl::desc("Threads per CTA"), cl::cat(category));
 static cl::list<uint32_t> cluster("cluster", cl::CommaSeparated,
-                                  cl::desc("CTAs of a cluster"),
+                                  cl::desc("CTAs per cluster"),
                                   cl::cat(category));
 static cl::opt<uint64_t> shared("shared",
                                 cl::desc("Bytes of dynamic shared memory"),
@@ -48,12 +51,12 @@ static cl::list<std::string>
     arguments("arg",
               cl::desc("[NAME=]TYPE:NUMBER, [NAME=]TYPE[COUNT]:CONTENTS "
                        "or a tensor map, in the kernel's order; see "
-                       "docs/PTX.md"),
+                       "lib/PTX/README.md"),
               cl::cat(category));
 static cl::list<std::string>
     memory("memory",
-           cl::desc("Memory like an --arg's that is no argument: "
-                    "others name it"),
+           cl::desc("Memory that is not an argument but that tensor "
+                    "maps and at: refer to"),
            cl::cat(category));
 static cl::list<std::string> prints("print",
                                     cl::desc("Print an argument's memory"),
@@ -63,46 +66,47 @@ static cl::list<std::string>
             cl::desc("NAME=CONTENTS: fail unless the memory holds "
                      "these elements"),
             cl::cat(category));
-static cl::opt<uint64_t> seed("seed", cl::desc("The interleaving to run"),
+static cl::opt<uint64_t> seed("seed", cl::desc("Seed of the interleaving"),
                               cl::cat(category));
 static cl::opt<uint64_t>
     seeds("seeds", cl::init(1),
-          cl::desc("How many seeds to run, from --seed on"), cl::cat(category));
+          cl::desc("Number of seeds to run, starting at --seed"),
+          cl::cat(category));
 static cl::opt<uint64_t> steps("step-limit", cl::init(uint64_t(1) << 30),
-                               cl::desc("Instructions that a warp may execute"),
+                               cl::desc("Maximum instructions per warp"),
                                cl::cat(category));
 static cl::opt<unsigned> hostThreads("host-threads",
                                      cl::desc("Host threads; 0: all cores"),
                                      cl::cat(category));
-static cl::opt<bool> noRaces("no-races", cl::desc("Do not look for races"),
+static cl::opt<bool> noRaces("no-races", cl::desc("Disable race detection"),
                              cl::cat(category));
 static cl::opt<bool>
     noGlobalRaces("no-global-races",
-                  cl::desc("Do not look for races in global memory"),
+                  cl::desc("Disable race detection in global memory"),
                   cl::cat(category));
-static cl::opt<std::string>
-    primaryName("primary",
-                cl::desc("A kernel that runs before, with the same grid and "
-                         "arguments, and beside whose end this one may start"),
-                cl::cat(category));
+static cl::opt<std::string> primaryName(
+    "primary",
+    cl::desc("A preceding kernel, with the same grid and arguments, "
+             "whose end the kernel may overlap"),
+    cl::cat(category));
 static cl::opt<bool>
     equalWrites("report-equal-writes",
-                cl::desc("Writes of what is there already race too"),
+                cl::desc("Report races between writes of equal values"),
                 cl::cat(category));
 static cl::opt<bool>
     allowUninitialized("allow-uninitialized",
-                       cl::desc("Memory that was never written may be read"),
+                       cl::desc("Allow reads of uninitialised memory"),
                        cl::cat(category));
 static cl::opt<bool> perturb("perturb",
-                             cl::desc("Move approximate results within their "
-                                      "bounds, by the seed"),
+                             cl::desc("Perturb approximate results within "
+                                      "their error bounds, by the seed"),
                              cl::cat(category));
-static cl::opt<std::string>
-    traceFile("trace", cl::desc("Write who did what when"), cl::cat(category));
+static cl::opt<std::string> traceFile("trace", cl::desc("Write a Chrome trace"),
+                                      cl::cat(category));
 static cl::opt<bool> summarize("summary",
-                               cl::desc("Print instructions and time"),
+                               cl::desc("Print instruction counts and time"),
                                cl::cat(category));
-static cl::opt<bool> check("parse-only", cl::desc("Read the module only"),
+static cl::opt<bool> check("parse-only", cl::desc("Only parse the module"),
                            cl::cat(category));
 
 static int complain(llvm::Error error) {
@@ -160,7 +164,7 @@ static const Argument *findArgument(llvm::ArrayRef<Argument> all,
   return nullptr;
 }
 
-/// Compares as printed: what is equal prints equal.
+/// Compares printed texts: equal elements print identically.
 static int expect(Device &device, llvm::ArrayRef<Argument> all, StringRef text,
                   uint64_t usedSeed) {
   auto [name, contents] = text.split('=');
@@ -195,7 +199,7 @@ static int expect(Device &device, llvm::ArrayRef<Argument> all, StringRef text,
   return 0;
 }
 
-/// One run on fresh memory.
+/// Runs the kernel once on fresh memory.
 static int runOnce(const Module &module, const Kernel &kernel, uint64_t number,
                    bool last, Trace *trace) {
   Device device;

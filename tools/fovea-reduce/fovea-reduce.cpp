@@ -1,4 +1,4 @@
-//===- fovea-reduce.cpp - Shrinks IR that shows a bug ---------------------===//
+//===- fovea-reduce.cpp - Reduces IR that reproduces a bug ----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 // mlir-reduce with Fovea's dialects, passes and reduction patterns. Given a
-// script that says whether a file is still interesting, it makes the file
-// small: `fovea-reduce --reduction-tree="traversal-mode=0 test=SCRIPT" IN`.
+// script that decides whether a file is still interesting, it minimises the
+// file: `fovea-reduce --reduction-tree="traversal-mode=0 test=SCRIPT" IN`.
 
 #include "fovea/InitAll.h"
 #include "fovea/Reduce/ReductionPatterns.h"
@@ -23,7 +23,7 @@
 
 using namespace mlir;
 
-/// Files are opened by mlir-reduce itself: what is one is looked at before.
+/// Checks the files before mlir-reduce opens them.
 static LogicalResult checkFiles(ArrayRef<char *> arguments) {
   if (failed(fovea::checkFileArguments(arguments)))
     return failure();
@@ -56,8 +56,8 @@ int main(int argc, char **argv) {
   registerReducerPasses();
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
-  // Candidates are often invalid: what is said of them is of no interest. What
-  // made the reduction fail is.
+  // Candidates are often invalid, so their diagnostics are suppressed. Only the
+  // diagnostics of a failed reduction are printed.
   std::string errors;
   llvm::raw_string_ostream os(errors);
   LogicalResult result = success();

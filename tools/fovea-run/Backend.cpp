@@ -1,8 +1,13 @@
-//===- Backend.cpp - What runs it -------------------------------*- C++ -*-===//
+//===- Backend.cpp - Execution in the interpreter -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs programs at levels attn, tile and warp in the interpreter, with one or
+// more seeds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,8 +101,7 @@ public:
     std::vector<Argument> inputs;
     for (int64_t index : match->inputs)
       inputs.push_back(workload.inputs[index]);
-    // The kernel may name sizes that the given program does not, and bound
-    // them.
+    // The kernel may have more named sizes than the program, and bound them.
     DimSizes sizes;
     auto where = [](unsigned) { return std::string("kernel"); };
     if (failed(
@@ -118,7 +122,7 @@ public:
   }
 
 private:
-  /// The outputs, the same for all seeds.
+  /// Runs all seeds and returns the outputs, which must be equal for all seeds.
   std::optional<std::vector<HostTensor>> runSeeds(const Program &kernel,
                                                   ArrayRef<Argument> inputs,
                                                   const DimSizes &sizes) const {

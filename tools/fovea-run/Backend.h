@@ -1,4 +1,4 @@
-//===- Backend.h - What runs it ---------------------------------*- C++ -*-===//
+//===- Backend.h - Interface of execution backends --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,8 +15,8 @@
 
 namespace fovea::run {
 
-/// Something that can execute a program. The inputs are those of the program
-/// that the user gave, and so are the outputs, in the order of its signature.
+/// Executes a program. Inputs and outputs are those of the user's program, in
+/// the order of its signature.
 class Backend {
 public:
   virtual ~Backend() = default;
@@ -24,11 +24,11 @@ public:
                        llvm::SmallVectorImpl<interp::HostTensor> &outputs) = 0;
 };
 
-/// The interpreter, at the level that the options ask for.
+/// The interpreter, at the level that the options select.
 std::unique_ptr<Backend> createInterpreterBackend(const Program &program,
                                                   const Options &options);
 
-/// Evaluates an attn-level function; results as arrays, in f64 if exact.
+/// Evaluates an attn-level function. Results are arrays, in f64 if exact.
 bool evaluate(const Program &program, const Workload &workload,
               interp::Precision precision, const Options &options,
               llvm::SmallVectorImpl<interp::RuntimeValue> &results);

@@ -1,8 +1,13 @@
-//===- Device.cpp - Runs on a GPU -------------------------------*- C++ -*-===//
+//===- Device.cpp - Execution on a GPU or on the emulator -----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compiles a program and runs it with libFoveaRuntime, on a GPU or on the
+// emulated driver; also the benchmark.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +34,7 @@ using namespace fovea;
 using namespace fovea::interp;
 using namespace fovea::run;
 
-/// Reports what the runtime says was wrong.
+/// Reports the runtime's last error.
 static ExitCode reportFailure(fovea_status status) {
   reportError(fovea_last_error());
   return status == FOVEA_ERROR_NO_DRIVER || status == FOVEA_ERROR_NO_DEVICE
@@ -74,7 +79,7 @@ struct EventFreer {
   void operator()(fovea_event *event) const { fovea_event_free(event); }
 };
 
-/// Device memory of one tensor.
+/// The device memory of one tensor.
 class DeviceBuffer {
 public:
   DeviceBuffer(fovea_device *device) : device(device) {}
@@ -106,14 +111,15 @@ public:
 
   ExitCode run(const Workload &workload,
                SmallVectorImpl<HostTensor> &outputs) override;
-  /// Runs a compiled kernel; times it, sorted, if `milliseconds` is given.
+  /// Runs a compiled kernel. If `milliseconds` is given, measures it many times
+  /// and returns the sorted times.
   ExitCode run(fovea_device *device, StringRef image, StringRef metadata,
                const Workload &workload, SmallVectorImpl<HostTensor> &outputs,
                std::vector<float> *milliseconds) const;
 
 protected:
-  /// The kernel's PTX (or machine code) and metadata, compiled or read.
-  /// `lineInfo` is where to write the warp program, or empty.
+  /// Compiles or reads the kernel's PTX (or machine code) and metadata.
+  /// `lineInfo` is the path for the warp program, or empty.
   bool getKernel(std::string &image, std::string &metadata,
                  StringRef lineInfo = "") const;
 
@@ -129,7 +135,7 @@ protected:
 };
 } // namespace
 
-/// Compiles the entry alone; diagnostics say why it fails.
+/// Compiles only the entry. Failures are reported as diagnostics.
 bool DeviceBackend::compile(std::string &image, std::string &metadata,
                             StringRef lineInfo) const {
   OwningOpRef<ModuleOp> module = program.module.get().clone();
@@ -175,7 +181,7 @@ bool DeviceBackend::getKernel(std::string &image, std::string &metadata,
 
 ExitCode DeviceBackend::run(const Workload &workload,
                             SmallVectorImpl<HostTensor> &outputs) {
-  // Before compiling: where there is no driver, say so at once.
+  // Before compiling, so that a missing driver is reported at once.
   fovea_device *opened;
   if (fovea_status status = fovea_device_open(FOVEA_CURRENT_DEVICE, &opened))
     return reportFailure(status);
@@ -227,9 +233,9 @@ ExitCode DeviceBackend::run(fovea_device *device, StringRef image,
                        tensor.getShape().data(), /*strides=*/nullptr});
     return kSuccess;
   };
-  // What the kernel takes by name: the program may have inputs that nothing
-  // reads, and an input may go by several names. What it lacks the runtime
-  // says.
+  // Looks up the kernel's arguments by name: the program may have unused
+  // inputs, and an input may have several names. The runtime reports missing
+  // ones.
   const Signature &signature = program.signature;
   for (int i = 0; const char *name = fovea_kernel_tensor_name(kernel.get(), i);
        ++i) {
@@ -285,10 +291,10 @@ ExitCode DeviceBackend::run(fovea_device *device, StringRef image,
 static constexpr int kTimings = 51;
 static constexpr std::chrono::milliseconds kWarmUp(30);
 
-/// How long each of many runs takes, sorted.
+/// Measures the duration of many runs, sorted.
 static fovea_status measure(fovea_device *device, fovea_launch *launch,
                             std::vector<float> &milliseconds) {
-  // Clocks and caches settle while the same kernel runs.
+  // Warm-up: runs the kernel until clocks and caches are stable.
   auto start = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - start < kWarmUp) {
     if (fovea_status status = fovea_launch_run(launch, nullptr))
@@ -323,7 +329,7 @@ static fovea_status measure(fovea_device *device, fovea_launch *launch,
 void DeviceBackend::printBenchmark(ArrayRef<float> milliseconds,
                                    const Workload &workload) const {
   double median = milliseconds[milliseconds.size() / 2];
-  // The report itself stays alone on standard output with --json.
+  // With --json, standard output contains only the report.
   llvm::raw_ostream &out = options.json ? llvm::errs() : llvm::outs();
   out << "median of " << milliseconds.size() << " runs "
       << llvm::format("%.4f", median) << " ms, fastest "
@@ -341,7 +347,7 @@ void DeviceBackend::printBenchmark(ArrayRef<float> milliseconds,
         << llvm::format("%.0f", pairs) << " pairs\n";
   };
   if (auto visible = countVisiblePairs(program, workload, options))
-    printRate("pairs that the mask leaves", *visible);
+    printRate("visible pairs", *visible);
   printRate("all pairs", all);
 }
 
@@ -349,8 +355,9 @@ void DeviceBackend::printBenchmark(ArrayRef<float> milliseconds,
 // Counting
 //===----------------------------------------------------------------------===//
 
-/// With all scores 0, LSE is the logarithm of a row's number of visible keys:
-/// the same op without its score_mod, on zeros of head dim 1, counts them.
+/// Counts visible pairs with the LSE: if all scores are 0, LSE is the logarithm
+/// of a row's number of visible keys. The op is evaluated without its
+/// score_mod, on zeros of head dim 1.
 std::optional<double> fovea::run::countVisiblePairs(const Program &program,
                                                     const Workload &workload,
                                                     const Options &options) {
@@ -421,7 +428,8 @@ ExitCode fovea::run::timeKernel(const Program &program, const Options &options,
 // The emulator
 //===----------------------------------------------------------------------===//
 
-/// The driver that is the emulator lies beside this program's folder.
+/// The path of the emulator's driver library, relative to this program's
+/// folder.
 static std::string getEmulator() {
   static int anchor;
   llvm::SmallString<256> path(
@@ -432,10 +440,10 @@ static std::string getEmulator() {
 }
 
 namespace {
-/// The emulator's settings.
+/// Access to the emulator's settings.
 class EmulatorSettings {
 public:
-  /// Makes it the runtime's driver.
+  /// Makes the emulator the runtime's driver.
   fovea_status open() {
     std::string path = getEmulator();
     if (fovea_status status = fovea_use_driver(path.c_str()))
@@ -471,8 +479,8 @@ private:
   int (*setTrace)(const char *path) = nullptr;
 };
 
-/// The warp program that PTX was made from, in a file that the PTX names, for
-/// as long as this lives.
+/// A temporary file with the warp program, which the PTX's line information
+/// refers to. Removed on destruction.
 class WarpProgram {
 public:
   WarpProgram() {
@@ -485,15 +493,15 @@ public:
   }
   WarpProgram(const WarpProgram &) = delete;
   WarpProgram &operator=(const WarpProgram &) = delete;
-  /// Empty if there can't be one.
+  /// Empty if the file can't be created.
   StringRef getPath() const { return path; }
 
 private:
   SmallString<128> path;
 };
 
-/// The same on a device that executes the PTX here: once for each seed, all
-/// with the same outputs.
+/// Runs the kernel on the emulator, once per seed. All seeds must give the same
+/// outputs.
 class EmulatedBackend : public DeviceBackend {
 public:
   using DeviceBackend::DeviceBackend;
@@ -508,7 +516,7 @@ private:
 };
 } // namespace
 
-/// Shows the op of the warp program that a report of the emulator names.
+/// Shows the op of the warp program to which a report of the emulator refers.
 static void showWarpOp(StringRef report) {
   StringRef text = report.split(": note: compiled from here").first;
   if (text.size() == report.size())
@@ -529,7 +537,7 @@ static void showWarpOp(StringRef report) {
                  << lines[index - 1].trim() << "\n";
 }
 
-/// The chip that PTX is for, as in "90"; 0 if it doesn't say.
+/// The target of the PTX, such as 90; 0 if it has no .target directive.
 static unsigned getCapability(StringRef ptx) {
   static constexpr StringLiteral kDirective(".target sm_");
   size_t at = ptx.find(kDirective);
@@ -550,7 +558,7 @@ ExitCode EmulatedBackend::run(const Workload &workload,
   WarpProgram warpProgram;
   if (!getKernel(image, metadata, warpProgram.getPath()))
     return kBadInput;
-  // Machine code, or no PTX at all, the driver refuses in words of its own.
+  // The driver reports an image that is not PTX.
   unsigned capability = getCapability(image);
   if (capability && !settings.apply("capability", capability))
     return kBadInput;

@@ -1,4 +1,4 @@
-//===- Differences.cpp - Gradients beside finite differences ----*- C++ -*-===//
+//===- Differences.cpp - Gradients against finite differences -------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The loss is the sum of the forward's results times their gradients, `do` and
-// `dlse`. Its derivative in a direction is the gradient's product with it.
+// `dlse`. Its derivative in a direction is the dot product of the gradient and
+// the direction.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +25,9 @@ using namespace fovea;
 using namespace fovea::interp;
 using namespace fovea::run;
 
-// Directions for each gradient, the step along them, and the error that a
-// direction may have as a part of the sum of magnitudes that it adds up.
+// The number of directions per gradient, the step along them, and the tolerance
+// of a directional derivative relative to the sum of the magnitudes of its
+// terms.
 static constexpr int kDirections = 3;
 static constexpr double kStep = 0x1p-18, kTolerance = 1e-5;
 
@@ -36,11 +38,11 @@ public:
                     const Workload &workload, const Options &options)
       : backward(backward), forward(forward), inputs(workload),
         options(options), random(options.randomSeed.value_or(0)) {
-    // What the outputs were checked for is not asked again.
+    // These checks are done once, for the outputs.
     this->options.kvBoundsRows = this->options.kvClassifyRows = 0;
   }
 
-  /// The gradients of the forward's own results, in f64.
+  /// Computes the gradients of the forward's own results in f64.
   bool initialize(ForwardInputs given);
   bool check(unsigned output, DifferenceCheck &check);
 
@@ -53,7 +55,7 @@ private:
   void move(unsigned input, ArrayRef<double> direction, double step);
 
   const Program &backward, &forward;
-  /// Tensors of floats are f64.
+  /// Float tensors are f64.
   Workload inputs;
   Options options;
   std::mt19937_64 random;
@@ -97,7 +99,7 @@ std::optional<double> DifferenceChecker::computeLoss() {
       continue;
     const Array &values = result.getArray();
     ArrayRef<double> factors = getElements(inputs.inputs[factor].tensor);
-    // The log-sum-exp of a row that sees nothing is no part of any loss.
+    // The LSE of a row without visible keys does not contribute to the loss.
     for (auto [value, times] : llvm::zip(
              ArrayRef(values.data<double>(), values.getNumElements()), factors))
       loss += std::isfinite(value) ? value * times : 0;
@@ -113,7 +115,7 @@ void DifferenceChecker::move(unsigned input, ArrayRef<double> direction,
                                          step * direction.front());
     return;
   }
-  // Others may hold the old numbers.
+  // The old tensor may share its storage, so it is copied.
   argument.tensor = widen(argument.tensor);
   for (auto [element, change] :
        llvm::zip(getElements(argument.tensor), direction))
@@ -125,8 +127,8 @@ bool DifferenceChecker::check(unsigned output, DifferenceCheck &check) {
   int64_t input =
       backward.signature.findInput(StringRef(check.output).drop_front());
   if (input < 0) {
-    reportError("the program has no input that '" + check.output +
-                "' is the gradient by");
+    reportError("the program has no input for the gradient '" + check.output +
+                "'");
     return false;
   }
   const Array &gradient = gradients[output].getArray();
@@ -150,11 +152,11 @@ bool DifferenceChecker::check(unsigned output, DifferenceCheck &check) {
     if (!above || !below)
       return false;
     double found = (*above - *below) / (2 * kStep);
-    // What f64 leaves of the losses, where the gradient is 0.
+    // Rounding error of the losses in f64, for gradients that are 0.
     double rounding = (std::fabs(*above) + 1) * 0x1p-48 / kStep;
     double ratio =
         std::fabs(found - wanted) / (kTolerance * magnitude + rounding);
-    // NaN is no small error.
+    // NaN is an infinite error.
     check.worstRatio = ratio <= check.worstRatio ? check.worstRatio
                        : std::isnan(ratio)       ? INFINITY
                                                  : ratio;
@@ -168,8 +170,8 @@ bool fovea::run::checkDifferences(const Program &program,
                                   std::vector<DifferenceCheck> &checks) {
   std::optional<ForwardInputs> given = findForwardInputs(program);
   if (!given) {
-    reportError("--check=differences is for a function that is one "
-                "attn.backward, with the forward's results as inputs");
+    reportError("--check=differences requires a function with one "
+                "attn.backward and the forward's results as inputs");
     return false;
   }
   std::optional<Program> forward = makeForwardProgram(program);

@@ -1,4 +1,4 @@
-//===- Differences.h - Gradients beside finite differences ------*- C++ -*-===//
+//===- Differences.h - Gradients against finite differences -----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,18 +13,19 @@
 
 namespace fovea::run {
 
-/// What was found about one gradient; docs/Running.md states the rule.
+/// The result of checking one gradient; docs/Guides/Debugging.md states the
+/// rule.
 struct DifferenceCheck {
   std::string output;
-  /// The largest error of a direction as a part of what it may be.
+  /// The largest error of a directional derivative relative to its tolerance.
   double worstRatio = 0;
 
   bool passed() const { return worstRatio <= 1; }
 };
 
-/// Holds what the program, one attn.backward, means to finite differences of
-/// its forward, both in f64, in some random directions for each gradient.
-/// False, and a message, if that can't be done.
+/// Compares the program's gradients (one attn.backward), evaluated in f64, with
+/// finite differences of its forward in f64, in several random directions per
+/// gradient. Returns false after an error.
 bool checkDifferences(const Program &program, const Workload &workload,
                       const Options &options,
                       std::vector<DifferenceCheck> &checks);

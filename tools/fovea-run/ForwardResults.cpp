@@ -1,8 +1,12 @@
-//===- ForwardResults.cpp - What a gradient's forward gave ------*- C++ -*-===//
+//===- ForwardResults.cpp - Forward results as gradient inputs ------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Computes a backward program's inputs `o` and `lse` with its forward op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,14 +23,14 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::run;
 
-/// The only attn.backward of the function, or null.
+/// The function's only attn.backward, or null.
 static attn::BackwardOp findBackward(func::FuncOp function) {
   SmallVector<attn::BackwardOp> found(
       function.getBody().getOps<attn::BackwardOp>());
   return found.size() == 1 ? found.front() : attn::BackwardOp();
 }
 
-/// The forward whose gradients `backward` finds, before it.
+/// Builds the forward op of `backward` before it.
 static attn::ForwardOp makeForward(OpBuilder &b, attn::BackwardOp backward) {
   constexpr unsigned kTensors = 3;
   unsigned given = backward.getFirstVariantOperand();
@@ -35,8 +39,9 @@ static attn::ForwardOp makeForward(OpBuilder &b, attn::BackwardOp backward) {
   OperationState state(
       backward.getLoc(), attn::ForwardOp::getOperationName(), operands,
       TypeRange{backward.getOutput().getType(), backward.getLse().getType()});
-  // Attributes have the same names; the segments of q, k, v come first, then
-  // those of the four or five operands that the forward does not have.
+  // Attributes have the same names. In the operand segments, q, k and v come
+  // first, followed by the four or five operands that the forward does not
+  // have.
   constexpr unsigned kOthers = 4;
   StringAttr segments =
       attn::ForwardOp::getOperandSegmentSizesAttrName(state.name);
@@ -75,7 +80,7 @@ fovea::run::findForwardInputs(const Program &program) {
     return std::nullopt;
   auto output = dyn_cast<BlockArgument>(backward.getOutput()),
        lse = dyn_cast<BlockArgument>(backward.getLse());
-  // Other functions may compute them, or change them first.
+  // With other functions, the results may be computed elsewhere or be modified.
   bool isAlone = llvm::hasSingleElement(
       func::FuncOp(program.function).getBody().front().without_terminator());
   if (!output || !lse || !isAlone)

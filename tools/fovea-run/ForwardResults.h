@@ -1,4 +1,4 @@
-//===- ForwardResults.h - What a gradient's forward gave --------*- C++ -*-===//
+//===- ForwardResults.h - Forward results as gradient inputs ----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,18 +13,20 @@
 
 namespace fovea::run {
 
-/// Where the program is one attn.backward, with the results of its forward as
-/// inputs: the numbers of these inputs.
+/// For a program with one attn.backward whose inputs include its forward's
+/// results: the indices of these inputs.
 struct ForwardInputs {
   unsigned output, lse;
 };
 std::optional<ForwardInputs> findForwardInputs(const Program &program);
-/// The forward of such a program: it takes what that takes.
+/// The forward of such a program. Its inputs are a subset of the program's
+/// inputs.
 std::optional<Program> makeForwardProgram(const Program &program);
 
-/// Where the program is one attn.backward of drawn inputs, makes its output and
-/// log-sum-exp what its forward gives for the others: those of other numbers
-/// would be gradients of nothing. False, and a message, if that fails.
+/// For a program with one attn.backward and random inputs: replaces the output
+/// and log-sum-exp inputs by the results of the forward on the other inputs,
+/// since the gradients are meaningful only for consistent values. Returns false
+/// after an error.
 bool fillForwardResults(const Program &program, const Options &options,
                         Workload &workload);
 

@@ -1,8 +1,12 @@
-//===- Inputs.cpp - What it is run on ---------------------------*- C++ -*-===//
+//===- Inputs.cpp - Inputs and outputs of a run ---------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads inputs from .npy files or draws random ones, and writes outputs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +29,14 @@ using namespace fovea;
 using namespace fovea::interp;
 using namespace fovea::run;
 
-/// What one tensor may take; more is a slip of the pen.
+/// Maximum size of a tensor; larger values are assumed to be mistakes.
 static constexpr int64_t kMaxTensorBytes = int64_t(1) << 36;
 
 static ElementKind getKind(const Parameter &parameter) {
   return *getElementKind(getElementTypeOrSelf(parameter.type));
 }
 
-/// Reports a tensor that is larger than that.
+/// Reports a tensor that exceeds the maximum size.
 static bool fits(const Parameter &parameter, ArrayRef<int64_t> shape) {
   if (succeeded(
           HostTensor::getByteSize(getKind(parameter), shape, kMaxTensorBytes)))
@@ -98,7 +102,7 @@ static bool readInput(const Parameter &parameter, StringRef source,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Random numbers that depend on the seed and the input's name alone.
+/// Random numbers that depend only on the seed and the input's name.
 class Generator {
 public:
   Generator(uint64_t seed, StringRef name)
@@ -122,15 +126,15 @@ private:
 };
 } // namespace
 
-/// Whether the input is a list of blocks' counts or indices.
+/// True if the input is the `part` of a block list (counts or indices).
 static bool isBlockList(const Parameter &parameter, StringRef part) {
   StringRef name = parameter.name;
   return (name.consume_front("partial_") || name.consume_front("full_")) &&
          name == part;
 }
 
-/// The range of the integers of an input: lengths are those of sequences,
-/// tables name pages.
+/// The range of an integer input: lengths are bounded by the sequence, page
+/// tables by the number of pages.
 static std::pair<int64_t, int64_t> getIntegerRange(const Parameter &parameter,
                                                    const DimSizes &sizes,
                                                    const Options &options) {
@@ -149,7 +153,7 @@ static std::pair<int64_t, int64_t> getIntegerRange(const Parameter &parameter,
   return {options.integersLow, options.integersHigh};
 }
 
-/// Offsets of packed sequences: ascending, from 0 to the length of all.
+/// Draws offsets of packed sequences: ascending, from 0 to the total length.
 static void drawOffsets(const Parameter &parameter, const DimSizes &sizes,
                         Generator &generator, MutableArrayRef<int64_t> values) {
   auto total = sizes.find(parameter.name == "cu_q" ? "Sq" : "Skv");
@@ -163,9 +167,9 @@ static void drawOffsets(const Parameter &parameter, const DimSizes &sizes,
   }
 }
 
-/// Rows of different numbers of blocks, in any order: even ones are partial,
-/// odd ones full, so that none is listed twice. With rows as long as a sequence
-/// has blocks, half of them lie outside of it.
+/// Draws rows with different numbers of blocks in any order. Even blocks are
+/// partial and odd ones full, so that no block is in both lists. If rows are as
+/// long as a sequence has blocks, half of the indices are out of range.
 static void drawBlocks(const Parameter &parameter, int64_t width,
                        Generator &generator, MutableArrayRef<int64_t> values) {
   bool isFull = StringRef(parameter.name).starts_with("full");
@@ -178,7 +182,7 @@ static void drawBlocks(const Parameter &parameter, int64_t width,
   }
 }
 
-/// Fills a tensor of floats, a piece at a time: it may be large.
+/// Fills a float tensor in chunks, since it may be large.
 static void drawFloats(HostTensor &tensor, double factor,
                        Generator &generator) {
   constexpr int64_t kPiece = 1 << 16;
@@ -241,8 +245,8 @@ static bool drawScalar(const Parameter &parameter, const DimSizes &sizes,
   return true;
 }
 
-/// Sizes by name from static types and --dims. Lists what is missing, and
-/// what nobody has.
+/// Collects sizes by name from static types and --dims. Reports missing sizes
+/// and unknown names.
 static bool collectSizes(const Signature &signature, const Options &options,
                          DimSizes &sizes) {
   llvm::StringMap<bool> known;
@@ -274,7 +278,7 @@ static bool collectSizes(const Signature &signature, const Options &options,
       return false;
     }
   }
-  // As large as there must be, unless somebody wants more.
+  // Defaults to the smallest legal size.
   DimSizes least;
   for (const attn::DimCover &cover : signature.covers)
     if (auto of = sizes.find(cover.of); of != sizes.end()) {
@@ -401,14 +405,14 @@ fovea::run::makeOutputs(const Signature &signature, const DimSizes &sizes) {
     std::string missing;
     auto shape = resolveShape(output, sizes, missing);
     if (failed(shape)) {
-      reportError("no input tells the size of dimension " + missing +
+      reportError("no input has the size of dimension " + missing +
                   " of output '" + output.name + "'");
       return std::nullopt;
     }
     if (!fits(output, *shape))
       return std::nullopt;
     HostTensor &tensor = outputs.emplace_back(getKind(output), *shape);
-    // What a program adds to is zero at first.
+    // Outputs that are accumulated into start at zero.
     if (!output.isAccumulated)
       tensor.poison();
   }

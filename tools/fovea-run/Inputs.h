@@ -1,4 +1,4 @@
-//===- Inputs.h - What it is run on -----------------------------*- C++ -*-===//
+//===- Inputs.h - Inputs and outputs of a run -------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,26 +15,25 @@
 
 namespace fovea::run {
 
-/// What a program is run on: one argument for each input, and the sizes that
-/// follow.
+/// The inputs of a run, one argument per input, and the resulting sizes.
 struct Workload {
   std::vector<interp::Argument> inputs;
   interp::DimSizes sizes;
 };
 
-/// Reads or draws the program's inputs and checks them. Problems are reported.
+/// Reads or draws the program's inputs and checks them. Errors are reported.
 std::optional<Workload> makeInputs(const Program &program,
                                    const Options &options);
 
-/// Fresh tensors for the outputs, poisoned.
+/// Creates poisoned tensors for the outputs.
 std::optional<std::vector<interp::HostTensor>>
 makeOutputs(const interp::Signature &signature, const interp::DimSizes &sizes);
 
-/// Stands for an input that is not read.
+/// A placeholder for an input that is not read.
 std::optional<interp::Argument>
 makePlaceholder(const interp::Parameter &parameter);
 
-/// Writes outputs, or inputs with --save-inputs.
+/// Writes an output, or an input with --save-inputs.
 bool writeTensor(llvm::StringRef path, const interp::HostTensor &tensor,
                  const Options &options);
 

@@ -1,8 +1,12 @@
-//===- Options.cpp - The command line ---------------------------*- C++ -*-===//
+//===- Options.cpp - Command line of fovea-run ----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Defines, parses and checks the options of fovea-run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,13 +36,13 @@ cl::opt<std::string> program(cl::Positional, cl::Required,
 cl::list<std::string>
     inputs("inputs", cl::CommaSeparated, cl::value_desc("files"),
            cl::desc("Inputs in order: .npy files, or numbers for scalars; all "
-                    "that follow up to the next option"),
+                    "values up to the next option"),
            cl::cat(category));
 cl::list<std::string> outputs("outputs", cl::CommaSeparated,
                               cl::value_desc("files"),
-                              cl::desc("Where to write the outputs, in order"),
+                              cl::desc("Files for the outputs, in order"),
                               cl::cat(category));
-/// Levels of programs, and what is made of the last.
+/// Program levels, and PTX as the output of the last one.
 enum class LevelOption { Attn, Tile, Warp, PTX };
 cl::opt<LevelOption> level(
     "level", cl::desc("Level to execute; the program's own by default"),
@@ -61,8 +65,7 @@ cl::opt<std::string> entry("entry", cl::value_desc("name"),
                            cl::cat(category));
 cl::opt<std::string>
     dtype("dtype", cl::value_desc("type"),
-          cl::desc("What uint16 arrays are read and written as, 'bf16' or "
-                   "'f16'"),
+          cl::desc("Element type of uint16 arrays, 'bf16' or 'f16'"),
           cl::cat(category));
 cl::opt<uint64_t>
     randomSeed("random", cl::value_desc("seed"),
@@ -78,25 +81,25 @@ cl::list<std::string> scalars("scalars", cl::CommaSeparated,
                               cl::desc("Values of scalars for --random"),
                               cl::cat(category));
 cl::opt<double> magnitude("magnitude", cl::value_desc("factor"), cl::init(1),
-                          cl::desc("What --random multiplies q with"),
+                          cl::desc("Factor of q for --random"),
                           cl::cat(category));
 cl::opt<std::string> integers(
     "integers", cl::value_desc("low:high"), cl::init("0:7"),
     cl::desc("Range of captured integers for --random, both ends included"),
     cl::cat(category));
 cl::opt<std::string> saveInputs("save-inputs", cl::value_desc("folder"),
-                                cl::desc("Write the inputs there, as NAME.npy"),
+                                cl::desc("Write the inputs as NAME.npy"),
                                 cl::cat(category));
 cl::opt<uint64_t>
     seed("seed", cl::value_desc("seed"), cl::init(0),
-         cl::desc("The order in which warps, or their roles, run and copies "
-                  "land, at levels warp and ptx"),
+         cl::desc("Seed of the interleaving of warps, roles and copies, at "
+                  "levels warp and ptx"),
          cl::cat(category));
-cl::opt<uint64_t>
-    numSeeds("seeds", cl::value_desc("count"), cl::init(1),
-             cl::desc("Run at level warp or ptx with so many seeds, from "
-                      "--seed on; all must give the same numbers"),
-             cl::cat(category));
+cl::opt<uint64_t> numSeeds(
+    "seeds", cl::value_desc("count"), cl::init(1),
+    cl::desc("Number of seeds to run at level warp or ptx, starting at "
+             "--seed; all must give the same numbers"),
+    cl::cat(category));
 enum class Check { No, Meaning, Differences };
 cl::opt<Check> check(
     "check", cl::ValueOptional, cl::init(Check::No),
@@ -129,7 +132,7 @@ cl::opt<bool> contents(
     cl::desc("Refuse lengths, offsets and lists of blocks that make no sense; "
              "programs run with any"));
 cl::opt<std::string> target("target", cl::init(fovea::kDefaultTarget),
-                            cl::desc("Chip to lower for (default sm_90a)"),
+                            cl::desc("GPU to lower for (default sm_90a)"),
                             cl::cat(category));
 cl::opt<std::string> schedule("schedule", cl::init("auto"),
                               cl::desc("'auto', or fields to override"),
@@ -144,7 +147,7 @@ cl::opt<fovea::tile::RecurrenceKind>
                cl::init(fovea::tile::kScheduleRecurrence),
                fovea::tile::recurrenceValues(), cl::cat(category));
 cl::opt<bool> accurateTanh("accurate-tanh", cl::cat(category),
-                           cl::desc("tanh within 1e-6 instead of the chip's "
+                           cl::desc("tanh within 1e-6 instead of the GPU's "
                                     "approximation (off by up to 2^-16.5)"));
 enum class Device { CPU, CUDA, PTX };
 cl::opt<Device> device(
@@ -166,8 +169,7 @@ cl::opt<std::string> metadata("metadata", cl::value_desc("file"),
                               cl::desc("The launch metadata of --kernel"),
                               cl::cat(category));
 cl::opt<std::string> trace("trace", cl::value_desc("file"),
-                           cl::desc("With --device=ptx: write who did what "
-                                    "when, as Chrome's traces are written"),
+                           cl::desc("With --device=ptx: write a Chrome trace"),
                            cl::cat(category));
 cl::opt<bool> benchmark(
     "benchmark",
@@ -177,7 +179,7 @@ cl::opt<bool> benchmark(
 enum class Tune { No, DryRun, Yes };
 cl::opt<Tune> tune(
     "tune", cl::ValueOptional, cl::init(Tune::No),
-    cl::desc("Look for the program's best schedule on these inputs"),
+    cl::desc("Search for the program's best schedule on these inputs"),
     cl::values(clEnumValN(Tune::Yes, "",
                           "with --device=cuda: time all that compile without "
                           "spills, and write the best to --schedule-table"),
@@ -194,8 +196,8 @@ cl::opt<std::string> ptxas("ptxas", cl::value_desc("file"),
                            cl::cat(category));
 } // namespace
 
-/// llvm::cl takes one value an option: `--inputs a b c` becomes
-/// `--inputs=a --inputs=b --inputs=c`. A program's name ends the list.
+/// llvm::cl accepts one value per option: rewrites `--inputs a b c` to
+/// `--inputs=a --inputs=b --inputs=c`. A program name ends the list.
 static std::vector<std::string> expandLists(int argc, char **argv) {
   std::vector<std::string> result;
   StringRef list;
@@ -234,7 +236,7 @@ static bool splitAssignment(StringRef option, StringRef text, StringRef &name,
   return false;
 }
 
-/// Sizes of dimensions and values of scalars.
+/// Parses sizes of dimensions and values of scalars.
 static bool readAssignments(Options &options) {
   for (const std::string &text : dims) {
     StringRef name, value;
@@ -243,7 +245,7 @@ static bool readAssignments(Options &options) {
       return false;
     if (value.getAsInteger(10, size) || size < 0) {
       reportError("size of dimension " + name +
-                  " must be an integer from 0, found '" + value + "'");
+                  " must be a nonnegative integer, found '" + value + "'");
       return false;
     }
     if (!options.dims.try_emplace(name, size).second) {
@@ -260,7 +262,7 @@ static bool readAssignments(Options &options) {
   return true;
 }
 
-/// What tensors hold.
+/// Parses the options for the contents of tensors.
 static bool readContents(Options &options) {
   options.inputs.assign(inputs.begin(), inputs.end());
   options.outputs.assign(outputs.begin(), outputs.end());
@@ -290,11 +292,11 @@ static bool readContents(Options &options) {
   }
   if (!options.randomSeed &&
       (!options.dims.empty() || !options.scalars.empty())) {
-    reportError("--dims and --scalars go with --random");
+    reportError("--dims and --scalars require --random");
     return false;
   }
   if (options.randomSeed && !options.inputs.empty()) {
-    reportError("--random and --inputs exclude each other");
+    reportError("--random and --inputs are mutually exclusive");
     return false;
   }
   return true;
@@ -319,12 +321,12 @@ static bool readChecks(Options &options) {
       options.kvClassifyRows >= 1 && options.kvClassifyColumns >= 1)
     return true;
   reportError("--check-kv-classify expects two positive numbers such as "
-              "64x32, perhaps ',exact', found '" +
+              "64x32, optionally with ',exact', found '" +
               kvClassifyBlock + "'");
   return false;
 }
 
-/// Where the program runs.
+/// Parses the options that select the backend.
 static bool readDevice(Options &options) {
   options.emulated = device == Device::PTX || level == LevelOption::PTX;
   options.onDevice = options.emulated || device == Device::CUDA;
@@ -337,24 +339,25 @@ static bool readDevice(Options &options) {
   const char *mistake = nullptr;
   if (!options.onDevice && (options.benchmark || !options.kernel.empty() ||
                             !options.metadata.empty()))
-    mistake = "--benchmark, --kernel and --metadata go with --device=cuda";
+    mistake = "--benchmark, --kernel and --metadata require --device=cuda";
   else if (!options.emulated && !options.trace.empty())
-    mistake = "--trace goes with --device=ptx";
+    mistake = "--trace requires --device=ptx";
   else if (device == Device::CUDA && options.emulated)
-    mistake = "--level=ptx does not go with --device=cuda";
+    mistake = "--level=ptx is incompatible with --device=cuda";
   else if (options.emulated && options.benchmark)
-    mistake = "--benchmark goes with --device=cuda: times of PTX on the CPU "
-              "say nothing";
+    mistake = "--benchmark requires --device=cuda: times of PTX on the CPU "
+              "are meaningless";
   else if (options.kernel.empty() != options.metadata.empty())
-    mistake = "--kernel and --metadata go together";
+    mistake = "--kernel and --metadata must be given together";
   else if (options.onDevice && options.level)
-    mistake = "--level is for the interpreter; it does not go with --device";
+    mistake =
+        "--level is for the interpreter; it is incompatible with --device";
   if (mistake)
     reportError(mistake);
   return !mistake;
 }
 
-/// How it is compiled, and which schedules are tried.
+/// Parses the options for compilation and tuning.
 static bool readSchedules(Options &options) {
   options.target = target;
   options.schedule = schedule;
@@ -367,13 +370,14 @@ static bool readSchedules(Options &options) {
   options.ptxas = ptxas;
   if (tune == Tune::Yes &&
       (!options.onDevice || options.emulated || scheduleTable.empty())) {
-    reportError("--tune goes with --device=cuda and --schedule-table; "
+    reportError("--tune requires --device=cuda and --schedule-table; "
                 "--tune=dry-run needs neither");
     return false;
   }
   if (options.tune &&
       (!options.kernel.empty() || options.check || options.benchmark)) {
-    reportError("--tune goes without --kernel, --check and --benchmark");
+    reportError("--tune is incompatible with --kernel, --check and "
+                "--benchmark");
     return false;
   }
   return true;

@@ -1,4 +1,4 @@
-//===- Options.h - The command line -----------------------------*- C++ -*-===//
+//===- Options.h - Command line of fovea-run --------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -20,7 +20,7 @@
 
 namespace fovea::run {
 
-/// What the process exits with.
+/// Exit codes.
 enum ExitCode : int {
   kSuccess = 0,
   kCheckFailed = 1,
@@ -30,13 +30,13 @@ enum ExitCode : int {
 
 enum class Level { Attn, Tile, Warp };
 
-/// The command line.
+/// The parsed command line.
 struct Options {
   std::string program, reference, entry;
   std::vector<std::string> inputs, outputs;
   std::optional<Level> level;
   interp::Precision precision = interp::Precision::Typed;
-  /// The type that uint16 arrays hold.
+  /// The element type of uint16 arrays.
   std::optional<interp::ElementKind> uint16Is;
 
   std::optional<uint64_t> randomSeed;
@@ -50,22 +50,23 @@ struct Options {
   tile::RecurrenceKind recurrence = tile::kScheduleRecurrence;
   bool accurateTanh = false;
 
-  /// On a GPU instead of in the interpreter; `emulated`: as PTX on the CPU.
+  /// Run on a GPU instead of in the interpreter; `emulated`: run PTX on the
+  /// CPU.
   bool onDevice = false, emulated = false, benchmark = false;
-  /// What the emulator writes, or empty.
+  /// The emulator's trace file, or empty.
   std::string trace;
-  /// Looks for the best schedule; `tuneDryRun`: lists what it would try.
+  /// Search for the best schedule; `tuneDryRun`: only list the candidates.
   bool tune = false, tuneDryRun = false;
-  /// For tuning: processors to compile on, and the assembler.
+  /// For tuning: parallel compilations, and the assembler.
   unsigned jobs = 0;
   std::string ptxas;
-  /// Compiled files to use there; empty to compile the program.
+  /// Compiled files to run; empty to compile the program.
   std::string kernel, metadata;
 
-  /// Interleavings to run at levels warp and ptx: so many seeds from `seed` on.
+  /// Interleavings to run at levels warp and ptx: `numSeeds` seeds from `seed`.
   uint64_t seed = 0, numSeeds = 1;
 
-  /// `checkDifferences`: the meaning, too, by finite differences.
+  /// `checkDifferences`: also check against finite differences.
   bool check = false, checkDifferences = false, json = false;
   bool checkContents = false;
   int64_t kvBoundsRows = 0;
@@ -73,9 +74,8 @@ struct Options {
   bool kvClassifyExactly = false;
 };
 
-/// Reads the command line; exits on its own for --help and what llvm::cl
-/// refuses. Nothing is returned if an option's value is wrong; that is
-/// reported.
+/// Parses the command line; exits for --help and for errors of llvm::cl.
+/// Returns nullopt after reporting an invalid value.
 std::optional<Options> parseOptions(int argc, char **argv);
 
 /// Prints `fovea-run: error: ...`.

@@ -1,8 +1,13 @@
-//===- Program.cpp - What is run --------------------------------*- C++ -*-===//
+//===- Program.cpp - Loading and lowering programs ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Parses a program, selects the function or kernel to run, and lowers it to
+// another level.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +28,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::run;
 
-/// What can be run, by name.
+/// Runnable ops by name.
 template <typename OpTy>
 using ByName = llvm::SmallVector<std::pair<StringRef, OpTy>>;
 
@@ -43,7 +48,7 @@ static ByName<launch::AbiOp> collectKernels(ModuleOp module) {
   return result;
 }
 
-/// Picks the entry with that name, or the only one.
+/// Selects the entry with that name, or the only one.
 template <typename List>
 static auto pick(const List &list, StringRef entry) {
   typename List::value_type::second_type none;
@@ -74,7 +79,7 @@ fovea::run::loadProgram(MLIRContext *context, StringRef path, StringRef entry) {
     return std::nullopt;
   auto functions = collectFunctions(*program.module);
   auto kernels = collectKernels(*program.module);
-  // A host function beside its kernel does not compete with it.
+  // Kernels take precedence over host functions.
   program.abi = pick(kernels, entry);
   if (!program.abi)
     program.function = pick(functions, entry);
@@ -145,14 +150,14 @@ std::optional<Program> fovea::run::lowerTo(Level level, const Program &program,
   func::FuncOp function = program.function;
   launch::AbiOp abi = program.abi;
   StringRef name = function ? function.getName() : abi.getKernel();
-  // Only what runs is lowered, or the kernels of a program that has some.
+  // Lowers only the selected function, or the kernels if the program has any.
   if (function)
     for (auto &[other, op] : collectFunctions(*lowered.module))
       if (other != name)
         op.erase();
   CompileOptions compileOptions;
   setCompileOptions(options, compileOptions);
-  if (failed(checkHasOwnSchedule(*lowered.module, compileOptions)))
+  if (failed(checkScheduleApplies(*lowered.module, compileOptions)))
     return std::nullopt;
   PassManager passes(lowered.module->getContext());
   if (level == Level::Warp)
@@ -176,8 +181,8 @@ std::optional<Program> fovea::run::lowerTo(Level level, const Program &program,
   return lowered;
 }
 
-/// False for what is only captured by attention whose regions don't read it:
-/// kernels don't take that.
+/// False for an argument that is only captured by attention ops whose regions
+/// do not use it. Kernels do not take such arguments.
 static bool isRead(BlockArgument argument) {
   return llvm::any_of(argument.getUses(), [](OpOperand &use) {
     auto forward = dyn_cast<attn::ForwardOp>(use.getOwner());

@@ -1,4 +1,4 @@
-//===- Program.h - What is run ----------------------------------*- C++ -*-===//
+//===- Program.h - Loading and lowering programs ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -22,9 +22,9 @@
 
 namespace fovea::run {
 
-/// A function of attn ops, or a kernel with its ABI.
+/// A function with attn ops, or a kernel with its ABI.
 struct Program {
-  /// Diagnostics show the program's text as long as it is there.
+  /// Kept for diagnostics, which show the program's text.
   std::unique_ptr<llvm::SourceMgr> sources;
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> handler;
   std::unique_ptr<UnplacedDiagnosticHandler> unplaced;
@@ -36,24 +36,24 @@ struct Program {
   Level getLevel() const;
 };
 
-/// Reads a program and finds what to run in it. Problems are reported.
+/// Parses a program and selects the op to run. Errors are reported.
 std::optional<Program> loadProgram(mlir::MLIRContext *context,
                                    llvm::StringRef path, llvm::StringRef entry);
 
-/// What the command line calls a level.
+/// The command line's name of a level.
 llvm::StringRef getName(Level level);
 
-/// Lowers an attn-level program to level tile or warp; the program itself
-/// stays.
+/// Lowers an attn-level program to level tile or warp. The program is not
+/// modified.
 std::optional<Program> lowerTo(Level level, const Program &program,
                                const Options &options);
 
-/// What the command line says about compiling.
+/// Sets the compilation options of the command line.
 void setCompileOptions(const Options &options, CompileOptions &compileOptions);
 
-/// Where the inputs and outputs of `target` are found among those of `source`,
-/// by name; -1 for an output that `source` does not have, and for an input that
-/// it does not have and `target` does not read. Reports a missing input.
+/// For each input and output of `target`, its index among those of `source`, by
+/// name. The index is -1 for an output that `source` lacks, and for an input
+/// that it lacks and `target` does not read. Reports other missing inputs.
 struct Correspondence {
   llvm::SmallVector<int64_t> inputs, outputs;
 };

@@ -1,8 +1,13 @@
-//===- Report.cpp - What came out -------------------------------*- C++ -*-===//
+//===- Report.cpp - Checking and printing results -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Compares outputs with those of a reference and prints the results as text or
+// JSON.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,9 +38,10 @@ bool Report::passed() const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Where values hold NaN or infinities. A key that a row must not see may still
-/// lie in a block that the kernel visits; its weight is 0, but 0 * NaN is NaN.
-/// So output elements may be NaN if their column of V has such an element.
+/// Finds output elements that may be NaN because V is not finite. A hidden key
+/// may be in a block that the kernel processes; its probability is 0, but 0 *
+/// NaN is NaN. So an output element may be NaN if its column of V has a
+/// non-finite element.
 class NonFiniteValues {
 public:
   NonFiniteValues(const Signature &signature, const Workload &workload) {
@@ -54,7 +60,7 @@ public:
         continue;
       columns.insert(getColumn(shape, dims, position, 1));
     }
-    // Without names of their own, heads are the query's (see aliases).
+    // Without their own names, key heads are the query heads (see aliases).
     queryHeads = workload.sizes.lookup("Hq");
     keyHeads =
         workload.sizes.count("Hkv") ? workload.sizes.lookup("Hkv") : queryHeads;
@@ -71,8 +77,7 @@ public:
 private:
   using Column = std::tuple<int64_t, int64_t, int64_t>;
 
-  /// Batch entry, key head and column of an element. Pages belong to all batch
-  /// entries.
+  /// Batch entry, key head and column of an element. Pages have no batch entry.
   Column getColumn(ArrayRef<int64_t> shape, ArrayRef<std::string> names,
                    int64_t position, int64_t headsPerKeyHead) const {
     int64_t batch = 0, head = 0, column = 0;
@@ -96,7 +101,7 @@ private:
 };
 } // namespace
 
-/// The largest L2 norm of a row, of those that are finite.
+/// The largest L2 norm of the finite rows.
 static double getLongestRow(const HostTensor &tensor) {
   int64_t columns = tensor.getShape().empty() ? 1 : tensor.getShape().back();
   SmallVector<double, 0> values(tensor.getNumElements());
@@ -115,9 +120,9 @@ static double getLongestRow(const HostTensor &tensor) {
 }
 
 namespace {
-/// What a row's error may be, however small the row: weights and derivatives
-/// are rounded to a type that has a least step, and f32 sums that cancel leave
-/// a part of what was added.
+/// The absolute error allowed in a row, however small its values. P and dS are
+/// rounded to a type with a smallest step, and f32 sums that cancel leave a
+/// residual error.
 class Allowance {
 public:
   Allowance(const Program &program, const Workload &inputs)
@@ -127,14 +132,14 @@ public:
       weights = v->getKind();
   }
 
-  /// The type of weights, which is V's.
+  /// The type of P, which is V's.
   std::optional<ElementKind> getWeights() const { return weights; }
   bool isGradient() const { return signature.findInput("do") >= 0; }
 
   double get(StringRef output) {
     if (!weights)
       return 0;
-    // What weights, or scores' derivatives, are multiplied with.
+    // The operand that P or dS is multiplied with.
     StringRef factor = !isGradient()    ? "v"
                        : output == "dq" ? "k"
                        : output == "dk" ? "q"
@@ -143,8 +148,9 @@ public:
                    getLongest(factor);
     if (output != "dq" && output != "dk")
       return least;
-    // P (dP - delta) where dP is delta: what f32 leaves of a dot of dO and V.
-    // Errors of queries that give all weight to one key add up like chance.
+    // P (dP - delta) where dP is close to delta: the f32 rounding error of the
+    // dot product of dO and V. Errors of queries with all probability on one
+    // key accumulate like random variables.
     double rows =
         output == "dk" ? std::max<int64_t>(1, inputs.sizes.lookup("Sq")) : 1;
     return least + kCancelled * getLongest("do") * getLongest("v") *
@@ -154,10 +160,10 @@ public:
 
 private:
   static constexpr double kCancelled = 0x1p-21;
-  // Kernels take weights below the least normal f32 for 0.
+  // Kernels flush probabilities below the smallest normal f32 to 0.
   static constexpr double kFlushed = 0x1p-126;
 
-  /// Weights, or derivatives, that a row of the output is a sum over.
+  /// The number of terms of P or dS in a row of the output.
   double countWeights(StringRef output) const {
     auto size = [&](StringRef name) {
       return double(std::max<int64_t>(1, inputs.sizes.lookup(name)));
@@ -178,7 +184,7 @@ private:
     const HostTensor *tensor = find(name);
     return tensor ? getLongestRow(*tensor) : 0;
   }
-  /// Given at run time or by the op, or the usual one.
+  /// The scale given at run time or by the op, or the default.
   double getScale() {
     if (function)
       for (auto backward : function.getBody().getOps<attn::BackwardOp>())
@@ -198,7 +204,7 @@ private:
 };
 } // namespace
 
-/// What the reference is run on.
+/// The inputs of the reference.
 static std::optional<Workload> matchInputs(const Program &program,
                                            const Program &reference,
                                            const Workload &workload) {
@@ -258,7 +264,8 @@ bool fovea::run::checkOutputs(const Program &program, const Program &reference,
     }
     const Array &means = meaning[found].getArray();
     if (means.getShape() != tensor.getShape()) {
-      reportError("output '" + output.name + "' has not the reference's shape");
+      reportError("output '" + output.name +
+                  "' does not have the reference's shape");
       return false;
     }
     auto mayBeNaN = [&](int64_t position) {
@@ -357,7 +364,7 @@ void fovea::run::printReport(const Program &program, const Report &report,
     out << (check.passed ? ": passed\n" : ": FAILED\n");
   }
   for (const DifferenceCheck &check : report.differences)
-    out << check.output << " beside finite differences: at "
+    out << check.output << " against finite differences: "
         << llvm::format("%.3g", check.worstRatio) << " of the tolerance"
         << (check.passed() ? ": passed\n" : ": FAILED\n");
   out << "ran in " << llvm::format("%.2f", report.seconds) << " s\n";

@@ -1,4 +1,4 @@
-//===- Report.h - What came out ---------------------------------*- C++ -*-===//
+//===- Report.h - Checking and printing results -----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,20 +16,20 @@
 
 namespace fovea::run {
 
-/// What a run gave.
+/// The results of a run.
 struct Report {
   double seconds = 0;
   std::vector<interp::HostTensor> outputs;
-  /// One for each output, if they were checked.
+  /// One per output, if the outputs were checked.
   std::vector<interp::OutputCheck> checks;
-  /// One for each gradient, if they were held to finite differences.
+  /// One per gradient, if gradients were checked against finite differences.
   std::vector<DifferenceCheck> differences;
 
   bool passed() const;
 };
 
-/// Compares the outputs of `program` with what `reference`, an attn-level
-/// program, means. Fills `report.checks`; reports why if it cannot.
+/// Compares the outputs of `program` with those of `reference`, an attn-level
+/// program. Fills `report.checks`; reports errors.
 bool checkOutputs(const Program &program, const Program &reference,
                   const Workload &workload, const Options &options,
                   Report &report);

@@ -1,4 +1,4 @@
-//===- Tune.cpp - Looks for the best schedule -------------------*- C++ -*-===//
+//===- Tune.cpp - Schedule search -----------------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// First shapes (tiles, warps, buffers), then, on the best one, changes of
-// order. What the schedule's own check, the compiler or ptxas refuses, and what
-// spills, is dropped with the reason. The rest is timed in random order, each
-// after 30 ms of itself.
+// Tries shapes first (tiles, warps, buffers), then changes of order on the best
+// shape. Candidates that are rejected by the schedule's verifier, the compiler
+// or ptxas, or that spill, are dropped with the reason. The others are timed in
+// random order, each after 30 ms of warm-up.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ using namespace fovea::run;
 namespace {
 struct Candidate {
   std::string schedule;
-  /// Why it is not tried; empty if it is.
+  /// The reason for dropping it; empty if it is timed.
   std::string refusal = "";
   std::string image = "", metadata = "";
   double milliseconds = 0;
@@ -73,10 +73,11 @@ private:
   const Program &program;
   const Options &options;
   const Workload &workload;
-  /// The program: each thread that compiles reads its own.
+  /// The program's text: each compiling thread parses its own copy.
   std::string text, ptxas;
   llvm::json::Object problem;
-  /// Schedules that were looked at, whole: several texts may give one.
+  /// Complete schedules that were tried: several option strings may give the
+  /// same one.
   llvm::StringSet<> seen;
   Candidate best;
   double untuned = 0;
@@ -90,8 +91,8 @@ private:
 CompileOptions &Tuner::fill(CompileOptions &compileOptions,
                             StringRef schedule) const {
   setCompileOptions(options, compileOptions);
-  // The search starts from what a compiler without a table does; what the
-  // command line fixes stays fixed.
+  // The search starts from the schedule without a table; options of the command
+  // line stay fixed.
   compileOptions.scheduleTable = "";
   compileOptions.schedule = options.schedule == "auto" ? schedule.str()
                             : schedule == "auto"
@@ -100,8 +101,9 @@ CompileOptions &Tuner::fill(CompileOptions &compileOptions,
   return compileOptions;
 }
 
-/// The whole schedule that a text stands for, or why it is not legal. What it
-/// is chosen for, the table's key, is noted too: the lowering's remark says it.
+/// The complete schedule of an option string, or the reason why it is not
+/// legal. Also records the problem, the table's key, from the lowering's
+/// remark.
 std::optional<std::string> Tuner::check(StringRef schedule,
                                         std::string &refusal) {
   OwningOpRef<ModuleOp> module = program.module.get().clone();

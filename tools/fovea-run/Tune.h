@@ -1,4 +1,4 @@
-//===- Tune.h - Looks for the best schedule ---------------------*- C++ -*-===//
+//===- Tune.h - Schedule search ---------------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,8 +14,8 @@
 
 namespace fovea::run {
 
-/// Times candidates on the inputs and writes the best to the schedule table;
-/// with `tuneDryRun`, lists them.
+/// Times candidates on the inputs and writes the best one to the schedule
+/// table; with `tuneDryRun`, only lists them.
 ExitCode tune(const Program &program, const Options &options,
               const Workload &workload);
 

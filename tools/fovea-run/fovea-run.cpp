@@ -1,8 +1,13 @@
-//===- fovea-run.cpp - Executes attention programs --------------*- C++ -*-===//
+//===- fovea-run.cpp - Runs attention programs ----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs a program in the interpreter, on the emulator or on a GPU, and checks
+// its results against a reference.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +30,8 @@
 using namespace fovea;
 using namespace fovea::run;
 
-/// The program that says what the outputs should be; null and a message if
-/// there is none.
+/// The program that computes the expected outputs; null after an error if there
+/// is none.
 static const Program *findReference(mlir::MLIRContext *context,
                                     const Program &program,
                                     const Options &options,
@@ -48,8 +53,8 @@ static const Program *findReference(mlir::MLIRContext *context,
   return nullptr;
 }
 
-/// Sizes come from the program and the command line, so this is an error of
-/// theirs, not a crash. Nothing can be allocated any more.
+/// Sizes come from the program and the command line, so running out of memory
+/// is an input error, not a crash. The handler must not allocate.
 static void reportOutOfMemory(void *, const char *, bool) {
   static constexpr llvm::StringLiteral kMessage(
       "fovea-run: error: out of memory\n");
@@ -67,7 +72,7 @@ int main(int argc, char **argv) {
 
   mlir::DialectRegistry dialects;
   registerDialects(dialects);
-  // What attention is raised from runs, too.
+  // Programs in the linalg dialect run too, after raising.
   dialects.insert<mlir::linalg::LinalgDialect>();
   registerTranslations(dialects); // --device=cuda compiles
   mlir::MLIRContext context(dialects);

@@ -1,4 +1,4 @@
-//===- fovea-translate.cpp - Translations out of Fovea's IR -----*- C++ -*-===//
+//===- fovea-translate.cpp - Translations of Fovea IR ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// mlir-translate with Fovea's translations: each one step of what
-// fovea-compile does, for tests and for people who look at that step.
+// mlir-translate with Fovea's translations. Each one performs a single step of
+// fovea-compile, for tests and for inspection.
 //
 //===----------------------------------------------------------------------===//
 

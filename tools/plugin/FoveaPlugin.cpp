@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-// A module that Debian's own mlir-opt, or any tool linked with the same
-// libMLIR, loads: `mlir-opt --load-dialect-plugin=FoveaPlugin.so
+// A plugin for Debian's mlir-opt, or any tool linked with the same libMLIR:
+// `mlir-opt --load-dialect-plugin=FoveaPlugin.so
 // --load-pass-plugin=FoveaPlugin.so`.
 
 #include "fovea/InitAll.h"

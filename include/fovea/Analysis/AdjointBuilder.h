@@ -1,4 +1,4 @@
-//===- AdjointBuilder.h - Emits and sums derivatives ------------*- C++ -*-===//
+//===- AdjointBuilder.h - Adjoints of values --------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,21 +16,22 @@
 
 namespace fovea {
 
-/// Keeps the adjoints of values, and emits the arithmetic that they are made
-/// of, folded as far as constants allow.
+/// Accumulates the adjoints of values and emits their arithmetic, with constant
+/// folding.
 ///
-/// An adjoint may depend on choices: it is 0 unless conditions are what they
-/// must be. These are emitted last, behind all slopes, so that no slope of what
-/// was not chosen, infinite perhaps, makes NaN of that 0.
+/// An adjoint may depend on choices: it is 0 unless conditions have given
+/// values. The selects are emitted last, after all multiplications by slopes,
+/// so that an infinite slope of a value that was not chosen does not turn that
+/// 0 into NaN.
 class AdjointBuilder {
 public:
-  /// Gets the adjoint of one element of a tensor.
+  /// Receives the adjoint of one element of a tensor.
   using ElementSink =
       llvm::function_ref<void(mlir::Location loc, mlir::Value tensor,
                               mlir::ValueRange indices, mlir::Value adjoint)>;
 
-  /// Differentiates by the values `by`; of the tensors among them `addElement`
-  /// gets the elements' adjoints.
+  /// Differentiates with respect to the values `by`. `addElement` receives the
+  /// adjoints of elements of tensors among them.
   AdjointBuilder(mlir::OpBuilder &builder, llvm::ArrayRef<mlir::Value> by,
                  ElementSink addElement);
 
@@ -38,32 +39,33 @@ public:
   // Adjoints
   //===--------------------------------------------------------------------===//
 
-  /// Whether derivatives are asked for through the value: it is a float, or a
-  /// tensor of floats, that depends on what they are asked by.
+  /// True if the value has an adjoint: it is a float, or a tensor of floats,
+  /// that depends on a value of `by`.
   bool isActive(mlir::Value value) const { return active.contains(value); }
-  /// Adds what `emit` gives to the adjoint of `value`, a float, if that is
-  /// active; else does not call it.
+  /// Adds the result of `emit` to the adjoint of `value`, a float, if that is
+  /// active; otherwise does not call `emit`.
   void add(mlir::Value value, llvm::function_ref<mlir::Value()> emit) {
     add(value, choices, emit);
   }
-  /// Adds `adjoint` where `condition` gives `holds`, 0 elsewhere: the result
-  /// depends on `value` there only.
+  /// Adds `adjoint` if `condition` equals `holds`, and 0 otherwise: the result
+  /// depends on `value` only in that case.
   void addIf(mlir::Value value, llvm::function_ref<mlir::Value()> condition,
              bool holds, mlir::Value adjoint);
   /// Adds to the adjoint of an element of `tensor`, if that is active.
   void addElement(mlir::Value tensor, mlir::ValueRange indices,
                   mlir::Value adjoint);
-  /// The adjoint so far; null if there is none.
+  /// The current adjoint; null if there is none.
   mlir::Value lookup(mlir::Value value);
-  /// Whether something was added to the adjoint of `value`, or of its elements.
+  /// True if the adjoint of `value`, or of its elements, has contributions.
   bool isNeeded(mlir::Value value) const { return adjoints.contains(value); }
 
-  /// The adjoint so far of the result of an op whose rule comes next, as if it
-  /// were chosen; what the rule adds depends on the same choices.
+  /// Starts the rule of `op`. Returns the adjoint of its result without the
+  /// selects of its choices; contributions of the rule depend on the same
+  /// choices.
   mlir::Value enter(mlir::Operation *op);
-  /// Notes which results of `op` are active.
+  /// Marks the active results of `op`.
   void propagate(mlir::Operation *op);
-  /// Whence what is emitted from now on comes.
+  /// Sets the location of emitted ops.
   void setLoc(mlir::Location newLoc) { loc = newLoc; }
 
   //===--------------------------------------------------------------------===//
@@ -76,14 +78,15 @@ public:
   mlir::Value zero(mlir::Value like) { return constant(like, 0.0); }
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value sub(mlir::Value a, mlir::Value b);
-  /// Products and quotients of an adjoint, which is on the left. Its constant
-  /// factors come last, as one: most cancel, as those of a soft cap do.
+  /// Products and quotients of an adjoint, the left operand. Constant factors
+  /// are combined and applied last: most of them cancel, for example in a soft
+  /// cap.
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value div(mlir::Value a, mlir::Value b);
   mlir::Value neg(mlir::Value a);
   mlir::Value scale(mlir::Value a, double factor);
-  /// `adjoint * slope`, or 0 if the adjoint is 0, for slopes that overflow:
-  /// where a function of them levels off, the product is 0 too.
+  /// `adjoint * slope`, or 0 if the adjoint is 0. For slopes that overflow: if
+  /// a function of them saturates, the product is 0, too.
   mlir::Value mulUnlessZero(mlir::Value adjoint, mlir::Value slope);
   mlir::Value square(mlir::Value a) { return mul(a, a); }
   mlir::Value cmp(mlir::arith::CmpFPredicate predicate, mlir::Value a,
@@ -99,7 +102,7 @@ public:
   }
 
 private:
-  /// Conditions, each with what it must be.
+  /// Conditions with the values that they must have.
   using Choices = llvm::SmallVector<std::pair<mlir::Value, bool>, 2>;
   struct Adjoint {
     mlir::Value value;
@@ -108,33 +111,33 @@ private:
 
   void add(mlir::Value value, const Choices &among,
            llvm::function_ref<mlir::Value()> emit);
-  /// Emits the choices.
+  /// Emits the selects of the choices.
   mlir::Value choose(mlir::Value value, const Choices &among);
   Adjoint sum(const Adjoint &a, const Adjoint &b);
-  /// What is added to an adjoint, of different choices each. What sums of few
-  /// ops have is summed at once.
+  /// Contributions to an adjoint with different choices. Contributions with few
+  /// choices are summed immediately.
   using Terms = llvm::SmallVector<Adjoint, 1>;
   static bool isSummedAtOnce(const Adjoint &a, const Adjoint &b);
-  /// Makes one of all terms, and gives it.
+  /// Combines all terms into one and returns it.
   const Adjoint &settle(Terms &terms);
-  /// What an adjoint is a constant multiple of.
+  /// An adjoint as a constant multiple of another value.
   struct Multiple {
     mlir::Value of;
     double factor;
   };
   Multiple getMultiple(mlir::Value adjoint);
-  /// Emits a multiple, and notes that it is one.
+  /// Emits a multiple and records it.
   mlir::Value emitMultiple(Multiple multiple);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
   ElementSink sink;
   llvm::DenseSet<mlir::Value> active, requested;
-  /// None for tensors that are not among those asked for, of which elements
-  /// have adjoints.
+  /// Tensors that are not among `by` have an entry without terms if adjoints of
+  /// their elements exist.
   llvm::DenseMap<mlir::Value, Terms> adjoints;
   llvm::DenseMap<mlir::Value, Multiple> multiples;
-  /// What the adjoint of the current op's result depends on.
+  /// The choices of the adjoint of the current op's result.
   Choices choices;
 };
 

@@ -1,4 +1,4 @@
-//===- DifferentiableOpInterface.h - Derivatives of ops ---------*- C++ -*-===//
+//===- DifferentiableOpInterface.h - Differentiable ops ---------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -19,14 +19,14 @@ namespace fovea {
 
 /// Differentiates `output`, a float that ops of the builder's block compute
 /// from the values `by`: arguments of that block, floats or tensors of floats.
-/// Emits at the builder's insertion point, which lies behind those ops, the
-/// derivative by each float of `by`, times `seed`; a null value where the
-/// output does not depend on it, and for tensors. Of tensors `addElement` gets
-/// the adjoint of each element that is read. The dialects `arith` and `math`
-/// must be loaded.
+/// Emits ops at the builder's insertion point, which must be after those ops.
+/// Returns the derivatives with respect to each float of `by`, times `seed`;
+/// null for floats that the output does not depend on and for tensors.
+/// `addElement` receives the adjoint of each element that is read of a tensor.
+/// The dialects `arith` and `math` must be loaded.
 ///
-/// Fails at an op that lies between `by` and the output and has no rule, with
-/// a note of the op that asks, `asker`. What was emitted until then remains.
+/// Fails at an op between `by` and the output without a rule, with a note that
+/// names `asker`, the differentiated op. Ops emitted before the failure remain.
 llvm::FailureOr<llvm::SmallVector<mlir::Value>>
 differentiate(mlir::OpBuilder &builder, mlir::Value output, mlir::Value seed,
               llvm::ArrayRef<mlir::Value> by,

@@ -1,4 +1,4 @@
-//===- DifferentiableOpInterface.td - Derivatives of ops ---*- tablegen -*-===//
+//===- DifferentiableOpInterface.td - Differentiable ops ---*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,27 +14,27 @@ include "mlir/IR/OpBase.td"
 def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let cppNamespace = "::fovea";
   let description = [{
-    The derivative rule of an op with one float result, in reverse mode. The
-    adjoint of a value is the derivative of one output, the score, by that value,
-    times a seed. From the adjoint of its result an op computes what it adds to
-    the adjoints of its operands.
+    The reverse-mode derivative rule of an op with one float result. The adjoint
+    of a value is the derivative of one output, the score, with respect to that
+    value, times a seed. A rule computes the contributions to the adjoints of
+    the operands from the adjoint of the result.
 
-    A rule emits ops behind all ops of the program that it differentiates, so it
-    may use the op's operands and its result. It only emits ops that the
-    interpreter executes, and only ops that kernels have if kernels have the op
-    itself. Where the derivative does not exist it gives what PyTorch's autograd
-    gives for the function of the same meaning; the page on gradients lists
-    these conventions and the exceptions.
+    A rule emits ops after all ops of the differentiated program, so it may use
+    the operands and the result of the op. It emits only ops that the
+    interpreter supports, and only ops that kernels support if they support the
+    op itself. Where the derivative does not exist, the rule follows PyTorch's
+    autograd for the corresponding function; docs/Specification/Gradients.md
+    lists these conventions and the exceptions.
 
-    Integers are constants: an op whose result is an integer needs no rule, nor
-    does one that turns integers into floats.
+    Integers are constants: an op with an integer result needs no rule, and
+    neither does a conversion from integer to float.
   }];
   let methods = [
     InterfaceMethod<[{
-        Adds to the adjoints of the op's operands what the result's `adjoint`
-        gives, by `builder.add`, which emits nothing for an operand that no
-        derivative is asked for through. An op that reads an element of a tensor
-        calls `builder.addElement`.
+        Adds the contributions of the result's `adjoint` to the adjoints of the
+        operands, by `builder.add`, which emits nothing for operands without an
+        adjoint. An op that reads an element of a tensor calls
+        `builder.addElement`.
       }],
       "void", "addAdjoints",
       (ins "::fovea::AdjointBuilder &":$builder, "::mlir::Value":$adjoint)>

@@ -1,4 +1,4 @@
-//===- IntervalBuilder.h - Emits arithmetic on interval ends ----*- C++ -*-===//
+//===- IntervalBuilder.h - Arithmetic on interval ends ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,16 +15,16 @@
 
 namespace fovea {
 
-/// What is known at compile time about the signed value of integers: given for
-/// some values, inferred through InferIntRangeInterface for others.
+/// Static ranges of signed integers: set for some values, inferred through
+/// InferIntRangeInterface for others.
 class StaticRanges {
 public:
-  /// States that `value` lies in [min, max].
+  /// Sets the range of `value` to [min, max].
   void set(mlir::Value value, int64_t min, int64_t max);
   int64_t getMin(mlir::Value value);
   int64_t getMax(mlir::Value value);
   bool isNonNegative(mlir::Value value) { return getMin(value) >= 0; }
-  /// The value, if it is known at compile time.
+  /// The value, if it is a compile-time constant.
   std::optional<int64_t> getConstant(mlir::Value value);
 
 private:
@@ -33,11 +33,11 @@ private:
   llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> ranges;
 };
 
-/// An interval with ends included. Ends are `index`, or `i1` for conditions.
+/// A closed interval. Ends are `index`, or `i1` for conditions.
 struct Interval {
   mlir::Value lo, hi;
-  /// Both ends are values that the program itself computes for a member of the
-  /// block: what it takes not to overflow there does not.
+  /// True if both ends are values that the program itself computes for an
+  /// element of the block, so that assumptions about overflow apply to them.
   bool attained = false;
 
   bool isPoint() const { return lo == hi; }
@@ -46,10 +46,10 @@ struct Interval {
   explicit operator bool() const { return lo && hi; }
 };
 
-/// Intervals of values, or that a value has none that is known.
+/// Cache of intervals; failure for values without a known interval.
 using KnownIntervals = llvm::DenseMap<mlir::Value, llvm::FailureOr<Interval>>;
 
-/// The interval of `value`, which is inferred once.
+/// Returns the cached interval of `value`, or infers it.
 llvm::FailureOr<Interval>
 getOrInfer(KnownIntervals &known, mlir::Value value,
            llvm::function_ref<llvm::FailureOr<Interval>(mlir::Value)> infer);
@@ -57,8 +57,8 @@ getOrInfer(KnownIntervals &known, mlir::Value value,
 /// True if all of [min, max] are values of the integer or index type `type`.
 bool fitsType(mlir::Type type, int64_t min, int64_t max);
 
-/// Emits arithmetic on `index` values and conditions, folded as far as
-/// constants and static ranges allow.
+/// Emits arithmetic on `index` values and conditions, folded by constants and
+/// static ranges.
 class IntervalBuilder {
 public:
   IntervalBuilder(mlir::OpBuilder &builder, mlir::Location loc)
@@ -70,9 +70,9 @@ public:
 
   mlir::Value constant(int64_t value);
   mlir::Value boolean(bool value);
-  /// An integer of any width as `index`, sign-extended; an i1 as it is.
+  /// Sign-extends an integer of any width to `index`; returns an i1 unchanged.
   mlir::Value toIndex(mlir::Value value);
-  /// An index cut off to the bits of the integer type `type`, sign-extended.
+  /// Truncates an index to the width of `type` and sign-extends it.
   mlir::Value wrap(mlir::Type type, mlir::Value index);
 
   mlir::Value add(mlir::Value a, mlir::Value b);
@@ -118,20 +118,20 @@ public:
         (a.isPoint() && b.isAttained()) || (b.isPoint() && a.isAttained());
     return {lo, emit(a.hi, b.hi), attained};
   }
-  /// The interval with its ends in order.
+  /// The interval with its ends sorted.
   Interval sorted(Interval interval) {
     if (interval.isPoint())
       return interval;
     return {min(interval.lo, interval.hi), max(interval.lo, interval.hi),
             interval.attained};
   }
-  /// The least interval that has all of `values`.
+  /// The smallest interval that contains all of `values`.
   Interval hull(llvm::ArrayRef<mlir::Value> values);
   /// The exclusive or of two conditions.
   Interval differ(Interval a, Interval b);
-  /// An interval of exact results as one of `type`: all values of the type
-  /// where they might wrap. Fails for conditions, and if 64-bit ends might have
-  /// overflowed though what the program computes does not.
+  /// Converts an interval of exact results to one of `type`: the range of the
+  /// type if they may wrap. Fails for conditions, and if 64-bit ends may have
+  /// overflowed although the program's values do not.
   llvm::FailureOr<Interval> fit(mlir::Type type, Interval interval);
   bool isNonNegative(Interval interval) {
     return ranges.isNonNegative(interval.lo);

@@ -1,4 +1,4 @@
-//===- IntervalOpInterface.h - Ops on intervals -----------------*- C++ -*-===//
+//===- IntervalOpInterface.h - Interval models of ops -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -33,9 +33,8 @@ struct OperandBound {
 
 namespace fovea {
 
-/// The interval of an op's result for those of its operands, which
-/// `getInterval` knows. Fails if the op has no model, or if an operand or the
-/// result is unknown.
+/// Infers the interval of an op's result from those of its operands, given by
+/// `getInterval`. Fails if the op has no model, or if an interval is unknown.
 llvm::FailureOr<Interval> inferInterval(
     mlir::Value result, IntervalBuilder &builder,
     llvm::function_ref<llvm::FailureOr<Interval>(mlir::Value)> getInterval);

@@ -1,4 +1,4 @@
-//===- IntervalOpInterface.td - Ops on intervals -----------*- tablegen -*-===//
+//===- IntervalOpInterface.td - Interval models of ops -----*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,38 +14,39 @@ include "mlir/IR/OpBase.td"
 def FoveaIntervalOpInterface : OpInterface<"FoveaIntervalOpInterface"> {
   let cppNamespace = "::fovea";
   let description = [{
-    What a scalar integer op means on intervals whose ends are SSA values. An
-    interval `[lo, hi]` of an integer has ends of type `index`, whatever the
-    width of the integer; one of an `i1` has `lo`, true if the value is
-    certainly true, and `hi`, true if it may be.
+    The semantics of a scalar integer op on intervals whose ends are SSA values.
+    An interval `[lo, hi]` of an integer has ends of type `index`, for any width
+    of the integer. For an `i1`, `lo` is true if the value is known to be true,
+    and `hi` is true if the value may be true.
 
-    Arithmetic narrower than 64 bits wraps: an interval that might is that of all
-    values of the type, decided where the program runs. Arithmetic of the program
-    on `index` and `i64` is taken not to overflow; the ends of intervals must not
-    either, and a model fails where static ranges do not exclude that.
+    Arithmetic narrower than 64 bits wraps: an interval that may wrap becomes
+    the range of the type, by a run-time decision. Arithmetic of the program on
+    `index` and `i64` is assumed not to overflow. The ends of intervals must not
+    overflow either: a model fails if static ranges do not exclude it.
 
-    `InferIntRangeInterface` gives ranges of constants; this interface gives
-    ranges that are computed where the program runs.
+    `InferIntRangeInterface` provides constant ranges; this interface provides
+    ranges that are computed at run time.
   }];
   let methods = [
     InterfaceMethod<[{
-        Emits the interval of the op's only result for operands in `operands`.
-        Fails if nothing is known; what was emitted until then is dead.
+        Emits the interval of the op's only result for the intervals `operands`.
+        Fails if the interval is unknown; ops emitted before the failure are
+        dead.
       }],
       "::llvm::FailureOr<::fovea::Interval>", "inferInterval",
       (ins "::fovea::IntervalBuilder &":$builder,
            "::llvm::ArrayRef<::fovea::Interval>":$operands)>,
     InterfaceMethod<[{
-        The result as a sum of operands with constant factors, or failure if it
-        is none or could wrap within its type.
+        Returns the result as a sum of operands with constant factors. Fails if
+        it is not a sum, or if it may wrap within its type.
       }],
       "::llvm::FailureOr<::fovea::AffineSum>", "getAffineSum",
       (ins "::fovea::StaticRanges &":$ranges), "",
       /*defaultImplementation=*/"return ::llvm::failure();">,
     InterfaceMethod<[{
-        For an op that is monotone in one operand: the operand's bound that is
-        equivalent to `result <= bound` (`upper`) or `result >= bound`. Operands
-        without a known interval have null ends.
+        For an op that is monotone in one operand, returns the bound on that
+        operand that is equivalent to `result <= bound` (`upper`) or
+        `result >= bound`. Operands without a known interval have null ends.
       }],
       "::llvm::FailureOr<::fovea::OperandBound>", "invertBound",
       (ins "::fovea::IntervalBuilder &":$builder,

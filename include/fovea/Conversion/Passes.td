@@ -1,4 +1,4 @@
-//===- Passes.td - Passes from one level to the next -------*- tablegen -*-===//
+//===- Passes.td - Passes between levels -------------------*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,18 +14,19 @@ include "fovea/Dialect/Warp/IR/KernelFacts.td"
 include "mlir/Pass/PassBase.td"
 
 def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
-  let summary = "Turn attention functions into tile programs";
+  let summary = "Lower attention functions to tile programs";
   let description = [{
-    Each `func.func` that holds one attn op on its own arguments, and returns
-    its results, becomes a `gpu.module` with one kernel, a `gpu.func` of the
-    function's name, and the `launch.abi` that says how to call it. A CTA computes
-    one tile of queries of one head of one batch entry; the KV loop appears as
-    one `tile.softmax_sum`. Regions are cloned onto tiles. The function goes if
-    nothing refers to it, else it stays as a declaration. With `launch-calls` its
-    calls become launches of the kernel, `launch.call`, and it goes.
+    Lowers each `func.func` that consists of one attn op on the function's
+    arguments and the return of its results. It becomes a `gpu.module` with one
+    kernel, a `gpu.func` of the same name, and the `launch.abi` that describes
+    its launch. A CTA computes one query tile of one head of one batch entry;
+    the KV loop is one `tile.softmax_sum`. The regions are cloned onto tiles.
+    The function is erased if it has no uses; otherwise it remains as a
+    declaration. With `launch-calls`, its calls become `launch.call` and it is
+    erased.
 
-    An attn op in a function with others is an error: `attn-outline` gives it one
-    of its own, which the pipelines do first.
+    An attn op in a function with other ops is an error. `attn-outline`, which
+    the pipelines run first, moves it to its own function.
 
     Before:
 
@@ -41,7 +42,8 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
     }
     ```
 
-    After, in `gpu.module @causal_module`; bounds come from `kv_bounds`, which the mask's analysis found:
+    After, in `gpu.module @causal_module`; the bounds come from `kv_bounds`,
+    which the mask analysis created:
 
     ```mlir
     launch.abi @causal target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 128, tile_n = 64, ...>) ...
@@ -55,7 +57,7 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
             %k_tile = tile.load "k" %k[%batch, %kv_head, %key, %c0] dims [2, 3] : ... to tensor<64x64xbf16, #tile.reg>
             %s = tile.dot "s" %q_tile, %k_tile, %zero transpose_b : ...
             %scores = scf.if %is_partial -> (tensor<128x64xf32, #tile.reg>) {
-              ...                            // %i, %j: tiles of the queries' and the keys' numbers
+              ...                            // %i, %j: tiles of query and key indices
               %seen = arith.cmpi sge, %i, %j : tensor<128x64xi32, #tile.reg>
               %masked = arith.select %seen, %s, %infinite : ...
               scf.yield %masked : tensor<128x64xf32, #tile.reg>
@@ -71,37 +73,44 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
       }
     ```
 
-    **Requires** that a function with an attn op is that op, on the function's own arguments, and the return of its results
-    (`attn-outline`), that an `attn.backward` with a `score_mod` has a `score_gradient` (`attn-differentiate`). Without
-    `kv_bounds` (`attn-analyze-mask`) all blocks are visited and masked.
+    **Requires** that each function with an attn op consists of that op, on the
+    function's arguments, and the return of its results (`attn-outline`), and
+    that each `attn.backward` with a `score_mod` has a `score_gradient`
+    (`attn-differentiate`). Without `kv_bounds` (`attn-analyze-mask`) all blocks
+    are processed and masked.
 
-    **Ensures** that no attn op is left, that each kernel has a `launch.abi` with a plan; with `launch-calls`, that its function is gone, and each call of it a
-    `launch.call`.
+    **Ensures** that no attn op is left and that each kernel has a `launch.abi`
+    with a plan. With `launch-calls`, also that the functions are erased and
+    their calls are `launch.call`s.
   }];
   let options = [
     Option<"target", "target", "std::string", "::fovea::kDefaultTarget",
-           "Chip to compile for (default sm_90a)">,
+           "GPU target (default sm_90a)">,
     Option<"schedule", "schedule", "std::string", "\"auto\"",
            "'auto', or fields of the schedule to override, for example "
            "\"tile_n=32,stages=3\"">,
     Option<"scheduleTable", "schedule-table", "std::string", "\"\"",
-           "File of schedules that were measured (docs/Running.md); fields of "
-           "'schedule' go first">,
+           "File of measured schedules (docs/Performance.md); fields of "
+           "'schedule' take precedence">,
     Option<"explainSchedule", "explain-schedule", "bool", "false",
-           "Remark on each op which schedule it got, for which problem, as a "
-           "schedule table says it">,
+           "Emit a remark with the schedule and the problem of each op, in the "
+           "format of a schedule table">,
     Option<"accurateTanh", "accurate-tanh", "bool", "false",
-           "Leave tanh in score_mod as it is. Else it is marked 'afn': the "
-           "chip's instruction, which is three times as fast, and off by up to "
-           "2^-16.5 of the result (measured on an H200; the ISA promises 2^-11)">,
+           "Do not mark tanh in score_mod as 'afn'. 'afn' selects the "
+           "approximate instruction, which is three times as fast and has a "
+           "relative error of up to 2^-16.5 (measured on an H200; the ISA "
+           "guarantees 2^-11)">,
     Option<"heldRows", "held-rows", "bool", "true",
-           "Warp groups mask what their own rows need, not all of the tile's">,
+           "Warp groups mask for their owned rows instead of all rows of the "
+           "tile">,
     Option<"finalTiles", "final-tiles", "bool", "true",
-           "Uneven tiles in order of arrival: each head's first tiles last">,
+           "With dynamic scheduling of uneven tiles, process each head's first "
+           "tiles last">,
     Option<"overlapPrologue", "overlap-prologue", "bool", "true",
-           "Kernels get ready under those before them in the launch, where the target can">,
+           "Start the kernels of a launch before the preceding ones have ended, "
+           "if the target supports it">,
     Option<"launchCalls", "launch-calls", "bool", "false",
-           "Calls of the functions become launches of the kernels">
+           "Replace calls of the functions by launches of the kernels">
   ];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::DLTIDialect",
                            "::mlir::memref::MemRefDialect",
@@ -111,51 +120,53 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
                            "::fovea::tile::TileDialect",
                            "::fovea::warp::WarpDialect"];
   let statistics = [
-    Statistic<"numKernels", "kernels", "Number of kernels made">
+    Statistic<"numKernels", "kernels", "Number of kernels created">
   ];
 }
 
 def AttnRaiseLinalg : Pass<"attn-raise-linalg"> {
-  let summary = "Find attention in linalg on tensors";
+  let summary = "Raise linalg on tensors to attention";
   let description = [{
-    Makes an `attn.forward` of each pair of contractions with a softmax between
-    them: what front ends leave of attention when they lower it to `linalg`. Goes
-    from the second contraction, `O = P V`, backwards.
+    Replaces each pair of contractions with a softmax between them by an
+    `attn.forward`. This is the form of attention after front ends have lowered
+    it to `linalg`. The match starts at the second contraction, `O = P V`, and
+    proceeds backwards.
 
-    - *Contractions* are recognised by what they compute, not by their names:
-      `linalg.matmul`, `linalg.batch_matmul`, `linalg.contract`, `linalg.generic`,
-      with operands in any order, transposed or with extensions in the body. They
-      sum over one dimension and start at 0.
+    - *Contractions* are matched by semantics: `linalg.matmul`,
+      `linalg.batch_matmul`, `linalg.contract` and `linalg.generic`, with
+      operands in any order, transposed or extended in the body. They must have
+      one reduction dimension and start at 0.
     - *The softmax* is a `linalg.softmax`, or exponentials divided by their sum,
-      in however many ops, fused or not. What is subtracted from the scores, if it
-      is the same for all keys, cancels.
-    - *What is done to scores* between the first contraction and the softmax
-      becomes `score_mod`: elementwise ops of linalg, arith and math, of the scores
-      and of anything else. Tensors are followed back through elementwise ops, so
-      that a mask that was computed from `linalg.index` is arithmetic on
-      coordinates again; at other ops they are captured. Constant factors become
-      the scale, those of Q and K as well.
-    - *A choice of -inf* by a condition that does not depend on scores, also as a
-      term that is added, becomes `mask_mod`. With `masked-below` so do finite
-      constants: `masked-below=-1e4` takes the large negative numbers for what
-      they stand for.
-    - *Shapes*: reshapes, transpositions and broadcasts on the way are followed.
-      Any number of batch dimensions; keys and values may lack some of those of
-      the queries, or be repeated along them, which makes grouped heads. Layouts
-      bhsd and bshd are read as they are, others are transposed.
+      in any number of ops, fused or not. A value that is subtracted from the
+      scores cancels if it is uniform across keys.
+    - *Ops on scores* between the first contraction and the softmax become
+      `score_mod`: elementwise ops of linalg, arith and math on the scores and
+      other values. Tensor operands are traced through elementwise ops, so that
+      a mask computed from `linalg.index` becomes arithmetic on coordinates.
+      Other tensors are captured. Constant factors become the scale, including
+      those of Q and K.
+    - *Selections of -inf* by a condition that does not depend on scores, also
+      as an added term, become `mask_mod`. With `masked-below`, so do finite
+      constants: `masked-below=-1e4` treats large negative numbers as masks.
+    - *Shapes*: reshapes, transpositions and broadcasts are traced. Any number
+      of batch dimensions is allowed. Keys and values may lack some of the
+      queries' batch dimensions, or be repeated along them, which results in
+      grouped-query attention. The layouts bhsd and bshd are used as is; other
+      layouts are transposed.
 
     **Requires** linalg on tensors.
 
-    **Ensures** that a contraction of a softmax's result is left only with a remark that says why
-    (`--remarks-filter=raise`), that ops of which nothing is used any more are erased.
+    **Ensures** that each contraction of a softmax result that remains has a
+    remark with the reason (`--remarks-filter=raise`), and that ops without uses
+    are erased.
 
-    The result differs by rounding: conversions to narrower floats between the
-    contractions are left out, scores are computed in f32, f16 and bf16 operands
-    that were extended are read as they are, so that weights are rounded to that type
-    before the second contraction, factors of Q and K are applied to scores, sums
-    are f32. And a row that sees no key is 0 where linalg gives NaN. A number above
-    `masked-below` hides no key: of a row of such numbers weights are uniform, as in
-    linalg.
+    Results may differ by rounding. Conversions to narrower floats between the
+    contractions are removed, and scores and sums are f32. Extended f16 and bf16
+    operands are used without the extension, so the probabilities are rounded to
+    that type before the second contraction. Factors of Q and K are applied to
+    the scores. A row that sees no key is 0, where linalg gives NaN. Numbers
+    greater than `masked-below` do not mask a key: a row of such numbers has
+    uniform probabilities, as in linalg.
 
     ```mlir
     func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %seen: tensor<4x6xi1>) -> tensor<4x8xf32> {
@@ -193,28 +204,28 @@ def AttnRaiseLinalg : Pass<"attn-raise-linalg"> {
   let options = [
     Option<"maskedBelow", "masked-below", "double",
            "-std::numeric_limits<double>::infinity()",
-           "Constants that are chosen for scores hide the key if they are at or "
-           "below this number">
+           "Constants selected for scores mask the key if they are at most this "
+           "number">
   ];
   let dependentDialects = ["::fovea::attn::AttnDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
   let statistics = [
-    Statistic<"numRaised", "raised", "Number of attn.forward made">
+    Statistic<"numRaised", "raised", "Number of attn.forward created">
   ];
 }
 
 def TileToWarp
     : KernelPass<"tile-to-warp", [SoftmaxIsLoops, BlocksAreLoops],
                  [DotsReadMemory]> {
-  let summary = "Put the operands of dots into shared memory";
+  let summary = "Move the operands of dots to shared memory";
   let body = [{
-    A `tile.load` that feeds a `tile.dot` becomes a buffer in shared memory, a
-    copy into it where the load was, and a `warp.dot` that reads it. The first
-    operand stays in registers if it was computed there, or if the plan says
-    so for queries. Loads that feed other ops are left as they are: threads
-    read them from global memory.
+    Replaces a `tile.load` that feeds a `tile.dot` by a buffer in shared memory,
+    a copy to it at the position of the load, and a `warp.dot` that reads it.
+    The first operand stays in registers if it was computed there, or if the
+    plan requires it for queries. Loads that feed other ops are not changed:
+    threads load them from global memory.
 
     Before:
 
@@ -232,7 +243,7 @@ def TileToWarp
     }
     ```
 
-    After; `%p` was computed and stays in registers, `%q` was loaded and lies in memory:
+    After; `%p` was computed and stays in registers, `%q` was loaded and is in shared memory:
 
     ```mlir
     !memory = memref<?x64xbf16, strided<[?, 1]>>
@@ -251,57 +262,59 @@ def TileToWarp
     }
     ```
 
-    A dot with ones, which sums up rows, becomes more columns of the dot beside
-    it that has the same first operand: one `warp.dot` with `ones`, between
-    `warp.concat_columns` and `warp.extract_columns`. Only programs with roles
-    have that, and only where the product's columns fill one panel.
+    A dot with ones, which computes row sums, is merged into the dot with the
+    same first operand: one `warp.dot` with `ones`, between
+    `warp.concat_columns` and `warp.extract_columns`. This requires a program
+    with roles, and that the columns of the product fill one panel.
 
-    Where dots accumulate in tensor memory (`row_tiles`) they become
-    `warp.dot_into`, whose operands both lie in memory: loads, or streams. A
-    stream of which the plan says so lies over the accumulator of another
-    dot. An accumulator that starts at zero is read by `warp.tmem_load` where the
-    dot stood. One that a loop carries for the dot, from zero on, stays in tensor
-    memory: the dot adds to it in all rounds but the first; the arithmetic on the
-    carried value is done in place in just these rounds, by a `warp.tmem_store`
-    that has the dot's name and `.update`; and what used the loop's result loads
-    it. In place of arithmetic a `tile.if_any` may change it. That becomes a vote
-    and a branch, so that where no row asks nothing is loaded or stored. Other
-    accumulators are an error.
+    If dots accumulate in tensor memory (`row_tiles`), they become
+    `warp.dot_into`. Both operands must be in shared memory: loads or streams.
+    If the plan requires it, a stream overlays the accumulator of another dot. A
+    zero-initialised accumulator is loaded by `warp.tmem_load` at the position
+    of the dot.
 
-    A stream that no dot reads crosses roles: `warp.local_load` reads it back, or
-    `warp.copy_out` writes it to memory where the schedule leaves a store to the
-    copy engine.
+    A zero-initialised accumulator that a loop carries stays in tensor memory:
+    the dot accumulates in all iterations but the first. Arithmetic on the
+    carried value is performed in place in these iterations, by a
+    `warp.tmem_store` with the dot's name and the suffix `.update`. Users of the
+    loop's result load it. If a `tile.if_any` updates the value, it becomes a
+    ballot and a branch, so that nothing is loaded or stored if no row requires
+    the update. Other accumulators are an error.
+
+    A stream that no dot reads transfers tiles between roles: `warp.local_load`
+    loads a tile back into registers, or `warp.copy_out` writes it to memory if
+    the plan assigns the store to TMA.
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
   let statistics = [
-    Statistic<"numBuffers", "buffers", "Number of shared buffers made">,
-    Statistic<"numSums", "sums", "Number of row sums by a product with ones">
+    Statistic<"numBuffers", "buffers", "Number of shared buffers created">,
+    Statistic<"numSums", "sums", "Number of row sums by a dot with ones">
   ];
 }
 
 def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
-  let summary = "Turn warp programs into one thread's program";
+  let summary = "Lower warp programs to programs of one thread";
   let description = [{
-    Register tiles become one vector a thread, by their layouts; copies, dots
-    and pipelines become NVVM ops; memref arguments become pointers, sizes and
-    strides, and the kernel's `launch.abi` says so. Arguments that nothing reads
-    are dropped. What is left is upstream: arith, math, scf, vector, gpu, llvm
-    and nvvm.
+    Register tiles become one vector per thread, by their layouts. Copies, dots
+    and pipelines become NVVM ops. Memref arguments become pointers, sizes and
+    strides, and the kernel's `launch.abi` is updated. Unused arguments are
+    removed. The result consists of upstream arith, math, scf, vector, gpu, llvm
+    and nvvm ops.
 
-    Conditions that scores are chosen by, places that are gathered from, flags
-    that warps vote on and integers that are reduced are computed as scalars,
-    one element after the other, if a thread has many. The layout's offsets go
-    last: elements of a thread share differences of coordinates, which they
-    compare with constants.
+    Conditions of selects on scores, addresses of gathers, flags of ballots and
+    reduced integers are scalarised: a thread computes its elements one by one.
+    The layout's offsets are added last. The elements of a thread therefore
+    share differences of coordinates and compare them with constants.
 
-    [Warp](../Warp.md#instructions) has the instructions of each op, on each chip.
+    [Warp](../Dialects/Warp.md#instructions) lists the instructions of each op.
 
-    Functions of f32 become the chip's instructions. Divisions are within 2
-    units in the last place, reciprocals `1 / x` within 1, and 0 where the
-    result is subnormal or infinite where `x` is: no branches, which a division
-    rounded to nearest would take.
+    f32 functions become approximate instructions. Divisions have an error of at
+    most 2 ULP, reciprocals `1 / x` of at most 1 ULP. A reciprocal is 0 if the
+    result is subnormal and infinite if `x` is subnormal. This avoids the
+    branches of a correctly rounded division.
 
-    Before, with `!tile` for `tensor<64x32xf32, #warp.mma_sync<warps = 4>>`, of which a thread has 16 elements:
+    Before, with `!tile` for `tensor<64x32xf32, #warp.mma_sync<warps = 4>>`, of
+    which each thread owns 16 elements:
 
     ```mlir
     gpu.func @f(%K: memref<?x32xbf16, strided<[?, 1]>>, ...) kernel {
@@ -334,18 +347,21 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
       %x = arith.subf %s, %w : vector<16xf32>
     ```
 
-    **Requires** that softmax sums are loops, that loops over blocks are `scf.for`, that loops over work are the CTA's own,
-    that dots read their second operands from memory on chip, that what is seldom needed stands behind a vote and a branch,
-    that a kernel whose plan has roles is roles, that tiles in registers say which thread holds which element, that buffers
-    have their offsets in shared memory.
+    **Requires** that `tile.softmax_sum` is lowered to loops, that loops over
+    blocks are lowered to `scf.for`, that work loops are distributed to CTAs,
+    that dots are warp-level ops, which read their second operand from shared
+    memory, that conditional code (`tile.if_any`) is lowered to a warp ballot
+    and a branch, that a kernel whose plan lists roles is partitioned into them,
+    that register tiles have a thread layout, that buffers, barriers of roles
+    and mailboxes have shared-memory offsets.
 
-    **Ensures** that no op of the tile, warp and launch dialects is left in a kernel, that its arguments are scalars,
-    pointers and tensor maps.
+    **Ensures** that no op of the tile, warp and launch dialects is left in a
+    kernel, and that its arguments are scalars, pointers and tensor maps.
   }];
   let options = [
     Option<"splitVectorLoads", "split-vector-loads", "bool", "true",
-           "Code that uses vectors from memory stands twice: for those that "
-           "exist whole, side by side, and for others">
+           "Emit code with vectors loaded from memory twice: for vectors that "
+           "are contiguous and complete, and for other ones">
   ];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::NVVM::NVVMDialect",
@@ -355,18 +371,18 @@ def WarpToNVVM : Pass<"warp-to-nvvm", "::mlir::gpu::GPUModuleOp"> {
 }
 
 def LaunchToLLVM : Pass<"launch-to-llvm", "::mlir::ModuleOp"> {
-  let summary = "Turn launches into calls of the runtime library";
+  let summary = "Lower launches to calls of the runtime library";
   let description = [{
-    A `launch.binary` becomes a global that holds its code and its metadata, and
-    a place where libFoveaRuntime keeps what it has loaded
-    (`fovea/Runtime/fovea_embedded.h`). A `launch.call` on memrefs becomes
-    `fovea_embedded_call`, or `fovea_embedded_call_async` with a stream: address,
-    sizes and strides of each tensor, and the scalars, in a row on the stack. What
-    comes of it goes to `fovea_embedded_check`, which ends the program after a
-    message, unless the host has set something else.
+    Replaces a `launch.binary` by a global that holds its code, its metadata
+    and a pointer that libFoveaRuntime owns (`fovea_embedded` in
+    `fovea/Runtime/fovea_embedded.h`). A `launch.call` on memrefs becomes
+    `fovea_embedded_call`, or `fovea_embedded_call_async` with a stream. The
+    addresses, sizes and strides of the tensors and the scalars are passed in an
+    array on the stack. The result is passed to `fovea_embedded_check`, which by
+    default prints a message and terminates the program on an error.
 
-    Memrefs are taken apart by `memref.extract_strided_metadata`: the pass may run
-    before or after other parts of the host's code are lowered, but before
+    Memrefs are decomposed by `memref.extract_strided_metadata`. The pass may
+    run before or after other host code is lowered, but before
     `expand-strided-metadata` and `finalize-memref-to-llvm`.
 
     Before:
@@ -387,15 +403,16 @@ def LaunchToLLVM : Pass<"launch-to-llvm", "::mlir::ModuleOp"> {
       llvm.call @fovea_embedded_check(%status) : (i32) -> ()
     ```
 
-    **Requires** that the code of kernels is written (`launch-serialize-kernels`), that launches are on memrefs (`one-shot-bufferize`).
+    **Requires** that kernels are serialized (`launch-serialize-kernels`) and
+    that launches are on memrefs (`one-shot-bufferize`).
 
-    **Ensures** that no op of the launch dialect is left in a host's code.
+    **Ensures** that no op of the launch dialect is left in host code.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::memref::MemRefDialect"];
   let statistics = [
-    Statistic<"numLaunches", "launches", "Number of launches turned into calls">
+    Statistic<"numLaunches", "launches", "Number of launches lowered">
   ];
 }
 

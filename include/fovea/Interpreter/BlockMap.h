@@ -1,8 +1,14 @@
-//===- BlockMap.h - What a mask leaves of each block ------------*- C++ -*-===//
+//===- BlockMap.h - Maps of visible blocks and elements ---------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Requests that make the evaluation of attention report which blocks and
+// elements are visible instead of computing outputs, and programs for such
+// requests. `fovea explain` uses them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,16 +27,15 @@
 
 namespace fovea::interp {
 
-/// What is true of a block: which of its pairs of a query and a key its mask
-/// shows.
-enum class BlockTruth { None, Some, All };
+/// How many of a block's pairs of query and key are visible under the mask.
+enum class BlockVisibility { None, Some, All };
 
-/// What a kernel does with a block, by the op's regions and lists: skips it,
-/// visits it with the mask's arithmetic, or without.
-enum class BlockVisit { Skipped, Masked, Plain };
+/// How a kernel processes a block, according to the op's regions and lists:
+/// skips it, executes it with the mask's arithmetic, or without.
+enum class BlockUse { Skipped, Masked, Plain };
 
-/// One head of one sequence in blocks, `rows` of them by `columns`. The code of
-/// a block is the digit `truth + 3 * visit`.
+/// One head of one sequence, one row of codes per row of blocks. The code of a
+/// block is the digit `truth + 3 * visit`.
 struct BlockMap {
   struct Row {
     std::string codes;
@@ -43,37 +48,36 @@ struct BlockMap {
 /// Environment of functions with attn ops: map blocks instead of computing
 /// attention.
 struct BlockMapRequest {
-  /// Queries and keys of a block.
+  /// Number of queries and keys of a block.
   int64_t rows, columns;
-  /// Whether the kernel asks `kv_classify` about single blocks.
+  /// True if the kernel evaluates `kv_classify` for single blocks.
   bool classify;
   std::vector<BlockMap> *maps;
-  /// Whether the kernel's tiles are keys, which iterate over blocks of queries.
+  /// True if the kernel's tiles are keys, which iterate over blocks of queries.
   bool hasKeyTiles = false;
-  /// The query_bounds of such a kernel, if it has any.
+  /// The query_bounds of such a kernel, if any.
   mlir::Region *queryBounds = nullptr;
 };
 
-/// Environment of functions with an attn op: say of single pairs of a query and
-/// a key what is true of them instead of computing attention. The pairs are
-/// those of the `rows` queries from `first` on, and of all keys, of one head of
-/// one sequence.
+/// Environment of functions with an attn op: evaluate single pairs of query and
+/// key instead of computing attention. The pairs are those of the `rows`
+/// queries from `first` on, and of all keys, of one head of one sequence.
 struct ElementRequest {
   int64_t entry, head, first, rows;
-  /// Scores that score_mod is tried on.
+  /// Scores that score_mod is applied to.
   llvm::ArrayRef<double> scores;
 
-  /// An i1 for each pair: whether the query sees the key.
+  /// One i1 per pair, true if the key is visible to the query.
   HostTensor *visible;
-  /// An f64 for each score and pair: what score_mod makes of it, NaN where the
-  /// pair is hidden.
+  /// One f64 per score and pair: the result of score_mod, NaN if the pair is
+  /// masked.
   HostTensor *changed;
 };
 
 /// A function `visible` whose only op has the mask, the sequences and the lists
-/// of `forward`, without its scores, on f32 tensors of head dim 1. Its
-/// arguments are the op's operands; it gives O and LSE. One head stands for all
-/// where the mask does not ask for the head, and one batch entry likewise.
+/// of `forward`, without score_mod, on f32 tensors with head dim 1. Its
+/// arguments are the op's operands; it returns O and LSE. If the mask does not
+/// depend on the head, one head stands for all; likewise for batch entries.
 mlir::OwningOpRef<mlir::ModuleOp> makeMaskProgram(attn::ForwardOp forward);
 
 /// The same with score_mod, and with all heads and batch entries.
@@ -88,8 +92,8 @@ struct AttentionSizes {
   int64_t batch, heads, queries, keys;
 };
 
-/// Q, K or V (`operand` 0 to 2) of such a program: zeros, with these sizes
-/// where the type leaves them open.
+/// Q, K or V (`operand` 0 to 2) of such a program: zeros, with `sizes` for the
+/// dynamic dimensions of the type.
 HostTensor makeMaskInput(mlir::func::FuncOp program, unsigned operand,
                          const AttentionSizes &sizes);
 

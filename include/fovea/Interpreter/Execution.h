@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Entry points of the interpreter: executes kernels at tile or warp level and
+// functions with attn ops.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_INTERPRETER_EXECUTION_H
 #define FOVEA_INTERPRETER_EXECUTION_H
@@ -16,13 +21,12 @@
 
 namespace fovea::interp {
 
-/// Executes a kernel at tile or warp level, every block of its grid, and before
-/// it those of its prologue. `outputs`
-/// are tensors of the right shapes that the kernel writes. Blocks run on all
-/// threads of the context; the result does not depend on how many there are.
-/// Roles of warps, copies and the blocks of a kernel that draws its work are
-/// interleaved in an order that follows from `seed`. With a `trace` a kernel of
-/// warp level runs as far as that goes, and outputs are not complete. Failures
+/// Executes the kernels of a launch at tile or warp level, in order, all blocks
+/// of their grids. `outputs` are tensors of the right shapes that the kernels
+/// write. Blocks run on the context's threads; the result does not depend on
+/// the number of threads. The interleaving of roles, copies, and the blocks of
+/// a kernel with dynamic work follows from `seed`. With a `trace` a warp-level
+/// kernel stops when the trace is full, and outputs are incomplete. Failures
 /// are emitted as diagnostics.
 llvm::LogicalResult
 runKernel(launch::AbiOp abi, const InterpreterRegistry &registry,
@@ -30,7 +34,7 @@ runKernel(launch::AbiOp abi, const InterpreterRegistry &registry,
           const DimSizes &sizes, Precision precision = Precision::Typed,
           uint64_t seed = 0, WarpTrace *trace = nullptr);
 
-/// Executes a function. Results hold f64 where everything is exact.
+/// Executes a function. With exact precision results hold f64.
 llvm::LogicalResult runFunction(mlir::func::FuncOp function,
                                 const InterpreterRegistry &registry,
                                 llvm::ArrayRef<Argument> inputs,
@@ -38,14 +42,14 @@ llvm::LogicalResult runFunction(mlir::func::FuncOp function,
                                 Precision precision,
                                 const AttentionChecks &checks = {});
 
-/// Maps the blocks of the attention in a function, which is not computed.
+/// Maps the blocks of the attention in a function without computing it.
 llvm::LogicalResult mapFunction(mlir::func::FuncOp function,
                                 const InterpreterRegistry &registry,
                                 llvm::ArrayRef<Argument> inputs,
                                 const BlockMapRequest &request);
 
-/// Says of pairs of a query and a key what the attention in a function makes of
-/// them. It is not computed.
+/// Evaluates the mask and score_mod of the attention in a function for pairs of
+/// query and key, without computing the attention.
 llvm::LogicalResult evaluateElements(mlir::func::FuncOp function,
                                      const InterpreterRegistry &registry,
                                      llvm::ArrayRef<Argument> inputs,

@@ -1,8 +1,13 @@
-//===- Handlers.h - How the dialects' ops are executed ----------*- C++ -*-===//
+//===- Handlers.h - Handlers of the dialects' ops ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Registration of the handlers that execute the ops of each dialect, and the
+// environments that handlers read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,13 +36,13 @@ void registerSemaphoreHandlers(InterpreterRegistry &registry);
 /// All of the above.
 void registerAllHandlers(InterpreterRegistry &registry);
 
-/// The address of one element; fails, with a diagnostic at `op`, if there is no
-/// such element.
+/// The address of one element; fails with a diagnostic at `op` if it is out of
+/// bounds.
 llvm::FailureOr<char *> locateElement(mlir::Operation *op, Frame &frame,
                                       const MemRefView &memref,
                                       mlir::OperandRange indices);
 
-/// Environment of a kernel's frame: where its block lies in the grid.
+/// Environment of a kernel's frame: the position of its block in the grid.
 struct GridPosition {
   std::array<int64_t, 3> block, grid;
 };
@@ -47,13 +52,14 @@ struct SequenceLengths {
   int64_t queries, keys;
 };
 
-/// Environment of functions with attn ops: what to check besides.
+/// Environment of functions with attn ops: additional checks.
 struct AttentionChecks {
-  /// Query rows of a block for which `kv_bounds` is checked; 0 for no check.
+  /// Query rows of a block for which `kv_bounds` is checked; 0 disables the
+  /// check.
   int64_t kvBoundsRows = 0;
   /// Query rows and key columns of a block for which `kv_classify` is checked.
   int64_t kvClassifyRows = 0, kvClassifyColumns = 0;
-  /// Whether it must also claim all that is true.
+  /// True if it must also claim everything that holds.
   bool kvClassifyExactly = false;
 };
 

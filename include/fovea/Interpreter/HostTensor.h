@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Tensors of the host: inputs and outputs of programs under interpretation.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_INTERPRETER_HOSTTENSOR_H
 #define FOVEA_INTERPRETER_HOSTTENSOR_H
@@ -15,7 +19,7 @@
 
 namespace fovea::interp {
 
-/// A dense, row-major tensor as a host program has it: elements in their own
+/// A dense, row-major tensor of the host, with elements in their own
 /// representation. An i1 takes a byte. Copies share the elements.
 class HostTensor {
 public:
@@ -23,7 +27,7 @@ public:
   /// Elements are zero.
   HostTensor(ElementKind kind, llvm::ArrayRef<int64_t> shape);
 
-  /// The bytes that a tensor takes, or a failure if they are more than `limit`.
+  /// The number of bytes of a tensor; fails if it exceeds `limit`.
   static llvm::FailureOr<int64_t>
   getByteSize(ElementKind kind, llvm::ArrayRef<int64_t> shape, int64_t limit);
 
@@ -34,8 +38,8 @@ public:
   int64_t getNumBytes() const { return getNumElements() * getByteWidth(kind); }
   char *data() const { return bytes.get(); }
 
-  /// Fills floats with NaN and integers with -1, so that what a kernel does not
-  /// write shows.
+  /// Fills floats with NaN and integers with -1, so that elements which a
+  /// kernel does not write are noticed.
   void poison();
 
   /// Element `index` as a double, for floats.

@@ -5,6 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Core of the interpreter: frames execute IR op by op, with one handler per op.
+// Frames can be suspended between ops, so that a scheduler can interleave
+// several.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_INTERPRETER_INTERPRETER_H
 #define FOVEA_INTERPRETER_INTERPRETER_H
@@ -24,22 +30,22 @@ namespace fovea::interp {
 
 class Frame;
 
-/// What an op with regions wants next: a region executed with `values` as its
-/// arguments, or, without a region, to end with `values` as its results.
+/// The next step of an op with regions: execute a region with `values` as its
+/// arguments or, without a region, finish with `values` as its results.
 struct Next {
   mlir::Region *region = nullptr;
   llvm::SmallVector<RuntimeValue, 4> values;
 };
 
-/// An op with regions while it is being executed. It does not execute its
-/// regions itself but says which one comes next: control stays with the frame,
-/// which can be suspended between any two ops.
+/// An op with regions under execution. It does not execute its regions itself
+/// but returns the next one: control stays with the frame, which can be
+/// suspended between any two ops.
 class Activation {
 public:
   virtual ~Activation() = default;
 
-  /// Called when the op is reached, with a null `terminator`, and then each
-  /// time a region that it asked for has ended, with what that yielded.
+  /// Called when the op is reached, with a null `terminator`, and then after
+  /// each region that it requested, with the yielded values.
   virtual llvm::LogicalResult
   resume(Frame &frame, mlir::Operation *terminator,
          llvm::MutableArrayRef<RuntimeValue> yielded, Next &next) = 0;
@@ -54,7 +60,7 @@ using OpHandler =
 using RegionOpHandler =
     std::function<std::unique_ptr<Activation>(mlir::Operation *)>;
 
-/// How each op is executed. Dialects add their handlers; see Handlers.h.
+/// The handlers of all ops. Dialects add theirs; see Handlers.h.
 class InterpreterRegistry {
 public:
   template <typename OpTy>
@@ -75,7 +81,7 @@ private:
   llvm::DenseMap<mlir::TypeID, RegionOpHandler> regionHandlers;
 };
 
-/// A failure that is being described; converts to `failure()`.
+/// A failure whose message is under construction; converts to `failure()`.
 class Failure {
 public:
   explicit Failure(mlir::Diagnostic &diagnostic) : diagnostic(diagnostic) {}
@@ -85,7 +91,7 @@ public:
     return *this;
   }
   operator llvm::LogicalResult() const { return llvm::failure(); }
-  /// Adds a note, at `op` if there is one, to be described further.
+  /// Adds a note, at `op` if given, and returns it for its message.
   Failure note(mlir::Operation *op = nullptr) {
     return Failure(op ? diagnostic.attachNote(op->getLoc())
                       : diagnostic.attachNote());
@@ -119,7 +125,7 @@ public:
   /// The op to execute next, if the frame has not finished.
   mlir::Operation *getNextOp() const { return &*stack.back().next; }
 
-  /// For handlers: the op cannot go on now and is to be executed again.
+  /// For handlers: the op cannot complete now and will be executed again.
   void suspend() { suspended = true; }
 
   /// Values.
@@ -136,11 +142,11 @@ public:
 
   Precision getPrecision() const { return precision; }
   const InterpreterRegistry &getRegistry() const { return registry; }
-  /// What elements of `type` (or its elements) are held as.
+  /// The storage of elements of `type`.
   Storage getStorage(mlir::Type type) const;
 
-  /// Facts about where the frame runs, such as the block's position in the
-  /// grid, by C++ type. The frame does not own them.
+  /// Facts about the frame's context, such as the block's position in the grid,
+  /// by C++ type. The frame does not own them.
   template <typename T>
   void setEnvironment(const T *fact) {
     environment[mlir::TypeID::get<T>()] = fact;
@@ -150,22 +156,22 @@ public:
     return static_cast<const T *>(environment.lookup(mlir::TypeID::get<T>()));
   }
 
-  /// When scalars stand for arrays, lanes may be inactive: what they compute is
-  /// not used, so they may not fail. `condition` holds for the active lanes; no
-  /// condition means all.
+  /// If scalars stand for arrays, lanes may be inactive: their results are
+  /// unused, so they must not fail. `condition` holds for the active lanes; an
+  /// empty condition means all lanes.
   const RuntimeValue &getActiveLanes() const { return activeLanes; }
   void setActiveLanes(RuntimeValue condition) {
     activeLanes = std::move(condition);
   }
 
-  /// Records why execution fails. The first record stays.
+  /// Records the reason of a failure. Only the first record is kept.
   Failure fail(mlir::Operation *op) { return fail(op->getLoc()); }
   Failure fail(mlir::Location loc);
-  /// Adds a note to the recorded failure, at `op` if there is one.
+  /// Adds a note to the recorded failure, at `op` if given.
   Failure note(mlir::Operation *op = nullptr) {
     return Failure(*diagnostic).note(op);
   }
-  /// Takes over what another frame recorded.
+  /// Takes over the failure that another frame recorded.
   void adoptFailure(Frame &other) {
     if (!diagnostic)
       diagnostic = std::move(other.diagnostic);
@@ -173,9 +179,10 @@ public:
   /// Emits the recorded failure.
   void emitDiagnostic();
 
-  /// Calls `body` for the indices below `count`, each with a frame of its own,
-  /// on the context's threads. Of several failures the one of the lowest index
-  /// is recorded, with `describe`'s note, whatever the order of execution.
+  /// Calls `body` for the indices below `count`, each with its own frame, on
+  /// the context's threads. Of several failures the one with the lowest index
+  /// is recorded, with the note of `describe`, independent of the order of
+  /// execution.
   llvm::LogicalResult
   runInParallel(mlir::MLIRContext *context, int64_t count,
                 llvm::function_ref<llvm::LogicalResult(int64_t, Frame &)> body,

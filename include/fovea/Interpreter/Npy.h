@@ -1,8 +1,12 @@
-//===- Npy.h - Tensors in numpy's files -------------------------*- C++ -*-===//
+//===- Npy.h - Tensors in .npy files ----------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads and writes tensors in numpy's file format.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,10 +20,10 @@
 
 namespace fovea::interp {
 
-/// Reads a .npy file (format 1, 2 or 3) of little-endian elements of `kind` in
-/// C order. bf16 is read from numpy's raw two-byte type, which is what
-/// ml_dtypes' bfloat16 is saved as; elements of the kind `uint16Is` from
-/// uint16, too. An error message is returned in `error`.
+/// Reads a .npy file (format 1, 2 or 3) with little-endian elements of `kind`
+/// in C order. bf16 is read from numpy's raw two-byte type, with which
+/// ml_dtypes' bfloat16 is saved; uint16 is accepted for elements of the kind
+/// `uint16Is`, too. `error` receives the error message.
 llvm::FailureOr<HostTensor> readNpy(llvm::StringRef path, ElementKind kind,
                                     std::optional<ElementKind> uint16Is,
                                     std::string &error);

@@ -1,8 +1,13 @@
-//===- Numeric.h - Numbers as the IR's types hold them ----------*- C++ -*-===//
+//===- Numeric.h - Number formats -------------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Element types, their rounding and wrapping, and conversions between memory
+// and the interpreter's numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,22 +39,22 @@ enum class ElementKind : uint8_t {
 /// The kind of a scalar type; `index` is I64. None if there is no such kind.
 std::optional<ElementKind> getElementKind(mlir::Type type);
 
-/// Bytes that one element takes in memory; an i1 takes one.
+/// Bytes of one element in memory; an i1 takes one.
 unsigned getByteWidth(ElementKind kind);
 
 bool isFloat(ElementKind kind);
 
-/// Bits of the significand, the hidden one included; floats only.
+/// Bits of the significand, including the hidden one; floats only.
 unsigned getPrecisionBits(ElementKind kind);
 
 /// Exponent of the smallest normal number; floats only.
 int getMinExponent(ElementKind kind);
 
-/// The distance between neighbouring numbers of `kind` at `magnitude`.
+/// The distance of adjacent numbers of `kind` at `magnitude`.
 double ulpAt(ElementKind kind, double magnitude);
 
-/// Rounds to the nearest number of `kind`, ties to even. What overflows
-/// becomes an infinity, or NaN where the kind has none.
+/// Rounds to the nearest number of `kind`, ties to even. Overflow gives an
+/// infinity, or NaN if the kind has none.
 float roundTo(ElementKind kind, float value);
 double roundTo(ElementKind kind, double value);
 void roundTo(ElementKind kind, float *values, int64_t count);
@@ -69,12 +74,12 @@ struct IntegerWrap {
   int64_t mask;
 };
 
-/// The bits of a number as memory holds them, and back.
+/// Converts a number to its bits in memory, and back.
 uint64_t encodeFloat(ElementKind kind, double value);
 double decodeFloat(ElementKind kind, uint64_t bits);
 
-/// Reads `count` elements that lie `stride` elements apart. Floats are read
-/// into float or double, integers into int64_t; `kind` must suit the target.
+/// Reads `count` elements at a distance of `stride` elements. Floats are read
+/// into float or double, integers into int64_t; `kind` must match the target.
 void readElements(ElementKind kind, const void *source, int64_t stride,
                   int64_t count, int64_t *target);
 void readElements(ElementKind kind, const void *source, int64_t stride,

@@ -1,8 +1,13 @@
-//===- Signature.h - What a program takes and gives -------------*- C++ -*-===//
+//===- Signature.h - Inputs and outputs of programs -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The inputs and outputs of a function or kernel, with their names, dimensions
+// and constraints.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,16 +26,17 @@
 
 namespace fovea::interp {
 
-/// One tensor or scalar that a program takes or gives.
+/// One input or output of a program.
 struct Parameter {
   std::string name;
   mlir::Type type; // RankedTensorType, or a scalar type
   llvm::SmallVector<std::string> dims;
-  /// Other names, if a function's argument is several operands of its op.
+  /// Other names, if a function's argument is used for several operands of its
+  /// op.
   llvm::SmallVector<std::string, 0> aliases;
-  /// An attn op's log-sum-exp, which is checked by a rule of its own.
+  /// An attn op's log-sum-exp, which is checked by its own rule.
   bool isLogSumExp = false;
-  /// The program adds to what is there.
+  /// The program adds to the tensor's contents.
   bool isAccumulated = false;
 
   bool isTensor() const { return mlir::isa<mlir::RankedTensorType>(type); }
@@ -39,19 +45,20 @@ struct Parameter {
   }
 };
 
-/// What a program takes and gives, in order and by name. A function with one
-/// attn op has that op's names, and so has the kernel that it becomes: `q`,
-/// `k`, `v`, `o`, dimensions `B`, `Sq` ... Dimensions with one name have one
-/// size. Other functions' arguments are called `arg0`, results `result0`.
+/// A program's inputs and outputs, in order and by name. A function with one
+/// attn op uses the names of the op, and so does the kernel that it is lowered
+/// to: `q`, `k`, `v`, `o`, dimensions `B`, `Sq` ... Dimensions with the same
+/// name have the same size. Other functions' arguments are called `arg0`,
+/// results `result0`.
 struct Signature {
   std::vector<Parameter> inputs, outputs;
   /// The first size must be a multiple of the second one.
   llvm::SmallVector<std::pair<std::string, std::string>> multiples;
-  /// Sizes that must not be larger than a limit.
+  /// Upper limits of sizes.
   llvm::SmallVector<std::pair<std::string, int64_t>> limits;
-  /// Sizes that count blocks of another one. (None may be 0 at any rate.)
+  /// Sizes that count blocks of another size. (No size may be 0.)
   llvm::SmallVector<attn::DimCover> covers;
-  /// What integers in inputs should be.
+  /// Constraints on integers in inputs.
   llvm::SmallVector<attn::Contents> contents;
 
   static llvm::FailureOr<Signature> get(mlir::func::FuncOp function);
@@ -72,21 +79,21 @@ struct Argument {
 using DimSizes = llvm::StringMap<int64_t>;
 
 /// Checks tensors against the inputs' types and each other's dimensions, and
-/// collects the sizes by name. `where` says for an input where it came from.
+/// collects the sizes by name. `where` returns the origin of an input.
 llvm::LogicalResult
 checkInputs(const Signature &signature, llvm::ArrayRef<Argument> arguments,
             llvm::function_ref<std::string(unsigned)> where, DimSizes &sizes,
             llvm::function_ref<void(const llvm::Twine &)> emitError);
 
-/// Checks what the integers in inputs are, after checkInputs. Programs run with
-/// any; this is for callers who want to know.
+/// Checks the constraints on integers in inputs, after checkInputs. Programs
+/// run with any integers; this check is for callers that want diagnostics.
 llvm::LogicalResult
 checkContents(const Signature &signature, llvm::ArrayRef<Argument> arguments,
               const DimSizes &sizes,
               llvm::function_ref<void(const llvm::Twine &)> emitError);
 
-/// The shape that a parameter's tensor has with these sizes; fails with the
-/// missing dimension's name.
+/// The shape of a parameter's tensor with these sizes; fails with the missing
+/// dimension's name.
 llvm::FailureOr<llvm::SmallVector<int64_t, 4>>
 resolveShape(const Parameter &parameter, const DimSizes &sizes,
              std::string &missing);

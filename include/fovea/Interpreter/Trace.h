@@ -1,8 +1,13 @@
-//===- Trace.h - What the warps of a CTA did --------------------*- C++ -*-===//
+//===- Trace.h - Events of a CTA's warps ------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Records the events of a grid's first CTA at the warp level, for timelines of
+// `fovea explain`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,27 +25,27 @@ namespace fovea::interp {
 
 struct Agent;
 
-/// What the agents of a grid's first CTA execute at the warp level: who
-/// synchronises, what is copied, multiplied and computed. The order within an
-/// agent is the program's; across agents it is one of those that may happen.
+/// The events of the agents of a grid's first CTA at the warp level:
+/// synchronisation, copies, dots and computation. The order within an agent is
+/// the program's; across agents it is one of the possible orders.
 ///
-/// As JSON: `agents`, `buffers` and `pipelines`, which events name by number,
-/// and `events`, arrays that begin with what happened and the agent:
+/// As JSON: `agents`, `buffers` and `pipelines`, which events refer to by
+/// index, and `events`, arrays that begin with the kind and the agent:
 ///
 ///   acquire, commit, wait, release: pipeline, stage
 ///   copy: buffer, bytes
-///   dot: number, rows, columns, depth, whether it is asynchronous, transposed,
-///     the buffers of both operands, -1 for one that registers have
-///   dot_wait: the dot's number
+///   dot: index, rows, columns, depth, whether it is asynchronous, transposed,
+///     the buffers of both operands, -1 for operands in registers
+///   dot_wait: the dot's index
 ///   compute: elements computed by ordinary and by special-function units, and
-///     scores that a mask keeps or hides
+///     scores that a mask is applied to
 ///   load, store: bytes, of global memory
 ///   begin_turn, end_turn
 ///   send: a number to a mailbox
-///   work: number of the work item
+///   work: index of the work item
 class WarpTrace {
 public:
-  /// Ends the CTA after so many events.
+  /// Stops the CTA after `maxEvents` events.
   explicit WarpTrace(size_t maxEvents) : maxEvents(maxEvents) {}
 
   bool isFull() const { return events.size() >= maxEvents; }
@@ -68,16 +73,16 @@ private:
   llvm::json::Array agents, events;
   /// Agents by role and group.
   llvm::DenseMap<std::pair<mlir::Region *, int64_t>, unsigned> agentNumbers;
-  /// Not written down yet, by agent.
+  /// Computation since each agent's last event.
   std::vector<Computation> computations;
-  /// Ops that make pipelines and buffers, in the order of their execution, and
-  /// what is copied into buffers.
+  /// Ops that create pipelines and buffers, in the order of their execution,
+  /// and the tensors that are copied into buffers.
   llvm::MapVector<mlir::Operation *, unsigned> pipelines;
   llvm::MapVector<const void *, mlir::Operation *> buffers;
   llvm::DenseMap<mlir::Operation *, mlir::Value> sources;
   llvm::DenseMap<const void *, int64_t> dots;
-  /// Rows and columns of products with a transposed operand, which are scores,
-  /// and of the parts that they are taken into.
+  /// Shapes of dots with a transposed operand, which are scores, and of their
+  /// column slices.
   llvm::SmallSet<std::pair<int64_t, int64_t>, 4> scores;
   int64_t numDots = 0;
 };

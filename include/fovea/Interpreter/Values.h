@@ -1,8 +1,13 @@
-//===- Values.h - What SSA values stand for ---------------------*- C++ -*-===//
+//===- Values.h - Runtime values --------------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runtime representations of SSA values: numbers, arrays, views of memory and
+// objects.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,11 +25,11 @@
 
 namespace fovea::interp {
 
-/// How floats are evaluated: each op's result rounded to its IR type, or
-/// everything in f64 whatever the types say (what a program means).
+/// Float evaluation: each op's result rounded to its IR type, or everything in
+/// f64 regardless of the types (the exact meaning of a program).
 enum class Precision { Typed, Exact };
 
-/// What the elements of an array are held as.
+/// Storage type of an array's elements.
 enum class Storage : uint8_t { Int, F32, F64 };
 
 template <typename T>
@@ -39,11 +44,11 @@ constexpr Storage getStorage() {
   }
 }
 
-/// What elements of `kind` are held as: integers as int64_t, floats as float
-/// if that is exact, else as double.
+/// The storage of elements of `kind`: integers as int64_t, floats as float if
+/// that is exact, otherwise as double.
 Storage getStorage(ElementKind kind, Precision precision);
 
-/// A dense tensor or tile, row-major. Never changed once it is a value.
+/// A dense, row-major tensor or tile. Immutable once it is a value.
 class Array {
 public:
   /// Elements are not initialised.
@@ -71,7 +76,7 @@ private:
   std::unique_ptr<double[]> bytes;
 };
 
-/// A view of a buffer that somebody else owns.
+/// A view of a buffer that it does not own.
 struct MemRefView {
   char *base = nullptr;
   ElementKind kind = ElementKind::F32;
@@ -82,15 +87,15 @@ struct MemRefView {
   }
 };
 
-/// Something with a state of its own that values refer to, such as a pipeline.
+/// A stateful object that values refer to, such as a pipeline.
 class Object {
 public:
   virtual ~Object() = default;
 };
 
-/// What an SSA value stands for: a number, an array, memory or an object. A
-/// value of scalar type may stand for an array too: the regions of attn ops are
-/// executed for many coordinates at once.
+/// The runtime value of an SSA value: a number, an array, memory or an object.
+/// A value of scalar type may stand for an array, too: the regions of attn ops
+/// are executed for many coordinates at once.
 class RuntimeValue {
 public:
   RuntimeValue() = default;
@@ -106,7 +111,7 @@ public:
   static RuntimeValue object(std::shared_ptr<Object> v) {
     return RuntimeValue(Content(std::move(v)));
   }
-  /// A scalar of the C++ type that arrays would hold it as.
+  /// A scalar of the storage type of arrays.
   template <typename T>
   static RuntimeValue scalar(T v) {
     if constexpr (std::is_same_v<T, int64_t>)

@@ -1,5 +1,4 @@
-//===- Device.h - Global memory of the emulated device --------------*- C++
-//-*-===//
+//===- Device.h - Global memory of the emulated device ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -22,27 +21,27 @@ namespace fovea::ptx {
 
 struct Variable;
 
-/// Global memory: allocations with gaps between them, so that an address
-/// belongs to one allocation or to none, and a bit for each byte that says
-/// whether it was ever written.
+/// Global memory: allocations separated by gaps, so that an address belongs to
+/// at most one allocation, and for each byte whether it has been written.
 class Device {
 public:
-  /// One allocation. Kernels find it by address and use its bytes directly.
+  /// One allocation. Kernels find it by address and access its bytes directly.
   struct Allocation {
     struct Free {
       void operator()(uint8_t *bytes) const { std::free(bytes); }
     };
     uint64_t address, size;
     std::unique_ptr<uint8_t[], Free> bytes;
-    /// One byte for each byte: not 0 once it was written.
+    /// One byte per byte: nonzero once it has been written.
     std::unique_ptr<uint8_t[]> written;
-    /// Constant memory: kernels may not write there.
+    /// Constant memory, which kernels may not write.
     bool readOnly = false;
-    /// Parts that no kernel may access: begin and end, from its address on.
+    /// Ranges that no kernel may access: begin and end, relative to the
+    /// address.
     std::map<uint64_t, uint64_t> forbidden;
     std::string name;
 
-    /// The forbidden part that the bytes reach, or end().
+    /// The forbidden range that overlaps the bytes, or end().
     std::map<uint64_t, uint64_t>::const_iterator
     findForbidden(uint64_t offset, uint64_t size) const;
   };
@@ -50,36 +49,37 @@ public:
   Device();
   ~Device();
 
-  /// `size` bytes at a multiple of `alignment` (a power of two), never written.
-  /// An allocation of 0 bytes has an address of its own. `name` is for reports.
+  /// Allocates `size` uninitialised bytes at a multiple of `alignment` (a power
+  /// of two). An allocation of 0 bytes has a unique address. Reports use
+  /// `name`.
   llvm::Expected<uint64_t> allocate(uint64_t size, uint64_t alignment = 256,
                                     llvm::StringRef name = "");
-  /// Memory that the host reaches, too: the address is a pointer. What the host
-  /// writes nobody sees, so all of it counts as written.
+  /// Allocates memory that the host accesses too: the address is a pointer.
+  /// Writes of the host can't be observed, so all of it counts as written.
   llvm::Expected<uint64_t> allocateManaged(uint64_t size);
-  /// Frees what one of these returned; any other address is an error.
+  /// Frees an allocation; any other address is an error.
   llvm::Error free(uint64_t address);
 
-  /// Copies and fills; any byte outside of one allocation is an error.
+  /// Copies and fills; a byte outside of the allocation is an error.
   llvm::Error write(uint64_t address, const void *from, uint64_t size);
   llvm::Error read(uint64_t address, void *to, uint64_t size) const;
   llvm::Error fill(uint64_t address, uint8_t value, uint64_t size);
-  /// Lets no kernel access the bytes: what lies around them are objects of
-  /// their own. Holds as long as the allocation.
+  /// Forbids all kernels to access the bytes, for gaps between objects within
+  /// one allocation. Holds until the allocation is freed.
   llvm::Error forbid(uint64_t address, uint64_t size);
 
-  /// Whether the address lies in an allocation.
+  /// True if the address belongs to an allocation.
   bool contains(uint64_t address) const { return find(address) != nullptr; }
-  /// The allocation that the address lies in or, if none, null.
+  /// The allocation that contains the address, or null.
   const Allocation *find(uint64_t address) const;
-  /// The nearest allocation that ends at or before the address, or null.
+  /// The last allocation that begins at or before the address, or null.
   const Allocation *findBefore(uint64_t address) const;
 
   /// The addresses of the module's variables in `.global` and `.const`, which
-  /// are made and initialised the first time. They hold until `unload`.
+  /// are allocated and initialised on the first call. Valid until `unload`.
   llvm::Expected<std::map<const Variable *, uint64_t>>
   load(const Module &module);
-  /// Frees the module's variables. To be called before the module goes.
+  /// Frees the module's variables. Call it before the module is destroyed.
   void unload(const Module &module);
 
 private:

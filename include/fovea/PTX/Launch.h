@@ -1,5 +1,4 @@
-//===- Launch.h - Runs a kernel of a PTX module ---------------------*- C++
-//-*-===//
+//===- Launch.h - Runs a kernel of a PTX module -----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,69 +16,69 @@ namespace fovea::ptx {
 struct Footprint;
 class Trace;
 
-/// Chip facts that a launch depends on.
+/// Properties of the GPU that a launch depends on.
 struct Chip {
   uint32_t multiprocessors = 4;
-  /// Bytes of shared memory that one CTA may have, static and dynamic.
+  /// Maximum shared memory of one CTA in bytes, static and dynamic.
   uint64_t sharedMemory = 232448;
-  /// 32-bit registers of a multiprocessor.
+  /// 32-bit registers per SM.
   uint32_t registers = 65536;
 };
 
-/// A launch as the host describes it.
+/// A launch as the host specifies it.
 struct Launch {
   std::string kernel;
   std::array<uint32_t, 3> grid = {1, 1, 1}, block = {1, 1, 1};
-  /// CTAs of a cluster; zeros: what the kernel requires, or one.
+  /// CTAs per cluster; zeros: the kernel's requirement, or one.
   std::array<uint32_t, 3> cluster = {};
   uint64_t dynamicSharedBytes = 0;
-  /// The parameters as Kernel::parameters lays them out, each byte given.
+  /// The parameters in the layout of Kernel::parameters; all bytes must be
+  /// given.
   std::vector<uint8_t> parameters;
 
-  /// Decides which interleaving runs and when asynchronous work ends.
+  /// Determines the interleaving of warps and the completion of asynchronous
+  /// work.
   uint64_t seed = 0;
-  /// Instructions that one warp may execute. 0: no limit.
+  /// Maximum instructions per warp; 0: no limit.
   uint64_t stepLimit = uint64_t(1) << 30;
-  /// Registers of a thread at the start; 0: what the kernel's directives imply.
+  /// Initial registers per thread; 0: derived from the kernel's directives.
   uint32_t registersPerThread = 0;
-  /// Host threads; 0: one for each core. Clusters run on them.
+  /// Host threads, which execute clusters; 0: one per core.
   unsigned hostThreads = 0;
-  /// Clusters that take turns on one host thread.
+  /// Clusters that one host thread interleaves.
   unsigned residentClusters = 2;
-  /// Report reads of memory that was never written.
+  /// Report reads of uninitialised memory.
   bool checkUninitialized = true;
   /// Report unordered accesses to shared and tensor memory.
   bool checkRaces = true;
-  /// Report unordered accesses to global memory, too.
+  /// Also report unordered accesses to global memory.
   bool checkGlobalRaces = true;
-  /// A write of the value that is there already is no race. (The ISA makes no
-  /// exception for it; kernels in which several warps fill the same bytes with
-  /// zeros rely on one.)
+  /// A write of an equal value is not a race. The ISA has no such exception,
+  /// but kernels in which several warps zero the same bytes rely on it.
   bool allowEqualWrites = true;
-  /// What the grid before this one did, if this one may start before that one
-  /// has ended: Summary::footprint of the other. What the two access counts as
-  /// unordered until 'griddepcontrol.wait'.
+  /// The footprint of the preceding grid (its Summary::footprint), if this grid
+  /// may start before that one has ended. Its accesses count as unordered until
+  /// 'griddepcontrol.wait'.
   std::shared_ptr<const Footprint> primary;
-  /// Moves results of approximate functions within the bound that the ISA
-  /// states, by the seed; otherwise they are correctly rounded.
+  /// Perturbs results of approximate functions, by the seed, within the error
+  /// bound that the ISA states; otherwise they are correctly rounded.
   bool perturbApproximations = false;
-  /// Who did what when. Null: not written.
+  /// Receives events; null: no trace.
   Trace *trace = nullptr;
   Chip chip;
 };
 
-/// What a launch was.
+/// Statistics of a launch.
 struct Summary {
-  /// Instructions of warps and of threads.
+  /// Executed instructions, counted per warp and per thread.
   uint64_t warpInstructions = 0, threadInstructions = 0;
   uint64_t ctas = 0;
-  /// What the grid accessed, if it let the next one start and races are
-  /// watched.
+  /// The grid's accesses, if it let the next grid start and races are checked.
   std::shared_ptr<const Footprint> footprint;
 };
 
-/// Runs the kernel to its end. An Error is a Report: what the kernel, or the
-/// launch, did wrong. The memory is then as far as the kernel came.
+/// Runs the kernel to its end. An error is a Report of what the kernel or the
+/// launch did wrong; memory then has the state at that point.
 llvm::Error run(Device &device, const Module &module, const Launch &launch,
                 Summary *summary = nullptr);
 

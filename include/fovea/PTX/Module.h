@@ -1,5 +1,4 @@
-//===- Module.h - A PTX text that was read --------------------------*- C++
-//-*-===//
+//===- Module.h - A parsed PTX module ---------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -24,44 +23,44 @@ namespace fovea::ptx {
 
 struct Program;
 
-/// One parameter of a kernel, as the host packs it.
+/// A kernel parameter in the host's parameter buffer.
 struct Parameter {
   std::string name;
   uint64_t offset = 0, bytes = 0, alignment = 1;
 };
 
-/// What a host must know of an entry.
+/// Properties of an entry that the host needs.
 struct Kernel {
   std::string name;
   std::vector<Parameter> parameters;
-  /// All parameters together.
+  /// Total size of the parameters.
   uint64_t parameterBytes = 0;
-  /// Shared memory that the module declares with a size, and local memory of
-  /// a thread.
+  /// Shared memory declared with a size in the module, and local memory per
+  /// thread.
   uint64_t staticSharedBytes = 0, localBytes = 0;
-  /// `.reqntid` and `.reqnctapercluster`; zeros where they are absent.
+  /// `.reqntid` and `.reqnctapercluster`; zeros if absent.
   std::array<uint32_t, 3> requiredBlock = {}, requiredCluster = {};
-  /// `.maxntid` (the product counts), `.minnctapersm`, `.maxnreg`; 0 if absent.
+  /// `.maxntid` (as a product), `.minnctapersm`, `.maxnreg`; 0 if absent.
   uint32_t maxThreads = 0, minBlocks = 0, maxRegisters = 0;
-  /// `.explicitcluster`: the kernel has to be launched with clusters.
+  /// `.explicitcluster`: the kernel must be launched with clusters.
   bool explicitCluster = false;
   Location loc;
 };
 
-/// A PTX module, read, checked and decoded. It never changes, so any number of
-/// launches on any threads may use it.
+/// A parsed, checked and decoded PTX module. It is immutable, so launches on
+/// any number of threads may share it.
 class Module {
 public:
-  /// Reads the text. What is wrong with it, or isn't modelled, is in the
-  /// Report, each with its place.
+  /// Parses the text. The Report lists errors and unsupported features with
+  /// their locations.
   static llvm::Expected<std::unique_ptr<Module>> parse(llvm::StringRef text,
                                                        llvm::StringRef name);
   ~Module();
 
   llvm::ArrayRef<Kernel> getKernels() const { return kernels; }
-  /// The kernel of that name, or null.
+  /// The kernel with that name, or null.
   const Kernel *lookup(llvm::StringRef name) const;
-  /// As `.target` and `.version` say.
+  /// The values of `.target` and `.version`.
   llvm::StringRef getTarget() const { return target; }
   unsigned getMajorVersion() const { return major; }
   unsigned getMinorVersion() const { return minor; }

@@ -1,5 +1,4 @@
-//===- Occupancy.h - What a kernel takes of a multiprocessor --------*- C++
-//-*-===//
+//===- Occupancy.h - Registers and occupancy of a kernel --------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,13 +13,13 @@
 
 namespace fovea::ptx {
 
-/// Registers that a thread of the kernel starts with: as many as `.maxnreg`, or
-/// `.maxntid` (or `.reqntid`) with `.minnctapersm`, allow, in steps of 8. An
-/// assembler may give fewer to kernels without `setmaxnreg`.
+/// Initial registers per thread: the maximum that `.maxnreg`, or `.maxntid` (or
+/// `.reqntid`) with `.minnctapersm`, allow, in steps of 8. An assembler may
+/// allocate fewer to kernels without `setmaxnreg`.
 uint32_t getRegistersPerThread(const Kernel &kernel, const Chip &chip);
 
-/// CTAs of so many threads that fit a multiprocessor at once, by shared memory,
-/// threads, and what `.minnctapersm` promises of registers; 0 if none does.
+/// CTAs of `threads` threads that one SM can hold, limited by shared memory,
+/// threads, and the registers that `.minnctapersm` implies; 0 if none fits.
 uint32_t getResidentBlocks(const Kernel &kernel, uint32_t threads,
                            uint64_t dynamicSharedBytes, const Chip &chip);
 

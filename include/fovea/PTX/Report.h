@@ -1,5 +1,4 @@
-//===- Report.h - What is wrong, and where --------------------------*- C++
-//-*-===//
+//===- Report.h - Errors with locations -------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,19 +16,20 @@
 
 namespace fovea::ptx {
 
-/// A place in a PTX text. Lines and columns count from 1; line 0 is no place.
+/// A location in a PTX text. Lines and columns count from 1; line 0 means
+/// unknown.
 struct Location {
   unsigned line = 0, column = 0;
   explicit operator bool() const { return line != 0; }
 };
 
-/// One error with the places that explain it.
+/// An error with its notes.
 struct Diagnostic {
-  /// What kind of mistake it is, a stable word for tests: "syntax",
-  /// "unsupported", "bounds", "race", "deadlock", ...
+  /// The category, a stable identifier for tests: "syntax", "unsupported",
+  /// "bounds", "race", "deadlock", ...
   std::string kind;
   std::string message;
-  /// The PTX file, and the source that `.loc` gives for the place if any.
+  /// The PTX file, and the source location from `.loc`, if any.
   std::string file;
   Location loc;
   std::string source;
@@ -41,10 +41,10 @@ struct Diagnostic {
   std::vector<Note> notes;
 };
 
-/// Prints `file:line:column: error: message [kind]` and the notes below it.
+/// Prints `file:line:column: error: message [kind]` and the notes.
 void print(const Diagnostic &diagnostic, llvm::raw_ostream &os);
 
-/// An llvm::Error that holds diagnostics, the first the cause.
+/// An llvm::Error with diagnostics, the cause first.
 class Report : public llvm::ErrorInfo<Report> {
 public:
   static char ID;
@@ -61,7 +61,7 @@ private:
   std::vector<Diagnostic> diagnostics;
 };
 
-/// An error without a place, for calls of the host.
+/// An error without a location, for calls of the host.
 llvm::Error makeError(llvm::StringRef kind, const llvm::Twine &message);
 
 } // namespace fovea::ptx

@@ -1,4 +1,4 @@
-/*===- fovea_ptx_driver.h - What the emulated driver adds ---------*- C -*-===*\
+/*===- fovea_ptx_driver.h - Extensions of the emulated driver -----*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -7,9 +7,9 @@
 \*===----------------------------------------------------------------------===*/
 /**
  * @file
- * libFoveaPTXDriver has the functions of the CUDA driver that Fovea's runtime
- * calls, and executes PTX on the CPU. These functions come on top. They return
- * a CUresult: 0, or what was wrong.
+ * libFoveaPTXDriver implements the functions of the CUDA driver that Fovea's
+ * runtime calls, and executes PTX on the CPU. This header declares its
+ * additional functions. They return a CUresult, 0 for success.
  */
 #ifndef FOVEA_PTX_FOVEA_PTX_DRIVER_H
 #define FOVEA_PTX_FOVEA_PTX_DRIVER_H
@@ -28,44 +28,44 @@ extern "C" {
 #endif
 
 /**
- * Sets what the launches that follow, of all threads, are run with:
+ * Sets a property of subsequent launches of all threads:
  *
- *   capability         the chip, 80, 90, 100, ...: what devices and modules
- *                      are asked after; 90 unless set
- *   multiprocessors    of the chip; 0: as many as it has
- *   seed               which interleaving runs, and when copies end
- *   step_limit         instructions of one warp; 0: no limit
- *   host_threads       0: one for each core
- *   races              report unordered accesses (1 unless set)
- *   global_races       report those to global memory, too (1 unless set)
- *   uninitialized      report reads of what was never written (1 unless set)
- *   equal_writes       report writes of the value that is there already, too
- *   perturb            move approximate results within their bounds
+ *   `capability`       compute capability, 80, 90, 100, ..., of the device
+ *                      and of its modules (default 90)
+ *   `multiprocessors`  SMs of the device; 0: as many as the GPU has
+ *   `seed`             interleaving of warps and completion of copies
+ *   `step_limit`       maximum instructions per warp; 0: no limit
+ *   `host_threads`     0: one per core
+ *   `races`            report unordered accesses (default 1)
+ *   `global_races`     report unordered accesses to global memory (default 1)
+ *   `uninitialized`    report reads of uninitialised memory (default 1)
+ *   `equal_writes`     also report races between writes of equal values
+ *   `perturb`          perturb approximate results within their error bounds
  *
- * An unknown name or a value that makes no sense is CUDA_ERROR_INVALID_VALUE.
+ * An unknown name or an invalid value is CUDA_ERROR_INVALID_VALUE.
  */
 FOVEA_PTX_DRIVER_API int foveaPTXDriverSet(const char *name, uint64_t value);
 
 /**
- * What this thread's last failing call has to say in words: for a launch, what
- * the kernel did wrong and where. Never null; empty if there is nothing to say.
- * Valid until the thread's next failing call.
+ * The message of this thread's last failing call: for a launch, the kernel's
+ * error and its location. Never null; empty if there is no message. Valid until
+ * the thread's next failing call.
  */
 FOVEA_PTX_DRIVER_API int foveaPTXDriverGetReport(const char **report);
 
 /**
- * Writes who does what when in launches that follow to a file, in the JSON
- * format of Chrome's traces. Null ends the file.
+ * Writes a trace of subsequent launches to a file, in Chrome's trace format
+ * (JSON). Null ends the trace.
  */
 FOVEA_PTX_DRIVER_API int foveaPTXDriverTrace(const char *path);
 
 /**
- * Lets no kernel access these bytes of an allocation: what lies before and
- * behind them are objects of their own. Holds until the allocation is freed.
+ * Forbids all kernels to access these bytes of an allocation, for gaps between
+ * objects within it. Holds until the allocation is freed.
  */
 FOVEA_PTX_DRIVER_API int foveaPTXDriverForbid(uint64_t address, size_t bytes);
 
-/** What all launches of the process so far were. */
+/** Totals over all launches of the process. */
 typedef struct fovea_ptx_driver_summary {
   uint64_t launches, ctas, warp_instructions, thread_instructions;
 } fovea_ptx_driver_summary;

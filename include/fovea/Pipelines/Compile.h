@@ -5,6 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The compiler as functions: from a module of attention ops to PTX and launch
+// metadata, or to the text of any intermediate level. The C API, the Python
+// package and `fovea-compile` call these functions.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_PIPELINES_COMPILE_H
 #define FOVEA_PIPELINES_COMPILE_H
@@ -19,45 +25,46 @@
 
 namespace fovea {
 
-/// One kernel as its host needs it.
+/// A compiled kernel.
 struct CompiledKernel {
   /// Name of the entry in the PTX.
   std::string name;
   std::string ptx;
-  /// Launch metadata, JSON; docs/ABI.md.
+  /// Launch metadata in JSON (docs/Specification/ABI.md).
   std::string metadata;
 };
 
-/// Compiles all attention in `module`, and kernels that it has, in place; what
-/// is left of it are host functions and kernels in the NVVM dialect. Errors are
+/// Compiles all attention ops and kernels in `module`, in place; it then
+/// contains host functions and kernels in the NVVM dialect. Errors are
 /// diagnostics.
 mlir::FailureOr<std::vector<CompiledKernel>>
 compileToPTX(mlir::ModuleOp module, const CompileOptions &options);
 
-/// Fails, with a diagnostic, if the options ask for a schedule and the module
-/// has no attention to choose it for: a kernel has its own.
-mlir::LogicalResult checkHasOwnSchedule(mlir::ModuleOp module,
-                                        const CompileOptions &options);
+/// Emits an error and fails if the options set a schedule but the module has
+/// only kernels, which have their own schedules, and no attention ops.
+mlir::LogicalResult checkScheduleApplies(mlir::ModuleOp module,
+                                         const CompileOptions &options);
 
-/// What a compilation can give as text.
+/// The forms of a compiled module that can be emitted as text.
 enum class Artifact { Tile, Warp, NVVM, LLVM, PTX, Metadata };
 
-/// The module as text, with locations where the options ask for lines.
+/// Prints the module, with locations if the options request source lines.
 std::string printModule(mlir::ModuleOp module, const CompileOptions &options);
 
-/// Adds to a pass manager before it runs, for example instrumentation.
+/// Configures a pass manager before it runs, for example with instrumentation.
 using PassManagerSetup =
     llvm::function_ref<llvm::LogicalResult(mlir::PassManager &)>;
 
-/// Compiles as far as `artifact` needs it, in place, and returns the text: of
-/// all kernels up to the NVVM dialect, of the one called `kernel` beyond.
+/// Compiles up to the level of `artifact`, in place, and returns its text: all
+/// kernels up to the NVVM dialect, only the kernel named `kernel` for later
+/// levels.
 mlir::FailureOr<std::string>
 emitArtifact(mlir::ModuleOp module, Artifact artifact,
              const CompileOptions &options, llvm::StringRef kernel,
              mlir::TimingScope &timing, PassManagerSetup setup = nullptr);
 
-/// As `compileToPTX`, one kernel: the one called `name`, or, if that is empty,
-/// the only one. Times its parts if there is a place to.
+/// Like `compileToPTX` for one kernel: the one named `name`, or the only one if
+/// `name` is empty. Records times in `timing` if it is not null.
 mlir::FailureOr<CompiledKernel>
 compileKernel(mlir::ModuleOp module, const CompileOptions &options,
               llvm::StringRef name = "", mlir::TimingScope *timing = nullptr,

@@ -1,8 +1,12 @@
-//===- Pipelines.h - Whole ways down ----------------------------*- C++ -*-===//
+//===- Pipelines.h - Pass pipelines -----------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The pass pipelines between the levels of the compiler, and their options.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +26,9 @@ namespace fovea {
 
 /// Options that all pipelines share.
 struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
-  Option<std::string> target{
-      *this, "target", llvm::cl::desc("Chip to compile for (default sm_90a)"),
-      llvm::cl::init(kDefaultTarget)};
+  Option<std::string> target{*this, "target",
+                             llvm::cl::desc("Target GPU (default sm_90a)"),
+                             llvm::cl::init(kDefaultTarget)};
   Option<std::string> schedule{
       *this, "schedule",
       llvm::cl::desc("'auto', or fields to override, for example "
@@ -32,36 +36,34 @@ struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
       llvm::cl::init("auto")};
   Option<std::string> scheduleTable{
       *this, "schedule-table",
-      llvm::cl::desc(
-          "File of schedules that were measured, as fovea-run --tune "
-          "writes it; fields of 'schedule' go first")};
+      llvm::cl::desc("File of measured schedules, as written by fovea-run "
+                     "--tune; fields of 'schedule' take precedence")};
   Option<bool> explainSchedule{
       *this, "explain-schedule",
-      llvm::cl::desc("Remark on each op which schedule it got, for which "
-                     "problem"),
+      llvm::cl::desc("Emit a remark on each op with its schedule and problem"),
       llvm::cl::init(false)};
   Option<bool> accurateTanh{
       *this, "accurate-tanh",
-      llvm::cl::desc("tanh within 1e-6 instead of the chip's approximation, "
-                     "which is off by up to 2^-16.5 of the result"),
+      llvm::cl::desc("Compute tanh within 1e-6 instead of with tanh.approx, "
+                     "whose measured relative error is up to 2^-16.5"),
       llvm::cl::init(false)};
   Option<std::string> lineInfo{
       *this, "line-info",
-      llvm::cl::desc("File to write the warp program to; PTX then says of each "
-                     "instruction by which line of it it was made")};
+      llvm::cl::desc("File to write the warp-level program to; PTX line "
+                     "information then refers to it")};
   Option<bool> sourceLines{
       *this, "source-lines",
-      llvm::cl::desc("PTX says of each instruction by which line of the "
-                     "program it was made, and MLIR is printed with locations"),
+      llvm::cl::desc("Emit PTX line information for the input program, and "
+                     "print MLIR with locations"),
       llvm::cl::init(false)};
   Option<tile::RecurrenceKind> recurrence{
       *this, "recurrence", llvm::cl::desc("Algorithm of the softmax loop"),
       llvm::cl::init(tile::kScheduleRecurrence), tile::recurrenceValues()};
-  /// Names of `getMaskOptimizations` (fovea/Target/PTX.h) to go without, on the
-  /// way from LLVM IR on, which is no pipeline's.
+  /// Names of `getMaskOptimizations` (fovea/Target/PTX.h) to disable. They run
+  /// on LLVM IR, after the pipelines.
   std::vector<std::string> withoutMaskOptimizations;
-  /// The host's code launches the kernels itself: calls of what becomes one are
-  /// `launch.call`. Of a pipeline, no option.
+  /// The host's code launches the kernels itself, so calls of functions that
+  /// become kernels are `launch.call`. Set by pipelines; not an option.
   bool launchCalls = false;
 };
 
@@ -71,32 +73,33 @@ struct HostOptions : public CompileOptions {
 
   Option<bool> bufferize{
       *this, "bufferize",
-      llvm::cl::desc("Give tensors buffers and turn launches into calls of the "
-                     "runtime library; else the host's code stays on tensors, "
-                     "with launches"),
+      llvm::cl::desc(
+          "Bufferize the host's code and lower launches to calls of the "
+          "runtime library; otherwise it keeps tensors and launch ops"),
       llvm::cl::init(true)};
 };
 
-/// Adds to a function of attn ops what they need to be executed as they are,
-/// and what the pipelines below add for themselves: derivatives of score_mods.
-/// Fails with a diagnostic at an op that has none.
+/// Prepares a function of attn ops for direct execution, as the pipelines below
+/// do: adds derivatives of score_mods. Fails with a diagnostic at an op that
+/// cannot be differentiated.
 llvm::LogicalResult prepareForExecution(mlir::func::FuncOp function);
 
-/// attn to tile programs with their softmax loops fused.
+/// Lowers attn to tile programs with fused softmax loops.
 void buildToTilePipeline(mlir::OpPassManager &pm,
                          const CompileOptions &options);
-/// attn to warp programs, layouts and shared memory assigned.
+/// Lowers attn to warp programs with assigned layouts and shared memory.
 void buildToWarpPipeline(mlir::OpPassManager &pm,
                          const CompileOptions &options);
-/// From allocated warp programs to the NVVM dialect.
+/// Lowers warp programs with assigned layouts and shared memory to the NVVM
+/// dialect.
 void buildWarpToNVVMPipeline(mlir::OpPassManager &pm);
 
-/// attn to the NVVM dialect.
+/// Lowers attn to the NVVM dialect.
 void buildToNVVMPipeline(mlir::OpPassManager &pm,
                          const CompileOptions &options);
 
-/// attn ops in a host's code to kernels as constants of the module and calls
-/// that launch them.
+/// Lowers attn ops in host code to kernels, stored as constants of the module,
+/// and calls that launch them.
 void buildToHostPipeline(mlir::OpPassManager &pm, const HostOptions &options);
 
 /// Registers fovea-to-tile, fovea-to-warp, fovea-to-nvvm, fovea-to-host and

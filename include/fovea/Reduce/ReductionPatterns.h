@@ -1,4 +1,4 @@
-//===- ReductionPatterns.h - How fovea-reduce simplifies ops ----*- C++ -*-===//
+//===- ReductionPatterns.h - Patterns for fovea-reduce ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

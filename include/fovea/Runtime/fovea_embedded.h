@@ -1,4 +1,4 @@
-/*===- fovea_embedded.h - Kernels inside a host's code ------------*- C -*-===*\
+/*===- fovea_embedded.h - Kernels embedded in host code -----------*- C -*-===*\
 |*
 |* Part of the Fovea project, under the Apache License v2.0 with LLVM
 |* Exceptions. See LICENSE for license information.
@@ -7,14 +7,13 @@
 \*===----------------------------------------------------------------------===*/
 /**
  * @file
- * What host code calls that has its kernels within: the code that
- * `fovea-to-host` leaves, or any program that holds PTX and launch metadata as
- * constants. A kernel is loaded when it is first launched, once for each CUDA
- * context, and stays.
+ * Launches kernels that are constants of the host program: PTX and launch
+ * metadata embedded by `fovea-to-host` or by any other program. A kernel is
+ * loaded at its first launch, once per CUDA context, and stays loaded.
  *
- * A part of libFoveaRuntime. All functions may be called from several threads
- * at once, also the first time. Nothing here prints or ends the program, but
- * for fovea_embedded_check.
+ * Part of libFoveaRuntime. All functions may be called from several threads
+ * concurrently, including the first call. No function prints or exits, except
+ * fovea_embedded_check.
  */
 #ifndef FOVEA_RUNTIME_FOVEA_EMBEDDED_H
 #define FOVEA_RUNTIME_FOVEA_EMBEDDED_H
@@ -25,44 +24,45 @@
 extern "C" {
 #endif
 
-/** The version of struct fovea_embedded, which this library wants. */
+/** The version of struct fovea_embedded that this library supports. */
 #define FOVEA_EMBEDDED_VERSION 1
 
 /**
- * A kernel in a host's code. To be a static object, zero but for what is
- * said here.
+ * A kernel in host code. It must be a static object; all fields are zero except
+ * those described here.
  */
 typedef struct fovea_embedded {
   /** FOVEA_EMBEDDED_VERSION. */
   uint64_t version;
-  /** PTX or a cubin, and the metadata beside it, as fovea_kernel_load takes
-   *  them. */
+  /**
+   * PTX or a cubin, and its launch metadata, as fovea_kernel_load takes them.
+   */
   const void *code;
   uint64_t code_size;
   const char *metadata;
   uint64_t metadata_size;
-  /** The library's: what it has loaded. Null at the start. */
+  /** Owned by the library: the loaded kernels. Initially null. */
   void *state;
 } fovea_embedded;
 
 /**
- * Launches the kernel on the thread's current CUDA context (or, if there is
- * none, on device 0) and waits for it. The arguments are those of
- * fovea_kernel_launch_packed: of each tensor its address, sizes and strides,
+ * Launches the kernel on the thread's current CUDA context (device 0 if there
+ * is none) and waits for it. The arguments are those of
+ * fovea_kernel_launch_packed: the address, sizes and strides of each tensor,
  * then the scalars.
  *
- * Tensors may lie where the device reaches them (device memory, managed memory,
- * pinned host memory), and are used there; or in other host memory: then they
- * are copied to the device, and those that the kernel writes back. A tensor
- * must not be written while another thread does either.
+ * Tensors in memory that the device can access (device memory, managed memory,
+ * pinned host memory) are used in place. Tensors in other host memory are
+ * copied to the device, and written tensors are copied back. No other thread
+ * may write a tensor during the call.
  */
 FOVEA_API fovea_status fovea_embedded_call(fovea_embedded *kernel,
                                            const int64_t *words,
                                            uint64_t count);
 
 /**
- * The same on a stream, without waiting. All tensors must lie where the device
- * reaches them; FOVEA_ERROR_ARGUMENT if one does not.
+ * Launches on a stream without waiting. The device must be able to access all
+ * tensors; otherwise the result is FOVEA_ERROR_ARGUMENT.
  */
 FOVEA_API fovea_status fovea_embedded_call_async(fovea_embedded *kernel,
                                                  fovea_stream stream,
@@ -71,26 +71,25 @@ FOVEA_API fovea_status fovea_embedded_call_async(fovea_embedded *kernel,
 
 /**
  * Unloads the kernel in all contexts, for programs that destroy a context or
- * unload the library that holds the kernel. No call of it may be running. The
- * next call loads it again.
+ * unload the library that contains the kernel. No call of the kernel may be
+ * running. The next call loads it again.
  */
 FOVEA_API void fovea_embedded_unload(fovea_embedded *kernel);
 
-/** What is called for a launch that failed, with fovea_last_error(). */
+/** Called with fovea_last_error() for a failed launch. */
 typedef void (*fovea_embedded_handler)(fovea_status status, const char *message,
                                        void *data);
 
 /**
- * What host code does with a status that it has no place for: nothing if it is
- * FOVEA_OK. Otherwise calls the handler that was set; without one writes the
- * message to stderr and exits with EXIT_FAILURE, as results that are not there
- * must not be read.
+ * Handles a status in host code that can't return it. FOVEA_OK has no effect.
+ * Otherwise calls the handler; without a handler, writes the message to stderr
+ * and exits with EXIT_FAILURE, since the outputs are undefined.
  */
 FOVEA_API void fovea_embedded_check(fovea_status status);
 
 /**
- * Sets the handler of fovea_embedded_check, for the process; null for none. If
- * it returns the host's code goes on, with outputs that hold anything.
+ * Sets the process-wide handler of fovea_embedded_check; null removes it. If
+ * the handler returns, the host code continues with undefined outputs.
  */
 FOVEA_API void fovea_embedded_on_failure(fovea_embedded_handler handler,
                                          void *data);

@@ -1,8 +1,14 @@
-//===- BackwardPlans.h - Plans of kernels that find gradients ---*- C++ -*-===//
+//===- BackwardPlans.h - Plans of backward kernels --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses the plans of the kernels of a backward pass: which kernels there are,
+// how tiles of keys are divided among roles, and how dQ is accumulated.
+// `attn-to-tile` generates the kernels from them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,142 +19,152 @@
 
 namespace fovea {
 
-/// What the plans of a backward pass depend on.
+/// The properties of a problem that determine the plans of its backward pass.
 struct BackwardProblem {
   const TargetInfo *target;
-  /// Bits of an element of what is multiplied.
+  /// Bits of an MMA operand element.
   int64_t elementBits;
-  /// Head dims of Q and K, and of V, padded to what instructions need.
+  /// Head dims of Q and K, and of V, padded to the requirements of the
+  /// instructions.
   int64_t headDim, valueHeadDim;
-  /// The gradients that are asked for.
+  /// The requested gradients.
   bool query = true, key = true, value = true;
-  /// There are sums over pairs, too: by captured values and scale.
+  /// The problem also has gradients with respect to captured values or the
+  /// scale, which are sums over pairs of query and key.
   bool sums = false;
-  /// Tiles of keys can find all of those on their way: what pairs add is known
-  /// with their derivatives.
-  bool tilesFindSums = false;
-  /// Then: the places of some differ by key, head and batch entry at most; the
-  /// places of some by the distance of query and key.
-  bool sumsByKey = false, sumsByDistance = false;
-  /// What the latter add for each pair, beside its derivative by the score.
-  int64_t distanceShares = 0;
-  /// Numbers that scores, or derivatives by them, take by distance: each is
-  /// found once for each diagonal of a block.
+  /// Kernels over key tiles can compute all of these sums: the contribution of
+  /// a pair is known once its dS is.
+  bool keyTilesComputeSums = false;
+  /// If `keyTilesComputeSums`: the addresses of some sums depend on at most
+  /// key, head and batch entry; the addresses of some depend on the relative
+  /// position of query and key.
+  bool sumsByKey = false, sumsByRelativePosition = false;
+  /// Number of contributions per pair to sums by relative position, in addition
+  /// to dS.
+  int64_t relativePositionShares = 0;
+  /// Number of values that scores or dS read per relative position. Each is
+  /// computed once per relative position of a block.
   int64_t diagonals = 0;
-  /// Buffers of each: with two the next block's are there.
+  /// Number of buffers for each of these values: with two, the next block's
+  /// values are prefetched.
   int64_t diagonalStages = 1;
-  /// Sequences are packed: the device alone knows how many rows each has.
+  /// Sequences are packed: their lengths are known only on the device.
   bool isPacked = false;
-  /// Something is computed for each pair beside its score and the sum of that
-  /// and diagonals: what score_mod makes of it, or whether it is dropped.
+  /// Something besides the score, and values by relative position added to it,
+  /// is computed per pair: the result of a score_mod, or dropout.
   bool modifies = false;
-  /// There is a score_mod, whatever it computes.
+  /// There is a score_mod, of any kind.
   bool hasScoreMod = false;
-  /// Derivatives by scores need more of a pair than its weight: the score, or
-  /// whether it was dropped.
+  /// dS of a pair depends on more than P: on the score, or on whether the pair
+  /// is dropped.
   bool readsScores = false;
-  /// Unequal numbers of blocks of queries may see tiles of keys.
+  /// Key tiles may be visible to different numbers of query blocks.
   bool isUneven = false;
-  /// Sums have one order.
+  /// Gradients must be deterministic: sums have a fixed order.
   bool isDeterministic = false;
-  /// Kernels can tell which blocks of queries see a tile of keys, one by one.
+  /// Kernels can evaluate, block by block, which query blocks see a key tile.
   bool classifies = false;
-  /// Queries and keys of the blocks that lists say to visit, or 0.
+  /// Size in queries and keys of the blocks of block-sparse lists, or 0.
   int64_t queryBlock = 0, keyBlock = 0;
 
-  /// Tiles of keys find no sums over pairs.
-  void leaveSums() {
-    tilesFindSums = sumsByKey = sumsByDistance = false;
-    distanceShares = 0;
+  /// Leaves the sums over pairs to another kernel.
+  void omitSums() {
+    keyTilesComputeSums = sumsByKey = sumsByRelativePosition = false;
+    relativePositionShares = 0;
   }
-  /// Who computes scores finds their diagonals.
-  void leaveDiagonals() {
+  /// Lets the role that computes scores also compute the values by relative
+  /// position.
+  void omitRelativePositions() {
     modifies |= diagonals > 0;
     diagonals = 0;
   }
   int64_t getWidestHead() const { return std::max(headDim, valueHeadDim); }
-  /// Columns of dK and dV together.
+  /// Columns of dK and dV in total.
   int64_t getColumns() const { return headDim + valueHeadDim; }
   int64_t getElementBytes() const { return elementBits / 8; }
 };
 
-/// What may be said of a backward pass's schedule; the rest is open.
+/// The user-specified fields of a backward schedule; the planner chooses the
+/// others.
 struct BackwardFields {
   std::optional<int64_t> tileM, tileN, stages, keyStages, producerRegisters;
   std::optional<plan::WorkSchedule> work;
-  /// How what is added to dQ's sums gets to memory.
+  /// How contributions to dq_accum are written to memory.
   std::optional<plan::OutputPath> output;
 };
 
-/// Rows of a product for dQ, and columns where registers are short: few, so
-/// that who adds them up needs few registers.
-inline constexpr int64_t kQueryPartRows = 64, kQueryPartColumns = 64;
+/// Rows and columns of a dQ chunk if registers are scarce. Chunks are small so
+/// that the role that accumulates them needs few registers.
+inline constexpr int64_t kDqChunkRows = 64, kDqChunkColumns = 64;
 
-/// Who finds what of a tile of keys.
+/// How roles divide the work on a key tile.
 enum class KeyRoles {
-  /// The warp groups that sum up dK and dV of their keys find all that these
-  /// need, or there are no roles.
+  /// The warp groups that accumulate dK and dV of their keys compute all inputs
+  /// of these sums, or the kernel has no roles.
   Joint,
-  /// One role finds weights and derivatives by scores, which go through streams
-  /// to one that sums up dV and one that sums up dK.
+  /// One role computes P and dS and sends them through streams to a role that
+  /// accumulates dV and a role that accumulates dK.
   Scores,
-  /// The role that sums up dV finds the weights, the one that sums up dK the
-  /// derivatives, from weights that come through a stream.
+  /// The role that accumulates dV computes P. The role that accumulates dK
+  /// computes dS from P, which it receives through a stream.
   Pairs,
-  /// The tile's keys are two strips with a role each, which finds all that the
-  /// strip's pairs give, both sums of its keys, and some columns of dQ.
+  /// The key tile has two M-chunks with a role each. A role computes P and dS
+  /// of its chunk, accumulates both dK and dV of its keys, and computes some
+  /// columns of dQ.
   Strips,
 };
 
-/// Strips of a tile's keys.
-inline constexpr int64_t kKeyStrips = 2;
+/// Number of M-chunks of a key tile.
+inline constexpr int64_t kKeyChunks = 2;
 
-/// The form of a backward pass, and the plans of its kernels.
+/// The structure of a backward pass, and the plans of its kernels.
 struct BackwardPlans {
-  /// Of kernels whose tiles are keys, and of those whose tiles are queries; of
-  /// one that meets all pairs again for the problem's sums, or null: others
-  /// find them on the way.
+  /// Plans of the kernels over key tiles and of those over query tiles. `sums`
+  /// is the plan of a separate kernel that computes the sums over pairs; null
+  /// if another kernel computes them.
   plan::KernelAttr keys, queries, sums;
-  /// One kernel of keys finds all gradients: it adds what it knows of dQ to
-  /// sums in memory, which a kernel before it sets to zero and one behind it
-  /// rounds.
-  bool sumsQueries = false;
-  /// Sums in memory have one register of all lanes behind the other: where an
-  /// instruction adds an element of each lane, it reaches one piece.
-  bool sumsByRegister = false;
-  /// Tiles of keys add to a block's sums one after the other, in one order.
+  /// One kernel over key tiles computes all gradients. It accumulates dQ in f32
+  /// in memory (dq_accum), which a preprocess kernel clears and a postprocess
+  /// kernel rounds.
+  bool accumulatesDq = false;
+  /// Accumulators in memory are in register order: the elements that a warp
+  /// adds with one instruction are contiguous.
+  bool storesByRegister = false;
+  /// Key tiles accumulate onto a block of dQ in a fixed order.
   bool ordersSums = false;
-  /// Tiles of keys find the problem's sums over pairs, too.
+  /// Kernels over key tiles also compute the sums over pairs.
   bool keysFindSums = false;
-  /// One kernel finds dK and dV.
+  /// One kernel computes both dK and dV.
   bool sharesKeyTiles = true;
-  /// dS stays in registers for dK's product.
+  /// dS stays in registers as the operand of dK's dot.
   bool keepsGradients = false;
-  /// dV's product is issued after dS is computed: registers then hold P in f32
+  /// dV's dot is issued after dS is computed. Registers then hold P in f32
   /// until dS is known, and its rounded form after that, never both.
-  bool valuesLate = false;
-  /// dS is computed from P as it was rounded for dV's product: registers hold
-  /// neither form of P beside what a score_mod needs.
-  bool roundsWeights = false;
-  /// dP's product starts from -delta, instead of a subtraction for each pair.
+  bool delaysDv = false;
+  /// dS is computed from the rounded P of dV's dot. Registers then hold no f32
+  /// form of P besides the values that a score_mod needs.
+  bool roundsProbabilities = false;
+  /// dP's accumulator starts from -delta, which saves a subtraction per pair.
   bool startsFromDelta = false;
-  /// What queries add to exponents, and their D, are read before the products
-  /// beside them are issued: behind those they would wait for their operands.
-  bool exponentsFirst = false, deltaFirst = false;
-  /// Score_mod's derivative is found with the weights, and its product with
-  /// them kept, both rounded: not what both are made of.
+  /// The LSE term and the delta of queries are loaded before the adjacent dots
+  /// are issued. After them, the loads would wait for the operands of the dots.
+  bool loadsLseFirst = false, deltaFirst = false;
+  /// The derivative of score_mod is computed together with P, and its product
+  /// with P is kept, both rounded, instead of their inputs.
   bool slopesFirst = false;
   KeyRoles keyRoles = KeyRoles::Joint;
-  /// A part of dQ's share of a block is found while the one before is added.
+  /// A chunk of a block's dQ is computed while the previous chunk is
+  /// accumulated.
   bool addsAhead = false;
-  /// Rows and columns of a part.
-  int64_t partRows = kQueryPartRows, partColumns = kQueryPartColumns;
+  /// Rows and columns of a dQ chunk.
+  int64_t partRows = kDqChunkRows, partColumns = kDqChunkColumns;
 };
 
-/// The plans for `problem`. `overrides` is "auto" or a list of the fields
-/// 'tile_n', 'stages', 'key_stages', 'work', 'output' and 'producer_registers',
-/// which is 0 where one program is wanted of all warps. Fails with a diagnostic
-/// on other fields, and on what does not fit the problem or the target.
+/// Returns the plans for `problem`. `overrides` is "auto" or a list of the
+/// fields 'tile_n', 'stages', 'key_stages', 'work', 'output' and
+/// 'producer_registers'; the latter is 0 for a kernel without roles. Fails with
+/// a diagnostic on other fields and on values that do not fit the problem or
+/// the target.
 mlir::FailureOr<BackwardPlans>
 chooseBackwardPlans(mlir::MLIRContext *context, const BackwardProblem &problem,
                     llvm::StringRef overrides,

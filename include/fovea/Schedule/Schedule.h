@@ -5,6 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The schedule of a forward kernel: user-visible fields, their checks, and the
+// choice of values by planners. `attn-to-tile` requests a schedule and stores
+// the resulting plan in `launch.abi`.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_SCHEDULE_SCHEDULE_H
 #define FOVEA_SCHEDULE_SCHEDULE_H
@@ -16,70 +22,72 @@
 
 namespace fovea {
 
-/// What a schedule depends on.
+/// The properties of a problem that determine its schedule.
 struct ScheduleProblem {
   const TargetInfo *target;
   /// Bits of an element of Q, K and V.
   int64_t elementBits;
-  /// Head dims of Q and K, and of V, padded to what instructions need.
+  /// Head dims of Q and K, and of V, padded to the requirements of the
+  /// instructions.
   int64_t headDim, valueHeadDim;
-  /// The number of keys that a tile of queries visits varies.
+  /// Query tiles iterate over different numbers of keys.
   bool uneven = false;
-  /// Elements have the exponents of f32 (bf16).
+  /// Elements have the exponent range of f32 (bf16).
   bool wideExponent = true;
-  /// The log-sum-exp is wanted, to full precision.
+  /// The log-sum-exp is an output, in full precision.
   bool lse = true;
-  /// Rows that tiles have at most, if that is known, else 0.
+  /// Maximum number of rows of a tile if known, else 0.
   int64_t rows = 0;
-  /// A score_mod changes scores.
+  /// There is a score_mod.
   bool scoreMod = false;
-  /// Weights change between their sum and their product.
+  /// Dropout changes P after its row sum and before its product with V.
   bool dropout = false;
-  /// A value is loaded for each score: captured, at query and key.
+  /// A captured value is loaded per score, indexed by query and key.
   bool loadsPerScore = false;
-  /// Queries and keys of a block that is visited or not; 0 if there are none.
-  /// Tiles divide them.
+  /// Size in queries and keys of the blocks of a block-sparse mask; 0 if there
+  /// is none. Tile sizes divide it.
   int64_t queryBlock = 0, keyBlock = 0;
-  /// The kernel can tell which blocks a tile of queries sees, one by one.
+  /// The kernel can evaluate, block by block, which key blocks a query tile
+  /// sees.
   bool classifies = false;
-  /// Bits of captured tensors that come in blocks, for one score.
+  /// Bits per score of captured tensors that are copied in tiles.
   int64_t scoreBits = 0;
-  /// Rows may see few of the keys: blocks are listed or told apart, or bounded
-  /// from below.
+  /// Rows may see few keys: the mask has block lists, a runtime block
+  /// predicate, or a lower bound.
   bool sparse = false;
-  /// Bits of captured values that are read for each key.
+  /// Bits per key of captured values.
   int64_t keyBits = 0;
-  /// Which blocks are visited is computed from captured values.
+  /// The iterated blocks depend on captured values.
   bool blocksByCaptures = false;
-  /// Neighbouring keys that have one captured value, for which blocks are best
-  /// a multiple; 1 if each has its own.
+  /// Number of adjacent keys that share a captured value, or 1. `tile_n` is
+  /// best a multiple of it.
   int64_t keyChunk = 1;
-  /// Sequences are packed: the device alone knows how many keys each has.
+  /// Sequences are packed: their lengths are known only on the device.
   bool packed = false;
   /// A sequence may end before the tensor does.
   bool endsEarly = false;
 };
 
-/// Loops in which the recurrence computes the scores, each with buffers of K of
-/// its own.
+/// Number of loops in which the recurrence computes scores. Each has its own
+/// buffers of K.
 int64_t getScoreLoops(plan::RecurrenceKind recurrence);
 
-/// The fields of a schedule, one by one, as ScheduleFields.def lists them: what
-/// planners decide on, in the words that users know.
+/// The fields of a schedule under their user-visible names, as listed in
+/// ScheduleFields.def. Planners choose their values.
 struct ScheduleFields {
 #define FOVEA_SCHEDULE_FIELD(type, member, word, default, least, most, scope,  \
                              found)                                            \
   type member = default;
 #include "fovea/Schedule/ScheduleFields.def"
 
-  /// Queries that a cluster works on at a time.
+  /// Number of queries per cluster.
   int64_t getClusterRows() const { return tileM * cluster; }
-  /// Buffers of K.
+  /// Number of buffers of K.
   int64_t getKeyStages() const { return keyStages != 0 ? keyStages : stages; }
   bool hasRoles() const { return producerRegisters != 0; }
 
-  /// Sets the field that users know as `name`. Fails with a diagnostic if there
-  /// is none, or if it can't be `text`.
+  /// Sets the field `name`. Fails with a diagnostic on an unknown field or an
+  /// invalid value.
   mlir::LogicalResult
   set(llvm::StringRef name, llvm::StringRef text,
       llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
@@ -87,68 +95,51 @@ struct ScheduleFields {
   mlir::LogicalResult
   set(llvm::StringRef list,
       llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
-  /// Gives fields that only kernels with roles have a use for their defaults:
-  /// an error of those in `asked`; others may have been chosen with roles in
-  /// mind.
+  /// Resets fields that apply only to kernels with roles to their defaults.
+  /// Emits an error for those in `asked`, which are user-specified; others may
+  /// have been chosen for a kernel with roles.
   mlir::LogicalResult
   dropRoleFields(const llvm::StringSet<> &asked,
                  llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
-  /// Whether all fields are within their ranges, and make sense together.
+  /// Checks the ranges of all fields and their combinations.
   mlir::LogicalResult
   verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
 
-  /// What the words say of a plan.
+  /// Returns the fields that describe a plan.
   static ScheduleFields from(plan::KernelAttr plan);
-  /// As a list that `set` reads.
+  /// Prints the fields as a list that `set` parses.
   std::string print() const;
-  /// The same as members of a JSON object.
+  /// Writes the fields as members of a JSON object.
   void writeJSON(llvm::json::OStream &json) const;
 };
 
-/// Names and values in a list such as "tile_n=32,stages=3", in order; none in
-/// "auto".
+/// Returns names and values in a list such as "tile_n=32,stages=3", in order;
+/// none for "auto".
 llvm::SmallVector<std::pair<llvm::StringRef, llvm::StringRef>>
 parseFields(llvm::StringRef list);
-/// The names in a list such as "tile_n=32,stages=3", in order; none in "auto".
+/// Returns the names in a list such as "tile_n=32,stages=3", in order; none for
+/// "auto".
 llvm::SmallVector<llvm::StringRef> getFieldNames(llvm::StringRef list);
 
-/// Whether the field 'output' speaks of the store with that name: what a kernel
-/// writes all the time. Of others the planner decides.
-bool isOutputStore(llvm::StringRef name);
-
-/// To be called where a pass can't do what `field` of the kernel's schedule
-/// says. An error at `where` if the field was set by hand, else a remark.
-mlir::LogicalResult reportMissed(mlir::Operation *where, launch::AbiOp abi,
-                                 llvm::StringRef field,
-                                 const llvm::Twine &reason);
-/// The same before there is a 'launch.abi'.
-mlir::LogicalResult reportMissed(mlir::Operation *where, llvm::StringRef kernel,
-                                 bool isAsked, llvm::StringRef field,
-                                 const llvm::Twine &reason);
-/// To be called where a pass has done what `field` of the kernel's schedule
-/// says: a remark, with what was changed and how often.
-void reportDone(mlir::Operation *where, launch::AbiOp abi,
-                llvm::StringRef field, llvm::StringRef what, int64_t count);
-/// Bytes of shared memory that a forward kernel with these fields needs.
+/// Returns the bytes of shared memory that a forward kernel with these fields
+/// needs.
 int64_t getSharedMemory(mlir::MLIRContext *context,
                         const ScheduleProblem &problem,
                         const ScheduleFields &fields);
 
-/// The plan of a kernel with these fields, which must be right.
+/// Returns the plan of a kernel with these fields, which must be valid.
 plan::KernelAttr makePlan(mlir::MLIRContext *context,
                           const ScheduleFields &fields);
 
-/// What head dims are padded to: the extent that products of elements of so
-/// many bits sum over is a multiple of it, whichever unit of the target makes
-/// them.
+/// Returns the multiple to which head dims are padded: the reduction step of
+/// all MMA units of the target that support elements of this width.
 int64_t getSumStep(mlir::MLIRContext *context, const TargetInfo &target,
                    int64_t elementBits);
 
 class ScheduleTable;
 
-/// The plan for `problem`: of a field, what `overrides` says, else what
-/// `table` (which may be null) has for the problem, else the built-in table's
-/// or, without an entry there, the largest tile that fits. `overrides` is
+/// Returns the plan for `problem`. A field has the value of `overrides`, else
+/// of `table` (which may be null), else of the planner's rules. `overrides` is
 /// "auto" or a list such as "tile_n=32,stages=3". Fails with a diagnostic on
 /// unknown fields and on schedules that do not fit the target.
 mlir::FailureOr<plan::KernelAttr>

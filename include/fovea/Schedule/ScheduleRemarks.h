@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Remarks of category "schedule" that explain a choice of `chooseSchedule` or
+// `chooseBackwardPlans` to users (`--why`).
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_SCHEDULE_SCHEDULEREMARKS_H
 #define FOVEA_SCHEDULE_SCHEDULEREMARKS_H
@@ -16,24 +21,24 @@ namespace fovea {
 
 class ScheduleTable;
 
-/// Where and of what a schedule was chosen.
+/// The op and kernel that a schedule was chosen for.
 struct ScheduleChoice {
   mlir::Operation *where;
   /// The kernel's name.
   llvm::StringRef kernel;
-  /// What was asked for, and the table that was looked at, or null.
+  /// The user-specified fields, and the table of measured schedules or null.
   llvm::StringRef overrides;
   const ScheduleTable *table = nullptr;
 };
 
-/// Remarks of category "schedule" on what `chooseSchedule` chose: which unit,
-/// which fields, and of each field that something binds what it is. Of what a
-/// larger value would need, the planner's own check says it. Nothing where
-/// nobody listens.
+/// Emits remarks on the choice of `chooseSchedule`: the MMA unit, the fields,
+/// and the reason for each field that a limit determines. The reason why a
+/// larger value does not fit is the error of the planner's own check. Does
+/// nothing if no remark engine is attached.
 void remarkSchedule(const ScheduleChoice &choice,
                     const ScheduleProblem &problem, plan::KernelAttr plan);
 
-/// The same of the kernels of gradients.
+/// The same for backward kernels.
 void remarkBackwardPlans(const ScheduleChoice &choice,
                          const BackwardProblem &problem,
                          const BackwardPlans &plans);

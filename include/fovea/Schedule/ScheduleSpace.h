@@ -1,8 +1,12 @@
-//===- ScheduleSpace.h - Which schedules to try -----------------*- C++ -*-===//
+//===- ScheduleSpace.h - Candidate schedules of a search --------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Enumerates the schedules that `fovea-run --tune` measures.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,15 +24,15 @@ class MLIRContext;
 
 namespace fovea {
 
-/// Tile sizes, warps and buffers for a search, as overrides of the schedule
-/// that is chosen without one, which is the first, "auto". Whether they are
-/// legal for a problem is up to `chooseSchedule`. In each list that is returned
-/// the first legal one will do: the others differ by having fewer buffers.
+/// Returns tile sizes, warps and buffers to try, as overrides of the default
+/// schedule; the first entry is "auto". `chooseSchedule` decides whether they
+/// are legal for a problem. Each inner list is ordered by decreasing numbers of
+/// buffers; only its first legal schedule needs to be measured.
 std::vector<std::vector<std::string>>
 getScheduleShapes(mlir::MLIRContext *context, const TargetInfo &target);
 
-/// Changes of order and arithmetic that a search tries on the best shape, one
-/// by one.
+/// Returns changes of order and arithmetic that a search applies one by one to
+/// the best shape.
 std::vector<std::string> getScheduleVariations(mlir::MLIRContext *context,
                                                const TargetInfo &target);
 

@@ -1,4 +1,4 @@
-//===- ScheduleTable.h - Schedules that were measured -----------*- C++ -*-===//
+//===- ScheduleTable.h - Tables of measured schedules -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,15 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A file of schedules for problems, as `fovea-run --tune` writes it:
+// A file of measured schedules, as `fovea-run --tune` writes it:
 //
 //   {"schedules": [
 //     {"problem": {"target": "sm_90a", "elements": "bf16", "head_dim": 128,
 //                  "value_head_dim": 128, "uneven": false},
 //      "schedule": "tile_n=112,chain=2"}]}
 //
-// A problem fits if all that the entry says of it is so; the first one counts.
-// What the schedule leaves open is chosen as without a table.
+// An entry matches a problem if all facts of the entry hold; the first match is
+// used. Fields that its schedule does not set are chosen as without a table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +27,7 @@
 
 namespace fovea {
 
-/// All facts of a problem, as a table's entry has them.
+/// Returns all facts of a problem in the form of a table entry.
 llvm::json::Object describeProblem(const ScheduleProblem &problem);
 
 class ScheduleTable {
@@ -35,23 +35,24 @@ public:
   struct Entry {
     llvm::json::Object problem;
     std::string schedule;
-    /// As measured; 0 if the table does not say.
+    /// Measured time; 0 if the table has none.
     double milliseconds = 0;
   };
 
-  /// Reads a file. Fails with a diagnostic that says where it is wrong.
+  /// Reads a file. Fails with a diagnostic that gives the invalid position.
   static mlir::FailureOr<ScheduleTable>
   load(llvm::StringRef path,
        llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-  /// The first entry that fits, or null.
+  /// Returns the first entry that matches, or null.
   const Entry *lookup(const ScheduleProblem &problem) const;
-  /// Which entry it is, for messages.
+  /// Describes an entry for messages.
   std::string describe(const Entry &entry) const;
 
-  /// Replaces the entry of exactly that problem, or adds one before the others.
+  /// Replaces the entry with exactly the same problem, or inserts one before
+  /// the others.
   void set(Entry entry);
-  /// The file's text.
+  /// Returns the text of the file.
   std::string print() const;
 
 private:

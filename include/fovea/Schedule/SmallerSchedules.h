@@ -1,8 +1,12 @@
-//===- SmallerSchedules.h - When registers don't suffice --------*- C++ -*-===//
+//===- SmallerSchedules.h - Schedules with fewer registers ------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Fallback schedules for a kernel whose registers ptxas had to spill.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +21,10 @@
 
 namespace fovea {
 
-/// Schedules for a kernel whose own one has faults (Assemble.h), the fastest
-/// first, as fields to override: two warp groups, which have more registers
-/// than three, then narrower blocks. From the kernel's launch metadata; none if
-/// that is not metadata with a schedule.
+/// Returns schedules to try if the kernel's own one has faults (Assemble.h),
+/// the fastest first, as fields to override: first two warp groups, which have
+/// more registers per thread than three, then narrower blocks. Returns none if
+/// `metadata` is not launch metadata with a schedule.
 std::optional<std::vector<std::string>>
 getSmallerSchedules(llvm::StringRef metadata);
 

@@ -1,4 +1,4 @@
-//===- Carried.h - Values that control flow hands on ------------*- C++ -*-===//
+//===- Carried.h - Values carried by loops and branches ---------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,9 +13,10 @@
 
 namespace fovea {
 
-/// Calls `join` with the values that an scf loop or branch hands on, one by
-/// one, to values that stand for them: initial ones to arguments, yielded ones
-/// to arguments and results. Says whether `op` is such an op.
+/// Calls `join` with each group of values that an scf loop or branch passes on,
+/// and the values that receive them: initial values with block arguments,
+/// yielded values with block arguments and results. Returns false if `op` is no
+/// such op.
 bool forEachCarried(
     mlir::Operation *op,
     llvm::function_ref<void(mlir::ValueRange, mlir::ValueRange)> join);

@@ -1,4 +1,4 @@
-//===- DefaultTarget.h - The target where none is named ---------*- C++ -*-===//
+//===- DefaultTarget.h - The default target ---------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -11,8 +11,8 @@
 
 namespace fovea {
 
-/// The target of every tool, pipeline and pass, and of the C API, where the
-/// user names none. `DEFAULT_TARGET` of the Python package is the same.
+/// The target of all tools, pipelines and passes, and of the C API, if the user
+/// names none. `DEFAULT_TARGET` of the Python package has the same value.
 inline constexpr char kDefaultTarget[] = "sm_90a";
 
 } // namespace fovea

@@ -1,4 +1,4 @@
-//===- Described.td - Regions with a text ------------------*- tablegen -*-===//
+//===- Described.td - Regions with a description -----------*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What `Arg` and `Res` are to operands and results: a line that says what a
-// region is for. The reference shows it (scripts/ods_reference.py).
+// Regions with a one-line description, like `Arg` and `Res` for operands and
+// results. scripts/ods_reference.py adds it to the reference.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ExactSum.h - Sums that no order of summands changes ------*- C++ -*-===//
+//===- ExactSum.h - Order-independent f32 sums ------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sum of f32 as integers, one for every 8 exponents (a bin). A summand is
-// added to the bin of its exponent, as a multiple of the smallest number that
-// the bin has; integers have the same sum in any order. The idea is Kulisch's
-// long accumulator; see Collange, Defour, Graillat and Iakymchuk, "Numerical
-// reproducibility for the parallel reduction on multi- and many-core
+// Represents a sum of f32 as integers, one per 8 exponents (a bin). A summand
+// is added to the bin of its exponent, as a multiple of the smallest value of
+// the bin; integer sums do not depend on the order. This is a variant of
+// Kulisch's long accumulator; see Collange, Defour, Graillat and Iakymchuk,
+// "Numerical reproducibility for the parallel reduction on multi- and many-core
 // architectures" (2015).
 //
 //===----------------------------------------------------------------------===//
@@ -25,14 +25,14 @@
 
 namespace fovea::exactsum {
 
-/// An f32 has so many bits below its exponent.
+/// Fraction bits of an f32.
 inline constexpr int kFractionBits = 23;
-/// The exponent, as f32 stores it, of infinities and NaN.
+/// The biased exponent of infinities and NaN.
 inline constexpr int kSpecialExponent = 255;
-/// A bin has 2^3 exponents.
+/// A bin covers 2^3 exponents.
 inline constexpr int kBinBits = 3;
-/// Bins of finite summands. A bin's integer is 63 bits and a sign, a summand
-/// at most 31 bits: 2^32 of them fit.
+/// Bins of finite summands. A bin is a signed 64-bit integer and a summand has
+/// at most 31 bits, so a bin holds 2^32 summands without overflow.
 inline constexpr int kFiniteBins = 256 >> kBinBits;
 /// The bin of infinities and NaN: positive ones count 1, negative ones
 /// `kNegative`, NaN both.
@@ -40,7 +40,7 @@ inline constexpr int kSpecialBin = kFiniteBins;
 inline constexpr int kBins = kFiniteBins + 1;
 inline constexpr int64_t kNegative = int64_t(1) << 32;
 
-/// What the integer 1 of finite bin `bin` stands for is 2 to the power of this.
+/// Returns e such that the integer 1 of finite bin `bin` represents 2^e.
 constexpr int getUnitExponent(int bin) {
   constexpr int kBias = 127;
   return (bin << kBinBits) - kBias - kFractionBits;
@@ -51,7 +51,7 @@ struct Summand {
   int64_t value;
 };
 
-/// Where `x` is added, and what.
+/// Returns the bin and the integer that represent `x`.
 inline Summand split(float x) {
   uint32_t bits = llvm::bit_cast<uint32_t>(x);
   uint32_t fraction = bits & ((1u << kFractionBits) - 1);

@@ -1,4 +1,4 @@
-//===- Generator.h - Random numbers by position -----------------*- C++ -*-===//
+//===- Generator.h - Position-based random numbers --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What `tile.random` and dropout draw, on the host. The numbers of a version
-// never change: who computes a backward pass later draws the same ones.
+// Host version of the random numbers of `tile.random` and dropout. The numbers
+// of a version never change, so a backward pass that runs later draws the same
+// ones.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,13 +23,14 @@ namespace fovea::generator {
 /// The only version so far.
 inline constexpr int64_t kVersion = 1;
 
-/// Neighbours that share a counter, and bits of each one's number.
+/// Number of adjacent positions that share a counter, and bits of each random
+/// number.
 inline constexpr int64_t kNeighbours = 8, kNumberBits = 16;
 
 /// Philox 4x32-7 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3).
 inline constexpr int kRounds = 7;
 inline constexpr uint32_t kFactors[] = {0xD2511F53, 0xCD9E8D57};
-/// What a round adds to each word of the key.
+/// Increment of each word of the key per Philox step.
 inline constexpr uint32_t kKeySteps[] = {0x9E3779B9, 0xBB67AE85};
 
 inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
@@ -45,7 +47,7 @@ inline std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter,
   return counter;
 }
 
-/// The number at a position; eight neighbours `j` share a counter.
+/// Returns the random number at a position; eight adjacent `j` share a counter.
 inline uint32_t numberAt(uint64_t key, uint64_t stream, uint32_t i,
                          uint32_t j) {
   std::array<uint32_t, 4> words = philox(

@@ -1,4 +1,4 @@
-//===- KernelPass.h - Passes that say what they require ---------*- C++ -*-===//
+//===- KernelPass.h - Passes with checked requirements ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A pass on kernels states in its TableGen definition (KernelPass.td) which
-// facts must hold of a kernel before it, and which ones hold after it. There it
-// becomes the pass's documentation, and here what is checked: before the pass
-// with a diagnostic that names the pass that makes it so, after the pass in
-// builds with assertions.
+// A kernel pass lists in its TableGen definition (KernelPass.td) the facts that
+// must hold before it and those that hold after it. They are part of the pass's
+// documentation. Required facts are checked before the pass, with a diagnostic
+// that names the pass that establishes them. Ensured facts are checked after
+// the pass in builds with assertions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,11 +23,11 @@
 
 namespace fovea {
 
-/// What may hold of a kernel; KernelPass.td says it in words.
+/// A property of a kernel; its text is in a KernelFacts.td.
 struct KernelFact {
-  /// An op that shows that it does not hold; null if it does.
+  /// Returns an op that violates the fact, or null.
   mlir::Operation *(*findOffender)(mlir::gpu::GPUFuncOp kernel);
-  /// The pass that sees to it, or else the one that ends it.
+  /// The pass that establishes the fact, or else the one that ends it.
   llvm::StringLiteral madeBy, endedBy = "";
 };
 
@@ -43,18 +43,19 @@ struct Ensures {
 };
 
 namespace detail {
-/// Whether a pass on kernels can be scheduled on such an op: a `gpu.func`, or
-/// an op that holds some.
+/// Returns true if a kernel pass can be scheduled on an op: a `gpu.func` or an
+/// op that contains some.
 bool canHoldKernels(llvm::StringRef opName);
-/// Adds a pass on kernels to a pipeline for `op`, which holds kernels. Warns if
-/// it holds none.
+/// Adds a kernel pass to a pipeline for `op`, which contains kernels. Warns if
+/// there are none.
 void nestOnKernels(mlir::Operation *op, mlir::OpPassManager &pipeline,
                    std::unique_ptr<mlir::Pass> pass);
 } // namespace detail
 
-/// The base of passes whose TableGen class is `KernelPass`. A pass that is
-/// scheduled on a module, as by a flag of `mlir-opt`, runs on the module's
-/// kernels: a flag alone nests one level, and kernels are two levels down.
+/// Base class of passes whose TableGen class is `KernelPass`. If such a pass is
+/// scheduled on a module, for example by a flag of `mlir-opt`, it runs on the
+/// kernels of the module: a flag nests only one level, and kernels are two
+/// levels down.
 template <typename Required, typename Ensured>
 class KernelPass : public mlir::OperationPass<> {
 protected:
@@ -91,7 +92,7 @@ private:
   }
 };
 
-/// The first op in the kernel that is one of `Ops`.
+/// Returns the first op in the kernel that is one of `Ops`.
 template <typename... Ops>
 mlir::Operation *findOp(mlir::gpu::GPUFuncOp kernel) {
   mlir::Operation *found = nullptr;
@@ -105,11 +106,11 @@ mlir::Operation *findOp(mlir::gpu::GPUFuncOp kernel) {
 }
 
 namespace detail {
-/// A diagnostic at an op that shows that `fact` does not hold before `pass`.
+/// Emits an error at an op that violates `fact` before `pass`.
 mlir::LogicalResult checkRequired(const KernelFact &fact,
                                   mlir::gpu::GPUFuncOp kernel,
                                   llvm::StringRef pass);
-/// The same of a fact that the pass itself should have made hold.
+/// The same for a fact that the pass itself should have established.
 mlir::LogicalResult checkEnsured(const KernelFact &fact,
                                  mlir::gpu::GPUFuncOp kernel,
                                  llvm::StringRef pass);

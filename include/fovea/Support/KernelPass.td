@@ -1,4 +1,4 @@
-//===- KernelPass.td - Passes that say what they require ---*- tablegen -*-===//
+//===- KernelPass.td - Passes with checked requirements ----*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -11,14 +11,14 @@
 
 include "mlir/Pass/PassBase.td"
 
-// A `fovea::KernelFact`, and what it says of a kernel.
+// A `fovea::KernelFact` and its text.
 class KernelFact<string object, string text> {
   string cppObject = object;
   string says = text;
 }
 
-// A pass on kernels. `required` is checked before it, `ensured` after it in
-// builds with assertions, and both stand behind the `body` of its description.
+// A kernel pass. `required` is checked before it, and `ensured` after it in
+// builds with assertions; both are appended to the `body` of its description.
 class KernelPass<string passArg, list<KernelFact> required,
                  list<KernelFact> ensured>
     : PassBase<passArg,

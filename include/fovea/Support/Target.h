@@ -1,4 +1,4 @@
-//===- Target.h - Chips that Fovea compiles for -----------------*- C++ -*-===//
+//===- Target.h - Compilation targets ---------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,49 +16,51 @@
 
 namespace fovea {
 
-/// What the compiler must know of a chip.
+/// Properties of a target GPU.
 struct TargetInfo {
-  /// Name that users give, also the name that LLVM and ptxas know.
+  /// The name used by users, LLVM and ptxas.
   llvm::StringRef name;
-  /// PTX ISA version that LLVM shall emit, for example "ptx74".
+  /// PTX ISA version to emit, for example "ptx74".
   llvm::StringRef ptxFeature;
-  /// Dynamic shared memory that one CTA may have, in bytes.
+  /// Maximum dynamic shared memory of a CTA in bytes.
   int64_t sharedMemory;
   /// 32-bit registers of one SM.
   int64_t registers;
-  /// Has wgmma and TMA: copies and dots can be the work of different warps.
+  /// Has wgmma and TMA, so that kernels can have roles.
   bool warpGroupDots = false;
-  /// A kernel can start before the one before it in a stream has ended.
+  /// Supports programmatic dependent launch: a kernel can start before the
+  /// preceding one in its stream ends.
   bool overlapsLaunches = false;
   /// Has tcgen05 and TMA: one thread issues dots, which accumulate in tensor
   /// memory.
   bool tensorMemoryDots = false;
-  /// Adds vectors of f32 to global memory in one instruction.
+  /// Has atomic adds of f32 vectors to global memory.
   bool addsVectors = false;
-  /// Kernels are lowered to PTX; else they stop at the warp level.
+  /// Kernels can be lowered to PTX; otherwise only to the warp level.
   bool emitsPTX = true;
-  /// Bytes of what CTAs read together that stay in L2 beside what else goes
-  /// through it. Measured on an H200 (50 MB of L2), where less costs sections
-  /// and more misses; taken over for the others.
+  /// Bytes of data shared by CTAs that stay in L2 in addition to other traffic.
+  /// Measured on an H200 (50 MB of L2), where a lower value increases misses;
+  /// used for all targets.
   int64_t sharedInL2 = int64_t(32) << 20;
-  /// Multiprocessors, for orders of work whose CTAs should be at work together:
-  /// those of an H200, taken over for the others. Kernels run on any number.
+  /// Number of SMs, for work orders whose CTAs should run concurrently. The
+  /// value of an H200 is used for all targets; kernels run on any number of
+  /// SMs.
   int64_t multiprocessors = 132;
 };
 
-/// All targets, in the order in which they should be listed.
+/// All targets in display order.
 llvm::ArrayRef<TargetInfo> getTargets();
 
-/// Says that kernels for `target` are no PTX yet, and what to use instead; to
-/// be asked for where something needs PTX. Fails if it said so.
+/// Emits an error, with an alternative, and fails if kernels for `target`
+/// cannot be lowered to PTX.
 llvm::LogicalResult
 checkEmitsPTX(const TargetInfo &target,
               llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// The target with that name, or null.
+/// Returns the target with that name, or null.
 const TargetInfo *lookupTarget(llvm::StringRef name);
 
-/// As above; reports an unknown name, and which names are known.
+/// The same, with an error that lists the known names.
 const TargetInfo *
 lookupTarget(llvm::StringRef name,
              llvm::function_ref<mlir::InFlightDiagnostic()> emitError);

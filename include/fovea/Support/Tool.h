@@ -1,4 +1,4 @@
-//===- Tool.h - What command-line tools share -------------------*- C++ -*-===//
+//===- Tool.h - Shared code of command-line tools ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,13 +13,13 @@
 
 namespace fovea {
 
-/// Makes the option `--version` print Fovea's version and LLVM's. Tools call it
-/// before they parse their command line.
+/// Makes `--version` print the versions of Fovea and LLVM. Call before parsing
+/// the command line.
 void setVersionPrinter();
 
-/// Prints diagnostics without a location, such as those about options, as a
-/// tool's own errors ("error: ..."). Upstream's handler would print a position
-/// for them. Diagnostics with a location go to the handler set before.
+/// Prints errors without a location, such as those about options, as errors of
+/// the tool ("error: ..."); the upstream handler would print a position for
+/// them. Other diagnostics go to the previous handler.
 class UnplacedDiagnosticHandler : public mlir::ScopedDiagnosticHandler {
 public:
   explicit UnplacedDiagnosticHandler(mlir::MLIRContext *context);

@@ -1,4 +1,4 @@
-//===- Untrusted.h - Text and files from anybody ----------------*- C++ -*-===//
+//===- Untrusted.h - Checks on untrusted input ------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is looked at before a parser gets text that anybody may have written.
-// Upstream's parsers, of programs, pipelines and JSON, are recursive: text that
-// nests deep ends the process. The library and all tools come through here.
+// Checks that run before a parser receives untrusted text. The upstream parsers
+// of programs, pipelines and JSON are recursive, so deeply nested text
+// overflows their stack. The library and all tools read input through these
+// functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,52 +30,53 @@ class SourceMgr;
 
 namespace fovea {
 
-/// How deep any text may nest.
+/// Maximum nesting depth of any text.
 inline constexpr int64_t kMaxNesting = FOVEA_MAX_NESTING;
 
-/// What is no bracket although it looks like one.
+/// The syntax of a text, which determines the characters that are no brackets.
 enum class TextSyntax {
-  /// Nothing: every bracket counts.
+  /// Every bracket counts.
   Plain,
-  /// Those in strings.
+  /// Brackets in strings do not count.
   JSON,
-  /// Those in strings and comments, and the heads of arrows.
+  /// Brackets in strings and comments, and arrowheads, do not count.
   MLIR
 };
 
-/// Where in `text` brackets, signs, or aliases in aliases nest deeper than
-/// `kMaxNesting`; npos if they don't.
+/// Returns the position in `text` where brackets, signs, or aliases within
+/// aliases nest deeper than `kMaxNesting`, or npos.
 size_t findDeepNesting(mlir::StringRef text, TextSyntax syntax);
 
-/// Refuses, with a diagnostic at the place, programs that upstream's parser
-/// doesn't survive. Bytecode is no text, and not looked at.
+/// Emits an error for programs that crash the upstream parser, and fails.
+/// Bytecode is not checked.
 mlir::LogicalResult checkProgramText(mlir::MLIRContext *context,
                                      mlir::StringRef text,
                                      mlir::StringRef file);
 
-/// The same for a file that upstream's own drivers parse; prints the error.
+/// The same for a file that upstream drivers parse; prints the error.
 mlir::LogicalResult checkProgramFile(const llvm::MemoryBuffer &file);
 
 /// Checks and parses the main file of `sources`.
 mlir::OwningOpRef<mlir::ModuleOp> parseProgram(const llvm::SourceMgr &sources,
                                                mlir::MLIRContext *context);
 
-/// An error's text, or nothing.
+/// Checks the text of a pass pipeline. Returns an error message, or an empty
+/// string.
 std::string checkPipelineText(mlir::StringRef text);
 
 llvm::Expected<llvm::json::Value> parseJSON(mlir::StringRef text);
 
-/// A program's file, or the standard input for "-". Others than regular files
-/// may have no end. `message` gets the error.
+/// Opens a program file, or standard input for "-". Rejects pipes and devices,
+/// which may be endless. `message` receives the error.
 std::unique_ptr<llvm::MemoryBuffer> openProgramFile(mlir::StringRef path,
                                                     std::string &message);
 
-/// The same question for arguments of upstream's drivers, which open their
-/// files themselves: whether none but the one behind "-o" is a pipe or a
-/// device; prints the error.
+/// Checks the arguments of upstream drivers, which open their files themselves:
+/// no argument except the one after "-o" may be a pipe or a device. Prints the
+/// error.
 mlir::LogicalResult checkFileArguments(llvm::ArrayRef<char *> arguments);
 
-/// A regular file's contents. Others may have no end, or no beginning.
+/// Reads a regular file. Rejects other files, which may be endless.
 llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 readRegularFile(mlir::StringRef path);
 

@@ -1,4 +1,4 @@
-//===- ValueNames.h - What values are called in printed IR ------*- C++ -*-===//
+//===- ValueNames.h - Names of values in printed IR -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Names of values are in their locations (`NameLoc`): `fovea-compile --emit`
-// and
-// --mlir-use-nameloc-as-prefix print them. They say what a value is to who
-// reads the IR, and nothing to passes. What an op is lowered to has its
-// location, and so its name.
+// Values have names in their locations (`NameLoc`), which
+// `fovea-compile --emit` and `--mlir-use-nameloc-as-prefix` print. Names help
+// readers of the IR and have no meaning for passes. When an op is lowered, the
+// new ops inherit its location, and so its name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,18 +21,18 @@
 
 namespace fovea {
 
-/// `loc` with a name, in place of one that it has.
+/// Returns `loc` with a name, replacing any previous name.
 mlir::Location getNamedLoc(mlir::Location loc, const llvm::Twine &name);
 
-/// `loc` with a longer name: of what belongs to the value of that name. Where
-/// there is none, none is made up.
+/// Returns `loc` with a suffix added to its name, for values that belong to the
+/// named value. Without a name, returns `loc`.
 mlir::Location addToName(mlir::Location loc, llvm::StringRef suffix);
 
-/// Names a value that was just made, and returns it.
+/// Names a newly created value and returns it.
 mlir::Value named(const llvm::Twine &name, mlir::Value value);
 
-/// The name of a block's argument or of an op's only result; empty if it has
-/// none.
+/// Returns the name of a block argument or of an op's only result, or an empty
+/// string.
 llvm::StringRef getName(mlir::Value value);
 
 } // namespace fovea

@@ -1,4 +1,4 @@
-//===- Warps.h - How threads are grouped ------------------------*- C++ -*-===//
+//===- Warps.h - Warps and warp groups --------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What PTX fixes for every chip. What chips differ in stands in TargetInfo.
+// Constants that PTX fixes for all GPUs. TargetInfo has those that differ
+// between GPUs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +18,14 @@
 
 namespace fovea {
 
-/// Threads of a warp.
+/// Number of threads of a warp.
 inline constexpr int64_t kLanes = 32;
-/// Warps of a CTA at most.
+/// Maximum number of warps of a CTA.
 inline constexpr int64_t kMaxWarps = 32;
-/// Warps of a warp group, which issues wgmma and changes its number of
-/// registers together, and their threads.
+/// Number of warps of a warp group, which issues wgmma and changes its register
+/// budget together, and of its threads.
 inline constexpr int64_t kGroupWarps = 4, kGroupThreads = kLanes * kGroupWarps;
-/// Registers of a thread that setmaxnreg takes: from, to, in steps of.
+/// Register budgets that setmaxnreg accepts: minimum, maximum and step.
 inline constexpr int64_t kLeastBudget = 24, kMostBudget = 256, kBudgetStep = 8;
 
 } // namespace fovea

@@ -1,8 +1,12 @@
-//===- Assemble.h - PTX to machine code, by ptxas ---------------*- C++ -*-===//
+//===- Assemble.h - PTX to machine code by ptxas ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs ptxas on PTX and finds performance faults in its log.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,20 +21,19 @@
 
 namespace fovea {
 
-/// What an assembler made of a kernel, and what it said.
+/// The result of assembling a kernel.
 struct Assembly {
-  /// A cubin; none if `error` says why.
+  /// A cubin; none if `error` is set.
   std::optional<std::string> machineCode;
-  /// Registers, spills, warnings: what ptxas says with -v.
+  /// The output of ptxas -v: registers, spills, warnings.
   std::string log;
-  /// What of it says that the kernel is slower than its schedule meant it to
-  /// be: more than a few registers that are spilled, budgets that are ignored,
-  /// dots that wait for each other.
+  /// Lines which show that the kernel is slower than its schedule intends: more
+  /// than a few spilled registers, ignored register budgets, serialised MMAs.
   std::vector<std::string> faults;
   std::string error;
 };
 
-/// Runs `ptxas`, a path, on a kernel for the chip `target`.
+/// Runs the program at the path `ptxas` on a kernel for the GPU `target`.
 Assembly assemblePTX(llvm::StringRef ptx, llvm::StringRef target,
                      llvm::StringRef ptxas);
 

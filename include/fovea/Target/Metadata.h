@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a host must know to launch a kernel, as JSON. docs/ABI.md is the
-// contract; libFoveaRuntime is one host that follows it.
+// Launch metadata of a kernel as JSON: everything that a host needs to launch
+// it. docs/Specification/ABI.md specifies the format; libFoveaRuntime is one
+// host that implements it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,7 @@
 #include "fovea/Dialect/Launch/IR/Launch.h"
 
 namespace fovea {
-/// The latest version that `writeMetadata` writes.
+/// The latest metadata version that `writeMetadata` writes.
 constexpr int64_t kMetadataVersion = 4;
 
 /// Writes the launch metadata of one kernel. Fails with a diagnostic at `abi`
@@ -25,7 +26,7 @@ constexpr int64_t kMetadataVersion = 4;
 llvm::LogicalResult writeMetadata(launch::AbiOp abi, llvm::raw_ostream &os);
 
 /// Registers the translation `launch-abi-to-metadata`: the metadata of the only
-/// kernel in a module, read with the dialects of `registerDialects`.
+/// kernel in a module, parsed with the dialects of `registerDialects`.
 void registerMetadataTranslation(
     void (*registerDialects)(mlir::DialectRegistry &));
 } // namespace fovea

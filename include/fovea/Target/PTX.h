@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The end of the compiler: a lowered kernel is translated to LLVM IR, optimised
+// and emitted as PTX.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_TARGET_PTX_H
 #define FOVEA_TARGET_PTX_H
@@ -23,31 +28,31 @@ class Module;
 
 namespace fovea {
 
-/// Registers how the dialects of a lowered kernel translate to LLVM IR, also
-/// for upstream's `gpu-module-to-binary`: of `launch.abi` remains that tensor
-/// maps are passed by value.
+/// Registers the translations of a lowered kernel's dialects to LLVM IR, also
+/// for upstream's `gpu-module-to-binary`. `launch.abi` marks tensor maps as
+/// parameters that are passed by value.
 void registerTranslations(mlir::DialectRegistry &registry);
 
-/// LLVM IR of a kernel's module, not optimised, with the target's triple and
-/// data layout. Null after a diagnostic.
+/// Translates a kernel's module to LLVM IR, without optimisation, with the
+/// target's triple and data layout. Null after a diagnostic.
 std::unique_ptr<llvm::Module> translateToLLVMIR(mlir::gpu::GPUModuleOp module,
                                                 const TargetInfo &target,
                                                 llvm::LLVMContext &context);
 
-/// Names of the optimisations of masks that `optimizeLLVMIR` can be without.
+/// Names of the mask optimisations that `optimizeLLVMIR` can omit.
 llvm::ArrayRef<llvm::StringLiteral> getMaskOptimizations();
 
-/// Optimises `module` in place, without the mask optimisations that `without`
-/// names.
+/// Optimises `module` in place, without the mask optimisations named in
+/// `without`.
 void optimizeLLVMIR(llvm::Module &module, const TargetInfo &target,
                     llvm::ArrayRef<std::string> without = {});
 
-/// PTX of an optimised module. Fails with a diagnostic at `loc`.
+/// Emits PTX of an optimised module. Fails with a diagnostic at `loc`.
 mlir::FailureOr<std::string>
 emitPTX(llvm::Module &module, const TargetInfo &target, mlir::Location loc);
 
-/// Registers the translation `nvvm-to-ptx`: PTX of the only kernel in a
-/// module, read with the dialects of `registerDialects`.
+/// Registers the translation `nvvm-to-ptx`: PTX of the only kernel in a module,
+/// parsed with the dialects of `registerDialects`.
 void registerPTXTranslation(void (*registerDialects)(mlir::DialectRegistry &));
 
 } // namespace fovea

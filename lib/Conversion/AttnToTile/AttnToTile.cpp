@@ -1,19 +1,25 @@
-//===- AttnToTile.cpp - Attention functions to tile programs ----*- C++ -*-===//
+//===- AttnToTile.cpp - Attention functions to tile programs --------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The pass attn-to-tile: turns each function of one kernel op into a GPU module
+// with a kernel in the tile dialect, its helper kernels and their ABIs. The
+// lowering of the op itself is a KernelLowering.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/Conversion/Passes.h"
 
-#include "Regions/CaptureMinMax.h"
 #include "Kernel/HelperKernels.h"
 #include "Kernel/KernelLowering.h"
 #include "Kernel/KernelSignature.h"
 #include "Kernel/LaunchCalls.h"
 #include "Kernel/SequenceOrder.h"
+#include "Regions/CaptureMinMax.h"
 
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
 #include "fovea/Support/Warps.h"
@@ -32,7 +38,8 @@ namespace fovea {
 using namespace mlir;
 using namespace fovea;
 
-/// By the module's data layout, which is what upstream's lowering asks.
+/// Sets the index width in the module's data layout, which upstream lowerings
+/// read.
 static void setIndexWidth(gpu::GPUModuleOp module, int64_t bits) {
   Builder b(module.getContext());
   auto entry =
@@ -41,17 +48,17 @@ static void setIndexWidth(gpu::GPUModuleOp module, int64_t bits) {
                   DataLayoutSpecAttr::get(module.getContext(), {entry}));
 }
 
-/// Attention that a host's function computes among other things becomes no
-/// kernel, and nothing behind this would know what to do with it.
+/// Reports an op that is not alone in its function: it gets no kernel, and no
+/// later pass could lower it.
 static LogicalResult checkNoneLeft(ModuleOp module) {
   WalkResult walk = module.walk([](attn::KernelOpInterface op) {
     auto func = op->getParentOfType<func::FuncOp>();
     InFlightDiagnostic error =
-        op->emitOpError("is not all that its function does, and so no kernel");
+        op->emitOpError("shares its function with other ops: expected a "
+                        "function of its own");
     if (func)
       error.attachNote(func.getLoc())
-          << "'attn-outline' gives it a function of its own, which this one "
-             "calls";
+          << "'attn-outline' moves it into a function that this one calls";
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());
@@ -63,7 +70,7 @@ struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    // What is wrong with an option has no place in the program.
+    // Errors in options have no location in the program.
     auto emitError = [&](StringRef option) {
       return mlir::emitError(UnknownLoc::get(&getContext()))
              << "option '" << option << "': ";
@@ -98,7 +105,7 @@ struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
 };
 } // namespace
 
-/// An empty kernel for the function, in a module of its own.
+/// Creates an empty kernel for the function, in a new GPU module.
 static gpu::GPUFuncOp createKernel(OpBuilder &builder, func::FuncOp func,
                                    Location loc, KernelSignature &signature) {
   auto module = gpu::GPUModuleOp::create(builder, loc,
@@ -114,9 +121,9 @@ static gpu::GPUFuncOp createKernel(OpBuilder &builder, func::FuncOp func,
   return kernel;
 }
 
-/// How many CTAs fit a multiprocessor, where each takes item after item; null
-/// where there is one for each. The loop says which: of one that takes one item
-/// only those that many CTAs take would be done.
+/// Number of CTAs per SM if the kernel is persistent, else null. The loop over
+/// work items determines that: a persistent grid would skip items if each CTA
+/// took only one.
 static IntegerAttr getPersistent(gpu::GPUFuncOp kernel, plan::KernelAttr plan) {
   WalkResult loops = kernel.walk([](tile::ForeachWorkOp loop) {
     return loop.getSchedule() == plan::WorkSchedule::Single
@@ -128,13 +135,13 @@ static IntegerAttr getPersistent(gpu::GPUFuncOp kernel, plan::KernelAttr plan) {
   return Builder(kernel.getContext()).getI64IntegerAttr(plan->minBlocks);
 }
 
-/// The kernel's ABI, beside it: what it is told is in `kb` by now.
+/// Creates the ABI next to the kernel, after the lowering has filled `kb`.
 static launch::AbiOp createAbi(const KernelBuilder &kb,
                                KernelSignature &signature,
                                plan::KernelAttr plan) {
   OpBuilder builder(kb.kernel);
   SmallVector<Attribute> sizes;
-  // Of clusters; as many CTAs as these have.
+  // Items count clusters, the grid counts CTAs.
   int64_t cluster = plan->cluster;
   AffineExpr items =
       signature.getWorkItems(plan.getClusterRows(), kb.packedHeads, sizes) *
@@ -156,7 +163,7 @@ static launch::AbiOp createAbi(const KernelBuilder &kb,
       /*overlapped=*/UnitAttr(), kb.generator);
 }
 
-/// Emits the kernel, those before and after it, and their ABIs.
+/// Emits the main kernel, its helper kernels and their ABIs.
 static FailureOr<launch::AbiOp> emitKernels(KernelBuilder &kb,
                                             KernelSignature &signature) {
   std::unique_ptr<KernelLowering> lowering = makeKernelLowering(kb.op);
@@ -169,8 +176,8 @@ static FailureOr<launch::AbiOp> emitKernels(KernelBuilder &kb,
   launch::AbiOp abi = createAbi(kb, signature, *plan);
   if (kb.sequenceOrder)
     buildSequenceOrder(kb, abi);
-  if (!kb.summaries.empty())
-    buildSummaries(kb, abi);
+  if (!kb.minMaxBuffers.empty())
+    buildMinMaxKernel(kb, abi);
   if (failed(lowering->emitHelpers(kb, abi)))
     return failure();
   overlapKernels(kb, abi);
@@ -195,8 +202,8 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
     module->erase();
     return failure();
   }
-  // Coordinates and sizes fit 32 bits, and divisions of 64 are many
-  // instructions; addresses are formed in 64 bits at any rate.
+  // Coordinates and sizes fit 32 bits, and 64-bit divisions take many
+  // instructions; addresses are always computed in 64 bits.
   if (!kb.hasWideIndex)
     setIndexWidth(module, 32);
   symbols.insert(module);

@@ -1,4 +1,4 @@
-//===- LaunchToLLVM.cpp - Launches to calls of the runtime ------*- C++ -*-===//
+//===- LaunchToLLVM.cpp - Lower launches to the runtime -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::launch;
 
-// Of fovea_embedded.h.
+// Declared in fovea_embedded.h.
 static constexpr StringLiteral kCall = "fovea_embedded_call",
                                kCallAsync = "fovea_embedded_call_async",
                                kCheck = "fovea_embedded_check";
@@ -44,7 +44,7 @@ static LLVM::GlobalOp makeText(OpBuilder &builder, Location loc, StringRef name,
   return global;
 }
 
-/// The global that is a `struct fovea_embedded`.
+/// Creates the global of a kernel, a `struct fovea_embedded`.
 static LLVM::GlobalOp makeKernel(OpBuilder &builder, BinaryOp binary,
                                  SymbolTable &symbols) {
   Location loc = binary.getLoc();
@@ -87,8 +87,8 @@ static LLVM::GlobalOp makeKernel(OpBuilder &builder, BinaryOp binary,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The arguments of a call as 64-bit integers, in the order that
-/// fovea_kernel_launch_packed wants.
+/// The arguments of a call as 64-bit integers, in the order of
+/// fovea_kernel_launch_packed.
 class Words {
 public:
   Words(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
@@ -176,7 +176,7 @@ FailureOr<LLVM::LLVMFuncOp> LaunchToLLVMPass::declare(CallOp call,
   auto known = dyn_cast_or_null<LLVM::LLVMFuncOp>(symbol);
   if (symbol && (!known || known.getFunctionType() != type)) {
     InFlightDiagnostic diag = call.emitError("'")
-                              << name << "' is declared in another way, "
+                              << name << "' has another declaration, "
                               << "expected 'llvm.func' of " << type;
     diag.attachNote(symbol->getLoc()) << "here";
     return diag;
@@ -187,7 +187,7 @@ FailureOr<LLVM::LLVMFuncOp> LaunchToLLVMPass::declare(CallOp call,
   return LLVM::LLVMFuncOp::create(builder, call.getLoc(), name, type);
 }
 
-/// Puts the words into memory on the stack, which the caller gives back.
+/// Stores the words on the stack; the caller restores the stack.
 static Value storeWords(OpBuilder &builder, Location loc,
                         ArrayRef<Value> words) {
   Type integer = builder.getI64Type();
@@ -230,7 +230,7 @@ LogicalResult LaunchToLLVMPass::lower(CallOp call, BinaryOp binary) {
   if (failed(run) || failed(check))
     return failure();
 
-  // In a loop the stack must not grow.
+  // Restore the stack, so that it does not grow in a loop.
   Value stack = LLVM::StackSaveOp::create(builder, loc, pointer);
   Value memory = storeWords(builder, loc, words.get());
   SmallVector<Value> operands = {
@@ -247,19 +247,19 @@ LogicalResult LaunchToLLVMPass::lower(CallOp call, BinaryOp binary) {
   return success();
 }
 
-/// The binary of a call that can be lowered.
+/// The binary of a call, if the call can be lowered.
 static FailureOr<BinaryOp> getBinary(CallOp call,
                                      SymbolTableCollection &symbols) {
   auto binary =
       symbols.lookupNearestSymbolFrom<BinaryOp>(call, call.getKernelAttr());
   if (!binary)
-    return call.emitError("the code of kernel '")
+    return call.emitError("kernel '")
            << call.getKernel()
-           << "' is not written yet: 'launch-serialize-kernels' does that";
+           << "' has no code: run 'launch-serialize-kernels' first";
   if (call.getNumResults() != 0 ||
       llvm::any_of(call.getInputs().getTypes(), llvm::IsaPred<TensorType>))
-    return call.emitError("launch must be on memrefs, found tensors: "
-                          "'one-shot-bufferize' gives them buffers");
+    return call.emitError("launch needs memrefs, found tensors: run "
+                          "'one-shot-bufferize' first");
   return binary;
 }
 

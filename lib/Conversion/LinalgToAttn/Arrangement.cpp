@@ -1,4 +1,4 @@
-//===- Arrangement.cpp - Which axes are batch, heads and rows ---*- C++ -*-===//
+//===- Arrangement.cpp - Axes of batch, heads and rows --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Operands are followed back through reshapes, transpositions, extensions and,
-// for keys and values, broadcasts over heads, to tensors that attention can
-// read. Axes that keys and values lack count queries: one of them rows, the
-// others heads that share keys.
+// Traces operands back through reshapes, transpositions, extensions and, for
+// keys and values, broadcasts over heads, to tensors that attention can use.
+// Axes that keys and values lack count queries: one of them is the sequence,
+// the others are heads that share keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ using namespace fovea::raising;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What may be left out on the way back.
+/// The kinds of ops that may be skipped.
 struct Peeling {
   bool extensions, factors, broadcasts;
 };
@@ -50,7 +50,7 @@ static std::optional<double> getFloat(Value value) {
   return number ? std::optional(number.getValueAsDouble()) : std::nullopt;
 }
 
-/// The number that all elements of a linalg op's operand are.
+/// The value of a linalg op's operand if all its elements are equal constants.
 static std::optional<double> getOperandFloat(Value operand) {
   if (auto fill = operand.getDefiningOp<linalg::FillOp>())
     operand = fill.getInputs().front();
@@ -59,7 +59,7 @@ static std::optional<double> getOperandFloat(Value operand) {
   return getFloat(operand);
 }
 
-/// The number that a value of a body is in all iterations.
+/// The value of a body's value if it is the same constant in all iterations.
 static std::optional<double> getBodyFloat(linalg::LinalgOp op, Value value) {
   value = skipFloatCasts(value);
   auto argument = dyn_cast<BlockArgument>(value);
@@ -68,7 +68,7 @@ static std::optional<double> getBodyFloat(linalg::LinalgOp op, Value value) {
   return getFloat(value);
 }
 
-/// Goes from a value of a body to what is extended or multiplied for it.
+/// Strips extensions and constant factors of a value of a body.
 static Value stripBodyValue(linalg::LinalgOp op, Value value,
                             const Peeling &peeling, double &factor) {
   while (Operation *def = value.getDefiningOp()) {
@@ -93,7 +93,8 @@ static Value stripBodyValue(linalg::LinalgOp op, Value value,
   return value;
 }
 
-/// An elementwise op of one tensor that extends or multiplies by a constant.
+/// Steps through an elementwise op that extends one tensor or multiplies it by
+/// a constant.
 static std::optional<Peeled> stepThroughUnary(const Place &place,
                                               const Peeling &peeling) {
   auto op = place.tensor.getDefiningOp<linalg::LinalgOp>();
@@ -117,7 +118,7 @@ static std::optional<Peeled> stepThroughUnary(const Place &place,
   return Peeled{{operand->get(), *positions}, factor};
 }
 
-/// The same ops, of arith on whole tensors.
+/// The same for arith ops on whole tensors.
 static std::optional<Peeled> stepThroughMapped(const Place &place,
                                                const Peeling &peeling) {
   Operation *def = place.tensor.getDefiningOp();
@@ -179,7 +180,8 @@ static AxisList without(ArrayRef<unsigned> axes, ArrayRef<unsigned> others) {
   return left;
 }
 
-/// The axis that counts rows: a long one, and the last of them.
+/// Selects the axis of the query sequence: the longest one, and the last of
+/// these.
 static AxisList chooseQueries(const Space &space, ArrayRef<unsigned> rows) {
   AxisList chosen;
   auto getLength = [&](unsigned axis) {
@@ -192,7 +194,7 @@ static AxisList chooseQueries(const Space &space, ArrayRef<unsigned> rows) {
   return chosen;
 }
 
-/// Whether heads that share keys are neighbours in the order of all axes.
+/// True if heads that share keys are contiguous in the order of all axes.
 static bool shareInOrder(ArrayRef<unsigned> order, ArrayRef<unsigned> shared) {
   return order.take_front(shared.size()) == shared;
 }
@@ -219,13 +221,13 @@ private:
   const Space &space;
   std::optional<Missed> &missed;
   Arrangement found;
-  /// Axes of scores but keys, in their order; those that keys and values have,
-  /// too; those that they lack and that are not `found.queries`.
+  /// The axes of scores without the keys, in order; those that keys and values
+  /// have, too; those that they lack and that are not `found.queries`.
   AxisList order, shared, grouped;
 };
 } // namespace
 
-/// Which axes are keys, head dimensions and rows, by the contractions alone.
+/// Determines the key, head dimension and row axes from the contractions alone.
 bool Arranger::findKinds() {
   AxisList scores = getAxes(match.getPositions(*match.weights));
   found.keys = match.getKeyAxes();
@@ -252,15 +254,16 @@ bool Arranger::findKinds() {
   AxisList output = getAxes(*getOperandPositions(
       match.output.op, match.output.getInit(), match.outputLoops));
   if (output.size() != order.size() + found.valueHead.size())
-    return miss("the second contraction's result has dimensions of no operand");
+    return miss("the result of the second contraction has a dimension that no "
+                "operand has");
   shared = without(order, without(order, key));
   found.queries = chooseQueries(space, without(order, shared));
   grouped = without(without(order, shared), found.queries);
   return true;
 }
 
-/// Tensors to read. With `broadcasts`, heads that were made by repeating keys
-/// and values are heads that share them.
+/// Determines the operands. With `broadcasts`, heads that result from repeated
+/// keys and values are heads that share them.
 bool Arranger::findOperands(bool broadcasts) {
   auto find = [&](bool extensions) {
     Peeled q = peel(match, *match.query, {extensions, true, false}),
@@ -303,8 +306,8 @@ bool Arranger::findTypes() {
   return true;
 }
 
-/// How close tensors are to what attention reads: 3 for one that is just so, 2
-/// for one that is to be reshaped.
+/// Rates the match of a tensor with attention's layout: 3 for an exact match, 2
+/// if a reshape is needed.
 static unsigned rate(ArrayRef<Position> positions, const Groups &groups) {
   if (isGrouped(positions, groups))
     return 3;
@@ -321,8 +324,8 @@ unsigned Arranger::rate(const Arrangement &choice) const {
          ::rate(choice.output.positions, choice.getOutputGroups());
 }
 
-/// The layout, and which of the shared axes are heads, so that as little as
-/// possible has to be moved.
+/// Selects the layout, and the shared axes that are heads, with the fewest
+/// transpositions.
 void Arranger::chooseOrder() {
   unsigned count = shared.size();
   SmallVector<unsigned> cuts = {count > 1 ? count - 1 : count};

@@ -1,4 +1,4 @@
-//===- Arrangement.h - Which axes are batch, heads and rows -----*- C++ -*-===//
+//===- Arrangement.h - Axes of batch, heads and rows ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -21,7 +21,7 @@ struct Arrangement {
   AxisList batch, keyHeads, queryHeads, queries, keys, head, valueHead;
   attn::Layout layout = attn::Layout::BHSD;
   Place query, key, value, output;
-  /// What Q and K were multiplied by.
+  /// The constant factor of Q and K.
   double scale = 1.0;
 
   Groups getGroups(const AxisList &heads, const AxisList &sequence,
@@ -38,12 +38,11 @@ struct Arrangement {
   }
 };
 
-/// Finds operands and the axes of dimensions. None with a reason in `missed`,
-/// or if an axis has to be cut first.
+/// Determines the operands and the axes of their dimensions. nullopt with a
+/// reason in `missed`, or if an axis must be split first.
 std::optional<Arrangement> arrange(Match &match, std::optional<Missed> &missed);
 
-/// The last tensor that is just the second contraction's result, in whatever
-/// order.
+/// The last tensor that only permutes the second contraction's result.
 Place findOutput(Match &match, const Arrangement &arrangement);
 
 } // namespace fovea::raising

@@ -1,4 +1,4 @@
-//===- Contraction.cpp - Sums of products of two tensors --------*- C++ -*-===//
+//===- Contraction.cpp - Contractions of two tensors ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -34,8 +34,8 @@ Value fovea::raising::getSummand(linalg::LinalgOp op, unsigned result) {
   return {};
 }
 
-/// Whether the body adds the product of the two inputs. The interface accepts
-/// any op of one operand before the product; conversions alone are fine here.
+/// True if the body adds the product of the two inputs. The linalg interface
+/// accepts any unary op before the product; only conversions are allowed here.
 static bool multipliesInputs(linalg::LinalgOp op) {
   Value summand = getSummand(op, 0);
   if (!summand)
@@ -64,7 +64,7 @@ std::optional<Contraction> Contraction::get(Operation *operation) {
     if (!type || type.getEncoding())
       return std::nullopt;
   }
-  // The result has each parallel loop, and not the other one.
+  // The result must have all parallel loops and not the reduction loop.
   AffineMap map = op.getIndexingMapMatchingResult(op->getResult(0));
   if (map.getNumResults() != op.getNumParallelLoops() ||
       map.isFunctionOfDim(reductions.front()))

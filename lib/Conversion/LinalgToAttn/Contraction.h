@@ -1,4 +1,4 @@
-//===- Contraction.h - Sums of products of two tensors ----------*- C++ -*-===//
+//===- Contraction.h - Contractions of two tensors --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,8 +15,8 @@
 
 namespace fovea::raising {
 
-/// A linalg op, of whatever name, that sums products of two tensors' elements
-/// over one loop, in floats. Elements may be extended first.
+/// A linalg op of any name that sums products of elements of two float tensors
+/// over one loop. Elements may be extended first.
 struct Contraction {
   mlir::linalg::LinalgOp op;
   unsigned reduction = 0;
@@ -30,11 +30,11 @@ struct Contraction {
   mlir::OpResult getResult() { return op->getResult(0); }
 };
 
-/// Below conversions between float types.
+/// Strips conversions between float types.
 mlir::Value skipFloatCasts(mlir::Value value);
 
-/// What a reduction's body adds to the result of this number; null if it does
-/// something else.
+/// The value that a reduction's body adds to result `result`; null if it is not
+/// a sum.
 mlir::Value getSummand(mlir::linalg::LinalgOp op, unsigned result);
 
 } // namespace fovea::raising

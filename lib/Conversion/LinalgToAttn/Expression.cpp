@@ -1,4 +1,4 @@
-//===- Expression.cpp - Elements of tensors as scalars ----------*- C++ -*-===//
+//===- Expression.cpp - Tensor elements as scalars ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -18,10 +18,10 @@
 using namespace mlir;
 using namespace fovea::raising;
 
-/// Regions of attention have at most 2048 ops.
+/// The regions of attn ops have at most 2048 ops.
 constexpr unsigned kMostOps = 1024;
-/// Ops that lead to an element one after the other; what is further away is
-/// read.
+/// Maximum number of ops on a path to an element; values after longer paths are
+/// captured.
 constexpr unsigned kMostSteps = 512;
 
 Type fovea::raising::getComputedType(Type type) {
@@ -45,7 +45,7 @@ Expression::Expression(Space &space, MLIRContext *context)
 }
 
 //===----------------------------------------------------------------------===//
-// What there is
+// Queries
 //===----------------------------------------------------------------------===//
 
 const Leaf *Expression::getLeaf(Value value) const {
@@ -97,7 +97,7 @@ llvm::SmallBitVector Expression::getAxesOf(Value value) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Making scalars
+// Creation of scalars
 //===----------------------------------------------------------------------===//
 
 Value Expression::create(Operation *op) {
@@ -136,7 +136,7 @@ Value Expression::addLeaf(Leaf leaf, Type type, Location loc) {
   return promote(block->addArgument(type, loc));
 }
 
-/// A constant, in the type that it is computed in.
+/// Converts a constant to the type in which it is computed.
 static TypedAttr getComputedConstant(TypedAttr attr) {
   auto number = dyn_cast<FloatAttr>(attr);
   if (!number || getComputedType(number.getType()) == number.getType())
@@ -164,8 +164,8 @@ Value Expression::getIndex(const Position &position) {
                  builder.getUnknownLoc());
 }
 
-/// Whether regions of attention may have the op, with operands in f32 that were
-/// narrower.
+/// True if the op is allowed in regions of attn ops, with f32 in place of
+/// narrower operands.
 static bool isScalarOp(Operation *op) {
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
       isa<arith::BitcastOp>(op))
@@ -186,7 +186,8 @@ Value Expression::cloneScalarOp(Operation *op, ArrayRef<Value> operands) {
   if (isa<arith::ExtFOp, arith::TruncFOp>(op)) {
     if (operands[0].getType() == type)
       return operands[0];
-    // Both narrower than f32 and f64 are one step from f32.
+    // Narrower types are computed as f32, so only a conversion between f32 and
+    // f64 remains.
     StringRef name = operands[0].getType().getIntOrFloatBitWidth() <
                              type.getIntOrFloatBitWidth()
                          ? arith::ExtFOp::getOperationName()
@@ -281,7 +282,7 @@ Value Expression::computeLinalgElement(linalg::LinalgOp op,
       op.getBlock()->getTerminator()->getOperand(result.getResultNumber()));
 }
 
-/// An op of arith or math on whole tensors.
+/// The element of an arith or math op on whole tensors.
 Value Expression::computeMappedElement(Operation *op, const Place &place) {
   if (!isScalarOp(op) || !OpTrait::hasElementwiseMappableTraits(op))
     return {};

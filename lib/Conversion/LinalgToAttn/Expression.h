@@ -1,4 +1,4 @@
-//===- Expression.h - Elements of tensors as scalars ------------*- C++ -*-===//
+//===- Expression.h - Tensor elements as scalars ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -19,8 +19,8 @@
 
 namespace fovea::raising {
 
-/// What an expression reads: an element of a tensor, a scalar of the program,
-/// an index that several axes make, or how far an axis goes.
+/// An input of an expression: an element of a tensor, a scalar of the program,
+/// an index composed of several axes, or the extent of an axis.
 struct Leaf {
   enum class Kind { Element, Scalar, Index, Extent } kind;
   mlir::Value source;
@@ -28,42 +28,42 @@ struct Leaf {
   unsigned axis = 0;
 };
 
-/// Elements of tensors, written as scalar arithmetic in a block of its own.
-/// Elementwise ops are followed to what they are computed from; the block's
-/// arguments are the axes' positions first, then what is read (leaves). Equal
-/// arithmetic is one value. Floats narrower than f32 are computed in f32, so
-/// that conversions between them are not there.
+/// Elements of tensors as scalar arithmetic in a separate block. Elementwise
+/// ops are traced to their inputs. The arguments of the block are the positions
+/// of the axes, followed by the inputs (leaves). Equal arithmetic is one value.
+/// Floats narrower than f32 are computed in f32, without the conversions
+/// between them.
 class Expression {
 public:
   Expression(Space &space, mlir::MLIRContext *context);
 
-  /// The element; null if an axis has to be cut first (`Space::hasCut`), or if
-  /// there is too much to compute.
+  /// The element. Null if an axis must be split first (`Space::hasCut`), or if
+  /// the expression is too large.
   mlir::Value getElement(mlir::Value tensor,
                          llvm::ArrayRef<Position> positions);
 
-  /// A value of the op's body in the iteration at `loops`; null if the body has
-  /// ops that can't stand in a region of attention.
+  /// A value of the op's body in the iteration at `loops`. Null if the body has
+  /// ops that are not allowed in regions of attn ops.
   mlir::Value getBodyValue(mlir::linalg::LinalgOp op,
                            llvm::ArrayRef<Position> loops, mlir::Value value);
 
-  /// What the value reads, also through an extension to f32; null if it is
-  /// computed.
+  /// The leaf of the value, also through an extension to f32; null if the value
+  /// is computed.
   const Leaf *getLeaf(mlir::Value value) const;
-  /// The axis whose position the value is.
+  /// The axis whose position is the value.
   std::optional<unsigned> getAxis(mlir::Value value) const;
 
-  /// All that the value is computed from, itself included, but not what `end`
-  /// is computed from.
+  /// The backward slice of the value, including the value. It does not continue
+  /// past `end`.
   llvm::DenseSet<mlir::Value> getSlice(mlir::Value value,
                                        mlir::Value end = {}) const;
-  /// Axes that the value depends on.
+  /// The axes that the value depends on.
   llvm::SmallBitVector getAxesOf(mlir::Value value) const;
 
-  /// Adds the op, or takes one that is there and equal.
+  /// Adds the op, or returns an existing equal one.
   mlir::Value create(mlir::Operation *op);
   mlir::Value createConstant(mlir::TypedAttr value);
-  /// The index that a position stands for.
+  /// The index value of a position.
   mlir::Value getIndex(const Position &position);
 
   mlir::Block &getBlock() { return *block; }
@@ -97,10 +97,10 @@ private:
   unsigned steps = 0;
 };
 
-/// The type that elements of `type` are computed in.
+/// The type in which elements of `type` are computed.
 mlir::Type getComputedType(mlir::Type type);
 
-/// The float that a value of an expression is, if it is a constant.
+/// The value of a float constant.
 std::optional<double> getConstantFloat(mlir::Value value);
 
 } // namespace fovea::raising

@@ -1,4 +1,4 @@
-//===- Match.cpp - Finds attention around a contraction ---------*- C++ -*-===//
+//===- Match.cpp - Match attention ----------------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -35,7 +35,7 @@ static bool has(const llvm::SmallBitVector &set, ArrayRef<unsigned> axes) {
   return llvm::all_of(axes, [&](unsigned axis) { return set.test(axis); });
 }
 
-/// What is read, if a contraction made it at positions that are axes.
+/// The contraction that computes a leaf, if the positions of the leaf are axes.
 static std::optional<Contraction> getContraction(const Leaf *leaf) {
   if (!leaf || leaf->kind != Leaf::Kind::Element ||
       llvm::any_of(leaf->positions,
@@ -44,7 +44,7 @@ static std::optional<Contraction> getContraction(const Leaf *leaf) {
   return Contraction::get(leaf->source.getDefiningOp());
 }
 
-/// Finds the contraction that makes scores among what `x` reads.
+/// Finds the contraction that computes the scores among the leaves of `x`.
 static bool findScores(Match &match, std::optional<Missed> &missed) {
   Expression &expression = *match.expression;
   llvm::DenseSet<Value> slice = expression.getSlice(match.x);
@@ -66,15 +66,14 @@ static bool findScores(Match &match, std::optional<Missed> &missed) {
       other = leaf->source.getDefiningOp();
   }
   std::string reason =
-      "the softmax is not of a contraction and elementwise ops "
-      "behind it";
+      "the softmax input is not a contraction followed by elementwise ops";
   if (other)
     reason += ", found " + quote(other);
   missed = {match.output.op, reason};
   return false;
 }
 
-/// Iterations of the first contraction, and which of its operands are keys.
+/// Determines the loops of the first contraction, and its key operand.
 static bool setScoreLoops(Match &match, std::optional<Missed> &missed) {
   Contraction &scores = match.scores;
   const Leaf *leaf = match.expression->getLeaf(match.score);
@@ -90,7 +89,8 @@ static bool setScoreLoops(Match &match, std::optional<Missed> &missed) {
         !getAxes(*match.space, match.getPositions(*match.query)).test(keys[0]))
       return true;
   }
-  missed = {scores.op, "the key dimension must be one of one operand"};
+  missed = {scores.op,
+            "the key dimension must be a dimension of exactly one operand"};
   return false;
 }
 
@@ -109,14 +109,14 @@ static bool startsAtZero(Match &match, Contraction &contraction,
 }
 
 //===----------------------------------------------------------------------===//
-// What is between the contractions
+// Ops between the contractions
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Ops that depend on the scores, up to the second contraction.
+/// The ops that depend on the scores, up to the second contraction.
 struct Between {
   explicit Between(Match &match);
-  /// Ops that the weights are computed by.
+  /// True if the probabilities depend on the op.
   bool leadsToWeights(Operation *op) const { return backward.contains(op); }
   bool dependsOnScores(Value value) const {
     Operation *def = value.getDefiningOp();
@@ -145,7 +145,8 @@ Between::Between(Match &match) {
           backward.insert(def);
 }
 
-/// Scores and weights must have no other use: they will not exist.
+/// Checks that scores and probabilities have no other uses, since raising
+/// removes them.
 static bool haveNoOtherUse(const Between &between, Match &match,
                            std::optional<Missed> &missed) {
   for (Operation *op : between.forward) {
@@ -156,15 +157,16 @@ static bool haveNoOtherUse(const Between &between, Match &match,
           isOpTriviallyDead(user))
         continue;
       missed = {match.output.op,
-                "what " + quote(op) +
-                    " computes from the scores is also used by " + quote(user)};
+                "the result of " + quote(op) +
+                    ", which depends on the scores, is also used by " +
+                    quote(user)};
       return false;
     }
   }
   return true;
 }
 
-/// Of what depends on scores, a score may depend on itself only.
+/// Checks that a score depends on no other score.
 static bool isElementwise(const Between &between, Match &match,
                           std::optional<Missed> &missed) {
   for (Value part : match.expression->getSlice(match.x)) {
@@ -172,9 +174,8 @@ static bool isElementwise(const Between &between, Match &match,
     if (!leaf || part == match.score || !isa<BlockArgument>(part) ||
         !leaf->source || !between.dependsOnScores(leaf->source))
       continue;
-    missed = {match.output.op, "a score depends on what " +
-                                   quote(leaf->source.getDefiningOp()) +
-                                   " makes of other scores"};
+    missed = {match.output.op, "a score depends on other scores through " +
+                                   quote(leaf->source.getDefiningOp())};
     return false;
   }
   if (between.dependsOnScores(match.value->get())) {
@@ -195,14 +196,14 @@ static bool checkBetween(Match &match, std::optional<Missed> &missed) {
 }
 
 //===----------------------------------------------------------------------===//
-// All of it
+// Match
 //===----------------------------------------------------------------------===//
 
 namespace {
 enum class Attempt { Found, NotFound, Again };
 } // namespace
 
-/// With the axes that there are: if one has to be cut, `Again`.
+/// Matches with the current axes; returns `Again` if an axis must be split.
 static Attempt attempt(Match &match, std::optional<Missed> &missed) {
   Space &space = *match.space;
   match.expression =
@@ -227,7 +228,7 @@ static Attempt attempt(Match &match, std::optional<Missed> &missed) {
   if (!match.x || space.hasCut())
     return decide(false);
   if (keys.size() != 1) {
-    missed = {match.output.op, "keys are counted by more than one dimension"};
+    missed = {match.output.op, "the keys have more than one dimension"};
     return Attempt::NotFound;
   }
   if (!findScores(match, missed))
@@ -244,7 +245,7 @@ static Attempt attempt(Match &match, std::optional<Missed> &missed) {
 }
 
 bool fovea::raising::findAgain(Match &match, std::optional<Missed> &missed) {
-  // An axis is cut a reshape at a time, and never where it was cut before.
+  // Each reshape splits axes at most once, so the loop terminates.
   while (true) {
     if (match.space->hasCut())
       match.space->applyCut();

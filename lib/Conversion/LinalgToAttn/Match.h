@@ -1,4 +1,4 @@
-//===- Match.h - Finds attention around a contraction -----------*- C++ -*-===//
+//===- Match.h - Match attention --------------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,7 +16,7 @@
 
 namespace fovea::raising {
 
-/// Why something that looks like attention stays as it is.
+/// The reason why an op that looks like attention is not raised.
 struct Missed {
   mlir::Operation *where;
   std::string reason;
@@ -29,12 +29,12 @@ struct Match {
                   *key = nullptr;
   std::unique_ptr<Space> space;
   std::unique_ptr<Expression> expression;
-  /// What the softmax is of, and what that reads of S.
+  /// The softmax input, and the leaf of S that it reads.
   mlir::Value x, score;
-  /// Iterations, in axes.
+  /// The loops, as axes.
   Positions outputLoops, scoreLoops;
-  /// Whether the space has the first contraction's sum, behind the second's
-  /// loops.
+  /// True if the space contains the reduction loop of the first contraction,
+  /// after the loops of the second one.
   bool hasScoreLoop = false;
 
   AxisList getKeyAxes() const { return outputLoops[output.reduction].axes; }
@@ -45,22 +45,24 @@ struct Match {
   }
 };
 
-/// Finds attention whose second contraction is `op`. Neither a match nor
-/// `missed` if this is no softmax times something.
+/// Matches attention whose second contraction is `op`. Returns neither a match
+/// nor `missed` if no operand is a softmax.
 std::optional<Match> findAttention(mlir::Operation *op,
                                    std::optional<Missed> &missed);
 
-/// Finds it again after an axis was cut. False if it is not there, as above.
+/// Repeats the match after an axis was split. False if there is no match, as
+/// above.
 bool findAgain(Match &match, std::optional<Missed> &missed);
 
-/// The softmax that makes weights, seen from an element of them.
+/// The softmax that computes the probabilities, matched from an element of
+/// them.
 struct Softmax {
-  /// An element of its input; null if this is no softmax.
+  /// An element of the softmax input; null if there is no softmax.
   mlir::Value x;
 };
 
 /// Matches linalg.softmax, and exponentials divided by their sum. Null `x` with
-/// a reason in `missed`, or without if nothing speaks for a softmax.
+/// a reason in `missed`, or without a reason if there is no sign of a softmax.
 Softmax matchSoftmax(Expression &expression, mlir::Value weight,
                      const AxisList &keys, std::optional<Missed> &missed);
 

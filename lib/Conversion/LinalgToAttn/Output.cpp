@@ -1,4 +1,4 @@
-//===- Output.cpp - Where the result of attention goes ----------*- C++ -*-===//
+//===- Output.cpp - Users of attention's result ---------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What only reshapes, transposes or narrows the second contraction's result is
-// replaced with it: attention writes the tensor that the program goes on with.
+// Ops that only reshape, transpose or narrow the second contraction's result
+// are replaced with it: attn.forward computes their result directly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,8 +47,8 @@ static std::optional<Positions> collapse(tensor::CollapseShapeOp op,
   return result;
 }
 
-/// An op of parallel loops that writes the tensor's elements, perhaps narrower,
-/// in another order.
+/// An op with parallel loops that permutes the tensor's elements and optionally
+/// narrows them.
 static std::optional<Positions> permute(linalg::LinalgOp op, const Place &place,
                                         Type narrow) {
   if (!op.hasPureTensorSemantics() || op.getNumDpsInits() != 1 ||

@@ -1,4 +1,4 @@
-//===- RaiseLinalg.cpp - Finds attention in linalg --------------*- C++ -*-===//
+//===- RaiseLinalg.cpp - Raise linalg to attention ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// From the second contraction backwards: `Match` finds what attention consists
-// of, `Arrangement` which dimensions are which, `Variant` what score_mod and
-// mask_mod are.
+// Starts at the second contraction and proceeds backwards: `Match` finds the
+// parts of attention, `Arrangement` assigns dimensions, and `Variant` creates
+// score_mod and mask_mod.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,8 @@ static void report(const Missed &missed) {
       << remark::reason("{0}", missed.reason);
 }
 
-/// A tensor with these dimensions; head dimensions are static in its type.
+/// Creates a tensor with these dimensions; head dimensions are static in its
+/// type.
 static Value makeOperand(OpBuilder &builder, Location loc, const Space &space,
                          const Place &place, const Groups &groups) {
   Groups from;
@@ -96,12 +97,12 @@ static Value makeForward(OpBuilder &builder, Location loc, Match &match,
   return op.getOutput();
 }
 
-/// Replaces the result; the other ops are left without use.
+/// Replaces the result; the other ops become dead.
 static void replace(Match &match, const Arrangement &arrangement,
                     Variant &variant) {
   Value result = arrangement.output.tensor;
   Location loc = match.output.op->getLoc();
-  // Behind all that is made for the result, such as sizes to expand it to.
+  // After ops that the result needs, such as the sizes of an expand_shape.
   OpBuilder builder(result.getDefiningOp());
   Value output = makeForward(builder, loc, match, arrangement, variant);
   Groups wanted;
@@ -137,7 +138,7 @@ bool RaiseLinalgPass::raise(Operation *op) {
   return false;
 }
 
-/// Erases what has no use, users and inner ops first.
+/// Erases dead ops, users and nested ops first.
 static void eraseDead(Operation *root) {
   SmallVector<Operation *> ops;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });

@@ -1,4 +1,4 @@
-//===- Regroup.cpp - Brings tensors into the order of axes ------*- C++ -*-===//
+//===- Regroup.cpp - Permute and reshape axes -----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Axes that are neighbours in one dimension before and after stay together, as
-// a piece. A tensor is expanded to one dimension a piece, these are permuted
-// and collapsed to the dimensions that are wanted. Each of the three is left
-// out where it does nothing.
+// Axes that are adjacent in one dimension before and after form a piece. A
+// tensor is expanded to one dimension per piece; the pieces are permuted and
+// then collapsed to the target dimensions. Each of the three steps is omitted
+// if it does nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -65,7 +65,7 @@ static OpFoldResult getProduct(OpBuilder &builder, Location loc,
   return arith::MulIOp::create(builder, loc, unknown, factor).getResult();
 }
 
-/// Cuts each group where the next axis is not its neighbour in `other`.
+/// Splits each group where the next axis does not follow in `other`.
 static Groups getPieces(const Groups &groups, const Groups &other) {
   auto areNeighbours = [&](unsigned first, unsigned second) {
     for (const AxisList &group : other) {
@@ -85,12 +85,12 @@ static Groups getPieces(const Groups &groups, const Groups &other) {
   return pieces;
 }
 
-/// Which dimensions become one: for each dimension of extent 1 of `groups`, a
-/// neighbour in `pieces` takes it.
+/// The reassociation of groups to pieces: each dimension of extent 1 of
+/// `groups` is joined with an adjacent one in `pieces`.
 static SmallVector<ReassociationIndices>
 getReassociation(const Groups &groups, const Groups &pieces, Groups &between) {
-  // `between` has a dimension for each piece and each group without axes; those
-  // are joined with pieces on one side, with groups on the other.
+  // `between` has a dimension for each piece and each group without axes; these
+  // are joined with pieces on one side and with groups on the other.
   SmallVector<ReassociationIndices> result;
   unsigned piece = 0;
   for (const AxisList &group : groups) {
@@ -109,7 +109,7 @@ getReassociation(const Groups &groups, const Groups &pieces, Groups &between) {
   return result;
 }
 
-/// Joins dimensions without axes to one that has some.
+/// Joins dimensions without axes with an adjacent dimension.
 static SmallVector<ReassociationIndices> joinUnits(const Groups &between) {
   SmallVector<ReassociationIndices> result;
   bool hasAxes = true;
@@ -125,7 +125,7 @@ static SmallVector<ReassociationIndices> joinUnits(const Groups &between) {
 }
 
 namespace {
-/// A tensor on its way.
+/// A tensor during the regrouping.
 struct Regrouping {
   OpBuilder &builder;
   Location loc;
@@ -138,7 +138,7 @@ struct Regrouping {
       shape.push_back(space.getSize(group));
     return RankedTensorType::get(shape, getElementTypeOrSelf(tensor.getType()));
   }
-  /// Says in the type what is known of extents.
+  /// Casts to the type with all known extents.
   void castTo(const Groups &groups) {
     if (tensor.getType() != getType(groups))
       tensor = tensor::CastOp::create(builder, loc, getType(groups), tensor);

@@ -1,4 +1,4 @@
-//===- Regroup.h - Brings tensors into the order of axes --------*- C++ -*-===//
+//===- Regroup.h - Permute and reshape axes ---------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,17 +17,16 @@ namespace fovea::raising {
 
 using Groups = llvm::SmallVector<AxisList, 4>;
 
-/// Whether a tensor whose dimensions have these axes is, as it is, one whose
-/// dimensions have those.
+/// True if a tensor with these positions already has the dimensions `groups`.
 bool isGrouped(llvm::ArrayRef<Position> positions, const Groups &groups);
 
-/// Reshapes and transposes a tensor whose dimensions have the axes of `from` so
-/// that they have those of `to`. Both have the same axes, each once.
+/// Reshapes and transposes a tensor from the dimensions `from` to the
+/// dimensions `to`. Both have the same axes, each once.
 mlir::Value regroup(mlir::OpBuilder &builder, mlir::Location loc,
                     const Space &space, mlir::Value tensor, const Groups &from,
                     const Groups &to);
 
-/// How far an axis goes, at run time.
+/// The extent of an axis at run time.
 mlir::OpFoldResult getExtent(mlir::OpBuilder &builder, mlir::Location loc,
                              const Space &space, unsigned axis);
 

@@ -1,4 +1,4 @@
-//===- Softmax.cpp - Recognises softmax by what it computes -----*- C++ -*-===//
+//===- Softmax.cpp - Match softmax by semantics ---------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Whatever ops a front end writes it in, a softmax is
+// In any form, a softmax is
 //
 //   e[j] / sum_j e[j]    with e[j] = exp(x[j] - c)
 //
-// where c, a maximum or anything else, is the same for all j: it cancels.
+// where c, usually a maximum, is the same for all j and cancels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace fovea::raising;
 
 namespace {
-/// A numerator and what it is divided by.
+/// A numerator and a divisor.
 struct Quotient {
   Value numerator, divisor;
 };
@@ -44,7 +44,7 @@ static std::optional<Quotient> getQuotient(Value value) {
   return std::nullopt;
 }
 
-/// The op that makes what is read, if it is a reduction over one loop.
+/// The op that computes a leaf, if it is a reduction over one loop.
 static linalg::LinalgOp getReduction(const Leaf *leaf) {
   if (!leaf || leaf->kind != Leaf::Kind::Element)
     return {};
@@ -54,7 +54,8 @@ static linalg::LinalgOp getReduction(const Leaf *leaf) {
   return op;
 }
 
-/// The element that a sum over keys adds, at the key; null if it is none.
+/// The element that a sum over keys adds at the key; null if it is not such a
+/// sum.
 static Value getSummandAtKey(Expression &expression, const Leaf &leaf,
                              linalg::LinalgOp op, const AxisList &keys) {
   auto result = cast<OpResult>(leaf.source);
@@ -82,7 +83,8 @@ static bool dependsOn(Expression &expression, Value value,
   return llvm::any_of(axes, [&](unsigned axis) { return used.test(axis); });
 }
 
-/// What an exponential is of, without what is the same for all keys.
+/// The operand of an exponential, without a subtrahend that is uniform across
+/// keys.
 static Value getExponent(Expression &expression, Value numerator,
                          const AxisList &keys) {
   auto exponential = numerator.getDefiningOp<math::ExpOp>();
@@ -102,7 +104,7 @@ static Softmax matchQuotient(Expression &expression, Quotient quotient,
   linalg::LinalgOp sum = getReduction(leaf);
   if (!sum || !quotient.numerator.getDefiningOp<math::ExpOp>())
     return {};
-  // Making elements adds leaves.
+  // Copied, because creating elements may add leaves.
   Leaf divisor = *leaf;
   if (dependsOn(expression, quotient.divisor, keys)) {
     missed = {sum, "the softmax is not over the dimension that the second "
@@ -111,7 +113,7 @@ static Softmax matchQuotient(Expression &expression, Quotient quotient,
   }
   Value summand = getSummandAtKey(expression, divisor, sum, keys);
   if (summand != quotient.numerator) {
-    missed = {sum, "exponentials are divided by something else than their sum"};
+    missed = {sum, "exponentials are not divided by their sum"};
     return {};
   }
   if (!isZeroAtStart(expression, divisor, sum)) {
@@ -138,7 +140,8 @@ static linalg::SoftmaxOp getNamedSoftmax(const Leaf *leaf) {
   return leaf->source.getDefiningOp<linalg::SoftmaxOp>();
 }
 
-/// Says which op stands between a softmax and its use, if there is a softmax.
+/// Reports the op between a softmax and the second contraction, if there is a
+/// softmax.
 static void findChangedWeights(Expression &expression, Value weight,
                                const AxisList &keys,
                                std::optional<Missed> &missed) {
@@ -152,9 +155,10 @@ static void findChangedWeights(Expression &expression, Value weight,
     if (!softmax)
       continue;
     std::string name = weight.getDefiningOp()->getName().getStringRef().str();
-    missed = {nullptr, "'" + name +
-                           "' changes the weights between the softmax and the "
-                           "second contraction"};
+    missed = {nullptr,
+              "'" + name +
+                  "' modifies the probabilities between the softmax and the "
+                  "second contraction"};
     return;
   }
 }

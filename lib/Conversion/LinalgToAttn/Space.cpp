@@ -1,4 +1,4 @@
-//===- Space.cpp - The axes that two contractions share ---------*- C++ -*-===//
+//===- Space.cpp - Common axes of two contractions ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -27,7 +27,7 @@ Extent fovea::raising::getLoopExtent(linalg::LinalgOp op, unsigned loop) {
       Extent extent = Extent::get(operand.get(), dim);
       if (!extent.isDynamic())
         return extent;
-      // A result's size is read off its initial value.
+      // The size of a result is the size of its init operand.
       if (!found.tensor || op.isDpsInit(&operand))
         found = extent;
     }
@@ -87,8 +87,8 @@ void Space::applyCut() {
   renumber();
 }
 
-/// The tensor and dimension with this op's result's extent, one step back; the
-/// extent as it is where there is none.
+/// Steps from an op's result to an operand with the same extent; returns the
+/// extent unchanged if there is none.
 static Extent resolveElementwise(Operation *op, Extent extent) {
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
     ReassociationIndices wide;
@@ -148,8 +148,8 @@ static bool isSame(const Extent &a, const Extent &b) {
          first.dim == second.dim;
 }
 
-/// Whether the axes of `list` are just the dimensions, one by one: one product
-/// of extents has one unknown factor at most.
+/// True if the axes of `list` are exactly the dimensions, one by one. At most
+/// one extent of a product may be unknown.
 static bool isPairedWith(const Space &space, ArrayRef<unsigned> list,
                          ArrayRef<Extent> dims) {
   if (list.size() != dims.size())
@@ -190,13 +190,13 @@ std::optional<Positions> Space::distribute(ArrayRef<unsigned> list,
       return std::nullopt;
     const Extent &inner = axes[list.back()], &dim = left.back();
     if (list.size() == 1) {
-      // One axis is all of them.
+      // A single axis must be split into all dimensions.
       cut = Cut{list.front(), llvm::to_vector<2>(left)};
       return std::nullopt;
     }
     if (dim.isDynamic() || dim.size == 0 || inner.isDynamic())
       return std::nullopt;
-    // As many of the innermost axes as the dimension has elements.
+    // Take innermost axes until they have the dimension's number of elements.
     unsigned count = 0;
     int64_t size = 1;
     while (count < list.size() &&
@@ -289,7 +289,7 @@ static std::optional<Place> stepBackExpand(tensor::ExpandShapeOp op,
       llvm::append_range(joined.axes, position.axes);
       if (!position.computed)
         continue;
-      // A computed index can be passed on where it is the only one.
+      // A computed index can be passed on only if the other extents are 1.
       for (int64_t other : group)
         if (other != dim && op.getResultType().getDimSize(other) != 1)
           return std::nullopt;
@@ -328,7 +328,7 @@ stepBackCollapse(Space &space, tensor::CollapseShapeOp op, const Place &place) {
   return result;
 }
 
-/// An op of parallel loops that yields an element of an operand as it is.
+/// An op with parallel loops that yields an element of an operand unchanged.
 static std::optional<Place> stepBackLinalg(linalg::LinalgOp op,
                                            const Place &place) {
   if (!op.hasPureTensorSemantics() ||

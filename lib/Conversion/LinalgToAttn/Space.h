@@ -1,4 +1,4 @@
-//===- Space.h - The axes that two contractions share -----------*- C++ -*-===//
+//===- Space.h - Common axes of two contractions ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Programs reshape and transpose tensors on the way from one contraction to the
-// other. So that an element can be followed all the way, positions are counted
-// by axes: dimensions so fine that no reshape cuts one. A dimension that two of
-// them were collapsed into has both, a dimension of extent 1 none.
+// Programs reshape and transpose tensors between the two contractions. To trace
+// an element through all of these ops, positions are expressed in axes:
+// dimensions so fine that no reshape splits one. A dimension that is the
+// collapse of two axes has both, and a dimension of extent 1 has none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,8 @@
 
 namespace fovea::raising {
 
-/// How far an axis goes: a number, and where that is not known, the dimension
-/// of a tensor that says so.
+/// The extent of an axis: a number, or if that is unknown, a dimension of a
+/// tensor.
 struct Extent {
   int64_t size = mlir::ShapedType::kDynamic;
   mlir::Value tensor;
@@ -37,18 +37,18 @@ struct Extent {
   }
 };
 
-/// Follows a dynamic dimension to what it was made with: a dimension of an
-/// argument, say, or a size that was computed. Then `tensor` is that index.
+/// Traces a dynamic dimension to its origin, for example a dimension of an
+/// argument or a computed size. In the latter case `tensor` is that index.
 Extent resolve(Extent extent);
 
-/// The extent of a loop: of the operands that have it, one whose type knows.
+/// The extent of a loop, preferably from an operand with a static type.
 Extent getLoopExtent(mlir::linalg::LinalgOp op, unsigned loop);
 
-/// Axes, the outermost first. None stand for position 0 of extent 1.
+/// Axes, outermost first. An empty list is position 0 of extent 1.
 using AxisList = llvm::SmallVector<unsigned, 4>;
 
-/// Where an element lies in one dimension of a tensor: at the axes' positions,
-/// or at a computed index, which is a value of an `Expression`.
+/// The position of an element in one dimension of a tensor: a list of axes, or
+/// a computed index, which is a value of an `Expression`.
 struct Position {
   AxisList axes;
   mlir::Value computed;
@@ -59,30 +59,30 @@ struct Position {
 };
 using Positions = llvm::SmallVector<Position, 4>;
 
-/// The axes of an output contraction's loops, and of one reduction more.
+/// The axes of the loops of the second contraction, and of one more reduction.
 class Space {
 public:
-  /// One axis a loop, as far as it is not of extent 1.
+  /// One axis per loop, except loops of extent 1.
   explicit Space(mlir::linalg::LinalgOp output);
 
-  /// Adds a loop behind those that are there.
+  /// Adds a loop after the existing ones.
   void addLoop(Extent extent);
 
   unsigned getNumAxes() const { return axes.size(); }
   const Extent &operator[](unsigned axis) const { return axes[axis]; }
   AxisList getAxes(unsigned loop) const;
   Position getPosition(unsigned loop) const { return {getAxes(loop), {}}; }
-  /// The product of extents; dynamic if one is.
+  /// The product of extents; dynamic if one of them is.
   int64_t getSize(llvm::ArrayRef<unsigned> list) const;
 
-  /// Distributes the axes of a dimension to those that were collapsed into it.
-  /// None if they don't fit each other; an axis may have to be cut first.
+  /// Distributes the axes of a collapsed dimension to the original dimensions.
+  /// nullopt if they do not match; an axis may have to be split first.
   std::optional<Positions> distribute(llvm::ArrayRef<unsigned> list,
                                       llvm::ArrayRef<Extent> dims);
   bool hasCut() const { return cut.has_value(); }
   void dropCut() { cut.reset(); }
-  /// Cuts the axis that `distribute` found to be too long. All axes get new
-  /// numbers.
+  /// Splits the axis that `distribute` found to be too long, and renumbers all
+  /// axes.
   void applyCut();
 
 private:
@@ -97,30 +97,32 @@ private:
   std::optional<Cut> cut;
 };
 
-/// A tensor and positions in it that hold the same element.
+/// A tensor and the positions of an element in it.
 struct Place {
   mlir::Value tensor;
   Positions positions;
 };
 
-/// Whether the tensor is sparse, say: such are left alone.
+/// True if the tensor has an encoding, for example sparse. Such tensors are not
+/// changed.
 bool hasEncoding(mlir::Value tensor);
 
-/// Goes through an op that only moves elements: casts of shapes, reshapes,
-/// transpositions, broadcasts. None if `place` is not the result of one.
+/// Steps back through an op that only moves elements: shape casts, reshapes,
+/// transpositions, broadcasts. nullopt if `place` is not the result of such an
+/// op.
 std::optional<Place> stepBack(Space &space, const Place &place);
 
-/// Drops positions in dimensions of extent 1.
+/// Clears positions in dimensions of extent 1.
 Positions normalize(mlir::Value tensor, llvm::ArrayRef<Position> positions);
 
-/// Positions of an operand's element in an iteration; none if the operand is
-/// indexed by more than loops.
+/// The positions of an operand's element in an iteration; nullopt if an index
+/// is not a loop.
 std::optional<Positions> getOperandPositions(mlir::linalg::LinalgOp op,
                                              mlir::OpOperand &operand,
                                              llvm::ArrayRef<Position> loops);
 
-/// The iteration that makes the element of a result; none if loops are missing.
-/// Those of reductions stay without position.
+/// The iteration that computes an element of a result; nullopt if loops are
+/// missing. Reduction loops have no position.
 std::optional<Positions> getLoopPositions(mlir::linalg::LinalgOp op,
                                           mlir::OpResult result,
                                           llvm::ArrayRef<Position> positions);

@@ -1,4 +1,4 @@
-//===- Variant.cpp - score_mod and mask_mod of what was found ---*- C++ -*-===//
+//===- Variant.cpp - Create score_mod and mask_mod ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -31,7 +31,7 @@ Variant::Variant(Match &match, const Arrangement &arrangement,
 // Masks
 //===----------------------------------------------------------------------===//
 
-/// A value of i1 arithmetic in the expression.
+/// Creates i1 arithmetic in the expression.
 static Value makeLogic(Expression &expression, StringRef name, Value lhs,
                        Value rhs) {
   OperationState state(lhs.getLoc(), name, {lhs, rhs}, {lhs.getType()});
@@ -45,7 +45,7 @@ static Value negate(Expression &expression, Value condition) {
                    allTrue);
 }
 
-/// A sum or difference of what is left of its operands.
+/// Joins the remaining operands of a sum or difference.
 Value Variant::joinTerms(Operation *op, Value lhs, Value rhs) {
   auto isZero = [](Value value) { return getConstantFloat(value) == 0.0; };
   bool isSum = isa<arith::AddFOp>(op);
@@ -58,8 +58,8 @@ Value Variant::joinTerms(Operation *op, Value lhs, Value rhs) {
   return expression.create(joined);
 }
 
-/// Takes masks out of a value that is a term of the score: a choice of -inf.
-/// Only for conditions that do not depend on scores.
+/// Strips masks of a value that is a term of the score: a select of -inf by a
+/// condition that does not depend on scores.
 Value Variant::stripMask(Value value, double maskedBelow) {
   if (isa_and_nonnull<arith::AddFOp, arith::SubFOp>(value.getDefiningOp())) {
     Operation *op = value.getDefiningOp();
@@ -79,7 +79,7 @@ Value Variant::stripMask(Value value, double maskedBelow) {
     Value seen = seenIf ? choice.getTrueValue() : choice.getFalseValue(),
           hidden = seenIf ? choice.getFalseValue() : choice.getTrueValue();
     std::optional<double> number = getConstantFloat(hidden);
-    // A finite number may be one of two biases.
+    // A finite number may be a bias and not a mask.
     if (!number || !(*number <= maskedBelow))
       continue;
     Value condition = choice.getCondition();
@@ -101,7 +101,7 @@ void Variant::findMasks(double maskedBelow) {
 // Scale
 //===----------------------------------------------------------------------===//
 
-/// The score before anything is done to it, in f32.
+/// The unmodified score, in f32.
 static Value getComputedScore(Value score) {
   for (Operation *user : score.getUsers())
     if (isa<arith::ExtFOp>(user))
@@ -109,7 +109,7 @@ static Value getComputedScore(Value score) {
   return score;
 }
 
-/// The number that the op multiplies `value` by.
+/// The constant factor by which the op multiplies `value`.
 static std::optional<double> getFactor(Operation *op, Value value) {
   if (!isa<arith::MulFOp, arith::DivFOp>(op))
     return std::nullopt;
@@ -122,7 +122,7 @@ static std::optional<double> getFactor(Operation *op, Value value) {
   return 1.0 / *number;
 }
 
-/// Takes constants that all uses of the score multiply it by.
+/// Moves constant factors that apply to all uses of the score into the scale.
 void Variant::findScale() {
   base = getComputedScore(match.score);
   while (true) {
@@ -131,7 +131,7 @@ void Variant::findScale() {
     for (Operation *user : base.getUsers()) {
       if (!slice.contains(user->getResult(0)))
         continue;
-      // Equal ops are one.
+      // Equal ops are one op.
       if (only && only != user)
         return;
       only = user;
@@ -168,7 +168,7 @@ unsigned Variant::getCapture(const Leaf &leaf) const {
          captures.begin();
 }
 
-/// The coordinate of attention that a list of axes is, as a whole.
+/// The coordinate of attention that is exactly the list of axes.
 std::optional<unsigned> Variant::getCoordinate(const AxisList &axes) const {
   const auto *found = llvm::find(groups, axes);
   if (axes.empty() || found == groups.end())
@@ -176,7 +176,7 @@ std::optional<unsigned> Variant::getCoordinate(const AxisList &axes) const {
   return found - groups.begin();
 }
 
-/// Axes that a region needs one by one.
+/// The axes that a region needs individually.
 llvm::SmallBitVector
 Variant::getSingleAxes(const llvm::DenseSet<Value> &slice) const {
   llvm::SmallBitVector single(match.space->getNumAxes());
@@ -195,8 +195,8 @@ Variant::getSingleAxes(const llvm::DenseSet<Value> &slice) const {
   return single;
 }
 
-/// Extents that are needed to take a coordinate apart or to make an index of
-/// axes: all but the outermost's.
+/// Captures the extents needed to split a coordinate or to compose an index of
+/// axes: all except the outermost one.
 void Variant::addExtents(ArrayRef<unsigned> axes) {
   if (axes.empty())
     return;
@@ -252,9 +252,8 @@ bool Variant::check(std::optional<Missed> &missed) const {
       continue;
     std::string type;
     llvm::raw_string_ostream(type) << leaf.source.getType();
-    return miss(
-        "a score depends on a value that attention can't read, of type " +
-        Twine(type));
+    return miss("a score depends on a value that can't be captured, of type " +
+                Twine(type));
   }
   if (!std::isfinite(float(scale)))
     return miss("the scale is not finite");
@@ -270,7 +269,7 @@ SmallVector<Value> Variant::makeCaptures(OpBuilder &builder, Location loc) {
       continue;
     }
     Value value = leaf.source;
-    // Scalars travel in f32.
+    // Scalars are captured as f32.
     if (isa<Float16Type, BFloat16Type>(value.getType()))
       value = arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
     values.push_back(value);
@@ -311,7 +310,7 @@ Value Variant::getIndexIn(OpBuilder &builder, Location loc,
   return index;
 }
 
-/// Takes the coordinates of attention apart, into axes.
+/// Splits the coordinates of attention into axes.
 void Variant::mapAxes(OpBuilder &builder, Location loc, ValueRange coordinates,
                       ValueRange captured, const llvm::SmallBitVector &used,
                       IRMapping &mapping) {
@@ -374,8 +373,7 @@ void Variant::fillRegion(OpBuilder &builder, attn::ForwardOp op, Region &region,
     }
     mapping.map(argument, source);
   };
-  // A leaf is read where it is used first: what its indices are computed from
-  // is there by then.
+  // A leaf is created at its first use; the values of its indices precede it.
   for (Operation &inner : expression.getBlock()) {
     Value result = inner.getResult(0);
     if (!slice.contains(result) || mapping.contains(result))
@@ -383,7 +381,7 @@ void Variant::fillRegion(OpBuilder &builder, attn::ForwardOp op, Region &region,
     for (Value operand : inner.getOperands())
       if (auto argument = dyn_cast<BlockArgument>(operand))
         makeLeaf(argument);
-    // A scalar that was extended before it was captured.
+    // The scalar was already extended when it was captured.
     Value only = inner.getNumOperands() == 1
                      ? mapping.lookupOrNull(inner.getOperand(0))
                      : Value();

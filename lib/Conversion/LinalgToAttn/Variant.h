@@ -1,4 +1,4 @@
-//===- Variant.h - score_mod and mask_mod of what was found -----*- C++ -*-===//
+//===- Variant.h - Create score_mod and mask_mod ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,20 +15,21 @@
 
 namespace fovea::raising {
 
-/// What the softmax is of, as attn.forward says it.
+/// The softmax input in the form of attn.forward: scale, score_mod and
+/// mask_mod.
 class Variant {
 public:
-  /// Constant scores at or below `maskedBelow` hide keys.
+  /// Constant scores of at most `maskedBelow` are masks.
   Variant(Match &match, const Arrangement &arrangement, double maskedBelow);
 
-  /// False with a reason in `missed` if a region can't read what it has to.
+  /// False with a reason in `missed` if a region can't use a value.
   bool check(std::optional<Missed> &missed) const;
 
   double getScale() const { return scale; }
-  /// Values to capture, made or found at `builder`.
+  /// Creates the values to capture.
   llvm::SmallVector<mlir::Value> makeCaptures(mlir::OpBuilder &builder,
                                               mlir::Location loc);
-  /// Fills the op's regions, whose captures are those made before.
+  /// Creates the op's regions with the captures created before.
   void fillRegions(mlir::OpBuilder &builder, attn::ForwardOp op);
 
 private:
@@ -57,12 +58,12 @@ private:
 
   Match &match;
   Expression &expression;
-  /// Axes of b, h, i and j.
+  /// The axes of b, h, i and j.
   Groups groups;
-  /// Kinds and sources that are captured; of tensors the source alone counts.
+  /// The captured leaves. For tensors only the source matters.
   llvm::SmallVector<Leaf> captures;
-  /// The score behind the scale, what the softmax is of without masks, where it
-  /// is not just that score, and which keys are seen, where not all are.
+  /// The score after scaling; the softmax input without masks, if it differs
+  /// from that score; the mask, if not all keys are visible.
   mlir::Value base, score, mask;
   double scale = 1.0;
 };

@@ -1,4 +1,4 @@
-//===- TensorMemory.cpp - Dots into tensor memory ---------------*- C++ -*-===//
+//===- TensorMemory.cpp - Lower dots to tensor memory ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -34,14 +34,15 @@ FailureOr<Value> TensorMemoryDots::putOver(tile::StreamOp stream,
   Value &view = views[stream];
   if (view)
     return view;
-  // The part of a family lies in that part's accumulator.
+  // A member of a family (`p.0`) overlays the accumulator of the same member
+  // (`s.0`).
   StringRef name = stream.getNameAttr().getValue(),
             part = name.drop_front(name.split('.').first.size());
   auto dot = StringAttr::get(stream.getContext(), family + part);
   Value acc = accumulators.lookup(dot);
   if (!acc)
-    return stream.emitError("is to lie in the accumulator of the dot ")
-           << dot << ", of which there is none before it";
+    return stream.emitError("needs the accumulator of the dot ")
+           << dot << ": expected that dot before it";
   MemRefType type = makeType(stream.getResult().getType());
   int64_t free = warp::getTmemColumns(cast<MemRefType>(acc.getType())),
           needed = warp::isTmemBuffer(type) ? warp::getTmemColumns(type) : -1;
@@ -71,16 +72,17 @@ FailureOr<Value> TensorMemoryDots::getFirstOperand(tile::DotOp dot) {
 
 FailureOr<Value> TensorMemoryDots::allocate(tile::DotOp dot) {
   if (dot.getFirstRow() || dot.getFirstColumn())
-    return dot.emitError("dots into tensor memory take their operands whole");
+    return dot.emitError(
+        "dots into tensor memory can't use slices of operands");
   MemRefType type = makeType(dot.getResult().getType());
   if (!warp::isTmemBuffer(type))
-    return dot.emitError("dots into tensor memory have ")
+    return dot.emitError("dots into tensor memory must have ")
            << warp::kTmemRows << " rows, found " << dot.getResult().getType();
   int64_t first = columns;
   columns += warp::getTmemColumns(type);
   if (columns > warp::kTmemColumns)
     return dot.emitError("accumulators need ")
-           << columns << " columns of tensor memory, a CTA has "
+           << columns << " columns of tensor memory, expected at most "
            << warp::kTmemColumns;
   OpBuilder b = OpBuilder::atBlockBegin(&kernel.getBody().front());
   Location loc = dot.getLoc();
@@ -100,9 +102,8 @@ static bool isZero(Value value) {
   return matchPattern(value, m_AnyZeroFloat());
 }
 
-/// The ops of the loop's body that lead from `carried` to the dot: arithmetic,
-/// or one change of the rows that ask for it. Fails if something else becomes
-/// of it.
+/// The ops of the loop's body between `carried` and the dot: arithmetic, or one
+/// `tile.if_any`. Fails if `carried` has other uses.
 static FailureOr<SmallVector<Operation *>> findUpdate(tile::DotOp dot,
                                                       Value carried) {
   llvm::SetVector<Value> derived;
@@ -112,8 +113,8 @@ static FailureOr<SmallVector<Operation *>> findUpdate(tile::DotOp dot,
   for (Operation &op : *dot->getBlock()) {
     auto fail = [&] {
       InFlightDiagnostic diag =
-          op.emitError("a dot's accumulator that a loop carries may only be "
-                       "changed for the dot's next round");
+          op.emitError("the loop-carried accumulator of a dot may only be "
+                       "updated for the dot's next iteration");
       diag.attachNote(dot.getLoc()) << "the dot";
       return diag;
     };
@@ -136,21 +137,22 @@ static FailureOr<SmallVector<Operation *>> findUpdate(tile::DotOp dot,
     ops.push_back(&op);
   }
   if (!derived.contains(dot.getAcc()))
-    return dot.emitError("starts from something else than its loop carries");
+    return dot.emitError("accumulator must be the loop-carried value");
   return ops;
 }
 
-/// Does in `acc` what `update` does to `carried`, giving `result`. Where only
-/// rows that ask for it change, nothing is loaded or stored unless some do.
+/// Applies `update`, which computes `result` from `carried`, to `acc` in place.
+/// For a `tile.if_any`, nothing is loaded or stored unless some row needs the
+/// update.
 static void updateInPlace(OpBuilder &b, Location loc,
                           ArrayRef<Operation *> update, Value carried,
                           Value result, Value acc, StringAttr name) {
   SmallVector<Operation *> ops(update);
-  if (auto asked = dyn_cast<tile::IfAnyOp>(update.front())) {
-    Value any = warp::AnyOp::create(b, loc, asked.getCondition());
+  if (auto ifAny = dyn_cast<tile::IfAnyOp>(update.front())) {
+    Value any = warp::AnyOp::create(b, loc, ifAny.getCondition());
     auto branch = scf::IfOp::create(b, loc, any, /*withElseRegion=*/false);
     b.setInsertionPoint(branch.thenBlock()->getTerminator());
-    Block &body = asked.getBody().front();
+    Block &body = ifAny.getBody().front();
     carried = body.getArgument(0);
     result = body.getTerminator()->getOperand(0);
     ops = llvm::to_vector(llvm::make_pointer_range(body.without_terminator()));
@@ -187,7 +189,7 @@ FailureOr<Value> TensorMemoryDots::keepCarried(tile::DotOp dot, Value acc,
     for (Operation *op : llvm::reverse(*update))
       op->erase();
   }
-  // What is read behind the loop lies there; nothing is carried any more.
+  // Users after the loop load the result; the loop no longer carries it.
   Value result = loop.getResult(index);
   if (!result.use_empty()) {
     b.setInsertionPointAfter(loop);
@@ -218,8 +220,9 @@ FailureOr<Value> TensorMemoryDots::placeAccumulator(tile::DotOp dot,
     if (isa<scf::YieldOp>(use.getOwner()) && isZero(loop.getInits()[index]))
       return keepCarried(dot, acc, loop, index);
   }
-  return dot.emitError("accumulator in tensor memory must be zero, or what the "
-                       "dot itself gave in the round before, from zero on");
+  return dot.emitError(
+      "accumulator in tensor memory must be zero, or the dot's "
+      "own result of the previous iteration, starting at zero");
 }
 
 LogicalResult TensorMemoryDots::convert(tile::DotOp dot) {

@@ -1,4 +1,4 @@
-//===- TensorMemory.h - Dots into tensor memory -----------------*- C++ -*-===//
+//===- TensorMemory.h - Lower dots to tensor memory -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,14 +14,13 @@
 
 namespace fovea {
 
-/// Gives dots their place: a dot of a tile program becomes one in memory form,
-/// whose accumulator stays in tensor memory from round to round of a loop.
+/// Lowers dots to `warp.dot_into`, whose accumulators stay in tensor memory
+/// across iterations of a loop.
 class TensorMemoryDots {
 public:
   using GetBuffer = std::function<mlir::Value(mlir::Value)>;
 
-  /// `getBuffer` gives the shared buffer of what is loaded or streamed, or
-  /// null.
+  /// `getBuffer` returns the shared buffer of a load or stream, or null.
   TensorMemoryDots(mlir::gpu::GPUFuncOp kernel, plan::KernelAttr plan,
                    GetBuffer getBuffer)
       : kernel(kernel), plan(plan), getBuffer(std::move(getBuffer)) {}
@@ -30,13 +29,13 @@ public:
 
 private:
   mlir::FailureOr<mlir::Value> getFirstOperand(tile::DotOp dot);
-  /// Where a stream lies over the accumulator of another dot.
+  /// The view of another dot's accumulator that a stream overlays.
   mlir::FailureOr<mlir::Value> putOver(tile::StreamOp stream,
                                        llvm::StringRef family);
-  /// Columns for the dot's result.
+  /// Allocates columns for the dot's result.
   mlir::FailureOr<mlir::Value> allocate(tile::DotOp dot);
-  /// Whether the dot adds to what its accumulator has; what a loop carried is
-  /// in `acc` from then on.
+  /// Returns the condition under which the dot accumulates. From then on, `acc`
+  /// contains a loop-carried value.
   mlir::FailureOr<mlir::Value> placeAccumulator(tile::DotOp dot,
                                                 mlir::Value acc);
   mlir::FailureOr<mlir::Value> keepCarried(tile::DotOp dot, mlir::Value acc,
@@ -51,8 +50,8 @@ private:
   int64_t columns = 0;
 };
 
-/// Lets what uses a stream's tile read `buffer`: stores that the plan
-/// leaves to the copy engine by a copy, others in registers.
+/// Makes the users of a stream's tile read `buffer`: stores that the plan
+/// assigns to TMA become copies, other users load the tile into registers.
 void readBack(tile::StreamOp stream, mlir::Value buffer, plan::KernelAttr plan);
 
 } // namespace fovea

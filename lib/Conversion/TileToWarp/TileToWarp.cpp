@@ -1,4 +1,4 @@
-//===- TileToWarp.cpp - Operands of dots in shared memory -------*- C++ -*-===//
+//===- TileToWarp.cpp - Move operands to shared memory --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -30,24 +30,24 @@ struct TileToWarpPass : fovea::impl::TileToWarpBase<TileToWarpPass> {
   void runOnKernel() override;
 
 private:
-  /// A buffer for `tile`. Of `ctas` CTAs each keeps a part of its rows.
+  /// Creates a buffer for `tile`. Each of `ctas` CTAs keeps a part of its rows.
   Value makeBuffer(Location loc, RankedTensorType tile, int64_t ctas);
-  /// The buffer that holds what `load` reads, copied where the load stands.
+  /// The buffer of a load, filled by a copy at the position of the load.
   Value getBuffer(tile::LoadOp load, int64_t ctas = 1);
-  /// The buffer that a stream's tile is stored to where the op stands.
+  /// The buffer of a stream, filled by a store at the position of the op.
   Value getBuffer(tile::StreamOp stream, int64_t ctas = 1);
-  /// That of an operand, if it is one of these.
+  /// The buffer of an operand that is a load or stream; null for other
+  /// operands.
   Value getBuffer(Value operand, int64_t ctas = 1);
-  /// For the matrix unit that accumulates in tensor memory.
+  /// Lowers dots of an MMA unit that accumulates in tensor memory.
   LogicalResult convertIntoTensorMemory(ArrayRef<tile::DotOp> dots);
   LogicalResult convert(tile::DotOp dot);
   LogicalResult convert(tile::StreamOp stream);
-  /// A box that no dot reads comes through a buffer all the same.
+  /// Stages a load that no dot reads through a buffer.
   void convertStaged(tile::LoadOp load);
-  /// The dot with ones becomes more columns of the product that it stands
-  /// beside.
+  /// Merges a dot with ones into `product` as additional columns.
   LogicalResult convertSum(tile::DotOp sum, tile::DotOp product);
-  /// The kernel's block of ones for products with `right`.
+  /// The block of ones for products with `right`, one per kernel.
   Value getOnes(Location loc, MemRefType right, int64_t columns);
 
   plan::KernelAttr plan;
@@ -58,12 +58,12 @@ private:
 };
 } // namespace
 
-/// Sums of a tile's rows, written as a product.
+/// True if a dot computes row sums.
 static bool isDotWithOnes(tile::DotOp dot) {
   return !dot.getTransposeA() && matchPattern(dot.getB(), m_OneFloat());
 }
 
-/// The dot of loaded values whose first operand's rows `sum` adds up.
+/// Finds the dot of loaded values whose first operand `sum` sums by rows.
 static tile::DotOp findProduct(tile::DotOp sum) {
   if (!isDotWithOnes(sum))
     return {};
@@ -77,7 +77,7 @@ static tile::DotOp findProduct(tile::DotOp sum) {
   return {};
 }
 
-/// Rows at or past the load's limit are zero, in the few blocks that have any.
+/// Zeroes rows at or after the load's limit, in blocks that have such rows.
 static void emitZeroRows(OpBuilder &b, tile::LoadOp load, Value buffer) {
   Location loc = load.getLoc();
   int64_t rows = load.getResult().getType().getDimSize(0);
@@ -98,7 +98,7 @@ static void emitZeroRows(OpBuilder &b, tile::LoadOp load, Value buffer) {
 Value TileToWarpPass::makeBuffer(Location loc, RankedTensorType tile,
                                  int64_t ctas) {
   int64_t columns = tile.getDimSize(1), bits = tile.getElementTypeBitWidth();
-  int64_t rowBytes = plan.copiesByEngine()
+  int64_t rowBytes = plan.copiesByTma()
                          ? warp::getBoxRowBytes(columns, bits)
                          : warp::getDividingRowBytes(columns, bits);
   auto space = warp::SharedAttr::get(&getContext(), rowBytes, ctas);
@@ -119,7 +119,7 @@ Value TileToWarpPass::getBuffer(tile::StreamOp stream, int64_t ctas) {
   OpBuilder b(stream);
   warp::LocalStoreOp::create(b, loc, stream.getValue(), buffer,
                              stream.getNameAttr());
-  // Threads see what threads store.
+  // Generic loads of threads need no fence; dots and TMA stores do.
   if (llvm::any_of(stream->getUsers(),
                    llvm::IsaPred<tile::DotOp, tile::StoreOp>))
     warp::FenceStoresOp::create(b, loc, buffer);
@@ -140,8 +140,8 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
     return buffer;
   buffer = makeBuffer(load.getLoc(), load.getResult().getType(), ctas);
   OpBuilder builder(load);
-  // The copy engine knows where the tensor ends, and no other limit.
-  Value limit = plan.copiesByEngine() ? Value() : load.getLimit();
+  // TMA clips to the tensor's bounds but supports no other limit.
+  Value limit = plan.copiesByTma() ? Value() : load.getLimit();
   warp::CopyOp::create(builder, load.getLoc(), load.getSource(),
                        load.getIndices(), limit,
                        /*condition=*/Value(), buffer, load.getDimsAttr(),
@@ -152,8 +152,8 @@ Value TileToWarpPass::getBuffer(tile::LoadOp load, int64_t ctas) {
   return buffer;
 }
 
-/// Whether the copy engine can bring what the op loads, and threads read it
-/// from there: a block of 16-bit elements, or a vector in fragments.
+/// True if TMA can load the tile and threads can read it from the buffer: a
+/// matrix of 16-bit elements, or a vector in fragments.
 static bool canStage(tile::LoadOp load) {
   RankedTensorType tile = load.getResult().getType();
   if (load.getFragments())
@@ -168,7 +168,7 @@ static bool canStage(tile::LoadOp load) {
 }
 
 void TileToWarpPass::convertStaged(tile::LoadOp load) {
-  // Its rows are those of the product that it is added to.
+  // It has the rows of the product that it is added to.
   Value buffer = getBuffer(load, cluster);
   OpBuilder builder(load);
   Value local =
@@ -176,8 +176,8 @@ void TileToWarpPass::convertStaged(tile::LoadOp load) {
   load.replaceAllUsesWith(local);
 }
 
-/// Whether a first operand of such elements may be computed: the unit has a
-/// layout for it, however many warps part the rows.
+/// True if the first operand may be computed: the unit has a register layout
+/// for elements of `bits` bits, also if warps share columns.
 static bool readsComputed(plan::KernelAttr plan, int64_t bits) {
   plan::MatrixUnitAttrInterface unit = plan.getUnit();
   auto ignore = [&] { return InFlightDiagnostic(); };
@@ -192,7 +192,7 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
   if (!right)
     return dot.emitError("second operand of a dot must be loaded from memory "
                          "or a stream ('tile.stream')");
-  // The CTAs of a cluster part the rows of a product.
+  // The CTAs of a cluster split the rows of a product.
   Value left = getBuffer(dot.getA(), cluster);
   if (!left && dot.getTransposeA())
     return dot.emitError(
@@ -204,11 +204,11 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
   if (!left) {
     if (!unit.accumulatesInMemory() && !readsComputed(plan, bits)) {
       InFlightDiagnostic diag =
-          dot.emitError("first operand of a dot is computed, and ")
-          << unit << " reads no operands of " << bits
-          << " bits as they are computed";
+          dot.emitError("first operand of a dot is computed, but ")
+          << unit << " can't read computed operands of " << bits
+          << " bits from registers";
       if (!plan.warpsHaveRows())
-        diag << " where warps share columns ('column_warps')";
+        diag << " if warps share columns ('column_warps')";
       return diag << ": it must be loaded from memory or a stream "
                      "('tile.stream')";
     }
@@ -217,9 +217,9 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
     if (!a || dot.getTransposeA() || !unit.readsRegisters() ||
         !plan.warpsHaveRows())
       return dot.emitError(
-          "plan says 'a_in_registers', but the first operand is "
-          "not loaded as the unit reads it: it comes from a "
-          "stream, or transposed, or warps share columns");
+          "plan has 'a_in_registers', but the first operand is not a load that "
+          "the unit can read from registers: it is a stream, or transposed, or "
+          "warps share columns");
     Value &fragment = fragments[a];
     if (!fragment) {
       OpBuilder builder(a);
@@ -247,23 +247,23 @@ TileToWarpPass::convertIntoTensorMemory(ArrayRef<tile::DotOp> dots) {
     if (failed(converter.convert(dot)))
       return failure();
   WalkResult walk = getOperation().walk([](warp::ZeroRowsOp zero) {
-    zero.emitError("rows past the end of a sequence can't be made zero for a "
-                   "matrix unit that one thread issues dots to");
+    zero.emitError("rows past the end of a sequence can't be zeroed for an MMA "
+                   "unit with single-thread issue");
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());
 }
 
 LogicalResult TileToWarpPass::convert(tile::StreamOp stream) {
-  // What crosses roles and no dot reads is read back by threads, or written to
-  // memory by the copy engine.
+  // A stream between roles that no dot reads is loaded by threads, or stored by
+  // TMA.
   if (!stream->use_empty() && plan.getStream(stream.getNameAttr()).isStaged)
     readBack(stream, getBuffer(stream), plan);
-  // Dots read it by now.
+  // Uses by dots have been replaced.
   if (!stream->use_empty())
     return stream.emitError(
-        "only dots read a stream's tile; what else needs it "
-        "takes the operand of 'tile.stream'");
+        "result of a stream must be used by dots only: other ops must use the "
+        "operand of 'tile.stream'");
   stream.erase();
   return success();
 }
@@ -289,13 +289,13 @@ LogicalResult TileToWarpPass::convertSum(tile::DotOp sum, tile::DotOp product) {
   if (rightType.getDimSize(1) != warp::getPanelColumns(rightType) ||
       product.getTransposeB() || product.getFirstColumn())
     return sum.emitError("row sums by a dot need a product of one panel of 32, "
-                         "64 or 128 bytes beside them, found ")
+                         "64 or 128 bytes next to them, found ")
            << product.getResult().getType();
   Operation *first = sum->isBeforeInBlock(product) ? sum : product;
   for (Value acc : {sum.getAcc(), product.getAcc()})
     if (Operation *def = acc.getDefiningOp())
       if (def->getBlock() == first->getBlock() && !def->isBeforeInBlock(first))
-        return sum.emitError("row sums by a dot depend on the product beside "
+        return sum.emitError("row sums by a dot depend on the product next to "
                              "them");
 
   OpBuilder b(first);

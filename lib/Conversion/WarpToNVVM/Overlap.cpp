@@ -1,8 +1,14 @@
-//===- Overlap.cpp - Kernels of a launch that overlap -----------*- C++ -*-===//
+//===- Overlap.cpp - Programmatic dependent launch --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks and lowers `launch.allow_overlap` and `launch.await_previous`, which
+// let the kernels of one launch overlap (programmatic dependent launch). They
+// become `griddepcontrol` instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +21,9 @@
 using namespace mlir;
 using namespace fovea;
 
-/// Whether a wait for the kernels before stands before `op` in its block or,
-/// before the op that it is nested in, in a block around it.
-static bool isBehindWait(Operation *op) {
+/// Returns true if an `await_previous` precedes `op` in its block, or precedes
+/// one of its ancestors in the ancestor's block.
+static bool isAfterWait(Operation *op) {
   for (; !isa<gpu::GPUFuncOp>(op); op = op->getParentOp())
     for (Operation *prev = op->getPrevNode(); prev; prev = prev->getPrevNode())
       if (isa<launch::AwaitPreviousOp>(prev))
@@ -25,7 +31,8 @@ static bool isBehindWait(Operation *op) {
   return false;
 }
 
-/// What kernels before this one touch, it touches behind a wait for them only.
+/// Scratch memory that an earlier kernel accesses may be accessed only after a
+/// wait for the earlier kernels.
 static LogicalResult checkScratch(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   for (auto [argument, parameter] :
        llvm::zip(kernel.getArguments(), abi.getParameters())) {
@@ -33,11 +40,11 @@ static LogicalResult checkScratch(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
     if (!scratch || !launch::isTouchedBefore(abi, scratch.getName()))
       continue;
     for (Operation *user : argument.getUsers())
-      // A view of it is as good as it.
-      if (!isa<memref::DimOp>(user) && !isBehindWait(user))
-        return user->emitOpError("touches scratch memory as a kernel before "
-                                 "does, and no 'launch.await_previous' stands "
-                                 "before it");
+      // Views of the memory count as accesses, too.
+      if (!isa<memref::DimOp>(user) && !isAfterWait(user))
+        return user->emitOpError(
+            "accesses scratch memory of an earlier kernel: "
+            "expected 'launch.await_previous' before it");
   }
   return success();
 }
@@ -65,16 +72,16 @@ LogicalResult fovea::checkOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   if (!wait)
     return success();
   if (launch::getKernelsBefore(abi).empty())
-    return wait.emitOpError("stands in a kernel that none of its launch comes "
-                            "before");
+    return wait.emitOpError("is in the first kernel of its launch: expected an "
+                            "earlier kernel");
   if (failed(checkScratch(kernel, abi)))
     return failure();
-  // Who starts the kernel early relies on the waits that are emitted.
+  // The host may start the kernel early only because its waits are emitted.
   abi.setOverlapped(true);
   return success();
 }
 
-/// Scratch memory, as `expandArguments` put it together.
+/// The casts with which `expandArguments` replaced scratch memory arguments.
 static SmallVector<UnrealizedConversionCastOp>
 findScratch(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   SmallVector<UnrealizedConversionCastOp> found;
@@ -88,15 +95,17 @@ findScratch(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   return found;
 }
 
-/// Gives what stands behind `wait` a pointer that exists since the wait only:
-/// loads under a predicate are assembly that LLVM takes for arithmetic.
-static void renew(UnrealizedConversionCastOp scratch, Operation *wait) {
-  auto isBehind = [&](OpOperand &use) {
+/// Replaces the pointer of `scratch` after `wait` by an opaque copy that is
+/// defined at the wait. Otherwise LLVM may move predicated loads across the
+/// wait: they are inline assembly without side effects.
+static void rematerializeAfterWait(UnrealizedConversionCastOp scratch,
+                                   Operation *wait) {
+  auto isAfter = [&](OpOperand &use) {
     Operation *user = wait->getBlock()->findAncestorOpInBlock(*use.getOwner());
     return user && wait->isBeforeInBlock(user);
   };
-  // A pointer that nobody reads would keep the kernel's argument.
-  if (llvm::none_of(scratch->getUses(), isBehind))
+  // An unused pointer would keep the kernel's argument alive.
+  if (llvm::none_of(scratch->getUses(), isAfter))
     return;
   OpBuilder b(wait);
   Location loc = wait->getLoc();
@@ -104,7 +113,7 @@ static void renew(UnrealizedConversionCastOp scratch, Operation *wait) {
   parts[0] = emitAsm(b, loc, "", "=l,0", parts[0], parts[0].getType()).front();
   auto renewed = UnrealizedConversionCastOp::create(
       b, loc, scratch.getResultTypes(), parts);
-  scratch.getResult(0).replaceUsesWithIf(renewed.getResult(0), isBehind);
+  scratch.getResult(0).replaceUsesWithIf(renewed.getResult(0), isAfter);
 }
 
 void fovea::lowerOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
@@ -123,7 +132,7 @@ void fovea::lowerOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
               : NVVM::GridDepActionKind::launch_dependents);
     if (waits)
       for (UnrealizedConversionCastOp cast : scratch)
-        renew(cast, op);
+        rematerializeAfterWait(cast, op);
     op->erase();
   }
 }

@@ -1,8 +1,14 @@
-//===- PassOrder.cpp - Which pass was expected before -----------*- C++ -*-===//
+//===- PassOrder.cpp - Diagnose missing passes ------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks that the passes which warp-to-nvvm depends on have run. If the
+// conversion fails at an op, the diagnostic names the pass that removes this
+// op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +22,8 @@ using namespace mlir;
 using namespace fovea;
 
 namespace {
-/// By an op's name, the pass that takes it away or gives it the form that
-/// warp-to-nvvm knows.
+/// Maps an op's name to the pass that removes it or converts it to the form
+/// that warp-to-nvvm supports.
 class PassOrder {
 public:
   PassOrder() {
@@ -35,7 +41,7 @@ public:
         warp::ReturnOp, warp::TurnsOp, warp::EndTurnOp, warp::NextWorkOp,
         warp::FetchWorkOp, warp::FinishWorkOp, warp::MailboxOp, warp::SendOp,
         warp::ReceiveOp, warp::DotWaitOp, warp::BeginSumOp, warp::AwaitReadsOp,
-        tile::HeldRowsOp>("warp-specialize");
+        tile::OwnedRowsOp>("warp-specialize");
   }
 
   StringRef lookup(StringRef op) const { return passes.lookup(op); }
@@ -56,22 +62,22 @@ static const PassOrder &getPassOrder() {
 }
 
 LogicalResult fovea::checkPassOrder(gpu::GPUFuncOp kernel) {
-  // No pass makes it anything else.
+  // No pass lowers tensor memory.
   if (Operation *alloc = findOp<warp::TmemAllocOp>(kernel))
     return alloc->emitOpError("is not lowered: expected accumulators in "
                               "registers, found tensor memory");
   return Requires<tile::kSoftmaxIsLoops, tile::kBlocksAreLoops,
                   tile::kWorkIsDealt, warp::kDotsReadMemory,
-                  warp::kVotesAreBranches,
-                  warp::kRolesAreCut>::check(kernel, "warp-to-nvvm");
+                  warp::kBallotsAreLowered,
+                  warp::kIsPartitioned>::check(kernel, "warp-to-nvvm");
 }
 
 LogicalResult
 fovea::explainPassOrder(MLIRContext *context,
                         llvm::function_ref<LogicalResult()> convert) {
   const PassOrder &order = getPassOrder();
-  // The conversion names the op that it could not take, in its error. Patterns
-  // that say themselves what is wrong do so before it.
+  // The error of the conversion names the illegal op. Patterns with diagnostics
+  // of their own report before it.
   bool isExplained = false;
   ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)

@@ -1,8 +1,14 @@
-//===- WarpToNVVM.cpp - One thread's program --------------------*- C++ -*-===//
+//===- WarpToNVVM.cpp - The program of one thread ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The last lowering of a kernel: `warp` and `tile` ops become NVVM, LLVM and
+// upstream dialects. Roles and pipelines come first, then arguments, then tiles
+// by dialect conversion, then math functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,7 +78,7 @@ Value fovea::emitToI64(OpBuilder &builder, Location loc, Value value) {
   Type type = builder.getI64Type();
   if (value.getType() == type)
     return value;
-  // Later patterns look for constants, and no folder runs before them.
+  // Later patterns match constants, and no folder runs before them.
   if (std::optional<int64_t> constant = getConstantIntValue(value))
     return emitI64(builder, loc, *constant);
   if (value.getType().isIndex())
@@ -94,11 +100,11 @@ Value fovea::emitSwizzle(OpBuilder &builder, Location loc, Value row,
   int64_t chunks = rowBytes / 16;
   Value shifted = arith::DivUIOp::create(builder, loc, row,
                                          emitI32(builder, loc, 128 / rowBytes));
-  Value turn = arith::RemUIOp::create(builder, loc, shifted,
-                                      emitI32(builder, loc, chunks));
-  Value place = arith::XOrIOp::create(builder, loc, chunk, turn);
+  Value rotation = arith::RemUIOp::create(builder, loc, shifted,
+                                          emitI32(builder, loc, chunks));
+  Value swizzled = arith::XOrIOp::create(builder, loc, chunk, rotation);
   Value inRow =
-      arith::MulIOp::create(builder, loc, place, emitI32(builder, loc, 16));
+      arith::MulIOp::create(builder, loc, swizzled, emitI32(builder, loc, 16));
   Value start =
       arith::MulIOp::create(builder, loc, row, emitI32(builder, loc, rowBytes));
   return arith::AddIOp::create(builder, loc, start, inRow);
@@ -151,7 +157,7 @@ void WarpToNVVMPass::declareSharedMemory(gpu::GPUModuleOp module) {
                          /*addrSpace=*/3);
 }
 
-/// Tiles become vectors by their layouts: all must have one.
+/// Each register tile needs a layout, which determines its vector type.
 static LogicalResult checkLayouts(gpu::GPUFuncOp kernel) {
   WalkResult walk = kernel.walk([](Operation *op) -> WalkResult {
     for (Value result : op->getResults()) {
@@ -186,21 +192,21 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
   Coordinates coordinates(ScalarBits([&](Operation *op) -> int64_t {
-    // Those of a role are numbered through the cluster.
+    // Thread indices in a role run through the cluster.
     if (const Role *role = roles.getRole(op))
       return kLanes * role->warps * roles.clusterSize;
     return abi.getThreads();
   }));
   populateTilePatterns(patterns, converter, coordinates);
-  populateDiagonalPatterns(patterns, converter);
+  populateRelativePositionPatterns(patterns, converter);
   populateLayoutPatterns(patterns, converter);
   populateRandomPatterns(patterns, converter);
-  VectorLoads ways;
+  VectorLoads vectorLoads;
   if (splitVectorLoads)
-    ways.split(kernel);
-  TurnReads turns(kernel);
-  populateGlobalMemoryPatterns(patterns, converter, abi, roles, ways, turns,
-                               coordinates);
+    vectorLoads.split(kernel);
+  SemaphoreSlotReads slotReads(kernel);
+  populateGlobalMemoryPatterns(patterns, converter, abi, roles, vectorLoads,
+                               slotReads, coordinates);
   populateSemaphorePatterns(patterns, converter, abi, roles);
   CopyStarts starts(kernel);
   populateSharedMemoryPatterns(patterns, converter, abi, starts);
@@ -228,7 +234,7 @@ LogicalResult WarpToNVVMPass::convertMath(gpu::GPUFuncOp kernel) {
   return failure(walk.wasInterrupted());
 }
 
-/// Kernels without roles come back without any.
+/// Kernels without roles get an empty specialization.
 FailureOr<Specialization> WarpToNVVMPass::lowerRoles(gpu::GPUFuncOp kernel,
                                                      launch::AbiOp abi) {
   FailureOr<Specialization> roles = openRoles(kernel, abi);
@@ -239,7 +245,7 @@ FailureOr<Specialization> WarpToNVVMPass::lowerRoles(gpu::GPUFuncOp kernel,
   return roles;
 }
 
-/// All threads compute, unless roles say otherwise.
+/// Without roles the CTA has exactly the threads of the plan's warps.
 static LogicalResult checkThreads(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   bool hasRoles = false;
   kernel.walk([&](warp::SpecializeOp) { hasRoles = true; });
@@ -249,7 +255,8 @@ static LogicalResult checkThreads(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
          << abi.getPlan()->warps << " warps, found " << abi.getThreads();
 }
 
-/// The pass leaves pointers and tensor maps for memrefs: it runs once.
+/// The pass replaces memrefs by pointers and tensor maps, so it must not run
+/// twice.
 static LogicalResult checkNotLowered(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   for (Attribute parameter : abi.getParameters())
     if (isa<launch::PointerParameterAttr, launch::TensorMapParameterAttr>(

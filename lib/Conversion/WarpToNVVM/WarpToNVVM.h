@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Interface between the parts of warp-to-nvvm: types, roles, the lowerings in
+// the order in which they run, and small emitters.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_CONVERSION_WARPTONVVM_WARPTONVVM_H
 #define FOVEA_LIB_CONVERSION_WARPTONVVM_WARPTONVVM_H
@@ -24,7 +29,7 @@ namespace fovea {
 
 class Coordinates;
 
-/// Tiles to one vector a thread, shared buffers to pointers.
+/// Converts tiles to one vector per thread, and shared buffers to pointers.
 class ThreadTypeConverter : public mlir::TypeConverter {
 public:
   ThreadTypeConverter();
@@ -41,76 +46,76 @@ struct GlobalView {
 /// type index by i64; refines the ABI's parameters to match.
 mlir::LogicalResult expandArguments(mlir::gpu::GPUFuncOp kernel,
                                     launch::AbiOp abi);
-/// The parts of a memref that `expandArguments` made.
+/// The pointer, sizes and strides of a memref that `expandArguments` replaced.
 mlir::FailureOr<GlobalView>
 getGlobalView(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value memref);
-/// The pointer of a memref that is still an argument: `expandArguments` fills
-/// it in.
+/// The pointer of a memref that is still an argument. `expandArguments`
+/// resolves it.
 mlir::Value emitPointer(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value memref);
-/// Drops arguments that nothing reads, from the kernel and its ABI.
+/// Drops unused arguments from the kernel and its ABI.
 void dropUnusedArguments(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi);
 
-/// Pipeline verbs to cp.async groups and barriers.
+/// Lowers pipelines of kernels without roles to cp.async groups and barriers.
 mlir::LogicalResult lowerPipelines(mlir::gpu::GPUFuncOp kernel);
 
 //===----------------------------------------------------------------------===//
 // Specialised kernels
 //===----------------------------------------------------------------------===//
 
-/// One role of a specialised kernel, as a branch of the program that all warps
-/// start. Values are i32 unless said otherwise.
+/// One role of a specialised kernel, as a branch that its warps take. Values
+/// are i32 unless stated otherwise.
 struct Role {
   mlir::StringAttr name;
   /// The role's branch.
   mlir::Block *body = nullptr;
   int64_t firstWarp = 0, warps = 0;
-  /// Carried out by one warp, whose leader acts: no warp groups.
+  /// True if one warp executes the role, and its leader issues the operations.
   bool isSingleWarp = false;
-  /// Number of the thread in the role, counted through the CTAs of a cluster.
+  /// Thread index in the role, counted across the CTAs of a cluster.
   mlir::Value thread;
-  /// Number of its warp in the role's part in the CTA. It is known to ptxas to
-  /// be the same in all lanes.
+  /// Warp index among the role's warps in the CTA. ptxas knows that it is
+  /// warp-uniform.
   mlir::Value warp;
-  /// i1, true in one lane of each warp that carries out the role.
+  /// i1, true in one lane of each warp that executes the role.
   mlir::Value leader;
 
-  /// Number of the warp group in the CTA, uniform.
+  /// Index of the warp group among the role's groups in the CTA, warp-uniform.
   mlir::Value emitGroup(mlir::OpBuilder &builder, mlir::Location loc) const;
 };
 
 /// A kernel whose roles became branches.
 struct Specialization {
   llvm::SmallVector<Role, 2> roles;
-  /// Ends what one thread does before any role starts.
+  /// The last op that thread 0 executes before the roles start.
   mlir::Operation *endOfSetup = nullptr;
   int64_t clusterSize = 1;
-  /// Registers of a thread as the launch gives them, before roles ask for other
+  /// Registers that the launch gives each thread, before roles change their
   /// budgets; 0 without roles.
   int64_t launchedRegisters = 0;
-  /// Number of the CTA in its cluster, i32; null if it is alone.
+  /// Rank of the CTA in its cluster, i32; null without clusters.
   mlir::Value rank;
 
   bool hasRoles() const { return !roles.empty(); }
-  /// The role whose program `op` belongs to; null outside.
+  /// The role that contains `op`, or null.
   const Role *getRole(mlir::Operation *op) const;
 };
 
-/// Turns a kernel's `warp.specialize`, if it has one, into branches on the
-/// warp's number, behind a barrier.
+/// Lowers a kernel's `warp.specialize`, if any, to branches on the warp index,
+/// after a barrier.
 mlir::FailureOr<Specialization> openRoles(mlir::gpu::GPUFuncOp kernel,
                                           launch::AbiOp abi);
-/// Makes threads of each role count from its first one.
+/// Replaces thread indices in each role by indices relative to the role.
 void numberThreads(const Specialization &kernel);
 
-/// Dimensions of a box's memref as its tensor map has them, innermost first:
-/// columns, rows (what they are folded along first), then the others.
+/// Dimensions of the memref in the order of its tensor map, innermost first:
+/// columns, the dimension folded into the rows, rows, then the others.
 llvm::SmallVector<int64_t> getMapDims(tile::BoxDims box, mlir::Value memref);
-/// The dimension of the map that a box's rows run along, the outer one.
+/// Position in the map of the dimension that the box's rows run along.
 int64_t getMapRow(tile::BoxDims box);
-/// The kernel's argument for the map of a tensor, by boxes of `boxRows` rows
-/// and a panel's columns of the shared buffer: a new one, or one of another
-/// copy. Fails with a diagnostic at `op`.
+/// The kernel argument with the tensor map of `memref`, for boxes of `boxRows`
+/// rows and a panel's columns of the shared buffer. Reuses the argument of
+/// another copy if possible. Fails with a diagnostic at `op`.
 mlir::FailureOr<mlir::Value>
 getTensorMap(mlir::Operation *op, mlir::Value memref, tile::BoxDims box,
              mlir::MemRefType shared, int64_t boxRows,
@@ -118,19 +123,20 @@ getTensorMap(mlir::Operation *op, mlir::Value memref, tile::BoxDims box,
 void emitTensorMapPrefetch(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value map);
 
-/// Copies of roles, as instructions of the copy engine.
+/// Lowers the asynchronous copies of roles to TMA instructions.
 class TmaLoads {
 public:
   TmaLoads(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi)
       : kernel(kernel), abi(abi) {}
 
-  /// Finds the copies and makes their tensor maps arguments.
+  /// Collects the copies and adds their tensor maps as arguments.
   mlir::LogicalResult collect(const Specialization &roles);
-  /// Brings the tensor maps close.
+  /// Prefetches the tensor maps.
   void emitPrefetches(mlir::OpBuilder &builder);
-  /// Replaces `copy`; `barrier` hears of its bytes. The lane where `leader` is
-  /// true issues it. In a cluster each CTA copies a part of the rows: its own
-  /// if the CTAs part the buffer, else one for all.
+  /// Replaces `copy`, which signals its bytes to `barrier`. The lane for which
+  /// `leader` is true issues it. In a cluster each CTA copies a part of the
+  /// rows: its own rows if the buffer is partitioned among the CTAs, otherwise
+  /// a part that is multicast to all.
   mlir::LogicalResult lower(warp::CopyOp copy, mlir::Value barrier,
                             mlir::Value leader, const Specialization &roles);
 
@@ -140,30 +146,32 @@ private:
   mlir::gpu::GPUFuncOp kernel;
   launch::AbiOp abi;
   llvm::DenseMap<mlir::Operation *, mlir::Value> maps;
-  /// Depth of the deepest loop that copies from a source, and of all.
+  /// Maximum loop depth of the copies of each source, and of all copies.
   llvm::DenseMap<mlir::Value, int64_t> depths;
   int64_t deepest = 0;
 };
 
-/// Pipelines between roles to mbarriers, with the copies into their stages.
+/// Lowers pipelines between roles to mbarriers, with the copies into their
+/// stages.
 mlir::LogicalResult lowerRolePipelines(mlir::gpu::GPUFuncOp kernel,
                                        launch::AbiOp abi,
                                        const Specialization &roles);
-/// Turns, rows that become zero, mailboxes and the counter of work items.
+/// Lowers ping-pong turns, `warp.zero_rows`, output copies, mailboxes and the
+/// work counter.
 mlir::LogicalResult lowerRoleMessages(mlir::gpu::GPUFuncOp kernel,
                                       launch::AbiOp abi,
                                       const Specialization &roles);
 
-/// Barrier 0 is the whole CTA's.
+/// Named barriers for warp groups. Barrier 0 is the CTA barrier.
 inline constexpr int64_t kFirstBarrier = 1, kLastBarrier = 15;
 
-/// Named barriers at which a role's warp groups meet, each for itself.
+/// Named barriers that synchronise each warp group of a role separately.
 class GroupBarriers {
 public:
-  /// `first` is the first barrier that nobody uses.
+  /// `first` is the first unused barrier.
   explicit GroupBarriers(int64_t first) : next(first) {}
-  /// The threads of `op`'s warp group meet. Fails with a diagnostic at `op`
-  /// where there are no more barriers.
+  /// Synchronises the threads of the warp group that executes `op`. Fails with
+  /// a diagnostic at `op` if no barriers are left.
   mlir::LogicalResult emit(mlir::OpBuilder &builder, mlir::Operation *op,
                            const Role &role);
 
@@ -172,24 +180,23 @@ private:
   llvm::DenseMap<const Role *, int64_t> barriers;
 };
 
-/// Rows that become zero, by stores of a role's warp groups.
+/// Lowers `warp.zero_rows` to stores of the role's warp groups.
 mlir::LogicalResult lowerZeroRows(mlir::gpu::GPUFuncOp kernel,
                                   const Specialization &roles,
                                   GroupBarriers &barriers);
-/// Copies out of roles, as instructions of the copy engine. What stores to
-/// shared memory is left to patterns.
+/// Lowers copies from shared to global memory to TMA instructions, with their
+/// fences and barriers. Patterns lower the stores to shared memory.
 mlir::LogicalResult lowerOutputs(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi,
                                  const Specialization &roles,
                                  GroupBarriers &barriers);
 
-/// What a role's operand in shared memory is: a buffer, and a stage of it
-/// unless null.
+/// A shared-memory operand: a buffer, and a stage of it unless null.
 struct SharedView {
   warp::AllocOp buffer;
   mlir::Value stage;
   mlir::MemRefType type;
 
-  /// Byte distance of neighbouring stages.
+  /// Bytes from one stage to the next.
   int64_t getStageBytes() const { return warp::getStorageBytes(type); }
   int64_t getPanel() const { return warp::getPanelColumns(type); }
   int64_t getRowBytes() const { return warp::getRowBytes(type); }
@@ -201,12 +208,13 @@ mlir::FailureOr<SharedView> getSharedView(mlir::Operation *user,
 mlir::Value appendArgument(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi,
                            mlir::Type type, mlir::Attribute parameter);
 
-/// How many products may stay in flight at each wait for one: found in the
-/// kernel as it is, since loops that carry products are taken apart on the way.
+/// The number of MMAs that may stay outstanding at each wait for one. It is
+/// computed before the conversion, which rewrites the loops that carry pending
+/// results.
 class WaitCounts {
 public:
   explicit WaitCounts(mlir::gpu::GPUFuncOp kernel);
-  /// Fails, with a diagnostic, where it is not known what is waited for.
+  /// Fails, with a diagnostic, if the awaited MMA is not known.
   llvm::FailureOr<int64_t> get(mlir::Operation *wait) const;
 
 private:
@@ -223,25 +231,27 @@ void populateColumnPatterns(mlir::RewritePatternSet &patterns,
 void populateLayoutPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 
-/// In which code vectors of many registers are loaded, of which most are plain:
-/// they exist whole and lie side by side.
+/// Splits code with loads of large vectors into a version for plain vectors and
+/// one for others. A vector is plain if all its elements exist and are
+/// contiguous.
 class VectorLoads {
 public:
-  /// Where a branch ends with what is computed from vectors, as masks do, it
-  /// becomes two, one for plain vectors.
+  /// Splits the code from the vector loads to the last user, such as the
+  /// application of a mask, into two versions.
   void split(mlir::gpu::GPUFuncOp kernel);
 
-  /// Loads in code for plain vectors, and in that for others.
+  /// True for loads in the version for plain vectors.
   bool isPlain(tile::LoadOp load) const { return plain.contains(load); }
-  /// What lanes share of a plain vector, where that has been read ahead.
+  /// The elements that each lane has prefetched of a plain vector, which a
+  /// shuffle distributes; empty without a prefetch.
   llvm::ArrayRef<mlir::Value> getShares(tile::LoadOp load) const {
     return plain.find(load)->second;
   }
   bool isRare(tile::LoadOp load) const { return rare.contains(load); }
 
-  /// Local memory for a rare load's elements, and for a word besides. Loads of
-  /// one branch have different ones, and so have those of branches in it, while
-  /// others use them one after the other.
+  /// Local memory for the elements of a load that is not plain, and for one
+  /// additional word. Loads that may be live at the same time, in one branch or
+  /// in nested ones, have different buffers; others share them.
   struct Buffer {
     mlir::Value elements, word;
   };
@@ -250,25 +260,25 @@ public:
 private:
   void split(mlir::Block &block);
 
-  /// With what lanes share of them.
+  /// Plain loads, with their prefetched elements.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value, 2>> plain;
-  /// With numbers that differ where both may be in use.
+  /// Other loads, with buffer indices that differ if both loads may be live.
   llvm::DenseMap<mlir::Operation *, unsigned> rare;
-  /// By that number, type and count.
+  /// By buffer index, type and count.
   std::map<std::tuple<unsigned, const void *, int32_t>, Buffer> buffers;
 };
 
-/// Kernels of one launch that run at the same time: what stands before a wait,
-/// before arguments are expanded, and the waits themselves, behind that.
+/// Kernels of one launch that overlap. The check runs before arguments are
+/// expanded; the lowering of waits runs after it.
 mlir::LogicalResult checkOverlap(mlir::gpu::GPUFuncOp kernel,
                                  launch::AbiOp abi);
 void lowerOverlap(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi);
 
-/// Refuses ops that belong to earlier levels, and says which pass takes them
-/// away.
+/// Rejects ops of earlier levels with a diagnostic that names the pass which
+/// removes them.
 mlir::LogicalResult checkPassOrder(mlir::gpu::GPUFuncOp kernel);
-/// Runs a conversion. Where it fails at an op that an earlier pass should have
-/// taken away, its error says which.
+/// Runs a conversion. If it fails at an op that an earlier pass should have
+/// removed, the error names this pass.
 mlir::LogicalResult
 explainPassOrder(mlir::MLIRContext *context,
                  llvm::function_ref<mlir::LogicalResult()> convert);
@@ -281,51 +291,49 @@ explainPassOrder(mlir::MLIRContext *context,
 void populateTilePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter,
                           Coordinates &coordinates);
-void populateDiagonalPatterns(mlir::RewritePatternSet &patterns,
-                              const mlir::TypeConverter &converter);
+void populateRelativePositionPatterns(mlir::RewritePatternSet &patterns,
+                                      const mlir::TypeConverter &converter);
 void populateRandomPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
-/// Scalars read from memory that nothing but turns of semaphores depends on, in
-/// this round of a loop or the next one, for all that can be seen in the kernel
-/// as it is.
-class TurnReads {
+/// Scalar loads whose values are used only as semaphore slots, in this
+/// iteration of a loop or the next one. Computed before the conversion.
+class SemaphoreSlotReads {
 public:
-  explicit TurnReads(mlir::gpu::GPUFuncOp kernel);
+  explicit SemaphoreSlotReads(mlir::gpu::GPUFuncOp kernel);
   bool contains(mlir::Operation *load) const { return reads.contains(load); }
 
 private:
   llvm::DenseSet<mlir::Operation *> reads;
 };
 
-/// `ways`, `turns` and `coordinates` must live as long as the patterns.
-void populateGlobalMemoryPatterns(mlir::RewritePatternSet &patterns,
-                                  const mlir::TypeConverter &converter,
-                                  launch::AbiOp abi,
-                                  const Specialization &roles,
-                                  VectorLoads &ways, const TurnReads &turns,
-                                  Coordinates &coordinates);
+/// `vectorLoads`, `slotReads` and `coordinates` must live as long as the
+/// patterns.
+void populateGlobalMemoryPatterns(
+    mlir::RewritePatternSet &patterns, const mlir::TypeConverter &converter,
+    launch::AbiOp abi, const Specialization &roles, VectorLoads &vectorLoads,
+    const SemaphoreSlotReads &slotReads, Coordinates &coordinates);
 /// `tile.semaphore_wait` and `tile.semaphore_release`.
 void populateSemaphorePatterns(mlir::RewritePatternSet &patterns,
                                const mlir::TypeConverter &converter,
                                launch::AbiOp abi, const Specialization &roles);
-/// Of elements with a place each: gathers and scatters.
-void populateSinglePlacePatterns(mlir::RewritePatternSet &patterns,
-                                 const mlir::TypeConverter &converter,
-                                 Coordinates &coordinates);
-/// Copies whose first column is a multiple of what one instruction moves, for
-/// all that can be seen in the kernel as it is: loops' indices are taken apart
-/// on the way.
+/// Gathers and scatters.
+void populateGatherScatterPatterns(mlir::RewritePatternSet &patterns,
+                                   const mlir::TypeConverter &converter,
+                                   Coordinates &coordinates);
+/// Copies whose first column is provably a multiple of the columns that one
+/// instruction copies. Computed before the conversion, which rewrites the
+/// induction variables of loops.
 class CopyStarts {
 public:
   explicit CopyStarts(mlir::gpu::GPUFuncOp kernel);
-  bool isWhole(mlir::Operation *copy) const { return whole.contains(copy); }
+  bool isAligned(mlir::Operation *copy) const { return aligned.contains(copy); }
 
 private:
-  llvm::DenseSet<mlir::Operation *> whole;
+  llvm::DenseSet<mlir::Operation *> aligned;
 };
 
-/// The CTA's threads share the work of a copy. `starts` must live as long as
-/// the patterns.
+/// Copies are distributed over the threads of the CTA. `starts` must live as
+/// long as the patterns.
 void populateSharedMemoryPatterns(mlir::RewritePatternSet &patterns,
                                   const mlir::TypeConverter &converter,
                                   launch::AbiOp abi, const CopyStarts &starts);
@@ -334,25 +342,26 @@ void populateLocalStorePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
 void populateMmaSyncPatterns(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter);
-/// Functions of `math` that the chip has no instruction for.
+/// Functions of `math` without a hardware instruction.
 void populateMathPatterns(mlir::RewritePatternSet &patterns);
 
 //===----------------------------------------------------------------------===//
 // Small emitters
 //===----------------------------------------------------------------------===//
 
-/// Bytes of an element of a buffer.
+/// Bytes of an element.
 inline int64_t getBytes(mlir::Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
 
-/// Whether the integer is a multiple of `divisor`, a power of two, for all that
-/// can be seen: sums and products of constants and of loops' indices.
+/// Returns true if the integer is provably a multiple of `divisor`, a power of
+/// two: sums and products of constants and induction variables.
 bool isMultipleOf(mlir::Value value, int64_t divisor);
-/// Bytes of which the host promises that the view's rows begin at multiples.
+/// The byte alignment that the host guarantees for the start of the view's
+/// rows.
 int64_t getAlignment(launch::AbiOp abi, const GlobalView &view);
 
-/// The thread's number in its CTA, i32.
+/// The thread index in the CTA, i32.
 mlir::Value emitThread(mlir::OpBuilder &builder, mlir::Location loc);
 mlir::Value emitI32(mlir::OpBuilder &builder, mlir::Location loc,
                     int64_t value);
@@ -365,7 +374,7 @@ mlir::Value emitToI64(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value emitToI32(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value value);
 
-/// Inline PTX; its results one by one.
+/// Emits inline PTX and returns its results separately.
 llvm::SmallVector<mlir::Value>
 emitAsm(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef text,
         llvm::StringRef constraints, mlir::ValueRange operands,
@@ -373,27 +382,27 @@ emitAsm(mlir::OpBuilder &builder, mlir::Location loc, llvm::StringRef text,
 /// Address of byte `offset` of the CTA's dynamic shared memory, i32.
 mlir::Value emitSharedAddress(mlir::OpBuilder &builder, mlir::Location loc,
                               int64_t offset);
-/// An address of shared memory as NVVM's ops take it.
+/// Converts a shared-memory address to the pointer type of NVVM's ops.
 mlir::Value emitSharedPointer(mlir::OpBuilder &builder, mlir::Location loc,
                               mlir::Value address);
-/// The threads, whole warps, meet at the barrier of that number.
+/// Synchronises `threads` threads, in whole warps, at the named barrier.
 void emitNamedBarrier(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value barrier, int64_t threads);
-/// Whether `condition` holds in all lanes.
+/// i1, true if `condition` holds in all lanes.
 mlir::Value emitAll(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value condition);
-/// `value` as lane 0 has it, the same in the whole warp.
+/// Broadcasts the value of lane 0 to the warp.
 mlir::Value emitUniform(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value);
 
-/// The value of the lane that many steps behind this one, and whether that
-/// lies before or at the lane `last`.
+/// The value of the lane `steps` after this one, and an i1 that is true if that
+/// lane is not after `last`.
 std::pair<mlir::Value, mlir::Value>
 emitShuffleDown(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
                 mlir::Value steps, mlir::Value last);
 
-/// What another lane holds of a number: the one that `lane` (i32) names, or
-/// with `bfly` the one whose number differs from this one's in these bits.
+/// The value that another lane holds: lane `lane` (i32), or with `bfly` the
+/// lane whose index is this lane's xor `lane`.
 mlir::Value emitShuffle(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value, mlir::NVVM::ShflKind kind,
                         mlir::Value lane);
@@ -403,12 +412,12 @@ mlir::Value emitShuffle(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value emitSwizzle(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value row, mlir::Value chunk, int64_t rowBytes);
 
-/// The places of a thread's elements of `tile`, one row, in a buffer of shared
-/// memory: nothing of a row is swizzled.
-llvm::SmallVector<mlir::Value> emitPlacesOfRow(mlir::OpBuilder &builder,
-                                               mlir::Location loc,
-                                               mlir::RankedTensorType tile,
-                                               mlir::Value buffer);
+/// Addresses of the thread's elements of a one-row tile in a shared buffer.
+/// One-row buffers are not swizzled.
+llvm::SmallVector<mlir::Value> emitRowAddresses(mlir::OpBuilder &builder,
+                                                mlir::Location loc,
+                                                mlir::RankedTensorType tile,
+                                                mlir::Value buffer);
 
 /// Name of the symbol for the CTA's dynamic shared memory.
 inline constexpr llvm::StringLiteral kSharedMemorySymbol = "fovea_shared";

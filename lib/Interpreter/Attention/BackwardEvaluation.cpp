@@ -1,10 +1,13 @@
 //===- BackwardEvaluation.cpp - Executes attn.backward ----------*- C++ -*-===//
 //
-//
-//
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Evaluates the backward pass by its definition: P from the LSE, dP, delta, dS,
+// then the derivative of score_mod and the sums over queries and keys.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,17 +22,17 @@ using namespace fovea;
 using namespace fovea::interp;
 
 namespace {
-/// Where attn.contribute adds: gradients by the region's arguments, for a block
-/// of so many queries and keys.
+/// Targets of attn.contribute: the gradient for each argument of the region,
+/// for one block of queries and keys.
 struct ContributionSums {
   llvm::SmallDenseMap<Value, Array *> byTarget;
   SmallVector<int64_t, 2> shape;
-  /// What each is rounded to, as derivatives by scores are, or none.
+  /// The type that contributions are rounded to, as dS is, if any.
   std::optional<ElementKind> rounded;
 };
 
-/// attn.backward, evaluated block of rows by block of rows as it is written
-/// down. Sums go over the blocks in order, so they are the same each time.
+/// Evaluates attn.backward in blocks of rows. Sums go over the blocks in order,
+/// so they are reproducible.
 template <typename T>
 class BackwardEvaluation : VariantEvaluation<T> {
 public:
@@ -58,19 +61,19 @@ private:
   using VariantEvaluation<T>::sinks;
   using VariantEvaluation<T>::scale;
 
-  /// What the queries of a block and its keys give, row by row.
+  /// Per-pair values of a block's queries and keys, row by row.
   struct Pairs {
-    /// Whether the pair counts: it is not masked, its score not -inf.
+    /// True for pairs that count: not masked, and a score other than -inf.
     std::shared_ptr<Array> counts;
-    /// Weights as dropout leaves them, and derivatives by scores: behind
-    /// score_mod, later before it.
+    /// P after dropout, and dS: with respect to the result of score_mod first,
+    /// later with respect to its argument.
     std::unique_ptr<T[]> weights, gradients;
   };
 
   LogicalResult checkShapes();
   void allocate(Value result, ArrayRef<int64_t> shape);
   LogicalResult evaluateBlock(const RowBlock &block, Frame &inner);
-  /// LSE of row `i` of the block, and what all its pairs' derivatives share.
+  /// LSE and delta of row `i` of the block.
   T getLse(const RowBlock &block, int64_t i) const;
   T getDelta(const RowBlock &block, int64_t i) const;
   Pairs evaluatePairs(const RowBlock &block, const RuntimeValue &mask,
@@ -79,7 +82,7 @@ private:
                              const RuntimeValue &scores, Pairs &pairs);
   void addSums(const RowBlock &block, const Array &products, Pairs &pairs);
   /// target[r] += factor * sum over c of weights[r, c] * rows[c], for pairs
-  /// that count; `transposed`: of weights[c, r].
+  /// that count; with `transposed`, weights[c, r].
   void addRows(const Pairs &pairs, const T *weights, const T *rows,
                int64_t width, T factor, bool transposed, T *target) const;
 
@@ -92,11 +95,13 @@ private:
               count);
   }
 
-  /// Takes note of a row whose weights sum up to `total`.
+  /// Records a row whose probabilities sum to `total`, to detect LSEs to base
+  /// 2.
   void noteBase(T rowLse, T total);
 
   attn::BackwardOp op;
-  /// Rows that tell a logarithm's base, and those that say that it is 2.
+  /// Rows from which the base of the LSE can be inferred, and those with base
+  /// 2.
   int64_t tellingRows = 0, rowsOfBaseTwo = 0;
   const Array &output, &lse, &outputGradient, *lseGradient = nullptr;
   RowIndex outputRows, lseRows;
@@ -119,12 +124,12 @@ LogicalResult BackwardEvaluation<T>::checkShapes() {
   for (const Array *array : {&lse, lseGradient})
     if (array && array->getShape() != ArrayRef(rows))
       return frame.fail(op) << (array == &lse ? "'lse'" : "'dlse'")
-                            << " must have an entry for each row of the query, "
-                               "found another shape";
+                            << " must have the query's batch, heads and "
+                               "sequence, found another shape";
   return success();
 }
 
-/// Zeros to add to, for a gradient that is asked for.
+/// Allocates zeros for a requested gradient.
 template <typename T>
 void BackwardEvaluation<T>::allocate(Value result, ArrayRef<int64_t> shape) {
   if (!result)
@@ -153,14 +158,15 @@ T BackwardEvaluation<T>::getDelta(const RowBlock &block, int64_t i) const {
   return delta;
 }
 
-/// Whether a row's weights can be told by its LSE; those of others are 0.
+/// Returns true if a row's probabilities follow from its LSE; otherwise they
+/// are 0.
 template <typename T>
 static bool hasWeights(T lse) {
   return !(std::abs(lse) >= T(attn::kLargestLse));
 }
 
-/// An LSE may be larger than that of the row's own keys, where sinks or the
-/// keys of others are in it; but nobody's is that times log2(e) in each row.
+/// An LSE may exceed that of the row's own keys, if it includes sinks or other
+/// keys. But a factor of log2(e) in each row means that the LSE is to base 2.
 template <typename T>
 void BackwardEvaluation<T>::noteBase(T rowLse, T total) {
   constexpr T kLeast = 0.1, kTolerance = 1e-2;
@@ -201,12 +207,12 @@ BackwardEvaluation<T>::evaluatePairs(const RowBlock &block,
       pairs.counts->template data<int64_t>()[n] = isSeen;
       T weight = isSeen ? std::exp(score - rowLse) : T(0);
       total += weight;
-      // What is dropped has no influence, even where V is infinite.
+      // Dropped pairs have no influence, even if V is infinite.
       T byWeight = factors[n] == T(0)
                        ? T(0)
                        : factors[n] * weightGradients->template data<T>()[n];
       pairs.weights[n] = factors[n] == T(0) ? T(0) : weight * factors[n];
-      // Whoever rounds weights for products may keep no others.
+      // P is rounded for dots, and a kernel may not keep the exact values.
       round(op.getValue(), &weight, 1);
       pairs.gradients[n] = isSeen ? weight * (byWeight - delta) : T(0);
     }
@@ -264,7 +270,7 @@ void BackwardEvaluation<T>::addRows(const Pairs &pairs, const T *weights,
   for (int64_t i = 0; i < queries; ++i)
     for (int64_t j = 0; j < keys; ++j) {
       int64_t n = i * keys + j;
-      // 0 times what a pair does not see may be NaN.
+      // 0 times a masked value may be NaN.
       if (!counts[n] || weights[n] == T(0))
         continue;
       const T *row = rows + (transposed ? i : j) * width;
@@ -275,15 +281,15 @@ void BackwardEvaluation<T>::addRows(const Pairs &pairs, const T *weights,
     }
 }
 
-/// Adds what the block's pairs give to the gradients that are asked for.
+/// Adds the contributions of the block's pairs to the requested gradients.
 template <typename T>
 void BackwardEvaluation<T>::addSums(const RowBlock &block,
                                     const Array &products, Pairs &pairs) {
   int64_t keys = block.sequence->keys.size(), count = block.count * keys;
-  // Products take operands of the tensors' type.
+  // Dots have operands of the tensors' type.
   round(op.getQuery(), pairs.gradients.get(), count);
   round(op.getValue(), pairs.weights.get(), count);
-  // It is dQ times Q.
+  // The gradient with respect to the scale is the sum of dS times the products.
   if (op.getScaleGradient())
     for (int64_t n = 0; n < count; ++n)
       if (pairs.counts->template data<int64_t>()[n])
@@ -296,7 +302,7 @@ void BackwardEvaluation<T>::addSums(const RowBlock &block,
         getSums(op.getSinksGradient())[block.head] -=
             std::exp(sink - rowLse) * getDelta(block, i);
     }
-  // Sums by rows, then adds them where the rows lie.
+  // Accumulates per row, then adds the rows to the tensor.
   auto add = [&](Value result, const RowIndex &rows, const T *weights,
                  const T *by, T factor, bool toKeys) {
     if (!result)
@@ -361,7 +367,7 @@ LogicalResult BackwardEvaluation<T>::run() {
   allocate(op.getSinksGradient(), {queryRows.heads});
   allocate(op.getScaleGradient(), {});
 
-  // One after the other: all add to the same sums.
+  // Sequential, because all blocks add to the same sums.
   for (const Sequence &sequence : *sequences)
     for (int64_t head = 0; head < queryRows.heads; ++head)
       for (int64_t first = 0, rows = this->getBlockRows(sequence);
@@ -374,7 +380,7 @@ LogicalResult BackwardEvaluation<T>::run() {
                 })))
           return failure();
       }
-  // Of few rows it may be chance.
+  // Few rows may agree by chance.
   constexpr int64_t kFewestRows = 4;
   if (tellingRows >= kFewestRows && rowsOfBaseTwo == tellingRows)
     return frame.fail(op)
@@ -398,8 +404,8 @@ LogicalResult fovea::interp::executeBackward(Operation *op, Frame &frame) {
 // attn.contribute
 //===----------------------------------------------------------------------===//
 
-/// Adds `value` at `indices`, one per dimension of `target`, for each pair that
-/// is active.
+/// Adds `value` at `indices`, one per dimension of `target`, for each active
+/// pair.
 template <typename T>
 static LogicalResult contribute(Operation *op, Frame &frame, Array &target,
                                 const ContributionSums &sums,
@@ -436,7 +442,7 @@ static LogicalResult contribute(Operation *op, Frame &frame, Array &target,
 LogicalResult fovea::interp::executeContribute(Operation *operation,
                                                Frame &frame) {
   auto op = cast<attn::ContributeOp>(operation);
-  // The op stands in 'attn.backward' only, which gives the environment.
+  // The op is only valid in 'attn.backward', which provides the environment.
   auto *contributions = frame.getEnvironment<ContributionSums>();
   Array &target = *contributions->byTarget.lookup(op.getTarget());
   SmallVector<const RuntimeValue *> indices;

@@ -1,10 +1,12 @@
 //===- BackwardEvaluation.h - Executes attn.backward ------------*- C++ -*-===//
 //
-//
-//
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reference evaluation of gradients.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,10 +17,11 @@
 
 namespace fovea::interp {
 
-/// Executes attn.backward as it is written down.
+/// Executes attn.backward by its definition.
 llvm::LogicalResult executeBackward(mlir::Operation *op, Frame &frame);
 
-/// Executes attn.contribute: adds to the gradients that executeBackward holds.
+/// Executes attn.contribute: adds to the gradients that executeBackward
+/// accumulates.
 llvm::LogicalResult executeContribute(mlir::Operation *op, Frame &frame);
 
 } // namespace fovea::interp

@@ -1,8 +1,12 @@
-//===- BlockCursor.h - Where a loop over blocks is --------------*- C++ -*-===//
+//===- BlockCursor.h - Iterates over blocks ---------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The sequence of blocks that `tile.softmax_sum` and `tile.for_blocks` execute.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,35 +19,36 @@
 
 namespace fovea::interp {
 
-/// Which block an op visits, and whether that one is partial: for
-/// `tile.softmax_sum` and the loop that it becomes.
+/// The current block of `tile.softmax_sum` or `tile.for_blocks`, and whether it
+/// is partial.
 template <typename Op>
 class BlockCursor {
 public:
   explicit BlockCursor(Op op) : op(op) {}
 
-  /// Goes to the first block.
+  /// Moves to the first block.
   void start(Frame &frame) {
     for (mlir::Value init : op.getInits())
       visited.push_back(frame.get(init));
     if (!op.isVisiting())
       block = frame.getInteger(op.getLower());
     if (op.getDescending() && !isEmpty(frame)) {
-      // Unsigned, since the distance of two keys may exceed their type.
+      // Unsigned, since the distance of two keys may overflow.
       uint64_t keys = uint64_t(frame.getInteger(op.getUpper())) - block;
       block += (keys - 1) / op.getStep() * op.getStep();
     }
     isFirst = true;
   }
 
-  /// Whether there is no block at all; an op may visit one even so.
+  /// Returns true if there is no block; ops that run at least once execute one
+  /// nevertheless.
   bool isEmpty(Frame &frame) {
     if (op.isVisiting())
       return false;
     return frame.getInteger(op.getLower()) >= frame.getInteger(op.getUpper());
   }
 
-  /// Whether it is past the last block.
+  /// Returns true after the last block.
   bool isDone(Frame &frame) {
     if (op.isVisiting())
       return position >= frame.getInteger(op.getCount());
@@ -53,13 +58,13 @@ public:
            block >= frame.getInteger(op.getUpper());
   }
 
-  /// What `visit` is asked.
+  /// Arguments of the `visit` region.
   llvm::SmallVector<RuntimeValue> getVisit() const {
     llvm::SmallVector<RuntimeValue> values = {RuntimeValue::integer(position)};
     llvm::append_range(values, visited);
     return values;
   }
-  /// What it answers.
+  /// Takes the results of the `visit` region.
   void takeVisit(llvm::MutableArrayRef<RuntimeValue> yielded) {
     block = yielded.front().getInteger();
     visited.assign(yielded.begin() + 1, yielded.end());

@@ -1,8 +1,13 @@
-//===- BlockLists.cpp - Which blocks queries see ----------------*- C++ -*-===//
+//===- BlockLists.cpp - Block-sparse lists ----------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks and looks up block-sparse lists. A batch or head extent of 1 applies
+// to all entries.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +19,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
 
-/// The position that an entry of an extent of 1, which stands for all, has.
+/// The position in an extent; an extent of 1 stands for all entries.
 static int64_t inExtent(int64_t position, int64_t extent) {
   return extent == 1 ? 0 : position;
 }
@@ -57,9 +62,9 @@ LogicalResult BlockLists::check(int64_t keys) {
     if (index % 2 == 1 &&
         shape.drop_back() !=
             frame.getArray(op.getBlockLists()[index - 1]).getShape())
-      return frame.fail(op)
-             << "'" << op.getBlockListName(index - 1) << "' and '"
-             << op.getBlockListName(index) << "' must have one number of rows";
+      return frame.fail(op) << "'" << op.getBlockListName(index - 1)
+                            << "' and '" << op.getBlockListName(index)
+                            << "' must have the same number of rows";
   }
   int64_t blocks = llvm::divideCeil(keys, op.getKeyBlock());
   std::vector<char> seen;

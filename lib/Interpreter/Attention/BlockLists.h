@@ -1,8 +1,12 @@
-//===- BlockLists.h - Which blocks queries see ------------------*- C++ -*-===//
+//===- BlockLists.h - Block-sparse lists ------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads the block-sparse lists of an attn op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,16 +18,18 @@
 
 namespace fovea::interp {
 
-/// The lists of blocks of one attn op.
+/// The block-sparse lists of one attn op.
 class BlockLists {
 public:
-  /// How a block of keys is listed for a block of queries.
+  /// The lists that hold a key block for a query block: none, the partial or
+  /// the full one.
   enum Listing : char { Hidden, Partial, Full };
 
   BlockLists(attn::AttentionOpInterface op, Frame &frame)
       : op(op), frame(frame) {}
 
-  /// Fails where a row lists a block of `keys` keys twice.
+  /// Fails if the shapes of the lists are wrong, or a row lists one of the
+  /// blocks of `keys` keys twice.
   llvm::LogicalResult check(int64_t keys);
   /// The listing of each block of `keys` keys, for query `query`.
   llvm::SmallVector<Listing> getRow(int64_t batch, int64_t head, int64_t query,

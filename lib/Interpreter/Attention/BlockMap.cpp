@@ -1,8 +1,13 @@
-//===- BlockMap.cpp - The part of an op that hides keys ---------*- C++ -*-===//
+//===- BlockMap.cpp - Programs for maps -------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Builds small programs with the mask of an attn op, which are evaluated to map
+// blocks and elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,17 +20,17 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
 
-/// The argument's uses in a region that may be absent.
+/// Returns true if a region, which may be absent, uses the argument.
 static bool isUsed(Region &region, unsigned argument) {
   return !region.empty() && !region.getArgument(argument).use_empty();
 }
 
-/// Whether what the op shows differs between heads.
+/// Returns true if the mask depends on the head.
 static bool dependsOnHead(attn::ForwardOp forward) {
   return isUsed(forward.getMaskMod(), 1) || forward.hasBlocks();
 }
 
-/// The same for what tells batch entries apart.
+/// Returns true if the mask depends on the batch entry.
 static bool dependsOnBatch(attn::ForwardOp forward) {
   return isUsed(forward.getMaskMod(), 0) || forward.hasBlocks() ||
          !forward.getSequenceOperands().empty();
@@ -62,7 +67,7 @@ static OwningOpRef<ModuleOp> makeProgram(attn::ForwardOp forward, bool perBatch,
     state.addRegion();
   auto mask = cast<attn::ForwardOp>(builder.create(state));
   mask.setLayout(attn::Layout::BHSD);
-  // There are as many of them as heads.
+  // There is one sink per head, and the program may have fewer heads.
   mask.getSinksMutable().clear();
   IRMapping mapping;
   forward.getMaskMod().cloneInto(&mask.getMaskMod(), mapping);
@@ -88,7 +93,7 @@ fovea::interp::makeForwardProgram(attn::BackwardOp backward) {
   Location loc = backward.getLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   OpBuilder builder(module->getBodyRegion());
-  // Query, key and value; the others have the same order in both ops.
+  // Query, key and value; the other operands have the same order in both ops.
   constexpr unsigned kTensors = 3;
   SmallVector<Value> operands(backward->getOperands().take_front(kTensors));
   llvm::append_range(operands, backward->getOperands().drop_front(

@@ -1,9 +1,14 @@
 //===- ForwardEvaluation.cpp - Executes attn.forward ------------*- C++ -*-===//
 //
-//
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Evaluates attention by its definition: all scores of a row, their softmax,
+// then the weighted sum of values. There is no online softmax, so the result is
+// independent of the compiler's recurrences.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,8 +24,8 @@ using namespace fovea;
 using namespace fovea::interp;
 
 namespace {
-/// attn.forward, evaluated block of rows by block of rows as it is written
-/// down: all scores of a row, then their softmax, then the weighted sum.
+/// Evaluates attn.forward in blocks of rows: all scores of a row, then their
+/// softmax, then the weighted sum.
 template <typename T>
 class ForwardEvaluation : VariantEvaluation<T> {
 public:
@@ -52,8 +57,8 @@ private:
 };
 } // namespace
 
-/// sums[i] = sum over the visible keys of weights[i, j] * v[j]. Values of keys
-/// that a row does not see must not reach it, even if they are NaN.
+/// sums[i] = sum over the visible keys of weights[i, j] * v[j]. Values of
+/// masked keys must not affect a row, even if they are NaN.
 template <typename T>
 void ForwardEvaluation<T>::sumValues(const RowBlock &block,
                                      const Lanes<int64_t> &mask,
@@ -202,7 +207,7 @@ ForwardEvaluation<T>::evaluateElements(ArrayRef<Sequence> sequences,
   });
 }
 
-/// What the output may take; more is a slip of the pen.
+/// Maximum size of the output; larger sizes are mistakes.
 static constexpr int64_t kMaxOutputBytes = int64_t(1) << 36;
 
 template <typename T>
@@ -216,7 +221,8 @@ LogicalResult ForwardEvaluation<T>::run() {
 
   SmallVector<int64_t, 4> outputShape(query.getShape());
   outputShape[3] = valueRows.width;
-  // Small inputs can have a large output: each has one of its large dimensions.
+  // Small inputs can have a large output, because each of them may have one
+  // large dimension.
   if (failed(HostTensor::getByteSize(ElementKind::F64, outputShape,
                                      kMaxOutputBytes)))
     return frame.fail(op) << "the output would take more than 64 GiB";
@@ -270,7 +276,7 @@ LogicalResult ForwardEvaluation<T>::run() {
     });
   };
   if (request) {
-    // All maps are there: their addresses stay.
+    // All maps are allocated, so their addresses are stable.
     auto block = mappedBlocks.begin();
     for (BlockMap &map : *request->maps) {
       map.rows.resize(llvm::divideCeil(map.queries, request->rows));

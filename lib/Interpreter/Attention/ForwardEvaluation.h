@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Reference evaluation of attention.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_INTERPRETER_ATTENTION_FORWARDEVALUATION_H
 #define FOVEA_LIB_INTERPRETER_ATTENTION_FORWARDEVALUATION_H
@@ -13,8 +17,8 @@
 
 namespace fovea::interp {
 
-/// Executes attn.forward as it is written down; or maps its blocks, if that is
-/// asked for.
+/// Executes attn.forward by its definition, or maps its blocks or elements on
+/// request.
 llvm::LogicalResult executeForward(mlir::Operation *op, Frame &frame);
 
 } // namespace fovea::interp

@@ -1,8 +1,13 @@
-//===- MaskClaims.cpp - Holds claims on masks against them ------*- C++ -*-===//
+//===- MaskClaims.cpp - Checks claims about masks ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks kv_bounds and kv_classify, from which kernels derive the blocks to
+// skip and to mask, against mask_mod.
 //
 //===----------------------------------------------------------------------===//
 

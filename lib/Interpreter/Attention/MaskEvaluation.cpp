@@ -1,8 +1,13 @@
-//===- MaskEvaluation.cpp - Which keys queries see --------------*- C++ -*-===//
+//===- MaskEvaluation.cpp - Evaluates masks ---------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs mask_mod with all coordinates of a block of rows at once, and combines
+// the result with block lists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,7 +63,8 @@ LogicalResult MaskEvaluation::evaluateMask(const RowBlock &block, Frame &inner,
   return success();
 }
 
-/// What mask_mod says holds in partial blocks only.
+/// mask_mod applies to partial blocks only: full ones are visible, unlisted
+/// ones hidden.
 void MaskEvaluation::hideUnlisted(const RowBlock &block, RuntimeValue &mask) {
   int64_t keys = block.sequence->keys.size();
   SmallVector<int64_t, 2> shape = {block.count, keys};

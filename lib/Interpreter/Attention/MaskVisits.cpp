@@ -1,8 +1,13 @@
-//===- MaskVisits.cpp - Maps what kernels do with blocks of keys *- C++ -*-===//
+//===- MaskVisits.cpp - Maps a kernel's use of blocks -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Computes, for each block, whether a kernel skips it, executes it with the
+// mask, or without, as the loops of the kernel do.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,21 +20,21 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
 
-/// What becomes of a block from `first` to `end` beside the range
-/// [lower, upper), whose rows in [fullLower, fullUpper) need no mask.
-static BlockVisit getVisit(int64_t first, int64_t end, int64_t lower,
-                           int64_t fullLower, int64_t fullUpper, int64_t upper,
-                           BlockVisit partial) {
+/// The use of the block [first, end) by a loop over the range [lower, upper),
+/// within which [fullLower, fullUpper) needs no mask.
+static BlockUse getVisit(int64_t first, int64_t end, int64_t lower,
+                         int64_t fullLower, int64_t fullUpper, int64_t upper,
+                         BlockUse partial) {
   if (end <= lower || first >= upper)
-    return BlockVisit::Skipped;
-  return first >= fullLower && end <= fullUpper ? BlockVisit::Plain : partial;
+    return BlockUse::Skipped;
+  return first >= fullLower && end <= fullUpper ? BlockUse::Plain : partial;
 }
 
-/// Of a kernel whose tiles are queries: blocks of the range of keys that
-/// kv_bounds gives for the tile.
+/// For kernels with query tiles: blocks of the range of keys that kv_bounds
+/// gives for the tile.
 LogicalResult
 MaskEvaluation::findVisitsInRange(const RowBlock &block, Frame &inner,
-                                  MutableArrayRef<BlockVisit> visits) {
+                                  MutableArrayRef<BlockUse> visits) {
   if (op.getKvBounds().empty())
     return success();
   auto *request = frame.getEnvironment<BlockMapRequest>();
@@ -50,11 +55,11 @@ MaskEvaluation::findVisitsInRange(const RowBlock &block, Frame &inner,
   return success();
 }
 
-/// Of a kernel whose tiles are keys: for each of them, blocks of the range of
-/// queries that query_bounds gives.
+/// For kernels with key tiles: for each tile, blocks of the range of queries
+/// that query_bounds gives.
 LogicalResult
 MaskEvaluation::findVisitsOfKeyTiles(const RowBlock &block, Frame &inner,
-                                     MutableArrayRef<BlockVisit> visits) {
+                                     MutableArrayRef<BlockUse> visits) {
   auto *request = frame.getEnvironment<BlockMapRequest>();
   if (!request->queryBounds)
     return success();
@@ -79,14 +84,14 @@ MaskEvaluation::findVisitsOfKeyTiles(const RowBlock &block, Frame &inner,
   return success();
 }
 
-/// What a kernel does with the blocks of keys, as its loops do: whole blocks
-/// from the one of the first key on, without masks where all keys are seen.
+/// The use of key blocks by the kernel's loops: whole blocks from the first
+/// key's block on, without masks if all keys are visible.
 LogicalResult MaskEvaluation::findVisits(const RowBlock &block, Frame &inner,
-                                         MutableArrayRef<BlockVisit> visits) {
+                                         MutableArrayRef<BlockUse> visits) {
   auto *request = frame.getEnvironment<BlockMapRequest>();
   int64_t keys = block.sequence->keys.size(), columns = request->columns;
   llvm::fill(visits,
-             op.getMaskMod().empty() ? BlockVisit::Plain : BlockVisit::Masked);
+             op.getMaskMod().empty() ? BlockUse::Plain : BlockUse::Masked);
   if (op.hasBlocks()) {
     BlockLists lists(op, frame);
     auto row =
@@ -94,8 +99,8 @@ LogicalResult MaskEvaluation::findVisits(const RowBlock &block, Frame &inner,
     for (auto [n, visit] : llvm::enumerate(visits)) {
       BlockLists::Listing listing = row[n * columns / op.getKeyBlock()];
       if (listing != BlockLists::Partial)
-        visit = listing == BlockLists::Full ? BlockVisit::Plain
-                                            : BlockVisit::Skipped;
+        visit =
+            listing == BlockLists::Full ? BlockUse::Plain : BlockUse::Skipped;
     }
     return success();
   }
@@ -118,17 +123,17 @@ LogicalResult MaskEvaluation::findVisits(const RowBlock &block, Frame &inner,
   ArrayRef<int64_t> perBlock = firstKeys.getArray().getShape();
   Lanes<int64_t> any(verdicts[0], perBlock), all(verdicts[1], perBlock);
   for (auto [n, visit] : llvm::enumerate(visits))
-    if (visit != BlockVisit::Skipped)
-      visit = !any.row(0)[n * any.columnStride]  ? BlockVisit::Skipped
-              : all.row(0)[n * all.columnStride] ? BlockVisit::Plain
-                                                 : BlockVisit::Masked;
+    if (visit != BlockUse::Skipped)
+      visit = !any.row(0)[n * any.columnStride]  ? BlockUse::Skipped
+              : all.row(0)[n * all.columnStride] ? BlockUse::Plain
+                                                 : BlockUse::Masked;
   return success();
 }
 
 LogicalResult MaskEvaluation::mapBlocks(const RowBlock &block, Frame &inner) {
   auto *request = frame.getEnvironment<BlockMapRequest>();
   int64_t keys = block.sequence->keys.size(), columns = request->columns;
-  SmallVector<BlockVisit> visits(llvm::divideCeil(keys, columns));
+  SmallVector<BlockUse> visits(llvm::divideCeil(keys, columns));
   if (visits.empty())
     return success();
   RuntimeValue mask;
@@ -136,11 +141,11 @@ LogicalResult MaskEvaluation::mapBlocks(const RowBlock &block, Frame &inner) {
   if (failed(evaluateMask(block, inner, mask)) ||
       failed(findVisits(block, inner, visits)))
     return failure();
-  // A block is masked where the sequence ends within it.
-  if (keys % columns && visits.back() == BlockVisit::Plain)
-    visits.back() = BlockVisit::Masked;
+  // A block is masked if the sequence ends within it.
+  if (keys % columns && visits.back() == BlockUse::Plain)
+    visits.back() = BlockUse::Masked;
   if (request->hasKeyTiles && block.count < request->rows)
-    llvm::replace(visits, BlockVisit::Plain, BlockVisit::Masked);
+    llvm::replace(visits, BlockUse::Plain, BlockUse::Masked);
   Lanes<int64_t> lanes(mask, {block.count, keys});
   for (auto [n, visit] : llvm::enumerate(visits)) {
     int64_t first = n * columns, end = std::min(first + columns, keys);
@@ -148,10 +153,10 @@ LogicalResult MaskEvaluation::mapBlocks(const RowBlock &block, Frame &inner) {
     for (int64_t i = 0; i < block.count; ++i)
       for (int64_t j = first; j < end; ++j)
         visible += lanes.row(i)[j * lanes.columnStride] != 0;
-    BlockTruth truth = visible == 0 ? BlockTruth::None
-                       : visible == block.count * (end - first)
-                           ? BlockTruth::All
-                           : BlockTruth::Some;
+    BlockVisibility truth = visible == 0 ? BlockVisibility::None
+                            : visible == block.count * (end - first)
+                                ? BlockVisibility::All
+                                : BlockVisibility::Some;
     block.map->visiblePairs += visible;
     block.map->codes += char('0' + int(truth) + 3 * int(visit));
   }

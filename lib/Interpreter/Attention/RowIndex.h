@@ -1,8 +1,12 @@
-//===- RowIndex.h - Rows of attention's tensors -----------------*- C++ -*-===//
+//===- RowIndex.h - Offsets of attention's rows -----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Offsets of rows in attention's tensors, for both layouts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +20,8 @@
 
 namespace fovea::interp {
 
-/// A tensor of rank 4 or 3 seen as rows of (batch, head, position), whatever
-/// its layout.
+/// Indexes a tensor of rank 4 or 3 by rows of (batch, head, position),
+/// independent of its layout.
 struct RowIndex {
   RowIndex(llvm::ArrayRef<int64_t> shape, attn::Layout layout)
       : width(shape.size() == 4 ? shape[3] : 1) {

@@ -1,8 +1,12 @@
-//===- Sequences.cpp - Where sequences lie in tensors -----------*- C++ -*-===//
+//===- Sequences.cpp - Locates sequences in tensors -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads lengths, offsets and page tables, with bounds checks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,15 +37,16 @@ public:
   }
 
 private:
-  /// What the types leave open: dynamic sizes that do not fit each other.
+  /// Checks dynamic sizes, which the types leave open.
   LogicalResult checkShapes() {
     ArrayRef<int64_t> value = frame.getArray(op.getValue()).getShape();
     if (key.drop_back() != value.drop_back())
       return frame.fail(op) << "key and value must agree in all but the head "
                                "dim";
     if (!places.page && query[0] != key[0])
-      return frame.fail(op) << "query and key must have one batch size, found "
-                            << query[0] << " and " << key[0];
+      return frame.fail(op)
+             << "query and key must have the same batch size, found "
+             << query[0] << " and " << key[0];
     if (places.arePacked && query[0] != 1)
       return frame.fail(op) << "packed sequences need a batch dimension of 1, "
                                "found "
@@ -72,7 +77,7 @@ private:
     return sequence;
   }
 
-  /// Sequences that are entries of the batch, with all keys or the first ones.
+  /// Sequences that are batch entries, with all keys or the first ones.
   LogicalResult readEntries(std::vector<Sequence> &sequences) {
     const int64_t *lengths =
         places.lengths ? getOperand(*places.lengths) : nullptr;
@@ -145,7 +150,7 @@ private:
 
   attn::AttentionOpInterface op;
   Frame &frame;
-  attn::KeyPlaces places;
+  attn::KeyLocations places;
   ArrayRef<int64_t> query, key;
   int64_t queries, keys;
 };

@@ -1,8 +1,13 @@
-//===- Sequences.h - Where sequences lie in tensors -------------*- C++ -*-===//
+//===- Sequences.h - Locates sequences in tensors ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Locates the rows of each sequence for all sequence forms: batched, padded,
+// packed and paged.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,22 +21,21 @@
 
 namespace fovea::interp {
 
-/// Where a key's row lies in K and V: index of the batch dimension, index of
-/// the sequence dimension.
+/// A key's row in K and V: indices of the batch and the sequence dimension.
 struct KeyRow {
   int64_t batch, row;
 };
 
-/// One sequence of an attn op: what the regions call batch entry `entry`.
+/// One sequence of an attn op, which the regions call batch entry `entry`.
 struct Sequence {
   int64_t entry;
-  /// Its queries in Q and O.
+  /// Position of its queries in Q and O.
   int64_t batch, firstQuery, queries;
   llvm::SmallVector<KeyRow, 0> keys;
 };
 
-/// The sequences of an op, whatever form they lie in. Offsets, lengths and
-/// tables that point outside the tensors are failures of the frame.
+/// The sequences of an op, in any form. Offsets, lengths and tables that point
+/// outside the tensors are failures of the frame.
 llvm::FailureOr<std::vector<Sequence>>
 locateSequences(attn::AttentionOpInterface op, Frame &frame);
 

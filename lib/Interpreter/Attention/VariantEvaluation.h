@@ -1,9 +1,13 @@
-//===- VariantEvaluation.h - What attention ops compute first ---*- C++ -*-===//
-//
+//===- VariantEvaluation.h - Scores, masks and dropout ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The part of the evaluation that forward and backward share: products, scores,
+// masks and dropout, in blocks of query rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,19 +15,18 @@
 #define FOVEA_LIB_INTERPRETER_ATTENTION_VARIANTEVALUATION_H
 
 #include "Attention/BlockLists.h"
-#include "Elementwise.h"
 #include "Attention/MaskEvaluation.h"
-#include "MatMul.h"
 #include "Attention/RowIndex.h"
+#include "Elementwise.h"
+#include "MatMul.h"
 #include "TileSupport.h"
 
 #include "fovea/Interpreter/HostTensor.h"
 
 namespace fovea::interp {
 
-/// What both directions of attention begin with, block of query rows by block:
-/// products, scores, what is masked and what is dropped. T is double for the
-/// meaning, else float.
+/// Common base of forward and backward, which evaluate blocks of query rows. T
+/// is double for exact precision, otherwise float.
 template <typename T>
 class VariantEvaluation {
 protected:
@@ -41,37 +44,38 @@ protected:
                 : T(*op.getConstantScale());
   }
 
-  /// What sizes at run time must keep to.
+  /// Checks dynamic sizes.
   llvm::LogicalResult checkSizes();
-  /// The same; where the sequences lie.
+  /// Checks sizes, and locates the sequences.
   llvm::FailureOr<std::vector<Sequence>> findSequences();
 
   int64_t getKeyHead(int64_t head) const {
     return head / (queryRows.heads / keyRows.heads);
   }
-  /// The block's rows of a tensor with the queries' batch, heads and rows.
+  /// Gathers the block's rows of a tensor that has the queries' batch, heads
+  /// and rows.
   std::unique_ptr<T[]> gatherRows(const RowBlock &block, const Array &array,
                                   const RowIndex &rows) const;
-  /// The rows of K or V that belong to the block's sequence and head.
+  /// Gathers the rows of K or V that belong to the block's sequence and head.
   std::unique_ptr<T[]> gatherKeys(const RowBlock &block, const Array &array,
                                   const RowIndex &rows) const;
-  /// Products of rows, `depth` wide, of queries and of keys.
+  /// Products of query rows and key rows of width `depth`.
   std::shared_ptr<Array> multiplyRows(const RowBlock &block, const T *rows,
                                       const T *keys, int64_t depth) const;
   /// Products of the block's queries with its keys.
   std::shared_ptr<Array> computeProducts(const RowBlock &block) const;
   /// Products times the scale.
   std::shared_ptr<Array> scaleProducts(const Array &products) const;
-  /// What score_mod makes of scores where `mask` shows them.
+  /// Applies score_mod to scores that `mask` shows.
   llvm::LogicalResult modifyScores(const RowBlock &block, Frame &inner,
                                    const RuntimeValue &mask,
                                    RuntimeValue &scores);
-  /// Calls `fn` with each weight of the block and what dropout multiplies it
-  /// by.
+  /// Calls `fn` with the index of each pair of the block and its dropout
+  /// factor.
   template <typename Fn>
   void forDropout(const RowBlock &block, Fn fn) const;
 
-  /// Query rows of a block: as many as keep their scores in a few megabytes.
+  /// Query rows of a block: limited so that scores take a few megabytes.
   static int64_t getBlockRows(const Sequence &sequence) {
     constexpr int64_t kMaxRows = 64, kMaxScores = 1 << 19;
     int64_t keys = std::max<int64_t>(sequence.keys.size(), 1);

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Handlers of arithmetic: results are rounded or wrapped to the IR type, per
+// element for arrays.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Elementwise.h"
 #include "fovea/Interpreter/Handlers.h"
@@ -44,7 +49,7 @@ static LogicalResult executeConstant(Operation *op, Frame &frame) {
   if (!elements)
     return frame.fail(op) << "cannot execute a constant of " << type;
   auto array = std::make_shared<Array>(elements.getType().getShape(), storage);
-  // A splat is converted once, not element by element.
+  // A splat is converted once instead of per element.
   auto fill = [&](auto *target, auto values, auto convert) {
     if (elements.isSplat()) {
       std::fill_n(target, array->getNumElements(), convert(*values.begin()));
@@ -76,7 +81,7 @@ static LogicalResult executeConstant(Operation *op, Frame &frame) {
 // Integers
 //===----------------------------------------------------------------------===//
 
-/// Divisions: a zero divisor in an active lane is a failure.
+/// Divisions: a zero divisor in an active lane is an error.
 template <typename OpTy, typename Fn>
 static void addDivision(InterpreterRegistry &registry, Fn fn) {
   registry.add<OpTy>([fn](Operation *op, Frame &frame) -> LogicalResult {
@@ -98,7 +103,7 @@ static int64_t divideTruncating(int64_t a, int64_t b) {
 }
 static int64_t remainder(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
 
-/// Shifts by the width or more have no defined value; they give 0 here, or the
+/// Shifts by the width or more are undefined; the interpreter returns 0 or the
 /// sign.
 static void registerIntegers(InterpreterRegistry &registry) {
   using W = IntegerWrap;
@@ -113,7 +118,7 @@ static void registerIntegers(InterpreterRegistry &registry) {
   addIntegerBinary<arith::AndIOp>(registry, [](W, I a, I b) { return a & b; });
   addIntegerBinary<arith::OrIOp>(registry, [](W, I a, I b) { return a | b; });
   addIntegerBinary<arith::XOrIOp>(registry, [](W, I a, I b) { return a ^ b; });
-  // A signed i1 is 0 or -1, so its order is that of the unsigned one reversed.
+  // A signed i1 is 0 or -1, so its order is the reverse of the unsigned one.
   addIntegerBinary<arith::MaxSIOp>(registry, [](W w, I a, I b) {
     return w.width == 1 ? a & b : std::max(a, b);
   });
@@ -182,7 +187,7 @@ static LogicalResult compareIntegers(Operation *op, Frame &frame, Fn fn) {
 static LogicalResult executeCmpI(Operation *op, Frame &frame) {
   auto compare = cast<arith::CmpIOp>(op);
   IntegerWrap wrap = getWrap(compare.getLhs().getType());
-  // An i1 counts as 0 and -1 where signs matter.
+  // A signed i1 is 0 or -1.
   int64_t sign = wrap.width == 1 ? -1 : 1;
   using I = int64_t;
   auto u = [=](I a) { return wrap.toUnsigned(a); };
@@ -223,7 +228,7 @@ static LogicalResult executeCmpI(Operation *op, Frame &frame) {
 // Floats
 //===----------------------------------------------------------------------===//
 
-/// With `afn` a chip multiplies by a reciprocal; both are rounded.
+/// With `afn` a GPU multiplies with the reciprocal; both are rounded.
 static LogicalResult executeDivision(Operation *op, Frame &frame) {
   bool isApproximate = isApproximated<arith::DivFOp>(op);
   return withFloatStorage(frame, op->getResult(0).getType(), [&](auto like) {
@@ -232,7 +237,7 @@ static LogicalResult executeDivision(Operation *op, Frame &frame) {
       if (isApproximate)
         return mapOperation<T, T, T>(op, frame, [](T a, T b) -> T {
           T reciprocal = 1 / b, quotient = a * reciprocal;
-          // The product of 0 and infinity, where operands are extreme.
+          // The product of 0 and infinity, for extreme operands.
           return std::isnan(quotient) ? a / b : quotient;
         });
     return mapOperation<T, T, T>(op, frame,
@@ -248,12 +253,12 @@ static void registerFloats(InterpreterRegistry &registry) {
   addFloatBinary<arith::RemFOp>(registry,
                                 [](auto a, auto b) { return std::fmod(a, b); });
   addFloatUnary<arith::NegFOp>(registry, [](auto a) { return -a; });
-  // Keep NaN.
+  // Propagate NaN.
   addFloatBinary<arith::MaximumFOp>(
       registry, [](auto a, auto b) { return a > b || a != a ? a : b; });
   addFloatBinary<arith::MinimumFOp>(
       registry, [](auto a, auto b) { return a < b || a != a ? a : b; });
-  // Drop NaN if the other operand is a number.
+  // Ignore NaN if the other operand is a number.
   addFloatBinary<arith::MaxNumFOp>(
       registry, [](auto a, auto b) { return a > b || b != b ? a : b; });
   addFloatBinary<arith::MinNumFOp>(
@@ -312,7 +317,8 @@ static LogicalResult executeCmpF(Operation *op, Frame &frame) {
   llvm_unreachable("unknown predicate");
 }
 
-/// extf and truncf: storage may change, the rounding is that of any op.
+/// extf and truncf: the storage may change; the result is rounded as for any
+/// op.
 static LogicalResult executeFloatCast(Operation *op, Frame &frame) {
   return withFloatStorage(frame, op->getOperand(0).getType(), [&](auto from) {
     return withFloatStorage(frame, op->getResult(0).getType(), [&](auto to) {
@@ -344,8 +350,8 @@ static LogicalResult executeIntToFloat(Operation *op, Frame &frame) {
   });
 }
 
-/// What does not fit has no defined value; it saturates here, NaN gives 0, as
-/// PTX does it.
+/// Out-of-range results are undefined; the interpreter saturates, and NaN gives
+/// 0, as in PTX.
 template <bool isSigned>
 static LogicalResult executeFloatToInt(Operation *op, Frame &frame) {
   IntegerWrap wrap = getWrap(op->getResult(0).getType());

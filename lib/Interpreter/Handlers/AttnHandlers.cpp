@@ -5,11 +5,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Handlers of attn ops. The evaluation of attention itself is in the folder
+// Attention.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Attention/BackwardEvaluation.h"
-#include "Elementwise.h"
 #include "Attention/ForwardEvaluation.h"
 #include "Attention/RowIndex.h"
+#include "Elementwise.h"
 #include "TileSupport.h"
 #include "fovea/Interpreter/Handlers.h"
 
@@ -28,12 +33,12 @@ static LogicalResult evaluateMerge(attn::MergeOp op, Frame &frame) {
   auto lse = std::make_shared<Array>(firstLse.getShape(), getStorage<T>());
   for (Value part : op.getOutputs())
     if (frame.getArray(part).getShape() != first.getShape())
-      return frame.fail(op) << "all parts must have one shape";
+      return frame.fail(op) << "all parts must have the same shape";
   for (Value part : op.getLses())
     if (frame.getArray(part).getShape() != firstLse.getShape() ||
         frame.getArray(part).getNumElements() * rows.width !=
             first.getNumElements())
-      return frame.fail(op) << "all parts must have one shape";
+      return frame.fail(op) << "all parts must have the same shape";
   for (int64_t n = 0; n < firstLse.getNumElements(); ++n) {
     int64_t position = n % rows.positions, head = n / rows.positions;
     int64_t offset = rows(head / rows.heads, head % rows.heads, position);
@@ -85,24 +90,25 @@ static void addLength(InterpreterRegistry &registry,
   });
 }
 
-/// The extreme of an i64 array's elements from `first` to `last`, `stride`
-/// apart; `isMin` the smallest. None at all gives the other end of the type.
-static int64_t findExtreme(const int64_t *elements, int64_t stride,
-                           int64_t first, int64_t last, bool isMin,
-                           ElementKind kind) {
+/// The minimum (`isMin`) or maximum of an i64 array's elements `first` to
+/// `last`, with a stride. An empty range gives the identity: the largest or
+/// smallest number of the type.
+static int64_t findMinMax(const int64_t *elements, int64_t stride,
+                          int64_t first, int64_t last, bool isMin,
+                          ElementKind kind) {
   IntegerWrap wrap(kind);
   int64_t largest =
       kind == ElementKind::I1 ? 1 : int64_t(~uint64_t(0) >> (65 - wrap.width));
   int64_t smallest = kind == ElementKind::I1 ? 0 : -largest - 1;
-  int64_t extreme = isMin ? largest : smallest;
+  int64_t result = isMin ? largest : smallest;
   for (int64_t n = first; n <= last; ++n)
-    extreme = isMin ? std::min(extreme, elements[n * stride])
-                    : std::max(extreme, elements[n * stride]);
-  return extreme;
+    result = isMin ? std::min(result, elements[n * stride])
+                   : std::max(result, elements[n * stride]);
+  return result;
 }
 
 template <typename OpTy>
-static LogicalResult executeBlockExtreme(Operation *operation, Frame &frame) {
+static LogicalResult executeBlockMinMax(Operation *operation, Frame &frame) {
   auto op = cast<OpTy>(operation);
   const Array &source = frame.getArray(op.getTensor());
   ArrayRef<int64_t> shape = source.getShape();
@@ -125,11 +131,11 @@ static LogicalResult executeBlockExtreme(Operation *operation, Frame &frame) {
   int64_t extent = shape[rangeDim];
   ElementKind kind = *getElementKind(op.getResult().getType());
   auto find = [=](int64_t first, int64_t last) {
-    return findExtreme(elements, stride, std::max<int64_t>(first, 0),
-                       std::min(last, extent - 1),
-                       std::is_same_v<OpTy, attn::BlockMinOp>, kind);
+    return findMinMax(elements, stride, std::max<int64_t>(first, 0),
+                      std::min(last, extent - 1),
+                      std::is_same_v<OpTy, attn::BlockMinOp>, kind);
   };
-  // Lanes are those of one block: they fit each other.
+  // All lanes belong to one block, so the shapes are compatible.
   frame.set(op.getResult(),
             *mapValues<int64_t, int64_t, int64_t>(
                 find, frame.get(op.getFirst()), frame.get(op.getLast())));
@@ -142,7 +148,7 @@ void fovea::interp::registerAttnHandlers(InterpreterRegistry &registry) {
   registry.add<attn::ContributeOp>(executeContribute);
   registry.add<attn::MergeOp>(executeMerge);
   addLength<attn::QueryLengthOp>(registry, &SequenceLengths::queries);
-  registry.add<attn::BlockMinOp>(executeBlockExtreme<attn::BlockMinOp>);
-  registry.add<attn::BlockMaxOp>(executeBlockExtreme<attn::BlockMaxOp>);
+  registry.add<attn::BlockMinOp>(executeBlockMinMax<attn::BlockMinOp>);
+  registry.add<attn::BlockMaxOp>(executeBlockMinMax<attn::BlockMaxOp>);
   addLength<attn::KeyLengthOp>(registry, &SequenceLengths::keys);
 }

@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Handlers of block and cluster indices.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/Interpreter/Handlers.h"
 
@@ -32,7 +36,8 @@ static void addGridQuery(InterpreterRegistry &registry,
 void fovea::interp::registerGPUHandlers(InterpreterRegistry &registry) {
   addGridQuery<gpu::BlockIdOp>(registry, &GridPosition::block);
   addGridQuery<gpu::GridDimOp>(registry, &GridPosition::grid);
-  // What counts clusters is executed once for all CTAs of each.
+  // A kernel that uses cluster indices is executed once per cluster, for all
+  // its CTAs.
   addGridQuery<gpu::ClusterIdOp>(registry, &GridPosition::block);
   addGridQuery<gpu::ClusterDimOp>(registry, &GridPosition::grid);
 }

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Programs that attention is raised from run as well, so that a program can be
-// compared before and after. One iteration after the other, for small tensors.
+// Handlers of linalg on tensors, so that programs from which attention is
+// raised can be executed and compared before and after. Iterations run one at a
+// time, for small tensors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +22,7 @@
 using namespace mlir;
 using namespace fovea::interp;
 
-/// An element, as a number.
+/// An element as a scalar value.
 static RuntimeValue getElement(const Array &array, int64_t offset) {
   switch (array.getStorage()) {
   case Storage::Int:
@@ -57,12 +58,12 @@ static std::shared_ptr<Array> copy(const Array &array) {
 }
 
 namespace {
-/// The iteration that the innermost linalg op is at.
+/// The current iteration of the innermost linalg op.
 struct Iteration {
   SmallVector<int64_t, 6> point;
 };
 
-/// A linalg op: its body once for each point of its iteration space.
+/// Executes a linalg op: its body once for each point of its iteration space.
 class LinalgActivation : public Activation {
 public:
   explicit LinalgActivation(Operation *op) : op(cast<linalg::LinalgOp>(op)) {}
@@ -90,7 +91,8 @@ private:
   LogicalResult start(Frame &frame);
   LogicalResult enter(Frame &frame, Next &next);
   void advance();
-  /// Where the current iteration's element of an operand is; -1 for nowhere.
+  /// Offset of an operand's element in the current iteration; -1 if out of
+  /// bounds.
   int64_t getOffset(OpOperand &operand) const;
 
   linalg::LinalgOp op;
@@ -186,7 +188,8 @@ static LogicalResult executeIndex(Operation *op, Frame &frame) {
   return success();
 }
 
-/// A row as linalg's own decomposition computes it: less its maximum.
+/// Computes a row as linalg's decomposition does, after subtracting its
+/// maximum.
 template <typename T>
 static void computeSoftmax(const T *source, T *target, int64_t count,
                            int64_t stride) {

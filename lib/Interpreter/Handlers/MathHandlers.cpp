@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Handlers of math ops. With `afn` they model the error of the GPU's
+// instructions.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Elementwise.h"
 #include "fovea/Interpreter/Handlers.h"
@@ -17,7 +22,7 @@
 using namespace mlir;
 using namespace fovea::interp;
 
-/// Ops that ask a yes-or-no question about floats.
+/// Predicates on floats.
 template <typename OpTy, typename Fn>
 static void addFloatPredicate(InterpreterRegistry &registry, Fn fn) {
   registry.add<OpTy>([fn](Operation *op, Frame &frame) {
@@ -29,7 +34,7 @@ static void addFloatPredicate(InterpreterRegistry &registry, Fn fn) {
   });
 }
 
-/// `value` rounded to so many significant bits.
+/// Rounds `value` to `bits` significant bits.
 static float roundToBits(float value, int bits) {
   if (!std::isfinite(value))
     return value;
@@ -66,8 +71,8 @@ static void registerExponentials(InterpreterRegistry &registry) {
   addFloatUnary<math::Log2Op>(registry, [](auto a) { return std::log2(a); });
   addFloatUnary<math::Log10Op>(registry, [](auto a) { return std::log10(a); });
   addFloatUnary<math::Log1pOp>(registry, [](auto a) { return std::log1p(a); });
-  // The chip's root is off by up to a unit in the last place, as one is that
-  // comes of the reciprocal root.
+  // The GPU's square root has an error of up to 1 ulp, as has a product with
+  // the reciprocal square root.
   addFloatUnary<math::SqrtOp>(
       registry, [](auto a) { return std::sqrt(a); },
       [](float a) {
@@ -95,7 +100,8 @@ static void registerTrigonometry(InterpreterRegistry &registry) {
       registry, [](auto a, auto b) { return std::atan2(a, b); });
   addFloatUnary<math::SinhOp>(registry, [](auto a) { return std::sinh(a); });
   addFloatUnary<math::CoshOp>(registry, [](auto a) { return std::cosh(a); });
-  // The ISA promises 2^-11 of the result; an H200 is off by up to 2^-16.5.
+  // The ISA guarantees a relative error of 2^-11; an H200 has errors up to
+  // 2^-16.5.
   addFloatUnary<math::TanhOp>(
       registry, [](auto a) { return std::tanh(a); },
       [](float a) { return roundToBits(std::tanh(a), 16); });

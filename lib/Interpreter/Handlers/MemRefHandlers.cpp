@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Handlers of scalar accesses to memory, with bounds checks.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/Interpreter/Handlers.h"
 

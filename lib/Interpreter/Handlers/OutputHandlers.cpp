@@ -1,13 +1,18 @@
-//===- OutputHandlers.cpp - Executes the way out of shared memory -*- C++ -*-=//
+//===- OutputHandlers.cpp - Executes output copies --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Handlers of stores to shared memory, proxy fences and copies from shared to
+// global memory.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Warp/SharedAccess.h"
 #include "TileSupport.h"
+#include "Warp/SharedAccess.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -17,8 +22,8 @@ using namespace fovea::interp;
 // Stores
 //===----------------------------------------------------------------------===//
 
-/// A dot that may still read the rows of a slot that a warp group holds: its
-/// own, or one of another group that reads all rows.
+/// A dot that may still read the rows of a slot that a warp group owns: one of
+/// its own, or one of another group that reads all rows.
 static PendingDot *findReader(Agent &writer, const Slot &slot) {
   for (auto &agent : writer.cta.getAgents())
     for (auto &dot : agent->dots)
@@ -28,9 +33,10 @@ static PendingDot *findReader(Agent &writer, const Slot &slot) {
   return nullptr;
 }
 
-/// `rows` of `tile` over `contents`, which may be none.
+/// Replaces `rows` of `contents`, which may be empty, by those of `tile`.
 static RuntimeValue replaceRows(const RuntimeValue &contents,
-                                const RuntimeValue &tile, warp::HeldRows rows) {
+                                const RuntimeValue &tile,
+                                warp::OwnedRows rows) {
   const Array &from = tile.getArray(),
               &base = contents ? contents.getArray() : from;
   auto result = std::make_shared<Array>(from.getShape(), from.getStorage());
@@ -44,9 +50,9 @@ static RuntimeValue replaceRows(const RuntimeValue &contents,
   return RuntimeValue::array(std::move(result));
 }
 
-/// Fills the rows that one warp group among several has in a stage.
+/// Fills the rows of a stage that one of several warp groups owns.
 static LogicalResult fillRows(warp::LocalStoreOp op, Agent &agent, Slot &slot,
-                              warp::HeldRows rows) {
+                              warp::OwnedRows rows) {
   Frame &frame = agent.frame;
   StageUse use = agent.getAcquired();
   if (PendingDot *dot = findReader(agent, slot))
@@ -62,7 +68,7 @@ static LogicalResult fillRows(warp::LocalStoreOp op, Agent &agent, Slot &slot,
   return success();
 }
 
-/// Stores the rows of one warp group among several.
+/// Stores the rows of one of several warp groups.
 static LogicalResult storeRows(warp::LocalStoreOp op, Agent &agent,
                                Slot &slot) {
   Frame &frame = agent.frame;
@@ -89,7 +95,7 @@ static LogicalResult executeLocalStore(Operation *op, Frame &frame) {
   Agent &agent = **found;
   Slot &slot = getView(frame, store.getTarget()).getSlot();
   MemRefType type = store.getTarget().getType();
-  warp::HeldRows rows = warp::getHeldRows(agent.party, type);
+  warp::OwnedRows rows = warp::getOwnedRows(agent.party, type);
   bool isPart = rows.count != type.getDimSize(0);
   if (isPart && agent.getAcquired()) {
     if (failed(fillRows(store, agent, slot, rows)))
@@ -121,7 +127,7 @@ static LogicalResult executeFenceStores(Operation *op, Frame &frame) {
 }
 
 //===----------------------------------------------------------------------===//
-// Copies out
+// Copies to global memory
 //===----------------------------------------------------------------------===//
 
 static LogicalResult executeCopyOut(Operation *op, Frame &frame) {
@@ -138,12 +144,12 @@ static LogicalResult executeCopyOut(Operation *op, Frame &frame) {
   if (failed(checkFenced(op, agent, slot)))
     return failure();
   auto [first, count] =
-      warp::getHeldRows(agent.party, copy.getSource().getType());
+      warp::getOwnedRows(agent.party, copy.getSource().getType());
   auto write = prepareStore(
       frame, (mine ? mine->tile : slot.contents).shareArray(), copy.getTarget(),
       copy.getIndices(), copy.getBoxDims(), {first, count}, copy.getAdd());
   agent.synchronised = true;
-  // The buffer can't change before the wait, or that is reported.
+  // The buffer cannot change before the wait without an error.
   if (copy.getAsync())
     agent.copiesOut.push_back({&slot, op});
   agent.cta.addWrite({&agent, std::move(write)});

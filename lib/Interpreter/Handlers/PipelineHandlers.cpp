@@ -1,8 +1,14 @@
-//===- PipelineHandlers.cpp - Executes what makes warps meet ----*- C++ -*-===//
+//===- PipelineHandlers.cpp - Executes synchronisation of warps -----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Handlers of pipeline ops, roles, the ping-pong order of warp groups,
+// mailboxes and dynamic work. The rules of pipelines are in PipelineUses.h;
+// handlers apply them to the state of a CTA.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,15 +23,15 @@ using namespace fovea::interp;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A verb's operands, read and checked.
-struct Verb {
+/// The operands of a pipeline op, read and checked.
+struct PipelineOperands {
   PipelineState &pipeline;
   int64_t index, phase;
 };
 } // namespace
 
-/// All verbs have the same operands.
-static FailureOr<Verb> readVerb(Operation *op, Frame &frame) {
+/// All pipeline ops have the same operands.
+static FailureOr<PipelineOperands> readOperands(Operation *op, Frame &frame) {
   auto &pipeline = frame.get(op->getOperand(0)).getObject<PipelineState>();
   FailureOr<int64_t> stage =
       getStage(op, frame, op->getOperand(1), pipeline.stages.size());
@@ -36,7 +42,7 @@ static FailureOr<Verb> readVerb(Operation *op, Frame &frame) {
     frame.fail(op) << "a phase is 0 or 1, found " << phase;
     return failure();
   }
-  return Verb{pipeline, *stage, phase};
+  return PipelineOperands{pipeline, *stage, phase};
 }
 
 static LogicalResult executePipeline(Operation *op, Frame &frame) {
@@ -55,11 +61,11 @@ static LogicalResult executeAcquire(Operation *op, Frame &frame) {
   FailureOr<Agent *> agent = getAgent(op, frame);
   if (failed(agent))
     return failure();
-  FailureOr<Verb> verb = readVerb(op, frame);
-  if (failed(verb))
+  FailureOr<PipelineOperands> operands = readOperands(op, frame);
+  if (failed(operands))
     return failure();
-  warp::Outcome outcome =
-      (*agent)->acquire(op, verb->pipeline, verb->index, verb->phase);
+  warp::Outcome outcome = (*agent)->acquire(op, operands->pipeline,
+                                            operands->index, operands->phase);
   if (!outcome.isDone())
     return settle(op, **agent, outcome);
   (*agent)->synchronised = true;
@@ -68,20 +74,21 @@ static LogicalResult executeAcquire(Operation *op, Frame &frame) {
 
 FailureOr<Signal> fovea::interp::commitStage(Operation *op, Agent &agent) {
   Frame &frame = agent.frame;
-  FailureOr<Verb> verb = readVerb(op, frame);
-  if (failed(verb))
+  FailureOr<PipelineOperands> operands = readOperands(op, frame);
+  if (failed(operands))
     return failure();
   StageUse use;
-  if (failed(
-          settle(op, agent,
-                 agent.commit(verb->pipeline, verb->index, verb->phase, use))))
+  if (failed(settle(op, agent,
+                    agent.commit(operands->pipeline, operands->index,
+                                 operands->phase, use))))
     return failure();
-  // What is handed over is shown.
+  // A commit includes a proxy fence for the stores to its stage.
   for (Slot *slot : agent.unfenced)
     if (slot->use == use)
       slot->fence(agent.party);
   agent.synchronised = true;
-  return Signal{&verb->pipeline, verb->index, agent.party, /*releases=*/false};
+  return Signal{&operands->pipeline, operands->index, agent.party,
+                /*releases=*/false};
 }
 
 static LogicalResult executeCommit(Operation *op, Frame &frame) {
@@ -100,11 +107,11 @@ static LogicalResult executeWait(Operation *op, Frame &frame) {
   FailureOr<Agent *> agent = getAgent(op, frame);
   if (failed(agent))
     return failure();
-  FailureOr<Verb> verb = readVerb(op, frame);
-  if (failed(verb))
+  FailureOr<PipelineOperands> operands = readOperands(op, frame);
+  if (failed(operands))
     return failure();
-  warp::Outcome outcome =
-      verb->pipeline.wait(op, (*agent)->party, verb->index, verb->phase);
+  warp::Outcome outcome = operands->pipeline.wait(
+      op, (*agent)->party, operands->index, operands->phase);
   (*agent)->synchronised = true;
   return settle(op, **agent, outcome);
 }
@@ -128,8 +135,8 @@ static PendingDot *findReader(const Agent &agent, const StageUse &use) {
 FailureOr<Signal> fovea::interp::releaseStage(Operation *op, Agent &agent,
                                               bool afterDots) {
   Frame &frame = agent.frame;
-  FailureOr<Verb> verb = readVerb(op, frame);
-  if (failed(verb))
+  FailureOr<PipelineOperands> operands = readOperands(op, frame);
+  if (failed(operands))
     return failure();
   auto findDot = [&](const StageUse &use) -> Operation * {
     PendingDot *dot = afterDots ? nullptr : findReader(agent, use);
@@ -142,11 +149,12 @@ FailureOr<Signal> fovea::interp::releaseStage(Operation *op, Agent &agent,
     return nullptr;
   };
   if (failed(settle(op, agent,
-                    agent.release(verb->pipeline, verb->index, verb->phase,
-                                  findDot, findCopyOut))))
+                    agent.release(operands->pipeline, operands->index,
+                                  operands->phase, findDot, findCopyOut))))
     return failure();
   agent.synchronised = true;
-  return Signal{&verb->pipeline, verb->index, agent.party, /*releases=*/true};
+  return Signal{&operands->pipeline, operands->index, agent.party,
+                /*releases=*/true};
 }
 
 static LogicalResult executeRelease(Operation *op, Frame &frame) {
@@ -162,7 +170,7 @@ static LogicalResult executeRelease(Operation *op, Frame &frame) {
 }
 
 //===----------------------------------------------------------------------===//
-// Roles and turns
+// Roles and ping-pong order
 //===----------------------------------------------------------------------===//
 
 static LogicalResult executeSpecialize(Operation *op, Frame &frame) {
@@ -189,7 +197,7 @@ static LogicalResult executeBeginTurn(Operation *op, Frame &frame) {
     return failure();
   auto begin = cast<warp::BeginTurnOp>(op);
   auto &turns = frame.get(begin.getTurns()).getObject<TurnsState>();
-  warp::Outcome outcome = (*agent)->beginTurn(op, turns);
+  warp::Outcome outcome = (*agent)->beginSection(op, turns);
   if (!outcome.isDone())
     return settle(op, **agent, outcome);
   (*agent)->synchronised = true;
@@ -202,7 +210,7 @@ static LogicalResult executeEndTurn(Operation *op, Frame &frame) {
     return failure();
   auto end = cast<warp::EndTurnOp>(op);
   auto &turns = frame.get(end.getTurns()).getObject<TurnsState>();
-  if (failed(settle(op, **agent, (*agent)->endTurn(turns))))
+  if (failed(settle(op, **agent, (*agent)->endSection(turns))))
     return failure();
   (*agent)->cta.notify();
   (*agent)->synchronised = true;
@@ -213,7 +221,7 @@ static LogicalResult executeEndTurn(Operation *op, Frame &frame) {
 // Work
 //===----------------------------------------------------------------------===//
 
-static void takeNumber(Operation *op, Agent &agent) {
+static void fetchWorkItem(Operation *op, Agent &agent) {
   int64_t number = agent.cta.position.grid[0] + agent.cta.grid.nextWork++;
   agent.frame.set(op->getResult(0), RuntimeValue::integer(number));
   agent.synchronised = true;
@@ -228,7 +236,7 @@ static LogicalResult executeNextWork(Operation *op, Frame &frame) {
     return frame.fail(op) << "count is " << count << ", but this is call "
                           << (*agent)->cta.numNextWork << " of the CTA";
   ++(*agent)->cta.numNextWork;
-  takeNumber(op, **agent);
+  fetchWorkItem(op, **agent);
   return success();
 }
 
@@ -242,7 +250,7 @@ static LogicalResult executeFetchWork(Operation *op, Frame &frame) {
     return failure();
   }
   (*agent)->cta.fetch = op;
-  takeNumber(op, **agent);
+  fetchWorkItem(op, **agent);
   return success();
 }
 
@@ -281,7 +289,7 @@ static LogicalResult executeSend(Operation *op, Frame &frame) {
   int64_t value = frame.getInteger(send.getValue());
   if (!llvm::isInt<32>(value))
     return frame.fail(op) << "sends " << value
-                          << ", which does not lie within 32 bits";
+                          << ", which does not fit in 32 bits";
   if (failed(settle(op, **agent, (*agent)->checkSend(*stage))))
     return failure();
   Slot &slot = mailbox.slots[*stage];

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Handlers of loops and branches. Branches on per-lane conditions execute both
+// regions and merge the results.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Elementwise.h"
 #include "fovea/Interpreter/Handlers.h"
@@ -51,8 +56,8 @@ private:
   int64_t index = 0, upper = 0, step = 1;
 };
 
-/// If the condition differs from lane to lane, both regions are executed, each
-/// for its lanes, and their results are merged.
+/// If the condition differs between lanes, both regions are executed, each for
+/// its lanes, and their results are merged.
 class IfActivation : public Activation {
 public:
   explicit IfActivation(scf::IfOp op) : op(op) {}

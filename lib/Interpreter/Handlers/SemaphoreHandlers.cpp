@@ -1,4 +1,4 @@
-//===- SemaphoreHandlers.cpp - Executes turns of CTAs -----------*- C++ -*-===//
+//===- SemaphoreHandlers.cpp - Executes semaphores of CTAs ------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tile programs run one after the other in the order of the grid, so that whose
-// turn has not come yet waits for ever. At the warp level CTAs are interleaved,
-// and each warp group that carries out a release adds one.
+// At the tile level blocks run one at a time in grid order, so a wait for a
+// slot that is not released yet is an error. At the warp level CTAs are
+// interleaved, and each warp group that executes a release adds one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,29 +39,31 @@ static LogicalResult executeWait(Operation *op, Frame &frame) {
       locateElement(op, frame, memref, wait.getIndices());
   if (failed(address))
     return failure();
-  int64_t turn = frame.getInteger(wait.getTurn()), count;
-  if (turn < 0)
-    return frame.fail(op) << "turns count from 0, found " << turn;
+  int64_t slot = frame.getInteger(wait.getTurn()), count;
+  if (slot < 0)
+    return frame.fail(op) << "semaphore slots count from 0, found " << slot;
   readElements(memref.kind, *address, 1, 1, &count);
   Agent *agent = findAgent(frame);
   int64_t groups = countGroups(agent);
-  // Others may have released some of their turns; nobody may go before this
-  // one.
-  if (count >= (turn + 1) * groups)
-    return frame.fail(op) << "turn " << turn << " is over: " << count / groups
-                          << " are";
-  if (count >= turn * groups) {
+  // Other warp groups may have released this slot already, but not all of them:
+  // their count is below that of the next slot.
+  if (count >= (slot + 1) * groups)
+    return frame.fail(op) << "semaphore slot " << slot
+                          << " is released already: found " << count / groups
+                          << " releases";
+  if (count >= slot * groups) {
     if (agent)
       agent->synchronised = true;
     return success();
   }
   if (agent)
-    return agent->waitForOthers("for turn " + std::to_string(turn) + " after " +
-                                std::to_string(count / groups) +
-                                " were released");
-  return frame.fail(op) << "waits for turn " << turn << " after " << count
-                        << " were released, which never comes: tiles run in "
-                           "the order of their numbers";
+    return agent->waitForOthers("for semaphore slot " + std::to_string(slot) +
+                                " with " + std::to_string(count / groups) +
+                                " released");
+  return frame.fail(op) << "waits for semaphore slot " << slot << " with "
+                        << count
+                        << " released, which never happens: blocks run in "
+                           "grid order";
 }
 
 static LogicalResult executeRelease(Operation *op, Frame &frame) {

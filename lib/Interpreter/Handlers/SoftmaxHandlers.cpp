@@ -1,8 +1,13 @@
-//===- SoftmaxHandlers.cpp - Executes softmax ops of tile -------*- C++ -*-===//
+//===- SoftmaxHandlers.cpp - Executes softmax and block loops ---*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Handlers of the online softmax and of loops over blocks. They check the
+// contracts of masks: empty and invisible blocks must have scores of -inf.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +25,12 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
 
-/// exp(x - reference), where a reference of -inf stands for no keys yet.
+/// exp(x - offset), where an offset of -inf means that there were no keys yet.
 template <typename T>
-static T weightOf(T x, T reference) {
-  if (reference == -std::numeric_limits<T>::infinity())
+static T expOrZero(T x, T offset) {
+  if (offset == -std::numeric_limits<T>::infinity())
     return x != x ? x : T(0);
-  return std::exp(x - reference);
+  return std::exp(x - offset);
 }
 
 template <typename T>
@@ -38,9 +43,8 @@ static T maximum(T a, T b) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// One block of keys after the other: scores, then weights if there are such,
-/// then values, then the state takes them in. The reference point is the
-/// maximum so far.
+/// Executes one key block at a time: scores, weights if present, values, then
+/// the update of the state. The softmax offset is the running maximum.
 class SoftmaxSumActivation : public Activation {
 public:
   explicit SoftmaxSumActivation(tile::SoftmaxSumOp op) : op(op), at(op) {}
@@ -61,8 +65,8 @@ public:
     if (ended == &op.getScores()) {
       if (at.isEmpty(frame) &&
           failed(checkHidden(frame, yielded[0].getArray(),
-                             "no block lies below upper, but not all scores of "
-                             "the one visited are -inf")))
+                             "no block is below upper, but the executed block "
+                             "has scores other than -inf")))
         return failure();
       if (!isVisible(frame) &&
           failed(checkHidden(frame, yielded[0].getArray(),
@@ -132,7 +136,7 @@ private:
             at.getBlock() < frame.getInteger(op.getVisible()[1]));
   }
 
-  /// Where nothing is to be seen, a mask must say so.
+  /// Checks that all scores of a hidden block are -inf.
   LogicalResult checkHidden(Frame &frame, const Array &scores,
                             StringRef message) {
     bool isHidden = false;
@@ -169,20 +173,20 @@ private:
       T *p = weights->data<T>(), *o = acc->data<T>();
       int64_t width = acc->getShape()[1];
       for (int64_t r = 0; r < rows; ++r, s += columns, p += columns) {
-        T &reference = m->data<T>()[r], &sum = l->data<T>()[r];
-        T newReference = reference;
+        T &offset = m->data<T>()[r], &sum = l->data<T>()[r];
+        T newOffset = offset;
         for (int64_t c = 0; c < columns; ++c)
-          newReference = maximum(newReference, scale * s[c]);
-        T factor = weightOf(reference, newReference);
+          newOffset = maximum(newOffset, scale * s[c]);
+        T factor = expOrZero(offset, newOffset);
         T blockSum = 0;
         for (int64_t c = 0; c < columns; ++c) {
-          p[c] = weightOf(scale * s[c], newReference);
+          p[c] = expOrZero(scale * s[c], newOffset);
           blockSum += p[c];
         }
         sum = sum * factor + blockSum;
         for (int64_t c = 0; c < width; ++c)
           o[r * width + c] *= factor;
-        reference = newReference;
+        offset = newOffset;
       }
     });
   }
@@ -192,7 +196,8 @@ private:
         op.getValues().front().getTerminator()->getOperand(0).getType());
     withFloats(frame, [&](auto like) {
       using T = decltype(like);
-      // The weights region's argument may still be held: copy before rounding.
+      // The weights region's argument may still be in use: copy it before
+      // rounding.
       auto rounded =
           std::make_shared<Array>(weights->getShape(), weights->getStorage());
       std::copy_n(weights->data<T>(), weights->getNumElements(),
@@ -217,8 +222,8 @@ LogicalResult executeIsPartial(Operation *op, Frame &frame) {
   int64_t block = frame.get(partial.getBlock()).getInteger();
   auto get = [&](Value bound) { return frame.get(bound).getInteger(); };
   bool isBelow = partial.getFirst() && block < get(partial.getFirst());
-  bool isBehind = partial.getEnd() && block >= get(partial.getEnd());
-  frame.set(partial.getResult(), RuntimeValue::integer(isBelow || isBehind));
+  bool isPast = partial.getEnd() && block >= get(partial.getEnd());
+  frame.set(partial.getResult(), RuntimeValue::integer(isBelow || isPast));
   return success();
 }
 
@@ -286,9 +291,9 @@ static LogicalResult executeMerge(Operation *op, Frame &frame) {
     int64_t width = acc->getShape()[1];
     for (int64_t r = 0; r < acc->getShape()[0]; ++r) {
       T a = data(merge.getMA())[r], b = data(merge.getMB())[r];
-      T reference = maximum(a, b);
-      T factorA = weightOf(a, reference), factorB = weightOf(b, reference);
-      m->data<T>()[r] = reference;
+      T offset = maximum(a, b);
+      T factorA = expOrZero(a, offset), factorB = expOrZero(b, offset);
+      m->data<T>()[r] = offset;
       l->data<T>()[r] =
           data(merge.getLA())[r] * factorA + data(merge.getLB())[r] * factorB;
       for (int64_t c = r * width; c < (r + 1) * width; ++c)
@@ -316,10 +321,10 @@ static LogicalResult executeFinish(Operation *op, Frame &frame) {
     constexpr T kNone = -std::numeric_limits<T>::infinity();
     int64_t width = output->getShape()[1];
     for (int64_t r = 0; r < output->getShape()[0]; ++r) {
-      T sink = sinks ? sinks[r] : kNone, reference = maximum(m[r], sink);
-      T share = sinks ? weightOf(m[r], reference) : T(1);
-      T sum = l[r] * share + weightOf(sink, reference);
-      lse->data<T>()[r] = sum == 0 ? kNone : reference + std::log(sum);
+      T sink = sinks ? sinks[r] : kNone, offset = maximum(m[r], sink);
+      T share = sinks ? expOrZero(m[r], offset) : T(1);
+      T sum = l[r] * share + expOrZero(sink, offset);
+      lse->data<T>()[r] = sum == 0 ? kNone : offset + std::log(sum);
       for (int64_t c = r * width; c < (r + 1) * width; ++c)
         output->data<T>()[c] = l[r] == 0 ? T(0) : acc[c] * share / sum;
     }

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Handlers of tensor ops: element and slice accesses with bounds checks, and
+// reshapes.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Elementwise.h"
 #include "fovea/Interpreter/Handlers.h"
@@ -38,7 +43,7 @@ static LogicalResult executeCast(Operation *op, Frame &frame) {
   return success();
 }
 
-/// Picks the elements at `offsets`, each the sum of index times stride.
+/// Gathers the elements at `offsets`, each the sum of index times stride.
 template <typename T>
 static RuntimeValue pickElements(const Array &source,
                                  const RuntimeValue &offsets) {
@@ -48,8 +53,8 @@ static RuntimeValue pickElements(const Array &source,
   return *mapValues<T, int64_t>(pick, offsets);
 }
 
-/// Indices may be arrays, when scalars stand for many elements at once. Only
-/// active lanes must have indices within the tensor; others read 0.
+/// Indices may be arrays, if scalars stand for many elements at once. Only the
+/// indices of active lanes must be in bounds; others read 0.
 static LogicalResult executeExtract(Operation *op, Frame &frame) {
   auto extract = cast<tensor::ExtractOp>(op);
   const Array &source = frame.getArray(extract.getTensor());
@@ -63,7 +68,7 @@ static LogicalResult executeExtract(Operation *op, Frame &frame) {
       return frame.fail(op)
              << "index of dimension " << int64_t(dim) << " lies outside [0, "
              << extent << "), found " << getActive(frame, outside, index);
-    // Lanes are those of one block: they fit each other.
+    // All lanes belong to one block, so the shapes are compatible.
     offsets = *mapValues<int64_t, int64_t, int64_t>(
         [=](int64_t offset, int64_t i) {
           bool valid = offset >= 0 && i >= 0 && i < extent;
@@ -149,7 +154,7 @@ static LogicalResult executeExtractSlice(Operation *op, Frame &frame) {
   return success();
 }
 
-/// Sizes of a shape whose dynamic ones are operands.
+/// The sizes of a shape whose dynamic sizes are operands.
 static SmallVector<int64_t> getShape(Frame &frame, ArrayRef<int64_t> known,
                                      ValueRange sizes) {
   SmallVector<int64_t> shape(known);
@@ -160,7 +165,7 @@ static SmallVector<int64_t> getShape(Frame &frame, ArrayRef<int64_t> known,
   return shape;
 }
 
-/// Nothing may read what an empty tensor holds: here, zeros.
+/// The contents of an empty tensor are undefined; the interpreter uses zeros.
 static LogicalResult executeEmpty(Operation *op, Frame &frame) {
   auto empty = cast<tensor::EmptyOp>(op);
   SmallVector<int64_t> shape =

@@ -1,13 +1,19 @@
-//===- TensorMemoryHandlers.cpp - Executes dots in memory form --*- C++ -*-===//
+//===- TensorMemoryHandlers.cpp - Executes dots in tensor memory ----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Handlers of tensor memory and of dots that accumulate there. Such dots
+// complete in the order of their issue, and signal pipelines when they are
+// done.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Warp/SharedAccess.h"
 #include "TileSupport.h"
+#include "Warp/SharedAccess.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -19,7 +25,7 @@ using namespace fovea::interp;
 // Columns
 //===----------------------------------------------------------------------===//
 
-/// The columns that a value of tensor memory type stands for.
+/// The columns that a tensor memory value refers to.
 static MutableArrayRef<Slot> getColumns(Frame &frame, Value memref) {
   auto &view = frame.get(memref).getObject<TmemView>();
   return MutableArrayRef(view.memory->columns)
@@ -32,7 +38,7 @@ static RankedTensorType getTileType(Value memref) {
   return RankedTensorType::get(type.getShape(), type.getElementType());
 }
 
-/// Puts columns together, once they may be read.
+/// Reads columns into one array, after checking that they may be read.
 static FailureOr<std::shared_ptr<Array>>
 readColumns(Operation *op, Agent &agent, Value memref) {
   RankedTensorType type = getTileType(memref);
@@ -60,7 +66,7 @@ readColumns(Operation *op, Agent &agent, Value memref) {
   return result;
 }
 
-/// Cuts an array into columns, whose slots are claimed already.
+/// Writes an array to columns whose slots are claimed.
 static void fillColumns(MutableArrayRef<Slot> columns, const Array &value) {
   int64_t rows = value.getShape()[0], extent = value.getShape()[1];
   int64_t width = extent / columns.size();
@@ -86,7 +92,7 @@ static LogicalResult executeTmemAlloc(Operation *op, Frame &frame) {
   FailureOr<Agent *> agent = getAgent(op, frame);
   if (failed(agent))
     return failure();
-  // One memory for all of the kernel's matrices: they may overlap.
+  // All matrices of the kernel share one memory: they may overlap.
   auto memory = (*agent)->cta.getObject<TensorMemory>(
       op->getParentOfType<FunctionOpInterface>(), warp::kTmemColumns);
   frame.set(alloc.getBuffer(), RuntimeValue::object(std::make_shared<TmemView>(
@@ -133,7 +139,7 @@ static LogicalResult executeTmemStore(Operation *op, Frame &frame) {
 // Dots
 //===----------------------------------------------------------------------===//
 
-/// Reads an operand; `slots` become those that it lies in.
+/// Reads an operand; adds its slots to `slots`.
 static FailureOr<std::shared_ptr<const Array>>
 readOperand(Operation *op, Agent &agent, Value operand,
             SmallVectorImpl<Slot *> &slots) {
@@ -153,8 +159,7 @@ readOperand(Operation *op, Agent &agent, Value operand,
   return std::shared_ptr<const Array>(std::move(*tile));
 }
 
-/// What a dot adds to: zeros, or the accumulator if the one who gave it away
-/// may have it back.
+/// The initial value of a dot: zeros, or the accumulator's contents.
 static FailureOr<std::shared_ptr<Array>> readAccumulator(warp::DotIntoOp dot,
                                                          Agent &agent) {
   RankedTensorType type = getTileType(dot.getAcc());
@@ -206,7 +211,7 @@ static LogicalResult executeDotInto(Operation *op, Frame &frame) {
       return failure();
     column.product = pending;
   }
-  // Only dots that follow can see the product before this one is done.
+  // Only later dots can read the result before this one is done.
   fillColumns(columns, **result);
   (*agent)->cta.addDot(**agent, std::move(pending));
   (*agent)->synchronised = true;

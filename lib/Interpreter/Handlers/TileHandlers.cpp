@@ -5,11 +5,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Handlers of tile ops: coordinates, reductions, dots, loads and stores of
+// tiles, gathers and scatters, random numbers and loops over work items.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Elementwise.h"
 #include "MatMul.h"
-#include "Warp/RoleScheduler.h"
 #include "TileSupport.h"
+#include "Warp/RoleScheduler.h"
 #include "fovea/Dialect/Launch/IR/Launch.h"
 #include "fovea/Dialect/Tile/IR/Semaphores.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
@@ -41,7 +46,7 @@ static LogicalResult executeBallot(Operation *op, Frame &frame) {
   uint32_t bits = 0;
   for (int64_t column = 0; column < tile::BallotOp::kColumns; ++column)
     bits |= uint32_t(flags.row(0)[column * flags.columnStride] != 0) << column;
-  // Integers are kept with their sign.
+  // Integers are stored sign-extended.
   frame.set(ballot.getBits(), RuntimeValue::integer(int32_t(bits)));
   return success();
 }
@@ -61,8 +66,8 @@ static LogicalResult executeRamp(Operation *op, Frame &frame) {
 }
 
 static LogicalResult executeHeldRows(Operation *op, Frame &frame) {
-  auto held = cast<tile::HeldRowsOp>(op);
-  RowRange rows = getHeldRows(frame, held.getTile());
+  auto held = cast<tile::OwnedRowsOp>(op);
+  RowRange rows = getOwnedRows(frame, held.getTile());
   frame.set(held.getFirst(), RuntimeValue::integer(rows.first));
   frame.set(held.getCount(), RuntimeValue::integer(rows.count));
   return success();
@@ -130,7 +135,7 @@ static LogicalResult executeReduce(Operation *op, Frame &frame) {
     T *out = result->data<T>();
     for (int64_t r = 0; r < from[0]; ++r, in += from[1]) {
       T *row = out + (r % to[0]) * to[1];
-      // Elements of the first `to` rows and columns start the sums.
+      // The elements of the first `to` rows and columns initialise the results.
       int64_t first = r < to[0] ? to[1] : 0, target = 0;
       std::copy_n(in, first, row);
       for (int64_t c = first; c < from[1]; ++c) {
@@ -201,15 +206,15 @@ fovea::interp::takeColumns(const Array &array, int64_t first, int64_t count) {
 static LogicalResult executeDot(Operation *op, Frame &frame) {
   auto dot = cast<tile::DotOp>(op);
   const Array *left = &frame.getArray(dot.getA());
-  std::shared_ptr<Array> rows, turned;
-  // Rows of what is transposed are stored as columns.
+  std::shared_ptr<Array> rows, transposedLeft;
+  // Rows of a transposed operand are stored as columns.
   if (std::optional<uint64_t> first = dot.getFirstRow()) {
     rows = takeColumns(*left, *first, dot.getResult().getType().getDimSize(0));
     left = rows.get();
   }
   if (dot.getTransposeA()) {
-    turned = transpose(*left);
-    left = turned.get();
+    transposedLeft = transpose(*left);
+    left = transposedLeft.get();
   }
   const Array *right = &frame.getArray(dot.getB());
   std::shared_ptr<Array> part;
@@ -230,7 +235,7 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Where a box lies in a memref.
+/// The position of a tile in a memref.
 class Box {
 public:
   Box(Frame &frame, const MemRefView &memref, OperandRange indices,
@@ -253,7 +258,7 @@ public:
     if (dims.column == -1)
       return;
     int64_t first = start[dims.column], bound = bounds[dims.column];
-    // Far outside, subtractions might overflow.
+    // Far out of bounds, subtractions might overflow.
     isOutside = first <= -end || first >= bound;
     if (isOutside)
       return;
@@ -263,7 +268,7 @@ public:
   }
 
   /// Calls `visit(row, first, count, address)` for each row that has elements
-  /// in the memref: those columns, and where the first of them is.
+  /// in the memref: the range of columns, and the address of the first one.
   template <typename Visit>
   void forEachRow(Visit visit) const {
     if (isOutside)
@@ -274,8 +279,9 @@ public:
           !addCoordinate(place, dims.fold, row % dims.foldExtent))
         continue;
       if (dims.inFragments && dims.column == -1) {
-        visit(row, 0, 1,
-              memref.at(offset + dims.getFragmentPlace(start[dims.row] + row)));
+        visit(
+            row, 0, 1,
+            memref.at(offset + dims.getFragmentOffset(start[dims.row] + row)));
         continue;
       }
       if (dims.inFragments) {
@@ -283,7 +289,7 @@ public:
         for (int64_t column = begin; column < end; ++column)
           visit(row, column, 1,
                 memref.at(place +
-                          dims.getFragmentPlace(start[dims.column] + column)));
+                          dims.getFragmentOffset(start[dims.column] + column)));
         continue;
       }
       if (dims.column != -1)
@@ -292,25 +298,26 @@ public:
     }
   }
 
-  /// Elements from one column to the next.
+  /// Distance of adjacent columns in elements.
   int64_t getStride() const { return stride; }
 
 private:
-  /// How much closer together the rows of a fragment are than those of the
-  /// memref.
+  /// The difference between a row's offset by the memref's stride and its
+  /// offset within a fragment.
   int64_t getSpread(int64_t row) const {
     if (dims.row == -1)
       return 0;
     int64_t inBlock = (start[dims.row] + row) % tile::BoxDims::kFragmentRows;
     return inBlock * memref.strides[dims.row] -
-           dims.getFragmentRowPlace(inBlock);
+           dims.getFragmentRowOffset(inBlock);
   }
 
-  /// Adds `distance` places along a dimension; false where there is none.
+  /// Adds the offset of a coordinate along a dimension; returns false if it is
+  /// out of bounds.
   bool addCoordinate(int64_t &place, int64_t dim, int64_t distance) const {
     if (dim == -1)
       return true;
-    // As unsigned numbers these wrap, and what is far outside stays there.
+    // Unsigned arithmetic wraps, and coordinates far out of bounds stay so.
     uint64_t coordinate = uint64_t(start[dim]) + uint64_t(distance);
     if (int64_t(coordinate) < 0 || int64_t(coordinate) >= bounds[dim])
       return false;
@@ -365,8 +372,8 @@ LogicalResult fovea::interp::checkFragments(Operation *op, Frame &frame,
     int64_t first = frame.getInteger(indices[dim]), size = memref.sizes[dim];
     if (first < 0 || first % block != 0 || first > size - extents[t])
       return frame.fail(op)
-             << "boxes of fragments start at a multiple of " << block
-             << " and lie in the memref, found " << extents[t]
+             << "tiles in fragments start at a multiple of " << block
+             << " and are within the memref, found " << extents[t]
              << " elements from " << first << " on, of " << size;
   }
   return success();
@@ -385,8 +392,7 @@ static LogicalResult executeLoad(Operation *op, Frame &frame) {
   return success();
 }
 
-/// Writes the rows of a tile that lie in the box, or adds them to what is
-/// there.
+/// Writes the rows of a tile that are in bounds, or adds them to the contents.
 static void writeBox(const MemRefView &memref, const Box &box,
                      const Array &value, std::optional<RowRange> rows,
                      bool add) {
@@ -421,7 +427,7 @@ void fovea::interp::storeBox(Frame &frame, const Array &value, Value target,
 }
 
 namespace {
-/// A box with what it refers to.
+/// A store with copies of all its operands.
 struct PreparedStore {
   PreparedStore(Frame &frame, std::shared_ptr<const Array> value, Value target,
                 OperandRange indices, const tile::BoxDims &dims)
@@ -452,8 +458,8 @@ static LogicalResult executeStore(Operation *op, Frame &frame) {
                             store.getBoxDims(),
                             store.getValue().getType().getShape())))
     return failure();
-  // A warp group stores the rows that it holds; of others it need not know.
-  RowRange rows = getHeldRows(frame, store.getValue().getType());
+  // A warp group only stores the rows that it owns.
+  RowRange rows = getOwnedRows(frame, store.getValue().getType());
   storeBox(frame, frame.getArray(store.getValue()), store.getTarget(),
            store.getIndices(), store.getBoxDims(), store.getLimit(), rows,
            store.getAdd());
@@ -466,7 +472,8 @@ static LogicalResult executeStream(Operation *op, Frame &frame) {
   return success();
 }
 
-/// Kernels of a launch run one after the other.
+/// Kernels of a launch run one at a time, so waits for earlier kernels are
+/// no-ops.
 static LogicalResult executeNothing(Operation *, Frame &) { return success(); }
 
 static LogicalResult executeRandom(Operation *op, Frame &frame) {
@@ -496,10 +503,10 @@ static LogicalResult executeRandom(Operation *op, Frame &frame) {
 }
 
 namespace {
-/// Where the elements of a tile lie that have a place each.
+/// Addresses of a tile's elements in gathers and scatters.
 class Places {
 public:
-  /// The first `firstDim` dimensions have no indices.
+  /// The first `firstDim` dimensions of the memref have no indices.
   Places(Frame &frame, Value memref, OperandRange operands, Value keep,
          ArrayRef<int64_t> shape, unsigned firstDim = 0)
       : memref(frame.get(memref).getMemRef()), firstDim(firstDim),
@@ -508,7 +515,7 @@ public:
       indices.emplace_back(frame.get(index), shape);
   }
 
-  /// The offset of an element, none if it is not to be touched.
+  /// The offset of an element; none if it is masked or out of bounds.
   std::optional<int64_t> find(int64_t row, int64_t column) const {
     if (mask.row(row)[column * mask.columnStride] == 0)
       return std::nullopt;
@@ -553,8 +560,7 @@ static LogicalResult executeGather(Operation *op, Frame &frame) {
   return success();
 }
 
-/// Adds `x` to the integers of an exact sum, of which the first lies at
-/// `offset`.
+/// Adds `x` to an exact sum, whose first integer is at `offset`.
 static void addExactly(const MemRefView &sums, int64_t offset, float x) {
   exactsum::Summand summand = exactsum::split(x);
   char *target = sums.at(offset + summand.bin * sums.strides.front());
@@ -571,7 +577,7 @@ static LogicalResult executeScatter(Operation *op, Frame &frame) {
                 scatter.getMask(), type.getShape(),
                 /*firstDim=*/scatter.getExact() ? 1 : 0);
   const Array &value = frame.getArray(scatter.getValue());
-  RowRange rows = getHeldRows(frame, type);
+  RowRange rows = getOwnedRows(frame, type);
   llvm::DenseSet<int64_t> written;
   return withStorage(value.getStorage(), [&](auto like) -> LogicalResult {
     using T = decltype(like);
@@ -583,7 +589,7 @@ static LogicalResult executeScatter(Operation *op, Frame &frame) {
           continue;
         if (!scatter.getAdd() && !written.insert(*offset).second)
           return frame.fail(op) << "element (" << r << ", " << c
-                                << ") has the place of another one";
+                                << ") has the same address as another one";
         if (r < rows.first || r >= rows.first + rows.count)
           continue;
         if (scatter.getExact()) {
@@ -608,8 +614,8 @@ static LogicalResult executeScatter(Operation *op, Frame &frame) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The body is executed even if no row asks for it, so that its promise to
-/// leave such rows alone is checked always. Only effects would forbid that.
+/// The body is executed even if no condition holds, to check its contract to
+/// leave such rows unchanged. Bodies with side effects are an exception.
 class IfAnyActivation : public Activation {
 public:
   explicit IfAnyActivation(tile::IfAnyOp op) : op(op) {}
@@ -675,16 +681,16 @@ private:
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Items that arrive in any order may arrive as `static` deals them. Where they
-/// take turns the first CTA has all, since CTAs run one after the other.
+/// Work items in any order may arrive as `static` distributes them. With
+/// semaphores the first CTA executes all items, since CTAs run one at a time.
 class ForeachWorkActivation : public Activation {
 public:
   explicit ForeachWorkActivation(tile::ForeachWorkOp op)
-      : op(op), takeTurns(op.getRegion()
-                              .walk([](tile::SemaphoreWaitOp) {
-                                return WalkResult::interrupt();
-                              })
-                              .wasInterrupted()) {}
+      : op(op), usesSemaphores(op.getRegion()
+                                   .walk([](tile::SemaphoreWaitOp) {
+                                     return WalkResult::interrupt();
+                                   })
+                                   .wasInterrupted()) {}
 
   LogicalResult resume(Frame &frame, Operation *terminator,
                        MutableArrayRef<RuntimeValue>, Next &next) override {
@@ -695,10 +701,9 @@ public:
     int64_t count = frame.getInteger(op.getCount()), grid = position->grid[0];
     bool isSingle = op.getSchedule() == tile::WorkSchedule::Single;
     if (isSingle && grid != count)
-      return frame.fail(op)
-             << "with one item of work a CTA, the grid must have " << count
-             << " CTAs, found " << grid;
-    bool isFirst = takeTurns && !isSingle;
+      return frame.fail(op) << "with one work item per CTA, the grid must have "
+                            << count << " CTAs, found " << grid;
+    bool isFirst = usesSemaphores && !isSingle;
     if (terminator)
       item += isFirst ? 1 : grid;
     else
@@ -712,7 +717,7 @@ public:
 
 private:
   tile::ForeachWorkOp op;
-  bool takeTurns;
+  bool usesSemaphores;
   int64_t item = 0;
 };
 } // namespace
@@ -721,7 +726,7 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::IotaOp>(executeIota);
   registry.add<tile::BallotOp>(executeBallot);
   registry.add<tile::RampOp>(executeRamp);
-  registry.add<tile::HeldRowsOp>(executeHeldRows);
+  registry.add<tile::OwnedRowsOp>(executeHeldRows);
   registry.add<tile::BroadcastOp>(executeBroadcast);
   registry.add<tile::DiagonalsOp>(executeDiagonals);
   registry.add<tile::ReduceOp>(executeReduce);

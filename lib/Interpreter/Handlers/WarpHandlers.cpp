@@ -1,13 +1,18 @@
-//===- WarpHandlers.cpp - Executes data movement and dots of warps -*- C++ -*-//
+//===- WarpHandlers.cpp - Executes data movement and dots -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Handlers of warp ops that move data between global memory, shared memory and
+// registers, and of dots with accumulators in registers.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Warp/SharedAccess.h"
 #include "TileSupport.h"
+#include "Warp/SharedAccess.h"
 
 #include "fovea/Dialect/Warp/IR/WarpPlaces.h"
 
@@ -19,7 +24,8 @@ using namespace fovea::interp;
 // Buffers
 //===----------------------------------------------------------------------===//
 
-/// Slots of a buffer or a view: all dimensions but rows and columns.
+/// Number of slots of a buffer or a view: all dimensions except rows and
+/// columns.
 static int64_t countSlots(MemRefType type) {
   int64_t slots = 1;
   for (int64_t size : type.getShape().drop_back(2))
@@ -40,7 +46,7 @@ static LogicalResult executeAlloc(Operation *op, Frame &frame) {
   return success();
 }
 
-/// Ones are there from the start; nobody writes them.
+/// Ones are present from the start; no op writes them.
 static LogicalResult executeOnes(Operation *op, Frame &frame) {
   auto ones = cast<warp::OnesOp>(op);
   FailureOr<Agent *> agent = getAgent(op, frame);
@@ -78,7 +84,7 @@ static LogicalResult executeStage(Operation *op, Frame &frame) {
   return success();
 }
 
-/// Reads a buffer of rank 2 that the op's memref operand stands for.
+/// Reads the rank-2 buffer that the op's memref operand refers to.
 static FailureOr<const Array *> readBuffer(Operation *op, Agent &agent,
                                            Value memref) {
   Slot &slot = getView(agent.frame, memref).getSlot();
@@ -111,8 +117,8 @@ static LogicalResult executeCopy(Operation *op, Frame &frame) {
   if (copy.getAsync() && failed(settle(op, agent, agent.checkCopy())))
     return failure();
   if (!copy.getAsync() && agent.party.role)
-    return frame.fail(op) << "a copy in a role must be asynchronous: the "
-                             "CTA's threads don't meet there";
+    return frame.fail(op) << "a copy in a role must be asynchronous: roles "
+                             "have no CTA barrier";
   if (copy.getCondition() && !frame.getInteger(copy.getCondition()))
     return success();
   Slot &slot = getView(frame, copy.getTarget()).getSlot();
@@ -132,15 +138,16 @@ static LogicalResult executeCopy(Operation *op, Frame &frame) {
     return success();
   }
   warp::StageState &stage = use.pipeline->stages[use.stage];
-  ++stage.copiesInFlight;
+  ++stage.outstandingCopies;
   stage.copy = op;
-  stage.copiedRound = use.round;
+  stage.copiedUse = use.round;
   agent.cta.addCopy({&slot, std::move(data), use});
   agent.synchronised = true;
   return success();
 }
 
-/// A copy of `contents` with zeros from row `from` on; null if it has them.
+/// A copy of `contents` with zeros from row `from` on; null if these rows are
+/// zero already.
 static std::shared_ptr<Array> zeroRows(const Array &contents, int64_t from) {
   int64_t rows = contents.getShape()[0], columns = contents.getShape()[1];
   int64_t first = std::clamp<int64_t>(from, 0, rows) * columns,
@@ -159,8 +166,8 @@ static std::shared_ptr<Array> zeroRows(const Array &contents, int64_t from) {
   return zeroed;
 }
 
-/// Several warp groups may make the same rows zero, each for its own dots; the
-/// first to do so must find no dot that reads what was there.
+/// Several warp groups may zero the same rows, each for its own dots. The first
+/// one requires that no dot reads the old contents.
 static LogicalResult executeZeroRows(Operation *op, Frame &frame) {
   auto zero = cast<warp::ZeroRowsOp>(op);
   FailureOr<Agent *> agent = getAgent(op, frame);
@@ -183,7 +190,7 @@ static LogicalResult executeZeroRows(Operation *op, Frame &frame) {
 // Dots
 //===----------------------------------------------------------------------===//
 
-/// `left` with columns of `ones` behind it, repeated from its first row on.
+/// Appends columns of `ones` to `left`, repeated from the first row on.
 static std::shared_ptr<Array> appendOnes(Frame &frame, const Array &left,
                                          const Array &ones, Type element) {
   int64_t rows = left.getShape()[0], columns = left.getShape()[1],
@@ -201,18 +208,19 @@ static std::shared_ptr<Array> appendOnes(Frame &frame, const Array &left,
   return result;
 }
 
-/// What a dot adds to: a tile, or a product that is its from now on.
+/// The accumulator of a dot: a tile, or a pending result, which the dot takes
+/// over.
 static FailureOr<const Array *> takeAccumulator(warp::DotOp dot, Frame &frame) {
   if (!isa<warp::PendingType>(dot.getAcc().getType()))
     return &frame.getArray(dot.getAcc());
   auto &pending = frame.get(dot.getAcc()).getObject<PendingDot>();
   if (pending.delivered || pending.taker) {
-    frame.fail(dot) << "adds to a product that something else has taken";
+    frame.fail(dot) << "adds to a pending result that another op has taken";
     frame.note(pending.taker ? pending.taker : pending.op)
-        << (pending.taker ? "a dot that adds to it" : "the product");
+        << (pending.taker ? "a dot that adds to it" : "the dot");
     return failure();
   }
-  // A sum that has not begun may begin several times.
+  // An accumulation that has not begun may begin several times.
   if (!isa<warp::BeginSumOp>(pending.op))
     pending.taker = dot;
   return pending.result.get();
@@ -242,7 +250,7 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
       return failure();
     operands.push_back(*array);
     slots.push_back(&slot);
-    // Of the first operand only the warp group's own rows count.
+    // Of the first operand only the warp group's own rows matter.
     if (operand == dot.getB() || dot.getTransposeA()) {
       if (!slot.stored.empty())
         return frame.fail(op) << "reads rows that other warp groups stored";
@@ -252,10 +260,11 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
     if (const StoredRows *mine = slot.findStored((*agent)->party))
       operands.back() = &mine->tile.getArray();
   }
-  std::shared_ptr<Array> part, wide;
+  std::shared_ptr<Array> columns, wide;
   if (std::optional<uint64_t> first = dot.getFirstColumn()) {
-    part = takeColumns(*operands[1], *first, dot.getTileType().getDimSize(1));
-    operands[1] = part.get();
+    columns =
+        takeColumns(*operands[1], *first, dot.getTileType().getDimSize(1));
+    operands[1] = columns.get();
   }
   if (dot.getOnes()) {
     FailureOr<const Array *> ones = readBuffer(op, **agent, dot.getOnes());
@@ -265,18 +274,18 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
                       dot.getOnes().getType().getElementType());
     operands[1] = wide.get();
   }
-  std::shared_ptr<Array> rows, turned;
-  // Rows of what is transposed are stored as columns.
+  std::shared_ptr<Array> rows, transposed;
+  // Rows of a transposed operand are stored as columns.
   if (std::optional<uint64_t> first = dot.getFirstRow()) {
     rows = takeColumns(*operands[0], *first, dot.getTileType().getDimSize(0));
     operands[0] = rows.get();
   }
   if (dot.getTransposeA()) {
-    turned = transpose(*operands[0]);
-    operands[0] = turned.get();
+    transposed = transpose(*operands[0]);
+    operands[0] = transposed.get();
   }
-  // Operands can't change before the wait, or that is reported; so it does not
-  // matter when they are read.
+  // Operands cannot change before the wait without an error, so the time at
+  // which they are read does not matter.
   FailureOr<const Array *> acc = takeAccumulator(dot, frame);
   if (failed(acc))
     return failure();
@@ -299,8 +308,8 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
   return success();
 }
 
-/// Dots complete in the order of their issue: this one, and all before it.
-/// Those that something else has taken are nobody's business any more.
+/// Completes dots in the order of their issue, up to `last`. Dots that another
+/// op has taken over are removed.
 static void completeUpTo(Agent &agent, const PendingDot &last) {
   auto &dots = agent.dots;
   auto *found =
@@ -326,7 +335,7 @@ static LogicalResult executeDotWait(Operation *op, Frame &frame) {
     return failure();
   }
   if (pending.taker) {
-    frame.fail(op) << "waits for a product that another dot adds to";
+    frame.fail(op) << "waits for a pending result that another dot adds to";
     frame.note(pending.taker) << "the other dot";
     return failure();
   }
@@ -349,7 +358,7 @@ static LogicalResult executeAwaitReads(Operation *op, Frame &frame) {
   return success();
 }
 
-/// As a dot that was waited for, but whose result was not taken.
+/// Acts as a complete dot whose result was not taken yet.
 static LogicalResult executeBeginSum(Operation *op, Frame &frame) {
   auto begin = cast<warp::BeginSumOp>(op);
   auto pending = std::make_shared<PendingDot>();
@@ -364,9 +373,9 @@ static LogicalResult executeBeginSum(Operation *op, Frame &frame) {
 // Columns
 //===----------------------------------------------------------------------===//
 
-/// Over all rows: what depends on a vote comes out the same for any grouping.
-/// Rows that ask for nothing are left alone by what a vote guards, so a vote
-/// that nobody asked for must change nothing: the seed casts some.
+/// The ballot is over all rows, so results must not depend on the grouping of
+/// rows. The guarded code leaves rows unchanged whose condition is false, so a
+/// true result without any condition must have no effect: the seed forces some.
 static LogicalResult executeAny(Operation *op, Frame &frame) {
   auto any = cast<warp::AnyOp>(op);
   FailureOr<Agent *> agent = getAgent(op, frame);
@@ -376,7 +385,7 @@ static LogicalResult executeAny(Operation *op, Frame &frame) {
   const int64_t *elements = source.data<int64_t>();
   bool found = llvm::any_of(ArrayRef(elements, source.getNumElements()),
                             [](int64_t element) { return element != 0; });
-  found |= (*agent)->cta.castVote();
+  found |= (*agent)->cta.drawSpuriousBallot();
   frame.set(any.getResult(), RuntimeValue::integer(found));
   return success();
 }
@@ -396,7 +405,8 @@ static LogicalResult executeExtractColumns(Operation *op, Frame &frame) {
   return success();
 }
 
-/// Threads are not told apart here: only a new order of columns shows.
+/// The interpreter does not model threads: only a new order of columns is
+/// visible.
 static LogicalResult executeConvertLayout(Operation *op, Frame &frame) {
   auto convert = cast<warp::ConvertLayoutOp>(op);
   if (!convert.getPermuted()) {

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Chooses the next agent, copy or dot at random, starts and ends roles, and
+// checks a CTA's state at the end of agents.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Warp/SharedAccess.h"
 
@@ -12,7 +17,8 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
 
-/// Between two ops that don't synchronise, others get a turn once in so many.
+/// Average number of ops without synchronisation after which the scheduler
+/// switches agents.
 static constexpr uint64_t kOpsPerSwitch = 32;
 
 FailureOr<Agent *> fovea::interp::getAgent(Operation *op, Frame &frame) {
@@ -23,15 +29,15 @@ FailureOr<Agent *> fovea::interp::getAgent(Operation *op, Frame &frame) {
   return failure();
 }
 
-RowRange fovea::interp::getHeldRows(Frame &frame, RankedTensorType tile) {
+RowRange fovea::interp::getOwnedRows(Frame &frame, RankedTensorType tile) {
   auto *environment = frame.getEnvironment<WarpEnvironment>();
   Party party = environment ? environment->agent->party : Party();
-  auto [first, count] = warp::getHeldRows(party, tile);
+  auto [first, count] = warp::getOwnedRows(party, tile);
   return {first, count};
 }
 
 Agent::Agent(const Frame &like, Party party, Cta &cta)
-    : Participant(party), environment{this}, cta(cta),
+    : AgentState(party), environment{this}, cta(cta),
       frame(like.getRegistry(), like.getPrecision()) {
   frame.setEnvironment(&cta.position);
   frame.setEnvironment(&environment);
@@ -40,7 +46,7 @@ Agent::Agent(const Frame &like, Party party, Cta &cta)
 Cta::Cta(const Frame &like, const GridPosition &position, uint64_t seed,
          GridState &grid)
     : position(position), grid(grid), seed(seed),
-      // Neighbouring seeds and CTAs get unrelated sequences.
+      // Adjacent seeds and CTAs get unrelated sequences.
       random(seed * 0x9E3779B97F4A7C15u + uint64_t(position.block[0])) {
   auto *traced = like.getEnvironment<TraceEnvironment>();
   if (traced && position.block[0] == 0)
@@ -50,7 +56,7 @@ Cta::Cta(const Frame &like, const GridPosition &position, uint64_t seed,
   agents.push_back(std::make_unique<Agent>(like, Party(), *this));
 }
 
-/// Speeds that differ by far bring out what even ones hide.
+/// Very different speeds reveal errors that equal speeds hide.
 unsigned Cta::drawWeight() {
   static constexpr unsigned kWeights[] = {1, 4, 32};
   return kWeights[draw(std::size(kWeights))];
@@ -74,7 +80,7 @@ LogicalResult Cta::run() {
 }
 
 //===----------------------------------------------------------------------===//
-// Choosing
+// Scheduling
 //===----------------------------------------------------------------------===//
 
 Cta::Status Cta::advance() {
@@ -149,7 +155,7 @@ void Cta::landCopy(size_t index) {
   PendingCopy copy = std::move(copies.back());
   copies.pop_back();
   copy.slot->contents = std::move(copy.data);
-  --copy.use.pipeline->stages[copy.use.stage].copiesInFlight;
+  --copy.use.pipeline->stages[copy.use.stage].outstandingCopies;
   copy.use.pipeline->update(copy.use.stage);
   notify();
 }
@@ -274,7 +280,7 @@ LogicalResult Cta::checkEnd(Agent &agent) {
               "'warp.copy_out_wait' follows";
   if (!agent.turns.empty())
     return agent.frame.fail(agent.turns.front().second)
-           << "a turn is begun and never ended";
+           << "'warp.begin_turn' has no 'warp.end_turn' after it";
   if (agent.party.role)
     return success();
   if (llvm::failed(checkWork(agent)))

@@ -5,12 +5,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Agents are the coroutines of a CTA: the warp groups of its roles. A scheduler
+// interleaves their ops, copies and dots in an order drawn from a seed, so that
+// synchronisation errors show as failures.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_INTERPRETER_WARP_ROLESCHEDULER_H
 #define FOVEA_LIB_INTERPRETER_WARP_ROLESCHEDULER_H
 
-#include "Warp/SharedMemoryModel.h"
 #include "TileSupport.h"
+#include "Warp/SharedMemoryModel.h"
 #include "fovea/Interpreter/Handlers.h"
 #include "fovea/Interpreter/Trace.h"
 
@@ -19,25 +25,25 @@
 
 namespace fovea::interp {
 
-/// What the CTAs of a grid have in common, besides memory.
+/// State that the CTAs of a grid share, besides memory.
 struct GridState {
-  /// The number of the next work item. The first ones are given out already.
+  /// The index of the next work item, after the initial one per CTA.
   int64_t nextWork = 0;
-  /// Releases of semaphores so far.
+  /// Number of semaphore releases so far.
   uint64_t releases = 0;
 };
 
 class Cta;
 
-/// Environment of frames at the warp level. Environments are constant, what
-/// they refer to need not be.
+/// Environment of frames at the warp level. Environments are constant, but the
+/// agent is not.
 struct WarpEnvironment {
   struct Agent *agent;
 };
 
 /// One coroutine of a CTA: a warp group of a role, a whole role, or the kernel
 /// before and after its roles.
-struct Agent : warp::Participant {
+struct Agent : warp::AgentState {
   Agent(const Frame &like, Party party, Cta &cta);
   // The frame refers to the environment.
   Agent(const Agent &) = delete;
@@ -46,33 +52,36 @@ struct Agent : warp::Participant {
   Cta &cta;
   Frame frame;
   bool finished = false, waiting = false;
-  /// While waiting: whether other CTAs may end that.
+  /// While waiting: true if other CTAs may end the wait.
   bool waitsForOthers = false;
-  /// While waiting: the CTA's state when it started to wait, and for what.
+  /// While waiting: the CTA's state at the start of the wait, and the awaited
+  /// event.
   uint64_t waitingSince = 0;
   std::string waitsFor;
-  /// Set by ops that synchronise: a good moment to let others run.
+  /// Set by ops that synchronise, so that the scheduler switches agents.
   bool synchronised = false;
-  /// How often it is chosen; drawn from the seed.
+  /// Relative frequency with which the agent is chosen; drawn from the seed.
   unsigned weight = 1;
 
-  /// Asynchronous dots in the order of their issue; delivered ones are removed.
+  /// Asynchronous dots in the order of their issue, without those that were
+  /// waited for.
   llvm::SmallVector<std::shared_ptr<PendingDot>, 4> dots;
-  /// Slots that it stored to, some of them not shown since.
+  /// Slots that it stored to; some may have been fenced since.
   llvm::SmallPtrSet<Slot *, 4> unfenced;
-  /// Copies out that may still read their slot, and by which op.
+  /// Outstanding copies to global memory: the slot that each may still read,
+  /// and its op.
   llvm::SmallVector<std::pair<Slot *, mlir::Operation *>, 2> copiesOut;
-  /// The last dot in memory form that it issued.
+  /// The last dot in tensor memory that it issued.
   std::shared_ptr<PendingDot> lastDot;
 
-  /// Suspends the op that is being executed until the CTA's state changes.
+  /// Suspends the op under execution until the CTA's state changes.
   llvm::LogicalResult wait(std::string reason) {
     waitsFor = std::move(reason);
     waitsForOthers = false;
     frame.suspend();
     return llvm::success();
   }
-  /// The same until another CTA releases a semaphore, too.
+  /// The same, but a semaphore release by another CTA also ends the wait.
   llvm::LogicalResult waitForOthers(std::string reason) {
     (void)wait(std::move(reason));
     waitsForOthers = true;
@@ -87,7 +96,7 @@ struct PendingCopy {
   StageUse use;
 };
 
-/// What a copy out has read and not written yet.
+/// Data that a copy to global memory has read but not written.
 struct PendingWrite {
   Agent *issuer;
   std::function<void()> write;
@@ -97,41 +106,42 @@ struct PendingWrite {
 /// from a seed.
 class Cta {
 public:
-  /// Stopped: what was to be traced is. Blocked: only other CTAs can help.
+  /// Stopped: the trace is full. Blocked: only other CTAs can make progress.
   enum class Status { Running, Blocked, Finished, Stopped, Failed };
 
   Cta(const Frame &like, const GridPosition &position, uint64_t seed,
       GridState &grid);
 
-  /// `arguments` are the kernel's.
+  /// Starts the kernel with `arguments`.
   llvm::LogicalResult start(mlir::Region &kernel,
                             llvm::ArrayRef<RuntimeValue> arguments);
-  /// Lets one agent run for a while, or one copy land.
+  /// Runs one agent for a while, or completes one copy or dot.
   Status advance();
-  /// Fails: what agents wait for never happens.
+  /// Fails with a description of the events that agents wait for.
   Status reportDeadlock();
-  /// Runs to the end, alone.
+  /// Runs to the end, without other CTAs.
   llvm::LogicalResult run();
   /// The frame that recorded why the CTA failed.
   Frame &getFailedFrame() { return *failed; }
 
-  /// For handlers. Starts the roles, or waits for them, or, when all are done,
-  /// lets `agent` go on.
+  /// For handlers. Starts the roles, waits for them, or lets `agent` continue
+  /// when all are done.
   llvm::LogicalResult executeRoles(warp::SpecializeOp op, Agent &agent);
   void addCopy(PendingCopy copy) { copies.push_back(std::move(copy)); }
   void addWrite(PendingWrite write) { writes.push_back(std::move(write)); }
-  /// Writes what the agent's copies out have read.
+  /// Completes the agent's copies to global memory.
   void finishWrites(Agent &agent);
-  /// Dots in memory form are done in the order of their issue.
+  /// Dots in tensor memory complete in the order of their issue.
   void addDot(Agent &agent, std::shared_ptr<PendingDot> dot) {
     agent.lastDot = dot;
     dots.push_back(std::move(dot));
   }
   llvm::ArrayRef<std::shared_ptr<PendingDot>> getDots() const { return dots; }
-  /// Gives the signal once all dots are done that the party issued so far.
+  /// Applies the signal once all dots that the agent has issued so far are
+  /// done.
   void signalAfterDots(Agent &agent, const Signal &signal);
-  /// The object that an op makes: one for each CTA, however often the op is
-  /// executed.
+  /// The object that an op creates: one per CTA, regardless of how often the op
+  /// is executed.
   template <typename T, typename... Args>
   std::shared_ptr<T> getObject(mlir::Operation *op, Args... args) {
     std::shared_ptr<Object> &object = objects[op];
@@ -139,9 +149,10 @@ public:
       object = std::make_shared<T>(args...);
     return std::static_pointer_cast<T>(object);
   }
-  /// True now and then; never where what happens is to be seen.
-  bool castVote() { return !trace && draw(4) == 0; }
-  /// Something happened that others may wait for.
+  /// Returns true at random, with a probability of 1/4; never with a trace.
+  /// Code that depends on a ballot must tolerate a spurious one.
+  bool drawSpuriousBallot() { return !trace && draw(4) == 0; }
+  /// Records an event that other agents may wait for.
   void notify() { ++epoch; }
   /// A semaphore was released.
   void notifyGrid() { ++grid.releases; }
@@ -151,7 +162,7 @@ public:
   GridState &grid;
   /// Calls of `warp.next_work`.
   int64_t numNextWork = 0;
-  /// The last `warp.fetch_work`, and `warp.finish_work` if there was one.
+  /// The last `warp.fetch_work`, and `warp.finish_work` if executed.
   mlir::Operation *fetch = nullptr, *finish = nullptr;
 
 private:
@@ -160,7 +171,7 @@ private:
   void landCopy(size_t index);
   void landWrite(size_t index);
   void finishDot();
-  /// The number of things that happened that agents may wait for.
+  /// The number of events that agents may wait for.
   uint64_t getState() const { return epoch + grid.releases; }
   bool isBlocked() const;
   Status fail(Agent &agent);
@@ -179,7 +190,7 @@ private:
   std::vector<PendingCopy> copies;
   std::vector<PendingWrite> writes;
   std::vector<std::shared_ptr<PendingDot>> dots;
-  /// In the order of their creation, so that errors don't depend on addresses.
+  /// In the order of their creation, so that errors do not depend on addresses.
   llvm::MapVector<mlir::Operation *, std::shared_ptr<Object>> objects;
   /// The `warp.specialize` under execution.
   mlir::Operation *roles = nullptr;
@@ -187,9 +198,9 @@ private:
   Frame *failed = nullptr;
 };
 
-/// The rows of a tile that whoever executes the frame holds: all, or, in a role
-/// whose warp groups part them by the tile's layout, those of a group.
-RowRange getHeldRows(Frame &frame, mlir::RankedTensorType tile);
+/// The rows of a tile that the frame's agent owns: all rows, or a warp group's
+/// rows if the tile's layout distributes rows over the role's warp groups.
+RowRange getOwnedRows(Frame &frame, mlir::RankedTensorType tile);
 
 /// The agent that a frame belongs to; records an error outside kernels.
 llvm::FailureOr<Agent *> getAgent(mlir::Operation *op, Frame &frame);

@@ -1,8 +1,13 @@
-//===- SharedAccess.cpp - Reads and writes of shared memory -----*- C++ -*-===//
+//===- SharedAccess.cpp - Accesses to shared memory -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements the checks of reads and writes from the state of slots, pipelines,
+// and outstanding dots and copies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +26,8 @@ FailureOr<int64_t> fovea::interp::getStage(Operation *op, Frame &frame,
   return failure();
 }
 
-/// A dot that may still read the slot. Dots in memory form follow those of
-/// their own role.
+/// A dot that may still read the slot. Dots in tensor memory execute after
+/// earlier ones of their own role.
 static PendingDot *findReader(Agent &writer, const Slot &slot, WriteKind kind) {
   for (auto &agent : writer.cta.getAgents())
     for (auto &dot : agent->dots)
@@ -63,20 +68,21 @@ LogicalResult fovea::interp::checkRead(Operation *op, Agent &agent,
             slot.use.pipeline->read(slot.use, agent.party, slot.writer))))
       return failure();
   } else if (slot.writingParty->role && !(*slot.writingParty == agent.party)) {
-    agent.frame.fail(op) << "reads what " << slot.writingParty->describe()
-                         << " wrote, and no pipeline orders the two";
+    agent.frame.fail(op) << "reads shared memory that "
+                         << slot.writingParty->describe()
+                         << " wrote: expected a pipeline between the two";
     agent.frame.note(slot.writer) << "written here";
     return failure();
   }
   if (slot.product && !slot.product->complete &&
       !(slot.product->issuer == agent.party)) {
-    agent.frame.fail(op) << "reads what a dot in flight computes";
+    agent.frame.fail(op) << "reads the result of an outstanding dot";
     agent.frame.note(slot.writer) << "the dot";
     return failure();
   }
   if (!slot.contents) {
-    agent.frame.fail(op) << "reads shared memory while a copy into it is under "
-                            "way";
+    agent.frame.fail(op) << "reads shared memory while a copy into it is "
+                            "outstanding";
     agent.frame.note(slot.writer) << "copied here";
     return failure();
   }
@@ -85,11 +91,10 @@ LogicalResult fovea::interp::checkRead(Operation *op, Agent &agent,
   return success();
 }
 
-/// Has the consumer given back the use of a stage, as far as the writer is
-/// concerned?
-static bool hasGivenBack(const Party &consumer,
-                         const warp::ConsumerState &state, int64_t round,
-                         const Agent &writer, WriteKind kind) {
+/// Returns true if the consumer's release of the stage use is visible to the
+/// writer.
+static bool hasReleased(const Party &consumer, const warp::ConsumerState &state,
+                        int64_t round, const Agent &writer, WriteKind kind) {
   if (state.given > round)
     return true;
   if (!(consumer == writer.party))
@@ -102,14 +107,14 @@ static LogicalResult checkStageWrite(Operation *op, Agent &agent,
                                      const Slot &slot, WriteKind kind) {
   const StageUse &use = slot.use;
   for (auto &[party, state] : use.pipeline->stages[use.stage].consumers) {
-    if (hasGivenBack(party, state, use.round, agent, kind))
+    if (hasReleased(party, state, use.round, agent, kind))
       continue;
     return settle(op, agent, use.pipeline->overwrites(use, slot.writer));
   }
   return success();
 }
 
-/// Nobody may read what is overwritten.
+/// Checks that the overwritten contents have no readers left.
 static LogicalResult checkWrite(Operation *op, Agent &agent, const Slot &slot,
                                 const StageUse &use, WriteKind kind) {
   Frame &frame = agent.frame;
@@ -119,12 +124,13 @@ static LogicalResult checkWrite(Operation *op, Agent &agent, const Slot &slot,
     return failure();
   if (slot.use)
     return slot.use == use ? success() : checkStageWrite(op, agent, slot, kind);
-  // The CTA's threads meet where roles start and end.
+  // The start and the end of roles synchronise the CTA.
   if (agent.party.role)
     for (const Party &reader : slot.readers)
       if (reader.role && !(reader == agent.party))
-        return frame.fail(op) << "overwrites what " << reader.describe()
-                              << " read, and no pipeline orders the two";
+        return frame.fail(op)
+               << "overwrites shared memory that " << reader.describe()
+               << " read: expected a pipeline between the two";
   return success();
 }
 
@@ -161,7 +167,7 @@ LogicalResult fovea::interp::claim(Operation *op, Agent &agent, Slot &slot,
                                    StageUse use, WriteKind kind) {
   if (failed(checkWrite(op, agent, slot, use, kind)))
     return failure();
-  // A stage that is changed in place stays one.
+  // A stage that is changed in place remains a stage.
   if (kind == WriteKind::Store && !use && slot.use &&
       slot.use.pipeline->stages[slot.use.stage]
               .getConsumer(agent.party)

@@ -1,8 +1,14 @@
-//===- SharedAccess.h - Reads and writes of shared memory -------*- C++ -*-===//
+//===- SharedAccess.h - Accesses to shared memory ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks accesses to shared memory at the warp level: a stage is read only
+// between its wait and its release, memory is overwritten only after all
+// agents, dots and copies have read it, and proxy fences follow stores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +19,8 @@
 
 namespace fovea::interp {
 
-/// Passes on what comes of a verb or an access: an error, or a suspension.
+/// Converts the outcome of a pipeline op or an access to success, an error, or
+/// a suspension.
 llvm::LogicalResult settle(mlir::Operation *op, Agent &agent,
                            const warp::Outcome &outcome);
 
@@ -21,40 +28,42 @@ llvm::LogicalResult settle(mlir::Operation *op, Agent &agent,
 /// its wait and its release.
 llvm::LogicalResult checkRead(mlir::Operation *op, Agent &agent, Slot &slot);
 
-/// What writes to shared memory. A store is by the threads that hold a stage
-/// and may change it; a dot comes after all dots that its role issued before.
+/// The kinds of writes to shared memory. A store may change a stage that its
+/// agent has waited for. A dot executes after all earlier dots of its role.
 enum class WriteKind { Copy, Store, Dot };
 
-/// Checks that no dot in flight reads what the slot holds.
+/// Checks that no outstanding dot reads the slot.
 llvm::LogicalResult checkChangeInPlace(mlir::Operation *op, Agent &agent,
                                        const Slot &slot);
 
-/// Checks that nobody reads what the slot holds any more, and gives it to a
-/// stage, or to the agent if `use` is none. The contents are gone.
+/// Checks that the slot's contents have no readers left, and assigns the slot
+/// to a stage, or to the agent if `use` is empty. The contents are discarded.
 llvm::LogicalResult claim(mlir::Operation *op, Agent &agent, Slot &slot,
                           StageUse use, WriteKind kind);
 
-/// The same for the rows that the agent, one warp group among several, fills of
-/// an acquired stage: the others may still read back theirs.
+/// The same for the rows of an acquired stage that the agent, one of several
+/// warp groups, fills: the other groups may still read back theirs.
 llvm::LogicalResult claimRows(mlir::Operation *op, Agent &agent, Slot &slot,
                               StageUse use);
 
-/// Checks that no copy out, of the agent or of anybody, may still read what the
-/// slot holds.
+/// Checks that no outstanding copy to global memory, of the agent or of any
+/// agent, may still read the slot.
 llvm::LogicalResult checkCopiesOut(mlir::Operation *op, Agent &agent,
                                    const Slot &slot, bool ofAgentOnly);
 
-/// Checks that units that run on their own see what the agent stored.
+/// Checks that a proxy fence follows the agent's stores, so that TMA and the
+/// tensor cores see them.
 llvm::LogicalResult checkFenced(mlir::Operation *op, Agent &agent,
                                 const Slot &slot);
 
-/// The two halves of a verb that the ops with and without `after_dots` share:
-/// all checks and the state of the program, and what others see of it.
+/// Commit and release, shared by the ops with and without `after_dots`:
+/// performs the checks and the agent's own state changes, and returns the
+/// signal that other agents see.
 llvm::FailureOr<Signal> commitStage(mlir::Operation *op, Agent &agent);
 llvm::FailureOr<Signal> releaseStage(mlir::Operation *op, Agent &agent,
                                      bool afterDots);
 
-/// The view that a shared memref stands for.
+/// The view that a shared memref refers to.
 inline SharedView &getView(Frame &frame, mlir::Value memref) {
   return frame.get(memref).getObject<SharedView>();
 }

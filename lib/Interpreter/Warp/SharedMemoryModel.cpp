@@ -1,8 +1,12 @@
-//===- SharedMemoryModel.cpp - What the warps of a CTA share ----*- C++ -*-===//
+//===- SharedMemoryModel.cpp - State of shared memory -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Signals to pipelines, and lookup of an agent's rows and stores in a slot.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +18,9 @@ using namespace fovea::interp;
 
 void Signal::apply() const {
   if (releases)
-    pipeline->announceRelease(party, stage);
+    pipeline->signalRelease(party, stage);
   else
-    pipeline->announceCommit(party, stage);
+    pipeline->signalCommit(party, stage);
 }
 
 const StoredRows *Slot::findStored(const Party &party) const {

@@ -1,15 +1,20 @@
-//===- SharedMemoryModel.h - What the warps of a CTA share ------*- C++ -*-===//
+//===- SharedMemoryModel.h - State of shared memory -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// State that the agents of a CTA share: slots of buffers and mailboxes, tensor
+// memory, pipelines, the ping-pong order of warp groups, and outstanding dots.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_INTERPRETER_WARP_SHAREDMEMORYMODEL_H
 #define FOVEA_LIB_INTERPRETER_WARP_SHAREDMEMORYMODEL_H
 
-#include "fovea/Dialect/Warp/IR/PipelineRounds.h"
+#include "fovea/Dialect/Warp/IR/PipelineUses.h"
 #include "fovea/Interpreter/Interpreter.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -23,60 +28,60 @@ class PendingDot;
 using warp::Party;
 using warp::StageUse;
 
-/// Rows that one warp group stored over what a slot holds.
+/// Rows that one warp group stored over a slot's contents.
 struct StoredRows {
   Party party;
-  /// A whole tile, of which the rows count.
+  /// A whole tile, of which only these rows matter.
   RuntimeValue tile;
   mlir::Operation *writer;
 };
 
-/// Rows of a stage that one warp group filled: it may read them back until it
-/// acquires the stage again, whatever the others do.
+/// Rows of a stage that one warp group filled. It may read them back until it
+/// acquires the stage again, independent of the other groups.
 struct FilledRows {
   Party party;
   StageUse use;
-  /// A whole tile, of which the rows count.
+  /// A whole tile, of which only these rows matter.
   RuntimeValue tile;
 };
 
-/// One place in shared memory that is written and read as a whole: a stage of
-/// a buffer, a slot of a mailbox, or a column of tensor memory.
+/// A unit of shared memory that is written and read as a whole: a stage of a
+/// buffer, a slot of a mailbox, or a column of tensor memory.
 struct Slot {
-  /// Empty before the first write and while a copy is under way.
+  /// Empty before the first write and while a copy is outstanding.
   RuntimeValue contents;
-  /// The stage that the contents belong to; none if the whole CTA wrote them.
+  /// The stage use that the contents belong to; none if the whole CTA wrote
+  /// them.
   StageUse use;
   mlir::Operation *writer = nullptr;
   std::optional<Party> writingParty;
-  /// The dot in memory form that computes the contents.
+  /// The dot in tensor memory that computes the contents.
   std::shared_ptr<PendingDot> product;
-  /// Who read the contents, if no pipeline orders reads and writes.
+  /// The agents that read the contents, if no pipeline orders reads and writes.
   llvm::SmallVector<Party, 2> readers;
   llvm::SmallVector<StoredRows, 0> stored;
   llvm::SmallVector<FilledRows, 0> filled;
-  /// The last stores of those who have not shown them to units that run on
-  /// their own.
+  /// The last stores of agents without a proxy fence since.
   llvm::SmallVector<std::pair<Party, mlir::Operation *>, 0> unfenced;
 
-  /// What the party stored over the contents; null if it did not.
+  /// The rows that the agent stored over the contents, or null.
   const StoredRows *findStored(const Party &party) const;
-  /// What the party filled and may read back; null if there is nothing.
+  /// The rows that the agent filled and may read back, or null.
   const FilledRows *findFilled(const Party &party) const;
-  /// The party's last store, if it is not shown yet.
+  /// The agent's last store, if no proxy fence follows it.
   mlir::Operation *findUnfenced(const Party &party) const;
-  /// The party's stores are shown.
+  /// Records a proxy fence after the agent's stores.
   void fence(const Party &party);
 };
 
-/// A buffer that `warp.alloc` made.
+/// A buffer of `warp.alloc`.
 class SharedBuffer : public Object {
 public:
   explicit SharedBuffer(int64_t numSlots) : slots(numSlots) {}
   std::vector<Slot> slots;
 };
 
-/// What a value of shared memref type stands for: some slots of a buffer.
+/// The value of a shared memref: some slots of a buffer.
 class SharedView : public Object {
 public:
   SharedView(std::shared_ptr<SharedBuffer> buffer, int64_t first)
@@ -92,7 +97,7 @@ public:
   std::vector<Slot> slots;
 };
 
-/// Columns of 32 bits. What a column holds is an array of its rows, with two
+/// Columns of 32 bits. A column's contents are an array of its rows, with two
 /// elements each if they have 16 bits.
 class TensorMemory : public Object {
 public:
@@ -100,7 +105,7 @@ public:
   std::vector<Slot> columns;
 };
 
-/// What a value of tensor memory type stands for: columns from `first` on.
+/// The value of a tensor memory memref: columns from `first` on.
 class TmemView : public Object {
 public:
   TmemView(std::shared_ptr<TensorMemory> memory, int64_t first)
@@ -109,46 +114,49 @@ public:
   int64_t first;
 };
 
-/// What a value of type `!warp.turns` stands for.
-class TurnsState : public Object, public warp::TurnOrder {
+/// The value of type `!warp.turns`: the ping-pong order of a role's warp
+/// groups.
+class TurnsState : public Object, public warp::PingPongOrder {
 public:
-  using TurnOrder::TurnOrder;
+  using PingPongOrder::PingPongOrder;
 };
 
-/// What a value of type `!warp.pipeline` stands for.
-class PipelineState : public Object, public warp::PipelineRounds {
+/// The value of type `!warp.pipeline`.
+class PipelineState : public Object, public warp::PipelineUses {
 public:
-  using PipelineRounds::PipelineRounds;
+  using PipelineUses::PipelineUses;
 };
 
-/// What happens to a stage once dots are done.
+/// A commit or release of a stage, which may be delayed until dots are done.
 struct Signal {
-  warp::PipelineRounds *pipeline;
+  warp::PipelineUses *pipeline;
   int64_t stage;
-  /// Who commits or releases it.
+  /// The agent that commits or releases the stage.
   Party party;
   bool releases;
   void apply() const;
 };
 
-/// A product that has been issued and not delivered.
+/// A dot that has been issued and not waited for.
 class PendingDot : public Object {
 public:
   mlir::Operation *op = nullptr;
-  /// In memory form: who issued it, and whom it tells that it is done.
+  /// In tensor memory: the issuing agent, and the signals to apply when the dot
+  /// is done.
   Party issuer;
   llvm::SmallVector<Signal, 2> signals;
   bool signalled = false;
-  /// Of the other form: the product.
+  /// In registers: the result.
   std::shared_ptr<const Array> result;
   llvm::SmallVector<Slot *, 2> operands;
-  /// The one among them of which only the issuer's own rows are read.
+  /// The operand of which only the issuer's own rows are read, if any.
   Slot *rowOperand = nullptr;
-  /// Does nothing read the operands any more?
+  /// True if the dot no longer reads its operands.
   bool complete = false;
-  /// Did the program wait for it?
+  /// True if the program has waited for it.
   bool delivered = false;
-  /// The dot that adds to it: it will not be delivered by itself.
+  /// The dot that accumulates onto this one, which is then not waited for
+  /// separately.
   mlir::Operation *taker = nullptr;
 };
 

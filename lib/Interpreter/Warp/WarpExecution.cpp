@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Runs blocks independently on the context's threads, or interleaves several of
+// them if they share a work counter, semaphores or sums in memory.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Warp/WarpExecution.h"
 #include "Warp/RoleScheduler.h"
@@ -18,7 +23,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
 
-/// Blocks that run at the same time, if they have something in common.
+/// Number of blocks that run concurrently if they share state.
 static constexpr int64_t kResidentBlocks = 3;
 
 //===----------------------------------------------------------------------===//
@@ -37,7 +42,7 @@ LogicalResult fovea::interp::verifyWarpObjects(Operation *kernel) {
       return emitError(argument.getLoc(), "a kernel's argument cannot be a ")
              << argument.getType();
   WalkResult result = kernel->walk([](Operation *op) {
-    // Ops with regions and terminators hand values on.
+    // Ops with regions and terminators pass values on.
     if (isa_and_nonnull<warp::WarpDialect>(op->getDialect()) ||
         isa<RegionBranchOpInterface>(op) ||
         op->hasTrait<OpTrait::IsTerminator>())
@@ -62,26 +67,27 @@ static std::string describeBlock(int64_t block, int64_t count) {
 }
 
 namespace {
-/// A block that runs beside others: a turn in so many it takes.
+/// A block that runs concurrently with others: it advances once in `slowness`
+/// times that it is chosen.
 struct Resident {
   std::unique_ptr<Cta> cta;
   uint64_t slowness;
 };
 } // namespace
 
-// Blocks run at unlike speeds, up to this factor: at one speed they would keep
-// the order in which they started.
+// Maximum ratio of the speeds of blocks: at equal speeds they would keep the
+// order in which they started.
 static constexpr uint64_t kMostSlowness = 16;
 
-/// Several blocks at a time, interleaved, so that work is drawn, turns are
-/// taken and sums are added to in any order.
+/// Runs several blocks concurrently, interleaved, so that work items are
+/// fetched, semaphores released and sums accumulated in any order.
 static LogicalResult runInterleaved(Frame &frame, Region &kernel,
                                     ArrayRef<RuntimeValue> arguments,
                                     int64_t count, uint64_t seed) {
   GridState grid;
   std::mt19937_64 random(seed);
   SmallVector<Resident> resident;
-  /// Those that had nothing to do since something happened.
+  /// Blocks that are blocked since the last event.
   llvm::SmallPtrSet<Cta *, kResidentBlocks> blocked;
   int64_t next = 0;
   auto fail = [&](Cta &cta) {
@@ -144,7 +150,7 @@ LogicalResult fovea::interp::runBlocks(Frame &frame, Region &kernel,
   bool isWarpLevel = false, isShared = false;
   kernel.walk([&](Operation *op) {
     isWarpLevel |= isa_and_nonnull<warp::WarpDialect>(op->getDialect());
-    // Blocks that draw from one counter, take turns, or add to the same
+    // Blocks that share a work counter or semaphores, or add to the same
     // elements.
     auto store = dyn_cast<tile::AddsToMemoryOpInterface>(op);
     isShared |= isa<warp::NextWorkOp, warp::FetchWorkOp, tile::SemaphoreWaitOp,
@@ -161,14 +167,14 @@ LogicalResult fovea::interp::runBlocks(Frame &frame, Region &kernel,
     SmallVector<RuntimeValue> results;
     return inner.run(kernel, arguments, results);
   };
-  // A trace is one of the first block.
+  // A trace records the first block only.
   int64_t executed = frame.getEnvironment<TraceEnvironment>() ? 1 : count;
   auto describe = [&](int64_t block) { return describeBlock(block, count); };
   executed = std::min(executed, count);
   if (!isShared)
     return frame.runInParallel(kernel.getContext(), executed, runBlock,
                                describe);
-  // One after the other: sums don't depend on the number of threads.
+  // Sequential, so that sums do not depend on the number of threads.
   for (int64_t block = 0; block < executed; ++block)
     if (failed(frame.runInParallel(
             kernel.getContext(), 1,

@@ -5,6 +5,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Executes the blocks of a kernel's grid at tile or warp level.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_INTERPRETER_WARP_WARPEXECUTION_H
 #define FOVEA_LIB_INTERPRETER_WARP_WARPEXECUTION_H
@@ -13,10 +17,10 @@
 
 namespace fovea::interp {
 
-/// Do values of the type stand for objects of the warp level?
+/// Returns true if values of the type refer to objects of the warp level.
 bool isWarpObject(mlir::Type type);
 
-/// Checks that objects of the warp level go to ops that know them only.
+/// Checks that only ops that support objects of the warp level use them.
 llvm::LogicalResult verifyWarpObjects(mlir::Operation *kernel);
 
 /// Executes a kernel's region for `count` blocks. A failure is recorded in

@@ -1,9 +1,13 @@
-//===- Context.cpp - The device, its context and its settings -------*- C++
-//-*-===//
+//===- Context.cpp - Device, context and settings of the emulated driver --===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements the device, context and error functions of the CUDA driver, and
+// the settings of fovea_ptx_driver.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +29,8 @@ static thread_local std::string report;
 
 static constexpr int kDriverVersion = 13000;
 
-/// Multiprocessors of the largest part of each kind; shared memory that one
-/// CTA may have.
+/// The number of SMs of the largest product of each GPU, and the maximum shared
+/// memory of one CTA.
 static constexpr ChipFacts kChips[] = {
     {80, 108, 166912},  {86, 84, 101376},   {87, 16, 166912},
     {89, 142, 101376},  {90, 132, 232448},  {100, 148, 232448},
@@ -263,7 +267,7 @@ CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice device) {
     return CUDA_SUCCESS;
   }
   return fail(kInvalidValue,
-              "attribute " + Twine(attribute) + " of devices is not modelled");
+              "device attribute " + Twine(attribute) + " is not modelled");
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,9 +1,13 @@
-//===- Kernels.cpp - Modules and launches of the emulated driver ----*- C++
-//-*-===//
+//===- Kernels.cpp - Modules and launches of the emulated driver ----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements modules, kernel attributes and launches of the CUDA driver. A
+// launch runs to its end before the call returns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +30,8 @@ static constexpr uint64_t kPortableCluster = 8, kLargestCluster = 16;
 // Modules
 //===----------------------------------------------------------------------===//
 
-/// Code for one chip or family doesn't run on others, nor on older ones.
+/// Checks that the device can run code of the target: one GPU (suffix a), a
+/// family (f), or that GPU and later ones.
 static bool runsOn(StringRef target, unsigned capability) {
   StringRef number = target;
   bool exactly = number.consume_back("a"), family = number.consume_back("f");
@@ -38,7 +43,7 @@ static bool runsOn(StringRef target, unsigned capability) {
   return capability >= wanted && (!family || capability / 10 == wanted / 10);
 }
 
-/// What is no PTX text: code of ELF files and of fat binaries.
+/// Detects machine code: ELF files and fat binaries.
 static bool isMachineCode(const char *image) {
   return StringRef(image).starts_with("\x7f"
                                       "ELF") ||
@@ -58,7 +63,7 @@ static llvm::Expected<std::unique_ptr<Module>> readModule(const State &state,
   return module;
 }
 
-/// Where the host wants the log.
+/// Writes the log into the buffers of the options.
 static void writeLog(StringRef words, unsigned count, const int *options,
                      void **values) {
   char *buffer = nullptr;
@@ -139,7 +144,7 @@ CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
   case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
     if (value < 0 || uint64_t(value) + function->kernel->staticSharedBytes >
                          state.chip->sharedMemory)
-      return fail(kInvalidValue, "the chip has " +
+      return fail(kInvalidValue, "the GPU has " +
                                      Twine(state.chip->sharedMemory) +
                                      " bytes of shared memory for a CTA");
     function->dynamicSharedBytes = uint64_t(value);
@@ -149,7 +154,7 @@ CUresult cuFuncSetAttribute(CUfunction function, int attribute, int value) {
     return CUDA_SUCCESS;
   }
   return fail(kInvalidValue,
-              "attribute " + Twine(attribute) + " of kernels is not modelled");
+              "kernel attribute " + Twine(attribute) + " is not modelled");
 }
 
 CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
@@ -171,7 +176,7 @@ CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function) {
     return CUDA_SUCCESS;
   }
   return fail(kInvalidValue,
-              "attribute " + Twine(attribute) + " of kernels is not modelled");
+              "kernel attribute " + Twine(attribute) + " is not modelled");
 }
 
 CUresult cuFuncGetParamInfo(CUfunction function, size_t index, size_t *offset,
@@ -206,8 +211,8 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// The cluster, and whether the kernel may start before the one before it has
-/// ended.
+/// Reads the cluster, and whether the kernel may start before the preceding one
+/// has ended.
 static CUresult takeAttributes(const CUlaunchConfig &config, Launch &launch,
                                bool &overlaps) {
   for (unsigned i = 0; i < config.num_attributes; ++i) {
@@ -217,14 +222,14 @@ static CUresult takeAttributes(const CUlaunchConfig &config, Launch &launch,
       continue;
     }
     if (attribute.id != kClusterDimension)
-      return fail(kInvalidValue, "attribute " + Twine(attribute.id) +
-                                     " of launches is not modelled");
+      return fail(kInvalidValue, "launch attribute " + Twine(attribute.id) +
+                                     " is not modelled");
     memcpy(launch.cluster.data(), attribute.value.bytes, sizeof launch.cluster);
   }
   return CUDA_SUCCESS;
 }
 
-/// What the host had to allow before.
+/// Checks the attributes that the host must set before the launch.
 static CUresult checkAllowed(const CUfunc_st &function, const Launch &launch) {
   if (launch.dynamicSharedBytes > function.dynamicSharedBytes)
     return fail(kInvalidValue,
@@ -253,7 +258,8 @@ static CUresult launchKernel(State &state, const CUlaunchConfig &config,
     return fail(kInvalidHandle, "no such kernel or stream");
   const Kernel &kernel = *function->kernel;
   if (extra || (!arguments && !kernel.parameters.empty()))
-    return fail(kInvalidValue, "arguments are given one by one");
+    return fail(kInvalidValue,
+                "expected kernelParams with all arguments and no 'extra'");
   Launch launch = state.settings;
   launch.kernel = kernel.name;
   launch.grid = {config.grid_x, config.grid_y, config.grid_z};

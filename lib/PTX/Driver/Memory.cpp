@@ -1,9 +1,13 @@
-//===- Memory.cpp - Device memory of the emulated driver ------------*- C++
-//-*-===//
+//===- Memory.cpp - Device memory of the emulated driver ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements allocations, copies, memory pools and tensor maps of the CUDA
+// driver.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +28,7 @@ static CUresult allocate(State &state, CUdeviceptr *address, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-/// The driver's word for what the host got wrong.
+/// Converts an error of the host to a driver status.
 static CUresult finish(llvm::Error error) {
   return error ? fail(kInvalidValue, std::move(error)) : CUDA_SUCCESS;
 }
@@ -37,8 +41,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
 CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes, unsigned flags) {
   FOVEA_ENTER(state)
   if (bytes == 0 || flags != CU_MEM_ATTACH_GLOBAL)
-    return fail(kInvalidValue, "managed memory is of some bytes, for all "
-                               "streams");
+    return fail(kInvalidValue, "managed memory needs a size above 0 and "
+                               "CU_MEM_ATTACH_GLOBAL");
   llvm::Expected<uint64_t> made = state.device.allocateManaged(bytes);
   if (!made)
     return fail(CUDA_ERROR_OUT_OF_MEMORY, made.takeError());
@@ -50,9 +54,10 @@ CUresult cuPointerGetAttribute(void *value, int attribute,
                                CUdeviceptr address) {
   FOVEA_ENTER(state)
   if (!value || attribute != CU_POINTER_ATTRIBUTE_DEVICE_POINTER)
-    return fail(kInvalidValue, "attribute of pointers is not modelled");
+    return fail(kInvalidValue, "pointer attribute " + llvm::Twine(attribute) +
+                                   " is not modelled");
   if (!state.device.contains(address))
-    return fail(kInvalidValue, "no memory of the device");
+    return fail(kInvalidValue, "the address is not in device memory");
   memcpy(value, &address, sizeof(address));
   return CUDA_SUCCESS;
 }
@@ -100,7 +105,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *properties) {
   if (properties->allocation_type != CU_MEM_ALLOCATION_TYPE_PINNED ||
       properties->location_type != CU_MEM_LOCATION_TYPE_DEVICE ||
       properties->location != 0)
-    return fail(kInvalidValue, "a pool is of pinned memory of device 0");
+    return fail(kInvalidValue, "expected a pool of pinned memory on device 0");
   *pool = new CUmemPoolHandle_st;
   state.pools.insert(*pool);
   return CUDA_SUCCESS;
@@ -120,9 +125,10 @@ CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void *value) {
   std::lock_guard<std::mutex> guard(state.lock);
   if (!state.pools.contains(pool))
     return fail(kInvalidHandle, "no such pool");
-  // Memory that is freed goes at once, whatever it says.
+  // Freed memory is released immediately, whatever the threshold is.
   if (attribute != CU_MEMPOOL_ATTR_RELEASE_THRESHOLD || !value)
-    return fail(kInvalidValue, "attribute of pools is not modelled");
+    return fail(kInvalidValue, "pool attribute " + llvm::Twine(attribute) +
+                                   " is not modelled");
   return CUDA_SUCCESS;
 }
 

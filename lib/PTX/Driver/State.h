@@ -1,5 +1,4 @@
-//===- State.h - What the emulated driver holds ---------------------*- C++
-//-*-===//
+//===- State.h - State of the emulated driver -------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One device with one context. Work is done where it is asked for, before the
-// call returns: streams have nothing to order, and kernels follow one another.
+// One device with one context. All calls are synchronous: work is done before
+// the call returns, so streams need no order and kernels run one after another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,18 +26,19 @@
 
 #include <chrono>
 
-// Definitions that differ from what the runtime calls do not compile.
+// Declares the driver's functions, so that definitions with other signatures do
+// not compile.
 #define FOVEA_DECLARE(member, symbol, parameters)                              \
   extern "C" FOVEA_PTX_DRIVER_API CUresult symbol parameters;
 FOVEA_DRIVER_FUNCTIONS(FOVEA_DECLARE)
 FOVEA_OPTIONAL_DRIVER_FUNCTIONS(FOVEA_DECLARE)
 #undef FOVEA_DECLARE
 
-/// A kernel of a module. Lives as long.
+/// A kernel of a module, with the module's lifetime.
 struct CUfunc_st {
   CUmodule module = nullptr;
   const fovea::ptx::Kernel *kernel = nullptr;
-  /// What the host allowed.
+  /// Limits that the host has set.
   uint64_t dynamicSharedBytes = 48 * 1024;
   bool largeClusters = false;
 };
@@ -58,7 +58,7 @@ struct CUevent_st {
 
 namespace fovea::ptx::driver {
 
-/// Results that the runtime has no name for.
+/// Status codes for which the runtime has no names.
 enum : CUresult {
   kInvalidValue = 1,
   kInvalidImage = 200,
@@ -70,18 +70,18 @@ enum : CUresult {
   kInvalidCluster = 912,
 };
 
-/// Remembers the words for foveaPTXDriverGetReport, returns `result`. Every
-/// failing call ends here.
+/// Stores the message for foveaPTXDriverGetReport and returns `result`. All
+/// failing calls end here.
 CUresult fail(CUresult result, const llvm::Twine &words = "");
 CUresult fail(CUresult result, llvm::Error error);
 
-/// Success, or the failure of a handle that the driver did not give.
+/// Returns success, or a failure for an unknown handle.
 inline CUresult expectKnown(bool isKnown, const char *what) {
   return isKnown ? CUDA_SUCCESS
                  : fail(kInvalidHandle, llvm::Twine("no such ") + what);
 }
 
-/// Destroys what a handle stands for, if it is one of `handles`.
+/// Destroys the object of a handle, if the handle is one of `handles`.
 template <typename Handles, typename Handle>
 CUresult destroy(Handles &handles, Handle *handle, const char *what) {
   bool isKnown = handles.erase(handle);
@@ -90,15 +90,15 @@ CUresult destroy(Handles &handles, Handle *handle, const char *what) {
   return expectKnown(isKnown, what);
 }
 
-/// A chip as the driver describes it.
+/// Properties of a GPU as the driver reports them.
 struct ChipFacts {
   unsigned capability;
   uint32_t multiprocessors;
   uint64_t sharedMemory;
 };
 
-/// All of it. Guarded by one lock, which a running kernel holds: memory that
-/// it uses does not go away.
+/// The driver's state. One lock guards it, which a running kernel holds, so
+/// that its memory is not freed.
 struct State {
   std::mutex lock;
   Device device;
@@ -110,13 +110,13 @@ struct State {
 
   const ChipFacts *chip;
   uint32_t multiprocessors = 0;
-  /// Settings of launches; the rest of it is each launch's own.
+  /// Settings for all launches; the other fields are set per launch.
   Launch settings;
   fovea_ptx_driver_summary summary = {};
-  /// What the last kernel of each stream accessed, if the next may start before
-  /// its end.
+  /// The accesses of the last kernel of each stream, if the next one may start
+  /// before its end.
   llvm::DenseMap<CUstream, std::shared_ptr<const Footprint>> footprints;
-  /// Where settings.trace goes.
+  /// The output of settings.trace.
   std::unique_ptr<llvm::raw_fd_ostream> traceStream;
   std::unique_ptr<Trace> trace;
 
@@ -124,22 +124,23 @@ struct State {
     return multiprocessors ? multiprocessors : chip->multiprocessors;
   }
   Chip getChip() const;
-  /// Streams that were made here, and the ones that every context has.
+  /// True for created streams and for the predefined ones.
   bool isStream(CUstream stream) const;
 
-  /// Made at first use and never destroyed: threads may outlive statics.
+  /// Created at first use and never destroyed: threads may outlive statics.
   static State &get();
 
 private:
   State();
 };
 
-/// Whether this thread has a current context.
+/// True if this thread has a current context.
 bool hasContext();
 
 } // namespace fovea::ptx::driver
 
-/// Begins a call that needs a current context, and holds the lock to its end.
+/// Begins a call that needs a current context, and holds the lock until it
+/// returns.
 #define FOVEA_ENTER(state)                                                     \
   using namespace fovea::ptx;                                                  \
   using namespace fovea::ptx::driver;                                          \

@@ -1,9 +1,13 @@
-//===- Streams.cpp - Streams and events of the emulated driver ------*- C++
-//-*-===//
+//===- Streams.cpp - Streams and events of the emulated driver ------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements streams and events of the CUDA driver. Work is synchronous, so
+// they impose no order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,14 +17,14 @@ using namespace fovea::ptx;
 using namespace fovea::ptx::driver;
 
 bool State::isStream(CUstream stream) const {
-  // The default stream, and by their numbers the legacy and the thread's one.
+  // The default stream, and the legacy and per-thread streams by their numbers.
   return reinterpret_cast<uintptr_t>(stream) <= 2 || streams.contains(stream);
 }
 
 CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
   FOVEA_ENTER(state)
   if (flags > CU_STREAM_NON_BLOCKING)
-    return fail(kInvalidValue, "no such flag of streams");
+    return fail(kInvalidValue, "unknown stream flag");
   *stream = new CUstream_st;
   state.streams.insert(*stream);
   return CUDA_SUCCESS;

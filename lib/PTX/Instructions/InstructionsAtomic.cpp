@@ -1,9 +1,12 @@
-//===- InstructionsAtomic.cpp - atom and red ------------------------*- C++
-//-*-===//
+//===- InstructionsAtomic.cpp - atom and red ------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Atomics and reductions on memory, with their scopes and memory orders.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +42,7 @@ struct Atomic {
   Strong strong;
   Rmw rmw = Rmw::Add;
   Type type;
-  /// red has no result; vectors have several elements, atomic one by one.
+  /// red has no result; vectors have several elements, each of them atomic.
   bool result = true;
   unsigned count = 1;
 };
@@ -49,7 +52,7 @@ static float flushIf(float x, bool flush) {
   return flush ? flushSubnormal(x) : x;
 }
 
-/// What is there after the operation; floats in global memory are flushed.
+/// The new value; subnormal floats in global memory are flushed.
 static uint64_t combineFloat(const Atomic &a, uint64_t old, uint64_t x,
                              bool global) {
   if (a.type.bits == 64) {
@@ -65,7 +68,7 @@ static uint64_t combineFloat(const Atomic &a, uint64_t old, uint64_t x,
         flushIf(bitsToFloat(old), global) + flushIf(bitsToFloat(x), global);
     return floatToBits(canonicalize(flushIf(sum, global)));
   }
-  // Halves, one or two of them.
+  // One or two 16-bit floats.
   ElementType type =
       a.type.kind == Type::BFloat ? ElementType::BF16 : ElementType::F16;
   uint64_t result = 0;
@@ -122,7 +125,7 @@ static uint64_t combine(const Atomic &a, uint64_t old, uint64_t x,
   return combineInteger<uint32_t, int32_t>(a.rmw, isSigned, old, x, with);
 }
 
-/// Other host threads may work on global memory at the same time.
+/// Other host threads may access global memory concurrently.
 template <class T>
 static uint64_t update(const Atomic &a, uint8_t *at, uint64_t x, uint64_t with,
                        bool global) {
@@ -142,7 +145,7 @@ static uint64_t readLane(Warp &warp, Slot slot, unsigned bits, unsigned l) {
                       : warp.at<uint16_t>(slot)[l];
 }
 
-/// Slots: results, the address, operands (those of cas: compare, value).
+/// Slots: results, the address, operands (for cas: compare, value).
 static Step runAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
   const auto &a = *static_cast<const Atomic *>(inst.data);
   unsigned bits = a.type.bits, bytes = bits / 8;
@@ -155,7 +158,7 @@ static Step runAtomic(Warp &warp, const Inst &inst, uint32_t mask) {
       warp.fail(inst, "alignment",
                 "the address 0x" + llvm::utohexstr(address, true) +
                     " of an atomic of " + Twine(bytes * a.count) +
-                    " bytes is no multiple of that",
+                    " bytes is not a multiple of this size",
                 1u << l);
       return false;
     }

@@ -1,9 +1,13 @@
-//===- InstructionsBarrier.cpp - Barriers of warps, CTAs and clusters -*- C++
-//-*-===//
+//===- InstructionsBarrier.cpp - Barriers of warps, CTAs and clusters -----===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// bar, barrier and barrier.cluster, setmaxnreg, griddepcontrol, and
+// instructions that end or delay threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +35,7 @@ static bool isComplete(const Cta &cta, const Barrier &barrier) {
     return false;
   if (barrier.expected)
     return barrier.arrived >= barrier.expected;
-  // Without a count: every thread that still runs.
+  // Without a count: all live threads.
   for (const Warp &warp : cta.warps)
     if (warp.live & ~barrier.lanes[warp.index])
       return false;
@@ -83,8 +87,8 @@ static Step runBarrier(Warp &warp, const Inst &inst, uint32_t mask) {
   }
   if (form.aligned && !warp.isWhole(mask))
     return warp.fail(inst, "aligned",
-                     "an aligned barrier is reached by lanes " +
-                         warp.describe(mask) + " of the warp alone",
+                     "an aligned barrier is reached only by lanes " +
+                         warp.describe(mask) + " of the warp",
                      mask);
   uint32_t count = form.counted ? warp.at<uint32_t>(slot[1])[lane] : 0;
   if (form.counted && (count == 0 || count % 32 || count > 1024))
@@ -182,7 +186,7 @@ static void buildBarrier(Build &b) {
     form.kind = op == "popc"  ? BarrierForm::Popc
                 : op == "and" ? BarrierForm::And
                               : BarrierForm::Or;
-    results = 2; // with the operand that is reduced
+    results = 2; // including the operand of the reduction
   }
   if (!b.expectOperands(1 + results + (kind == "arrive"), 2 + results))
     return;
@@ -233,8 +237,8 @@ static Step runClusterBarrier(Warp &warp, const Inst &inst, uint32_t mask) {
   bool waits = inst.imm & 1, aligned = inst.imm & 2, relaxed = inst.imm & 4;
   if (aligned && !warp.isWhole(mask))
     return warp.fail(inst, "aligned",
-                     "an aligned 'barrier.cluster' is reached by lanes " +
-                         warp.describe(mask) + " of the warp alone",
+                     "an aligned 'barrier.cluster' is reached only by lanes " +
+                         warp.describe(mask) + " of the warp",
                      mask);
   if (!waits) {
     uint32_t &arrived = barrier.arrived[warp.number];
@@ -272,7 +276,7 @@ static Step runClusterBarrier(Warp &warp, const Inst &inst, uint32_t mask) {
   }
   f.wait = Wait();
   forLanes(mask, [&](unsigned l) { warp.clusterArrivals[l] = 0; });
-  // No later phase can have ended: this warp has not arrived there.
+  // No later phase can have ended, since this warp has not arrived there.
   warp.acquire(mask, barrier.last);
   return Step::Next;
 }
@@ -289,15 +293,15 @@ static void buildClusterBarrier(Build &b) {
 }
 
 //===----------------------------------------------------------------------===//
-// Registers, grids, and what ends or delays a thread
+// Registers, grids, exits and delays
 //===----------------------------------------------------------------------===//
 
-/// Slots: none. imm: the count, flags: 1 for .inc.
+/// Slots: none. imm: the count; flags: 1 for .inc.
 static Step runSetRegisters(Warp &warp, const Inst &inst, uint32_t mask) {
   if (!warp.isWhole(mask))
     return warp.fail(inst, "aligned",
-                     "'setmaxnreg' is reached by lanes " + warp.describe(mask) +
-                         " of the warp alone",
+                     "'setmaxnreg' is reached only by lanes " +
+                         warp.describe(mask) + " of the warp",
                      mask);
   uint32_t wanted = inst.imm;
   int64_t change = (int64_t(wanted) - warp.registers) * 32;
@@ -339,7 +343,8 @@ static void buildSetRegisters(Build &b) {
 static Step runNothing(Warp &, const Inst &, uint32_t) { return Step::Next; }
 static Step runYield(Warp &, const Inst &, uint32_t) { return Step::Yield; }
 
-/// The grid before has ended when this one runs, but only those who wait know.
+/// The preceding grid has ended when this one runs, but only waiting threads
+/// are ordered after it.
 static Step runGridWait(Warp &warp, const Inst &, uint32_t mask) {
   warp.acquireAgent(mask, warp.cluster->gridAgent, 1, /*lanewise=*/false);
   return Step::Next;

@@ -1,9 +1,14 @@
-//===- InstructionsBulk.cpp - Bulk and tensor copies ----------------*- C++
-//-*-===//
+//===- InstructionsBulk.cpp - Bulk and tensor copies ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// cp.async.bulk and cp.reduce.async.bulk, with and without tensor maps (TMA).
+// Each copy is asynchronous work of its cluster that completes at an mbarrier
+// or a bulk group.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +24,7 @@ using llvm::StringRef;
 using llvm::Twine;
 
 //===----------------------------------------------------------------------===//
-// Bulk copies: what they have in common
+// Common parts of bulk copies
 //===----------------------------------------------------------------------===//
 
 namespace {
@@ -29,7 +34,7 @@ struct Bulk {
   ReduceOp op = ReduceOp::Add;
   TensorDataType type = TensorDataType::UInt8;
   unsigned rank = 0;
-  // Where operands are among the slots, and which bases have 32 bits.
+  // Slot indices of the operands, and a bit mask of 32-bit bases.
   unsigned target = 0, source = 0, coordinates = 0, size = 0, barrier = 0,
            mask = 0;
   uint32_t narrow = 0;
@@ -37,11 +42,11 @@ struct Bulk {
   const char *name = "";
 };
 
-/// A part of shared memory that a copy writes, and who hears of its end.
+/// A destination in shared memory, and the mbarrier that is notified.
 struct Landing {
   Cta *cta;
   uint32_t offset;
-  /// Of the mbarrier, in the same CTA or another.
+  /// The CTA of the mbarrier, which may differ from `cta`.
   Cta *barrierCta;
   uint32_t barrier;
 };
@@ -54,7 +59,7 @@ static uint64_t baseAt(Warp &warp, const Inst &inst, const Bulk &form,
   return warp.at<uint64_t>(inst.ops[slot])[l] + offset;
 }
 
-/// Shared addresses may come as generic ones where bases have 64 bits.
+/// With 64-bit bases, shared addresses may be generic ones.
 static uint64_t asShared(uint64_t address) {
   return (address & kWindowMask) == kSharedWindow ? address & ~kWindowMask
                                                   : address;
@@ -79,7 +84,7 @@ static bool readMap(Warp &warp, const Inst &inst, uint64_t address, unsigned l,
   if (address & 63)
     return refuse(warp, inst, "alignment", l,
                   "the address 0x" + llvm::utohexstr(address, true) +
-                      " of a tensor map is no multiple of 64");
+                      " of a tensor map is not a multiple of 64");
   Bytes bytes;
   if (!findBytes(warp, inst, Space::Generic, address, kTensorMapBytes,
                  Use::Read, l, bytes))
@@ -101,7 +106,7 @@ static void visitRuns(const TensorMap &map, const Bulk &form,
     forEachRun(map, coordinates, offset, use, visit);
 }
 
-/// Whose shared memory a copy to shared memory goes to.
+/// Finds the CTAs that a copy to shared memory writes to.
 static bool findLandings(Warp &warp, const Inst &inst, const Bulk &form,
                          uint64_t bytes, unsigned l,
                          std::vector<Landing> &landings) {
@@ -116,8 +121,8 @@ static bool findLandings(Warp &warp, const Inst &inst, const Bulk &form,
     if (!ranks || ranks >> cluster.ctas.size())
       return refuse(warp, inst, "cluster", l,
                     "the multicast mask 0x" + llvm::utohexstr(ranks, true) +
-                        " names CTAs that the cluster of " +
-                        Twine(cluster.ctas.size()) + " has not");
+                        " names CTAs outside of the cluster of " +
+                        Twine(cluster.ctas.size()));
   }
   for (uint32_t rank = 0; rank < cluster.ctas.size(); ++rank) {
     if (form.multicast ? !(ranks >> rank & 1) : rank != own)
@@ -147,7 +152,7 @@ static bool findLandings(Warp &warp, const Inst &inst, const Bulk &form,
   if (landings.empty())
     return refuse(warp, inst, "bounds", l,
                   "0x" + llvm::utohexstr(target, true) +
-                      " is in no shared memory of the cluster");
+                      " is not in the shared memory of the cluster");
   return true;
 }
 
@@ -156,7 +161,7 @@ static bool watchesGlobal(const Warp &warp) {
   return run.footprint || run.launch.primary;
 }
 
-/// Who waits at the mbarrier knows that the source was read.
+/// A thread that waits at the mbarrier is ordered after the read of the source.
 static Access readingAccess(Warp &warp, const Inst &inst,
                             llvm::ArrayRef<Landing> landings, unsigned l) {
   const Landing &first = landings.front();
@@ -164,7 +169,8 @@ static Access readingAccess(Warp &warp, const Inst &inst,
   return warp.asyncAccess(inst, 1u << l, false, m->agent, m->phase + 1, true);
 }
 
-/// Writes what came to all targets, and counts it at their mbarriers.
+/// Writes the data to all destinations and completes their mbarriers'
+/// transactions.
 static bool land(Warp &warp, const Inst &inst, llvm::ArrayRef<Landing> landings,
                  llvm::ArrayRef<uint8_t> bytes) {
   for (const Landing &landing : landings) {
@@ -212,7 +218,8 @@ static bool loadTensor(Warp &warp, const Inst &inst, const Bulk &form,
   std::vector<Landing> landings;
   if (!findLandings(warp, inst, form, bytes, l, landings))
     return false;
-  // What it comes after is what comes before now, not before it ends.
+  // The load is ordered after accesses before its issue, not before its
+  // completion.
   if (watchesGlobal(warp)) {
     Access access = readingAccess(warp, inst, landings, l);
     bool fine = true;
@@ -305,7 +312,7 @@ static bool loadBulk(Warp &warp, const Inst &inst, const Bulk &form,
 // Bulk copies to global memory
 //===----------------------------------------------------------------------===//
 
-/// Some bytes that go from a buffer to global memory.
+/// Some bytes from a buffer to global memory.
 namespace {
 struct Store {
   uint64_t global;
@@ -328,7 +335,7 @@ static bool storeNow(Warp &warp, const Inst &inst, const Bulk &form,
     } else {
       if (!checkWritten(warp, inst, to, store.bytes, store.global, l))
         return false;
-      // Others may add to the same place.
+      // Other threads may add to the same address.
       lock.lock();
       reduceElements(form.op, type, to.data, data.data() + store.from,
                      store.bytes / getByteWidth(type));
@@ -339,7 +346,7 @@ static bool storeNow(Warp &warp, const Inst &inst, const Bulk &form,
   return true;
 }
 
-/// Who waits for the group knows that it has written.
+/// A thread that waits for the group is ordered after the write.
 static bool watchStores(Warp &warp, const Inst &inst, const Bulk &form,
                         llvm::ArrayRef<Store> stores, unsigned l) {
   if (!watchesGlobal(warp))
@@ -357,7 +364,7 @@ static bool watchStores(Warp &warp, const Inst &inst, const Bulk &form,
   });
 }
 
-/// Two pieces of work: one reads shared memory, the other writes.
+/// Issues two pieces of work: one reads shared memory, the other writes.
 static bool issueStore(Warp &warp, const Inst &inst, const Bulk &form,
                        TensorDataType type, const Bytes &from, uint64_t bytes,
                        uint64_t address, std::vector<Store> stores,
@@ -365,7 +372,7 @@ static bool issueStore(Warp &warp, const Inst &inst, const Bulk &form,
   if (from.cta != warp.cta)
     return refuse(warp, inst, "space", l,
                   "a bulk store reads the CTA's own shared memory");
-  // What lies outside of the tensor goes nowhere.
+  // Out-of-bounds bytes are not written.
   for (const Store &store : stores) {
     Bytes part = from;
     part.data += store.from;
@@ -551,7 +558,7 @@ void fovea::ptx::buildBulk(Build &b) {
       b.error("a tensor is [map, {coordinates}]");
     return b.set(runNothing);
   }
-  // The first space is the target, the second the source.
+  // The first space is the target, the second one the source.
   StringRef target = b.needOneOf({"global", "shared::cluster", "shared::cta"});
   StringRef source = b.needOneOf({"global", "shared::cluster", "shared::cta"});
   form.toShared = target != "global";

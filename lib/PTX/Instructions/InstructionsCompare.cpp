@@ -1,9 +1,12 @@
-//===- InstructionsCompare.cpp - setp and set -----------------------*- C++
-//-*-===//
+//===- InstructionsCompare.cpp - setp and set -----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Comparisons of integers and floats, and their combination with predicates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +40,7 @@ bool compare(T a, T b) {
     return a >= b;
 }
 
-/// Comparisons are false for NaN, those that end in u true.
+/// For NaN, comparisons are false, and those that end in u are true.
 template <int op, class T>
 bool compareFloat(T a, T b) {
   if constexpr (op == NE)
@@ -69,7 +72,7 @@ template <int op>
 bool compareHalf(uint16_t a, uint16_t b) {
   return compareFloat<op, float>(halfToFloat(a), halfToFloat(b));
 }
-/// `.ftz` takes f16's subnormal numbers, below 2^-14, for 0.
+/// `.ftz` treats subnormal f16 values, below 2^-14, as 0.
 template <int op>
 bool compareFlushedHalf(uint16_t a, uint16_t b) {
   auto flush = [](uint16_t half) -> uint16_t {
@@ -82,12 +85,12 @@ bool compareBFloat(uint16_t a, uint16_t b) {
   return compareFloat<op, float>(bfloatToFloat(a), bfloatToFloat(b));
 }
 
-/// Of one of a word's two halves.
+/// Compares one of the two halves of a word.
 template <bool (*one)(uint16_t, uint16_t), int shift>
 bool compareHalfOfWord(uint32_t a, uint32_t b) {
   return one(a >> shift, b >> shift);
 }
-/// Of the low halves of two words, and of the high ones.
+/// Comparisons of the low halves and of the high halves of two words.
 struct Halves {
   Handler low, high;
 };
@@ -160,7 +163,7 @@ static Handler getComparison(int op, Type type, bool flush) {
   return nullptr;
 }
 
-/// Of both halves of packed numbers; null for other types.
+/// The comparisons of both halves of packed values; null for other types.
 static Halves getComparisons(int op, Type type, bool flush) {
   const Row &row = getRow(op);
   if (!type.packed || type.bits != 32)
@@ -173,9 +176,9 @@ static Halves getComparisons(int op, Type type, bool flush) {
 }
 
 namespace {
-/// Slots: p, a, b and, where they are there, c (negated or not) and q. Of
-/// packed numbers p is about the low halves and q, by a comparison of its own,
-/// about the high ones; else q is the opposite of p.
+/// Slots: p, a, b and optionally c (possibly negated) and q. For packed values,
+/// p is the comparison of the low halves and q that of the high halves;
+/// otherwise q is the negation of p.
 struct Combination {
   Handler compare, compareHigh = nullptr;
   enum { None, And, Or, Xor } op = None;
@@ -200,7 +203,7 @@ static uint32_t combine(const Combination &c, uint32_t p, uint32_t with) {
 static Step runCombined(Warp &warp, const Inst &inst, uint32_t mask) {
   const auto &c = *static_cast<const Combination *>(inst.data);
   unsigned next = 3;
-  // Before p is written: it may be c.
+  // Read before p is written: c and p may be the same register.
   uint32_t with = 0;
   if (c.op != Combination::None)
     with = warp.predicate(inst.ops[next++]) ^ (c.negated ? ~0u : 0);

@@ -1,9 +1,13 @@
-//===- InstructionsConvert.cpp - cvt --------------------------------*- C++
-//-*-===//
+//===- InstructionsConvert.cpp - cvt --------------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Conversions between integers and floats of all widths, with rounding and
+// saturation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,11 +24,11 @@ using namespace fovea::ptx;
 using llvm::StringRef;
 
 namespace {
-/// A type of cvt: an integer, or a float with `count` elements in a register.
+/// A type of cvt: an integer, or a float with `count` elements per register.
 struct Format {
   bool integer = false, isSigned = false;
   ElementType element = ElementType::F32;
-  /// Bits of an element and of all elements.
+  /// Bits per element and in total.
   unsigned bits = 0, count = 1;
   unsigned total() const { return bits * count; }
 };
@@ -36,7 +40,7 @@ struct Conversion {
   /// Operands with one element each: cvt.bf16x2.f32 d, high, low.
   unsigned sources = 1;
   Rounding rounding = Rounding::NearestEven;
-  /// .rni and the like: to an integral value.
+  /// .rni and similar modifiers: round to an integral value.
   bool integral = false;
   bool flush = false, saturate = false, finite = false, relu = false;
 };
@@ -69,12 +73,13 @@ static double roundIntegral(double x, Rounding rounding) {
   case Rounding::Up:
     return std::ceil(x);
   default:
-    // The host's mode: to nearest even.
+    // The host rounds to nearest even.
     return std::nearbyint(x);
   }
 }
 
-/// Out of range is clamped; NaN is 0, for 64-bit results the top bit.
+/// Out-of-range values are clamped; NaN becomes 0, or the top bit for 64-bit
+/// results.
 static uint64_t toInteger(const Conversion &c, double x) {
   unsigned bits = c.to.bits;
   if (std::isnan(x))
@@ -119,7 +124,7 @@ static const llvm::fltSemantics &semanticsOf(ElementType type) {
   }
 }
 
-/// A 64-bit integer has more digits than a double: rounded once, from it.
+/// A 64-bit integer does not fit in a double: rounds once, directly.
 static uint64_t integerToFloat(const Conversion &c, uint64_t value) {
   llvm::APFloat result(semanticsOf(c.to.element));
   result.convertFromAPInt(llvm::APInt(64, value), c.from.isSigned,
@@ -141,7 +146,7 @@ static uint64_t clampInteger(const Conversion &c, uint64_t value) {
                          : std::min(value, (uint64_t(1) << c.to.bits) - 1);
 }
 
-/// One element; the result in the lowest bits.
+/// Converts one element; the result is in the lowest bits.
 static uint64_t convertElement(const Conversion &c, uint64_t bits) {
   if (c.from.integer) {
     if (c.from.bits < 64)
@@ -193,7 +198,7 @@ static Step runConversion(Warp &warp, const Inst &inst, uint32_t mask) {
                   << (e * c.to.bits);
       result |= element;
     }
-    // Results of a narrower type fill the register by their sign.
+    // Results of a narrower type are sign-extended to the register.
     if (c.to.count == 1 && c.to.bits < 64)
       result = c.to.integer && c.to.isSigned
                    ? uint64_t(llvm::SignExtend64(result, c.to.bits))
@@ -278,7 +283,7 @@ static void takeRounding(Build &b, Conversion &c) {
                    .Default(Rounding::NearestEven);
 }
 
-/// The register's width of a format, at least 16.
+/// The register width of a format, at least 16.
 static unsigned widthOf(Build &b, const Operand &operand, const Format &f) {
   unsigned width = b.widthOf(operand);
   return std::max(16u, width ? width : f.total());
@@ -347,12 +352,12 @@ static void buildCvt(Build &b) {
   };
   c.toBits = widthOf(b, b.operand(0), c.to);
   c.fromBits = widthOf(b, b.operand(1), c.from);
-  // A literal stands for a value of the type, not of a wider register.
+  // A literal has the type's width, not that of a wider register.
   b.write(b.operand(0), bits(c.to), true);
   for (unsigned n = 1; n <= c.sources; ++n) {
     if (widthOf(b, b.operand(n), c.from) != c.fromBits)
-      return b.error(b.operand(n).loc, "operands of 'cvt' must have one width",
-                     "type");
+      return b.error(b.operand(n).loc,
+                     "operands of 'cvt' must have the same width", "type");
     b.read(b.operand(n), bits(c.from), true);
   }
   if (Handler fast = getFast(c))

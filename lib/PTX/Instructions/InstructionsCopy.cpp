@@ -1,9 +1,13 @@
-//===- InstructionsCopy.cpp - Asynchronous copies -------------------*- C++
-//-*-===//
+//===- InstructionsCopy.cpp - Asynchronous copies -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// cp.async with its groups, the waits for groups of cp.async and bulk copies,
+// and the arrival of copies at an mbarrier.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,8 +25,8 @@ using llvm::Twine;
 // Groups
 //===----------------------------------------------------------------------===//
 
-/// The first of the groups' work, but for the last `keep` committed groups,
-/// that has not ended; 0 if all has.
+/// The first outstanding work of all committed groups except the last `keep`,
+/// or 0.
 static uint64_t findPending(Cluster &cluster, Groups &groups, uint64_t keep,
                             bool reads) {
   uint64_t committed = groups.groups.size() - 1;
@@ -35,8 +39,8 @@ static uint64_t findPending(Cluster &cluster, Groups &groups, uint64_t keep,
   return 0;
 }
 
-/// Waits until at most `keep` groups of each lane are under way. What the
-/// others did is known then.
+/// Waits until at most `keep` groups of each lane are outstanding, then
+/// acquires the accesses of the completed groups.
 static Step waitGroups(Warp &warp, uint32_t mask, std::array<Groups, 32> &all,
                        llvm::ArrayRef<uint16_t> agents, uint64_t keep,
                        bool reads) {
@@ -52,7 +56,7 @@ static Step waitGroups(Warp &warp, uint32_t mask, std::array<Groups, 32> &all,
     return Step::Wait;
   }
   f.wait = Wait();
-  // Lanes that are equally far are told at once.
+  // Acquires together for lanes with the same epoch.
   uint32_t left = mask;
   while (left) {
     unsigned first = __builtin_ctz(left);
@@ -84,8 +88,8 @@ static Step runCommit(Warp &warp, const Inst &inst, uint32_t mask) {
   return Step::Next;
 }
 
-/// imm: how many may be under way; flags: 1 for bulk groups, 2 for reads alone,
-/// 4 to wait for what is not committed too.
+/// imm: the number of groups that may stay outstanding; flags: 1 for bulk
+/// groups, 2 for reads only, 4 to include uncommitted work.
 static Step runWaitGroup(Warp &warp, const Inst &inst, uint32_t mask) {
   bool bulk = inst.flags & 1;
   auto &all = bulk ? warp.bulks : warp.copies;
@@ -105,20 +109,22 @@ static Step runWaitGroup(Warp &warp, const Inst &inst, uint32_t mask) {
 namespace {
 struct Small {
   unsigned bytes = 16;
-  /// The fourth operand: none, the bytes to read, a predicate to read none.
+  /// The fourth operand: none, the number of bytes to read, or a predicate that
+  /// skips the read.
   enum { All, Size, Ignore } source = All;
   bool negated = false;
 };
 
-/// One lane's copy.
+/// The copy of one lane.
 struct Piece {
   Bytes to, from;
   uint32_t bytes;
 };
 } // namespace
 
-/// Whether a copy changes nothing: the same one is on its way, for threads that
-/// have nothing left to copy may do what others do; or its bytes are there.
+/// True if a copy changes nothing: an identical copy is outstanding (threads
+/// without own data may repeat the copies of others), or the bytes are equal
+/// already.
 static bool isRepeated(Warp &warp, const Piece &piece, uint64_t from,
                        unsigned bytes) {
   auto found = warp.cta->smallCopies.find(piece.to.offset);
@@ -139,8 +145,7 @@ static bool isRepeated(Warp &warp, const Piece &piece, uint64_t from,
          !memcmp(piece.to.data + piece.bytes, kZeros, bytes - piece.bytes);
 }
 
-/// Slots: target, source, [size or predicate]. flags bits: which bases are 32
-/// bits wide.
+/// Slots: target, source, [size or predicate]. flags: bit mask of 32-bit bases.
 static Step runSmallCopy(Warp &warp, const Inst &inst, uint32_t mask) {
   const auto &form = *static_cast<const Small *>(inst.data);
   auto pieces = std::make_shared<std::vector<Piece>>();
@@ -168,13 +173,14 @@ static Step runSmallCopy(Warp &warp, const Inst &inst, uint32_t mask) {
       return false;
     }
     if ((to | (piece.bytes ? from : 0)) & (form.bytes - 1)) {
-      warp.fail(inst, "alignment",
-                "'cp.async' of " + Twine(form.bytes) +
-                    " bytes needs addresses that are multiples of that, found "
-                    "0x" +
-                    llvm::utohexstr(to, true) + " and 0x" +
-                    llvm::utohexstr(from, true),
-                1u << l);
+      warp.fail(
+          inst, "alignment",
+          "'cp.async' of " + Twine(form.bytes) +
+              " bytes needs addresses that are multiples of its size, found "
+              "0x" +
+              llvm::utohexstr(to, true) + " and 0x" +
+              llvm::utohexstr(from, true),
+          1u << l);
       return false;
     }
     if (!findBytes(warp, inst, Space::Shared, to, form.bytes, Use::Write, l,
@@ -201,7 +207,7 @@ static Step runSmallCopy(Warp &warp, const Inst &inst, uint32_t mask) {
                                               piece.bytes};
     if (!watch(warp, inst, piece.to, form.bytes, access))
       return false;
-    // What it reads is no write of equal values, whatever it writes.
+    // The read of the source is not a write of equal values.
     access.write = false;
     access.stamp.equal = 0;
     if (piece.bytes && !watch(warp, inst, piece.from, piece.bytes, access))
@@ -226,7 +232,7 @@ static Step runSmallCopy(Warp &warp, const Inst &inst, uint32_t mask) {
   return Step::Next;
 }
 
-/// A base of 32 or 64 bits; the offset goes to its half of imm.
+/// A base of 32 or 64 bits; the offset is stored in its half of imm.
 static void twoAddresses(Build &b, unsigned first, unsigned second) {
   uint32_t wide = 0;
   int32_t offsets[2];
@@ -272,7 +278,8 @@ static void buildSmallCopy(Build &b) {
   b.set(runSmallCopy);
 }
 
-/// An mbarrier hears when all cp.async of the lanes so far have ended.
+/// Arrives at an mbarrier when all earlier cp.async of the lanes have
+/// completed.
 static Step runCopyArrive(Warp &warp, const Inst &inst, uint32_t mask) {
   Cluster &cluster = *warp.cluster;
   struct Arrival {
@@ -289,7 +296,7 @@ static Step runCopyArrive(Warp &warp, const Inst &inst, uint32_t mask) {
                      address >> 32 ? address : address | kSharedWindow, l);
     if (!m)
       return false;
-    // Without .noinc the arrival is one more than is expected.
+    // Without .noinc, the arrival increments the pending count first.
     if (inst.flags & 1)
       ++m->pending;
     Groups &groups = warp.copies[l];

@@ -1,9 +1,14 @@
-//===- InstructionsFloat.cpp - Floating point -----------------------*- C++
-//-*-===//
+//===- InstructionsFloat.cpp - Floating point -----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Arithmetic on floats: a fast path for f32 rounded to nearest even, APFloat
+// for other formats and roundings, and approximate functions within the error
+// bounds of the ISA.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +30,8 @@ using llvm::StringRef;
 // Fast forms: f32 rounded to nearest even
 //===----------------------------------------------------------------------===//
 
-// The host rounds to nearest even and keeps subnormal numbers. NaNs become the
-// canonical one; .ftz flushes operands and results.
+// The host rounds to nearest even and keeps subnormal values. NaNs become
+// canonical; .ftz flushes operands and results.
 namespace {
 template <bool flush>
 float in(float x) {
@@ -76,13 +81,13 @@ double rcpF64(double a) { return 1.0 / a; }
 double sqrtF64(double a) { return std::sqrt(a); }
 double fmaF64(double a, double b, double c) { return std::fma(a, b, c); }
 
-// -0 is less than +0; a NaN loses against a number, with .NaN it wins.
+// -0 is less than +0. A number is preferred to a NaN, except with .NaN.
 template <bool f, bool largest, bool nan>
 float pick(float a, float b) {
   a = in<f>(a);
   b = in<f>(b);
   uint32_t x = floatToBits(a), y = floatToBits(b);
-  // Total order of the bits as signed integers.
+  // Compares the bits in the total order of signed integers.
   int32_t i = int32_t(x ^ (uint32_t(int32_t(x) >> 31) >> 1));
   int32_t j = int32_t(y ^ (uint32_t(int32_t(y) >> 31) >> 1));
   float best = (i < j) != largest ? a : b;
@@ -100,7 +105,7 @@ float pick(float a, float b) {
 #define FOVEA_FMA
 #endif
 
-/// d = a * b + c of 32 lanes, rounded once.
+/// d = a * b + c for 32 lanes, rounded once.
 template <bool flush, class Fma>
 static inline __attribute__((always_inline)) void
 fmaLanes(const float *a, const float *b, const float *c, float *d, Fma fma) {
@@ -181,7 +186,7 @@ enum class Operation : uint8_t {
 struct General {
   Operation function;
   const llvm::fltSemantics *semantics;
-  /// Bits of an element; elements of a register.
+  /// Bits per element; elements per register.
   unsigned bits, count, operands;
   APFloat::roundingMode rounding = APFloat::rmNearestTiesToEven;
   bool flush = false, saturate = false, relu = false, nan = false,
@@ -196,8 +201,8 @@ static APFloat flushIf(const APFloat &value, bool flush) {
 }
 
 static APFloat squareRoot(const APFloat &a, APFloat::roundingMode rounding) {
-  // Of a float of at most 24 bits the root in f64, corrected, decides; f64 is
-  // rounded to nearest only.
+  // For floats of at most 24 bits, the f64 root with a correction is
+  // sufficient; f64 supports rounding to nearest only.
   bool lost;
   APFloat wide = a;
   wide.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &lost);
@@ -205,7 +210,8 @@ static APFloat squareRoot(const APFloat &a, APFloat::roundingMode rounding) {
   APFloat result(root);
   if (&a.getSemantics() == &APFloat::IEEEdouble())
     return result;
-  // Sticky: an inexact root must not look like a midpoint or a whole number.
+  // Sticky bit: an inexact root must not look like a midpoint or an exact
+  // value.
   if (std::isfinite(root) && root != 0) {
     double error = std::fma(root, root, -value);
     uint64_t bits = llvm::bit_cast<uint64_t>(root);
@@ -285,7 +291,7 @@ static uint64_t computeBits(const General &g, uint64_t x, uint64_t y,
   APFloat result = compute(g, load(x), load(y), load(z));
   bool moves = g.function == Operation::Neg || g.function == Operation::Abs;
   if (result.isNaN() && !moves)
-    // .sat makes zero of NaN.
+    // .sat converts NaN to zero.
     return g.saturate ? 0 : (uint64_t(1) << (g.bits - 1)) - 1;
   result = flushIf(result, g.flush);
   if ((g.saturate || g.relu) && !result.isNaN() &&
@@ -334,7 +340,7 @@ static APFloat::roundingMode takeRounding(Build &b, bool &given) {
       .Default(APFloat::rmNearestTiesToEven);
 }
 
-/// Fills in the format of `type`; false if it isn't modelled.
+/// Sets the format of `type`; returns false if it is not modelled.
 static bool setFormat(General &g, Type type) {
   g.count = type.packed ? 2 : 1;
   g.bits = type.bits / g.count;
@@ -466,10 +472,11 @@ static void buildArithmetic(Build &b, Operation function, unsigned sources) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What the ISA says of an approximation, and the function that it is of.
+/// The function that an approximation computes, and its error bound in the ISA.
 struct Approximation {
   double (*function)(double, double);
-  /// The largest relative error, or absolute error where that is larger.
+  /// The maximum relative error, or the maximum absolute error if that is
+  /// larger.
   double relative, absolute;
   ElementType type;
   unsigned count;
@@ -487,7 +494,8 @@ static double root(double x, double) { return std::sqrt(x); }
 static double reciprocalRoot(double x, double) { return 1.0 / std::sqrt(x); }
 static double quotient(double x, double y) { return x / y; }
 
-/// Moves the result by a part of the bound that the seed and the operand give.
+/// Perturbs the result by a fraction of the bound, determined by seed and
+/// operand.
 static double perturb(const Approximation &a, double result, uint64_t bits,
                       uint64_t seed) {
   uint64_t hash = (bits + 0x9e3779b97f4a7c15ull) * (seed * 2 + 1);
@@ -496,7 +504,7 @@ static double perturb(const Approximation &a, double result, uint64_t bits,
   hash ^= hash >> 29;
   double part = double(int64_t(hash) >> 11) / double(int64_t(1) << 52);
   double bound = std::max(std::abs(result) * a.relative, a.absolute);
-  // The final rounding takes its part.
+  // The final rounding needs the rest of the bound.
   return std::isfinite(result) ? result + part * bound * 0.75 : result;
 }
 
@@ -531,7 +539,7 @@ static Step runApproximation(Warp &warp, const Inst &inst, uint32_t mask) {
   return Step::Next;
 }
 
-/// f32 without perturbation: the double, rounded.
+/// f32 without perturbation: the double result, rounded.
 template <double (*F)(double, double), bool flush>
 static Step runApproximateF32(Warp &warp, const Inst &inst, uint32_t mask) {
   if (warp.cluster->run->launch.perturbApproximations)
@@ -545,8 +553,8 @@ static Step runApproximateF32(Warp &warp, const Inst &inst, uint32_t mask) {
   return Step::Next;
 }
 
-/// Takes the type, and builds what `relative` and `absolute` bound for f32; the
-/// bounds of narrower types are their own.
+/// Takes the type and builds the function. `relative` and `absolute` bound the
+/// error for f32; narrower types have their own bounds.
 template <double (*F)(double, double)>
 static void buildApproximation(Build &b, double relative, double absolute,
                                unsigned sources = 1) {

@@ -1,9 +1,12 @@
-//===- InstructionsInteger.cpp - Integers, bits and comparisons -----*- C++
-//-*-===//
+//===- InstructionsInteger.cpp - Integers, bits and comparisons -----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Integer arithmetic, shifts, bit fields, permutations, and selections.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +23,7 @@ using llvm::StringRef;
 // Semantics
 //===----------------------------------------------------------------------===//
 
-// Division by zero gives all ones, as chips do; the ISA leaves it open.
+// Division by zero gives all ones, as on GPUs; the ISA leaves it undefined.
 namespace {
 template <class T>
 using U = std::make_unsigned_t<T>;
@@ -141,7 +144,7 @@ bool predOr(bool a, bool b) { return a | b; }
 bool predXor(bool a, bool b) { return a ^ b; }
 bool predNot(bool a) { return !a; }
 
-// Shifts by more than the width shift everything out.
+// Shifts by more than the width give zero or the sign.
 template <class T>
 T shiftLeft(T a, uint32_t n) {
   return n >= 8 * sizeof(T) ? 0 : T(a << n);
@@ -284,7 +287,7 @@ T select(T a, T b, bool p) {
 // Builders
 //===----------------------------------------------------------------------===//
 
-/// Handlers for each integer type, null where there is none.
+/// Handlers for each integer type, null for unsupported types.
 struct ByType {
   Handler u16, s16, u32, s32, u64, s64;
   Handler get(Type type) const {

@@ -1,9 +1,13 @@
-//===- InstructionsMatrix.cpp - mma.sync, ldmatrix and stmatrix -----*- C++
-//-*-===//
+//===- InstructionsMatrix.cpp - mma.sync, ldmatrix and stmatrix -----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Warp-level matrix instructions: fragments of Units/Fragments.h, products of
+// Units/MatrixArithmetic.h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,8 +54,8 @@ static bool isInteger(ElementType type) {
 static Step notWhole(Warp &warp, const Inst &inst, uint32_t mask) {
   return warp.fail(inst, "aligned",
                    "'" + warp.code->function->body[inst.index].opcode +
-                       "' is reached by lanes " + warp.describe(mask) +
-                       " of the warp alone",
+                       "' is reached only by lanes " + warp.describe(mask) +
+                       " of the warp",
                    mask);
 }
 
@@ -70,12 +74,13 @@ struct Mma {
   ElementType a, b, d, c;
   bool saturate = false;
   unsigned dRegisters, aRegisters, bRegisters, cRegisters;
-  /// The place in the matrix of each lane's elements: lane * elements + index.
+  /// The position in the matrix of each lane's elements: lane * elements +
+  /// index.
   std::vector<uint16_t> aPlaces, bPlaces, dPlaces;
 };
 } // namespace
 
-/// Elements that a 32-bit register holds; f64 takes one of 64 bits.
+/// Elements per 32-bit register; one f64 per 64-bit register.
 static unsigned perRegister(ElementType type) {
   return type == ElementType::F64 ? 1 : 32 / getBitWidth(type);
 }
@@ -196,7 +201,7 @@ static std::vector<uint16_t> findPlaces(MmaShape shape, ElementType type,
   return places;
 }
 
-/// `m16n8k16`
+/// Parses `m16n8k16`.
 static bool parseShape(StringRef text, MmaShape &shape) {
   return text.consume_front("m") && !text.consumeInteger(10, shape.m) &&
          text.consume_front("n") && !text.consumeInteger(10, shape.n) &&
@@ -242,7 +247,7 @@ static void buildMma(Build &b) {
   if (llvm::Error error = checkMmaSync(m.shape, m.a))
     return b.error(llvm::toString(std::move(error)));
   if (getBitWidth(m.a) != getBitWidth(m.b) || isInteger(m.a) != isInteger(m.b))
-    return b.error("A and B of '" + b.name + "' must be alike");
+    return b.error("A and B of '" + b.name + "' must have the same type");
   if (!b.expectOperands(4, 4))
     return;
   auto [rows, columns, k] = m.shape;
@@ -272,7 +277,7 @@ struct MatrixAccess {
   bool store = false;
   Space space = Space::Generic;
   unsigned count = 1, registers = 1, parts = 2, rows = 8, rowBytes = 16;
-  /// Of lane, register and part: matrix, row and byte.
+  /// Matrix, row and byte for each lane, register and part.
   struct Part {
     uint8_t matrix, row, byte;
   };
@@ -287,7 +292,7 @@ static bool locateRows(Warp &warp, const Inst &inst, const MatrixAccess &m,
     if (address & (m.rowBytes - 1)) {
       warp.fail(inst, "alignment",
                 "the row's address 0x" + llvm::utohexstr(address, true) +
-                    " is no multiple of " + Twine(m.rowBytes),
+                    " is not a multiple of " + Twine(m.rowBytes),
                 1u << l);
       return false;
     }
@@ -303,7 +308,8 @@ static bool locateRows(Warp &warp, const Inst &inst, const MatrixAccess &m,
     if (!m.store && !checkWritten(warp, inst, row, m.rowBytes, address, l))
       return false;
     Access access = warp.access(inst, 1u << l, m.store);
-    // Rows that are loaded go to all lanes: each knows that they were read.
+    // Loaded rows are distributed to all lanes, so each lane knows that the
+    // read is done.
     if (!m.store)
       access.stamp.lanes = 0;
     if (!watch(warp, inst, row, m.rowBytes, access))

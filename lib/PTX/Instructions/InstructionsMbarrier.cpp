@@ -1,9 +1,13 @@
-//===- InstructionsMbarrier.cpp - mbarrier --------------------------*- C++
-//-*-===//
+//===- InstructionsMbarrier.cpp - mbarrier --------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// All forms of mbarrier: initialisation, arrivals, transaction counts and
+// waits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +34,7 @@ std::string Cluster::settle(Mbarrier &m) {
   m.last = std::move(m.current);
   m.current = Knowledge();
   ++m.phase;
-  // Work that counted at the phase has ended.
+  // Asynchronous work of the phase has completed.
   m.last.known.raise(m.agent, m.phase);
   m.pending = m.count;
   return "";
@@ -61,7 +65,7 @@ Mbarrier *fovea::ptx::findMbarrier(Warp &warp, const Inst &inst, Space space,
   if (address & 7) {
     warp.fail(inst, "alignment",
               "the address 0x" + llvm::utohexstr(address, true) +
-                  " of an mbarrier is no multiple of 8",
+                  " of an mbarrier is not a multiple of 8",
               1u << lane);
     return nullptr;
   }
@@ -137,9 +141,9 @@ struct Form {
   } kind = Arrive;
   Space space = Space::Generic;
   bool remote = false, relaxed = false;
-  /// arrive.expect_tx; operands that are there.
+  /// arrive.expect_tx; the optional operands that are present.
   bool expects = false, counted = false, result = false;
-  /// Waits: by parity, not by state.
+  /// Waits by parity instead of state.
   bool parity = false;
 };
 } // namespace
@@ -155,8 +159,8 @@ static Step runInit(Warp &warp, const Inst &inst, uint32_t mask) {
     uint64_t address = laneAddress(warp, inst, inst.ops[0], l);
     uint32_t count = warp.at<uint32_t>(inst.ops[1])[l];
     if (address & 7) {
-      warp.fail(inst, "alignment", "an mbarrier's address is no multiple of 8",
-                1u << l);
+      warp.fail(inst, "alignment",
+                "an mbarrier's address is not a multiple of 8", 1u << l);
       return false;
     }
     Bytes bytes;
@@ -213,7 +217,8 @@ static Step runInvalidate(Warp &warp, const Inst &inst, uint32_t mask) {
       cta.shadow->forget(m->offset, 8);
     for (Warp &other : cta.warps)
       llvm::erase(other.unfenced, m);
-    // Who waits for it finds the phase over, and then no mbarrier.
+    // Waiting threads find that the phase has ended, and then that there is no
+    // mbarrier.
     ++m->phase;
     auto found = cta.mbarriers.find(m->offset);
     cta.retired.push_back(std::move(found->second));
@@ -228,7 +233,7 @@ static Step runArrive(Warp &warp, const Inst &inst, uint32_t mask) {
   const auto &form = *static_cast<const Form *>(inst.data);
   Cluster &cluster = *warp.cluster;
   Slot address = inst.ops[form.result], last = inst.ops[inst.numOps - 1];
-  // Lanes with one barrier arrive together: what they publish is one release.
+  // Lanes with the same mbarrier arrive together and publish one release.
   uint32_t left = mask;
   while (left) {
     unsigned lane = __builtin_ctz(left);
@@ -259,7 +264,7 @@ static Step runArrive(Warp &warp, const Inst &inst, uint32_t mask) {
       uint64_t state = makeState(*m);
       std::string problem;
       if (form.expects || form.kind == Form::Expect) {
-        // Together with the arrival: no phase ends in between.
+        // Together with the arrival, so that no phase ends in between.
         m->transactions += value;
         if (m->transactions > kMostTransactions)
           problem = "the mbarrier expects " + std::to_string(m->transactions) +
@@ -327,7 +332,8 @@ static Step runWait(Warp &warp, const Inst &inst, uint32_t mask) {
     if (done && !form.relaxed)
       warp.acquire(done, m->last);
   }
-  // A wait may give up before the phase ends, and so it does now and then.
+  // A try_wait may time out before the phase ends, so the emulator does so
+  // occasionally.
   if (!over && form.kind == Form::Try && (resumed || warp.cluster->draw(8))) {
     f.wait.kind = Wait::Mbarrier;
     f.wait.mbarrier = first;
@@ -369,7 +375,7 @@ static void buildArrive(Build &b, Form form) {
   if (b.take("noComplete"))
     return b.error("'mbarrier.arrive.noComplete' is not modelled");
   unsigned n = 0;
-  // `_` stands for no result; other CTAs' mbarriers have none.
+  // `_` means no result; remote mbarriers have none.
   form.result = both && b.operand(0).kind != Operand::Address;
   if (form.result && b.operand(0).kind == Operand::Sink) {
     form.result = false;
@@ -390,7 +396,7 @@ static void buildArrive(Build &b, Form form) {
 
 static void buildMbarrier(Build &b) {
   Form form;
-  // `arrive.expect_tx` has both words: the first counts.
+  // `arrive.expect_tx` has both modifiers; the first one decides.
   StringRef kind =
       b.needOneOf({"init", "inval", "arrive", "arrive_drop", "expect_tx",
                    "complete_tx", "test_wait", "try_wait", "pending_count"});

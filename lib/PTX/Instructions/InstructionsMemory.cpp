@@ -1,9 +1,13 @@
-//===- InstructionsMemory.cpp - ld, st and what orders them ---------*- C++
-//-*-===//
+//===- InstructionsMemory.cpp - ld, st and fences -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads and stores of all state spaces, memory and proxy fences, and
+// prefetches.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +22,7 @@ using llvm::StringRef;
 using llvm::Twine;
 
 //===----------------------------------------------------------------------===//
-// Modifiers that several instructions share
+// Common modifiers
 //===----------------------------------------------------------------------===//
 
 Space fovea::ptx::takeSpace(Build &b) {
@@ -54,7 +58,7 @@ Scope fovea::ptx::takeScope(Build &b) {
       .Default(InDevice);
 }
 
-/// What concerns caches alone. A policy is an operand more.
+/// Modifiers that only affect caches. A policy is an additional operand.
 bool fovea::ptx::takeCacheModifiers(Build &b) {
   b.takeOneOf({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
   b.takeOneOf({"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first",
@@ -94,7 +98,7 @@ namespace {
 struct Transfer {
   Space space = Space::Generic;
   Strong strong;
-  /// Bytes of an element in memory and in its register.
+  /// Bytes per element in memory and in its register.
   unsigned bytes = 0, registerBytes = 0, count = 1;
   bool isSigned = false;
 
@@ -109,7 +113,7 @@ static uint64_t addressAt(Warp &warp, const Inst &inst, Slot base, unsigned l) {
   return laneAddress(warp, inst, base, l);
 }
 
-/// Mbarriers are opaque: what lies there is no data.
+/// Mbarriers are opaque: their bytes must not be accessed as data.
 static bool isData(Warp &warp, const Inst &inst, const Bytes &bytes,
                    uint64_t count, unsigned lane) {
   if (!bytes.cta)
@@ -133,7 +137,7 @@ static bool locate(Warp &warp, const Inst &inst, const Transfer &t,
     warp.fail(inst, "alignment",
               "the address 0x" + llvm::utohexstr(address, true) +
                   " of an access of " + Twine(total) +
-                  " bytes is no multiple of that",
+                  " bytes is not a multiple of this size",
               1u << lane);
     return false;
   }
@@ -144,7 +148,7 @@ static bool locate(Warp &warp, const Inst &inst, const Transfer &t,
          checkWritten(warp, inst, bytes, total, address, lane);
 }
 
-/// Watches an access of one lane. A write of `value` may change nothing.
+/// Records the access of one lane. A write of an equal `value` changes nothing.
 static bool watchLane(Warp &warp, const Inst &inst, const Transfer &t,
                       const Bytes &bytes, const uint8_t *value, unsigned lane) {
   if (!isWatched(warp, bytes))
@@ -169,7 +173,7 @@ static uint64_t extend(uint64_t value, const Transfer &t) {
 static Step runLoad(Warp &warp, const Inst &inst, uint32_t mask) {
   const auto &t = *static_cast<const Transfer *>(inst.data);
   Slot base = inst.ops[t.count];
-  // Who polls a place and finds nothing new lets others go on.
+  // A polling warp that observes nothing new yields to others.
   bool isNews = t.strong.order != Order::Acquire;
   bool fine = allLanes(mask, [&](unsigned l) {
     uint64_t address = addressAt(warp, inst, base, l);
@@ -278,13 +282,13 @@ static void checkWidths(Build &b, llvm::ArrayRef<Operand> elements,
   for (const Operand &element : elements)
     if (unsigned bits = b.widthOf(element)) {
       if (width && width != bits)
-        b.error(element.loc, "registers of one vector must have one width",
+        b.error(element.loc, "registers of one vector must have the same width",
                 "type");
       width = bits;
     }
   if (width)
     t.registerBytes = std::max(2u, width / 8);
-  // Places that nobody reads have the type's own width.
+  // A sink has the width of the type.
   for (const Operand &element : elements)
     if (element.kind == Operand::Sink &&
         t.registerBytes > std::max(2u, t.bytes))
@@ -322,7 +326,7 @@ static void buildStore(Build &b) {
   for (const Operand &element : elements) {
     bool literal =
         element.kind == Operand::Integer || element.kind == Operand::Real;
-    // A literal among wider registers takes their width.
+    // A literal among wider registers has their width.
     uint16_t bits = literal ? t.registerBytes * 8 : type.bits;
     b.read(element, {Type::Bits, bits}, /*widening=*/true);
   }
@@ -386,8 +390,8 @@ static void buildMembar(Build &b) {
   b.set(runFence);
 }
 
-/// Prefetches read nothing, but their addresses are checked where a wrong one
-/// would trap.
+/// A prefetch reads nothing, but its address is checked if a wrong one would
+/// trap.
 static void buildPrefetch(Build &b) {
   b.takeOneOf({"L1", "L2"});
   b.takeOneOf({"L2::evict_last", "L2::evict_normal"});

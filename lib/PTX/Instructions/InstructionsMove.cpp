@@ -1,9 +1,13 @@
-//===- InstructionsMove.cpp - mov, cvta and isspacep ----------------*- C++
-//-*-===//
+//===- InstructionsMove.cpp - mov, cvta and isspacep ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Moves, including packing and unpacking of vectors, special registers, and
+// conversions of addresses between state spaces.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +29,8 @@ struct Wide {
   uint64_t low, high;
 };
 
-/// Slots: the whole, then its parts, from the low bits on; or the other way
-/// around.
+/// Slots: the whole, then its parts from the low bits up; or in the opposite
+/// direction.
 struct Parts {
   unsigned count, bits;
   bool unpack;
@@ -94,7 +98,7 @@ static void buildParts(Build &b, Type type, bool unpack) {
   unsigned count = vector.elements.size();
   if ((count != 2 && count != 4) || type.bits / count < 8 || type.packed)
     return b.error(vector.loc, "a vector of " + llvm::Twine(count) +
-                                   " is no form of type ." + type.str());
+                                   " can't have type ." + type.str());
   Type part{Type::Bits, uint16_t(type.bits / count)};
   if (!unpack)
     b.write(0, type);
@@ -106,7 +110,7 @@ static void buildParts(Build &b, Type type, bool unpack) {
   b.set(runParts);
 }
 
-/// %clock and the like: the cluster's turns stand for time.
+/// %clock and similar registers: derived from the cluster's scheduling steps.
 static Step runClock(Warp &warp, const Inst &inst, uint32_t mask) {
   uint64_t now = warp.cluster->time * 64 + warp.steps;
   if (inst.flags == 64)
@@ -129,7 +133,7 @@ static void buildMove(Build &b) {
     return buildParts(b, type, target.kind == Operand::Vector);
   if (type.kind == Type::Pred) {
     b.writePredicate(target);
-    // `mov.pred p, 1`: all lanes.
+    // `mov.pred p, 1` sets all lanes.
     if (source.kind == Operand::Integer)
       b.immediate(source.integer ? ~uint64_t(0) : 0, {Type::Bits, 32});
     else
@@ -177,7 +181,7 @@ static const StringRef kSpaces[] = {
     "global", "const",           "shared", "shared::cta",
     "local",  "shared::cluster", "param",  "param::entry"};
 
-// Global and constant addresses are generic ones.
+// Global and constant addresses are already generic.
 static Step runToGeneric(Warp &warp, const Inst &inst, uint32_t mask) {
   const uint64_t *from = warp.at<uint64_t>(inst.ops[1]);
   Result<uint64_t> result;
@@ -248,7 +252,7 @@ static void buildIsSpace(Build &b) {
   b.set(runIsSpace);
 }
 
-/// The neighbour's address of the same offset. Slots: d, a, rank.
+/// The same offset in another CTA's memory. Slots: d, a, rank.
 template <class T>
 static Step runMapa(Warp &warp, const Inst &inst, uint32_t mask) {
   const T *from = warp.at<T>(inst.ops[1]);
@@ -257,7 +261,7 @@ static Step runMapa(Warp &warp, const Inst &inst, uint32_t mask) {
   bool fine = allLanes(mask, [&](unsigned l) {
     if (rank[l] >= warp.cluster->ctas.size()) {
       warp.fail(inst, "cluster",
-                "'mapa' asks for CTA " + llvm::Twine(rank[l]) +
+                "'mapa' refers to CTA " + llvm::Twine(rank[l]) +
                     " of a cluster of " +
                     llvm::Twine(warp.cluster->ctas.size()),
                 1u << l);

@@ -1,9 +1,13 @@
-//===- InstructionsTensorMemory.cpp - tcgen05 but for its products --*- C++
-//-*-===//
+//===- InstructionsTensorMemory.cpp - tcgen05 except mma and cp -----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// tcgen05: allocation of tensor memory, ld, st, their waits and fences, and
+// commit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +31,7 @@ using llvm::Twine;
 TensorAccess::TensorAccess(Warp &warp, const Inst &inst, uint16_t agent,
                            uint32_t epoch, bool ordered)
     : warp(warp), inst(inst) {
-  // What tcgen05 work comes after is what was known at the last fence.
+  // tcgen05 work is ordered after the knowledge at the last fence.
   knowledge.known =
       warp.knowledgeOf(__builtin_ctz(warp.fragment().mask)).tensor;
   access.stamp.agent = agent;
@@ -36,7 +40,7 @@ TensorAccess::TensorAccess(Warp &warp, const Inst &inst, uint16_t agent,
   access.stamp.place = inst.index;
   access.stamp.lanes = 0;
   access.agentsPerCta = warp.cluster->agentsPerCta;
-  access.issuer = ordered ? agent : kNobody;
+  access.issuer = ordered ? agent : kNoAgent;
   access.knowledge = &knowledge;
 }
 
@@ -115,7 +119,7 @@ bool fovea::ptx::findGroup(Warp &warp, const Inst &inst, unsigned group,
     return true;
   Cta *odd = warp.cluster->findCta(warp.cta->rank | 1);
   if (!odd) {
-    warp.fail(inst, "cluster", "the CTA has no other to form a pair with");
+    warp.fail(inst, "cluster", "the CTA is not part of a pair");
     return false;
   }
   ctas[0] = warp.cluster->findCta(warp.cta->rank & ~1u);
@@ -152,7 +156,7 @@ static uint32_t findColumns(Cta *ctas[2], uint32_t count) {
   return ~0u;
 }
 
-/// Slots: where the address goes, columns. imm: offset; data: group.
+/// Slots: the destination of the address, columns. imm: offset; data: group.
 static Step runAllocate(Warp &warp, const Inst &inst, uint32_t mask) {
   unsigned group = *static_cast<const unsigned *>(inst.data);
   if (!warp.isWhole(mask))
@@ -201,7 +205,7 @@ static Step runAllocate(Warp &warp, const Inst &inst, uint32_t mask) {
   Bytes bytes;
   if (address & 3)
     return warp.fail(inst, "alignment",
-                     "the address of an allocation goes to 4 bytes at no "
+                     "the address of an allocation must be stored at a "
                      "multiple of 4");
   if (!findBytes(warp, inst, address >> 32 ? Space::Generic : Space::Shared,
                  address, 4, Use::Write, lane, bytes) ||
@@ -229,7 +233,7 @@ static Step runDeallocate(Warp &warp, const Inst &inst, uint32_t mask) {
     return warp.fail(inst, "tensor-memory",
                      Twine(count) + " columns from 0x" +
                          llvm::utohexstr(address, true) +
-                         " on are given back, but were not allocated so");
+                         " are released, but were not allocated like that");
   for (uint32_t n = address; n < address + count; ++n) {
     cta.tensorOwners[n] = 0;
     memset(cta.tensorWritten.data() + tensorCell(0, n), 0, kTensorMemoryLanes);
@@ -237,7 +241,7 @@ static Step runDeallocate(Warp &warp, const Inst &inst, uint32_t mask) {
   if (cta.tensorShadow)
     cta.tensorShadow->forget(4 * uint64_t(tensorCell(0, address)),
                              4 * uint64_t(count) * kTensorMemoryLanes);
-  // Whoever waits looks again, in both CTAs of a pair.
+  // Waiting allocations in both CTAs of a pair are retried.
   for (Cta &each : warp.cluster->ctas)
     ++each.tensorAllocations;
   return Step::Next;
@@ -400,7 +404,7 @@ static Step runWait(Warp &warp, const Inst &inst, uint32_t mask) {
   return Step::Next;
 }
 
-/// imm: 1 for the fence after a synchronisation.
+/// imm: 1 for fence::after_thread_sync.
 static Step runFence(Warp &warp, const Inst &inst, uint32_t mask) {
   warp.splitGroups(mask);
   for (LaneGroup &group : warp.groups) {
@@ -432,7 +436,7 @@ static Step runCommit(Warp &warp, const Inst &inst, uint32_t mask) {
     if (!ranks || ranks >> cluster.ctas.size()) {
       warp.fail(inst, "cluster",
                 "the mask 0x" + llvm::utohexstr(ranks, true) +
-                    " names CTAs that the cluster has not",
+                    " names CTAs outside of the cluster",
                 1u << l);
       return false;
     }

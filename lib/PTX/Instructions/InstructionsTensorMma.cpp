@@ -1,9 +1,13 @@
-//===- InstructionsTensorMma.cpp - tcgen05.mma and tcgen05.cp -------*- C++
-//-*-===//
+//===- InstructionsTensorMma.cpp - tcgen05.mma and tcgen05.cp -------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// tcgen05.mma and tcgen05.cp: asynchronous products and copies into tensor
+// memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +24,7 @@ using llvm::StringRef;
 using llvm::Twine;
 
 namespace {
-/// Where operands are among the slots.
+/// Slot indices of the operands.
 struct TensorMma {
   unsigned group = 1;
   MmaKind kind = MmaKind::F16;
@@ -31,7 +35,7 @@ struct TensorMma {
   int64_t dOffset = 0, aOffset = 0, scaleAOffset = 0, scaleBOffset = 0;
 };
 
-/// One product that was issued: everything is known but the data.
+/// An issued product, complete except for the data.
 struct Product {
   InstructionDescriptor descriptor;
   DataPathLayout layout = DataPathLayout::D;
@@ -92,17 +96,17 @@ static bool decodeTile(Warp &warp, const Inst &inst, uint64_t bits,
 }
 
 //===----------------------------------------------------------------------===//
-// What a product reads and writes
+// Memory accesses of a product
 //===----------------------------------------------------------------------===//
 
-/// Adds the lane and the column of an address to a place.
+/// Adds the lane and the column of an address to a position.
 static TensorMemoryPlace at(uint32_t address, TensorMemoryPlace place) {
   place.lane += getTensorMemoryLane(address);
   place.column += getTensorMemoryColumn(address);
   return place;
 }
 
-/// Scales of `rows` rows, `perCta` of them in each CTA.
+/// The scales of `rows` rows, `perCta` of them in each CTA.
 static bool watchScales(TensorAccess &access, const Product &p,
                         uint32_t address, unsigned id, unsigned rows,
                         unsigned perCta) {
@@ -325,7 +329,7 @@ static bool prepare(Warp &warp, const Inst &inst, const TensorMma &m,
   return watchTensor(warp, inst, p);
 }
 
-/// Work of one thread's products and copies is done in order.
+/// Products and copies of one thread are done in order.
 static void issueInOrder(Warp &warp, const Inst &inst, StringRef what,
                          std::function<bool()> finish) {
   llvm::SmallVector<uint64_t, 1> after;

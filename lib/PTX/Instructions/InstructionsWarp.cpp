@@ -1,9 +1,13 @@
-//===- InstructionsWarp.cpp - Between the lanes of a warp -----------*- C++
-//-*-===//
+//===- InstructionsWarp.cpp - Communication between the lanes of a warp ---===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Shuffles, ballots (`vote`), matches, reductions and elections among the lanes
+// of a warp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +20,8 @@
 using namespace fovea::ptx;
 using llvm::StringRef;
 
-/// Calls `act(lanes, members)` for each mask of members that lanes give, once
-/// all members are here.
+/// Calls `act(lanes, members)` for each member mask of the lanes, once all
+/// members have arrived.
 template <class F>
 static Step bySync(Warp &warp, const Inst &inst, uint32_t mask, Slot members,
                    F act) {
@@ -30,7 +34,7 @@ static Step bySync(Warp &warp, const Inst &inst, uint32_t mask, Slot members,
       act(mask, first);
     return step;
   }
-  // Several groups at once: each must be whole.
+  // The lanes may form several groups, each of which must be complete.
   for (uint32_t left = mask; left;) {
     uint32_t wanted = given[__builtin_ctz(left)], lanes = 0;
     forLanes(left, [&](unsigned l) {
@@ -121,7 +125,7 @@ static void buildShuffle(Build &b) {
 }
 
 //===----------------------------------------------------------------------===//
-// vote, match, redux
+// `vote`, `match`, `redux`
 //===----------------------------------------------------------------------===//
 
 enum VoteMode : uint32_t { All, Any, Uniform, Ballot };

@@ -1,9 +1,13 @@
-//===- InstructionsWgmma.cpp - wgmma --------------------------------*- C++
-//-*-===//
+//===- InstructionsWgmma.cpp - wgmma --------------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Warp group products. Each warp of a group computes its 16 rows; the checks
+// cover fences, registers in use, and agreement of the four warps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +24,8 @@ using llvm::StringRef;
 using llvm::Twine;
 
 namespace {
-/// Slots: registers of D; those of A, or its descriptor; B's descriptor;
-/// whether D counts.
+/// Slots: the registers of D; those of A, or its descriptor; B's descriptor;
+/// scale-d.
 struct Wgmma {
   WgmmaShape shape;
   unsigned dRegisters = 0, aRegisters = 0;
@@ -32,7 +36,7 @@ struct Wgmma {
 };
 } // namespace
 
-/// Each warp of the group has 16 rows of A and D.
+/// Each warp of the group holds 16 rows of A and D.
 static constexpr unsigned kRows = 16;
 
 //===----------------------------------------------------------------------===//
@@ -45,7 +49,8 @@ static Step unfenced(Warp &warp, const Inst &inst, StringRef which) {
                        " was written after the last 'wgmma.fence'");
 }
 
-/// D and A must be fenced; what another wgmma holds must be the same D.
+/// D and A need a fence; registers of another outstanding wgmma must be the
+/// same D.
 static Step holdRegisters(Warp &warp, const Inst &inst, const Wgmma &w) {
   if (!warp.fencedAt)
     return warp.fail(inst, "wgmma",
@@ -63,7 +68,7 @@ static Step holdRegisters(Warp &warp, const Inst &inst, const Wgmma &w) {
         (accumulator || warp.heldAs[at] >> 31))
       return warp.fail(inst, "wgmma",
                        Twine("a register of ") + (accumulator ? "D" : "A") +
-                           " belongs to another wgmma under way");
+                           " belongs to an outstanding wgmma");
     warp.heldAs[at] = accumulator ? shape | 1u << 31 : 0;
     ++warp.busyRegisters[at];
     ++warp.numBusy;
@@ -242,8 +247,7 @@ static Step runWgmma(Warp &warp, const Inst &inst, uint32_t mask) {
   if ((warp.index | 3) >= warp.cta->warps.size())
     return warp.fail(inst, "wgmma",
                      "the warp is not one of four that form a warp group");
-  warp.matrixTrail =
-      (warp.matrixTrail + inst.index + 1) * 0x9e3779b97f4a7c15ull;
+  warp.matrixHash = (warp.matrixHash + inst.index + 1) * 0x9e3779b97f4a7c15ull;
   warp.lastMatrix = &inst;
   if (Step step = holdRegisters(warp, inst, w); step != Step::Next)
     return step;

@@ -1,9 +1,12 @@
-//===- Lexer.cpp - Tokens of PTX ------------------------------------*- C++
-//-*-===//
+//===- Lexer.cpp - Tokens of PTX ------------------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Splits PTX text into tokens.
 //
 //===----------------------------------------------------------------------===//
 
@@ -113,7 +116,7 @@ Token Lexer::next() {
       ++end;
     }
     token = finish(token, end);
-    // A lone underscore is a sink, a lone percent sign nothing.
+    // A lone underscore is a sink; a lone percent sign is an error.
     if (token.text == "%")
       token.kind = Token::Bad;
     return token;

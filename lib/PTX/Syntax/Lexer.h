@@ -1,5 +1,4 @@
-//===- Lexer.h - Tokens of PTX --------------------------------------*- C++
-//-*-===//
+//===- Lexer.h - Tokens of PTX ----------------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,9 +1,12 @@
-//===- Module.cpp - A PTX text that was read ------------------------*- C++
-//-*-===//
+//===- Module.cpp - A parsed PTX module -----------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Module::parse: parses the text, then decodes all functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +29,7 @@ llvm::Expected<std::unique_ptr<Module>> Module::parse(llvm::StringRef text,
   std::unique_ptr<Module> module(new Module());
   Syntax &syntax = module->program->syntax;
   syntax.file = name.str();
-  // What a C string ends with is no part of the text.
+  // Drops the terminating zero of a C string.
   syntax.text = text.substr(0, text.find('\0')).str();
   std::vector<Diagnostic> diagnostics = ptx::parse(syntax);
   if (diagnostics.empty())

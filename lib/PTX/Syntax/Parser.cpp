@@ -1,9 +1,13 @@
-//===- Parser.cpp - Reads PTX: the module and its directives --------*- C++
-//-*-===//
+//===- Parser.cpp - Parses modules and directives -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Parses a module's directives: entries, parameters, variables, debug
+// information. Statements.cpp has the bodies of functions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +22,7 @@ using llvm::StringRef;
 using llvm::Twine;
 
 static constexpr uint64_t kMostVariableBytes = uint64_t(1) << 30;
-// Of a thread, by the ISA.
+// Maximum local memory of a thread in the ISA.
 static constexpr uint64_t kMostLocalBytes = 512 << 10;
 
 std::string Type::str() const {
@@ -132,7 +136,7 @@ bool Parser::parseModule() {
   while (token.kind != Token::End)
     if (!parseTopLevel())
       return false;
-  // Files may be named behind their lines.
+  // `.file` directives may follow the lines that refer to them.
   for (size_t n = 1; n < syntax.sources.size(); ++n) {
     uint64_t file = sourceFiles[n - 1];
     if (file < files.size() && !files[file].empty())
@@ -259,7 +263,7 @@ bool Parser::parseLoc() {
   return true;
 }
 
-/// Sections hold debug information alone.
+/// Sections contain only debug information.
 bool Parser::skipSection() {
   Location loc = token.loc;
   advance();
@@ -481,7 +485,7 @@ bool Parser::parseExtents(uint64_t &count, bool &open) {
   return true;
 }
 
-/// Declarations after `.shared` and the like, up to the semicolon.
+/// Declarations after `.shared` and similar directives, up to the semicolon.
 bool Parser::parseVariables(Space space, bool external) {
   Variable variable;
   Type type;
@@ -543,8 +547,8 @@ bool Parser::placeVariable(Variable variable) {
         (variable.space == Space::Local ? kMostLocalBytes : kMostVariableBytes))
       return fail(variable.loc, "variables have too many bytes");
   }
-  // Variables of a function in .global, .const and .shared live as long as
-  // those of the module.
+  // Variables of a function in .global, .const and .shared have the module's
+  // lifetime.
   bool local = variable.space == Space::Local;
   std::deque<Variable> &owner = local ? function->variables : syntax.variables;
   owner.push_back(std::move(variable));

@@ -1,5 +1,4 @@
-//===- Parser.h - Reads PTX into Syntax -----------------------------*- C++
-//-*-===//
+//===- Parser.h - Parses PTX into Syntax ------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,8 +14,8 @@
 
 namespace fovea::ptx {
 
-/// A recursive-descent parser. A function returns false once it has reported
-/// an error; parsing ends there.
+/// A recursive-descent parser. A function returns false after reporting an
+/// error, which ends parsing.
 class Parser {
 public:
   explicit Parser(Syntax &syntax) : syntax(syntax), lexer(syntax.text) {
@@ -31,7 +30,7 @@ private:
     llvm::StringMap<uint32_t> registers;
     llvm::StringMap<const Variable *> variables;
     llvm::StringMap<uint32_t> labels;
-    /// Instructions whose operand may be a label of this scope.
+    /// Instructions with an operand that may be a label of this scope.
     std::vector<uint32_t> pending;
   };
 
@@ -86,7 +85,7 @@ private:
   bool resolveLabels(Operand &operand, Scope &scope, bool last,
                      bool &unresolved);
 
-  /// Counts how deep an operand or an initial value is nested.
+  /// Counts the nesting depth of an operand or an initial value.
   struct NestingGuard {
     explicit NestingGuard(unsigned &depth) : depth(depth) { ++depth; }
     ~NestingGuard() { --depth; }
@@ -100,7 +99,7 @@ private:
   Function *function = nullptr;
   std::vector<Scope> scopes;
   std::vector<std::string> files;
-  /// Of each source but the first, the number of its file.
+  /// The file number of each source except the first.
   std::vector<uint64_t> sourceFiles;
   uint32_t source = 0;
 };

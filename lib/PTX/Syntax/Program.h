@@ -1,9 +1,13 @@
-//===- Program.h - Decoded kernels ----------------------------------*- C++
-//-*-===//
+//===- Program.h - Decoded kernels ------------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The decoded form of kernels, which warps execute, and the interface that
+// instruction builders use to create it from syntax.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,19 +23,19 @@ namespace fovea::ptx {
 struct Warp;
 struct Inst;
 
-/// What a warp does after an instruction.
+/// The outcome of an instruction for the warp.
 enum class Step : uint8_t {
   Next,  // the next instruction
-  Jump,  // the program counter, or the fragments, were set
-  Wait,  // Fragment::wait says for what; then the instruction again
-  Yield, // the next instruction, but others should run first
+  Jump,  // the handler set the program counter or the fragments
+  Wait,  // blocked by Fragment::wait; then the same instruction again
+  Yield, // the next instruction, after other warps
   Fail,  // an error was reported
 };
 
 using Handler = Step (*)(Warp &, const Inst &, uint32_t mask);
 
-/// A place of 32 lanes: in the registers of a warp or among the constants.
-/// A predicate is one word with a bit for each lane.
+/// The values of 32 lanes, in the registers of a warp or among the constants. A
+/// predicate is one word with a bit per lane.
 struct Slot {
   uint32_t offset = 0;
   bool constant = false;
@@ -45,25 +49,25 @@ struct Inst {
   /// Offset of the guard's register, or -1.
   int32_t guard = -1;
   bool guardNegated = false;
-  /// wgmma: looks after the order of its registers itself.
+  /// wgmma: the handler itself tracks the use of its registers.
   bool holdsRegisters = false;
-  /// Registers that are written: the first `numResults` of `numOps`.
+  /// The first `numResults` of `numOps` operands are written.
   uint16_t numResults = 0, numOps = 0;
-  /// Index in Code::insts, which is that in Function::body.
+  /// Index in Code::insts and in Function::body.
   uint32_t index = 0;
-  /// Branches: where to, and where the lanes meet again.
+  /// Branches: the target, and the point of reconvergence.
   uint32_t target = kNoTarget, join = kNoTarget;
-  /// What else the handler wants.
+  /// Additional operands of the handler.
   int64_t imm = 0;
   uint32_t flags = 0;
   const void *data = nullptr;
 };
 
-/// A register that has its value before the first instruction.
+/// A register that is initialised before the first instruction.
 struct Preset {
   uint32_t offset;
   Type type;
-  /// A variable's address plus `addend`, or a special register.
+  /// The address of a variable plus `addend`, or a special register.
   const Variable *variable;
   llvm::StringRef special;
   int64_t addend;
@@ -78,7 +82,7 @@ struct Code {
   uint32_t registerBytes = 0;
   std::vector<Preset> presets;
   std::vector<std::shared_ptr<void>> data;
-  /// Some instructions hold registers after they were issued.
+  /// Some instruction uses registers after it was issued.
   bool holdsRegisters = false;
   /// Some instruction lets the next grid start before this one has ended.
   bool launchesDependents = false;
@@ -96,7 +100,8 @@ struct Program {
   }
 };
 
-/// Decodes a function; false and diagnostics where something isn't modelled.
+/// Decodes a function. Returns false, with diagnostics, if something is not
+/// modelled.
 bool decode(const Syntax &syntax, const Function &function, Code &code,
             std::vector<Diagnostic> &diagnostics);
 
@@ -105,7 +110,7 @@ bool decode(const Syntax &syntax, const Function &function, Code &code,
 //===----------------------------------------------------------------------===//
 
 /// Builds one instruction. Modifiers and operands that no call takes are
-/// errors; after the first error the rest of the calls do nothing of use.
+/// errors. After the first error, the remaining calls have no effect.
 class Build {
 public:
   Build(const Syntax &syntax, const Function &function, Code &code,
@@ -114,19 +119,21 @@ public:
 
   // Modifiers, in any order.
   bool take(llvm::StringRef modifier);
-  /// The first of the modifiers that is there, or the empty string.
+  /// Takes the first of the modifiers that is present, or returns the empty
+  /// string.
   llvm::StringRef takeOneOf(llvm::ArrayRef<llvm::StringRef> modifiers);
-  /// As above, an error if none is there.
+  /// takeOneOf that reports an error if none is present.
   llvm::StringRef needOneOf(llvm::ArrayRef<llvm::StringRef> modifiers);
   void need(llvm::StringRef modifier);
-  /// The first modifier that names a type; an error if there is none.
+  /// Takes the first modifier that names a type; reports an error if there is
+  /// none.
   Type takeType();
   bool hasModifier(llvm::StringRef modifier) const;
-  /// Whether a modifier is a float type.
+  /// True if a modifier is a float type.
   bool hasFloatType() const;
   llvm::StringRef nextModifier() const;
 
-  // Operands. Each is checked against the type and appended to the slots.
+  // Operands. Each one is checked against the type and appended to the slots.
   unsigned count() const { return instruction.operands.size(); }
   const Operand &operand(unsigned n);
   bool expectOperands(unsigned least, unsigned most);
@@ -136,12 +143,12 @@ public:
   void read(unsigned n, Type type) { read(operand(n), type); }
   void readPredicate(const Operand &operand);
   void writePredicate(const Operand &operand);
-  /// An operand that must be a number known here.
+  /// An operand that must be an integer constant.
   int64_t constant(const Operand &operand);
   bool isConstant(const Operand &operand) const {
     return operand.kind == Operand::Integer;
   }
-  /// `[base + offset]`: appends the base (as 64 bits), returns the offset.
+  /// `[base + offset]`: appends the base (as 64 bits) and returns the offset.
   int64_t address(const Operand &operand);
   void immediate(uint64_t value, Type type);
   unsigned widthOf(const Operand &operand) const;
@@ -183,7 +190,8 @@ private:
   bool bad = false;
 };
 
-/// One instruction: what comes before the first dot, and who builds it.
+/// An entry of the instruction table: the name before the first dot, and the
+/// builder.
 struct Entry {
   llvm::StringRef name;
   void (*build)(Build &);
@@ -207,16 +215,16 @@ llvm::ArrayRef<Entry> getTensorMemoryEntries();
 
 /// cp.async.bulk and cp.reduce.async.bulk.
 void buildBulk(Build &build);
-/// The forms tcgen05.mma and tcgen05.cp.
+/// tcgen05.mma and tcgen05.cp.
 void buildTensorMultiply(Build &build);
 void buildTensorCopy(Build &build);
 
-/// The float forms of instructions that have integer forms too.
+/// The float forms of instructions that also have integer forms.
 void buildFloat(Build &build);
 
-/// Offsets of registers in the file: by index.
+/// Offset of a register in the register file, by index.
 uint32_t getRegisterOffset(const Code &code, uint32_t index);
-/// Bytes that 32 lanes of the type take.
+/// Size of a slot: 32 lanes of the type.
 uint32_t getSlotBytes(Type type);
 
 } // namespace fovea::ptx

@@ -1,9 +1,13 @@
-//===- Statements.cpp - Reads PTX: bodies of functions --------------*- C++
-//-*-===//
+//===- Statements.cpp - Parses function bodies ----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Parses registers, labels, instructions and operands of a function body, and
+// resolves names.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +18,7 @@ using llvm::StringRef;
 using llvm::Twine;
 
 // More than kernels have: a score_mod of two sines of error functions and three
-// captured tensors took 66,000. An absurd `.reg .b32 %r<4000000000>` ends here.
+// captured tensors used 66,000. The limit stops `.reg .b32 %r<4000000000>`.
 static constexpr size_t kMostRegisters = 1 << 17;
 static constexpr unsigned kMostScopes = 256, kMostNesting = 8;
 
@@ -342,11 +346,11 @@ bool Parser::resolveLabels(Operand &operand, Scope &scope, bool last,
   unresolved = true;
   if (last)
     return fail(operand.loc,
-                "'" + operand.name + "' is no register, variable or label");
+                "'" + operand.name + "' is not a register, variable or label");
   return true;
 }
 
-/// Names that are no labels of the scope may be labels of the one around it.
+/// Names that are not labels of this scope may be labels of the enclosing one.
 bool Parser::closeScope() {
   Scope scope = std::move(scopes.back());
   scopes.pop_back();

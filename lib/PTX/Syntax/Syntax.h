@@ -1,9 +1,13 @@
-//===- Syntax.h - A PTX module as it is written ---------------------*- C++
-//-*-===//
+//===- Syntax.h - Syntax tree of a PTX module -------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The parsed form of a module. Names of registers, variables and labels are
+// resolved; opcodes and modifiers are still text.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +23,7 @@
 
 namespace fovea::ptx {
 
-/// A type as the ISA spells it, without the dot.
+/// A type, spelled as in the ISA without the dot.
 struct Type {
   enum Class : uint8_t { None, Pred, Bits, Unsigned, Signed, Float, BFloat };
   Class kind = None;
@@ -36,12 +40,12 @@ struct Type {
   std::string str() const;
 };
 
-/// The type of that name, or none.
+/// The type with that name, or none.
 Type parseType(llvm::StringRef name);
 
 enum class Space : uint8_t { Generic, Global, Shared, Local, Param, Const };
 
-/// A register of a function, one for each thread.
+/// A register of a function, per thread.
 struct Register {
   std::string name;
   Type type;
@@ -52,10 +56,10 @@ struct Variable {
   llvm::StringRef name;
   Space space = Space::Global;
   uint64_t bytes = 0, alignment = 1;
-  /// `.extern .shared x[]`: where dynamic shared memory begins.
+  /// `.extern .shared x[]`: the start of dynamic shared memory.
   bool dynamic = false, external = false;
   std::vector<uint8_t> initial;
-  /// Addresses of other variables inside the initial bytes.
+  /// Addresses of other variables in the initial bytes.
   struct Relocation {
     uint64_t offset, addend;
     llvm::StringRef symbol;
@@ -64,7 +68,7 @@ struct Variable {
   };
   std::vector<Relocation> relocations;
   Location loc;
-  /// Offset in its space (shared, local, param), set by the reader.
+  /// Offset in its space (shared, local, param), set by the parser.
   uint64_t offset = 0;
 };
 
@@ -126,7 +130,7 @@ struct Syntax {
   uint64_t staticSharedBytes = 0;
 };
 
-/// Reads `syntax.text`. Returns what is wrong with it.
+/// Parses `syntax.text` and returns the errors.
 std::vector<Diagnostic> parse(Syntax &syntax);
 
 } // namespace fovea::ptx

@@ -1,4 +1,4 @@
-//===- Fragments.cpp - Which elements a lane's registers hold ---*- C++ -*-===//
+//===- Fragments.cpp - Register fragments of matrices ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,7 +16,7 @@
 
 using namespace fovea::ptx;
 
-// Lanes come in eight groups of four: a group has a row of A and D, or a column
+// Lanes form eight groups of four: a group holds a row of A and D, or a column
 // of B.
 static unsigned getGroup(unsigned lane) { return lane / 4; }
 static unsigned getInGroup(unsigned lane) { return lane % 4; }
@@ -27,7 +27,7 @@ static constexpr unsigned kLanes = 32, kHalfRows = 8;
 // mma.sync
 //===----------------------------------------------------------------------===//
 
-/// Elements of A and B in one register (64 bits for f64).
+/// Elements of A and B per register (64 bits for f64).
 static unsigned getPerRegister(MmaShape shape, ElementType type) {
   switch (getBitWidth(type)) {
   case 64:
@@ -36,7 +36,7 @@ static unsigned getPerRegister(MmaShape shape, ElementType type) {
   case 16:
     return 2;
   case 4:
-    // Eight bits each, but for the kinds of k = 64.
+    // Eight bits each, except for the kinds with k = 64.
     return shape.k == 64 ? 8 : 4;
   default:
     return 4;
@@ -107,8 +107,8 @@ unsigned fovea::ptx::getMmaElements(MmaShape shape, ElementType type,
   llvm_unreachable("unknown operand");
 }
 
-/// A register of A: rows of the upper and lower half take turns, and then go on
-/// along k.
+/// A register of A: alternates between rows of the upper and lower half, then
+/// advances along k.
 static Coordinate getOperandA(bool halves, unsigned perRegister, unsigned lane,
                               unsigned index) {
   unsigned reg = index / perRegister, position = index % perRegister;
@@ -126,7 +126,7 @@ Coordinate fovea::ptx::getMmaElement(MmaShape shape, ElementType type,
   case MmaOperand::A:
     return getOperandA(halves, perRegister, lane, index);
   case MmaOperand::B: {
-    // As A of eight rows, transposed.
+    // Like A with eight rows, transposed.
     Coordinate place = getOperandA(false, perRegister, lane, index);
     return {place.column, place.row};
   }
@@ -161,8 +161,8 @@ MatrixElement fovea::ptx::getMatrixElement(LoadMatrixShape shape,
   case LoadMatrixShape::M8N16B4:
     return {reg, group, 4 * inGroup + position};
   case LoadMatrixShape::M16N8B8:
-    // In registers as an accumulator: two neighbours of a row of the upper
-    // half, then of the lower one. In memory columns are rows.
+    // Registers hold it like an accumulator: two adjacent elements of a row of
+    // the upper half, then of the lower one. Columns are rows in memory.
     return {reg, 2 * inGroup + position % 2,
             group + kHalfRows * (position / 2)};
   }
@@ -208,7 +208,7 @@ fovea::ptx::parseTensorMemoryShape(llvm::StringRef name) {
   return TensorMemoryShape(shape);
 }
 
-/// Registers that .x1 has.
+/// Registers of .x1.
 static unsigned getRepeatRegisters(TensorMemoryShape shape) {
   switch (shape) {
   case TensorMemoryShape::L32x32b:
@@ -242,13 +242,13 @@ static TensorMemoryCell getCell(TensorMemoryShape shape, unsigned lane,
   case TensorMemoryShape::L32x32b:
     return {lane, reg, 0};
   case TensorMemoryShape::L16x64b:
-    // Even lanes have the upper eight rows, odd ones the lower eight.
+    // Even lanes hold the upper eight rows, odd lanes the lower eight.
     return {getGroup(lane) + kHalfRows * (lane % 2), 2 * reg + lane / 2 % 2, 0};
   case TensorMemoryShape::L16x128b:
     return {getGroup(lane) + kHalfRows * (reg % 2),
             4 * (reg / 2) + getInGroup(lane), 0};
   case TensorMemoryShape::L16x256b:
-    // As an accumulator of mma.sync.
+    // Like an accumulator of mma.sync.
     return {getGroup(lane) + kHalfRows * (reg / 2 % 2),
             8 * (reg / 4) + 2 * getInGroup(lane) + reg % 2, 0};
   case TensorMemoryShape::L16x32bx2:

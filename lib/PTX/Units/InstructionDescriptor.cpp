@@ -43,7 +43,7 @@ bool fovea::ptx::hasBlockScales(MmaKind kind) {
   return kind >= MmaKind::MXF8F6F4;
 }
 
-/// Two 4-bit elements to a byte, k of 64.
+/// Two 4-bit elements per byte, k of 64.
 static bool isFourBitKind(MmaKind kind) { return kind >= MmaKind::MXF4; }
 
 static unsigned getDenseK(MmaKind kind) {
@@ -181,7 +181,7 @@ static llvm::Error decodeTypes(uint32_t bits, InstructionDescriptor &result) {
   return llvm::Error::success();
 }
 
-/// What only kinds with block scales have, and m.
+/// Decodes the fields of block scales, and m.
 static llvm::Error decodeScales(uint32_t bits, InstructionDescriptor &result) {
   MmaKind kind = result.kind;
   result.m = getBits(bits, 27, 2) << 7;
@@ -297,7 +297,7 @@ static llvm::Error checkRows(const InstructionDescriptor &d,
              : makeShapeError(d, "m", "64 or 128 with .cta_group::1", d.m);
 }
 
-/// What n must be a multiple of.
+/// The step of n.
 static unsigned getColumnStep(const InstructionDescriptor &d,
                               unsigned ctaGroup) {
   bool transposed8 = d.bMajor == MajorDim::MN && getBitWidth(d.bType) == 8;
@@ -399,7 +399,7 @@ llvm::Error fovea::ptx::checkWgmma(const WgmmaShape &shape) {
   if (shape.k != k)
     return makeError("k of wgmma of ." + getName(shape.aType) + " must be " +
                      Twine(k) + ", found " + Twine(shape.k));
-  // Integers: 8, 16, 24, 32, and from there on multiples of 16.
+  // Integers: 8, 16, 24, 32, then multiples of 16.
   unsigned step = isByteInteger(shape.aType) && shape.n > 32 ? 16 : 8;
   if (shape.n == 0 || shape.n > 256 || shape.n % step)
     return makeError("n of wgmma of ." + getName(shape.aType) +

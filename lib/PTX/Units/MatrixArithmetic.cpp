@@ -43,26 +43,26 @@ static bool isEightBitFloat(ElementType type) {
   return type == ElementType::E4M3 || type == ElementType::E5M2;
 }
 
-AccumulationModel fovea::ptx::getChipModel(MatrixUnit unit, unsigned capability,
-                                           ElementType operand) {
+AccumulationModel fovea::ptx::getGPUModel(MmaUnit unit, unsigned capability,
+                                          ElementType operand) {
   AccumulationModel model;
   if (!isFloat(operand) || operand == ElementType::F64 || capability < 80)
     return model;
   model.kind = Kind::Aligned;
   model.minExponent = getMinExponent(operand);
   model.fractionBits = capability >= 90 ? 25 : 24;
-  // Bits of k that are added in one go: all of an instruction's, but halves of
-  // it before Hopper.
+  // Elements along k per step, as 256 bits: the whole instruction from Hopper
+  // on, half of it before.
   unsigned whole = 256 / getBitWidth(operand);
   model.stepK = capability >= 90 ? 0 : whole / 2;
-  bool coarse = isEightBitFloat(operand) &&
-                (capability == 89 || unit == MatrixUnit::Wgmma);
+  bool coarse =
+      isEightBitFloat(operand) && (capability == 89 || unit == MmaUnit::Wgmma);
   if (coarse)
     model.fractionBits = model.resultBits = 13;
   return model;
 }
 
-/// How far below the exact sum a model's result can be, in units of `largest`.
+/// Upper bound of a model's error below the exact sum, in units of `largest`.
 static double getModelError(const AccumulationModel &model, unsigned terms) {
   double result =
       std::ldexp(1.0, -int(model.resultBits) -
@@ -85,7 +85,7 @@ double fovea::ptx::getModelDistance(const AccumulationModel &first,
 // Rounding of sums
 //===----------------------------------------------------------------------===//
 
-/// `value` as an f32 of `fractionBits` fraction bits.
+/// Rounds `value` to an f32 with `fractionBits` fraction bits.
 static float roundSum(double value, Rounding rounding, unsigned fractionBits) {
   if (!(std::fabs(value) < 0x1p128)) {
     if (std::isnan(value))
@@ -97,8 +97,8 @@ static float roundSum(double value, Rounding rounding, unsigned fractionBits) {
     return float(value);
   auto rounded = float(value);
   uint32_t bits = floatToBits(rounded);
-  // To nearest went too far: the next one towards zero (the largest number if
-  // it was infinity).
+  // Rounding to nearest went too far: take the next value towards zero (the
+  // largest finite value for infinity).
   if (std::fabs(double(rounded)) > std::fabs(value))
     --bits;
   return bitsToFloat(bits & ~((1u << (23 - fractionBits)) - 1));
@@ -112,7 +112,7 @@ static float roundToHalf(double value) {
 // The wide model
 //===----------------------------------------------------------------------===//
 
-/// Sums of one row: sums[j] += a[x] * b[x * n + j] in order of x.
+/// Adds the products of one row: sums[j] += a[x] * b[x * n + j] in order of x.
 static void addProducts(unsigned n, unsigned k, const float *a, const double *b,
                         double *sums) {
   for (unsigned x = 0; x < k; ++x) {
@@ -151,7 +151,7 @@ struct Split {
 } // namespace
 
 static Split split(float value, int minExponent) {
-  // Zeros decide no alignment among other products.
+  // Zeros do not affect the alignment of other products.
   constexpr int32_t kZeroExponent = -1000;
   if (value == 0)
     return {0, kZeroExponent};
@@ -162,18 +162,18 @@ static Split split(float value, int minExponent) {
   return {significand, shown};
 }
 
-/// value * 2^places, cut off towards zero.
+/// value * 2^places, truncated towards zero.
 static int64_t shiftTowardsZero(int64_t value, int places) {
   if (places >= 0)
     return value * (int64_t(1) << places);
   if (places <= -63)
     return 0;
-  // An arithmetic shift rounds down; negative values must go up first.
+  // An arithmetic shift rounds down; negative values need a correction.
   int64_t below = (int64_t(1) << -places) - 1;
   return (value + ((value >> 63) & below)) >> -places;
 }
 
-/// The sum of `count` products and of `start`, as the model has it.
+/// The sum of `start` and `count` products in the aligned model.
 static double addAligned(const Split *a, const Split *b, size_t bStride,
                          unsigned count, float start,
                          const AccumulationModel &model) {
@@ -194,7 +194,7 @@ static double addAligned(const Split *a, const Split *b, size_t bStride,
   return std::ldexp(double(sum), largest - fraction);
 }
 
-/// Infinities and NaNs are as in a sum of doubles.
+/// Infinities and NaNs follow a sum of doubles.
 static bool isSpecial(const float *a, const float *b, size_t bStride,
                       unsigned count, float start, double *sum) {
   *sum = start;

@@ -17,10 +17,9 @@
 using namespace fovea::ptx;
 using llvm::Twine;
 
-// Everything is counted in units of 16 bytes: rows of eight of them, or
-// columns.
+// The layout unit is 16 bytes; patterns have groups of eight units.
 static constexpr unsigned kUnitBytes = 16, kGroup = 8;
-// Addresses and offsets of descriptors have 18 bits and wrap around there.
+// Addresses and offsets in descriptors have 18 bits and wrap around.
 static constexpr uint32_t kAddressMask = 0x3ffff;
 
 //===----------------------------------------------------------------------===//
@@ -189,7 +188,8 @@ llvm::Error fovea::ptx::checkOperandTile(const MatrixDescriptor &descriptor,
     return makeError("k of an operand in shared memory must be a multiple of " +
                      Twine(step) + ", found " + Twine(tile.k));
   unsigned rows = tile.major == MajorDim::K ? kGroup : unit;
-  // Rows of A and columns of B come in eights; along n of 8-bit types in 16.
+  // Rows of A and columns of B are multiples of 8; n of 8-bit types is a
+  // multiple of 16.
   if (tile.extent == 0 || tile.extent % rows)
     return makeError("rows of an operand in shared memory must be a multiple "
                      "of " +
@@ -197,7 +197,7 @@ llvm::Error fovea::ptx::checkOperandTile(const MatrixDescriptor &descriptor,
   return llvm::Error::success();
 }
 
-/// Bytes from the start to the unit, before swizzling.
+/// Offset of the unit in bytes before swizzling.
 static uint32_t getUnitOffset(const MatrixDescriptor &descriptor,
                               const OperandTile &tile, unsigned mn,
                               unsigned k) {
@@ -214,7 +214,7 @@ static uint32_t getUnitOffset(const MatrixDescriptor &descriptor,
   if (!span)
     return row * stride + k % kGroup * kUnitBytes + k / kGroup * leading;
   unsigned units = span / kUnitBytes;
-  // Patterns of 32-byte atoms have four lines.
+  // Patterns with 32-byte atoms have four lines.
   unsigned lines = descriptor.swizzle == SwizzleMode::B128Atom32 ? 4 : kGroup;
   return row % units * kUnitBytes + row / units * leading + k % lines * span +
          k / lines * stride;

@@ -1,4 +1,4 @@
-//===- Numeric.cpp - Numbers as PTX's types hold them -----------*- C++ -*-===//
+//===- Numeric.cpp - Numeric formats of PTX -------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -65,15 +65,15 @@ llvm::StringRef fovea::ptx::getName(ElementType type) {
 bool fovea::ptx::isFloat(ElementType type) { return type < ElementType::S64; }
 
 namespace {
-/// A binary float: one sign bit (or none), exponent, fraction.
+/// A binary float format: one sign bit (or none), exponent, fraction.
 struct FloatFormat {
   unsigned exponentBits, fractionBits;
   int bias;
   bool isSigned;
-  /// The magnitudes of the largest finite number, infinity and NaN; 0 for types
+  /// The encodings of the largest finite value, infinity and NaN; 0 for types
   /// without them.
   uint64_t largest, infinity, nan;
-  /// Where the lowest fraction bit lies: tf32 leaves 13 bits free.
+  /// Position of the lowest fraction bit: tf32 has 13 unused bits.
   unsigned shift;
 };
 } // namespace
@@ -102,8 +102,8 @@ static const FloatFormat &getFormat(ElementType type) {
 // Rounding
 //===----------------------------------------------------------------------===//
 
-/// Whether to go to the next larger magnitude: `rest` of `bits` bits was cut
-/// off a magnitude that is odd or not.
+/// True if a magnitude must be rounded up: `rest` is the discarded part of
+/// `bits` bits, `odd` the parity of the kept part.
 static bool roundsAway(uint64_t rest, unsigned bits, bool odd, bool negative,
                        const ConvertOptions &options) {
   if (rest == 0)
@@ -131,7 +131,7 @@ static bool roundsAway(uint64_t rest, unsigned bits, bool odd, bool negative,
   llvm_unreachable("unknown rounding");
 }
 
-/// A magnitude above the largest finite one.
+/// The result for a magnitude above the largest finite one.
 static uint64_t overflow(const FloatFormat &format, bool negative,
                          const ConvertOptions &options) {
   bool towardsZero = options.rounding == Rounding::Zero ||
@@ -142,7 +142,7 @@ static uint64_t overflow(const FloatFormat &format, bool negative,
              : format.infinity;
 }
 
-/// Powers of two have no zero, no sign and no subnormal numbers.
+/// ue8m0 has no zero, no sign and no subnormal values.
 static uint64_t convertToPower(double magnitude,
                                const ConvertOptions &options) {
   constexpr int kBias = 127;
@@ -162,7 +162,7 @@ static uint64_t convertToPower(double magnitude,
   return biased < 0 ? 0 : std::min<uint64_t>(biased, kLargest);
 }
 
-/// The magnitude of a finite number that isn't zero.
+/// Rounds the magnitude of a finite nonzero value.
 static uint64_t roundMagnitude(double magnitude, bool negative,
                                const FloatFormat &format,
                                const ConvertOptions &options) {
@@ -179,14 +179,14 @@ static uint64_t roundMagnitude(double magnitude, bool negative,
     base = uint64_t(exponent - smallest) << format.fractionBits;
   else
     drop += unsigned(smallest - exponent);
-  // All that is left of it is that it isn't zero; the drop keeps the shifts
-  // defined and the rounding right, since half of 2^62 is above 2^53.
+  // Only nonzeroness remains. The limit keeps the shifts defined and the
+  // rounding right, since half of 2^62 is above 2^53.
   if (drop > 62)
     drop = 62;
   uint64_t kept = drop ? significand >> drop : significand;
   uint64_t rest = significand - (kept << drop);
-  // A normal number's hidden bit is part of `kept`; adding it to the exponent
-  // less one makes the fields, and so does a carry.
+  // The hidden bit of a normal number is part of `kept`: adding it to the
+  // exponent minus one gives the encoding. A rounding carry works the same way.
   uint64_t encoded = base + kept;
   if (drop && roundsAway(rest, drop, kept & 1, negative, options))
     ++encoded;
@@ -198,7 +198,7 @@ uint64_t fovea::ptx::convertFromDouble(double value, ElementType type,
                                        const ConvertOptions &options) {
   const FloatFormat &format = getFormat(type);
   if (std::isnan(value))
-    // tf32's NaN is f32's: the bits that tf32 lacks are set too.
+    // tf32 uses the NaN of f32, including the bits that tf32 lacks.
     return type == ElementType::TF32
                ? kCanonicalNaN
                : (format.nan ? format.nan : format.largest);
@@ -228,7 +228,7 @@ double fovea::ptx::convertToDouble(uint64_t bits, ElementType type) {
   bits >>= format.shift;
   bool negative = format.isSigned && (bits >> magnitudeBits) & 1;
   uint64_t magnitude = bits & ((uint64_t(1) << magnitudeBits) - 1);
-  // With an infinity all that is above it is NaN.
+  // If the type has an infinity, all larger encodings are NaN.
   bool isNaN = format.infinity ? magnitude > format.infinity
                                : format.nan && magnitude == format.nan;
   double value;
@@ -262,7 +262,7 @@ float fovea::ptx::halfToFloat(uint16_t bits) {
   if (exponent == 0x0f800000) // Infinity and NaN.
     return bitsToFloat(sign | (shifted + (uint32_t(255 - 31) << 23)));
   if (exponent == 0) {
-    // As the fraction of 2^-14, less 2^-14.
+    // As a fraction of 2^-14, minus 2^-14.
     float value = bitsToFloat(shifted + (uint32_t(113) << 23));
     return bitsToFloat(sign | floatToBits(value - 0x1p-14f));
   }
@@ -281,7 +281,7 @@ uint16_t fovea::ptx::floatToHalf(float value) {
     return sign | (floatToBits(shifted) - floatToBits(0.5f));
   }
   uint32_t odd = (magnitude >> 13) & 1;
-  // A carry past 65504 gives infinity's bits.
+  // A carry past 65504 gives the encoding of infinity.
   return sign | ((magnitude - (uint32_t(127 - 15) << 23) + 0xfff + odd) >> 13);
 }
 
@@ -324,7 +324,7 @@ static void unpackBytes(const uint8_t *source, size_t count, float *result) {
     result[index] = table[source[index]];
 }
 
-/// Elements of 4 and 6 bits, which may go across bytes.
+/// Unpacks elements of 4 and 6 bits, which may cross byte boundaries.
 template <ElementType type, unsigned bits>
 static void unpackBits(const uint8_t *source, size_t count, float *result) {
   const auto &table = getTable<type>();
@@ -371,7 +371,7 @@ void fovea::ptx::unpackToFloats(const void *source, ElementType type,
   case ElementType::UE8M0:
     return unpackBytes<ElementType::UE8M0>(bytes, count, result);
   case ElementType::UE4M3:
-    // The sign's place is ignored.
+    // The sign bit is ignored.
     return unpack<uint8_t>(bytes, count, result, [](uint8_t value) {
       return getTable<ElementType::UE4M3>()[value & 0x7f];
     });

@@ -89,14 +89,14 @@ static T reduceInteger(ReduceOp op, T a, T b) {
   llvm_unreachable("unknown reduction");
 }
 
-/// Doubles hold sums and extrema of all narrower types as one rounding needs
-/// them.
+/// A double holds sums and extrema of all narrower types exactly enough for a
+/// single rounding.
 static double reduceDouble(ReduceOp op, double a, double b) {
   switch (op) {
   case ReduceOp::Add:
     return a + b;
   case ReduceOp::Min:
-    // -0 is below 0.
+    // -0 is less than +0.
     return a == b ? (std::signbit(a) ? a : b) : std::fmin(a, b);
   case ReduceOp::Max:
     return a == b ? (std::signbit(a) ? b : a) : std::fmax(a, b);

@@ -12,7 +12,7 @@
 
 using namespace fovea::ptx;
 
-// Shared memory in the ISA's tables: lines of eight 16-byte chunks.
+// A line of shared memory in the ISA's tables: eight 16-byte chunks.
 static constexpr unsigned kLineBytes = 128;
 
 llvm::StringRef fovea::ptx::getName(SwizzleMode mode) {
@@ -83,7 +83,7 @@ unsigned fovea::ptx::getSwizzleAtom(SwizzleMode mode) {
 
 uint32_t fovea::ptx::applySwizzle(SwizzleMode mode, uint32_t address,
                                   unsigned baseOffset) {
-  // The line in the pattern; atoms change places by exclusive or with it.
+  // The index of the line in the pattern; atoms are permuted by xor with it.
   uint32_t line = address / kLineBytes - baseOffset;
   switch (mode) {
   case SwizzleMode::None:

@@ -1,4 +1,4 @@
-//===- TensorBox.cpp - Copies of tensor maps' boxes -------------*- C++ -*-===//
+//===- TensorBox.cpp - Copies of tensor map boxes -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -52,19 +52,20 @@ llvm::Error fovea::ptx::checkBoxCopy(const TensorMap &map, unsigned coordinates,
 // Runs
 //===----------------------------------------------------------------------===//
 
-// Bytes that a store writes at least, as an H200 does.
+// Store granularity in bytes, as observed on an H200.
 static constexpr int64_t kStoreGranule = 16;
 
 namespace {
-/// Rows of a box, cut where the tensor ends and where the swizzle parts bytes.
+/// Enumerates the rows of a box, split at the tensor's end and at swizzle
+/// atoms.
 struct RowWalk {
   const TensorMap &map;
-  /// Stores write the tensor's last granule of a row whole.
+  /// Stores write the last granule of a row entirely.
   BoxUse use;
   llvm::function_ref<void(const BoxRun &)> visit;
 
-  /// A row that begins at column `column` of the tensor's row at `global`, if
-  /// that is inside; `shared` is the row's place before swizzling.
+  /// Enumerates a row that starts at column `column` of the tensor's row at
+  /// `global`, if `inside`; `shared` is the row's address before swizzling.
   void walk(int64_t column, uint64_t global, bool inside, uint32_t shared) {
     int64_t width = getByteWidth(map.type), end = column + map.box[0];
     int64_t size = int64_t(map.sizes[0]);

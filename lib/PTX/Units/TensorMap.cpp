@@ -190,7 +190,8 @@ fovea::ptx::makeTensorMap(unsigned dataType, unsigned rank, uint64_t address,
                           const uint32_t *box, const uint32_t *elementStrides,
                           unsigned interleave, unsigned swizzle,
                           unsigned l2Promotion, unsigned fill) {
-  // What the fields' types can't hold; the rest is checked with the map.
+  // Checks only what the fields' types can't hold; checkTensorMap does the
+  // rest.
   if (dataType > unsigned(TensorDataType::U6Align16))
     return makeError("data type of a tensor map must be in [0, 15], found " +
                      Twine(dataType));
@@ -227,7 +228,7 @@ fovea::ptx::makeTensorMap(unsigned dataType, unsigned rank, uint64_t address,
 
 static constexpr llvm::StringLiteral kMagic = "FoveaTM1";
 static constexpr unsigned kMapAlignment = 64;
-// Where fields are; see the header.
+// Field offsets; see the header.
 static constexpr unsigned kAddressAt = 8, kSizesAt = 16, kStridesAt = 36,
                           kBoxAt = 68, kStepsAt = 78, kKindsAt = 83,
                           kChecksumAt = 124;

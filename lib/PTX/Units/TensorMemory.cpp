@@ -1,4 +1,4 @@
-//===- TensorMemory.cpp - Where matrices lie in tensor memory ---*- C++ -*-===//
+//===- TensorMemory.cpp - Matrix layouts in tensor memory -----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,7 +15,7 @@
 using namespace fovea::ptx;
 using llvm::Twine;
 
-// A warp reaches 32 lanes; half of them where layouts use every other 16.
+// A warp accesses 32 lanes; some layouts use only every other 16.
 static constexpr unsigned kWarpLanes = 32, kHalfLanes = 16;
 
 llvm::Error fovea::ptx::checkAllocation(uint32_t columns) {
@@ -56,7 +56,7 @@ llvm::Error fovea::ptx::checkLaneAlignment(DataPathLayout layout,
                    Twine(isHalf ? "0 or 16" : "0") + ", found " + Twine(lane));
 }
 
-/// The parts that n is cut into, which lie in lanes above one another.
+/// Parts of n that are in different lanes.
 static unsigned getColumnParts(DataPathLayout layout) {
   switch (layout) {
   case DataPathLayout::B:
@@ -69,7 +69,7 @@ static unsigned getColumnParts(DataPathLayout layout) {
   }
 }
 
-/// Rows that one CTA has.
+/// Rows per CTA.
 static unsigned getRows(DataPathLayout layout) {
   switch (layout) {
   case DataPathLayout::A:
@@ -82,7 +82,7 @@ static unsigned getRows(DataPathLayout layout) {
   }
 }
 
-/// The lane of a CTA's row in the lowest of the parts.
+/// The lane of a CTA's row in the lowest part.
 static unsigned getLane(DataPathLayout layout, unsigned row) {
   if (layout == DataPathLayout::C || layout == DataPathLayout::F)
     return row / kHalfLanes * kWarpLanes + row % kHalfLanes;
@@ -102,8 +102,8 @@ unsigned fovea::ptx::getAccumulatorColumns(DataPathLayout layout, unsigned n) {
   return n / getColumnParts(layout);
 }
 
-/// Bits that an element of A takes: narrow ones have a byte each but for the
-/// four-bit kinds.
+/// Bits per element of A: narrow elements have one byte, except for the 4-bit
+/// kinds.
 static unsigned getContainerBits(const InstructionDescriptor &descriptor) {
   unsigned bits = getBitWidth(descriptor.aType);
   bool isPacked =
@@ -191,7 +191,7 @@ unsigned fovea::ptx::getCopyLane(TensorCopyShape shape, unsigned row,
   case TensorCopyShape::L128x128b:
     return row;
   case TensorCopyShape::L64x128b0213:
-    // Warps 0 and 2 have the first half, 1 and 3 the second.
+    // Warps 0 and 2 receive the first half, 1 and 3 the second.
     return (half + 2 * target) * kWarpLanes + lane;
   case TensorCopyShape::L64x128b0123:
     return (2 * half + target) * kWarpLanes + lane;

@@ -1,4 +1,4 @@
-// Host tensors have no layout of a chip.
+// Host tensors have no device layout.
 // RUN: %reject %s
 
 func.func @f(%q: tensor<2x4x64x32xbf16, #attn.layout<bhsd>>, %k: tensor<2x4x64x32xbf16, #attn.layout<bhsd>>, %v: tensor<2x4x64x32xbf16, #attn.layout<bhsd>>) -> (tensor<2x4x64x32xbf16, #attn.layout<bhsd>>) {

@@ -1,4 +1,4 @@
-// Regions are pure: what a call does is not known.
+// Regions are pure: the effects of a call are unknown.
 // RUN: %reject %s
 
 func.func private @g(f32) -> f32

@@ -7,7 +7,7 @@ func.func @f(%q: tensor<2x4x64x32xbf16>) -> tensor<2x4x64x32xbf16> {
       %k = arith.cmpi sge, %i, %j : index
       attn.yield %k : i1
     }
-    // expected-error @+1 {{'mask_mod' is given twice}}
+    // expected-error @+1 {{'mask_mod' is specified twice}}
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %k = arith.cmpi sge, %i, %j : index
       attn.yield %k : i1

@@ -3,7 +3,7 @@
 #y = #launch.tensor<"y", write, tensor<?x64xf16>, ["S", "D"], 2>
 launch.binary @b target("sm_80") tensors([#y]) scalars([]) code("ptx") metadata("{}")
 func.func @tensors(%y: tensor<8x64xf16>) -> tensor<8x64xf16> {
-  // expected-error@+1 {{launch must be on memrefs, found tensors: 'one-shot-bufferize' gives them buffers}}
+  // expected-error@+1 {{launch needs memrefs, found tensors: run 'one-shot-bufferize' first}}
   %r = launch.call @b ins() outs("y" = %y : tensor<8x64xf16>) -> tensor<8x64xf16>
   return %r : tensor<8x64xf16>
 }
@@ -18,7 +18,7 @@ gpu.module @m {
   }
 }
 func.func @early() {
-  // expected-error@+1 {{the code of kernel '@m::@f' is not written yet: 'launch-serialize-kernels' does that}}
+  // expected-error@+1 {{kernel '@m::@f' has no code: run 'launch-serialize-kernels' first}}
   launch.call @m::@f ins() outs()
   return
 }
@@ -38,7 +38,7 @@ func.func @scalar(%s: f64) {
 llvm.func @fovea_embedded_call(i32) -> i32
 launch.binary @b target("sm_80") tensors([]) scalars([]) code("ptx") metadata("{}")
 func.func @declared() {
-  // expected-error@+1 {{'fovea_embedded_call' is declared in another way}}
+  // expected-error@+1 {{'fovea_embedded_call' has another declaration}}
   launch.call @b ins() outs()
   return
 }

@@ -12,8 +12,8 @@ launch.binary @b target("sm_80")
   scalars([#launch.scalar<"scale", f32>, #launch.scalar<"window", index>, #launch.scalar<"first", i32>, #launch.scalar<"seed", i64>])
   code("ptx") metadata("{}")
 
-// In the order of the ABI: address of the first element, sizes, strides; then
-// scalars, f32 as f64.
+// In ABI order: the address of the first element, sizes and strides of each tensor;
+// then the scalars, with f32 as f64.
 // CHECK-LABEL: func.func @f(
 // CHECK-SAME: %[[X:.*]]: memref<?x64xf16, strided<[?, 1], offset: ?>>, %[[Y:.*]]: memref<?x64xf16>, %[[S:.*]]: f32, %[[W:.*]]: index, %[[F:.*]]: i32, %[[SEED:.*]]: i64)
 func.func @f(%x: memref<?x64xf16, strided<[?, 1], offset: ?>>, %y: memref<?x64xf16>, %s: f32, %w: index, %f: i32, %seed: i64) {

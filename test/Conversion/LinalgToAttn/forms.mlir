@@ -1,7 +1,7 @@
-// Contractions and softmax in the forms that front ends write them in.
+// Contractions and softmax in the forms that front ends emit.
 // RUN: fovea-opt %s --attn-raise-linalg --split-input-file | FileCheck %s
 
-// Named ops, without batch and heads: both are dimensions of extent 1.
+// Named ops without batch and heads, which become dimensions of extent 1.
 // CHECK-LABEL: func.func @single(
 // CHECK-SAME: %[[Q:.*]]: tensor<4x8xf32>, %[[KT:.*]]: tensor<8x6xf32>, %[[V:.*]]: tensor<6x8xf32>
 // CHECK-DAG: %[[Q4:.*]] = tensor.expand_shape %[[Q]] {{\[}}[0, 1, 2], [3]] output_shape [1, 1, 4, 8]
@@ -23,8 +23,8 @@ func.func @single(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>)
 
 // -----
 
-// As torch-mlir writes it: batch and heads are collapsed for the contractions and
-// expanded between them; K is transposed. Nothing of that is left.
+// The form of torch-mlir: batch and heads are collapsed for the contractions and
+// expanded between them; K is transposed. None of these ops remain.
 // CHECK-LABEL: func.func @collapsed(
 // CHECK-SAME: %[[Q:.*]]: tensor<?x3x?x8xf16>, %[[K:.*]]: tensor<?x3x?x8xf16>, %[[V:.*]]: tensor<?x3x?x8xf16>
 // CHECK-NEXT: %[[O:.*]] = attn.forward %[[Q]], %[[K]], %[[V]] scale(5.000000e-01) :
@@ -75,8 +75,8 @@ func.func @collapsed(%q: tensor<?x3x?x8xf16>, %k: tensor<?x3x?x8xf16>, %v: tenso
 
 // -----
 
-// A softmax in single ops, without a maximum; operands of contractions in the
-// other order; the scale is one of the queries. Values have another head dimension.
+// A softmax of single ops, without a maximum. The operands of contractions are
+// swapped, the scale is applied to the queries, and the values have another head dim.
 // CHECK-LABEL: func.func @written_out(
 // CHECK-SAME: %[[Q:.*]]: tensor<2x4x8xf32>, %[[K:.*]]: tensor<2x6x8xf32>, %[[V:.*]]: tensor<2x16x6xf32>
 // CHECK-DAG: %[[Q4:.*]] = tensor.expand_shape %[[Q]] {{\[}}[0, 1], [2], [3]] output_shape [2, 1, 4, 8]
@@ -104,7 +104,7 @@ func.func @written_out(%q: tensor<2x4x8xf32>, %k: tensor<2x6x8xf32>, %v: tensor<
 
 // -----
 
-// Six query heads share two key heads, which are repeated for them; tensors are
+// Six query heads share two key heads, which are repeated for them. Tensors are
 // (batch, sequence, heads, width), transposed for the contractions and back, and
 // extended to f32.
 // CHECK-LABEL: func.func @grouped(
@@ -142,7 +142,7 @@ func.func @grouped(%q: tensor<1x4x6x8xbf16>, %k: tensor<1x5x2x8xbf16>, %v: tenso
 
 // -----
 
-// One query a head, as in decoding: the query dimension is not there.
+// One query per head, as in decoding: there is no query dimension.
 // CHECK-LABEL: func.func @decode(
 // CHECK-SAME: %[[Q:.*]]: tensor<3x8xf16>, %[[K:.*]]: tensor<3x?x8xf16>, %[[V:.*]]: tensor<3x?x8xf16>
 // CHECK-DAG: %[[Q4:.*]] = tensor.expand_shape %[[Q]] {{\[}}[0, 1, 2], [3]] output_shape [3, 1, 1, 8]
@@ -166,8 +166,8 @@ func.func @decode(%q: tensor<3x8xf16>, %k: tensor<3x?x8xf16>, %v: tensor<3x?x8xf
 
 // -----
 
-// Keys and values lack the heads of the queries, which are a dimension of their
-// own: one key head.
+// Keys and values lack the query heads, which are a separate dimension: there is one
+// key head.
 // CHECK-LABEL: func.func @one_key_head(
 // CHECK-SAME: %[[Q:.*]]: tensor<2x3x?x8xf32>, %[[K:.*]]: tensor<2x6x8xf32>, %[[V:.*]]: tensor<2x6x8xf32>
 // CHECK-DAG: %[[K4:.*]] = tensor.expand_shape %[[K]] {{\[}}[0, 1], [2], [3]] output_shape [2, 1, 6, 8]
@@ -188,7 +188,7 @@ func.func @one_key_head(%q: tensor<2x3x?x8xf32>, %k: tensor<2x6x8xf32>, %v: tens
 
 // -----
 
-// Bodies with and without an argument for what they write to.
+// Bodies with and without an argument for their output.
 // CHECK-LABEL: func.func @other_ops(
 // CHECK: score_mod
 // CHECK: %[[X:.*]] = arith.addf %s, %{{.*}} : f32
@@ -207,7 +207,7 @@ func.func @other_ops(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf3
 
 // -----
 
-// A product of three matrices is no attention, and no remark either.
+// A product of three matrices is not attention and gets no remark.
 // CHECK-LABEL: func.func @no_attention(
 // CHECK-NOT: attn
 func.func @no_attention(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {

@@ -1,7 +1,7 @@
-// Why attention is not raised: a remark for each reason.
+// Reasons why attention is not raised: one remark each.
 // RUN: fovea-opt %s --attn-raise-linalg --remarks-filter=raise --split-input-file --verify-diagnostics -o %t
 
-// Over queries.
+// The softmax is over queries.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -14,7 +14,7 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> t
 
 // -----
 
-// The same, written out.
+// The same as single ops.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -31,14 +31,14 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> t
 
 // -----
 
-// The sum is of scores.
+// The sum is of scores, not of exponentials.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
   %s = linalg.matmul ins(%q, %k : tensor<4x8xf32>, tensor<8x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %e = linalg.exp ins(%s : tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %zrn = arith.constant dense<0.0> : tensor<4xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="exponentials are divided by something else than their sum"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="exponentials are not divided by their sum"}}
   %n = linalg.reduce { arith.addf } ins(%s : tensor<4x6xf32>) outs(%zrn : tensor<4xf32>) dimensions = [1]
   %w = linalg.broadcast ins(%n : tensor<4xf32>) outs(%zs : tensor<4x6xf32>) dimensions = [1]
   %p = linalg.div ins(%e, %w : tensor<4x6xf32>, tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
@@ -48,14 +48,14 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> t
 
 // -----
 
-// The product is taken.
+// A product instead of a sum.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
   %s = linalg.matmul ins(%q, %k : tensor<4x8xf32>, tensor<8x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %e = linalg.exp ins(%s : tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %zrn = arith.constant dense<1.0> : tensor<4xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="exponentials are divided by something else than their sum"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="exponentials are not divided by their sum"}}
   %n = linalg.reduce { arith.mulf } ins(%e : tensor<4x6xf32>) outs(%zrn : tensor<4xf32>) dimensions = [1]
   %w = linalg.broadcast ins(%n : tensor<4xf32>) outs(%zs : tensor<4x6xf32>) dimensions = [1]
   %p = linalg.div ins(%e, %w : tensor<4x6xf32>, tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
@@ -65,7 +65,7 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> t
 
 // -----
 
-// A sink of exp(0).
+// The sum starts at exp(0), like a sink.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -82,21 +82,21 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> t
 
 // -----
 
-// Dropout, say.
+// Probabilities are modified, as by dropout.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %m: tensor<4x6xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
   %s = linalg.matmul ins(%q, %k : tensor<4x8xf32>, tensor<8x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %y = linalg.softmax dimension(1) ins(%s : tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %p = linalg.mul ins(%y, %m : tensor<4x6xf32>, tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="'arith.mulf' changes the weights between the softmax and the second contraction"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="'arith.mulf' modifies the probabilities between the softmax and the second contraction"}}
   %o = linalg.matmul ins(%p, %v : tensor<4x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %o : tensor<4x8xf32>
 }
 
 // -----
 
-// The same of a softmax that is written out.
+// The same for a softmax of single ops.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -107,44 +107,44 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> t
   %w = linalg.broadcast ins(%n : tensor<4xf32>) outs(%zs : tensor<4x6xf32>) dimensions = [1]
   %y = linalg.div ins(%e, %w : tensor<4x6xf32>, tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %p = linalg.negf ins(%y : tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="'arith.negf' changes the weights between the softmax and the second contraction"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="'arith.negf' modifies the probabilities between the softmax and the second contraction"}}
   %o = linalg.matmul ins(%p, %v : tensor<4x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %o : tensor<4x8xf32>
 }
 
 // -----
 
-// No first contraction.
+// There is no first contraction.
 func.func @f(%q: tensor<4x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
   %p = linalg.softmax dimension(1) ins(%q : tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="the softmax is not of a contraction and elementwise ops behind it"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="the softmax input is not a contraction followed by elementwise ops"}}
   %o = linalg.matmul ins(%p, %v : tensor<4x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %o : tensor<4x8xf32>
 }
 
 // -----
 
-// What is between is not elementwise.
+// The op between the contractions is not elementwise.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %c: f32, %n: index) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
   %s = linalg.matmul ins(%q, %k : tensor<4x8xf32>, tensor<8x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %x = tensor.insert %c into %s[%n, %n] : tensor<4x6xf32>
   %p = linalg.softmax dimension(1) ins(%x : tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="the softmax is not of a contraction and elementwise ops behind it, found 'tensor.insert'"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="the softmax input is not a contraction followed by elementwise ops, found 'tensor.insert'"}}
   %o = linalg.matmul ins(%p, %v : tensor<4x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %o : tensor<4x8xf32>
 }
 
 // -----
 
-// A sum over products of elements of one key.
+// The first contraction sums products of elements of one key only.
 func.func @f(%q: tensor<4x6x8xf32>, %k: tensor<6x8xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="the key dimension must be one of one operand"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="the key dimension must be a dimension of exactly one operand"}}
   %s = linalg.generic {indexing_maps = [affine_map<(i, j, d) -> (i, j, d)>, affine_map<(i, j, d) -> (j, d)>, affine_map<(i, j, d) -> (i, j)>],
                        iterator_types = ["parallel", "parallel", "reduction"]}
     ins(%q, %k : tensor<4x6x8xf32>, tensor<6x8xf32>) outs(%zs : tensor<4x6xf32>) {
@@ -160,7 +160,7 @@ func.func @f(%q: tensor<4x6x8xf32>, %k: tensor<6x8xf32>, %v: tensor<6x8xf32>) ->
 
 // -----
 
-// A bias that the first contraction starts at.
+// The first contraction starts at a bias.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %z: tensor<4x6xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -173,7 +173,7 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %z: 
 
 // -----
 
-// A residual that the second contraction starts at.
+// The second contraction starts at a residual.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %z: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -186,34 +186,34 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %z: 
 
 // -----
 
-// Weights are returned.
+// Probabilities are returned.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> (tensor<4x8xf32>, tensor<4x6xf32>) {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
   %s = linalg.matmul ins(%q, %k : tensor<4x8xf32>, tensor<8x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %p = linalg.softmax dimension(1) ins(%s : tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="what 'linalg.softmax' computes from the scores is also used by 'func.return'"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="the result of 'linalg.softmax', which depends on the scores, is also used by 'func.return'"}}
   %o = linalg.matmul ins(%p, %v : tensor<4x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %o, %p : tensor<4x8xf32>, tensor<4x6xf32>
 }
 
 // -----
 
-// Scores are looked at.
+// Scores have another use.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %n: index) -> (tensor<4x8xf32>, f32) {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
   %s = linalg.matmul ins(%q, %k : tensor<4x8xf32>, tensor<8x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %p = linalg.softmax dimension(1) ins(%s : tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %x = tensor.extract %s[%n, %n] : tensor<4x6xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="what 'linalg.matmul' computes from the scores is also used by 'tensor.extract'"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="the result of 'linalg.matmul', which depends on the scores, is also used by 'tensor.extract'"}}
   %o = linalg.matmul ins(%p, %v : tensor<4x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %o, %x : tensor<4x8xf32>, f32
 }
 
 // -----
 
-// Scores are normalised by all of a row.
+// Scores are normalised by a sum over the row.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -223,14 +223,14 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> t
   %w = linalg.broadcast ins(%n : tensor<4xf32>) outs(%zs : tensor<4x6xf32>) dimensions = [1]
   %x = linalg.div ins(%s, %w : tensor<4x6xf32>, tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %p = linalg.softmax dimension(1) ins(%x : tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="a score depends on what 'linalg.reduce' makes of other scores"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="a score depends on other scores through 'linalg.reduce'"}}
   %o = linalg.matmul ins(%p, %v : tensor<4x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %o : tensor<4x8xf32>
 }
 
 // -----
 
-// A column of scores in the place of values.
+// A column of scores is used as values.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>) -> tensor<4x4xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zt = arith.constant dense<0.0> : tensor<6x4xf32>
@@ -245,7 +245,7 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// A choice at run time.
+// The contractions are in different blocks, under a run-time condition.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %b: i1) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -263,7 +263,7 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %b: 
 
 // -----
 
-// Keys in two dimensions, of which one is left after the softmax.
+// Keys with two dimensions, one of which remains after the softmax.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -276,14 +276,14 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> t
   %n = linalg.reduce { arith.addf } ins(%x : tensor<4x6xf32>) outs(%zrn : tensor<4xf32>) dimensions = [1]
   %w = linalg.broadcast ins(%n : tensor<4xf32>) outs(%zs : tensor<4x6xf32>) dimensions = [1]
   %p = linalg.div ins(%x, %w : tensor<4x6xf32>, tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="keys are counted by more than one dimension"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="the keys have more than one dimension"}}
   %o = linalg.matmul ins(%p, %v : tensor<4x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %o : tensor<4x8xf32>
 }
 
 // -----
 
-// All queries are one.
+// All queries are one query.
 func.func @f(%q: tensor<8xf32>, %k: tensor<6x8xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -323,7 +323,7 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<8xf32>) -> ten
 
 // -----
 
-// Values for each query.
+// Values that depend on the query.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<4x6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -363,7 +363,7 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6xf32>) -> ten
 
 // -----
 
-// The width is not known.
+// The head dimension is dynamic.
 func.func @f(%q: tensor<4x?xf32>, %k: tensor<?x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -376,13 +376,13 @@ func.func @f(%q: tensor<4x?xf32>, %k: tensor<?x6xf32>, %v: tensor<6x8xf32>) -> t
 
 // -----
 
-// The result has a dimension of its own.
+// The result has a dimension that no operand has.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8x2xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8x2xf32>
   %s = linalg.matmul ins(%q, %k : tensor<4x8xf32>, tensor<8x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
   %p = linalg.softmax dimension(1) ins(%s : tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="the second contraction's result has dimensions of no operand"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="the result of the second contraction has a dimension that no operand has"}}
   %o = linalg.generic {indexing_maps = [affine_map<(i, d, x, j) -> (i, j)>, affine_map<(i, d, x, j) -> (j, d)>, affine_map<(i, d, x, j) -> (i, d, x)>],
                        iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
     ins(%p, %v : tensor<4x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<4x8x2xf32>) {
@@ -409,7 +409,7 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x0xf32>, %v: tensor<0x8xf32>) -> t
 
 // -----
 
-// Types that differ.
+// Different element types.
 func.func @f(%q: tensor<4x8xf16>, %k: tensor<8x6xf16>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -422,7 +422,7 @@ func.func @f(%q: tensor<4x8xf16>, %k: tensor<8x6xf16>, %v: tensor<6x8xf32>) -> t
 
 // -----
 
-// Doubles.
+// Elements of type f64.
 func.func @f(%q: tensor<4x8xf64>, %k: tensor<8x6xf64>, %v: tensor<6x8xf64>) -> tensor<4x8xf64> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf64>
   %zo = arith.constant dense<0.0> : tensor<4x8xf64>
@@ -435,7 +435,7 @@ func.func @f(%q: tensor<4x8xf64>, %k: tensor<8x6xf64>, %v: tensor<6x8xf64>) -> t
 
 // -----
 
-// The output is narrower than what it is computed from.
+// The output is narrower than the operands.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf16> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf16>
@@ -448,7 +448,7 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> t
 
 // -----
 
-// Scores in double precision.
+// Scores are computed in f64.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf64>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -461,7 +461,7 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> t
 
 // -----
 
-// A mask of five dimensions, of which three are single.
+// A mask of rank 5 with three dimensions of extent 1.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %m: tensor<1x1x1x4x6xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>
@@ -474,14 +474,14 @@ func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, %m: 
     linalg.yield %r : f32
   } -> tensor<4x6xf32>
   %p = linalg.softmax dimension(1) ins(%x : tensor<4x6xf32>) outs(%zs : tensor<4x6xf32>) -> tensor<4x6xf32>
-  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="a score depends on a value that attention can't read, of type tensor<1x1x1x4x6xf32>"}}
+  // expected-remark@below {{[Missed] attention | Category:raise | Function=f | Reason="a score depends on a value that can't be captured, of type tensor<1x1x1x4x6xf32>"}}
   %o = linalg.matmul ins(%p, %v : tensor<4x6xf32>, tensor<6x8xf32>) outs(%zo : tensor<4x8xf32>) -> tensor<4x8xf32>
   return %o : tensor<4x8xf32>
 }
 
 // -----
 
-// Infinite queries.
+// Too many queries.
 func.func @f(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>
   %zo = arith.constant dense<0.0> : tensor<4x8xf32>

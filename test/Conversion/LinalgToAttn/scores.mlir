@@ -1,11 +1,11 @@
-// What becomes of the ops between the contractions: scale, score_mod, mask_mod.
+// Raising of the ops between the contractions: scale, score_mod, mask_mod.
 // RUN: fovea-opt %s --attn-raise-linalg --split-input-file | FileCheck %s
 // RUN: fovea-opt %s --attn-raise-linalg=masked-below=-1e4 --split-input-file | FileCheck %s --check-prefix=BELOW
 
 #ij = affine_map<(i, j) -> (i, j)>
 #j0 = affine_map<(i, j) -> (0, j)>
 
-// A bias for each key, in f16, a soft cap, a scalar of the program's.
+// A bias per key in f16, a soft cap, and a scalar of the program.
 // CHECK-LABEL: func.func @bias(
 // CHECK-SAME: %[[BIAS:[^:]*]]: tensor<1x6xf16>, %[[X:[^:]*]]: f32)
 // CHECK: attn.forward {{.*}} scale(5.000000e-01) captures(%[[BIAS]], %[[X]] : tensor<1x6xf16>, f32)
@@ -35,7 +35,7 @@ func.func @bias(%q: tensor<4x8xf16>, %k: tensor<8x6xf16>, %v: tensor<6x8xf16>, %
     %r = arith.mulf %sum, %x : f32
     linalg.yield %r : f32
   } -> tensor<4x6xf32>
-  // Narrower in between: what is computed is the same but for rounding.
+  // A narrower intermediate type: the result is the same up to rounding.
   %h = arith.truncf %x1 : tensor<4x6xf32> to tensor<4x6xf16>
   %cap = arith.constant dense<30.0> : tensor<4x6xf16>
   %x2 = arith.divf %h, %cap : tensor<4x6xf16>
@@ -52,8 +52,8 @@ func.func @bias(%q: tensor<4x8xf16>, %k: tensor<8x6xf16>, %v: tensor<6x8xf16>, %
 #ij = affine_map<(i, j) -> (i, j)>
 #i = affine_map<(i, j) -> (i)>
 
-// A causal mask that was computed as a tensor of terms, and a number of keys for
-// each query: both are conditions on coordinates.
+// A causal mask that was computed as an additive tensor, and a number of keys per
+// query: both become conditions on coordinates.
 // CHECK-LABEL: func.func @masks(
 // CHECK-SAME: %[[LAST:[^:]*]]: tensor<4xi32>)
 // CHECK: attn.forward {{.*}} scale(1.000000e+00) captures(%[[LAST]] : tensor<4xi32>)
@@ -98,7 +98,7 @@ func.func @masks(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>, 
 
 // -----
 
-// A large negative number is a score like others, unless it is said to be a mask.
+// A large negative number is an ordinary score unless `masked-below` covers it.
 // CHECK-LABEL: func.func @large_negative(
 // CHECK: score_mod(%[[S:.*]]: f32
 // CHECK-DAG: %[[E:.*]] = tensor.extract
@@ -124,7 +124,7 @@ func.func @large_negative(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6
 
 // -----
 
-// A condition on the score itself is score_mod's.
+// A condition on the score itself becomes part of score_mod.
 // CHECK-LABEL: func.func @threshold(
 // CHECK: score_mod(%[[S:.*]]: f32
 // CHECK: %[[LESS:.*]] = arith.cmpf olt, %[[S]], %{{.*}} : f32
@@ -144,8 +144,8 @@ func.func @threshold(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf3
 
 // -----
 
-// What is read at a place that was computed is read there; batch and heads that are
-// one dimension of the scores, and two of the bias.
+// An element at a computed index is read in the region. Batch and heads are one
+// dimension of the scores and two dimensions of the bias.
 // CHECK-LABEL: func.func @gather(
 // CHECK-SAME: %[[TABLE:[^:]*]]: tensor<2x3x9xf32>, %[[AT:[^:]*]]: tensor<4x6xi32>)
 // CHECK: captures(%[[AT]], %[[TABLE]] : tensor<4x6xi32>, tensor<2x3x9xf32>)
@@ -183,8 +183,8 @@ func.func @gather(%q: tensor<2x3x4x8xf32>, %k: tensor<2x3x6x8xf32>, %v: tensor<2
 
 // -----
 
-// Heads that share keys are the inner part of the query heads: their coordinate is
-// taken apart.
+// Heads that share keys are the inner part of the query heads: the region splits the
+// head coordinate.
 // CHECK-LABEL: func.func @heads_taken_apart(
 // CHECK-SAME: %[[SLOPES:[^:]*]]: tensor<3xf32>)
 // CHECK: score_mod(%[[S:.*]]: f32, %{{.*}}: index, %[[H:.*]]: index, %{{.*}}: index, %{{.*}}: index, %[[T:.*]]: tensor<3xf32>) {

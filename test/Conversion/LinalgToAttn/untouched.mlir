@@ -1,7 +1,7 @@
-// Programs that have no attention on tensors stay as they are, without remarks.
+// Programs without attention on tensors are not changed and get no remarks.
 // RUN: fovea-opt %s --attn-raise-linalg --remarks-filter=raise 2>&1 | FileCheck %s --implicit-check-not=attn.forward --implicit-check-not=remark
 
-// Attention on memory.
+// Attention on memrefs.
 // CHECK-LABEL: func.func @memory(
 func.func @memory(%q: memref<4x8xf32>, %k: memref<8x6xf32>, %v: memref<6x8xf32>, %s: memref<4x6xf32>, %o: memref<4x8xf32>) {
   linalg.matmul ins(%q, %k : memref<4x8xf32>, memref<8x6xf32>) outs(%s : memref<4x6xf32>)
@@ -10,7 +10,7 @@ func.func @memory(%q: memref<4x8xf32>, %k: memref<8x6xf32>, %v: memref<6x8xf32>,
   return
 }
 
-// A softmax over one key is 1.
+// A softmax over one key, which is 1.
 // CHECK-LABEL: func.func @one_key(
 func.func @one_key(%q: tensor<4x8xf32>, %k: tensor<8x1xf32>, %v: tensor<1x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x1xf32>
@@ -30,7 +30,7 @@ func.func @integers(%q: tensor<4x8xi32>, %k: tensor<8x6xi32>, %v: tensor<6x8xi32
   return %o : tensor<4x8xi32>
 }
 
-// Not a sum of products: the interface of contractions has this, too.
+// Not a sum of products, although the op implements the contraction interface.
 // CHECK-LABEL: func.func @negated(
 func.func @negated(%q: tensor<4x8xf32>, %k: tensor<8x6xf32>, %v: tensor<6x8xf32>) -> tensor<4x8xf32> {
   %zs = arith.constant dense<0.0> : tensor<4x6xf32>

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' | FileCheck %s
 
-// The CTAs of a cluster part the rows of products: of the first operand each
-// keeps its rows, of the second one all.
+// The CTAs of a cluster split the rows of products: each CTA keeps its rows of the
+// first operand and all rows of the second operand.
 // CHECK-LABEL: gpu.func @f(
 // CHECK-DAG: warp.alloc : memref<256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
 // CHECK-DAG: warp.alloc : memref<32x64xbf16, #warp.shared<row_bytes = 128>>

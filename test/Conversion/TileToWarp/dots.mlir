@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' | FileCheck %s
 
-// What dots read comes to lie in shared memory, once for all dots that read it;
-// a first operand that was computed stays in registers.
+// Loaded operands of dots move to shared memory, once for all dots that read them;
+// a computed first operand stays in registers.
 
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %[[K:[a-z0-9]+]]:
@@ -16,7 +16,7 @@
 // CHECK-NEXT: %[[T:.*]] = warp.dot %[[Q]], %[[KT]], %[[S]] transpose_b
 // CHECK-NEXT: %[[P:.*]] = arith.truncf %[[T]]
 // CHECK-NEXT: warp.dot %[[P]], %[[KT]], %{{.*}} : tensor<64x32xbf16, #tile.reg>, memref<32x64xbf16
-// Some columns of what others read whole.
+// A slice of columns of an operand that other dots use whole.
 // CHECK-NEXT: warp.dot %[[P]], %[[KT]], %{{.*}} columns(32) : tensor<64x32xbf16, #tile.reg>, memref<32x64xbf16
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {

@@ -1,4 +1,4 @@
-// First operands that the unit does not read as they are.
+// First operands that the unit can't read from registers.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' --split-input-file --verify-diagnostics
 
 !memory = memref<?x16xf4E2M1FN, strided<[?, 1]>>
@@ -11,7 +11,7 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : tensor<64x16xf32, #tile.reg>
     %a = arith.constant dense<1.0> : tensor<64x16xf4E2M1FN, #tile.reg>
     %b = tile.load "k" %k[%c0, %c0] dims [0, 1] : !memory to tensor<16x16xf4E2M1FN, #tile.reg>
-    // expected-error@+1 {{first operand of a dot is computed, and #warp.mma_sync_unit reads no operands of 4 bits as they are computed}}
+    // expected-error@+1 {{first operand of a dot is computed, but #warp.mma_sync_unit can't read computed operands of 4 bits from registers}}
     %d = tile.dot %a, %b, %zero : tensor<64x16xf4E2M1FN, #tile.reg>, tensor<16x16xf4E2M1FN, #tile.reg>, tensor<64x16xf32, #tile.reg>
     gpu.return
   }
@@ -19,7 +19,7 @@ gpu.module @m {
 
 // -----
 
-// Warps that share columns have no rows of their own.
+// Warps that share columns do not own whole rows.
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32, column_warps = 2>)
@@ -30,7 +30,7 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
     %a = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
     %b = tile.load "k" %k[%c0, %c0] dims [0, 1] : !memory to tensor<32x32xbf16, #tile.reg>
-    // expected-error@+1 {{reads no operands of 16 bits as they are computed where warps share columns ('column_warps'): it must be loaded from memory or a stream ('tile.stream')}}
+    // expected-error@+1 {{can't read computed operands of 16 bits from registers if warps share columns ('column_warps'): it must be loaded from memory or a stream ('tile.stream')}}
     %d = tile.dot %a, %b, %zero : tensor<64x32xbf16, #tile.reg>, tensor<32x32xbf16, #tile.reg>, tensor<64x32xf32, #tile.reg>
     gpu.return
   }
@@ -48,7 +48,7 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
     %a = tile.load "q" %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x32xbf16, #tile.reg>
     %b = tile.load "k" %k[%c0, %c0] dims [0, 1] : !memory to tensor<32x32xbf16, #tile.reg>
-    // expected-error@+1 {{plan says 'a_in_registers', but the first operand is not loaded as the unit reads it: it comes from a stream, or transposed, or warps share columns}}
+    // expected-error@+1 {{plan has 'a_in_registers', but the first operand is not a load that the unit can read from registers: it is a stream, or transposed, or warps share columns}}
     %d = tile.dot "s" %a, %b, %zero : tensor<64x32xbf16, #tile.reg>, tensor<32x32xbf16, #tile.reg>, tensor<64x32xf32, #tile.reg>
     gpu.return
   }

@@ -1,4 +1,4 @@
-// Sums of rows by a dot need roles, and a product of one panel beside them.
+// Row sums by a dot need roles, and a product of one panel next to them.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' --split-input-file --verify-diagnostics
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
@@ -36,7 +36,7 @@ gpu.module @m {
     %ones = arith.constant dense<1.0> : tensor<32x8xbf16, #tile.reg>
     %b = tile.load %v[%c0, %c0] dims [0, 1] : !memory to tensor<32x128xbf16, #tile.reg>
     %o1 = tile.dot %p, %b, %o : tensor<64x32xbf16, #tile.reg>, tensor<32x128xbf16, #tile.reg>, tensor<64x128xf32, #tile.reg>
-    // expected-error@+1 {{row sums by a dot need a product of one panel of 32, 64 or 128 bytes beside them, found 'tensor<64x128xf32, #tile.reg>'}}
+    // expected-error@+1 {{row sums by a dot need a product of one panel of 32, 64 or 128 bytes next to them, found 'tensor<64x128xf32, #tile.reg>'}}
     %l1 = tile.dot %p, %ones, %l : tensor<64x32xbf16, #tile.reg>, tensor<32x8xbf16, #tile.reg>, tensor<64x8xf32, #tile.reg>
     gpu.return
   }
@@ -58,7 +58,7 @@ gpu.module @m {
     %b = tile.load %v[%c0, %c0] dims [0, 1] : !memory to tensor<32x64xbf16, #tile.reg>
     %o1 = tile.dot %p, %b, %o : tensor<64x32xbf16, #tile.reg>, tensor<32x64xbf16, #tile.reg>, tensor<64x64xf32, #tile.reg>
     %after = tile.reduce add dim 1 %o1 : tensor<64x64xf32, #tile.reg> to tensor<64x8xf32, #tile.reg>
-    // expected-error@+1 {{row sums by a dot depend on the product beside them}}
+    // expected-error@+1 {{row sums by a dot depend on the product next to them}}
     %l1 = tile.dot %p, %ones, %after : tensor<64x32xbf16, #tile.reg>, tensor<32x8xbf16, #tile.reg>, tensor<64x8xf32, #tile.reg>
     gpu.return
   }

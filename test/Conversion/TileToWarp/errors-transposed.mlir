@@ -1,7 +1,7 @@
-// Transposed operands are loaded from memory or a stream.
+// Transposed operands must be loads or streams.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' --split-input-file --verify-diagnostics
 
-// Sums of a transposed operand's columns are no sums of a product's rows.
+// Column sums of a transposed operand are not row sums of a product.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,

@@ -33,7 +33,7 @@ gpu.module @m {
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
     %a = arith.constant dense<1.0> : tensor<64x16xbf16, #tile.reg>
-    // expected-error@+1 {{only dots read a stream's tile; what else needs it takes the operand of 'tile.stream'}}
+    // expected-error@+1 {{result of a stream must be used by dots only: other ops must use the operand of 'tile.stream'}}
     %s = tile.stream "s" %a : tensor<64x16xbf16, #tile.reg>
     tile.store %s, %k[%c0, %c0] dims [0, 1] : tensor<64x16xbf16, #tile.reg>, !memory
     gpu.return
@@ -51,7 +51,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.reg>
     %a = tile.load "k" %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x64xbf16, #tile.reg>
-    // expected-error@+1 {{plan says 'a_in_registers', but the first operand is not loaded as the unit reads it: it comes from a stream, or transposed}}
+    // expected-error@+1 {{plan has 'a_in_registers', but the first operand is not a load that the unit can read from registers: it is a stream, or transposed}}
     %d = tile.dot "s" %a, %a, %zero transpose_a : tensor<64x64xbf16, #tile.reg>, tensor<64x64xbf16, #tile.reg>, tensor<64x64xf32, #tile.reg>
     gpu.return
   }

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' --split-input-file | FileCheck %s
 
-// The copy engine does not: rows past it become zero in the buffer, in blocks
-// that have such rows.
+// TMA does not support limits: rows past the limit are zeroed in the buffer, in
+// blocks that have such rows.
 // CHECK-LABEL: gpu.func @engine
 // CHECK: %[[V:.*]] = warp.alloc
 // CHECK: warp.copy %arg0[%[[AT:.*]], %{{.*}}] dims [0, 1] to %[[V]]

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' --split-input-file | FileCheck %s
 
-// Rows of two coordinates stay such; the limit is in the first one's.
+// Folded rows keep two coordinates; the limit applies to the first one.
 // CHECK-LABEL: gpu.func @folded
 // CHECK: warp.copy %arg0[{{.*}}] dims [0, 2] fold [1, 4] to %[[V:.*]] :
 // CHECK: %[[LEFT:.*]] = arith.subi %arg1, %{{.*}} : index

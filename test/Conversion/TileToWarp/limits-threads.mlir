@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' --split-input-file | FileCheck %s
 
-// Threads that copy know the limit.
+// Copies by threads support limits.
 // CHECK-LABEL: gpu.func @threads
 // CHECK: warp.copy %arg0[{{.*}}] limit(%arg1)
 // CHECK-NOT: warp.zero_rows

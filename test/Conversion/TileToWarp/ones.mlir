@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' | FileCheck %s
 
-// A dot with ones becomes columns of the dot that has the same first operand,
-// with a block of ones where the next panel would be.
+// A dot with ones becomes additional columns of the dot with the same first operand,
+// with a block of ones in place of the next panel.
 // CHECK-LABEL: gpu.func @f
 // CHECK-DAG: %[[P:.*]] = arith.constant dense<5.000000e-01>
 // CHECK-DAG: %[[O:.*]] = arith.constant dense<3.000000e+00>

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' --split-input-file | FileCheck %s
 
-// What no dot reads stays a load from global memory.
+// A load that no dot reads stays a load from global memory.
 // CHECK-LABEL: gpu.func @f
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
@@ -21,7 +21,7 @@ gpu.module @m {
 
 // -----
 
-// What others read too is loaded besides.
+// A load that dots and other ops use is also loaded from global memory.
 // CHECK-LABEL: gpu.func @f
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {

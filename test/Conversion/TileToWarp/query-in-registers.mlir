@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' | FileCheck %s
 
-// The schedule asks for queries in registers: read once, where they were loaded.
+// The plan keeps queries in registers: they are loaded once, at the position of the load.
 
 // CHECK-LABEL: gpu.func @f
 // CHECK: warp.copy {{("[^"]+" )?}}%{{.*}} to %[[Q:.*]] : {{.*}} to memref<64x64xbf16

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,warp-insert-pipelines)))' --split-input-file | FileCheck %s
 
-// What is added to scores comes through a ring of its own and is read into
-// registers from there; a tensor without unit stride is read as it is.
+// A bias tile passes through its own ring and is loaded into registers from there;
+// a tensor without unit stride is loaded directly.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[RING:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<3>
 // CHECK: warp.producer_acquire %[[RING]]
@@ -38,7 +38,7 @@ gpu.module @m {
 
 // -----
 
-// The CTAs of a cluster part its rows.
+// The CTAs of a cluster split its rows.
 // CHECK-LABEL: gpu.func @parted
 // CHECK: warp.alloc : memref<{{.*}}256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
 // CHECK: warp.local_load

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,warp-insert-pipelines)))' | FileCheck %s --check-prefix=PIPELINE
 
-// A stream's tile is stored where the stream stands; dots read it, either way round.
+// A stream's tile is stored at the position of the op; dots read it, transposed or not.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[S:.*]] = warp.alloc : memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 // CHECK: %[[X:.*]] = arith.negf
@@ -11,7 +11,7 @@
 // CHECK: warp.dot "a" %[[S]], %{{.*}}, %{{.*}} transpose_a
 // CHECK: warp.dot "b" %[[X]], %[[S]], %{{.*}}
 
-// It has stages and a pipeline of its name, where all warps copy as well.
+// It gets stages and a pipeline of its name, also if all warps perform copies.
 // PIPELINE-LABEL: gpu.func @f
 // PIPELINE: %[[RING:.*]] = warp.alloc : memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
 // PIPELINE: %[[P:.*]] = warp.pipeline "x" : !warp.pipeline<2>

@@ -1,4 +1,4 @@
-// What lies over scores needs scores before it.
+// A stream that overlays the scores' accumulator needs the scores' dot before it.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))'
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -23,7 +23,7 @@ gpu.module @m {
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
     %s = tile.dot "t" %q, %k, %zero transpose_b : !operand, !block, !score
     %x = arith.truncf %s : !score to !weight
-    // expected-error @+1 {{is to lie in the accumulator of the dot "s", of which there is none before it}}
+    // expected-error @+1 {{needs the accumulator of the dot "s": expected that dot before it}}
     %p = tile.stream "p" %x : !weight
     %o = tile.dot "o" %p, %k, %none : !weight, !block, !sum
     tile.store %o, %O[%c0, %c0] dims [0, 1] : !sum, !wide

@@ -1,4 +1,4 @@
-// What a loop carries in tensor memory is changed for the dot's next round alone.
+// A loop-carried accumulator in tensor memory may only be updated for the dot's next iteration.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))'
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -22,7 +22,7 @@ gpu.module @m {
     %all = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zero) -> !score {
       // expected-note @+1 {{the dot}}
       %s = tile.dot "s" %q, %k, %acc transpose_b : !operand, !block, !score
-      // expected-error @+1 {{a dot's accumulator that a loop carries may only be changed for the dot's next round}}
+      // expected-error @+1 {{the loop-carried accumulator of a dot may only be updated for the dot's next iteration}}
       %m = tile.reduce max dim 1 %acc : !score to tensor<128x1xf32, #tile.reg>
       tile.store %m, %O[%c0, %c0] dims [0, -1] : tensor<128x1xf32, #tile.reg>, !wide
       scf.yield %s : !score

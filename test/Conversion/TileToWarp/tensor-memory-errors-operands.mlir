@@ -1,4 +1,4 @@
-// Operands of dots into tensor memory are taken whole, the second from memory or a stream.
+// Dots into tensor memory can't use slices; the second operand must be a load or stream.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))'
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -24,7 +24,7 @@ gpu.module @m {
     %s = tile.dot "s" %q, %k, %zero transpose_b : !operand, !block, !score
     %x = arith.truncf %s : !score to !weight
     %x1 = tile.stream "p" %x : !weight
-    // expected-error @+1 {{dots into tensor memory take their operands whole}}
+    // expected-error @+1 {{dots into tensor memory can't use slices of operands}}
     %o = tile.dot "o" %x1, %k, %none columns(0) : !weight, !block, !sum
     tile.store %o, %O[%c0, %c0] dims [0, 1] : !sum, !wide
     gpu.return

@@ -1,4 +1,4 @@
-// Accumulators fit the CTA's columns, and what lies over one fits that.
+// Accumulators must fit the CTA's columns, and an overlaid stream must fit the accumulator.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))'
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -21,7 +21,7 @@ gpu.module @m {
     %wide = arith.constant dense<0.0> : tensor<128x512xf32, #tile.reg>
     %l = tile.load "l" %K[%c0, %c0] dims [0, 1] : !memory to tensor<512x32xbf16, #tile.reg>
     %s = tile.dot "s" %q, %l, %wide transpose_b : !operand, tensor<512x32xbf16, #tile.reg>, tensor<128x512xf32, #tile.reg>
-    // expected-error @+1 {{accumulators need 576 columns of tensor memory, a CTA has 512}}
+    // expected-error @+1 {{accumulators need 576 columns of tensor memory, expected at most 512}}
     %t = tile.dot "t" %q, %k, %zero transpose_b : !operand, !block, !score
     gpu.return
   }

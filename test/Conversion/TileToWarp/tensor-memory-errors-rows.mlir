@@ -1,4 +1,4 @@
-// Dots into tensor memory have 128 rows, none past the end of a sequence.
+// Dots into tensor memory must have 128 rows, none of them past the end of a sequence.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))'
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -17,7 +17,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
-    // expected-error @+1 {{dots into tensor memory have 128 rows, found 'tensor<64x64xf32, #tile.reg>'}}
+    // expected-error @+1 {{dots into tensor memory must have 128 rows, found 'tensor<64x64xf32, #tile.reg>'}}
     %s = tile.dot "s" %k, %k, %small transpose_b : !block, !block, tensor<64x64xf32, #tile.reg>
     gpu.return
   }
@@ -43,7 +43,7 @@ gpu.module @m {
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
     %v = tile.load "v" %K[%c0, %c0] limit(%n) dims [0, 1] : !memory to !block
-    // expected-error @-1 {{rows past the end of a sequence can't be made zero for a matrix unit that one thread issues dots to}}
+    // expected-error @-1 {{rows past the end of a sequence can't be zeroed for an MMA unit with single-thread issue}}
     %s = tile.dot "s" %q, %v, %zero transpose_b : !operand, !block, !score
     gpu.return
   }

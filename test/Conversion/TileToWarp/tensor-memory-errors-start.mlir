@@ -1,4 +1,4 @@
-// A dot starts from zero, or from what it gave in the round before.
+// An accumulator must be zero, or the dot's own result of the previous iteration.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))'
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -20,12 +20,12 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
-    // What a dot starts from would have to be stored by somebody.
+    // Another initial value would have to be stored to tensor memory first.
     %start = tile.load %O[%c0, %c0] dims [0, 1] : !wide to !sum
     %s = tile.dot "s" %q, %k, %zero transpose_b : !operand, !block, !score
     %x = arith.truncf %s : !score to !weight
     %p = tile.stream "p" %x : !weight
-    // expected-error @+1 {{accumulator in tensor memory must be zero, or what the dot itself gave in the round before, from zero on}}
+    // expected-error @+1 {{accumulator in tensor memory must be zero, or the dot's own result of the previous iteration, starting at zero}}
     %o = tile.dot "o" %p, %k, %start : !weight, !block, !sum
     tile.store %o, %O[%c0, %c0] dims [0, 1] : !sum, !wide
     gpu.return
@@ -52,10 +52,10 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
-    // The loop carries a sum that its dot does not add to.
+    // The loop carries a sum that its dot does not accumulate into.
     %one = arith.constant dense<1.0> : !score
     %all = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zero) -> !score {
-      // expected-error @+1 {{starts from something else than its loop carries}}
+      // expected-error @+1 {{accumulator must be the loop-carried value}}
       %s = tile.dot "s" %q, %k, %one transpose_b : !operand, !block, !score
       scf.yield %s : !score
     }

@@ -1,4 +1,4 @@
-// A vote is about what changes the sum alone.
+// A conditional update must change the accumulator only.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))'
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -19,11 +19,11 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
-    // What else the vote is about would have to be carried in registers.
+    // Other results of the update would have to be carried in registers.
     %all:2 = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zero, %other = %zero) -> (!score, !score) {
       %x = tile.load %O[%j, %c0] dims [0, 1] : !wide to tensor<128x1xf32, #tile.reg>
       %asks = arith.cmpf une, %x, %x : tensor<128x1xf32, #tile.reg>
-      // expected-error @+1 {{a dot's accumulator that a loop carries may only be changed for the dot's next round}}
+      // expected-error @+1 {{the loop-carried accumulator of a dot may only be updated for the dot's next iteration}}
       %both:2 = tile.if_any %asks init(%acc, %other : !score, !score) : tensor<128x1xi1, #tile.reg> {
       ^bb0(%a: !score, %b: !score):
         %a1 = arith.negf %a : !score

@@ -1,4 +1,4 @@
-// What a vote guards changes the rows that it asks for.
+// A conditional update must be the only update of the accumulator.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))'
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -19,12 +19,12 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !operand
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !block
-    // Rows that nobody asks for would have to be changed, too.
+    // The arithmetic would have to update rows whose condition is false, too.
     %all = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zero) -> !score {
       %x = tile.load %O[%j, %c0] dims [0, 1] : !wide to tensor<128x1xf32, #tile.reg>
       %asks = arith.cmpf une, %x, %x : tensor<128x1xf32, #tile.reg>
       %half = arith.addf %acc, %acc : !score
-      // expected-error @+1 {{a dot's accumulator that a loop carries may only be changed for the dot's next round}}
+      // expected-error @+1 {{the loop-carried accumulator of a dot may only be updated for the dot's next iteration}}
       %some = tile.if_any %asks init(%half : !score) : tensor<128x1xi1, #tile.reg> {
       ^bb0(%a: !score):
         %a1 = arith.negf %a : !score

@@ -1,4 +1,4 @@
-// What a dot into tensor memory takes: operands that are loaded, whole and not transposed, and 128 rows.
+// Operands of dots into tensor memory: loaded, whole and not transposed, with 128 rows.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))'
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>

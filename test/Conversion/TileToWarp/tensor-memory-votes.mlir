@@ -2,8 +2,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize)))' | FileCheck %s --check-prefix=PIPELINE
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-specialize,warp-verify-pipelines)))' | FileCheck %s --check-prefix=ROLES
 
-// What changes a carried accumulator where some row asks for it: nothing is
-// loaded or stored in rounds in which none does.
+// Conditional updates of a loop-carried accumulator: nothing is loaded or stored in
+// iterations without an update.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[O:.*]] = warp.tmem_alloc column(64) : memref<128x32xf32, #warp.tmem>
 // CHECK: %[[BY:.*]] = warp.local_load %{{.*}} : memref<128x1xf32
@@ -21,7 +21,7 @@
 // CHECK-NOT: tile.if_any
 // CHECK: warp.dot_into "o" %{{.*}}, %{{.*}}, %[[O]] accumulate(%[[LATER]])
 
-// The stage changes hands in every round.
+// The stage is released in every iteration.
 // PIPELINE-LABEL: gpu.func @f
 // PIPELINE: %[[PO:.*]] = warp.pipeline "o" : !warp.pipeline<1>
 // PIPELINE: %[[LATER:.*]] = arith.cmpi ne,
@@ -35,7 +35,7 @@
 // PIPELINE-NEXT: warp.consumer_release %[[PO]]
 // PIPELINE-NEXT: }
 
-// Who changes it votes, and nobody else.
+// Only the role that updates the accumulator executes the ballot.
 // ROLES-LABEL: gpu.func @f(
 // ROLES: role @softmax
 // ROLES-NOT: warp.any

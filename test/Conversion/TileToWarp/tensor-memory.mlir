@@ -3,20 +3,20 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-overlap-dots,canonicalize)))' | FileCheck %s --check-prefix=AHEAD
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-overlap-dots,canonicalize,warp-specialize,warp-verify-pipelines)))' -o %t.mlir
 
-// Where dots accumulate in tensor memory they take their operands from memory:
-// what is loaded from shared memory, what is computed from over the scores.
-// What the loop carries for a dot stays where it is.
+// Dots that accumulate in tensor memory have memory operands: loaded operands are in
+// shared memory, computed operands overlay the scores' accumulator.
+// A loop-carried accumulator stays in tensor memory.
 // CHECK-LABEL: gpu.func @f
 // CHECK-DAG: %[[S:.*]] = warp.tmem_alloc column(0) : memref<128x64xf32, #warp.tmem>
 // CHECK-DAG: %[[O:.*]] = warp.tmem_alloc column(64) : memref<128x32xf32, #warp.tmem>
-// A number a row is a vector in shared memory.
+// One value per row is a vector in shared memory.
 // CHECK-DAG: %[[F:.*]] = warp.alloc : memref<128x1xf32, #warp.shared<row_bytes = 32>>
 // CHECK: scf.for %[[J:.*]] = %[[LOWER:.*]] to
 // CHECK: warp.copy "k" %{{.*}} to %[[KS:[^ ]*]] :
 // CHECK: warp.dot_into "s" %{{.*}}, %[[KS]], %[[S]] accumulate(%{{.*}}) transpose_b
 // CHECK-NEXT: %[[X:.*]] = warp.tmem_load %[[S]]
 // CHECK: warp.local_store "factor" %{{.*}} to %[[F]]
-// Threads read it back: no fence.
+// Threads load it back: no fence is needed.
 // CHECK-NOT: warp.fence_stores
 // CHECK: %[[BY:.*]] = warp.local_load %[[F]]
 // CHECK: %[[P:.*]] = warp.tmem_view %[[S]] from 32 : memref<128x64xf32, #warp.tmem> to memref<128x64xbf16, #warp.tmem>
@@ -35,8 +35,8 @@
 // CHECK-NEXT: warp.fence_stores %[[YS]]
 // CHECK-NEXT: warp.copy_out "out" %[[YS]]
 
-// One mechanism for all: stages are committed and given back when dots are done,
-// and the sum is handed over in each round.
+// One mechanism for all streams: stages are committed and released when dots complete,
+// and the accumulator is signalled in each iteration.
 // PIPELINE-LABEL: gpu.func @f
 // PIPELINE: %[[PO:.*]] = warp.pipeline "o" : !warp.pipeline<1>
 // PIPELINE: scf.for {{.*}} iter_args({{.*}}%[[PHASE:[^ ]*]] = %{{[^ ]*}}) ->
@@ -47,7 +47,7 @@
 // PIPELINE-NEXT: warp.consumer_wait %[[PS]]
 // PIPELINE-NEXT: warp.tmem_load
 // PIPELINE: warp.tmem_store "p"
-// The scores' stage is held until the weights are over them.
+// The scores' stage is kept until the probabilities have overlaid them.
 // PIPELINE: warp.consumer_release %[[PS]]
 // PIPELINE: scf.if
 // PIPELINE-NEXT: %[[LAST:.*]] = arith.xori %[[PHASE]],
@@ -63,8 +63,8 @@
 // PIPELINE-NEXT: warp.tmem_load
 // PIPELINE-NEXT: warp.consumer_release %[[PO]]
 
-// The stage of keys is read by both dots, so the first can't go ahead: the loop
-// is as it was, and the schedule says so.
+// Both dots read the stage of keys, so the first one can't be issued early: the loop
+// is not changed, and the plan is updated.
 // AHEAD-LABEL: gpu.func @f
 // AHEAD-NOT: warp.dot_into
 // AHEAD: scf.for

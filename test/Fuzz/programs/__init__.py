@@ -1,9 +1,8 @@
-"""Random programs of attention, run at every level against what they mean.
+"""Random attention programs, run at every level and compared with the attn-level meaning.
 
-docs/Fuzzing.md says what is drawn and what is checked. The modules, from the
-bottom: ``source`` (choices), ``nodes`` (expressions and how exact they are),
-``dialects`` (how they are written for either front end), ``captures``,
-``expressions`` (score_mods and mask_mods), ``aten`` (what only PyTorch has),
-``program`` (all of it, as text), ``data`` (inputs), ``execute`` (levels),
-``rules`` (what is right), ``shrink``, ``worker`` and ``runner`` (many).
+test/Fuzz/README.md describes what is drawn and checked. The modules, bottom up: ``source``
+(choices), ``nodes`` (expressions and their error bounds), ``dialects`` (their text for either front
+end), ``captures``, ``expressions`` (score_mods and mask_mods), ``aten`` (PyTorch-only ops),
+``program`` (the whole program as text), ``data`` (inputs), ``execute`` (levels), ``rules``
+(tolerances), ``shrink``, ``worker`` and ``runner`` (many programs).
 """

@@ -1,4 +1,4 @@
-"""What only functions written for PyTorch have: its dtypes, and its other ops."""
+"""Expressions that only functions written for PyTorch have: its dtypes and its other ops."""
 
 import dataclasses
 import math
@@ -37,7 +37,7 @@ SMOOTH = [
     ("nn.functional.softshrink", -1e4, 1e4, lambda low, high: (low, high), 1.0),
     ("nn.functional.tanhshrink", -1e4, 1e4, lambda low, high: (low - 1, high + 1), 1.0),
 ]
-#: Of what is known exactly: jumps.
+#: Discontinuous functions, for exactly known arguments.
 JUMPS = [
     ("sign", lambda low, high: (-1, 1)), ("frac", lambda low, high: (-1, 1)),
     ("nn.functional.hardshrink", lambda low, high: (low, high)),
@@ -56,7 +56,8 @@ class AtenRegion(Region):
     integer_types = ("i32", "i64", "i8", "i16", "u8")
 
     def element_node(self, node):
-        """Elements keep their dtype; but PyTorch's clamp takes no bounds that an uint8 can't hold."""
+        """Elements keep their dtype, but PyTorch's clamp does not accept bounds outside of uint8.
+        """
         if node.kind == "int" and node.dtype == "u8":
             return dataclasses.replace(node, text=f"{node.text}.{self.source.choose(('long()', 'to(torch.int64)'))}", dtype="i64")
         if node.kind == "float" and node.dtype in ("f16", "bf16") and not self.source.chance(40):
@@ -84,7 +85,7 @@ class AtenRegion(Region):
         return [*super().float_options(), *self.own_options()]
 
     def own_options(self):
-        """What plain functions don't have."""
+        """Kinds of expressions that plain functions do not have."""
         return [
             (3, self.smooth), (1, self.jump), (2, self.scaled_sum), (2, self.two_arguments), (2, self.reduced), (2, self.filled),
             (1, self.cast), (3, self.viewed), (1, self.rounding_quotient), (1, self.remainder), (2, self.ternary), (1, self.arange),
@@ -127,7 +128,7 @@ class AtenRegion(Region):
         return Node(f"{a.text}.to(torch.{name})", "int", low, high, dtype=short)
 
     def int_reduced(self, depth):
-        """Of a captured matrix's row."""
+        """An expression of a row of a captured matrix."""
         extent = self.source.choose((3, 8, 1, 16))
         index, rows = self.new_index(0)
         captured = self.new_capture("int", (rows, extent), None, False)
@@ -176,7 +177,7 @@ class AtenRegion(Region):
     # --- Floats --------------------------------------------------------------
 
     def smooth(self, depth):
-        # Those that are ops of their own more often than those that are made of others.
+        # Prefers ops with their own lowering to decomposed ones.
         name, low, high, bounds, slope = self.source.choose(SMOOTH if self.source.chance(40) else SMOOTH[:6])
         a = self.float_(depth)
         if name.startswith("nn.") and (a.kind != "float" or a.dtype == WEAK):  # PyTorch has most of these for floats only
@@ -290,7 +291,7 @@ class AtenRegion(Region):
                                    quotient=False)
 
     def cast(self, depth):
-        """To a half and back."""
+        """A cast to a 16-bit float and back."""
         a = self.float_(depth)
         name, short = self.source.choose((("bfloat16", "bf16"), ("float16", "f16")))
         if a.magnitude > 1000 or a.grid is None:
@@ -332,7 +333,7 @@ class AtenRegion(Region):
         return self.element_node(Node(text, "float", low, high, grid, dtype=captured.dtype))
 
     def rounding_quotient(self, depth):
-        """Of floats, to an integer."""
+        """A conversion of floats to an integer."""
         a, number = self.read("float", 0, contents="grid"), self.source.choose((2.0, 3.0, 5.0))
         if a.dtype != "f32":
             return a

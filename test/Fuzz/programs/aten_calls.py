@@ -1,5 +1,6 @@
-"""Programs written for PyTorch: traced by fovea.torch, and computed by PyTorch's own
-flex_attention in f64."""
+"""Programs written for PyTorch: traced by fovea.torch, and evaluated by PyTorch's own
+flex_attention in f64.
+"""
 
 import warnings
 
@@ -9,12 +10,13 @@ import torch
 from torch.nn.attention import flex_attention as flex
 
 import fovea.torch  # noqa: F401
-from fovea._spec import BLOCK_LISTS
-from fovea.torch import _masks
-from fovea.torch._programs import Facts, build
+from fovea.frontend._program import BLOCK_LISTS
+from fovea.torch.ops import _block_mask
+from fovea.torch.cache._programs import Facts, build
 
 DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16}
-#: f64 beside f64: what PyTorch computes in f32 all the same (functions of integers) is within score_error.
+#: Tolerance between two f64 evaluations; functions of integers, which PyTorch evaluates in f32, are
+#: within score_error.
 RELATIVE = 1e-6
 
 torch.set_num_threads(1)
@@ -23,7 +25,7 @@ flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True
 
 
 def tensor(array, dtype, view):
-    """A tensor with an array's elements, that lies as asked."""
+    """A tensor with an array's elements and the requested view."""
     plain = torch.from_numpy(numpy.asarray(array).copy())
     plain = plain.to(torch.bfloat16) if dtype == "bf16" else plain
     if view == "every_other" and plain.dim():
@@ -53,7 +55,7 @@ def trace(prepared):
     mask_mod, blocks, lists, block_mask = prepared.functions.get("mask_mod"), None, (), None
     if mask_mod is not None and form["blocks"]:
         block_mask = make_block_mask(prepared)
-        mask_mod, blocks, _, lists = _masks.read(block_mask, tensors["q"], tensors["k"])
+        mask_mod, blocks, _, lists = _block_mask.read(block_mask, tensors["q"], tensors["k"])
     facts = Facts(DTYPES[form["dtype"]], torch.device("cpu"), form["head_dim"], form["value_head_dim"], form["scale"], False,
                   form["lse"], blocks)
     program = build(prepared.functions.get("score_mod"), mask_mod, facts)
@@ -67,7 +69,7 @@ def trace(prepared):
 
 
 def compare(prepared):
-    """What differs between the meaning and PyTorch's, or ""."""
+    """Compares the meaning with PyTorch's result; returns a message or ""."""
     form = prepared.form
     q, k, v = (prepared.tensors_of_torch[name].double() for name in ("q", "k", "v"))
     with warnings.catch_warnings():

@@ -1,8 +1,8 @@
-"""Captured tensors: what they hold and how they lie."""
+"""Captured tensors: their contents and strides."""
 
 import dataclasses
 
-#: Of floats: normal numbers, multiples of 1/4 in [-2, 2], multiples of 1/8 in [1/8, 2].
+#: For floats: normal numbers, multiples of 1/4 in [-2, 2], multiples of 1/8 in [1/8, 2].
 FLOAT_CONTENTS = ("normal", "grid", "positive")
 RANGES = {"normal": (-4, 4, None), "grid": (-2, 2, 2), "positive": (0.125, 2, 3)}
 
@@ -15,11 +15,11 @@ class Captured:
     contents: str
     low: int = 0
     high: int = 0
-    #: What the numbers are shifted by: numbers that differ in their high words only.
+    #: Offset of the values, so that they differ only in their high words.
     shift: int = 0
     #: Sizes are in the program's text.
     static: bool = False
-    #: "plain", "every_other", "transposed", "offset": how a tensor of PyTorch lies.
+    #: The view of a PyTorch tensor: "plain", "every_other", "transposed" or "offset".
     view: str = "plain"
 
     def describe(self):

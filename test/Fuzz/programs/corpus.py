@@ -1,5 +1,6 @@
-"""Programs that have failed, in files. Each runs at all levels; one with ``EXPECTED`` is an open find, and
-must fail as it says."""
+"""Files with programs that have failed. Each runs at all levels. One with ``EXPECTED`` is an open
+finding and must fail with that message.
+"""
 
 import pathlib
 import re
@@ -18,13 +19,13 @@ def files():
 
 
 def expected(text):
-    """What an open find's failure matches, or None."""
+    """The pattern that an open finding's failure matches, or None."""
     found = re.search(r'^EXPECTED = "([^"]*)"', text, re.MULTILINE)
     return found and found[1]
 
 
 def replay(path, verbose=False):
-    """What is wrong, in lines."""
+    """Runs a file; returns messages of failures."""
     program = Program.parse(path.read_text())
     if verbose:
         with execute.Prepared(program) as prepared:

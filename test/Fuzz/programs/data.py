@@ -1,4 +1,4 @@
-"""Inputs of a program, by its seed alone."""
+"""Inputs of a program, determined by its seed."""
 
 import zlib
 
@@ -41,7 +41,7 @@ def captured_array(captured, seed, name):
 
 
 def block_lists(form, seed):
-    """Of a third of the blocks each: in no list, partial, full."""
+    """Draws each block as unlisted, partial or full, with equal probability."""
     blocks, random = form["blocks"], generator(seed, "blocks")
     shape = (form["batch"] if blocks["per_batch"] else 1, form["heads"] if blocks["per_head"] else 1,
              -(-form["queries"] // blocks["queries"]), -(-form["keys"] // blocks["keys"]))
@@ -58,7 +58,7 @@ def block_lists(form, seed):
 
 
 def inputs(program):
-    """Arrays by their names: q, k, v, what the form adds, captured tensors."""
+    """Arrays by name: q, k, v, the operands of the form, captured tensors."""
     form, seed = program.form, program.form["seed"]
     batch = form["batch"]
 
@@ -73,7 +73,7 @@ def inputs(program):
         "v": tensor("v", form["kv_heads"], form["keys"], form["value_head_dim"], form["value_scale"]),
     }
     if form["lengths"] is not None:
-        # What lies behind a sequence's end must not be read into anything.
+        # Elements after a sequence's end must not affect any result.
         for name in ("k", "v"):
             keys = arrays[name] if form["layout"] == "bhsd" else arrays[name].transpose(0, 2, 1, 3)
             for entry, length in enumerate(form["lengths"]):

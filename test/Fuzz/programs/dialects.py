@@ -1,5 +1,4 @@
-"""How expressions are written for either front end: ``fovea``'s functions and
-PyTorch's."""
+"""The text of expressions for either front end: ``fovea``'s functions and PyTorch's."""
 
 
 class Plain:

@@ -1,4 +1,4 @@
-"""Runs a program at levels, and says what is wrong."""
+"""Runs a program at several levels and describes failures."""
 
 import ctypes
 import dataclasses
@@ -15,12 +15,12 @@ import numpy
 import rules
 
 import fovea
-from fovea import _kernel, _library
-from fovea._arrays import as_tensors, from_tensor, to_host
+from fovea.compiler import _kernel, _library
+from fovea.runtime._arrays import as_tensors, from_tensor, to_host
 from fovea.errors import CompileError, TraceError
 
 TARGETS = ("sm_80", "sm_90a")
-#: What is refused for a reason that the documentation gives.
+#: Documented reasons for rejecting a program.
 REFUSALS = (
     r"schedule's '",  # a schedule that was drawn doesn't fit
     r"needs \d+ bytes of shared memory",
@@ -45,7 +45,7 @@ class Failure:
 
     @property
     def signature(self):
-        """What failures of one cause share: no numbers, no names."""
+        """The common part of failures with the same cause, without numbers and names."""
         message = "" if self.kind in ("o", "mean", "lse", "eager", "gradient") else re.sub(r"'[^']*'|[\d.]+", "#", self.message)
         return self.kind, self.level, self.target, message[:160]
 
@@ -136,7 +136,7 @@ class Prepared:
         return results[0], results[1] if len(results) > 1 else None
 
     def compile(self, target):
-        """To PTX and metadata: a fovea.Kernel."""
+        """Compiles to PTX and metadata: a fovea.Kernel."""
         form = self.form
         return fovea.compile(self.spec, target, schedule=form["schedule"], recurrence=form["recurrence"],
                              accurate_tanh=form["accurate_tanh"], cache=False)
@@ -157,7 +157,7 @@ class Prepared:
 
     @functools.cached_property
     def score_error(self):
-        """What scores may be off by: what was drawn, and what sums of products lose."""
+        """The error of scores: the drawn expression's, and that of sums of products."""
         return self.form["score_error"]
 
     @functools.cached_property
@@ -185,16 +185,17 @@ def explained(error):
 
 
 def is_refusal(message, form):
-    """Whether a refusal is one that the drawn options ask for."""
+    """True if the drawn options explain the rejection."""
     if form["schedule"] == "auto" and form["recurrence"] == "auto":
         return False
     return any(re.search(pattern, message) for pattern in REFUSALS)
 
 
-#: Of a failure that one draw of the data may give, and the kinds of such failures.
+#: Repetitions of a failure that may depend on the data, and the kinds of such failures.
 REPETITIONS, REPEATED = 3, ("mean", "gradient")
 
-#: What a program is run as: (level, target) and how many of a hundred programs; the seed decides which.
+#: The levels and targets of a program, with the percentage of programs that run there; the seed
+#: decides which.
 PLAN = (
     (("tile", "sm_80"), 100), (("tile", "sm_90a"), 100), (("warp", "sm_80"), 20), (("warp", "sm_90a"), 8), (("eager", ""), 40),
     (("compile", "sm_80"), 1), (("compile", "sm_90a"), 1),
@@ -253,15 +254,16 @@ def check(program, wheres=None, times=None):
 
 
 def with_other_data(program):
-    """REPETITIONS of a program that differ in their data alone: gradients keep their order of sums."""
+    """Yields the program REPETITIONS times with other data; gradients keep their order of sums."""
     for number in range(1, REPETITIONS + 1):
         seed = program.form["seed"] + number * gradients.ORDERS
         yield dataclasses.replace(program, form={**program.form, "seed": seed})
 
 
 def fails_again(program, where):
-    """Whether most of REPETITIONS with other data fail, too: rows that share a weight share
-    its rounding, so that one draw says little."""
+    """True if most of REPETITIONS with other data fail too: rows with the same probability have the
+    same rounding error, so one draw is not significant.
+    """
     again = count = 0
     for other in with_other_data(program):
         with Prepared(other) as prepared:
@@ -271,10 +273,9 @@ def fails_again(program, where):
     return 2 * again > REPETITIONS, count
 
 
-#: What is refused of gradients for a reason that the documentation gives.
+#: Documented reasons for rejecting gradients.
 GRADIENT_REFUSALS = (
     r"is to be deterministic, but its elements",
-    r"gradients are asked for, but nothing has one",
 )
 
 

@@ -1,5 +1,6 @@
-"""Draws score_mods and mask_mods: typed expressions whose ranges are known, so that
-indices lie inside, divisors are not 0, and scores say something."""
+"""Draws score_mods and mask_mods: typed expressions with known ranges, so that indices are valid,
+divisors are nonzero, and scores are meaningful.
+"""
 
 import dataclasses
 import math
@@ -14,7 +15,7 @@ FLOATS = (2.0, 0.5, 0.1, -1.0, 3.0, 0.25, -0.5, 1.5, 10.0, -2.0, 0.01, 0.0, 1.0)
 #: numpy's functions that can be traced, of FUNCTIONS.
 NUMPY_FUNCTIONS = {"exp", "exp2", "expm1", "log", "log2", "log1p", "sqrt", "tanh", "sin", "cos"}
 MOST_ELEMENTS = 100_000
-#: Of functions: least and largest argument, value, and the largest slope in a range.
+#: For each function: smallest and largest argument, value, and the largest slope in a range.
 FUNCTIONS = {
     "tanh": (-1e4, 1e4, math.tanh, lambda low, high: 1.0),
     "exp": (-20.0, 3.0, math.exp, lambda low, high: math.exp(high)),
@@ -98,7 +99,7 @@ class Region:
         return constant_int(self.source.choose(INTS))
 
     def int_result(self, text, bounds, a, b, operands=()):
-        """Narrow integers wrap around; what could leave 64 bits is not done."""
+        """Narrow integers wrap around; operations that may exceed 64 bits are avoided."""
         low, high = bounds
         dtype = wider(a, b)
         bits = INTEGERS.get(dtype, 64)
@@ -260,7 +261,7 @@ class Region:
 
     def compared(self, depth):
         if depth <= 0:
-            # As people write masks.
+            # Typical masks.
             i, j = self.coordinates["q_idx"], self.coordinates["kv_idx"]
             shape = self.source.below(4)
             if shape == 0:
@@ -419,7 +420,8 @@ class Region:
         if b.kind != "float":
             b = as_float_node(b, self.dialect.to_float(b.text))
         if self.dialect.name == "torch" and a.traced and b.traced and a.dtype != b.dtype and {"f16", "bf16"} & {a.dtype, b.dtype}:
-            # Under vmap, PyTorch's where takes the type of what differs by head or place.
+            # Under vmap, PyTorch's where has the type of the branch that depends on head or
+            # position.
             a, b = (dataclasses.replace(node, text=self.dialect.to_float(node.text), dtype="f32") for node in (a, b))
         grid = None if a.grid is None or b.grid is None else max(a.grid, b.grid)
         return self.float_result(self.dialect.call("where", test.text, a.text, b.text),
@@ -589,7 +591,7 @@ class Region:
     def new_capture(self, kind, dims, contents, positive):
         static = self.source.chance(30)
         if kind == "bool":
-            # A boolean that a call gives is a tensor of one element.
+            # A boolean of the call is a tensor of one element.
             return Captured("i1", dims if dims or self.dialect.name == "torch" else (1,), "bool", static=static)
         if kind == "float":
             dtype = self.source.weighted([(6, "f32"), (2, "f16"), (2, "bf16")]) if dims else "f32"
@@ -636,7 +638,7 @@ class Region:
         return self.bool_(depth)
 
     def scores(self):
-        """What score_mod returns."""
+        """The result of score_mod."""
         kind = self.source.weighted([(1, "score"), (6, "sum"), (4, "any"), (2, "cap"), (2, "hidden"), (1, "named")])
         if kind == "score":
             return self.score
@@ -651,7 +653,7 @@ class Region:
         return node
 
     def term(self):
-        """A factor, perhaps, and what it scales."""
+        """Optionally a factor, and the expression that it scales."""
         item = self.source.weighted([
             (3, lambda: self.read("float", 1)), (2, lambda: as_float_node(self.int_difference(0))), (2, lambda: self.float_(1)),
             (1, lambda: self.float_rounded(1)), (1, lambda: self.float_of_int(1)), (2, lambda: self.float_function(1))])()
@@ -691,7 +693,7 @@ class Region:
 
 
 def matching(text):
-    """Where the first parenthesis is closed."""
+    """The position of the parenthesis that closes the first one."""
     depth = 0
     for place, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")

@@ -1,12 +1,15 @@
-"""Gradients of a program: what it means, and at each level, by all that has one.
+"""Gradients of a program, by its meaning and at each level, with respect to all differentiable
+inputs.
 
-They are judged by rows (along the last dimension), as L2 norms: an error may be three times that of the
-straightforward evaluation, in the row or in all rows on average, two units in the last place of each element, and a
-part of the longest row, and of 1: 2^-10 and four times what scores may be off by, 2^-14. Derivatives by scores are
-differences, P (dP - D), which are nothing where one key has a row's whole weight: gradients may be off by what they
-are moved by if D is off by 2^-21 of its terms. Where scores may be off by more than 1 a row is asked for numbers alone.
-So this finds what is lost, counted twice, or put elsewhere, not a rounding too many, which `fovea-run --check` asks
-about. Sums of few elements cancel, so that one draw of the data says little (execute.py repeats it)."""
+Gradients are compared by rows (along the last dimension), as L2 norms. The error may be three times
+that of the direct evaluation (in the row, or in all rows on average), plus two units in the last
+place of each element, plus a part of the longest row and of 1: 2^-10 and four times the error of
+scores, 2^-14. dS is the difference P (dP - delta), which vanishes if one key has all probability of
+a row: the tolerance includes the change of the gradients when delta changes by 2^-21 of its terms.
+If the error of scores may exceed 1, a row must only be finite. So the test finds lost, duplicated
+or misplaced contributions, but not single roundings, which `fovea-run --check` tests. Sums of few
+elements cancel, so one draw of the data is not significant (execute.py repeats it).
+"""
 
 import ctypes
 import dataclasses
@@ -20,16 +23,17 @@ import numpy
 import rules
 
 import fovea
-from fovea import _kernel, _library
-from fovea._arrays import as_tensors, from_host, from_tensor, to_host
+from fovea.compiler import _kernel, _library
+from fovea.runtime._arrays import as_tensors, from_host, from_tensor, to_host
 
-#: What is compared, as a level of the interpreter; and what is compiled down to PTX alone.
+#: Levels of the interpreter to compare, and the level that is only compiled to PTX.
 LEVELS, COMPILE = {"gradient-tile": "tile", "gradient-warp": "warp"}, "gradient-compile"
-#: One in so many programs asks for sums in one order.
+#: One out of ORDERS programs uses deterministic gradients.
 ORDERS = 3
 SLACK_OF_LONGEST, SLACK_OF_ONE = 2.0**-10, 2.0**-14
 LARGEST_SCORE_ERROR = 1.0
-#: What D's terms may be off by, as a part of them; and how far they are moved to see what that does, which O's type must show.
+#: The relative error of delta's terms; and the step to measure its effect, which must be visible in
+#: O's type.
 RESIDUE, STEP = 2.0**-21, 2.0**-5
 
 
@@ -39,12 +43,13 @@ def differentiates(program):
 
 
 def in_all_rows(errors):
-    """At least what they are on average: what cancels in one row may not do so in another."""
+    """At least the average over all rows: terms that cancel in one row may not cancel in another.
+    """
     return numpy.maximum(errors, (errors**2).mean() ** 0.5)
 
 
 def judge(found, meaning, plain, residue, output, weights, score_error):
-    """What is wrong with one gradient, or ""."""
+    """Checks one gradient; returns a message or ""."""
     columns = meaning.shape[-1] if meaning.ndim else 1
     found, meaning, plain, residue = (array.reshape(-1, columns) for array in (found, meaning, plain, residue))
     known = numpy.isfinite(meaning).all(-1) & numpy.isfinite(plain).all(-1)
@@ -71,13 +76,14 @@ def judge(found, meaning, plain, residue, output, weights, score_error):
 
 
 def in_one_order(form):
-    """Whether sums are to have one order, so that the same inputs give the same bits."""
+    """True for deterministic gradients: the same inputs must give the same bits."""
     return form["seed"] % ORDERS == 0
 
 
 class Gradients:
-    """The gradients of a prepared program, by all that has one: their own program, its
-    inputs, and what they mean. To be used while the program is prepared."""
+    """The gradients of a prepared program with respect to all differentiable inputs: their own
+    program, its inputs, and their meaning. To be used while the program is prepared.
+    """
 
     def __init__(self, prepared, spec, arrays):
         self.form, self.context, self.spec = prepared.form, prepared.context, spec
@@ -89,7 +95,9 @@ class Gradients:
         self.outputs = {entry["name"]: entry["dtype"] for entry in signature["outputs"]}
 
     def run(self, level, target="sm_80", exact=False, inputs=None):
-        """The gradients by their names, as arrays of f64. `inputs` are the program's own by default."""
+        """Evaluates the gradients; returns arrays of f64 by name. `inputs` are the program's own by
+        default.
+        """
         form, context = self.form, self.context
         options = _kernel._options({"target": target, "accurate_tanh": form["accurate_tanh"]})
         how = _library.RunOptions(ctypes.sizeof(_library.RunOptions), _kernel._LEVELS[level], exact, form["seed"])
@@ -119,7 +127,7 @@ class Gradients:
 
     @functools.cached_property
     def residue(self):
-        """What the gradients are off by if all terms of D are, by RESIDUE of them."""
+        """The change of the gradients when all terms of delta change by RESIDUE."""
         arrays = {name: from_host(array, dtype) for name, dtype, array in self.inputs if name in ("o", "do")}
         moved = arrays["o"] - STEP * numpy.abs(arrays["o"]) * numpy.sign(arrays["do"])
         inputs = [(name, dtype, to_host(name, moved, dtype) if name == "o" else array) for name, dtype, array in self.inputs]
@@ -128,8 +136,9 @@ class Gradients:
             return {name: numpy.nan_to_num(results[name] - self.meaning[name]) * (RESIDUE / STEP) for name in results}
 
     def compile(self, target):
-        """To PTX and metadata: a fovea.Kernel. Its schedule is its own, as that of a kernel
-        which is compiled with its forward."""
+        """Compiles to PTX and metadata: a fovea.Kernel. The schedule is chosen for the gradient, as
+        for a kernel that is compiled with its forward.
+        """
         return fovea.compile(self.spec, target, accurate_tanh=self.form["accurate_tanh"], cache=False)
 
 
@@ -152,8 +161,9 @@ def of(prepared):
 
 
 def judge_all(found, meaning, plain, residue, outputs, weights, score_error):
-    """What is wrong with gradients, all by their names, or "". `outputs` has their element
-    types, `weights` is that of V."""
+    """Checks all gradients; returns a message or "". `outputs` has their element types by name,
+    `weights` is V's.
+    """
     for name, dtype in outputs.items():
         wrong = judge(found[name], meaning[name], plain[name], residue[name], dtype, weights, score_error)
         if wrong:
@@ -162,7 +172,7 @@ def judge_all(found, meaning, plain, residue, outputs, weights, score_error):
 
 
 def check(prepared, level, target):
-    """What is wrong with the program's gradients, or ""; and how many executions there were."""
+    """Checks the program's gradients; returns a message or "", and the number of executions."""
     own = prepared.gradients
     if own is None:
         return "", 1

@@ -1,5 +1,6 @@
-"""Finds that are open: what a failure's text matches, and why it is not fixed yet. A run counts
-them apart. An entry goes with its fix; its program stays in corpus/."""
+"""Open findings: a pattern for the failure's text, and the reason why it is not fixed yet. A run
+counts them separately. An entry is removed with its fix; its program stays in corpus/.
+"""
 
 import re
 

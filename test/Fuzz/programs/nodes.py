@@ -1,17 +1,17 @@
-"""Expressions while a program is drawn: their text, their range, and how far an
-evaluation in their types may be from one in f64.
+"""Expressions while a program is drawn: their text, their range, and the error bound of an
+evaluation in their types against f64.
 
-What is discontinuous (rounding to integers, comparisons) may only be done to
-what both evaluations give exactly: integers, floats on a grid (multiples of
-2^-grid that the type holds), and quotients of small integers.
+Discontinuous operations (rounding to integers, comparisons) are only applied to values that both
+evaluations compute exactly: integers, floats on a grid (multiples of 2^-grid that the type
+represents), and quotients of small integers.
 """
 
 import dataclasses
 import math
 
-#: What an operation may be off by, as a part of its result: twice the rounding.
+#: The relative error of an operation: twice the rounding error.
 EPSILON = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7, "f64": 2.0**-23}
-#: Of integers that stand where a float is wanted: the result has the float's dtype.
+#: The dtype of integers used as floats: the result has the other operand's dtype.
 WEAK = "weak"
 #: Bits that a number may have to be exact.
 BITS = {"f32": 24, "f16": 11, "bf16": 8, "f64": 24}
@@ -30,9 +30,9 @@ class Node:
     kind: str  # "int", "float", "bool"
     low: float = 0
     high: float = 0
-    #: Of floats: a multiple of 2^-grid, or None.
+    #: For floats: the value is a multiple of 2^-grid; None if unknown.
     grid: int = None
-    #: Of floats: at most so far from f64.
+    #: For floats: the maximum absolute error against f64.
     error: float = 0.0
     #: A quotient of small integers, to be rounded to an integer or compared.
     quotient: bool = False
@@ -93,7 +93,7 @@ def as_float_node(node, text=None):
 
 
 def rounded(text, low, high, grid, error, dtype, scored, quotient=False):
-    """The result of an operation whose operands were off by `error`."""
+    """The error of an operation's result if its operands have the error `error`."""
     magnitude = max(abs(low), abs(high))
     dtype = "f32" if dtype == WEAK else dtype
     if grid is not None and (grid > 20 or magnitude * 2.0**grid > 2 ** BITS[dtype]):

@@ -1,5 +1,6 @@
-"""A program: two functions, the tensors that they read, and the form of the call.
-It is text that can be kept, edited and run."""
+"""A program: two functions, their captured tensors, and the form of the call. It is text that can
+be saved, edited and run.
+"""
 
 import ast
 import dataclasses
@@ -21,7 +22,7 @@ SCHEDULES = (
 )
 SMALL_BLOCKS = "tile_m=64,tile_n=32,warps=4"
 RECURRENCES = ("deferred", "conditional", "lazy", "normalized", "three-pass")
-#: What |score| hardly exceeds for normal inputs; and what it may be off by, as a part of that.
+#: A bound that |score| rarely exceeds for normal inputs; and the error of scores relative to it.
 SCORE, SCORE_ERROR = 8.0, 2.0**-19
 
 
@@ -34,7 +35,7 @@ class Program:
     note: str = ""
 
     def __str__(self):
-        """As a file of the corpus has it."""
+        """The text of a corpus file."""
         captures = {name: captured.describe() for name, captured in self.captures.items()}
         note = f'"""{self.note}"""\n\n' if self.note else ""
         form = {name: value for name, value in self.form.items() if value != DEFAULTS[name]}
@@ -151,7 +152,7 @@ def draw_plain_form(source, form):
 
 
 def extents(form):
-    """Of the coordinates."""
+    """Mask expressions of the coordinates."""
     if form["sequences"] != "packed":
         return form["batch"], form["heads"], form["queries"], max(form["keys"], 1)
     longest = [max(b - a for a, b in zip(cuts, cuts[1:])) for cuts in (form["cu_q"], form["cu_k"])]

@@ -1,16 +1,16 @@
-"""What is right, of arrays of numpy.
+"""Tolerances for arrays of numpy.
 
-Rows: that of docs/Running.md. In each row |found - meaning| is at most three times
-that of the straightforward evaluation and two units in the last place of each
-element, both as L2 norms. What the scores may be off by (`score_error`: what was
-added up while the program was drawn) moves weights by the same part, and the row
-by at most that times twice the longest value; a weight may also be off by the least step of
-its type (2^-24 in f16, which an output of f32 shows where all other keys were dropped). It moves the log-sum-exp, which may be
-off by 1e-3 + 1e-6 of itself, by as much.
+Rows: the rule of docs/Guides/Debugging.md. In each row |found - meaning| is at most three times
+that of the direct evaluation plus two units in the last place of each element, both as L2 norms.
+The error of the scores (`score_error`, accumulated while the program was drawn) changes
+probabilities by the same fraction, and the row by at most that times twice the longest value. A
+probability may also be wrong by the smallest step of its type (2^-24 in f16, visible in an f32
+output if all other keys were dropped). The error of the scores also adds to the tolerance of the
+log-sum-exp, 1e-3 + 1e-6 of its magnitude.
 
-Mean: over all rows, errors in units of the row's last place are on average at most
-1.1 times the straightforward evaluation's, plus four standard errors of that
-difference, plus 0.01. Of fewer than MEAN_ROWS rows that says nothing, and it is not asked.
+Mean: over all rows, the average error in units of the row's last place is at most 1.1 times that of
+the direct evaluation, plus four standard errors of the difference, plus 0.01. It is not checked for
+fewer than MEAN_ROWS rows.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ import typing
 
 import numpy
 
-SLACK, ULPS, MEAN, MEAN_ROWS, MEAN_DEVIATIONS, MEAN_ABSOLUTE, ALIKE = 3.0, 2.0, 1.1, 64, 4.0, 0.01, 16
+SLACK, ULPS, MEAN, MEAN_ROWS, MEAN_DEVIATIONS, MEAN_ABSOLUTE, NEARLY = 3.0, 2.0, 1.1, 64, 4.0, 0.01, 16
 LSE_ABSOLUTE, LSE_RELATIVE = 1e-3, 1e-6
 #: Mantissa bits with the hidden one, the exponent of the least step.
 FORMATS = {"bf16": (8, -133), "f16": (11, -24), "f32": (24, -149)}
@@ -29,7 +29,7 @@ class Verdict:
     #: "" if all is right, else "o", "mean" or "lse".
     kind: str = ""
     message: str = ""
-    #: The largest error over what is allowed, and the mean over the baseline's.
+    #: The largest ratio of error to tolerance, and the mean error relative to the baseline's.
     worst: float = 0.0
     mean: typing.Optional[float] = None
 
@@ -42,20 +42,20 @@ def step(magnitude, dtype):
 
 
 def resolution(magnitude, output, weights):
-    """Of two types the coarser one's."""
+    """The relative precision of the coarser of two types."""
     relative = 2.0 ** (1 - FORMATS[weights][0])
     return numpy.maximum(numpy.maximum(step(magnitude, output), magnitude * relative), 2.0**-126)
 
 
 def norms(rows):
-    """L2 norms, also of numbers whose squares f64 can't hold."""
+    """L2 norms that do not overflow f64."""
     scale = numpy.abs(rows).max(-1, initial=0.0)
     scale = numpy.where(scale == 0, 1.0, scale)
     return numpy.sqrt(((rows / scale[..., None]) ** 2).sum(-1)) * scale
 
 
 def check_output(found, meaning, plain, output, weights, score_error=0.0, length=0.0):
-    """Of O: arrays (..., rows, columns) of f64."""
+    """Checks O: arrays (..., rows, columns) of f64."""
     columns = found.shape[-1]
     found, meaning, plain = (array.reshape(-1, columns) for array in (found, meaning, plain))
     limit = {"f16": 65520.0}.get(output, 3.4e38)
@@ -81,17 +81,19 @@ def check_output(found, meaning, plain, output, weights, score_error=0.0, length
         row = int(ratio.argmax())
         return Verdict("o", f"row {row} is off by {error[row]:.3g} where {allowed[row]:.3g} is allowed ({baseline[row]:.3g} is the "
                        f"baseline's); {int((ratio > 1).sum())} of {len(ratio)} rows", worst)
-    error, baseline = average_alike(meaning[~skipped], error[~skipped] / unit[~skipped], baseline[~skipped] / unit[~skipped])
+    error, baseline = average_equal_rows(meaning[~skipped], error[~skipped] / unit[~skipped], baseline[~skipped] / unit[~skipped])
     return check_mean(error, baseline, worst,
                       float(2 * score_error * length / numpy.median(unit)) if len(unit) else 0.0)
 
 
-def average_alike(rows, *errors):
-    """Errors of rows that are alike, within a part in ALIKE of their largest element, are one observation."""
+def average_equal_rows(rows, *errors):
+    """Errors of nearly equal rows, within a part in NEARLY of their largest element, are one
+    observation.
+    """
     if not len(rows):
         return errors
     with numpy.errstate(invalid="ignore", divide="ignore"):
-        steps = numpy.nan_to_num(numpy.round(ALIKE * rows / numpy.abs(rows).max(-1, keepdims=True)))
+        steps = numpy.nan_to_num(numpy.round(NEARLY * rows / numpy.abs(rows).max(-1, keepdims=True)))
     _, kind = numpy.unique(steps, axis=0, return_inverse=True)
     count = numpy.bincount(kind.reshape(-1))
     return [numpy.bincount(kind.reshape(-1), error) / count for error in errors]
@@ -125,7 +127,7 @@ def check_lse(found, meaning, score_error=0.0):
 
 
 def check_close(found, meaning, tolerance):
-    """Of two evaluations in f64: "" or what differs."""
+    """Compares two evaluations in f64; returns a message or ""."""
     with numpy.errstate(invalid="ignore"):
         same = (found == meaning) | (numpy.isnan(found) & numpy.isnan(meaning))
         off = numpy.where(same, 0.0, numpy.abs(found - meaning))

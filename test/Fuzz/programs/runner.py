@@ -1,4 +1,4 @@
-"""Many programs in many processes."""
+"""Runs many programs in many processes."""
 
 import collections
 import dataclasses
@@ -27,7 +27,7 @@ def seed_of_day():
 
 @dataclasses.dataclass
 class Found:
-    """What failed: the program of a seed, made smaller."""
+    """A failure: the shrunk program of a seed."""
 
     seed: str
     failure: Failure
@@ -135,8 +135,7 @@ class Process:
 
 
 def run(seconds, jobs=None, seed=None, count=0, shrinks=2, shrink_seconds=20.0, front_end=None, levels=None, on_find=lambda found: None):
-    """A Summary of programs that are drawn for so many seconds, or of `count` in each
-    process."""
+    """Draws and runs programs for `seconds`, or `count` in each process, and returns a Summary."""
     jobs, seed, summary = jobs or os.cpu_count(), seed or seed_of_day(), Summary()
     options = {"seed": seed, "seconds": seconds, "count": count, "step": jobs, "shrinks": shrinks,
                "shrink_seconds": shrink_seconds, "front_end": front_end, "levels": levels}

@@ -1,5 +1,4 @@
-"""The smallest program that fails as one does. Hypothesis makes the choices smaller;
-what they mean is the generator's."""
+"""Shrinks a failing program. Hypothesis simplifies the choices; the generator interprets them."""
 
 import time
 
@@ -37,7 +36,7 @@ class _One(ExampleDatabase):
         self._value = value
 
     def fetch(self, key):
-        # What is found under a test's own key counts as small already.
+        # Entries under a test's secondary key are already small.
         if key.endswith(b".secondary"):
             yield self._value
 
@@ -57,9 +56,9 @@ class _Late(BaseException):
 
 
 def shrink(choices, fails, seconds, front_end=None):
-    """The smallest program found for which `fails` holds, and how many were tried.
-    `choices` are those of one for which it does, as sources keep them. None if that
-    one does not fail again."""
+    """Returns the smallest program for which `fails` is true, and the number of tries. `choices`
+    are the recorded choices of one such program. Returns None if that one does not fail again.
+    """
     deadline = time.monotonic() + seconds
     best, tried = [None, None], 0
 

@@ -1,5 +1,6 @@
-"""Where choices come from. A choice is a number below a bound; 0 is always the
-simplest, so that a program shrinks as its choices do."""
+"""Sources of choices. A choice is an integer below a bound; 0 is always the simplest one, so that
+programs shrink with their choices.
+"""
 
 import random
 
@@ -42,8 +43,9 @@ class Random(Source):
 
 
 class Replay(Source):
-    """Choices made before; the simplest where there are none left. Those beyond a
-    bound are the largest below it."""
+    """Recorded choices; the simplest one when none are left. Choices beyond a bound become the
+    largest below it.
+    """
 
     def __init__(self, choices):
         self._left = iter(choices)

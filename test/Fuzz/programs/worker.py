@@ -1,5 +1,6 @@
-"""Draws programs and runs them, one after the other, and reports what fails as lines
-of JSON. A process of its own: what it crashes on stands in its log."""
+"""Draws and runs programs, and reports failures as lines of JSON. It is a separate process, whose
+log shows the program of a crash.
+"""
 
 import collections
 import json
@@ -13,7 +14,7 @@ import source
 
 
 def seed_of(run, index):
-    """Of a program: that of the run, and its number."""
+    """The seed of a program: that of the run, and its index."""
     return f"{run}:{index}"
 
 
@@ -24,7 +25,9 @@ def draw(run, index, front_end=None):
 
 
 def reduced(program, choices, failure, seconds, front_end=None):
-    """The smallest program that fails alike, and its failure."""
+    """Shrinks a failing program; returns the smallest one with the same kind of failure, and its
+    failure.
+    """
     wheres = [(failure.level, failure.target)] if failure.level and failure.kind != "eager" else (
         [("eager", "")] if failure.kind == "eager" else [])
     last = {}

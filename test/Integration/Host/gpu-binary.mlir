@@ -1,4 +1,4 @@
-// Upstream's own way to binaries takes what fovea-to-nvvm leaves: tensor maps are
+// Upstream's path to binaries accepts the output of fovea-to-nvvm: tensor maps are
 // passed by value there, too.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(fovea-to-nvvm{target=sm_90a},nvvm-attach-target{chip=sm_90a features=+ptx80},gpu-module-to-binary{format=isa})' \
 // RUN:   | FileCheck %s

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --fovea-to-host=target=sm_80 --split-input-file --verify-diagnostics -o /dev/null
 
-// What the pipeline can't do says so.
+// The pipeline reports unsupported programs.
 
 !t = tensor<1x2x?x64xf16>
 // expected-error@+1 {{a function that becomes a kernel can only be called, found a use in 'func.constant'}}

@@ -1,9 +1,9 @@
-"""Switches every mechanism of the schedule on sm_90a off or on, one at a time, and checks the numbers.
+"""Changes each mechanism of the sm_90a schedule, one at a time, and checks the results.
 
     ablation.py FOVEA_COMPILE FOVEA_RUN FOLDER
 
-A program is tried only where its schedule changes by that; a field that changes
-none is an error: nothing was tried.
+A program is run only if the change affects its schedule. A field that affects no program is an
+error, since nothing was tested.
 """
 
 import pathlib
@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "GPU"))
 
-import variants  # noqa: E402
+import gpu_variants  # noqa: E402
 
 # Overrides of the automatic schedule, tried where the masks differ.
 EVERYWHERE = [
@@ -47,11 +47,11 @@ EVERYWHERE = [
     "overlap=0,chain=0,ping_pong=0,softmax_part=100,sum_by_dot=0,classify=0,score_stages=0,work=single,"
     "recurrence=deferred,query_stages=1,key_stages=2,stages=2",
 ]
-#: Program, sizes, and what is tried: without a log-sum-exp where it says so.
+#: Programs, sizes, and options to try; without a log-sum-exp where stated.
 PROGRAMS = [
     ("dense_bf16_d128_bhsd", True, "B=1,Hq=2,Hkv=1,Sq=300,Skv=400", EVERYWHERE),
     ("causal_bf16_d32_bhsd", True, "B=2,Hq=2,Hkv=2,Sq=600,Skv=600", EVERYWHERE),
-    # Here the copy engine writes the output only if it is asked to.
+    # TMA writes the output of these programs only if the option requests it.
     ("causal_bf16_d160_bhsd", False, "B=1,Hq=2,Hkv=2,Sq=300,Skv=300", ["output=tma"]),
     ("dense_bf16_d64_bhsd", False, "B=1,Hq=2,Hkv=1,Sq=300,Skv=400", ["sum_by_dot=0", EVERYWHERE[-1]]),
     ("alibi_bf16_d64_bhsd", False, "B=1,Hq=2,Hkv=1,Sq=300,Skv=400,capture0.0=2", ["add_by_dot=0", EVERYWHERE[-1]]),
@@ -76,7 +76,7 @@ def main():
     overrides = {override for *_, tried in PROGRAMS for override in tried}
     for name, with_lse, sizes, tried in PROGRAMS:
         source = pathlib.Path(folder) / f"{name}.mlir"
-        source.write_text(variants.emit(variants.Config.parse(name), with_lse))
+        source.write_text(gpu_variants.emit(gpu_variants.Config.parse(name), with_lse))
         automatic = get_schedule(source, "auto")
         for override in ["auto", *tried]:
             if override != "auto" and get_schedule(source, override) == automatic:

@@ -1,8 +1,7 @@
-"""Leaves passes out of the way to the warp level, or turns their options off, one
-at a time, and checks the numbers: ablation_passes.py FOVEA_OPT FOVEA_RUN FOLDER.
+"""Removes passes from the pipeline to the warp level, or disables their options, one at a time, and
+checks the results: ablation_passes.py FOVEA_OPT FOVEA_RUN FOLDER.
 
-Each program is one in which the pass changes something; where it does not, that
-is an error too: nothing was tried.
+The pass must change the program; otherwise nothing was tested, which is an error.
 """
 
 import pathlib
@@ -12,7 +11,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "GPU"))
 
-import variants  # noqa: E402
+import gpu_variants  # noqa: E402
 
 SIZES = "B=2,Hq=2,Hkv=2,Sq=300,Skv=300"
 #: A program, the schedule it gets, and sizes of its captured tensors.
@@ -20,7 +19,7 @@ DENSE = ("dense_bf16_d64_bhsd", "auto", "")
 CAUSAL = ("causal_bf16_d64_bhsd", "auto", "")
 DOCUMENTS = ("documents_bf16_d64_bhsd", "auto", ",capture0.0=2,capture0.1=300,capture1.0=2,capture1.1=300")
 TABLE = ("tablecausal_bf16_d64_bhsd", "auto", ",capture0.0=2,capture0.1=65")
-#: What is left out, what stands instead or which option is off, and where.
+#: The pass to remove, its replacement or the option to disable, and the program.
 CHANGES = [
     ("tile-fuse-online-softmax", "fixed-reference=false", ("fastcap_bf16_d64_bhsd", "auto", "")),
     ("warp-overlap-dots,warp-keep-dots-in-flight,warp-sink-mma-waits,warp-delay-atomic-adds,warp-chain-tiles", "", CAUSAL),
@@ -50,7 +49,7 @@ def change(pipeline, passes, instead):
     option = re.fullmatch(r"([a-z-]+)=false", instead)
     if option:
         return re.sub(rf"(,\s*{passes}\{{[^}}]*\b{option[1]})=true", r"\1=false", pipeline)
-    # Passes with their options, each behind a comma.
+    # Passes with their options, separated by commas.
     pattern = "".join(rf",\s*{one}(\{{[^}}]*\}})?" for one in passes.split(","))
     return re.sub(pattern, f",{instead}" if instead else "", pipeline)
 
@@ -60,7 +59,7 @@ def main():
     failed = 0
     for passes, instead, (name, schedule, captures) in CHANGES:
         reference = pathlib.Path(folder) / f"{name}.mlir"
-        reference.write_text(variants.emit(variants.Config.parse(name), False))
+        reference.write_text(gpu_variants.emit(gpu_variants.Config.parse(name), False))
         options = f"--fovea-to-warp=target=sm_90a schedule={schedule}"
         code, right, said = run(opt, str(reference), options, "--dump-pass-pipeline")
         assert code == 0, said

@@ -1,4 +1,4 @@
-"""Arguments for approximate-exp2.mlir, and what came of them."""
+"""Arguments for approximate-exp2.mlir, and a check of its results."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-// Gradients by lists of blocks: the programs of backward-blocks-*.test.
+// Gradients with block-sparse lists: the programs of backward-blocks-*.test.
 
 !t = tensor<?x?x?x64xbf16>
 !rows = tensor<?x?x?xf32>

@@ -1,5 +1,5 @@
-"""Runs a bias of (batch, heads, queries, keys) with any of its extents being 1,
-which then stands for all, and checks the numbers.
+"""Runs a bias of (batch, heads, queries, keys) with any of its extents 1 (broadcast), and checks
+the results.
 
     bias_broadcasts.py FOVEA_RUN TARGET
 

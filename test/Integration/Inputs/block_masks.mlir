@@ -29,7 +29,7 @@ func.func @scores(%q: !u, %k: !u, %v: !u, %pc: tensor<1x1x?xi32>, %pi: tensor<1x
   return %o : !u
 }
 
-// A mask that reads a tensor, in partial blocks beside full ones.
+// A mask that reads a tensor, in partial blocks, with full blocks.
 func.func @captures(%q: !t, %k: !t, %v: !t, %doc: tensor<?xi32>, %pc: tensor<?x?x?xi32>, %pi: tensor<?x?x?x?xi32>, %fc: tensor<?x?x?xi32>, %fi: tensor<?x?x?x?xi32>) -> !t {
   %o = attn.forward %q, %k, %v captures(%doc : tensor<?xi32>)
     blocks(%pc, %pi, %fc, %fi : tensor<?x?x?xi32>, tensor<?x?x?x?xi32>, tensor<?x?x?xi32>, tensor<?x?x?x?xi32>, size = [32, 32])

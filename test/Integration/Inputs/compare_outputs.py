@@ -1,4 +1,4 @@
-"""Whether two outputs are the same but for rounding to bf16: compare_outputs.py A.npy B.npy"""
+"""Checks that two outputs are equal up to rounding to bf16: compare_outputs.py A.npy B.npy"""
 
 import sys
 

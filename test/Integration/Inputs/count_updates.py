@@ -1,11 +1,10 @@
-"""Counts in how many rounds a role changes the accumulators that it gets.
+"""Counts the iterations in which a role changes its accumulators.
 
     count_updates.py ROLE COLUMNS < TRACE
 
-Reads a trace as foveaTrace writes it. Between the wait for a stage and its
-release, loading 128 rows of so many columns counts once an element, and scaling
-them once more. What a loop leaves is loaded in the last round; the others change
-the accumulator, or only hand it on.
+Reads a trace written by foveaTrace. Between the wait for a stage and its release, loading 128 rows
+of COLUMNS columns counts once per element, and so does scaling them. The last iteration loads the
+loop's results; the others change the accumulator or only pass it on.
 """
 
 import json
@@ -32,5 +31,5 @@ for kind, who, *numbers in trace["events"]:
 size = 128 * columns
 outputs = [each for each in rounds.values() if each[-1] >= size]
 for *changes, last in outputs:
-    assert last == size, "the last round only loads"
+    assert last == size, "the last iteration only loads"
     print(f"{sum(one == 2 * size for one in changes)} of {len(changes)} rounds change the output")

@@ -1,10 +1,10 @@
-"""Sizes that each example runs with. What a program's types fix is read from them; a
-dimension of a captured tensor that they leave open has a line in CAPTURES.
+"""Sizes for running each example. Static sizes are read from the program's types; a dynamic
+dimension of a captured tensor has a line in CAPTURES.
 """
 
 import re
 
-# What stands for what in `tensor<BxHxSxDxbf16>`.
+# Dimension names for `tensor<BxHxSxDxbf16>`.
 QUERIES, KEYS = ("B", "Hq", "Sq"), ("B", "Hkv", "Skv")
 
 
@@ -13,7 +13,7 @@ def words(s):
     return -(-s["Skv"] // 32)
 
 
-# By an example's name, sizes of operands that are the caller's choice, from those of q, k and v.
+# Sizes of operands that the caller can choose, by example, as functions of the sizes of q, k and v.
 CAPTURES = {
     "alibi": lambda s: {"capture0.0": s["Hq"]},
     "bitmask": lambda s: {"capture0.0": s["B"], "capture0.1": s["Sq"], "capture0.2": words(s)},
@@ -42,7 +42,7 @@ def fixed_sizes(program):
 
 
 def sizes_of(program, sizes):
-    """Sizes of q, k and v: those given, where the program leaves them open."""
+    """Sizes of q, k and v: those given, unless the program fixes them."""
     result = {**sizes, **fixed_sizes(program)}
     for dim, least in LEAST.get(program.stem, {}).items():
         result[dim] = max(result[dim], least)
@@ -50,16 +50,16 @@ def sizes_of(program, sizes):
 
 
 def captures_of(program, sizes):
-    """Sizes of captured tensors beside q, k and v of these sizes."""
+    """Sizes of captured tensors for these sizes of q, k and v."""
     return CAPTURES.get(program.stem, lambda _: {})(sizes)
 
 
 def dims(program, sizes, captures_for=None):
-    """What fovea-run takes as --dims. Captured tensors can be as large as others need."""
+    """The --dims argument of fovea-run. Captured tensors may be as large as others require."""
     own = sizes_of(program, sizes)
     captures = captures_of(program, sizes_of(program, captures_for) if captures_for else own)
     return ",".join(f"{name}={size}" for name, size in {**own, **captures}.items())
 
 
-# Said with what fovea-run does not run for want of a size.
-HINT = "An example's sizes stand in test/Integration/Inputs/example_sizes.py."
+# Printed if fovea-run fails because a size is missing.
+HINT = "The sizes of examples are in test/Integration/Inputs/example_sizes.py."

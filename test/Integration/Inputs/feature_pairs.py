@@ -1,10 +1,10 @@
-"""Runs programs that combine features of attn.forward, and checks the numbers.
+"""Runs programs that combine features of attn.forward, and checks the results.
 
     feature_pairs.py FOVEA_RUN TARGET
 
-Every choice of one feature meets every choice of each other one in some program
-(but for those that the op refuses together). Each program is lowered to the
-warp level and run there. Prints a line for each; exits with 1 if one is wrong.
+Every pair of choices of two features occurs in some program, except for pairs that the op rejects.
+Each program is lowered to the warp level and run there. Prints a line for each; exits with 1 if one
+is wrong.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""Gradients by lists of blocks that nobody checked: whatever they say, kernels keep within memory.
+"""Gradients with unchecked block lists: whatever the lists contain, kernels stay within memory.
 
     hostile_lists.py FOVEA_RUN PROGRAM ENTRY FOLDER OPTION...
 """
@@ -14,7 +14,7 @@ LARGEST = 2**31 - 1
 
 
 def cases(given):
-    """What is wrong, and arrays in place of those given."""
+    """Yields (kind of error, replacement arrays)."""
     generator = np.random.default_rng(0)
     for kind in ("count", "index"):
         array = given[f"partial_{kind}"]

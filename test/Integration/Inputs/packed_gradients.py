@@ -1,4 +1,4 @@
-"""Gradients of packed sequences, some of whose values are no numbers, and by offsets that are none."""
+"""Gradients of packed sequences, some of whose values are NaN, and with invalid offsets."""
 
 import subprocess
 import sys

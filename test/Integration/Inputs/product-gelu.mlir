@@ -28,7 +28,7 @@ gpu.module @product_gelu {
     %zero = arith.constant dense<0.0> : !acc
     %m = memref.dim %A, %c0 : !memory
     %k = memref.dim %A, %c1 : !memory
-    // At least one step, so that a product can be in flight ahead of the next: past the end all is zero.
+    // At least one step, so that a product can be outstanding before the next: past the end all is zero.
     %depth = arith.maxsi %k, %c1 : index
     %n = memref.dim %B, %c1 : !memory
     %rows = arith.ceildivui %m, %c256 : index

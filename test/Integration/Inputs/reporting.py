@@ -1,10 +1,10 @@
-"""What scripts that run many programs say of each."""
+"""Output of scripts that run many programs."""
 
 from example_sizes import HINT
 
 
 def report(name, command, result):
-    """Prints whether it passed, and all that a failure said; whether it failed."""
+    """Prints whether the run passed, with all output of a failure; returns whether it failed."""
     failed = result.returncode != 0
     print(name, "FAILED" if failed else "passed", flush=True)
     if failed:

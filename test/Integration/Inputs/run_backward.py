@@ -1,10 +1,10 @@
-"""Runs an attn.backward program at levels and targets, and compares with differences.
+"""Runs an attn.backward program at levels and targets, and compares it with finite differences.
 
     run_backward.py FOVEA_RUN PROGRAM ENTRY FOLDER LEVEL:TARGET,... OPTION... [-- OTHER INPUT...]
 
-Options are those of Interpreter/Inputs/gradients.py; the program's gradients are those
-of q, k and v, and its inputs q, k, v, o, lse, do, then the others: names of files in
-FOLDER, or numbers. Inputs are made here.
+Options are those of Interpreter/Inputs/gradients.py. The program returns the gradients of q, k and
+v; its inputs are q, k, v, o, lse, do, then the others: file names in FOLDER, or numbers. This
+script creates the inputs.
 """
 
 import pathlib

@@ -1,9 +1,9 @@
-"""Runs all gradients of every example, those by captured tensors too, and checks the numbers.
+"""Runs all gradients of every example, including those of captured tensors, and checks the results.
 
     run_example_gradients.py FOVEA_OPT FOVEA_RUN EXAMPLES LEVEL:TARGET...
 
-Prints a line for each example and run; exits with 1 if one is wrong. At level attn,
-which kernels are checked against, gradients are held to finite differences.
+Prints a line for each example and run; exits with 1 if one is wrong. At level attn, the reference
+for kernels, gradients are compared with finite differences.
 """
 
 import pathlib
@@ -33,7 +33,7 @@ def main(fovea_opt, fovea_run, examples, *runs):
     for program in programs:
         made, entry = make_gradient(fovea_opt, program)
         smaller = SMALLER.get(program.stem, {})
-        # Captured tensors of more heads than there are: what none reads has the gradient 0.
+        # Captured tensors with more heads than the program: unused elements have the gradient 0.
         sizes = dims(program, {**LONGER, **smaller}, captures_for={**SIZES, **smaller})
         for run in runs:
             level, target = run.split(":")

@@ -1,11 +1,10 @@
-"""Runs tiles through conversions between layouts, and looks where their elements end up.
+"""Runs tiles through layout conversions and checks the positions of their elements.
 
     run_layouts.py FOVEA_RUN LEVEL...
 
-Each program loads a tile in an accumulator's layout, converts it and stores it from
-there. What is stored is what was loaded, its columns permuted where the conversion
-says so; at the level `warp` as well as by the lanes of `ptx`. Prints a line for each
-case; exits with 1 if one is wrong.
+Each program loads a tile in an accumulator's layout, converts it and stores it. The stored tile
+must be the loaded one, with columns permuted as the conversion specifies; at the level `warp` and
+by the lanes of `ptx`. Prints a line for each case; exits with 1 if one is wrong.
 """
 
 import itertools
@@ -46,8 +45,9 @@ CASES = [dict(zip(("layout", "bits", "element", "columns", "form"), case)) for c
 
 
 def get_order(bits, columns):
-    """The column of the accumulator that an operand's column holds if nothing moves: the n-th
-    of a lane's columns is its n-th there."""
+    """The accumulator's column in an operand's column if no element moves between lanes: the n-th
+    column of a lane stays its n-th column.
+    """
     def by_lane(neighbours):
         blocks = range(0, columns, 4 * neighbours)
         return [[b + neighbours * lane + n for b in blocks for n in range(neighbours)] for lane in range(4)]
@@ -70,7 +70,7 @@ def make(layout, bits, element, columns, form):
 
 
 def run(tool, level, case, folder):
-    """What is wrong, or nothing."""
+    """Runs one case; returns an error message or an empty string."""
     program, rows = make(**case)
     columns, bits = case["columns"], int(case["element"][1:])
     x = np.random.default_rng(7).integers(0, 2 ** min(bits, 31), (rows, columns), dtype=np.int32)

@@ -1,10 +1,10 @@
-"""Runs a product, a tile program with tensors a, b and c, on shapes that are hard.
+"""Runs a product, a tile program with tensors a, b and c, on difficult shapes.
 
     run_products.py FOVEA_RUN PROGRAM LEVEL [SEEDS]
 
-Elements of c are held to what they mean in f64, c = a b or, with bias and scale,
-c = scale gelu(a b + bias): half a unit of bf16, and what sums in f32 (and the chip's
-tanh) may be off by. Prints a line for each shape; exits with 1 if one is wrong.
+Elements of c are compared with f64, c = a b or, with bias and scale, c = scale gelu(a b + bias).
+The tolerance is half a unit of bf16 plus the error of f32 sums (and of the GPU's tanh). Prints a
+line for each shape; exits with 1 if one is wrong.
 """
 
 import pathlib
@@ -34,7 +34,7 @@ def read(path):
 
 
 def get_meaning(folder, rounded):
-    """What c is, and how far off it may be."""
+    """The exact c and its tolerance."""
     a, b = read(folder / "a.npy"), read(folder / "b.npy")
     x, error = a @ b, 1e-5 * (np.abs(a) @ np.abs(b))
     if (folder / "bias.npy").exists():
@@ -46,7 +46,7 @@ def get_meaning(folder, rounded):
 
 
 def run(tool, program, level, seeds, shape, folder):
-    """What is wrong, or nothing."""
+    """Runs one shape; returns an error message or an empty string."""
     m, n, k = shape
     output = folder / "c.out.npy"
     command = [tool, program, f"--level={level}", "--random=1", f"--dims=M={m},N={n},K={k}", f"--save-inputs={folder}"]

@@ -1,12 +1,11 @@
-"""Runs every example as PTX on shapes that are hard, several seeds each.
+"""Runs every example as PTX on difficult shapes, with several seeds each.
 
     run_shapes.py FOVEA_COMPILE FOVEA_RUN EXAMPLES TARGET [SCHEDULE EXAMPLE...]
 
-Each example (or those that are named, with that schedule) is compiled once and
-launched on: one query and one key, ragged tiles with all query heads on one key
-head, more queries than keys (rows that see no key, where the mask ends at the
-bottom right), and many short heads. Prints a line for each; exits with 1 if one
-is wrong.
+Each example (or the named ones, with that schedule) is compiled once and launched on: one query and
+one key, ragged tiles with all query heads on one key head, more queries than keys (rows without
+visible keys if the mask is aligned to the bottom right), and many short heads. Prints a line for
+each; exits with 1 if one is wrong.
 """
 
 import pathlib

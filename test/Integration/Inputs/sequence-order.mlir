@@ -1,4 +1,4 @@
-// Packed sequences whose scores depend on which one it is.
+// Packed sequences whose scores depend on the sequence's index.
 !q = tensor<1x4x?x16xbf16>
 !k = tensor<1x2x?x16xbf16>
 !lse = tensor<1x4x?xf32>

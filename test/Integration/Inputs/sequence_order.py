@@ -1,5 +1,5 @@
-"""Packed sequences in the caller's order and with the longest first: each within
-its tolerance, and the same bits.
+"""Runs packed sequences in the caller's order and longest first: each must be within its tolerance,
+and the results must have the same bits.
 
     sequence_order.py RUN PROGRAM FOLDER TARGET ENTRY...
 """
@@ -35,8 +35,8 @@ SCHEDULES = {
 }
 # Rows that belong to no sequence are not written: there is nothing to check.
 UNCHECKED = ("none", "empty")
-# What takes long runs with the automatic schedule alone, and the longest with one mask: the order is found before
-# any mask is asked.
+# Slow cases run with the automatic schedule only, and the slowest one with a single mask, since the
+# order does not depend on the mask.
 SLOW = ("many", "more", "causal")
 LONGEST = ("causal", "more")
 

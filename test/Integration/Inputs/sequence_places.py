@@ -1,5 +1,5 @@
-"""Runs the kernel that orders packed sequences by itself, on many lengths, and
-compares the order that it finds with a sort.
+"""Runs the kernel that orders packed sequences on its own, with many lengths, and compares the
+order with a sort.
 
     sequence_places.py OPT RUN PROGRAM FOLDER PIPELINE ROWS    rows of a tile
 """
@@ -16,8 +16,9 @@ COUNTS = (0, 1, 2, 15, 16, 17, 63, 64, 65, 200, 1100)
 
 
 def take_kernel(ir):
-    """The order's kernel as one that a host asks for: its scratch memory becomes
-    an output. The lines that define aliases stay."""
+    """The ordering kernel as a kernel for the host: its scratch memory becomes an output. Lines
+    that define aliases are kept.
+    """
     aliases = [line for line in ir.splitlines() if line.startswith("#")]
     abi = re.search(r"^ *launch\.abi @\w+_order .*$", ir, re.M)[0]
     abi = re.sub(r"#launch\.scratch_memref<\"order\", \[\"N\+1\"\] #\w+>", '#launch.memref<"order", [0, 1]>', abi)
@@ -28,8 +29,9 @@ def take_kernel(ir):
 
 
 def sort(queries, keys, rows):
-    """First slots and numbers, in order; behind the last the end, and the number
-    that no sequence has."""
+    """First slots and sequence indices, in order; after the last one the end and the index for no
+    sequence.
+    """
     order = np.lexsort((np.arange(len(keys)), -keys))
     slots = -(-queries[order] // rows)
     return np.array([np.r_[0, np.cumsum(slots)], np.r_[order, len(keys)]])

@@ -1,4 +1,4 @@
-"""Makes the scores of softmax-recurrences.mlir, and checks what came out."""
+"""Creates the scores of softmax-recurrences.mlir, and checks the results."""
 
 import pathlib
 import sys

@@ -1,5 +1,5 @@
-// Masks that depend on data, by the extremes of captured tensors: element types,
-// dimensions, and sequences of all kinds.
+// Data-dependent masks, analysed by the block min/max of captured tensors: element
+// types, dimensions, and sequences of all kinds.
 !t = tensor<?x?x?x64xbf16>
 !lse = tensor<?x?x?xf32>
 
@@ -42,7 +42,7 @@ func.func @positions(%q: !t, %k: !t, %v: !t, %time: tensor<?xi64>) -> (!t, !lse)
   return %o, %lse : !t, !lse
 }
 
-// Documents as PyTorch has them: what is made of numbers is made of indices.
+// Documents as in PyTorch: arithmetic on integers is done on indices.
 func.func @wide_documents(%q: !t, %k: !t, %v: !t, %doc: tensor<?x?xi64>) -> (!t, !lse) {
   %o, %lse = attn.forward %q, %k, %v captures(%doc : tensor<?x?xi64>)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %d: tensor<?x?xi64>) {
@@ -58,8 +58,8 @@ func.func @wide_documents(%q: !t, %k: !t, %v: !t, %doc: tensor<?x?xi64>) -> (!t,
   return %o, %lse : !t, !lse
 }
 
-// Arithmetic on numbers of 64 bits, on their extremes, and on one that is the
-// same for all; a length that may be anything, and one that is added to a position.
+// Arithmetic on 64-bit integers, on their block min/max, and on a uniform one;
+// an arbitrary length, and one that is added to a position.
 func.func @wide_numbers(%q: !t, %k: !t, %v: !t, %doc: tensor<?x?xi64>, %count: tensor<?xi64>) -> (!t, !lse) {
   %o, %lse = attn.forward %q, %k, %v captures(%doc, %count : tensor<?x?xi64>, tensor<?xi64>)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %d: tensor<?x?xi64>, %c: tensor<?xi64>) {

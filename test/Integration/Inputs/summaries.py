@@ -1,12 +1,12 @@
-"""Inputs of summaries.mlir, and what must be seen in the outputs.
+"""Inputs of `summaries.mlir`, and a check of its outputs.
 
-    summaries.py make FOLDER NAME EXPRESSION...     puts captured tensors into what
+    `summaries.py` make FOLDER NAME EXPRESSION...     replaces captured tensors that
         fovea-run --save-inputs wrote: NAME is that of a file, the expression its
         elements, of its type; `shape` is its shape and `np` numpy
-    summaries.py poison FOLDER      NaN for the values of the keys of document 0
-    summaries.py clean FOLDER OUTPUT ROWS COLUMNS   rows of the output, in tiles of
-        ROWS, are numbers unless a block of COLUMNS keys with such a value may be
-        seen by the tile, going by the block's extremes: others must not be read
+    `summaries.py` poison FOLDER      NaN for the values of the keys of document 0
+    `summaries.py` clean FOLDER OUTPUT ROWS COLUMNS   rows of the output, in tiles of
+        ROWS, must not be NaN unless the block min/max allow the tile to see a block
+        of COLUMNS keys with such a value: other blocks must not be read
 """
 
 import pathlib
@@ -14,7 +14,7 @@ import sys
 
 import numpy as np
 
-# Of bf16 in files: two raw bytes.
+# bf16 is stored in files as two raw bytes.
 NAN = np.array([0x7FC0], np.uint16).view("V2")[0]
 
 

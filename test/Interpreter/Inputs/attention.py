@@ -1,8 +1,8 @@
-"""Compares what fovea-run gave with attention written in numpy, in f64.
+"""Compares outputs of fovea-run with attention in numpy, in f64.
 
     attention.py FOLDER O LSE [name=value...]
 
-FOLDER holds q.npy, k.npy, v.npy and captured tensors, as --save-inputs writes
+FOLDER contains q.npy, k.npy, v.npy and captured tensors, as --save-inputs writes
 them. Names: layout=bshd, scale=S, mask=EXPR, score=EXPR, tolerance=T. The
 expressions see s, b, h, i, j, n (the number of keys) and `load(name)`.
 """

@@ -1,10 +1,10 @@
-"""Adds tiles along their diagonals, by `tile.scatter add` with indices of `tile.diagonals`.
+"""Sums tiles by relative position: `tile.scatter add` with indices of `tile.diagonals`.
 
     diagonal_sums.py FOVEA_RUN FOLDER LEVEL...
 
-Writes a program for each shape, which has places of many kinds, runs it at the levels,
-and holds what it added against what it means. Numbers are small integers, whose sums
-are exact in any order. Prints the shapes that are right.
+Writes a program for each shape, with several kinds of indices, runs it at the levels,
+and compares the sums with numpy's. Values are small integers, whose sums are exact in
+any order. Prints the result for each shape.
 """
 
 import pathlib
@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-# Rows and columns of a tile, and warps: of 16, 32 or 48 rows each.
+# Rows and columns of a tile, and warps with 16, 32 or 48 rows each.
 SHAPES = [(16, 16, 1), (32, 16, 2), (64, 64, 4), (64, 48, 2), (128, 128, 8), (48, 32, 1), (16, 256, 1)]
 
 HEAD = """!full = tensor<{m}x{n}xf32, #tile.reg>
@@ -34,10 +34,10 @@ gpu.module @m {{
     %i = tile.iota dim 1 : !d
 """
 
-# What computes the place of diagonal %i; the same in Python; and rows of places.
+# Ops that compute the index for relative position %i, the same in Python, rows of the target.
 KINDS = {
     "each": ("%p = arith.addi %i, %one : !d", lambda d, last: d + 1, 1),
-    # Those of the last diagonals are outside.
+    # The indices of the last relative positions are out of bounds.
     "back": ("%p = arith.subi %twenty, %i : !d", lambda d, last: 20 - d, 1),
     "all": ("%p = arith.divui %i, %last : !d", lambda d, last: d // last, 1),
     "buckets": ("%p = arith.divui %i, %eight : !d", lambda d, last: d // 8, 3),

@@ -1,7 +1,7 @@
-"""exact_sums.py make|check PREFIX: numbers for tile-scatter-exact.mlir, and their exact sums.
+"""exact_sums.py make|check PREFIX: inputs of tile-scatter-exact.mlir, and a check of its exact sums.
 
-What one element adds is compared bin by bin with an independent rule, written with
-fractions; columns add up small integers, of which f32 sums in any order are exact."""
+The contribution of each element is compared bin by bin with an independent rule, written
+with fractions. Columns sum small integers, whose f32 sums are exact in any order."""
 
 import fractions
 import math
@@ -24,7 +24,7 @@ def numbers():
 
 
 def expected(x):
-    """The integers of one number, added by so many CTAs."""
+    """The integers of one number, which each of the CTAs adds."""
     bins = [0] * BINS
     if math.isnan(x) or math.isinf(x):
         bins[-1] = (0 if x < 0 and math.isinf(x) else 1) + (0 if x > 0 and math.isinf(x) else 2 ** 32)
@@ -42,7 +42,7 @@ def check(prefix):
     each = np.load(prefix + ".all.npy")
     wrong = [n for n, one in enumerate(x[0].ravel()) if expected(float(one)) != each[:, n].tolist()]
     print("each right" if not wrong else f"each wrong: {[(float(x[0].ravel()[n]), each[:, n].tolist()) for n in wrong[:3]]}")
-    # A warp's rows are added up before, as f32.
+    # A warp's rows are summed before, as f32.
     columns = np.load(prefix + ".columns.npy")
     found = [sum(fractions.Fraction(int(n)) * fractions.Fraction(2) ** (EXPONENTS * k - 150) for k, n in enumerate(column[:-1]))
              for column in columns.T]

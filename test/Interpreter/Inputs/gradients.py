@@ -4,7 +4,7 @@
     gradients.py check FOLDER [name=value...]
 
 The loss is sum(o * do) + sum(lse * dlse). `inputs` writes q, k, v, o, lse, do,
-dlse and what else is named; `check` compares dNAME.npy for each NAME of `by` with
+dlse and other tensors of the options; `check` compares dNAME.npy for each NAME of `by` with
 differences. Names:
 
     sizes=B,Hq,Hkv,Sq,Skv,D,Dv  by=q,k,v  layout=bshd  sinks=1  dlse=1  scale=S
@@ -12,9 +12,8 @@ differences. Names:
     do=EXPR  element=bf16  tolerance=T  places=N
 
 The expressions see s, b, h, i, j, the captured tensors by name and np; `kept` says
-which weights dropout keeps, each with probability P. Rows without keys have
-lse -inf and count for nothing. With `places` so many elements of each gradient are
-compared, not all.
+which probabilities dropout keeps, each with probability P. Rows without keys have
+lse -inf and are ignored. With `places` only N elements of each gradient are compared.
 """
 
 import pathlib
@@ -51,7 +50,7 @@ def attend(x):
         lse = (most + np.log(total))[..., 0]
     if "kept" in options:
         p = np.where(eval(options["kept"], names), p / float(options["keep"]), 0)
-    # Values that nobody sees have no influence.
+    # Masked values have no influence.
     return np.einsum("bhij,bhjd->bhid", p, np.nan_to_num(v)), lse
 
 
@@ -62,7 +61,7 @@ def loss(x, do, dlse):
 
 
 def turn(array):
-    """Between (B, H, S, D) and the layout in memory."""
+    """Converts between (B, H, S, D) and the layout in memory."""
     return array.transpose(0, 2, 1, 3) if array.ndim == 4 and options.get("layout") == "bshd" else array
 
 

@@ -1,9 +1,9 @@
-"""Makes and shows .npy files for tests.
+"""Writes and prints .npy files for tests.
 
     npy.py write FILE TYPE EXPRESSION   the expression's value (numpy is `np`)
-    npy.py print FILE...                shape and elements, a row a line
+    npy.py print FILE...                shape and elements, one row per line
 
-bf16 is kept as numpy's raw two-byte type, as ml_dtypes saves it.
+bf16 is stored as numpy's raw two-byte type, as ml_dtypes saves it.
 """
 
 import sys

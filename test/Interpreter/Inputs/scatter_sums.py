@@ -1,5 +1,5 @@
-"""What tile-scatter-add.mlir means: scatter_sums.py PREFIX, of files PREFIX.x.npy and
-PREFIX.NAME.npy. Prints a line for each output."""
+"""Checks the outputs of tile-scatter-add.mlir: scatter_sums.py PREFIX reads PREFIX.x.npy and
+PREFIX.NAME.npy, and prints a line for each output."""
 
 import sys
 

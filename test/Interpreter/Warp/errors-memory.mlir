@@ -1,4 +1,4 @@
-// Shared memory as an argument, tensor memory read as another type.
+// Shared memory as an argument, tensor memory read with another type.
 // RUN: split-file %s %t
 // RUN: not fovea-run %t/argument.mlir --random=1 2>&1 | FileCheck %s --check-prefix=ARGUMENT
 // ARGUMENT: error: a kernel's argument cannot be a 'memref<16x16xf16, #warp.shared<row_bytes = 32>>'

@@ -1,25 +1,25 @@
-// Two roles that do what no pipeline orders. The file is a program that does
-// nothing; sed puts in what is wrong: before the roles, in @one, in @two (two warp
-// groups).
+// Errors of two roles without a pipeline between their accesses. The program of
+// this file does nothing; sed inserts the error: before the roles, in @one, or
+// in @two (two warp groups).
 // RUN: fovea-run %s
 // DEFINE: %{found} = not fovea-run - --seeds=20 2>&1 | FileCheck %s --check-prefix
 
-// A pipeline that doesn't fill the buffer.
+// A pipeline that does not fill the buffer.
 // RUN: sed 's,\/\/ in one,warp.local_store %%ta to %%ba : !half\, !tile\nwarp.producer_acquire %%pa[%%za\, %%za] : !p\nwarp.producer_commit %%pa[%%za\, %%za] : !p\n,; s,\/\/ in two,warp.consumer_wait %%pb[%%zb\, %%zb] : !p\n%%x = warp.local_load %%bb : !tile to !half\nwarp.consumer_release %%pb[%%zb\, %%zb] : !p,' %s | %{found}=READ
-// READ: error: reads what role @one wrote, and no pipeline orders the two
+// READ: error: reads shared memory that role @one wrote: expected a pipeline between the two
 // READ: note: written here
 // READ-NEXT: warp.local_store %ta
 // RUN: sed 's,\/\/ before,warp.local_store %%t to %%b : !half\, !tile,; s,\/\/ in one,warp.producer_acquire %%pa[%%za\, %%za] : !p\nwarp.producer_commit %%pa[%%za\, %%za] : !p\nwarp.producer_acquire %%pa[%%za\, %%onea] : !p\nwarp.local_store %%ta to %%ba : !half\, !tile\nwarp.producer_commit %%pa[%%za\, %%onea] : !p\n,; s,\/\/ in two,warp.consumer_wait %%pb[%%zb\, %%zb] : !p\n%%x = warp.local_load %%bb : !tile to !half\nwarp.consumer_release %%pb[%%zb\, %%zb] : !p,' %s | %{found}=WRITE
-// WRITE: error: overwrites what warp group {{[01]}} of role @two read, and no pipeline orders the two
-// A round that commits a stage and stores nothing into it.
+// WRITE: error: overwrites shared memory that warp group {{[01]}} of role @two read: expected a pipeline between the two
+// An iteration that commits a stage without storing into it.
 // RUN: sed 's,\/\/ in one,warp.producer_acquire %%pa[%%za\, %%za] : !p\n%%w = warp.stage %%ra[%%za] : !ring to !tile\nwarp.local_store %%ta to %%w : !half\, !tile\nwarp.fence_stores %%w : !tile\nwarp.producer_commit %%pa[%%za\, %%za] : !p\nwarp.producer_acquire %%pa[%%za\, %%onea] : !p\nwarp.producer_commit %%pa[%%za\, %%onea] : !p\n,; s,\/\/ in two,warp.consumer_wait %%pb[%%zb\, %%zb] : !p\n%%w0 = warp.stage %%rb[%%zb] : !ring to !tile\n%%x0 = warp.local_load %%w0 : !tile to !half\nwarp.consumer_release %%pb[%%zb\, %%zb] : !p\nwarp.consumer_wait %%pb[%%zb\, %%oneb] : !p\n%%w1 = warp.stage %%rb[%%zb] : !ring to !tile\n%%x1 = warp.local_load %%w1 : !tile to !half\nwarp.consumer_release %%pb[%%zb\, %%oneb] : !p\n,' %s | %{found}=ROUND
-// ROUND: error: reads stage 0 of a pipeline, which was not filled in this round
+// ROUND: error: reads stage 0 of a pipeline, which was not filled for the current use
 // ROUND: note: last filled here
 // ROUND-NEXT: warp.local_store %ta
 // RUN: sed 's,\/\/ in two,warp.begin_turn %%ub : !warp.turns<2>,' %s | %{found}=TURN
-// TURN: error: a turn is begun and never ended
+// TURN: error: 'warp.begin_turn' has no 'warp.end_turn' after it
 // RUN: sed 's,\/\/ in one,%%far = arith.constant 1099511627776 : index\nwarp.producer_acquire %%pa[%%za\, %%za] : !p\nwarp.send %%far to %%ma[%%za] : !warp.mailbox<1>\nwarp.producer_commit %%pa[%%za\, %%za] : !p,' %s | %{found}=SEND
-// SEND: error: sends 1099511627776, which does not lie within 32 bits
+// SEND: error: sends 1099511627776, which does not fit in 32 bits
 // RUN: sed 's,\/\/ before,warp.local_store %%w to %%g : !both\, !wide,; s,\/\/ in two,warp.local_store %%wb to %%gb : !both\, !wide\nwarp.fence_stores %%gb : !wide\n%%x = warp.dot %%gb\, %%gb\, %%ob transpose_b : !wide\, !wide\, !square,' %s | %{found}=ROWS
 // ROWS: error: reads rows that other warp groups stored
 // RUN: sed 's,\/\/ before,warp.local_store %%n to %%i : !number\, !ints\nwarp.fence_stores %%i : !ints\n%%x = warp.dot %%i\, %%i\, %%s : !ints\, !ints\, !sum,' %s | %{found}=DOT

@@ -1,4 +1,4 @@
-// What the interpreter does not execute is refused with a location.
+// Ops that the interpreter does not support are diagnosed with a location.
 // RUN: sed 's/\/\/ here/%%bad = memref.load %%b[%%c0, %%c0] : !tile/' %s > %t.load.mlir
 // RUN: not fovea-run %t.load.mlir 2>&1 | FileCheck %s --check-prefix=LOAD
 // LOAD: error: the interpreter cannot execute 'memref.load' on 'memref<16x16xf16, #warp.shared<row_bytes = 32>>'
@@ -37,13 +37,13 @@
 
 // RUN: sed 's/\/\/ here/%%yes = arith.constant 1 : i1\n%%q = scf.if %%yes -> !warp.pipeline<1> { scf.yield %%p : !warp.pipeline<1> } else { scf.yield %%p : !warp.pipeline<1> }/' %s > %t.yield.mlir
 // RUN: not fovea-run %t.yield.mlir 2>&1 | FileCheck %s --check-prefix=YIELD
-// YIELD: error: a pipeline can only be captured by roles and used by what acquires, commits, waits and releases, found 'scf.yield'
+// YIELD: error: a pipeline can only be captured by roles or used by acquire, commit, wait and release ops, found 'scf.yield'
 
 // RUN: sed 's/\/\/ here/warp.specialize role @a warps(4) regs(24) { warp.specialize role @b warps(4) regs(24) { warp.return }\nwarp.return }/' %s > %t.nested.mlir
 // RUN: not fovea-run %t.nested.mlir 2>&1 | FileCheck %s --check-prefix=NESTED
 // NESTED: error: a role cannot have roles of its own
 
-// The program is at this level and no other.
+// The program is at the warp level only.
 // RUN: not fovea-run --target=sm_80 %s --level=tile 2>&1 | FileCheck %s --check-prefix=LEVEL
 // LEVEL: error: the program is at warp level; it cannot run at level tile
 // RUN: not fovea-run %s --seeds=0 2>&1 | FileCheck %s --check-prefix=SEEDS

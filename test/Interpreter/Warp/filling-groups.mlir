@@ -1,6 +1,6 @@
-// Two warp groups fill a stage together, 64 rows each, twice around a ring of one
-// stage. Each multiplies the rows that it filled, without waiting for the other's;
-// another role waits for all of them.
+// Two warp groups fill a stage together, 64 rows each, twice in a ring of one
+// stage. Each multiplies the rows that it filled without waiting for the other
+// group; another role waits for all rows.
 // DEFINE: %{check} = fovea-opt %t.mlir --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))' -o /dev/null
 // DEFINE: %{run} = fovea-run %t.mlir --inputs %t.x.npy --outputs %t.own.npy %t.all.npy --seeds=20
 // RUN: %python %S/../Inputs/npy.py write %t.x.npy bf16 "np.arange(2 * 128 * 64).reshape(2, 128, 64) %% 5 - 2"
@@ -8,7 +8,7 @@
 // RUN: %{check}
 // RUN: %{run}
 // RUN: %python %S/../Inputs/npy.py print %t.own.npy %t.all.npy | FileCheck %s
-// Sums of rows.
+// Row sums.
 // CHECK: shape 2 128 16
 // CHECK-NEXT: {{^}}-2 -2 -2
 // CHECK-NEXT: {{^}}-1 -1 -1
@@ -16,20 +16,20 @@
 // CHECK-NEXT: {{^}}-2 -2 -2
 // CHECK-NEXT: {{^}}-1 -1 -1
 
-// A second operand is all of the stage, not the warp group's rows.
+// A second operand is the whole stage, not the warp group's rows.
 // RUN: sed 's,^  *// ALL ,,' %s > %t.mlir
 // RUN: not %{check} 2>&1 | FileCheck %s --check-prefix=ALL
 // RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=ALL-EXECUTED
 // ALL: error: role 'fill' reads a buffer and never waits for the pipeline that fills it
 // ALL-EXECUTED: error: reads stage 0 of a pipeline without having waited for it
 
-// Before it commits, a warp group reads nothing back.
+// A warp group may read back its rows only after its commit.
 // RUN: sed 's/^  *warp.producer_commit.*EARLY//; s,^  *// LATE ,,' %s > %t.mlir
 // RUN: not %{check} 2>&1 | FileCheck %s --check-prefix=LATE
 // RUN: not %{run} 2>&1 | FileCheck %s --check-prefix=LATE
 // LATE: error: reads stage 0 of a pipeline without having waited for it
 
-// The other role waits, for both.
+// The other role waits for both groups.
 // RUN: sed '/warp.consumer_wait/d; /warp.consumer_release/d' %s > %t.mlir
 // RUN: not %{check} 2>&1 | FileCheck %s --check-prefix=NOBODY
 // NOBODY: error: role 'read' reads a buffer and never waits for the pipeline that fills it

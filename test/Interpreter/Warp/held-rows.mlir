@@ -1,13 +1,13 @@
-// Warp groups of a role hold parts of a tile's rows by its layout: they run for
-// these on their own, and store them alone. Each row gets the end of the part
-// that it is in, plus the number of rounds of a loop that differs by the part.
+// Warp groups of a role own parts of a tile's rows by its layout: they execute
+// independently, and store only these rows. Each row gets the end of its part,
+// plus a trip count that depends on the part.
 // RUN: fovea-run %s --entry=roles --outputs %t.o.npy --seeds=5
 // RUN: %python %S/../Inputs/npy.py print %t.o.npy | FileCheck %s --check-prefix=ROLES
 // ROLES: shape 128 1
 // ROLES-COUNT-64: {{^64$}}
 // ROLES-COUNT-64: {{^129$}}
 
-// Without roles, or without such a layout, all rows are held by whoever runs.
+// Without roles, or without such a layout, the agent owns all rows.
 // RUN: fovea-run %s --entry=alone --outputs %t.o.npy
 // RUN: %python %S/../Inputs/npy.py print %t.o.npy | FileCheck %s --check-prefix=ALONE
 // ALONE: shape 128 1

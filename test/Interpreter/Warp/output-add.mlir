@@ -1,15 +1,16 @@
-// Two warp groups add three tiles each, of f32, to the same elements; the last
-// rows lie outside. All copies are in flight together, and the sums come out the
+// Two warp groups add three f32 tiles each to the same elements; the last rows
+// are out of bounds. All copies are outstanding together, and the sums are the
 // same in any order.
 // RUN: %python %S/../Inputs/npy.py write %t.x.npy f32 "np.arange(3 * 128 * 32).reshape(3, 128, 32) % 7 - 3"
 // RUN: fovea-run %s --inputs %t.x.npy --outputs %t.o.npy --seeds=20
 // RUN: %python %S/../Inputs/npy.py print %t.o.npy | FileCheck %s
 // CHECK: shape 100 32
-// Ten, and (-3 + -2 + -1), (-2 + -1 + 0), ...: 4096 elements are one more than 585 times 7.
+// Ten, and (-3 + -2 + -1), (-2 + -1 + 0), ...: 4096 elements are one more than
+// 585 times 7.
 // CHECK-NEXT: {{^}}4 7 10 13 16 12 8 4 7
 // CHECK-COUNT-99: {{^[0-9]+ }}
 
-// What the copies before have written is waited for, not only what they read.
+// The wait is for the writes of earlier copies, not only for their reads.
 // RUN: sed 's/copy_out_wait written/copy_out_wait/' %s > %t.read.mlir
 // RUN: not fovea-run %t.read.mlir --inputs %t.x.npy --seeds=20
 #reg = #warp.wgmma<groups = 2>

@@ -1,25 +1,26 @@
-// A sum that stays in flight around a loop: o = x x^T n times, n - 1 of them in the loop.
+// An accumulation that stays outstanding in a loop: o = x x^T n times, n - 1 of
+// them in the loop.
 // RUN: %python %S/../Inputs/npy.py write %t.x.npy f16 "np.eye(16) * 3"
 // RUN: fovea-run %s --inputs %t.x.npy --outputs %t.o.npy --seeds=20
 // RUN: %python %S/../Inputs/npy.py print %t.o.npy | FileCheck %s
 // CHECK: shape 16 16
 // CHECK-NEXT: 36 0 0
 
-// The last product's operands are read when 'await_reads' says so, not before.
+// The last dot's operands are released by 'await_reads', not before.
 // RUN: sed 's/^ *warp.await_reads %%behind.*//' %s > %t.early.mlir
 // RUN: not fovea-run %t.early.mlir --inputs %t.x.npy 2>&1 | FileCheck %s --check-prefix=EARLY
 // EARLY: error: releases stage 0 while an asynchronous dot may still read it
 // EARLY: note: the dot
 
-// What a dot adds to is delivered to nobody else.
+// The accumulator of a dot cannot be taken by another op.
 // RUN: sed 's/^ *warp.await_reads %%behind.*/%%taken = warp.dot_wait %%behind : !warp.pending<!acc>/' %s > %t.taken.mlir
 // RUN: not fovea-run %t.taken.mlir --inputs %t.x.npy 2>&1 | FileCheck %s --check-prefix=TAKEN
-// TAKEN: error: waits for a product that another dot adds to
+// TAKEN: error: waits for a pending result that another dot adds to
 // TAKEN: note: the other dot
 
 // RUN: sed 's/^ *%%r:4 = /scf.for %%j = %%c0 to %%c4 step %%c1 {\n%%d = warp.dot async %%t0, %%t0, %%p0 transpose_b : !tile, !tile, !warp.pending<!acc>\n}\n&/' %s > %t.twice.mlir
 // RUN: not fovea-run %t.twice.mlir --inputs %t.x.npy 2>&1 | FileCheck %s --check-prefix=TWICE
-// TWICE: error: adds to a product that something else has taken
+// TWICE: error: adds to a pending result that another op has taken
 // TWICE: note: a dot that adds to it
 
 // RUN: sed 's/^ *%%sum = warp.dot_wait.*/%%sum = arith.addf %%zero, %%zero : !acc/' %s > %t.never.mlir

@@ -1,7 +1,7 @@
-// Dense attention by hand as Hopper runs it: a role that loads, a role of two
-// warp groups that computes, in turns, and work drawn from a counter. 5 tiles of
-// 128 queries for 2 CTAs, 3 blocks of 64 keys. Any interleaving gives the same
-// numbers, and they are right.
+// Hand-written dense attention for Hopper: a role that loads, a role of two
+// warp groups that computes in ping-pong order, and dynamic work. 5 tiles of
+// 128 queries for 2 CTAs, 3 blocks of 64 keys. All interleavings give the same,
+// correct result.
 // RUN: fovea-run %s --reference=%S/Inputs/dense.mlir --random=1 --check --seeds=20 | FileCheck %s
 // CHECK: o 1x1x640x64: {{.*}}: passed
 

@@ -1,20 +1,22 @@
-// CTAs of a warp program are interleaved: each waits for its turn while others run.
+// CTAs of a warp program are interleaved: each waits for its semaphore slot
+// while others run.
 // RUN: fovea-run %s --seeds=20 --outputs %t.turns.npy %t.list.npy
 // RUN: %python %S/../Inputs/npy.py print %t.list.npy | FileCheck %s
 // CHECK: shape 16 16
 // CHECK-COUNT-16: {{^}}42798 42798
 
-// Where nobody can go on, that is said, with what each waits for.
+// A deadlock is reported, with the event that each agent waits for.
 // RUN: sed 's/^ *tile.semaphore_release.*//' %s > %t.unreleased.mlir
 // RUN: not fovea-run %t.unreleased.mlir 2>&1 | FileCheck %s --check-prefix=DEADLOCK
-// DEADLOCK: error: deadlock: the kernel waits for turn {{[1-3]}} after 0 were released, which never happens
+// DEADLOCK: error: deadlock: the kernel waits for semaphore slot {{[1-3]}} with 0 released, which never happens
 // DEADLOCK-NEXT: tile.semaphore_wait
 // DEADLOCK: note: in block {{[1-3]}} of 7
 
-// Without the wait the lists' order is anybody's; the release comes too early for the next one.
+// Without the wait the order of the lists is arbitrary; the release is too
+// early for the next slot.
 // RUN: sed 's/for %%number/for %%zero/' %s > %t.twice.mlir
 // RUN: not fovea-run %t.twice.mlir 2>&1 | FileCheck %s --check-prefix=OVER
-// OVER: error: turn 0 is over: {{[1-6]}} are
+// OVER: error: semaphore slot 0 is released already: found {{[1-6]}} releases
 
 #reg = #warp.mma_sync<warps = 1>
 !list = tensor<16x16xi32, #reg>

@@ -5,7 +5,8 @@
 // CHECK: shape 16 16
 // CHECK-NEXT: 18 0 0
 
-// Waiting for the second dot completes the first, but does not deliver it.
+// Waiting for the second dot completes the first one, but does not return its
+// result.
 // RUN: sed 's/^ *%%first = warp.dot_wait %%d0.*/%%first = arith.addf %%zero, %%zero : !acc/' %s > %t.undelivered.mlir
 // RUN: not fovea-run %t.undelivered.mlir --inputs %t.x.npy 2>&1 | FileCheck %s --check-prefix=UNDELIVERED
 // UNDELIVERED: error: the result of an asynchronous dot is never waited for
@@ -23,12 +24,12 @@
 
 // RUN: sed 's/^ *warp.producer_commit.*//' %s > %t.uncommitted.mlir
 // RUN: not fovea-run %t.uncommitted.mlir --inputs %t.x.npy 2>&1 | FileCheck %s --check-prefix=UNCOMMITTED
-// UNCOMMITTED: error: deadlock: the kernel waits until stage 0 is full (round 0), which never happens
+// UNCOMMITTED: error: deadlock: the kernel waits until stage 0 is full (use 0), which never happens
 // UNCOMMITTED-NEXT: warp.consumer_wait
 
 // RUN: sed 's/^ *warp.copy %%x/warp.copy async %%x/' %s > %t.outside.mlir
 // RUN: not fovea-run %t.outside.mlir --inputs %t.x.npy 2>&1 | FileCheck %s --check-prefix=OUTSIDE
-// OUTSIDE: error: an asynchronous copy must stand between the acquire and the commit of a stage
+// OUTSIDE: error: an asynchronous copy must be between the acquire and the commit of a stage
 
 // RUN: sed 's/^ *%%second = warp.dot_wait.*/warp.copy %%x[%%c0, %%c0] dims [0, 1] to %%plain : memref<16x16xf16> to !tile\n&/' %s > %t.overwrite.mlir
 // RUN: not fovea-run %t.overwrite.mlir --inputs %t.x.npy 2>&1 | FileCheck %s --check-prefix=OVERWRITE

@@ -1,5 +1,6 @@
-// What a vote guards must leave alone the rows that did not ask. Here none asks,
-// and the result shows whether the branch was taken: the seeds differ.
+// Code under a ballot must leave rows unchanged whose condition is false. Here
+// all conditions are false, and the result shows whether the branch was taken,
+// which depends on the seed.
 // RUN: not fovea-run %s --seeds=20 2>&1 | FileCheck %s
 // CHECK: error: seeds 0 and {{[0-9]+}} give different numbers in output 'o'
 

@@ -1,6 +1,6 @@
 // RUN: not fovea-run %s --random=1 2>&1 | FileCheck %s
 
-// Rows change only where no dot in flight reads them.
+// Rows may change only if no outstanding dot reads them.
 // CHECK: error: changes shared memory that an asynchronous dot may still read
 // CHECK-NEXT: warp.zero_rows
 // CHECK: note: the dot
@@ -20,7 +20,7 @@ gpu.module @m {
     warp.copy %k[%c0, %c0] dims [0, 1] to %b : memref<16x16xbf16> to !b
     warp.zero_rows %b from %c3 : !b
     %d = warp.dot async %b, %b, %zero : !b, !b, !acc
-    // The same rows again: nothing changes.
+    // The same rows again: no change.
     warp.zero_rows %b from %c3 : !b
     warp.zero_rows %b from %c0 : !b
     %r = warp.dot_wait %d : !warp.pending<!acc>

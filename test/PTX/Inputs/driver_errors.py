@@ -1,4 +1,4 @@
-"""Calls the PTX driver as no program may, and prints what it answers.
+"""Makes invalid calls to the PTX driver and prints its answers.
 
     driver_errors.py DRIVER
 """

@@ -2,10 +2,9 @@
 
     edit_metadata.py IN OUT EDIT...
 
-An edit is PLACE=JSON. A place is a path of members and indices with dots; where
-it begins with KIND:, it goes on from the parameter of that kind, with KIND:TENSOR
-from that of the tensor. `*` goes on from every entry. PLACE@PLACE swaps two.
-Whatever an edit names must be there, and must change.
+An edit is PLACE=JSON. A place is a path of members and indices with dots. If it begins with KIND:,
+it is relative to the parameter of that kind, with KIND:TENSOR to that of the tensor. `*` selects
+every entry. PLACE@PLACE swaps two. An edited place must exist, and the edit must change it.
 """
 
 import json

@@ -2,8 +2,8 @@
 
     run_on_driver.py RUNTIME DRIVER PTX METADATA CAPABILITY [causal]
 
-Numbers must be within the row rule (docs/Running.md) of attention in f64, with
-each seed the same.
+Results must satisfy the row rule (docs/Guides/Debugging.md) against attention in f64 and be equal
+for all seeds.
 """
 
 import ctypes
@@ -48,7 +48,7 @@ def main(library, driver, ptx, metadata, capability, causal=None):
         assert emulator.foveaPTXDriverSet(name, ctypes.c_uint64(value)) == 0, name
 
     set_option(b"capability", int(capability))
-    # Devices ask for facts when they are opened.
+    # Device properties are queried when a device is opened.
     runtime.reopen()
     info = runtime.device_info()
     assert 10 * info["major"] + info["minor"] == int(capability), info

@@ -1,13 +1,12 @@
-"""Runs the sections of a file of PTX, each of which must fail as it says.
+"""Runs the sections of a PTX file, each of which must fail as annotated.
 
 Usage: verify.py TOOL FILE.ptx
 
-`// -----` lies between sections. As in MLIR's -verify-diagnostics, a comment
-`expected-error {{TEXT}}` or `expected-note` speaks of its own line, one with
-`@+2` or `@-1` of another, one with `@unknown` of no place. Errors must all be
-expected; notes need not. `// run --block=64` gives arguments of the tool. A
-section without an entry is the body of one, with a parameter y and the
-registers %r, %rd, %f, %fd, %h and %p.
+`// -----` separates sections. As in MLIR's -verify-diagnostics, a comment `expected-error {{TEXT}}`
+or `expected-note` refers to its own line, with `@+2` or `@-1` to another line, and with `@unknown`
+to no location. All errors must be expected; notes need not be. `// run --block=64` gives arguments
+of the tool. A section without an entry is the body of one, with a parameter y and the registers %r,
+%rd, %f, %fd, %h and %p.
 """
 
 import re
@@ -39,7 +38,7 @@ def reports(output):
 
 
 def check(tool, section):
-    """What is wrong, as lines of the section and words."""
+    """Yields the problems of a section, as (line, message)."""
     lines = section.split("\n")
     text = section
     if ".entry" not in text and ".version" not in text:

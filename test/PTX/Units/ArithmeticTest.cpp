@@ -19,14 +19,14 @@ using namespace fovea::ptx::test;
 
 static std::vector<AccumulationModel> getModels() {
   return {AccumulationModel::getWide(),
-          getChipModel(MatrixUnit::MmaSync, 80, ElementType::F16),
-          getChipModel(MatrixUnit::MmaSync, 80, ElementType::TF32),
-          getChipModel(MatrixUnit::MmaSync, 89, ElementType::BF16),
-          getChipModel(MatrixUnit::Wgmma, 90, ElementType::BF16),
-          getChipModel(MatrixUnit::Tcgen05, 100, ElementType::E4M3)};
+          getGPUModel(MmaUnit::MmaSync, 80, ElementType::F16),
+          getGPUModel(MmaUnit::MmaSync, 80, ElementType::TF32),
+          getGPUModel(MmaUnit::MmaSync, 89, ElementType::BF16),
+          getGPUModel(MmaUnit::Wgmma, 90, ElementType::BF16),
+          getGPUModel(MmaUnit::Tcgen05, 100, ElementType::E4M3)};
 }
 
-/// d = 1x1 product of two short lists, and of what was there.
+/// d = the 1x1 product of two short lists, plus the start value.
 static float dot(std::vector<float> a, std::vector<float> b, float start,
                  const AccumulationModel &model) {
   multiplyFloats({1, 1, unsigned(a.size())}, a.data(), b.data(), &start, true,
@@ -59,23 +59,21 @@ static void testIntegers() {
     }
 }
 
-/// What separates the models, by hand.
+/// The differences between the models, computed by hand.
 static void testModels() {
   AccumulationModel wide, nearest;
   nearest.rounding = Rounding::NearestEven;
-  AccumulationModel hopper =
-      getChipModel(MatrixUnit::Wgmma, 90, ElementType::F16);
+  AccumulationModel hopper = getGPUModel(MmaUnit::Wgmma, 90, ElementType::F16);
   AccumulationModel ampere =
-      getChipModel(MatrixUnit::MmaSync, 80, ElementType::F16);
-  AccumulationModel coarse =
-      getChipModel(MatrixUnit::Wgmma, 90, ElementType::E4M3);
+      getGPUModel(MmaUnit::MmaSync, 80, ElementType::F16);
+  AccumulationModel coarse = getGPUModel(MmaUnit::Wgmma, 90, ElementType::E4M3);
   // Towards zero, not to nearest.
   for (const AccumulationModel &model : {wide, hopper, ampere})
     for (float sign : {1.0f, -1.0f})
       CHECK_EQUAL(dot({0.75f}, {sign * 0x1p-23f}, sign, model), sign);
   CHECK_EQUAL(dot({0.75f}, {0x1p-23f}, 1, nearest), 1 + 0x1p-23f);
-  // A sum keeps 25 bits below the largest term on Hopper, 24 before: what is
-  // cut off there is lost before it can add up.
+  // A sum keeps 25 bits below the largest term on Hopper and 24 on earlier
+  // GPUs; lower bits are truncated before they can add up.
   std::vector<float> ones(8, 1.0f), tiny25(8, 0x1p-25f), tiny26(8, 0x1p-26f);
   CHECK_EQUAL(dot(ones, tiny25, 1, hopper), 1 + 0x1p-22f);
   CHECK_EQUAL(dot(ones, tiny26, 1, hopper), 1.0f);
@@ -88,7 +86,7 @@ static void testModels() {
   CHECK_EQUAL(dot({1.0f}, {0x1p-13f}, 1, coarse), 1 + 0x1p-13f);
   CHECK_EQUAL(dot({1.0f}, {0x1p-13f}, 2, coarse), 2.0f);
   CHECK_EQUAL(dot({1.0f}, {0x1p-13f}, 2,
-                  getChipModel(MatrixUnit::MmaSync, 90, ElementType::E4M3)),
+                  getGPUModel(MmaUnit::MmaSync, 90, ElementType::E4M3)),
               2 + 0x1p-13f);
   // Half of m16n8k16's k at a time on Ampere: the second half sees the sum.
   std::vector<float> sixteen(16, 0.0f), sixteenOnes(16, 1.0f);

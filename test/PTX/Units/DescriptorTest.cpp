@@ -1,5 +1,4 @@
-//===- DescriptorTest.cpp - Matrix descriptors against the ISA's examples -*-
-// C++ -*-===//
+//===- DescriptorTest.cpp - Matrix descriptors against the ISA's examples -===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -22,7 +21,7 @@ using namespace fovea::ptx::test;
 //===----------------------------------------------------------------------===//
 
 static void testBits() {
-  // By the ISA's table: start 0x1230, leading 0x100, stride 0x400, 128 bytes.
+  // From the ISA's table: start 0x1230, leading 0x100, stride 0x400, 128 bytes.
   uint64_t bits = 0x123 | uint64_t(0x10) << 16 | uint64_t(0x40) << 32 |
                   uint64_t(5) << 49 | uint64_t(1) << 62;
   auto wgmma = decodeMatrixDescriptor(bits, DescriptorFormat::Wgmma);
@@ -301,7 +300,7 @@ static void testChecks() {
               "aren't modelled");
 }
 
-/// What is written by element addresses is read by units.
+/// Data written by element addresses must be read by units.
 static void testReading() {
   struct {
     ElementType type;

@@ -195,8 +195,8 @@ static void testMatrixLoads() {
       MatrixElement e = getMatrixElement(shape, transposed, lane, 0, i);
       return Coordinate{e.row, e.column};
     });
-  // What x4 loads of a 16x16 tile is A of mma.m16n8k16 if matrices 1 and 2 are
-  // the lower left and upper right; .trans of k-major rows is B.
+  // ldmatrix x4 of a 16x16 tile gives A of mma.m16n8k16 if matrices 1 and 2 are
+  // the lower left and upper right; .trans of k-major rows gives B.
   for (unsigned lane = 0; lane < 32; ++lane)
     for (unsigned i = 0; i < 8; ++i) {
       MatrixElement e = getMatrixElement(shape, false, lane, i / 2, i % 2);

@@ -1,5 +1,4 @@
-//===- NumericTest.cpp - Conversions against APFloat and the ISA -*- C++
-//-*-===//
+//===- NumericTest.cpp - Conversions against APFloat and the ISA ----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -25,7 +24,7 @@ namespace {
 struct NarrowType {
   ElementType type;
   const llvm::fltSemantics &semantics;
-  /// As APFloat has it, and where tf32's lowest bit is.
+  /// The width in APFloat's format, and the position of tf32's lowest bit.
   unsigned bits, shift;
 };
 } // namespace
@@ -89,7 +88,7 @@ static void testValues() {
     }
 }
 
-/// Values, the middle between neighbours, and what is right beside both, by all
+/// Values, midpoints between neighbours, and their neighbours, in all rounding
 /// modes. Beyond the largest value the types differ from APFloat's rules.
 static void testRounding() {
   static constexpr struct {
@@ -250,8 +249,8 @@ static void testFastForms() {
               0x00800000u);
 }
 
-/// Elements of 4 and 6 bits lie without gaps, low bits first; in containers
-/// they have a byte each.
+/// Elements of 4 and 6 bits are packed without gaps, low bits first; in
+/// containers they have one byte each.
 static void testUnpacking() {
   const uint8_t four[] = {0x21, 0xf7}; // 1, 2, 7, 15
   float values[4];

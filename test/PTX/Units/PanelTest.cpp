@@ -1,4 +1,4 @@
-//===- PanelTest.cpp - Boxes that matrix units read -------------*- C++ -*-===//
+//===- PanelTest.cpp - Boxes that tensor cores read -----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -16,8 +16,8 @@ using namespace fovea::ptx;
 using namespace fovea::ptx::test;
 
 namespace {
-/// "Swizzling Modes" of the ISA: which 16-byte chunk of a 128-byte line lies at
-/// each place.
+/// "Swizzling Modes" of the ISA: the 16-byte chunk of a 128-byte line at each
+/// position.
 struct Table {
   SwizzleMode mode;
   std::vector<std::vector<unsigned>> lines;
@@ -84,7 +84,7 @@ static void testProperties() {
       uint32_t moved = applySwizzle(mode, address);
       CHECK_EQUAL(applySwizzle(mode, moved), address);
       CHECK_EQUAL(applySwizzle(mode, address + period), moved + period);
-      // Nothing leaves its line; atoms stay whole.
+      // No byte leaves its line; atoms stay contiguous.
       CHECK_EQUAL(moved / 128, address / 128);
       uint32_t atom = getSwizzleAtom(mode);
       CHECK_EQUAL(moved % atom, address % atom);

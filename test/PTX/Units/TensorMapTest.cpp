@@ -71,7 +71,7 @@ static void testEncoding() {
   CHECK_ERROR(encodeTensorMap(five, map.bytes + 16), "multiple of 64");
 }
 
-/// What the driver's documentation demands.
+/// The requirements of the driver's documentation.
 static void testChecks() {
   CHECK_SUCCESS(checkTensorMap(getMap()));
   auto check = [](auto change) {
@@ -213,8 +213,8 @@ struct Copier {
 };
 } // namespace
 
-/// Element by element, what shared memory must hold: written as the ISA says
-/// it, without runs.
+/// The expected shared memory, element by element from the ISA's definition,
+/// without runs.
 static void checkLoaded(Copier &copier, llvm::ArrayRef<int32_t> coordinates,
                         uint32_t address) {
   const TensorMap &map = copier.map;
@@ -263,7 +263,7 @@ static void testBoxes() {
     }
 }
 
-/// The ISA's table of the 128-byte swizzle is what a box of 8 rows looks like.
+/// A box of 8 rows reproduces the ISA's table of the 128-byte swizzle.
 static void testSwizzledBox() {
   TensorMap map = getMap();
   map.sizes = {64, 100};
@@ -276,7 +276,7 @@ static void testSwizzledBox() {
     }
 }
 
-/// Of a row's last 16 bytes a store writes all.
+/// A store writes the last 16 bytes of a row entirely.
 static void testStoreGranule() {
   TensorMap map = getMap();
   map.sizes = {9, 2};
@@ -290,7 +290,8 @@ static void testStoreGranule() {
   CHECK_EQUAL(unsigned(copier.global[2 * row]), unsigned(2 * row) + 1);
 }
 
-/// Four dimensions, some in steps; a store brings back what a load took.
+/// Four dimensions, some with element strides; a store writes the elements that
+/// a load read.
 static void testSteps() {
   TensorMap map;
   map.type = TensorDataType::BFloat16;

@@ -140,8 +140,8 @@ static void testCopies() {
               "found '64x128b' with ''");
 }
 
-/// Scales as tcgen05.cp.32x128b.warpx4 brings them are where .mma looks for
-/// them: byte 16 * (row % 32) + 4 * (row / 32) + chunk of shared memory.
+/// Scales copied by tcgen05.cp.32x128b.warpx4 are where .mma expects them: byte
+/// 16 * (row % 32) + 4 * (row / 32) + chunk of shared memory.
 static void testScalesAreCopied() {
   auto shape = llvm::cantFail(parseTensorCopyShape("32x128b", "warpx4"));
   for (unsigned row = 0; row < 128; ++row)

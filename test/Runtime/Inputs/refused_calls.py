@@ -1,4 +1,4 @@
-"""Calls libFoveaRuntime as no program may, and prints what it answers.
+"""Makes invalid calls to libFoveaRuntime and prints its answers.
 
     refused_calls.py RUNTIME INPUTS [PTX DRIVER]
 """
@@ -59,7 +59,7 @@ def edited(edit):
 
 
 def tensors(count=300, sizes=True, strides=None):
-    """What the kernel takes, with `count` queries."""
+    """The tensors of the kernel, with `count` queries."""
     result = (Tensor * 5)()
     for slot, tensor in zip(result, METADATA["tensors"]):
         shape = [{"B": 2, "Hq": 8, "Hkv": 2, "Sq": count, "Skv": 128}.get(size, size) for size in tensor["shape"]]
@@ -72,7 +72,7 @@ def tensors(count=300, sizes=True, strides=None):
 
 
 def preparing(*names, **how):
-    """Arguments of fovea_launch_prepare behind the kernel."""
+    """The arguments of fovea_launch_prepare after the kernel."""
     scalars = (Scalar * len(names))(*((name, 1, 1) for name in names))
     return tensors(**how), c_size_t(5), scalars, c_size_t(len(names)), byref(launch)
 
@@ -152,7 +152,7 @@ def kernel_calls():
 
 
 def expressions():
-    """What cannot be computed from some sizes."""
+    """Launches whose grid or sizes can't be computed from the sizes."""
 
     def grid(m):
         m["grid"][0] = ["floordiv", "B", ["floordiv", "Sq", 4096]]

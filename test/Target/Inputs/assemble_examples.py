@@ -1,4 +1,4 @@
-"""Compiles every example to machine code for each target and says how each went."""
+"""Compiles every example to machine code for each target and prints the results."""
 
 import pathlib
 import subprocess

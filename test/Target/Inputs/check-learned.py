@@ -1,8 +1,7 @@
-"""What ptxas says of gradients by what score_mods read: check-learned.py FOVEA_OPT FOVEA_COMPILE PTXAS FOLDER.
+"""Checks gradients of tensors that score_mods read with ptxas: check-learned.py FOVEA_OPT FOVEA_COMPILE PTXAS FOLDER.
 
-Fails on a warning that costs speed (C7510 to C7518: wgmma serialised), where a
-kernel stores more bytes of spills than it may, and where more kernels than these
-visit all pairs.
+Fails on a performance warning (C7510 to C7518: wgmma serialised), if a kernel
+exceeds its limit of spill stores, and if additional kernels process all pairs.
 """
 
 import pathlib
@@ -16,7 +15,7 @@ DISTANCE = """%d = arith.subi %i, %j : index
       %di = arith.index_cast %d : index to i32
       %df = arith.sitofp %di : i32 to f32"""
 
-# Name, what is read, score_mod's ops, bytes of spill stores at most at head dims 64 and 128.
+# Name, captured tensors, score_mod's ops, maximum bytes of spill stores at head dims 64 and 128.
 VARIANTS = [
     ("gain", [HEAD], """%g = tensor.extract %t0[%h] : tensor<?xf32>
       %r = arith.mulf %s, %g : f32""", 64, 64),

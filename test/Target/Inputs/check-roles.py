@@ -1,7 +1,7 @@
-"""What ptxas says of kernels with roles: check-roles.py FOVEA_COMPILE PTXAS FOLDER.
+"""Checks kernels with roles with ptxas: check-roles.py FOVEA_COMPILE PTXAS FOLDER.
 
-Fails on a warning that costs speed (C7508: setmaxnreg ignored; C7510 to C7518:
-wgmma serialised), and where a kernel spills more than it may.
+Fails on a performance warning (C7508: setmaxnreg ignored; C7510 to C7518:
+wgmma serialised), and if a kernel exceeds its limit of spills.
 """
 
 import concurrent.futures
@@ -15,8 +15,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "GPU"))
 
 import variants  # noqa: E402
 
-# Kernel, with its LSE or without. Bytes of spills, all outside of the loops that
-# multiply (check-sass.py).
+# Kernel, whether it has an LSE, and bytes of spills, all outside of the main loops
+# (check-sass.py).
 KERNELS = [
     ("dense_bf16_d64_bhsd", False),
     ("causal_bf16_d64_bhsd", False),
@@ -36,12 +36,12 @@ KERNELS = [
 ]
 
 
-# All variants, each at one of these, another one every day: what was chosen has no fault that the compiler warns of.
+# All variants, each at one of these, which changes daily: the default schedule must cause no warnings.
 HEAD_DIMS = (64, 128, 192)
 
 
 def assemble(compiler, ptxas, folder, name, lse=True):
-    """What the compiler and ptxas say."""
+    """The output of the compiler and of ptxas."""
     source = pathlib.Path(folder) / f"{name}.mlir"
     program = [sys.executable, variants.__file__, name] + ([] if lse else ["--no-lse"])
     source.write_text(subprocess.run(program, check=True, capture_output=True, text=True).stdout)
@@ -50,7 +50,7 @@ def assemble(compiler, ptxas, folder, name, lse=True):
 
 
 def check_variants(compiler, ptxas, folder):
-    """The number of kernels, and of those that are warned of."""
+    """The number of kernels, and of warnings."""
     today = datetime.date.today().toordinal()
     names = [f"{variant}_bf16_d{HEAD_DIMS[(today + index) % len(HEAD_DIMS)]}_bhsd"
              for index, variant in enumerate(variants.VARIANTS)]

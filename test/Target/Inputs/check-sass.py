@@ -1,11 +1,10 @@
-"""What ptxas made of kernels with roles: check-sass.py FOVEA_COMPILE PTXAS CUOBJDUMP FOLDER.
+"""Checks the machine code of kernels with roles: check-sass.py FOVEA_COMPILE PTXAS CUOBJDUMP FOLDER.
 
-Looks at the innermost loops that multiply, one for blocks with a mask and one
-for those without, and at those that copy. None may touch local memory, move
-values from ordinary to uniform registers or wait for all of memory (less is asked
-of masks that depend on data); a stage is
-given back right behind the wait for the dot that read it; and an iteration has
-the arithmetic that the algorithm asks for and no more.
+Inspects the innermost loops with dots, one for blocks with a mask and one for
+blocks without, and the loops with copies. They must not access local memory, move
+values from ordinary to uniform registers or wait for all of memory; for
+data-dependent masks the rules are weaker. A stage is released right after the wait
+for the dot that read it. An iteration has only the arithmetic of the algorithm.
 """
 
 import collections
@@ -21,13 +20,13 @@ import variants  # noqa: E402
 
 FORBIDDEN = {"LDL", "STL", "R2UR", "MEMBAR", "ERRBAR", "WARPSYNC"}
 
-#: Instructions between a wait for dots and the release behind it, at most. In
-#: loops with masks ptxas starts on the mask before.
+#: Maximum number of instructions between a wait for dots and the release after it.
+#: In loops with masks ptxas schedules a part of the mask in between.
 MOST_BETWEEN, MOST_BETWEEN_MASKED = 2, 8
 
-#: Kernel, and the least counts of the loop without masks: a tile's products of
-#: 16 columns each, and per thread and block the exponentials and the FMAs before
-#: them, the sums, the roundings to 16 bits of pairs, and the three-way maxima.
+#: Kernel, and minimum counts in the loop without masks: a tile's MMAs of 16 columns
+#: each, and per thread and block the exponentials and the FMAs before them, the
+#: sums, and the conversions of pairs to 16 bits.
 KERNELS = {
     "dense_bf16_d64_bhsd": {"HGMMA": 8, "MUFU": 32, "FFMA": 32, "FADD": 0, "F2FP": 16},
     "causal_bf16_d64_bhsd": {"HGMMA": 8, "MUFU": 32, "FFMA": 32, "FADD": 0, "F2FP": 16},
@@ -43,9 +42,9 @@ KERNELS = {
     "timed_bf16_d128_bhsd": {"HGMMA": 16, "MUFU": 64, "FFMA": 64, "FADD": 64, "F2FP": 32},
 }
 
-#: Kernels whose masks depend on data. Vectors of keys that do not exist whole go
-#: through local memory: what most iterations do must not touch it. Where a block
-#: begins is found and received, and moves to a uniform register once.
+#: Kernels with data-dependent masks. Key vectors that do not exist whole go through
+#: local memory, which the hot path must not access. The start of a block is received
+#: through a mailbox, and moves to a uniform register once.
 DATA_DEPENDENT = {"documents_bf16_d64_bhsd", "documents_bf16_d128_bhsd", "timed_bf16_d128_bhsd"}
 
 
@@ -64,13 +63,13 @@ def count(instructions):
 
 
 def find_late_releases(path, most):
-    """Waits for dots whose release comes later than it might."""
+    """Waits for dots whose release is delayed."""
     late = []
     for index, instruction in enumerate(path):
         if instruction.opcode.startswith("WARPGROUP.DEPBAR"):
             following = path[index + 1 : index + 2 + most]
             if not any(i.opcode.startswith("SYNCS.ARRIVE") for i in following):
-                late.append(f"no release behind the wait at {instruction.address:#x}")
+                late.append(f"no release after the wait at {instruction.address:#x}")
     return late
 
 
@@ -90,7 +89,7 @@ def check_kernel(instructions, expected, is_data_dependent):
         problems += find_late_releases(path, MOST_BETWEEN_MASKED if index else MOST_BETWEEN)
     if paths:
         counts = count(paths[0])
-        # A few more: carries of sums over the parts of a block.
+        # A few more are allowed: carries of sums over the parts of a block.
         problems += [f"{counts[name]} {name}, expected {n}" for name, n in expected.items() if not n <= counts[name] <= n + 4]
     return problems
 

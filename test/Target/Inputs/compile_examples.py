@@ -1,4 +1,4 @@
-"""Compiles all examples to PTX, without a look at it: compile_examples.py FOVEA_COMPILE EXAMPLES TARGET."""
+"""Compiles all examples to PTX, which is discarded: compile_examples.py FOVEA_COMPILE EXAMPLES TARGET."""
 
 import pathlib
 import subprocess

@@ -1,10 +1,10 @@
-"""Checks that compile time is linear in the length of a chain of a mask's or a score's, or prints one.
+"""Checks that compile time is linear in the length of a chain in a mask or a score_mod, or prints one.
 
     long_chains.py FOVEA_COMPILE TARGET KIND
     long_chains.py --print KIND LENGTH
 
-Time is that of the processor, the lesser of two. A chain twice as long may take 3
-times as long, not 4; one of choices, whose code is long, 8 times if it is 4 times as long.
+Time is CPU time, the minimum of two runs. A chain of twice the length may take 3 times
+as long, not 4; one of selects, whose code is long, 8 times with 4 times the length.
 """
 
 import resource
@@ -15,7 +15,7 @@ import tempfile
 
 
 def remainders(length):
-    """x = (x + i) % 7, over and over."""
+    """x = (x + i) % 7, repeatedly."""
     lines, last = ["%seven = arith.constant 7 : index"], "%j"
     for n in range(length):
         lines += [f"%s{n} = arith.addi {last}, %i : index", f"%r{n} = arith.remsi %s{n}, %seven : index"]
@@ -34,7 +34,7 @@ def alternatives(length):
 
 
 def diagonals(length):
-    """j is one of many distances from i."""
+    """j - i is one of many constants."""
     lines, last = ["%none = arith.constant false"], "%none"
     for n in range(length):
         lines += [f"%c{n} = arith.constant {7 * n + 3} : index", f"%p{n} = arith.addi %i, %c{n} : index",
@@ -44,7 +44,7 @@ def diagonals(length):
 
 
 def choices(length):
-    """A score is what it was, or less, over and over."""
+    """Repeated selects between the score and a product."""
     lines, last = ["%half = arith.constant 0.5 : f32"], "%s"
     for n in range(length):
         lines += [f"%m{n} = arith.mulf {last}, %s : f32", f"%c{n} = arith.cmpf ogt, {last}, %half : f32",
@@ -55,7 +55,7 @@ def choices(length):
 
 MASKS = (remainders, alternatives, diagonals)
 KINDS = {make.__name__: make for make in (*MASKS, choices)}
-# Two lengths, and how many times as long the second one may take.
+# Two lengths, and the maximum ratio of their times.
 LIMITS = {kind: (60, 120, 3.0) for kind in KINDS} | {"choices": (30, 120, 8.0)}
 
 

@@ -1,8 +1,7 @@
-"""SASS as cuobjdump prints it: instructions, loops, and the way mostly taken.
+"""Parses the SASS of cuobjdump: instructions, loops, and hot paths.
 
-A kernel's loops are found as natural loops, so that what ptxas puts out of line
-(waits that did not succeed at once, branches seldom taken) belongs to the loop
-that it returns to.
+Loops are natural loops, so that code which ptxas places out of line (retries of waits,
+rare branches) belongs to the loop that it returns to.
 """
 
 import re
@@ -70,7 +69,7 @@ def find_blocks(instructions):
 
 
 def find_dominators(blocks):
-    """The blocks on every way to each block that can be reached."""
+    """The dominators of each reachable block."""
     entry = min(blocks)
     reached, work = set(), [entry]
     while work:
@@ -103,7 +102,7 @@ class Loop:
         return [i for start in sorted(self.blocks) for i in self.blocks[start].instructions]
 
     def hot_path(self):
-        """The instructions of the shortest way around: what every iteration does."""
+        """The instructions of the shortest path through the loop, which every iteration executes."""
         best = {self.header: (len(self.blocks[self.header].instructions), None)}
         work, ends = [self.header], []
         while work:
@@ -125,7 +124,7 @@ class Loop:
 
 
 def find_loops(instructions):
-    """Natural loops; loops with one header are one."""
+    """Natural loops; loops with the same header are merged."""
     blocks = find_blocks(instructions)
     dominators = find_dominators(blocks)
     loops = {}
@@ -143,6 +142,6 @@ def find_loops(instructions):
 
 
 def find_innermost(loops, name):
-    """Loops with an instruction of that name, and no loop in them that has one."""
+    """Loops with an instruction of that name, without an inner loop that has one."""
     having = [loop for loop in loops if any(i.name == name for i in loop.instructions)]
     return [loop for loop in having if not any(other is not loop and set(other.blocks) < set(loop.blocks) for other in having)]

@@ -1,10 +1,10 @@
-"""Checks that compiling examples takes no longer than a multiple of what mlir-opt takes for a
-program of fixed text in the same run, so that neither machine nor load matters.
+"""Checks that compiling examples takes at most a multiple of the time of mlir-opt on a fixed
+program in the same run, so that the result does not depend on the machine or its load.
 
     time_budget.py FOVEA_COMPILE MLIR_OPT TARGET EXAMPLE...
 
-Times are the processor's, the least of as many rounds as it takes to be within the budget,
-ROUNDS at most: load makes a program slower, never faster.
+Times are CPU times, the minimum of up to ROUNDS repetitions, until they are within the budget:
+load makes a program slower, never faster.
 """
 
 import argparse
@@ -46,7 +46,7 @@ func.func @f{n}(%a: memref<?x?xf32>, %b: memref<?xf32>, %length: index, %x: f32)
 
 
 def seconds(command):
-    """What a command takes of the processor, the kernel's part aside."""
+    """CPU time of a command in user mode."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     if status:
@@ -55,7 +55,7 @@ def seconds(command):
 
 
 def over_budget(times, reference, args):
-    """Why times are too long, a line each."""
+    """Descriptions of exceeded budgets."""
     for path, time in times.items():
         if time > args.each * reference:
             yield f"{path.name}: {time / reference:.2f} times the reference, expected at most {args.each:g}"
@@ -70,8 +70,8 @@ def main():
     parser.add_argument("mlir_opt")
     parser.add_argument("target")
     parser.add_argument("examples", nargs="+", type=pathlib.Path)
-    parser.add_argument("--each", type=float, required=True, help="most that an example may take, by the reference")
-    parser.add_argument("--mean", type=float, default=float("inf"), help="most that examples may take in the mean")
+    parser.add_argument("--each", type=float, required=True, help="maximum time of an example, relative to the reference")
+    parser.add_argument("--mean", type=float, default=float("inf"), help="maximum mean time of the examples, relative to the reference")
     args = parser.parse_args()
     reference, times = float("inf"), {path: float("inf") for path in args.examples}
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as program:
@@ -81,7 +81,7 @@ def main():
         for _ in range(ROUNDS):
             for path in args.examples:
                 times[path] = min(times[path], seconds([args.compiler, path, f"--target={args.target}", "-o", "/dev/null"]))
-            # Twice as often: what slows the reference alone would hide what is too slow.
+            # Twice as often: a slow reference alone would hide slow examples.
             for _ in range(2):
                 reference = min(reference, seconds([args.mlir_opt, program.name, *passes, "-o", "/dev/null"]))
             problems = list(over_budget(times, reference, args))

@@ -1,5 +1,5 @@
-// What the test script does not ask for is taken out of the op: here all but
-// its mask.
+// The reducer removes everything from the op that the test script does not need:
+// here all except its mask.
 // RUN: fovea-reduce %s --reduction-tree="traversal-mode=0 test=%S/Inputs/has-mask.sh" -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
 

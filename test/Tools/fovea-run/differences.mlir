@@ -1,4 +1,4 @@
-// Gradients beside finite differences of the forward, in f64: of all inputs, those of the
+// Gradients against finite differences of the forward, in f64: of all inputs, those of the
 // log-sum-exp's loss and of dropout too; of rows that see nothing. A derivative that is
 // wrong shows, and so does one that is left out.
 // DEFINE: %{run} = fovea-run %s --random=3 --dims=Sq=20,Skv=30 --check=differences
@@ -9,21 +9,21 @@
 // RUN: not %{run} --entry=forward 2>&1 | FileCheck %s --check-prefix=FORWARD
 // RUN: %{run} --entry=nothing | FileCheck %s --check-prefix=NOTHING
 
-// CHECK: dq beside finite differences: at {{.*}} of the tolerance: passed
-// CHECK-NEXT: dk beside finite differences: {{.*}} passed
-// CHECK-NEXT: dv beside finite differences: {{.*}} passed
-// CHECK-NEXT: dcapture0 beside finite differences: {{.*}} passed
-// CHECK-NEXT: dsinks beside finite differences: {{.*}} passed
-// CHECK-NEXT: dscale beside finite differences: {{.*}} passed
+// CHECK: dq against finite differences: {{.*}} of the tolerance: passed
+// CHECK-NEXT: dk against finite differences: {{.*}} passed
+// CHECK-NEXT: dv against finite differences: {{.*}} passed
+// CHECK-NEXT: dcapture0 against finite differences: {{.*}} passed
+// CHECK-NEXT: dsinks against finite differences: {{.*}} passed
+// CHECK-NEXT: dscale against finite differences: {{.*}} passed
 // JSON: "differences": [
 // JSON: "name": "dscale",
 // JSON-NEXT: "passed": true,
-// WRONG: dq beside finite differences: {{.*}} FAILED
-// WRONG: dv beside finite differences: {{.*}} passed
-// FORGOTTEN: dq beside finite differences: {{.*}} passed
-// FORGOTTEN-NEXT: dcapture0 beside finite differences: {{.*}} FAILED
-// FORWARD: error: --check=differences is for a function that is one attn.backward, with the forward's results as inputs
-// NOTHING: dq beside finite differences: at 0 of the tolerance: passed
+// WRONG: dq against finite differences: {{.*}} FAILED
+// WRONG: dv against finite differences: {{.*}} passed
+// FORGOTTEN: dq against finite differences: {{.*}} passed
+// FORGOTTEN-NEXT: dcapture0 against finite differences: {{.*}} FAILED
+// FORWARD: error: --check=differences requires a function with one attn.backward and the forward's results as inputs
+// NOTHING: dq against finite differences: 0 of the tolerance: passed
 
 !x = tensor<1x2x?x16xbf16>
 !r = tensor<1x2x?xf32>

@@ -1,6 +1,6 @@
-// A gradient's o and lse are not drawn but what its forward gives. One key has each
-// row's whole weight where logits are large or where there is one key: P (dP - delta) is
-// nothing, which the check allows f32 to say with an error.
+// A gradient's o and lse are not random but computed by its forward. If logits are large or
+// there is a single key, one key has each row's whole probability: P (dP - delta) vanishes,
+// and the check allows for its f32 rounding error.
 // DEFINE: %{run} = fovea-run %s --random=2 --check --dims=Sq=70
 // RUN: rm -rf %t && mkdir %t
 // RUN: %{run},Skv=90 --entry=gradients --save-inputs=%t | FileCheck %s
@@ -18,7 +18,7 @@
 // FORWARD: o {{.*}} passed
 // FORWARD-NEXT: lse {{.*}} passed
 
-// What is allowed hides no wrong gradient: those of the kernels of another scale.
+// The tolerance does not hide wrong gradients: those of kernels with another scale.
 // RUN: sed 's/scale(0.125)/scale(0.12)/' %s > %t/other.mlir
 // RUN: not %{run},Skv=90 --entry=gradients --level=tile --target=sm_80 --reference=%t/other.mlir | FileCheck %s --check-prefix=WRONG
 // WRONG: dq {{.*}} FAILED

@@ -1,4 +1,4 @@
-//===- Fragments.h - Which elements a lane's registers hold -----*- C++ -*-===//
+//===- Fragments.h - Register fragments of matrices -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,7 +15,7 @@
 
 namespace fovea::ptx {
 
-/// An element of a matrix.
+/// The position of a matrix element.
 struct Coordinate {
   unsigned row, column;
 };
@@ -23,8 +23,8 @@ inline bool operator==(Coordinate a, Coordinate b) {
   return a.row == b.row && a.column == b.column;
 }
 
-/// A is m x k, B is k x n, C and D are m x n: rows and columns of Coordinates
-/// are in this order, always.
+/// A is m x k, B is k x n, C and D are m x n. Coordinates always use this
+/// orientation.
 enum class MmaOperand : uint8_t { A, B, D };
 
 //===----------------------------------------------------------------------===//
@@ -35,17 +35,17 @@ struct MmaShape {
   unsigned m, n, k;
 };
 
-/// Fails with a text for shapes that mma.sync lacks for this type of A and B,
-/// or that aren't modelled (m8n8k4 of f16, sparse, sub-byte integers).
+/// Fails for shapes that mma.sync does not have for this type of A and B, or
+/// that are not modelled (m8n8k4 of f16, sparse, sub-byte integers).
 llvm::Error checkMmaSync(MmaShape shape, ElementType type);
 
-/// Elements of the operand that one lane holds. `type` is the type of A and B,
-/// also for operand D.
+/// Elements of the operand per lane. `type` is the type of A and B, also for
+/// operand D.
 unsigned getMmaElements(MmaShape shape, ElementType type, MmaOperand operand);
 
-/// The place of the `index`-th element of lane `lane`, counted as the ISA does:
-/// over the registers, and in each from its low bits on. For a 32-bit register
-/// r of A or B with e elements, `index` is r * e + position.
+/// The position of element `index` of lane `lane`. Elements are counted as in
+/// the ISA: over the registers, and within each from the low bits up. For a
+/// 32-bit register r of A or B with e elements, `index` is r * e + position.
 Coordinate getMmaElement(MmaShape shape, ElementType type, MmaOperand operand,
                          unsigned lane, unsigned index);
 
@@ -53,8 +53,8 @@ Coordinate getMmaElement(MmaShape shape, ElementType type, MmaOperand operand,
 // ldmatrix, stmatrix
 //===----------------------------------------------------------------------===//
 
-/// .m16n16 of ldmatrix isn't modelled: the ISA gives the order of its bytes in
-/// a figure only, and other sources disagree.
+/// ldmatrix .m16n16 is not modelled: the ISA shows the order of its bytes only
+/// in a figure, and other sources disagree.
 enum class LoadMatrixShape : uint8_t {
   /// .m8n8 of .b16: rows of 16 bytes.
   M8N8B16,
@@ -64,27 +64,27 @@ enum class LoadMatrixShape : uint8_t {
   /// ldmatrix .m8n16 of .b8x16.b4x16_p64: 16 four-bit elements in 8 of a row's
   /// 16 bytes.
   M8N16B4,
-  /// stmatrix .m16n8 of .b8, always .trans: what are columns of 16 bytes in
-  /// registers are rows in memory, eight of them.
+  /// stmatrix .m16n8 of .b8, always .trans: columns of 16 bytes in registers
+  /// become eight rows in memory.
   M16N8B8,
 };
 
-/// Rows of one matrix whose addresses lanes give. Lane `row + rows * matrix`
-/// gives the address of row `row` of matrix `matrix`.
+/// Rows per matrix. Lane `row + rows * matrix` supplies the address of row
+/// `row` of matrix `matrix`.
 unsigned getMatrixRows(LoadMatrixShape shape);
-/// Bytes that one row takes in shared memory.
+/// Bytes per row in shared memory.
 unsigned getMatrixRowBytes(LoadMatrixShape shape);
-/// 32-bit registers of a lane that belong to one matrix.
+/// 32-bit registers per lane and matrix.
 unsigned getMatrixRegisters(LoadMatrixShape shape);
 
-/// An element of the `matrix`-th matrix as it lies in memory: row `row`,
-/// `column`-th element of it.
+/// A matrix element in memory: element `column` of row `row` of matrix
+/// `matrix`.
 struct MatrixElement {
   unsigned matrix, row, column;
 };
 
-/// What is in register `reg` of lane `lane`, at `position` (16-bit halves or
-/// bytes, low first). With `transposed`, .trans was given.
+/// The element in register `reg` of lane `lane` at `position` (16-bit halves or
+/// bytes, low first). `transposed` means .trans.
 MatrixElement getMatrixElement(LoadMatrixShape shape, bool transposed,
                                unsigned lane, unsigned reg, unsigned position);
 
@@ -92,12 +92,12 @@ MatrixElement getMatrixElement(LoadMatrixShape shape, bool transposed,
 // wgmma
 //===----------------------------------------------------------------------===//
 
-/// Accumulators m64nN: N / 2 a thread. `thread` is in [0, 128), counted in the
-/// warp group. With f16 accumulators, element 2 * r is the low half of
+/// Accumulators m64nN: N / 2 per thread. `thread` is in [0, 128), relative to
+/// the warp group. With f16 accumulators, element 2 * r is the low half of
 /// register r.
 Coordinate getWgmmaAccumulator(unsigned thread, unsigned index);
 
-/// A from registers, m64kK with K * bits = 256: elements of the four 32-bit
+/// A in registers, m64kK with K * bits = 256: elements of the four 32-bit
 /// registers, low bits first.
 Coordinate getWgmmaOperandA(ElementType type, unsigned thread, unsigned index);
 
@@ -113,32 +113,32 @@ enum class TensorMemoryShape : uint8_t {
   L16x32bx2,
 };
 
-/// "32x32b" and so on.
+/// Parses "32x32b" and so on.
 llvm::Expected<TensorMemoryShape> parseTensorMemoryShape(llvm::StringRef name);
 
-/// 32-bit registers of .xNUM, or why there is no such form.
+/// Number of 32-bit registers of .xNUM; fails if the form does not exist.
 llvm::Expected<unsigned> getTensorMemoryRegisters(TensorMemoryShape shape,
                                                   unsigned num);
 
-/// A 32-bit cell relative to the address that the instruction names.
+/// A 32-bit cell relative to the instruction's address.
 struct TensorMemoryCell {
-  /// Lane: 0 to 31, added to the address's.
+  /// Lane offset, 0 to 31.
   unsigned lane;
-  /// Column, added to the address's.
+  /// Column offset.
   unsigned column;
-  /// 1 for the second access of .16x32bx2: the instruction's immediate offset
-  /// is to be added to the address too.
+  /// 1 for the second access of .16x32bx2, to which the instruction's immediate
+  /// offset is added.
   unsigned half;
 };
 
-/// The cell that register `reg` of lane `lane` takes. With .pack::16b and
-/// .unpack::16b, register r stands for the 16-bit cells of columns 2 * c and
-/// 2 * c + 1, see getPackedTensorMemoryCell.
+/// The cell of register `reg` of lane `lane`. With .pack::16b and .unpack::16b,
+/// a register holds the 16-bit cells of columns 2 * c and 2 * c + 1; see
+/// getPackedTensorMemoryCell.
 TensorMemoryCell getTensorMemoryCell(TensorMemoryShape shape, unsigned lane,
                                      unsigned reg);
 
-/// With .pack::16b (ld) and .unpack::16b (st): the cell of which the low 16
-/// bits are in the low (`part` 0) or high (`part` 1) half of register `reg`.
+/// With .pack::16b (ld) and .unpack::16b (st): the cell whose low 16 bits are
+/// in the low (`part` 0) or high (`part` 1) half of register `reg`.
 TensorMemoryCell getPackedTensorMemoryCell(TensorMemoryShape shape,
                                            unsigned lane, unsigned reg,
                                            unsigned part);

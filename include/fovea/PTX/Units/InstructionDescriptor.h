@@ -30,14 +30,14 @@ enum class MmaKind : uint8_t {
   MXF4NVF4,
 };
 
-/// Takes "f16", "mxf4nvf4" and so on: what follows ".kind::".
+/// Parses the suffix of ".kind::": "f16", "mxf4nvf4" and so on.
 llvm::Expected<MmaKind> parseMmaKind(llvm::StringRef name);
 llvm::StringRef getName(MmaKind kind);
 
-/// Kinds that scale A and B by blocks.
+/// True for kinds with block scales of A and B.
 bool hasBlockScales(MmaKind kind);
 
-/// tcgen05.mma's instruction descriptor, decoded.
+/// The decoded instruction descriptor of tcgen05.mma.
 struct InstructionDescriptor {
   MmaKind kind = MmaKind::F16;
   ElementType aType = ElementType::F16;
@@ -47,33 +47,33 @@ struct InstructionDescriptor {
   unsigned m = 0, n = 0, k = 0;
   bool negateA = false, negateB = false;
   MajorDim aMajor = MajorDim::K, bMajor = MajorDim::K;
-  /// i8: results are clamped.
+  /// i8: results saturate.
   bool saturate = false;
   bool sparse = false;
   unsigned sparsitySelector = 0;
-  /// .ws: as the two bits give it: 0, 8, 16 or 32.
+  /// .ws: the maximum shift of the two-bit field: 0, 8, 16 or 32.
   unsigned maximumShift = 0;
-  /// Kinds with block scales.
+  /// For kinds with block scales.
   ElementType scaleType = ElementType::UE8M0;
   unsigned scaleAId = 0, scaleBId = 0;
 };
 
-/// Takes the bits apart. Reserved bits and values that the kind lacks are
-/// errors that name the field. `sparse` says whether the instruction is
-/// tcgen05.mma.sp, which must agree with the descriptor.
+/// Decodes a descriptor. Nonzero reserved bits and values that the kind does
+/// not support are errors that name the field. `sparse` is true for
+/// tcgen05.mma.sp and must agree with the descriptor.
 llvm::Expected<InstructionDescriptor>
 decodeInstructionDescriptor(uint32_t bits, MmaKind kind, bool sparse = false);
 
-/// The inverse, for tests and tools.
+/// The inverse of decodeInstructionDescriptor, for tests and tools.
 uint32_t encodeInstructionDescriptor(const InstructionDescriptor &descriptor);
 
-/// Whether there is such an instruction: m and n against kind, .cta_group
-/// (1 or 2) and .ws. Sparse instructions and k = 96 are named as not modelled.
+/// Checks that the instruction exists: m and n for the kind, .cta_group (1 or
+/// 2) and .ws. Sparse instructions and k = 96 are reported as not modelled.
 llvm::Error checkMmaShape(const InstructionDescriptor &descriptor,
                           unsigned ctaGroup, bool weightStationary = false);
 
-/// The part of A (of both CTAs' 2 for .cta_group::2) that one CTA's descriptor
-/// or tensor memory holds: rows of A, columns of B.
+/// Rows of A and columns of B that the descriptor or tensor memory of one CTA
+/// holds; with .cta_group::2 each CTA holds half.
 inline unsigned getRowsPerCTA(const InstructionDescriptor &d, unsigned group) {
   return d.m / group;
 }
@@ -82,13 +82,13 @@ inline unsigned getColumnsPerCTA(const InstructionDescriptor &d,
   return d.n / group;
 }
 
-/// A's or B's part in one CTA as a shared-memory tile.
+/// The shared-memory tile of A or B in one CTA.
 OperandTile getOperandTileA(const InstructionDescriptor &d, unsigned ctaGroup);
 OperandTile getOperandTileB(const InstructionDescriptor &d, unsigned ctaGroup);
 
-/// Scale vectors: .scale_vec::1X, 2X and 4X, or .block32 and .block16 (`name`
-/// as after the last "::", "1X", or as after the '.', "block16"; empty for the
-/// kind's default). The number of scales in a row of A.
+/// Number of scales per row of A. `name` is the scale vector size: "1X", "2X"
+/// or "4X" of .scale_vec, or "block32" or "block16"; empty for the kind's
+/// default.
 llvm::Expected<unsigned> getScaleChunks(const InstructionDescriptor &d,
                                         llvm::StringRef name);
 
@@ -96,7 +96,7 @@ llvm::Expected<unsigned> getScaleChunks(const InstructionDescriptor &d,
 // wgmma
 //===----------------------------------------------------------------------===//
 
-/// wgmma.mma_async: m is 64. `dType`: F32, F16 or S32.
+/// A shape of wgmma.mma_async; m is 64. `dType` is F32, F16 or S32.
 struct WgmmaShape {
   unsigned n = 0, k = 0;
   ElementType dType = ElementType::F32;

@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-//
-// The ISA leaves open how a matrix unit adds: order, and precision of what is
-// in between. Two models are offered. Both are exact where every partial sum
-// is a value of the accumulator's type (integers that are small enough), and
-// hence agree with each other and with chips there.
+// The ISA does not specify the order of additions or the precision of
+// intermediate results of a matrix instruction. Two models are provided. Both
+// are exact if every partial sum is representable in the accumulator's type
+// (small integers); they then agree with each other and with GPUs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,62 +20,62 @@
 
 namespace fovea::ptx {
 
-/// How one instruction adds its products and the accumulator.
+/// Determines how an instruction adds its products and the accumulator.
 struct AccumulationModel {
   enum class Kind : uint8_t {
-    /// All products of the instruction and the accumulator in f64, in order of
-    /// k, the accumulator last; then rounded once, by `rounding`.
+    /// Adds all products of the instruction in f64 in order of k, then the
+    /// accumulator, and rounds once by `rounding`.
     Wide,
-    /// Products and accumulator of `stepK` elements are aligned to the largest
-    /// exponent among them, cut off (towards zero) below `fractionBits` bits
-    /// after that exponent's, added exactly, and the sum is rounded by
-    /// `rounding`; steps follow one another. Chips behave like that.
+    /// Aligns the products of `stepK` elements and the accumulator to the
+    /// largest exponent among them, truncates them to `fractionBits` fraction
+    /// bits, adds them exactly, and rounds the sum by `rounding`; steps follow
+    /// in order of k. GPUs behave like this.
     Aligned,
   };
   Kind kind = Kind::Wide;
   Rounding rounding = Rounding::Zero;
   unsigned stepK = 0;
   unsigned fractionBits = 0;
-  /// Fraction bits that the sum keeps: 23 for all of an f32.
+  /// Fraction bits of the sum: 23 for f32.
   unsigned resultBits = 23;
-  /// Aligned: the smallest exponent of the operands' type. Subnormal operands
-  /// count as having it.
+  /// Aligned: the smallest exponent of the operands' type, also used for
+  /// subnormal operands.
   int minExponent = -126;
 
   static AccumulationModel getWide() { return {}; }
 };
 
-/// Which instruction multiplies: generations differ, and within them these do.
-enum class MatrixUnit : uint8_t { MmaSync, Wgmma, Tcgen05 };
+/// The instruction that multiplies; precision depends on it and on the GPU
+/// generation.
+enum class MmaUnit : uint8_t { MmaSync, Wgmma, Tcgen05 };
 
-/// What published measurements say of chips: `capability` is 80, 89, 90, 100 or
-/// 120, the operands' type that of A (both have the same precision). Wide where
-/// nothing is known.
-AccumulationModel getChipModel(MatrixUnit unit, unsigned capability,
-                               ElementType operand);
+/// The model that published measurements of a GPU support. `capability` is 80,
+/// 89, 90, 100 or 120; `operand` is the type of A (B has the same precision).
+/// Wide if nothing is known.
+AccumulationModel getGPUModel(MmaUnit unit, unsigned capability,
+                              ElementType operand);
 
-/// The most by which two models can differ in one element of one instruction
-/// that adds `terms` products, where `largest` bounds the magnitudes of
-/// products, accumulator and all partial sums.
+/// An upper bound of the difference between two models in one element of one
+/// instruction with `terms` products, if `largest` bounds the magnitudes of the
+/// products, the accumulator and all partial sums.
 double getModelDistance(const AccumulationModel &first,
                         const AccumulationModel &second, unsigned terms,
                         double largest);
 
-/// A matrix product of one instruction: M rows, N columns.
+/// The shape of one instruction: M rows, N columns.
 struct ProductShape {
   unsigned m, n, k;
 };
 
 /// d[i * n + j] = sum over x of a[i * k + x] * b[x * n + j], plus d[i * n + j]
-/// if `accumulate`: f32 accumulators. The values of a and b are those of the
-/// operands' narrow types, widened. Results are canonical NaNs or numbers;
-/// subnormal numbers are kept.
+/// if `accumulate`, with f32 accumulators. a and b hold the narrow operands
+/// converted to f32. NaN results are canonical; subnormal results are kept.
 void multiplyFloats(ProductShape shape, const float *a, const float *b,
                     float *d, bool accumulate,
                     const AccumulationModel &model = {});
 
-/// As above with f16 accumulators, held as floats: each result is rounded to
-/// f16, to nearest even.
+/// multiplyFloats with f16 accumulators, stored as f32: each result is rounded
+/// to f16, to nearest even.
 void multiplyFloatsToHalf(ProductShape shape, const float *a, const float *b,
                           float *d, bool accumulate,
                           const AccumulationModel &model = {});
@@ -86,17 +85,17 @@ void multiplyFloatsToHalf(ProductShape shape, const float *a, const float *b,
 void multiplyDoubles(ProductShape shape, const double *a, const double *b,
                      double *d, bool accumulate);
 
-/// 8-bit (or narrower) integers in s32: wraps around, or with `saturate` is
-/// clamped once, from the exact sum.
+/// Integers of at most 8 bits with s32 accumulators: wraps around or, with
+/// `saturate`, clamps the exact sum once.
 void multiplyIntegers(ProductShape shape, const int32_t *a, const int32_t *b,
                       int32_t *d, bool accumulate, bool saturate);
 
-/// Block scales of the mx kinds: multiplies a[i * k + x] in place by
-/// scales[i * chunks + x / (k / chunks)]; k is a multiple of chunks. Exact in
-/// f32 but for exponents out of its range.
+/// Applies the block scales of the mx kinds: multiplies a[i * k + x] in place
+/// by scales[i * chunks + x / (k / chunks)]; k is a multiple of chunks. Exact
+/// in f32 unless an exponent is out of range.
 void scaleRows(unsigned rows, unsigned k, unsigned chunks, const float *scales,
                float *a);
-/// The same for columns: b[x * n + j] by scales[(x / (k / chunks)) * n + j].
+/// scaleRows for columns: b[x * n + j] by scales[(x / (k / chunks)) * n + j].
 void scaleColumns(unsigned n, unsigned k, unsigned chunks, const float *scales,
                   float *b);
 

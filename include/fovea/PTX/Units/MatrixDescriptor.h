@@ -17,13 +17,13 @@
 
 namespace fovea::ptx {
 
-/// Whose 64-bit descriptor it is: they differ in the upper bits.
+/// The format of a 64-bit descriptor; formats differ in the upper bits.
 enum class DescriptorFormat : uint8_t { Wgmma, Tcgen05 };
 
-/// Whether k or the other dimension (m of A, n of B) is contiguous.
+/// The contiguous dimension: k, or the other one (m of A, n of B).
 enum class MajorDim : uint8_t { K, MN };
 
-/// A shared-memory matrix descriptor, decoded.
+/// A decoded shared-memory matrix descriptor.
 struct MatrixDescriptor {
   /// Bytes, multiples of 16 below 2^18.
   uint32_t startAddress = 0;
@@ -35,54 +35,57 @@ struct MatrixDescriptor {
   SwizzleMode swizzle = SwizzleMode::None;
 };
 
-/// Takes the bits apart. Reserved bits that aren't zero, constants that aren't
-/// what the ISA fixes and undefined swizzles are errors that name the bits.
+/// Decodes a descriptor. Nonzero reserved bits, wrong fixed values and
+/// undefined swizzles are errors that name the bits.
 llvm::Expected<MatrixDescriptor>
 decodeMatrixDescriptor(uint64_t bits, DescriptorFormat format);
 
-/// The inverse, for tests and tools.
+/// The inverse of decodeMatrixDescriptor, for tests and tools.
 uint64_t encodeMatrixDescriptor(const MatrixDescriptor &descriptor,
                                 DescriptorFormat format);
 
-/// An operand of one instruction in shared memory.
+/// A shared-memory operand of one instruction.
 struct OperandTile {
   ElementType type = ElementType::F16;
   MajorDim major = MajorDim::K;
   /// m of A or n of B, and k, in elements.
   unsigned extent = 0;
   unsigned k = 0;
-  /// Types of 4 and 6 bits: 16 elements take 16 bytes, as f8f6f4 kinds have
-  /// them (b4x16_p64, b6x16_p32). False for mxf4 kinds: 32 in 16 bytes.
+  /// For 4-bit and 6-bit types: true if 16 elements occupy 16 bytes (b4x16_p64
+  /// and b6x16_p32 of the f8f6f4 kinds), false for mxf4 kinds, with 32 elements
+  /// in 16 bytes.
   bool padded = true;
 };
 
-/// Elements that 16 bytes of the tile hold.
+/// Elements in 16 bytes of the tile.
 unsigned getUnitElements(const OperandTile &tile);
 
-/// Whether the unit reads such a tile: type against major-ness and swizzle, the
-/// extents against the pattern's, offsets' and base offset's alignment.
+/// Checks that the MMA unit can read the tile: the type against major-ness and
+/// swizzle, the extents against the pattern, and the alignment of the offsets
+/// and the base offset.
 llvm::Error checkOperandTile(const MatrixDescriptor &descriptor,
                              const OperandTile &tile, DescriptorFormat format);
 
-/// The address, in the 32-bit shared window of the CTA, of the 16 bytes that
-/// hold element (mn, k) of the tile.
+/// The address, in the CTA's 32-bit shared window, of the 16 bytes that contain
+/// element (mn, k) of the tile.
 uint32_t getUnitAddress(const MatrixDescriptor &descriptor,
                         const OperandTile &tile, unsigned mn, unsigned k);
 
-/// The address of the byte that holds the lowest bit of element (mn, k), and in
-/// `bit` which bit of it that is (0 but for elements of 4 and 6 bits).
+/// The address of the byte that contains the lowest bit of element (mn, k).
+/// `bit` is the bit within that byte, 0 except for 4-bit and 6-bit elements.
 uint32_t getElementAddress(const MatrixDescriptor &descriptor,
                            const OperandTile &tile, unsigned mn, unsigned k,
                            unsigned *bit = nullptr);
 
-/// All 16-byte units of the tile: `visit(address, mn, k)` with the first
-/// element of each.
+/// Calls `visit(address, mn, k)` for each 16-byte unit of the tile, with its
+/// first element.
 void forEachUnit(const MatrixDescriptor &descriptor, const OperandTile &tile,
                  llvm::function_ref<void(uint32_t, unsigned, unsigned)> visit);
 
-/// Reads the tile: element (mn, k) goes to result[mn * mnStride + k * kStride],
-/// widened. `read` gives the 16 bytes at an address, or null, which ends the
-/// walk (the caller knows why). Float types of at most 32 bits and s8, u8.
+/// Reads the tile: element (mn, k) is converted and stored to result[mn *
+/// mnStride + k * kStride]. `read` returns the 16 bytes at an address; null
+/// ends the enumeration after an error. Supports float types of at most 32
+/// bits, s8 and u8.
 bool readOperandTile(const MatrixDescriptor &descriptor,
                      const OperandTile &tile,
                      llvm::function_ref<const uint8_t *(uint32_t)> read,

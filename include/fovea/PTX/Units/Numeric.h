@@ -1,4 +1,4 @@
-//===- Numeric.h - Numbers as PTX's types hold them -------------*- C++ -*-===//
+//===- Numeric.h - Numeric formats of PTX -----------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,7 +17,8 @@
 
 namespace fovea::ptx {
 
-/// Types of elements that matrix and tensor units take, give or scale by.
+/// Element types of operands, results and scales of matrix and tensor
+/// instructions.
 enum class ElementType : uint8_t {
   F64,
   F32,
@@ -41,10 +42,10 @@ enum class ElementType : uint8_t {
   U8,
 };
 
-/// Bits that hold a value: 32 for tf32 (19 of them count), 6 for e2m3.
+/// Width of a value in bits: 32 for tf32 (19 are significant), 6 for e2m3.
 unsigned getBitWidth(ElementType type);
 
-/// Without the '.': "f16", "e4m3", "ue8m0", "s8".
+/// The name without the '.': "f16", "e4m3", "ue8m0", "s8".
 llvm::StringRef getName(ElementType type);
 bool isFloat(ElementType type);
 
@@ -64,33 +65,32 @@ enum class Rounding : uint8_t {
 
 struct ConvertOptions {
   Rounding rounding = Rounding::NearestEven;
-  /// .satfinite: what is too large, infinity too, becomes the largest finite
-  /// value. Types without infinity always do that.
+  /// .satfinite: values that are too large, including infinity, become the
+  /// largest finite value. Types without infinity always saturate.
   bool saturateFinite = false;
   /// .relu: negative values, and -0, become +0. NaN stays NaN.
   bool relu = false;
-  /// .ftz: subnormal f32 inputs count as zero of their sign.
+  /// .ftz: subnormal f32 inputs become zero with the same sign.
   bool flushSubnormals = false;
   /// For .rs: the lowest `randomWidth` bits are added to the discarded bits of
-  /// the fraction, both with their highest bits at the same place; a carry
-  /// rounds away from zero. The ISA gives 13 bits for f16, 8 for e2m1, 16 for
-  /// the others.
+  /// the fraction, aligned at the highest bit; a carry rounds away from zero.
+  /// The ISA specifies 13 bits for f16, 8 for e2m1, 16 for the others.
   uint32_t randomBits = 0;
   unsigned randomWidth = 16;
 };
 
-/// The bits of `value` as `type`, which must be a float type, in the lowest
-/// getBitWidth(type) bits. Every f16, bf16 and f32 is a double without
-/// rounding: there is one rounding, this one.
+/// Converts `value` to the float type `type`; the result is in the lowest
+/// getBitWidth(type) bits. f16, bf16 and f32 convert to double exactly, so this
+/// is the only rounding.
 ///
 /// NaN becomes the type's canonical NaN: all exponent and fraction bits set,
 /// positive (0x7fff for f16 and bf16, 0x7fffffff for tf32 and f32, 0x7f for
-/// e4m3 and e5m2, 0xff for ue8m0); types without NaN take their largest value.
+/// e4m3 and e5m2, 0xff for ue8m0). Types without NaN take their largest value.
 uint64_t convertFromDouble(double value, ElementType type,
                            const ConvertOptions &options = {});
 
-/// The value of `bits` as `type`, exactly. Higher bits are ignored, and so are
-/// the 13 low bits of a tf32.
+/// The exact value of `bits` as `type`. Higher bits are ignored, and so are the
+/// 13 low bits of a tf32.
 double convertToDouble(uint64_t bits, ElementType type);
 
 //===----------------------------------------------------------------------===//
@@ -104,42 +104,42 @@ inline uint32_t floatToBits(float value) {
 
 inline constexpr uint32_t kCanonicalNaN = 0x7fffffffu;
 
-/// NaN becomes the canonical NaN; all else stays.
+/// Replaces NaN by the canonical NaN.
 inline float canonicalize(float value) {
   return value == value ? value : bitsToFloat(kCanonicalNaN);
 }
 
-/// .ftz: subnormal numbers become zero of their sign.
+/// .ftz: subnormal values become zero with the same sign.
 inline float flushSubnormal(float value) {
   uint32_t bits = floatToBits(value);
   return (bits & 0x7f800000u) ? value : bitsToFloat(bits & 0x80000000u);
 }
 
-/// The value that matrix units read of a .tf32 register: 13 bits are ignored.
+/// The value of a .tf32 register in a matrix instruction: 13 bits are ignored.
 inline float truncateToTF32(float value) {
   return bitsToFloat(floatToBits(value) & 0xffffe000u);
 }
 
-/// Exact. NaN keeps its payload's high bits.
+/// Exact. NaN keeps the high bits of its payload.
 float halfToFloat(uint16_t bits);
 inline float bfloatToFloat(uint16_t bits) {
   return bitsToFloat(uint32_t(bits) << 16);
 }
 
-/// Rounded to nearest even, NaN canonical, too large is infinity.
+/// Rounds to nearest even; NaN becomes canonical; overflow gives infinity.
 uint16_t floatToHalf(float value);
 uint16_t floatToBFloat(float value);
 
-/// `count` elements of `type` at `source`, packed without gaps from the lowest
-/// bits of the first byte on, as floats: exact for all types of at most 16
-/// bits. Of tf32 the low 13 bits are dropped; s32, u32 and f64 are not taken
-/// (asserted).
+/// Converts `count` elements of `type` at `source`, packed without gaps from
+/// the lowest bits of the first byte, to f32: exact for all types of at most 16
+/// bits. The low 13 bits of tf32 are dropped. s32, u32 and f64 are not
+/// supported (asserted).
 void unpackToFloats(const void *source, ElementType type, size_t count,
                     float *result);
 
-/// As above, but elements of 4 and 6 bits have a byte each, as in the registers
-/// of mma.sync and in tensor memory for the f8f6f4 kinds: 6 bits in the low
-/// bits, 4 bits two places up (0b00SEEM00).
+/// unpackToFloats for 4-bit and 6-bit elements in one byte each, as in
+/// registers of mma.sync and in tensor memory for the f8f6f4 kinds: 6-bit
+/// elements in the low bits, 4-bit elements shifted by two (0b00SEEM00).
 void unpackContainersToFloats(const void *source, ElementType type,
                               size_t count, float *result);
 

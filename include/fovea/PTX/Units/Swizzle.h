@@ -21,12 +21,12 @@ enum class SwizzleMode : uint8_t {
   B64,
   B96,
   B128,
-  /// 128 bytes, of which 32 stay together.
+  /// 128 bytes with atoms of 32 bytes.
   B128Atom32,
-  /// As B128Atom32, and 8-byte halves of 16 bytes are exchanged in every other
-  /// line of 128 bytes.
+  /// B128Atom32 with the 8-byte halves of 16 bytes exchanged in every other
+  /// 128-byte line.
   B128Atom32Flip8,
-  /// 128 bytes, of which 64 stay together.
+  /// 128 bytes with atoms of 64 bytes.
   B128Atom64,
 };
 
@@ -36,17 +36,17 @@ llvm::StringRef getName(SwizzleMode mode);
 /// Bytes of a line that are permuted among themselves; 0 without a swizzle.
 unsigned getSwizzleSpan(SwizzleMode mode);
 
-/// Bytes after which the pattern begins anew, from a multiple of which it
-/// starts: 256, 512, 1024; 1 without a swizzle.
+/// Period of the pattern in bytes, 256, 512 or 1024, which is also its
+/// alignment; 1 without a swizzle.
 unsigned getSwizzlePeriod(SwizzleMode mode);
 
-/// Bytes that stay neighbours: 16 (8 with the flip, 32, 64); for no swizzle
-/// anything does, and this is 128.
+/// Bytes that stay contiguous: 16 (8 with the flip, 32, 64); 128 without a
+/// swizzle.
 unsigned getSwizzleAtom(SwizzleMode mode);
 
-/// Where the byte that belongs at `address` lies. `baseOffset` is the line of
-/// the pattern (128 bytes each) at which multiples of the period are: 0 but for
-/// descriptors with a base offset. An involution.
+/// The swizzled address of the byte at `address`. `baseOffset` is the line of
+/// the pattern (128 bytes each) at multiples of the period; it is 0 except for
+/// descriptors with a base offset. The mapping is an involution.
 uint32_t applySwizzle(SwizzleMode mode, uint32_t address,
                       unsigned baseOffset = 0);
 

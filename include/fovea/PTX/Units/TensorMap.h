@@ -1,4 +1,4 @@
-//===- TensorMap.h - Tensor maps and the boxes they copy --------*- C++ -*-===//
+//===- TensorMap.h - Tensor maps and their boxes ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,21 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 
+// A tensor map is opaque: only NVIDIA's driver knows its encoding. The emulator
+// has its own encoding, in which all 128 bytes are significant; a checksum
+// detects other data.
 //
-// A tensor map is opaque: only the driver knows NVIDIA's encoding. The one here
-// is the emulator's own. All 128 bytes count: a checksum tells a map from what
-// is none.
-//
-//   bytes   what (little endian)
+//   bytes   contents (little endian)
 //   0-7     "FoveaTM1"
 //   8-15    global address
-//   16-35   sizes, less one, of 5 dimensions, 4 bytes each
+//   16-35   sizes minus one of 5 dimensions, 4 bytes each
 //   36-67   strides in bytes of dimensions 1 to 4, 8 bytes each
 //   68-77   box extents, 2 bytes each
 //   78-82   element strides
 //   83-88   data type, rank, interleave, swizzle, L2 promotion, fill
 //   89-123  zero
-//   124-127 checksum of the bytes before (FNV-1a)
+//   124-127 checksum of the preceding bytes (FNV-1a)
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +39,7 @@ namespace fovea::ptx {
 inline constexpr unsigned kMaxTensorRank = 5;
 inline constexpr unsigned kTensorMapBytes = 128;
 
-/// CUtensorMapDataType, with its values.
+/// CUtensorMapDataType, with the same values.
 enum class TensorDataType : uint8_t {
   UInt8,
   UInt16,
@@ -64,14 +63,14 @@ enum class TensorDataType : uint8_t {
 unsigned getByteWidth(TensorDataType type);
 llvm::StringRef getName(TensorDataType type);
 
-/// What cuTensorMapEncodeTiled is given, with the dimension that is contiguous
+/// The arguments of cuTensorMapEncodeTiled, with the contiguous dimension
 /// first.
 struct TensorMap {
   TensorDataType type = TensorDataType::UInt8;
   unsigned rank = 0;
   uint64_t address = 0;
   std::array<uint64_t, kMaxTensorRank> sizes{};
-  /// In bytes; the first is an element's.
+  /// In bytes; the first is the element size.
   std::array<uint64_t, kMaxTensorRank> strides{};
   std::array<uint32_t, kMaxTensorRank> box{};
   std::array<uint32_t, kMaxTensorRank> elementStrides{};
@@ -79,11 +78,11 @@ struct TensorMap {
   unsigned interleave = 0;
   unsigned l2Promotion = 0;
   SwizzleMode swizzle = SwizzleMode::None;
-  /// Outside elements of float types are NaN instead of zero.
+  /// Out-of-bounds elements of float types are NaN instead of zero.
   bool fillNaN = false;
 
-  /// Elements of a box that are copied in dimension `dim`. The contiguous
-  /// dimension's element stride is ignored, as the driver says.
+  /// Copied elements of a box in dimension `dim`. The element stride of the
+  /// contiguous dimension is ignored, as the driver documents.
   unsigned getCopied(unsigned dim) const {
     return dim == 0
                ? box[0]
@@ -91,16 +90,16 @@ struct TensorMap {
   }
 };
 
-/// The driver's numbers to SwizzleMode (CUtensorMapSwizzle), or an error.
+/// Converts CUtensorMapSwizzle to SwizzleMode, or fails.
 llvm::Expected<SwizzleMode> getTensorMapSwizzle(unsigned value);
 
-/// What the driver demands of a map, in its terms; what is legal but not
-/// modelled is an error that says so: interleaved layouts, types that change
-/// values on the way (packed, .ftz, tf32), rows narrower than the swizzle.
+/// Checks the driver's requirements of a map. Legal but unsupported maps are
+/// errors that say so: interleaved layouts, types with conversions during the
+/// copy (packed, .ftz, tf32), rows narrower than the swizzle.
 llvm::Error checkTensorMap(const TensorMap &map);
 
-/// From the arguments of cuTensorMapEncodeTiled, in its order and with its
-/// numbers: `strides` has one entry less than the others. Checked.
+/// Converts and checks the arguments of cuTensorMapEncodeTiled, in its order
+/// and with its values. `strides` has one entry fewer than the other arrays.
 llvm::Expected<TensorMap> makeTensorMap(unsigned dataType, unsigned rank,
                                         uint64_t address, const uint64_t *sizes,
                                         const uint64_t *strides,
@@ -109,10 +108,10 @@ llvm::Expected<TensorMap> makeTensorMap(unsigned dataType, unsigned rank,
                                         unsigned interleave, unsigned swizzle,
                                         unsigned l2Promotion, unsigned fill);
 
-/// Checks and writes the 128 bytes, which must lie at a multiple of 64.
+/// Checks the map and writes the 128 bytes; `bytes` must be aligned to 64.
 llvm::Error encodeTensorMap(const TensorMap &map, void *bytes);
 
-/// Fails for bytes that encodeTensorMap has not written.
+/// Fails for bytes that encodeTensorMap did not write.
 llvm::Expected<TensorMap> decodeTensorMap(const void *bytes);
 
 /// cuTensorMapReplaceAddress, tensormap.replace .global_address.
@@ -122,18 +121,19 @@ llvm::Error replaceTensorMapAddress(void *bytes, uint64_t address);
 // Boxes
 //===----------------------------------------------------------------------===//
 
-/// Bytes of a box in shared memory, which is also what it counts at an
-/// mbarrier: elements outside count too.
+/// Size of a box in shared memory, which is also its transaction count at an
+/// mbarrier, including out-of-bounds elements.
 uint64_t getBoxBytes(const TensorMap &map);
 
-/// cp.async.bulk.tensor and friends: shared memory must be aligned to 128
-/// bytes, and coordinates must be as many as dimensions.
+/// For cp.async.bulk.tensor and similar instructions: shared memory must be
+/// aligned to 128 bytes, and the number of coordinates must be the rank.
 llvm::Error checkBoxCopy(const TensorMap &map, unsigned coordinates,
                          uint64_t sharedAddress);
 
-/// Neighbouring elements: `bytes` at `global` (an address) and at `shared` (an
-/// address in the CTA's window, swizzled). Outside the tensor `inside` is
-/// false and `global` means nothing: a load writes the fill, a store nothing.
+/// Contiguous elements: `bytes` at the address `global` and at `shared`, an
+/// address in the CTA's window after swizzling. Outside of the tensor `inside`
+/// is false and `global` is meaningless: a load writes the fill value, a store
+/// writes nothing.
 struct BoxRun {
   uint64_t global;
   uint32_t shared;
@@ -141,27 +141,28 @@ struct BoxRun {
   bool inside;
 };
 
-/// A load leaves out single elements, a store no less than 16 bytes: of a row's
-/// last ones it writes all, also what lies past the tensor's end.
+/// Loads skip single out-of-bounds elements. Stores have a granularity of 16
+/// bytes: the last granule of a row is written entirely, even beyond the
+/// tensor's end.
 enum class BoxUse { Load, Store };
 
-/// All runs of the box at `coordinates` (contiguous dimension first, may lie
-/// outside in part or whole), in the order of shared memory before swizzling.
-/// The runs cover the box's shared bytes once.
+/// Calls `visit` for all runs of the box at `coordinates` (contiguous dimension
+/// first; may be partly or entirely out of bounds), in the order of shared
+/// memory before swizzling. Each of the box's shared bytes is in one run.
 void forEachRun(const TensorMap &map, llvm::ArrayRef<int32_t> coordinates,
                 uint32_t sharedAddress, BoxUse use,
                 llvm::function_ref<void(const BoxRun &)> visit);
 
 /// .tile::gather4 and .tile::scatter4: `coordinates` are the column and four
-/// rows of a map of rank 2, whose box has one row. Row i lies at
-/// i * (box bytes) of shared memory before swizzling.
+/// rows of a map of rank 2, whose box has one row. Row i is at offset i * (box
+/// bytes) of shared memory before swizzling.
 llvm::Error checkGather(const TensorMap &map, unsigned coordinates,
                         uint64_t sharedAddress);
 void forEachGatherRun(const TensorMap &map, llvm::ArrayRef<int32_t> coordinates,
                       uint32_t sharedAddress, BoxUse use,
                       llvm::function_ref<void(const BoxRun &)> visit);
 
-/// Writes `bytes` of what lies outside: zeros or NaNs of the type.
+/// Writes `bytes` of the out-of-bounds fill value: zeros or NaNs of the type.
 void writeFill(const TensorMap &map, void *target, unsigned bytes);
 
 //===----------------------------------------------------------------------===//
@@ -170,15 +171,16 @@ void writeFill(const TensorMap &map, void *target, unsigned bytes);
 
 enum class ReduceOp : uint8_t { Add, Min, Max, Inc, Dec, And, Or, Xor };
 
-/// "add" and so on.
+/// Parses "add" and so on.
 llvm::Expected<ReduceOp> parseReduceOp(llvm::StringRef name);
 
-/// Whether cp.reduce.async.bulk(.tensor) has the operation on the type.
+/// Checks that cp.reduce.async.bulk(.tensor) supports the operation on the
+/// type.
 llvm::Error checkReduction(ReduceOp op, TensorDataType type);
 
-/// target[i] = target[i] op source[i] of `count` elements, one after another.
-/// Floats: add rounds to nearest even; min and max ignore a NaN if the other is
-/// a number.
+/// target[i] = target[i] op source[i] for `count` elements in order. For
+/// floats, add rounds to nearest even; min and max ignore a NaN if the other
+/// operand is a number.
 void reduceElements(ReduceOp op, TensorDataType type, void *target,
                     const void *source, size_t count);
 

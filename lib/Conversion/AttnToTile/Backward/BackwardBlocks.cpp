@@ -1,4 +1,4 @@
-//===- BackwardBlocks.cpp - Which blocks a backward tile meets --*- C++ -*-===//
+//===- BackwardBlocks.cpp - Blocks that a backward tile needs -------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,8 +8,8 @@
 
 #include "Backward/BackwardBlocks.h"
 
-#include "KeyBlocks/PredicateBlocks.h"
 #include "KeyBlocks/ListBitmap.h"
+#include "KeyBlocks/PredicateBlocks.h"
 #include "Regions/RegionToTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,7 +22,7 @@ using namespace fovea;
 // Bounds
 //===----------------------------------------------------------------------===//
 
-/// The last row of the tile from `first` on that is below `of`, or 0.
+/// The last row of the tile at `first` that is less than `of`, at least 0.
 static Value emitLastRow(const BackwardKernel &kernel, Value first, Value of) {
   KernelBuilder &kb = kernel.kb;
   Value end =
@@ -33,14 +33,14 @@ static Value emitLastRow(const BackwardKernel &kernel, Value first, Value of) {
 }
 
 namespace {
-/// A tile's rows, from the first one on, of those below `of`; and how many rows
-/// the other side has.
+/// Rows of a tile: from `first` on, below `of`. `limit` is the number of rows
+/// of the other side.
 struct BoundedRows {
   Value head, first, of, limit;
 };
 } // namespace
 
-/// What `region` says of the tile's rows.
+/// Evaluates the bounds in `region` for the tile's rows.
 static FailureOr<SmallVector<Value>> emitSaid(const BackwardKernel &kernel,
                                               Region &region,
                                               const BoundedRows &rows) {
@@ -52,8 +52,9 @@ static FailureOr<SmallVector<Value>> emitSaid(const BackwardKernel &kernel,
       .cloneScalars(region, {kernel.tile.work.batch, rows.head, start, last});
 }
 
-/// The same as a range of the rows of the other side, in whole blocks of
-/// columns. Without a region, all of them; full where nothing is masked.
+/// Converts the bounds to a range of rows of the other side, in whole blocks of
+/// columns. Without a region the range has all rows, and needs no mask if there
+/// is no mask_mod.
 static FailureOr<RowRange> emitRange(const BackwardKernel &kernel,
                                      Region &region, const BoundedRows &rows) {
   KernelBuilder &kb = kernel.kb;
@@ -78,7 +79,7 @@ static FailureOr<RowRange> emitRange(const BackwardKernel &kernel,
   auto roundDown = [&](Value value) {
     return scale(kb.make<arith::DivUIOp>(value, step));
   };
-  // What visits a block in any case needs one that there is.
+  // A loop that runs at least once needs an existing block.
   if (kernel.part.plan.visitsAtLeastOnce()) {
     Value last = kb.make<arith::SubIOp>(
         kb.make<arith::MaxSIOp>(rows.limit, kb.constant(1)), kb.constant(1));
@@ -130,7 +131,7 @@ FailureOr<BackwardBlocks> fovea::emitKeyBlocks(const BackwardKernel &kernel) {
 // Blocks of queries
 //===----------------------------------------------------------------------===//
 
-/// The tile of keys as kv_classify sees it, and its last key.
+/// The key tile as the context of kv_classify, and its last key.
 static std::pair<RegionContext, Value>
 makeClassifiedTile(const BackwardKernel &kernel, Value head, Value key) {
   Value last = emitLastRow(kernel, key, kernel.tile.keys);
@@ -141,15 +142,15 @@ makeClassifiedTile(const BackwardKernel &kernel, Value head, Value key) {
 }
 
 std::unique_ptr<BlockBitmap> fovea::makeQueryWords(const BackwardKernel &kernel,
-                                                  Value head, Value key,
-                                                  const RowRange &range) {
+                                                   Value head, Value key,
+                                                   const RowRange &range) {
   KernelBuilder &kb = kernel.kb;
   attn::BackwardOp op = kernel.op;
   if (op.hasBlocks()) {
     KernelBuilder::Work tile{kernel.tile.work.batch, head, key};
     auto words = std::make_unique<ListBitmap>(
-        kb, kernel.memory.turned->getBits(kb), tile, kernel.part.getColumns(),
-        kernel.tile.queries);
+        kb, kernel.memory.transposed->getBits(kb), tile,
+        kernel.part.getColumns(), kernel.tile.queries);
     words->setRange(kb.constant(0), kernel.tile.queries);
     return words;
   }
@@ -161,7 +162,7 @@ std::unique_ptr<BlockBitmap> fovea::makeQueryWords(const BackwardKernel &kernel,
   return words;
 }
 
-/// Those that see the tile, in order, as tiles that take turns visit them.
+/// Query blocks that see the tile, ascending, for ordered accumulation.
 static FailureOr<std::unique_ptr<AscendingBlocks>>
 emitOrdered(const BackwardKernel &kernel, Value head, const RowRange &range) {
   auto ordered = std::make_unique<AscendingBlocks>(
@@ -171,7 +172,7 @@ emitOrdered(const BackwardKernel &kernel, Value head, const RowRange &range) {
   return ordered;
 }
 
-/// Those of the range that see the tile.
+/// Query blocks of the range that see the tile, by kv_classify.
 static FailureOr<std::unique_ptr<BlockIterator>>
 emitClassified(const BackwardKernel &kernel, Value head,
                const RowRange &range) {
@@ -186,7 +187,7 @@ emitClassified(const BackwardKernel &kernel, Value head,
   return std::unique_ptr<BlockIterator>(std::move(classified));
 }
 
-/// The blocks that lists have.
+/// Query blocks from the transposed block-sparse lists.
 static FailureOr<BackwardBlocks>
 emitListedQueryBlocks(const BackwardKernel &kernel, Value head) {
   KernelBuilder &kb = kernel.kb;
@@ -208,8 +209,9 @@ emitListedQueryBlocks(const BackwardKernel &kernel, Value head) {
     return blocks;
   }
   auto listed = std::make_unique<ListedBlocks>(
-      kb, kernel.memory.turned->get(kb), part.getColumns());
-  // What is added to sums needs a block that there is.
+      kb, kernel.memory.transposed->get(kb), part.getColumns());
+  // dq_accum has no row for a block past the end, so an empty list falls back
+  // to the last block.
   listed->emitCounts({tile.work.batch, head, tile.work.row}, tile.queries,
                      part.plan.visitsAtLeastOnce()
                          ? ListedBlocks::Else::LastBlock
@@ -220,7 +222,7 @@ emitListedQueryBlocks(const BackwardKernel &kernel, Value head) {
   return blocks;
 }
 
-/// The blocks of a range.
+/// Query blocks of a range.
 static FailureOr<BackwardBlocks>
 emitRangeOfQueries(const BackwardKernel &kernel, Value head) {
   KernelBuilder &kb = kernel.kb;
@@ -230,8 +232,8 @@ emitRangeOfQueries(const BackwardKernel &kernel, Value head) {
   if (failed(range))
     return failure();
   if (tile.keyLimit || part.addsQuery) {
-    // Rows of keys that there are not are masked everywhere: their weights are
-    // no numbers, and would reach dQ.
+    // Pairs with missing keys must be masked: their P is not a number and would
+    // reach dQ. So a tile with missing keys masks all blocks.
     Value end =
         kb.make<arith::AddIOp>(tile.work.row, kb.constant(part.getTileRows()));
     Value exist =
@@ -272,7 +274,7 @@ FailureOr<BackwardBlocks> fovea::emitQueryBlocks(const BackwardKernel &kernel,
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// tile.for_blocks visits partial blocks first.
+/// An scf.for, because tile.for_blocks processes partial blocks first.
 static FailureOr<ValueRange> emitOrderedLoop(KernelBuilder &kb,
                                              AscendingBlocks &blocks,
                                              ValueRange sums, BlockBody body) {
@@ -318,7 +320,7 @@ static FailureOr<tile::ForBlocksOp> createVisitLoop(KernelBuilder &kb,
   return loop;
 }
 
-/// One over those of a range.
+/// A loop over the blocks of a range, without its body.
 static tile::ForBlocksOp createRangeLoop(const BackwardKernel &kernel,
                                          const RowRange &range, bool upwards,
                                          ValueRange sums) {

@@ -1,4 +1,4 @@
-//===- BackwardBlocks.h - Which blocks a backward tile meets ----*- C++ -*-===//
+//===- BackwardBlocks.h - Blocks that a backward tile needs -----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Blocks of keys that a tile of queries meets, and blocks of queries that a
-// tile of keys does. Nothing here knows what is done with them.
+// Key blocks that a query tile processes, and query blocks that a key tile
+// processes, as ranges or block iterators, with the loops over them. The
+// computation on a block is a callback.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,41 +25,40 @@ struct RowRange {
   mlir::Value lower, fullLower, fullUpper, upper;
 };
 
-/// The blocks that a tile meets: those of a range, or single ones, which may be
-/// visited in order.
+/// The blocks that a tile processes: a range; or single blocks from an
+/// iterator, in ascending order if the accumulation is ordered.
 struct BackwardBlocks {
   RowRange range;
   std::unique_ptr<BlockIterator> visited;
   std::unique_ptr<AscendingBlocks> ordered;
-  /// Where the tile's keys, or those of its blocks, end: before the first one
-  /// where a tile of keys that no list has meets a block in any case.
+  /// Number of keys, for masking. It is 0 if a key tile whose list is empty
+  /// still runs one iteration: all pairs of that iteration are masked.
   mlir::Value keyEnd;
 };
 
-/// The blocks of keys that the kernel's tile of queries meets.
+/// Key blocks that the kernel's query tile processes.
 mlir::FailureOr<BackwardBlocks> emitKeyBlocks(const BackwardKernel &kernel);
-/// The blocks of the head's queries that the kernel's tile of keys meets.
+/// Query blocks of the head that the kernel's key tile processes.
 mlir::FailureOr<BackwardBlocks> emitQueryBlocks(const BackwardKernel &kernel,
                                                 mlir::Value head);
 
-/// What bounds say of the queries of a head that see the tile of keys from
-/// `key` on.
+/// The range of the head's queries that may see the key tile at `key`, from
+/// `query_bounds`.
 mlir::FailureOr<RowRange> emitQueryRange(const BackwardKernel &kernel,
                                          mlir::Value head, mlir::Value key);
-/// Which blocks of queries within the bounds see the tile of keys from `key`
-/// on, where these are single ones: for who visits them, and for who counts
-/// turns.
+/// Query blocks within the range that see the key tile at `key`, as a bitmap.
+/// Both the loop over blocks and the count of semaphore slots use it.
 std::unique_ptr<BlockBitmap> makeQueryWords(const BackwardKernel &kernel,
-                                           mlir::Value head, mlir::Value key,
-                                           const RowRange &range);
+                                            mlir::Value head, mlir::Value key,
+                                            const RowRange &range);
 
-/// Sums over blocks: `body` gets a block's first row, whether it may be masked
-/// and the sums so far, and gives the next ones.
+/// Computes one iteration: gets the block's first row, whether it may need a
+/// mask and the accumulators, and returns the new accumulators.
 using BlockBody =
     llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
         mlir::Value first, mlir::Value partial, mlir::ValueRange sums)>;
-/// Emits the loop over the blocks. Those of a range are visited upwards, or as
-/// the plan has it.
+/// Emits the loop over the blocks. Blocks of a range are processed in ascending
+/// order if `upwards`, else in the order of the plan.
 mlir::FailureOr<mlir::ValueRange>
 emitBlockLoop(const BackwardKernel &kernel, const BackwardBlocks &blocks,
               bool upwards, mlir::ValueRange sums, BlockBody body);

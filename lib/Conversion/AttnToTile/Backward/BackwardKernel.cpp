@@ -1,4 +1,4 @@
-//===- BackwardKernel.cpp - A backward kernel and its tile ------*- C++ -*-===//
+//===- BackwardKernel.cpp - State of a backward kernel --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace fovea;
 
-/// Operands of attn.backward by number.
+/// Operand indices of attn.backward.
 enum BackwardOperand : unsigned {
   kQ,
   kK,
@@ -48,7 +48,8 @@ namespace {
 class BackwardTileEmitter {
 public:
   BackwardTileEmitter(KernelBuilder &kb, attn::BackwardOp op,
-                      const BackwardKernelPlan &part, const BackwardScratch &scratch,
+                      const BackwardKernelPlan &part,
+                      const ScratchArguments &scratch,
                       const BackwardArguments &arguments)
       : kb(kb), op(op), part(part), scratch(scratch), q(arguments.q),
         k(arguments.k) {}
@@ -56,46 +57,47 @@ public:
   BackwardTile emit();
 
 private:
-  /// An item of work, and where its sequence's blocks of queries begin in
-  /// scratch memory.
+  /// A work item, and the first row of its sequence in scratch memory.
   struct ScratchPlace {
     KernelBuilder::Work work;
     Value first;
   };
   Value emitHeadsPerSection(Value queries, Value keys, Value group);
-  /// The tile among sequences that are entries of the batch, or packed.
+  /// Tile of a sequence that is a batch entry, or of a packed sequence.
   BackwardTile emitBatchEntry(Value queries, Value keys, Value group);
   BackwardTile emitPackedSequence();
-  /// Of a packed sequence's tile.
+  /// Scratch position of a packed sequence's tile.
   ScratchPlace emitScratchPlace(const PackedTile &tile);
-  /// Offsets that nobody checked may ask for any head.
+  /// Clamps the head: offsets are unchecked user data and may yield any index.
   Value limitHead(Value head, Value heads);
 
   KernelBuilder &kb;
   attn::BackwardOp op;
   const BackwardKernelPlan &part;
-  const BackwardScratch &scratch;
+  const ScratchArguments &scratch;
   Value q, k;
 };
 } // namespace
 
-// So many keys of a tile are many: fewer such tiles are at work on one head.
+// Key tiles with at least this many keys count as large: fewer of them run on
+// one head at a time.
 static constexpr int64_t kManyKeys = 128;
 
-/// Whether tensors say which pairs are masked.
+/// True if the mask depends on tensor data.
 static bool masksByTensors(attn::BackwardOp op) {
   auto stop = [](tensor::ExtractOp) { return WalkResult::interrupt(); };
   return op.hasBlocks() || op.getMaskMod().walk(stop).wasInterrupted();
 }
 
-/// Key heads whose queries' rows, with their gradients and the sums of dQ, fit
-/// L2; of long ones a few even so, or CTAs that work on one head would wait for
-/// each other, and the last ones for the longest tile. Tiles of many keys that
-/// follow each other wait for sums that have left L2, so they get half of it.
-/// Where tensors say what is masked, twice as many share it: tiles then differ
-/// in no order that is known, and the last section ends when a long one does.
-/// Where the heads of a group follow each other: those with two tiles for each
-/// multiprocessor, see BackwardGroups.cpp.
+/// Number of key heads per L2 section: as many as keep their Q, dO and dq_accum
+/// rows in L2. At least `kFewestHeads`, because CTAs on one head wait for each
+/// other and the section ends with its longest tile. Exceptions:
+/// - `visitsGroups`: as many heads as have two tiles per SM
+///   (GqaBlockOrder.cpp).
+/// - `beginsApart` with large tiles: half as many, because ordered adds stall
+///   on accumulators that were evicted from L2.
+/// - A mask from tensors without ordered accumulation: twice as many, because
+///   tile costs follow no known order.
 Value BackwardTileEmitter::emitHeadsPerSection(Value queries, Value keys,
                                                Value group) {
   constexpr int64_t kSumBytes = 4, kFewestHeads = 4, kFewestTiles = 128;
@@ -122,15 +124,15 @@ Value BackwardTileEmitter::emitHeadsPerSection(Value queries, Value keys,
   Value fit =
       divide(fitting, kb.make<arith::MulIOp>(atLeast(queries, 1), group));
   Value few = kb.constant(kFewestHeads);
-  // Those that follow each other need no others beside them, but all CTAs
-  // should have one.
+  // Tiles that begin apart need no concurrent tiles of other heads; the minimum
+  // only has to give each CTA a tile.
   if (part.beginsApart)
     few = atLeast(divide(kFewestTiles, tiles), 1);
   return kb.make<arith::MinUIOp>(kb.make<arith::MaxUIOp>(fit, few), all);
 }
 
-/// Under a mask that looks back, a sixteenth of the work; of tiles of few keys,
-/// which follow each other more closely, a sixteenth of that.
+/// A quarter of the tiles, which is a sixteenth of the work under a causal
+/// mask. Small tiles follow each other more closely: a sixteenth of the tiles.
 Value fovea::emitFinalTiles(KernelBuilder &kb, const BackwardKernelPlan &part,
                             Value keys) {
   Value tiles =
@@ -144,16 +146,16 @@ BackwardTile BackwardTileEmitter::emitBatchEntry(Value queries, Value keys,
   bool ofQueries = part.hasQueryTiles();
   KernelBuilder::WorkOrder order;
   order.schedule = part.plan->work;
-  // Masks that look back give the first keys the most queries.
+  // Under a causal mask the first keys are seen by the most queries.
   if (!ofQueries)
     order.tiles = KernelBuilder::TileOrder::FirstFirst;
-  // The kernel of sums goes over heads from the first to the last. Those that
-  // D's kernel leaves in the L2 cache are then the first ones it needs, and
-  // those it leaves there are the first ones to be rounded.
+  // The keys kernel processes heads in ascending order. The preprocess and
+  // postprocess kernels use descending order, so that each kernel starts with
+  // the heads that the previous one left in L2.
   order.lastItemsFirst =
-      scratch.querySums &&
-      (part.kind == BackwardKernelPlan::Delta || part.kind == BackwardKernelPlan::Round);
-  // Tiles that take turns are best not at work together.
+      scratch.dqAccum && (part.kind == BackwardKernelPlan::Delta ||
+                          part.kind == BackwardKernelPlan::Round);
+  // Tiles with ordered accumulation on one head should not run concurrently.
   if (!ofQueries && (mayHideKeys(op) || part.ordersSums))
     order.headsPerSection = emitHeadsPerSection(queries, keys, group);
   if (part.followsDiagonal) {
@@ -180,11 +182,11 @@ BackwardTile BackwardTileEmitter::emitPackedSequence() {
   PackedOffsets offsets = {first, first + 1};
   if (!ofQueries)
     std::swap(offsets.queries, offsets.keys);
-  // Masks that look back give the first keys the most queries.
+  // Under a causal mask the first keys are seen by the most queries.
   PackedTile packed = beginPackedWork(
       kb, ofQueries ? q : k, ofQueries ? k : q, offsets, part.plan,
       /*headsPerSection=*/{},
-      /*firstTilesFirst=*/scratch.querySums && !ofQueries);
+      /*firstTilesFirst=*/scratch.dqAccum && !ofQueries);
   if (!ofQueries) {
     std::swap(packed.firstQuery, packed.firstKey);
     std::swap(packed.queries, packed.keys);
@@ -198,7 +200,7 @@ BackwardTile BackwardTileEmitter::emitPackedSequence() {
   tile.firstKey = packed.firstKey;
   tile.queryLimit = kb.make<arith::AddIOp>(packed.firstQuery, packed.queries);
   tile.keyLimit = kb.make<arith::AddIOp>(packed.firstKey, packed.keys);
-  if (scratch.querySums) {
+  if (scratch.dqAccum) {
     ScratchPlace place = emitScratchPlace(packed);
     tile.work = place.work;
     tile.firstScratch = place.first;
@@ -211,8 +213,9 @@ Value BackwardTileEmitter::limitHead(Value head, Value heads) {
                                  kb.make<arith::SubIOp>(heads, kb.constant(1)));
 }
 
-/// Blocks of queries are a sequence's own: as many as there are whole ones
-/// before it, and one for each sequence, are no fewer than those before it.
+/// Each packed sequence has its own query blocks in scratch memory. The number
+/// of whole blocks before the sequence plus one per earlier sequence is an
+/// upper bound of the blocks before it.
 BackwardTileEmitter::ScratchPlace
 BackwardTileEmitter::emitScratchPlace(const PackedTile &tile) {
   bool ofQueries = part.hasQueryTiles();
@@ -227,8 +230,7 @@ BackwardTileEmitter::emitScratchPlace(const PackedTile &tile) {
   Value number = countBlocks(tile.firstQuery, work.batch);
   if (!ofQueries)
     return {work, kb.make<arith::MulIOp>(number, block)};
-  // What is no item has a block of its own that nobody reads, behind all
-  // others.
+  // An item past the end gets an unused block after all others.
   Value item = kb.workLoop.getItem();
   auto choose = [&](Value yes, Value no) -> Value {
     return kb.make<arith::SelectOp>(tile.exists, yes, no);
@@ -244,14 +246,14 @@ BackwardTileEmitter::emitScratchPlace(const PackedTile &tile) {
                       kb.size(kb.operandArgument(offsets), 0), kb.constant(1)));
   Value first = kb.make<arith::MulIOp>(number, block);
   Value end = kb.make<arith::MulIOp>(last, block);
-  // Nor may they ask for any row.
+  // Keeps the row within the scratch memory.
   work.row =
       kb.make<arith::MinUIOp>(work.row, kb.make<arith::SubIOp>(end, first));
   return {work, first};
 }
 
 BackwardTile BackwardTileEmitter::emit() {
-  // What does not depend on the tile stands before the loop over tiles.
+  // Tile-invariant values precede the loop over tiles.
   Value queries = kb.size(q, 2), keys = kb.size(k, 2);
   Value group = kb.make<arith::DivUIOp>(kb.size(q, 1), kb.size(k, 1));
   BackwardTile tile = op.getSequence().getKeyPlaces().arePacked
@@ -277,7 +279,7 @@ BackwardKernel BackwardKernel::begin(KernelBuilder &kb, attn::BackwardOp op,
   return {kb, op, part, memory, std::move(arguments), tile};
 }
 
-/// A row of memory, where those of a sequence begin at `first` or null.
+/// The row in memory of a sequence that begins at `first`, 0 if null.
 static Value toMemory(KernelBuilder &kb, Value first, Value row) {
   return first ? kb.make<arith::AddIOp>(first, row) : row;
 }
@@ -291,8 +293,8 @@ Value BackwardKernel::toKeyRow(Value key) const {
 }
 
 QueryPlace BackwardKernel::placeQueries(Value head, Value first) const {
-  // Where dQ is summed in memory, blocks of queries are a sequence's own.
-  Value begin = memory.scratch.querySums ? tile.firstScratch : tile.firstQuery;
+  // With dq_accum each sequence has its own query blocks in scratch memory.
+  Value begin = memory.scratch.dqAccum ? tile.firstScratch : tile.firstQuery;
   return {head, first, toMemory(kb, begin, first)};
 }
 

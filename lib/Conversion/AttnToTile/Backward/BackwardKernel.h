@@ -1,4 +1,4 @@
-//===- BackwardKernel.h - A backward kernel and its tile --------*- C++ -*-===//
+//===- BackwardKernel.h - State of a backward kernel ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What every part of a backward kernel's program is emitted from. Nothing here
-// knows what a kernel computes: only where its tile lies, and where in memory
-// queries and keys do.
+// The state shared by all emitters of one backward kernel: its plan, arguments
+// and current tile, with the mapping of queries and keys to memory. It does not
+// depend on what the kernel computes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@
 
 namespace fovea {
 
-/// The kernel's arguments; LSE's gradient is null where there is none.
+/// The kernel's arguments; `lseGradient` is null if the op has none.
 struct BackwardArguments {
   mlir::Value q, k, v, o, lse, outputGradient, lseGradient;
   llvm::SmallVector<mlir::Value> captures;
@@ -28,29 +28,26 @@ struct BackwardArguments {
   static BackwardArguments of(KernelBuilder &kb, attn::BackwardOp op);
 };
 
-/// One tile of queries or of keys, and its sequence.
+/// One tile of queries or keys, with its sequence.
 struct BackwardTile {
   KernelBuilder::Work work;
   /// Lengths of the sequence.
   mlir::Value queries, keys;
-  /// The head of K and V, and how many heads share one.
+  /// The head of K and V, and the number of query heads that share it.
   mlir::Value keyHead, group;
-  /// The batch entry in memory; rows where packed queries and keys begin there,
-  /// or null; rows where packed queries, and keys, end that the tile may see,
-  /// or null.
+  /// Batch index in memory. For packed sequences, else null: the rows where the
+  /// sequence's queries and keys begin, and where they end.
   mlir::Value memoryBatch, firstQuery, firstKey, queryLimit, keyLimit;
-  /// Rows of scratch memory in blocks, where those of a packed sequence begin,
-  /// or null.
+  /// Where the packed sequence's query blocks begin in scratch memory, or null.
   mlir::Value firstScratch;
 };
 
-/// A block of queries of a head: the first one, and its row of scratch memory.
+/// Position of a query block: head, first query, and row in scratch memory.
 struct QueryPlace {
   mlir::Value head, first, scratchRow;
 };
 
-/// A kernel, with what it was made from. The builder stands in the loop over
-/// tiles.
+/// A kernel under construction. The builder is inside the loop over tiles.
 struct BackwardKernel {
   KernelBuilder &kb;
   attn::BackwardOp op;
@@ -65,29 +62,30 @@ struct BackwardKernel {
                               const BackwardScratch &memory);
 
   mlir::Location getLoc() const { return kb.getLoc(); }
-  /// Rows of memory of a query and of a key.
+  /// Converts a position in the sequence to a row in memory.
   mlir::Value toQueryRow(mlir::Value query) const;
   mlir::Value toKeyRow(mlir::Value key) const;
-  /// The block of queries that begins with `first`.
+  /// The position of the query block that begins with `first`.
   QueryPlace placeQueries(mlir::Value head, mlir::Value first) const;
-  /// The argument in scratch memory of that number.
+  /// The kernel argument with that index.
   mlir::Value getScratch(std::optional<unsigned> number) const {
     return kb.kernel.getArgument(*number);
   }
-  /// The type of a tile of scores, and one that is the same everywhere.
+  /// The type of a score tile, and a splat of that type.
   mlir::RankedTensorType getScoreType(mlir::Type element) const {
     return kb.tileType(part.getRows(), part.getColumns(), element);
   }
   mlir::Value splatScore(double value) const {
     return kb.splat(part.getRows(), part.getColumns(), value);
   }
-  /// The block of scores with that first query and key, which may be null.
+  /// Context of the score block with that first query and key, which may be
+  /// null.
   RegionContext makeContext(mlir::Value head, mlir::Value query,
                             mlir::Value key) const;
 };
 
-/// Tiles of each head that are left for the end, when CTAs run out of work one
-/// by one, where tiles of keys follow each other from the diagonal on.
+/// Number of each head's tiles that are scheduled last (tail tiles), for
+/// `TileOrder::ShortestFirst`.
 mlir::Value emitFinalTiles(KernelBuilder &kb, const BackwardKernelPlan &part,
                            mlir::Value keys);
 

@@ -1,8 +1,13 @@
-//===- BackwardKernelPlan.h - One kernel of a backward pass -----*- C++ -*-===//
+//===- BackwardKernelPlan.h - Plan of one backward kernel -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Decisions about one kernel of the backward pass, made before any IR is
+// emitted. BackwardPlan.cpp fills it from the planner's BackwardPlans.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,86 +18,87 @@
 
 namespace fovea {
 
-/// What is decided of one kernel of a backward pass before any of it is
-/// emitted; no IR.
+/// The plan of one kernel. Contains no IR.
 struct BackwardKernelPlan {
-  /// Of queries: D, with zeros for dQ's sums; D, and of all pairs what is asked
-  /// for; or dQ, rounded sums. Of keys: dK and dV, and what there is to add to
-  /// dQ's sums.
-  /// Turns: when each tile of keys may add to a block of queries.
-  enum Kind { Delta, Queries, Round, Keys, Turns };
+  /// - Delta: preprocess over query tiles: delta; clears dq_accum and
+  ///   semaphores if the keys kernel accumulates dQ.
+  /// - Queries: query tiles over their keys: dQ and sums over pairs; delta.
+  /// - Round: postprocess over query tiles: dq_accum to dQ.
+  /// - Keys: key tiles over their queries: dK, dV, and contributions to dQ.
+  /// - SlotCounts: semaphore slots of each key tile at each query block.
+  enum Kind { Delta, Queries, Round, Keys, SlotCounts };
   Kind kind;
   llvm::StringRef suffix;
-  /// Turns are those of the kernel of keys, whose plan this is then.
+  /// For SlotCounts, the plan of the keys kernel whose slots are counted.
   plan::KernelAttr plan = {};
-  /// Head dims, padded to what products sum over.
+  /// Head dims, padded to the reduction step of the MMA.
   int64_t headDim = 0, valueHeadDim = 0;
-  /// Of a kernel of keys: what it finds.
+  /// Keys: computes dK, dV.
   bool key = false, value = false;
-  /// Of a kernel of queries: whether it finds dQ, and the sinks' gradient;
-  /// whether it leaves D to others.
+  /// Queries or Delta: computes dQ, computes the gradient of the sinks, stores
+  /// delta for other kernels.
   bool query = false, sinks = false, storesDelta = false;
-  /// Of one that has dQ before it is scaled: whether it finds the gradient by
-  /// the scale.
+  /// Queries or Round: computes the gradient of the scale from unscaled dQ.
   bool scale = false;
-  /// It finds sums over pairs: gradients by captured values, and by the scale
-  /// where nobody finds it with dQ.
+  /// Computes sums over pairs: gradients with respect to captured tensors, and
+  /// with respect to the scale if no kernel computes that from dQ.
   bool sums = false;
-  /// dQ is summed in memory.
+  /// dQ is accumulated in memory (dq_accum).
   bool addsQuery = false;
-  /// Then: one register of all lanes behind the other, where an instruction
-  /// adds an element of each lane.
-  bool sumsByRegister = false;
-  /// Then: in one order of the tiles, which take turns.
+  /// With `addsQuery`: fragments are stored register by register, one element
+  /// per lane, to match a scalar atomic add.
+  bool storesByRegister = false;
+  /// With `addsQuery`: ordered accumulation, controlled by semaphores.
   bool ordersSums = false;
-  /// Then: dS stays in registers for dK's product; a part of dQ's share of a
-  /// block is found while the one before is added.
+  /// With `addsQuery`: dS stays in registers for dK's MMA; the next chunk of dQ
+  /// is computed while the previous one is added.
   bool keepsGradients = false, addsAhead = false;
-  /// Of a kernel of keys: dV's product is issued after dS is computed, and dP's
-  /// starts from -delta.
-  bool valuesLate = false, startsFromDelta = false;
-  /// Of such a kernel: dS is computed from rounded P.
-  bool roundsWeights = false;
+  /// Keys: dV's MMA is issued after dS is computed; dP's accumulator starts
+  /// from -delta.
+  bool delaysDv = false, startsFromDelta = false;
+  /// Keys: dS is computed from rounded P.
+  bool roundsProbabilities = false;
   KeyRoles keyRoles = KeyRoles::Joint;
-  /// Rows and columns of a product for dQ.
-  int64_t partRows = kQueryPartRows, partColumns = kQueryPartColumns;
-  /// What queries have of their own is read before the products beside it are
-  /// issued, not when it is needed.
-  bool exponentsFirst = false, deltaFirst = false;
-  /// Score_mod's derivative is found with the weights, not when it is needed.
+  /// Rows and columns of a dQ chunk.
+  int64_t partRows = kDqChunkRows, partColumns = kDqChunkColumns;
+  /// The scaled LSE and delta are loaded before the MMAs that run at the
+  /// same time, not at their first use.
+  bool loadsLseFirst = false, deltaFirst = false;
+  /// The derivative of score_mod is computed with P, not with dS.
   bool slopesFirst = false;
-  /// A tile of keys visits a block of all heads of its group before the next
-  /// one: the tiles of a head stay together then, and share what L2 holds.
+  /// A key tile processes a query block of all heads of its group before the
+  /// next block: tiles of a head stay close together and share data in L2.
   bool visitsGroups = false;
-  /// Tiles of keys take turns at dQ's sums from the diagonal on, each behind
-  /// the one that begins a block later.
+  /// Ordered accumulation starts at each tile's first visible block; the
+  /// previous tile in the order starts one block later.
   bool followsDiagonal = false;
-  /// Each of those begins at a block of its own. Those of a document without a
-  /// diagonal begin at one, and wait for each other there.
+  /// Each of those tiles starts at a different block. Otherwise, as in a
+  /// bidirectional document mask, tiles start at one block and wait for each
+  /// other.
   bool beginsApart = false;
 
-  /// Its tiles are queries, or keys.
-  bool hasQueryTiles() const { return kind != Keys && kind != Turns; }
-  /// It writes whole blocks of memory in fragments, at least one.
+  /// True if the kernel's tiles are queries, else they are keys.
+  bool hasQueryTiles() const { return kind != Keys && kind != SlotCounts; }
+  /// True if the kernel writes whole blocks of fragments, at least one.
   bool fillsFragments() const { return kind == Delta && addsQuery; }
 
   /// Rows of the kernel's tile.
   int64_t getTileRows() const { return plan->tileM; }
-  /// Parts of it, with as many rows each, that a role of its own meets.
+  /// M-chunks of the tile, each processed by one role.
   int64_t getStrips() const {
-    return keyRoles == KeyRoles::Strips ? kKeyStrips : 1;
+    return keyRoles == KeyRoles::Strips ? kKeyChunks : 1;
   }
-  /// Extents of a tile of scores.
+  /// Extents of a score tile.
   int64_t getRows() const { return getTileRows() / getStrips(); }
   int64_t getColumns() const { return plan->tileN; }
-  /// Queries and keys of one.
+  /// Queries and keys of a score tile.
   int64_t countQueries() const {
     return hasQueryTiles() ? getRows() : getColumns();
   }
   int64_t countKeys() const {
     return hasQueryTiles() ? getColumns() : getRows();
   }
-  /// A name of what each strip has of its own.
+  /// The name of a stream or dot, with the chunk's index if there are several.
   std::string getStripName(llvm::StringRef name, int64_t strip) const {
     return getStrips() == 1 ? name.str()
                             : (name + "." + llvm::Twine(strip)).str();

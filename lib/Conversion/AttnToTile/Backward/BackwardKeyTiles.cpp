@@ -1,4 +1,4 @@
-//===- BackwardKeyTiles.cpp - A tile of keys and its queries ----*- C++ -*-===//
+//===- BackwardKeyTiles.cpp - Key tiles of a backward kernel --------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CaptureGrads/RelativePositionGrads.h"
-#include "Backward/GqaBlockOrder.h"
-#include "CaptureGrads/CaptureGradsByKey.h"
-#include "Backward/DqAccumulate.h"
 #include "Backward/BackwardResults.h"
 #include "Backward/BackwardScores.h"
 #include "Backward/BackwardTiles.h"
+#include "Backward/DqAccumulate.h"
+#include "Backward/GqaBlockOrder.h"
+#include "CaptureGrads/CaptureGradsByKey.h"
+#include "CaptureGrads/RelativePositionGrads.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -21,63 +21,65 @@ using namespace mlir;
 using namespace fovea;
 
 namespace {
-/// A block of queries that the tile meets; whether some of its pairs may be
-/// masked, i1; where the tile's keys end there; and whether it has a turn at
-/// dQ's sums, i1 or null (BackwardTurn).
+/// The query block of an iteration. `partial`: some pairs may be masked, i1;
+/// `keyEnd`: number of keys, for masking; `hasTurn`: the tile has a semaphore
+/// slot at the block, i1 or null (SemaphoreSlot).
 struct MetQueries {
   QueryRows rows;
-  Value partial, keyEnd, hasTurn;
+  Value partial, keyEnd, hasSlot;
 };
 
-/// What dS is found from: of each strip P and dP.
+/// The inputs of dS: P and dP of each M-chunk.
 struct ScoreFactors {
-  SmallVector<Weights, 2> weights;
-  SmallVector<ByWeight, 2> byWeight;
+  SmallVector<Probabilities, 2> weights;
+  SmallVector<DpTerms, 2> dp;
 };
 
-/// The sums of one tile of keys: dV of each strip, then dK of each. Behind
-/// those of a head's visits there are those by captured values (KeySums).
+/// Emits the accumulators of one key tile: dV of each M-chunk, then dK of each.
+/// The loop over one head's blocks also carries those of captured tensors
+/// (KeySums), after these.
 class KeyTileEmitter {
 public:
   KeyTileEmitter(const BackwardKernel &kernel, ArrayRef<KeyRows> strips)
       : kernel(kernel), kb(kernel.kb), part(kernel.part), strips(strips),
         keySums(kernel) {}
 
-  /// The sums before any query.
+  /// The initial accumulators.
   SmallVector<Value> emitZeros();
-  /// Those over the queries of the heads that share the tile's keys.
+  /// The accumulators over the queries of all heads that share the tile's keys.
   FailureOr<SmallVector<Value>> emitHeads(ValueRange sums);
   void storeGradients(ArrayRef<Value> sums);
 
 private:
-  /// Those over the queries of one head, or of all heads of the group that
-  /// begins with it.
+  /// The accumulators over the queries of one head, or of all heads of the
+  /// group that begins with it.
   FailureOr<SmallVector<Value>> emitVisits(Value head, bool ofGroup,
                                            ValueRange sums);
-  /// A block of queries, with what is read of it before any product.
+  /// Loads a query block, with the values that are loaded before the first MMA.
   QueryRows loadMet(const QueryPlace &place);
-  /// The sums with those of a block of queries.
+  /// Processes a query block; returns the new accumulators.
   FailureOr<SmallVector<Value>> emitBlock(const MetQueries &met,
                                           ValueRange sums);
   FailureOr<SmallVector<Value>> emitBlockOfStrips(const MetQueries &met,
                                                   ValueRange sums);
-  /// Weights of each strip's pairs.
-  FailureOr<SmallVector<Weights, 2>> emitAllWeights(const MetQueries &met);
-  FailureOr<Weights> emitStripWeights(const ScoreBlock &block);
-  /// dV with the block.
-  SmallVector<Value> addValues(ArrayRef<Weights> weights, const MetQueries &met,
-                               ValueRange sums);
-  /// dS of each strip.
+  /// P of each M-chunk.
+  FailureOr<SmallVector<Probabilities, 2>>
+  emitAllProbabilities(const MetQueries &met);
+  FailureOr<Probabilities> emitStripProbabilities(const ScoreBlock &block);
+  /// dV including the block.
+  SmallVector<Value> addValues(ArrayRef<Probabilities> weights,
+                               const MetQueries &met, ValueRange sums);
+  /// dS of each M-chunk.
   FailureOr<SmallVector<ScoreGradients, 2>>
   emitAllGradients(const ScoreFactors &factors, const MetQueries &met);
-  /// dK with the block; adds to dQ, too.
+  /// dK including the block; also adds to dQ.
   FailureOr<SmallVector<Value>> addKeys(ArrayRef<ScoreGradients> found,
                                         const MetQueries &met, ValueRange sums);
 
   ScoreBlock getStrip(const MetQueries &met, int64_t strip) const {
     return {met.rows, strips[strip], met.partial, met.keyEnd};
   }
-  /// The strip's dK among the sums.
+  /// The M-chunk's dK accumulator.
   template <typename RangeT>
   Value getKeySum(const RangeT &sums, int64_t strip) const {
     int64_t first = part.value ? strips.size() : 0;
@@ -96,16 +98,17 @@ private:
 // A block of queries
 //===----------------------------------------------------------------------===//
 
-/// Where other roles or warps need the weights, they leave.
-FailureOr<Weights> KeyTileEmitter::emitStripWeights(const ScoreBlock &block) {
-  FailureOr<Weights> weights = emitWeights(kernel, block);
+/// Streams P if other roles or warps need it.
+FailureOr<Probabilities>
+KeyTileEmitter::emitStripProbabilities(const ScoreBlock &block) {
+  FailureOr<Probabilities> weights = emitProbabilities(kernel, block);
   bool leave = part.keyRoles == KeyRoles::Scores ||
                part.keyRoles == KeyRoles::Pairs || !part.plan.warpsHaveRows();
   if (failed(weights) || !leave)
     return weights;
   Value sent =
       kb.make<tile::StreamOp>(weights->rounded, kb.builder.getStringAttr("p"));
-  // Derivatives by them are found meanwhile, or elsewhere.
+  // dS is computed meanwhile, or by another role.
   if (part.keyRoles == KeyRoles::Pairs)
     weights->weight = extendScores(kernel, sent);
   else
@@ -113,11 +116,12 @@ FailureOr<Weights> KeyTileEmitter::emitStripWeights(const ScoreBlock &block) {
   return weights;
 }
 
-FailureOr<SmallVector<Weights, 2>>
-KeyTileEmitter::emitAllWeights(const MetQueries &met) {
-  SmallVector<Weights, 2> weights;
+FailureOr<SmallVector<Probabilities, 2>>
+KeyTileEmitter::emitAllProbabilities(const MetQueries &met) {
+  SmallVector<Probabilities, 2> weights;
   for (int64_t strip = 0; strip < part.getStrips(); ++strip) {
-    FailureOr<Weights> found = emitStripWeights(getStrip(met, strip));
+    FailureOr<Probabilities> found =
+        emitStripProbabilities(getStrip(met, strip));
     if (failed(found))
       return failure();
     weights.push_back(*found);
@@ -125,14 +129,14 @@ KeyTileEmitter::emitAllWeights(const MetQueries &met) {
   return weights;
 }
 
-SmallVector<Value> KeyTileEmitter::addValues(ArrayRef<Weights> weights,
+SmallVector<Value> KeyTileEmitter::addValues(ArrayRef<Probabilities> weights,
                                              const MetQueries &met,
                                              ValueRange sums) {
   SmallVector<Value> next;
   for (int64_t strip = 0; part.value && strip < part.getStrips(); ++strip) {
     Value rounded = weights[strip].rounded;
     if (!rounded)
-      rounded = roundWeights(kernel, weights[strip]);
+      rounded = roundProbabilities(kernel, weights[strip]);
     next.push_back(addProduct(kernel, part.getStripName("dv", strip), rounded,
                               met.rows.outputGradients, sums[strip]));
   }
@@ -146,7 +150,7 @@ KeyTileEmitter::emitAllGradients(const ScoreFactors &factors,
   for (int64_t strip = 0; strip < part.getStrips(); ++strip) {
     FailureOr<ScoreGradients> found =
         emitScoreGradients(kernel, getStrip(met, strip), factors.weights[strip],
-                           factors.byWeight[strip]);
+                           factors.dp[strip]);
     if (failed(found))
       return failure();
     gradients.push_back(std::move(*found));
@@ -162,8 +166,8 @@ KeyTileEmitter::addKeys(ArrayRef<ScoreGradients> found, const MetQueries &met,
     gradients.push_back(found[strip].rounded);
     llvm::append_range(ofKeys, found[strip].ofKeys);
     llvm::append_range(ofPairs, found[strip].ofPairs);
-    // Another role's product reads them transposed; dK's, where registers are
-    // short, reads them there, too.
+    // The MMA of another role reads dS transposed; if registers are short, dK's
+    // MMA reads the streamed dS, too.
     if (part.addsQuery)
       streamed.push_back(kb.make<tile::StreamOp>(
           found[strip].rounded,
@@ -178,36 +182,36 @@ KeyTileEmitter::addKeys(ArrayRef<ScoreGradients> found, const MetQueries &met,
   if (!part.addsQuery)
     return next;
   const QueryPlace &place = met.rows.place;
-  // Who has derivatives and finds dQ's share, too, does not read them back.
+  // A role that holds dS and computes dQ does not reload it.
   Value shared =
       part.keyRoles == KeyRoles::Scores ? gradients.front() : streamed.front();
   auto addDistances = [&] {
-    return addToDistanceSums(kernel, place, strips.front(), {shared, ofPairs});
+    return addRelativePositionGrads(kernel, place, strips.front(),
+                                    {shared, ofPairs});
   };
-  if (failed(addToQuerySums(kernel, place, strips, streamed, met.hasTurn,
-                            addDistances)))
+  if (failed(accumulateDq(kernel, place, strips, streamed, met.hasSlot,
+                          addDistances)))
     return failure();
   return next;
 }
 
-/// Registers are short: behind dV's product there are rounded weights and no
-/// others, and D is read behind derivatives by weights.
+/// To save registers, only rounded P is live after dV's MMA, and delta is
+/// loaded after dP's MMA.
 FailureOr<SmallVector<Value>>
 KeyTileEmitter::emitBlockOfStrips(const MetQueries &met, ValueRange sums) {
-  FailureOr<SmallVector<Weights, 2>> weights = emitAllWeights(met);
+  FailureOr<SmallVector<Probabilities, 2>> weights = emitAllProbabilities(met);
   if (failed(weights))
     return failure();
   SmallVector<Value> next = addValues(*weights, met, sums);
   ScoreFactors factors{std::move(*weights), {}};
   for (auto [strip, found] : llvm::enumerate(factors.weights)) {
     found.weight = extendScores(kernel, found.rounded);
-    factors.byWeight.push_back(
-        emitProductByWeight(kernel, getStrip(met, strip)));
+    factors.dp.push_back(emitDpProduct(kernel, getStrip(met, strip)));
   }
   Value minusDelta =
       loadScratch(kernel, kernel.memory.scratch.delta, met.rows.place, "delta");
-  for (ByWeight &byWeight : factors.byWeight)
-    byWeight.minusDelta = minusDelta;
+  for (DpTerms &dp : factors.dp)
+    dp.minusDelta = minusDelta;
   FailureOr<SmallVector<ScoreGradients, 2>> gradients =
       emitAllGradients(factors, met);
   if (failed(gradients))
@@ -223,20 +227,20 @@ FailureOr<SmallVector<Value>> KeyTileEmitter::emitBlock(const MetQueries &met,
                                                         ValueRange sums) {
   if (part.getStrips() > 1)
     return emitBlockOfStrips(met, sums);
-  FailureOr<SmallVector<Weights, 2>> weights = emitAllWeights(met);
+  FailureOr<SmallVector<Probabilities, 2>> weights = emitAllProbabilities(met);
   if (failed(weights))
     return failure();
   if (!part.key && !part.addsQuery)
     return addValues(*weights, met, sums);
-  ByWeight byWeight = emitByWeight(kernel, getStrip(met, 0));
+  DpTerms dp = emitDp(kernel, getStrip(met, 0));
   SmallVector<Value> next;
-  if (!part.valuesLate)
+  if (!part.delaysDv)
     next = addValues(*weights, met, sums);
   FailureOr<SmallVector<ScoreGradients, 2>> gradients =
-      emitAllGradients({*weights, {byWeight}}, met);
+      emitAllGradients({*weights, {dp}}, met);
   if (failed(gradients))
     return failure();
-  if (part.valuesLate)
+  if (part.delaysDv)
     next = addValues(*weights, met, sums);
   FailureOr<SmallVector<Value>> keySums = addKeys(*gradients, met, sums);
   if (failed(keySums))
@@ -251,7 +255,7 @@ FailureOr<SmallVector<Value>> KeyTileEmitter::emitBlock(const MetQueries &met,
 
 QueryRows KeyTileEmitter::loadMet(const QueryPlace &place) {
   QueryRows rows = loadQueries(kernel, place);
-  // Strips read it once.
+  // M-chunks share one load.
   if (part.getStrips() > 1)
     rows.exponents = loadScratch(kernel, kernel.memory.scratch.exponents, place,
                                  "exponents");
@@ -265,10 +269,10 @@ KeyTileEmitter::emitVisits(Value head, bool ofGroup, ValueRange sums) {
   FailureOr<BackwardBlocks> blocks = emitQueryBlocks(kernel, head);
   if (failed(blocks))
     return failure();
-  Value hasTurn = blocks->ordered ? blocks->ordered->getIsSeen() : Value();
-  GroupVisits visits;
+  Value hasSlot = blocks->ordered ? blocks->ordered->getIsSeen() : Value();
+  GqaLoop visits;
   if (ofGroup) {
-    visits = emitGroupVisits(kernel, blocks->range);
+    visits = makeGqaLoop(kernel, blocks->range);
     blocks->range = visits.range;
   }
   SmallVector<Value> inits(sums);
@@ -276,9 +280,9 @@ KeyTileEmitter::emitVisits(Value head, bool ofGroup, ValueRange sums) {
   FailureOr<ValueRange> results = emitBlockLoop(
       kernel, *blocks, /*upwards=*/ofGroup || part.followsDiagonal, inits,
       [&](Value row, Value partial, ValueRange carried) {
-        QueryPlace place = ofGroup ? placeInGroup(kernel, visits, head, row)
+        QueryPlace place = ofGroup ? getGqaPosition(kernel, visits, head, row)
                                    : kernel.placeQueries(head, row);
-        return emitBlock({loadMet(place), partial, blocks->keyEnd, hasTurn},
+        return emitBlock({loadMet(place), partial, blocks->keyEnd, hasSlot},
                          carried);
       });
   if (failed(results) || failed(keySums.addToMemory(head, *results)))
@@ -295,7 +299,7 @@ FailureOr<SmallVector<Value>> KeyTileEmitter::emitHeads(ValueRange sums) {
           keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
   if (heads == keyHeads && ShapedType::isStatic(heads))
     return emitVisits(tile.work.head, /*ofGroup=*/false, sums);
-  // There may be no head at all, even where a block is visited in any case.
+  // There may be no head, although a loop over blocks runs at least once.
   Value first = kb.make<arith::MulIOp>(tile.keyHead, tile.group);
   Value times = part.visitsGroups
                     ? kb.make<arith::MinUIOp>(tile.group, kb.constant(1))

@@ -1,4 +1,4 @@
-//===- BackwardLoads.cpp - Queries and keys of a block --------------------===//
+//===- BackwardLoads.cpp - Loads of queries and keys ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -19,7 +19,7 @@ using namespace mlir;
 using namespace fovea;
 
 //===----------------------------------------------------------------------===//
-// A value of each query
+// Values per query
 //===----------------------------------------------------------------------===//
 
 Value fovea::splatLike(KernelBuilder &kb, Value tile, double value) {
@@ -46,7 +46,7 @@ Value fovea::emitQueriesExist(const BackwardKernel &kernel,
       kb.make<tile::BroadcastOp>(places.getType(), count));
 }
 
-/// A value of each query of the block that begins at `row` of `memref`.
+/// Loads one value per query of the block that begins at `row` of `memref`.
 static tile::LoadOp loadFrom(const BackwardKernel &kernel, Value memref,
                              Value head, Value row) {
   KernelBuilder &kb = kernel.kb;
@@ -78,7 +78,7 @@ Value fovea::loadScratch(const BackwardKernel &kernel,
   return load;
 }
 
-/// Those behind a packed sequence are another one's, and no numbers perhaps.
+/// Rows past the end belong to the next sequence, or are uninitialized.
 Value fovea::loadDelta(const BackwardKernel &kernel, const QueryPlace &place) {
   KernelBuilder &kb = kernel.kb;
   Value delta =
@@ -89,7 +89,7 @@ Value fovea::loadDelta(const BackwardKernel &kernel, const QueryPlace &place) {
                                   splatLike(kb, delta, 0.0));
 }
 
-/// Writes a value of each query to scratch memory.
+/// Stores one value per query to scratch memory.
 static void storeScratch(const BackwardKernel &kernel, Value value,
                          std::optional<unsigned> number,
                          const QueryPlace &place, StringRef name) {
@@ -105,11 +105,12 @@ static void storeScratch(const BackwardKernel &kernel, Value value,
     store.getLimitMutable().assign(tile.queryLimit);
 }
 
-/// Weights are exp2(log2(e) s + this), where s is without `terms`, which may be
-/// null: of rows that see nothing, 0.
+/// The constant c of a row in P = exp2(log2(e) * s + c), where s excludes
+/// `terms` (may be null). It is -inf for rows without a visible key, so that P
+/// is 0.
 static Value emitExponents(KernelBuilder &kb, Value lse, Value terms = {}) {
   Value none = splatLike(kb, lse, -std::numeric_limits<double>::infinity());
-  // LSE has the terms, too: what is left of both is small.
+  // LSE includes the terms: their difference is small.
   Value offset =
       terms ? kb.make<arith::MulFOp>(kb.make<arith::SubFOp>(terms, lse),
                                      splatLike(kb, lse, llvm::numbers::log2e))
@@ -150,7 +151,8 @@ KeyRows fovea::loadKeys(const BackwardKernel &kernel, Value first,
   int64_t count = part.countKeys();
   if (strip != 0)
     first = kb.make<arith::AddIOp>(first, kb.constant(strip * count));
-  // Their pairs are masked, and 0 times NaN is NaN: they are made zero.
+  // Missing keys are loaded as zeros: their pairs are masked, but 0 * NaN is
+  // NaN.
   auto load = [&](Value memref, int64_t columns, StringRef name) -> Value {
     return kb.loadHead(memref, kernel.tile.memoryBatch, kernel.tile.keyHead,
                        kernel.toKeyRow(first), 0, count, columns,
@@ -165,7 +167,7 @@ KeyRows fovea::loadKeys(const BackwardKernel &kernel, Value first,
 }
 
 //===----------------------------------------------------------------------===//
-// D
+// Delta
 //===----------------------------------------------------------------------===//
 
 Value fovea::loadWide(const BackwardKernel &kernel, Value memref,
@@ -184,7 +186,7 @@ FailureOr<Value> fovea::emitDelta(const BackwardKernel &kernel,
                                   const QueryPlace &place) {
   KernelBuilder &kb = kernel.kb;
   const BackwardKernelPlan &part = kernel.part;
-  const BackwardScratch &scratch = kernel.memory.scratch;
+  const ScratchArguments &scratch = kernel.memory.scratch;
   const BackwardArguments &arguments = kernel.arguments;
   auto load = [&](Value memref) {
     return loadWide(kernel, memref, part.valueHeadDim, place);
@@ -197,7 +199,7 @@ FailureOr<Value> fovea::emitDelta(const BackwardKernel &kernel,
   if (arguments.lseGradient)
     sum = kb.make<arith::SubFOp>(
         sum, loadOfQueries(kernel, arguments.lseGradient, place));
-  // Rows that see nothing have no gradient, whatever LSE's is.
+  // Rows without a visible key have no gradient, whatever LSE's gradient is.
   Value lse = loadOfQueries(kernel, arguments.lse, place);
   sum = kb.make<arith::SelectOp>(emitSeesNothing(kb, lse),
                                  splatLike(kb, sum, 0.0), sum);
@@ -209,7 +211,7 @@ FailureOr<Value> fovea::emitDelta(const BackwardKernel &kernel,
     exponents = emitExponents(kb, lse, *terms);
   }
   if (exponents && kernel.tile.queryLimit) {
-    // A block's rows behind the sequence see nothing, too.
+    // Rows past the end of the sequence count as rows without a visible key.
     Value exist = emitQueriesExist(kernel, place);
     sum = kb.make<arith::SelectOp>(exist, sum, splatLike(kb, sum, 0.0));
     exponents = kb.make<arith::SelectOp>(

@@ -1,4 +1,4 @@
-//===- BackwardLoads.h - Queries and keys of a block ------------*- C++ -*-===//
+//===- BackwardLoads.h - Loads of queries and keys --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a block of scores is computed from, as it is read. Nothing here knows
-// of scores or masks.
+// Loads the operands of a score block: Q, dO, K, V, the scaled LSE and delta.
+// Also computes delta. Scores and masks are computed elsewhere.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,68 +18,66 @@
 
 namespace fovea {
 
-/// A block of queries: Q and O's gradient; what the rows' LSE adds to
-/// exponents, and -delta, or null where these are in scratch memory and read
-/// when they are needed.
+/// A query block: Q, dO, the rows' softmax constants (scaled -LSE) and -delta;
+/// the last two are null if they are loaded from scratch memory at their use.
 struct QueryRows {
   QueryPlace place;
   mlir::Value queries, outputGradients, exponents, minusDelta;
 };
 
-/// A block of keys, from the first one on, or one strip of a tile of them.
+/// A key block that begins with `first`, or one M-chunk of a key tile.
 struct KeyRows {
   mlir::Value first, keys, values;
   int64_t strip = 0;
 };
 
-/// A block of scores: of those queries and keys.
+/// A score block of those queries and keys.
 struct ScoreBlock {
   QueryRows queries;
   KeyRows keys;
-  /// Whether some of its pairs may be masked, i1.
+  /// True if some pairs may be masked, i1.
   mlir::Value partial;
-  /// Where keys end: before the first one where a tile of keys that no list
-  /// has meets a block in any case.
+  /// Number of keys, for masking; 0 if all pairs of the block are masked (see
+  /// BackwardBlocks).
   mlir::Value keyEnd;
 };
 
-/// Reads a block of queries, but for what scratch memory has of it.
+/// Loads a query block, without the values in scratch memory.
 QueryRows loadQueries(const BackwardKernel &kernel, const QueryPlace &place);
-/// Reads the block of keys that begins with `first`, or the strip of it.
+/// Loads the key block that begins with `first`, or its M-chunk.
 KeyRows loadKeys(const BackwardKernel &kernel, mlir::Value first,
                  int64_t strip = 0);
 
-/// A value of each query of a block from memory, which has a dimension for each
-/// of batch entry, head and row: f32, along the side of the tile of scores that
-/// queries lie along.
+/// Loads one f32 value per query from `memref`, which has dimensions for batch
+/// entry, head and row, along the query dimension of a score tile.
 mlir::Value loadOfQueries(const BackwardKernel &kernel, mlir::Value memref,
                           const QueryPlace &place);
-/// The same from scratch memory, which is in fragments where dQ's sums are.
+/// Loads one value per query from scratch memory, which is in fragments if the
+/// kernel accumulates dQ.
 mlir::Value loadScratch(const BackwardKernel &kernel,
                         std::optional<unsigned> number, const QueryPlace &place,
                         llvm::StringRef name);
-/// -delta of a block of queries, from scratch memory; 0 after the end of a
+/// Loads -delta of a query block from scratch memory; 0 past the end of a
 /// packed sequence.
 mlir::Value loadDelta(const BackwardKernel &kernel, const QueryPlace &place);
 
-/// A tile's rows of Q, O or O's gradient, as f32. Those behind a packed
-/// sequence are another one's.
+/// Loads the tile's rows of Q, O or dO as f32. Rows past the end of a packed
+/// sequence belong to the next one.
 mlir::Value loadWide(const BackwardKernel &kernel, mlir::Value memref,
                      int64_t columns, const QueryPlace &place);
 
-/// -delta of the tile's rows, from O and its gradient: the number that all of a
-/// row's dP are added to. It goes to memory, too, where others read it, and so
-/// does what a row's pairs share in their exponents. It is negative because a
-/// product that starts from it needs no other addition.
+/// Computes -delta = -rowsum(dO * O) of the tile's rows, which is added to all
+/// dP of a row, and stores it and the rows' softmax constants if other kernels
+/// need them. It is negated so that dP's accumulator can start from it.
 mlir::FailureOr<mlir::Value> emitDelta(const BackwardKernel &kernel,
                                        const QueryPlace &place);
 
-/// Which of a block's queries there are: a row or a column of i1.
+/// True for the queries of a block that exist: a row or column tile of i1.
 mlir::Value emitQueriesExist(const BackwardKernel &kernel,
                              const QueryPlace &place);
-/// Which rows see nothing, or count as such, by their LSE.
+/// True for rows without a visible key, by their LSE.
 mlir::Value emitSeesNothing(KernelBuilder &kb, mlir::Value lse);
-/// A tile like `tile` whose elements are all `value`.
+/// A splat of the same type as `tile`.
 mlir::Value splatLike(KernelBuilder &kb, mlir::Value tile, double value);
 
 } // namespace fovea

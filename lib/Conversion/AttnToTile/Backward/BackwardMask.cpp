@@ -1,4 +1,4 @@
-//===- BackwardMask.cpp - Which pairs of a block count ----------*- C++ -*-===//
+//===- BackwardMask.cpp - Masks of a score block --------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,7 +17,7 @@ using namespace mlir;
 using namespace fovea;
 
 namespace {
-/// What is hidden of one block.
+/// Emits the masks of one block.
 class MaskEmitter {
 public:
   MaskEmitter(const BackwardKernel &kernel, const ScoreBlock &block)
@@ -29,19 +29,18 @@ public:
   FailureOr<Value> emitVisible(Value exponent);
 
 private:
-  /// What `emit` gives if `condition` holds, the exponent otherwise.
+  /// The result of `emit` if `condition` holds, else `exponent`.
   FailureOr<Value> emitWhere(Value condition, Value exponent,
                              function_ref<FailureOr<Value>()> emit);
-  /// -inf for what `keep` does not keep.
+  /// `exponent` where `keep` holds, else -inf.
   Value emitSelected(Value keep, Value exponent);
-  /// -inf for what mask_mod does not show.
+  /// -inf for pairs that mask_mod hides.
   FailureOr<Value> emitMasked(Value exponent);
-  /// -inf for pairs that do not exist, if there may be some: if `condition`
-  /// holds.
+  /// -inf for pairs with a missing query or key, if `condition` holds.
   Value hideMissing(Value condition, Value exponent);
-  /// The pairs whose query and key exist.
+  /// True for pairs whose query and key exist.
   Value emitExist();
-  /// Whether some pair's does not, i1.
+  /// True if some pair has a missing query or key, i1.
   Value emitIsRagged();
 
   const BackwardKernel &kernel;
@@ -119,9 +118,9 @@ Value MaskEmitter::hideMissing(Value condition, Value exponent) {
   });
 }
 
-/// Few blocks have pairs that do not exist, and to ask which takes as long as a
-/// mask: that is asked apart. Listed blocks may have such without being
-/// partial.
+/// Few blocks have missing queries or keys, and finding those pairs costs as
+/// much as a mask, so it is a branch of its own. Blocks of block-sparse lists
+/// can be ragged without being partial.
 FailureOr<Value> MaskEmitter::emitVisible(Value exponent) {
   bool isListed = op.hasBlocks();
   FailureOr<Value> shown = exponent;

@@ -1,8 +1,13 @@
-//===- BackwardMask.h - Which pairs of a block count ------------*- C++ -*-===//
+//===- BackwardMask.h - Masks of a score block ------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Masks the pairs of a score block that do not count: hidden by mask_mod, or
+// with a query or key past the end.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,13 +18,12 @@
 
 namespace fovea {
 
-/// A block's exponents, with -inf for what does not count: what mask_mod hides,
-/// and queries and keys that do not exist.
+/// The block's exponents, -inf for masked pairs.
 mlir::FailureOr<mlir::Value> emitVisible(const BackwardKernel &kernel,
                                          const ScoreBlock &block,
                                          mlir::Value exponent);
 
-/// The pairs whose weight counts, of rows that exist: a tile of i1.
+/// True for pairs with nonzero P whose query exists: a tile of i1.
 mlir::Value emitCounted(const BackwardKernel &kernel, const ScoreBlock &block,
                         mlir::Value weight);
 

@@ -1,4 +1,4 @@
-//===- BackwardPlan.cpp - What is decided of a backward pass ----*- C++ -*-===//
+//===- BackwardPlan.cpp - Plan of a backward pass -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -20,21 +20,21 @@
 using namespace mlir;
 using namespace fovea;
 
-/// What has no lowering to kernels yet is said, with what it is.
+/// Reports ops that cannot be lowered.
 static LogicalResult checkLowered(const KernelOptions &options,
                                   attn::BackwardOp op) {
   if (failed(checkTensors(options, op)) || failed(checkSums(op)))
     return failure();
-  // Products of matrices have operands of one type.
+  // Both operands of an MMA have the same type.
   Type values = op.getValueType().getElementType(),
        gradients = cast<RankedTensorType>(op.getOutputGradient().getType())
                        .getElementType();
   if (values != gradients)
-    return op.emitError("kernels take an output gradient of v's element type, ")
-           << values << ", found " << gradients
-           << ": round it before, and let the op take it as "
+    return op.emitError("output gradient has element type ")
+           << gradients << ", expected v's " << values << ": round it to "
            << cast<RankedTensorType>(op.getOutputGradient().getType())
-                  .clone(values);
+                  .clone(values)
+           << " first";
   if (!op.getScoreMod().empty() && op.getScoreGradient().empty())
     return op.emitError("score_mod's derivative is not known: run "
                         "attn-differentiate first");
@@ -45,14 +45,14 @@ static LogicalResult checkLowered(const KernelOptions &options,
 // Schedules
 //===----------------------------------------------------------------------===//
 
-/// Whether the derivative by a score depends on the score.
+/// True if the derivative with respect to the score depends on the score.
 static bool readsScores(attn::BackwardOp op) {
   Region &gradient = op.getScoreGradient();
   return !gradient.empty() && !gradient.getArgument(0).use_empty();
 }
 
-/// Numbers that the region reads or computes for each distance, and takes to
-/// what differs otherwise.
+/// Values that depend on the relative position alone, are expensive to compute,
+/// and have a user that also depends on something else.
 static SmallVector<Value> findDiagonals(Region &region,
                                         const RegionDependences &dependences) {
   llvm::SmallDenseSet<Value> dear;
@@ -61,7 +61,7 @@ static SmallVector<Value> findDiagonals(Region &region,
     if (op.getNumResults() != 1 || !dependences.isByDistance(op.getResult(0)))
       continue;
     Value result = op.getResult(0);
-    if (!isDearByDistance(&op, dependences, /*rowsAreKeys=*/true) &&
+    if (!isExpensiveRelative(&op, dependences, /*rowsAreKeys=*/true) &&
         llvm::none_of(op.getOperands(),
                       [&](Value operand) { return dear.contains(operand); }))
       continue;
@@ -76,8 +76,8 @@ static SmallVector<Value> findDiagonals(Region &region,
   return found;
 }
 
-/// What score_mod and its derivative compute for each pair, beside what is
-/// added to the values of the block's rows and columns.
+/// Describes the computation per pair in score_mod and its derivative, beyond
+/// adding values per row, per column and per relative position.
 static void describeModifiers(attn::BackwardOp op, BackwardProblem &problem) {
   unsigned captures = op.getCaptures().size();
   problem.readsScores = readsScores(op);
@@ -97,8 +97,8 @@ static void describeModifiers(attn::BackwardOp op, BackwardProblem &problem) {
     problem.modifies = problem.readsScores = true;
 }
 
-/// Whether tiles of keys sum up more than derivatives by scores, or multiples
-/// of those by one number of a pair.
+/// True if key tiles accumulate values other than dS and dS times one per-pair
+/// factor.
 static bool hasLongShares(attn::BackwardOp op) {
   return llvm::any_of(getKeyShares(op), [](const Share &share) {
     auto product = share.value.getDefiningOp<arith::MulFOp>();
@@ -111,7 +111,7 @@ bool fovea::mayHideKeys(attn::BackwardOp op) {
   return !op.getMaskMod().empty() || op.hasBlocks();
 }
 
-/// What the op's schedules depend on.
+/// The planner's description of the op.
 static BackwardProblem makeProblem(attn::BackwardOp op,
                                    const KernelOptions &options) {
   BackwardProblem problem{options.target,
@@ -121,17 +121,17 @@ static BackwardProblem makeProblem(attn::BackwardOp op,
   problem.query = bool(op.getQueryGradient());
   problem.key = bool(op.getKeyGradient());
   problem.value = bool(op.getValueGradient());
-  problem.sums = asksForPairSums(op);
+  problem.sums = needsPairSums(op);
   if (problem.sums && canTilesFindSums(op)) {
-    problem.tilesFindSums = true;
+    problem.keyTilesComputeSums = true;
     problem.sumsByKey = !getContributions(op, PairPlaces::Keys).empty();
-    problem.sumsByDistance = !getReducedContributions(op).empty();
-    problem.distanceShares = getDistanceShares(op).size();
+    problem.sumsByRelativePosition = !getReducedContributions(op).empty();
+    problem.relativePositionShares = getRelativeShares(op).size();
   }
   describeModifiers(op, problem);
-  // Beside as many pairs as narrow heads' blocks have they would be spilled.
+  // With the score blocks of narrow heads such values would be spilled.
   constexpr int64_t kNarrowColumns = 128;
-  if (problem.tilesFindSums && problem.getColumns() <= kNarrowColumns)
+  if (problem.keyTilesComputeSums && problem.getColumns() <= kNarrowColumns)
     problem.modifies |= hasLongShares(op);
   problem.isDeterministic = op.getDeterministic();
   problem.isPacked = op.getSequence().getKeyPlaces().arePacked;
@@ -144,7 +144,8 @@ static BackwardProblem makeProblem(attn::BackwardOp op,
   return problem;
 }
 
-/// The form and the plans of the kernels, by the target's planners.
+/// The form of the pass and the plans of its kernels, from the target's
+/// planners.
 static FailureOr<BackwardPlans> choosePlans(attn::BackwardOp op,
                                             const KernelOptions &options,
                                             const BackwardProblem &problem) {
@@ -161,14 +162,15 @@ static FailureOr<BackwardPlans> choosePlans(attn::BackwardOp op,
 }
 
 //===----------------------------------------------------------------------===//
-// The order of work
+// Order of heads and blocks
 //===----------------------------------------------------------------------===//
 
-/// Heads are visited one after the other where tiles meet other blocks for
-/// each, or all blocks: these stay together as it is. So they are where tiles
-/// take turns and might have one head each, or long blocks: tiles that begin
-/// together wait for a turn each of those before them, which takes too much of
-/// so few visits.
+/// True if the heads of a group are processed block by block. Heads are
+/// processed one after the other if each tile or head has its own blocks, or if
+/// all tiles process all blocks, since tiles then stay together anyway. The
+/// same holds for ordered accumulation if groups may have one head or if blocks
+/// are long: tiles that start together wait once for each earlier tile, which
+/// is too much for few iterations.
 static bool visitsGroupByBlocks(attn::BackwardOp op, plan::KernelAttr plan) {
   constexpr unsigned kHeadArgument = 1;
   constexpr int64_t kLongBlock = 128;
@@ -185,7 +187,7 @@ static bool visitsGroupByBlocks(attn::BackwardOp op, plan::KernelAttr plan) {
   return !bounds.empty() && bounds.getArgument(kHeadArgument).use_empty();
 }
 
-/// Whether the bounds on queries are the same for all keys.
+/// True if the query bounds are the same for all keys.
 static bool boundsAreOfAllKeys(attn::BackwardOp op) {
   constexpr unsigned kFirstKey = 2, kLastKey = 3;
   Region &bounds = op.getQueryBounds();
@@ -198,36 +200,36 @@ static bool boundsAreOfAllKeys(attn::BackwardOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Finds the kernels that a form of the pass has.
+/// Lists the kernels of one form of the pass.
 class PartFinder {
 public:
   PartFinder(attn::BackwardOp op, const BackwardPlans &plans,
-             const BackwardProblem &problem, bool hasTurnTable)
-      : op(op), plans(plans), problem(problem), hasTurnTable(hasTurnTable) {}
+             const BackwardProblem &problem, bool hasSlotTable)
+      : op(op), plans(plans), problem(problem), hasSlotTable(hasSlotTable) {}
 
-  /// In the order in which they run.
+  /// In launch order.
   SmallVector<BackwardKernelPlan> find();
 
 private:
   BackwardKernelPlan make(BackwardKernelPlan::Kind kind, StringRef suffix,
-                    plan::KernelAttr plan);
+                          plan::KernelAttr plan);
   BackwardKernelPlan makeKeys(StringRef suffix, bool findsKey, bool findsValue);
   void addKeys(SmallVectorImpl<BackwardKernelPlan> &found);
-  BackwardKernelPlan makeTurns();
+  BackwardKernelPlan makeSlotCounts();
   bool visitsGroups() const;
-  /// Where dQ is summed in memory, and where it is not.
+  /// With dQ accumulated in memory, and with dQ computed over query tiles.
   SmallVector<BackwardKernelPlan> findOfSums();
   SmallVector<BackwardKernelPlan> findOfTiles();
 
   attn::BackwardOp op;
   const BackwardPlans &plans;
   const BackwardProblem &problem;
-  bool hasTurnTable;
+  bool hasSlotTable;
 };
 } // namespace
 
-BackwardKernelPlan PartFinder::make(BackwardKernelPlan::Kind kind, StringRef suffix,
-                              plan::KernelAttr plan) {
+BackwardKernelPlan PartFinder::make(BackwardKernelPlan::Kind kind,
+                                    StringRef suffix, plan::KernelAttr plan) {
   BackwardKernelPlan part{kind, suffix, plan};
   part.headDim = problem.headDim;
   part.valueHeadDim = problem.valueHeadDim;
@@ -235,18 +237,18 @@ BackwardKernelPlan PartFinder::make(BackwardKernelPlan::Kind kind, StringRef suf
 }
 
 BackwardKernelPlan PartFinder::makeKeys(StringRef suffix, bool findsKey,
-                                  bool findsValue) {
+                                        bool findsValue) {
   BackwardKernelPlan keys = make(BackwardKernelPlan::Keys, suffix, plans.keys);
   keys.key = findsKey;
   keys.value = findsValue;
-  keys.addsQuery = plans.sumsQueries && findsKey;
-  keys.sumsByRegister = plans.sumsByRegister;
+  keys.addsQuery = plans.accumulatesDq && findsKey;
+  keys.storesByRegister = plans.storesByRegister;
   keys.ordersSums = plans.ordersSums;
   keys.keepsGradients = plans.keepsGradients;
-  keys.valuesLate = plans.valuesLate;
-  keys.roundsWeights = plans.roundsWeights;
+  keys.delaysDv = plans.delaysDv;
+  keys.roundsProbabilities = plans.roundsProbabilities;
   keys.startsFromDelta = plans.startsFromDelta && !op.getDropoutAttr();
-  keys.exponentsFirst = plans.exponentsFirst;
+  keys.loadsLseFirst = plans.loadsLseFirst;
   keys.deltaFirst = plans.deltaFirst;
   keys.slopesFirst = plans.slopesFirst;
   keys.keyRoles = plans.keyRoles;
@@ -255,25 +257,26 @@ BackwardKernelPlan PartFinder::makeKeys(StringRef suffix, bool findsKey,
   keys.partColumns = plans.partColumns;
   keys.sums = plans.keysFindSums;
   keys.visitsGroups = visitsGroups();
-  keys.followsDiagonal = hasTurnTable && !keys.visitsGroups;
+  keys.followsDiagonal = hasSlotTable && !keys.visitsGroups;
   keys.beginsApart =
       keys.followsDiagonal && !(plans.keys->classify && boundsAreOfAllKeys(op));
   return keys;
 }
 
-/// Sums by key are of one head at a time.
+/// Sums per key cover one head at a time.
 bool PartFinder::visitsGroups() const {
   return !(plans.keysFindSums && problem.sumsByKey) &&
          visitsGroupByBlocks(op, plans.keys);
 }
 
-BackwardKernelPlan PartFinder::makeTurns() {
-  BackwardKernelPlan turns = make(BackwardKernelPlan::Turns, "turns", plans.keys);
-  turns.visitsGroups = visitsGroups();
-  return turns;
+BackwardKernelPlan PartFinder::makeSlotCounts() {
+  BackwardKernelPlan slots =
+      make(BackwardKernelPlan::SlotCounts, "turns", plans.keys);
+  slots.visitsGroups = visitsGroups();
+  return slots;
 }
 
-/// What tiles of keys find: by one kernel, or dK and dV by one each.
+/// Adds one kernel for dK and dV, or one for each.
 void PartFinder::addKeys(SmallVectorImpl<BackwardKernelPlan> &found) {
   if (problem.key && problem.value && plans.sharesKeyTiles) {
     found.push_back(makeKeys("keys", true, true));
@@ -287,22 +290,25 @@ void PartFinder::addKeys(SmallVectorImpl<BackwardKernelPlan> &found) {
 
 SmallVector<BackwardKernelPlan> PartFinder::findOfSums() {
   SmallVector<BackwardKernelPlan> found;
-  // Turns need what comes before D's kernel, which then runs beside them.
-  if (hasTurnTable)
-    found.push_back(makeTurns());
-  BackwardKernelPlan delta = make(BackwardKernelPlan::Delta, "delta", plans.queries);
+  // The slot counts need only the kernels before the preprocess kernel, which
+  // then runs concurrently with them.
+  if (hasSlotTable)
+    found.push_back(makeSlotCounts());
+  BackwardKernelPlan delta =
+      make(BackwardKernelPlan::Delta, "delta", plans.queries);
   delta.addsQuery = delta.storesDelta = true;
   delta.ordersSums = plans.ordersSums;
   delta.sinks = bool(op.getSinksGradient());
   found.push_back(delta);
   addKeys(found);
-  BackwardKernelPlan round = make(BackwardKernelPlan::Round, "queries", plans.queries);
+  BackwardKernelPlan round =
+      make(BackwardKernelPlan::Round, "queries", plans.queries);
   round.scale = bool(op.getScaleGradient());
-  round.sumsByRegister = plans.sumsByRegister;
+  round.storesByRegister = plans.storesByRegister;
   found.push_back(round);
   if (problem.sums && !plans.keysFindSums) {
     BackwardKernelPlan sums = make(BackwardKernelPlan::Queries, "sums",
-                             plans.sums ? plans.sums : plans.queries);
+                                   plans.sums ? plans.sums : plans.queries);
     sums.sums = true;
     found.push_back(sums);
   }
@@ -312,7 +318,7 @@ SmallVector<BackwardKernelPlan> PartFinder::findOfSums() {
 SmallVector<BackwardKernelPlan> PartFinder::findOfTiles() {
   SmallVector<BackwardKernelPlan> found;
   bool hasSinks = bool(op.getSinksGradient());
-  // D comes from the queries' kernel, where there is one.
+  // The queries kernel computes delta, if there is one.
   if (problem.query || problem.sums) {
     BackwardKernelPlan queries =
         make(BackwardKernelPlan::Queries, "queries",
@@ -324,7 +330,8 @@ SmallVector<BackwardKernelPlan> PartFinder::findOfTiles() {
     queries.storesDelta = problem.key;
     found.push_back(queries);
   } else if (problem.key || hasSinks) {
-    BackwardKernelPlan delta = make(BackwardKernelPlan::Delta, "delta", plans.queries);
+    BackwardKernelPlan delta =
+        make(BackwardKernelPlan::Delta, "delta", plans.queries);
     delta.storesDelta = problem.key;
     delta.sinks = hasSinks;
     found.push_back(delta);
@@ -334,7 +341,7 @@ SmallVector<BackwardKernelPlan> PartFinder::findOfTiles() {
 }
 
 SmallVector<BackwardKernelPlan> PartFinder::find() {
-  return plans.sumsQueries ? findOfSums() : findOfTiles();
+  return plans.accumulatesDq ? findOfSums() : findOfTiles();
 }
 
 static unsigned findMainPart(ArrayRef<BackwardKernelPlan> parts) {
@@ -355,12 +362,12 @@ FailureOr<BackwardPlan> fovea::planBackward(attn::BackwardOp op,
     return failure();
   BackwardPlan plan;
   plan.keys = plans->keys;
-  plan.sumsQueries = plans->sumsQueries;
+  plan.accumulatesDq = plans->accumulatesDq;
   plan.ordersSums = plans->ordersSums;
-  plan.hasTurnTable =
+  plan.hasSlotTable =
       plans->ordersSums &&
       (!op.getQueryBounds().empty() || plans->keys->classify || op.hasBlocks());
-  plan.parts = PartFinder(op, *plans, problem, plan.hasTurnTable).find();
+  plan.parts = PartFinder(op, *plans, problem, plan.hasSlotTable).find();
   plan.mainPart = findMainPart(plan.parts);
   return plan;
 }

@@ -1,8 +1,13 @@
-//===- BackwardPlan.h - What is decided of a backward pass ------*- C++ -*-===//
+//===- BackwardPlan.h - Plan of a backward pass -----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses the kernels of a backward pass and their plans, from the op and the
+// target's planner (BackwardPlans). Emits no IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,29 +19,28 @@
 
 namespace fovea {
 
-/// Whether a mask or lists of blocks say which keys queries see.
+/// True if a mask or block-sparse lists restrict the keys that queries see.
 bool mayHideKeys(attn::BackwardOp op);
 
-/// What is decided of a backward pass before any of it is emitted; no IR.
+/// The plan of a backward pass. Contains no IR.
 struct BackwardPlan {
-  /// The kernels, in the order in which they run.
+  /// The kernels in launch order.
   llvm::SmallVector<BackwardKernelPlan> parts;
-  /// The last one over tiles of keys, if there is one: what the op counts its
-  /// work by. The others are its prologue and epilogue.
+  /// Index of the main kernel: the last one over key tiles, if any. The op's
+  /// work is counted by it; the other kernels are its prologue and epilogue.
   unsigned mainPart = 0;
-  /// The plan of kernels whose tiles are keys.
+  /// The plan of kernels over key tiles.
   plan::KernelAttr keys;
-  /// One kernel of keys adds what it knows of dQ to sums in memory; tiles of
-  /// keys take turns at these.
-  bool sumsQueries = false, ordersSums = false;
-  /// Tiles' turns differ from their numbers.
-  bool hasTurnTable = false;
+  /// One keys kernel accumulates dQ in memory, in order if `ordersSums`.
+  bool accumulatesDq = false, ordersSums = false;
+  /// Semaphore slots differ from tile indices and are read from a table.
+  bool hasSlotTable = false;
 
   const BackwardKernelPlan &getMain() const { return parts[mainPart]; }
 };
 
-/// The plan for an op, by the target's planner. Says what has no lowering to
-/// kernels yet.
+/// Plans the op's kernels with the target's planner. Reports an error if the op
+/// cannot be lowered.
 mlir::FailureOr<BackwardPlan> planBackward(attn::BackwardOp op,
                                            const KernelOptions &options);
 

@@ -1,4 +1,4 @@
-//===- BackwardQueryTiles.cpp - A tile of queries and its keys --*- C++ -*-===//
+//===- BackwardQueryTiles.cpp - Query tiles of a backward kernel ----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -21,10 +21,10 @@
 using namespace mlir;
 using namespace fovea;
 
-/// What the tile adds to the gradient by the scale: over all pairs, the
-/// derivative by the scaled product times the product. Products are sums over
-/// columns, so that of a query is its row of Q times that of `sums`, dQ without
-/// the scale.
+/// Adds the tile's contribution to the gradient with respect to the scale: over
+/// all pairs, the gradient with respect to the scaled product times the
+/// product. Per query that is its row of Q times its row of `sums`, the
+/// unscaled dQ.
 static void addScaleGradient(const BackwardKernel &kernel,
                              const QueryPlace &place, Value sums) {
   KernelBuilder &kb = kernel.kb;
@@ -39,7 +39,7 @@ static void addScaleGradient(const BackwardKernel &kernel,
             kb.constant(0), emitQueriesExist(kernel, place));
 }
 
-/// Writes dQ, of which `sums` lacks the scale.
+/// Stores dQ; `sums` is unscaled.
 static void storeQueryGradient(const BackwardKernel &kernel,
                                const QueryPlace &place, Value sums) {
   attn::BackwardOp op = kernel.op;
@@ -49,37 +49,37 @@ static void storeQueryGradient(const BackwardKernel &kernel,
                       {op.getQueryGradient(), place.first, "dq_out"});
 }
 
-/// Writes the sums of dQ that others have added to memory.
+/// Converts dq_accum to dQ.
 static void emitRounded(const BackwardKernel &kernel, const QueryPlace &place) {
   const BackwardKernelPlan &part = kernel.part;
   Value sums = kernel.kb.loadHead(
-      kernel.getScratch(kernel.memory.scratch.querySums),
-      kernel.tile.memoryBatch, place.head, place.scratchRow, 0, part.getRows(),
-      part.headDim, /*limit=*/Value(), "");
+      kernel.getScratch(kernel.memory.scratch.dqAccum), kernel.tile.memoryBatch,
+      place.head, place.scratchRow, 0, part.getRows(), part.headDim,
+      /*limit=*/Value(), "");
   auto load = sums.getDefiningOp<tile::LoadOp>();
   load.setFragments(true);
-  load.setByRegister(part.sumsByRegister);
+  load.setByRegister(part.storesByRegister);
   storeQueryGradient(kernel, place, sums);
 }
 
-/// Sets the sums of dQ to zero, and how many tiles have added to them.
+/// Clears dq_accum and the semaphores.
 static void emitZeroSums(const BackwardKernel &kernel,
                          const QueryPlace &place) {
   KernelBuilder &kb = kernel.kb;
   const BackwardKernelPlan &part = kernel.part;
   tile::StoreOp::create(
       kb.builder, kb.getLoc(), kb.splat(part.getRows(), part.headDim, 0.0),
-      kernel.getScratch(kernel.memory.scratch.querySums),
+      kernel.getScratch(kernel.memory.scratch.dqAccum),
       ValueRange{kernel.tile.memoryBatch, place.head, place.scratchRow,
                  kb.constant(0)},
       ArrayRef<int64_t>{2, 3}, kb.builder.getStringAttr("dq_sum"))
       .setFragments(true);
   if (part.ordersSums)
-    emitNoTurnsYet(kernel);
+    zeroSemaphores(kernel);
 }
 
-/// What the tile adds to the gradient by its head's sink, which has the weight
-/// exp(sink - lse) and no value.
+/// Adds the tile's contribution to the gradient of its head's sink, whose
+/// probability is exp(sink - lse) and which has no value.
 static void addSinkGradient(const BackwardKernel &kernel,
                             const QueryPlace &place, Value minusDelta) {
   KernelBuilder &kb = kernel.kb;
@@ -93,7 +93,7 @@ static void addSinkGradient(const BackwardKernel &kernel,
   Value exponent =
       kb.make<arith::MulFOp>(kb.make<arith::SubFOp>(sinks, lse),
                              splatLike(kb, lse, llvm::numbers::log2e));
-  // Nothing is known of a row that sees nothing: 0, not what exp2(inf) gives.
+  // A row without a visible key contributes 0, not exp2(inf).
   Value weight = kb.make<arith::SelectOp>(emitSeesNothing(kb, lse),
                                           splatLike(kb, lse, 0.0),
                                           kb.make<math::Exp2Op>(exponent));
@@ -103,15 +103,15 @@ static void addSinkGradient(const BackwardKernel &kernel,
             emitQueriesExist(kernel, place));
 }
 
-/// What a block of keys adds to dQ, if that is asked for.
+/// Processes a key block; returns the new dQ accumulator, if dQ is needed.
 static FailureOr<SmallVector<Value>> emitBlock(const BackwardKernel &kernel,
                                                const ScoreBlock &block,
                                                ValueRange carried) {
-  FailureOr<Weights> weights = emitWeights(kernel, block);
+  FailureOr<Probabilities> weights = emitProbabilities(kernel, block);
   if (failed(weights))
     return failure();
   FailureOr<ScoreGradients> gradients =
-      emitScoreGradients(kernel, block, *weights, emitByWeight(kernel, block));
+      emitScoreGradients(kernel, block, *weights, emitDp(kernel, block));
   if (failed(gradients))
     return failure();
   if (!kernel.part.query)
@@ -120,7 +120,7 @@ static FailureOr<SmallVector<Value>> emitBlock(const BackwardKernel &kernel,
                                        block.keys.keys, carried[0])};
 }
 
-/// All pairs of the tile.
+/// Processes all key blocks of the tile.
 static LogicalResult emitPairs(const BackwardKernel &kernel,
                                const QueryPlace &place, Value minusDelta) {
   KernelBuilder &kb = kernel.kb;

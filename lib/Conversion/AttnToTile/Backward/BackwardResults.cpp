@@ -1,4 +1,4 @@
-//===- BackwardResults.cpp - From sums to gradients -------------*- C++ -*-===//
+//===- BackwardResults.cpp - Stores of gradients --------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -30,7 +30,7 @@ void fovea::storeGradient(const BackwardKernel &kernel, Value sums,
       kb.builder, kb.getLoc(), sums, result,
       ValueRange{tile.memoryBatch, tile.work.head, row, kb.constant(0)},
       ArrayRef<int64_t>{2, 3}, kb.builder.getStringAttr(rows.name));
-  // The rows behind are the next sequence's.
+  // Rows past the end belong to the next sequence.
   if (tile.queryLimit)
     store.getLimitMutable().assign(ofQueries ? tile.queryLimit : tile.keyLimit);
 }

@@ -1,8 +1,12 @@
-//===- BackwardResults.h - From sums to gradients ---------------*- C++ -*-===//
+//===- BackwardResults.h - Stores of gradients ------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Converts accumulators to the gradient's type and stores them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,17 +17,16 @@
 
 namespace fovea {
 
-/// A gradient of the op, of which the kernel writes rows of its tile's head:
-/// from `row` of the sequence on.
+/// A gradient of the op, and the first row of the tile in the sequence.
 struct GradientRows {
   mlir::Value result, row;
   std::string name;
 };
 
-/// Writes the sums.
+/// Stores the accumulators.
 void storeGradient(const BackwardKernel &kernel, mlir::Value sums,
                    const GradientRows &rows);
-/// Writes the op's scale times the sums: a gradient by queries or keys.
+/// Stores the accumulators times the op's scale: dQ or dK.
 void storeScaledGradient(const BackwardKernel &kernel, mlir::Value sums,
                          const GradientRows &rows);
 

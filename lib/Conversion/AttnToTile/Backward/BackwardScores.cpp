@@ -1,4 +1,4 @@
-//===- BackwardScores.cpp - Scores and derivatives by them ------*- C++ -*-===//
+//===- BackwardScores.cpp - P, dP and dS of a score block -----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -11,8 +11,8 @@
 #include "Backward/BackwardMask.h"
 #include "Backward/PreprocessTerms.h"
 #include "CaptureGrads/ContributionShares.h"
-#include "Regions/Dropout.h"
 #include "RegionAnalysis/BoundedDerivatives.h"
+#include "Regions/Dropout.h"
 #include "Regions/RegionToTile.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,13 +25,14 @@ using namespace mlir;
 using namespace fovea;
 
 namespace {
-/// A product of what is by queries and what is by keys, as scores lie.
+/// The operands of an MMA over pairs: one per query, one per key.
 struct PairOperands {
   StringRef name;
   Value queries, keys;
 };
 
-/// A value of each query: of scratch memory, or known already.
+/// One value per query: in scratch memory, or already known. `isFirst`: it is
+/// loaded before the MMA is issued.
 struct QueryValues {
   StringRef name;
   std::optional<unsigned> scratch;
@@ -39,8 +40,8 @@ struct QueryValues {
   bool isFirst;
 };
 
-/// What a tile of keys takes of contributions: shares by key, and behind them
-/// those that leave, each once.
+/// The contributions that a key tile accumulates: shares by key first, then the
+/// distinct shares that are streamed to another role.
 struct TakenShares {
   TakenShares() = default;
   explicit TakenShares(attn::BackwardOp op)
@@ -52,26 +53,26 @@ struct TakenShares {
   unsigned byKey = 0;
 };
 
-/// What is computed of one block.
+/// Emits the computation of one block.
 class BackwardScoreEmitter {
 public:
   BackwardScoreEmitter(const BackwardKernel &kernel, const ScoreBlock &block)
       : kernel(kernel), kb(kernel.kb), op(kernel.op), part(kernel.part),
         loc(kb.getLoc()), block(block), place(block.queries.place) {}
 
-  /// The product, added to `start`, or to zeros where that is null.
+  /// The product, accumulated to `start`, or to zeros if that is null.
   Value multiplyPairs(const PairOperands &of, Value start = {});
-  ByWeight emitByWeight();
-  /// The product, and the values beside it.
+  DpTerms emitDp();
+  /// The product and the per-query values, in the planned order.
   std::pair<Value, Value> emitPairProduct(const PairOperands &of,
                                           const QueryValues &beside);
-  /// What O's gradients and values are multiplied for.
-  PairOperands getByWeight() const {
+  /// The operands of dP.
+  PairOperands getDpOperands() const {
     return {"dp", block.queries.outputGradients, block.keys.values};
   }
-  FailureOr<Weights> emitWeights();
-  FailureOr<ScoreGradients> emitGradients(const Weights &weights,
-                                          const ByWeight &byWeight);
+  FailureOr<Probabilities> emitProbabilities();
+  FailureOr<ScoreGradients> emitGradients(const Probabilities &weights,
+                                          const DpTerms &dp);
   QueryValues getMinusDelta() const {
     return {"delta", kernel.memory.scratch.delta, block.queries.minusDelta,
             part.deltaFirst};
@@ -81,25 +82,24 @@ private:
   RegionContext makeContext() const {
     return kernel.makeContext(place.head, place.first, block.keys.first);
   }
-  /// A value of each query as a tile of scores.
+  /// Broadcasts one value per query to a score tile.
   Value broadcastRows(Value rows);
-  /// What the weight is a power of 2 by: the score, times log2(e), and what the
-  /// row's pairs share.
+  /// The exponent of P = exp2(x): the score times log2(e) plus the row
+  /// constant.
   FailureOr<Value> emitExponent(Value products, Value exponents);
-  /// What a score_mod's contributions count for: pairs that have a weight, and
-  /// of tiles of queries no others than exist.
+  /// True for pairs whose contributions count: those with nonzero P, in query
+  /// tiles also with an existing query.
   Value emitCounts(Value weight);
-  /// Of a tile of pairs, the sum for each row.
+  /// The sum of each row of a score tile.
   Value sumRows(Value tile);
-  /// Another role adds it to sums by distance, if there is one that finds dQ's
-  /// share.
+  /// Streams the share to the role that computes dQ, if that is another one.
   Value leaveShare(Value share, int64_t number);
-  /// What dropout multiplies weights by, or null.
+  /// The dropout multiplier of P, or null.
   Value emitDropout();
-  LogicalResult emitSlopes(Weights &weights);
-  /// The derivative by the score before score_mod, of that by the score behind
-  /// it; 0 where `weight` is.
-  FailureOr<Value> emitModified(const Weights &weights, Value gradient,
+  LogicalResult emitSlopes(Probabilities &weights);
+  /// The derivative with respect to the score before score_mod, given the one
+  /// after score_mod; 0 where P is 0.
+  FailureOr<Value> emitModified(const Probabilities &weights, Value gradient,
                                 const Contributions &contributions);
 
   const BackwardKernel &kernel;
@@ -163,25 +163,25 @@ BackwardScoreEmitter::emitPairProduct(const PairOperands &of,
   return {products, load()};
 }
 
-ByWeight BackwardScoreEmitter::emitByWeight() {
+DpTerms BackwardScoreEmitter::emitDp() {
   if (!part.startsFromDelta) {
     auto [product, minusDelta] =
-        emitPairProduct(getByWeight(), getMinusDelta());
+        emitPairProduct(getDpOperands(), getMinusDelta());
     return {product, minusDelta};
   }
   Value minusDelta = block.queries.minusDelta;
   if (!minusDelta)
     minusDelta =
         loadScratch(kernel, kernel.memory.scratch.delta, place, "delta");
-  return {multiplyPairs(getByWeight(), broadcastRows(minusDelta)), Value()};
+  return {multiplyPairs(getDpOperands(), broadcastRows(minusDelta)), Value()};
 }
 
 //===----------------------------------------------------------------------===//
-// Weights
+// Probabilities
 //===----------------------------------------------------------------------===//
 
-/// What depends on the query or on the key alone is added up once for each of
-/// those, if it is not in `exponents` already.
+/// Terms that depend on the query or the key alone are added once per query or
+/// key, unless they are part of `exponents` already.
 FailureOr<Value> BackwardScoreEmitter::emitExponent(Value products,
                                                     Value exponents) {
   OpBuilder &b = kb.builder;
@@ -206,7 +206,7 @@ FailureOr<Value> BackwardScoreEmitter::emitExponent(Value products,
   if (areApart)
     score.takeOfQueries(/*areRows=*/false);
   AffineScoreEmitter emitter(b, invariant, loc, part.getRows(),
-                           part.getColumns());
+                             part.getColumns());
   AffineScore exponent = emitter.scale(score, {llvm::numbers::log2e, {}});
   exponent.add(AffineScore::of(exponents));
   Value sum = emitter.emit(exponent, /*sidesFirst=*/areApart);
@@ -229,8 +229,8 @@ Value BackwardScoreEmitter::emitDropout() {
       kernel.splatScore(0.0));
 }
 
-/// Moves what was emitted behind `product`, is no full tile and needs none
-/// above it: what is read behind a product that is on its way waits for that.
+/// Moves loads and small-tile ops after `product` before it, if their operands
+/// are available there: a load after an asynchronous MMA would wait for it.
 static void moveAbove(Operation *product) {
   auto isFull = [](Type type) {
     auto tile = dyn_cast<RankedTensorType>(type);
@@ -249,12 +249,13 @@ static void moveAbove(Operation *product) {
       op.moveBefore(product);
 }
 
-/// What derivatives need of the score. Where registers are short, half of them
-/// carry it.
-LogicalResult BackwardScoreEmitter::emitSlopes(Weights &weights) {
+/// Computes the values that derivatives need of the score. If registers are
+/// short, they are kept in the rounded type.
+LogicalResult BackwardScoreEmitter::emitSlopes(Probabilities &weights) {
   auto carry = [&](Value slope) {
-    return part.roundsWeights ? extendScores(kernel, roundScores(kernel, slope))
-                              : slope;
+    return part.roundsProbabilities
+               ? extendScores(kernel, roundScores(kernel, slope))
+               : slope;
   };
   TakenShares taken;
   if (part.sums)
@@ -287,30 +288,30 @@ LogicalResult BackwardScoreEmitter::emitSlopes(Weights &weights) {
   return success();
 }
 
-FailureOr<Weights> BackwardScoreEmitter::emitWeights() {
+FailureOr<Probabilities> BackwardScoreEmitter::emitProbabilities() {
   auto [products, exponents] =
       emitPairProduct({"s", block.queries.queries, block.keys.keys},
                       {"exponents", kernel.memory.scratch.exponents,
-                       block.queries.exponents, part.exponentsFirst});
+                       block.queries.exponents, part.loadsLseFirst});
   FailureOr<Value> exponent = emitExponent(products, exponents);
   if (failed(exponent))
     return failure();
-  if (part.exponentsFirst)
+  if (part.loadsLseFirst)
     moveAbove(products.getDefiningOp());
-  // Of what is hidden the exponent is selected, whatever it is.
+  // The exponent of a hidden pair is replaced, whatever its value is.
   FailureOr<Value> visible = emitVisible(kernel, block, *exponent);
   if (failed(visible))
     return failure();
-  Weights weights;
+  Probabilities weights;
   weights.products = products;
   weights.weight = kb.make<math::Exp2Op>(*visible);
   weights.factor = emitDropout();
-  if (!part.valuesLate)
-    weights.rounded = fovea::roundWeights(kernel, weights);
+  if (!part.delaysDv)
+    weights.rounded = fovea::roundProbabilities(kernel, weights);
   if (part.slopesFirst && !op.getScoreMod().empty() &&
       failed(emitSlopes(weights)))
     return failure();
-  if (part.roundsWeights && !weights.factor)
+  if (part.roundsProbabilities && !weights.factor)
     weights.weight = extendScores(kernel, weights.rounded);
   return weights;
 }
@@ -320,7 +321,7 @@ FailureOr<Weights> BackwardScoreEmitter::emitWeights() {
 //===----------------------------------------------------------------------===//
 
 FailureOr<Value>
-BackwardScoreEmitter::emitModified(const Weights &weights, Value gradient,
+BackwardScoreEmitter::emitModified(const Probabilities &weights, Value gradient,
                                    const Contributions &contributions) {
   OpBuilder &b = kb.builder;
   RegionContext context = makeContext();
@@ -333,7 +334,7 @@ BackwardScoreEmitter::emitModified(const Weights &weights, Value gradient,
                               invariant);
   if (failed(passed))
     return failure();
-  // What has no weight has no influence, even if its derivative is infinite.
+  // A pair with P = 0 contributes nothing, even if its derivative is infinite.
   Region &region = op.getScoreGradient();
   if (isFiniteMultiple(region.front().getTerminator()->getOperand(0),
                        region.getArgument(1)))
@@ -365,14 +366,14 @@ Value BackwardScoreEmitter::leaveShare(Value share, int64_t number) {
 }
 
 FailureOr<ScoreGradients>
-BackwardScoreEmitter::emitGradients(const Weights &weights,
-                                    const ByWeight &byWeight) {
-  Value difference = byWeight.product;
+BackwardScoreEmitter::emitGradients(const Probabilities &weights,
+                                    const DpTerms &dp) {
+  Value difference = dp.product;
   if (weights.factor)
     difference = kb.make<arith::MulFOp>(difference, weights.factor);
-  if (byWeight.minusDelta)
+  if (dp.minusDelta)
     difference =
-        kb.make<arith::AddFOp>(difference, broadcastRows(byWeight.minusDelta));
+        kb.make<arith::AddFOp>(difference, broadcastRows(dp.minusDelta));
   auto multiply = [&](Value weight) {
     return kb.make<arith::MulFOp>(weight, difference);
   };
@@ -410,7 +411,7 @@ BackwardScoreEmitter::emitGradients(const Weights &weights,
   auto take = [&](unsigned number, Value share) { keep(late[number], share); };
   contributions.take = take;
   Value gradient;
-  // What score_mod's derivative is known without, contributions may need.
+  // Contributions may need values that dS does not.
   bool hasLate = part.sums && (part.hasQueryTiles() || !late.empty());
   if (!weights.slope || hasLate) {
     gradient = multiply(weights.weight);
@@ -424,7 +425,7 @@ BackwardScoreEmitter::emitGradients(const Weights &weights,
   }
   if (weights.slope)
     gradient = multiply(weights.slope);
-  if (part.sums && asksForScaleOfPairs(op))
+  if (part.sums && needsScaleFromPairs(op))
     addToSums(kb.builder, loc,
               kb.make<arith::MulFOp>(gradient, weights.products),
               sums.getMemory(kb, op.getScaleGradient()), kb.constant(0),
@@ -434,37 +435,36 @@ BackwardScoreEmitter::emitGradients(const Weights &weights,
 }
 
 //===----------------------------------------------------------------------===//
-// Of a block
+// Entry points
 //===----------------------------------------------------------------------===//
 
-FailureOr<Weights> fovea::emitWeights(const BackwardKernel &kernel,
-                                      const ScoreBlock &block) {
-  return BackwardScoreEmitter(kernel, block).emitWeights();
+FailureOr<Probabilities> fovea::emitProbabilities(const BackwardKernel &kernel,
+                                                  const ScoreBlock &block) {
+  return BackwardScoreEmitter(kernel, block).emitProbabilities();
 }
 
-Value fovea::roundWeights(const BackwardKernel &kernel,
-                          const Weights &weights) {
+Value fovea::roundProbabilities(const BackwardKernel &kernel,
+                                const Probabilities &weights) {
   Value kept = weights.weight;
   if (weights.factor)
     kept = kernel.kb.make<arith::MulFOp>(kept, weights.factor);
   return roundScores(kernel, kept);
 }
 
-ByWeight fovea::emitByWeight(const BackwardKernel &kernel,
-                             const ScoreBlock &block) {
-  return BackwardScoreEmitter(kernel, block).emitByWeight();
+DpTerms fovea::emitDp(const BackwardKernel &kernel, const ScoreBlock &block) {
+  return BackwardScoreEmitter(kernel, block).emitDp();
 }
 
-ByWeight fovea::emitProductByWeight(const BackwardKernel &kernel,
-                                    const ScoreBlock &block) {
+DpTerms fovea::emitDpProduct(const BackwardKernel &kernel,
+                             const ScoreBlock &block) {
   BackwardScoreEmitter emitter(kernel, block);
   if (kernel.part.startsFromDelta)
-    return emitter.emitByWeight();
-  return {emitter.multiplyPairs(emitter.getByWeight()), Value()};
+    return emitter.emitDp();
+  return {emitter.multiplyPairs(emitter.getDpOperands()), Value()};
 }
 
 FailureOr<ScoreGradients>
 fovea::emitScoreGradients(const BackwardKernel &kernel, const ScoreBlock &block,
-                          const Weights &weights, const ByWeight &byWeight) {
-  return BackwardScoreEmitter(kernel, block).emitGradients(weights, byWeight);
+                          const Probabilities &weights, const DpTerms &dp) {
+  return BackwardScoreEmitter(kernel, block).emitGradients(weights, dp);
 }

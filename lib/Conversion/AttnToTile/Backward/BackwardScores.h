@@ -1,4 +1,4 @@
-//===- BackwardScores.h - Scores and derivatives by them --------*- C++ -*-===//
+//===- BackwardScores.h - P, dP and dS of a score block ---------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What is computed of the pairs of one block, in a tile of queries and in one
-// of keys alike. Nothing here knows which gradients it is for, nor which blocks
-// there are.
+// Computes S, P, dP and dS of one score block, for kernels over query tiles and
+// over key tiles. Independent of the gradients that use them and of the choice
+// of blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,59 +19,60 @@
 
 namespace fovea {
 
-/// What a block's scores give: the weights before dropout, what that multiplies
-/// them by (or null), and their product as products take it, or null until dS
-/// is known (`valuesLate`); the products that scores are made of; or null, the
-/// weights times score_mod's derivative, which is all that derivatives by
-/// scores need of a pair.
-struct Weights {
+/// P of a block and its by-products:
+/// - `weight`: P before dropout; `factor`: the dropout multiplier, or null.
+/// - `rounded`: their product in the MMA's input type, or null until dS is
+///   known (`delaysDv`).
+/// - `products`: Q times K^T.
+/// - `slope`: P times the derivative of score_mod, or null; then dS needs
+///   nothing else of the score.
+struct Probabilities {
   mlir::Value weight, factor, rounded, products, slope;
-  /// Shares of contributions (TakenShares) with the weight in place of the
-  /// derivative, which they are multiples of; null where they need no score.
+  /// Contributions (TakenShares) computed with P in place of the derivative,
+  /// which they are multiples of; null if they do not read the score.
   llvm::SmallVector<mlir::Value> shares;
 };
 
-/// The weights of a block's pairs.
-mlir::FailureOr<Weights> emitWeights(const BackwardKernel &kernel,
-                                     const ScoreBlock &block);
+/// P of the block's pairs.
+mlir::FailureOr<Probabilities> emitProbabilities(const BackwardKernel &kernel,
+                                                 const ScoreBlock &block);
 
-/// P as products take it: after dropout, rounded.
-mlir::Value roundWeights(const BackwardKernel &kernel, const Weights &weights);
+/// P after dropout, rounded to the MMA's input type.
+mlir::Value roundProbabilities(const BackwardKernel &kernel,
+                               const Probabilities &weights);
 
-/// dP, the derivatives by weights after dropout: O's gradients times values;
-/// and -delta of the queries, or null where dP starts from it.
-struct ByWeight {
+/// dP = dO times V^T, the gradient with respect to P after dropout, and -delta
+/// of the queries, which is null if dP's accumulator started from it.
+struct DpTerms {
   mlir::Value product, minusDelta;
 };
 
-/// -delta is read before or after the product is issued.
-ByWeight emitByWeight(const BackwardKernel &kernel, const ScoreBlock &block);
-/// Without -delta, unless dP starts from it.
-ByWeight emitProductByWeight(const BackwardKernel &kernel,
-                             const ScoreBlock &block);
+/// dP, with -delta loaded before or after the MMA is issued, as planned.
+DpTerms emitDp(const BackwardKernel &kernel, const ScoreBlock &block);
+/// dP without -delta, unless its accumulator starts from -delta.
+DpTerms emitDpProduct(const BackwardKernel &kernel, const ScoreBlock &block);
 
-/// Derivatives by scores before score_mod, rounded; and, in a kernel of keys
-/// that finds sums by captured values: what each share by key (getKeyShares)
-/// has for each key, a tile of one column; and what contributions by query or
-/// distance add (getDistanceShares), rounded, as the role has it that adds it
-/// up.
+/// Rounded dS with respect to the score before score_mod. In a keys kernel that
+/// computes gradients of captured tensors also: per key share (getKeyShares) a
+/// column tile with the sum for each key; per share that is reduced by query or
+/// relative position, its rounded value as the reducing role receives it.
 struct ScoreGradients {
   mlir::Value rounded;
   llvm::SmallVector<mlir::Value> ofKeys, ofPairs;
 };
 
-/// They are found from derivatives by weights. A kernel of queries that finds
-/// sums by captured values and scale adds to those here.
+/// Computes dS from P and dP. A queries kernel that computes gradients of
+/// captured tensors and of the scale adds its contributions to memory here.
 mlir::FailureOr<ScoreGradients> emitScoreGradients(const BackwardKernel &kernel,
                                                    const ScoreBlock &block,
-                                                   const Weights &weights,
-                                                   const ByWeight &byWeight);
+                                                   const Probabilities &weights,
+                                                   const DpTerms &dp);
 
-/// A tile of scores as f32 that was rounded, and one of f32 rounded.
+/// Extends a rounded score tile to f32, and rounds an f32 one.
 mlir::Value extendScores(const BackwardKernel &kernel, mlir::Value rounded);
 mlir::Value roundScores(const BackwardKernel &kernel, mlir::Value scores);
 
-/// `sum`, plus the product of a tile of scores and the rows along its columns.
+/// `sum` plus the product of a score tile and the rows along its columns.
 mlir::Value addProduct(const BackwardKernel &kernel, llvm::StringRef name,
                        mlir::Value scores, mlir::Value rows, mlir::Value sum);
 

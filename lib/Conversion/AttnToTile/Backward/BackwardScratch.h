@@ -1,8 +1,13 @@
-//===- BackwardScratch.h - Memory of a backward pass ------------*- C++ -*-===//
+//===- BackwardScratch.h - Scratch memory of a backward pass ----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Declares the scratch buffers that the kernels of a backward pass share, and
+// their kernel arguments.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,34 +20,34 @@
 
 namespace fovea {
 
-/// Arguments of the kernels in scratch memory, by number.
-struct BackwardScratch {
-  /// D of each query: f32.
+/// Argument indices of the scratch buffers.
+struct ScratchArguments {
+  /// delta of each query, f32.
   std::optional<unsigned> delta;
-  /// Where dQ is summed in memory, in fragments, as D is then: what each query
-  /// adds to its exponents, f32, and the sums: f32.
-  std::optional<unsigned> exponents, querySums;
-  /// Where tiles take turns at a block's sums: a semaphore for each block, i32.
-  /// How many tiles come before one at a block: i32 by tile and block, or
-  /// nothing where each tile meets all blocks.
-  std::optional<unsigned> semaphores, turns;
+  /// With dQ accumulated in memory, in fragments, as is delta then: the softmax
+  /// constant of each query, f32, and dq_accum, f32.
+  std::optional<unsigned> exponents, dqAccum;
+  /// With ordered accumulation: a semaphore for each query block, i32; and the
+  /// slot of each key tile at each query block, i32, unless each tile processes
+  /// all blocks.
+  std::optional<unsigned> semaphores, slots;
 };
 
-/// The memory that the kernels of a pass share beside the op's tensors.
+/// Memory that the kernels of a pass share in addition to the op's tensors.
 struct BackwardScratch {
-  BackwardScratch scratch;
+  ScratchArguments scratch;
   CaptureGrads sums;
-  /// Set where tiles of keys ask lists who sees them.
-  std::optional<TransposeBlockLists> turned;
+  /// Set if a keys kernel reads the op's block-sparse lists.
+  std::optional<TransposeBlockLists> transposed;
 
-  /// Gives the main kernel the memory that the pass needs.
+  /// Adds arguments for the memory to the main kernel.
   static BackwardScratch declare(KernelBuilder &kb, attn::BackwardOp op,
-                                const BackwardPlan &plan);
+                                 const BackwardPlan &plan);
 };
 
-/// Blocks of so many rows that sequences of queries have, or of keys, by the
-/// sizes of that operand. Where they are an entry's, one even if it has no
-/// rows, since roles visit a block in any case.
+/// Number of blocks of `rows` rows, in terms of the sizes of the operand that
+/// `sizes` refers to. At least one per batch entry, even if it has no rows,
+/// since specialized loops run at least once.
 mlir::AffineExpr countBlocks(attn::BackwardOp op, SizeExpressions &sizes,
                              int64_t rows);
 

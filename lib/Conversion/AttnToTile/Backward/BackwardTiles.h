@@ -1,8 +1,12 @@
-//===- BackwardTiles.h - What a backward kernel's tile finds ----*- C++ -*-===//
+//===- BackwardTiles.h - Tiles of a backward kernel -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits the body of a backward kernel for one query tile or one key tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,13 +17,13 @@
 
 namespace fovea {
 
-/// A tile of queries meets all keys that it sees: dQ, and on the way D and sums
-/// of other gradients. Or only some of these (BackwardKernelPlan).
+/// A query tile processes all keys that it sees: dQ, delta, and sums for other
+/// gradients; or only some of these (BackwardKernelPlan).
 mlir::LogicalResult emitQueryTile(const BackwardKernel &kernel);
 
-/// A tile of keys meets all queries that see it, of all heads that share it: dK
-/// and dV, and what it adds to dQ. The scores lie the other way there, so that
-/// they are operands as they are.
+/// A key tile processes all queries that see it, of all heads that share it:
+/// dK, dV, and contributions to dQ. Its scores are transposed, so that P and dS
+/// are MMA operands without a transposition.
 mlir::LogicalResult emitKeyTile(const BackwardKernel &kernel);
 
 } // namespace fovea

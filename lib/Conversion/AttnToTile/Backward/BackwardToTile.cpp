@@ -1,4 +1,4 @@
-//===- BackwardToTile.cpp - The kernels of a backward pass ------*- C++ -*-===//
+//===- BackwardToTile.cpp - Lowers attn.backward to kernels ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,22 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The gradients that attn.backward asks for. A tile of queries meets all keys
-// that it sees: dQ, and on the way D, what the derivatives by a row's scores
-// share. A tile of keys meets all queries that see it, of all heads that share
-// it: dK and dV; the scores lie the other way there, so that they are operands
-// as they are. Either both are done, in kernels that sum nothing in memory; or
-// tiles of keys add what they know of dQ to a sum in memory, which a kernel
-// before them sets to zero and one behind them rounds. Kernels follow each
-// other on a stream; the last one over tiles of keys, if there is one, is the
-// main kernel, the others are its prologue and epilogue.
+// Lowers attn.backward to kernels that follow each other on a stream. Kernels
+// over query tiles compute dQ and delta, kernels over key tiles dK and dV; or
+// key tiles also accumulate dQ in memory, between a preprocess kernel that
+// clears it and a postprocess kernel that converts it. The last kernel over key
+// tiles, if any, is the main kernel; the others are its prologue and epilogue.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Backward/BackwardTiles.h"
 #include "Backward/DeterministicDq.h"
-#include "Regions/CaptureMinMax.h"
 #include "Kernel/KernelLowering.h"
+#include "Regions/CaptureMinMax.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -35,30 +31,32 @@ public:
 
 private:
   LogicalResult emitPart(KernelBuilder &kb, const BackwardKernelPlan &part);
-  /// CTAs that share a batch entry and a head, at most.
-  AffineExpr countCtasOfHead(const BackwardKernelPlan &part, SizeExpressions &sizes);
+  /// Upper bound of the CTAs per batch entry and head.
+  AffineExpr countCtasOfHead(const BackwardKernelPlan &part,
+                             SizeExpressions &sizes);
   LogicalResult emitHelper(KernelBuilder &kb, const BackwardKernelPlan &part,
                            launch::AbiOp main, bool isAfter);
 
   attn::BackwardOp op;
-  /// Made with the main kernel.
+  /// Set when the main kernel is emitted.
   BackwardPlan plan;
   std::optional<BackwardScratch> memory;
 };
 } // namespace
 
-/// The extremes that a kernel asks for: what kernels share is the main one's.
-static void declareSummaries(KernelBuilder &kb, attn::BackwardOp op,
-                             plan::KernelAttr plan) {
+/// Declares the block min/max buffers that a kernel needs. Buffers are
+/// arguments of the main kernel.
+static void declareMinMaxBuffers(KernelBuilder &kb, attn::BackwardOp op,
+                                 plan::KernelAttr plan) {
   if (plan->classify)
     CaptureMinMax(kb, op.getKvClassify(), op.getFirstCapture(),
-                   /*queries=*/plan->tileN, /*keys=*/plan->tileM);
+                  /*queries=*/plan->tileN, /*keys=*/plan->tileM);
 }
 
 LogicalResult BackwardLowering::emitPart(KernelBuilder &kb,
                                          const BackwardKernelPlan &part) {
-  if (part.kind == BackwardKernelPlan::Turns)
-    return emitTurns(kb, op, part, *memory);
+  if (part.kind == BackwardKernelPlan::SlotCounts)
+    return emitSlotCounts(kb, op, part, *memory);
   BackwardKernel kernel = BackwardKernel::begin(kb, op, part, *memory);
   if (failed(part.hasQueryTiles() ? emitQueryTile(kernel)
                                   : emitKeyTile(kernel)))
@@ -74,30 +72,30 @@ FailureOr<plan::KernelAttr> BackwardLowering::emit(KernelBuilder &kb) {
   plan = std::move(*planned);
   memory = BackwardScratch::declare(kb, op, plan);
   for (const BackwardKernelPlan &part : plan.parts)
-    declareSummaries(kb, op, part.plan);
+    declareMinMaxBuffers(kb, op, part.plan);
   if (failed(emitPart(kb, plan.getMain())))
     return failure();
   return plan.getMain().plan;
 }
 
 //===----------------------------------------------------------------------===//
-// Before and after
+// Prologue and epilogue kernels
 //===----------------------------------------------------------------------===//
 
 AffineExpr BackwardLowering::countCtasOfHead(const BackwardKernelPlan &part,
                                              SizeExpressions &sizes) {
-  if (part.kind == BackwardKernelPlan::Turns)
-    return countBlocks(op, sizes, part.getColumns()).ceilDiv(kTurnsOfWarp);
+  if (part.kind == BackwardKernelPlan::SlotCounts)
+    return countBlocks(op, sizes, part.getColumns()).ceilDiv(kSlotsPerCta);
   int64_t rows = part.getTileRows();
   if (part.fillsFragments() || op.getSequence().getKeyPlaces().arePacked)
     return countBlocks(op, sizes, rows);
   return sizes.getSize(2).ceilDiv(rows);
 }
 
-/// The plan of the kernel's warps. Those that count turns are one warp's, and
-/// visit blocks as the kernel of keys does.
+/// The plan of a helper kernel. The slot counts run in one warp and use the
+/// tile shape of the keys kernel.
 static plan::KernelAttr getHelperPlan(const BackwardKernelPlan &part) {
-  if (part.kind != BackwardKernelPlan::Turns)
+  if (part.kind != BackwardKernelPlan::SlotCounts)
     return part.plan;
   ScheduleFields fields;
   fields.tileM = part.plan->tileM;
@@ -122,8 +120,8 @@ LogicalResult BackwardLowering::emitHelper(KernelBuilder &kb,
     return failure();
   gpu::ReturnOp::create(inner.builder, op.getLoc());
   kb.hasWideIndex |= inner.hasWideIndex;
-  // The host asks the main kernel which numbers are drawn.
-  if (inner.generator && part.kind != BackwardKernelPlan::Turns) {
+  // The host reads the random generator from the main kernel's ABI.
+  if (inner.generator && part.kind != BackwardKernelPlan::SlotCounts) {
     launch::lookupAbi(inner.kernel).setGeneratorAttr(inner.generator);
     main.setGeneratorAttr(inner.generator);
   }
@@ -132,8 +130,8 @@ LogicalResult BackwardLowering::emitHelper(KernelBuilder &kb,
 
 LogicalResult BackwardLowering::emitHelpers(KernelBuilder &kb,
                                             launch::AbiOp main) {
-  if (memory->turned)
-    memory->turned->buildKernel(kb, main);
+  if (memory->transposed)
+    memory->transposed->buildKernel(kb, main);
   for (auto [index, part] : llvm::enumerate(plan.parts))
     if (index != plan.mainPart &&
         failed(emitHelper(kb, part, main, /*isAfter=*/index > plan.mainPart)))

@@ -1,4 +1,4 @@
-//===- DeterministicDq.cpp - The order in which dQ is summed --------------===//
+//===- DeterministicDq.cpp - Ordered accumulation of dQ -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,32 +6,32 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where gradients are to be deterministic, tiles of keys add to the sums of
-// queries in one order. A semaphore for each block of queries counts the tiles
-// that have added to it, and a tile waits until those before it have: all of
-// them, or, where a mask has bounds or tells blocks apart one by one, or where
-// blocks are listed, those that visit the block. A kernel in front finds how
-// many that are, by what the kernel of keys goes by: emitQueryRange and
-// BlockBitmap say which blocks a tile visits, to both. A tile that no block sees
-// visits one all the same, since roles visit one in any case. By bounds that is
-// the first one, and its turn is counted. By BlockBitmap it is the last one, and
-// there is no turn: all that the tile adds is 0, which changes no sum, and
-// nobody need look at all of a tile's blocks to count one turn.
+// Deterministic gradients: key tiles add to each query block's dq_accum in a
+// fixed order. A semaphore per query block counts the tiles that have added to
+// it, and a tile waits until all tiles before it have.
 //
-// Work is dealt out in the same order, so that a CTA waits for such only that
-// run already. Of the tiles at work, the first one in that order waits for
-// nobody: all before it are done. So it ends, and then the next one is the
-// first; whatever blocks they visit, and in whatever order.
+// Slots: without bounds, kv_classify or block-sparse lists each tile adds to
+// all blocks, and its slot is its index. Otherwise only tiles that process a
+// block have a slot there, and a prologue kernel counts them. Both kernels
+// use emitQueryRange and BlockBitmap, so they agree. A key tile with no
+// visible query block still runs one iteration, because specialized loops run
+// at least once. With bounds that is the first block of the range, where the
+// tile has a slot. With BlockBitmap it is the last block, without a slot: the
+// tile adds only zeros, and counting a slot does not need all blocks of each
+// tile.
 //
-// Without a mask, and where the heads of a group follow each other, that is the
-// order of the tiles' numbers. Under other masks it is chosen for those that
-// look back: blocks from the diagonal on, and the tile before another one
-// begins a block later than that (`ShortestFirst`), so that no one waits. The
-// same is right for documents. A tile with the end of one and the begin of the
-// next visits the first one's blocks first, where it is ahead of that one's
-// tiles; among the second one's, which have been there by then, it is the last.
-// The other way round each document would begin when the one before it has
-// ended.
+// Progress: work items are handed out in slot order, so a CTA waits only for
+// CTAs that have already started. The first running tile in that order waits
+// for none, whichever blocks the tiles process. So there is no deadlock.
+//
+// Order: without a mask, and if the heads of a group are interleaved
+// (GqaBlockOrder.cpp), tiles are ordered by index. For other masks the order is
+// `ShortestFirst`, which suits causal masks: a tile starts at its first visible
+// block, and the tile before it in the order starts a block later, so no tile
+// waits. It also suits document masks: a tile that spans two documents
+// processes the first document's blocks before the tiles of that document, and
+// is last at the second document's blocks, where the others have been. The
+// opposite order would process one document after the other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,43 +48,43 @@
 using namespace mlir;
 using namespace fovea;
 
-BackwardTurn fovea::emitTurn(const BackwardKernel &kernel,
-                             const QueryPlace &place, Value exists) {
+SemaphoreSlot fovea::makeSemaphoreSlot(const BackwardKernel &kernel,
+                                       const QueryPlace &place, Value exists) {
   KernelBuilder &kb = kernel.kb;
   Value number = kb.make<arith::DivUIOp>(place.first,
                                          kb.constant(kernel.part.getColumns()));
   return {{kernel.tile.work.batch, place.head, number}, exists};
 }
 
-void fovea::emitStartOfTurn(const BackwardKernel &kernel,
-                            const BackwardTurn &turn, Value part) {
+void fovea::emitSemaphoreWait(const BackwardKernel &kernel,
+                              const SemaphoreSlot &slot, Value part) {
   KernelBuilder &kb = kernel.kb;
   OpBuilder &b = kb.builder;
-  const BackwardScratch &scratch = kernel.memory.scratch;
-  const SmallVector<Value, 3> &semaphore = turn.semaphore;
+  const ScratchArguments &scratch = kernel.memory.scratch;
+  const SmallVector<Value, 3> &semaphore = slot.semaphore;
   Value tile = kb.make<arith::DivUIOp>(kernel.tile.work.row,
                                        kb.constant(kernel.part.getRows()));
   Value before;
-  if (scratch.turns)
+  if (scratch.slots)
     before = kb.make<memref::LoadOp>(
-        kernel.getScratch(scratch.turns),
+        kernel.getScratch(scratch.slots),
         ValueRange{semaphore[0], semaphore[1], tile, semaphore[2]});
   else
     before = kb.make<arith::IndexCastOp>(b.getI32Type(), tile);
   tile::SemaphoreWaitOp::create(
       b, kb.getLoc(), kernel.getScratch(scratch.semaphores), semaphore, before,
-      turn.exists, part, b.getStringAttr("turn_acquire"));
+      slot.exists, part, b.getStringAttr("turn_acquire"));
 }
 
-void fovea::emitEndOfTurn(const BackwardKernel &kernel,
-                          const BackwardTurn &turn, Value part) {
+void fovea::emitSemaphoreRelease(const BackwardKernel &kernel,
+                                 const SemaphoreSlot &slot, Value part) {
   OpBuilder &b = kernel.kb.builder;
   tile::SemaphoreReleaseOp::create(
       b, kernel.getLoc(), kernel.getScratch(kernel.memory.scratch.semaphores),
-      turn.semaphore, turn.exists, part, b.getStringAttr("turn_release"));
+      slot.semaphore, slot.exists, part, b.getStringAttr("turn_release"));
 }
 
-void fovea::emitNoTurnsYet(const BackwardKernel &kernel) {
+void fovea::zeroSemaphores(const BackwardKernel &kernel) {
   KernelBuilder &kb = kernel.kb;
   OpBuilder &b = kb.builder;
   const KernelBuilder::Work &work = kernel.tile.work;
@@ -101,12 +101,12 @@ void fovea::emitNoTurnsYet(const BackwardKernel &kernel) {
 }
 
 //===----------------------------------------------------------------------===//
-// The kernel in front
+// The kernel that counts slots
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Column tiles of i32, a lane for each turn.
-struct TurnTiles {
+/// Column tiles of i32 with one slot per lane.
+struct SlotTiles {
   KernelBuilder &kb;
   RankedTensorType type;
 
@@ -127,49 +127,49 @@ struct TurnTiles {
   Value compute(Value x, Value y) const {
     return kb.make<OpTy>(x, y);
   }
-  /// The numbers of turns, of which lane 0 has the first.
+  /// Indices of slots: lane 0 has `first`.
   Value number(Value first) const {
     return compute<arith::AddIOp>(kb.make<tile::IotaOp>(type, /*dim=*/1),
                                   widen(first));
   }
 };
 
-/// The turns that a lane each stands for: the number of the first one; their
-/// numbers, and the queries that they have, from the start to before the end.
-struct TurnLanes {
+/// The slots of the lanes: index of the first, indices of all, and the query
+/// ranges that they cover, end exclusive.
+struct SlotLanes {
   Value first, numbers, starts, ends;
 };
 
-/// Counts the turns before those of each tile of keys, of one head.
-class TurnCounter {
+/// Counts, for each key tile of a head, the tiles before it per slot.
+class SlotCounter {
 public:
-  TurnCounter(const BackwardKernel &kernel, const TurnTiles &tiles,
-              const TurnLanes &lanes)
+  SlotCounter(const BackwardKernel &kernel, const SlotTiles &tiles,
+              const SlotLanes &lanes)
       : kernel(kernel), kb(kernel.kb), tiles(tiles), lanes(lanes) {}
 
-  /// `finalTiles` is null where tiles have turns in the order of their numbers.
+  /// `finalTiles` is null if slots are in the order of tile indices.
   LogicalResult emit(Value finalTiles);
 
 private:
-  /// Whether blocks are visited one by one.
+  /// True if blocks are selected one by one.
   bool areSingle() const {
     attn::BackwardOp op = kernel.op;
     return kernel.part.plan->classify || op.hasBlocks();
   }
-  /// Which of the turns the tile of keys at `key` has, a column tile of i1.
-  FailureOr<Value> emitTurnsOf(Value key);
-  Value emitTurnsWithin(const RowRange &range);
-  FailureOr<Value> emitTurnsThatSee(Value key, const RowRange &range);
+  /// True for the slots that the key tile at `key` has, a column tile of i1.
+  FailureOr<Value> emitSlotsOf(Value key);
+  Value emitSlotsInRange(const RowRange &range);
+  FailureOr<Value> emitSlotsInBitmap(Value key, const RowRange &range);
 
   const BackwardKernel &kernel;
   KernelBuilder &kb;
-  const TurnTiles &tiles;
-  const TurnLanes &lanes;
+  const SlotTiles &tiles;
+  const SlotLanes &lanes;
 };
 } // namespace
 
-/// Turns within a range of queries, one block of which is visited in any case.
-Value TurnCounter::emitTurnsWithin(const RowRange &range) {
+/// Slots within a range of queries; at least one block of it is processed.
+Value SlotCounter::emitSlotsInRange(const RowRange &range) {
   Value step = kb.constant(kernel.part.getColumns());
   Value least = kb.make<arith::AddIOp>(range.lower, step);
   Value end = kb.make<arith::MaxSIOp>(range.upper, least);
@@ -179,12 +179,12 @@ Value TurnCounter::emitTurnsWithin(const RowRange &range) {
       tiles.compare(arith::CmpIPredicate::slt, lanes.starts, tiles.widen(end)));
 }
 
-/// Turns at blocks that see the tile. Nobody visits those before the bounds,
-/// whatever kv_classify says of them.
-FailureOr<Value> TurnCounter::emitTurnsThatSee(Value key,
-                                               const RowRange &range) {
-  static_assert(BlockBitmap::kBlocks == kTurnsOfWarp,
-                "a word has a CTA's turns");
+/// Slots at blocks that see the tile. Blocks before the bounds are never
+/// processed, whatever kv_classify says.
+FailureOr<Value> SlotCounter::emitSlotsInBitmap(Value key,
+                                                const RowRange &range) {
+  static_assert(BlockBitmap::kBlocks == kSlotsPerCta,
+                "a bitmap word covers a CTA's slots");
   FailureOr<BlockBitmap::Word> word =
       makeQueryWords(kernel, kernel.tile.work.head, key, range)
           ->emitBlocks(kb.make<arith::IndexCastOp>(kb.builder.getI32Type(),
@@ -201,38 +201,39 @@ FailureOr<Value> TurnCounter::emitTurnsThatSee(Value key,
                     tiles.widen(range.lower)));
 }
 
-FailureOr<Value> TurnCounter::emitTurnsOf(Value key) {
+FailureOr<Value> SlotCounter::emitSlotsOf(Value key) {
   FailureOr<RowRange> range =
       emitQueryRange(kernel, kernel.tile.work.head, key);
   if (failed(range))
     return failure();
-  return areSingle() ? emitTurnsThatSee(key, *range) : emitTurnsWithin(*range);
+  return areSingle() ? emitSlotsInBitmap(key, *range)
+                     : emitSlotsInRange(*range);
 }
 
-/// For each tile of keys: the number of tiles before it, in the order of the
-/// work, that have each of the turns, since they visit a block of it.
-LogicalResult TurnCounter::emit(Value finalTiles) {
+/// Stores, for each key tile, the number of tiles before it in work order that
+/// process a block of each slot.
+LogicalResult SlotCounter::emit(Value finalTiles) {
   OpBuilder &b = kb.builder;
   Location loc = kb.getLoc();
-  Value turns = kernel.getScratch(kernel.memory.scratch.turns);
+  Value slots = kernel.getScratch(kernel.memory.scratch.slots);
   Value none = tiles.splat(0);
-  auto loop = scf::ForOp::create(b, loc, kb.constant(0), kb.size(turns, 2),
+  auto loop = scf::ForOp::create(b, loc, kb.constant(0), kb.size(slots, 2),
                                  kb.constant(1), ValueRange{none});
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value tile = loop.getInductionVar();
   if (finalTiles)
-    tile = kb.emitShortestFirst(tile, kb.size(turns, 2), finalTiles);
+    tile = kb.emitShortestFirst(tile, kb.size(slots, 2), finalTiles);
   Value before = loop.getRegionIterArg(0);
   Value key = kb.make<arith::MulIOp>(tile, kb.constant(kernel.part.getRows()));
-  FailureOr<Value> visits = emitTurnsOf(key);
+  FailureOr<Value> visits = emitSlotsOf(key);
   if (failed(visits))
     return failure();
-  // A tile that no block sees looks a turn up that it does not have.
+  // A tile that no block sees reads a slot that it does not have.
   Value written = areSingle() ? Value() : *visits;
   const KernelBuilder::Work &work = kernel.tile.work;
   tile::ScatterOp::create(
-      b, loc, before, turns,
+      b, loc, before, slots,
       ValueRange{work.batch, work.head, tile, lanes.numbers}, written);
   Value next = kb.make<arith::AddIOp>(
       before, kb.make<arith::ExtUIOp>(tiles.type, *visits));
@@ -240,20 +241,20 @@ LogicalResult TurnCounter::emit(Value finalTiles) {
   return success();
 }
 
-/// A CTA has a head, and `kTurnsOfWarp` turns.
-LogicalResult fovea::emitTurns(KernelBuilder &kb, attn::BackwardOp op,
-                               const BackwardKernelPlan &part,
-                               const BackwardScratch &memory) {
+/// Each CTA processes `kSlotsPerCta` slots of one head.
+LogicalResult fovea::emitSlotCounts(KernelBuilder &kb, attn::BackwardOp op,
+                                    const BackwardKernelPlan &part,
+                                    const BackwardScratch &memory) {
   BackwardArguments arguments = BackwardArguments::of(kb, op);
   Value q = arguments.q;
   BackwardTile tile;
   tile.queries = kb.size(q, 2);
   tile.keys = kb.size(arguments.k, 2);
-  Value turns = kb.kernel.getArgument(*memory.scratch.turns);
+  Value slots = kb.kernel.getArgument(*memory.scratch.slots);
   Value item =
       kb.make<gpu::BlockIdOp>(kb.builder.getIndexType(), gpu::Dimension::x);
-  Value heads = kb.size(q, 1), perGroup = kb.constant(kTurnsOfWarp);
-  Value groups = kb.make<arith::CeilDivUIOp>(kb.size(turns, 3), perGroup);
+  Value heads = kb.size(q, 1), perGroup = kb.constant(kSlotsPerCta);
+  Value groups = kb.make<arith::CeilDivUIOp>(kb.size(slots, 3), perGroup);
   Value headOfAll = kb.make<arith::DivUIOp>(item, groups);
   tile.work.head = kb.make<arith::RemUIOp>(headOfAll, heads);
   tile.work.batch = kb.make<arith::DivUIOp>(headOfAll, heads);
@@ -263,13 +264,13 @@ LogicalResult fovea::emitTurns(KernelBuilder &kb, attn::BackwardOp op,
     tile.keys = length;
 
   BackwardKernel kernel{kb, op, part, memory, std::move(arguments), tile};
-  TurnTiles tiles{kb, kb.tileType(1, kTurnsOfWarp, kb.builder.getI32Type())};
+  SlotTiles tiles{kb, kb.tileType(1, kSlotsPerCta, kb.builder.getI32Type())};
   Value group = kb.make<arith::RemUIOp>(item, groups);
-  TurnLanes lanes;
+  SlotLanes lanes;
   lanes.first = kb.make<arith::MulIOp>(group, perGroup);
   lanes.numbers = tiles.number(lanes.first);
   Value rows = kb.constant(part.getColumns());
   lanes.starts = tiles.compute<arith::MulIOp>(lanes.numbers, tiles.widen(rows));
   lanes.ends = tiles.compute<arith::AddIOp>(lanes.starts, tiles.widen(rows));
-  return TurnCounter(kernel, tiles, lanes).emit(finalTiles);
+  return SlotCounter(kernel, tiles, lanes).emit(finalTiles);
 }

@@ -1,4 +1,4 @@
-//===- DeterministicDq.h - The order in which dQ is summed ------*- C++ -*-===//
+//===- DeterministicDq.h - Ordered accumulation of dQ -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where gradients are to be deterministic, tiles of keys take turns at the sums
-// of each block of queries. BackwardTurns.cpp says in which order, and why no
-// one waits for ever.
+// Deterministic gradients: key tiles add to each query block's dq_accum in a
+// fixed order, by a semaphore per block. DeterministicDq.cpp describes the
+// order and why it cannot deadlock.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,34 +19,35 @@
 
 namespace fovea {
 
-/// So many turns, one behind the other, one CTA finds.
-inline constexpr int64_t kTurnsOfWarp = 32;
+/// Consecutive semaphore slots that one CTA computes.
+inline constexpr int64_t kSlotsPerCta = 32;
 
-/// The turn of the kernel's tile of keys at a block of queries.
-struct BackwardTurn {
-  /// The block's semaphore: batch entry, head and number of the block.
+/// The slot of the kernel's key tile at a query block.
+struct SemaphoreSlot {
+  /// The block's semaphore: indices for batch entry, head and block.
   llvm::SmallVector<mlir::Value, 3> semaphore;
-  /// Whether the tile has a turn there, i1; or null: it has.
+  /// True if the tile has a slot there, i1; null if it always has.
   mlir::Value exists;
 };
 
-BackwardTurn emitTurn(const BackwardKernel &kernel, const QueryPlace &place,
-                      mlir::Value exists);
-/// Waits until the tile may add to the block's sums; and lets the next tile do
-/// so. `part` of what is added is known by then.
-void emitStartOfTurn(const BackwardKernel &kernel, const BackwardTurn &turn,
-                     mlir::Value part);
-void emitEndOfTurn(const BackwardKernel &kernel, const BackwardTurn &turn,
-                   mlir::Value part);
+SemaphoreSlot makeSemaphoreSlot(const BackwardKernel &kernel,
+                                const QueryPlace &place, mlir::Value exists);
+/// Waits until the tile may add to the block's dq_accum, and lets the next tile
+/// do so. `part` is the dQ chunk that must be known before.
+void emitSemaphoreWait(const BackwardKernel &kernel, const SemaphoreSlot &slot,
+                       mlir::Value part);
+void emitSemaphoreRelease(const BackwardKernel &kernel,
+                          const SemaphoreSlot &slot, mlir::Value part);
 
-/// In a kernel before: the tile's block of queries has had no turn.
-void emitNoTurnsYet(const BackwardKernel &kernel);
+/// In the preprocess kernel: resets the semaphore of the tile's query block.
+void zeroSemaphores(const BackwardKernel &kernel);
 
-/// Emits the body of the kernel that counts, for each tile of keys and block of
-/// queries, the tiles that have a turn before it. `part` is that kernel's.
-mlir::LogicalResult emitTurns(KernelBuilder &kb, attn::BackwardOp op,
-                              const BackwardKernelPlan &part,
-                              const BackwardScratch &memory);
+/// Emits the body of the kernel that counts, for each key tile and query block,
+/// the tiles before it in the order that add to the block. `part` is the plan
+/// of that kernel.
+mlir::LogicalResult emitSlotCounts(KernelBuilder &kb, attn::BackwardOp op,
+                                   const BackwardKernelPlan &part,
+                                   const BackwardScratch &memory);
 
 } // namespace fovea
 

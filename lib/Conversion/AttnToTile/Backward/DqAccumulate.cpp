@@ -1,4 +1,4 @@
-//===- DqAccumulate.cpp - What tiles of keys add to dQ -----*- C++ -*------===//
+//===- DqAccumulate.cpp - Adds contributions to dq_accum ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,26 +16,26 @@ using namespace mlir;
 using namespace fovea;
 
 namespace {
-/// What is added to the sums of one block of queries: parts of few rows and
-/// columns, one row of parts after the other.
-class QuerySumEmitter {
+/// Emits the contribution to one query block's dQ in chunks of few rows and
+/// columns, row by row.
+class DqEmitter {
 public:
-  QuerySumEmitter(const BackwardKernel &kernel, const QueryPlace &place,
-                  ArrayRef<KeyRows> strips, ValueRange gradients)
+  DqEmitter(const BackwardKernel &kernel, const QueryPlace &place,
+            ArrayRef<KeyRows> strips, ValueRange gradients)
       : kernel(kernel), kb(kernel.kb), part(kernel.part), place(place),
         strips(strips), gradients(gradients) {}
 
   int64_t countParts() const {
     return part.getColumns() / part.partRows * countAcross();
   }
-  /// That of a part's products.
+  /// The name of a chunk's dots.
   std::string getName(int64_t index) const {
     return "dq." + std::to_string(index);
   }
   std::string getStoreName(int64_t index) const {
     return "dq_sum." + std::to_string(index);
   }
-  /// The parts in their order: what is added late comes last.
+  /// Chunk indices in emission order; delayed stores come last.
   SmallVector<int64_t> getOrder() const {
     SmallVector<int64_t> order, late;
     for (int64_t index = 0; index < countParts(); ++index)
@@ -43,9 +43,9 @@ public:
     llvm::append_range(order, late);
     return order;
   }
-  /// A part, of all strips of keys.
+  /// A chunk, accumulated over all M-chunks of keys.
   Value emitPart(int64_t index);
-  /// Adds it.
+  /// Adds the chunk to dq_accum.
   void store(int64_t index, Value found);
 
 private:
@@ -71,10 +71,10 @@ private:
 };
 } // namespace
 
-/// Of strips, each has a part whose products begin with its own derivatives.
-Value QuerySumEmitter::emitPart(int64_t index) {
+/// With several M-chunks, each role starts one dQ chunk with its own dS.
+Value DqEmitter::emitPart(int64_t index) {
   OpBuilder &b = kb.builder;
-  // Where there is one row or column of parts alone, products are whole.
+  // With a single row or column of chunks the dots are whole.
   IntegerAttr firstRow, firstColumn;
   if (part.getColumns() != part.partRows)
     firstRow = b.getI64IntegerAttr(getRow(index));
@@ -83,8 +83,8 @@ Value QuerySumEmitter::emitPart(int64_t index) {
   int64_t columns = std::min(part.headDim - getColumn(index), part.partColumns);
   Value sum = kb.splat(part.partRows, columns, 0.0);
   int64_t count = part.getStrips();
-  for (int64_t turn = 0; turn < count; ++turn) {
-    int64_t strip = (index + turn) % count;
+  for (int64_t step = 0; step < count; ++step) {
+    int64_t strip = (index + step) % count;
     sum = kb.make<tile::DotOp>(
         gradients[strip], strips[strip].keys, sum, /*transposeA=*/true,
         /*transposeB=*/false, b.getStringAttr(getName(index)), firstRow,
@@ -93,42 +93,42 @@ Value QuerySumEmitter::emitPart(int64_t index) {
   return sum;
 }
 
-void QuerySumEmitter::store(int64_t index, Value found) {
+void DqEmitter::store(int64_t index, Value found) {
   OpBuilder &b = kb.builder;
   Value row = place.scratchRow;
   if (int64_t first = getRow(index))
     row = kb.make<arith::AddIOp>(row, kb.constant(first));
   tile::StoreOp::create(
-      b, kb.getLoc(), found, kernel.getScratch(kernel.memory.scratch.querySums),
+      b, kb.getLoc(), found, kernel.getScratch(kernel.memory.scratch.dqAccum),
       ValueRange{kernel.tile.memoryBatch, place.head, row,
                  kb.constant(getColumn(index))},
       /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
       /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
-      /*by_register=*/part.sumsByRegister ? b.getUnitAttr() : UnitAttr(),
+      /*by_register=*/part.storesByRegister ? b.getUnitAttr() : UnitAttr(),
       /*add=*/b.getUnitAttr(), b.getStringAttr(getStoreName(index)));
 }
 
-LogicalResult
-fovea::addToQuerySums(const BackwardKernel &kernel, const QueryPlace &place,
-                      ArrayRef<KeyRows> strips, ValueRange gradients,
-                      Value hasTurn,
-                      function_ref<LogicalResult()> emitMeanwhile) {
+LogicalResult fovea::accumulateDq(const BackwardKernel &kernel,
+                                  const QueryPlace &place,
+                                  ArrayRef<KeyRows> strips,
+                                  ValueRange gradients, Value hasSlot,
+                                  function_ref<LogicalResult()> emitMeanwhile) {
   const BackwardKernelPlan &part = kernel.part;
-  QuerySumEmitter emitter(kernel, place, strips, gradients);
+  DqEmitter emitter(kernel, place, strips, gradients);
   SmallVector<int64_t> order = emitter.getOrder();
-  std::optional<BackwardTurn> turn;
+  std::optional<SemaphoreSlot> slot;
   if (part.ordersSums)
-    turn = emitTurn(kernel, place, hasTurn);
+    slot = makeSemaphoreSlot(kernel, place, hasSlot);
   SmallVector<Value> found;
   auto store = [&](size_t position) {
-    if (turn && position == 0)
-      emitStartOfTurn(kernel, *turn, found.front());
+    if (slot && position == 0)
+      emitSemaphoreWait(kernel, *slot, found.front());
     emitter.store(order[position], found[position]);
-    if (turn && position + 1 == order.size())
-      emitEndOfTurn(kernel, *turn, found.back());
+    if (slot && position + 1 == order.size())
+      emitSemaphoreRelease(kernel, *slot, found.back());
   };
-  // A part that is waited for where it is issued would hide nothing, and have
-  // its registers meanwhile.
+  // A chunk that is waited for at issue would hide nothing and only occupy
+  // registers.
   bool hides = part.plan.getDot(emitter.getName(order.front())).waitsLate;
   if (!hides && failed(emitMeanwhile()))
     return failure();
@@ -136,7 +136,8 @@ fovea::addToQuerySums(const BackwardKernel &kernel, const QueryPlace &place,
     found.push_back(emitter.emitPart(order[position]));
     if (position == 0 && hides && failed(emitMeanwhile()))
       return failure();
-    // Where registers hold two parts, one is added while the next one is found.
+    // If registers hold two chunks, one is added while the next one is
+    // computed.
     if (!part.addsAhead)
       store(position);
     else if (position > 0)

@@ -1,8 +1,12 @@
-//===- DqAccumulate.h - What tiles of keys add to dQ -------*- C++ -*------===//
+//===- DqAccumulate.h - Adds contributions to dq_accum ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Adds the dQ contributions of a key tile to dq_accum, chunk by chunk.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,16 +17,16 @@
 
 namespace fovea {
 
-/// Adds what a tile of keys knows of a block's dQ to the sums in memory: from
-/// the strips of its keys, and the derivatives by each one's scores. `hasTurn`
-/// says where sums have an order whether the tile has a turn there; null: it
-/// has. `emitMeanwhile` emits what is done while the first part's product is
-/// made, where the plan lets that wait late, and ahead of it elsewhere.
+/// Adds the key tile's contribution to the block's dQ, from the dS and the keys
+/// of each M-chunk. With ordered accumulation, `hasTurn` tells if the tile has
+/// a semaphore slot there; null means that it has. `emitMeanwhile` emits work
+/// that overlaps the first chunk's MMA if the plan delays that wait, and
+/// precedes it otherwise.
 llvm::LogicalResult
-addToQuerySums(const BackwardKernel &kernel, const QueryPlace &place,
-               llvm::ArrayRef<KeyRows> strips, mlir::ValueRange gradients,
-               mlir::Value hasTurn,
-               llvm::function_ref<llvm::LogicalResult()> emitMeanwhile);
+accumulateDq(const BackwardKernel &kernel, const QueryPlace &place,
+             llvm::ArrayRef<KeyRows> strips, mlir::ValueRange gradients,
+             mlir::Value hasSlot,
+             llvm::function_ref<llvm::LogicalResult()> emitMeanwhile);
 
 } // namespace fovea
 

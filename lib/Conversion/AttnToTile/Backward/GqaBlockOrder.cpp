@@ -1,4 +1,4 @@
-//===- GqaBlockOrder.cpp - Heads that share keys ---------------*- C++ -*--===//
+//===- GqaBlockOrder.cpp - Block order of GQA key tiles -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,21 +6,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tile of keys meets the queries of all heads of its group. Heads outside and
-// blocks inside, the tiles of a key head drift apart under a mask, since each
-// has blocks of its own number: what they read comes from memory each time. So
-// blocks are outside, and heads inside, in one loop.
+// A key tile processes the queries of all heads of its group. With heads in the
+// outer loop the tiles of a key head drift apart under a mask, since each has a
+// different number of blocks, and read queries from DRAM each time. So blocks
+// are the outer and heads the inner loop, flattened into one.
 //
-// Which queries are read at one time is a matter of order. Work has a section
-// of heads with two tiles for each multiprocessor, the first keys' tiles first.
-// Under a mask that looks back these have the most blocks. They begin together,
-// at the last block, and stay together. As one of them ends, a tile of the
-// keys' second half takes its place: the later, the fewer blocks it has, and
-// the more of them are at the end. So these visit blocks upwards, and are
-// together at one block, too, wherever they began. A simulation of what L2
-// holds found that: with 8 heads to one at head dim 256 and 4096 tokens a pass
-// reads or writes 0.7 GB of memory, with blocks downwards 3.4, with heads
-// outside 8.8.
+// An L2 section has the heads whose tiles occupy each SM twice, the first keys'
+// tiles first. Under a causal mask these have the most blocks: they start
+// together at the last block and stay together. As one of them ends, a tile of
+// the second half of the keys starts, which has fewer blocks, at the end of the
+// sequence. It processes them in ascending order, so all such tiles are at one
+// block at a time, too. By a simulation of L2 (8 heads per key head, head dim
+// 256, 4096 tokens) a pass transfers 0.7 GB, with descending blocks 3.4 GB,
+// with heads outside 8.8 GB.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,18 +29,18 @@
 using namespace mlir;
 using namespace fovea;
 
-/// Whether the tile visits blocks of queries from the first one on: one of the
-/// keys' second half does. No tile visits them downwards behind one that does
-/// not, which would wait for it where they take turns.
-static Value emitVisitsUpwards(const BackwardKernel &kernel) {
+/// True if the tile processes query blocks in ascending order: tiles in the
+/// second half of the keys do. No tile with descending order follows one with
+/// ascending order, which it would wait for in ordered accumulation.
+static Value emitIsAscending(const BackwardKernel &kernel) {
   KernelBuilder &kb = kernel.kb;
   Value twice = kb.make<arith::MulIOp>(kernel.tile.work.row, kb.constant(2));
   return kb.make<arith::CmpIOp>(arith::CmpIPredicate::sge, twice,
                                 kernel.tile.keys);
 }
 
-/// What `emitMember` multiplies by instead of dividing by the group's size;
-/// null where that is a constant.
+/// The factor by which `emitMember` multiplies instead of dividing by the group
+/// size; null if the size is constant.
 static Value emitReciprocal(const BackwardKernel &kernel) {
   KernelBuilder &kb = kernel.kb;
   attn::BackwardOp op = kernel.op;
@@ -55,8 +53,8 @@ static Value emitReciprocal(const BackwardKernel &kernel) {
   return kb.make<arith::DivUIOp>(most, size);
 }
 
-GroupVisits fovea::emitGroupVisits(const BackwardKernel &kernel,
-                                   const RowRange &range) {
+GqaLoop fovea::makeGqaLoop(const BackwardKernel &kernel,
+                           const RowRange &range) {
   KernelBuilder &kb = kernel.kb;
   Value step = kb.constant(kernel.part.getColumns());
   auto count = [&](Value row) -> Value {
@@ -70,15 +68,15 @@ GroupVisits fovea::emitGroupVisits(const BackwardKernel &kernel,
     end = kb.make<arith::MaxSIOp>(
         end, kb.make<arith::AddIOp>(begin, kb.constant(1)));
   Value fullBegin = count(range.fullLower), fullEnd = count(range.fullUpper);
-  Value upwards = emitVisitsUpwards(kernel);
+  Value upwards = emitIsAscending(kernel);
   auto choose = [&](Value up, Value down) -> Value {
     return kb.make<arith::SelectOp>(upwards, up, down);
   };
-  GroupVisits visits;
+  GqaLoop visits;
   visits.reciprocal = emitReciprocal(kernel);
   visits.first = choose(begin, subtract(end, kb.constant(1)));
   visits.direction = choose(kb.constant(1), kb.constant(-1));
-  // A loop's row for a number of blocks, which may be negative.
+  // The loop's row for a block count, which may be negative.
   auto toRow = [&](Value blocks) -> Value {
     Value some = kb.make<arith::MaxSIOp>(blocks, kb.constant(0));
     Value count = kb.make<arith::MulIOp>(some, kernel.tile.group);
@@ -92,9 +90,9 @@ GroupVisits fovea::emitGroupVisits(const BackwardKernel &kernel,
   return visits;
 }
 
-/// A visit's number divided by the group's size, and the remainder. A division
-/// takes some hundred cycles each time; a product with the reciprocal is that
-/// or one less, since there are fewer than 2^32 visits.
+/// Iteration divided by the group size, and the remainder. A division takes
+/// some hundred cycles per iteration; the product with the reciprocal is exact
+/// or one less, since there are fewer than 2^32 iterations.
 static std::pair<Value, Value> emitMember(KernelBuilder &kb, Value visit,
                                           Value group, Value reciprocal) {
   if (!reciprocal)
@@ -123,9 +121,9 @@ static std::pair<Value, Value> emitMember(KernelBuilder &kb, Value visit,
   return {choose(next, quotient), choose(left, rest)};
 }
 
-QueryPlace fovea::placeInGroup(const BackwardKernel &kernel,
-                               const GroupVisits &visits, Value firstHead,
-                               Value row) {
+QueryPlace fovea::getGqaPosition(const BackwardKernel &kernel,
+                                 const GqaLoop &visits, Value firstHead,
+                                 Value row) {
   KernelBuilder &kb = kernel.kb;
   Value step = kb.constant(kernel.part.getColumns());
   Value visit = kb.make<arith::DivUIOp>(row, step);

@@ -1,8 +1,13 @@
-//===- GqaBlockOrder.h - Heads that share keys -----------------*- C++ -*--===//
+//===- GqaBlockOrder.h - Block order of GQA key tiles -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Interleaves the heads of a GQA group: a key tile processes each query block
+// for all heads of its group before the next block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,21 +18,21 @@
 
 namespace fovea {
 
-/// A loop of a tile of keys in which each block comes once for each head of a
-/// group: its range, in rows from 0 on; the number of its first block; 1 if the
-/// next blocks are those behind it, or -1; and what places are found with.
-struct GroupVisits {
+/// The loop of a key tile in which each block occurs once per head of a group:
+/// its range, in rows from 0; the index of the first block; the direction, 1 or
+/// -1; and the reciprocal of the group size for `emitMember`.
+struct GqaLoop {
   RowRange range;
   mlir::Value first, direction, reciprocal;
 };
 
-/// The loop over the blocks of `range`.
-GroupVisits emitGroupVisits(const BackwardKernel &kernel,
-                            const RowRange &range);
+/// Makes the loop over the blocks of `range`.
+GqaLoop makeGqaLoop(const BackwardKernel &kernel, const RowRange &range);
 
-/// The block at `row` of such a loop, for the group that begins with a head.
-QueryPlace placeInGroup(const BackwardKernel &kernel, const GroupVisits &visits,
-                        mlir::Value firstHead, mlir::Value row);
+/// The query block at `row` of such a loop, for the group that begins with
+/// `firstHead`.
+QueryPlace getGqaPosition(const BackwardKernel &kernel, const GqaLoop &visits,
+                          mlir::Value firstHead, mlir::Value row);
 
 } // namespace fovea
 

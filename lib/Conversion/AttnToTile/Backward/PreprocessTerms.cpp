@@ -1,4 +1,4 @@
-//===- PreprocessTerms.cpp - What score_mod adds by query ----*- C++ -*----===//
+//===- PreprocessTerms.cpp - Query terms of score_mod ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -26,8 +26,8 @@ FailureOr<Value> fovea::emitQueryTerms(const BackwardKernel &kernel,
   attn::BackwardOp op = kernel.op;
   OpBuilder &b = kb.builder;
   const BackwardKernelPlan &part = kernel.part;
-  // All of score_mod is evaluated, for some keys and scores, and what depends
-  // on those is left dead.
+  // The whole score_mod is evaluated for arbitrary keys and scores; the terms
+  // that depend on those are dead code.
   RegionContext context =
       kernel.makeContext(place.head, place.first, kb.constant(0));
   OpBuilder invariant = b;
@@ -39,7 +39,7 @@ FailureOr<Value> fovea::emitQueryTerms(const BackwardKernel &kernel,
   if (failed(form))
     return failure();
   AffineScoreEmitter emitter(b, invariant, kb.getLoc(), part.getRows(),
-                           part.getColumns());
+                             part.getColumns());
   Value terms = emitter.emit(form->takeOfQueries(/*areRows=*/true),
                              /*sidesFirst=*/true);
   RankedTensorType type = kb.tileType(part.getRows(), 1, b.getF32Type());

@@ -1,4 +1,4 @@
-//===- PreprocessTerms.h - What score_mod adds by query ------*- C++ -*----===//
+//===- PreprocessTerms.h - Query terms of score_mod -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where D's kernel leaves what a query's pairs share in their exponents, for
-// all tiles of keys, that is not LSE alone: also the terms that score_mod adds
-// whatever the key is. Both kernels sort score_mod's terms alike, since both
-// evaluate it for the same blocks of queries (AffineScore::takeOfQueries).
+// If the preprocess kernel stores the softmax constants of queries for the keys
+// kernel, they also include the terms of score_mod that do not depend on the
+// key. Both kernels split score_mod in the same way, since both evaluate it for
+// the same query blocks (AffineScore::takeOfQueries).
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,11 +20,11 @@
 
 namespace fovea {
 
-/// Whether the terms are in what scratch memory has for the exponents of the
-/// kernel's blocks.
+/// True if the softmax constants in scratch memory include the terms.
 bool areQueryTermsApart(const BackwardKernel &kernel);
 
-/// The terms of the tile's rows, for D's kernel; null if there are none.
+/// The terms of the tile's rows, for the preprocess kernel; null if there are
+/// none.
 mlir::FailureOr<mlir::Value> emitQueryTerms(const BackwardKernel &kernel,
                                             const QueryPlace &place);
 

@@ -1,4 +1,4 @@
-//===- CaptureGrads.cpp - Gradients that all pairs add to -------*- C++ -*-===//
+//===- CaptureGrads.cpp - Gradients summed over pairs or rows -------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,29 +8,28 @@
 
 #include "CaptureGrads/CaptureGrads.h"
 
+#include "CaptureGrads/GradPostprocess.h"
 #include "Kernel/HelperKernels.h"
 #include "RegionAnalysis/RegionDependences.h"
-#include "CaptureGrads/GradPostprocess.h"
 
 #include "fovea/Support/ExactSum.h"
 
 using namespace mlir;
 using namespace fovea;
 
-bool fovea::asksForScaleOfPairs(attn::BackwardOp op) {
+bool fovea::needsScaleFromPairs(attn::BackwardOp op) {
   return op.getScaleGradient() && !op.getQueryGradient();
 }
 
-bool fovea::asksForPairSums(attn::BackwardOp op) {
-  return !op.getCaptureGradients().empty() || asksForScaleOfPairs(op);
+bool fovea::needsPairSums(attn::BackwardOp op) {
+  return !op.getCaptureGradients().empty() || needsScaleFromPairs(op);
 }
 
 //===----------------------------------------------------------------------===//
 // Kinds of sums
 //===----------------------------------------------------------------------===//
 
-/// Whether the place depends on nothing that differs within a block but
-/// `kinds`.
+/// True if within a block the index varies only with `kinds`.
 static bool isPlaceBy(attn::ContributeOp add,
                       const RegionDependences &dependences, unsigned kinds) {
   kinds |= RegionDependences::Narrowed;
@@ -52,7 +51,7 @@ static PairPlaces getPlaces(attn::ContributeOp add,
 }
 
 namespace {
-/// What score_gradient adds to the gradient of a captured value.
+/// The contributions of score_gradient to the gradient of one captured tensor.
 class Contributions {
 public:
   Contributions(attn::BackwardOp op, unsigned capture) : op(op) {
@@ -69,7 +68,8 @@ public:
     });
   }
 
-  /// Whether an element gets two numbers at most: their sum has one order.
+  /// True if an element gets at most two contributions: their sum does not
+  /// depend on the order.
   bool areFew() {
     constexpr size_t kMost = 2;
     return ops.size() <= kMost &&
@@ -79,10 +79,10 @@ public:
              });
            });
   }
-  /// Whether places differ by batch entry and head at most: few elements, and a
-  /// warp adds to them once a block.
+  /// True if indices vary with batch entry and head only: there are few
+  /// elements, and a warp adds to them once per block.
   bool areOfHeads() { return !ops.empty() && areBy(/*kinds=*/0); }
-  /// Whether each pair has elements of its own, but for batch entry or head.
+  /// True if each pair has its own element, up to batch entry or head.
   bool areOfPairs() {
     if (ops.empty())
       return false;
@@ -94,7 +94,7 @@ public:
   }
 
 private:
-  /// Whether places depend on nothing that differs within a block but `kinds`.
+  /// True if within a block the indices vary only with `kinds`.
   bool areBy(unsigned kinds) {
     RegionDependences dependences(op.getScoreGradient(),
                                   op.getCaptures().size());
@@ -109,27 +109,27 @@ private:
 };
 } // namespace
 
-/// The captured values whose gradients are asked for, with the results.
+/// The captured tensors whose gradients are needed, with the results.
 static auto getGradients(attn::BackwardOp op) {
   return llvm::zip(op.getDifferentiated(), op.getCaptureGradients());
 }
 
 bool fovea::canTilesFindSums(attn::BackwardOp op) {
-  if (asksForScaleOfPairs(op) ||
+  if (needsScaleFromPairs(op) ||
       !getContributions(op, PairPlaces::Pairs).empty())
     return false;
-  // Shares leave as derivatives by scores do, rounded. Those have a product
-  // beside them that overflows as early; shares do not.
+  // Shares are streamed in the type of dS. If dS overflows f16, its MMA does,
+  // too; shares have no such MMA.
   return !op.getQueryType().getElementType().isF16() ||
-         getDistanceShares(op).empty();
+         getRelativeShares(op).empty();
 }
 
-/// Those for which `isWanted`, in the region's order.
+/// The contributions for which `isWanted` holds, in the region's order.
 static SmallVector<attn::ContributeOp>
 filterContributions(attn::BackwardOp op,
                     function_ref<bool(PairPlaces)> isWanted) {
   Region &region = op.getScoreGradient();
-  // There is none if no score_mod reads what gradients are asked by.
+  // The region is empty if score_mod reads no differentiated tensor.
   if (region.empty())
     return {};
   RegionDependences dependences(region, op.getCaptures().size());
@@ -152,7 +152,7 @@ fovea::getReducedContributions(attn::BackwardOp op) {
   });
 }
 
-SmallVector<attn::ContributeOp> fovea::getDistanceShares(attn::BackwardOp op) {
+SmallVector<attn::ContributeOp> fovea::getRelativeShares(attn::BackwardOp op) {
   SmallVector<attn::ContributeOp> shares = getReducedContributions(op);
   llvm::DenseSet<Value> known;
   llvm::erase_if(shares, [&](attn::ContributeOp add) {
@@ -174,7 +174,7 @@ LogicalResult fovea::checkSums(attn::BackwardOp op) {
              << op.getResultName(cast<OpResult>(gradient).getResultNumber())
              << "' is to be deterministic, but its elements, one for each pair "
                 "of query and key, are sums over batch entries or heads: "
-                "expected a captured tensor that is read at both";
+                "expected a captured tensor indexed by both";
   }
   return success();
 }
@@ -183,7 +183,7 @@ LogicalResult fovea::checkSums(attn::BackwardOp op) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Gives the kernel memory with dimensions `dims` of an operand.
+/// Adds a scratch argument with dimensions `dims` of an operand.
 static unsigned declareOne(KernelBuilder &kb, attn::BackwardOp op,
                            Value gradient, unsigned operand,
                            ArrayRef<int64_t> dims, bool isExact) {

@@ -1,4 +1,4 @@
-//===- CaptureGrads.h - Gradients that all pairs add to ---------*- C++ -*-===//
+//===- CaptureGrads.h - Gradients summed over pairs or rows -----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Gradients by captured values, sinks and scale are sums over pairs or rows of
-// all tiles. Kernels add to scratch memory, which is zero at first, and an
-// epilogue rounds the sums to the gradient's type. Those of few elements, which
-// differ by batch entry and head at most, are exact (`exactsum`); others are
-// f32, and exact where gradients are to be deterministic and more than two
-// numbers meet in an element.
+// Gradients with respect to captured tensors, sinks and scale are sums over
+// pairs or rows of all tiles. Kernels add to zero-initialized scratch memory,
+// and an epilogue kernel converts the sums to the gradient's type. Sums with
+// few elements (per batch entry and head at most) are exact (`exactsum`).
+// Others are f32, or exact if gradients must be deterministic and an element
+// gets more than two contributions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,59 +22,60 @@
 
 namespace fovea {
 
-/// Whether the gradient by the scale is asked for, and is a sum over pairs.
-/// With dQ it is one over queries.
-bool asksForScaleOfPairs(attn::BackwardOp op);
-/// Whether `op` asks for some that are over pairs: captured values' ones, or
-/// that.
-bool asksForPairSums(attn::BackwardOp op);
+/// True if the gradient with respect to the scale is needed and must be summed
+/// over pairs. If dQ is computed, it is a sum over queries instead.
+bool needsScaleFromPairs(attn::BackwardOp op);
+/// True if `op` needs gradients that are sums over pairs: with respect to
+/// captured tensors, or to the scale as above.
+bool needsPairSums(attn::BackwardOp op);
 
-/// What the place of a contribution depends on, beside head and batch entry.
-/// Distances: of query and key. Pairs: anything else. Tiles of keys find all
-/// but the last on their way.
+/// Classes of a contribution's index, by the values that it depends on besides
+/// head and batch entry. Distances: the relative position. Pairs: anything
+/// else. Key tiles compute all classes but Pairs along with dK and dV.
 enum class PairPlaces { Keys, Queries, Distances, Pairs };
-/// Whether tiles of keys can find all sums over pairs.
+/// True if key tiles can compute all sums over pairs.
 bool canTilesFindSums(attn::BackwardOp op);
-/// The contributions with such places, in the region's order.
+/// The contributions with such indices, in the region's order.
 llvm::SmallVector<attn::ContributeOp> getContributions(attn::BackwardOp op,
                                                        PairPlaces places);
-/// Those by distance or query, which the role that finds dQ's share adds to
-/// memory, in the region's order.
+/// The contributions indexed by relative position or query, which the role that
+/// computes dQ adds to memory, in the region's order.
 llvm::SmallVector<attn::ContributeOp>
 getReducedContributions(attn::BackwardOp op);
-/// Those of them that add something else than the derivative by the
-/// score before score_mod; of several that add one value the first.
-llvm::SmallVector<attn::ContributeOp> getDistanceShares(attn::BackwardOp op);
+/// Those of them that add a value other than the derivative with respect to the
+/// score before score_mod; each distinct value once.
+llvm::SmallVector<attn::ContributeOp> getRelativeShares(attn::BackwardOp op);
 
-/// An error where they are to be deterministic and one can't be.
+/// Reports an error if gradients must be deterministic and one cannot be.
 llvm::LogicalResult checkSums(attn::BackwardOp op);
 
-/// Where they are summed.
+/// The scratch memory of the sums.
 class CaptureGrads {
 public:
-  /// Gives the main kernel memory for those that `op` asks for.
+  /// Adds scratch arguments to the main kernel for the gradients that `op`
+  /// needs.
   static CaptureGrads declare(KernelBuilder &kb, attn::BackwardOp op);
 
-  /// Where a kernel adds to a gradient, one of the op's results: memory with
-  /// its dimensions, or one element if it has none.
+  /// The memory of a gradient, which is one of the op's results: it has the
+  /// gradient's dimensions, or one element if there are none.
   mlir::Value getMemory(KernelBuilder &kb, mlir::Value gradient) const;
-  /// The same for each captured value; null where its gradient is not asked
-  /// for.
+  /// The memory per captured tensor; null if its gradient is not needed.
   llvm::SmallVector<mlir::Value> getCaptureMemory(KernelBuilder &kb) const;
-  /// Makes the kernels that round them, behind the one whose ABI is `main`.
+  /// Makes the kernels that convert the sums, after the one whose ABI is
+  /// `main`.
   void emitRounding(const KernelBuilder &kb, launch::AbiOp main) const;
 
 private:
   explicit CaptureGrads(attn::BackwardOp op) : op(op) {}
 
   attn::BackwardOp op;
-  /// Gradients, and numbers of the kernels' arguments.
+  /// Gradients and argument indices.
   llvm::SmallVector<std::pair<mlir::Value, unsigned>> memory;
 };
 
-/// Adds the elements of a tile that `counts` says to such memory; an exact sum
-/// has one dimension more than there are indices. The plan may say by `name`
-/// who does.
+/// Adds the elements of a tile to such memory where `counts` holds; an exact
+/// sum has one dimension more than there are indices. `name` identifies the op
+/// for the plan's role assignment.
 void addToSums(mlir::OpBuilder &b, mlir::Location loc, mlir::Value elements,
                mlir::Value sums, mlir::ValueRange indices, mlir::Value counts,
                mlir::StringAttr name = {});

@@ -1,4 +1,4 @@
-//===- CaptureGradsByKey.cpp - Sums over a tile of keys' pairs ------------===//
+//===- CaptureGradsByKey.cpp - Capture gradients per key ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -42,7 +42,7 @@ LogicalResult KeySums::addToMemory(Value head, ValueRange carried) const {
     return success();
   KernelBuilder &kb = kernel.kb;
   attn::BackwardOp op = kernel.op;
-  // No place depends on a query.
+  // No index depends on a query.
   RegionContext context =
       kernel.makeContext(head, kb.constant(0), kernel.tile.work.row);
   SmallVector<attn::ContributeOp> contributions =

@@ -1,4 +1,4 @@
-//===- CaptureGradsByKey.h - Sums over a tile of keys' pairs ----*- C++ -*-===//
+//===- CaptureGradsByKey.h - Capture gradients per key ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Gradients by captured values whose places differ by key, head and batch entry
-// at most: a tile of keys sums up what its pairs with a head's queries
-// contribute, a number for each key, in registers. It adds them to memory once.
+// Gradients with respect to captured tensors whose index depends on key, head
+// and batch entry at most. A key tile accumulates the contributions of its
+// pairs with one head's queries in registers, one value per key, and adds them
+// to memory once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,19 +21,19 @@
 
 namespace fovea {
 
-/// Those of each share of score_gradient's contributions; none where another
-/// kernel finds them. A loop over blocks carries them behind its other values.
+/// One accumulator per key share of score_gradient; none if another kernel
+/// computes them. A loop over blocks carries them after its other values.
 class KeySums {
 public:
   explicit KeySums(const BackwardKernel &kernel);
 
-  /// The sums before any query.
+  /// The initial accumulators.
   llvm::SmallVector<mlir::Value> emitZeros() const;
-  /// Those that end `carried`, with a block's shares.
+  /// The accumulators at the end of `carried`, plus a block's shares.
   llvm::SmallVector<mlir::Value> add(mlir::ValueRange carried,
                                      llvm::ArrayRef<mlir::Value> found) const;
-  /// Adds those that end `carried` to memory, of the head whose queries were
-  /// met.
+  /// Adds the accumulators at the end of `carried` to memory, for the head
+  /// whose queries were processed.
   llvm::LogicalResult addToMemory(mlir::Value head,
                                   mlir::ValueRange carried) const;
 

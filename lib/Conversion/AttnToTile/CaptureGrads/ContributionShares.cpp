@@ -1,4 +1,4 @@
-//===- ContributionShares.cpp - What pairs add to sums ----------*- C++ -*-===//
+//===- ContributionShares.cpp - Values that key tiles accumulate ----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -18,8 +18,8 @@
 using namespace mlir;
 using namespace fovea;
 
-/// What `value` is a multiple of, if the factor is the same for all queries;
-/// else null. attn-differentiate writes such factors last.
+/// `value` without its last factor, if that is the same for all queries; else
+/// null. attn-differentiate writes such factors last.
 static Value dropFactor(Value value, const RegionDependences &dependences) {
   Operation *op = value.getDefiningOp();
   auto isOfKey = [&](Value factor) {
@@ -44,7 +44,7 @@ static Value dropFactor(Value value, const RegionDependences &dependences) {
       return select.getFalseValue();
     return {};
   }
-  // 0 stays 0.
+  // A guard that keeps 0 times the factor at 0.
   auto compare = condition.getDefiningOp<arith::CmpFOp>();
   auto product = select.getFalseValue().getDefiningOp<arith::MulFOp>();
   bool isGuarded = compare && product &&
@@ -72,7 +72,7 @@ SmallVector<Share> fovea::getKeyShares(attn::BackwardOp op) {
 }
 
 SmallVector<Share> fovea::getLeavingShares(attn::BackwardOp op) {
-  return llvm::map_to_vector(getDistanceShares(op), [](attn::ContributeOp add) {
+  return llvm::map_to_vector(getRelativeShares(op), [](attn::ContributeOp add) {
     return Share{add, add.getValue()};
   });
 }

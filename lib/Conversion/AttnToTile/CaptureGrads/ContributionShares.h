@@ -1,4 +1,4 @@
-//===- ContributionShares.h - What pairs add to sums ------------*- C++ -*-===//
+//===- ContributionShares.h - Values that key tiles accumulate --*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Where tiles of keys find gradients by captured values, a share is a value of
-// score_gradient that they sum up over pairs: what a contribution adds, or, of
-// contributions by key, what is left of it without the factors that are the
-// same for all queries. Contributions may have one share together.
+// A share is a value of score_gradient that key tiles accumulate over pairs for
+// gradients of captured tensors: the value that a contribution adds, or, if its
+// index depends on the key, that value without the factors that are the same
+// for all queries. Contributions may have a common share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,12 +20,13 @@
 
 namespace fovea {
 
-/// The shares of contributions by key, each once, with the first contribution
-/// that has it.
+/// The distinct shares of contributions indexed by key, each with the first
+/// contribution that has it.
 llvm::SmallVector<Share> getKeyShares(attn::BackwardOp op);
-/// The shares that leave for sums by query or distance, as getDistanceShares.
+/// The shares that are streamed to the role that reduces them by query or
+/// relative position (getRelativeShares).
 llvm::SmallVector<Share> getLeavingShares(attn::BackwardOp op);
-/// Whether a value of score_gradient depends on the score.
+/// True if a value of score_gradient depends on the score.
 bool readsScore(mlir::Value value);
 
 } // namespace fovea

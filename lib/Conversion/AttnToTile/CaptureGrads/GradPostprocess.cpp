@@ -1,4 +1,4 @@
-//===- GradPostprocess.cpp - From sums to gradients -----------------------===//
+//===- GradPostprocess.cpp - Converts sums to gradients -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -22,12 +22,12 @@
 using namespace mlir;
 using namespace fovea;
 
-// Elements that a CTA rounds: of one dimension, or of the last two.
+// Elements per CTA: of the last two dimensions, or of the only one.
 static constexpr int64_t kRows = 64, kColumns = 64, kWarps = 4;
 
 namespace {
-/// One kernel that rounds: a CTA has a tile of the last two dimensions, or of
-/// the only one.
+/// Emits one conversion kernel. A CTA has a tile of the last two dimensions, or
+/// of the only one.
 class GradPostprocess {
 public:
   GradPostprocess(OpBuilder &b, Location loc, Value sums, Value result)
@@ -49,7 +49,7 @@ private:
                ? memref::DimOp::create(b, loc, sums, dim + isExact).getResult()
                : constant(extents[dim]);
   }
-  /// A tile whose elements are all `value`.
+  /// A splat of `value`.
   Value splat(RankedTensorType type, double value) {
     return arith::ConstantOp::create(
         b, loc, DenseElementsAttr::get(type, static_cast<float>(value)));
@@ -60,14 +60,14 @@ private:
                       ArrayRef<int64_t> dims);
   Value loadExact(RankedTensorType type, ValueRange start,
                   ArrayRef<int64_t> dims);
-  /// Where the CTA's tile begins.
+  /// The indices of the CTA's tile.
   SmallVector<Value> emitStart();
 
   OpBuilder &b;
   Location loc;
   Value sums, result;
   bool isExact;
-  /// The gradient's.
+  /// Extents of the gradient.
   ArrayRef<int64_t> extents;
 };
 } // namespace
@@ -76,8 +76,8 @@ private:
 // Exact sums
 //===----------------------------------------------------------------------===//
 
-Value GradPostprocess::loadBin(RankedTensorType type, Value bin, ValueRange start,
-                           ArrayRef<int64_t> dims) {
+Value GradPostprocess::loadBin(RankedTensorType type, Value bin,
+                               ValueRange start, ArrayRef<int64_t> dims) {
   SmallVector<Value> indices = {bin};
   llvm::append_range(indices, start);
   SmallVector<int64_t> shifted;
@@ -87,16 +87,16 @@ Value GradPostprocess::loadBin(RankedTensorType type, Value bin, ValueRange star
                               /*limit=*/Value(), shifted);
 }
 
-/// From the smallest exponents to the largest, so that small summands are not
-/// lost one by one beside a large one.
+/// Adds the bins from the smallest exponents to the largest, so that small
+/// summands are not lost to a large one.
 Value GradPostprocess::addFiniteBins(RankedTensorType type, ValueRange start,
-                                 ArrayRef<int64_t> dims) {
+                                     ArrayRef<int64_t> dims) {
   auto load = [&](Value bin) -> Value {
     return arith::SIToFPOp::create(b, loc, type,
                                    loadBin(type, bin, start, dims));
   };
-  // The units of the first bins are no f32: in those of the one below the first
-  // whose unit is, and then in two steps.
+  // The units of the first bins are not normal f32 values: they are summed in
+  // units of the last such bin, and the sum is scaled in two steps.
   constexpr int kBias = 127, kFirst = 3;
   static_assert(exactsum::getUnitExponent(kFirst) > -kBias &&
                 exactsum::getUnitExponent(kFirst - 1) <= -kBias);
@@ -118,7 +118,7 @@ Value GradPostprocess::addFiniteBins(RankedTensorType type, ValueRange start,
   auto i32 = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(b, loc, value, 32);
   };
-  // The bin's unit, by the bits of its exponent.
+  // The bin's unit, from the bits of its exponent.
   Value bin = arith::IndexCastOp::create(b, loc, b.getI32Type(),
                                          loop.getInductionVar());
   Value scaled = arith::ShLIOp::create(b, loc, bin, i32(exactsum::kBinBits));
@@ -135,7 +135,7 @@ Value GradPostprocess::addFiniteBins(RankedTensorType type, ValueRange start,
 }
 
 Value GradPostprocess::loadExact(RankedTensorType type, ValueRange start,
-                             ArrayRef<int64_t> dims) {
+                                 ArrayRef<int64_t> dims) {
   Value total = addFiniteBins(type, start, dims);
   Value special = loadBin(type, constant(exactsum::kSpecialBin), start, dims);
   RankedTensorType counts = type.clone(b.getI64Type());
@@ -190,7 +190,7 @@ void GradPostprocess::emit() {
   int64_t rank = extents.size(), shape[] = {kRows, rank > 1 ? kColumns : 1};
   SmallVector<int64_t> dims = {std::max<int64_t>(rank - 2, 0),
                                rank > 1 ? rank - 1 : -1};
-  // A scalar's gradient has no dimension.
+  // The gradient of a scalar has no dimension.
   if (target.getRank() == 0) {
     shape[0] = 1;
     dims = {-1, -1};
@@ -238,7 +238,8 @@ void fovea::emitSumRounding(const KernelBuilder &kb, launch::AbiOp main,
       b, kb, main,
       {suffix, arguments, scratch.getSizes(), ctas,
        makePlan(main.getContext(), fields), /*isAfter=*/true});
-  GradPostprocess(b, main.getLoc(), kernel.getArgument(0), kernel.getArgument(1))
+  GradPostprocess(b, main.getLoc(), kernel.getArgument(0),
+                  kernel.getArgument(1))
       .emit();
   gpu::ReturnOp::create(b, main.getLoc());
 }

@@ -1,4 +1,4 @@
-//===- RelativePositionGrads.cpp - Sums over pairs by distance ------------===//
+//===- RelativePositionGrads.cpp - Relative-position gradients ------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,10 +14,10 @@
 using namespace mlir;
 using namespace fovea;
 
-LogicalResult fovea::addToDistanceSums(const BackwardKernel &kernel,
-                                       const QueryPlace &place,
-                                       const KeyRows &keys,
-                                       const DistanceShares &shares) {
+LogicalResult fovea::addRelativePositionGrads(const BackwardKernel &kernel,
+                                              const QueryPlace &place,
+                                              const KeyRows &keys,
+                                              const RelativeShares &shares) {
   attn::BackwardOp op = kernel.op;
   SmallVector<attn::ContributeOp> contributions = getReducedContributions(op);
   if (!kernel.part.sums || contributions.empty())
@@ -30,10 +30,10 @@ LogicalResult fovea::addToDistanceSums(const BackwardKernel &kernel,
           .cloneContributionPlaces(op.getScoreGradient(), contributions);
   if (failed(places))
     return failure();
-  // What a mask hides has derivatives of 0, and adds nothing.
+  // Masked pairs have dS = 0 and add nothing.
   llvm::SmallDenseMap<Value, Value> wide;
   for (auto [add, share] :
-       llvm::zip_equal(getDistanceShares(op), shares.others))
+       llvm::zip_equal(getRelativeShares(op), shares.others))
     wide[add.getValue()] = extendScores(kernel, share);
   SmallVector<Value> memory = kernel.memory.sums.getCaptureMemory(kb);
   for (auto [contribution, indices] : llvm::zip_equal(contributions, *places)) {

@@ -1,4 +1,4 @@
-//===- RelativePositionGrads.h - Sums over pairs by distance ----*- C++ -*-===//
+//===- RelativePositionGrads.h - Relative-position gradients ----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Gradients by captured values that pairs read by the distance of query and
-// key. What pairs contribute goes to another role through shared memory, as
-// their derivatives by scores do anyway, and that role adds it up along
-// diagonals.
+// Gradients with respect to captured tensors that are indexed by the relative
+// position of query and key. The contributions of pairs are streamed through
+// shared memory, as dS is anyway, to another role, which reduces them per
+// relative position.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,18 +20,18 @@
 
 namespace fovea {
 
-/// What the pairs of a block of queries and a tile of keys contribute, rounded:
-/// derivatives by scores, and what there is beside them (getDistanceShares).
-struct DistanceShares {
+/// The rounded contributions of the pairs of a query block and a key tile: dS,
+/// and the other values (getRelativeShares).
+struct RelativeShares {
   mlir::Value gradients;
   llvm::ArrayRef<mlir::Value> others;
 };
 
-/// Adds them to those sums.
-llvm::LogicalResult addToDistanceSums(const BackwardKernel &kernel,
-                                      const QueryPlace &place,
-                                      const KeyRows &keys,
-                                      const DistanceShares &shares);
+/// Adds the contributions to memory.
+llvm::LogicalResult addRelativePositionGrads(const BackwardKernel &kernel,
+                                             const QueryPlace &place,
+                                             const KeyRows &keys,
+                                             const RelativeShares &shares);
 
 } // namespace fovea
 

@@ -1,4 +1,4 @@
-//===- ForwardKernel.cpp - A forward kernel and its tile --------*- C++ -*-===//
+//===- ForwardKernel.cpp - State of a forward kernel ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -44,18 +44,18 @@ private:
   Value compute(Value x, Value y) {
     return OpTy::create(kb.builder, getLoc(), x, y);
   }
-  /// The number of heads that are worked on together: enough to fill the chip,
-  /// few enough for their keys and values to stay in L2.
+  /// Heads per L2 section: enough to fill the GPU, few enough to keep their K
+  /// and V in L2.
   Value emitHeadsPerSection(Value keys);
-  /// The number of tiles of each head whose own keys and values, all heads'
-  /// together, stay in L2.
+  /// Tail tiles per head: as many as keep the K and V that they attend to, of
+  /// all heads, in L2.
   Value emitFinalTiles(Value heads);
-  /// A tile of a sequence that is an entry of the batch.
+  /// A tile of a sequence that is a batch entry.
   QueryTile emitBatchEntry(Value queries, Value keys, Value heads,
                            Value headRows);
-  /// A tile of a packed sequence, and where its queries begin.
+  /// A tile of a packed sequence.
   QueryTile emitPackedSequence();
-  /// A tile whose rows are heads.
+  /// A tile with PackGQA.
   QueryTile emitPackedHeads(Value queries, Value keys);
 
   KernelBuilder &kb;
@@ -67,14 +67,14 @@ private:
 
 Value QueryTileEmitter::emitHeadsPerSection(Value keys) {
   Value positive = compute<arith::MaxSIOp>(keys, kb.constant(1));
-  // Heads whose keys and values fit; the product of sizes may not fit 32 bits.
+  // Heads whose K and V fit; a product of sizes might not fit 32 bits.
   auto fit = [&](int64_t bytes) -> Value {
     Value rows = kb.constant(bytes / plan.keyBytes);
     Value count = compute<arith::DivUIOp>(rows, positive);
     return compute<arith::MaxUIOp>(count, kb.constant(1));
   };
-  // Several tiles of one head at a time walk its keys together: for long
-  // sequences, more heads than fit are better than one head's tiles alone.
+  // Concurrent tiles of one head read its keys together: for long sequences
+  // more heads than fit are better than the tiles of one head alone.
   Value spilling =
       compute<arith::MinUIOp>(fit(2 * kb.target->sharedInL2), kb.constant(16));
   Value least = compute<arith::MaxUIOp>(spilling, kb.constant(8));
@@ -143,7 +143,7 @@ QueryTile QueryTileEmitter::emitPackedHeads(Value queries, Value keys) {
 }
 
 QueryTile QueryTileEmitter::emit() {
-  // What does not depend on the tile stands before the loop over tiles.
+  // Tile-invariant values precede the loop over tiles.
   Value queries = kb.size(q, 2), keys = kb.size(k, 2);
   if (plan.packedHeads)
     return emitPackedHeads(queries, keys);
@@ -207,6 +207,6 @@ RegionContext ForwardKernel::makeContext(Value key) const {
           plan.columns,
           kb.hasWideIndex,
           kb.accurateTanh,
-          /*summaries=*/nullptr,
+          /*minMaxBuffers=*/nullptr,
           /*keepsRows=*/plan.kernel->rowTiles <= 1};
 }

@@ -1,8 +1,13 @@
-//===- ForwardKernel.h - A forward kernel and its tile ----------*- C++ -*-===//
+//===- ForwardKernel.h - State of a forward kernel --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state shared by all emitters of a forward kernel: its plan, arguments and
+// current query tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +20,7 @@
 
 namespace fovea {
 
-/// The kernel's arguments; LSE is null where it is not asked for.
+/// The kernel's arguments; `lse` is null if the op has no such result.
 struct ForwardArguments {
   mlir::Value q, k, v, o, lse;
   llvm::SmallVector<mlir::Value> captures;
@@ -23,21 +28,21 @@ struct ForwardArguments {
   static ForwardArguments of(KernelBuilder &kb, attn::ForwardOp op);
 };
 
-/// One tile of queries, and the keys that it meets.
+/// One query tile and its keys.
 struct QueryTile {
   KernelBuilder::Work work;
   /// The head of K and V; lengths of the sequence.
   mlir::Value keyHead, queries, keys;
-  /// Where the sequence lies: a batch index of the tensors, and its first key's
-  /// row there, null where that is 0.
+  /// Position of the sequence in memory: batch index, and the row of its first
+  /// key, null if that is 0.
   mlir::Value memoryBatch, firstKey;
-  /// The tile's first row in memory, along the dimension that rows run along;
-  /// where rows and keys end there, if others follow.
+  /// The tile's first row in memory, along the row dimension; the ends of rows
+  /// and of keys in memory, if other data follows.
   mlir::Value firstRow, rowLimit, keyLimit;
 };
 
-/// What every part of a forward kernel's program is emitted from. The builder
-/// stands in the loop over tiles.
+/// A forward kernel under construction. The builder is inside the loop over
+/// tiles.
 struct ForwardKernel {
   KernelBuilder &kb;
   attn::ForwardOp op;
@@ -45,19 +50,20 @@ struct ForwardKernel {
   ForwardArguments arguments;
   QueryTile tile;
 
-  /// Starts the loop over tiles of queries.
+  /// Starts the loop over query tiles.
   static ForwardKernel begin(KernelBuilder &kb, attn::ForwardOp op,
                              const ForwardPlan &plan);
 
   mlir::Location getLoc() const { return kb.getLoc(); }
-  /// Row of memory of a key.
+  /// The row in memory of a key.
   mlir::Value toMemory(mlir::Value key) const;
-  /// Indices of the tile's first row in Q, O and, but for the last, LSE.
+  /// Indices of the tile's first row in Q and O; without the last one, in LSE.
   llvm::SmallVector<mlir::Value> getRowPlace() const;
-  /// The dimension of those that rows run along, and what is folded into it.
+  /// The dimension of Q and O that rows run along, and the dimension folded
+  /// into it by PackGQA.
   int64_t getRowDim() const { return plan.packedHeads ? 1 : 2; }
   mlir::DenseI64ArrayAttr getFold() const;
-  /// The block of scores whose first key is `key`, or null.
+  /// Context of the score block whose first key is `key`, or null.
   RegionContext makeContext(mlir::Value key) const;
 };
 

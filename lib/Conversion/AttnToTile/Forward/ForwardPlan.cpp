@@ -1,4 +1,4 @@
-//===- ForwardPlan.cpp - What is decided of a forward kernel ----*- C++ -*-===//
+//===- ForwardPlan.cpp - Plan of a forward kernel -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -10,6 +10,7 @@
 
 #include "Forward/ForwardProblem.h"
 
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Schedule/ScheduleRemarks.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -19,7 +20,7 @@
 using namespace mlir;
 using namespace fovea;
 
-/// The function that the op stands in, or nothing.
+/// The name of the enclosing function, or empty.
 static StringRef getFunctionName(attn::ForwardOp op) {
   auto function = op->getParentOfType<FunctionOpInterface>();
   return function ? function.getName() : StringRef();
@@ -34,7 +35,7 @@ static FailureOr<plan::KernelAttr> choosePlan(attn::ForwardOp op,
   if (failed(chosen))
     return failure();
   if (options.explainSchedule)
-    // Not the op's own, which prints the op behind every remark.
+    // The op's own emitRemark would attach the op to each remark.
     emitRemark(op.getLoc())
         << "schedule " << ScheduleFields::from(*chosen).print()
         << " for the problem "
@@ -46,22 +47,22 @@ static FailureOr<plan::KernelAttr> choosePlan(attn::ForwardOp op,
   return chosen;
 }
 
-/// Why kv_classify is not asked.
+/// The reason why kv_classify is not used.
 static StringRef explainUnclassified(attn::ForwardOp op, PackedHeads heads) {
   if (op.hasBlocks())
-    return "the blocks to visit are listed";
+    return "the op has block-sparse lists";
   if (heads)
-    return "few queries' blocks are cheaper visited than asked about";
-  return "the mask leaves no blocks out of the range that is visited";
+    return "with few queries a block costs less than its runtime predicate";
+  return "the mask hides no block within its range of keys";
 }
 
-/// Lets the plan go without what the program has no use for.
+/// Drops fields of the plan that the program has no use for.
 static LogicalResult dropUnusedFields(attn::ForwardOp op, bool hasBoxes,
                                       PackedHeads heads,
                                       plan::KernelAttr &plan) {
   auto report = [&](StringRef field, StringRef reason) {
-    return reportMissed(op, getFunctionName(op), plan.isAsked(field), field,
-                        reason);
+    return reportMissed(op, getFunctionName(op), plan.isUserSpecified(field),
+                        field, reason);
   };
   if (plan.getStream("score").isStaged && !hasBoxes) {
     if (failed(report("score_stages", "score_mod reads no captured tensor "
@@ -89,7 +90,7 @@ FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
   if (failed(checkTensors(options, op)))
     return failure();
   StagedBias boxes = findScoreBoxes(op);
-  // Boxes of captured values run along queries and keys.
+  // Staged tiles of captured tensors run along queries and keys.
   PackedHeads heads =
       boxes.captures.empty() ? findPackedHeads(op) : PackedHeads();
   ScheduleProblem problem = makeForwardProblem(op, options, boxes, heads);
@@ -115,8 +116,9 @@ FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
   plan.hasSections = picksBlocks(op) && work != plan::WorkSchedule::Single;
   plan.hasFinalTiles = options.finalTiles && plan.hasSections &&
                        work == plan::WorkSchedule::Dynamic;
-  // What visits carry can't be looked up ahead, as copies without roles do.
-  plan.asksForBlocks = (*chosen)->classify && chosen->hasRoles();
+  // Loop-carried iterator state cannot be prefetched, as copies without roles
+  // do.
+  plan.selectsBlocks = (*chosen)->classify && chosen->hasRoles();
   plan.partsRows = partsRows(op, options, *chosen, heads);
   plan.keyBytes = (plan.headDim + plan.valueHeadDim) * problem.elementBits / 8;
   return plan;
@@ -128,10 +130,11 @@ FailureOr<plan::KernelAttr> fovea::dropAddByDot(attn::ForwardOp op,
   if (!plan.hasDot(starts))
     return plan;
   StringRef field = "add_by_dot";
-  if (failed(reportMissed(op, getFunctionName(op), plan.isAsked(field), field,
-                          "score_mod adds no progression of keys; another "
-                          "summand may be too large for an accumulator to "
-                          "start from")))
+  if (failed(reportMissed(op, getFunctionName(op), plan.isUserSpecified(field),
+                          field,
+                          "score_mod adds no term that is linear in the key "
+                          "position; other terms may be too large to "
+                          "initialize an accumulator")))
     return failure();
   return plan.changeDots([](plan::DotPlan &dot) { dot.addsToSummand = false; });
 }

@@ -1,8 +1,13 @@
-//===- ForwardPlan.h - What is decided of a forward kernel ------*- C++ -*-===//
+//===- ForwardPlan.h - Plan of a forward kernel -----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses the plan of a forward kernel, from the target's planner and the
+// fields of the plan that the op has no use for. Emits no IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,38 +21,39 @@
 
 namespace fovea {
 
-/// What is decided of a forward kernel before any of it is emitted.
+/// The plan of a forward kernel.
 struct ForwardPlan {
   plan::KernelAttr kernel;
-  /// Queries of a tile, and keys of a block.
+  /// Query rows of a tile, and keys of a block.
   int64_t rows, columns;
-  /// Head dims, padded to what products sum over.
+  /// Head dims, padded to the reduction step of the MMA.
   int64_t headDim, valueHeadDim;
   PackedHeads packedHeads;
-  /// Numbers of the captured tensors whose blocks come through shared memory.
+  /// Indices of the captured tensors whose tiles are staged in shared memory.
   llvm::SmallVector<unsigned> stagedCaptures;
-  /// Heads are taken in sections, the longest tiles first; with the shortest
-  /// ones kept for the end.
+  /// Heads are processed in L2 sections, the longest tiles first; with tail
+  /// tiles.
   bool hasSections, hasFinalTiles;
-  /// Batch entries read the same blocks of captured tensors, and follow each
-  /// other.
+  /// Batch entries read the same tiles of captured tensors, and are processed
+  /// one after the other.
   bool sharesBoxes;
-  /// kv_classify says which blocks are visited.
-  bool asksForBlocks;
-  /// Warp groups, four warps each, or roles compute parts of a tile's rows,
-  /// each on its own, and mask what those need.
+  /// kv_classify selects the blocks at run time.
+  bool selectsBlocks;
+  /// Warp groups or roles compute disjoint rows of a tile, and each masks only
+  /// the blocks that its own rows need masked.
   bool partsRows;
 
   /// Bytes of a key and its value.
   int64_t keyBytes;
 };
 
-/// The plan for an op, by the target's planner and what the op has a use for.
+/// Plans the kernel of an op: the target planner's choice, without the fields
+/// that the op has no use for.
 mlir::FailureOr<ForwardPlan> planForward(attn::ForwardOp op,
                                          const KernelOptions &options);
 
-/// `plan` for a kernel whose products start from zero; an error if the schedule
-/// asks for a summand by name.
+/// `plan` without accumulator initialization from a score_mod term
+/// (`add_by_dot`); an error if the schedule requests it.
 mlir::FailureOr<plan::KernelAttr> dropAddByDot(attn::ForwardOp op,
                                                plan::KernelAttr plan);
 

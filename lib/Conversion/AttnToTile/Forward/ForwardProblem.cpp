@@ -1,4 +1,4 @@
-//===- ForwardProblem.cpp - What a schedule depends on ----------*- C++ -*-===//
+//===- ForwardProblem.cpp - Schedule problem of a forward op --------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,8 +8,8 @@
 
 #include "Forward/ForwardProblem.h"
 
-#include "RegionAnalysis/SharedKeyIndex.h"
 #include "RegionAnalysis/RegionDependences.h"
+#include "RegionAnalysis/SharedKeyIndex.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace fovea;
 
-// Queries of a head that heads are packed for. Any tile's rows are a multiple.
+// Most queries per head for PackGQA. The rows of any tile are a multiple.
 static constexpr int64_t kMaxPackedQueries = 16;
 
 PackedHeads fovea::findPackedHeads(attn::ForwardOp op) {
@@ -48,14 +48,14 @@ bool fovea::canClassify(attn::ForwardOp op, PackedHeads heads) {
 // Regions
 //===----------------------------------------------------------------------===//
 
-/// Whether a region reads captured tensors at places that depend on both query
+/// True if a region reads captured tensors at indices that depend on both query
 /// and key.
 static bool loadsPerScore(Region &region, unsigned captures) {
   if (region.empty())
     return false;
   RegionDependences dependences(region, captures);
   BlockArgument key = region.getArguments().drop_back(captures).back();
-  // What many keys share is loaded for those together.
+  // Values shared by many keys are loaded once for all of them.
   auto isOfSingleKey = [&](Value index) {
     return (dependences.of(index) & RegionDependences::OnKey) &&
            !getKeyChunk(index, key);
@@ -68,7 +68,7 @@ static bool loadsPerScore(Region &region, unsigned captures) {
                       });
 }
 
-/// The largest number of neighbouring keys for which a region reads one value;
+/// The largest number of adjacent keys that share one value read by the region;
 /// 1 if there are none.
 static int64_t findKeyChunk(Region &region, unsigned captures) {
   int64_t most = 1;
@@ -81,7 +81,7 @@ static int64_t findKeyChunk(Region &region, unsigned captures) {
   return most;
 }
 
-/// Bits of the captured values that a region reads for each key.
+/// Bits of captured values that a region reads per key.
 static int64_t countKeyBits(Region &region, unsigned captures) {
   int64_t bits = 0;
   if (region.empty())
@@ -98,7 +98,7 @@ static int64_t countKeyBits(Region &region, unsigned captures) {
 }
 
 bool fovea::computesBoundsFromCaptures(attn::ForwardOp op) {
-  // Where rows see few keys there are fewer warp groups, with registers for it.
+  // Sparse masks use fewer warp groups, which have registers for it.
   if (op.getKvBounds().empty() || op.isSparse())
     return false;
   Block &block = op.getKvBounds().front();
@@ -109,7 +109,7 @@ bool fovea::computesBoundsFromCaptures(attn::ForwardOp op) {
                       [&](Value operand) { return derived.contains(operand); }))
       continue;
     derived.insert_range(bound.getResults());
-    // What is only compared and chosen from stays narrow.
+    // Values that are only compared or selected remain narrow.
     if (!isa<tensor::ExtractOp, arith::IndexCastOp, arith::IndexCastUIOp,
              arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::CmpIOp,
              arith::SelectOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp,
@@ -119,7 +119,7 @@ bool fovea::computesBoundsFromCaptures(attn::ForwardOp op) {
   return false;
 }
 
-/// What the regions of scores read.
+/// Describes the reads of score_mod and mask_mod.
 static void describeRegions(attn::ForwardOp op, ScheduleProblem &problem) {
   unsigned captures = op.getCaptures().size();
   for (Region *region : {&op.getScoreMod(), &op.getMaskMod()}) {
@@ -138,7 +138,7 @@ ScheduleProblem fovea::makeForwardProblem(attn::ForwardOp op,
   ScheduleProblem problem{options.target, element.getIntOrFloatBitWidth(),
                           options.padHeadDim(op.getQueryType()),
                           options.padHeadDim(op.getValueType())};
-  attn::KeyPlaces keys = op.getSequence().getKeyPlaces();
+  attn::KeyLocations keys = op.getSequence().getKeyPlaces();
   problem.endsEarly = !keys.fillTensors();
   problem.packed = keys.arePacked;
   problem.uneven = picksBlocks(op) || problem.endsEarly;

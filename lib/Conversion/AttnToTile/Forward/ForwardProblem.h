@@ -1,8 +1,13 @@
-//===- ForwardProblem.h - What a schedule depends on ------------*- C++ -*-===//
+//===- ForwardProblem.h - Schedule problem of a forward op ------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Describes a forward op to the planner: its shapes, its mask and the captured
+// tensors that its regions read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,24 +22,24 @@
 
 namespace fovea {
 
-/// With few queries, tiles would have few rows. The heads that share keys have
-/// the same work: they become rows, too. Not where what a region or a random
-/// number makes of a head must be one value, and where nothing is shared.
+/// PackGQA: with few queries per head, the query heads that share keys become
+/// rows of one tile. Not if a region or dropout needs one head per tile, or if
+/// heads share no keys.
 PackedHeads findPackedHeads(attn::ForwardOp op);
 
-/// Whether a tile of queries visits some blocks only.
+/// True if a query tile processes only some key blocks.
 bool picksBlocks(attn::ForwardOp op);
 
-/// Whether blocks of a range can be told apart. One query's blocks are cheaper
-/// visited than asked about.
+/// True if a runtime predicate (kv_classify) can select blocks within the
+/// range. With PackGQA a block costs less than its predicate.
 bool canClassify(attn::ForwardOp op, PackedHeads heads);
 
-/// Whether where blocks begin and end is computed from captured values: wide
-/// arithmetic, which is done once a tile.
+/// True if the bounds of blocks are computed from captured values: wide
+/// arithmetic, once per tile.
 bool computesBoundsFromCaptures(attn::ForwardOp op);
 
-/// What the op's schedule depends on, if `boxes` come block by block and
-/// `heads` are rows.
+/// Describes the op to the planner, with `boxes` staged in shared memory and
+/// the rows of `heads`.
 ScheduleProblem makeForwardProblem(attn::ForwardOp op,
                                    const KernelOptions &options,
                                    const StagedBias &boxes, PackedHeads heads);

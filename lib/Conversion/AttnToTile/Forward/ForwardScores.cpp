@@ -1,4 +1,4 @@
-//===- ForwardScores.cpp - Scores of a forward kernel -----------*- C++ -*-===//
+//===- ForwardScores.cpp - Scores of a forward kernel ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,9 +9,9 @@
 #include "Forward/ForwardScores.h"
 
 #include "RegionAnalysis/MultiVersionBlock.h"
+#include "Regions/BlockUniformLoads.h"
 #include "Regions/Dropout.h"
 #include "Regions/RegionToTile.h"
-#include "Regions/BlockUniformLoads.h"
 
 #include "fovea/Support/ValueNames.h"
 
@@ -22,40 +22,40 @@
 using namespace mlir;
 using namespace fovea;
 
-/// The plan's name of the product of queries and keys.
+/// The name of the dot Q times K^T in plans.
 static constexpr StringLiteral kScoreDotName = "s";
 
 namespace {
-/// Emits the scores of the block of keys from `key` on.
+/// Emits the scores of the key block that begins with `key`.
 class ScoreEmitter {
 public:
   ScoreEmitter(const ForwardKernel &kernel, Value key)
       : kernel(kernel), kb(kernel.kb), op(kernel.op), loc(kernel.getLoc()),
         context(kernel.makeContext(key)) {}
 
-  /// The products of queries and the block's keys.
+  /// Q times K^T of the block.
   Value emitProducts(Value queries);
-  /// What score_mod makes of the products, without `rest`.
+  /// The result of score_mod on the products, without the terms in `rest`.
   FailureOr<Value> emitScore(OpBuilder &invariant, Value products,
                              ScoreRest &rest);
-  /// `score` without the keys that are not visible, where the block, which is
-  /// `partial` or not (i1), has such.
+  /// Masks the block's hidden and missing keys, if there are any. `partial`
+  /// tells if some pairs are hidden, i1.
   FailureOr<Value> emitVisible(const KeyBlocks &blocks, Value partial,
                                Value score);
 
 private:
   int64_t getRows() const { return kernel.plan.rows; }
   int64_t getColumns() const { return kernel.plan.columns; }
-  /// The products as a sum, times the op's scale.
-  /// The sum that score_mod makes of `products`; what is read at `places`, if
-  /// that is not null, is uniform.
-  FailureOr<AffineScore> clone(OpBuilder &invariant, const AffineScore &products,
-                             const ExtractPlaces *places);
-  /// Two ways to compute the block: the first where `condition` holds.
+  /// Clones score_mod on `products`. Reads in `places`, if that is not null,
+  /// are uniform.
+  FailureOr<AffineScore> clone(OpBuilder &invariant,
+                               const AffineScore &products,
+                               const ExtractPlaces *places);
+  /// Emits two versions of the block: the first one runs if `condition` holds.
   FailureOr<Value> emitWays(OpBuilder &invariant, const AffineScore &products,
                             Value condition, const ExtractPlaces &places,
                             ScoreRest &rest);
-  /// What scores that are one of `forms` are left without.
+  /// Chooses the terms to factor out of scores that are one of `forms`.
   LeftOut leaveOut(OpBuilder &invariant, ArrayRef<AffineScore> forms,
                    ScoreRest &rest);
   AffineScoreEmitter getEmitter(OpBuilder &invariant) {
@@ -64,13 +64,13 @@ private:
 
   /// `score` where `keep` holds, else -inf.
   Value hide(Value keep, Value score);
-  /// Hides keys past the last one.
+  /// Masks keys past the last one.
   Value hideMissingKeys(Value score);
-  /// Hides them where the block has such.
+  /// Masks keys past the last one, if the block has such keys.
   Value hideIfRagged(Value score);
-  /// `score` without what mask_mod drops.
+  /// Masks the pairs that mask_mod hides.
   FailureOr<Value> applyMask(Value score);
-  /// Hides the keys of a block that don't exist or that mask_mod drops.
+  /// Masks the pairs that mask_mod hides and the missing keys of a block.
   FailureOr<Value> emitMask(Value score);
 
   const ForwardKernel &kernel;
@@ -82,7 +82,7 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Which keys count
+// Masks
 //===----------------------------------------------------------------------===//
 
 Value ScoreEmitter::hide(Value keep, Value score) {
@@ -154,7 +154,7 @@ FailureOr<Value> ScoreEmitter::emitVisible(const KeyBlocks &blocks,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(masked.thenBlock());
-    // Listed blocks come in any order, so any may be the last one.
+    // Block-sparse lists are in any order, so any block may be the last one.
     FailureOr<Value> kept = visited ? applyMask(score) : emitMask(score);
     if (failed(kept))
       return failure();
@@ -172,7 +172,7 @@ FailureOr<Value> ScoreEmitter::emitVisible(const KeyBlocks &blocks,
 
 Value ScoreEmitter::emitProducts(Value queries) {
   OpBuilder &b = kb.builder;
-  // Keys past the last one are no concern: their scores are hidden.
+  // Keys past the last one need no limit: their scores are masked.
   Value keys =
       kb.loadHead(kernel.arguments.k, kernel.tile.memoryBatch,
                   kernel.tile.keyHead, kernel.toMemory(context.key), 0,
@@ -183,8 +183,8 @@ Value ScoreEmitter::emitProducts(Value queries) {
                              b.getStringAttr(kScoreDotName));
 }
 
-LeftOut ScoreEmitter::leaveOut(OpBuilder &invariant, ArrayRef<AffineScore> forms,
-                               ScoreRest &rest) {
+LeftOut ScoreEmitter::leaveOut(OpBuilder &invariant,
+                               ArrayRef<AffineScore> forms, ScoreRest &rest) {
   plan::KernelAttr plan = kernel.plan.kernel;
   LeftOut leftOut =
       LeftOut::of(forms, plan.getDot(kScoreDotName).addsToSummand);
@@ -196,8 +196,8 @@ LeftOut ScoreEmitter::leaveOut(OpBuilder &invariant, ArrayRef<AffineScore> forms
 }
 
 FailureOr<AffineScore> ScoreEmitter::clone(OpBuilder &invariant,
-                                         const AffineScore &products,
-                                         const ExtractPlaces *places) {
+                                           const AffineScore &products,
+                                           const ExtractPlaces *places) {
   return RegionToTile(kb.builder, context, places)
       .cloneScoreMod(op.getScoreMod(), products, invariant);
 }
@@ -274,7 +274,7 @@ FailureOr<ScoreRest> fovea::emitScores(const ForwardKernel &kernel,
 }
 
 //===----------------------------------------------------------------------===//
-// Weights and sinks
+// Dropout and sinks
 //===----------------------------------------------------------------------===//
 
 void fovea::emitDropout(const ForwardKernel &kernel, Region &weights) {

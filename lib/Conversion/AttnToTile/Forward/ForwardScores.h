@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Emits the scores of a block: Q times K^T, score_mod and mask_mod, with
+// dropout and sinks. Common terms of a row are factored out of the scores.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_FORWARD_FORWARDSCORES_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_FORWARD_FORWARDSCORES_H
@@ -14,31 +19,33 @@
 
 namespace fovea {
 
-/// What scores are emitted without (LeftOut), in the kernel: a score is `scale`
-/// times what is emitted, plus, for each row, its number within the tile times
-/// `rowStep`, unless that is null.
+/// The terms that are factored out of the emitted scores (LeftOut), as values
+/// of the kernel: a score is `scale` times the emitted one, plus the row's
+/// index within the tile times `rowStep`, if that is not null.
 struct ScoreRest {
   double scale = 1.0;
   mlir::Value rowStep;
-  /// The product starts from what score_mod adds, as the plan says.
+  /// The MMA's accumulator starts from the terms that score_mod adds, as
+  /// planned.
   bool startsDot = false;
 
-  /// What all scores of a row have in common and were left without, or null.
+  /// The term that is factored out of all scores of a row, or null.
   mlir::Value emitCommon(const ForwardKernel &kernel) const;
 };
 
-/// Fills the region of the sum's scores, those of `queries` and a block of
-/// keys; what is the same for all blocks goes to where the builder stands.
+/// Fills the `scores` region of the softmax sum, for `queries` and a key block.
+/// Values that are the same for all blocks are emitted at the builder's
+/// position.
 mlir::FailureOr<ScoreRest> emitScores(const ForwardKernel &kernel,
                                       const KeyBlocks &blocks,
                                       mlir::Value queries,
                                       mlir::Region &scores);
 
-/// Fills the region of the sum's weights with those that dropout keeps; they
-/// are scaled at the end, with the output.
+/// Fills the `weights` region of the softmax sum with P after dropout. The
+/// scale for dropped pairs is applied to the output.
 void emitDropout(const ForwardKernel &kernel, mlir::Region &weights);
 
-/// Each row's sink, less what its scores are without, or null.
+/// Each row's sink, minus the factored-out term of its scores; or null.
 mlir::Value emitSink(const ForwardKernel &kernel, const ScoreRest &rest);
 
 } // namespace fovea

@@ -1,8 +1,13 @@
-//===- ForwardToTile.cpp - attn.forward as a tile program -------*- C++ -*-===//
+//===- ForwardToTile.cpp - Lowers attn.forward to a kernel ----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers attn.forward to one kernel: a `tile.softmax_sum` over the key blocks
+// of each query tile, with stores of O and LSE.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,8 +38,8 @@ static Value loadQueries(const ForwardKernel &kernel) {
       b.getStringAttr("q"));
 }
 
-/// The sum over the blocks, without its regions but for the one that says which
-/// blocks are visited.
+/// Creates the softmax sum over the blocks. Of its regions only the one that
+/// selects blocks is filled.
 static FailureOr<tile::SoftmaxSumOp>
 createSum(const ForwardKernel &kernel, const KeyBlocks &blocks, double scale) {
   KernelBuilder &kb = kernel.kb;
@@ -66,7 +71,7 @@ createSum(const ForwardKernel &kernel, const KeyBlocks &blocks, double scale) {
   return sum;
 }
 
-/// Fills the region of the values that weights are multiplied by.
+/// Fills the region that loads V.
 static void emitValues(const ForwardKernel &kernel, Region &values) {
   KernelBuilder &kb = kernel.kb;
   OpBuilder &b = kb.builder;
@@ -76,8 +81,7 @@ static void emitValues(const ForwardKernel &kernel, Region &values) {
   block.addArgument(b.getIndexType(), loc);
   b.setInsertionPointToEnd(&block);
   const QueryTile &tile = kernel.tile;
-  // Values past the last key have weight 0, and 0 * NaN is NaN: they are made
-  // zero.
+  // Missing keys are loaded as zeros: their P is 0, but 0 * NaN is NaN.
   Value read =
       kb.loadHead(kernel.arguments.v, tile.memoryBatch, tile.keyHead,
                   kernel.toMemory(block.getArgument(0)), 0, kernel.plan.columns,
@@ -85,7 +89,8 @@ static void emitValues(const ForwardKernel &kernel, Region &values) {
   tile::YieldOp::create(b, loc, read);
 }
 
-/// The sum over the blocks that are visited; says what its scores are without.
+/// Emits the softmax sum over the blocks; `rest` gets the terms that its scores
+/// lack.
 static FailureOr<tile::SoftmaxSumOp> emitSum(const ForwardKernel &kernel,
                                              const KeyBlocks &blocks,
                                              Value queries, ScoreRest &rest) {
@@ -107,7 +112,7 @@ static FailureOr<tile::SoftmaxSumOp> emitSum(const ForwardKernel &kernel,
   return sum;
 }
 
-/// Scales the output for the weights that dropout dropped, and rounds it.
+/// Scales the output for dropout, and rounds it.
 static Value emitOutput(const ForwardKernel &kernel, Value output) {
   KernelBuilder &kb = kernel.kb;
   OpBuilder &b = kb.builder;
@@ -127,7 +132,7 @@ static Value emitOutput(const ForwardKernel &kernel, Value output) {
   return tile::makeStaged(b, loc, kernel.plan.kernel, "y", output);
 }
 
-/// Writes O and LSE.
+/// Stores O and LSE.
 static void emitResults(const ForwardKernel &kernel, tile::SoftmaxSumOp sum,
                         const ScoreRest &rest) {
   OpBuilder &b = kernel.kb.builder;

@@ -1,8 +1,13 @@
-//===- MergeToTile.cpp - attn.merge as a tile program -----------*- C++ -*-===//
+//===- MergeToTile.cpp - Lowers attn.merge to a kernel --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers attn.merge, which combines the partial results of a split-KV forward,
+// to one memory-bound kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +20,10 @@
 using namespace mlir;
 using namespace fovea;
 
-/// A part's (O, LSE) as a softmax state: exp(LSE) * O is the weighted sum and
-/// exp(LSE) the sum of weights, so m = LSE, l = 1, acc = O. A part that saw no
-/// key has an O of no meaning, which must not reach the sum even as 0 * NaN.
+/// Loads a split's (O, LSE) as a softmax state: exp(LSE) * O is the weighted
+/// sum and exp(LSE) the row sum, so m = LSE, l = 1, acc = O. The O of a split
+/// without visible keys is undefined and must not reach the sum even as 0 *
+/// NaN.
 static SmallVector<Value, 3> loadState(KernelBuilder &kb, Value output,
                                        Value lse,
                                        const KernelBuilder::Work &work,
@@ -60,7 +66,7 @@ std::unique_ptr<KernelLowering> fovea::makeMergeLowering(attn::MergeOp op) {
 }
 
 FailureOr<plan::KernelAttr> MergeLowering::emit(KernelBuilder &kb) {
-  // Memory-bound: small tiles, columns in chunks that leave many CTAs an SM.
+  // Memory-bound: small tiles and columns in chunks, for many CTAs per SM.
   constexpr int64_t kRows = 64, kColumns = 32, kWarps = 4;
   OpBuilder &b = kb.builder;
   Location loc = op.getLoc();

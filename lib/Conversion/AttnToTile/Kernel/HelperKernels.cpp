@@ -1,4 +1,4 @@
-//===- HelperKernels.cpp - Kernels before and after another -----*- C++ -*-===//
+//===- HelperKernels.cpp - Prologue and epilogue kernels ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -98,12 +98,12 @@ gpu::GPUFuncOp fovea::beginHelperKernel(OpBuilder &b, const KernelBuilder &kb,
 }
 
 //===----------------------------------------------------------------------===//
-// Overlap
+// Programmatic dependent launch
 //===----------------------------------------------------------------------===//
 
-/// Waits for the kernels before in the launch, at the start, or at the end of a
-/// prologue's kernel that needs nothing of theirs: who waits for this one then
-/// waits for those, too.
+/// Waits for the previous kernels of the launch, at the start. A prologue
+/// kernel that needs none of their results waits at the end, so that kernels
+/// that wait for it also wait for the previous ones.
 static void awaitPrevious(gpu::GPUFuncOp kernel, launch::AbiOp abi,
                           bool isPrologue) {
   bool needsThem = llvm::any_of(abi.getParameters(), [&](Attribute parameter) {
@@ -117,9 +117,9 @@ static void awaitPrevious(gpu::GPUFuncOp kernel, launch::AbiOp abi,
   launch::AwaitPreviousOp::create(b, kernel.getLoc());
 }
 
-/// Lets the kernel behind `kernel` get ready under it.
+/// Lets the kernel after `kernel` start during it.
 static void allowOverlap(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
-  // CTAs that have roles leave no room for others beside them.
+  // CTAs with roles leave no room for other CTAs on the SM.
   if (abi.getPlan().hasRoles())
     return;
   OpBuilder start = OpBuilder::atBlockBegin(&kernel.getBody().front());

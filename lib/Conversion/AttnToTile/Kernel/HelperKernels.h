@@ -1,8 +1,13 @@
-//===- HelperKernels.h - Kernels before and after another -------*- C++ -*-===//
+//===- HelperKernels.h - Prologue and epilogue kernels ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Helper kernels that run before or after a main kernel, the scratch memory
+// that they share with it, and their overlap on the stream.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,16 +20,16 @@
 
 namespace fovea {
 
-/// Extents of scratch memory or of a grid, in sizes of an operand's dimensions.
+/// Extents of scratch memory or of a grid, in terms of the sizes of operands.
 class SizeExpressions {
 public:
   SizeExpressions(KernelBuilder &kb, unsigned operand)
       : kb(kb), operand(operand) {}
 
-  /// The size of a dimension of the operand's memref: a constant, or one more
+  /// The size of a dimension of the operand's memref: a constant, or a new
   /// symbol.
   mlir::AffineExpr getSize(int64_t dim) { return getSize(operand, dim); }
-  /// That of another operand.
+  /// The size of a dimension of another operand.
   mlir::AffineExpr getSize(unsigned of, int64_t dim);
   mlir::ArrayAttr getNames() const { return kb.builder.getArrayAttr(names); }
 
@@ -34,37 +39,36 @@ private:
   llvm::SmallVector<mlir::Attribute> names;
 };
 
-/// Gives the kernel scratch memory of `element`s, which is zero at first if
-/// `isZeroed`, as its last argument; returns its number.
+/// Adds scratch memory of `element`s, zero-initialized if `isZeroed`, as the
+/// kernel's last argument; returns the argument's index.
 unsigned declareScratch(KernelBuilder &kb, llvm::StringRef name,
                         mlir::ArrayAttr sizes,
                         llvm::ArrayRef<mlir::AffineExpr> extents,
                         mlir::Type element, bool isZeroed = false);
 
-/// One more kernel of a launch.
+/// A helper kernel of a launch.
 struct HelperKernel {
-  /// Follows the main kernel's name in its own.
+  /// Suffix of the kernel's name after that of the main kernel.
   llvm::StringRef suffix;
-  /// Those of the main kernel's arguments that it takes.
+  /// Arguments of the main kernel that it takes.
   llvm::ArrayRef<unsigned> arguments;
-  /// Number of CTAs, in symbols for the sizes of that name.
+  /// Number of CTAs, in symbols for the sizes of those names.
   mlir::ArrayAttr sizes;
   mlir::AffineExpr ctas;
   plan::KernelAttr plan;
-  /// Whether it runs after the main kernel, not before it.
+  /// True if it runs after the main kernel, else it runs before.
   bool isAfter = false;
 };
 
-/// Makes a kernel that runs before or after the one whose ABI is `main`, with
-/// its ABI, behind those there are. Its body goes where `b` stands then: at its
-/// end.
+/// Creates a kernel with its ABI that runs before or after the one whose ABI is
+/// `main`, after the existing helpers. Moves `b` to the end of its body.
 mlir::gpu::GPUFuncOp beginHelperKernel(mlir::OpBuilder &b,
                                        const KernelBuilder &kb,
                                        launch::AbiOp main,
                                        const HelperKernel &described);
 
-/// Lets each kernel of a launch get ready under the one before it, where the
-/// target can. All have their bodies.
+/// Lets each kernel of a launch start during the previous one (programmatic
+/// dependent launch), if the target supports it. All kernels must have bodies.
 void overlapKernels(const KernelBuilder &kb, launch::AbiOp main);
 
 } // namespace fovea

@@ -1,4 +1,4 @@
-//===- KernelBuilder.cpp - Helpers to emit a kernel -------------*- C++ -*-===//
+//===- KernelBuilder.cpp - State of a kernel under construction -----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -122,7 +122,7 @@ std::pair<Value, Value> fovea::decodeSections(OpBuilder &b, Location loc,
 }
 
 namespace {
-/// Emits the start of a loop over tiles, by `beginWork`'s parameters.
+/// Emits the start of a loop over tiles, with the parameters of `beginWork`.
 class WorkEmitter {
 public:
   using Work = KernelBuilder::Work;
@@ -136,8 +136,8 @@ public:
   Work emit(Value rows, int64_t tileM);
 
 private:
-  /// An item's tile among those of a head, and its head among those of all
-  /// batch entries; or its batch entry and head, where these are known already.
+  /// An item's tile in its head and its head over all batch entries; or its
+  /// batch entry and head, if known.
   struct Place {
     Value tile, headOfAll, batch, head;
   };
@@ -149,11 +149,11 @@ private:
     return arith::SelectOp::create(b, loc, condition, x, y);
   }
   void emitCounts(Value rows, int64_t tileM);
-  /// The place of an item where heads are taken in sections, and where the
-  /// tiles of one head follow each other.
+  /// Decodes an item in an order with L2 sections, and in an order in which the
+  /// tiles of one head are consecutive.
   Place emitInSections(Value item);
   Place emitHeadByHead(Value item);
-  /// Where the order of a head's tiles is not that of sections.
+  /// Converts the tile from the order of sections to `order.tiles`.
   Value reorder(Value tile);
 
   KernelBuilder &kb;
@@ -161,14 +161,15 @@ private:
   Location loc;
   Value batch, heads;
   const KernelBuilder::WorkOrder &order;
-  /// Tiles of a head and the last one, heads of all batch entries, items.
+  /// Number of tiles of a head, the last tile, heads of all batch entries,
+  /// items.
   Value tiles, lastTile, allHeads, count;
-  /// Each head's tiles that come last, and the items before those; or null.
+  /// Tail tiles per head, and the items before them; or null.
   Value lateTiles, earlyItems;
 };
 } // namespace
 
-/// What does not depend on the item stands before the loop.
+/// Item-invariant values precede the loop.
 void WorkEmitter::emitCounts(Value rows, int64_t tileM) {
   tiles = compute<arith::CeilDivUIOp>(rows, kb.constant(tileM));
   allHeads = compute<arith::MulIOp>(batch, heads);
@@ -194,7 +195,7 @@ WorkEmitter::Place WorkEmitter::emitInSections(Value item) {
   Value perSection = order.headsPerSection, tilesOfSection = tiles,
         lastOfSection = lastTile;
   if (lateTiles) {
-    // They are one more section, of all heads.
+    // Tail tiles are one more section, of all heads.
     Value isLate = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
                                          item, earlyItems);
     item = select(isLate, compute<arith::SubIOp>(item, earlyItems), item);
@@ -223,7 +224,7 @@ WorkEmitter::Place WorkEmitter::emitHeadByHead(Value item) {
   }
   place.tile = compute<arith::RemUIOp>(item, tiles);
   place.head = place.headOfAll = compute<arith::DivUIOp>(item, tiles);
-  // CTAs start in order of their numbers: the longest ones first.
+  // CTAs start in the order of their indices: the longest tiles first.
   if (order.schedule == tile::WorkSchedule::Single &&
       order.tiles == TileOrder::LastFirst)
     place.tile = compute<arith::SubIOp>(lastTile, place.tile);
@@ -294,8 +295,8 @@ Value KernelBuilder::emitKeyLength(attn::AttentionOpInterface attention,
 void KernelBuilder::endWork() { builder.setInsertionPointAfter(workLoop); }
 
 AffineScore fovea::scaleProducts(KernelBuilder &kb,
-                               attn::AttentionOpInterface attention,
-                               Value products) {
+                                 attn::AttentionOpInterface attention,
+                                 Value products) {
   AffineScore form = AffineScore::of(products);
   Factor &factor = form.full.front().factor;
   if (std::optional<double> constant = attention.getConstantScale())

@@ -1,8 +1,13 @@
-//===- KernelBuilder.h - A kernel with its ABI ------------------*- C++ -*-===//
+//===- KernelBuilder.h - State of a kernel under construction ---*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state shared by all lowerings to kernels: the function and its arguments,
+// the loop over work items with its order, and helpers that emit common ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,60 +23,61 @@
 
 namespace fovea {
 
-/// Packed sequences, the ones with the most keys first.
+/// Packed sequences in descending order of their number of keys.
 struct SequenceOrder {
-  /// Numbers of the kernel's arguments: where queries and keys of sequences
-  /// begin, and the scratch memory that the order is in.
+  /// Argument indices: offsets of queries and keys, and the scratch memory of
+  /// the order.
   unsigned queryOffsets, keyOffsets, order;
   /// Rows of a slot.
   int64_t tileM;
 };
 
-/// A kernel in the making: its function with memref arguments in the kernel's
-/// order of dimensions, builder at its end, and the grid's decomposition.
+/// A kernel under construction: its function, whose memref arguments have the
+/// kernel's dimension order, the builder at its end, and the loop over work
+/// items.
 struct KernelBuilder : KernelOptions {
   mlir::OpBuilder builder;
   mlir::gpu::GPUFuncOp kernel;
   attn::KernelOpInterface op;
   tile::ForeachWorkOp workLoop = {};
-  /// Set where a scalar of type index might not fit 32 bits.
+  /// Set if a scalar of type index might not fit 32 bits.
   bool hasWideIndex = false;
-  /// Extremes of a captured tensor, along one dimension of it, that a prologue
-  /// finds: for each block of so many elements.
-  struct Summary {
+  /// Block min/max of a captured tensor along `dim`, per `block` elements,
+  /// computed by a prologue kernel.
+  struct MinMaxBuffer {
     unsigned operand;
     int64_t dim, block;
-    /// Number of the kernel's argument for it, and what that is.
+    /// Argument index and description of the scratch memory.
     unsigned argument;
     launch::ScratchMemRefParameterAttr memory;
   };
-  llvm::SmallVector<Summary> summaries = {};
-  /// The order of packed sequences, if a prologue finds one.
+  llvm::SmallVector<MinMaxBuffer> minMaxBuffers = {};
+  /// The order of packed sequences, if a prologue kernel computes one.
   std::optional<SequenceOrder> sequenceOrder = {};
-  /// Scratch memory that the prologue fills: the kernel's last arguments.
+  /// Scratch memory: the kernel's last arguments.
   llvm::SmallVector<launch::ScratchMemRefParameterAttr> scratch = {};
-  /// Which rows tiles have, for the grid.
+  /// PackGQA rows of tiles, for the grid.
   PackedHeads packedHeads = {};
-  /// Of the random numbers that the kernel draws, or null.
+  /// Version of the random generator that the kernel uses, or null.
   mlir::IntegerAttr generator = {};
 
   mlir::Location getLoc() { return op->getLoc(); }
   /// Kernel argument of the op's operand or result.
   mlir::Value operandArgument(unsigned index);
   mlir::Value resultArgument(unsigned index);
-  /// Those of the tensors that an op captures.
+  /// Arguments of the op's captured tensors.
   llvm::SmallVector<mlir::Value>
   captureArguments(attn::AttentionOpInterface attention);
-  /// Makes the argument of an operand a tensor that the copy engine can read:
-  /// the last stride 1, 16-byte rows.
+  /// Makes the argument of an operand a tensor that TMA can read: last stride
+  /// 1, 16-byte aligned rows.
   void makeContiguous(unsigned operand);
-  /// Size of a kernel dimension as index, a constant if static.
+  /// Size of a dimension as index, a constant if static.
   mlir::Value size(mlir::Value memref, int64_t dim);
   mlir::Value constant(int64_t value);
-  /// The same as i32; and an index as i32.
+  /// A constant as i32; an index as i32.
   mlir::Value integer(int64_t value);
   mlir::Value toInteger(mlir::Value index);
-  /// An op where the builder stands; its first result.
+  /// Creates an op at the builder's position; returns its first result.
   template <typename OpTy, typename... Args>
   mlir::Value make(Args &&...args) {
     return OpTy::create(builder, getLoc(), std::forward<Args>(args)...)
@@ -79,20 +85,20 @@ struct KernelBuilder : KernelOptions {
   }
   mlir::RankedTensorType tileType(int64_t rows, int64_t columns,
                                   mlir::Type element);
-  /// How many of `keys` keys a batch entry has by the op's sequence form; null
-  /// if it has all of them.
+  /// Number of keys of a batch entry by the op's sequence form; null if it has
+  /// all `keys` keys.
   mlir::Value emitKeyLength(attn::AttentionOpInterface attention,
                             mlir::Value batch, mlir::Value keys);
   /// A splat f32 tile.
   mlir::Value splat(int64_t rows, int64_t columns, double value);
-  /// Loads a tile of one head: rows from `row`, columns from `column`. One
-  /// without a name is no stream.
+  /// Loads a tile of one head: rows from `row`, columns from `column`. Without
+  /// a name the load is not a stream.
   mlir::Value loadHead(mlir::Value memref, mlir::Value batch, mlir::Value head,
                        mlir::Value row, int64_t column, int64_t rows,
                        int64_t columns, mlir::Value limit,
                        llvm::StringRef name);
 
-  /// One item of work: a tile of rows.
+  /// A work item: a tile of rows.
   struct Work {
     mlir::Value batch, head, row;
   };
@@ -100,77 +106,79 @@ struct KernelBuilder : KernelOptions {
   enum class TileOrder {
     LastFirst,
     FirstFirst,
-    /// For tiles of keys that follow each other through blocks of queries,
-    /// under masks that look back: from the last but `finalTiles` to the first,
-    /// so that each one begins where the one before it has been, then those
-    /// last ones, the shortest, in turn.
+    /// For key tiles with ordered accumulation under causal masks: from the
+    /// last but `finalTiles` to the first, so that each tile starts where the
+    /// previous one has been; then those last tiles, the shortest, in ascending
+    /// order.
     ShortestFirst
   };
-  /// In which order CTAs take the tiles.
+  /// The order in which CTAs take tiles.
   struct WorkOrder {
     tile::WorkSchedule schedule = tile::WorkSchedule::Single;
-    /// Where tiles take unequal time: that many heads at a time, the last tiles
-    /// of all of them first, since masks that look back give those the most
-    /// keys (or the first ones, see below). Null: the tiles of one head follow
-    /// each other.
+    /// Heads per L2 section, for tiles of unequal cost: a section starts with
+    /// the last tiles of all its heads, which have the most keys under a causal
+    /// mask (or with the first tiles, see `tiles`). Null: the tiles of one head
+    /// are consecutive.
     mlir::Value headsPerSection;
-    /// With sections: how many of the tiles that a head has last in its order
-    /// are kept for the end, when CTAs run out of work one by one. Null: none.
+    /// With sections: number of tail tiles, the last ones in a head's order,
+    /// which are processed at the end to balance the tail. Null: none.
     mlir::Value finalTiles;
-    /// The same tile of all batch entries follows each other: they share what
-    /// else it reads.
+    /// The same tile of all batch entries is consecutive: they share the other
+    /// data that it reads.
     bool batchFirst = false;
-    /// In sections or not.
+    /// Order of a head's tiles, with or without sections.
     TileOrder tiles = TileOrder::LastFirst;
-    /// The last head's tiles first, the whole order turned round.
+    /// Reverses the whole order, so that the last head's tiles are first.
     bool lastItemsFirst = false;
   };
-  /// Starts the loop over tiles of `tileM` of the `rows` that each head of each
-  /// batch entry has; the builder goes on in it.
+  /// Starts the loop over tiles of `tileM` of the `rows` of each head and batch
+  /// entry; moves the builder into it.
   Work beginWork(mlir::Value batch, mlir::Value heads, mlir::Value rows,
                  int64_t tileM, const WorkOrder &order);
-  /// The builder goes on after that loop.
+  /// Moves the builder after that loop.
   void endWork();
-  /// The tile at a place of a head's order, with `ShortestFirst`.
+  /// The tile at index `place` of a head's order, with `ShortestFirst`.
   mlir::Value emitShortestFirst(mlir::Value place, mlir::Value tiles,
                                 mlir::Value finalTiles);
 };
 
 /// The scores before score_mod: products of queries and keys times the op's
 /// scale, a constant or an operand.
-AffineScore scaleProducts(KernelBuilder &kb, attn::AttentionOpInterface attention,
-                        mlir::Value products);
+AffineScore scaleProducts(KernelBuilder &kb,
+                          attn::AttentionOpInterface attention,
+                          mlir::Value products);
 
-/// One tile of queries of a packed sequence, or of keys where what is said of
-/// queries and of keys is exchanged; rows of a sequence count from 0.
+/// A query tile of a packed sequence, or a key tile with queries and keys
+/// exchanged; rows of a sequence count from 0.
 struct PackedTile {
-  /// The sequence's number is the batch entry that regions see.
+  /// The sequence's index is the batch entry that regions see.
   KernelBuilder::Work work;
-  /// Where its rows begin in memory, and how many there are.
+  /// The rows in memory where queries and keys begin, and their numbers.
   mlir::Value firstQuery, queries, firstKey, keys;
-  /// Whether the item is one, i1: the grid has room for more, which have no
-  /// rows and the last one's place.
+  /// True if the item exists, i1: the grid has room for more, which have no
+  /// rows and the position of the last item.
   mlir::Value exists;
 };
 
-/// Numbers of the operands that say where sequences begin: the rows that tiles
-/// are made of, and those that they meet.
+/// Operand indices of the sequence offsets: of the rows that tiles are made of,
+/// and of the other side.
 struct PackedOffsets {
   unsigned queries, keys;
 };
 
 /// Starts the loop over tiles of packed sequences. `headsPerSection`, unless
-/// null, says how many heads of a sequence with so many keys are taken
-/// together, the last tiles first, or the first ones.
+/// null, returns the heads per L2 section for a sequence with so many keys;
+/// sections start with the last tiles, or with the first ones if
+/// `firstTilesFirst`.
 PackedTile beginPackedWork(
     KernelBuilder &kb, mlir::Value query, mlir::Value key,
     PackedOffsets offsets, plan::KernelAttr plan,
     llvm::function_ref<mlir::Value(mlir::Value keys)> headsPerSection,
     bool firstTilesFirst = false);
 
-/// Heads in sections; in a section the last tiles of all heads first. Gives an
-/// item's tile and head. With `inTurn` every other section has them the other
-/// way round, the last section as without.
+/// Decodes an item of an order with L2 sections: returns its tile and its head
+/// over all batch entries. In a section the last tiles of all heads are first.
+/// With `inTurn` every other section is reversed, but not the last one.
 std::pair<mlir::Value, mlir::Value>
 decodeSections(mlir::OpBuilder &b, mlir::Location loc, mlir::Value item,
                mlir::Value tiles, mlir::Value allHeads, mlir::Value perSection,

@@ -1,4 +1,4 @@
-//===- KernelLowering.cpp - From a kernel op to tile programs ---*- C++ -*-===//
+//===- KernelLowering.cpp - Lowerings of kernel ops -----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,8 +1,13 @@
-//===- KernelLowering.h - From a kernel op to tile programs -----*- C++ -*-===//
+//===- KernelLowering.h - Lowerings of kernel ops ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The interface between the pass attn-to-tile and the lowering of each kernel
+// op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,15 +18,15 @@
 
 namespace fovea {
 
-/// Makes the kernels of one op. The pass makes their functions, ABIs and grids
-/// by KernelOpInterface, and asks this for what they compute.
+/// Emits the kernels of one op. The pass creates their functions, ABIs and
+/// grids by KernelOpInterface; this class emits their bodies.
 class KernelLowering {
 public:
   virtual ~KernelLowering() = default;
-  /// Emits the body of the main kernel where `kb` stands; gives the plan that
-  /// shaped it.
+  /// Emits the body of the main kernel at the builder of `kb`; returns its
+  /// plan.
   virtual mlir::FailureOr<plan::KernelAttr> emit(KernelBuilder &kb) = 0;
-  /// Makes the kernels that run before and after the main one, whose ABI is
+  /// Creates the kernels that run before and after the main one, whose ABI is
   /// `main`.
   virtual mlir::LogicalResult emitHelpers(KernelBuilder &kb,
                                           launch::AbiOp main) {

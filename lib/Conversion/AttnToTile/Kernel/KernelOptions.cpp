@@ -1,4 +1,4 @@
-//===- KernelOptions.cpp - What kernels are made by -------------*- C++ -*-===//
+//===- KernelOptions.cpp - Target and pass options ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -25,8 +25,8 @@ LogicalResult fovea::checkTensors(const KernelOptions &options,
     return op->emitError("target '")
            << options.target->name
            << "' multiplies f16 and bf16 matrices, found f32 query, key and "
-              "value; round them to bf16 or f16 (scores and sums are f32 all "
-              "the same, and o can be), or run the program in the interpreter";
+              "value: round them to bf16 or f16 (scores and accumulators stay "
+              "f32, and o can be)";
   if (!op.getSequence().isLowered())
     return op->emitError("sequence form '")
            << op.getSequence().getKeyword()

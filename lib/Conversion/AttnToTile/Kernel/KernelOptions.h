@@ -1,8 +1,13 @@
-//===- KernelOptions.h - What kernels are made by ---------------*- C++ -*-===//
+//===- KernelOptions.h - Target and pass options ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The target and the options of attn-to-tile, with the checks of an op that
+// depend on them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,23 +19,23 @@
 
 namespace fovea {
 
-/// The chip that kernels are made for, and the pass's options.
+/// The target GPU and the options of the pass.
 struct KernelOptions {
   const TargetInfo *target;
   llvm::StringRef scheduleOverrides;
-  /// Schedules that were measured, or null.
+  /// Measured schedules, or null.
   const ScheduleTable *scheduleTable;
-  /// Whether a remark says what the schedule was chosen for.
+  /// True if a remark describes the problem that the schedule is chosen for.
   bool explainSchedule;
-  /// The pass's options of these names.
+  /// The pass options of these names.
   bool accurateTanh = false, heldRows = true, finalTiles = true,
        overlapPrologue = true;
 
-  /// The head dim of a tensor, padded to what products sum over.
+  /// The head dim of a tensor, padded to the reduction step of the MMA.
   int64_t padHeadDim(mlir::RankedTensorType tensor) const;
 };
 
-/// Checks that the tensors are some that products take: elements and head dims.
+/// Reports tensors with element types or head dims that MMAs do not support.
 mlir::LogicalResult checkTensors(const KernelOptions &options,
                                  attn::AttentionOpInterface op);
 

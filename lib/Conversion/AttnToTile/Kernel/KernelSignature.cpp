@@ -1,4 +1,4 @@
-//===- KernelSignature.cpp - A kernel's arguments ---------------*- C++ -*-===//
+//===- KernelSignature.cpp - Arguments of a kernel ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -32,7 +32,7 @@ KernelSignature::KernelSignature(attn::KernelOpInterface op) : op(op) {
 // Arguments
 //===----------------------------------------------------------------------===//
 
-/// The memref over a host tensor with the kernel's order of dimensions.
+/// The memref of a host tensor, in the kernel's dimension order.
 static MemRefType getMemRefType(RankedTensorType tensor,
                                 ArrayRef<int64_t> order, bool contiguous) {
   SmallVector<int64_t> shape;
@@ -127,7 +127,7 @@ ArrayAttr KernelSignature::describeContents() {
 AffineExpr KernelSignature::getSize(StringRef name,
                                     SmallVectorImpl<Attribute> &sizes) {
   MLIRContext *context = op.getContext();
-  // Some types say what others leave open.
+  // A size may be static in one type and dynamic in another.
   for (const Argument &argument : llvm::reverse(arguments)) {
     auto tensor = dyn_cast<RankedTensorType>(argument.type);
     const auto *dim = llvm::find(argument.dims, name);
@@ -145,18 +145,18 @@ AffineExpr KernelSignature::getWorkItems(int64_t tileM, PackedHeads packedHeads,
                                          SmallVectorImpl<Attribute> &sizes) {
   attn::WorkDims dims = op.getWorkDims();
   auto sizeOf = [&](StringRef name) { return getSize(name, sizes); };
-  // Packed sequences: where each ends is the device's knowledge. This is no
-  // less than what the kernel counts.
+  // Packed sequences: lengths are known only on the device. This is an upper
+  // bound of the kernel's count.
   if (!dims.sequences.empty()) {
     AffineExpr heads = sizeOf(dims.heads), rows = sizeOf(dims.rows);
     return (rows.floorDiv(tileM) + sizeOf(dims.sequences)) * heads;
   }
-  // Query heads as rows: each tile of them, key head and batch entry.
+  // PackGQA: one item per tile of packed rows, key head and batch entry.
   if (packedHeads) {
     AffineExpr batch = sizeOf(dims.batch), heads = sizeOf(dims.sharedHeads);
     return heads * llvm::divideCeil(packedHeads.getRows(), tileM) * batch;
   }
-  // Each tile of rows, head and batch entry.
+  // One item per tile of rows, head and batch entry.
   AffineExpr batch = sizeOf(dims.batch), heads = sizeOf(dims.heads),
              rows = sizeOf(dims.rows);
   return rows.ceilDiv(tileM) * heads * batch;

@@ -1,8 +1,13 @@
-//===- KernelSignature.h - A kernel's arguments -----------------*- C++ -*-===//
+//===- KernelSignature.h - Arguments of a kernel ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernel arguments for the operands and results of a kernel op, and their
+// description in the ABI.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,32 +21,34 @@
 
 namespace fovea {
 
-/// The operands and results of a kernel op as a kernel's arguments, and what
-/// the kernel's host is told of them: all by KernelOpInterface.
+/// The operands and results of a kernel op as arguments of a kernel, and their
+/// description for the host, both from KernelOpInterface.
 class KernelSignature {
 public:
   explicit KernelSignature(attn::KernelOpInterface op);
 
-  /// Types of the kernel's arguments, and what a host passes for them.
+  /// Types of the kernel's arguments, and the parameters that a host passes for
+  /// them.
   llvm::SmallVector<mlir::Type> getTypes();
   llvm::SmallVector<mlir::Attribute> describeParameters();
-  /// Names the arguments of a kernel of those types.
+  /// Names the arguments of a kernel with those types.
   void nameArguments(mlir::gpu::GPUFuncOp kernel);
 
-  /// What the host passes for each tensor. The lowering of the op has settled
-  /// which of them must be contiguous.
+  /// Describes the tensors that the host passes. Runs after the lowering of the
+  /// op, which determines the tensors that must be contiguous.
   mlir::ArrayAttr describeTensors(mlir::gpu::GPUFuncOp kernel);
-  /// What the kernel takes for granted about sizes, for its host to check.
+  /// Describes constraints on sizes that the host checks.
   mlir::ArrayAttr describeConstraints();
-  /// What integers in tensors should be, or null.
+  /// Describes the expected contents of integer tensors; null if there are
+  /// none.
   mlir::ArrayAttr describeContents();
-  /// The number of work items, an expression in the sizes whose names it
-  /// appends; sizes that the types say are constants.
+  /// The number of work items, an expression in the sizes whose names are
+  /// appended to `sizes`. Static sizes are constants.
   mlir::AffineExpr getWorkItems(int64_t tileM, PackedHeads packedHeads,
                                 llvm::SmallVectorImpl<mlir::Attribute> &sizes);
 
 private:
-  /// What a host passes for one operand or result of the op.
+  /// The host's argument for one operand or result of the op.
   struct Argument {
     std::string name;
     mlir::Type type;
@@ -50,7 +57,7 @@ private:
     llvm::SmallVector<int64_t> order;
     bool isCopied;
   };
-  /// The size of that name: a constant, or one more symbol.
+  /// The size of that name: a constant, or a new symbol.
   mlir::AffineExpr getSize(llvm::StringRef name,
                            llvm::SmallVectorImpl<mlir::Attribute> &sizes);
 

@@ -1,4 +1,4 @@
-//===- LaunchCalls.cpp - From calls to launches -----------------*- C++ -*-===//
+//===- LaunchCalls.cpp - Replaces calls by launches -----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,8 +17,8 @@
 using namespace mlir;
 using namespace fovea;
 
-/// The size of the dimension called `name`, by an operand that has it; null if
-/// none has.
+/// The size of the dimension called `name`, from an operand that has it; null
+/// if none has.
 static Value findSize(OpBuilder &builder, Location loc,
                       attn::KernelOpInterface op, ValueRange inputs,
                       StringRef name) {
@@ -33,7 +33,7 @@ static Value findSize(OpBuilder &builder, Location loc,
   return {};
 }
 
-/// Where a result is written to.
+/// Creates the tensor that a result is written to.
 static FailureOr<Value> makeOutput(OpBuilder &builder, Location loc,
                                    attn::KernelOpInterface op,
                                    ValueRange inputs, unsigned result) {

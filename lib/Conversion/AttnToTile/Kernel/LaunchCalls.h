@@ -1,8 +1,12 @@
-//===- LaunchCalls.h - From calls to launches -------------------*- C++ -*-===//
+//===- LaunchCalls.h - Replaces calls by launches ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Replaces calls of a function that has become a kernel by `launch.call`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,9 +18,8 @@
 
 namespace fovea {
 
-/// Replaces the calls of `func`, which is the one op `op`, by launches of the
-/// kernel of `abi`, which `op` has become. Fails with a diagnostic where the
-/// function is used in another way.
+/// Replaces the calls of `func`, whose only op `op` has become the kernel of
+/// `abi`, by launches of it. Reports an error if the function has other uses.
 llvm::LogicalResult replaceCallsByLaunches(mlir::func::FuncOp func,
                                            attn::KernelOpInterface op,
                                            launch::AbiOp abi);

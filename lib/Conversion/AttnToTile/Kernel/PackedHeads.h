@@ -1,8 +1,13 @@
-//===- PackedHeads.h - Query heads as rows ----------------------*- C++ -*-===//
+//===- PackedHeads.h - PackGQA: query heads in tile rows --------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PackGQA in the forward: with few queries, the query heads of a group share a
+// tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,12 +18,12 @@
 
 namespace fovea {
 
-/// Query heads that share keys as rows of one tile: row `r` is query
-/// `r mod queries` of the group's head `r div queries`.
+/// Query heads that share keys as rows of one tile: row `r` is query `r mod
+/// queries` of the group's head `r div queries`.
 struct PackedHeads {
-  /// Heads of a group; 0 where rows are queries of one head.
+  /// Heads of a group; 0 without PackGQA.
   int64_t heads = 0;
-  /// Rows of a head: its queries, and what fills them up to a power of two.
+  /// Rows of a head: its queries, padded to a power of two.
   int64_t queries = 1;
 
   explicit operator bool() const { return heads != 0; }

@@ -1,4 +1,4 @@
-//===- PackedSequences.cpp - Tiles of packed sequences ----------*- C++ -*-===//
+//===- PackedSequences.cpp - Tiles of packed sequences --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,16 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How many tiles each sequence has is known to the device only. In the caller's
-// order sequence n gets the slots from s(n) = cu_q[n] / tile_m + n up to
-// s(n + 1): as many as it has tiles, or one more. s ascends and depends on one
-// offset, so an item finds its sequence by bisection, and no list of tiles is
-// made beforehand. In an order that a prologue found, s is a sum, which it left
-// in memory beside the sequence of each place: the same bisection finds a
-// place.
+// Only the device knows the length of each packed sequence. In the caller's
+// order sequence n has the slots from s(n) = cu_q[n] / tile_m + n up to s(n +
+// 1): as many as it has tiles, or one more. s ascends and depends on one
+// offset, so an item finds its sequence by bisection, without a list of tiles.
+// With an order from a prologue kernel s is a prefix sum in scratch memory,
+// next to the sequence at each position, and the same bisection finds a
+// position.
 //
-// Offsets are a caller's data, which nobody checked: each is clamped to the
-// rows that exist, and sums to the slots that a host makes room for.
+// Offsets are unchecked user data: each is clamped to the existing rows, and
+// prefix sums to the number of slots that the host provides.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,15 +62,15 @@ private:
   Value emitSlotBound();
   void emitSearchRange();
   Value emitSearch(Value slot);
-  /// Rows of sequence `n`: where they begin, and how many there are.
+  /// Rows of sequence `n`: the first one, and their number.
   std::pair<Value, Value> emitRows(Value offsets, Value n, Value rows);
-  /// In an order that a prologue found: no more than there is room for.
+  /// Clamps a slot that comes from scratch memory to the available slots.
   Value clampSlot(Value slot);
-  /// Starts the loop over items, and gives how many there are.
+  /// Starts the loop over items; returns their number.
   Value beginLoop(tile::WorkSchedule schedule);
-  /// The sequence at `place`: its number and its rows.
+  /// The sequence at `place`: its index and its rows.
   PackedTile emitSequence(Value place);
-  /// Which of the sequence's tiles an item is, and which head.
+  /// The sequence's tile and the head of an item.
   std::pair<Value, Value>
   emitTileAndHead(Value item, Value place, Value keys,
                   llvm::function_ref<Value(Value keys)> headsPerSection,
@@ -81,17 +81,17 @@ private:
   Location loc;
   Value queryOffsets, keyOffsets;
   int64_t tileM;
-  /// What a prologue found, or null: sequences are in the caller's order.
+  /// The order computed by a prologue kernel; null for the caller's order.
   Value order;
   Value heads, queryRows, keyRows;
-  /// Slots of the grid that a host makes.
+  /// Slots of the host's grid.
   Value slotBound;
   /// Number of sequences; steps of a search, and the widest of them.
   Value sequences, steps, widest;
 };
 } // namespace
 
-/// An offset within `rows`.
+/// An offset, clamped to `rows`.
 Value PackedWorkEmitter::emitOffset(Value offsets, Value n, Value rows) {
   Value raw = memref::LoadOp::create(b, loc, offsets, n);
   Value wide = arith::IndexCastOp::create(b, loc, b.getIndexType(), raw);
@@ -105,7 +105,7 @@ Value PackedWorkEmitter::loadOrder(int64_t row, Value place) {
   return arith::IndexCastOp::create(b, loc, b.getIndexType(), found);
 }
 
-/// Where the slots of the sequence at `place` begin.
+/// First slot of the sequence at `place`.
 Value PackedWorkEmitter::emitFirstSlot(Value place) {
   if (order)
     return loadOrder(kFirstSlots, place);
@@ -114,15 +114,15 @@ Value PackedWorkEmitter::emitFirstSlot(Value place) {
       compute<arith::DivUIOp>(offset, kb.constant(tileM)), place);
 }
 
-/// Slots of the grid that a host makes: no fewer than there are.
+/// Slots of the host's grid: an upper bound of those needed.
 Value PackedWorkEmitter::emitSlotBound() {
   return compute<arith::AddIOp>(
       compute<arith::DivUIOp>(queryRows, kb.constant(tileM)),
       kb.size(queryOffsets, 0));
 }
 
-/// A bisection's steps are the powers of two from the largest one that is not
-/// above the number of sequences down to 1. Its exponent is that of a float.
+/// The steps of a bisection are the powers of two from the largest one that is
+/// at most the number of sequences down to 1. Its exponent is that of a float.
 void PackedWorkEmitter::emitSearchRange() {
   Value one = kb.constant(1);
   Value entries = compute<arith::MaxSIOp>(kb.size(queryOffsets, 0), one);
@@ -143,7 +143,7 @@ void PackedWorkEmitter::emitSearchRange() {
       arith::IndexCastOp::create(b, loc, b.getIndexType(), exponent), one);
 }
 
-/// The last place whose first slot is not behind `slot`.
+/// The last position whose first slot is at most `slot`.
 Value PackedWorkEmitter::emitSearch(Value slot) {
   Value zero = kb.constant(0), one = kb.constant(1);
   auto loop =
@@ -177,11 +177,11 @@ Value PackedWorkEmitter::clampSlot(Value slot) {
 
 Value PackedWorkEmitter::beginLoop(tile::WorkSchedule schedule) {
   emitSearchRange();
-  // Sums of what nobody checked may be anything.
+  // Prefix sums of unchecked data may have any value.
   slotBound = emitSlotBound();
   Value count =
       compute<arith::MulIOp>(clampSlot(emitFirstSlot(sequences)), heads);
-  // The grid that a host makes, where each CTA has one item.
+  // The host's grid, with one item per CTA.
   Value bound = count;
   if (schedule == tile::WorkSchedule::Single)
     bound = compute<arith::MulIOp>(slotBound, heads);
@@ -205,7 +205,7 @@ std::pair<Value, Value> PackedWorkEmitter::emitTileAndHead(
     llvm::function_ref<Value(Value keys)> headsPerSection,
     bool firstTilesFirst) {
   Value one = kb.constant(1);
-  // The sequence's slots, and items among them.
+  // The sequence's slots, and the item's index among its items.
   Value first = emitFirstSlot(place);
   Value end = clampSlot(emitFirstSlot(
       compute<arith::MinUIOp>(compute<arith::AddIOp>(place, one), sequences)));
@@ -239,8 +239,8 @@ PackedWorkEmitter::emit(Value query, Value key, tile::WorkSchedule schedule,
       emitTileAndHead(item, place, tile.keys, headsPerSection, firstTilesFirst);
   tile.work.head = head;
   tile.work.row = compute<arith::MulIOp>(index, kb.constant(tileM));
-  // The grid has room for more items than there are, and a sequence for a tile
-  // more than it has: those have no queries, and look at no keys.
+  // The grid may have more items than there are, and a sequence one slot more
+  // than it has tiles: those items have no queries and process no keys.
   Value zero = kb.constant(0);
   tile.exists = compare(arith::CmpIPredicate::ult, item, count);
   tile.queries = select(tile.exists, tile.queries, zero);

@@ -1,4 +1,4 @@
-//===- SequenceOrder.cpp - Packed sequences, longest first ------*- C++ -*-===//
+//===- SequenceOrder.cpp - Packed sequences, longest first ----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,17 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A sequence's place in the order is the number of sequences that come before
-// it, those with more keys and, of as many keys, those with a smaller number;
-// where its tiles begin is the number of tiles that those have. Both are sums
-// over all sequences: a warp compares 8 sequences, columns, with 64 at a time,
-// rows, and needs to know nothing of other warps. Lengths are differences of
-// neighbours; loads of rows, unlike those of columns, need no alignment for
-// that. The number behind the last sequence has no keys, and so comes last: its
-// place is where all tiles end.
+// A sequence's position in the order is the number of sequences before it:
+// those with more keys, and among equals those with a smaller index. Its first
+// tile is the number of tiles of those sequences. Both are sums over all
+// sequences: a warp compares 8 sequences, as columns, with 64 at a time, as
+// rows, independently of other warps. Lengths are differences of adjacent
+// offsets; row loads, unlike column loads, need no alignment for that. The
+// entry past the last sequence has no keys and so comes last: its position is
+// the end of all tiles.
 //
-// Offsets are a caller's data. Whatever they are, comparing orders all numbers,
-// so that places are a permutation of them.
+// Offsets are unchecked user data. For any values the comparison is a total
+// order, so positions are a permutation.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,8 @@
 using namespace mlir;
 using namespace fovea;
 
-// Sequences that a warp finds places for, and those that it compares them with
-// at a time.
+// Sequences that a warp places, and sequences that it compares them with at a
+// time.
 static constexpr int64_t kPlaced = 8, kCompared = 64;
 
 Value fovea::declareSequenceOrder(KernelBuilder &kb, unsigned firstOffsets,
@@ -46,7 +46,7 @@ Value fovea::declareSequenceOrder(KernelBuilder &kb, unsigned firstOffsets,
 }
 
 namespace {
-/// Emits the search for the places of a warp's sequences.
+/// Computes the positions of a warp's sequences.
 class OrderEmitter {
 public:
   OrderEmitter(OpBuilder &b, Location loc, Value queryOffsets, Value keyOffsets,
@@ -77,7 +77,7 @@ private:
   Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
     return make<arith::CmpIOp>(predicate, x, y);
   }
-  /// Numbers from `first` on, along dimension `dim` of the tile.
+  /// Indices from `first` on, along dimension `dim` of the tile.
   Value emitNumbers(RankedTensorType type, int64_t dim, Value first) {
     return make<arith::AddIOp>(
         make<tile::IotaOp>(type, dim),
@@ -86,7 +86,7 @@ private:
   /// Lengths of the sequences from `first` on.
   Value emitLengths(RankedTensorType type, int64_t dim, Value offsets,
                     Value first);
-  /// Adds what the sequences from `number` on contribute to `sums`.
+  /// Adds the contributions of the sequences from `number` on to `sums`.
   SmallVector<Value> emitStep(Value number, ValueRange sums);
 
   OpBuilder &b;
@@ -96,7 +96,7 @@ private:
   RankedTensorType rowType = tileType(kCompared, 1),
                    columnType = tileType(1, kPlaced),
                    pairType = tileType(kCompared, kPlaced);
-  /// Number of sequences; numbers and keys of those to be placed.
+  /// Number of sequences; indices and keys of the sequences to be placed.
   Value sequences, placed, keys;
 };
 } // namespace
@@ -117,7 +117,7 @@ SmallVector<Value> OrderEmitter::emitStep(Value number, ValueRange sums) {
   Value exists = compare(
       arith::CmpIPredicate::slt, others,
       widen(rowType, make<arith::IndexCastOp>(b.getI32Type(), sequences)));
-  // What is no sequence comes before none.
+  // Rows past the last sequence come before none.
   Value otherKeys = make<arith::SelectOp>(
       exists, emitLengths(rowType, 0, keyOffsets, number), splat(rowType, -1));
   Value queries = emitLengths(rowType, 0, queryOffsets, number);

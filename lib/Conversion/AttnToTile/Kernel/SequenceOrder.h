@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A prologue kernel that sorts packed sequences by their number of keys, so
+// that the longest ones are processed first.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_SEQUENCEORDER_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_SEQUENCEORDER_H
@@ -13,21 +18,20 @@
 
 namespace fovea {
 
-// Rows of the scratch memory that holds the order. For each place in it, and
-// one behind the last:
-/// - how many tiles the sequences before it have,
+// Rows of the scratch memory of the order. For each position, and one past the
+// last:
+/// - the number of tiles of the sequences before it,
 constexpr int64_t kFirstSlots = 0;
-/// - which sequence is there.
+/// - the index of the sequence at that position.
 constexpr int64_t kSequences = 1;
 
-/// Declares that a prologue finds the order of packed sequences whose operands
-/// are those from `firstOffsets` on, for tiles of `tileM` queries. Returns the
-/// memory that it is in.
+/// Declares the order of packed sequences whose offsets are the operands from
+/// `firstOffsets` on, for tiles of `tileM` queries. Returns its scratch memory.
 mlir::Value declareSequenceOrder(KernelBuilder &kb, unsigned firstOffsets,
                                  int64_t tileM);
 
-/// Makes the kernel that finds the order which `kb` has declared, with its ABI,
-/// beside the kernel whose ABI is `main`; one more kernel of its prologue.
+/// Creates the prologue kernel that computes the declared order, with its ABI,
+/// next to the kernel whose ABI is `main`.
 void buildSequenceOrder(const KernelBuilder &kb, launch::AbiOp main);
 
 } // namespace fovea

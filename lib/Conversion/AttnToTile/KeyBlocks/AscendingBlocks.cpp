@@ -1,4 +1,4 @@
-//===- AscendingBlocks.cpp - Blocks found at run time, in order -----------===//
+//===- AscendingBlocks.cpp - Runtime-selected blocks, in order ------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -46,7 +46,8 @@ LogicalResult AscendingBlocks::emitCounts() {
   return success();
 }
 
-FailureOr<AscendingBlocks::Visit> AscendingBlocks::emitVisit(ValueRange carried) {
+FailureOr<AscendingBlocks::Visit>
+AscendingBlocks::emitVisit(ValueRange carried) {
   Visit visit;
   FailureOr<SmallVector<Value>> found = words->emitRefilled(
       carried.front(), carried.drop_front(),
@@ -54,7 +55,7 @@ FailureOr<AscendingBlocks::Visit> AscendingBlocks::emitVisit(ValueRange carried)
   if (failed(found))
     return failure();
   Value number = found->front(), left = (*found)[1];
-  // Past the last block, which loops look at that look ahead, there is no bit.
+  // Prefetching iterations run past the last block, where no bit is set.
   Value block = kb.make<arith::MinSIOp>(
       kb.make<arith::AddIOp>(words->emitStart(number),
                              kb.make<math::CountTrailingZerosOp>(left)),

@@ -1,8 +1,13 @@
-//===- AscendingBlocks.h - Blocks found at run time, in order ---*- C++ -*-===//
+//===- AscendingBlocks.h - Runtime-selected blocks, in order ----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Iterates over the query blocks in a BlockBitmap in ascending order, as
+// ordered accumulation requires.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,23 +18,22 @@
 
 namespace fovea {
 
-/// The blocks of queries that see a tile of keys, from the first one on, as
-/// tiles visit them that take turns. A tile that no block sees visits the last
-/// one, where it has no turn.
+/// The query blocks that see a key tile, in ascending order. If there is none,
+/// the loop processes the last block, where the tile has no semaphore slot.
 class AscendingBlocks {
 public:
   AscendingBlocks(KernelBuilder &kb, std::unique_ptr<BlockBitmap> words)
       : kb(kb), words(std::move(words)) {}
 
   mlir::LogicalResult emitCounts();
-  /// How many blocks are visited, and what the loop carries, at first.
+  /// Number of iterations, and the initial loop-carried values.
   mlir::Value getCount() const { return count; }
   mlir::ValueRange getInits() const { return inits; }
-  /// Whether a block sees the tile, i1.
+  /// True if a block sees the tile, i1.
   mlir::Value getIsSeen() const { return isSeen; }
 
-  /// A block: its first row, whether it may be masked, i1; and what the loop
-  /// carries on.
+  /// A block: its first row; whether it may need a mask, i1; and the next
+  /// loop-carried values.
   struct Visit {
     mlir::Value first, partial;
     llvm::SmallVector<mlir::Value> next;
@@ -37,13 +41,13 @@ public:
   mlir::FailureOr<Visit> emitVisit(mlir::ValueRange carried);
 
 private:
-  /// What the loop carries of a word.
+  /// The loop-carried parts of a word.
   llvm::SmallVector<mlir::Value> carriedOf(const BlockBitmap::Word &word);
 
   KernelBuilder &kb;
   std::unique_ptr<BlockBitmap> words;
   mlir::Value count, isSeen;
-  /// The greatest number of a block, i32.
+  /// The largest block index, i32.
   mlir::Value most;
   llvm::SmallVector<mlir::Value> inits;
 };

@@ -1,4 +1,4 @@
-//===- BlockBitmap.cpp - Which blocks see a tile, by bits -----------------===//
+//===- BlockBitmap.cpp - Bitmap of the blocks of a tile -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -48,7 +48,7 @@ Value BlockBitmap::emitExist(Value candidates) {
 }
 
 FailureOr<SmallVector<Value>> BlockBitmap::countBits(ValueRange first,
-                                                    Choice choose) {
+                                                     Choice choose) {
   OpBuilder &b = kb.builder;
   SmallVector<Value> sums = llvm::map_to_vector(
       first, [&](Value word) { return kb.make<math::CtPopOp>(word); });
@@ -67,7 +67,7 @@ FailureOr<SmallVector<Value>> BlockBitmap::countBits(ValueRange first,
 }
 
 FailureOr<ValueRange> BlockBitmap::emitSearch(Value number, TypeRange types,
-                                             Choice choose) {
+                                              Choice choose) {
   OpBuilder &b = kb.builder;
   Location loc = kb.getLoc();
   SmallVector<Value> inits = {number};

@@ -1,4 +1,4 @@
-//===- BlockIterator.cpp - Blocks from lists --------------------*- C++ -*-===//
+//===- BlockIterator.cpp - Iteration over single blocks -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -36,12 +36,12 @@ ListedBlocks::Row ListedBlocks::makeRow(const BlockLists::List &list,
                                         const KernelBuilder::Work &work,
                                         Value block) {
   Row row{list, {}, {}};
-  // An extent of 1 stands for all.
+  // An extent of 1 is broadcast.
   auto type = cast<MemRefType>(list.counts.getType());
   Value zero = kb.constant(0);
   row.place = {type.getDimSize(0) == 1 ? zero : work.batch,
                type.getDimSize(1) == 1 ? zero : work.head, block};
-  if (!lists.areTurned)
+  if (!lists.areTransposed)
     row.last = compute<arith::SubIOp>(kb.size(list.indices, 3), kb.constant(1));
   return row;
 }
@@ -53,7 +53,7 @@ Value ListedBlocks::emitMissing(const Row &row, Value entries, Value tiles) {
   place.push_back(row.last);
   Value read = memref::LoadOp::create(b, loc, row.list.indices, place);
   Value number = arith::IndexCastOp::create(b, loc, b.getIndexType(), read);
-  // That block is the last one, and tiles of it past the end come last.
+  // The last entry may be the last block, whose tiles past the end come last.
   Value end =
       compute<arith::MulIOp>(compute<arith::AddIOp>(number, kb.constant(1)),
                              kb.constant(tilesPerBlock));
@@ -72,7 +72,7 @@ Value ListedBlocks::emitCount(Row &row, Value tiles) {
   Value entries = compute<arith::MaxSIOp>(wide, kb.constant(0));
   entries = compute<arith::MinSIOp>(entries, kb.size(row.list.indices, 3));
   Value count = compute<arith::MulIOp>(entries, kb.constant(tilesPerBlock));
-  if (!lists.areTurned)
+  if (!lists.areTransposed)
     return count;
   row.last = compute<arith::SubIOp>(
       compute<arith::MaxSIOp>(entries, kb.constant(1)), kb.constant(1));
@@ -87,7 +87,7 @@ void ListedBlocks::emitCounts(const KernelBuilder::Work &work, Value length,
     most = compute<arith::SubIOp>(compute<arith::MaxSIOp>(most, kb.constant(1)),
                                   kb.constant(1));
   Value tiles;
-  if (lists.areTurned)
+  if (lists.areTransposed)
     tiles = compute<arith::CeilDivUIOp>(length, kb.constant(columns));
   partial = makeRow(lists.partial, work, block);
   Value listed = masked = emitCount(partial, tiles);
@@ -111,7 +111,7 @@ void ListedBlocks::emitCounts(const KernelBuilder::Work &work, Value length,
 Value ListedBlocks::emitEntry(const Row &row, Value n) {
   OpBuilder &b = kb.builder;
   Location loc = kb.getLoc();
-  // Pipelines look ahead, beyond the end of a list, and both lists are read.
+  // Pipelines prefetch past the end of a list, and both lists are read.
   Value entry = compute<arith::DivUIOp>(n, kb.constant(tilesPerBlock));
   entry = compute<arith::MinUIOp>(entry, row.last);
   SmallVector<Value> place(row.place);
@@ -132,12 +132,12 @@ LogicalResult ListedBlocks::emitVisit(Block &block) {
     Value behind = arith::SubIOp::create(b, loc, n, masked);
     number = arith::SelectOp::create(b, loc, isPartial, number,
                                      emitEntry(*full, behind));
-    // A list's tiles start over: where the first one has whole blocks, n modulo
-    // the tiles of a block is the same.
-    if (lists.areTurned)
+    // The second list restarts at tile 0. If the first one has whole blocks, n
+    // modulo the tiles of a block is the same.
+    if (lists.areTransposed)
       position = arith::SelectOp::create(b, loc, isPartial, n, behind);
   }
-  // Whatever the list says, negative numbers included, is at most that.
+  // Clamps list entries, including negative ones, as unsigned values.
   if (least)
     number = arith::MaxUIOp::create(b, loc, number, least);
   number = arith::MinUIOp::create(b, loc, number, most);

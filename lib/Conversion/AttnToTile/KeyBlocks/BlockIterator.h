@@ -1,8 +1,13 @@
-//===- BlockIterator.h - Blocks from lists ----------------------*- C++ -*-===//
+//===- BlockIterator.h - Iteration over single blocks -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The interface of block iterators for `tile.for_blocks` and
+// `tile.softmax_sum`, and the iterator over block-sparse lists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,18 +18,18 @@
 
 namespace fovea {
 
-/// What a loop goes by that visits single blocks: how many there are, how many
-/// of them, the first ones, need a mask, and what the visits carry.
+/// The iteration over single blocks: their number; the number of blocks that
+/// need a mask, which come first; and the loop-carried values.
 class BlockIterator {
 public:
   virtual ~BlockIterator() = default;
-  /// Fills the visit region.
+  /// Fills the `visit` region.
   virtual mlir::LogicalResult emitVisit(mlir::Block &block) = 0;
 
   mlir::Value getCount() const { return count; }
   mlir::Value getMasked() const { return masked; }
   mlir::ValueRange getInits() const { return inits; }
-  /// Whether some blocks may need no mask.
+  /// True if some blocks may need no mask.
   bool hasFullBlocks() const { return hasFull; }
 
 protected:
@@ -33,8 +38,8 @@ protected:
   bool hasFull = true;
 };
 
-/// Lists of the blocks of columns that blocks of rows see, in a kernel: tensors
-/// as the operands of the clause `blocks` are.
+/// Block-sparse lists in a kernel: for each row block the column blocks that it
+/// sees, as the tensors of the clause `blocks`.
 struct BlockLists {
   struct List {
     mlir::Value counts, indices;
@@ -43,34 +48,35 @@ struct BlockLists {
   std::optional<List> full;
   /// Rows and columns of a block.
   int64_t rows, columns;
-  /// Made by a kernel of ours (TransposeBlockLists): entries are blocks that exist, in
-  /// ascending order; those that count are written, and the first one.
-  bool areTurned = false;
+  /// True if made by TransposeBlockLists: the listed entries are existing
+  /// blocks in ascending order; the first entry is written even if the list is
+  /// empty.
+  bool areTransposed = false;
 
-  /// The op's own lists, by which queries see keys.
+  /// The op's own lists, from queries to keys.
   static BlockLists of(KernelBuilder &kb, attn::AttentionOpInterface op);
 };
 
-/// The blocks of `columns` columns that a tile of rows visits by lists: the
+/// The blocks of `columns` columns that a row tile processes by lists: the
 /// partial ones first, then the full ones.
 class ListedBlocks final : public BlockIterator {
 public:
   ListedBlocks(KernelBuilder &kb, const BlockLists &lists, int64_t columns);
 
-  /// What a loop visits that runs at least once where nothing is listed: a
+  /// The block of a loop that runs at least once if the lists are empty: a
   /// block past the last one, or the last one.
   enum class Else { Nothing, PastBlock, LastBlock };
 
-  /// Reads how many there are for a tile, of `length` columns.
+  /// Reads the number of blocks for a tile with `length` columns.
   void emitCounts(const KernelBuilder::Work &work, mlir::Value length,
                   Else otherwise);
   mlir::LogicalResult emitVisit(mlir::Block &block) override;
 
-  /// Whether nothing is listed, i1; null where the loop need not run.
+  /// True if the lists are empty, i1; null if the loop need not run then.
   mlir::Value getIsEmpty() const { return isEmpty; }
 
 private:
-  /// A list, and where the tile's row of it lies.
+  /// A list, and the indices of the tile's row in it.
   struct Row {
     BlockLists::List list;
     llvm::SmallVector<mlir::Value> place;
@@ -78,13 +84,14 @@ private:
   };
   Row makeRow(const BlockLists::List &list, const KernelBuilder::Work &work,
               mlir::Value block);
-  /// Tiles that the row's entries are; of turned lists those that exist, of
-  /// `tiles` in all.
+  /// Number of tiles in the row's entries; in transposed lists only existing
+  /// ones, of `tiles` in all.
   mlir::Value emitCount(Row &row, mlir::Value tiles);
-  /// Of a turned list's `entries`: the tiles that the last block does not have.
+  /// Number of tiles in a transposed list's `entries` that are past the end of
+  /// the last block.
   mlir::Value emitMissing(const Row &row, mlir::Value entries,
                           mlir::Value tiles);
-  /// The number of the block of columns at tile `n` of the row.
+  /// Index of the column block of the row's tile `n`.
   mlir::Value emitEntry(const Row &row, mlir::Value n);
   template <typename OpTy>
   mlir::Value compute(mlir::Value x, mlir::Value y) {
@@ -96,7 +103,7 @@ private:
   int64_t columns, tilesPerBlock;
   Row partial;
   std::optional<Row> full;
-  /// The greatest number that is visited, and the least one or null.
+  /// The largest block index, and the smallest one or null.
   mlir::Value most, least;
   mlir::Value isEmpty;
 };

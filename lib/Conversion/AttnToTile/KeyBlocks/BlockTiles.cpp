@@ -1,4 +1,4 @@
-//===- BlockTiles.cpp - Coordinates of a block of scores --------*- C++ -*-===//
+//===- BlockTiles.cpp - Coordinates of a score block ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -64,7 +64,8 @@ SmallVector<Value> BlockTiles::getPlaces(Location loc,
   Value rows = getQueryTile(loc), keys = getKeyTile(loc);
   if (context.queriesOfHead == 0)
     return {context.batch, context.head, rows, keys};
-  // Also what stands before the loop over blocks may read at it.
+  // A scalar outside of the loop, since code before the loop over blocks may
+  // use it.
   Value query = arith::ConstantIndexOp::create(scalars, loc, 0);
   return {context.batch, rows, query, keys};
 }

@@ -1,8 +1,13 @@
-//===- BlockTiles.h - Coordinates of a block of scores ----------*- C++ -*-===//
+//===- BlockTiles.h - Coordinates of a score block --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Tiles with the coordinates of a score block: the queries and keys of its
+// elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,8 +21,7 @@
 
 namespace fovea {
 
-/// Tiles of a block of scores: which queries and keys its elements are of, and
-/// what rows and columns are when they are as large as the block.
+/// Coordinate tiles of a score block, and conversions to tiles of its shape.
 class BlockTiles {
 public:
   BlockTiles(mlir::OpBuilder &builder, const RegionContext &context)
@@ -30,26 +34,25 @@ public:
     return getType({context.rows, context.columns}, element);
   }
 
-  /// Coordinates of the block's keys, i32: a column tile, or a row tile where
-  /// rows are keys.
+  /// Coordinates of the block's keys, i32: a column tile, or a row tile if rows
+  /// are keys.
   mlir::Value getKeyTile(mlir::Location loc) const;
-  /// Those of the block's queries, the other way.
+  /// Coordinates of the block's queries, along the other dimension.
   mlir::Value getQueryTile(mlir::Location loc) const;
-  /// What regions see as b, h, i and j; a number that is the same for all
-  /// blocks is made by `scalars`.
+  /// The arguments b, h, i and j of regions; a value that is the same for all
+  /// blocks is created by `scalars`.
   llvm::SmallVector<mlir::Value> getPlaces(mlir::Location loc,
                                            mlir::OpBuilder &scalars) const;
-  /// `first + 0, 1, 2, ...` along `dim`; `first` is a multiple of
-  /// `alignment`. Positions are not negative and do not overflow; who compares
-  /// them is told.
+  /// `first + 0, 1, 2, ...` along `dim`; `first` is a multiple of `alignment`.
+  /// Positions are non-negative and do not overflow, which the ops state (nsw)
+  /// for users that compare them.
   mlir::Value makeCoordinates(mlir::Location loc, mlir::Value first,
                               int64_t alignment, mlir::RankedTensorType type,
                               int64_t dim) const;
 
-  /// What a vector with an element for each head has for each row, where rows
-  /// are heads.
+  /// One element per row of a vector over heads, with PackGQA.
   mlir::Value loadOfHeads(mlir::Location loc, mlir::Value vector) const;
-  /// A scalar or tile as a full tile.
+  /// Broadcasts a scalar or tile to a full tile.
   mlir::Value toFullTile(mlir::Location loc, mlir::Value value) const;
 
   /// The largest power of two that divides `value`.
@@ -58,7 +61,7 @@ public:
 private:
   /// The type of `count` integers along `dim` of a tile.
   mlir::RankedTensorType getLineType(int64_t count, int64_t dim) const;
-  /// Head and query of each row, where rows are several queries of each head.
+  /// Head and query of each row, if rows are several queries of each head.
   std::pair<mlir::Value, mlir::Value> getFoldedRows(mlir::Location loc) const;
 
   mlir::OpBuilder &builder;

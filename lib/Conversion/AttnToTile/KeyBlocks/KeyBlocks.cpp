@@ -1,4 +1,4 @@
-//===- KeyBlocks.cpp - Which keys a tile visits -----------------*- C++ -*-===//
+//===- KeyBlocks.cpp - Key blocks of a query tile -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -18,7 +18,7 @@ using namespace mlir;
 using namespace fovea;
 
 namespace {
-/// What kv_bounds says, within the keys that there are.
+/// The result of kv_bounds, clamped to the existing keys.
 struct KeyBounds {
   Value lower, fullLower, fullUpper, upper;
 };
@@ -30,26 +30,24 @@ public:
 
   std::unique_ptr<BlockIterator> emitListed();
   FailureOr<KeyBlocks> emitRange();
-  /// Those of the range that see the tile.
+  /// The blocks of the range that see the tile, by kv_classify.
   FailureOr<std::unique_ptr<BlockIterator>>
   emitClassified(const KeyBlocks &range);
 
 private:
   Value roundDown(Value value);
   Value roundUp(Value value);
-  /// The query before `end`, 0 where there is none: regions see no number
-  /// below.
+  /// The query before `end`, at least 0: regions take no negative coordinates.
   Value emitLastQuery(Value end);
-  /// What kv_bounds says of the rows from `start` to before `end`, as far as
-  /// there are such queries.
+  /// The bounds of the rows from `start` to `end`, exclusive, as far as such
+  /// queries exist.
   FailureOr<KeyBounds> emitBounds(Value start, Value end);
-  /// The rows of the tile that the executing threads hold, from the first to
-  /// before the end.
-  std::pair<Value, Value> emitHeldRows();
-  /// The bounds for those rows.
-  FailureOr<KeyBounds> emitHeldBounds();
-  /// The keys that some held row may see. Bounds are those of queries that
-  /// exist; a mask may show more to the rows past the last one.
+  /// The tile's rows owned by the executing threads, end exclusive.
+  std::pair<Value, Value> emitOwnedRows();
+  /// The bounds of the owned rows.
+  FailureOr<KeyBounds> emitOwnedBounds();
+  /// The keys that some owned row may see. Bounds hold for existing queries; a
+  /// mask may show more keys to the rows past the last one.
   SmallVector<Value, 2> emitVisibleKeys(const KeyBounds &held);
 
   const ForwardKernel &kernel;
@@ -89,18 +87,18 @@ FailureOr<KeyBounds> KeyBlocksEmitter::emitBounds(Value start, Value end) {
   if (failed(bounds))
     return failure();
   for (Value &bound : *bounds) {
-    // These are right as they are, and recognised below.
+    // Such bounds need no clamp, and emitVisibleKeys recognizes them.
     if (bound == tile.keys || matchPattern(bound, m_Zero()))
       continue;
     Value positive = kb.make<arith::MaxSIOp>(bound, kb.constant(0));
-    // Unsigned, since then a bound of 0 folds.
+    // Unsigned, so that a bound of 0 folds.
     bound = kb.make<arith::MinUIOp>(positive, tile.keys);
   }
   return KeyBounds{(*bounds)[0], (*bounds)[1], (*bounds)[2], (*bounds)[3]};
 }
 
-std::pair<Value, Value> KeyBlocksEmitter::emitHeldRows() {
-  auto held = tile::HeldRowsOp::create(
+std::pair<Value, Value> KeyBlocksEmitter::emitOwnedRows() {
+  auto held = tile::OwnedRowsOp::create(
       kb.builder, kb.getLoc(),
       kb.tileType(kernel.plan.rows, 1, kb.builder.getF32Type()));
   Value first = kb.make<arith::AddIOp>(tile.work.row, held.getFirst());
@@ -112,7 +110,7 @@ SmallVector<Value, 2> KeyBlocksEmitter::emitVisibleKeys(const KeyBounds &held) {
   bool endsAtLast = held.upper == tile.keys;
   if (startsAtFirst && endsAtLast)
     return {held.lower, held.upper};
-  Value end = emitHeldRows().second;
+  Value end = emitOwnedRows().second;
   Value exist =
       kb.make<arith::CmpIOp>(arith::CmpIPredicate::sle, end, tile.queries);
   auto choose = [&](Value bound, Value other) -> Value {
@@ -122,22 +120,23 @@ SmallVector<Value, 2> KeyBlocksEmitter::emitVisibleKeys(const KeyBounds &held) {
           endsAtLast ? held.upper : choose(held.upper, tile.keys)};
 }
 
-FailureOr<KeyBounds> KeyBlocksEmitter::emitHeldBounds() {
-  auto [first, end] = emitHeldRows();
-  // They may all lie past the last query; bounds are of some.
+FailureOr<KeyBounds> KeyBlocksEmitter::emitOwnedBounds() {
+  auto [first, end] = emitOwnedRows();
+  // The owned rows may all be past the last query, but bounds need some.
   Value most = emitLastQuery(tile.queries);
   Value start = kb.make<arith::MinSIOp>(first, most);
   return emitBounds(start, end);
 }
 
-/// All warps visit the same, but they may mask each what its rows need.
+/// All warps process the same blocks, but each may mask only the blocks that
+/// its rows need masked.
 FailureOr<KeyBlocks> KeyBlocksEmitter::emitRange() {
   Value zero = kb.constant(0);
   KeyBounds bounds{zero, zero, op.getMaskMod().empty() ? tile.keys : zero,
                    tile.keys};
   KeyBlocks range;
   if (!op.getKvBounds().empty()) {
-    // Where heads are rows each tile has all queries.
+    // With PackGQA each tile has all queries.
     Value start = kernel.plan.packedHeads ? zero : tile.work.row;
     Value end = kb.make<arith::AddIOp>(start, kb.constant(kernel.plan.rows));
     FailureOr<KeyBounds> all = emitBounds(start, end);
@@ -145,7 +144,7 @@ FailureOr<KeyBlocks> KeyBlocksEmitter::emitRange() {
       return failure();
     FailureOr<KeyBounds> held = all;
     if (kernel.plan.partsRows)
-      held = emitHeldBounds();
+      held = emitOwnedBounds();
     if (failed(held))
       return failure();
     if (kernel.plan.partsRows)
@@ -191,7 +190,7 @@ FailureOr<KeyBlocks> fovea::emitKeyBlocks(const ForwardKernel &kernel) {
     return blocks;
   }
   FailureOr<KeyBlocks> blocks = emitter.emitRange();
-  if (failed(blocks) || !kernel.plan.asksForBlocks)
+  if (failed(blocks) || !kernel.plan.selectsBlocks)
     return blocks;
   FailureOr<std::unique_ptr<BlockIterator>> single =
       emitter.emitClassified(*blocks);

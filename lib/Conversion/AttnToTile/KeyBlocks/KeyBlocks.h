@@ -1,8 +1,12 @@
-//===- KeyBlocks.h - Which keys a tile visits -------------------*- C++ -*-===//
+//===- KeyBlocks.h - Key blocks of a query tile -----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Selects the key blocks that a query tile of the forward processes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,19 +18,18 @@
 
 namespace fovea {
 
-/// The blocks of keys that a tile of queries visits: single ones, or those of a
-/// range.
+/// The key blocks that a query tile processes: single ones, or a range.
 struct KeyBlocks {
-  /// Set where single blocks are visited.
+  /// Set if single blocks are processed.
   std::unique_ptr<BlockIterator> single;
   /// Else: the range, and the part of it that needs no mask, in whole blocks.
   mlir::Value lower, fullLower, fullUpper, upper;
-  /// Keys that rows held by the executing threads may see; empty: all.
+  /// Keys that the rows owned by the executing threads may see; empty: all.
   llvm::SmallVector<mlir::Value, 2> visible;
 };
 
-/// Emits which those are: listed ones, those of a range, or those of a range
-/// that kv_classify picks.
+/// Emits the blocks: from block-sparse lists, a range from kv_bounds, or the
+/// blocks of the range that kv_classify selects at run time.
 mlir::FailureOr<KeyBlocks> emitKeyBlocks(const ForwardKernel &kernel);
 
 } // namespace fovea

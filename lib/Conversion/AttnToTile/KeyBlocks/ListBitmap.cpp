@@ -1,4 +1,4 @@
-//===- ListBitmap.cpp - Listed blocks, by bits -----------------*- C++ -*--===//
+//===- ListBitmap.cpp - Bitmap from block-sparse lists --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace fovea;
 
 ListBitmap::ListBitmap(KernelBuilder &kb, const BlockBits &bits,
-                         const KernelBuilder::Work &work, int64_t columns,
-                         Value length)
+                       const KernelBuilder::Work &work, int64_t columns,
+                       Value length)
     : BlockBitmap(kb, columns, length), bits(bits), work(work),
       tilesPerBlock(bits.columns / columns) {
   hasFull = bool(bits.full);
@@ -29,7 +29,7 @@ Value ListBitmap::emitLoad(Value list, Value number) {
   Value last = kb.make<arith::SubIOp>(kb.size(list, kWordDim), kb.constant(1));
   Value word = kb.make<arith::MinSIOp>(
       kb.make<arith::IndexCastOp>(kb.builder.getIndexType(), number), last);
-  // An extent of 1 stands for all.
+  // An extent of 1 is broadcast.
   return kb.make<memref::LoadOp>(
       list,
       ValueRange{type.getDimSize(0) == 1 ? zero : work.batch,
@@ -40,7 +40,8 @@ Value ListBitmap::emitLoad(Value list, Value number) {
 
 Value ListBitmap::emitListed(Value list, Value number, Value places) {
   Value words = widen(emitLoad(list, number));
-  // Blocks of some lengths go on in the next word.
+  // If 32 is not a multiple of the tiles per block, a word of tiles can span
+  // two words of blocks.
   if (kBlocks % tilesPerBlock != 0) {
     Value next =
         widen(emitLoad(list, kb.make<arith::AddIOp>(number, kb.integer(1))));

@@ -1,8 +1,13 @@
-//===- ListBitmap.h - Listed blocks, by bits -------------------*- C++ -*--===//
+//===- ListBitmap.h - Bitmap from block-sparse lists ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The bitmap of query blocks that see a key tile, from transposed block-sparse
+// lists.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,23 +19,23 @@
 
 namespace fovea {
 
-/// Which blocks of queries list a tile of keys. One that is in both lists is
-/// met once, as a partial one.
+/// The query blocks that list a key tile. A block in both lists counts once, as
+/// partial.
 class ListBitmap final : public BlockBitmap {
 public:
-  /// The tile at `work`; tiles of `columns` queries, `length` in all. Words of
-  /// the range are of whole numbers of 32 tiles.
+  /// The key tile at `work`; query tiles of `columns` queries, `length` in all.
+  /// Words of the range cover 32 tiles each.
   ListBitmap(KernelBuilder &kb, const BlockBits &bits,
-              const KernelBuilder::Work &work, int64_t columns,
-              mlir::Value length);
+             const KernelBuilder::Work &work, int64_t columns,
+             mlir::Value length);
 
   mlir::FailureOr<Word> emitBlocks(mlir::Value start) override;
 
 private:
-  /// Word `number`, i32, of the tile's row of a list, or the last one.
+  /// Word `number`, i32, of the tile's row of a list, or the last word.
   mlir::Value emitLoad(mlir::Value list, mlir::Value number);
-  /// Which of the blocks that lie `places` behind the first one of word
-  /// `number` are listed, a column tile of i1.
+  /// True for the blocks at offsets `places` from the first block of word
+  /// `number` that are in the list, a column tile of i1.
   mlir::Value emitListed(mlir::Value list, mlir::Value number,
                          mlir::Value places);
 

@@ -1,4 +1,4 @@
-//===- PredicateBitmap.cpp - Blocks asked about at run time -----*- C++ -*-===//
+//===- PredicateBitmap.cpp - Bitmap from kv_classify ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -19,9 +19,9 @@ PredicateBitmap::PredicateBitmap(KernelBuilder &kb,
                                  const RegionContext &tile,
                                  unsigned firstCapture)
     : BlockBitmap(kb, tile.columns,
-                 tile.rowsAreKeys ? tile.queryLength : tile.keyLength),
-      op(op), summaries(kb, op.getKvClassify(), firstCapture,
-                        tile.countQueries(), tile.countKeys()),
+                  tile.rowsAreKeys ? tile.queryLength : tile.keyLength),
+      op(op), minMaxBuffers(kb, op.getKvClassify(), firstCapture,
+                            tile.countQueries(), tile.countKeys()),
       context(tile) {
   Operation *yield = op.getKvClassify().front().getTerminator();
   hasFull = !matchPattern(yield->getOperand(1), m_Zero());
@@ -42,7 +42,7 @@ FailureOr<BlockBitmap::Word> PredicateBitmap::emitBlocks(Value start) {
   RankedTensorType flags = kb.tileType(1, kBlocks, b.getI1Type());
   Value candidates = emitCandidates(start);
   Value exists = emitExist(candidates);
-  // Candidates that don't exist are asked about the last column.
+  // Candidates past the end are evaluated at the last column.
   Value columns = kb.toInteger(length);
   Value lastColumn = kb.make<arith::MaxSIOp>(
       kb.make<arith::SubIOp>(columns, kb.integer(1)), kb.integer(0));
@@ -51,7 +51,7 @@ FailureOr<BlockBitmap::Word> PredicateBitmap::emitBlocks(Value start) {
       kb.make<arith::MulIOp>(candidates, widen(kb.integer(context.columns)));
   Value end =
       kb.make<arith::AddIOp>(first, widen(kb.integer(context.columns - 1)));
-  context.summaries = &summaries;
+  context.minMaxBuffers = &minMaxBuffers;
   FailureOr<std::pair<Value, Value>> answer =
       RegionToTile(b, context)
           .cloneClassify(op.getKvClassify(), last,

@@ -1,30 +1,35 @@
-//===- PredicateBitmap.h - Blocks asked about at run time -------*- C++ -*-===//
+//===- PredicateBitmap.h - Bitmap from kv_classify --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// The bitmap of blocks that a tile sees, from the runtime predicate
+// kv_classify.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_KEYBLOCKS_PREDICATEBITMAP_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_KEYBLOCKS_PREDICATEBITMAP_H
 
-#include "Regions/CaptureMinMax.h"
 #include "KeyBlocks/BlockBitmap.h"
+#include "Regions/CaptureMinMax.h"
 #include "Regions/RegionToTile.h"
 
 namespace fovea {
 
-/// What kv_classify says of blocks of columns: the blocks of keys that a tile
-/// of queries sees, or those of queries that see a tile of keys.
+/// The results of kv_classify for column blocks: key blocks that a query tile
+/// sees, or query blocks that see a key tile.
 class PredicateBitmap final : public BlockBitmap {
 public:
-  /// `tile` is the context of a tile of rows, which are queries or keys,
-  /// without columns; `firstCapture` the op's first captured operand.
+  /// `tile` is the context of a row tile, of queries or keys, without columns;
+  /// `firstCapture` is the op's first captured operand.
   PredicateBitmap(KernelBuilder &kb, attn::AttentionOpInterface op,
                   const RegionContext &tile, unsigned firstCapture);
 
-  /// The tile's last row; to be known first.
+  /// Sets the tile's last row; call it first.
   void setLastRow(mlir::Value row);
   mlir::FailureOr<Word> emitBlocks(mlir::Value start) override;
 
@@ -32,10 +37,10 @@ public:
 
 private:
   attn::AttentionOpInterface op;
-  CaptureMinMax summaries;
+  CaptureMinMax minMaxBuffers;
   RegionContext context;
   mlir::Value last;
-  /// Whether all the tile's rows exist, i1: pairs of others need a mask.
+  /// True if all rows of the tile exist, i1: otherwise its pairs need a mask.
   mlir::Value tileIsWhole;
 };
 

@@ -1,4 +1,4 @@
-//===- PredicateBlocks.cpp - Blocks found at run time ----------*- C++ -*--===//
+//===- PredicateBlocks.cpp - Runtime-selected blocks ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -38,11 +38,12 @@ void PredicateBlocks::visitAtLeastOne(Value found) {
 }
 
 LogicalResult PredicateBlocks::emitCounts(Value lower, Value upper, Value last,
-                                           bool runsOnce) {
+                                          bool runsOnce) {
   Type index = kb.builder.getIndexType();
   words.setLastRow(last);
   words.setRange(lower, upper);
-  // The first word stays: it is looked at again twice, and often the only one.
+  // The first word stays live: it is used twice more, and is often the only
+  // one.
   FailureOr<PredicateBitmap::Word> word = words.emitWord(kb.integer(0));
   if (failed(word))
     return failure();
@@ -68,7 +69,7 @@ LogicalResult PredicateBlocks::emitVisit(Block &block) {
         bits = block.getArgument(2), isPartial;
   if (hasFull) {
     isPartial = kb.make<tile::IsPartialOp>(n, partial, /*end=*/Value());
-    // The full ones are looked for from the first word on.
+    // The search for full blocks restarts at the first word.
     Value restarts =
         kb.make<arith::CmpIOp>(arith::CmpIPredicate::eq, n, partial);
     number = kb.make<arith::SelectOp>(restarts, kb.integer(0), number);
@@ -96,7 +97,7 @@ LogicalResult PredicateBlocks::emitVisit(Block &block) {
   Value key = kb.make<arith::IndexCastOp>(
       b.getIndexType(),
       kb.make<arith::MulIOp>(candidate, kb.integer(words.getColumns())));
-  // Without its lowest bit.
+  // Clears the lowest bit.
   Value rest =
       kb.make<arith::AndIOp>(bits, kb.make<arith::SubIOp>(bits, kb.integer(1)));
   tile::YieldOp::create(b, kb.getLoc(), ValueRange{key, number, rest});

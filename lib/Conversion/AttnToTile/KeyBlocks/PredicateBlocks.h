@@ -1,53 +1,56 @@
-//===- PredicateBlocks.h - Blocks found at run time ------------*- C++ -*--===//
+//===- PredicateBlocks.h - Runtime-selected blocks --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Iterates over the blocks of a range that kv_classify selects at run time.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_KEYBLOCKS_PREDICATEBLOCKS_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_KEYBLOCKS_PREDICATEBLOCKS_H
 
-#include "KeyBlocks/PredicateBitmap.h"
 #include "KeyBlocks/BlockIterator.h"
+#include "KeyBlocks/PredicateBitmap.h"
 
 namespace fovea {
 
-/// The blocks of a range of keys that kv_classify says queries see, or those of
-/// a range of queries that see keys: the partial ones first, then the full
-/// ones. The loop carries the number of a word of 32 candidates and the bits of
-/// those that are left of it.
+/// The key blocks of a range that queries see by kv_classify, or the query
+/// blocks that see keys: the partial ones first, then the full ones. The loop
+/// carries the index of a word of 32 candidates and its remaining bits.
 class PredicateBlocks final : public BlockIterator {
 public:
   PredicateBlocks(KernelBuilder &kb, attn::AttentionOpInterface op,
-                   const RegionContext &tile, unsigned firstCapture)
+                  const RegionContext &tile, unsigned firstCapture)
       : kb(kb), words(kb, op, tile, firstCapture) {
     hasFull = words.hasFullBlocks();
   }
 
-  /// Counts the visible blocks of the columns from `lower` to `upper`,
-  /// multiples of a block and at most their number. `last` is the tile's last
-  /// row.
+  /// Counts the visible blocks of the columns from `lower` to `upper`, which
+  /// are multiples of a block or the number of columns. `last` is the tile's
+  /// last row.
   mlir::LogicalResult emitCounts(mlir::Value lower, mlir::Value upper,
                                  mlir::Value last, bool runsOnce);
   mlir::LogicalResult emitVisit(mlir::Block &block) override;
 
 private:
-  /// The partial and the full ones of a word.
+  /// The partial and the full blocks of a word.
   llvm::SmallVector<mlir::Value> parted(const PredicateBitmap::Word &word);
-  /// Where no block is `found`, index, one is visited all the same.
+  /// Lets the loop process one block if no block is `found`, index.
   void visitAtLeastOne(mlir::Value found);
 
   KernelBuilder &kb;
   PredicateBitmap words;
-  /// The least number of a block that is visited and the greatest one, i32, or
-  /// null. Where there is none, keys have a block past the last one; queries,
-  /// to whose sums is added, the last one.
+  /// The smallest and the largest block index, i32, or null. If no block is
+  /// visible, the loop processes a key block past the last one; or the last
+  /// query block, since it accumulates to the block's memory.
   mlir::Value least, most;
-  /// How many blocks are found to be partial, index.
+  /// Number of partial blocks, index.
   mlir::Value partial;
-  /// Of the first word.
+  /// Full blocks of the first word.
   mlir::Value firstFull;
 };
 

@@ -1,4 +1,4 @@
-//===- TransposeBlockLists.cpp - Lists of blocks, by keys -----------------===//
+//===- TransposeBlockLists.cpp - Transposed block-sparse lists ------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,14 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A warp has some blocks of keys. It looks at 32 blocks of queries at a time, a
-// lane at each, and walks their rows of the list: a vote on each entry says
-// which of the 32 list a block of keys. What was found before, and the lanes
-// before one's own, say where in the turned list a block of queries goes. So
-// nothing is added up in memory, and the order is the same each time.
+// The prologue kernel gives each warp some key blocks. A warp processes 32
+// query blocks at a time, one per lane, and walks their rows of the list: a
+// ballot per entry yields the query blocks of the 32 that list a key block. The
+// position of a query block in the transposed list follows from the earlier
+// count and the lower lanes. So nothing is accumulated in memory, and the order
+// is deterministic.
 //
-// Counts and indices are a caller's data, which nobody checked: counts are
-// clamped to the row, and no index but that of a block of keys is looked for.
+// Counts and indices are unchecked user data: counts are clamped to the row,
+// and indices are only compared with existing key blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +28,7 @@
 using namespace mlir;
 using namespace fovea;
 
-// Blocks of keys of a warp, and blocks of queries that it looks at together.
+// Key blocks of a warp, and query blocks that it processes together.
 static constexpr int64_t kKeyBlocks = 4, kWordBits = tile::BallotOp::kColumns;
 static constexpr unsigned kQuery = 0, kKey = 1;
 static constexpr int64_t kBatchDim = 0, kHeadDim = 1, kRowDim = 2,
@@ -37,14 +38,14 @@ static constexpr int64_t kBatchDim = 0, kHeadDim = 1, kRowDim = 2,
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Extents of memory with an entry for each block of keys.
+/// Extents of memory with an entry per key block.
 static SmallVector<AffineExpr> getExtents(attn::AttentionOpInterface op,
                                           SizeExpressions &sizes) {
   return {sizes.getSize(kBatchDim), sizes.getSize(kHeadDim),
           sizes.getSize(kKey, kSequenceDim).ceilDiv(op.getKeyBlock())};
 }
 
-/// Memory for counts and indices of a list.
+/// Declares memory for the counts and indices of a list.
 static SmallVector<unsigned, 2>
 declareList(KernelBuilder &kb, attn::AttentionOpInterface op, unsigned list) {
   SizeExpressions sizes(kb, op.getBlockLists().getBeginOperandIndex() + list);
@@ -62,8 +63,8 @@ declareList(KernelBuilder &kb, attn::AttentionOpInterface op, unsigned list) {
   return {counts, indices};
 }
 
-/// Memory for its bits. One word at least: it is read even if there is no
-/// query.
+/// Declares memory for the bitmap of a list. At least one word: it is read even
+/// if there is no query.
 static SmallVector<unsigned, 2>
 declareBits(KernelBuilder &kb, attn::AttentionOpInterface op, unsigned list) {
   SizeExpressions sizes(kb, op.getBlockLists().getBeginOperandIndex() + list);
@@ -78,12 +79,13 @@ declareBits(KernelBuilder &kb, attn::AttentionOpInterface op, unsigned list) {
 }
 
 TransposeBlockLists TransposeBlockLists::declare(KernelBuilder &kb,
-                                 attn::AttentionOpInterface op, bool asBits) {
-  TransposeBlockLists turned(op);
+                                                 attn::AttentionOpInterface op,
+                                                 bool asBits) {
+  TransposeBlockLists transposed(op);
   for (unsigned list = 0; list < op.getBlockLists().size(); list += 2)
-    turned.memory.push_back(asBits ? declareBits(kb, op, list)
-                                   : declareList(kb, op, list));
-  return turned;
+    transposed.memory.push_back(asBits ? declareBits(kb, op, list)
+                                       : declareList(kb, op, list));
+  return transposed;
 }
 
 BlockLists TransposeBlockLists::get(KernelBuilder &kb) const {
@@ -96,7 +98,7 @@ BlockLists TransposeBlockLists::get(KernelBuilder &kb) const {
                    {},
                    attention.getKeyBlock(),
                    attention.getQueryBlock(),
-                   /*areTurned=*/true};
+                   /*areTransposed=*/true};
   if (memory.size() > 1)
     lists.full = list(1);
   return lists;
@@ -118,16 +120,16 @@ BlockBits TransposeBlockLists::getBits(KernelBuilder &kb) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Turns one list: into a list, or into bits, which lie in place of counts.
-class ListTurning {
+/// Transposes one list into a list, or into a bitmap in place of counts.
+class ListTransposer {
 public:
-  ListTurning(OpBuilder &b, Location loc, BlockLists::List list,
-              BlockLists::List turned)
-      : b(b), loc(loc), list(list), turned(turned) {}
+  ListTransposer(OpBuilder &b, Location loc, BlockLists::List list,
+                 BlockLists::List transposed)
+      : b(b), loc(loc), list(list), transposed(transposed) {}
 
-  /// How many groups of blocks of keys there are.
+  /// Number of groups of key blocks.
   Value emitCount();
-  /// Turns what is listed of group `number`.
+  /// Transposes the entries of group `number`.
   void emitGroup(Value number);
 
 private:
@@ -151,43 +153,43 @@ private:
     return make<tile::BroadcastOp>(tileType(value.getType()), value);
   }
   Value emitGroups();
-  /// Which of the blocks of queries, a column tile, list each of the group's
-  /// blocks of keys: a bit for each, i32.
+  /// The query blocks (a column tile) that list each of the group's key blocks:
+  /// a bitmap per key block, i32.
   SmallVector<Value> emitWords(Value queryBlocks);
-  /// Adds the blocks of queries that `word` has to a turned list that has
-  /// `count` of them; gives how many it has then.
+  /// Appends the query blocks in `word` to a transposed list with `count`
+  /// entries; returns the new count.
   Value emitAppended(Value queryBlocks, Value word, Value keyBlock,
                      Value count);
-  /// The blocks of keys, and `values` of them, column tiles of which the first
-  /// lanes count.
+  /// The group's key blocks and a value for each, as column tiles whose first
+  /// lanes are valid.
   struct OfKeyBlocks {
     Value values, places, exist;
   };
   OfKeyBlocks emitOfKeyBlocks(ValueRange values);
   void emitCounts(ValueRange counts);
-  /// Word `number` of each of the group's blocks of keys.
+  /// Stores word `number` of each of the group's key blocks.
   void emitBits(ValueRange words, Value number);
 
   OpBuilder &b;
   Location loc;
-  BlockLists::List list, turned;
-  /// Number of the group's first block of keys; the numbers of lanes.
+  BlockLists::List list, transposed;
+  /// Index of the group's first key block; the lane indices.
   Value batch, head, firstBlock, lanes;
 };
 } // namespace
 
-Value ListTurning::emitGroups() {
-  return make<arith::CeilDivUIOp>(size(turned.counts, kRowDim),
+Value ListTransposer::emitGroups() {
+  return make<arith::CeilDivUIOp>(size(transposed.counts, kRowDim),
                                   index(kKeyBlocks));
 }
 
-Value ListTurning::emitCount() {
-  Value heads = make<arith::MulIOp>(size(turned.counts, kBatchDim),
-                                    size(turned.counts, kHeadDim));
+Value ListTransposer::emitCount() {
+  Value heads = make<arith::MulIOp>(size(transposed.counts, kBatchDim),
+                                    size(transposed.counts, kHeadDim));
   return make<arith::MulIOp>(heads, emitGroups());
 }
 
-SmallVector<Value> ListTurning::emitWords(Value queryBlocks) {
+SmallVector<Value> ListTransposer::emitWords(Value queryBlocks) {
   RankedTensorType type = tileType(b.getI32Type());
   Value width = widen(toInteger(size(list.indices, kEntryDim)));
   Value counts = make<tile::GatherOp>(type, list.counts,
@@ -229,8 +231,8 @@ SmallVector<Value> ListTurning::emitWords(Value queryBlocks) {
   return llvm::to_vector_of<Value>(loop.getResults().drop_front());
 }
 
-Value ListTurning::emitAppended(Value queryBlocks, Value word, Value keyBlock,
-                                Value count) {
+Value ListTransposer::emitAppended(Value queryBlocks, Value word,
+                                   Value keyBlock, Value count) {
   Value bits = widen(word), one = widen(integer(1));
   Value isIn = make<arith::CmpIOp>(
       arith::CmpIPredicate::ne,
@@ -240,12 +242,12 @@ Value ListTurning::emitAppended(Value queryBlocks, Value word, Value keyBlock,
   Value place = make<arith::AddIOp>(
       make<math::CtPopOp>(make<arith::AndIOp>(bits, lanesBefore)),
       widen(count));
-  tile::ScatterOp::create(b, loc, queryBlocks, turned.indices,
+  tile::ScatterOp::create(b, loc, queryBlocks, transposed.indices,
                           ValueRange{batch, head, keyBlock, place}, isIn);
   return make<arith::AddIOp>(count, make<math::CtPopOp>(word));
 }
 
-ListTurning::OfKeyBlocks ListTurning::emitOfKeyBlocks(ValueRange values) {
+ListTransposer::OfKeyBlocks ListTransposer::emitOfKeyBlocks(ValueRange values) {
   Value all = widen(values.front());
   for (auto [block, value] : llvm::enumerate(values.drop_front()))
     all = make<arith::SelectOp>(make<arith::CmpIOp>(arith::CmpIPredicate::eq,
@@ -258,27 +260,27 @@ ListTurning::OfKeyBlocks ListTurning::emitOfKeyBlocks(ValueRange values) {
   return {all, places, isOne};
 }
 
-void ListTurning::emitCounts(ValueRange counts) {
+void ListTransposer::emitCounts(ValueRange counts) {
   OfKeyBlocks of = emitOfKeyBlocks(counts);
-  tile::ScatterOp::create(b, loc, of.values, turned.counts,
+  tile::ScatterOp::create(b, loc, of.values, transposed.counts,
                           ValueRange{batch, head, of.places}, of.exist);
-  // Whoever looks ahead reads the first entry of an empty list.
+  // Prefetching iterations read the first entry of an empty list.
   Value zero = widen(integer(0));
   Value isEmpty =
       make<arith::CmpIOp>(arith::CmpIPredicate::eq, of.values, zero);
-  tile::ScatterOp::create(b, loc, zero, turned.indices,
+  tile::ScatterOp::create(b, loc, zero, transposed.indices,
                           ValueRange{batch, head, of.places, index(0)},
                           make<arith::AndIOp>(of.exist, isEmpty));
 }
 
-void ListTurning::emitBits(ValueRange words, Value number) {
+void ListTransposer::emitBits(ValueRange words, Value number) {
   OfKeyBlocks of = emitOfKeyBlocks(words);
-  tile::ScatterOp::create(b, loc, of.values, turned.counts,
+  tile::ScatterOp::create(b, loc, of.values, transposed.counts,
                           ValueRange{batch, head, of.places, number}, of.exist);
 }
 
-void ListTurning::emitGroup(Value number) {
-  Value groups = emitGroups(), heads = size(turned.counts, kHeadDim);
+void ListTransposer::emitGroup(Value number) {
+  Value groups = emitGroups(), heads = size(transposed.counts, kHeadDim);
   firstBlock = make<arith::MulIOp>(make<arith::RemUIOp>(number, groups),
                                    index(kKeyBlocks));
   Value headOfAll = make<arith::DivUIOp>(number, groups);
@@ -286,13 +288,13 @@ void ListTurning::emitGroup(Value number) {
   batch = make<arith::DivUIOp>(headOfAll, heads);
   lanes = make<tile::IotaOp>(tileType(b.getI32Type()), 1);
 
-  bool areBits = !turned.indices;
-  // Rows of the list that stand for no query are not looked at; bits of such
-  // are not either, by who reads them.
-  Value queryBlocks = areBits
-                          ? make<arith::MulIOp>(size(turned.counts, kEntryDim),
-                                                index(kWordBits))
-                          : size(turned.indices, kEntryDim);
+  bool areBits = !transposed.indices;
+  // Rows past the last query block are not processed; readers ignore their
+  // bits.
+  Value queryBlocks =
+      areBits ? make<arith::MulIOp>(size(transposed.counts, kEntryDim),
+                                    index(kWordBits))
+              : size(transposed.indices, kEntryDim);
   SmallVector<Value> inits;
   if (!areBits)
     inits.assign(kKeyBlocks, integer(0));
@@ -318,22 +320,23 @@ void ListTurning::emitGroup(Value number) {
 }
 
 void TransposeBlockLists::buildKernel(const KernelBuilder &kb,
-                              launch::AbiOp main) const {
+                                      launch::AbiOp main) const {
   MLIRContext *context = main.getContext();
   Location loc = main.getLoc();
   OpBuilder b(context);
-  // For each list the operands, then the memory; last, what sizes are of.
+  // Per list the operands, then the memory; last the operands that define
+  // sizes.
   SmallVector<unsigned> arguments;
   SmallVector<Attribute> sizes;
   AffineExpr ctas = getAffineConstantExpr(0, context);
   attn::AttentionOpInterface attention = op;
   unsigned operand = attention.getBlockLists().getBeginOperandIndex();
-  for (const auto &turned : memory) {
+  for (const auto &transposed : memory) {
     arguments.append({operand, operand + 1});
-    llvm::append_range(arguments, turned);
+    llvm::append_range(arguments, transposed);
     operand += 2;
     auto scratch = cast<launch::ScratchMemRefParameterAttr>(
-        main.getParameters()[turned.front()]);
+        main.getParameters()[transposed.front()]);
     AffineMap extents = scratch.getExtents().getValue();
     AffineExpr groups = extents.getResult(kBatchDim) *
                         extents.getResult(kHeadDim) *
@@ -358,9 +361,9 @@ void TransposeBlockLists::buildKernel(const KernelBuilder &kb,
     auto argument = [&](unsigned number) -> Value {
       return number < ofList ? kernel.getArgument(first + number) : Value();
     };
-    ListTurning turning(b, loc, {argument(0), argument(1)},
-                        {argument(2), argument(3)});
-    // Numbers of the groups of a list before are above all counts, unsigned.
+    ListTransposer turning(b, loc, {argument(0), argument(1)},
+                           {argument(2), argument(3)});
+    // Indices of an earlier list's groups wrap around to above all counts.
     Value count = turning.emitCount();
     Value isMine =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, number, count);

@@ -1,4 +1,4 @@
-//===- TransposeBlockLists.h - Lists of blocks, by keys ---------*- C++ -*-===//
+//===- TransposeBlockLists.h - Transposed block-sparse lists ----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An op lists, for each block of queries, the blocks of keys that it sees. A
-// kernel whose tiles are keys asks the other way: a prologue turns the lists
-// round, into scratch memory. Each list becomes one of the same form, with the
-// numbers of blocks of queries in ascending order; or, where tiles visit blocks
-// in order and others count who comes before them, a bit for each block.
+// An op lists the key blocks that each query block sees. Kernels over key tiles
+// need the transposed lists, which a prologue kernel writes to scratch memory:
+// either lists of the same form with ascending query blocks; or, if tiles
+// process blocks in order and semaphore slots are counted, a bitmap.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,9 +21,9 @@
 
 namespace fovea {
 
-/// For blocks of `rows` keys, words that have a bit for each block of `columns`
-/// queries: whether the partial list of that has them, and the full one, or
-/// null.
+/// Bitmaps of the query blocks that see each key block: for blocks of `rows`
+/// keys a bit per block of `columns` queries, from the partial list and from
+/// the full list or null.
 struct BlockBits {
   mlir::Value partial, full;
   int64_t rows, columns;
@@ -32,23 +31,23 @@ struct BlockBits {
 
 class TransposeBlockLists {
 public:
-  /// Gives the main kernel memory for the op's: for lists, or for bits.
-  static TransposeBlockLists declare(KernelBuilder &kb, attn::AttentionOpInterface op,
-                             bool asBits);
+  /// Adds scratch arguments for the op's lists to the main kernel, for lists or
+  /// bitmaps.
+  static TransposeBlockLists
+  declare(KernelBuilder &kb, attn::AttentionOpInterface op, bool asBits);
 
-  /// Those of a kernel that has the memory.
+  /// The transposed lists in a kernel that has those arguments.
   BlockLists get(KernelBuilder &kb) const;
   BlockBits getBits(KernelBuilder &kb) const;
-  /// Makes the kernel that fills the memory; one more kernel of the prologue of
-  /// the one whose ABI is `main`.
+  /// Creates the prologue kernel that fills the memory; `main` is the ABI of
+  /// the main kernel.
   void buildKernel(const KernelBuilder &kb, launch::AbiOp main) const;
 
 private:
   explicit TransposeBlockLists(attn::AttentionOpInterface op) : op(op) {}
 
   attn::AttentionOpInterface op;
-  /// Numbers of the kernels' arguments for each list: counts and indices, or
-  /// bits.
+  /// Argument indices per list: counts and indices, or a bitmap.
   llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 2> memory;
 };
 

@@ -1,5 +1,4 @@
-//===- AffineScore.cpp - Scores as sums ----------------------------*- C++
-//-*-===//
+//===- AffineScore.cpp - Scores as affine sums ----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -21,7 +20,7 @@ using namespace mlir;
 using namespace fovea;
 
 //===----------------------------------------------------------------------===//
-// Forms
+// Sums
 //===----------------------------------------------------------------------===//
 
 AffineScore AffineScore::of(Value value) {
@@ -91,18 +90,18 @@ AffineScore AffineScore::takeOfQueries(bool areRows) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is left out
+// Factored-out terms
 //===----------------------------------------------------------------------===//
 
 static bool isConstant(const Factor &factor) { return !factor.scalar; }
 
-/// Summands beyond this are not for an accumulator to start from: it rounds at
-/// each step of the product, and what it loses of a weight would come near
-/// what rounding the weight to bf16 loses. In units of the score.
+/// Larger terms must not initialize an accumulator: it rounds at each step of
+/// the product, and the error in P would approach that of rounding P to bf16.
+/// In units of the score.
 static constexpr double kLargestStart = 4096.0;
 
-/// The constant that the exponential can take: that of the first full term
-/// whose factor is a positive one; 1 if there is none.
+/// The constant factor that the exponential can absorb: that of the first full
+/// term with a positive constant factor; 1 if there is none.
 static double findLeading(ArrayRef<Term> terms) {
   for (const Term &term : terms) {
     double constant = term.factor.constant;
@@ -112,7 +111,7 @@ static double findLeading(ArrayRef<Term> terms) {
   return 1.0;
 }
 
-/// Whether what the rows' steps give is finite wherever the other terms are.
+/// True if the row steps are finite wherever the other terms are.
 static bool cancels(const AffineScore &form) {
   return llvm::all_of(form.rowSteps, [&](Factor row) {
     return isConstant(row) ||
@@ -199,7 +198,7 @@ Value AffineScoreEmitter::widen(Value value, RankedTensorType type) {
 }
 
 Value AffineScoreEmitter::accumulate(Value total, Value value, Factor factor,
-                                   RankedTensorType type) {
+                                     RankedTensorType type) {
   Location loc = getLoc(factor);
   value = widen(value, type);
   bool isOne = !factor.scalar && factor.constant == 1.0;
@@ -301,12 +300,12 @@ Value AffineScoreEmitter::emit(const AffineScore &form, bool sidesFirst) {
     return hasRows ? rows : columns;
   }
   RankedTensorType type = tileType(numRows, numColumns);
-  // Made of diagonals and columns there is a register for each element: before
-  // what elements have they would all be live.
+  // The sum of relative-position and column terms has a register per element;
+  // added before the full terms it would be live throughout.
   bool addsColumnsLast = hasDiagonals && hasColumns && !(sidesFirst && hasRows);
   Value total = columns;
   if (hasDiagonals) {
-    // What is uniform costs less on diagonals.
+    // Uniform terms cost less when added per relative position.
     total = emitDiagonals(form, hasColumns ? Value() : columns);
     if (hasColumns && !addsColumnsLast)
       total = accumulate(columns, total, {}, type);
@@ -323,7 +322,7 @@ Value AffineScoreEmitter::emit(const AffineScore &form, bool sidesFirst) {
 }
 
 AffineScore AffineScoreEmitter::reduce(AffineScore form, const LeftOut &leftOut,
-                                   bool &hasLeading) {
+                                       bool &hasLeading) {
   if (!leftOut.rowSteps.empty())
     form.rowSteps.clear();
   auto isLeading = [&](const Term &term) {
@@ -343,7 +342,7 @@ AffineScore AffineScoreEmitter::reduce(AffineScore form, const LeftOut &leftOut,
 Value AffineScoreEmitter::emitScore(AffineScore form, const LeftOut &leftOut) {
   bool hasLeading;
   form = reduce(form, leftOut, hasLeading);
-  // A term with a factor is added by one operation if another comes before it.
+  // A term with a factor takes a single FMA if another term precedes it.
   auto isPlain = [](const Term &term) {
     return isConstant(term.factor) && term.factor.constant == 1.0;
   };
@@ -353,7 +352,7 @@ Value AffineScoreEmitter::emitScore(AffineScore form, const LeftOut &leftOut) {
 }
 
 Value AffineScoreEmitter::emitIsWithin(const AffineScore &progression,
-                                     double most) {
+                                       double most) {
   auto size = [&](Value value) {
     return math::AbsFOp::create(b, loc, value).getResult();
   };
@@ -371,14 +370,15 @@ Value AffineScoreEmitter::emitIsWithin(const AffineScore &progression,
   return arith::AndIOp::create(b, loc, isWithin(start), isWithin(end));
 }
 
-Value AffineScoreEmitter::emitScoreByDot(AffineScore form, const LeftOut &leftOut,
-                                       tile::DotOp dot) {
+Value AffineScoreEmitter::emitScoreByDot(AffineScore form,
+                                         const LeftOut &leftOut,
+                                         tile::DotOp dot) {
   bool hasLeading;
   form = reduce(form, leftOut, hasLeading);
   form.full.clear();
   RankedTensorType type = tileType(numRows, numColumns);
   Value isWithin = emitIsWithin(form, kLargestStart / leftOut.scale);
-  // The first branch gives `value` where the summand is within bounds.
+  // Chooses by whether the initial value is within bounds.
   auto choose = [&](auto emitWithin, auto emitBeyond) {
     auto branch = scf::IfOp::create(b, loc, type, isWithin,
                                     /*withElseRegion=*/true);

@@ -1,4 +1,4 @@
-//===- AffineScoreBuilder.cpp - Sums in score_mod -------------------------===//
+//===- AffineScoreBuilder.cpp - Affine sums in score_mod ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,7 +14,8 @@
 using namespace mlir;
 using namespace fovea;
 
-// More terms than any bias has; keeps what a definition can ask for linear.
+// More terms than any bias has; keeps the cost linear in the size of the
+// region.
 static constexpr unsigned kMaxTerms = 16;
 
 AffineScoreEmitter AffineScoreBuilder::getEmitter(Location loc) const {
@@ -25,7 +26,7 @@ AffineScoreEmitter AffineScoreBuilder::getEmitter(Location loc) const {
 AffineScore AffineScoreBuilder::get(Value value) const {
   if (auto found = forms.find(value); found != forms.end())
     return found->second;
-  if (Value made = emitter.values.lookupDiagonals(value))
+  if (Value made = emitter.values.lookupRelative(value))
     return AffineScore::ofDiagonals(made);
   return AffineScore::of(emitter.values.lookup(value));
 }
@@ -88,8 +89,8 @@ Value AffineScoreBuilder::emitFirst(Location loc, const CoordinateSum &sum) {
   return arith::IndexCastOp::create(b, loc, b.getI32Type(), base);
 }
 
-/// The integer as a float, apart for what differs within the block: sums of
-/// small integers are exact, and only the block's own part is rounded.
+/// Converts the integer to a float as uniform start plus steps: sums of small
+/// integers are exact, and only the block's start is rounded.
 std::optional<AffineScore> AffineScoreBuilder::convert(arith::SIToFPOp op) {
   std::optional<CoordinateSum> sum = integers.find(op.getIn());
   if (!sum || !sum->isOfBlock())
@@ -113,7 +114,7 @@ std::optional<AffineScore> AffineScoreBuilder::convert(arith::SIToFPOp op) {
 // Floats
 //===----------------------------------------------------------------------===//
 
-/// Once for a block; pairs multiply by it.
+/// Inverted once per block, so that pairs only multiply.
 Factor AffineScoreBuilder::invert(Location loc, Factor divisor) const {
   Factor inverse{1.0 / divisor.constant, {}};
   if (!divisor.scalar)
@@ -124,7 +125,7 @@ Factor AffineScoreBuilder::invert(Location loc, Factor divisor) const {
   return inverse;
 }
 
-/// A product, or a quotient, by what is uniform.
+/// A product with, or a quotient by, a uniform value.
 std::optional<AffineScore> AffineScoreBuilder::inferProduct(Operation *op) {
   Value left = op->getOperand(0), right = op->getOperand(1);
   AffineScoreEmitter products = getEmitter(op->getLoc());
@@ -142,7 +143,7 @@ std::optional<AffineScore> AffineScoreBuilder::inferProduct(Operation *op) {
 }
 
 std::optional<AffineScore> AffineScoreBuilder::infer(Operation *op) {
-  // A sum of coordinates is exact, whichever way it is computed.
+  // A sum of coordinates is exact in any order.
   if (auto cast = dyn_cast<arith::SIToFPOp>(op))
     return convert(cast);
   if (emitter.exact.contains(op->getResult(0)))

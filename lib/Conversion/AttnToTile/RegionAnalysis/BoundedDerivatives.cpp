@@ -1,4 +1,4 @@
-//===- BoundedDerivatives.cpp - Derivatives that are never infinite -------===//
+//===- BoundedDerivatives.cpp - Finite derivatives ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -18,10 +18,10 @@
 using namespace mlir;
 using namespace fovea;
 
-// Larger bounds are as good as none; those of all integers are less, and f32 is
-// far from infinite.
+// Larger bounds are treated as unknown. All integers are less, and f32 is far
+// from infinite.
 static constexpr double kLargest = 0x1p65;
-// Sums of products of what Q and K have are taken to be less.
+// Bound assumed for products of Q and K.
 static constexpr double kLargestScore = 0x1p31;
 
 static std::optional<double> getConstant(Value value) {
@@ -32,15 +32,15 @@ static std::optional<double> getConstant(Value value) {
 }
 
 namespace {
-/// What is known of values of score_gradient, of pairs that do not count, too:
-/// their scores are products of what is in memory, or of zeros, but what is
-/// computed from places or captured values may be anything. Each value is asked
-/// about once: a value may be an operand twice, along a chain of such.
+/// Facts about values of score_gradient, which also hold for masked pairs:
+/// scores are products of memory contents or of zeros, but values computed from
+/// positions or captured values may be anything. Facts are cached, since a
+/// value may be used twice along a chain of ops.
 class BoundedDerivatives {
 public:
   BoundedDerivatives(Value score, Value variable)
       : score(score), variable(variable) {
-    // What is not the same for all pairs of a head; b and h are.
+    // Arguments that vary between the pairs of a head; b and h do not.
     constexpr unsigned kQueryArgument = 4;
     Block *block = cast<BlockArgument>(variable).getOwner();
     for (BlockArgument argument : {block->getArgument(0), block->getArgument(1),
@@ -49,23 +49,22 @@ public:
       uniform[argument] = false;
   }
 
-  /// Whether `value` is the variable times something finite.
+  /// True if `value` is the variable times a finite value.
   bool isMultiple(Value value);
 
 private:
-  /// What the size of `value` is at most; none if that is not known, or if it
-  /// may be no number.
+  /// Upper bound of the absolute value; none if it is unknown or may be NaN.
   std::optional<double> findBound(Value value);
-  /// Whether `value` is a number, if the score is, or infinite.
+  /// True if `value` is not NaN (but may be infinite) if the score is not.
   bool isNumber(Value value);
   std::optional<double> computeBound(Value value);
   bool computeIsNumber(Value value);
   bool computeIsMultiple(Value value);
-  /// Whether `value` is the same for all pairs of a head: if it is infinite, so
+  /// True if `value` is the same for all pairs of a head: if it is infinite, so
   /// are the head's scores.
   bool isUniform(Value value);
   bool computeIsUniform(Value value);
-  /// Of operands that are floats; none if one has none.
+  /// Bounds of the float operands; none if one has none.
   std::optional<SmallVector<double, 3>> findOfOperands(Operation *op);
 
   Value score, variable;
@@ -73,7 +72,7 @@ private:
   llvm::DenseMap<Value, bool> numbers, multiples, uniform;
 };
 
-/// What `known` has of `value`, or else what `compute` gives, which is kept.
+/// Looks `value` up in `known`; else computes and stores it.
 template <typename T>
 T lookupOr(llvm::DenseMap<Value, T> &known, Value value,
            function_ref<T(Value)> compute) {
@@ -130,7 +129,7 @@ bool BoundedDerivatives::computeIsNumber(Value value) {
            isScaled(op->getOperand(1), op->getOperand(0));
   if (isa<arith::DivFOp>(op))
     return isScaled(op->getOperand(0), op->getOperand(1));
-  // Not of two that may be infinite.
+  // The sum of two infinite values may be NaN.
   if (isa<arith::AddFOp, arith::SubFOp>(op))
     return (isNumber(op->getOperand(0)) && findBound(op->getOperand(1))) ||
            (isNumber(op->getOperand(1)) && findBound(op->getOperand(0)));

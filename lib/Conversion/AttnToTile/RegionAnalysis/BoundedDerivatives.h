@@ -1,8 +1,13 @@
-//===- BoundedDerivatives.h - Derivatives that are never infinite ---------===//
+//===- BoundedDerivatives.h - Finite derivatives ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Bounds the derivatives of score_gradient, so that pairs with P = 0 need no
+// select.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +18,9 @@
 
 namespace fovea {
 
-/// Whether `value` is `variable` times something finite, whatever the values of
-/// a score_mod are: then it is 0 where `variable` is. Known are constants and
-/// what stays within bounds, such as tanh, not what is captured.
+/// True if `value` is `variable` times a finite value for all inputs of a
+/// score_mod: then it is 0 if `variable` is. Constants and bounded functions
+/// such as tanh are known, captured values are not.
 bool isFiniteMultiple(mlir::Value value, mlir::Value variable);
 
 } // namespace fovea

@@ -1,4 +1,4 @@
-//===- CoordinateSum.cpp - Integers as sums of coordinates ------*- C++ -*-===//
+//===- CoordinateSum.cpp - Integers as sums of coordinates ----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace fovea;
 
-// Factors of coordinates stay so small that sums of two fit 64 bits.
+// Factors of coordinates are small enough for sums of two in 64 bits.
 static constexpr int64_t kMaxFactor = int64_t(1) << 20;
 
 void CoordinateSum::add(const CoordinateSum &other, int64_t sign) {
@@ -27,8 +27,8 @@ void CoordinateSum::add(const CoordinateSum &other, int64_t sign) {
     scalars.push_back({scalar.value, sign * scalar.sign});
 }
 
-/// Whether a result may have wrapped around: what is inferred for those is all
-/// that the type can hold.
+/// True if a result may have wrapped around: its inferred range then is that of
+/// the type.
 static bool mayWrap(Value value, const RegionRanges &ranges) {
   return !ranges.fitsI32(value) || ranges.find(value)->smin().getSExtValue() <=
                                        std::numeric_limits<int32_t>::min();
@@ -39,7 +39,7 @@ CoordinateSums::CoordinateSums(Region &region,
                                const RegionRanges &ranges)
     : dependences(dependences) {
   for (Operation &op : region.front().without_terminator()) {
-    // What is uniform is computed once.
+    // Uniform values are computed once and need no sum.
     if (op.getNumResults() != 1 || dependences.isUniform(op.getResult(0)) ||
         mayWrap(op.getResult(0), ranges))
       continue;

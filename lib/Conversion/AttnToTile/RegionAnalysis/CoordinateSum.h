@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Recognizes the integers of a region that are affine in the coordinates of a
+// score block.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONANALYSIS_COORDINATESUM_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONANALYSIS_COORDINATESUM_H
@@ -14,8 +19,8 @@
 
 namespace fovea {
 
-/// A sum of a block's row and key, each times a constant, a constant, and
-/// integers that are the same for the whole block.
+/// A sum of the query and key coordinates times constants, a constant, and
+/// integers that are uniform in the block.
 struct CoordinateSum {
   struct Scalar {
     mlir::Value value; // of the region, an index
@@ -24,20 +29,20 @@ struct CoordinateSum {
   int64_t row = 0, key = 0, constant = 0;
   llvm::SmallVector<Scalar, 2> scalars;
 
-  /// Whether it differs within the block.
+  /// True if it varies within the block.
   bool isOfBlock() const { return row != 0 || key != 0; }
   /// Adds `sign` times another sum.
   void add(const CoordinateSum &other, int64_t sign);
 };
 
-/// The integers of a region that are such sums: those that can't have wrapped
-/// around, so that the sum may be computed in any order and width.
+/// The integers of a region that are such sums. They cannot have wrapped
+/// around, so the sum may be computed in any order and width.
 class CoordinateSums {
 public:
   CoordinateSums(mlir::Region &region, const RegionDependences &dependences,
                  const RegionRanges &ranges);
 
-  /// The sum that the value is, if it is one.
+  /// The value as a sum, if it is one.
   std::optional<CoordinateSum> find(mlir::Value value) const;
 
 private:

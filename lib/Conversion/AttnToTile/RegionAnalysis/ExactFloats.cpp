@@ -1,4 +1,4 @@
-//===- ExactFloats.cpp - Floats whose last bit decides ----------*- C++ -*-===//
+//===- ExactFloats.cpp - Floats that need exact rounding ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,7 +13,7 @@
 
 using namespace mlir;
 
-/// Whether the smallest change of a float operand may change the result by
+/// True if the smallest change of a float operand may change the result by
 /// more.
 static bool isDiscontinuous(Operation *op) {
   return isa<arith::CmpFOp, arith::FPToSIOp, arith::FPToUIOp, arith::RemFOp,

@@ -1,4 +1,4 @@
-//===- MultiVersionBlock.cpp - Two ways to compute one block --------------===//
+//===- MultiVersionBlock.cpp - Two versions of one block ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -39,7 +39,8 @@ bool fovea::isSameValue(Value left, Value right) {
   return isSame(left, right, known);
 }
 
-/// Whether what `op` is computed from is there before `choice`, or could be.
+/// True if the operands of `op` are available before `choice`, or can be
+/// hoisted.
 static bool canHoist(Operation *op, scf::IfOp choice) {
   SetVector<Operation *> needed;
   auto addOperands = [&](Operation *of) {

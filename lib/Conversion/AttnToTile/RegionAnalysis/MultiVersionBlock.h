@@ -1,9 +1,13 @@
-//===- MultiVersionBlock.h - Two ways to compute one block ---------------*- C++
-//-*-===//
+//===- MultiVersionBlock.h - Two versions of one block ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Helpers for a block that is emitted in two versions: a comparison of values
+// of both, and the hoisting of loads that both contain.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,13 +18,13 @@
 
 namespace fovea {
 
-/// Whether two values are computed alike from the same: each way to compute a
-/// block has its own clone of what both need.
+/// True if two values are structurally equivalent: each version of a block has
+/// its own clone of common values.
 bool isSameValue(mlir::Value left, mlir::Value right);
 
-/// Moves what both ways load as boxes to before the choice between them, once
-/// for both. Loads are defined outside of tensors too, so nothing is asked. Who
-/// copies boxes ahead of their use can't look into a choice.
+/// Moves tile loads that both versions contain before the branch, once for
+/// both. Out-of-bounds loads are defined, so no condition is needed. Passes
+/// that make copies asynchronous cannot handle loads inside a branch.
 void hoistLoads(mlir::scf::IfOp choice);
 
 } // namespace fovea

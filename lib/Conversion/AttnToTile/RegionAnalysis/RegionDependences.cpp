@@ -1,4 +1,4 @@
-//===- RegionDependences.cpp - What values depend on ------------*- C++ -*-===//
+//===- RegionDependences.cpp - Dependences of region values ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -37,8 +37,8 @@ void RegionDependences::addCoordinate(Value argument, Kind kind) {
   steps[argument] = {kind == OnQuery, kind == OnKey};
 }
 
-/// Whether other operands give another result: blocks of those have no value in
-/// common.
+/// True if different operands give different results: blocks with disjoint
+/// operands have no value in common.
 static bool isInjective(Operation &op) {
   return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::IndexCastOp,
              arith::IndexCastUIOp, arith::ExtSIOp, arith::ExtUIOp,
@@ -55,8 +55,9 @@ RegionDependences::getSteps(Value value) const {
   return found->second;
 }
 
-/// Additions wrap around where all of a type's values do, so a difference stays
-/// one. A cast to a wider type might come between; of a coordinate it is exact.
+/// Additions wrap modulo the type, so a difference of coordinates remains one.
+/// A cast to a wider type in between could break that; of a coordinate it is
+/// exact.
 void RegionDependences::addSteps(Operation &op) {
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
     auto coordinate = dyn_cast<BlockArgument>(op.getOperand(0));
@@ -77,7 +78,7 @@ void RegionDependences::addSteps(Operation &op) {
                left->key + sign * right->key};
   steps[op.getResult(0)] = sum;
   if (sum.key != 0 && sum.query == -sum.key)
-    byDistance.insert(op.getResult(0));
+    relative.insert(op.getResult(0));
 }
 
 void RegionDependences::add(Operation &op) {
@@ -93,7 +94,7 @@ void RegionDependences::add(Operation &op) {
       llvm::all_of(op.getOperands(), [&](Value operand) {
         return isUniform(operand) || isByDistance(operand);
       }))
-    byDistance.insert(op.result_begin(), op.result_end());
+    relative.insert(op.result_begin(), op.result_end());
   if (!isa<arith::AddIOp, arith::SubIOp>(op))
     return;
   Value left = op.getOperand(0), right = op.getOperand(1);
@@ -116,13 +117,13 @@ bool RegionDependences::keepsSum(Operation *op) const {
 
 bool RegionDependences::isSumOfSides(Value value,
                                      ArrayRef<Value> others) const {
-  // Each value once, however often it is used.
+  // Processes each value once, however often it is used.
   SetVector<Value> parts;
   parts.insert(value);
   for (unsigned index = 0; index < parts.size(); ++index) {
     Value part = parts[index];
     Operation *op = part.getDefiningOp();
-    // Without one it is the score itself.
+    // A value without a defining op is the score itself.
     if (!op || !isByScore(part) || llvm::is_contained(others, part))
       continue;
     if (!keepsSum(op))

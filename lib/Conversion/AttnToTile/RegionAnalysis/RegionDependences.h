@@ -1,8 +1,12 @@
-//===- RegionDependences.h - What values of a region depend on --*- C++ -*-===//
+//===- RegionDependences.h - Dependences of region values -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The dimensions of a score block along which each value of a region varies.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,21 +21,21 @@
 
 namespace fovea {
 
-/// What the rows of a block are: queries of a head; heads, one query of each;
-/// or several queries of several heads.
+/// The rows of a block: queries of a head; heads, one query of each; or several
+/// queries of several heads (PackGQA).
 enum class BlockRows { Queries, Heads, QueriesOfHeads };
 
-/// How the values of score_mod or mask_mod differ within a block of scores: the
-/// join of what their operands do.
+/// How the values of score_mod or mask_mod vary within a score block: the join
+/// of their operands' kinds.
 class RegionDependences {
 public:
   enum Kind : unsigned {
     Uniform = 0,
-    /// By what rows are.
+    /// Varies along the rows' dimension.
     OnQuery = 1,
     OnKey = 2,
     OnScore = 4,
-    /// Made by an op that takes different values to the same one.
+    /// The result of an op that is not injective.
     Narrowed = 8
   };
 
@@ -39,48 +43,49 @@ public:
   RegionDependences(mlir::Region &region, unsigned captures,
                     BlockRows rows = BlockRows::Queries);
 
-  /// The kinds that hold, or'ed.
+  /// The union of the kinds that apply.
   unsigned of(mlir::Value value) const { return kinds.lookup(value); }
   bool isUniform(mlir::Value value) const { return of(value) == Uniform; }
-  /// Whether `value` is the coordinate `kind` plus what is uniform.
+  /// True if `value` is the coordinate `kind` plus a uniform value.
   bool isShifted(mlir::Value value, Kind kind) const {
     auto found = shifted.find(value);
     return found != shifted.end() && found->second == kind;
   }
-  /// Whether it depends on nothing but the distance of query and key, and what
-  /// is uniform.
+  /// True if it depends only on the relative position of query and key, and on
+  /// uniform values.
   bool isByDistance(mlir::Value value) const {
-    return byDistance.contains(value);
+    return relative.contains(value);
   }
-  /// Whether it differs along both sides of a block.
+  /// True if it varies along both dimensions of a block.
   bool isByScore(mlir::Value value) const {
     unsigned kind = of(value);
     return (kind & OnScore) || ((kind & OnQuery) && (kind & OnKey));
   }
-  /// Whether it is a sum of the score, perhaps times what is uniform, and of
-  /// parts that differ along one side of a block only, or are one of `others`.
+  /// True if it is a sum of the score, possibly times a uniform value, and of
+  /// terms that vary along one dimension of a block or are one of `others`.
   bool isSumOfSides(mlir::Value value,
                     llvm::ArrayRef<mlir::Value> others = {}) const;
 
 private:
-  /// How a sum of coordinates grows with each of them.
+  /// How a sum of coordinates changes with each of them.
   struct Steps {
     int64_t query, key;
   };
 
-  /// Makes `argument` a coordinate of which neighbours differ by one.
+  /// Registers `argument` as a coordinate that changes by one between
+  /// neighbours.
   void addCoordinate(mlir::Value argument, Kind kind);
   void add(mlir::Operation &op);
   void addSteps(mlir::Operation &op);
   std::optional<Steps> getSteps(mlir::Value value) const;
-  /// Whether the result of `op`, which differs along both sides, can be such a
+  /// True if the result of `op`, which varies along both dimensions, is such a
   /// sum if all operands are.
   bool keepsSum(mlir::Operation *op) const;
 
   llvm::DenseMap<mlir::Value, unsigned> kinds;
   llvm::DenseMap<mlir::Value, Kind> shifted;
   llvm::DenseMap<mlir::Value, Steps> steps;
-  llvm::DenseSet<mlir::Value> byDistance;
+  llvm::DenseSet<mlir::Value> relative;
 };
 
 } // namespace fovea

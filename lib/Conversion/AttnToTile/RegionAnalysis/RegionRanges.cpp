@@ -1,4 +1,4 @@
-//===- RegionRanges.cpp - What a region's integers can be -------*- C++ -*-===//
+//===- RegionRanges.cpp - Ranges of region integers -----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -21,7 +21,7 @@ using namespace fovea;
 static constexpr int64_t kMaxLength =
     attn::AttentionOpInterface::kMaxSequenceLength;
 
-/// From 0 to `last`.
+/// The range from 0 to `last`.
 static ConstantIntRanges upTo(int64_t last) {
   return ConstantIntRanges::fromSigned(APInt(64, 0),
                                        APInt(64, static_cast<uint64_t>(last)));
@@ -39,7 +39,7 @@ RegionRanges::RegionRanges(Region &region, unsigned captures, int64_t past) {
     add(op);
 }
 
-/// Of ops that upstream has no ranges for: `math` on integers.
+/// Range of `math` ops on integers, which upstream does not infer.
 static std::optional<ConstantIntRanges>
 inferMathRange(Operation &op, const ConstantIntRanges &of) {
   unsigned width = of.smin().getBitWidth();
@@ -81,7 +81,7 @@ void RegionRanges::add(Operation &op) {
   }
   infer.inferResultRanges(
       operands, [&](Value value, const ConstantIntRanges &range) {
-        // A select of floats has one of no bits.
+        // The range of a float select has no bits.
         if (getElementTypeOrSelf(value.getType()).isIntOrIndex())
           ranges.insert_or_assign(value, range);
       });

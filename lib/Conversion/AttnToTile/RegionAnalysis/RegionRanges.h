@@ -1,8 +1,12 @@
-//===- RegionRanges.h - What a region's integers can be ---------*- C++ -*-===//
+//===- RegionRanges.h - Ranges of region integers ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Integer ranges of a region's values, from upstream's range inference.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,13 +19,13 @@
 
 namespace fovea {
 
-/// Ranges of the integers of a region of an attention op: coordinates and
-/// lengths are those of a sequence, sizes are parameters of 32 bits, and of the
-/// rest upstream's inference knows. Nothing is known of captured values.
+/// Ranges of the integers of a region of an attention op. Coordinates and
+/// lengths have those of a sequence, sizes those of 32-bit parameters;
+/// upstream's inference yields the rest. Captured values are unbounded.
 class RegionRanges {
 public:
   /// The last `captures` arguments are captured values; the two before them may
-  /// go `past` the end of the longest sequence.
+  /// exceed the longest sequence by `past`.
   RegionRanges(mlir::Region &region, unsigned captures, int64_t past = 0);
 
   /// The value's range, or null.

@@ -1,4 +1,4 @@
-//===- SafeDivision.cpp - Divisions that never fail -----------------------===//
+//===- SafeDivision.cpp - Divisions that cannot fault ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,9 +1,13 @@
-//===- SafeDivision.h - Divisions that never fail --------------------*- C++
-//-*-===//
+//===- SafeDivision.h - Divisions that cannot fault -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Integer divisions in kernels, which may be executed for masked or missing
+// elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,12 +18,12 @@
 
 namespace fovea {
 
-/// Whether `op` divides integers, or gives the remainder.
+/// True if `op` is an integer division or remainder.
 bool isIntegerDivision(mlir::Operation *op);
 
-/// `divisor`, a number or a tile of them, but 1 where it is 0. A kernel divides
-/// for elements that don't exist, whose captured values read as 0, and for
-/// those that a mask hides, which may divide by anything.
+/// `divisor`, a scalar or a tile, with 1 in place of 0. A kernel also divides
+/// for missing elements, whose captured values read as 0, and for masked ones,
+/// whose divisor may be anything.
 mlir::Value emitHarmlessDivisor(mlir::OpBuilder &b, mlir::Location loc,
                                 mlir::Value divisor, bool isNonNegative);
 

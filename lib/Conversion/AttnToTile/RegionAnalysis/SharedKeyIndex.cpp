@@ -1,4 +1,4 @@
-//===- SharedKeyIndex.cpp - Values that keys share ------------------------===//
+//===- SharedKeyIndex.cpp - Indices shared by adjacent keys ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,7 +14,7 @@
 using namespace mlir;
 
 std::optional<int64_t> fovea::getKeyChunk(Value index, BlockArgument key) {
-  // Keys are not negative: all divisions are one.
+  // Keys are non-negative, so all kinds of division are equal.
   Operation *op = index.getDefiningOp();
   APInt constant;
   if (!isa_and_nonnull<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp,

@@ -1,8 +1,12 @@
-//===- SharedKeyIndex.h - Values that keys share ----------------*- C++ -*-===//
+//===- SharedKeyIndex.h - Indices shared by adjacent keys -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Recognizes indices such as `j / 128` that adjacent keys share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,11 +19,11 @@
 
 namespace fovea {
 
-/// The fewest neighbouring keys that are worth a load of their own.
+/// The fewest adjacent keys that are worth a load of their own.
 constexpr int64_t kLeastKeyChunk = 16;
 
-/// If `index` of a region is `key`, its argument, divided by a constant: how
-/// many neighbouring keys have one value of it. None if those are few.
+/// If `index` is the argument `key` divided by a constant: the number of
+/// adjacent keys that share its value. None if those are few.
 std::optional<int64_t> getKeyChunk(mlir::Value index, mlir::BlockArgument key);
 
 } // namespace fovea

@@ -1,4 +1,4 @@
-//===- BlockUniformLoads.cpp - One read for a whole block -----------------===//
+//===- BlockUniformLoads.cpp - Loads with one index per block -------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -21,7 +21,8 @@ using namespace mlir;
 using namespace fovea;
 
 BlockUniformLoads::BlockUniformLoads(OpBuilder &builder,
-                                 const RegionContext &context, Region &region)
+                                     const RegionContext &context,
+                                     Region &region)
     : builder(builder), context(context), b(builder, region.getLoc()),
       dependences(region, context.captures.size()) {
   auto arguments = region.getArguments()
@@ -108,9 +109,9 @@ FailureOr<Interval> BlockUniformLoads::getInterval(Value value) {
                     [&](Value value) { return inferInterval(value); });
 }
 
-/// Whether arithmetic on indices in the block needs more than 32 bits, as
-/// intervals of bits do: their signs are constants, and bits are spread by
-/// shifts of up to 32.
+/// True if index arithmetic in the block needs more than 32 bits, as bit
+/// intervals do: their signs are constants, and bits are moved by shifts of up
+/// to 32.
 static bool needsWideIndex(Block &block) {
   auto isWide = [](Operation &op) {
     if (op.getNumResults() != 1 || !op.getResult(0).getType().isIndex())
@@ -126,7 +127,7 @@ static bool needsWideIndex(Block &block) {
 }
 
 Value BlockUniformLoads::isInside(tensor::ExtractOp extract, int64_t dim,
-                                Value index) {
+                                  Value index) {
   Location loc = extract.getLoc();
   Value size = memref::DimOp::create(builder, loc,
                                      mapping.lookup(extract.getTensor()), dim);
@@ -135,7 +136,7 @@ Value BlockUniformLoads::isInside(tensor::ExtractOp extract, int64_t dim,
 }
 
 Value BlockUniformLoads::emitCondition() {
-  // Where heads are rows the places differ by head.
+  // With PackGQA the indices differ by head.
   if (extracts.empty() || context.queriesOfHead != 0)
     return {};
   Value condition;
@@ -148,7 +149,7 @@ Value BlockUniformLoads::emitCondition() {
       FailureOr<Interval> interval = getInterval(index);
       if (failed(interval))
         return {};
-      // Of a block that lies past the end the place may do so, too.
+      // A block past the end may have an index past the end.
       if (!dependences.isUniform(index))
         require(isInside(extract, place.size(), interval->lo));
       place.push_back(interval->lo);

@@ -1,8 +1,14 @@
-//===- BlockUniformLoads.h - One read for a whole block ---------*- C++ -*-===//
+//===- BlockUniformLoads.h - Loads with one index per block -----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds loads of captured tensors whose index depends on query and key but is
+// often the same for a whole block, so that one version of the block can use a
+// scalar load.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,27 +26,27 @@
 
 namespace fovea {
 
-/// Reads of captured tensors at an index made of both query and key, as of a
-/// table of distances: each score has a place of its own. Where the index is
-/// clamped or divided, most blocks have one place in common; the interval of
-/// the index over the block tells.
+/// Loads of captured tensors at an index that depends on both query and key,
+/// such as a table of relative positions. If the index is clamped or divided,
+/// most blocks have a single one, which the interval of the index over the
+/// block shows.
 class BlockUniformLoads {
 public:
   BlockUniformLoads(mlir::OpBuilder &builder, const RegionContext &context,
-                  mlir::Region &region);
+                    mlir::Region &region);
 
-  /// Emits whether each such read has one place in this block; null if there is
-  /// none, or if it can't be told.
+  /// Emits the condition that each such load has one index in this block; null
+  /// if there are none, or if the intervals are unknown.
   mlir::Value emitCondition();
-  /// Their indices where that holds.
+  /// The loads' indices if the condition holds.
   const ExtractPlaces &getPlaces() const { return places; }
 
 private:
   mlir::FailureOr<Interval> getInterval(mlir::Value value);
   mlir::FailureOr<Interval> inferInterval(mlir::Value value);
-  /// The scalar in the kernel of a value that is one for the block.
+  /// The kernel's scalar for a value that is uniform in the block.
   mlir::Value cloneUniform(mlir::Value value);
-  /// Whether the captured tensor has such an index.
+  /// True if the index is within the captured tensor.
   mlir::Value isInside(mlir::tensor::ExtractOp extract, int64_t dim,
                        mlir::Value index);
 

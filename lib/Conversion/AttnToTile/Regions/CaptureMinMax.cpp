@@ -1,4 +1,4 @@
-//===- CaptureMinMax.cpp - Extremes of captured tensors --------*- C++ -*--===//
+//===- CaptureMinMax.cpp - Block min/max of captured tensors --------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -19,22 +19,23 @@
 using namespace mlir;
 using namespace fovea;
 
-/// What summaries hold for elements of `type`: words that lanes exchange.
-static IntegerType getSummaryElement(Type type) {
+/// The element type of buffers for elements of `type`: words that lanes can
+/// shuffle.
+static IntegerType getMinMaxElement(Type type) {
   return IntegerType::get(type.getContext(),
                           type.getIntOrFloatBitWidth() <= 32 ? 32 : 64);
 }
 
 //===----------------------------------------------------------------------===//
-// In the kernel that uses them
+// Reads in the main kernel
 //===----------------------------------------------------------------------===//
 
-/// Declares a summary: scratch memory that becomes the kernel's last argument.
-static Value declareSummary(KernelBuilder &kb, unsigned operand, int64_t dim,
-                            int64_t block) {
+/// Declares a buffer: scratch memory as the kernel's last argument.
+static Value declareMinMax(KernelBuilder &kb, unsigned operand, int64_t dim,
+                           int64_t block) {
   auto tensor = cast<MemRefType>(kb.operandArgument(operand).getType());
   SizeExpressions sizes(kb, operand);
-  // The smallest elements, then the largest.
+  // The minima, then the maxima.
   SmallVector<AffineExpr> extents = {kb.builder.getAffineConstantExpr(2)};
   for (int64_t other = 0; other < tensor.getRank(); ++other)
     if (other != dim)
@@ -43,18 +44,18 @@ static Value declareSummary(KernelBuilder &kb, unsigned operand, int64_t dim,
   std::string name =
       (kb.op.getOperandName(operand) + "." + Twine(dim) + "." + Twine(block))
           .str();
-  unsigned argument =
-      declareScratch(kb, name, sizes.getNames(), extents,
-                     getSummaryElement(tensor.getElementType()));
-  kb.summaries.push_back({operand, dim, block, argument, kb.scratch.back()});
+  unsigned argument = declareScratch(kb, name, sizes.getNames(), extents,
+                                     getMinMaxElement(tensor.getElementType()));
+  kb.minMaxBuffers.push_back(
+      {operand, dim, block, argument, kb.scratch.back()});
   return kb.kernel.getArgument(argument);
 }
 
-/// A summary that was declared before, for this kernel or the one that it is a
-/// part of; or null.
-static Value findSummary(KernelBuilder &kb, unsigned operand, int64_t dim,
-                         int64_t block) {
-  for (const KernelBuilder::Summary &summary : kb.summaries)
+/// A buffer that was declared before, for this kernel or its main kernel; or
+/// null.
+static Value findMinMax(KernelBuilder &kb, unsigned operand, int64_t dim,
+                        int64_t block) {
+  for (const KernelBuilder::MinMaxBuffer &summary : kb.minMaxBuffers)
     if (summary.operand == operand && summary.dim == dim &&
         summary.block == block)
       return kb.kernel.getArgument(summary.argument);
@@ -62,8 +63,8 @@ static Value findSummary(KernelBuilder &kb, unsigned operand, int64_t dim,
 }
 
 CaptureMinMax::CaptureMinMax(KernelBuilder &kb, Region &region,
-                               unsigned firstCapture, int64_t queries,
-                               int64_t keys)
+                             unsigned firstCapture, int64_t queries,
+                             int64_t keys)
     : queries(queries), keys(keys) {
   auto declare = [&](auto op) {
     unsigned argument = cast<BlockArgument>(op.getTensor()).getArgNumber();
@@ -73,9 +74,9 @@ CaptureMinMax::CaptureMinMax(KernelBuilder &kb, Region &region,
       return;
     unsigned operand = firstCapture + argument -
                        attn::AttentionOpInterface::kKVClassifyArguments;
-    summary = findSummary(kb, operand, op.getDim(), block);
+    summary = findMinMax(kb, operand, op.getDim(), block);
     if (!summary)
-      summary = declareSummary(kb, operand, op.getDim(), block);
+      summary = declareMinMax(kb, operand, op.getDim(), block);
   };
   region.walk([&](Operation *op) {
     if (auto least = dyn_cast<attn::BlockMinOp>(op))
@@ -85,7 +86,7 @@ CaptureMinMax::CaptureMinMax(KernelBuilder &kb, Region &region,
   });
 }
 
-/// Where an entry lies: the extreme, the other indices, the block.
+/// Indices of an entry: min or max, the other indices, the block.
 static SmallVector<Value> getPlace(OpBuilder &b, Location loc, bool largest,
                                    ValueRange others, Value number) {
   SmallVector<Value> place = {
@@ -96,8 +97,8 @@ static SmallVector<Value> getPlace(OpBuilder &b, Location loc, bool largest,
 }
 
 Value CaptureMinMax::emitScalar(OpBuilder &b, Location loc, Value summary,
-                                 bool largest, ValueRange others, Value number,
-                                 Type element) const {
+                                bool largest, ValueRange others, Value number,
+                                Type element) const {
   Value value = memref::LoadOp::create(
       b, loc, summary, getPlace(b, loc, largest, others, number));
   return value.getType() == element
@@ -106,8 +107,8 @@ Value CaptureMinMax::emitScalar(OpBuilder &b, Location loc, Value summary,
 }
 
 Value CaptureMinMax::emitColumns(OpBuilder &b, Location loc, Value summary,
-                                  bool largest, ValueRange others, Value number,
-                                  int64_t columns, Type element) const {
+                                 bool largest, ValueRange others, Value number,
+                                 int64_t columns, Type element) const {
   auto type = cast<MemRefType>(summary.getType());
   auto tileOf = [&](Type of) {
     return RankedTensorType::get({1, columns}, of,
@@ -124,28 +125,28 @@ Value CaptureMinMax::emitColumns(OpBuilder &b, Location loc, Value summary,
 }
 
 //===----------------------------------------------------------------------===//
-// The kernel that finds them
+// The prologue kernel
 //===----------------------------------------------------------------------===//
 
-// A warp's rows of a tile are blocks, its columns positions in them; more
+// The rows of a warp's tile are blocks, its columns positions in them; more
 // positions at a time would only take more registers.
 static constexpr int64_t kBlocks = 16, kMostPositions = 64;
 
 namespace {
-/// Emits the search for the extremes of one summary.
-class SummaryEmitter {
+/// Computes one buffer.
+class MinMaxEmitter {
 public:
-  SummaryEmitter(OpBuilder &b, Location loc, Value tensor, Value summary,
-                 int64_t dim, int64_t block)
+  MinMaxEmitter(OpBuilder &b, Location loc, Value tensor, Value summary,
+                int64_t dim, int64_t block)
       : b(b), loc(loc), tensor(tensor), summary(summary), dim(dim),
         block(block),
         element(cast<MemRefType>(tensor.getType()).getElementType()),
         word(cast<IntegerType>(
             cast<MemRefType>(summary.getType()).getElementType())) {}
 
-  /// How many groups of blocks there are.
+  /// Number of groups of blocks.
   Value emitCount();
-  /// Finds the extremes of group `number`.
+  /// Computes the minima and maxima of group `number`.
   void emitGroup(Value number);
 
 private:
@@ -171,14 +172,15 @@ private:
   Value splat(RankedTensorType type, const APInt &value) {
     return make<arith::ConstantOp>(DenseElementsAttr::get(type, value));
   }
-  /// The first block of a group; gives the indices beside the dimension.
+  /// Returns the first block of a group; sets the indices of the other
+  /// dimensions.
   Value emitPlace(Value number, MutableArrayRef<Value> indices);
   /// Positions of the first columns of each block from `firstBlock` on.
   Value emitFirstPositions(Value firstBlock);
-  /// What the tensor has there, as words.
+  /// The tensor's elements at `indices`, as words.
   Value emitElements(ArrayRef<Value> indices);
-  /// The loop that finds the smallest and the largest elements at some columns
-  /// of each block.
+  /// The loop that computes the minimum and maximum at some columns of each
+  /// block.
   scf::ForOp emitSearch(Value firstBlock, MutableArrayRef<Value> indices);
 
   OpBuilder &b;
@@ -187,19 +189,19 @@ private:
   int64_t dim, block;
   Type element;
   IntegerType word;
-  /// Positions that are looked at together; tiles of them, and of words there.
+  /// Positions processed together; types of their coordinates and words.
   int64_t columns = std::gcd(block, kMostPositions);
   RankedTensorType coordinates = tileType(kBlocks, columns, b.getI32Type()),
                    words = tileType(kBlocks, columns, word);
 };
 } // namespace
 
-Value SummaryEmitter::emitGroups() {
+Value MinMaxEmitter::emitGroups() {
   return make<arith::CeilDivUIOp>(
       make<arith::CeilDivUIOp>(size(dim), constant(block)), constant(kBlocks));
 }
 
-Value SummaryEmitter::emitCount() {
+Value MinMaxEmitter::emitCount() {
   Value count = emitGroups();
   for (int64_t other = 0; other < getRank(); ++other)
     if (other != dim)
@@ -207,11 +209,11 @@ Value SummaryEmitter::emitCount() {
   return count;
 }
 
-Value SummaryEmitter::emitPlace(Value number, MutableArrayRef<Value> indices) {
+Value MinMaxEmitter::emitPlace(Value number, MutableArrayRef<Value> indices) {
   Value groups = emitGroups();
   Value firstBlock = make<arith::MulIOp>(make<arith::RemUIOp>(number, groups),
                                          constant(kBlocks));
-  // The last index fastest.
+  // The last index varies fastest.
   Value left = make<arith::DivUIOp>(number, groups);
   for (int64_t other = getRank() - 1; other >= 0; --other) {
     if (other == dim)
@@ -223,7 +225,7 @@ Value SummaryEmitter::emitPlace(Value number, MutableArrayRef<Value> indices) {
   return firstBlock;
 }
 
-Value SummaryEmitter::emitFirstPositions(Value firstBlock) {
+Value MinMaxEmitter::emitFirstPositions(Value firstBlock) {
   auto rowType = tileType(kBlocks, 1, b.getI32Type());
   Value blocks = make<arith::AddIOp>(make<tile::IotaOp>(rowType, 0),
                                      widen(rowType, toI32(firstBlock)));
@@ -235,20 +237,20 @@ Value SummaryEmitter::emitFirstPositions(Value firstBlock) {
       widen(coordinates, make<tile::IotaOp>(columnType, 1)));
 }
 
-Value SummaryEmitter::emitElements(ArrayRef<Value> indices) {
+Value MinMaxEmitter::emitElements(ArrayRef<Value> indices) {
   Value read = make<tile::GatherOp>(tileType(kBlocks, columns, element), tensor,
                                     indices, /*mask=*/Value());
-  // Of truth values true is the larger one.
+  // For i1, true is larger than false.
   if (element.isInteger(1))
     return make<arith::ExtUIOp>(words, read);
   return element == word ? read : make<arith::ExtSIOp>(words, read);
 }
 
-scf::ForOp SummaryEmitter::emitSearch(Value firstBlock,
-                                      MutableArrayRef<Value> indices) {
+scf::ForOp MinMaxEmitter::emitSearch(Value firstBlock,
+                                     MutableArrayRef<Value> indices) {
   Value first = emitFirstPositions(firstBlock);
   Value end = widen(coordinates, toI32(size(dim)));
-  // What positions that don't exist have.
+  // Neutral elements for positions past the end.
   unsigned bits = word.getWidth();
   SmallVector<Value> inits = {splat(words, APInt::getSignedMaxValue(bits)),
                               splat(words, APInt::getSignedMinValue(bits))};
@@ -271,7 +273,7 @@ scf::ForOp SummaryEmitter::emitSearch(Value firstBlock,
   return loop;
 }
 
-void SummaryEmitter::emitGroup(Value number) {
+void MinMaxEmitter::emitGroup(Value number) {
   SmallVector<Value> indices(getRank());
   Value firstBlock = emitPlace(number, indices);
   scf::ForOp loop = emitSearch(firstBlock, indices);
@@ -289,8 +291,8 @@ void SummaryEmitter::emitGroup(Value number) {
   }
 }
 
-/// The number of groups, an expression in `sizes`, which it adds names to.
-static AffineExpr getGroups(const KernelBuilder::Summary &summary,
+/// Number of groups, an expression in `sizes`, to which it adds names.
+static AffineExpr getGroups(const KernelBuilder::MinMaxBuffer &summary,
                             llvm::SetVector<Attribute> &sizes) {
   SmallVector<AffineExpr> symbols;
   for (Attribute size : summary.memory.getSizes()) {
@@ -306,13 +308,13 @@ static AffineExpr getGroups(const KernelBuilder::Summary &summary,
   return groups.replaceSymbols(symbols);
 }
 
-void fovea::buildSummaries(const KernelBuilder &kb, launch::AbiOp main) {
+void fovea::buildMinMaxKernel(const KernelBuilder &kb, launch::AbiOp main) {
   MLIRContext *context = main.getContext();
   Location loc = main.getLoc();
   llvm::SetVector<unsigned> arguments;
   llvm::SetVector<Attribute> sizes;
   AffineExpr groups = getAffineConstantExpr(0, context);
-  for (const KernelBuilder::Summary &summary : kb.summaries) {
+  for (const KernelBuilder::MinMaxBuffer &summary : kb.minMaxBuffers) {
     arguments.insert(summary.operand);
     arguments.insert(summary.argument);
     groups = groups + getGroups(summary, sizes);
@@ -332,11 +334,11 @@ void fovea::buildSummaries(const KernelBuilder &kb, launch::AbiOp main) {
   };
   Value number =
       gpu::BlockIdOp::create(b, loc, b.getIndexType(), gpu::Dimension::x);
-  for (const KernelBuilder::Summary &summary : kb.summaries) {
-    SummaryEmitter emitter(b, loc, argumentOf(summary.operand),
-                           argumentOf(summary.argument), summary.dim,
-                           summary.block);
-    // Numbers of groups that came before are above all counts, unsigned.
+  for (const KernelBuilder::MinMaxBuffer &summary : kb.minMaxBuffers) {
+    MinMaxEmitter emitter(b, loc, argumentOf(summary.operand),
+                          argumentOf(summary.argument), summary.dim,
+                          summary.block);
+    // Indices of earlier buffers' groups wrap around to above all counts.
     Value count = emitter.emitCount();
     Value isMine =
         arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, number, count);

@@ -1,8 +1,13 @@
-//===- CaptureMinMax.h - Extremes of captured tensors ----------*- C++ -*--===//
+//===- CaptureMinMax.h - Block min/max of captured tensors ------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Minima and maxima of captured tensors per block of queries or keys, which
+// kv_classify reads. A prologue kernel computes them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,19 +18,19 @@
 
 namespace fovea {
 
-/// The extremes that kv_classify asks for, in a kernel that has them from its
-/// prologue: whole blocks of queries or keys at a time.
+/// The block min/max buffers that kv_classify reads, in a kernel that gets them
+/// from its prologue.
 class CaptureMinMax {
 public:
-  /// Declares what `region` asks for and `kb` does not have yet. Blocks of
-  /// queries and keys are those of the kernel's tiles; `firstCapture` is the
-  /// operand that the region's first captured value is.
+  /// Declares the buffers that `region` needs and `kb` does not have yet.
+  /// `queries` and `keys` are the block sizes of the kernel's tiles;
+  /// `firstCapture` is the operand of the region's first captured value.
   CaptureMinMax(KernelBuilder &kb, mlir::Region &region, unsigned firstCapture,
-                 int64_t queries, int64_t keys);
+                int64_t queries, int64_t keys);
 
-  /// The extreme over block `number`, a scalar, or over the blocks from
-  /// `number` on, a column tile of `columns`. `others` are the indices beside
-  /// the range.
+  /// The minimum or maximum over block `number`, a scalar, or over the blocks
+  /// from `number` on, a column tile of `columns`. `others` are the indices
+  /// besides the range.
   template <typename OpTy>
   mlir::Value emitOfBlock(mlir::OpBuilder &b, OpTy op, mlir::ValueRange others,
                           mlir::Value number) const {
@@ -45,7 +50,7 @@ private:
   static bool isLargest(OpTy) {
     return std::is_same_v<OpTy, attn::BlockMaxOp>;
   }
-  /// The memory of the summary that an extreme is an entry of.
+  /// The buffer of a minimum or maximum.
   template <typename OpTy>
   mlir::Value find(OpTy op) const {
     auto capture = mlir::cast<mlir::BlockArgument>(op.getTensor());
@@ -62,13 +67,13 @@ private:
                           int64_t columns, mlir::Type element) const;
 
   int64_t queries, keys;
-  /// By the captured value's argument, the dimension and the block.
+  /// Buffers by the captured value's argument, dimension and block size.
   llvm::DenseMap<std::tuple<unsigned, int64_t, int64_t>, mlir::Value> memory;
 };
 
-/// Makes the kernel that finds the extremes which `kb` has declared, with its
-/// ABI, beside the kernel whose ABI is `main`; makes it its prologue.
-void buildSummaries(const KernelBuilder &kb, launch::AbiOp main);
+/// Creates the prologue kernel that computes the declared block min/max, with
+/// its ABI, next to the kernel whose ABI is `main`.
+void buildMinMaxKernel(const KernelBuilder &kb, launch::AbiOp main);
 
 } // namespace fovea
 

@@ -1,4 +1,4 @@
-//===- CaptureReader.cpp - Reads of captured tensors ------------*- C++ -*-===//
+//===- CaptureReader.cpp - Loads of captured tensors ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace fovea;
 
 //===----------------------------------------------------------------------===//
-// What is read
+// Classification of indices
 //===----------------------------------------------------------------------===//
 
 void CaptureReader::addCoordinate(BlockArgument argument, int64_t dim,
@@ -58,9 +58,9 @@ std::optional<int64_t> CaptureReader::getSharedKeys(Value index) {
   return keys;
 }
 
-/// Unit steps along the query and the key. A coordinate may appear once; a
-/// second one makes a diagonal, which is gathered. What many keys share is a
-/// box without them.
+/// A tile has unit steps along the query and the key. Each coordinate may
+/// appear once; an index with both is gathered. A tile for a shared index has
+/// no key dimension.
 std::optional<CaptureReader::Box> CaptureReader::findBox(tensor::ExtractOp op) {
   Box box;
   for (auto [position, index] : llvm::enumerate(op.getIndices())) {
@@ -87,7 +87,7 @@ std::optional<CaptureReader::Box> CaptureReader::findBox(tensor::ExtractOp op) {
 }
 
 //===----------------------------------------------------------------------===//
-// How it is read
+// Emission of loads
 //===----------------------------------------------------------------------===//
 
 Value CaptureReader::loadBox(Location loc, Value source, ArrayRef<Value> first,
@@ -99,8 +99,8 @@ Value CaptureReader::loadBox(Location loc, Value source, ArrayRef<Value> first,
   SmallVector<int64_t, 2> shape = {dims[0] == -1 ? 1 : context.rows,
                                    dims[1] == -1 ? 1 : context.columns};
   Type element = cast<MemRefType>(source.getType()).getElementType();
-  // A block of each tensor that scores are made of is a stream of its own,
-  // where its rows lie in memory as they do in the tile: no copy turns them.
+  // Each captured tensor of score_mod is a stream if its rows in memory are the
+  // rows of the tile: asynchronous copies cannot transpose.
   StringAttr name;
   const Value *capture = llvm::find(context.captures, source);
   if (dims[0] != -1 && dims[0] < dims[1] && capture != context.captures.end())
@@ -137,7 +137,7 @@ Value CaptureReader::loadForKeys(Location loc, Value source, Box box) {
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIndexOp::create(b, loc, value);
   };
-  // Blocks begin at multiples of their size, which the keys divide.
+  // Blocks start at multiples of their size, which the number of keys divides.
   Value start =
       arith::DivUIOp::create(b, loc, box.first[box.sharedAt], constant(keys));
   RankedTensorType numbers =
@@ -150,7 +150,7 @@ Value CaptureReader::loadForKeys(Location loc, Value source, Box box) {
   for (int64_t chunk = context.columns / keys - 1; chunk >= 0; --chunk) {
     box.first[box.sharedAt] =
         arith::AddIOp::create(b, loc, start, constant(chunk));
-    // A block's last chunks may lie past the last key.
+    // A block's last groups may be past the last key.
     Value shared = isByRow ? loadBox(loc, source, box.first, box.dims)
                            : loadInside(loc, source, box.first, box.sharedAt);
     Value wide = tile::BroadcastOp::create(b, loc, type, shared);
@@ -190,7 +190,7 @@ Value CaptureReader::gather(tensor::ExtractOp op, Value source,
 void CaptureReader::read(tensor::ExtractOp op,
                          function_ref<Value(Value)> lookup) {
   Location loc = op.getLoc();
-  // A captured one: what computes a tensor is refused.
+  // The tensor is a captured one: ops that compute tensors are rejected.
   Value source = emitter.values.lookup(op.getTensor());
   if (emitter.values.areUniform(op.getIndices())) {
     SmallVector<Value> indices = llvm::map_to_vector(

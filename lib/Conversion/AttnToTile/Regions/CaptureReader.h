@@ -1,8 +1,13 @@
-//===- CaptureReader.h - Reads of captured tensors --------------*- C++ -*-===//
+//===- CaptureReader.h - Loads of captured tensors --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses the load of a captured tensor for a score block: scalar, tile, shared
+// by adjacent keys, or gather.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,31 +18,32 @@
 
 namespace fovea {
 
-/// Reads captured tensors for a block of scores: an element, where the indices
-/// are the same for all of it; a box, where they are coordinates up to a shift;
-/// an element or a box for each few keys that share one; else a gather.
+/// Loads captured tensors for a score block: a scalar if the indices are
+/// uniform; a tile if they are coordinates up to a uniform shift; a scalar or
+/// tile per group of adjacent keys that share an index; else a gather.
 class CaptureReader {
 public:
   explicit CaptureReader(RegionEmitter &emitter) : emitter(emitter) {}
 
-  /// Makes argument of the region a coordinate along `dim` of the block,
-  /// from `first` on.
+  /// Registers an argument of the region as the coordinate along `dim` of the
+  /// block, starting at `first`.
   void addCoordinate(mlir::BlockArgument argument, int64_t dim,
                      mlir::Value first);
-  /// Follows a coordinate plus or minus a scalar.
+  /// Tracks a coordinate plus or minus a scalar.
   void note(mlir::Operation *op);
 
-  /// Emits a read; `lookup` gives what stands for an index that differs.
+  /// Emits a load; `lookup` returns the tile of a non-uniform index.
   void read(mlir::tensor::ExtractOp op,
             llvm::function_ref<mlir::Value(mlir::Value)> lookup);
 
 private:
-  /// What is read: the tensor's dimensions along the rows and the columns of
+  /// A tile to load: the tensor's dimensions along the rows and the columns of
   /// the block, or -1, and the first indices.
   struct Box {
     llvm::SmallVector<int64_t, 2> dims = {-1, -1};
     llvm::SmallVector<mlir::Value> first;
-    /// Set if an index counts so many keys at a time: which one that is.
+    /// Set if an index is shared by so many adjacent keys; `sharedAt` is its
+    /// position.
     std::optional<int64_t> sharedKeys;
     int64_t sharedAt = -1;
   };
@@ -49,22 +55,22 @@ private:
 
   std::optional<Box> findBox(mlir::tensor::ExtractOp op);
   std::optional<int64_t> getSharedKeys(mlir::Value index);
-  /// An element of `source`, whose uniform indices are `first`: a scalar, or a
-  /// box along `dims`.
+  /// Loads from `source` at `first`: a scalar, or a tile along `dims`.
   mlir::Value loadBox(mlir::Location loc, mlir::Value source,
                       llvm::ArrayRef<mlir::Value> first,
                       llvm::ArrayRef<int64_t> dims);
-  /// One element of `source`, or 0 where dimension `position` has fewer.
+  /// Loads one element of `source`, or 0 if the index is past the end of
+  /// dimension `position`.
   mlir::Value loadInside(mlir::Location loc, mlir::Value source,
                          llvm::ArrayRef<mlir::Value> indices, int64_t position);
-  /// What neighbouring keys share is loaded once for all of them.
+  /// Loads an element or column once per group of adjacent keys that share it.
   mlir::Value loadForKeys(mlir::Location loc, mlir::Value source, Box box);
   mlir::Value gather(mlir::tensor::ExtractOp op, mlir::Value source,
                      llvm::function_ref<mlir::Value(mlir::Value)> lookup);
 
   RegionEmitter &emitter;
   llvm::DenseMap<mlir::Value, Shifted> shifted;
-  /// The coordinate along keys; null if there is none.
+  /// The key coordinate; null if there is none.
   mlir::BlockArgument key;
 };
 

@@ -1,5 +1,4 @@
-//===- Dropout.cpp - Which weights dropout keeps ----------------*- C++ -*-===//
-//
+//===- Dropout.cpp - Dropout masks ----------------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -23,11 +22,11 @@ DropoutStream fovea::emitDropoutStream(KernelBuilder &kb,
   auto constant = [&](int64_t value) -> Value {
     return arith::ConstantIntOp::create(b, loc, value, 64);
   };
-  // Seed and offset are the last operands before lists of blocks.
+  // Seed and offset are the last operands before block-sparse lists.
   unsigned end = op->getNumOperands() - op.getBlockLists().size();
   Value seed = kb.operandArgument(end - 2),
         offset = kb.operandArgument(end - 1);
-  // The offset's halves: one in the counter, one in the key.
+  // One half of the offset is in the counter, the other in the key.
   Value high = arith::AndIOp::create(b, loc, offset, constant(~0xFFFFFFFFll));
   Value key = arith::XOrIOp::create(b, loc, seed, high);
   auto widen = [&](Value index) -> Value {

@@ -1,9 +1,13 @@
-//===- Dropout.h - Which weights dropout keeps ------------------*- C++ -*-===//
-//
+//===- Dropout.h - Dropout masks --------------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Derives the random number stream of a head and draws the dropout mask of a
+// score tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,19 +18,19 @@
 
 namespace fovea {
 
-/// The random numbers of one head of one batch entry, i64.
+/// The random number stream of one head of one batch entry, i64.
 struct DropoutStream {
   mlir::Value key, stream;
 };
 
-/// The stream of a batch entry and a query head, from the op's seed and offset.
+/// The stream of a batch entry and query head, from the op's seed and offset.
 DropoutStream emitDropoutStream(KernelBuilder &kb,
                                 attn::AttentionOpInterface op,
                                 mlir::Value batch, mlir::Value head);
 
-/// Which weights of a tile of `rows` by `columns` are kept, i1; its first
-/// element is that of the row at `row` and the column at `column`, and keys lie
-/// along `keyDim`. Says in `kb` which generator the kernel draws from.
+/// True for the pairs of a `rows` by `columns` tile that dropout keeps, i1. The
+/// tile starts at `row` and `column`; keys are along `keyDim`. Records the
+/// generator in `kb`.
 mlir::Value emitIsKept(KernelBuilder &kb, attn::AttentionOpInterface op,
                        DropoutStream numbers, mlir::Value row,
                        mlir::Value column, int64_t rows, int64_t columns,

@@ -1,4 +1,4 @@
-//===- RegionEmitter.cpp - Ops of a region on tiles -------------*- C++ -*-===//
+//===- RegionEmitter.cpp - Region ops on tiles ----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -25,7 +25,7 @@ bool RegionValues::isUniform(Value value) const {
   return known && !tile::isRegisterTile(known.getType());
 }
 
-/// Whether the op computes numbers from numbers, and from nothing else.
+/// True if the op computes scalars from scalars only.
 static bool isScalarArithmetic(Operation *op) {
   return isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
              op->getDialect()) &&
@@ -35,7 +35,7 @@ static bool isScalarArithmetic(Operation *op) {
                       [](Type type) { return type.isIntOrIndexOrFloat(); });
 }
 
-/// A type of an op's that no instruction computes with, or null.
+/// An operand or result type without native arithmetic, or null.
 static Type findUncomputed(Operation *op) {
   SmallVector<Type> types(op->getOperandTypes());
   llvm::append_range(types, op->getResultTypes());
@@ -50,14 +50,14 @@ LogicalResult RegionEmitter::checkArithmetic(Operation *op) {
   if (op->getNumRegions() != 0)
     return op->emitError("'")
            << op->getName()
-           << "' has regions and can't be evaluated on a tile; use "
+           << "' has regions and cannot be evaluated on a tile: use "
               "'arith.select'";
   if (!isScalarArithmetic(op))
     return op->emitError("'")
            << op->getName()
-           << "' is not supported in a kernel, only 'arith' and 'math' on "
-              "numbers, and 'tensor.extract' and 'tensor.dim' of captured "
-              "tensors are";
+           << "' is not supported in a kernel: expected 'arith' or 'math' on "
+              "scalars, or 'tensor.extract' or 'tensor.dim' of a captured "
+              "tensor";
   if (Type type = findUncomputed(op))
     return op->emitError("'")
            << op->getName() << "' is not supported on " << type
@@ -72,7 +72,7 @@ void RegionEmitter::emitLength(Operation *op) {
 }
 
 LogicalResult RegionEmitter::emitDim(tensor::DimOp op) {
-  // A captured one: what computes a tensor is refused.
+  // The tensor is a captured one: ops that compute tensors are rejected.
   Value source = values.lookup(op.getSource());
   auto memref = cast<MemRefType>(source.getType());
   std::optional<int64_t> dim = op.getConstantIndex();
@@ -130,7 +130,7 @@ void RegionEmitter::emitUniform(Operation *op) {
     OpBuilder before(clone);
     clone->setOperand(1, makeHarmlessDivisor(before, op, clone->getOperand(1)));
   }
-  // One tanh costs nothing.
+  // A single exact tanh is cheap.
   if (!isa<math::TanhOp>(op))
     allowApproximation(op, clone);
 }
@@ -196,7 +196,7 @@ Value RegionEmitter::asIndex(Value of) {
   if (!of.getType().isIndex() || !value.getType().isInteger(64))
     return value;
   context.hasWideIndex = true;
-  // A scalar stands where what it is computed from does.
+  // Emitted with the scalars, like its operand.
   return arith::IndexCastOp::create(scalars, of.getLoc(),
                                     scalars.getIndexType(), value);
 }
@@ -229,8 +229,8 @@ Value RegionEmitter::asTile(Location loc, Value of, Value value,
 }
 
 Value RegionEmitter::splat(Location loc, Value index, RankedTensorType type) {
-  // One for all uses in a block: the canonicalizer's time is proportional to
-  // the number of such ops and the length of the loops around them.
+  // One splat for all uses in a block: the canonicalizer's time is proportional
+  // to the number of such ops and the length of the loops around them.
   Value &tile = splats[{index, type}];
   if (tile && tile.getParentBlock() == builder.getInsertionBlock())
     return tile;
@@ -239,8 +239,7 @@ Value RegionEmitter::splat(Location loc, Value index, RankedTensorType type) {
   return tile = tile::BroadcastOp::create(builder, loc, type, scalar);
 }
 
-/// The op that does the same to values of which none is negative, with fewer
-/// instructions.
+/// The cheaper op that is equivalent for non-negative operands.
 static OperationName getUnsigned(OperationName name) {
   std::pair<StringRef, StringRef> names[] = {
       {arith::DivSIOp::getOperationName(), arith::DivUIOp::getOperationName()},
@@ -322,7 +321,7 @@ LogicalResult RegionEmitter::emitElementwise(Operation *op) {
   Operation *clone = builder.create(state);
   allowApproximation(op, clone);
   Value value = clone->getResult(0);
-  // What was computed wide may fit afterwards, for example a remainder.
+  // A wide result, such as a remainder, may fit 32 bits.
   if (result.getType().isIndex() && width == 64 && ranges.fitsI32(result))
     value = arith::TruncIOp::create(
         builder, loc, tiles.getType(shape, builder.getI32Type()), value);

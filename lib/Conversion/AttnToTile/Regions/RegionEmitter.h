@@ -1,8 +1,12 @@
-//===- RegionEmitter.h - Ops of a region on tiles ---------------*- C++ -*-===//
+//===- RegionEmitter.h - Region ops on tiles --------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits the ops of a region for a score block, as scalar or tile ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,11 +23,11 @@
 
 namespace fovea {
 
-/// What stands in a kernel for the values of a region: a scalar where they are
-/// the same for the whole block, else a tile as large as what they depend on.
+/// The kernel's values for those of a region: a scalar if uniform in the block,
+/// else a tile as large as the dimensions that it depends on.
 class RegionValues {
 public:
-  /// A value, or several.
+  /// Maps a value, or several.
   template <typename From, typename To>
   void map(From &&values, To &&by) {
     mapping.map(std::forward<From>(values), std::forward<To>(by));
@@ -33,20 +37,21 @@ public:
     return mapping.lookupOrNull(value);
   }
   bool contains(mlir::Value value) const { return mapping.contains(value); }
-  /// Of what depends on the distance of query and key alone: a 1x(M+N) tile of
-  /// it by distance, besides the tile of scores or in its place.
-  void mapDiagonals(mlir::Value value, mlir::Value by) {
+  /// Maps a value that depends on the relative position alone to a 1x(M+N) tile
+  /// with one element per relative position, in addition to or in place of a
+  /// score tile.
+  void mapRelative(mlir::Value value, mlir::Value by) {
     diagonals.try_emplace(value, by);
   }
-  mlir::Value lookupDiagonals(mlir::Value value) const {
+  mlir::Value lookupRelative(mlir::Value value) const {
     return diagonals.lookup(value);
   }
-  /// Whether a scalar stands for it.
+  /// True if the value is a scalar.
   bool isUniform(mlir::Value value) const;
   bool areUniform(mlir::ValueRange values) const {
     return llvm::all_of(values, [&](mlir::Value v) { return isUniform(v); });
   }
-  /// Clones an op on scalars, whose results stand for those of `op`.
+  /// Clones an op on scalars and maps its results.
   mlir::Operation *clone(mlir::OpBuilder &b, mlir::Operation *op) {
     return b.clone(*op, mapping);
   }
@@ -56,13 +61,13 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> diagonals;
 };
 
-/// Emits the ops of a region one by one, for a block of scores at once: each at
-/// the join of what its operands depend on. Values of type `index` become i32
-/// on tiles where their range allows, else i64.
+/// Emits the ops of a region one by one for a whole score block, each with the
+/// shape that joins those of its operands. On tiles, values of type `index`
+/// become i32 if their range allows, else i64.
 class RegionEmitter {
 public:
-  /// Scalars go to where `scalars` stands, tiles to where `builder` does;
-  /// `exact` are the floats that nothing may be approximated for.
+  /// Scalars are emitted at `scalars`, tiles at `builder`; `exact` are the
+  /// floats that must not be approximated.
   RegionEmitter(mlir::OpBuilder &builder, mlir::OpBuilder &scalars,
                 const RegionContext &context, const RegionRanges &ranges,
                 const llvm::DenseSet<mlir::Value> &exact)
@@ -76,51 +81,51 @@ public:
   const BlockTiles tiles;
   RegionValues values;
 
-  /// Checks that `op` is arithmetic on numbers.
+  /// Reports ops that are not arithmetic on scalars.
   static mlir::LogicalResult checkArithmetic(mlir::Operation *op);
   /// Emits arithmetic on scalars.
   void emitUniform(mlir::Operation *op);
-  /// Emits arithmetic on what differs within the block.
+  /// Emits arithmetic on tiles.
   mlir::LogicalResult emitElementwise(mlir::Operation *op);
   void emitLength(mlir::Operation *op);
   mlir::LogicalResult emitDim(mlir::tensor::DimOp op);
 
-  /// The scalar that stands for a value, as index if that is one. Says so in
-  /// the context if it might not fit 32 bits.
+  /// The scalar of a value, as index if it is one. Records in the context if it
+  /// might not fit 32 bits.
   mlir::Value asIndex(mlir::Value value);
-  /// Says so in the context if a scalar index might not fit 32 bits.
+  /// Records in the context if a scalar index might not fit 32 bits.
   void noteWidth(mlir::Value value);
-  /// Whether some scalar of type index became an i64.
+  /// True if some scalar of type index became an i64.
   bool hasWideScalars() const { return hasWideScalar; }
 
 private:
-  /// Allows the chip's approximations for what `clone`, made of `op`, computes,
-  /// where the last places don't matter.
+  /// Allows the GPU's approximations in `clone`, made from `op`, unless its
+  /// value must be exact.
   void allowApproximation(mlir::Operation *op, mlir::Operation *clone);
-  /// The divisor of `op`, an integer division, but 1 where it is 0.
+  /// The divisor of the integer division `op`, with 1 in place of 0.
   mlir::Value makeHarmlessDivisor(mlir::OpBuilder &b, mlir::Operation *op,
                                   mlir::Value divisor);
-  /// Emits an op on scalars of type index that might not fit 32 bits, as one on
-  /// i64: the kernel's index may have 32.
+  /// Emits an op on scalars of type index that might not fit 32 bits as an i64
+  /// op, since the kernel's index may have 32 bits.
   void emitWide(mlir::Operation *op);
   llvm::SmallVector<mlir::Value> emitWideResults(mlir::Operation *op);
-  /// The rows and columns of what `op` gives.
+  /// The shape of the result of `op`.
   llvm::SmallVector<int64_t, 2> joinShapes(mlir::Operation *op);
-  /// Bits that an op on indices computes in.
+  /// Bit width of an op on indices.
   unsigned getIndexWidth(mlir::Operation *op);
-  /// A cast between index and integers is one between widths on tiles.
+  /// Emits a cast between index and integers as a change of width.
   mlir::Value castIndex(mlir::Operation *op, mlir::Value source,
                         mlir::RankedTensorType type);
-  /// `value`, which stands for `of`, as a tile of `shape`; index as an integer
-  /// of `indexWidth`.
+  /// `value`, the kernel's value of `of`, as a tile of `shape`; index as an
+  /// integer of `indexWidth`.
   mlir::Value asTile(mlir::Location loc, mlir::Value of, mlir::Value value,
                      llvm::ArrayRef<int64_t> shape, unsigned indexWidth);
-  /// A tile of the scalar `index`, as the integers that `type` has.
+  /// A splat of the scalar `index`, as the integer type of `type`.
   mlir::Value splat(mlir::Location loc, mlir::Value index,
                     mlir::RankedTensorType type);
 
   bool hasWideScalar = false;
-  /// What `splat` made last.
+  /// The last results of `splat`.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> splats;
 };
 

@@ -1,4 +1,4 @@
-//===- RegionToTile.cpp - Evaluates a region on tiles -----------*- C++ -*-===//
+//===- RegionToTile.cpp - Evaluates regions on tiles ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,12 +9,12 @@
 #include "Regions/RegionToTile.h"
 
 #include "CaptureGrads/CaptureGrads.h"
+#include "RegionAnalysis/AffineScoreBuilder.h"
+#include "RegionAnalysis/BoundedDerivatives.h"
+#include "RegionAnalysis/ExactFloats.h"
 #include "Regions/CaptureMinMax.h"
 #include "Regions/CaptureReader.h"
-#include "RegionAnalysis/ExactFloats.h"
-#include "RegionAnalysis/BoundedDerivatives.h"
 #include "Regions/RelativePositionValues.h"
-#include "RegionAnalysis/AffineScoreBuilder.h"
 
 #include "fovea/Dialect/Tile/IR/Tile.h"
 
@@ -35,8 +35,9 @@ static BlockRows getBlockRows(const RegionContext &context) {
 }
 
 namespace {
-/// What is done for score_mod alone: its values are sums while they can be, and
-/// what depends on distances is computed for diagonals.
+/// State for score_mod alone: its values are sums as long as possible, and
+/// values that depend on the relative position alone are computed per relative
+/// position.
 struct ScoreParts {
   ScoreParts(Region &region, RegionEmitter &emitter,
              const ExtractPlaces *places)
@@ -44,8 +45,8 @@ struct ScoreParts {
                     getBlockRows(emitter.context)),
         integers(region, dependences, emitter.ranges), forms(emitter, integers),
         places(places) {
-    // Where heads are rows, rows that follow each other have no distances that
-    // do. What is read once for the whole block is no tile of diagonals.
+    // With PackGQA adjacent rows do not have adjacent relative positions. A
+    // version with uniform loads reads those values once per block.
     if (emitter.context.queriesOfHead == 0 && emitter.context.keepsRows &&
         !places)
       diagonals.emplace(region, dependences, emitter);
@@ -54,43 +55,44 @@ struct ScoreParts {
   RegionDependences dependences;
   CoordinateSums integers;
   AffineScoreBuilder forms;
-  std::optional<RegionDiagonals> diagonals;
+  std::optional<RelativePositionEmitter> diagonals;
   const ExtractPlaces *places;
 };
 
 /// Clones one region, op by op.
 class RegionCloner {
 public:
-  /// Scalars go to where `scalars` stands.
+  /// Scalars are emitted at `scalars`.
   RegionCloner(OpBuilder &builder, OpBuilder &scalars,
                const RegionContext &context, Region &region)
       : region(region), exact(findExactValues(region)),
         ranges(region, context.captures.size()),
         emitter(builder, scalars, context, ranges, exact), reader(emitter) {}
 
-  /// Arguments before the captured ones are b, h, i and j.
+  /// Maps the arguments before the captured ones to b, h, i and j.
   void mapPlaces();
-  /// Those are the `values`.
+  /// Maps the first arguments to `values`.
   void mapArguments(ArrayRef<Value> values);
-  /// The region is of scores: the first argument is `score`, those before b, h,
-  /// i and j are `others`.
+  /// For a region on scores: the first argument is `score`, followed by
+  /// `others` and by b, h, i and j.
   void followSums(AffineScore score, ArrayRef<Value> others,
                   const ExtractPlaces *places);
-  /// It is kv_classify, asked about these.
+  /// For kv_classify: sets the candidate blocks.
   void setCandidates(const BlockCandidates &of) { candidates = of; }
 
   LogicalResult cloneBody();
-  /// The indices of a place; tiles made of diagonals, if they can all be.
+  /// The indices of a contribution; as tiles per relative position if all can
+  /// be.
   FailureOr<SmallVector<Value>> getPlace(attn::ContributeOp op);
-  /// The region is score_gradient, of which nothing but the places of these is
-  /// needed.
+  /// For score_gradient: clones only the index computations of `contributions`.
   LogicalResult clonePlaces(ArrayRef<attn::ContributeOp> contributions);
-  /// The same, and of what contributions do with the sums of their shares.
+  /// Also clones the computation that contributions apply to the sums of their
+  /// shares.
   LogicalResult cloneSharedSums(ArrayRef<attn::ContributeOp> contributions,
                                 ArrayRef<Share> shares, ValueRange sums);
   Value getAdded(attn::ContributeOp op) { return lookup(op.getValue()); }
 
-  /// What the region yields, once it is cloned.
+  /// The yielded values of the cloned region.
   Value getResult(unsigned index) { return lookup(getYielded(index)); }
   SmallVector<Value> getFullTiles();
   SmallVector<Value> getScalars();
@@ -100,7 +102,8 @@ private:
   Block::BlockArgListType getCoordinates() {
     return region.getArguments().drop_back(emitter.context.captures.size());
   }
-  /// Of score_gradient: the derivative by the score behind score_mod.
+  /// Argument of score_gradient: the derivative with respect to the score after
+  /// score_mod.
   Value getGradient() { return region.getArgument(1); }
   Value getYielded(unsigned index) {
     return region.front().getTerminator()->getOperand(index);
@@ -115,9 +118,9 @@ private:
   LogicalResult cloneSlice(const llvm::SetVector<Operation *> &needed);
   Value makeOfDiagonals(Value value, Value diagonals);
   template <typename OpTy>
-  void cloneExtreme(OpTy op);
-  /// What stands for a value; emits it if it is a sum that was only noted, or
-  /// was only made for diagonals.
+  void cloneBlockMinMax(OpTy op);
+  /// The kernel's value; emitted now if it is a pending sum, or was only
+  /// computed per relative position.
   Value lookup(Value value);
 
   Region &region;
@@ -184,7 +187,7 @@ Value RegionCloner::lookup(Value value) {
   RegionValues &values = emitter.values;
   if (values.contains(value))
     return values.lookup(value);
-  if (Value made = values.lookupDiagonals(value))
+  if (Value made = values.lookupRelative(value))
     values.map(value, makeOfDiagonals(value, made));
   else
     score->forms.emit(value);
@@ -206,14 +209,15 @@ void RegionCloner::mapCaptures() {
   auto captured =
       region.getArguments().take_back(emitter.context.captures.size());
   emitter.values.map(captured, emitter.context.captures);
-  // A captured scalar of type index may be anything, and tiles read it as is.
+  // A captured scalar of type index may have any value, and tiles read it as
+  // is.
   for (BlockArgument capture : captured)
     emitter.noteWidth(capture);
 }
 
 LogicalResult RegionCloner::cloneBody() {
   mapCaptures();
-  // Candidates are no neighbours.
+  // Candidates are not adjacent elements.
   if (!candidates)
     addCoordinates();
   for (Operation &op : region.front().without_terminator())
@@ -239,7 +243,7 @@ LogicalResult RegionCloner::cloneOp(Operation *op) {
         return cloneContribute(contribute);
       })
       .Case<attn::BlockMinOp, attn::BlockMaxOp>([&](auto extreme) {
-        cloneExtreme(extreme);
+        cloneBlockMinMax(extreme);
         return success();
       })
       .Default([&](Operation *op) { return cloneArithmetic(op); });
@@ -265,17 +269,18 @@ void RegionCloner::cloneExtract(tensor::ExtractOp op) {
     reader.read(op, [&](Value index) { return lookup(index); });
     return;
   }
-  // Its indices were computed apart, as index.
+  // Its indices were computed separately, as index.
   emitter.context.hasWideIndex |= emitter.hasWideScalars();
   Location loc = op.getLoc();
   Value element = memref::LoadOp::create(
       emitter.builder, loc, lookup(op.getTensor()), score->places->at(op));
-  // A tile all the same: what is a scalar is taken to be one for all blocks.
+  // Broadcast to a tile: scalars are assumed to be uniform over all blocks.
   emitter.values.map(op.getResult(), emitter.tiles.toFullTile(loc, element));
 }
 
-/// Where distances alone say the place, its indices are made of diagonals, even
-/// if they cost little: pairs of a diagonal are added up first then.
+/// If indices depend on relative positions alone, they are tiles per relative
+/// position, even if they are cheap: pairs are then reduced per relative
+/// position first.
 FailureOr<SmallVector<Value>> RegionCloner::getPlace(attn::ContributeOp op) {
   RegionValues &values = emitter.values;
   bool isByDistance = score && score->diagonals &&
@@ -298,15 +303,15 @@ FailureOr<SmallVector<Value>> RegionCloner::getPlace(attn::ContributeOp op) {
       return failure();
     indices.push_back(makeOfDiagonals(index, *diagonals));
   }
-  // What has no dimensions is one element.
+  // A tensor without dimensions is one element.
   if (indices.empty())
     indices.push_back(
         arith::ConstantIndexOp::create(emitter.builder, op.getLoc(), 0));
   return indices;
 }
 
-/// Adds to memory where each pair says; pairs that say the same are for the
-/// lowering to add up first.
+/// Adds to memory at each pair's indices. The lowering combines pairs with
+/// equal indices.
 LogicalResult RegionCloner::cloneContribute(attn::ContributeOp op) {
   if (!emitter.context.contributions)
     return success();
@@ -328,7 +333,7 @@ LogicalResult RegionCloner::cloneContribute(attn::ContributeOp op) {
   return success();
 }
 
-/// What does not count is 0, whatever it is.
+/// Pairs that do not count contribute 0.
 void RegionCloner::takeShare(unsigned number) {
   const Contributions &contributions = *emitter.context.contributions;
   auto [op, value] = contributions.taken[number];
@@ -346,7 +351,7 @@ void RegionCloner::takeShare(unsigned number) {
 LogicalResult
 RegionCloner::clonePlaces(ArrayRef<attn::ContributeOp> contributions) {
   score.emplace(region, emitter, /*places=*/nullptr);
-  // Behind the score and the derivative by it.
+  // The first two arguments are the score and the derivative.
   SmallVector<Value> places =
       emitter.tiles.getPlaces(region.getLoc(), emitter.scalars);
   emitter.values.map(region.getArguments().slice(2, places.size()), places);
@@ -397,15 +402,15 @@ RegionCloner::cloneSharedSums(ArrayRef<attn::ContributeOp> contributions,
   return cloneSlice(needed);
 }
 
-/// An extreme is an entry of a summary, of whole blocks.
+/// Loads a block min/max from its buffer.
 template <typename OpTy>
-void RegionCloner::cloneExtreme(OpTy op) {
+void RegionCloner::cloneBlockMinMax(OpTy op) {
   const RegionContext &context = emitter.context;
   OpBuilder &b = emitter.builder;
   SmallVector<Value> others = llvm::map_to_vector(
       op.getIndices(), [&](Value index) { return emitter.asIndex(index); });
   if (op.isOverQueries() == context.rowsAreKeys) {
-    emitter.values.map(op.getResult(), context.summaries->emitOfCandidates(
+    emitter.values.map(op.getResult(), context.minMaxBuffers->emitOfCandidates(
                                            b, op, others, candidates->number,
                                            tile::BallotOp::kColumns));
     return;
@@ -414,7 +419,7 @@ void RegionCloner::cloneExtreme(OpTy op) {
       b, op.getLoc(), context.rowsAreKeys ? context.key : context.row,
       arith::ConstantIndexOp::create(b, op.getLoc(), context.rows));
   emitter.values.map(op.getResult(),
-                     context.summaries->emitOfBlock(b, op, others, tile));
+                     context.minMaxBuffers->emitOfBlock(b, op, others, tile));
 }
 
 //===----------------------------------------------------------------------===//
@@ -422,8 +427,8 @@ void RegionCloner::cloneExtreme(OpTy op) {
 //===----------------------------------------------------------------------===//
 
 FailureOr<AffineScore> RegionToTile::cloneScoreMod(Region &region,
-                                                 AffineScore score,
-                                                 OpBuilder &invariant) {
+                                                   AffineScore score,
+                                                   OpBuilder &invariant) {
   RegionCloner cloner(builder, invariant, context, region);
   cloner.followSums(std::move(score), /*others=*/{}, places);
   if (failed(cloner.cloneBody()))

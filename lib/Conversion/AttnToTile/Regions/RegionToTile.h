@@ -1,8 +1,13 @@
-//===- RegionToTile.h - Evaluates a region on tiles -------------*- C++ -*-===//
+//===- RegionToTile.h - Evaluates regions on tiles --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Clones the regions of attention ops into a kernel so that they compute a
+// whole score tile.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,54 +19,54 @@
 
 namespace fovea {
 
-/// Blocks of a tile's columns that may be visited: the first one's number
-/// (index), and the first and the last element of each, column tiles of i32.
+/// Candidate column blocks of a tile: index of the first one, and the first and
+/// the last column of each, column tiles of i32.
 struct BlockCandidates {
   mlir::Value number, first, last;
 };
 
-/// Indices of reads that are the same for all scores of a block.
+/// Indices of loads that are the same for all scores of a block.
 using ExtractPlaces =
     llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>;
 
-/// What a contribution adds to memory, and where.
+/// The value that a contribution adds to memory, and its indices.
 struct SharedSum {
   mlir::Value value;
   llvm::SmallVector<mlir::Value> indices;
 };
 
-/// Clones a region of an attention op so that it computes a whole tile of
-/// scores at once. Each op is emitted at the join of what its operands depend
-/// on: a scalar if they are the same for the whole block, a row tile if they
-/// depend on the query only, a column tile if on the key only, a full tile
-/// otherwise (RegionEmitter).
+/// Clones a region of an attention op so that it computes a whole score tile.
+/// Each op is emitted with the joined shape of its operands: a scalar if they
+/// are uniform in the block, a row tile if they depend on the query only, a
+/// column tile if on the key only, a full tile otherwise (RegionEmitter).
 class RegionToTile {
 public:
   RegionToTile(mlir::OpBuilder &builder, const RegionContext &context,
                const ExtractPlaces *places = nullptr)
       : builder(builder), context(context), places(places) {}
 
-  /// Clones score_mod on the score `score`, whose terms are full tiles, but for
-  /// the sum that its result is. What is the same for all blocks goes to where
-  /// `invariant` stands.
+  /// Clones score_mod on `score`, whose terms are full tiles; returns the
+  /// result as a sum, which is not emitted yet. Block-invariant values are
+  /// emitted at `invariant`.
   mlir::FailureOr<AffineScore> cloneScoreMod(mlir::Region &region,
-                                           AffineScore score,
-                                           mlir::OpBuilder &invariant);
-  /// Clones score_gradient on the score as a sum, so that what it shares with
-  /// score_mod is emitted alike, and on the derivative behind it, a full tile.
-  /// What it yields, as full tiles.
+                                             AffineScore score,
+                                             mlir::OpBuilder &invariant);
+  /// Clones score_gradient on the score, as a sum so that the part common with
+  /// score_mod is emitted identically, and on the derivative with respect to
+  /// the score after score_mod, a full tile. Returns the yielded values as full
+  /// tiles.
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   cloneScoreGradient(mlir::Region &region, AffineScore score,
                      mlir::Value gradient, mlir::OpBuilder &invariant);
-  /// Clones what the places of some of score_gradient's contributions are
-  /// computed from: for each attn.contribute its indices, scalars, tiles of one
-  /// row or column, or tiles made of diagonals.
+  /// Clones the index computations of some of score_gradient's contributions:
+  /// returns per attn.contribute its indices, which are scalars, tiles of one
+  /// row or column, or tiles computed per relative position.
   mlir::FailureOr<llvm::SmallVector<llvm::SmallVector<mlir::Value>>>
   cloneContributionPlaces(mlir::Region &region,
                           llvm::ArrayRef<attn::ContributeOp> contributions);
-  /// Clones what contributions by key do with the sums of their shares over
-  /// queries, tiles of one column: for each what is added to memory, and the
-  /// indices of the place.
+  /// Clones the computation that contributions by key apply to the sums of
+  /// their shares over queries, tiles of one column: returns per contribution
+  /// the value added to memory and its indices.
   mlir::FailureOr<llvm::SmallVector<SharedSum>>
   cloneSharedSums(mlir::Region &region,
                   llvm::ArrayRef<attn::ContributeOp> contributions,
@@ -73,9 +78,9 @@ public:
   mlir::FailureOr<llvm::SmallVector<mlir::Value>>
   cloneScalars(mlir::Region &region, llvm::ArrayRef<mlir::Value> arguments);
 
-  /// Clones kv_classify for the tile's rows, from the context's first one to
-  /// `last`, and blocks of its columns; any and all are scalars or column tiles
-  /// of i1.
+  /// Clones kv_classify for the tile's rows, from the context's first row to
+  /// `last`, and blocks of its columns. Returns "any" and "all" as scalars or
+  /// column tiles of i1.
   mlir::FailureOr<std::pair<mlir::Value, mlir::Value>>
   cloneClassify(mlir::Region &region, mlir::Value last,
                 const BlockCandidates &candidates);
@@ -83,7 +88,7 @@ public:
 private:
   mlir::OpBuilder &builder;
   const RegionContext &context;
-  /// Of reads that are uniform here, though not everywhere; or null.
+  /// Indices of loads that are uniform in this version of the block; or null.
   const ExtractPlaces *places;
 };
 

@@ -1,4 +1,4 @@
-//===- RelativePositionValues.cpp - What depends on distances alone -------===//
+//===- RelativePositionValues.cpp - Relative-position values --------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -22,17 +22,16 @@ static RegionContext makeRowContext(const RegionContext &scores) {
   return context;
 }
 
-RegionDiagonals::RegionDiagonals(Region &region,
-                                 const RegionDependences &dependences,
-                                 RegionEmitter &scores)
+RelativePositionEmitter::RelativePositionEmitter(
+    Region &region, const RegionDependences &dependences, RegionEmitter &scores)
     : region(region), dependences(dependences), scores(scores),
       context(makeRowContext(scores.context)),
       ranges(region, context.captures.size(), /*past=*/context.columns),
       row(scores.builder, scores.builder, context, ranges, scores.exact) {}
 
-bool fovea::isDearByDistance(Operation *op,
-                             const RegionDependences &dependences,
-                             bool rowsAreKeys) {
+bool fovea::isExpensiveRelative(Operation *op,
+                                const RegionDependences &dependences,
+                                bool rowsAreKeys) {
   if (isa<arith::MulFOp, arith::MulIOp>(op))
     return rowsAreKeys && llvm::all_of(op->getOperands(), [&](Value factor) {
              return !dependences.isUniform(factor);
@@ -44,23 +43,25 @@ bool fovea::isDearByDistance(Operation *op,
           !isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::CopySignOp>(op));
 }
 
-bool RegionDiagonals::isDear(Operation *op, const AffineScoreBuilder &forms) const {
-  // What only changes a sum costs nothing.
-  return isDearByDistance(op, dependences, scores.context.rowsAreKeys) ||
+bool RelativePositionEmitter::isExpensive(
+    Operation *op, const AffineScoreBuilder &forms) const {
+  // An op that only changes a sum is free.
+  return isExpensiveRelative(op, dependences, scores.context.rowsAreKeys) ||
          (isa<arith::DivFOp>(op) && (scores.exact.contains(op->getResult(0)) ||
                                      !forms.contains(op->getOperand(0))));
 }
 
-bool RegionDiagonals::take(Operation *op, const AffineScoreBuilder &forms) const {
+bool RelativePositionEmitter::take(Operation *op,
+                                   const AffineScoreBuilder &forms) const {
   if (op->getNumResults() != 1 || !dependences.isByDistance(op->getResult(0)))
     return false;
-  return isDear(op, forms) ||
+  return isExpensive(op, forms) ||
          llvm::any_of(op->getOperands(), [&](Value operand) {
-           return scores.values.lookupDiagonals(operand) != nullptr;
+           return scores.values.lookupRelative(operand) != nullptr;
          });
 }
 
-void RegionDiagonals::emitCoordinates(Location loc) {
+void RelativePositionEmitter::emitCoordinates(Location loc) {
   OpBuilder &b = scores.builder;
   auto coordinates =
       region.getArguments().drop_back(context.captures.size()).take_back(2);
@@ -71,13 +72,14 @@ void RegionDiagonals::emitCoordinates(Location loc) {
     firstRow = &context.key;
     firstColumn = context.row;
   }
-  // The last row's first column is the first diagonal; from there on columns
-  // have the distances of all, up to the first row's last column.
+  // The row starts at the relative position of the last row's first column; its
+  // columns cover all relative positions up to that of the first row's last
+  // column.
   *firstRow = arith::AddIOp::create(
       b, loc, *firstRow,
       arith::ConstantIndexOp::create(b, loc, scores.context.rows - 1));
   row.values.map(ofRows, *firstRow);
-  // As aligned as blocks are, not as wide as all diagonals.
+  // Aligned as blocks are, not to the width of the row.
   row.values.map(
       ofColumns,
       row.tiles.makeCoordinates(
@@ -85,7 +87,7 @@ void RegionDiagonals::emitCoordinates(Location loc) {
           row.tiles.getType({1, context.columns}, b.getI32Type()), /*dim=*/1));
 }
 
-LogicalResult RegionDiagonals::emitOnRow(Operation *op) {
+LogicalResult RelativePositionEmitter::emitOnRow(Operation *op) {
   for (Value operand : op->getOperands()) {
     if (row.values.contains(operand))
       continue;
@@ -104,21 +106,21 @@ LogicalResult RegionDiagonals::emitOnRow(Operation *op) {
   return row.emitElementwise(op);
 }
 
-LogicalResult RegionDiagonals::emit(Operation *op) {
+LogicalResult RelativePositionEmitter::emit(Operation *op) {
   auto coordinates = region.getArguments().drop_back(context.captures.size());
   if (!row.values.contains(coordinates.back()))
     emitCoordinates(op->getLoc());
   Value result = op->getResult(0);
   if (!row.values.contains(result) && failed(emitOnRow(op)))
     return failure();
-  scores.values.mapDiagonals(result, row.values.lookup(result));
+  scores.values.mapRelative(result, row.values.lookup(result));
   return success();
 }
 
-FailureOr<Value> RegionDiagonals::get(Value value) {
-  if (Value made = scores.values.lookupDiagonals(value))
+FailureOr<Value> RelativePositionEmitter::get(Value value) {
+  if (Value made = scores.values.lookupRelative(value))
     return made;
   if (failed(emit(value.getDefiningOp())))
     return failure();
-  return scores.values.lookupDiagonals(value);
+  return scores.values.lookupRelative(value);
 }

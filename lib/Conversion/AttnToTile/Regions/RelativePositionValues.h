@@ -1,50 +1,56 @@
-//===- RelativePositionValues.h - What depends on distances alone ---------===//
+//===- RelativePositionValues.h - Relative-position values ------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Computes values that depend only on the relative position of query and key
+// once per relative position of a block.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONS_RELATIVEPOSITIONVALUES_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONS_RELATIVEPOSITIONVALUES_H
 
-#include "Regions/CaptureReader.h"
-#include "RegionAnalysis/RegionDependences.h"
 #include "RegionAnalysis/AffineScoreBuilder.h"
+#include "RegionAnalysis/RegionDependences.h"
+#include "Regions/CaptureReader.h"
 
 namespace fovea {
 
-/// Whether it takes more to find what `op` makes, of distances, than to bring
-/// it to scores. In tiles of keys (`rowsAreKeys`) products of distances do,
-/// too: a sum with them is no sum of a row's and a column's numbers any more.
-bool isDearByDistance(mlir::Operation *op, const RegionDependences &dependences,
-                      bool rowsAreKeys);
+/// True if computing the result of `op` per relative position is cheaper than
+/// per score. In key tiles (`rowsAreKeys`) this includes products of relative
+/// positions: with them the score is no sum of row and column terms.
+bool isExpensiveRelative(mlir::Operation *op,
+                         const RegionDependences &dependences,
+                         bool rowsAreKeys);
 
-/// What depends on the distance of query and key alone is computed once for
-/// each diagonal of a block, M+N values in place of MxN, where it takes more
-/// than the few instructions that bring a diagonal to its scores. Distances are
-/// those of the block's last query and so many keys: a block of one row.
-class RegionDiagonals {
+/// Computes values that depend on the relative position alone once per relative
+/// position, M+N values instead of MxN, if they take more than the few
+/// instructions that broadcast them to scores. They are evaluated on a block of
+/// one row: the block's last query and M+N keys.
+class RelativePositionEmitter {
 public:
-  /// `scores` emits the region for the block of scores.
-  RegionDiagonals(mlir::Region &region, const RegionDependences &dependences,
-                  RegionEmitter &scores);
+  /// `scores` emits the region for the score block.
+  RelativePositionEmitter(mlir::Region &region,
+                          const RegionDependences &dependences,
+                          RegionEmitter &scores);
 
-  /// Whether `op` is computed for diagonals.
+  /// True if `op` is computed per relative position.
   bool take(mlir::Operation *op, const AffineScoreBuilder &forms) const;
-  /// Emits it so.
+  /// Emits `op` per relative position.
   mlir::LogicalResult emit(mlir::Operation *op);
-  /// What a value that depends on distances alone is on diagonals, which is
-  /// emitted if it was not.
+  /// The tile per relative position of a value, emitted on demand.
   mlir::FailureOr<mlir::Value> get(mlir::Value value);
 
 private:
-  /// Whether `op` takes more than those few instructions.
-  bool isDear(mlir::Operation *op, const AffineScoreBuilder &forms) const;
+  /// True if `op` takes more than those few instructions.
+  bool isExpensive(mlir::Operation *op, const AffineScoreBuilder &forms) const;
   /// Emits the coordinates of the row's query and keys.
   void emitCoordinates(mlir::Location loc);
-  /// Emits, for the row, `op` and what it is computed from.
+  /// Emits `op` and its operands on the row.
   mlir::LogicalResult emitOnRow(mlir::Operation *op);
 
   mlir::Region &region;

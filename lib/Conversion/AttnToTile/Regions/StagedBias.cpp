@@ -1,4 +1,4 @@
-//===- StagedBias.cpp - Captured tensors read as blocks ---------*- C++ -*-===//
+//===- StagedBias.cpp - Bias tiles in shared memory -----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

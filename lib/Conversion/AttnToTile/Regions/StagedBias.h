@@ -1,9 +1,13 @@
-//===- StagedBias.h - Captured tensors read as blocks ------------*- C++
-//-*-===//
+//===- StagedBias.h - Bias tiles in shared memory ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds captured tensors whose tiles score_mod reads whole, so that they can be
+// staged in shared memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,18 +18,18 @@
 
 namespace fovea {
 
-/// The reads of score_mod that take a whole box of a captured tensor for each
-/// block of scores: a bias for each query and key.
+/// The loads of score_mod that read a tile of a captured tensor per score
+/// block: a bias per query and key.
 struct StagedBias {
-  /// Numbers of the captured tensors, ascending.
+  /// Indices of the captured tensors, ascending.
   llvm::SmallVector<unsigned> captures;
-  /// Bits that all of them read for one score.
+  /// Bits that all of them read per score.
   int64_t bits = 0;
 };
 
-/// Finds reads of 16-bit floats whose last index is the key and whose only
+/// Finds loads of 16-bit floats whose last index is the key and whose only
 /// other index that varies within a block is the query, each up to a shift that
-/// is the same for the whole block.
+/// is uniform in the block.
 StagedBias findScoreBoxes(attn::ForwardOp op);
 
 } // namespace fovea

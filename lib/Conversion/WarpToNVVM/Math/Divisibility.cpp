@@ -1,8 +1,13 @@
-//===- Divisibility.cpp - What numbers are known to be multiples of -------===//
+//===- Divisibility.cpp - Known divisors of integers ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Computes a power of two that divides an integer, from constants, sums,
+// products and induction variables. Used to prove that copies are aligned.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,9 +20,9 @@
 using namespace mlir;
 using namespace fovea;
 
-// Zero is a multiple of everything; nobody asks for more than this.
+// The divisor of zero; no caller needs a larger one.
 static constexpr int64_t kMost = 1 << 12;
-// Coordinates are short sums; what is longer is taken for odd.
+// Coordinates are short sums; deeper expressions are treated as odd.
 static constexpr unsigned kMostDepth = 16;
 
 static int64_t getDivisor(Value value, unsigned depth) {
@@ -53,6 +58,6 @@ static int64_t getDivisor(Value value, unsigned depth) {
 
 bool fovea::isMultipleOf(Value value, int64_t divisor) {
   assert(llvm::isPowerOf2_64(divisor) && divisor <= kMost &&
-         "asks for a small power of two");
+         "expected a small power of two");
   return getDivisor(value, 0) % divisor == 0;
 }

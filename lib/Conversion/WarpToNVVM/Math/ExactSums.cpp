@@ -1,8 +1,13 @@
-//===- ExactSums.cpp - Adds to sums that have no order ----------*- C++ -*-===//
+//===- ExactSums.cpp - Additions to exact sums ------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits additions to exact sums: sums of f32 in integers, whose result does not
+// depend on the order of the additions (fovea/Support/ExactSum.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +22,7 @@ using namespace mlir;
 using namespace fovea;
 
 namespace {
-/// `exactsum::split` of a number that the kernel has.
+/// Emits `exactsum::split` for a runtime value.
 class SummandEmitter {
 public:
   SummandEmitter(OpBuilder &builder, Location loc, Value number)
@@ -47,7 +52,7 @@ public:
 private:
   Value emitFinite() {
     constexpr int64_t kOne = int64_t(1) << exactsum::kFractionBits;
-    // Numbers below the smallest exponent have no leading one.
+    // Subnormal numbers have no leading one.
     Value mantissa = select(is(stored, 0), fraction,
                             arith::OrIOp::create(b, fraction, i32(kOne)));
     Value shift =

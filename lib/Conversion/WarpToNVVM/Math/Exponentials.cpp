@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The chip has instructions for 2^x and log2(x). What other bases round away
-// before the instruction is put back after it; differences from 1 are
-// polynomials, since the instructions are right to 2^-22 of 1, not of the
-// difference. Coefficients are minimax polynomials, rounded to f32.
+// The GPU has instructions for 2^x and log2(x). For other bases a correction
+// after the instruction restores the bits that the change of base rounds away.
+// Differences from 1 are polynomials, because the instructions have an absolute
+// error of 2^-22 near 1. Coefficients are minimax polynomials, rounded to f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,20 +26,21 @@ using Predicate = arith::CmpFPredicate;
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 static constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// log2(e), twice that, and ln(2), in f32 and what that leaves.
+// log2(e) and ln(2), as f32 and the remainder.
 static constexpr double kLog2E = 0x1.715476p+0, kLog2ERest = 0x1.4ae0cp-26;
 static constexpr double kLn2 = 0x1.62e43p-1, kLn2Rest = -0x1.05c61p-29;
 static constexpr double kLog10Of2 = 0.30102999566398120;
 
-// 1.5 * 2^23: a sum with it rounds to an integer, which its last bits are.
+// 1.5 * 2^23: adding it rounds to an integer, which the last bits of the sum
+// hold.
 static constexpr double kRound = 0x1.8p23;
 
 //===----------------------------------------------------------------------===//
 // Exponentials
 //===----------------------------------------------------------------------===//
 
-/// 2^power times what 2^rest adds, for a small `rest`. Where `power` has
-/// overflowed, `rest` is infinite or NaN and the factor any that is finite.
+/// 2^(power + rest) for a small `rest`. If `power` has overflowed, `rest` may
+/// be infinite or NaN; the factor is then clamped to a finite value.
 static Value emitExp2OfSum(FloatEmitter &f, Value power, Value rest) {
   Value factor = f.fma(rest, f.constant(0.6931471805599453), f.constant(1));
   factor = arith::MaxNumFOp::create(f.b, factor, f.constant(0.5));
@@ -47,7 +48,8 @@ static Value emitExp2OfSum(FloatEmitter &f, Value power, Value rest) {
   return f.mul(f.exp2(power), factor);
 }
 
-/// 2^scale e^x. The product with log2(e), rounded, may be off by 2^-18.
+/// 2^scale e^x. Without the correction, rounding the product with log2(e)
+/// causes a relative error of up to 2^-18.
 static Value emitScaledExp(FloatEmitter &f, Value x, double scale) {
   Value log2e = f.constant(kLog2E), power = f.mul(x, log2e);
   Value rest = f.fma(x, log2e, f.neg(power));
@@ -61,13 +63,14 @@ static Value emitExp(FloatEmitter &f, ValueRange operands) {
   return emitScaledExp(f, operands[0], 0);
 }
 
-/// Of -0, and of what counts as 0.
+/// Returns `x` if it is zero: keeps -0, and subnormal numbers that compare as
+/// 0.
 static Value keepZero(FloatEmitter &f, Value x, Value result) {
   return f.select(f.compare(Predicate::OEQ, x, 0.0), x, result);
 }
 
-/// With x = n ln(2) + r: 2^n (e^r - 1) + (2^n - 1), by 2^(n-1), which is
-/// finite.
+/// With x = n ln(2) + r: 2^n (e^r - 1) + (2^n - 1), computed with 2^(n-1),
+/// which is finite.
 static Value emitExpMinus1(FloatEmitter &f, ValueRange operands) {
   Value x = operands[0];
   Value bounded = arith::MaximumFOp::create(f.b, x, f.constant(-30));
@@ -99,8 +102,8 @@ static Value emitLog10(FloatEmitter &f, ValueRange operands) {
   return f.mul(f.log2(operands[0]), f.constant(kLog10Of2));
 }
 
-/// The exponent n of a positive number, as the bits n << 23, that leaves a
-/// mantissa from `least` to 2 * `least`.
+/// The exponent n of a positive number, as the bits n << 23, for a mantissa
+/// between `least` and 2 * `least`.
 static Value emitExponentBits(FloatEmitter &f, Value x, float least) {
   int32_t start = llvm::bit_cast<int32_t>(least);
   Value over = arith::SubIOp::create(f.b, f.bits(x), f.integer(start));
@@ -113,7 +116,7 @@ static Value emitExponent(FloatEmitter &f, Value exponentBits) {
 }
 
 /// With 1 + x = 2^n (1 + r), r from -1/4 to 1/2: n ln(2) + log(1 + r). Large
-/// numbers and those without a logarithm by the instruction.
+/// numbers and those without a logarithm use the instruction.
 static Value emitLog1p(FloatEmitter &f, Value x) {
   Value one = f.constant(1), sum = f.add(x, one);
   Value exponentBits = emitExponentBits(f, sum, 0.75f);
@@ -141,14 +144,14 @@ static Value emitLog1p(FloatEmitter &f, ValueRange operands) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A number as a sum of two.
+/// A number as an unevaluated sum of two.
 struct Sum {
   Value high, low;
 };
 } // namespace
 
-/// log2 of a size to about 32 bits, by atanh((m - 1) / (m + 1)) of its mantissa
-/// from sqrt(1/2) to sqrt(2).
+/// log2 of a magnitude to about 32 bits, by atanh((m - 1) / (m + 1)) of its
+/// mantissa m from sqrt(1/2) to sqrt(2).
 static Sum emitLog2OfSize(FloatEmitter &f, Value size) {
   Value one = f.constant(1);
   Value exponentBits = emitExponentBits(f, size, 0x1.6a09e6p-1f);
@@ -177,8 +180,8 @@ static Sum emitLog2OfSize(FloatEmitter &f, Value size) {
   return {sum, f.sub(low, f.sub(sum, total))};
 }
 
-/// As C's pow: 1 to any power and anything to the power of 0 are 1; a negative
-/// base needs an integer.
+/// As C's pow: 1 to any power, and any number to the power of 0, are 1; a
+/// negative base needs an integer exponent.
 static Value emitPower(FloatEmitter &f, ValueRange operands) {
   Value x = operands[0], y = operands[1], size = f.abs(x);
   Value zero = f.constant(0), one = f.constant(1);
@@ -199,8 +202,8 @@ static Value emitPower(FloatEmitter &f, ValueRange operands) {
   Value isOdd =
       f.compare(Predicate::UNE, math::TruncOp::create(f.b, half), half);
   isOdd = arith::AndIOp::create(f.b, isOdd, isInteger);
-  Value isTurned = arith::AndIOp::create(f.b, isOdd, f.isSigned(x));
-  result = f.select(isTurned, f.neg(result), result);
+  Value isFlipped = arith::AndIOp::create(f.b, isOdd, f.isSigned(x));
+  result = f.select(isFlipped, f.neg(result), result);
   Value isNegative =
       arith::AndIOp::create(f.b, f.compare(Predicate::OLT, x, 0.0),
                             f.compare(Predicate::OGT, x, -kInfinity));
@@ -210,7 +213,7 @@ static Value emitPower(FloatEmitter &f, ValueRange operands) {
 }
 
 namespace {
-/// Powers of exponents up to 2^24 as integers.
+/// Lowers integer powers to float powers; exponents up to 2^24 are exact.
 struct FPowIToPowF : OpRewritePattern<math::FPowIOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -230,7 +233,7 @@ struct FPowIToPowF : OpRewritePattern<math::FPowIOp> {
 // Hyperbolic functions
 //===----------------------------------------------------------------------===//
 
-/// e^|x| / 2 and e^-|x| / 2; around 0 the sine is a polynomial.
+/// The difference of e^|x| / 2 and e^-|x| / 2; near 0 a polynomial.
 static Value emitHyperbolicSine(FloatEmitter &f, ValueRange operands) {
   Value x = operands[0], size = f.abs(x), square = f.mul(x, x);
   Value half = emitScaledExp(f, size, -1);
@@ -247,7 +250,7 @@ static Value emitHyperbolicCosine(FloatEmitter &f, ValueRange operands) {
   return f.add(half, f.divide(f.constant(0.25), half));
 }
 
-// Beyond it, x^2 - 1 and x^2 + 1 are x^2, which must not overflow.
+// Beyond this, x^2 - 1 and x^2 + 1 round to x^2, which must not overflow.
 static constexpr double kLarge = 0x1p30;
 
 /// log(x + sqrt(x^2 + 1)) = log1p(x + x^2 / (1 + sqrt(x^2 + 1))).

@@ -1,8 +1,13 @@
-//===- FloatFunctions.cpp - Arithmetic of single elements -------*- C++ -*-===//
+//===- FloatFunctions.cpp - Elementary functions of f32 -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements `FloatEmitter`, which emits the arithmetic of the elementary
+// functions.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- FloatFunctions.h - Functions of f32 by instructions ------*- C++ -*-===//
+//===- FloatFunctions.h - Elementary functions of f32 -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Elementary functions that the chip has no instruction for, or one that is
-// right in a part of the range only. Each is written for one f32; the patterns
-// apply it to the elements of a vector, one after the other. None branches on
-// the value of one lane.
+// Elementary functions without a hardware instruction, or with one that is
+// accurate only in part of the range. Each is written for one f32; the
+// patterns apply it to the elements of a vector one at a time. None branches on
+// per-lane values.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@
 
 namespace fovea {
 
-/// Emits arithmetic of single f32 and i32 values. Nothing is contracted or
+/// Emits arithmetic on single f32 and i32 values. Nothing is contracted or
 /// reassociated: `mul` and `add` round, `fma` rounds once.
 class FloatEmitter {
 public:
@@ -49,13 +49,14 @@ public:
   Value compare(Predicate predicate, Value x, double y) {
     return compare(predicate, x, constant(y));
   }
-  /// Within 2 units in the last place.
+  /// Within 2 ulp.
   Value divide(Value x, Value y);
-  /// Within a unit, infinite for 0.
+  /// Within 1 ulp; infinite for 0.
   Value reciprocal(Value x);
   /// Rounded to nearest.
   Value sqrt(Value x);
-  /// The instructions, within 2 units; of log2 also within 2^-22.
+  /// The hardware instructions: within 2 ulp; log2 also has an absolute error
+  /// of up to 2^-22.
   Value exp2(Value x);
   Value log2(Value x);
 
@@ -64,7 +65,7 @@ public:
 
   Value bits(Value x);
   Value fromBits(Value x);
-  /// Whether the sign bit is set: also of -0.
+  /// i1, true if the sign bit is set, also for -0.
   Value isSigned(Value x);
 
   mlir::ImplicitLocOpBuilder b;
@@ -73,7 +74,7 @@ public:
 /// A function of the operands of one element.
 using FloatFunction = mlir::Value (*)(FloatEmitter &, mlir::ValueRange);
 
-/// Replaces an op on f32, or on a vector of it, by `function` of each element.
+/// Replaces an op on f32, or on vectors of f32, by `function` of each element.
 template <typename Op>
 struct ExpandFunction : mlir::OpRewritePattern<Op> {
   ExpandFunction(mlir::MLIRContext *context, FloatFunction function)

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Expands ops of `math`, and floating-point divisions and conversions, to
+// instructions of the GPU. Runs after tiles have become vectors.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Math/FloatFunctions.h"
 #include "WarpToNVVM.h"
@@ -19,7 +24,7 @@
 using namespace mlir;
 using namespace fovea;
 
-// Vectors shorter than this fit beside what else there is.
+// Minimum number of elements; shorter vectors fit into the registers.
 static constexpr int64_t kLeastElements = 8;
 
 static Value splatLike(OpBuilder &b, Location loc, Type type, double value) {
@@ -29,8 +34,8 @@ static Value splatLike(OpBuilder &b, Location loc, Type type, double value) {
   return arith::ConstantOp::create(b, loc, attr);
 }
 
-/// A scalar intrinsic of the target on each element of `operands`, which have
-/// one type.
+/// Applies a scalar intrinsic of the target to each element of `operands`,
+/// which have one type.
 static Value emitScalarIntrinsic(OpBuilder &b, Location loc,
                                  ValueRange operands, StringRef intrinsic) {
   auto call = [&](ValueRange elements) -> Value {
@@ -53,7 +58,7 @@ static Value emitScalarIntrinsic(OpBuilder &b, Location loc,
   return vector::FromElementsOp::create(b, loc, vector, results);
 }
 
-/// Whether the chip's own approximation of a function will do.
+/// Returns true if the hardware approximation is sufficient.
 static bool isApproximate(arith::FastMathFlags flags) {
   return bitEnumContainsAll(flags, arith::FastMathFlags::afn);
 }
@@ -77,13 +82,14 @@ struct LogToLog2 : OpRewritePattern<math::LogOp> {
   }
 };
 
-/// With `afn` the chip's own instruction, off by up to 2^-16.5 of the result
-/// (measured; the ISA promises 2^-11).
-/// Else tanh(x) = 1 - 2 / (exp2(2 x log2(e)) + 1), by the chip's exp2 and
-/// reciprocal: five instructions, absolute error below 1e-6, right at both ends
-/// (exp2 gives infinity or 0). A polynomial would be exact in its last places
-/// around 0 at four times the instructions, and its intermediates would not fit
-/// registers.
+/// With `afn` the hardware instruction, with a relative error of up to 2^-16.5
+/// (measured; the ISA guarantees 2^-11).
+///
+/// Otherwise tanh(x) = 1 - 2 / (exp2(2 x log2(e)) + 1), with the hardware exp2
+/// and reciprocal: five instructions, absolute error below 1e-6, correct at
+/// both ends (exp2 gives infinity or 0). A polynomial would be accurate in the
+/// last places near 0, with four times the instructions, and its intermediate
+/// values would exceed the registers.
 struct ExpandTanh : OpRewritePattern<math::TanhOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -115,7 +121,7 @@ struct ExpandTanh : OpRewritePattern<math::TanhOp> {
   }
 };
 
-/// With `afn`: x / y within 2 units in the last place, 1 / y within 1.
+/// With `afn`: x / y within 2 ulp, 1 / y within 1 ulp.
 struct ApproximateDivision : OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -135,13 +141,13 @@ struct ApproximateDivision : OpRewritePattern<arith::DivFOp> {
   }
 };
 
-/// Without: x / y rounded to nearest, subnormal numbers as 0. The instruction
-/// for it is a subroutine with branches that lanes take differently, after
-/// which the assembler no longer knows that a loop's counters are uniform. So
-/// the textbook's refinement of an approximate reciprocal (Markstein, 1990),
-/// which is right while nothing overflows or underflows: operands beyond 2^96
-/// or below 2^-96 are scaled. Where it gives NaN, at zeros and infinities,
-/// x times the reciprocal is right.
+/// Without `afn`: x / y rounded to nearest, subnormal numbers as 0. The
+/// hardware division is a subroutine with divergent branches, after which ptxas
+/// does not know that loop counters are uniform. Therefore the standard
+/// refinement of an approximate reciprocal (Markstein, 1990), which is correct
+/// if nothing overflows or underflows: operands beyond 2^96 or below 2^-96 are
+/// scaled. If it gives NaN, for zeros and infinities, x times the reciprocal is
+/// correct.
 struct ExactDivision : OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -160,7 +166,7 @@ struct ExactDivision : OpRewritePattern<arith::DivFOp> {
     auto multiplyAdd = [&](Value left, Value right, Value addend) -> Value {
       return math::FmaOp::create(b, left, right, addend);
     };
-    // 2^-64, 2^64 or 1, and what undoes it.
+    // 2^-64, 2^64 or 1, and its inverse.
     auto chooseScale = [&](Value value) -> std::pair<Value, Value> {
       Value size = math::AbsFOp::create(b, value);
       Value isLarge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, size,
@@ -195,8 +201,7 @@ struct ExactDivision : OpRewritePattern<arith::DivFOp> {
   }
 };
 
-/// The square root rounded to nearest, without `afn`; else within a unit in the
-/// last place, as its reciprocal always is.
+/// The square root: rounded to nearest without `afn`, within 1 ulp with it.
 struct ExpandSqrt : OpRewritePattern<math::SqrtOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -219,7 +224,7 @@ struct ExpandSqrt : OpRewritePattern<math::SqrtOp> {
   }
 };
 
-/// Without `afn`, of the exact root, rounded once more.
+/// Without `afn`: the reciprocal of the correctly rounded root, rounded again.
 struct ExactRsqrt : OpRewritePattern<math::RsqrtOp> {
   ExactRsqrt(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/2) {}
 
@@ -235,8 +240,8 @@ struct ExactRsqrt : OpRewritePattern<math::RsqrtOp> {
   }
 };
 
-/// bf16 is the upper half of f32. The chip converts it at an eighth of the rate
-/// of a shift.
+/// bf16 is the upper half of f32. A shift has eight times the throughput of the
+/// conversion instruction.
 struct ExpandBF16 : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -265,9 +270,10 @@ struct ExpandBF16 : OpRewritePattern<arith::ExtFOp> {
   }
 };
 
-/// The same of words that hold two each, but where each half came by itself: a
-/// shift and a mask. Halves would be registers of their own, which ptxas takes
-/// apart in three steps, and before the product that reads the words.
+/// The same for words that hold two bf16 each: a shift and a mask. Separate
+/// halves would occupy registers of their own, which ptxas extracts with three
+/// instructions before the MMA that reads the words. Does not apply to vectors
+/// that are assembled from scalars.
 struct ExpandPairs : OpRewritePattern<arith::ExtFOp> {
   ExpandPairs(MLIRContext *context)
       : OpRewritePattern(context, /*benefit=*/2) {}
@@ -301,8 +307,8 @@ struct ExpandPairs : OpRewritePattern<arith::ExtFOp> {
 };
 
 /// An LLVM intrinsic on the whole vector; the backend has an instruction for
-/// its elements. (Upstream's lowering of the gpu dialect would look for a
-/// library function instead.)
+/// its elements. Upstream's lowering of the gpu dialect would call a library
+/// function instead.
 template <typename Op>
 struct ToIntrinsic : OpRewritePattern<Op> {
   ToIntrinsic(MLIRContext *context, StringRef intrinsic,
@@ -326,7 +332,7 @@ struct ToIntrinsic : OpRewritePattern<Op> {
   bool ofAnyFloat;
 };
 
-/// NaN if an operand is; the upper bound where they cross.
+/// NaN if an operand is NaN; the upper bound if the bounds cross.
 struct ExpandClamp : OpRewritePattern<math::ClampFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -357,9 +363,9 @@ struct ToScalarIntrinsic : OpRewritePattern<Op> {
   std::string intrinsic;
 };
 
-/// Functions of many instructions, of long vectors: one element after the
-/// other. Op by op, all that they choose between would be alive at once, for
-/// all elements.
+/// Expands functions of many instructions on long vectors one element at a
+/// time. With vector ops the intermediate values of all elements would be live
+/// at once.
 template <typename Op>
 struct ByElement : OpRewritePattern<Op> {
   ByElement(MLIRContext *context)
@@ -389,8 +395,8 @@ struct ByElement : OpRewritePattern<Op> {
   }
 };
 
-/// LLVM's op of the same meaning, whose last operand says that no value of the
-/// source is excluded. Indices count as 64 bits, whatever holds them.
+/// LLVM's op with the same semantics; its flag says that no source value is
+/// poison. Indices count as 64 bits.
 template <typename Op, typename LLVMOp>
 struct ToIntegerIntrinsic : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
@@ -430,7 +436,7 @@ void fovea::populateMathPatterns(RewritePatternSet &patterns) {
                          LLVM::CountTrailingZerosOp>>(context);
   patterns.add<ToScalarIntrinsic<math::Log2Op>>(context,
                                                 "llvm.nvvm.lg2.approx.ftz.f");
-  // With `afn`; ExactRsqrt, of more benefit, takes the others.
+  // With `afn`; ExactRsqrt, with the higher benefit, handles the other cases.
   patterns.add<ToScalarIntrinsic<math::RsqrtOp>>(
       context, "llvm.nvvm.rsqrt.approx.ftz.f");
   patterns.add<ToIntrinsic<math::AbsFOp>>(context, "llvm.fabs");
@@ -449,7 +455,7 @@ void fovea::populateMathPatterns(RewritePatternSet &patterns) {
                ByElement<math::ErfOp>, ByElement<math::ErfcOp>>(context);
   populateTrigonometryPatterns(patterns);
   populateExponentialPatterns(patterns);
-  // Accurate to a few units in the last place, by upstream's polynomials.
+  // Upstream's polynomials, accurate to a few ulp.
   populateMathPolynomialApproximationPatterns(patterns, [](StringRef name) {
     return llvm::is_contained({math::ErfOp::getOperationName(),
                                math::ErfcOp::getOperationName(),

@@ -5,6 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers `tile.random`, a counter-based generator (Philox), to arithmetic.
+// Lanes that need numbers of the same counter compute different counters and
+// exchange the results by shuffles.
+//
+//===----------------------------------------------------------------------===//
 
 #include "WarpToNVVM.h"
 
@@ -19,16 +25,16 @@ using namespace fovea;
 
 using generator::kNeighbours, generator::kNumberBits;
 
-/// Words of a counter. Three bits of a position tell its eight numbers apart;
-/// the lowest one tells a word's halves.
+/// Words of a counter. The three low bits of a position select one of its eight
+/// numbers; the lowest bit selects the half of a word.
 static constexpr int64_t kWords = 4;
 static constexpr unsigned kPositionBits = 3;
 
 namespace {
 using Words = SmallVector<Value, kWords>;
 
-/// Philox of one thread's counters. Halves of rounds that counters have
-/// in common, since they differ in one word only, are emitted once.
+/// Philox for one thread's counters. Counters differ in one word only, so the
+/// halves of `generator::kRounds` steps that they share are emitted once.
 class Philox {
 public:
   Philox(OpBuilder &b, Location loc, Value key);
@@ -43,16 +49,16 @@ private:
 
   OpBuilder &b;
   Location loc;
-  /// Two words for each round.
+  /// Two words per step.
   SmallVector<std::pair<Value, Value>> keys;
   std::map<std::tuple<const void *, const void *, const void *>,
            std::pair<Value, Value>>
       halves;
 };
 
-/// Where the lanes stand that hold the numbers of one counter. Lanes whose
-/// numbers differ in bit `k` of `masks` hold the neighbours whose position
-/// differs in bit `firstBit + k`.
+/// The lanes that hold the numbers of one counter. If two lane indices differ
+/// in bit `k` of `masks`, the positions of their numbers differ in bit
+/// `firstBit + k`.
 struct Sharing {
   unsigned firstBit = 0;
   SmallVector<int64_t> masks;
@@ -60,23 +66,23 @@ struct Sharing {
   int64_t getLanes() const { return int64_t(1) << masks.size(); }
 };
 
-/// Offsets of a counter's first number: across and along the op's dimension.
+/// Offsets of a counter's first number, across and along the op's dimension.
 using Place = std::pair<int64_t, int64_t>;
 
-/// Positions by what lies between them and the thread's first one: a distance
-/// for each bit of a lane's number, and one for all lanes.
+/// Positions by their distance from the thread's first one: one distance for
+/// each bit of the lane index, and one for all lanes.
 using KnownPositions =
     std::map<std::pair<SmallVector<int64_t>, int64_t>, Value>;
 
-/// One counter for each lane that shares; `places` has a lane's at the index
-/// that its bits make.
+/// One counter for each lane that shares; `places` is indexed by the lane's
+/// bits.
 struct Batch {
   SmallVector<Place> places;
-  /// How much later the counter lies for each bit.
+  /// Distance of the counters for each bit.
   SmallVector<Place> steps;
 };
 
-/// Numbers for one thread's elements.
+/// Emits the random numbers of one thread's elements.
 class RandomEmitter {
 public:
   RandomEmitter(OpBuilder &b, tile::RandomOp op);
@@ -85,11 +91,11 @@ public:
   SmallVector<Value> emit();
 
 private:
-  /// Counters that lanes compute for each other, and those that each lane
-  /// computes for itself.
+  /// Chooses the counters that lanes compute for each other, and those that
+  /// each lane computes for itself.
   void plan();
   ArrayRef<Place> takeBatches(ArrayRef<Place> places);
-  /// One counter for each lane that shares, if distances are regular.
+  /// One counter for each lane that shares, if the distances are regular.
   std::optional<Batch> makeBatch(ArrayRef<Place> places) const;
 
   void emitShared(const Batch &batch);
@@ -97,9 +103,9 @@ private:
   Words emitCounter(Place place, ArrayRef<Place> steps);
   Value emitPosition(Value first, int64_t distance, ArrayRef<int64_t> steps,
                      KnownPositions &known);
-  /// Lanes that differ in bit `k` exchange what the other one needs.
+  /// Lanes that differ in bit `k` exchange the words that the other one needs.
   void emitExchange(Words &words, unsigned k);
-  /// Keeps the numbers of the lane's side of bit `k`.
+  /// Keeps the numbers for the lane's value of bit `k`.
   void emitChoice(Words &words, unsigned k);
   Value emitSelect(unsigned k, Value set, Value clear) {
     return arith::SelectOp::create(b, loc, laneBits[k], set, clear);
@@ -113,16 +119,16 @@ private:
   Sharing sharing;
   SmallVector<Batch> batches;
   SmallVector<Place> alone;
-  /// Whether the lane's number has each bit of `sharing.masks`, i1.
+  /// The bits of the lane index in `sharing.masks`, i1.
   SmallVector<Value> laneBits;
-  /// Position of the thread's first element across the op's dimension, and of
-  /// its first eight neighbours along it, in eights.
+  /// Position of the thread's first element across the op's dimension, and
+  /// index of its first group of eight numbers along it.
   Value firstAcross, firstAlong;
   Value stream[2];
   KnownPositions knownAcross, knownAlong;
   std::unique_ptr<Philox> philox;
-  /// Of each counter: words, in halves of which its numbers lie, and where the
-  /// first one of this lane's does.
+  /// For each counter: its words, whose halves are its numbers, and the index
+  /// of this lane's first number.
   std::map<Place, std::pair<Words, int64_t>> numbers;
 };
 
@@ -201,7 +207,9 @@ LogicalResult RandomEmitter::initialize() {
   FailureOr<SmallVector<int64_t>> lanes = layout.getLanesOfPeriod(dim);
   if (failed(lanes))
     return op.emitError("random numbers along dimension ")
-           << dim << " need a layout whose lanes part neighbours evenly, found "
+           << dim
+           << " need a layout that distributes adjacent elements evenly over "
+              "lanes, found "
            << tile;
   across = layout.getOffsets(tile.getShape(), 1 - dim);
   along = layout.getOffsets(tile.getShape(), dim);
@@ -216,8 +224,8 @@ LogicalResult RandomEmitter::initialize() {
   Value starts[] = {op.getRow(), op.getColumn()};
   firstAcross = arith::AddIOp::create(
       b, loc, emitToI32(b, loc, starts[1 - dim]), base(1 - dim));
-  // The start is a multiple of eight; which of eight neighbours the lane holds
-  // is lost.
+  // The start is a multiple of eight. The division drops the lane's position
+  // within the eight numbers.
   firstAlong = arith::AddIOp::create(
       b, loc, eighth(emitToI32(b, loc, starts[dim])), eighth(base(dim)));
   stream[0] = emitToI32(b, loc, op.getStream());
@@ -258,7 +266,7 @@ std::optional<Batch> RandomEmitter::makeBatch(ArrayRef<Place> places) const {
   return batch;
 }
 
-/// Makes batches of neighbouring places; returns the rest.
+/// Makes batches of adjacent counters; returns the remaining ones.
 ArrayRef<Place> RandomEmitter::takeBatches(ArrayRef<Place> places) {
   size_t lanes = sharing.getLanes();
   while (lanes > 1 && places.size() >= lanes) {
@@ -275,8 +283,8 @@ void RandomEmitter::plan() {
   std::map<int64_t, llvm::SmallSetVector<Place, 16>> lines;
   for (auto [i, j] : llvm::zip(across, along))
     lines[i].insert({i, j / kNeighbours * kNeighbours});
-  // Along a line first: batches of two lines then have half of their first
-  // rounds in common.
+  // Along a line first: batches of two lines then share half of their first
+  // steps.
   SmallVector<Place> rest;
   for (auto &[i, places] : lines)
     llvm::append_range(rest, takeBatches(places.getArrayRef()));
@@ -329,7 +337,8 @@ void RandomEmitter::emitExchange(Words &words, unsigned k) {
     return emitShuffle(b, loc, word, NVVM::ShflKind::bfly, mask);
   };
   if (bit == 0) {
-    // One number of the pair stays, the other lane's takes the other half.
+    // One number of the pair stays; the number of the other lane replaces the
+    // other half.
     Value order =
         emitSelect(k, emitI32(b, loc, 0x3276), emitI32(b, loc, 0x5410));
     for (Value &word : words)

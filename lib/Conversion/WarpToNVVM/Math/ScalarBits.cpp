@@ -1,8 +1,12 @@
-//===- ScalarBits.cpp - Bits of a thread's numbers --------------*- C++ -*-===//
+//===- ScalarBits.cpp - Known bits of a thread's integers -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Infers the known bits of integers op by op, with LLVM's KnownBits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +23,7 @@ using namespace mlir;
 using namespace fovea;
 using llvm::KnownBits;
 
-// Coordinates are short sums; of what is longer nothing is known.
+// Coordinates are short sums; deeper expressions are treated as unknown.
 static constexpr unsigned kMostDepth = 16;
 
 static unsigned getWidth(Type type) {
@@ -34,7 +38,7 @@ KnownBits ScalarBits::get(Value value, unsigned depth) {
   if (matchPattern(value, m_ConstantInt(&constant)))
     return KnownBits::makeConstant(constant);
   Operation *op = value.getDefiningOp();
-  // Of loops and branches, which have many results, nothing is known.
+  // Results of loops and branches, which may have many, are unknown.
   if (!op || op->getNumResults() != 1 || depth == kMostDepth)
     return KnownBits(width);
   KnownBits bits = infer(op, depth);

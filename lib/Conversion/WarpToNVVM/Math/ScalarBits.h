@@ -1,8 +1,13 @@
-//===- ScalarBits.h - Bits of a thread's numbers ----------------*- C++ -*-===//
+//===- ScalarBits.h - Known bits of a thread's integers ---------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Known-bits analysis of a thread's integers, for the scalar code of tile
+// elements.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,16 +22,16 @@
 
 namespace fovea {
 
-/// Which bits of integers are known, from the ops that make them. Indices count
-/// as 64 bits.
+/// Known bits of integers, inferred from their defining ops. Indices count as
+/// 64 bits.
 class ScalarBits {
 public:
-  /// `getThreads` says how many threads are numbered where an op stands.
+  /// `getThreads` returns the number of thread indices at an op.
   explicit ScalarBits(std::function<int64_t(mlir::Operation *)> getThreads)
       : getThreads(std::move(getThreads)) {}
 
   llvm::KnownBits get(mlir::Value value) { return get(value, 0); }
-  /// `copy` is what `value` is, in a way that its op does not show.
+  /// Declares that `copy` equals `value`, which its defining op does not show.
   void setCopy(mlir::Value copy, mlir::Value value) {
     known.insert_or_assign(copy, get(value));
   }

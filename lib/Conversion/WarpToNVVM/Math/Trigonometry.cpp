@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Angles are reduced to [-pi/4, pi/4] before a polynomial: moderate ones by
-// subtracting multiples of pi/2 in three parts (Cody and Waite), others by a
-// product with the bits of 2/pi that matter (Payne and Hanek). Coefficients are
+// Angles are reduced to [-pi/4, pi/4] before a polynomial. Moderate angles
+// subtract multiples of pi/2 in three parts (Cody and Waite); larger ones
+// multiply with the relevant bits of 2/pi (Payne and Hanek). Coefficients are
 // minimax polynomials, rounded to f32.
 //
 //===----------------------------------------------------------------------===//
@@ -26,29 +26,29 @@ using namespace fovea;
 
 using Predicate = arith::CmpFPredicate;
 
-// pi/2 and pi, in f32 and what that leaves.
+// pi/2 as a sum of three f32, and 2/pi.
 static constexpr double kHalfPi = 0x1.921fb6p+0;
 static constexpr double kHalfPiRest = -0x1.777a5cp-25;
 static constexpr double kHalfPiLast = -0x1.ee59dap-50;
 static constexpr double kTwoByPi = 0.63661977236758134;
 
-// Up to this size an angle is reduced in three parts.
+// Maximum magnitude of an angle that is reduced in three parts.
 static constexpr double kLargestModerate = 0x1p18;
 
-// 2/pi in binary, after a word of zeros.
+// The bits of 2/pi, after a word of zeros.
 static constexpr uint32_t kTwoByPiBits[] = {0,          0xA2F9836E, 0x4E441529,
                                             0xFC2757D1, 0xF534DDC0, 0xDB629599,
                                             0x3C439041, 0xFE5163AB};
 
-// Vectors shorter than this are too short to branch for.
+// Minimum number of elements for which a branch pays off.
 static constexpr int64_t kLeastBranched = 8;
 
-// So many large angles of a lane are reduced side by side.
+// Number of large angles that a lane reduces at a time.
 static constexpr size_t kReducedTogether = 2;
 
 namespace {
-/// An angle: `rest`, from -pi/4 to pi/4, and how many right angles, i32 of
-/// which the last two bits count.
+/// A reduced angle: `rest`, from -pi/4 to pi/4, plus `quadrant` right angles,
+/// i32, of which the last two bits matter.
 struct Reduced {
   Value rest, quadrant;
 };
@@ -58,9 +58,9 @@ struct Reduced {
 // Reduction
 //===----------------------------------------------------------------------===//
 
-/// NaN of an infinity and a NaN.
+/// Cody and Waite reduction; gives NaN for infinity and NaN.
 static Reduced reduceModerate(FloatEmitter &f, Value x) {
-  // The sum rounds to an integer, which its last bits are.
+  // The sum is rounded to an integer, which its last bits hold.
   constexpr double kRound = 0x1.8p23;
   Value sum = f.fma(x, f.constant(kTwoByPi), f.constant(kRound));
   Value count = f.sub(f.constant(kRound), sum); // negated
@@ -70,9 +70,10 @@ static Reduced reduceModerate(FloatEmitter &f, Value x) {
   return {rest, f.bits(sum)};
 }
 
-/// For finite angles of 2^18 and more. With x = m * 2^(e - 150), of 2/pi the 96
-/// bits from 2^(151 - e) on matter: those before give multiples of four right
-/// angles, those after change the 70th bit of the result.
+/// Payne and Hanek reduction for finite angles of 2^18 and more. With x = m *
+/// 2^(e - 150), the 96 bits of 2/pi from 2^(151 - e) on are relevant: earlier
+/// ones contribute multiples of four right angles, later ones affect the 70th
+/// bit of the result.
 static Reduced reduceLarge(FloatEmitter &f, Value x) {
   ImplicitLocOpBuilder &b = f.b;
   Type i64 = b.getI64Type();
@@ -88,7 +89,7 @@ static Reduced reduceLarge(FloatEmitter &f, Value x) {
   Value mantissa = arith::OrIOp::create(
       b, arith::AndIOp::create(b, pattern, f.integer(0x7fffff)),
       f.integer(0x800000));
-  // Where the bits start, in kTwoByPiBits.
+  // Position of the first relevant bit in kTwoByPiBits.
   Value start = arith::SubIOp::create(b, exponent, f.integer(120));
   Value shift = arith::AndIOp::create(b, start, f.integer(31));
   Value words[4];
@@ -114,7 +115,7 @@ static Reduced reduceLarge(FloatEmitter &f, Value x) {
       product = arith::ShRUIOp::create(b, product, wide(32));
     product = arith::AddIOp::create(b, product, part);
   }
-  // Right angles are the first two bits; the nearest is wanted.
+  // The first two bits count right angles; round to the nearest one.
   Value isUpper = arith::AndIOp::create(
       b, arith::ShRUIOp::create(b, product, wide(61)), wide(1));
   Value count = arith::AddIOp::create(
@@ -168,7 +169,7 @@ static Value hasBit(FloatEmitter &f, Value number, int64_t bit) {
                                f.integer(0));
 }
 
-/// The sine of an angle that so many right angles are added to.
+/// The sine of the angle plus `added` right angles.
 static Value emitSineOf(FloatEmitter &f, Reduced angle, int64_t added) {
   Value quadrant = angle.quadrant;
   if (added)
@@ -179,25 +180,26 @@ static Value emitSineOf(FloatEmitter &f, Reduced angle, int64_t added) {
   return f.select(hasBit(f, quadrant, 2), f.neg(result), result);
 }
 
-/// Of -0, which the reduction loses, and of what counts as 0.
+/// Returns `x` if it is zero: keeps -0, which the reduction loses, and
+/// subnormal numbers that compare as 0.
 static Value keepZero(FloatEmitter &f, Value x, Value result) {
   return f.select(f.compare(Predicate::OEQ, x, 0.0), x, result);
 }
 
-/// sin(x) for 0 added right angles, cos(x) for one.
+/// sin(x) for 0 added right angles, cos(x) for 1.
 static Value emitSine(FloatEmitter &f, Value x, int64_t added) {
   Value result = emitSineOf(f, reduceAny(f, x), added);
   return added ? result : keepZero(f, x, result);
 }
 
-/// A small angle of the same sine, to as many digits: sines near 0 are those of
-/// angles near 0.
+/// A small angle with the same sine to the same relative accuracy: sines near 0
+/// belong to angles near 0.
 static Value emitAngleOfSine(FloatEmitter &f, Reduced angle, int64_t added) {
   Value quadrant = angle.quadrant;
   if (added)
     quadrant = arith::AddIOp::create(f.b, quadrant, f.integer(added));
-  Value turned = f.add(angle.rest, f.constant(kHalfPi));
-  Value result = f.select(hasBit(f, quadrant, 1), turned, angle.rest);
+  Value shifted = f.add(angle.rest, f.constant(kHalfPi));
+  Value result = f.select(hasBit(f, quadrant, 1), shifted, angle.rest);
   return f.select(hasBit(f, quadrant, 2), f.neg(result), result);
 }
 
@@ -206,14 +208,13 @@ static Value emitTangent(FloatEmitter &f, ValueRange operands) {
   Reduced angle = reduceAny(f, x);
   Value sine = emitSineNearZero(f, angle.rest);
   Value cosine = emitCosineNearZero(f, angle.rest);
-  Value isTurned = hasBit(f, angle.quadrant, 1);
-  Value result = f.divide(f.select(isTurned, f.neg(cosine), sine),
-                          f.select(isTurned, sine, cosine));
+  Value isSwapped = hasBit(f, angle.quadrant, 1);
+  Value result = f.divide(f.select(isSwapped, f.neg(cosine), sine),
+                          f.select(isSwapped, sine, cosine));
   return keepZero(f, x, result);
 }
 
-/// An i1, the same in all lanes of a warp: whether one of them has a large
-/// angle.
+/// i1, warp-uniform: true if any lane of the warp has a large angle.
 static Value emitAnyLarge(FloatEmitter &f, ArrayRef<Value> angles) {
   Value any = isLarge(f, angles.front());
   for (Value x : angles.drop_front())
@@ -224,9 +225,9 @@ static Value emitAnyLarge(FloatEmitter &f, ArrayRef<Value> angles) {
 }
 
 namespace {
-/// The reduction of large angles takes thrice the time of all else. Where a
-/// lane has many angles, it is behind a branch that the warp takes together,
-/// which leaves small angles in their place.
+/// The reduction of large angles takes three times as long as the rest. For
+/// vectors it is in a warp-uniform branch, which replaces large angles by small
+/// ones with the same sine.
 template <typename Op>
 struct ExpandSine : OpRewritePattern<Op> {
   ExpandSine(MLIRContext *context, int64_t added)
@@ -266,8 +267,8 @@ struct ExpandSine : OpRewritePattern<Op> {
         vector::ToElementsOp::create(f.b, vector).getResults());
   }
 
-  /// For a few angles, in a block of their own: reductions of all that a lane
-  /// has side by side would not fit the registers.
+  /// Reduces a few angles in their own block: reductions of all angles of a
+  /// lane at once would exceed the registers.
   SmallVector<Value> emitFewSmallAngles(FloatEmitter &f,
                                         ArrayRef<Value> angles) const {
     auto emit = [&](auto reduce) {
@@ -286,8 +287,8 @@ struct ExpandSine : OpRewritePattern<Op> {
             .getResults());
   }
 
-  /// Angles up to kLargestModerate, and how many right angles to add to each,
-  /// that have the wanted sines.
+  /// Angles up to kLargestModerate with the required sines, and the number of
+  /// right angles to add to each.
   scf::IfOp emitSmallAngles(FloatEmitter &f, Value source) const {
     SmallVector<Value> angles = getElements(f, source);
     auto emitReduced = [&](OpBuilder &builder, Location loc) {
@@ -319,7 +320,7 @@ struct ExpandSine : OpRewritePattern<Op> {
 // Inverses
 //===----------------------------------------------------------------------===//
 
-/// For 0 to 1.
+/// For arguments from 0 to 1.
 static Value emitArcTangentOfRatio(FloatEmitter &f, Value x) {
   Value square = f.mul(x, x);
   Value series =
@@ -329,10 +330,10 @@ static Value emitArcTangentOfRatio(FloatEmitter &f, Value x) {
   return f.fma(f.mul(series, square), x, x);
 }
 
-/// `turns` right angles less an angle.
-static Value subtractFrom(FloatEmitter &f, int64_t turns, Value angle) {
-  Value rest = f.sub(f.constant(turns * kHalfPi), angle);
-  return f.add(rest, f.constant(turns * kHalfPiRest));
+/// `quadrants` right angles minus an angle.
+static Value subtractFrom(FloatEmitter &f, int64_t quadrants, Value angle) {
+  Value rest = f.sub(f.constant(quadrants * kHalfPi), angle);
+  return f.add(rest, f.constant(quadrants * kHalfPiRest));
 }
 
 static Value emitArcTangent(FloatEmitter &f, ValueRange operands) {
@@ -351,7 +352,7 @@ static Value emitArcTangent2(FloatEmitter &f, ValueRange operands) {
   Value height = f.abs(y), width = f.abs(x), one = f.constant(1);
   Value least = arith::MinimumFOp::create(f.b, height, width);
   Value most = arith::MaximumFOp::create(f.b, height, width);
-  // The origin counts as an axis, two infinities as a diagonal.
+  // The origin is treated as on an axis, two infinities as at 45 degrees.
   Value divisor = f.select(f.compare(Predicate::OEQ, most, 0.0), one, most);
   Value isDiagonal =
       f.compare(Predicate::OEQ, least, std::numeric_limits<double>::infinity());
@@ -364,7 +365,7 @@ static Value emitArcTangent2(FloatEmitter &f, ValueRange operands) {
 }
 
 /// asin(x) = x + x^3 p(x^2) up to 1/2. Beyond, pi/2 - asin(x) = 2 asin(s) with
-/// s = sqrt((1 - x) / 2): that `s` then takes the place of `x`.
+/// s = sqrt((1 - x) / 2), so `s` replaces `x`.
 static std::pair<Value, Value> emitArcSineOfHalf(FloatEmitter &f, Value x) {
   Value size = f.abs(x);
   Value isBeyond = f.compare(Predicate::OGT, size, 0.5);
@@ -379,8 +380,8 @@ static std::pair<Value, Value> emitArcSineOfHalf(FloatEmitter &f, Value x) {
 
 static Value emitArcSine(FloatEmitter &f, ValueRange operands) {
   auto [angle, isBeyond] = emitArcSineOfHalf(f, operands[0]);
-  Value turned = subtractFrom(f, 1, f.add(angle, angle));
-  return f.copySign(f.select(isBeyond, turned, angle), operands[0]);
+  Value complement = subtractFrom(f, 1, f.add(angle, angle));
+  return f.copySign(f.select(isBeyond, complement, angle), operands[0]);
 }
 
 static Value emitArcCosine(FloatEmitter &f, ValueRange operands) {

@@ -1,8 +1,13 @@
-//===- Arguments.cpp - Kernel arguments, one by one -------------*- C++ -*-===//
+//===- Arguments.cpp - Kernel arguments -------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Replaces memref arguments of a kernel by pointers, sizes and strides, and
+// updates the ABI. Unused arguments are dropped at the end of warp-to-nvvm.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +19,8 @@ using namespace mlir;
 using namespace fovea;
 
 namespace {
-/// The new argument list in the making; sizes with one name are one argument.
+/// The new argument list under construction; sizes with one name share one
+/// argument.
 struct ArgumentList {
   gpu::GPUFuncOp kernel;
   SmallVector<Attribute> parameters;
@@ -40,8 +46,8 @@ struct ArgumentList {
 };
 } // namespace
 
-/// An expression in sizes, i64. Neither they nor what is in between is
-/// negative.
+/// Emits an expression in sizes, i64. Sizes and intermediate values are
+/// non-negative.
 static Value emitExpression(ArgumentList &list, OpBuilder &b, Location loc,
                             AffineExpr expr, ArrayAttr sizes) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr))
@@ -67,7 +73,7 @@ static Value emitExpression(ArgumentList &list, OpBuilder &b, Location loc,
   }
 }
 
-/// Scratch memory: its strides follow from its extents.
+/// Expands scratch memory, whose strides follow from its extents.
 static Value expandScratch(ArgumentList &list, OpBuilder &b, MemRefType type,
                            launch::ScratchMemRefParameterAttr parameter,
                            Location loc) {
@@ -110,8 +116,8 @@ static Value expandMemRef(ArgumentList &list, OpBuilder &b, MemRefType type,
       parts.push_back(emitI64(b, loc, stride));
       continue;
     }
-    // Rows of a matrix lie within reach of 32 bits, which saves registers in
-    // the addresses that loops form; but for rows that are known to be longer.
+    // Row strides of a matrix fit in 32 bits, which saves registers for
+    // addresses in loops. The exception is static rows that are longer.
     bool isRow = strides.back() == 1 && int64_t(dim) == type.getRank() - 2 &&
                  (type.isDynamicDim(dim + 1) ||
                   llvm::isInt<32>(type.getDimSize(dim + 1)));
@@ -132,8 +138,8 @@ Value fovea::emitPointer(OpBuilder &b, Location loc, Value memref) {
       .getResult(0);
 }
 
-/// What `emitPointer` left open.
-static LogicalResult fillPointersIn(gpu::GPUFuncOp kernel) {
+/// Resolves the casts of `emitPointer`.
+static LogicalResult resolvePointers(gpu::GPUFuncOp kernel) {
   SmallVector<UnrealizedConversionCastOp> casts;
   kernel.walk([&](UnrealizedConversionCastOp cast) {
     if (cast.getNumOperands() == 1 &&
@@ -161,7 +167,7 @@ LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
     Value argument = kernel.getArgument(index);
     Attribute parameter = abi.getParameters()[index];
     Location loc = argument.getLoc();
-    // That arguments match their parameters the ABI verifies.
+    // The verifier of the ABI checks that arguments match their parameters.
     if (auto memref = dyn_cast<launch::MemRefParameterAttr>(parameter)) {
       auto type = cast<MemRefType>(argument.getType());
       launch::TensorAttr tensor =
@@ -192,11 +198,11 @@ LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
   old.set(0, count);
   (void)kernel.eraseArguments(old);
   abi.setParametersAttr(b.getArrayAttr(list.parameters));
-  return fillPointersIn(kernel);
+  return resolvePointers(kernel);
 }
 
 void fovea::dropUnusedArguments(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
-  // Casts and extensions that nobody reads keep arguments alive.
+  // Unused casts and extensions keep arguments alive.
   SmallVector<Operation *> dead;
   Block &entry = kernel.getBody().front();
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(entry)))

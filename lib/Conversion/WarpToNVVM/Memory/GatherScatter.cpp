@@ -1,8 +1,14 @@
-//===- GatherScatter.cpp - Elements with a place each ---------------------===//
+//===- GatherScatter.cpp - Gathers and scatters ---------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers gathers and scatters, whose elements have an address each. Additions
+// to equal addresses are combined first: statically by the layout, along
+// relative positions, or among the lanes of a warp (WarpAggregatedAdds.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,19 +56,20 @@ private:
 } // namespace
 
 namespace {
-/// The places of a tile's elements where each has one of its own. Operands are
-/// scalars, or tiles that broadcast to it.
+/// Addresses of a tile's elements. Index and mask operands are scalars, or
+/// tiles that broadcast to the tile.
 class GatherScatter {
 public:
   GatherScatter(ConversionPatternRewriter &b, Location loc,
-               const GlobalView &view, RankedTensorType tile,
-               Coordinates &coordinates)
+                const GlobalView &view, RankedTensorType tile,
+                Coordinates &coordinates)
       : b(b), loc(loc), view(view), emitter(b, loc, coordinates),
         layout(cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding())),
         rows(layout.getOffsets(tile.getShape(), 0)),
         columns(layout.getOffsets(tile.getShape(), 1)) {}
 
-  /// The place of register `index`; operands as they were and as converted.
+  /// The address of register `index`, from the original and the converted
+  /// operands.
   Place get(unsigned index, ValueRange indices, ValueRange converted,
             Value mask, Value convertedMask) {
     SmallVector<Value> selected;
@@ -74,7 +81,8 @@ public:
     return restrict(b, loc, place, select(mask, convertedMask, index));
   }
 
-  /// The register of an operand that goes with the tile's register `index`.
+  /// The register of an operand that corresponds to the tile's register
+  /// `index`.
   Value select(Value original, Value converted, unsigned index) {
     auto operand = dyn_cast<RankedTensorType>(original.getType());
     if (!operand)
@@ -108,23 +116,24 @@ private:
 } // namespace
 
 namespace {
-/// What a scatter adds: elements whose place is the same for all of a row, of a
-/// column or of the tile are added up first, by the thread that holds them and
-/// then among lanes, of which one goes to memory.
-class JointSums {
+/// The additions of a scatter. Elements whose address is the same for a whole
+/// row, column or tile are summed first, in the thread that holds them and then
+/// among lanes. One lane adds the sum to memory.
+class CombinedAdds {
 public:
   struct Sum {
     Place place;
     Value value;
   };
 
-  static FailureOr<JointSums>
+  static FailureOr<CombinedAdds>
   get(tile::ScatterOp op, ConversionPatternRewriter &b, ValueRange elements);
   SmallVector<Sum> add(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
                        GatherScatter &places);
-  /// Whether each pair has a place, by indices of 32 bits that are of pairs
-  /// themselves: one of rows or columns differs always.
-  bool areOfPairs(tile::ScatterOp op) const {
+  /// Returns true if each element has its own address by 32-bit indices that
+  /// are tiles of the full shape: neither rows nor columns share addresses by
+  /// construction.
+  bool hasPerElementAddresses(tile::ScatterOp op) const {
     return differs[0] && differs[1] && elements.size() >= kManyPairs &&
            llvm::all_of(op.getIndices(), [&](Value index) {
              auto tile = dyn_cast<RankedTensorType>(index.getType());
@@ -135,36 +144,36 @@ public:
   }
 
 private:
-  /// Registers whose places are worth being compared.
+  /// Minimum number of registers for which comparing addresses pays off.
   static constexpr size_t kManyPairs = 8;
 
-  JointSums(OpBuilder &b, Location loc, ValueRange elements)
+  CombinedAdds(OpBuilder &b, Location loc, ValueRange elements)
       : b(b), loc(loc), elements(elements) {}
-  /// The registers that go to one place, by their offsets along what places
-  /// depend on.
+  /// Registers with the same address, by their offsets along the dimensions
+  /// that the address depends on.
   llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<unsigned>>
   getGroups() const;
-  /// The sum of the lanes', in all of them.
+  /// Sums a value over the `summed` lanes; all of them get the result.
   Value addLanes(Value value);
 
   OpBuilder &b;
   Location loc;
   ValueRange elements;
   SmallVector<int64_t> offsets[2];
-  /// Along which dimensions places differ.
+  /// The dimensions that addresses depend on.
   bool differs[2] = {false, false};
-  /// Lanes that hold what else goes to the same place, and those that hold the
-  /// same: masks.
+  /// Lane masks: lanes with other elements of the same address, and lanes with
+  /// replicas of the same element.
   SmallVector<int64_t> summed, equal;
 };
 } // namespace
 
-FailureOr<JointSums> JointSums::get(tile::ScatterOp op,
-                                    ConversionPatternRewriter &b,
-                                    ValueRange elements) {
+FailureOr<CombinedAdds> CombinedAdds::get(tile::ScatterOp op,
+                                          ConversionPatternRewriter &b,
+                                          ValueRange elements) {
   RankedTensorType tile = op.getValue().getType();
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
-  JointSums sums(b, op.getLoc(), elements);
+  CombinedAdds sums(b, op.getLoc(), elements);
   for (int64_t dim : {0, 1}) {
     sums.offsets[dim] = layout.getOffsets(tile.getShape(), dim);
     for (Value index : op.getIndices())
@@ -174,12 +183,13 @@ FailureOr<JointSums> JointSums::get(tile::ScatterOp op,
     if (sums.differs[dim] && !isReplicated)
       continue;
     FailureOr<SmallVector<int64_t>> lanes = layout.getLanesOfPeriod(dim);
-    // One lane of those that hold an element adds it: no other warp may, too.
+    // One of the lanes that hold a replicated element adds it. No other warp
+    // may hold it.
     bool isShared =
         isReplicated && (dim == 0 || failed(layout.getReductionLanes(dim)));
     if (failed(lanes) || isShared)
-      return op.emitOpError("adds tiles of several rows only, which threads "
-                            "part among each other; found ")
+      return op.emitOpError("expected a tile of several rows whose elements "
+                            "are partitioned among threads, found ")
              << tile;
     llvm::append_range(isReplicated ? sums.equal : sums.summed, *lanes);
   }
@@ -187,7 +197,7 @@ FailureOr<JointSums> JointSums::get(tile::ScatterOp op,
 }
 
 llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<unsigned>>
-JointSums::getGroups() const {
+CombinedAdds::getGroups() const {
   llvm::MapVector<std::pair<int64_t, int64_t>, SmallVector<unsigned>> groups;
   for (unsigned index = 0; index < elements.size(); ++index)
     groups[{differs[0] ? offsets[0][index] : 0,
@@ -196,7 +206,7 @@ JointSums::getGroups() const {
   return groups;
 }
 
-Value JointSums::addLanes(Value value) {
+Value CombinedAdds::addLanes(Value value) {
   for (int64_t lane : summed)
     value =
         arith::AddFOp::create(b, loc, value,
@@ -205,10 +215,10 @@ Value JointSums::addLanes(Value value) {
   return value;
 }
 
-SmallVector<JointSums::Sum> JointSums::add(tile::ScatterOp op,
-                                           ScatterLowering::OpAdaptor adaptor,
-                                           GatherScatter &places) {
-  bool isJoint = !summed.empty();
+SmallVector<CombinedAdds::Sum>
+CombinedAdds::add(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
+                  GatherScatter &places) {
+  bool isCombined = !summed.empty();
   Value isFirst;
   int64_t others = 0;
   for (int64_t lane : llvm::concat<int64_t>(summed, equal))
@@ -222,11 +232,12 @@ SmallVector<JointSums::Sum> JointSums::add(tile::ScatterOp op,
   Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
   SmallVector<Sum> sums;
   for (auto &[offset, group] : getGroups()) {
-    // The mask is of places where each element has one, else of summands.
-    Value mask = isJoint ? Value() : op.getMask(), sum;
+    // The mask applies to addresses if each element has its own, otherwise to
+    // summands.
+    Value mask = isCombined ? Value() : op.getMask(), sum;
     for (unsigned index : group) {
       Value value = elements[index];
-      if (isJoint && op.getMask())
+      if (isCombined && op.getMask())
         value = arith::SelectOp::create(
             b, loc, places.select(op.getMask(), adaptor.getMask(), index),
             value, zero);
@@ -241,7 +252,7 @@ SmallVector<JointSums::Sum> JointSums::add(tile::ScatterOp op,
   return sums;
 }
 
-/// What an exact sum's first integers lie in, as if it were f32.
+/// The view of an exact sum's first integers, without the dimension of bins.
 static GlobalView dropBins(GlobalView view) {
   view.sizes.erase(view.sizes.begin());
   view.strides.erase(view.strides.begin());
@@ -269,9 +280,10 @@ GatherLowering::matchAndRewrite(tile::GatherOp op, OpAdaptor adaptor,
   return success();
 }
 
-/// Adds registers of pairs, few at a time.
+/// Adds elements with an address each, a few registers at a time.
 static void addPairs(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
-                     ValueRange elements, GatherScatter &places, WarpAggregatedAdds sums) {
+                     ValueRange elements, GatherScatter &places,
+                     WarpAggregatedAdds sums) {
   SmallVector<WarpAggregatedAdds::Pair> pairs;
   for (auto [index, element] : llvm::enumerate(elements)) {
     WarpAggregatedAdds::Pair &pair = pairs.emplace_back();
@@ -281,14 +293,16 @@ static void addPairs(tile::ScatterOp op, ScatterLowering::OpAdaptor adaptor,
       pair.indices.push_back(places.select(original, converted, index));
     if (op.getMask())
       pair.mask = places.select(op.getMask(), adaptor.getMask(), index);
-    if (pairs.size() < WarpAggregatedAdds::kTogether && index + 1 < elements.size())
+    if (pairs.size() < WarpAggregatedAdds::kTogether &&
+        index + 1 < elements.size())
       continue;
     sums.add(pairs);
     pairs.clear();
   }
 }
 
-/// An index of 64 bits in 32; -1, which is none either, where it does not fit.
+/// Narrows a 64-bit index to 32 bits; -1, which is out of bounds as well, if it
+/// does not fit.
 static Value narrow(OpBuilder &b, Location loc, Value index) {
   if (index.getType().isInteger(32))
     return index;
@@ -300,8 +314,8 @@ static Value narrow(OpBuilder &b, Location loc, Value index) {
 }
 
 namespace {
-/// Adds what a warp has of each diagonal.
-struct DiagonalAdder {
+/// Adds the warp's sum of each relative position.
+struct RelativePositionAdder {
   tile::ScatterOp op;
   ScatterLowering::OpAdaptor adaptor;
   GatherScatter &places;
@@ -312,13 +326,14 @@ struct DiagonalAdder {
 
 private:
   WarpAggregatedAdds::Pair getPlace(unsigned number);
-  SmallVector<WarpAggregatedAdds::Pair> getSums(RelativePositionReduce &diagonals,
-                                      const RelativePositionReduce::BlockSums &blocks);
+  SmallVector<WarpAggregatedAdds::Pair>
+  getSums(RelativePositionReduce &diagonals,
+          const RelativePositionReduce::BlockSums &blocks);
 };
 } // namespace
 
-/// Where the diagonal is added that the lane has in that register.
-WarpAggregatedAdds::Pair DiagonalAdder::getPlace(unsigned number) {
+/// Indices of the relative position that the lane holds in that register.
+WarpAggregatedAdds::Pair RelativePositionAdder::getPlace(unsigned number) {
   WarpAggregatedAdds::Pair pair;
   for (auto [original, converted] :
        llvm::zip(op.getIndices(), adaptor.getIndices())) {
@@ -333,16 +348,16 @@ WarpAggregatedAdds::Pair DiagonalAdder::getPlace(unsigned number) {
   return pair;
 }
 
-SmallVector<WarpAggregatedAdds::Pair>
-DiagonalAdder::getSums(RelativePositionReduce &diagonals,
-                       const RelativePositionReduce::BlockSums &blocks) {
+SmallVector<WarpAggregatedAdds::Pair> RelativePositionAdder::getSums(
+    RelativePositionReduce &diagonals,
+    const RelativePositionReduce::BlockSums &blocks) {
   Location loc = op.getLoc();
   Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
   SmallVector<WarpAggregatedAdds::Pair> pairs;
   for (const RelativePositionReduce::Sum &sum : diagonals.add(blocks)) {
     WarpAggregatedAdds::Pair &pair = pairs.emplace_back(getPlace(sum.number));
     pair.element = sum.value;
-    // Diagonals without a pair that counts may have any place.
+    // Relative positions without a counted element may have any index.
     pair.mask = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE,
                                       sum.value, zero);
     if (sum.counts)
@@ -351,9 +366,10 @@ DiagonalAdder::getSums(RelativePositionReduce &diagonals,
   return pairs;
 }
 
-/// Far from each other queries and keys often have one bucket of distances: no
-/// lane has to know which diagonal is whose then.
-void DiagonalAdder::add(ValueRange elements) {
+/// Distant queries and keys often have one bucket of relative positions. In
+/// this case all elements are added to one address, without a reduction by
+/// relative position.
+void RelativePositionAdder::add(ValueRange elements) {
   Location loc = op.getLoc();
   Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
   SmallVector<Value> counted(elements);
@@ -364,7 +380,7 @@ void DiagonalAdder::add(ValueRange elements) {
           element, zero);
   RelativePositionReduce diagonals(b, op);
   RelativePositionReduce::BlockSums blocks = diagonals.addBlocks(counted);
-  if (WarpAggregatedAdds::haveOwnPlaces(op.getIndices()))
+  if (WarpAggregatedAdds::haveDistinctAddresses(op.getIndices()))
     return sums.addEach(getSums(diagonals, blocks));
   SmallVector<WarpAggregatedAdds::Pair> all;
   for (unsigned number : diagonals.getNumbers())
@@ -372,13 +388,14 @@ void DiagonalAdder::add(ValueRange elements) {
   SmallVector<Value> held(blocks.even);
   llvm::append_range(held, blocks.odd);
   sums.addAll(all, held, [&] {
-    // What it finds of lanes is found where the builder stands.
+    // Lane values are emitted at the insertion point, so the branch needs its
+    // own instance.
     RelativePositionReduce inBranch(b, op);
     sums.addInOrder(getSums(inBranch, blocks));
   });
 }
 
-/// Lanes that hold the same element write it all.
+/// All lanes that hold a replicated element store it.
 LogicalResult
 ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
                                  ConversionPatternRewriter &rewriter) const {
@@ -388,12 +405,12 @@ ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
     return failure();
   GlobalView ofElements = op.getExact() ? dropBins(*view) : *view;
   GatherScatter places(rewriter, loc, ofElements, op.getValue().getType(),
-                      coordinates);
+                       coordinates);
   auto elements =
       vector::ToElementsOp::create(rewriter, loc, adaptor.getValue());
   if (op.getAdd()) {
-    FailureOr<JointSums> sums =
-        JointSums::get(op, rewriter, elements.getResults());
+    FailureOr<CombinedAdds> sums =
+        CombinedAdds::get(op, rewriter, elements.getResults());
     if (failed(sums))
       return failure();
     auto add = [&](Place place, Value value) {
@@ -404,13 +421,13 @@ ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
         emitAdd(rewriter, loc, place, value);
     };
     WarpAggregatedAdds ofPairs(rewriter, loc, ofElements, add);
-    if (sumsDiagonals(op))
-      DiagonalAdder{op, adaptor, places, rewriter, ofPairs}.add(
+    if (reducesByRelativePosition(op))
+      RelativePositionAdder{op, adaptor, places, rewriter, ofPairs}.add(
           elements.getResults());
-    else if (sums->areOfPairs(op))
+    else if (sums->hasPerElementAddresses(op))
       addPairs(op, adaptor, elements.getResults(), places, ofPairs);
     else
-      for (const JointSums::Sum &sum : sums->add(op, adaptor, places))
+      for (const CombinedAdds::Sum &sum : sums->add(op, adaptor, places))
         add(sum.place, sum.value);
     rewriter.eraseOp(op);
     return success();
@@ -424,9 +441,9 @@ ScatterLowering::matchAndRewrite(tile::ScatterOp op, OpAdaptor adaptor,
   return success();
 }
 
-void fovea::populateSinglePlacePatterns(RewritePatternSet &patterns,
-                                        const TypeConverter &converter,
-                                        Coordinates &coordinates) {
+void fovea::populateGatherScatterPatterns(RewritePatternSet &patterns,
+                                          const TypeConverter &converter,
+                                          Coordinates &coordinates) {
   patterns.add<GatherLowering, ScatterLowering>(
       converter, patterns.getContext(), coordinates);
 }

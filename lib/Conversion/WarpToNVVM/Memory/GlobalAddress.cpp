@@ -1,8 +1,13 @@
-//===- GlobalAddress.cpp - Single accesses to global memory ---------------===//
+//===- GlobalAddress.cpp - Single elements in memory ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits addresses and predicated accesses of single elements in global memory,
+// for gathers, scatters, scalars and semaphores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +32,7 @@ Place fovea::restrict(OpBuilder &b, Location loc, Place place,
 
 bool fovea::isOfLane(Value index) { return index.getType().isInteger(32); }
 
-/// Negative indices are not inside: they count as large ones.
+/// Compares unsigned, so that negative indices are out of bounds.
 static Value emitIsInside(OpBuilder &b, Location loc, Value index, Value size) {
   if (!isOfLane(index))
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
@@ -39,8 +44,8 @@ static Value emitIsInside(OpBuilder &b, Location loc, Value index, Value size) {
       arith::TruncIOp::create(b, loc, b.getI32Type(), limit));
 }
 
-/// `address`, and how far those indices are from 0. Where a lane's own index is
-/// negative the address means nothing.
+/// Adds the offset of the per-lane indices, or of the uniform ones, to
+/// `address`. The result is meaningless for negative per-lane indices.
 static Value emitAddress(OpBuilder &b, Location loc, const GlobalView &view,
                          Value address, ValueRange indices, bool ofLanes) {
   Value distance;
@@ -71,7 +76,7 @@ Place fovea::locateElement(OpBuilder &b, Location loc, const GlobalView &view,
                  ? arith::AndIOp::create(b, loc, inside, isInside).getResult()
                  : isInside;
   }
-  // What is the same for all lanes comes first, and can leave a loop.
+  // The uniform part comes first, so that it can be hoisted out of loops.
   Value address =
       emitAddress(b, loc, view, view.pointer, indices, /*ofLanes=*/false);
   return {emitAddress(b, loc, view, address, indices, /*ofLanes=*/true),
@@ -81,8 +86,8 @@ Place fovea::locateElement(OpBuilder &b, Location loc, const GlobalView &view,
 Value fovea::emitLoad(OpBuilder &b, Location loc, Place place, Type type) {
   if (!place.predicate)
     return LLVM::LoadOp::create(b, loc, type, place.address);
-  // A predicated instruction touches nothing where the predicate is false, and
-  // leaves no branch behind.
+  // A predicated instruction accesses no memory if the predicate is false, and
+  // needs no branch.
   unsigned bits = type.getIntOrFloatBitWidth();
   bool isWide = bits == 64, isByte = bits == 8;
   Type asmType = isWide       ? b.getI64Type()

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Addresses of single elements in global memory, with the predicates of their
+// accesses, and the instructions that access them.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_CONVERSION_WARPTONVVM_MEMORY_GLOBALADDRESS_H
 #define FOVEA_LIB_CONVERSION_WARPTONVVM_MEMORY_GLOBALADDRESS_H
@@ -13,42 +18,42 @@
 
 namespace fovea {
 
-/// One element's place: address, and whether it may be touched. A null
-/// predicate is always true. Accesses are predicated instructions, which leave
-/// no branch behind.
+/// The address of an element, and the predicate under which it may be accessed.
+/// A null predicate is always true. Accesses are predicated instructions,
+/// without branches.
 struct Place {
   mlir::Value address, predicate;
 };
 
-/// `place`, where `predicate` holds, too.
+/// `place` with `predicate` as an additional condition.
 Place restrict(mlir::OpBuilder &b, mlir::Location loc, Place place,
                mlir::Value predicate);
 
-/// What a memref's elements are in memory: i1 lives in bytes.
+/// The type of a memref's elements in memory: i1 is stored as a byte.
 mlir::Type getMemoryType(const GlobalView &view);
 mlir::Value fromMemory(mlir::OpBuilder &b, mlir::Location loc,
                        mlir::Value value, mlir::Type element);
 mlir::Value toMemory(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value);
 
-/// Whether an index is a lane's own, and not the same for all.
+/// Returns true if the index is a per-lane value, otherwise it is uniform.
 bool isOfLane(mlir::Value index);
 
-/// The place of the element at `indices`; it may be touched if those lie within
-/// the memref. `view` has a dimension at least.
+/// The address of the element at `indices`, with the predicate that they are
+/// within the memref. `view` has at least one dimension.
 Place locateElement(mlir::OpBuilder &b, mlir::Location loc,
                     const GlobalView &view, mlir::ValueRange indices);
 
-/// Reads an element; 0 where the predicate is false.
+/// Loads an element; 0 if the predicate is false.
 mlir::Value emitLoad(mlir::OpBuilder &b, mlir::Location loc, Place place,
                      mlir::Type type);
 void emitStore(mlir::OpBuilder &b, mlir::Location loc, Place place,
                mlir::Value value);
-/// Adds one f32 to memory, or two or four that follow each other, each at once,
-/// in any order; or one i64.
+/// Atomically adds one f32, a vector of two or four consecutive f32, or one
+/// i64.
 void emitAdd(mlir::OpBuilder &b, mlir::Location loc, Place place,
              mlir::ValueRange values);
-/// Adds an f32 to an exact sum (`exactsum`), whose first integer is at `place`;
-/// from one integer to the next it is `bins` of them.
+/// Adds an f32 to an exact sum (`exactsum`), whose first integer is at `place`.
+/// Consecutive integers are `bins` elements apart.
 void emitExactAdd(mlir::OpBuilder &b, mlir::Location loc, Place place,
                   mlir::Value number, mlir::Value bins);
 

@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers loads and stores of tiles and scalars in global memory by threads.
+// Copies by TMA are lowered before (TmaLoads.cpp, TmaStores.cpp).
+//
+//===----------------------------------------------------------------------===//
 
 #include "Memory/TileAddressing.h"
 
@@ -22,8 +27,8 @@
 using namespace mlir;
 using namespace fovea;
 
-/// Transposes a 4x4 block of words that four neighbouring lanes hold, one row
-/// of it each: lane `l` gets word `l` of all four.
+/// Transposes a 4x4 block of words that four adjacent lanes hold, one row per
+/// lane: lane `l` gets word `l` of each row.
 static SmallVector<Value> transposeAmongLanes(OpBuilder &b, Location loc,
                                               SmallVector<Value> words,
                                               Value lane) {
@@ -32,7 +37,7 @@ static SmallVector<Value> transposeAmongLanes(OpBuilder &b, Location loc,
     Value bit = arith::AndIOp::create(b, loc, lane, emitI32(b, loc, distance));
     Value isOdd = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, bit,
                                         emitI32(b, loc, 0));
-    // Odd lanes give the word that even ones keep, and the other way round.
+    // Odd lanes send the word that even lanes keep, and vice versa.
     for (int64_t low = 0; low < 4; ++low) {
       if (low & distance)
         continue;
@@ -49,7 +54,7 @@ static SmallVector<Value> transposeAmongLanes(OpBuilder &b, Location loc,
   return words;
 }
 
-/// Four words to 16-byte aligned memory, `bytes` past the place.
+/// Stores four words to 16-byte aligned memory, `bytes` after the place.
 static void emitWideStore(OpBuilder &b, Location loc, Place place,
                           int64_t bytes, ArrayRef<Value> words) {
   SmallVector<Value> operands = {place.address};
@@ -71,8 +76,9 @@ static bool canExchange(launch::AbiOp abi, RankedTensorType tile,
 namespace {
 struct LoadLowering : OpConversionPattern<tile::LoadOp> {
   LoadLowering(const TypeConverter &converter, MLIRContext *context,
-               launch::AbiOp abi, VectorLoads &ways)
-      : OpConversionPattern(converter, context), abi(abi), ways(ways) {}
+               launch::AbiOp abi, VectorLoads &vectorLoads)
+      : OpConversionPattern(converter, context), abi(abi),
+        vectorLoads(vectorLoads) {}
 
   LogicalResult
   matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
@@ -83,8 +89,8 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
       return failure();
     RankedTensorType tile = op.getResult().getType();
     auto type = cast<VectorType>(getTypeConverter()->convertType(tile));
-    TileAddressing access(rewriter, loc, *view, op.getIndices(), op.getBoxDims(),
-                     tile, op.getLimit());
+    TileAddressing access(rewriter, loc, *view, op.getIndices(),
+                          op.getBoxDims(), tile, op.getLimit());
     auto combine = [&](ArrayRef<Value> elements) -> Value {
       return vector::FromElementsOp::create(
           rewriter, loc, type,
@@ -112,19 +118,20 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
       rewriter.replaceOp(op, combine(loadEach()));
       return success();
     }
-    if (ways.isPlain(op)) {
-      ArrayRef<Value> shares = ways.getShares(op);
-      rewriter.replaceOp(op, combine(shares.empty() ? access.emitPlainLoads()
-                                                    : access.handOut(shares)));
+    if (vectorLoads.isPlain(op)) {
+      ArrayRef<Value> shares = vectorLoads.getShares(op);
+      rewriter.replaceOp(op, combine(shares.empty()
+                                         ? access.emitPlainLoads()
+                                         : access.distributeShares(shares)));
       return success();
     }
-    if (ways.isRare(op)) {
+    if (vectorLoads.isRare(op)) {
       rewriter.replaceOp(op, combine(loadThroughLocalMemory(
                                  op, access, type.getNumElements(), rewriter)));
       return success();
     }
-    // Only a block at the end of a sequence is not plain, and a vector with
-    // strides.
+    // Only vectors with strides and those in the last block of a sequence are
+    // not plain.
     auto branch =
         scf::IfOp::create(rewriter, loc, TypeRange(type),
                           emitAll(rewriter, loc, access.emitIsPlain()),
@@ -140,16 +147,18 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
 
 private:
   static SmallVector<Value> loadFragments(OpBuilder &b, Location loc,
-                                          TileAddressing &access, int64_t count);
+                                          TileAddressing &access,
+                                          int64_t count);
   bool isExchanged(tile::LoadOp op, const GlobalView &view,
                    TileAddressing &access) const;
   static Value loadExchanged(OpBuilder &b, Location loc, VectorType type,
                              TileAddressing &access);
-  SmallVector<Value> loadThroughLocalMemory(tile::LoadOp op, TileAddressing &access,
+  SmallVector<Value> loadThroughLocalMemory(tile::LoadOp op,
+                                            TileAddressing &access,
                                             int32_t count, OpBuilder &b) const;
 
   launch::AbiOp abi;
-  VectorLoads &ways;
+  VectorLoads &vectorLoads;
 };
 
 struct StoreLowering : OpConversionPattern<tile::StoreOp> {
@@ -164,15 +173,15 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
     if (op.getAdd() && !llvm::all_of(op.getValue().getType().getShape(),
                                      [](int64_t extent) { return extent > 1; }))
       return op.emitOpError(
-                 "adds tiles of several rows and columns only, as "
-                 "several threads hold the elements of others; found ")
+                 "'add' needs at least 2 rows and 2 columns: smaller tiles "
+                 "are replicated across threads; found ")
              << op.getValue().getType();
     FailureOr<GlobalView> view = getGlobalView(rewriter, loc, op.getTarget());
     if (failed(view))
       return failure();
     RankedTensorType tile = op.getValue().getType();
-    TileAddressing access(rewriter, loc, *view, op.getIndices(), op.getBoxDims(),
-                     tile, op.getLimit());
+    TileAddressing access(rewriter, loc, *view, op.getIndices(),
+                          op.getBoxDims(), tile, op.getLimit());
     if (!op.getFragments() && canExchange(abi, tile, *view, access)) {
       storeExchanged(rewriter, loc, adaptor.getValue(), access);
       rewriter.eraseOp(op);
@@ -217,18 +226,21 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
 
 private:
   static void storeFragments(tile::StoreOp op, ValueRange elements,
-                             TileAddressing &access, bool addsVectors, OpBuilder &b);
+                             TileAddressing &access, bool addsVectors,
+                             OpBuilder &b);
   static void storeExchanged(OpBuilder &b, Location loc, Value tile,
                              TileAddressing &access);
 
   launch::AbiOp abi;
 };
 
-/// A single element, the same for the whole CTA: as a tile of one.
+/// A single element that is uniform in the CTA.
 struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
   ScalarLoadLowering(const TypeConverter &converter, MLIRContext *context,
-                     const Specialization &roles, const TurnReads &turns)
-      : OpConversionPattern(converter, context), roles(roles), turns(turns) {}
+                     const Specialization &roles,
+                     const SemaphoreSlotReads &slotReads)
+      : OpConversionPattern(converter, context), roles(roles),
+        slotReads(slotReads) {}
 
   LogicalResult
   matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
@@ -241,16 +253,16 @@ struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
     Type memory = getMemoryType(*view);
     Place place = locateElement(rewriter, loc, *view, op.getIndices());
     Value value = emitLoad(rewriter, loc, place, memory);
-    // Lengths and offsets bound loops: warps must be seen to go through those
-    // as one.
-    if (roles.getRole(op) && element.isInteger(32) && !turns.contains(op))
+    // Lengths and offsets bound loops. ptxas must know that they are
+    // warp-uniform.
+    if (roles.getRole(op) && element.isInteger(32) && !slotReads.contains(op))
       value = emitUniform(rewriter, loc, value);
     rewriter.replaceOp(op, fromMemory(rewriter, loc, value, element));
     return success();
   }
 
   const Specialization &roles;
-  const TurnReads &turns;
+  const SemaphoreSlotReads &slotReads;
 };
 
 struct DimLowering : OpConversionPattern<memref::DimOp> {
@@ -274,7 +286,7 @@ struct DimLowering : OpConversionPattern<memref::DimOp> {
 };
 } // namespace
 
-/// Before which op a value that `op` reads from memory must be there.
+/// The op before which the result of `op` is needed.
 static Operation *findFirstUser(Operation *op) {
   llvm::SmallPtrSet<Operation *, 8> users;
   for (Operation *user : op->getUsers())
@@ -285,7 +297,7 @@ static Operation *findFirstUser(Operation *op) {
   return place;
 }
 
-/// A memref of fragments holds its boxes whole.
+/// Memory in fragments holds whole tiles, so that no predicates are needed.
 SmallVector<Value> LoadLowering::loadFragments(OpBuilder &b, Location loc,
                                                TileAddressing &access,
                                                int64_t count) {
@@ -326,14 +338,15 @@ void StoreLowering::storeFragments(tile::StoreOp op, ValueRange elements,
     for (auto [part, value] : llvm::enumerate(values))
       emitAdd(b, loc, {access.getPlace(group[part]).address, Value()}, value);
   }
-  // Else ptxas issues the next product before these have read their registers,
-  // and gives it others.
+  // Otherwise ptxas issues the next MMA before the adds have read their
+  // registers, and has to allocate others for it.
   if (op.getAdd())
     NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
 }
 
-/// Elements one by one, to local memory and back: with an address and a
-/// predicate each, as many as there are would wait in registers for their use.
+/// Loads elements one by one and passes them through local memory. Otherwise
+/// all of them, with an address and a predicate each, would occupy registers
+/// until their use.
 SmallVector<Value> LoadLowering::loadThroughLocalMemory(tile::LoadOp op,
                                                         TileAddressing &access,
                                                         int32_t count,
@@ -342,7 +355,7 @@ SmallVector<Value> LoadLowering::loadThroughLocalMemory(tile::LoadOp op,
   Type element = access.getMemoryType();
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
-  auto [buffer, place] = ways.getBuffer(op, element, count);
+  auto [buffer, place] = vectorLoads.getBuffer(op, element, count);
   auto getAddress = [&](Value start, int32_t index) -> Value {
     return LLVM::GEPOp::create(b, loc, pointer, element, start,
                                ArrayRef<LLVM::GEPArg>{index});
@@ -351,12 +364,12 @@ SmallVector<Value> LoadLowering::loadThroughLocalMemory(tile::LoadOp op,
     LLVM::StoreOp::create(
         b, loc, emitLoad(b, loc, access.getVectorPlace(index), element),
         getAddress(buffer, index), bytes);
-  // Neither LLVM nor ptxas may know where they are, or they are registers
-  // again.
+  // The volatile zero hides the index from LLVM and ptxas, which would promote
+  // the elements to registers again.
   LLVM::StoreOp::create(b, loc, emitI32(b, loc, 0), place, 4,
                         /*isVolatile=*/true);
-  // All is written before the first is read: not even ptxas can tell them
-  // apart.
+  // All stores precede the first load: not even ptxas can prove that they do
+  // not alias.
   b.setInsertionPoint(findFirstUser(op));
   Value zero = LLVM::LoadOp::create(b, loc, b.getI32Type(), place, 4,
                                     /*isVolatile=*/true);
@@ -368,7 +381,7 @@ SmallVector<Value> LoadLowering::loadThroughLocalMemory(tile::LoadOp op,
   });
 }
 
-/// Bytes that the start of each row of memory is a multiple of, by the ABI.
+/// The byte alignment of each row's start in memory, by the ABI.
 int64_t fovea::getAlignment(launch::AbiOp abi, const GlobalView &view) {
   auto argument = dyn_cast<BlockArgument>(view.pointer);
   if (!argument || argument.getArgNumber() >= abi.getParameters().size())
@@ -381,11 +394,12 @@ int64_t fovea::getAlignment(launch::AbiOp abi, const GlobalView &view) {
   return tensor ? tensor.getAlignment() : 1;
 }
 
-// Lanes that share rows, each of which has a chunk of 16 bytes of four.
+// Lanes that share a row: each accesses every fourth chunk of 16 bytes.
 static constexpr size_t kQuadLanes = 4;
 
-/// Kernels that store between tiles of work do so in few instructions, 16 bytes
-/// each, after the four lanes that share rows exchanged their words.
+/// Returns true if the tile can be stored with 16 bytes per instruction, after
+/// the four lanes that share a row have exchanged words. Kernels that store
+/// between work items need few instructions.
 static bool canExchange(launch::AbiOp abi, RankedTensorType tile,
                         const GlobalView &view, TileAddressing &access) {
   constexpr int64_t kWideBytes = 16, kChunkColumns = 8;
@@ -394,7 +408,7 @@ static bool canExchange(launch::AbiOp abi, RankedTensorType tile,
          getAlignment(abi, view) % kWideBytes == 0;
 }
 
-/// Registers of rows, in the order of their columns: one word for every 8.
+/// The registers of each row in column order: one word for every 8 columns.
 static llvm::MapVector<int64_t, SmallVector<unsigned>>
 findWordsOfRows(TileAddressing &access, int64_t elements) {
   llvm::MapVector<int64_t, SmallVector<unsigned>> rows;
@@ -403,8 +417,8 @@ findWordsOfRows(TileAddressing &access, int64_t elements) {
   return rows;
 }
 
-/// Where the lane's chunks of a row begin: two columns of each chunk are the
-/// lane's in registers; in memory every fourth chunk is.
+/// The address of the lane's first chunk of a row. In registers a lane has two
+/// columns of each chunk; in memory it has every fourth chunk.
 static Place getChunkPlace(OpBuilder &b, Location loc, TileAddressing &access,
                            unsigned first, Value lane) {
   Value distance = emitToI64(
@@ -417,7 +431,8 @@ static Place getChunkPlace(OpBuilder &b, Location loc, TileAddressing &access,
   return place;
 }
 
-/// The place for lanes that have one of the last `chunks` of a row.
+/// Restricts the place to lanes that have one of the last `chunks` chunks of a
+/// row.
 static Place restrictTo(OpBuilder &b, Location loc, Place place, Value lane,
                         size_t chunks) {
   if (chunks >= kQuadLanes)
@@ -434,15 +449,15 @@ static Value emitLaneOfQuad(OpBuilder &b, Location loc) {
   return arith::RemUIOp::create(b, loc, emitThread(b, loc), emitI32(b, loc, 4));
 }
 
-/// In a loop, what is on its way would wait in registers twice.
+/// Not in loops: outstanding loads would need twice the registers.
 bool LoadLowering::isExchanged(tile::LoadOp op, const GlobalView &view,
                                TileAddressing &access) const {
   return !op->getParentOfType<LoopLikeOpInterface>() &&
          canExchange(abi, op.getResult().getType(), view, access);
 }
 
-/// Four words from 16-byte aligned memory, `bytes` past the place; zeros where
-/// there is nothing.
+/// Loads four words from 16-byte aligned memory, `bytes` after the place; zeros
+/// if the predicate is false.
 static SmallVector<Value> emitWideLoad(OpBuilder &b, Location loc, Place place,
                                        int64_t bytes) {
   std::string text =
@@ -495,7 +510,7 @@ void StoreLowering::storeExchanged(OpBuilder &b, Location loc, Value tile,
       SmallVector<Value> block;
       for (unsigned index : chunks)
         block.push_back(words.getResult(index / 2));
-      // Nobody stores the rest.
+      // The remaining words are not stored.
       block.resize(kQuadLanes, block.front());
       emitWideStore(b, loc, restrictTo(b, loc, place, lane, chunks.size()),
                     quad * 16, transposeAmongLanes(b, loc, block, lane));
@@ -505,12 +520,13 @@ void StoreLowering::storeExchanged(OpBuilder &b, Location loc, Value tile,
 
 void fovea::populateGlobalMemoryPatterns(
     RewritePatternSet &patterns, const TypeConverter &converter,
-    launch::AbiOp abi, const Specialization &roles, VectorLoads &ways,
-    const TurnReads &turns, Coordinates &coordinates) {
+    launch::AbiOp abi, const Specialization &roles, VectorLoads &vectorLoads,
+    const SemaphoreSlotReads &slotReads, Coordinates &coordinates) {
   patterns.add<DimLowering>(converter, patterns.getContext());
-  populateSinglePlacePatterns(patterns, converter, coordinates);
-  patterns.add<LoadLowering>(converter, patterns.getContext(), abi, ways);
+  populateGatherScatterPatterns(patterns, converter, coordinates);
+  patterns.add<LoadLowering>(converter, patterns.getContext(), abi,
+                             vectorLoads);
   patterns.add<ScalarLoadLowering>(converter, patterns.getContext(), roles,
-                                   turns);
+                                   slotReads);
   patterns.add<StoreLowering>(converter, patterns.getContext(), abi);
 }

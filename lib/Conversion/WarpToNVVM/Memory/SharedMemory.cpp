@@ -1,8 +1,14 @@
-//===- SharedMemory.cpp - Shared buffers and copies into them ---*- C++ -*-===//
+//===- SharedMemory.cpp - Shared buffers and cp.async copies ----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers shared buffers and stages to pointers, copies without TMA to cp.async,
+// and loads of vectors from shared memory. All threads of the CTA take part in
+// a copy.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +21,9 @@
 using namespace mlir;
 using namespace fovea;
 
-/// `address + x * y` bytes, of unsigned 32-bit factors: one instruction, whose
-/// result is not a term that LLVM would keep in registers around a loop.
+/// Emits `address + x * y` bytes with unsigned 32-bit factors, as one
+/// instruction. LLVM cannot split it and keep its terms in registers across a
+/// loop.
 static Value emitAddress(OpBuilder &b, Location loc, Value address, Value x,
                          Value y) {
   return LLVM::InlineAsmOp::create(
@@ -68,7 +75,7 @@ struct StageLowering : OpConversionPattern<warp::StageOp> {
   }
 };
 
-/// A box as 16-byte cp.async, the CTA's threads side by side.
+/// Copies a tile with 16-byte cp.async; adjacent threads copy adjacent chunks.
 struct CopyLowering : OpConversionPattern<warp::CopyOp> {
   CopyLowering(const TypeConverter &converter, MLIRContext *context,
                launch::AbiOp abi, const CopyStarts &starts)
@@ -84,30 +91,31 @@ struct CopyLowering : OpConversionPattern<warp::CopyOp> {
   int64_t threads;
 };
 
-/// The columns of a copy whose first or last one only the program knows. Chunks
-/// begin at multiples of 16 bytes, so a chunk's first column exists or it lies
-/// outside; of the last one a part may exist.
+/// The columns of a copy whose first or last column is dynamic. Chunks begin at
+/// multiples of 16 bytes. So a chunk's first column either exists or the whole
+/// chunk is out of bounds; the last chunk may exist in part.
 struct RaggedColumns {
-  /// The thread's first column, in the first panel, and the end; i32.
+  /// The thread's first column in the first panel, and the end of the columns;
+  /// i32.
   Value first, end;
   int64_t elementBytes = 0;
 
-  /// Bytes of the chunk `column` columns further on, in a row that exists.
+  /// Bytes to copy of the chunk `column` columns later, in a row that exists.
   Value emitBytes(OpBuilder &b, Location loc, Value rowExists,
                   int64_t column) const;
 };
 } // namespace
 
-// What one instruction copies.
+// Bytes that one instruction copies.
 static constexpr int64_t kChunkBytes = 16;
 
-/// Whether it can copy what the op copies.
+/// Returns true if cp.async can copy the op's elements.
 static bool hasChunks(warp::CopyOp op) {
   Type element = op.getTarget().getType().getElementType();
   return element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 16;
 }
 
-/// Columns of what it copies.
+/// Columns that one instruction copies.
 static int64_t getChunk(warp::CopyOp op) {
   return kChunkBytes / getBytes(op.getTarget().getType().getElementType());
 }
@@ -131,12 +139,12 @@ CopyStarts::CopyStarts(gpu::GPUFuncOp kernel) {
     if (hasChunks(copy) &&
         isMultipleOf(copy.getIndices()[copy.getBoxDims().column],
                      getChunk(copy)))
-      whole.insert(copy);
+      aligned.insert(copy);
   });
 }
 
-/// Whether the copy's columns are a static multiple of chunks from the first
-/// one on: those past the end are known.
+/// Returns true if the columns are a static multiple of chunks from column 0
+/// on, so that chunks past the end are known statically.
 static bool hasStaticColumns(warp::CopyOp op, const GlobalView &view) {
   int64_t dim = op.getBoxDims().column, size = view.type.getDimSize(dim);
   return !ShapedType::isDynamic(size) && size % getChunk(op) == 0 &&
@@ -144,8 +152,8 @@ static bool hasStaticColumns(warp::CopyOp op, const GlobalView &view) {
 }
 
 namespace {
-/// A thread's part of a copy. The CTA's threads stand side by side along the
-/// chunks of a panel, and then one row below the other.
+/// A thread's part of a copy. Adjacent threads copy adjacent chunks of a
+/// panel's row, then the next row.
 class CopyEmitter {
 public:
   CopyEmitter(OpBuilder &b, warp::CopyOp op, const GlobalView &view,
@@ -156,11 +164,11 @@ public:
 
 private:
   void emitStart();
-  /// What all threads' addresses have in common, in elements.
+  /// The offset that the addresses of all threads share, in elements.
   Value emitCommonOffset();
-  /// The first row that doesn't exist.
+  /// The first row that does not exist.
   Value emitLimit();
-  /// Where a row of two coordinates lies, and whether it exists.
+  /// The address of a row folded from two coordinates, and whether it exists.
   std::pair<Value, Value> emitFoldedRow(Value index);
   void emitRow(int64_t start);
   void emitChunk(Value from, Value to, Value rowExists, int64_t column,
@@ -177,17 +185,19 @@ private:
   int64_t elementBytes;
   /// Columns of a chunk, and chunks of a panel's row.
   int64_t chunkColumns, chunks;
-  /// Rows that all threads copy at a time.
+  /// Rows that all threads copy in one step.
   int64_t step;
   bool hasRaggedColumns, isRegular;
 
-  /// The thread's chunk and its first row in the box; i32.
+  /// The thread's chunk, and its first row in the tile; i32.
   Value chunk, row;
   Value firstRow, threadRow, limit;
   Value rowStride, rowBytes;
-  /// The thread's first chunk in the tensor's first row, and in the box's.
+  /// Address of the thread's first chunk in the tensor's first row, and in the
+  /// tile's first row.
   Value origin, block;
-  /// Of regular copies, the thread's next row, and its first one's place.
+  /// For regular copies: the source of the thread's next row, and the
+  /// destination of its first one.
   Value source, destination;
   RaggedColumns ragged;
 };
@@ -207,7 +217,8 @@ CopyEmitter::CopyEmitter(OpBuilder &b, warp::CopyOp op, const GlobalView &view,
   chunks = panelRowBytes / kChunkBytes;
   step = threads / chunks;
   hasRaggedColumns = !hasStaticColumns(op, view);
-  // Rows a multiple of 8 apart have one swizzle: only constants differ.
+  // Rows at multiples of 8 have the same swizzle: their addresses differ by
+  // constants.
   isRegular = rows % step == 0 && step % 8 == 0 && !dims.isFolded();
 }
 
@@ -227,7 +238,7 @@ Value CopyEmitter::emitLimit() {
   if (op.getLimit())
     limit =
         arith::MinSIOp::create(b, loc, limit, emitToI64(b, loc, op.getLimit()));
-  // No row exists where the copy is not wanted; its stage is zeroed, unread.
+  // If the condition is false no row exists: the stage is zeroed, and not read.
   if (op.getCondition())
     limit = arith::SelectOp::create(b, loc, op.getCondition(), limit,
                                     emitI64(b, loc, 0));
@@ -245,8 +256,8 @@ void CopyEmitter::emitStart() {
   firstRow = emitToI32(b, loc, wideRow);
   Value chunkStart = arith::MulIOp::create(b, loc, emitToI64(b, loc, chunk),
                                            emitI64(b, loc, chunkColumns));
-  // The loop-invariant part comes first, so that one address of a thread stays
-  // in registers, not its terms.
+  // The loop-invariant part comes first, so that one address per thread stays
+  // in registers instead of its terms.
   Value fixed = arith::AddIOp::create(b, loc, common, chunkStart);
   if (isRegular)
     fixed = arith::AddIOp::create(
@@ -327,15 +338,15 @@ void CopyEmitter::emitChunk(Value from, Value to, Value rowExists,
 }
 
 void CopyEmitter::emitRow(int64_t start) {
-  // Regular rows are numbered from the thread's first one on, which changes
-  // with the loop around the copy: nothing but a constant is added here.
+  // Coordinates of regular rows start at the thread's first row, which changes
+  // in the loop around the copy: only a constant is added here.
   Value current, coordinate;
   if (isRegular) {
     coordinate =
         arith::AddIOp::create(b, loc, threadRow, emitI32(b, loc, start));
   } else {
     current = arith::AddIOp::create(b, loc, row, emitI32(b, loc, start));
-    // Threads past the last row repeat a row that somebody copies anyway.
+    // Threads past the last row repeat a row that another thread copies.
     if (rows % step != 0)
       current = arith::RemUIOp::create(b, loc, current, emitI32(b, loc, rows));
     coordinate = arith::AddIOp::create(b, loc, firstRow, current);
@@ -360,7 +371,8 @@ void CopyEmitter::emitRow(int64_t start) {
 }
 
 void CopyEmitter::emit() {
-  // A synchronous copy waits for old readers here and for the data below.
+  // A synchronous copy waits for earlier readers here, and for the data at its
+  // end.
   if (!op.getAsync())
     gpu::BarrierOp::create(b, loc);
   emitStart();
@@ -377,8 +389,8 @@ LogicalResult
 CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
                               ConversionPatternRewriter &rewriter) const {
   if (op.getFragments())
-    return op.emitError("fragments are copied by the copy engine: the copy "
-                        "must be asynchronous, in a role");
+    return op.emitError("fragments are copied by TMA: expected an "
+                        "asynchronous copy in a role");
   FailureOr<GlobalView> view =
       getGlobalView(rewriter, op.getLoc(), op.getSource());
   if (failed(view))
@@ -388,21 +400,22 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
     return op.emitError("copies move 16 bytes at a time: columns must be "
                         "contiguous and elements have 16 bits");
   CopyEmitter emitter(rewriter, op, *view, adaptor.getTarget(), threads);
-  if (emitter.isRagged() && !starts.isWhole(op))
-    return op.emitError("copies move 16 bytes at a time: their first column "
-                        "must be a multiple of ")
-           << getChunk(op) << " that can be seen as one";
+  if (emitter.isRagged() && !starts.isAligned(op))
+    return op.emitError("copies move 16 bytes at a time: expected a first "
+                        "column that is provably a multiple of ")
+           << getChunk(op);
   if (launch::AbiOp kernel = abi;
       emitter.isRagged() && getAlignment(kernel, *view) % kChunkBytes != 0)
     return op.emitError("copies move 16 bytes at a time: the tensor must be "
-                        "aligned to as many");
+                        "16-byte aligned");
   emitter.emit();
   rewriter.eraseOp(op);
   return success();
 }
 
 namespace {
-/// A vector that was copied in fragments: each thread reads 16 bytes at a time.
+/// Loads a vector that was copied in fragments: each thread loads 16 bytes per
+/// instruction.
 struct VectorLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -422,7 +435,7 @@ VectorLoadLowering::matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
       !warp::hasStoreFragments(tile) || !tile::BoxDims::holdsPairs(columns))
     return failure();
   Location loc = op.getLoc();
-  // The thread's first column is one of a fragment's first 8, an even one.
+  // The thread's first column is an even one of a fragment's first 8.
   const tile::BoxDims box({-1, 0}, std::nullopt, /*inFragments=*/true);
   Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
                                tile.getShape(), 1);
@@ -435,7 +448,7 @@ VectorLoadLowering::matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
   SmallVector<Value> values(columns.size());
   SmallVector<int64_t> rows(columns.size(), 0);
   for (ArrayRef<unsigned> group : box.groupFragments(rows, columns, 4)) {
-    int32_t place = box.getFragmentPlace(columns[group.front()]);
+    int32_t place = box.getFragmentOffset(columns[group.front()]);
     Value at = LLVM::GEPOp::create(rewriter, loc, start.getType(), element,
                                    start, ArrayRef<LLVM::GEPArg>{place});
     auto type = VectorType::get({int64_t(group.size())}, element);
@@ -449,8 +462,9 @@ VectorLoadLowering::matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
   return success();
 }
 
-SmallVector<Value> fovea::emitPlacesOfRow(OpBuilder &b, Location loc,
-                                          RankedTensorType tile, Value buffer) {
+SmallVector<Value> fovea::emitRowAddresses(OpBuilder &b, Location loc,
+                                           RankedTensorType tile,
+                                           Value buffer) {
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
   Type element = tile.getElementType();
   Value first = layout.emitBase(b, loc, emitThread(b, loc), tile.getShape(), 1);
@@ -465,8 +479,8 @@ SmallVector<Value> fovea::emitPlacesOfRow(OpBuilder &b, Location loc,
 }
 
 namespace {
-/// Each lane's diagonals.
-struct DiagonalsLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
+/// Loads the relative positions that each lane needs.
+struct RelativePositionLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
@@ -475,7 +489,7 @@ struct DiagonalsLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
 };
 } // namespace
 
-LogicalResult DiagonalsLoadLowering::matchAndRewrite(
+LogicalResult RelativePositionLoadLowering::matchAndRewrite(
     warp::LocalLoadOp op, OpAdaptor adaptor,
     ConversionPatternRewriter &rewriter) const {
   RankedTensorType tile = op.getType();
@@ -484,10 +498,10 @@ LogicalResult DiagonalsLoadLowering::matchAndRewrite(
   Location loc = op.getLoc();
   Type element = tile.getElementType();
   SmallVector<Value> values;
-  for (Value place : emitPlacesOfRow(rewriter, loc, tile, adaptor.getSource()))
+  for (Value place : emitRowAddresses(rewriter, loc, tile, adaptor.getSource()))
     values.push_back(
         LLVM::LoadOp::create(rewriter, loc, element, place, getBytes(element)));
-  // Wherever the stage is given back, all lanes have read it.
+  // All lanes have completed their loads before any release of the stage.
   NVVM::SyncWarpOp::create(rewriter, loc, emitI32(rewriter, loc, -1));
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
       op, cast<VectorType>(getTypeConverter()->convertType(tile)), values);
@@ -499,7 +513,7 @@ void fovea::populateSharedMemoryPatterns(RewritePatternSet &patterns,
                                          launch::AbiOp abi,
                                          const CopyStarts &starts) {
   patterns.add<AllocLowering<warp::AllocOp>, AllocLowering<warp::OnesOp>,
-               StageLowering, VectorLoadLowering, DiagonalsLoadLowering>(
+               StageLowering, VectorLoadLowering, RelativePositionLoadLowering>(
       converter, patterns.getContext());
   patterns.add<CopyLowering>(converter, patterns.getContext(), abi, starts);
 }

@@ -1,8 +1,14 @@
-//===- TileAddressing.cpp - A thread's elements of a box of memory --------===//
+//===- TileAddressing.cpp - A thread's elements of a tile -----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits the address and predicate of each element that a thread holds of a tile
+// in global memory. Layouts give the coordinates; strides, folded rows,
+// fragments and bounds decide the address.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +23,16 @@
 using namespace mlir;
 using namespace fovea;
 
-// A vector of so many registers is asked once whether all of it exists.
+// Minimum number of registers of a vector for one bounds check of the whole
+// vector.
 static constexpr int64_t kManyRegisters = 8;
-// Elements of a vector of which each lane of a warp reads a pair.
+// Elements of a vector that the lanes of a warp load with one pair each.
 static constexpr int64_t kWarpElements = 2 * kLanes;
 
-TileAddressing::TileAddressing(OpBuilder &b, Location loc, const GlobalView &view,
-                     ValueRange indices, const tile::BoxDims &dims,
-                     RankedTensorType tile, Value limit)
+TileAddressing::TileAddressing(OpBuilder &b, Location loc,
+                               const GlobalView &view, ValueRange indices,
+                               const tile::BoxDims &dims, RankedTensorType tile,
+                               Value limit)
     : b(b), loc(loc), view(view), dims(dims), tile(tile) {
   for (Value index : indices)
     start.push_back(emitToI64(b, loc, index));
@@ -58,7 +66,7 @@ bool TileAddressing::isAlwaysInside(int64_t t) {
 void TileAddressing::prepare() {
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
   Value thread = emitThread(b, loc);
-  // Dimensions that the tile does not run along: one fixed coordinate.
+  // Dimensions that the tile does not span have one fixed coordinate.
   Value distance = emitI64(b, loc, 0);
   for (int64_t dim = 0; dim < view.type.getRank(); ++dim) {
     if (dims.contains(dim))
@@ -94,10 +102,10 @@ TileAddressing::Along TileAddressing::getFoldedRow(int64_t offset) {
   return place;
 }
 
-/// Places move bits: `sum`, and `weight` times the bits of `coordinate` from
-/// `shift` on that `mask` keeps.
+/// The bits of a coordinate are permuted to form an offset: returns `sum` plus
+/// `weight` times the bits of `coordinate` from `shift` on, masked by `mask`.
 Value TileAddressing::addBits(Value sum, Value coordinate, int64_t shift,
-                         int64_t mask, int64_t weight) {
+                              int64_t mask, int64_t weight) {
   auto constant = [&](int64_t value) { return emitI64(b, loc, value); };
   Value bits = arith::AndIOp::create(
       b, loc, arith::ShRUIOp::create(b, loc, coordinate, constant(shift)),
@@ -106,8 +114,8 @@ Value TileAddressing::addBits(Value sum, Value coordinate, int64_t shift,
       b, loc, sum, arith::MulIOp::create(b, loc, bits, constant(weight)));
 }
 
-/// `BoxDims::getFragmentRowPlace`. Where a thread's rows lie apart, or in other
-/// fragments, offsets are a matter of constants.
+/// Emits `BoxDims::getFragmentRowOffset`. If the thread's rows are apart or in
+/// other fragments, register offsets contribute constants.
 Value TileAddressing::emitFragmentRow(int64_t offset) {
   constexpr int64_t kRows = tile::BoxDims::kFragmentRows;
   auto constant = [&](int64_t value) { return emitI64(b, loc, value); };
@@ -123,27 +131,28 @@ Value TileAddressing::emitFragmentRow(int64_t offset) {
   if (isApart) {
     block =
         arith::AddIOp::create(b, loc, block, constant(offset / kRows * kRows));
-    known = dims.getFragmentRowPlace(offset % kRows);
+    known = dims.getFragmentRowOffset(offset % kRows);
   }
   Value place = arith::AddIOp::create(
       b, loc, arith::MulIOp::create(b, loc, block, view.strides[dims.row]),
       constant(known));
-  place = addBits(place, row, 0, 7, dims.getFragmentRowPlace(1));
-  return addBits(place, row, 3, 1, dims.getFragmentRowPlace(8));
+  place = addBits(place, row, 0, 7, dims.getFragmentRowOffset(1));
+  return addBits(place, row, 3, 1, dims.getFragmentRowOffset(8));
 }
 
-/// `BoxDims::getFragmentPlace`: what constants have no part in is found once.
+/// Emits `BoxDims::getFragmentOffset`. The part without constants is computed
+/// once.
 Value TileAddressing::emitFragmentColumn(int64_t t, int64_t offset) {
   Value column = arith::AddIOp::create(
       b, loc, start[t == 0 ? dims.row : dims.column], base[t]);
   bool isApart = t == 1 && tile::BoxDims::holdsPairs(offsets[1]);
   if (!isApart)
     column = arith::AddIOp::create(b, loc, column, emitI64(b, loc, offset));
-  Value place = emitI64(b, loc, isApart ? dims.getFragmentPlace(offset) : 0);
-  place = addBits(place, column, 4, -1, dims.getFragmentPlace(16));
-  place = addBits(place, column, 3, 1, dims.getFragmentPlace(8));
-  place = addBits(place, column, 1, 3, dims.getFragmentPlace(2));
-  return addBits(place, column, 0, 1, dims.getFragmentPlace(1));
+  Value place = emitI64(b, loc, isApart ? dims.getFragmentOffset(offset) : 0);
+  place = addBits(place, column, 4, -1, dims.getFragmentOffset(16));
+  place = addBits(place, column, 3, 1, dims.getFragmentOffset(8));
+  place = addBits(place, column, 1, 3, dims.getFragmentOffset(2));
+  return addBits(place, column, 0, 1, dims.getFragmentOffset(1));
 }
 
 SmallVector<SmallVector<unsigned, 4>> TileAddressing::getFragmentGroups() {
@@ -227,7 +236,8 @@ Type fovea::getMemoryType(const GlobalView &view) {
 // Vectors
 //===----------------------------------------------------------------------===//
 
-bool TileAddressing::isVector(RankedTensorType tile, const tile::BoxDims &dims) {
+bool TileAddressing::isVector(RankedTensorType tile,
+                              const tile::BoxDims &dims) {
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
   return (dims.row == -1) != (dims.column == -1) && !dims.isFolded() &&
          !dims.inFragments &&
@@ -318,7 +328,7 @@ bool TileAddressing::isHeldByWarp() const {
   return layout.getFragmentWarps() != 0 && getDirection() == 1;
 }
 
-/// Of each 64 elements a lane reads the two at twice its number.
+/// Of each 64 elements lane l loads elements 2l and 2l + 1.
 SmallVector<Value> TileAddressing::emitShares(Value predicate) {
   Type type = getMemoryType();
   int64_t bits = type.getIntOrFloatBitWidth(), extent = tile.getDimSize(1);
@@ -337,7 +347,7 @@ SmallVector<Value> TileAddressing::emitShares(Value predicate) {
           both(exists,
                arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, first,
                                      emitI64(b, loc, extent - chunk)));
-    // No instruction with a predicate reads more than 64 bits.
+    // Predicated loads have up to 64 bits.
     int64_t each = bits == 64 ? 1 : 2;
     for (int64_t index = 0; index < 2; index += each) {
       Value from =
@@ -350,12 +360,12 @@ SmallVector<Value> TileAddressing::emitShares(Value predicate) {
   return shares;
 }
 
-SmallVector<Value> TileAddressing::handOut(ArrayRef<Value> shares) {
+SmallVector<Value> TileAddressing::distributeShares(ArrayRef<Value> shares) {
   ArrayRef<int64_t> along = offsets[1];
   Type type = getMemoryType();
   auto pair = VectorType::get({2}, type);
   bool isWide = type.getIntOrFloatBitWidth() == 64;
-  // A lane's first element is one of the first 8.
+  // A lane's first element is among the first 8.
   Value first = arith::ShRUIOp::create(b, loc, emitToI32(b, loc, base[1]),
                                        emitI32(b, loc, 1));
   SmallVector<Value> values;
@@ -381,7 +391,7 @@ SmallVector<Value> TileAddressing::handOut(ArrayRef<Value> shares) {
 
 SmallVector<Value> TileAddressing::emitPlainLoads() {
   if (isHeldByWarp())
-    return handOut(emitShares(/*predicate=*/{}));
+    return distributeShares(emitShares(/*predicate=*/{}));
   ArrayRef<int64_t> along = offsets[getDirection()];
   Type type = getMemoryType();
   auto pairType = VectorType::get({2}, type);

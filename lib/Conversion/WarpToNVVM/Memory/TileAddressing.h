@@ -5,6 +5,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Addresses and predicates of a thread's elements of a tile in global memory,
+// with the common parts computed once.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_CONVERSION_WARPTONVVM_MEMORY_TILEADDRESSING_H
 #define FOVEA_LIB_CONVERSION_WARPTONVVM_MEMORY_TILEADDRESSING_H
@@ -15,53 +20,57 @@
 
 namespace fovea {
 
-/// Emits addresses and predicates of the elements that a thread holds of a box.
+/// Emits addresses and predicates for the elements of a tile that a thread
+/// holds.
 class TileAddressing {
 public:
-  /// Rows from `limit` on, unless null, don't exist.
+  /// Rows from `limit` on, unless null, do not exist.
   TileAddressing(mlir::OpBuilder &b, mlir::Location loc, const GlobalView &view,
-            mlir::ValueRange indices, const tile::BoxDims &dims,
-            mlir::RankedTensorType tile, mlir::Value limit);
+                 mlir::ValueRange indices, const tile::BoxDims &dims,
+                 mlir::RankedTensorType tile, mlir::Value limit);
 
-  /// Where register `index` of the tile lives.
+  /// The address of register `index` of the tile.
   Place getPlace(unsigned index);
 
-  /// True if two registers are neighbours in memory, aligned to a pair, and
-  /// exist together.
+  /// True if registers `index` and `index + 1` are adjacent in memory, aligned
+  /// to a pair, and exist together.
   bool isPair(unsigned index);
 
-  /// In fragments: registers in the order of memory, in groups of neighbours
-  /// that 16 bytes hold.
+  /// For memory in fragments: registers in memory order, in groups of adjacent
+  /// elements of up to 16 bytes.
   llvm::SmallVector<llvm::SmallVector<unsigned, 4>> getFragmentGroups();
 
   /// True if chunks of 8 columns, from the tile's first, exist as a whole and
-  /// lie side by side in memory.
+  /// are contiguous in memory.
   bool hasWholeChunks();
 
-  /// True if the tile is a vector of many registers: all run along one
-  /// dimension of memory, and to ask once about all of them is worth it.
+  /// True if the tile is a vector of many registers along one memory dimension,
+  /// so that one bounds check for all of them pays off.
   bool isVector() { return isVector(tile, dims); }
   static bool isVector(mlir::RankedTensorType tile, const tile::BoxDims &dims);
 
-  /// Of a vector: all elements exist and lie side by side, and pairs of
-  /// registers are aligned, as far as the thread can see.
+  /// For vectors: i1, true if all elements exist and are contiguous, and pairs
+  /// of registers are aligned. Other threads may differ.
   mlir::Value emitIsPlain();
 
-  /// Where register `index` of a vector lives, found anew for each: they share
-  /// no more than a few values.
+  /// The address of register `index` of a vector, recomputed for each register:
+  /// only a few values stay live.
   Place getVectorPlace(unsigned index);
 
-  /// The registers of a plain vector, pairs by one instruction. All lanes of
-  /// the warp take part: where each has pairs of all of it, they read it once.
+  /// Loads the registers of a plain vector, pairs with one instruction. All
+  /// lanes of the warp must execute it: if each lane needs pairs of the whole
+  /// vector, the warp loads it once and shuffles.
   llvm::SmallVector<mlir::Value> emitPlainLoads();
 
-  /// Whether each lane of a warp has pairs of all of a vector, by its columns.
+  /// True if each lane of a warp holds pairs of the whole vector, by its
+  /// columns.
   bool isHeldByWarp() const;
-  /// What the lane reads of such a vector for all lanes, if `predicate` holds.
+  /// Loads the lane's share of such a vector if `predicate` holds.
   llvm::SmallVector<mlir::Value> emitShares(mlir::Value predicate);
-  /// The registers of such a vector, from the lanes' shares. All lanes take
-  /// part.
-  llvm::SmallVector<mlir::Value> handOut(llvm::ArrayRef<mlir::Value> shares);
+  /// Distributes the lanes' shares to the registers of such a vector by
+  /// shuffles. All lanes must execute it.
+  llvm::SmallVector<mlir::Value>
+  distributeShares(llvm::ArrayRef<mlir::Value> shares);
 
   /// Offsets of the registers along a dimension of the tile.
   llvm::ArrayRef<int64_t> getOffsets(int64_t t) { return offsets[t]; }
@@ -72,16 +81,16 @@ private:
   /// A coordinate along one dimension of the tile.
   struct Along {
     mlir::Value distance; // in elements, i64
-    mlir::Value inside;   // null: always
+    mlir::Value inside;   // null: always true
   };
 
   void prepare();
   mlir::Value both(mlir::Value x, mlir::Value y);
-  /// Along which dimension of the tile a vector runs.
+  /// The dimension of the tile that a vector runs along.
   int64_t getDirection() const { return dims.row == -1 ? 1 : 0; }
-  /// Whether a register of a vector and the next one are two neighbours.
+  /// True if a register of a vector and the next one form an aligned pair.
   bool startsPair(size_t index);
-  /// Where the thread's first element of a plain vector lies.
+  /// Address of the thread's first element of a plain vector.
   mlir::Value emitFirstAddress();
   bool isEvenStart();
   /// 0 <= coordinate < bound, as one unsigned comparison.
@@ -89,12 +98,13 @@ private:
   const Along &lookup(int64_t t, int64_t offset);
   mlir::Value addBits(mlir::Value sum, mlir::Value coordinate, int64_t shift,
                       int64_t mask, int64_t weight);
-  /// In fragments: where coordinates lie.
+  /// For memory in fragments: offsets of coordinates.
   mlir::Value emitFragmentRow(int64_t offset);
   mlir::Value emitFragmentColumn(int64_t t, int64_t offset);
-  /// A row that has a coordinate along two dimensions.
+  /// The offset of a row that is folded from two dimensions (PackGQA).
   Along getFoldedRow(int64_t offset);
-  /// Constant start, static bound, and the whole tile inside.
+  /// True if the start is constant, the bound static, and the whole tile
+  /// inside.
   bool isAlwaysInside(int64_t t);
 
   mlir::OpBuilder &b;
@@ -106,7 +116,8 @@ private:
   mlir::Value origin, always;
   llvm::SmallVector<int64_t> offsets[2];
   mlir::Value base[2];
-  /// The first and the one behind the last offset of a vector that exist, i32.
+  /// The first offset of a vector that exists, and the end of those that do;
+  /// i32.
   mlir::Value firstInside, endInside;
   std::map<int64_t, Along> cache[2];
 };

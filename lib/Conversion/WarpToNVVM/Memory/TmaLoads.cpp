@@ -1,8 +1,15 @@
-//===- TmaLoads.cpp - Copies by the copy engine -------------*- C++ -*-----===//
+//===- TmaLoads.cpp - Global to shared memory by TMA ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers the asynchronous copies that a role issues into pipeline stages. Each
+// becomes a TMA instruction that signals the stage's full barrier; its tensor
+// map is added to the kernel's arguments. Called by the lowering of role
+// pipelines (Barriers.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,8 +66,8 @@ static int64_t getIssuedRows(warp::CopyOp copy, int64_t clusterSize) {
   return copy.getTarget().getType().getDimSize(0) / clusterSize;
 }
 
-/// Rows that one instruction copies: all, or an equal part of them. None is of
-/// a part of what rows are folded along.
+/// Rows that one instruction copies: all of them, or an equal part that holds
+/// whole folds.
 static int64_t getBoxRows(int64_t rows, int64_t foldExtent) {
   int64_t parts = llvm::divideCeil(rows, kMaxBox);
   while (rows % (parts * foldExtent) != 0)
@@ -71,17 +78,17 @@ static int64_t getBoxRows(int64_t rows, int64_t foldExtent) {
 static LogicalResult checkTensorCopy(warp::CopyOp copy, int64_t clusterSize) {
   auto source = cast<MemRefType>(copy.getSource().getType());
   if (copy.getLimit())
-    return copy.emitOpError("'limit' is not supported in a role: the copy "
-                            "engine knows the tensor's bounds only");
+    return copy.emitOpError("'limit' is not supported in a role: TMA only "
+                            "checks the tensor's bounds");
   if (copy.getCondition())
-    return copy.emitOpError("'if' is not supported in a role: what the stage "
-                            "waits for must be known");
+    return copy.emitOpError("'if' is not supported in a role: expected a fixed "
+                            "number of bytes per stage");
   if (copy.getFragments())
     return clusterSize == 1
                ? success()
-               : copy.emitOpError("copies no fragments for a cluster");
+               : copy.emitOpError("does not support fragments in a cluster");
   if (source.getRank() > kMaxRank)
-    return copy.emitOpError("the copy engine knows up to ")
+    return copy.emitOpError("TMA supports up to ")
            << kMaxRank << " dimensions, found " << source.getRank();
   int64_t rows = copy.getTarget().getType().getDimSize(0);
   if (clusterSize > 1 && rows % (kPatternRows * clusterSize) != 0)
@@ -96,8 +103,8 @@ static LogicalResult checkTensorCopy(warp::CopyOp copy, int64_t clusterSize) {
   auto space =
       cast<warp::SharedAttr>(copy.getTarget().getType().getMemorySpace());
   if (space.getCtas() != 1 && space.getCtas() != clusterSize)
-    return copy.emitOpError("needs a buffer that the cluster's ")
-           << clusterSize << " CTAs part, found one for " << space.getCtas();
+    return copy.emitOpError("needs a buffer partitioned among the cluster's ")
+           << clusterSize << " CTAs, found one for " << space.getCtas();
   auto [strides, offset] = source.getStridesAndOffset();
   if (strides[copy.getDims()[1]] != 1)
     return copy.emitOpError("columns must be contiguous, found ") << source;
@@ -146,7 +153,7 @@ void fovea::emitTensorMapPrefetch(OpBuilder &b, Location loc, Value map) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-/// Loops around a copy.
+/// Number of loops around a copy.
 static int64_t getLoopDepth(warp::CopyOp copy) {
   int64_t depth = 0;
   for (Operation *op = copy->getParentOp(); op; op = op->getParentOp())
@@ -154,8 +161,8 @@ static int64_t getLoopDepth(warp::CopyOp copy) {
   return depth;
 }
 
-/// Copies one box, whose first element is at `place` (innermost dimension
-/// first), to the shared address `to`. One lane issues it.
+/// Copies one TMA box, whose first element has the coordinates `place`
+/// (innermost dimension first), to the shared address `to`. One lane issues it.
 static void emitBoxCopy(OpBuilder &b, Location loc, Value to, Value map,
                         ValueRange place, Value barrier, Value ctas,
                         Value policy, Value leader) {
@@ -186,7 +193,7 @@ static void emitBoxCopy(OpBuilder &b, Location loc, Value to, Value map,
           constraints + ",r" + (ctas ? ",h" : "") + ",l,b,~{memory}", operands);
 }
 
-/// The instructions of one copy: one for each box, panel by panel.
+/// Emits the instructions of one copy: one per box, panel by panel.
 static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
                                     Value leader, int64_t policy,
                                     const Specialization &roles) {
@@ -195,7 +202,7 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
   FailureOr<SharedView> view = getSharedView(copy, copy.getTarget());
   if (failed(view))
     return failure();
-  // Rows that the CTA keeps, and those of them that it copies.
+  // Rows that the CTA holds, and the rows that it copies.
   int64_t rows = warp::getRowsOfCta(view->type);
   int64_t issued = getIssuedRows(copy, roles.clusterSize);
   int64_t columns = view->type.getDimSize(1);
@@ -240,7 +247,7 @@ static LogicalResult emitTensorCopy(warp::CopyOp copy, Value map, Value barrier,
   return success();
 }
 
-/// One piece of memory needs no tensor map.
+/// A contiguous copy needs no tensor map.
 static LogicalResult emitBulkCopy(warp::CopyOp copy, Value barrier,
                                   Value leader) {
   OpBuilder b(copy);
@@ -254,7 +261,8 @@ static LogicalResult emitBulkCopy(warp::CopyOp copy, Value barrier,
         b, loc, to,
         arith::MulIOp::create(b, loc, view->stage,
                               emitI32(b, loc, view->getStageBytes())));
-  // Vectors start at a fragment: its first element's place is its index.
+  // Vectors start at a fragment, where the offset of the first element is its
+  // index.
   Value place = emitI64(b, loc, 0);
   for (auto [dim, index] : llvm::enumerate(copy.getIndices())) {
     Value size = memref::DimOp::create(b, loc, copy.getSource(), dim);
@@ -292,15 +300,16 @@ LogicalResult TmaLoads::add(warp::CopyOp copy) {
   return success();
 }
 
-LogicalResult TmaLoads::lower(warp::CopyOp copy, Value barrier,
-                                  Value leader, const Specialization &roles) {
-  // What the innermost loops walk over is read by other CTAs, too, soon.
+LogicalResult TmaLoads::lower(warp::CopyOp copy, Value barrier, Value leader,
+                              const Specialization &roles) {
   if (copy.getFragments()) {
     if (failed(emitBulkCopy(copy, barrier, leader)))
       return failure();
     copy.erase();
     return success();
   }
+  // Tensors that the innermost loops read are soon read by other CTAs, too:
+  // they stay in L2.
   bool isShared = depths.lookup(copy.getSource()) == deepest;
   if (failed(emitTensorCopy(copy, maps.lookup(copy), barrier, leader,
                             isShared ? kEvictLast : kEvictFirst, roles)))

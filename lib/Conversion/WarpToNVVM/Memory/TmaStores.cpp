@@ -1,8 +1,14 @@
-//===- TmaStores.cpp - The way out of shared memory -----------------------===//
+//===- TmaStores.cpp - Shared memory to global by TMA ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers the output path of roles: stores from registers to shared memory,
+// proxy fences, and bulk copies from shared to global memory. Each warp copies
+// the rows that it stored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +24,9 @@
 using namespace mlir;
 using namespace fovea;
 
-// Rows that a warp holds of a tile, and of a buffer.
+// Rows of a tile and of a buffer that one warp owns.
 static constexpr int64_t kWarpRows = 16;
-// Elements of f32 that a lane has of a fragment, one behind the other.
+// Consecutive f32 elements of a fragment per lane.
 static constexpr int64_t kLaneElements = 4;
 
 //===----------------------------------------------------------------------===//
@@ -28,8 +34,8 @@ static constexpr int64_t kLaneElements = 4;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The ops of one kernel. Each warp copies the rows that it stored: its leader
-/// issues the copies, and waits for them.
+/// Lowers the output ops of one kernel. Each warp copies the rows that it
+/// stored: its leader issues the copies and waits for them.
 class OutputLowering {
 public:
   OutputLowering(gpu::GPUFuncOp kernel, launch::AbiOp abi,
@@ -47,13 +53,13 @@ private:
   LogicalResult check(warp::CopyOutOp op, const Role &role);
   void emitCopies(warp::CopyOutOp op, const Role &role, SharedView view,
                   Value map);
-  void emitSums(warp::CopyOutOp op, const Role &role, SharedView view);
+  void emitFragmentAdd(warp::CopyOutOp op, const Role &role, SharedView view);
 
   gpu::GPUFuncOp kernel;
   launch::AbiOp abi;
   const Specialization &roles;
   GroupBarriers &barriers;
-  /// Maps that are on their way from the start.
+  /// Tensor maps that are prefetched already.
   llvm::DenseSet<Value> prefetched;
 };
 } // namespace
@@ -62,22 +68,23 @@ FailureOr<const Role *> OutputLowering::getRole(Operation *op) {
   const Role *role = roles.getRole(op);
   if (role && !role->isSingleWarp && role->warps % kGroupWarps == 0)
     return role;
-  op->emitOpError("must stand in a role of whole warp groups");
+  op->emitOpError("must be in a role of whole warp groups");
   return failure();
 }
 
-/// What dots read last may be written when they are done in all warps of the
-/// group. Buffers of the output's own are a warp's business, and who fills a
-/// stream's stage has acquired it from all that read it.
+/// A buffer that dots read may be overwritten when the dots are done in all
+/// warps of the group, which needs a barrier. Output buffers need none, because
+/// each warp only accesses its own rows. Neither do acquired stages: the
+/// acquire waits for all consumers.
 LogicalResult OutputLowering::lower(warp::LocalStoreOp op) {
-  if (warp::isWholeInWarps(op.getValue().getType())) {
+  if (warp::isReplicatedPerWarp(op.getValue().getType())) {
     const Role *role = roles.getRole(op);
     if (role && role->warps == 1)
       return success();
-    return op.emitOpError("stores what each warp has: it must stand in a role "
-                          "of one warp");
+    return op.emitOpError("stores a tile that each warp holds whole: expected "
+                          "a role of one warp");
   }
-  // All threads acquired the stage, at a barrier.
+  // All threads acquired the stage with a CTA barrier.
   if (!roles.hasRoles() && op.getTarget().getDefiningOp<warp::StageOp>())
     return success();
   FailureOr<const Role *> role = getRole(op);
@@ -100,21 +107,21 @@ LogicalResult OutputLowering::lower(warp::LocalStoreOp op) {
       isCopiedOut |= isOfBuffer(copy.getSource());
   });
   OpBuilder b(op);
-  // The only stage is acquired from others; its own dots are done with it in
-  // each warp, but not yet in all. Of two, warps meet between a dot that reads
-  // one and the next store to it.
+  // With a single stage the acquire orders the dots of other roles only; the
+  // role's own dots may still run in other warps of the group. With two stages
+  // a barrier separates a dot that reads a stage from the next store to it.
   MemRefType stages = view->buffer.getBuffer().getType();
   bool isOnlyStage = stages.getRank() == 3 && stages.getDimSize(0) == 1;
   bool isAcquired = view->stage && !isCopiedOut && !(isReadHere && isOnlyStage);
   return isRead && !isAcquired ? barriers.emit(b, op, **role) : success();
 }
 
-static void emitMeetWarp(OpBuilder &b, Location loc) {
+static void emitWarpSync(OpBuilder &b, Location loc) {
   NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
 }
 
-/// Whether dots that follow read the stage that the role has stored: each warp
-/// of a group reads what the others stored.
+/// Returns true if subsequent dots of the role read the stored stage: each warp
+/// of a group reads the stores of the others.
 bool OutputLowering::isReadBack(warp::FenceStoresOp fence) {
   auto getStage = [](Value memref) -> std::pair<Value, Value> {
     if (auto stage = memref.getDefiningOp<warp::StageOp>())
@@ -134,8 +141,8 @@ bool OutputLowering::isReadBack(warp::FenceStoresOp fence) {
 }
 
 LogicalResult OutputLowering::lower(warp::FenceStoresOp op) {
-  // No copy engine, nor wgmma, reads shared memory where no roles share the
-  // work, and who waits for the stage does so at a barrier.
+  // Without roles neither TMA nor wgmma reads shared memory, and consumers wait
+  // for the stage with a CTA barrier.
   if (!roles.hasRoles() && op.getBuffer().getDefiningOp<warp::StageOp>()) {
     op.erase();
     return success();
@@ -148,9 +155,9 @@ LogicalResult OutputLowering::lower(warp::FenceStoresOp op) {
       b, op.getLoc(), NVVM::ProxyKind::async_shared,
       NVVM::SharedSpaceAttr::get(b.getContext(),
                                  NVVM::SharedSpace::shared_cta));
-  // A dot reads what all warps of its group stored.
+  // A dot reads the stores of all warps of its group.
   if (!isReadBack(op))
-    emitMeetWarp(b, op.getLoc());
+    emitWarpSync(b, op.getLoc());
   else if (failed(barriers.emit(b, op, **role)))
     return failure();
   op.erase();
@@ -166,18 +173,19 @@ LogicalResult OutputLowering::check(warp::CopyOutOp op, const Role &role) {
            << kWarpRows << " rows for each of the role's " << role.warps
            << " warps, found " << rows;
   if (op.getFragments() && abi.getCluster() > 1)
-    return op.emitOpError("copies no fragments for a cluster");
+    return op.emitOpError("does not support fragments in a cluster");
   int64_t extent = op.getBoxDims().foldExtent;
   if (kWarpRows % extent != 0)
-    return op.emitOpError("a warp copies whole folds, ")
-           << kWarpRows << " rows in all, found " << extent << " in a fold";
+    return op.emitOpError("a warp copies ")
+           << kWarpRows << " rows: expected a fold extent that divides them, "
+           << "found " << extent;
   auto [strides, offset] = target.getStridesAndOffset();
   if (strides[op.getBoxDims().column] != 1)
     return op.emitOpError("columns must be contiguous, found ") << target;
   return success();
 }
 
-/// One instruction for each panel, of the warp's rows.
+/// Emits one instruction per panel, for the warp's rows.
 void OutputLowering::emitCopies(warp::CopyOutOp op, const Role &role,
                                 SharedView view, Value map) {
   OpBuilder b(op);
@@ -226,9 +234,10 @@ void OutputLowering::emitCopies(warp::CopyOutOp op, const Role &role,
   NVVM::CpAsyncBulkCommitGroupOp::create(b, loc);
 }
 
-/// The warp's rows of a box of sums are one piece, in the buffer and in memory.
-void OutputLowering::emitSums(warp::CopyOutOp op, const Role &role,
-                              SharedView view) {
+/// Emits one bulk reduction: in fragments the warp's rows are contiguous, both
+/// in the buffer and in memory.
+void OutputLowering::emitFragmentAdd(warp::CopyOutOp op, const Role &role,
+                                     SharedView view) {
   OpBuilder b(op);
   Location loc = op.getLoc();
   auto multiply = [&](Value value, int64_t by) -> Value {
@@ -247,7 +256,8 @@ void OutputLowering::emitSums(warp::CopyOutOp op, const Role &role,
     from =
         add(from, arith::MulIOp::create(b, loc, view.stage,
                                         emitI32(b, loc, view.getStageBytes())));
-  // Rows of memory, then columns: a fragment's are as many rows apart.
+  // Offset of the row, then of the column: columns of a fragment are 16
+  // elements apart.
   Value row = emitI64(b, loc, 0);
   auto target = cast<MemRefType>(op.getTarget().getType());
   int64_t last = target.getRank() - 1;
@@ -270,11 +280,11 @@ void OutputLowering::emitSums(warp::CopyOutOp op, const Role &role,
   NVVM::CpAsyncBulkCommitGroupOp::create(b, loc);
 }
 
-/// The leader's copies are all of the warp's.
+/// The leader issued all copies of the warp, so it waits for them.
 static void emitWait(OpBuilder &b, Location loc, bool written) {
   NVVM::CpAsyncBulkWaitGroupOp::create(b, loc, b.getI32IntegerAttr(0),
                                        written ? UnitAttr() : b.getUnitAttr());
-  emitMeetWarp(b, loc);
+  emitWarpSync(b, loc);
 }
 
 LogicalResult OutputLowering::lower(warp::CopyOutOp op) {
@@ -285,7 +295,7 @@ LogicalResult OutputLowering::lower(warp::CopyOutOp op) {
   if (failed(view))
     return failure();
   if (op.getFragments()) {
-    emitSums(op, **role, *view);
+    emitFragmentAdd(op, **role, *view);
   } else {
     FailureOr<Value> map =
         getTensorMap(op, op.getTarget(), op.getBoxDims(),
@@ -337,7 +347,7 @@ LogicalResult fovea::lowerOutputs(gpu::GPUFuncOp kernel, launch::AbiOp abi,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A register tile to the panels of a buffer.
+/// Stores a register tile to the panels of a shared buffer.
 struct LocalStoreLowering : OpConversionPattern<warp::LocalStoreOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -353,12 +363,12 @@ private:
                          MemRefType type);
   static void storeFragments(OpBuilder &b, Location loc, Value tile,
                              RankedTensorType tileType, Value target);
-  static void storeLanes(OpBuilder &b, Location loc, Value tile,
-                         RankedTensorType tileType, Value target);
+  static void storeRow(OpBuilder &b, Location loc, Value tile,
+                       RankedTensorType tileType, Value target);
 };
 } // namespace
 
-/// A tile's registers as words of 32 bits.
+/// The registers of a tile as 32-bit words.
 static SmallVector<Value> getWords(OpBuilder &b, Location loc, Value tile) {
   auto type = cast<VectorType>(tile.getType());
   int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
@@ -369,7 +379,7 @@ static SmallVector<Value> getWords(OpBuilder &b, Location loc, Value tile) {
   return SmallVector<Value>(words->getResults());
 }
 
-/// A row within the CTA's part of a buffer.
+/// The row index within the CTA's part of a buffer.
 static Value emitRowOfCta(OpBuilder &b, Location loc, Value row,
                           MemRefType type) {
   int64_t rows = warp::getRowsOfCta(type);
@@ -378,8 +388,9 @@ static Value emitRowOfCta(OpBuilder &b, Location loc, Value row,
   return arith::RemUIOp::create(b, loc, row, emitI32(b, loc, rows));
 }
 
-/// 16-bit elements, 16 rows by 16 columns at a time: four matrices of 8 by 8,
-/// whose rows lanes 0 to 7, 8 to 15 and so on point to.
+/// 16-bit elements, 16 rows by 16 columns per instruction: four matrices of 8
+/// by 8. Lanes 0 to 7 give the row addresses of the first one, lanes 8 to 15
+/// those of the second, and so on.
 void LocalStoreLowering::storeMatrices(OpBuilder &b, Location loc, Value tile,
                                        Value target, MemRefType type) {
   int64_t bytes = getBytes(type.getElementType());
@@ -401,8 +412,9 @@ void LocalStoreLowering::storeMatrices(OpBuilder &b, Location loc, Value tile,
   Value half = rest(divide(thread, kWarpRows), 2);
   Value base =
       LLVM::PtrToIntOp::create(b, loc, b.getI32Type(), target).getResult();
-  // Chunk `c` of a row lies at chunk `c xor turn`: with `c` even and `half` in
-  // the lowest bit, that is `c xor (half xor turn)`.
+  // The swizzle moves chunk `c` of a row to `c xor r`, where `r` depends on the
+  // row. With `c` even and `half` in the lowest bit, that is `c xor (half xor
+  // r)`.
   Value place = arith::AddIOp::create(b, loc, base,
                                       emitSwizzle(b, loc, row, half, rowBytes));
   SmallVector<Value> words = getWords(b, loc, tile);
@@ -419,7 +431,7 @@ void LocalStoreLowering::storeMatrices(OpBuilder &b, Location loc, Value tile,
   }
 }
 
-/// Pairs of neighbouring columns.
+/// Stores pairs of adjacent columns.
 void LocalStoreLowering::storePairs(OpBuilder &b, Location loc, Value tile,
                                     RankedTensorType tileType, Value target,
                                     MemRefType type) {
@@ -469,8 +481,8 @@ void LocalStoreLowering::storePairs(OpBuilder &b, Location loc, Value tile,
   }
 }
 
-/// Sums as memory in fragments has them: a warp's 16 rows one behind the other,
-/// of which a lane has 16 bytes of each 512.
+/// Accumulators in the fragment order of memory: a warp's 16 rows are
+/// contiguous, and a lane has 16 of every 512 bytes.
 void LocalStoreLowering::storeFragments(OpBuilder &b, Location loc, Value tile,
                                         RankedTensorType tileType,
                                         Value target) {
@@ -495,8 +507,8 @@ void LocalStoreLowering::storeFragments(OpBuilder &b, Location loc, Value tile,
        box.groupFragments(rows, columns, kLaneElements)) {
     unsigned index = group.front();
     int32_t place = rows[index] / kWarpRows * warpElements +
-                    box.getFragmentPlace(columns[index]) +
-                    box.getFragmentRowPlace(rows[index]);
+                    box.getFragmentOffset(columns[index]) +
+                    box.getFragmentRowOffset(rows[index]);
     auto values = llvm::map_to_vector(
         group, [&](unsigned of) -> Value { return elements.getResult(of); });
     auto type = VectorType::get({int64_t(group.size())}, element);
@@ -508,11 +520,11 @@ void LocalStoreLowering::storeFragments(OpBuilder &b, Location loc, Value tile,
   }
 }
 
-void LocalStoreLowering::storeLanes(OpBuilder &b, Location loc, Value tile,
-                                    RankedTensorType tileType, Value target) {
+void LocalStoreLowering::storeRow(OpBuilder &b, Location loc, Value tile,
+                                  RankedTensorType tileType, Value target) {
   auto elements = vector::ToElementsOp::create(b, loc, tile);
   for (auto [value, place] : llvm::zip_equal(
-           elements.getResults(), emitPlacesOfRow(b, loc, tileType, target)))
+           elements.getResults(), emitRowAddresses(b, loc, tileType, target)))
     LLVM::StoreOp::create(b, loc, value, place,
                           getBytes(tileType.getElementType()));
 }
@@ -526,7 +538,7 @@ LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
   unsigned bits = type.getElementTypeBitWidth();
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
   if (layout.isOneWarps() && tile.getDimSize(0) == 1) {
-    storeLanes(rewriter, loc, adaptor.getValue(), tile, adaptor.getTarget());
+    storeRow(rewriter, loc, adaptor.getValue(), tile, adaptor.getTarget());
     rewriter.eraseOp(op);
     return success();
   }
@@ -537,7 +549,7 @@ LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
   if ((bits != 16 && bits != 32) || !isPaired)
     return op.emitError("stores pairs of elements of 16 or 32 bits, found ")
            << tile;
-  // Of a lane's rows none is another warp's.
+  // All rows of a lane belong to its warp.
   bool holdsFragments =
       layout.hasStoreFragments() &&
       llvm::all_of(layout.getOffsets(tile.getShape(), 0),

@@ -1,4 +1,4 @@
-//===- VectorLoads.cpp - Code for vectors that exist whole ------*- C++ -*-===//
+//===- VectorLoads.cpp - Specialise code for plain vectors ------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,14 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A vector of a block's keys, such as their documents, is loaded in one way if
-// it exists whole and lies side by side, and element by element otherwise. If
-// the two met right behind the loads, all of the vector would be in registers
-// there, beside scores and accumulators: 64 of them for 128 numbers of 64 bits.
-// So they meet where the mask has been applied, and ptxas loads what it needs
-// when it needs it. Where each lane of a warp needs elements of all of the
-// vector, lanes read two of each 64, ahead of the dots before, and hand them
-// out.
+// Duplicates the code that uses a large vector of a key block, such as its
+// document indices. One version loads plain vectors, which exist whole and are
+// contiguous; the other loads element by element.
+//
+// If the versions joined right after the loads, the whole vector would be in
+// registers there, besides scores and accumulators: 64 registers per thread for
+// 128 elements of 64 bits. The versions therefore join after the mask has been
+// applied, and ptxas loads elements where they are needed.
+//
+// If each lane of a warp needs elements of the whole vector, each lane
+// prefetches two elements of every 64 before the preceding dots, and shuffles
+// distribute them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,19 +31,20 @@
 using namespace mlir;
 using namespace fovea;
 
-/// The loads of `block` that are of many registers. What isn't from an argument
-/// of the kernel gets its diagnostic later.
+/// The loads of large vectors in `block`. Sources that are not arguments of the
+/// kernel are diagnosed later.
 static SmallVector<tile::LoadOp> findVectors(Block &block) {
   SmallVector<tile::LoadOp> loads;
   for (auto load : block.getOps<tile::LoadOp>())
-    if (TileAddressing::isVector(load.getResult().getType(), load.getBoxDims()) &&
+    if (TileAddressing::isVector(load.getResult().getType(),
+                                 load.getBoxDims()) &&
         load.getSource().getDefiningOp<UnrealizedConversionCastOp>())
       loads.push_back(load);
   return loads;
 }
 
-/// Whether a value is as long as a vector, or a part of a mask: scores that it
-/// was applied to are neither.
+/// Returns true if the op computes vectors or a part of a mask, as opposed to
+/// scores that the mask was applied to.
 static bool isVectorOrMask(Operation *op) {
   return isa<tile::BroadcastOp>(op) ||
          llvm::none_of(op->getResultTypes(), [](Type type) {
@@ -49,8 +54,8 @@ static bool isVectorOrMask(Operation *op) {
          });
 }
 
-/// The last op of the block that needs the vectors, or what is computed from
-/// them until they have been applied to scores.
+/// The last op of the block that uses the vectors, or values computed from them
+/// until they are applied to scores.
 static Operation *findLastUser(ArrayRef<tile::LoadOp> loads) {
   Operation *last = loads.back();
   SmallVector<Operation *> work(loads.begin(), loads.end());
@@ -65,8 +70,8 @@ static Operation *findLastUser(ArrayRef<tile::LoadOp> loads) {
   return last;
 }
 
-/// Whether `first`, `end` and what stands between may stand twice.
-static bool isPure(Operation *first, Operation *last) {
+/// Returns true if the ops from `first` to `last` may be duplicated.
+static bool canDuplicate(Operation *first, Operation *last) {
   for (Operation *op = first;; op = op->getNextNode()) {
     if (op->hasTrait<OpTrait::IsTerminator>() ||
         (!isMemoryEffectFree(op) && !hasSingleEffect<MemoryEffects::Read>(op)))
@@ -76,7 +81,7 @@ static bool isPure(Operation *first, Operation *last) {
   }
 }
 
-/// Values of `first` to `last` that are used behind `last`.
+/// Results of the ops from `first` to `last` that are used after `last`.
 static SmallVector<Value> findResults(Operation *first, Operation *last) {
   SmallVector<Value> results;
   for (Operation *op = first; op != last->getNextNode(); op = op->getNextNode())
@@ -89,7 +94,7 @@ static SmallVector<Value> findResults(Operation *first, Operation *last) {
   return results;
 }
 
-/// Whether the op writes to global memory, as far as it says.
+/// Returns true if the op declares a write to global memory.
 static bool writesGlobalMemory(Operation *op) {
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   SmallVector<MemoryEffects::EffectInstance> writes;
@@ -102,10 +107,9 @@ static bool writesGlobalMemory(Operation *op) {
   });
 }
 
-/// The first of the dots that `load` and `first`, a load ahead of it, stand
-/// behind, though `load` could stand above them; or null. Out of a branch the
-/// way leads to what stands before it, where operands of the load may be known,
-/// too.
+/// The first of the consecutive dots before `first` that `load` could be moved
+/// above, or null. The search leaves branches upwards, since operands of the
+/// load may be known there, too.
 static Operation *findDots(tile::LoadOp load, Operation *first) {
   auto stays = [&](Operation *op) {
     return writesGlobalMemory(op) ||
@@ -130,9 +134,9 @@ void VectorLoads::split(Block &block) {
   if (loads.empty())
     return;
   Operation *first = loads.front(), *last = findLastUser(loads);
-  if (!isPure(first, last))
+  if (!canDuplicate(first, last))
     return;
-  // Places must be known where the first vector is loaded.
+  // The operands must be defined before the first vector load.
   for (tile::LoadOp load : loads)
     for (Value operand : load->getOperands())
       if (Operation *def = operand.getDefiningOp();
@@ -144,16 +148,17 @@ void VectorLoads::split(Block &block) {
   Value areAll;
   SmallVector<SmallVector<Value, 2>> shares;
   for (tile::LoadOp load : loads) {
-    // What lanes share of it is little: they read that before dots that are
-    // waited for, while others of the vector would have no registers there.
+    // A lane's share is small: it is loaded before the dots. The whole vector
+    // would have no registers there.
     OpBuilder ahead = b;
     if (Operation *dots = findDots(load, first))
       ahead.setInsertionPoint(dots);
     FailureOr<GlobalView> view = getGlobalView(ahead, loc, load.getSource());
     if (failed(view))
       return;
-    TileAddressing access(ahead, loc, *view, load.getIndices(), load.getBoxDims(),
-                     load.getResult().getType(), load.getLimit());
+    TileAddressing access(ahead, loc, *view, load.getIndices(),
+                          load.getBoxDims(), load.getResult().getType(),
+                          load.getLimit());
     Value isPlain = access.emitIsPlain();
     areAll = areAll ? arith::AndIOp::create(b, loc, areAll, isPlain).getResult()
                     : isPlain;
@@ -177,7 +182,7 @@ void VectorLoads::split(Block &block) {
   scf::YieldOp::create(b, loc, llvm::map_to_vector(results, [&](Value value) {
                          return mapping.lookup(value);
                        }));
-  // Vectors inside and around may be in use meanwhile.
+  // Vectors of nested and enclosing code may be live at the same time.
   unsigned number = 0;
   for (auto [other, used] : rare)
     if (block.findAncestorOpInBlock(*other) ||

@@ -1,8 +1,14 @@
-//===- ZeroRows.cpp - Rows of a stage that become zero ----------*- C++ -*-===//
+//===- ZeroRows.cpp - Zeroing rows of a stage -------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers `warp.zero_rows` to shared-memory stores by the role's warp groups,
+// and allocates the named barriers of warp groups. Runs with the other
+// lowerings of roles, before tiles become vectors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,17 +24,16 @@ using namespace fovea;
 
 static constexpr int64_t kChunkBytes = 16;
 
-/// What the stores of one thread have in common.
+/// The common parts of one thread's stores.
 namespace {
 struct ThreadRows {
   Value address; // of the thread's chunk in its first row, i32
   Value row;     // its first row
-  int64_t step;  // rows from one to the next
+  int64_t step;  // distance of consecutive rows
 };
 } // namespace
 
-/// A row of a panel is a row of 16-byte chunks in some order: all become zero,
-/// so the order does not matter.
+/// All chunks of a row become zero, so the swizzle does not matter.
 static ThreadRows emitThreadRows(OpBuilder &b, Location loc, SharedView view,
                                  Value thread) {
   int64_t rowBytes = view.getRowBytes();
@@ -46,15 +51,16 @@ static ThreadRows emitThreadRows(OpBuilder &b, Location loc, SharedView view,
           kGroupThreads / chunks};
 }
 
-/// The warp group's threads store side by side, meet, and only then do its dots
-/// read: the matrix units see what the fence made visible.
+/// The threads of a warp group store adjacent chunks. A proxy fence and a named
+/// barrier make the stores visible to the tensor cores before the dots read.
 static LogicalResult lower(warp::ZeroRowsOp op, const Role &role,
                            GroupBarriers &barriers) {
   FailureOr<SharedView> view = getSharedView(op, op.getBuffer());
   if (failed(view))
     return failure();
   if (warp::getRowsOfCta(view->type) != view->type.getDimSize(0))
-    return op.emitOpError("is not supported for rows that CTAs part, found ")
+    return op.emitOpError(
+               "is not supported for rows partitioned among CTAs, found ")
            << view->type;
   OpBuilder b(op);
   Location loc = op.getLoc();
@@ -116,7 +122,7 @@ LogicalResult fovea::lowerZeroRows(gpu::GPUFuncOp kernel,
   for (warp::ZeroRowsOp op : ops) {
     const Role *role = roles.getRole(op);
     if (!role || role->isSingleWarp || role->warps % kGroupWarps != 0)
-      return op.emitOpError("must stand in a role of whole warp groups");
+      return op.emitOpError("must be in a role of whole warp groups");
     if (failed(lower(op, *role, barriers)))
       return failure();
   }

@@ -5,6 +5,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers pipelines between roles, and the asynchronous copies into their
+// stages. Each stage has a full barrier, on which consumers wait, and an empty
+// barrier, on which the producer waits. Runs after roles have become branches
+// and before tiles become vectors.
+//
+//===----------------------------------------------------------------------===//
 
 #include "WarpToNVVM.h"
 
@@ -17,35 +24,36 @@ using namespace fovea;
 
 static constexpr int64_t kBarrierBytes = 8;
 
-/// In a cluster, whether all CTAs keep all of such a buffer.
+/// Returns true if each CTA of a cluster holds the whole buffer.
 static bool isReplicated(MemRefType buffer) {
   return warp::getCtas(buffer) == 1;
 }
 
 namespace {
-/// What a role does between an acquire and its commit.
-struct Filling {
+/// The copies between an acquire and its commit.
+struct StageFill {
   SmallVector<warp::CopyOp> copies;
   warp::ProducerCommitOp commit;
 };
 } // namespace
 
-static FailureOr<Filling> getFilling(warp::ProducerAcquireOp acquire) {
-  Filling filling;
+static FailureOr<StageFill> getStageFill(warp::ProducerAcquireOp acquire) {
+  StageFill fill;
   for (Operation *op = acquire->getNextNode(); op; op = op->getNextNode()) {
     if (auto copy = dyn_cast<warp::CopyOp>(op))
-      filling.copies.push_back(copy);
+      fill.copies.push_back(copy);
     if (auto other = dyn_cast<warp::ProducerAcquireOp>(op)) {
-      other.emitOpError("a stage was acquired before and not committed yet");
+      other.emitOpError(
+          "acquires a stage before the previous one is committed");
       return failure();
     }
-    filling.commit = dyn_cast<warp::ProducerCommitOp>(op);
-    if (!filling.commit)
+    fill.commit = dyn_cast<warp::ProducerCommitOp>(op);
+    if (!fill.commit)
       continue;
-    if (filling.commit.getPipeline() == acquire.getPipeline() &&
-        filling.commit.getStage() == acquire.getStage())
-      return filling;
-    filling.commit.emitOpError("commits another stage than was acquired last");
+    if (fill.commit.getPipeline() == acquire.getPipeline() &&
+        fill.commit.getStage() == acquire.getStage())
+      return fill;
+    fill.commit.emitOpError("commits a stage other than the one acquired last");
     return failure();
   }
   acquire.emitOpError("has no commit after it in its block");
@@ -83,12 +91,13 @@ private:
   const Specialization &roles;
   TmaLoads &copies;
   int64_t stages;
-  /// The CTAs of a cluster copy for each other.
+  /// Each CTA of the cluster copies a part of the data for all CTAs.
   bool shared = false;
   const Role *producer = nullptr;
   llvm::SmallPtrSet<const Role *, 4> consumers;
-  /// Commits that the barrier itself makes, when the last byte has landed.
-  llvm::SmallPtrSet<Operation *, 8> ofCopies;
+  /// Commits that need no arrival: the barrier completes when the last byte of
+  /// the copies has landed.
+  llvm::SmallPtrSet<Operation *, 8> signalledByCopies;
 };
 } // namespace
 
@@ -96,11 +105,12 @@ LogicalResult RolePipeline::addProducer(Operation *user, const Role *role) {
   if (!role->isSingleWarp && shared)
     return user->emitOpError("role '")
            << role->name.getValue()
-           << "' copies for all CTAs of a cluster and must do nothing else";
+           << "' copies for all CTAs of a cluster: expected a role that only "
+              "fills pipelines";
   if (producer && producer != role)
-    return user->emitOpError("role '")
-           << role->name.getValue() << "' fills a pipeline that role '"
-           << producer->name.getValue() << "' fills already";
+    return user->emitOpError("pipeline has two producers: role '")
+           << producer->name.getValue() << "' and role '"
+           << role->name.getValue() << "'";
   producer = role;
   return success();
 }
@@ -119,7 +129,8 @@ LogicalResult RolePipeline::analyze() {
     const Role *role = roles.getRole(user);
     if (!role)
       return user->emitOpError(
-          "uses a pipeline outside of the roles that use it, too");
+          "is outside the kernel's roles: expected all uses of the pipeline in "
+          "roles");
     if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp>(user)) {
       if (failed(addProducer(user, role)))
         return failure();
@@ -128,15 +139,15 @@ LogicalResult RolePipeline::analyze() {
     }
   }
   if (!producer)
-    return op.emitOpError("is filled by no role");
+    return op.emitOpError("pipeline has no producer role");
   return success();
 }
 
 bool RolePipeline::isShared() {
   if (roles.clusterSize == 1)
     return false;
-  // Of what the acquires are for: copies into a buffer that each CTA keeps
-  // whole.
+  // The pipeline is shared if an acquire precedes copies into a buffer that
+  // each CTA holds whole.
   for (Operation *user : op.getPipeline().getUsers())
     if (isa<warp::ProducerAcquireOp>(user))
       for (Operation *next = user->getNextNode(); next;
@@ -150,8 +161,9 @@ bool RolePipeline::isShared() {
   return false;
 }
 
-/// A producer of one warp arrives once, others and consumers with one thread of
-/// each warp, the latter at the producers of all CTAs that they keep waiting.
+/// A producer of one warp arrives once. Other producers, and consumers, arrive
+/// with one thread per warp. Consumers arrive at the empty barriers of all CTAs
+/// that copy for them.
 void RolePipeline::emitSetup() {
   OpBuilder b(roles.endOfSetup);
   Location loc = op.getLoc();
@@ -186,8 +198,8 @@ Value RolePipeline::emitEmpty(OpBuilder &b, Location loc, Value stage) {
   return emitBarrier(b, loc, *op.getOffset() + kBarrierBytes * stages, stage);
 }
 
-/// One arrival a warp. The predicate was elected long ago: nothing of it is
-/// left to compute, and so no reason for ptxas to put the arrival off.
+/// One arrival per warp. `leader` was elected at the start of the role, so
+/// ptxas has no computation to delay the arrival for.
 static void emitArrive(OpBuilder &b, Location loc, Value barrier,
                        Value leader) {
   emitAsm(b, loc, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];",
@@ -204,45 +216,49 @@ static void emitWait(OpBuilder &b, Location loc, Value barrier, Value phase) {
 }
 
 LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
-  FailureOr<Filling> filling = getFilling(acquire);
-  if (failed(filling))
+  FailureOr<StageFill> fill = getStageFill(acquire);
+  if (failed(fill))
     return failure();
   OpBuilder b(acquire);
   Location loc = acquire.getLoc();
-  // A ring starts empty: the first round waits for the phase before the first.
+  // All stages are empty at the start: the first use waits for the phase before
+  // the first.
   Value before =
       arith::XOrIOp::create(b, loc, acquire.getPhase(), emitI32(b, loc, 1));
   emitWait(b, loc, emitEmpty(b, loc, acquire.getStage()), before);
-  if (filling->copies.empty())
+  if (fill->copies.empty())
     return success();
   if (!producer->isSingleWarp)
     return acquire.emitOpError("role '")
            << producer->name.getValue()
-           << "' fills a pipeline by copies and must do nothing else";
+           << "' copies into a pipeline: expected a role that only fills "
+              "pipelines";
   int64_t bytes = 0;
-  for (warp::CopyOp copy : filling->copies)
+  for (warp::CopyOp copy : fill->copies)
     if (shared !=
         (roles.clusterSize > 1 && isReplicated(copy.getTarget().getType())))
       return copy.emitOpError(
-          "goes to one CTA, others into this pipeline go to "
-          "all CTAs of the cluster");
-  for (warp::CopyOp copy : filling->copies)
+          "copies to one CTA: expected a copy to all CTAs of the cluster, as "
+          "other copies of this pipeline");
+  for (warp::CopyOp copy : fill->copies)
     bytes += warp::getStorageBytes(copy.getTarget().getType());
-  // Behind the messages that belong to the stage: the arrival makes them seen.
-  b.setInsertionPoint(filling->copies.front());
+  // After the mailbox stores that belong to the stage: the arrival releases
+  // them.
+  b.setInsertionPoint(fill->copies.front());
   Value full = emitFull(b, loc, acquire.getStage());
   Value leader = producer->leader;
   emitAsm(b, loc, "@$2 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
           "r,r,b,~{memory}", {full, emitI32(b, loc, bytes), leader});
-  ofCopies.insert(filling->commit);
-  for (warp::CopyOp copy : filling->copies)
+  signalledByCopies.insert(fill->commit);
+  for (warp::CopyOp copy : fill->copies)
     if (failed(copies.lower(copy, full, leader, roles)))
       return failure();
   return success();
 }
 
-/// Whether the last thing that happens to the stage before it is passed on is a
-/// fence: the stage's writer sees to what the commit would have to, too.
+/// Returns true if a fence is the last access to the stage before the commit.
+/// The fence then includes the proxy fence and warp barrier that the commit
+/// would need.
 static bool isFenced(warp::ProducerCommitOp commit) {
   for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
     if (auto fence = dyn_cast<warp::FenceStoresOp>(op)) {
@@ -256,10 +272,10 @@ static bool isFenced(warp::ProducerCommitOp commit) {
   return false;
 }
 
-/// What a warp's threads stored, the units that run on their own see before the
-/// warp says so.
+/// A proxy fence makes the stores of the warp's threads visible to the
+/// asynchronous proxy (TMA, wgmma) before the warp arrives.
 void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
-  if (ofCopies.contains(commit))
+  if (signalledByCopies.contains(commit))
     return;
   OpBuilder b(commit);
   Location loc = commit.getLoc();
@@ -273,8 +289,9 @@ void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
   emitArrive(b, loc, emitFull(b, loc, commit.getStage()), producer->leader);
 }
 
-/// Whether a role's lanes meet at the op, which may have been lowered.
-static bool meetsAt(Operation &op, const Specialization &roles) {
+/// Returns true if the lowering of the op includes a warp barrier. The op may
+/// have been lowered already.
+static bool isWarpSync(Operation &op, const Specialization &roles) {
   if (auto commit = dyn_cast<warp::ProducerCommitOp>(op))
     return !roles.getRole(commit)->isSingleWarp && !isFenced(commit);
   if (auto load = dyn_cast<warp::LocalLoadOp>(op))
@@ -283,8 +300,8 @@ static bool meetsAt(Operation &op, const Specialization &roles) {
   return isa<warp::FenceStoresOp, NVVM::SyncWarpOp>(op);
 }
 
-/// Whether lanes read numbers of a stage within the op, each its own.
-static bool readsApart(Operation &op, Value stage) {
+/// Returns true if lanes load different elements of the stage within the op.
+static bool readsPerLaneElements(Operation &op, Value stage) {
   OpFoldResult given = getAsOpFoldResult(stage);
   auto isRead = [&](warp::LocalLoadOp load) {
     auto read = load.getSource().getDefiningOp<warp::StageOp>();
@@ -297,24 +314,25 @@ static bool readsApart(Operation &op, Value stage) {
   return op.walk(isRead).wasInterrupted();
 }
 
-/// Whether lanes may still read the stage that is given back: they read it in
-/// this block, and have not met since. Products do not order what lanes read.
-/// What a round reads for the next one's release is ordered by what lanes meet
-/// at in between, which the emulator checks.
-static bool isReadApart(warp::ConsumerReleaseOp release,
-                        const Specialization &roles) {
+/// Returns true if lanes may still read the released stage: they load from it
+/// in this block, and no warp barrier follows the load. Dots do not order the
+/// loads of lanes. Loads of a stage that the next iteration releases are
+/// ordered by the warp barriers in between, which the PTX emulator checks.
+static bool needsWarpSync(warp::ConsumerReleaseOp release,
+                          const Specialization &roles) {
   for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
-    if (meetsAt(*op, roles))
+    if (isWarpSync(*op, roles))
       return false;
-    if (readsApart(*op, release.getStage()))
+    if (readsPerLaneElements(*op, release.getStage()))
       return true;
   }
   return false;
 }
 
-/// Lanes meet before the stage is given back, behind the arithmetic that
-/// follows: what they read is there by then, and none waits for it.
-static void meetLate(OpBuilder &b, warp::ConsumerReleaseOp release) {
+/// Delays the release below the arithmetic that follows it, and emits a warp
+/// barrier before it. The loads have completed by then, so the barrier does not
+/// stall.
+static void emitDelayedWarpSync(OpBuilder &b, warp::ConsumerReleaseOp release) {
   Operation *next = release->getNextNode();
   while (!next->hasTrait<OpTrait::IsTerminator>() && isPure(next))
     next = next->getNextNode();
@@ -323,13 +341,14 @@ static void meetLate(OpBuilder &b, warp::ConsumerReleaseOp release) {
                            emitI32(b, release.getLoc(), -1));
 }
 
-/// At this CTA's empty barrier and, where they copy for it, at all others' of
-/// the cluster. Without '.release.cluster': the consumer has written nothing.
+/// Arrives at this CTA's empty barrier. If the pipeline is shared, also arrives
+/// at the empty barriers of all other CTAs of the cluster. `.release.cluster`
+/// is not needed, because the consumer has written nothing.
 void RolePipeline::lowerRelease(warp::ConsumerReleaseOp release) {
   OpBuilder b(release);
   Location loc = release.getLoc();
-  if (isReadApart(release, roles))
-    meetLate(b, release);
+  if (needsWarpSync(release, roles))
+    emitDelayedWarpSync(b, release);
   Value empty = emitEmpty(b, loc, release.getStage());
   Value leader = roles.getRole(release)->leader;
   emitArrive(b, loc, empty, leader);
@@ -400,8 +419,8 @@ LogicalResult fovea::lowerRolePipelines(gpu::GPUFuncOp kernel,
   }
   WalkResult walk = kernel.walk([&](warp::CopyOp copy) -> WalkResult {
     if (copy.getAsync() && roles.getRole(copy))
-      return copy.emitOpError("belongs to no stage: a role acquires one before "
-                              "and commits it after, in the same block");
+      return copy.emitOpError("has no stage: expected an acquire before it and "
+                              "a commit after it in its block");
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());

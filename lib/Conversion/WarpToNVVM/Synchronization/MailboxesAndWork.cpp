@@ -1,8 +1,15 @@
-//===- MailboxesAndWork.cpp - Turns, mailboxes, work numbers --------------===//
+//===- MailboxesAndWork.cpp - Ping-pong, mailboxes, dynamic work ----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers the ping-pong order of a role's warp groups (`warp.turns`) to named
+// barriers, mailboxes to shared memory, and the dynamic work counter to global
+// atomics. Mailboxes are ordered by the mbarriers of the pipeline that they
+// belong to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,19 +25,19 @@ using namespace mlir;
 using namespace fovea;
 
 static constexpr int64_t kSlotBytes = 4;
-// Two counters of i32: numbers given out, CTAs that want no more.
+// Two i32 counters: work items fetched, CTAs that have finished.
 static constexpr int64_t kCounterBytes = 8;
 
 //===----------------------------------------------------------------------===//
-// Turns
+// Ping-pong order of warp groups
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Turns of one role's warp groups: a named barrier for each group, where it
-/// meets the group before it.
-class TurnLowering {
+/// The ping-pong order of one role's warp groups. Each group has a named
+/// barrier, at which it waits for the arrival of the group before it.
+class PingPongLowering {
 public:
-  TurnLowering(warp::TurnsOp op, int64_t groups, int64_t firstBarrier)
+  PingPongLowering(warp::TurnsOp op, int64_t groups, int64_t firstBarrier)
       : op(op), groups(groups), firstBarrier(firstBarrier) {}
 
   LogicalResult lower(const Specialization &roles);
@@ -46,34 +53,35 @@ private:
 };
 } // namespace
 
-LogicalResult TurnLowering::findRole(const Specialization &roles) {
+LogicalResult PingPongLowering::findRole(const Specialization &roles) {
   for (Operation *user : op.getTurns().getUsers()) {
     const Role *found = roles.getRole(user);
     if (!found || (role && found != role))
-      return user->emitOpError("turns must be taken in one role");
+      return user->emitOpError("must be in the same role as all other uses");
     role = found;
   }
   if (role && role->warps != groups * kGroupWarps)
     return op.emitOpError("role '")
            << role->name.getValue() << "' has " << role->warps / kGroupWarps
-           << " warp groups, found turns of " << groups;
+           << " warp groups, found turns for " << groups;
   if (firstBarrier + groups - 1 > kLastBarrier)
     return op.emitOpError("needs a named barrier for each of ")
            << groups << " warp groups, a CTA has " << kLastBarrier << " in all";
   return success();
 }
 
-// The two groups of a hand-over.
-static constexpr int64_t kTurnThreads = 2 * kGroupThreads;
+// The signalling group and the waiting one.
+static constexpr int64_t kPingPongThreads = 2 * kGroupThreads;
 
 static void emitArrive(OpBuilder &b, Location loc, Value barrier) {
-  // What NVVM's op is, too, after another pass.
-  emitAsm(b, loc, "bar.arrive $0, " + std::to_string(kTurnThreads) + ";",
+  // NVVM's op is lowered to the same instruction, by another pass.
+  emitAsm(b, loc, "bar.arrive $0, " + std::to_string(kPingPongThreads) + ";",
           "r,~{memory}", barrier);
 }
 
-/// The first turn is the first group's: the last one hands it over.
-void TurnLowering::emitStart() {
+/// The last group signals the first one before the role starts, so that the
+/// first group begins.
+void PingPongLowering::emitStart() {
   OpBuilder b(op.getContext());
   b.setInsertionPointAfterValue(role->leader);
   Location loc = op.getLoc();
@@ -81,7 +89,7 @@ void TurnLowering::emitStart() {
   mine = arith::AddIOp::create(b, loc, group, emitI32(b, loc, firstBarrier));
   Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, group,
                                        emitI32(b, loc, groups - 1));
-  // Without a branch or a choice, so that it stays in a uniform register.
+  // Without a branch or select, so that the value stays in a uniform register.
   Value after = arith::AddIOp::create(b, loc, group, emitI32(b, loc, 1));
   Value wrapped =
       arith::RemUIOp::create(b, loc, after, emitI32(b, loc, groups));
@@ -91,7 +99,7 @@ void TurnLowering::emitStart() {
   emitArrive(inside, loc, next);
 }
 
-LogicalResult TurnLowering::lower(const Specialization &roles) {
+LogicalResult PingPongLowering::lower(const Specialization &roles) {
   if (failed(findRole(roles)))
     return failure();
   if (role)
@@ -100,7 +108,7 @@ LogicalResult TurnLowering::lower(const Specialization &roles) {
   for (Operation *user : users) {
     OpBuilder b(user);
     if (isa<warp::BeginTurnOp>(user))
-      emitNamedBarrier(b, user->getLoc(), mine, kTurnThreads);
+      emitNamedBarrier(b, user->getLoc(), mine, kPingPongThreads);
     else
       emitArrive(b, user->getLoc(), next);
     user->erase();
@@ -130,14 +138,15 @@ static LogicalResult lowerMailbox(warp::MailboxOp op,
   for (Operation *user : users) {
     const Role *role = roles.getRole(user);
     if (!role)
-      return user->emitOpError("must stand in a role");
+      return user->emitOpError("must be in a role");
     OpBuilder b(user);
     Location loc = user->getLoc();
     if (auto send = dyn_cast<warp::SendOp>(user)) {
       if (!role->isSingleWarp)
         return user->emitOpError("role '")
                << role->name.getValue()
-               << "' fills a mailbox and must do nothing else";
+               << "' fills a mailbox: expected a role that only fills "
+                  "pipelines";
       Value slot = emitSlot(b, loc, op, send.getStage());
       emitAsm(b, loc, "@$2 st.volatile.shared.b32 [$0], $1;", "r,r,b,~{memory}",
               {slot, emitToI32(b, loc, send.getValue()), role->leader});
@@ -161,7 +170,7 @@ static LogicalResult lowerMailbox(warp::MailboxOp op,
 // Work
 //===----------------------------------------------------------------------===//
 
-/// The leader counts; all lanes get what the counter was before.
+/// The leader increments the counter; all lanes get its previous value.
 static Value emitIncrement(OpBuilder &b, Location loc, Value counters,
                            int64_t offset, Value leader) {
   Value address = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), counters);
@@ -179,7 +188,7 @@ static Value emitGridSize(OpBuilder &b, Location loc) {
   return arith::IndexCastOp::create(b, loc, b.getI32Type(), size);
 }
 
-/// The first numbers, one for each CTA, are given out without asking.
+/// The first work items, one per CTA, need no fetch.
 static void lowerFetch(warp::FetchWorkOp op, Value counters, Value leader) {
   OpBuilder b(op);
   Location loc = op.getLoc();
@@ -190,7 +199,7 @@ static void lowerFetch(warp::FetchWorkOp op, Value counters, Value leader) {
   op.erase();
 }
 
-/// Counts CTAs that finished; the last one leaves both counters zero.
+/// Counts the CTAs that have finished; the last one resets both counters.
 static void lowerFinish(warp::FinishWorkOp op, Value counters, Value leader) {
   OpBuilder b(op);
   Location loc = op.getLoc();
@@ -200,8 +209,8 @@ static void lowerFinish(warp::FinishWorkOp op, Value counters, Value leader) {
                                        emitGridSize(b, loc));
   auto reset = scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/false);
   OpBuilder inside = reset.getThenBodyBuilder();
-  // Each as the atomics of the other CTAs access it: nothing else orders it
-  // with them.
+  // Atomic stores, because nothing else orders them with the atomics of other
+  // CTAs.
   constexpr int64_t bytes = kCounterBytes / 2;
   for (int32_t n : {0, 1})
     LLVM::StoreOp::create(
@@ -231,7 +240,7 @@ static LogicalResult lowerWork(gpu::GPUFuncOp kernel, launch::AbiOp abi,
   for (Operation *op : ops) {
     const Role *role = roles.getRole(op);
     if (!role || !role->isSingleWarp)
-      return op->emitOpError("must stand in a role that only fills pipelines");
+      return op->emitOpError("must be in a role that only fills pipelines");
     if (roles.clusterSize > 1)
       return op->emitOpError("is not supported for clusters");
     if (auto fetch = dyn_cast<warp::FetchWorkOp>(op))
@@ -254,9 +263,10 @@ LogicalResult fovea::lowerRoleMessages(gpu::GPUFuncOp kernel, launch::AbiOp abi,
   });
   int64_t barrier = kFirstBarrier;
   for (warp::TurnsOp op : turns) {
-    // CTAs don't wait for each other's turns: no data depends on the order.
+    // The order does not extend over the CTAs of a cluster: no data depends on
+    // it.
     int64_t groups = op.getTurns().getType().getGroups() / roles.clusterSize;
-    if (failed(TurnLowering(op, groups, barrier).lower(roles)))
+    if (failed(PingPongLowering(op, groups, barrier).lower(roles)))
       return failure();
     barrier += groups;
   }

@@ -5,6 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers pipelines of kernels without roles. All threads produce and consume: a
+// commit closes a cp.async group, and a wait is a wait for that group and a CTA
+// barrier. Pipelines between roles become mbarriers before (Barriers.cpp).
+//
+//===----------------------------------------------------------------------===//
 
 #include "WarpToNVVM.h"
 
@@ -14,8 +20,8 @@
 using namespace mlir;
 using namespace fovea;
 
-/// Pipelines whose stages hold what threads stored: nothing is on its way to
-/// them behind a commit, and a barrier is all that a wait needs.
+/// Finds pipelines whose stages are filled by stores of threads only. Nothing
+/// is outstanding after their commits, so a barrier suffices for their waits.
 static llvm::DenseSet<Value> findStoredPipelines(gpu::GPUFuncOp kernel) {
   llvm::DenseSet<Value> stored, copied;
   kernel.walk([&](warp::ProducerCommitOp commit) {
@@ -29,37 +35,39 @@ static llvm::DenseSet<Value> findStoredPipelines(gpu::GPUFuncOp kernel) {
     }
     (stores && !copies ? stored : copied).insert(commit.getPipeline());
   });
-  // Some stages hold copies all the same.
+  // Pipelines of which some stages hold copies.
   for (Value pipeline : copied)
     stored.erase(pipeline);
   return stored;
 }
 
 namespace {
-/// Follows the commits of a kernel through its program order. Without
-/// specialisation all threads produce and consume, so groups of copies complete
-/// in the order of their commits; a wait needs to know how many were committed
-/// after the one that it waits for.
+/// Tracks the commits of a kernel in program order. Without specialisation all
+/// threads produce and consume, so copy groups complete in the order of their
+/// commits. A wait needs the number of commits after the one that it waits for.
 class CommitOrder {
 public:
   CommitOrder(gpu::GPUFuncOp kernel, const llvm::DenseSet<Value> &stored);
   LogicalResult walk(Block &block);
-  /// Fewest commits younger than the awaited one, over all visits.
+  /// For each wait the minimum number of commits younger than the awaited one,
+  /// over all paths to the wait.
   llvm::DenseMap<Operation *, int64_t> pending;
 
 private:
   LogicalResult visit(Operation &op);
-  /// For each pipeline that a wait in `op` or behind it waits for: commits that
-  /// were not waited for, as ages.
+  /// For each pipeline with a wait in `op` or after it: the ages of its commits
+  /// that no wait has consumed.
   llvm::DenseMap<Value, SmallVector<int64_t>> ages(Operation *op) const;
 
   Block &body;
-  /// Those without copies.
+  /// Pipelines without copies.
   const llvm::DenseSet<Value> &stored;
-  /// For each pipeline the last op of the kernel's block with a wait.
+  /// For each pipeline the last op of the kernel's entry block that contains a
+  /// wait.
   llvm::DenseMap<Value, Operation *> lastWait;
   SmallVector<Value> commits;
-  /// Position in `commits` from where on a pipeline's commits are not consumed.
+  /// For each pipeline the position in `commits` of its first commit that may
+  /// be unconsumed.
   llvm::DenseMap<Value, size_t> consumed;
 };
 } // namespace
@@ -99,7 +107,7 @@ LogicalResult CommitOrder::visit(Operation &op) {
     while (position < commits.size() && commits[position] != pipeline)
       ++position;
     if (position == commits.size())
-      return wait.emitOpError("waits for a stage that was not committed");
+      return wait.emitOpError("waits for a stage that no earlier op commits");
     consumed[pipeline] = position + 1;
     int64_t younger = commits.size() - position - 1;
     auto [entry, isNew] = pending.try_emplace(wait, younger);
@@ -107,8 +115,8 @@ LogicalResult CommitOrder::visit(Operation &op) {
     return success();
   }
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    // The state after an iteration must be the state before it, or the number
-    // of iterations would decide what a later wait means.
+    // The state after an iteration must equal the state before it. Otherwise
+    // the meaning of a later wait would depend on the trip count.
     auto before = ages(loop);
     if (failed(walk(*loop.getBody())))
       return failure();
@@ -138,10 +146,10 @@ LogicalResult CommitOrder::walk(Block &block) {
   return success();
 }
 
-/// True if a barrier stands between the last use of the stage's old contents
-/// and this acquire: a wait ends with one, so one before the acquire in the
-/// same block will do, and so will the start of the kernel.
-static bool isFreeAlready(warp::ProducerAcquireOp acquire) {
+/// Returns true if a barrier separates the last use of the stage's old contents
+/// from this acquire. Each wait ends with a barrier, so a wait before the
+/// acquire in the same block suffices, and so does the start of the kernel.
+static bool isStageFree(warp::ProducerAcquireOp acquire) {
   for (Operation *op = acquire->getPrevNode(); op; op = op->getPrevNode()) {
     if (isa<warp::ConsumerWaitOp>(op))
       return true;
@@ -157,20 +165,20 @@ LogicalResult fovea::lowerPipelines(gpu::GPUFuncOp kernel) {
   CommitOrder order(kernel, stored);
   if (failed(order.walk(kernel.getBody().front())))
     return failure();
-  SmallVector<Operation *> verbs, pipelines;
+  SmallVector<Operation *> ops, pipelines;
   kernel.walk([&](Operation *op) {
     if (isa<warp::PipelineOp>(op))
       pipelines.push_back(op);
     else if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp,
                  warp::ConsumerWaitOp, warp::ConsumerReleaseOp>(op))
-      verbs.push_back(op);
+      ops.push_back(op);
   });
   llvm::DenseSet<Operation *> needBarrier;
-  for (Operation *op : verbs)
+  for (Operation *op : ops)
     if (auto acquire = dyn_cast<warp::ProducerAcquireOp>(op))
-      if (!isFreeAlready(acquire))
+      if (!isStageFree(acquire))
         needBarrier.insert(op);
-  for (Operation *op : verbs) {
+  for (Operation *op : ops) {
     OpBuilder b(op);
     Location loc = op->getLoc();
     if (auto commit = dyn_cast<warp::ProducerCommitOp>(op)) {

@@ -5,6 +5,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers `warp.specialize` to branches on the warp index, with the register
+// budget of each role. Runs first, because later lowerings need the thread,
+// warp and leader values of a role. Also defines the small emitters that all
+// parts of warp-to-nvvm share.
+//
+//===----------------------------------------------------------------------===//
 
 #include "WarpToNVVM.h"
 
@@ -26,8 +33,8 @@ static constexpr int64_t kChunkBytes = 16;
 // Small emitters
 //===----------------------------------------------------------------------===//
 
-// For what NVVM has no op for, or none that makes the same code:
-// docs/Rationale.md, "Some instructions stay text", says of each why.
+// For instructions that have no NVVM op, or whose NVVM op generates different
+// code (docs/Dialects/README.md, "From warp to PTX").
 SmallVector<Value> fovea::emitAsm(OpBuilder &builder, Location loc,
                                   StringRef text, StringRef constraints,
                                   ValueRange operands, TypeRange results,
@@ -128,13 +135,13 @@ FailureOr<SharedView> fovea::getSharedView(Operation *user, Value memref) {
 // Roles
 //===----------------------------------------------------------------------===//
 
-/// Whether all tiles among the op's results lie one column a lane.
-static bool hasLanesOnly(Operation *op) {
-  return llvm::all_of(op->getResultTypes(), warp::isWholeInWarps);
+/// Returns true if each warp holds all result tiles whole.
+static bool hasWarpLocalResults(Operation *op) {
+  return llvm::all_of(op->getResultTypes(), warp::isReplicatedPerWarp);
 }
 
-/// Whether one warp can do all that the role does: it only fills pipelines, and
-/// what it computes on tiles each warp computes by itself.
+/// Returns true if one warp can execute the role: the role only fills
+/// pipelines, and each warp computes its tiles by itself.
 static bool fitsOneWarp(Region &role) {
   WalkResult walk = role.walk([](Operation *op) -> WalkResult {
     if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::SendOp,
@@ -146,8 +153,8 @@ static bool fitsOneWarp(Region &role) {
       return copy.getAsync() ? WalkResult::advance() : WalkResult::interrupt();
     bool readsOnly =
         isMemoryEffectFree(op) || hasSingleEffect<MemoryEffects::Read>(op);
-    return readsOnly && hasLanesOnly(op) ? WalkResult::advance()
-                                         : WalkResult::interrupt();
+    return readsOnly && hasWarpLocalResults(op) ? WalkResult::advance()
+                                                : WalkResult::interrupt();
   });
   return !walk.wasInterrupted();
 }
@@ -175,7 +182,7 @@ private:
   warp::SpecializeOp op;
   Location loc;
   Specialization &result;
-  int64_t launched; // registers of a thread
+  int64_t launched; // registers per thread at launch
   Value thread, keptThread, warp;
 };
 } // namespace
@@ -194,7 +201,7 @@ void RoleBuilder::run() {
   OpBuilder::InsertPoint end = b.saveInsertionPoint();
   emitBranch(0);
   b.restoreInsertionPoint(end);
-  // Others may still write to this CTA's memory, or arrive at its barriers.
+  // Other CTAs may still write to this CTA's memory or arrive at its barriers.
   if (result.clusterSize > 1)
     emitClusterBarrier();
   op.erase();
@@ -205,8 +212,8 @@ void RoleBuilder::emitClusterBarrier() {
   NVVM::ClusterWaitOp::create(b, loc, /*aligned=*/UnitAttr());
 }
 
-/// Thread 0 makes the barriers; nobody uses one before all threads met, of the
-/// whole cluster.
+/// Thread 0 initialises the barriers. A CTA barrier or cluster barrier precedes
+/// their first use.
 void RoleBuilder::emitSetup() {
   Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, thread,
                                       emitI32(b, loc, 0));
@@ -220,8 +227,8 @@ void RoleBuilder::emitSetup() {
     emitClusterBarrier();
 }
 
-/// The first threads write 16 bytes each; the matrix units read them through
-/// another proxy.
+/// Each of the first threads writes 16 bytes. The proxy fence makes them
+/// visible to the tensor cores.
 void RoleBuilder::emitOnes(warp::OnesOp ones) {
   MemRefType type = ones.getBuffer().getType();
   int64_t chunks = warp::getStorageBytes(type) / kChunkBytes;
@@ -260,7 +267,7 @@ void RoleBuilder::emitOnes(warp::OnesOp ones) {
 void RoleBuilder::emitBranch(unsigned index) {
   bool isLast = index + 1 == op.getRoles().size();
   if (isLast && index == 0) {
-    // A single role needs no condition, but a block of its own.
+    // A single role needs no condition, but its own block.
     auto all = scf::IfOp::create(
         b, loc, arith::ConstantIntOp::create(b, loc, 1, 1).getResult(),
         /*withElseRegion=*/false);
@@ -285,7 +292,7 @@ void RoleBuilder::emitBudget(int64_t registers) {
   NVVM::SetMaxRegisterOp::create(b, loc, registers, action);
 }
 
-/// Whether the role adds tiles to memory.
+/// Returns true if the role adds tiles to memory.
 static bool addsToMemory(Region &role) {
   WalkResult walk = role.walk([](Operation *op) {
     auto store = dyn_cast<tile::AddsToMemoryOpInterface>(op);
@@ -295,17 +302,17 @@ static bool addsToMemory(Region &role) {
   return walk.wasInterrupted();
 }
 
-/// Whether threads of the role keep their number in a register. Else ptxas may
-/// read it again in each round of a loop (`S2R`), which waits for all that the
-/// warp's memory queue holds: behind additions hundreds of clocks. A role that
-/// took registers from others has none left for it.
+/// Returns true if the role's threads keep their index in a register. Otherwise
+/// ptxas may read it again in each iteration of a loop (`S2R`), which waits for
+/// the warp's memory queue: hundreds of clocks after atomic additions. A role
+/// with an increased register budget has no register left for it.
 bool RoleBuilder::keepsThread(unsigned index) {
   return op.getRegisters()[index] <= launched &&
          addsToMemory(op.getRoles()[index]);
 }
 
-/// The thread's number in the CTA, for those roles: what a lane got from itself
-/// ptxas does not read again.
+/// The thread index in the CTA for the roles that keep it: ptxas does not
+/// recompute the result of a shuffle.
 Value RoleBuilder::emitKeptThread() {
   if (!llvm::any_of(llvm::seq<unsigned>(0, op.getRoles().size()),
                     [&](unsigned index) { return keepsThread(index); }))
@@ -330,7 +337,7 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   role.thread =
       arith::SubIOp::create(b, loc, keepsThread(index) ? keptThread : thread,
                             emitI32(b, loc, kLanes * role.firstWarp));
-  // Which bits are zero, a difference doesn't say.
+  // LLVM derives no known zero bits from a difference.
   role.thread = arith::AndIOp::create(
       b, loc, role.thread,
       emitI32(b, loc, llvm::PowerOf2Ceil(kLanes * role.warps) - 1));
@@ -343,8 +350,8 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
       arith::SubIOp::create(b, loc, warp, emitI32(b, loc, role.firstWarp));
   Block *target = block;
   if (role.isSingleWarp) {
-    // All lanes take the branch: what lanes may disagree on, ptxas keeps in
-    // ordinary registers.
+    // All lanes take the branch: ptxas keeps values in uniform registers only
+    // where control flow is warp-uniform.
     Value first = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                         role.warp, emitI32(b, loc, 0));
     target =
@@ -364,14 +371,14 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   result.roles.push_back(role);
 }
 
-/// Also finds the registers that the launch gives each thread: the same for
-/// all, rounded down. Roles may only redistribute them; a kernel that asks for
-/// more waits for ever.
+/// Also computes the registers that the launch gives each thread: the same
+/// number for all, rounded down. Roles may only redistribute them; a kernel
+/// whose budgets exceed the total deadlocks.
 static LogicalResult checkSpecialize(warp::SpecializeOp op,
                                      gpu::GPUFuncOp kernel, launch::AbiOp abi,
                                      int64_t &launched) {
   if (op->getParentOp() != kernel)
-    return op.emitOpError("must stand in the kernel's own block");
+    return op.emitOpError("must be in the kernel's entry block");
   const TargetInfo *target =
       lookupTarget(abi.getTarget(), [&] { return abi.emitError(); });
   if (!target)
@@ -393,20 +400,20 @@ static LogicalResult checkSpecialize(warp::SpecializeOp op,
     wanted += count * registers;
   launched = target->registers / (kLanes * warps) / kBudgetStep * kBudgetStep;
   if (wanted > launched * warps)
-    return op.emitOpError("roles want ")
-           << wanted * kLanes << " registers, a launch of " << warps
+    return op.emitOpError("roles need ")
+           << wanted * kLanes << " registers: a launch of " << warps
            << " warps has " << launched * warps * kLanes;
   if (int64_t(abi.getThreads()) != kLanes * warps)
     return abi.emitError("kernel needs 32 threads for each of ")
            << warps << " warps of its roles, found " << abi.getThreads();
   if (op.getCluster() != abi.getCluster())
-    return abi.emitError("kernel needs clusters of ")
-           << int64_t(op.getCluster()) << " CTAs as its roles do, found "
+    return abi.emitError("roles need clusters of ")
+           << int64_t(op.getCluster()) << " CTAs, found "
            << int64_t(abi.getCluster());
   return success();
 }
 
-/// Ones are written before roles start.
+/// Buffers of ones are initialised before the roles start.
 static LogicalResult checkOnes(gpu::GPUFuncOp kernel, bool hasRoles) {
   WalkResult walk = kernel.walk([&](warp::OnesOp ones) -> WalkResult {
     if (!hasRoles)

@@ -1,4 +1,4 @@
-//===- Semaphores.cpp - CTAs that take turns, as PTX ------------*- C++ -*-===//
+//===- Semaphores.cpp - Semaphores of CTAs as PTX ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,12 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A semaphore counts warps: each one that carries out a release adds one, and
-// who waits for n releases waits for n times as many. So no barrier is needed
-// among the warps of a role, and each of them orders its own stores: its lanes
-// meet before the leader's release, which publishes what all of them wrote.
+// Lowers `tile.semaphore_wait` and `tile.semaphore_release`, which order the
+// accumulations of CTAs.
 //
-// All lanes look at the semaphore, so that each has acquired what was released.
+// A semaphore counts warps. Each warp that executes a release adds one, so a
+// wait for n releases compares with n times the number of releasing warps. No
+// barrier among the warps of a role is needed: each warp orders its own stores.
+// A `__syncwarp` precedes the leader's release, which publishes the stores of
+// all lanes.
+//
+// All lanes poll the semaphore, so that each lane acquires the released stores.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +33,7 @@
 using namespace mlir;
 using namespace fovea;
 
-// NVVM dialect has no acquiring load and no releasing reduction of a scope.
+// NVVM has no acquire load and no release reduction with a scope.
 static constexpr StringLiteral kWait =
     "{\n\t"
     ".reg .pred enough;\n\t"
@@ -66,10 +70,10 @@ struct SemaphoreLowering : OpConversionPattern<OpTy> {
   }
 
 protected:
-  /// What is done to the semaphore at the place.
+  /// Emits the access to the semaphore at `place`.
   virtual void emit(OpTy op, OpAdaptor adaptor, const Place &place,
                     OpBuilder &b) const = 0;
-  /// Whether `holds` and the op's condition, if it has one, i1.
+  /// The conjunction of `holds` and the op's condition, if any; i1.
   Value addCondition(OpTy op, OpAdaptor adaptor, Value holds,
                      OpBuilder &b) const {
     Value condition = adaptor.getCondition();
@@ -96,7 +100,7 @@ private:
             {});
     NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
   }
-  /// Warps that carry out a release, each by itself.
+  /// Number of warps that execute each release.
   int64_t countWarps(tile::SemaphoreWaitOp op) const {
     if (const Role *role = roles.getRole(op))
       return role->isSingleWarp ? 1 : role->warps;
@@ -131,17 +135,17 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Turns that are read from memory
+// Semaphore slots that are loaded from memory
 //===----------------------------------------------------------------------===//
 
-/// Whether nothing but turns depends on the value; of `seen` that is known, or
-/// being asked.
-static bool isTurn(Value value, llvm::SmallDenseSet<Value> &seen) {
+/// Returns true if the value is used only as the slot of semaphore waits.
+/// Values in `seen` are known to be, or are being checked.
+static bool isSemaphoreSlot(Value value, llvm::SmallDenseSet<Value> &seen) {
   if (!seen.insert(value).second)
     return true;
-  auto isCarriedTurn = [&](scf::ForOp loop, unsigned number) {
-    return isTurn(loop.getRegionIterArg(number), seen) &&
-           isTurn(loop.getResult(number), seen);
+  auto isCarriedSlot = [&](scf::ForOp loop, unsigned number) {
+    return isSemaphoreSlot(loop.getRegionIterArg(number), seen) &&
+           isSemaphoreSlot(loop.getResult(number), seen);
   };
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
@@ -150,16 +154,16 @@ static bool isTurn(Value value, llvm::SmallDenseSet<Value> &seen) {
       return use.get() == wait.getTurn();
     if (auto loop = dyn_cast<scf::ForOp>(user))
       return number >= loop.getNumControlOperands() &&
-             isCarriedTurn(loop, number - loop.getNumControlOperands());
+             isCarriedSlot(loop, number - loop.getNumControlOperands());
     auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
-    return isa<scf::YieldOp>(user) && loop && isCarriedTurn(loop, number);
+    return isa<scf::YieldOp>(user) && loop && isCarriedSlot(loop, number);
   });
 }
 
-TurnReads::TurnReads(gpu::GPUFuncOp kernel) {
+SemaphoreSlotReads::SemaphoreSlotReads(gpu::GPUFuncOp kernel) {
   kernel.walk([&](memref::LoadOp load) {
     llvm::SmallDenseSet<Value> seen;
-    if (isTurn(load.getResult(), seen))
+    if (isSemaphoreSlot(load.getResult(), seen))
       reads.insert(load);
   });
 }

@@ -1,8 +1,13 @@
-//===- Columns.cpp - Parts of tiles, side by side ---------------*- C++ -*-===//
+//===- Columns.cpp - Column slices of tiles ---------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers the extraction and concatenation of columns, which only select
+// registers: each thread must hold the same columns before and after.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +19,8 @@ using namespace mlir;
 using namespace fovea;
 
 namespace {
-/// Registers of a tile by the coordinates, relative to the thread's first, of
-/// the elements in them.
+/// Registers of a tile by the coordinates of their elements, relative to the
+/// thread's first element.
 class RegisterMap {
 public:
   void add(RankedTensorType tile, ValueRange registers, int64_t firstColumn) {
@@ -24,8 +29,8 @@ public:
       known[{rows[index], columns[index] + firstColumn}] = value;
   }
 
-  /// Registers of `tile`, the map's from `firstColumn` on; fails if the thread
-  /// has none of that place.
+  /// Registers of `tile` at columns `firstColumn` on of the map; fails if the
+  /// thread does not hold one of them.
   FailureOr<SmallVector<Value>> get(RankedTensorType tile,
                                     int64_t firstColumn) const {
     SmallVector<Value> result;
@@ -50,7 +55,7 @@ private:
   std::map<std::pair<int64_t, int64_t>, Value> known;
 };
 
-/// True if threads hold the same columns, `distance` further on.
+/// True if columns `distance` further on belong to the same threads.
 static bool keepsColumns(RankedTensorType tile, int64_t distance) {
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
   return distance % layout.getPeriod(1) == 0 && tile.getDimSize(1) != 1;
@@ -74,8 +79,8 @@ struct ExtractColumnsLowering : OpConversionPattern<warp::ExtractColumnsOp> {
     FailureOr<SmallVector<Value>> registers = map.get(result, op.getFrom());
     if (failed(registers) || !keepsColumns(source, op.getFrom()) ||
         !keepsColumns(result, op.getFrom()))
-      return op.emitOpError("columns ")
-             << op.getFrom() << " and on lie in other threads with layout "
+      return op.emitOpError("columns from ")
+             << op.getFrom() << " on belong to other threads in layout "
              << source.getEncoding();
     rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
         op, cast<VectorType>(getTypeConverter()->convertType(result)),
@@ -102,7 +107,8 @@ struct ConcatColumnsLowering : OpConversionPattern<warp::ConcatColumnsOp> {
       if (!keepsColumns(type, column))
         return op.emitOpError("part of ")
                << type << " at column " << column
-               << " lies in other threads than there in " << result;
+               << " belongs to other threads than the same columns of "
+               << result;
       auto elements =
           vector::ToElementsOp::create(rewriter, op.getLoc(), vector);
       map.add(type, elements.getResults(), column);
@@ -110,7 +116,7 @@ struct ConcatColumnsLowering : OpConversionPattern<warp::ConcatColumnsOp> {
     }
     FailureOr<SmallVector<Value>> registers = map.get(result, 0);
     if (failed(registers))
-      return op.emitOpError("parts leave columns of ") << result << " open";
+      return op.emitOpError("parts do not cover all columns of ") << result;
     rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
         op, cast<VectorType>(getTypeConverter()->convertType(result)),
         *registers);

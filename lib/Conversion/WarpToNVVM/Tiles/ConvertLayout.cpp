@@ -1,4 +1,4 @@
-//===- ConvertLayout.cpp - Tiles from one layout to another -----*- C++ -*-===//
+//===- ConvertLayout.cpp - Layout conversions by shuffles -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lanes of a warp ask each other for what they are to hold. Of each register it
-// is known which lane and register each lane asks for; where lanes ask for
-// different registers, each of those is exchanged, and a lane keeps the one
-// that it asked for. Neighbours that stay neighbours go as one word.
+// Lowers `warp.convert_layout` within a warp. The layouts determine, for each
+// register, the lane and register that each lane reads. If lanes read different
+// registers, each of these is shuffled and a select keeps the right one.
+// Adjacent elements that stay adjacent are shuffled as one word.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,14 +25,14 @@ using namespace mlir;
 using namespace fovea;
 using warp::WarpPlaces;
 
-// Bits that lanes exchange at a time.
+// Bits per shuffle.
 static constexpr int64_t kWordBits = 32;
 
 namespace {
-/// What each lane asks for, by the number of the lane.
-using Wanted = std::array<WarpPlaces::Place, kLanes>;
+/// The source of each lane's element, by lane index.
+using LaneSources = std::array<WarpPlaces::Place, kLanes>;
 
-/// One conversion's exchanges.
+/// The shuffles of one conversion.
 class LayoutExchange {
 public:
   LayoutExchange(OpBuilder &b, warp::ConvertLayoutOp op, Value source);
@@ -40,16 +40,16 @@ public:
   LogicalResult emit(SmallVectorImpl<Value> &elements);
 
 private:
-  Wanted findWanted(int64_t number) const;
-  /// Whether all lanes find words of so many elements as they want them.
+  LaneSources findSources(int64_t number) const;
+  /// True if words of `width` elements stay together for all lanes.
   bool areWords(int64_t width) const;
-  /// The lane that each one asks, as a constant and what each bit of its number
-  /// changes in that.
-  FailureOr<Value> emitLane(const Wanted &wanted);
-  /// Whether the lane is one of those whose bits are set.
+  /// The source lane of each lane, as a constant and the bits of the lane index
+  /// that are xored into it.
+  FailureOr<Value> emitLane(const LaneSources &sources);
+  /// i1, true if the lane's bit is set in `lanes`.
   Value emitIsOneOf(uint32_t lanes);
-  FailureOr<Value> emitWord(const Wanted &wanted);
-  /// Elements from `number` on as a value of a word's type, and back.
+  FailureOr<Value> emitWord(const LaneSources &sources);
+  /// Packs the elements from `number` on into a word, and unpacks a word.
   Value pack(int64_t number);
   void unpack(Value word, SmallVectorImpl<Value> &elements);
 
@@ -57,14 +57,15 @@ private:
   warp::ConvertLayoutOp op;
   Location loc;
   WarpPlaces before, after;
-  /// The order of columns, if that changes.
+  /// The order of columns, if it changes.
   SmallVector<int64_t> order;
-  std::vector<Wanted> wanted;
+  std::vector<LaneSources> sources;
   SmallVector<Value> held;
   Value lane;
   int64_t width = 1;
-  /// Lanes to ask by what a lane's bits change, and conditions by lanes.
-  std::map<std::array<int64_t, 5>, Value> askedLanes;
+  /// Source lanes by the effect of each bit of the lane index, and conditions
+  /// by lane masks.
+  std::map<std::array<int64_t, 5>, Value> sourceLanes;
   std::map<uint32_t, Value> conditions;
 };
 
@@ -96,17 +97,17 @@ LayoutExchange::LayoutExchange(OpBuilder &b, warp::ConvertLayoutOp op,
   lane = arith::RemUIOp::create(b, loc, emitThread(b, loc),
                                 emitI32(b, loc, kLanes));
   for (int64_t number = 0; number < after.getNumElements(); ++number)
-    wanted.push_back(findWanted(number));
+    sources.push_back(findSources(number));
 }
 
-Wanted LayoutExchange::findWanted(int64_t number) const {
-  Wanted result;
+LaneSources LayoutExchange::findSources(int64_t number) const {
+  LaneSources result;
   for (int64_t lane = 0; lane < kLanes; ++lane) {
     WarpPlaces::Element element = after.getElement({lane, number});
     if (!order.empty())
       element.second = order[element.second];
     WarpPlaces::Place place = before.getPlace(element);
-    // Several lanes may hold it, this one among them.
+    // Several lanes may hold the element, including this one.
     if (before.getElement({lane, place.number}) == element)
       place.lane = lane;
     result[lane] = place;
@@ -115,12 +116,13 @@ Wanted LayoutExchange::findWanted(int64_t number) const {
 }
 
 bool LayoutExchange::areWords(int64_t width) const {
-  if (int64_t(wanted.size()) % width != 0 || int64_t(held.size()) % width != 0)
+  if (int64_t(sources.size()) % width != 0 || int64_t(held.size()) % width != 0)
     return false;
-  for (size_t number = 0; number < wanted.size(); ++number)
+  for (size_t number = 0; number < sources.size(); ++number)
     for (int64_t lane = 0; lane < kLanes; ++lane) {
       size_t first = number / width * width;
-      WarpPlaces::Place one = wanted[number][lane], begin = wanted[first][lane];
+      WarpPlaces::Place one = sources[number][lane],
+                        begin = sources[first][lane];
       if (begin.number % width != 0 || one.lane != begin.lane ||
           one.number != begin.number + int64_t(number - first))
         return false;
@@ -128,22 +130,22 @@ bool LayoutExchange::areWords(int64_t width) const {
   return true;
 }
 
-FailureOr<Value> LayoutExchange::emitLane(const Wanted &wanted) {
+FailureOr<Value> LayoutExchange::emitLane(const LaneSources &sources) {
   std::array<int64_t, 5> changes;
   for (auto [bit, change] : llvm::enumerate(changes))
-    change = wanted[0].lane ^ wanted[int64_t(1) << bit].lane;
+    change = sources[0].lane ^ sources[int64_t(1) << bit].lane;
   for (int64_t lane = 0; lane < kLanes; ++lane) {
-    int64_t asked = wanted[0].lane;
+    int64_t from = sources[0].lane;
     for (auto [bit, change] : llvm::enumerate(changes))
-      asked ^= (lane >> bit & 1) ? change : 0;
-    if (asked != wanted[lane].lane)
-      return op.emitError("lanes hold the tile in no order that exchanges "
-                          "follow, found ")
+      from ^= (lane >> bit & 1) ? change : 0;
+    if (from != sources[lane].lane)
+      return op.emitError("source lanes are not a linear function of the lane "
+                          "index, found ")
              << op.getSource().getType() << " and " << op.getType();
   }
-  Value &moved = askedLanes[changes];
+  Value &moved = sourceLanes[changes];
   if (!moved) {
-    // Bits of the lane's number that go to one bit, by how far.
+    // Masks of the lane index's bits, by the distance of their shift.
     std::map<int64_t, int64_t> distances;
     for (auto [bit, change] : llvm::enumerate(changes))
       for (int64_t to = 0; to < 5; ++to)
@@ -160,7 +162,7 @@ FailureOr<Value> LayoutExchange::emitLane(const Wanted &wanted) {
     }
   }
   return Value(
-      arith::XOrIOp::create(b, loc, moved, emitI32(b, loc, wanted[0].lane)));
+      arith::XOrIOp::create(b, loc, moved, emitI32(b, loc, sources[0].lane)));
 }
 
 Value LayoutExchange::emitIsOneOf(uint32_t lanes) {
@@ -194,26 +196,26 @@ void LayoutExchange::unpack(Value word, SmallVectorImpl<Value> &elements) {
   llvm::append_range(elements, parts.getResults());
 }
 
-FailureOr<Value> LayoutExchange::emitWord(const Wanted &wanted) {
-  // Lanes by the register that they ask for.
-  std::map<int64_t, uint32_t> askers;
+FailureOr<Value> LayoutExchange::emitWord(const LaneSources &sources) {
+  // Lane masks by the register that the lanes read.
+  std::map<int64_t, uint32_t> readers;
   bool isMoved = false;
-  for (auto [lane, place] : llvm::enumerate(wanted)) {
-    askers[place.number] |= uint32_t(1) << lane;
+  for (auto [lane, place] : llvm::enumerate(sources)) {
+    readers[place.number] |= uint32_t(1) << lane;
     isMoved |= place.lane != int64_t(lane);
   }
-  Value asked;
+  Value from;
   if (isMoved) {
-    FailureOr<Value> lane = emitLane(wanted);
+    FailureOr<Value> lane = emitLane(sources);
     if (failed(lane))
       return failure();
-    asked = *lane;
+    from = *lane;
   }
   Value result;
-  for (auto [number, lanes] : askers) {
+  for (auto [number, lanes] : readers) {
     Value word = pack(number);
     if (isMoved)
-      word = emitShuffle(b, loc, word, NVVM::ShflKind::idx, asked);
+      word = emitShuffle(b, loc, word, NVVM::ShflKind::idx, from);
     result = result ? arith::SelectOp::create(b, loc, emitIsOneOf(lanes), word,
                                               result)
                           .getResult()
@@ -226,8 +228,8 @@ LogicalResult LayoutExchange::emit(SmallVectorImpl<Value> &elements) {
   int64_t bits = op.getType().getElementTypeBitWidth();
   for (int64_t next = 2; next * bits <= kWordBits && areWords(next); next *= 2)
     width = next;
-  for (size_t number = 0; number < wanted.size(); number += width) {
-    FailureOr<Value> word = emitWord(wanted[number]);
+  for (size_t number = 0; number < sources.size(); number += width) {
+    FailureOr<Value> word = emitWord(sources[number]);
     if (failed(word))
       return failure();
     unpack(*word, elements);

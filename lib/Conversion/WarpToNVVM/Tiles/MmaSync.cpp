@@ -5,6 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers dots of single warps: operands in shared memory are loaded with
+// ldmatrix, blocks are multiplied with mma.sync. Also loads first operands into
+// registers.
+//
+//===----------------------------------------------------------------------===//
 
 #include "WarpToNVVM.h"
 
@@ -15,20 +21,20 @@
 using namespace mlir;
 using namespace fovea;
 
-// What an instruction sums over: a row of a block.
+// Bytes of a block's row, which one instruction reduces over.
 static constexpr int64_t kBlockBytes = 32;
 
 namespace {
 /// Loads blocks of 16 rows by 32 bytes of a shared buffer, as four matrices of
-/// 8 by 16 each.
+/// 8 rows by 16 bytes each.
 ///
-/// Lane `l` gives the address of row `l mod 8` of matrix `l / 8`. The matrices
-/// are numbered row by row if `rowsFirst` is false (rows 0-7 of both column
-/// halves come as matrices 0 and 1), else column by column.
+/// Lane `l` gives the address of row `l mod 8` of matrix `l / 8`. If
+/// `rowsFirst`, matrices 0 and 1 are the two row halves of the first column
+/// half; otherwise they are the two column halves of the first row half.
 class BlockLoader {
 public:
-  /// `firstRow` and `firstColumn` (of blocks) may be null for 0. The latter's
-  /// bits and those of the columns that are loaded are apart.
+  /// `firstRow` and `firstColumn` (in blocks) may be null for 0. The bits of
+  /// `firstColumn` are disjoint from those of the columns that are loaded.
   BlockLoader(OpBuilder &b, Location loc, Value base, MemRefType type,
               bool rowsFirst, Value firstRow, Value firstColumn = Value())
       : b(b), loc(loc), type(type), rowBytes(warp::getRowBytes(type)) {
@@ -46,10 +52,10 @@ public:
         arith::MulIOp::create(b, loc, rowHalf, emitI32(b, loc, 8)));
     if (firstRow)
       row = arith::AddIOp::create(b, loc, row, firstRow);
-    // Block rows are multiples of 16, which no swizzle sees; the chunk's lowest
-    // bit is the lane's own, the others come in by exclusive or. Buffers are
-    // aligned beyond the swizzle, so it may be applied to the whole address:
-    // that leaves one lane-dependent value for the loop to keep.
+    // Block rows are multiples of 16, which the swizzle ignores. The chunk's
+    // lowest bit depends on the lane, the others are xored in. Buffers are
+    // aligned beyond the swizzle, so it may be applied to the whole address,
+    // and the loop keeps one lane-dependent value.
     Value start = arith::TruncIOp::create(
         b, loc, b.getI32Type(),
         LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), base));
@@ -70,8 +76,8 @@ public:
         b, loc, start, emitSwizzle(b, loc, row, chunkHalf, rowBytes));
   }
 
-  /// The block at row `16 * row` and byte `32 * column` of it. Transposed on
-  /// the way, elements of 16 bits change places.
+  /// Loads the block at row `16 * row` and byte `32 * column`. With `transpose`
+  /// each matrix of 16-bit elements is transposed.
   SmallVector<Value, 4> load(int64_t row, int64_t column, bool transpose) {
     int64_t bytesBefore = column * kBlockBytes,
             inPanel = bytesBefore % rowBytes;
@@ -118,8 +124,8 @@ static Value emitWarp(OpBuilder &b, Location loc) {
                                 emitI32(b, loc, kLanes));
 }
 
-/// First row of the warp's part of a tile of `rows`, which every `warps` warps
-/// part among each other.
+/// First row of the warp's part of a tile with `rows` rows, which are
+/// distributed over `warps` warps.
 static Value emitWarpRow(OpBuilder &b, Location loc, int64_t rows,
                          warp::MmaSyncAttr layout) {
   int64_t warps = layout.getWarps();
@@ -129,7 +135,7 @@ static Value emitWarpRow(OpBuilder &b, Location loc, int64_t rows,
   return arith::MulIOp::create(b, loc, warp, emitI32(b, loc, rows / warps));
 }
 
-/// What one instruction sums over.
+/// Elements that one instruction reduces over.
 static int64_t getStep(Type element) { return kBlockBytes / getBytes(element); }
 
 static Value packWords(OpBuilder &b, Location loc, ArrayRef<Value> words,
@@ -140,7 +146,7 @@ static Value packWords(OpBuilder &b, Location loc, ArrayRef<Value> words,
 }
 
 namespace {
-/// Register fragments of a first operand: the layout's own order.
+/// Loads a first operand into registers, in the order of the layout.
 struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -160,7 +166,8 @@ struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
     Value firstRow = arith::MulIOp::create(
         rewriter, loc, emitWarp(rewriter, loc),
         emitI32(rewriter, loc, tile.getDimSize(0) / warps));
-    // Warps count through the CTAs of a cluster, each of which has its rows.
+    // Warp indices run through the CTAs of a cluster, each of which holds its
+    // own rows.
     int64_t rowsOfCta = warp::getRowsOfCta(op.getSource().getType());
     if (rowsOfCta != tile.getDimSize(0))
       firstRow = arith::RemUIOp::create(rewriter, loc, firstRow,
@@ -187,7 +194,7 @@ struct DotLowering : OpConversionPattern<warp::DotOp> {
 };
 } // namespace
 
-/// One mma.sync.m16n8kK on words of neighbouring elements.
+/// Emits one mma.sync.m16n8kK on words of adjacent elements.
 static SmallVector<Value, 4> emitMma(OpBuilder &b, Location loc, Type element,
                                      ArrayRef<Value> left,
                                      ArrayRef<Value> right,
@@ -216,8 +223,8 @@ static SmallVector<Value, 4> emitMma(OpBuilder &b, Location loc, Type element,
 }
 
 namespace {
-/// A product in instructions of 16 rows, 8 columns and a step of the sum: what
-/// one warp has of it.
+/// One warp's part of a dot, in instructions of 16 rows, 8 columns and one
+/// k-step.
 struct Product {
   warp::DotOp op;
   warp::MmaSyncAttr layout;
@@ -226,7 +233,8 @@ struct Product {
 
   Product(warp::DotOp op, warp::MmaSyncAttr layout)
       : op(op), layout(layout), element(op.getB().getType().getElementType()) {}
-  /// Finds what there is to do, if instructions can.
+  /// Computes the numbers of blocks and steps; fails with a diagnostic if
+  /// mma.sync does not support the dot.
   LogicalResult initialize();
 
   int64_t getRows() { return op.getTileType().getDimSize(0); }
@@ -234,9 +242,9 @@ struct Product {
     return cast<ShapedType>(op.getA().getType())
         .getDimSize(op.getTransposeA() ? 0 : 1);
   }
-  /// Columns that the warps which share rows have at a time.
+  /// Columns that the warps of the same rows cover in one step.
   int64_t getColumnStep() const {
-    return layout.kTurnColumns * layout.getColumnWarps();
+    return layout.kInterleaveColumns * layout.getColumnWarps();
   }
   int64_t getFirstColumn() { return op.getFirstColumn().value_or(0); }
 };
@@ -273,18 +281,18 @@ LogicalResult Product::initialize() {
   if (op.getTransposeA() &&
       (op.getFirstRow() || !llvm::isPowerOf2_64(rowBlocks) ||
        left.getDimSize(1) != getRows()))
-    return op.emitOpError("mma.sync reads all columns of a transposed first "
+    return op.emitOpError("mma.sync needs all columns of a transposed first "
                           "operand, 16 times a power of two for each warp; "
                           "found ")
            << getRows() << " rows of the result for " << layout.getWarps()
            << " warps";
   if (isa<RankedTensorType>(left) && layout.getColumnWarps() != 1)
-    return op.emitOpError("takes a first operand in registers where warps "
-                          "have whole rows, found ")
+    return op.emitOpError("needs warps with whole rows for a first operand in "
+                          "registers, found ")
            << op.getTileType();
   if (getFirstColumn() % getColumnStep() != 0)
-    return op.emitOpError("takes columns from a multiple of ")
-           << getColumnStep() << " on, found " << getFirstColumn();
+    return op.emitOpError("needs a first column that is a multiple of ")
+           << getColumnStep() << ", found " << getFirstColumn();
   return success();
 }
 
@@ -301,8 +309,8 @@ FirstOperand::FirstOperand(Product &product, Value value, OpBuilder &b)
         b, loc, LLVM::BitcastOp::create(b, loc, wordType, value));
     words.assign(all.getResults().begin(), all.getResults().end());
   } else if (sumsRows) {
-    // Stored KxM: a warp's rows are columns, and the matrices are transposed on
-    // the way.
+    // Stored KxM: a warp's rows are columns of the buffer, and ldmatrix
+    // transposes the matrices.
     int64_t blocks = product.rowBlocks * layout.getWarps();
     loader.emplace(b, loc, value, buffer, /*rowsFirst=*/false, Value(),
                    emitWarpRow(b, loc, blocks, layout));
@@ -316,27 +324,28 @@ SmallVector<Value, 4> FirstOperand::load(int64_t row, int64_t step) {
   if (loader)
     return sumsRows ? loader->load(step, row, true)
                     : loader->load(row, step, false);
-  // Two neighbouring 16x8 blocks of two words each.
+  // Two adjacent 16x8 blocks of two words each.
   return llvm::to_vector<4>(
       ArrayRef<Value>(words).slice((row * steps + step) * 4, 4));
 }
 
-/// The second operand. Stored NxK, the two halves of the sum are column halves;
-/// stored KxN they are row halves, and the matrices are transposed on the way.
-/// Warps that share the columns have 16 of them in turn.
+/// The second operand. Stored NxK, the two halves of the reduction are column
+/// halves; stored KxN they are row halves, and ldmatrix transposes the
+/// matrices. Warps that share the columns take 16 columns each, round-robin.
 static BlockLoader makeSecondOperand(Product &product, Value buffer,
                                      OpBuilder &b) {
   Location loc = product.op.getLoc();
   bool transposed = product.op.getTransposeB();
   Value firstRow, firstBlock;
   if (product.layout.getColumnWarps() != 1) {
-    Value turn = arith::DivUIOp::create(
+    Value columnWarp = arith::DivUIOp::create(
         b, loc, emitWarp(b, loc), emitI32(b, loc, product.layout.getWarps()));
     if (transposed)
       firstRow = arith::MulIOp::create(
-          b, loc, turn, emitI32(b, loc, product.layout.kTurnColumns));
+          b, loc, columnWarp,
+          emitI32(b, loc, product.layout.kInterleaveColumns));
     else
-      firstBlock = turn;
+      firstBlock = columnWarp;
   }
   return BlockLoader(b, loc, buffer, product.op.getB().getType(),
                      /*rowsFirst=*/!transposed, firstRow, firstBlock);

@@ -1,8 +1,13 @@
-//===- RelativePositionBroadcast.cpp - Tiles made of their diagonals ------===//
+//===- RelativePositionBroadcast.cpp - Tiles by relative position ---------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers `tile.diagonals`, which makes a tile whose elements depend on the
+// relative position (column minus row) only, to warp shuffles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,11 +23,11 @@ using namespace mlir;
 using namespace fovea;
 
 namespace {
-/// Each lane asks others of its warp for the diagonals that its elements lie
-/// on. An element at row `r` and column `c` of a lane lies on the same diagonal
-/// as that at `r + n` and `c + n`, so a fragment of 2 rows and 16 pairs of
-/// columns takes 34 exchanges, not 64.
-struct DiagonalsLowering : OpConversionPattern<tile::DiagonalsOp> {
+/// Each lane receives the relative positions of its elements from the lanes of
+/// its warp. A lane's elements at row `r`, column `c` and at `r + n`, `c + n`
+/// have the same relative position, so a fragment of 2 rows and 16 pairs of
+/// columns takes 34 shuffles instead of 64.
+struct RelativePositionLowering : OpConversionPattern<tile::DiagonalsOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
@@ -30,15 +35,15 @@ struct DiagonalsLowering : OpConversionPattern<tile::DiagonalsOp> {
                   ConversionPatternRewriter &rewriter) const override;
 
 private:
-  /// Where each lane has those of its elements.
-  LogicalResult takeOwn(tile::DiagonalsOp op, OpAdaptor adaptor,
-                        ConversionPatternRewriter &rewriter) const;
+  /// Lowering if each lane holds the relative positions of its own elements.
+  LogicalResult lowerLaneLocal(tile::DiagonalsOp op, OpAdaptor adaptor,
+                               ConversionPatternRewriter &rewriter) const;
 };
 } // namespace
 
-LogicalResult
-DiagonalsLowering::takeOwn(tile::DiagonalsOp op, OpAdaptor adaptor,
-                           ConversionPatternRewriter &rewriter) const {
+LogicalResult RelativePositionLowering::lowerLaneLocal(
+    tile::DiagonalsOp op, OpAdaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
   RankedTensorType source = op.getSource().getType(),
                    result = op.getResult().getType();
   auto layout = cast<warp::ThreadLayoutAttrInterface>(result.getEncoding());
@@ -49,7 +54,8 @@ DiagonalsLowering::takeOwn(tile::DiagonalsOp op, OpAdaptor adaptor,
               diagonals.getWarps() !=
           result.getNumElements())
     return op.emitError(
-               "diagonals must lie in the lanes that hold them, found ")
+               "expected each lane to hold the relative positions of its "
+               "elements, found ")
            << source << " for " << result;
   auto held =
       vector::ToElementsOp::create(rewriter, op.getLoc(), adaptor.getSource());
@@ -67,33 +73,35 @@ DiagonalsLowering::takeOwn(tile::DiagonalsOp op, OpAdaptor adaptor,
   return success();
 }
 
-LogicalResult
-DiagonalsLowering::matchAndRewrite(tile::DiagonalsOp op, OpAdaptor adaptor,
-                                   ConversionPatternRewriter &rewriter) const {
+LogicalResult RelativePositionLowering::matchAndRewrite(
+    tile::DiagonalsOp op, OpAdaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   RankedTensorType result = op.getResult().getType();
   auto type = cast<VectorType>(getTypeConverter()->convertType(result));
-  if (isForSums(op)) {
+  if (isUsedByReductionsOnly(op)) {
     rewriter.replaceOpWithNewOp<LLVM::PoisonOp>(op, type);
     return success();
   }
   auto layout = cast<warp::ThreadLayoutAttrInterface>(result.getEncoding());
   if (isa<warp::FragmentDiagonalsAttr>(op.getSource().getType().getEncoding()))
-    return takeOwn(op, adaptor, rewriter);
+    return lowerLaneLocal(op, adaptor, rewriter);
   auto source =
       dyn_cast<warp::DiagonalsAttr>(op.getSource().getType().getEncoding());
-  // A lane's first element is in the first rows and columns of its warp.
+  // A lane's first element is in the first period of its warp's rows and
+  // columns.
   int64_t period = layout.getPeriod(0);
   if (!source || source.getRows() != result.getDimSize(0) ||
       layout.getNumElements(result.getShape()) * kLanes * source.getWarps() !=
           result.getNumElements() ||
       period != layout.getPeriod(1) || 2 * period + source.kStep > kLanes)
-    return op.emitError("diagonals must lie in the warps that hold their rows, "
-                        "found ")
+    return op.emitError("expected the relative positions in the warps that "
+                        "own their rows, found ")
            << op.getSource().getType() << " for " << result;
   Value lane = arith::RemUIOp::create(rewriter, loc, emitThread(rewriter, loc),
                                       emitI32(rewriter, loc, kLanes));
-  // Its diagonal, counted from that of the warp's last row and first column.
+  // Its relative position, counted from that of the warp's last row and first
+  // column.
   auto base = [&](int64_t dim) {
     return layout.emitBase(rewriter, loc, lane, result.getShape(), dim);
   };
@@ -104,7 +112,7 @@ DiagonalsLowering::matchAndRewrite(tile::DiagonalsOp op, OpAdaptor adaptor,
   int64_t last = held.getNumResults() - 1;
   std::map<int64_t, Value> lanes, exchanged;
   auto exchange = [&](int64_t diagonal) {
-    // Lanes ask for `diagonal - period + 1` to `diagonal + period - 1`.
+    // Lanes read positions `diagonal - period + 1` to `diagonal + period - 1`.
     int64_t least = diagonal - period + 1;
     int64_t index = std::min(last, least / source.kStep);
     int64_t distance = diagonal - index * source.kStep;
@@ -129,7 +137,7 @@ DiagonalsLowering::matchAndRewrite(tile::DiagonalsOp op, OpAdaptor adaptor,
   return success();
 }
 
-void fovea::populateDiagonalPatterns(RewritePatternSet &patterns,
-                                     const TypeConverter &converter) {
-  patterns.add<DiagonalsLowering>(converter, patterns.getContext());
+void fovea::populateRelativePositionPatterns(RewritePatternSet &patterns,
+                                             const TypeConverter &converter) {
+  patterns.add<RelativePositionLowering>(converter, patterns.getContext());
 }

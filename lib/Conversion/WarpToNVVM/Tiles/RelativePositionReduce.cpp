@@ -1,4 +1,4 @@
-//===- RelativePositionReduce.cpp - Sums along a tile's diagonals ---------===//
+//===- RelativePositionReduce.cpp - Sums by relative position -------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,20 +6,21 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A diagonal's number is that of its column in `tile.diagonals`, counted from
-// the warp's first one. With R rows in a warp, the element of block D in row g
-// and column k has number 8 D + k - g + 7, where D is the block's column less
-// its row, plus R / 8 - 1. What is left after a step is meant for a row whose
-// number is 0 in the bits done so far:
+// The index of a relative position is that of its column in `tile.diagonals`,
+// counted from the warp's first one. With R rows per warp, the element of block
+// D in row g and column k has index 8 D + k - g + 7, where D is the block's
+// column minus its row, plus R / 8 - 1. After each step the remaining sums are
+// relative to a row whose index is 0 in the bits processed so far:
 //
-//   step  lanes  register t of them has the numbers
+//   step  lanes  indices in register t of these lanes
 //   1     8      8 t + 6 - a + 0 ... 7
 //   2     16     16 t + 4 - a + 0 ... 15
 //   3     32     32 t + 0 ... 31
 //
-// where `a` is the row's number in the bits that are not done. The first ones
-// are those of lanes whose columns leave their block as they are moved to the
-// left: what such a lane takes for one block goes to the next one.
+// where `a` is the row's index in the bits that are not processed yet. The
+// lowest indices belong to lanes whose columns leave their block when they are
+// shifted to the left: the value that such a lane receives for one block
+// belongs to the next one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +33,7 @@
 using namespace mlir;
 using namespace fovea;
 
-// Rows and columns of a block, of which a lane holds two.
+// Rows and columns of a block, and adjacent columns of it per lane.
 static constexpr int64_t kBlock = 8, kNeighbours = 2;
 
 static tile::DiagonalsOp getDiagonals(Value index) {
@@ -43,7 +44,8 @@ static warp::DiagonalsAttr getLayout(tile::DiagonalsOp op) {
   return dyn_cast<warp::DiagonalsAttr>(op.getSource().getType().getEncoding());
 }
 
-/// Whether lanes part blocks as the steps want it: four to a row.
+/// Returns true if the lanes of a warp hold a block as the steps require: four
+/// lanes per row.
 static bool hasBlocks(warp::ThreadLayoutAttrInterface layout) {
   const SmallVector<int64_t> ofRows = {4, 8, 16}, ofColumns = {1, 2};
   return layout.getPeriod(0) == kBlock && layout.getPeriod(1) == kBlock &&
@@ -51,7 +53,7 @@ static bool hasBlocks(warp::ThreadLayoutAttrInterface layout) {
          layout.getLanesOfPeriod(1) == ofColumns;
 }
 
-bool fovea::sumsDiagonals(tile::ScatterOp op) {
+bool fovea::reducesByRelativePosition(tile::ScatterOp op) {
   RankedTensorType tile = op.getValue().getType();
   auto layout = dyn_cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
   if (!op.getAdd() || !layout || !hasBlocks(layout))
@@ -72,18 +74,19 @@ bool fovea::sumsDiagonals(tile::ScatterOp op) {
   return isByDiagonal;
 }
 
-bool fovea::isForSums(tile::DiagonalsOp op) {
+bool fovea::isUsedByReductionsOnly(tile::DiagonalsOp op) {
   return !op->use_empty() && llvm::all_of(op->getUsers(), [](Operation *user) {
     auto scatter = dyn_cast<tile::ScatterOp>(user);
-    return scatter && sumsDiagonals(scatter);
+    return scatter && reducesByRelativePosition(scatter);
   });
 }
 
 //===----------------------------------------------------------------------===//
-// Small emitters; null is a sum of nothing
+// Small emitters; null is an empty sum
 //===----------------------------------------------------------------------===//
 
-RelativePositionReduce::RelativePositionReduce(OpBuilder &builder, tile::ScatterOp op)
+RelativePositionReduce::RelativePositionReduce(OpBuilder &builder,
+                                               tile::ScatterOp op)
     : b(op.getLoc(), builder), tile(op.getValue().getType()) {
   for (Value index : op.getIndices())
     if (tile::DiagonalsOp made = getDiagonals(index))
@@ -93,7 +96,9 @@ RelativePositionReduce::RelativePositionReduce(OpBuilder &builder, tile::Scatter
   column = arith::AndIOp::create(b, lane, i32(3));
 }
 
-Value RelativePositionReduce::i32(int64_t value) { return emitI32(b, b.getLoc(), value); }
+Value RelativePositionReduce::i32(int64_t value) {
+  return emitI32(b, b.getLoc(), value);
+}
 
 Value RelativePositionReduce::bit(Value of, int64_t number) {
   return arith::AndIOp::create(b, arith::ShRUIOp::create(b, of, i32(number)),
@@ -131,7 +136,8 @@ Value RelativePositionReduce::shuffle(Value value, Value from) {
 // Steps
 //===----------------------------------------------------------------------===//
 
-RelativePositionReduce::BlockSums RelativePositionReduce::addBlocks(ValueRange elements) {
+RelativePositionReduce::BlockSums
+RelativePositionReduce::addBlocks(ValueRange elements) {
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
   int64_t rows = diagonals.getRowsOfWarp() / kBlock,
           columns = tile.getDimSize(1) / kBlock;
@@ -148,25 +154,25 @@ RelativePositionReduce::BlockSums RelativePositionReduce::addBlocks(ValueRange e
   return {sums[0], sums[1]};
 }
 
-int64_t RelativePositionReduce::countDiagonals() const {
+int64_t RelativePositionReduce::countPositions() const {
   return diagonals.getRowsOfWarp() + tile.getDimSize(1) - 1;
 }
 
-/// Every second register takes the sums, or half of the last one.
+/// Every second register holds sums; the last one may overlap by half.
 SmallVector<unsigned> RelativePositionReduce::getNumbers() const {
   constexpr int64_t kStep = warp::DiagonalsAttr::kStep;
-  int64_t last = (countDiagonals() + 1) / kStep - 2;
+  int64_t last = (countPositions() + 1) / kStep - 2;
   SmallVector<unsigned> numbers;
-  for (int64_t first = 0; kStep * first < countDiagonals(); first += 2)
+  for (int64_t first = 0; kStep * first < countPositions(); first += 2)
     numbers.push_back(std::min(first, last));
   return numbers;
 }
 
-/// Rows at distance 1 are summed in even columns by the even one's lanes, in
-/// odd ones by the odd one's, which hold them, moved, as their even ones.
-RelativePositionReduce::Registers RelativePositionReduce::addNeighbours(ArrayRef<Value> even,
-                                                    ArrayRef<Value> odd,
-                                                    const Exchange &by) {
+/// Sums rows at distance 1: the even row's lanes sum even columns, the odd
+/// row's lanes odd columns, which become even ones after the shift.
+RelativePositionReduce::Registers
+RelativePositionReduce::addNeighbours(ArrayRef<Value> even, ArrayRef<Value> odd,
+                                      const Exchange &by) {
   Registers sums;
   Value before;
   for (auto [own, given] : llvm::zip_equal(even, odd)) {
@@ -178,8 +184,8 @@ RelativePositionReduce::Registers RelativePositionReduce::addNeighbours(ArrayRef
   return sums;
 }
 
-RelativePositionReduce::Registers RelativePositionReduce::halve(ArrayRef<Value> held,
-                                            const Exchange &by) {
+RelativePositionReduce::Registers
+RelativePositionReduce::halve(ArrayRef<Value> held, const Exchange &by) {
   Registers sums;
   Value before;
   for (size_t index = 0; index < held.size(); index += 2) {
@@ -197,8 +203,8 @@ RelativePositionReduce::Registers RelativePositionReduce::halve(ArrayRef<Value> 
 // Lanes
 //===----------------------------------------------------------------------===//
 
-/// After step 2 the 8 pairs of columns of two rows count as 0 to 7 from the
-/// first one of the even row: `moved`. The odd row's columns were moved by 2,
+/// After step 2 the 8 pairs of columns of two rows have indices 0 to 7 from the
+/// first one of the even row: `moved`. The odd row's columns were shifted by 2,
 /// so its first pair is the last one.
 Value RelativePositionReduce::makeLane(Value row4, Value row1, Value moved) {
   Value row2 = bit(moved, 2);
@@ -210,10 +216,10 @@ Value RelativePositionReduce::makeLane(Value row4, Value row1, Value moved) {
   return arith::OrIOp::create(b, arith::ShLIOp::create(b, row, i32(2)), pair);
 }
 
-/// The steps' counterpart: from the number back to row and columns.
+/// Inverts the steps: computes row and columns from the index.
 Value RelativePositionReduce::findLane(Value remainder) {
   Value row1 = arith::XOrIOp::create(b, bit(remainder, 0), i32(1));
-  // Pairs of numbers, from the first one of row 0.
+  // Pairs of indices, counted from the first one of row 0.
   constexpr int64_t kFirst = 5;
   Value pairs = arith::ShRUIOp::create(
       b,
@@ -228,7 +234,8 @@ Value RelativePositionReduce::findLane(Value remainder) {
   return makeLane(row4, row1, arith::AndIOp::create(b, moved, i32(7)));
 }
 
-RelativePositionReduce::Exchange RelativePositionReduce::makeExchange(Value isSecond, Value from) {
+RelativePositionReduce::Exchange
+RelativePositionReduce::makeExchange(Value isSecond, Value from) {
   Value is = isOne(isSecond);
   Value isLate = arith::AndIOp::create(
       b, is,
@@ -236,20 +243,22 @@ RelativePositionReduce::Exchange RelativePositionReduce::makeExchange(Value isSe
   return {from, isLate, arith::XOrIOp::create(b, is, isLate)};
 }
 
-SmallVector<RelativePositionReduce::Sum> RelativePositionReduce::add(const BlockSums &blocks) {
+SmallVector<RelativePositionReduce::Sum>
+RelativePositionReduce::add(const BlockSums &blocks) {
   Value row1 = bit(lane, 2), row2 = bit(lane, 3), row4 = bit(lane, 4);
-  // Of `count` pairs of columns, one after the other in a circle.
+  // Rotates an index among `count` pairs of columns.
   auto move = [&](Value pair, Value steps, int64_t count) {
     return arith::AndIOp::create(b, arith::SubIOp::create(b, pair, steps),
                                  i32(count - 1));
   };
-  // The second row of two takes from the left, the first one from the right.
+  // The second row of two receives from the left, the first one from the right.
   auto takeFrom = [&](Value pair, Value isSecond, int64_t distance,
                       int64_t count) {
     Value both = arith::MulIOp::create(b, isSecond, i32(2 * distance));
     return move(pair, arith::SubIOp::create(b, both, i32(distance)), count);
   };
-  // The lane with other rows of this one's, and with that pair of columns.
+  // The lane whose row differs in the bits `changed`, and with that pair of
+  // columns.
   auto ofRow = [&](int64_t changed, Value pair) {
     Value row = arith::AndIOp::create(b, lane, i32(kLanes - 4));
     return arith::OrIOp::create(
@@ -268,8 +277,10 @@ SmallVector<RelativePositionReduce::Sum> RelativePositionReduce::add(const Block
   return distribute(held);
 }
 
-/// Lane l has number 16 r + l of the diagonals in register r.
-SmallVector<RelativePositionReduce::Sum> RelativePositionReduce::distribute(ArrayRef<Value> held) {
+/// In the layout of relative positions lane l holds index 16 r + l in register
+/// r.
+SmallVector<RelativePositionReduce::Sum>
+RelativePositionReduce::distribute(ArrayRef<Value> held) {
   constexpr int64_t kStep = warp::DiagonalsAttr::kStep;
   SmallVector<Sum> sums;
   for (auto [index, value, number] : llvm::enumerate(held, getNumbers())) {
@@ -280,7 +291,7 @@ SmallVector<RelativePositionReduce::Sum> RelativePositionReduce::distribute(Arra
     if (first > number)
       remainder = arith::XOrIOp::create(b, lane, i32(kStep));
     sum.value = shuffle(value, findLane(remainder));
-    int64_t end = std::min(countDiagonals() - kStep * first, kLanes);
+    int64_t end = std::min(countPositions() - kStep * first, kLanes);
     if (end < kLanes)
       sum.counts = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
                                          remainder, i32(end));

@@ -1,4 +1,4 @@
-//===- ScalarizeTiles.cpp - What elements of tiles compute ----------------===//
+//===- ScalarizeTiles.cpp - Scalar code for tile elements -----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,13 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A coordinate is `base + offset`, where the base is the thread's and the
-// offset is a constant of the layout. Constants go last: a difference of two
-// coordinates is one of bases, and a constant; a comparison of two is one of
-// that difference with a constant. So elements share what is not constant.
+// A coordinate is `base + offset`, where the base belongs to the thread and the
+// offset is a constant of the layout. Constants are applied last: a difference
+// of two coordinates is a difference of bases plus a constant, and a comparison
+// is one of that difference with a constant. So elements share all parts that
+// are not constant.
 //
-// Bases and offsets of coordinates are not negative, and their sums are
-// positions, below 2^31: differences of two bases are numbers of 32 bits.
+// Bases and offsets of coordinates are non-negative, and their sums are
+// positions below 2^31: differences of two bases fit in 32 bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +26,7 @@
 using namespace mlir;
 using namespace fovea;
 
-// Vectors shorter than this fit beside what else there is.
+// Minimum number of elements; shorter vectors fit into the registers.
 static constexpr int64_t kLeastElements = 8;
 
 static warp::ThreadLayoutAttrInterface getLayout(RankedTensorType type) {
@@ -41,9 +42,9 @@ bool ElementEmitter::isEmitted(Value tile) {
   return type && type.getElementType().isInteger() && !isShort(type);
 }
 
-/// Whether each element of an op's result is computed from those at its place.
-/// Not so numbers that bits of floats are taken for, which come with the
-/// floats, and what rows' floats decide, which are short vectors.
+/// Returns true if each element of the op's result is computed from the
+/// elements at the same position. Excludes bitcasts of floats, which exist as
+/// vectors with the floats, and short vectors computed from row statistics.
 static bool isComputed(Operation *op) {
   if (!OpTrait::hasElementwiseMappableTraits(op) || op->getNumRegions() != 0 ||
       op->getNumResults() != 1 || isa<arith::BitcastOp>(op))
@@ -285,7 +286,7 @@ static bool isEquality(arith::CmpIPredicate predicate) {
          predicate == arith::CmpIPredicate::ne;
 }
 
-/// Of numbers that are not negative either order is the one of integers.
+/// For non-negative numbers signed and unsigned order agree.
 static arith::CmpIPredicate getSigned(arith::CmpIPredicate predicate) {
   switch (predicate) {
   case arith::CmpIPredicate::ult:
@@ -304,14 +305,14 @@ static arith::CmpIPredicate getSigned(arith::CmpIPredicate predicate) {
 std::optional<Element> ElementEmitter::compare(arith::CmpIPredicate predicate,
                                                const Element &x,
                                                const Element &y) {
-  // Which bits of `base | offset` decide, LLVM sees.
+  // LLVM simplifies comparisons of `base | offset`.
   if ((!x.isShared && !y.isShared) || (!y.base && isDisjoint(x)))
     return std::nullopt;
   bool overflows;
   APInt bound = y.offset.ssub_ov(x.offset, overflows);
   if (!x.base || overflows)
     return std::nullopt;
-  // Equality holds whatever overflows.
+  // Equality is correct even if sums overflow.
   bool isComparable =
       isEquality(predicate) ||
       (y.base ? hasNonNegativeBase(x) && hasNonNegativeBase(y) : x.isExact);

@@ -5,6 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Scalar code for elements of integer and mask tiles, one element at a time,
+// instead of vector ops on whole tiles. Keeps few values live, and shares the
+// parts that elements have in common.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_CONVERSION_WARPTONVVM_TILES_SCALARIZETILES_H
 #define FOVEA_LIB_CONVERSION_WARPTONVVM_TILES_SCALARIZETILES_H
@@ -18,23 +24,23 @@
 
 namespace fovea {
 
-/// Registers of a broadcast's source by those of its result.
+/// For each register of a broadcast's result, the register of its source.
 llvm::SmallVector<int64_t> getBroadcastRegisters(tile::BroadcastOp op);
 
-/// A thread's element of a tile: `base + offset`, for integers. Offsets are
-/// known where layouts are; elements of a thread share bases.
+/// A thread's element of a tile. Integers are `base + offset`: offsets are
+/// static by the layout, and a thread's elements share bases.
 struct Element {
   /// Null if the element is the constant `offset`.
   mlir::Value base;
-  /// Of the element's width; zero for floats and truth values.
+  /// Has the element's width; zero for floats and i1.
   llvm::APInt offset = llvm::APInt(1, 0);
-  /// Whether the base was made for other offsets, too.
+  /// True if other offsets use the base, too.
   bool isShared = false;
-  /// Whether the sum is one of integers, without overflow, as signed numbers.
+  /// True if `base + offset` does not overflow as a signed sum.
   bool isExact = true;
 };
 
-/// What has been written of the elements of tiles.
+/// The scalar values that have been emitted for elements of tiles.
 struct WrittenElements {
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, Element> known;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t>> sources;
@@ -45,8 +51,8 @@ struct WrittenElements {
   std::map<Key, mlir::Value> emitted;
 };
 
-/// Coordinates of a thread's first elements, which offsets lead from to the
-/// others, by the iota that has them.
+/// The coordinate of a thread's first element for each iota op. Offsets lead to
+/// the other elements.
 class Coordinates {
 public:
   explicit Coordinates(ScalarBits bits) : bits(std::move(bits)) {}
@@ -54,8 +60,9 @@ public:
   void setBase(mlir::Value iota, mlir::Value base) { bases[iota] = base; }
   mlir::Value getBase(mlir::Value iota) const { return bases.lookup(iota); }
 
-  /// What choices before one in the same block have written, which is there for
-  /// it, too: each of a chain would write all before it once more.
+  /// Values emitted for earlier selects of the same block. They dominate later
+  /// ones; otherwise each select of a chain would emit all values of the
+  /// earlier ones again.
   WrittenElements &getWritten(mlir::Block *ofBlock) {
     if (block != ofBlock)
       written = WrittenElements();
@@ -71,30 +78,31 @@ private:
   WrittenElements written;
 };
 
-/// Writes what elements of tiles compute as scalars, one element after the
-/// other, down to what is loaded or carried: what an element needs stands in
-/// front of its use, and what elements have in common is made for the first.
-/// Expressions are those of the program before its conversion, so one emitter
-/// serves one place in it, or places behind each other in one block.
+/// Emits the computation of tile elements as scalars, one element at a time,
+/// back to loaded or loop-carried values. An element's operands precede its
+/// use; common parts are emitted for the first element.
+///
+/// Expressions are those before the conversion. One emitter therefore serves
+/// one insertion point, or successive ones in the same block.
 class ElementEmitter {
 public:
   ElementEmitter(mlir::ConversionPatternRewriter &b, mlir::Location loc,
                  Coordinates &coordinates)
       : b(b), loc(loc), coordinates(coordinates), written(own) {}
-  /// The same with what others have written before.
+  /// Reuses values that other emitters have emitted before.
   ElementEmitter(mlir::ConversionPatternRewriter &b, mlir::Location loc,
                  Coordinates &coordinates, WrittenElements &written)
       : b(b), loc(loc), coordinates(coordinates), written(written) {}
 
-  /// Whether a tile's elements are computed one after the other: vectors that
-  /// are short fit beside what else there is.
+  /// Returns true if a tile's elements are computed one at a time. Short
+  /// vectors fit into the registers and are not.
   static bool isEmitted(mlir::Value tile);
 
   /// The scalar in register `index` of a tile.
   mlir::Value get(mlir::Value tile, unsigned index) {
     return materialize(lookup(tile, index));
   }
-  /// The same, of a vector that exists.
+  /// The element of a vector that exists already.
   mlir::Value extract(mlir::Value vector, unsigned index);
 
 private:
@@ -104,8 +112,8 @@ private:
   Element makeIota(tile::IotaOp op, unsigned index);
   llvm::ArrayRef<int64_t> getSources(tile::BroadcastOp op);
 
-  /// What an elementwise op makes of its operands; as other ops if that takes
-  /// constants out of it.
+  /// The result of an elementwise op, rewritten to other ops if that separates
+  /// constants.
   Element apply(mlir::Operation *op, llvm::ArrayRef<Element> operands);
   Element clone(mlir::Operation *op, llvm::ArrayRef<Element> operands);
   std::optional<Element> add(const Element &x, const Element &y, bool isExact);
@@ -120,7 +128,7 @@ private:
   mlir::Value materialize(const Element &x);
   mlir::Value getConstant(mlir::TypedAttr value);
   mlir::Value getConstant(const llvm::APInt &value);
-  /// What `make` makes, once for the same kind of op and the same operands.
+  /// Calls `make` once per kind of op and operands.
   mlir::Value getOnce(const void *kind, unsigned detail,
                       llvm::ArrayRef<mlir::Value> operands,
                       llvm::function_ref<mlir::Value()> make);
@@ -132,11 +140,11 @@ private:
   mlir::Value emitCompare(mlir::arith::CmpIPredicate predicate, mlir::Value x,
                           const llvm::APInt &y);
 
-  /// Whether an exact sum's base is not negative.
+  /// True if an exact sum's base is non-negative.
   bool hasNonNegativeBase(const Element &x);
-  /// Whether its offset is not negative either.
+  /// True if its offset is non-negative, too.
   bool isCoordinate(const Element &x);
-  /// Whether no bit is in both base and offset.
+  /// True if base and offset have no common bits.
   bool isDisjoint(const Element &x);
 
   mlir::ConversionPatternRewriter &b;

@@ -5,6 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers elementwise ops, broadcasts, reductions and ballots of register tiles
+// to ops on one vector per thread, with warp shuffles where the layout
+// distributes a dimension over lanes.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Tiles/ScalarizeTiles.h"
 
@@ -21,12 +27,13 @@ static warp::ThreadLayoutAttrInterface getLayout(RankedTensorType type) {
   return cast<warp::ThreadLayoutAttrInterface>(type.getEncoding());
 }
 
-/// A copy of a 32-bit integer that nobody takes for the original. What one
-/// place makes of coordinates would otherwise be kept, in as many registers as
-/// a tile has columns, for another place that could make it anew. Bits that are
-/// known to be zero are said to be so again: divisions of coordinates fold.
-static Value emitApart(OpBuilder &b, Location loc, Value value,
-                       ScalarBits &bits) {
+/// Copies a 32-bit integer so that LLVM cannot identify the copy with the
+/// original. Otherwise values computed from coordinates in one place would be
+/// kept live for another place that could recompute them, in as many registers
+/// as a tile has columns. A mask restores the known zero bits, so that
+/// divisions of coordinates fold.
+static Value emitOpaqueCopy(OpBuilder &b, Location loc, Value value,
+                            ScalarBits &bits) {
   Value copy = LLVM::InlineAsmOp::create(
                    b, loc, TypeRange{value.getType()}, ValueRange{value},
                    "mov.b32 $0, $1;", "=r,r",
@@ -44,7 +51,7 @@ static Value emitApart(OpBuilder &b, Location loc, Value value,
 }
 
 namespace {
-/// Any elementwise op: the same op on vectors.
+/// Lowers any elementwise op to the same op on vectors.
 struct ElementwiseLowering : ConversionPattern {
   ElementwiseLowering(const TypeConverter &converter, MLIRContext *context)
       : ConversionPattern(converter, MatchAnyOpTypeTag(), 1, context) {}
@@ -64,9 +71,10 @@ struct ElementwiseLowering : ConversionPattern {
   }
 };
 
-/// Scores that conditions hide, chosen one by one: each condition is computed
-/// in front of its choice. Op by op, every coordinate of a block of scores
-/// would be alive at once beside the scores: more than there are registers for.
+/// Lowers a mask of scores to scalar selects, one element at a time, so that
+/// each condition is computed right before its select. With vector ops all
+/// coordinates of a block of scores would be live at once besides the scores,
+/// which exceeds the registers.
 struct SelectLowering : OpConversionPattern<arith::SelectOp> {
   SelectLowering(const TypeConverter &converter, MLIRContext *context,
                  Coordinates &coordinates)
@@ -99,7 +107,8 @@ private:
   Coordinates &coordinates;
 };
 
-/// Of a loop that was not parted where its partial blocks are.
+/// Lowers `tile.is_partial` in a loop that was not split into full and partial
+/// blocks.
 struct IsPartialLowering : OpConversionPattern<tile::IsPartialOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -110,15 +119,15 @@ struct IsPartialLowering : OpConversionPattern<tile::IsPartialOp> {
       return arith::CmpIOp::create(rewriter, op.getLoc(), predicate,
                                    adaptor.getBlock(), bound);
     };
-    Value below, behind;
+    Value below, past;
     if (Value first = adaptor.getFirst())
       below = compare(arith::CmpIPredicate::slt, first);
     if (Value end = adaptor.getEnd())
-      behind = compare(arith::CmpIPredicate::sge, end);
-    if (below && behind)
-      rewriter.replaceOpWithNewOp<arith::OrIOp>(op, below, behind);
+      past = compare(arith::CmpIPredicate::sge, end);
+    if (below && past)
+      rewriter.replaceOpWithNewOp<arith::OrIOp>(op, below, past);
     else
-      rewriter.replaceOp(op, below ? below : behind);
+      rewriter.replaceOp(op, below ? below : past);
     return success();
   }
 };
@@ -153,7 +162,7 @@ struct IotaLowering : OpConversionPattern<tile::IotaOp> {
     auto layout = getLayout(tile);
     Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
                                  tile.getShape(), op.getDim());
-    base = emitApart(rewriter, loc, base, coordinates.bits);
+    base = emitOpaqueCopy(rewriter, loc, base, coordinates.bits);
     if (tile.getElementType().isInteger(64))
       base = emitToI64(rewriter, loc, base);
     coordinates.setBase(op.getResult(), base);
@@ -171,8 +180,8 @@ private:
   Coordinates &coordinates;
 };
 
-/// One conversion and one step to the thread's first element, one multiply-add
-/// with a constant for each element.
+/// One conversion and one multiply-add for the thread's first element, then one
+/// multiply-add with a constant per element.
 struct RampLowering : OpConversionPattern<tile::RampOp> {
   RampLowering(const TypeConverter &converter, MLIRContext *context,
                Coordinates &coordinates)
@@ -187,7 +196,7 @@ struct RampLowering : OpConversionPattern<tile::RampOp> {
     auto layout = getLayout(tile);
     Value base = layout.emitBase(rewriter, loc, emitThread(rewriter, loc),
                                  tile.getShape(), op.getDim());
-    base = emitApart(rewriter, loc, base, coordinates.bits);
+    base = emitOpaqueCopy(rewriter, loc, base, coordinates.bits);
     Value position =
         arith::SIToFPOp::create(rewriter, loc, rewriter.getF32Type(), base);
     Value first = math::FmaOp::create(rewriter, loc, position,
@@ -222,7 +231,7 @@ struct BroadcastLowering : OpConversionPattern<tile::BroadcastOp> {
                                                        adaptor.getSource());
       return success();
     }
-    // Each register takes the source's register of the same coordinates.
+    // Each register takes the source's register at the same coordinates.
     SmallVector<int64_t> mask = getBroadcastRegisters(op);
     rewriter.replaceOpWithNewOp<vector::ShuffleOp>(op, adaptor.getSource(),
                                                    adaptor.getSource(), mask);
@@ -243,7 +252,7 @@ private:
   Coordinates &coordinates;
 };
 
-/// One flag a lane: the warp's vote.
+/// Lowers a ballot of one flag per lane.
 struct BallotLowering : OpConversionPattern<tile::BallotOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -251,8 +260,8 @@ struct BallotLowering : OpConversionPattern<tile::BallotOp> {
   matchAndRewrite(tile::BallotOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    if (!warp::isWholeInWarps(op.getFlags().getType()))
-      return op.emitError("flags must lie one a lane, found ")
+    if (!warp::isReplicatedPerWarp(op.getFlags().getType()))
+      return op.emitError("expected one flag per lane, found ")
              << op.getFlags().getType();
     auto flag = vector::ToElementsOp::create(rewriter, loc, adaptor.getFlags());
     rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(
@@ -312,7 +321,7 @@ Value fovea::emitShuffle(OpBuilder &b, Location loc, Value value,
   unsigned bits = type.getIntOrFloatBitWidth();
   if (bits == 32)
     return shuffle(value);
-  // Lanes exchange words of 32 bits.
+  // Shuffles exchange 32-bit words.
   if (bits < 32) {
     Type integer = b.getIntegerType(bits);
     Value word = LLVM::ZExtOp::create(
@@ -329,12 +338,11 @@ Value fovea::emitShuffle(OpBuilder &b, Location loc, Value value,
   return LLVM::BitcastOp::create(b, loc, type, joined);
 }
 
-/// Float extremes combine pairs, then pairs of pairs: short chains of dependent
-/// ops. Sums form one chain in the order of the registers: they come with
-/// exponentials, and the assembler then puts each addition behind the one that
-/// it needs, instead of all behind the last. Integer extremes form one chain,
-/// since from such a one it makes three-input instructions where a chip has
-/// them.
+/// Float minima and maxima combine as a balanced tree: short dependence chains.
+/// Sums form one chain in register order. They accompany exponentials, and
+/// ptxas then schedules each addition right after its operand instead of all
+/// additions at the end. Integer minima and maxima form one chain, from which
+/// ptxas makes three-input instructions if the GPU has them.
 static Value combineAll(OpBuilder &b, Location loc, tile::ReduceKind kind,
                         SmallVector<Value> values) {
   if (kind == tile::ReduceKind::Add || values.front().getType().isInteger()) {

@@ -1,8 +1,13 @@
-//===- WarpAggregatedAdds.cpp - Sums of pairs' elements in memory ---------===//
+//===- WarpAggregatedAdds.cpp - Warp-aggregated atomics -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Emits comparisons of addresses among the lanes of a warp, sums of elements
+// with equal addresses, and one atomic addition per distinct address.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,20 +36,20 @@ Value WarpAggregatedAdds::emitEndsRun(const Pair &pair) {
   return ends;
 }
 
-Value WarpAggregatedAdds::emitAreOne(ArrayRef<Pair> pairs) {
-  Value areOne = arith::ConstantIntOp::create(b, loc, 1, 1);
+Value WarpAggregatedAdds::emitAreEqual(ArrayRef<Pair> pairs) {
+  Value areEqual = arith::ConstantIntOp::create(b, loc, 1, 1);
   for (unsigned dim = 0; dim < pairs.front().indices.size(); ++dim) {
     Value first = pairs.front().indices[dim];
     if (!isOfLane(first))
       continue;
     first = emitShuffle(b, loc, first, NVVM::ShflKind::idx, emitI32(b, loc, 0));
     for (const Pair &pair : pairs)
-      areOne = arith::AndIOp::create(
-          b, loc, areOne,
+      areEqual = arith::AndIOp::create(
+          b, loc, areEqual,
           arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                 pair.indices[dim], first));
   }
-  return emitAll(b, loc, areOne);
+  return emitAll(b, loc, areEqual);
 }
 
 Place WarpAggregatedAdds::locate(const Pair &pair, Value predicate) {
@@ -87,8 +92,8 @@ void WarpAggregatedAdds::addOfLanes(const Pair &pair, Value sum) {
   addTo(locate(pair, isFirst), sum);
 }
 
-/// In pairs, pairs of those, and so on: a chain would take a few clocks for
-/// each.
+/// Sums as a balanced tree: a chain would have the latency of one addition per
+/// element.
 static Value addUp(OpBuilder &b, Location loc, ValueRange elements) {
   SmallVector<Value> sums(elements);
   for (size_t distance = 1; distance < sums.size(); distance *= 2)
@@ -100,24 +105,25 @@ static Value addUp(OpBuilder &b, Location loc, ValueRange elements) {
 }
 
 void WarpAggregatedAdds::addAll(ArrayRef<Pair> pairs, ValueRange elements,
-                      function_ref<void()> otherwise) {
+                                function_ref<void()> otherwise) {
   choose(
-      emitAreOne(pairs), pairs,
+      emitAreEqual(pairs), pairs,
       [&](auto of) { addOfLanes(of.front(), addUp(b, loc, elements)); },
       [&](auto) { otherwise(); });
 }
 
 namespace {
-/// Lanes that follow each other and have one place. Bits say which lanes end a
-/// run; of each lane, where its own ends, and the sum from it to there.
+/// A run of adjacent lanes with equal addresses: `ends` is a bitmap of the
+/// lanes that end a run, `last` the last lane of this lane's run, `sum` the sum
+/// from this lane to there.
 struct Run {
   Value ends, last, sum;
 };
 } // namespace
 
-/// The first lane of a run gets the sum of its lanes, in five steps: what lanes
-/// have doubles as long as the run goes on. All pairs take a step together: one
-/// alone would wait for each exchange.
+/// Segmented reduction in five steps: the first lane of a run gets the sum of
+/// the run. Steps of all pairs are interleaved, because the shuffles of a
+/// single pair would wait for one another.
 void WarpAggregatedAdds::addInOrder(ArrayRef<Pair> pairs) {
   Value lane = emitLane(), one = emitI32(b, loc, 1);
   Value isLast = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane,
@@ -142,7 +148,7 @@ void WarpAggregatedAdds::addInOrder(ArrayRef<Pair> pairs) {
       run.sum = arith::SelectOp::create(b, loc, isInRun, both, run.sum);
     }
   for (auto [pair, run] : llvm::zip_equal(pairs, runs)) {
-    // Behind an end, and at first, a run begins.
+    // A run begins after the end of another one, and at lane 0.
     Value begins = arith::OrIOp::create(
         b, loc, arith::ShLIOp::create(b, loc, run.ends, one), one);
     Value bit = arith::AndIOp::create(
@@ -161,8 +167,9 @@ void WarpAggregatedAdds::addEach(ArrayRef<Pair> pairs) {
     addTo(locate(pair, pair.mask), pair.element);
 }
 
-/// What counts columns, and adds only what is the same for all of them, or one
-/// of two such things, as where negative numbers count from a tensor's end.
+/// Returns true if the tile counts columns plus a uniform offset, or selects
+/// between two such tiles, as for negative indices that count from a tensor's
+/// end.
 static bool countsColumns(Value tile) {
   Operation *def = tile.getDefiningOp();
   if (auto iota = dyn_cast_or_null<tile::IotaOp>(def))
@@ -185,14 +192,15 @@ static bool countsColumns(Value tile) {
          (countsColumns(second) && isUniform(first));
 }
 
-bool WarpAggregatedAdds::haveOwnPlaces(ValueRange indices) {
+bool WarpAggregatedAdds::haveDistinctAddresses(ValueRange indices) {
   return llvm::any_of(indices, [](Value index) {
     auto diagonals = index.getDefiningOp<tile::DiagonalsOp>();
     return diagonals && countsColumns(diagonals.getSource());
   });
 }
 
-void WarpAggregatedAdds::choose(Value condition, ArrayRef<Pair> pairs, Way yes, Way no) {
+void WarpAggregatedAdds::choose(Value condition, ArrayRef<Pair> pairs,
+                                Emitter yes, Emitter no) {
   auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
@@ -203,6 +211,6 @@ void WarpAggregatedAdds::choose(Value condition, ArrayRef<Pair> pairs, Way yes, 
 
 void WarpAggregatedAdds::add(ArrayRef<Pair> pairs) {
   choose(
-      emitAreOne(pairs), pairs, [&](auto of) { addTogether(of); },
+      emitAreEqual(pairs), pairs, [&](auto of) { addTogether(of); },
       [&](auto of) { addEach(of); });
 }

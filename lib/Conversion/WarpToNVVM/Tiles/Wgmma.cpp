@@ -5,6 +5,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Lowers dots of warp groups with operands in shared memory to wgmma
+// instructions, with their descriptors, waits and register constraints. One dot
+// is one inline assembly text, so that its fence, instructions and commit stay
+// together.
+//
+//===----------------------------------------------------------------------===//
 
 #include "WarpToNVVM.h"
 
@@ -21,18 +28,20 @@
 using namespace mlir;
 using namespace fovea;
 
-// wgmma.mma_async.m64nNkK sums over 32 bytes of a row (PTX ISA, asynchronous
+// wgmma.mma_async.m64nNkK reduces over 32 bytes of a row (PTX ISA, asynchronous
 // warpgroup instructions).
 static constexpr int64_t kRows = 64, kStepBytes = 32, kMostColumns = 256;
-// Parts of a product that is too wide start at whole panels of any width.
+// Instructions of a dot that is too wide for one start at whole panels of any
+// width.
 static constexpr int64_t kPartBytes = 128;
-// Of the registers that a launch gives a thread, those that an instruction
-// needs beside its accumulators, or ptxas refuses it (C7602), whatever budget
-// the role has.
+// Registers that an instruction needs besides its accumulators, of those that
+// the launch gives a thread. With fewer, ptxas rejects it (C7602), whatever the
+// role's budget.
 static constexpr int64_t kBesideAccumulators = 32;
-// Values that work stays above a wait by, where it pays to join their signs.
-static constexpr size_t kManyAbove = 16;
-// What wgmma.wait_group counts to.
+// Minimum number of values before a wait for which combining their signs pays
+// off.
+static constexpr size_t kManyValues = 16;
+// Maximum count of wgmma.wait_group.
 static constexpr int64_t kMostInFlight = 7;
 // Rows of one repetition of a swizzle pattern.
 static constexpr int64_t kPatternRows = 8;
@@ -44,45 +53,46 @@ static constexpr int64_t kUnit = 16, kAddressMask = 0x3FFF;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// How the matrix units find an operand in swizzled panels.
+/// The address sequence of an operand in swizzled panels.
 struct PanelWalk {
   int64_t rows, rowBytes, elementBytes;
-  /// The sum runs along columns (else along rows).
+  /// The reduction runs along columns, otherwise along rows.
   bool sumAlongColumns;
-  /// Bytes from the buffer to the ones that go on with its panel; 0 if none do.
+  /// Bytes from the buffer to the buffer of ones that continues its panel; 0
+  /// without ones.
   int64_t toOnes = 0;
-  /// Columns of the product, or rows of it, that the buffer has before those
-  /// that are read.
+  /// Columns or rows of the result that the buffer holds before those of this
+  /// dot.
   int64_t first = 0;
 
   int64_t getPanelBytes() const { return rows * rowBytes; }
 
-  /// A descriptor's upper half. A panel of 128, 64, 32-byte rows has the
-  /// swizzle of its row: layout type 1, 2, 3.
+  /// A descriptor's upper half. The swizzle follows the panel's row: layout
+  /// type 1, 2 or 3 for 128, 64 or 32 bytes.
   int64_t getUpperHalf() const {
     int64_t stride = kPatternRows * rowBytes;
     int64_t swizzle = rowBytes == 128 ? 1 : rowBytes == 64 ? 2 : 3;
     return swizzle << 30 | stride / kUnit;
   }
 
-  /// A descriptor's lower half but for the address.
+  /// A descriptor's lower half without the address.
   int64_t getLowerHalf() const {
-    // Along columns the swizzle says where the next chunk lies.
+    // Along columns the swizzle determines the next chunk.
     int64_t leading = sumAlongColumns ? kUnit
                       : toOnes        ? toOnes
                                       : getPanelBytes();
     return (leading / kUnit) << 16;
   }
 
-  /// What `bytes` further on add to a descriptor. Ones stay where they are, so
-  /// the distance to them shrinks.
+  /// The increment of a descriptor for an advance by `bytes`. The ones stay in
+  /// place, so the distance to them shrinks.
   int64_t getAdvance(int64_t bytes) const {
     int64_t units = bytes / kUnit;
     return toOnes ? units - (units << 16) : units;
   }
 
-  /// What k-step `step` adds to a descriptor, for the product's columns from
-  /// `column` on: rows of the buffer, or whole panels.
+  /// The increment of a descriptor for k-step `step` and the result's columns
+  /// from `column` on: rows of the buffer, or whole panels.
   int64_t getAdvanceTo(int64_t step, int64_t column = 0) const {
     column += first;
     int64_t toColumn = sumAlongColumns
@@ -96,10 +106,10 @@ struct PanelWalk {
   }
 };
 
-/// The PTX of one product, and its operands by number.
+/// The PTX text of one dot with its numbered operands.
 class ProductText {
 public:
-  /// One instruction has up to `most` columns.
+  /// `most` is the maximum number of columns per instruction.
   ProductText(int64_t columns, int64_t most, Type element, bool transposeA,
               bool transposeB)
       : columns(columns), most(most), type(element.isBF16() ? "bf16" : "f16"),
@@ -138,14 +148,15 @@ private:
   const Specialization &roles;
 };
 
-/// Warp groups part the rows in their order, if the layout lets them.
-struct HeldRowsLowering : OpConversionPattern<tile::HeldRowsOp> {
+/// Warp groups own contiguous rows in their order, if the layout distributes
+/// rows over them.
+struct HeldRowsLowering : OpConversionPattern<tile::OwnedRowsOp> {
   HeldRowsLowering(const TypeConverter &converter, MLIRContext *context,
                    const Specialization &roles)
       : OpConversionPattern(converter, context), roles(roles) {}
 
   LogicalResult
-  matchAndRewrite(tile::HeldRowsOp op, OpAdaptor,
+  matchAndRewrite(tile::OwnedRowsOp op, OpAdaptor,
                   ConversionPatternRewriter &rewriter) const override;
 
 private:
@@ -163,13 +174,13 @@ struct DotWaitLowering : OpConversionPattern<warp::DotWaitOp> {
                   ConversionPatternRewriter &rewriter) const override;
 
 private:
-  void emitKeepAbove(OpBuilder &b, Location loc, ValueRange tiles) const;
+  void emitKeepBeforeWait(OpBuilder &b, Location loc, ValueRange tiles) const;
 
   const WaitCounts &counts;
   int64_t sharedMemory;
 };
 
-/// The registers of the sum stay where they are: no value comes out.
+/// The accumulators stay in their registers, so the wait has no results.
 struct AwaitReadsLowering : OpConversionPattern<warp::AwaitReadsOp> {
   AwaitReadsLowering(const TypeConverter &converter, MLIRContext *context,
                      const WaitCounts &counts)
@@ -202,14 +213,14 @@ std::string ProductText::list(int64_t first, int64_t count) {
   return text;
 }
 
-/// All steps of `count` columns from `first` on.
+/// The text of all k-steps for `count` columns from `first` on.
 std::string ProductText::getColumns(int64_t first, int64_t count, int64_t steps,
                                     bool startsAtZero, int64_t words,
                                     const PanelWalk *left,
                                     const PanelWalk &right) const {
   int64_t registers = columns / 2;
-  // Outputs; unless the product starts at zero as many tied inputs; the first
-  // operand's words or descriptor; the second one's descriptor.
+  // Operands: outputs; as many tied inputs unless the dot starts at zero; the
+  // first operand's words or descriptor; the second operand's descriptor.
   int64_t leftAt = startsAtZero ? registers : 2 * registers;
   int64_t rightAt = leftAt + (left ? 1 : words);
   std::string shape = "wgmma.mma_async.sync.aligned.m64n" +
@@ -238,9 +249,9 @@ std::string ProductText::getColumns(int64_t first, int64_t count, int64_t steps,
   return text;
 }
 
-/// Fence, all steps, commit, in one text: nothing can come between, and LLVM
-/// never sees accumulators in the making. Registers of a wide product are those
-/// of its parts, one after the other.
+/// Fence, all k-steps and commit in one text: no instruction can be placed in
+/// between, and LLVM never sees intermediate accumulators. The registers of a
+/// wide dot are those of its parts, in order.
 std::string ProductText::get(int64_t steps, bool startsAtZero, int64_t words,
                              const PanelWalk *left,
                              const PanelWalk &right) const {
@@ -257,8 +268,9 @@ std::string ProductText::get(int64_t steps, bool startsAtZero, int64_t words,
   return text + "wgmma.commit_group.sync.aligned;\n\t}";
 }
 
-/// The base of a buffer's descriptors is made once, at the role's start; a
-/// stage adds to it. Only the lower half differs: one register is kept for it.
+/// The base of a buffer's descriptors is computed once, at the start of the
+/// role; a stage adds its offset. Only the lower half differs, so one register
+/// suffices.
 FailureOr<Value> WgmmaDotLowering::emitDescriptor(OpBuilder &b, warp::DotOp op,
                                                   Value memref,
                                                   const PanelWalk &walk,
@@ -273,7 +285,8 @@ FailureOr<Value> WgmmaDotLowering::emitDescriptor(OpBuilder &b, warp::DotOp op,
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointAfterValue(role->leader);
     Value address = emitSharedAddress(b, loc, *view->buffer.getOffset());
-    // A warp group's rows: rows of the buffer, or columns, a panel of them.
+    // A warp group's rows of the result: rows of the buffer, or columns, one
+    // panel of them.
     int64_t ofGroup =
         walk.sumAlongColumns ? kRows * walk.rowBytes : walk.getPanelBytes();
     if (isLeft)
@@ -282,7 +295,7 @@ FailureOr<Value> WgmmaDotLowering::emitDescriptor(OpBuilder &b, warp::DotOp op,
           arith::MulIOp::create(b, loc, role->emitGroup(b, loc),
                                 emitI32(b, loc, ofGroup)));
     Value units = arith::ShRUIOp::create(b, loc, address, emitI32(b, loc, 4));
-    // In a cluster the upper bits of an address say which CTA's it is.
+    // In a cluster the upper address bits select the CTA.
     units = arith::AndIOp::create(b, loc, units, emitI32(b, loc, kAddressMask));
     base = arith::OrIOp::create(b, loc, units,
                                 emitI32(b, loc, walk.getLowerHalf()));
@@ -312,7 +325,7 @@ static void append(std::string &constraints, StringRef constraint,
   }
 }
 
-/// Constraints of `count` outputs that are inputs, too, of one kind.
+/// Constraints of `count` outputs with tied inputs, all of one kind.
 static std::string getTied(StringRef kind, int64_t count) {
   std::string constraints;
   append(constraints, ("=" + kind).str(), count);
@@ -326,7 +339,7 @@ static SmallVector<Value> toElements(OpBuilder &b, Location loc, Value vector) {
   return SmallVector<Value>(elements.getResults());
 }
 
-/// Elements as words of 32 bits, in the layout's order.
+/// Elements as 32-bit words, in layout order.
 static SmallVector<Value> toWords(OpBuilder &b, Location loc, Value vector) {
   auto type = cast<VectorType>(vector.getType());
   int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
@@ -334,8 +347,8 @@ static SmallVector<Value> toWords(OpBuilder &b, Location loc, Value vector) {
   return toElements(b, loc, LLVM::BitcastOp::create(b, loc, words, vector));
 }
 
-/// Passes a tile through a text, each register tied to itself. Registers of 32
-/// bits only.
+/// Passes a tile through an assembly text, each register tied to itself. 32-bit
+/// registers only.
 static Value emitThrough(OpBuilder &b, Location loc, StringRef text,
                          Value vector) {
   auto type = cast<VectorType>(vector.getType());
@@ -355,14 +368,14 @@ static Value emitThrough(OpBuilder &b, Location loc, StringRef text,
                   : tile;
 }
 
-/// Waits until at most `younger` products are in flight.
+/// Waits until at most `younger` dots are outstanding.
 static std::string getWaitText(int64_t younger) {
   return "wgmma.wait_group.sync.aligned " +
          std::to_string(std::min(younger, kMostInFlight)) + ";";
 }
 
-/// The same for a tile that is used from here on. The tile comes out of
-/// the wait, so that nothing that uses it moves above.
+/// Waits for a tile that is used from here on. The tile is a result of the
+/// wait, so that no use moves before it.
 static Value emitWait(OpBuilder &b, Location loc, int64_t younger, Value tile) {
   return emitThrough(b, loc, getWaitText(younger), tile);
 }
@@ -371,8 +384,8 @@ static Value emitWait(OpBuilder &b, Location loc, int64_t younger, Value tile) {
 // Dots
 //===----------------------------------------------------------------------===//
 
-/// Whether somebody reads the first operand, in registers, behind the issue.
-static bool isReadInFlight(warp::DotOp op) {
+/// Returns true if the first operand, in registers, has uses after the issue.
+static bool isReadAfterIssue(warp::DotOp op) {
   return op.getAsync() &&
          llvm::any_of(op.getA().getUsers(), [&](Operation *user) {
            Operation *place = op->getBlock()->findAncestorOpInBlock(*user);
@@ -380,13 +393,13 @@ static bool isReadInFlight(warp::DotOp op) {
          });
 }
 
-/// What a product sums over.
+/// Extent of a dot's reduction dimension.
 static int64_t getSum(warp::DotOp op) {
   return cast<ShapedType>(op.getA().getType())
       .getDimSize(op.getTransposeA() ? 0 : 1);
 }
 
-/// What one instruction sums over.
+/// Elements that one instruction reduces over.
 static int64_t getStep(warp::DotOp op) {
   return kStepBytes / getBytes(op.getB().getType().getElementType());
 }
@@ -394,7 +407,7 @@ static int64_t getStep(warp::DotOp op) {
 LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   const Role *role = roles.getRole(op);
   if (!role || role->isSingleWarp)
-    return op.emitOpError("wgmma needs a role that computes");
+    return op.emitOpError("wgmma needs a role of whole warp groups");
   auto layout = cast<warp::WgmmaAttr>(op.getTileType().getEncoding());
   int64_t warps = role->warps * roles.clusterSize;
   if (warps != kGroupWarps * layout.getGroups())
@@ -418,18 +431,20 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
                             "of ")
              << kRows << " columns, found " << left;
     if (int64_t first = op.getFirstRow().value_or(0); first % kRows != 0)
-      return op.emitOpError("wgmma takes rows from a whole panel of ")
-             << kRows << " on, found " << first;
+      return op.emitOpError("wgmma needs a first row that is a multiple of ")
+             << kRows << ", found " << first;
   }
   if (int64_t first = op.getFirstColumn().value_or(0),
       panel = warp::getPanelColumns(op.getB().getType());
       first % panel != 0)
-    return op.emitOpError("wgmma takes columns from a whole panel of ")
-           << panel << " on, found " << first;
+    return op.emitOpError("wgmma needs a first column that is a multiple "
+                          "of ")
+           << panel << ", found " << first;
   if (op.getOnes() && op.getOnes().getType().getDimSize(0) < step)
     return op.emitOpError("wgmma needs ")
            << step << " rows of ones, found " << op.getOnes().getType();
-  // A buffer's rows are the product's rows or columns, or what it sums over.
+  // A buffer's rows are the result's rows or columns, or the reduction
+  // dimension.
   assert(op.getB().getType().getDimSize(0) % kPatternRows == 0);
   return success();
 }
@@ -439,7 +454,7 @@ static PanelWalk getWalk(MemRefType type, bool sumAlongColumns) {
           getBytes(type.getElementType()), sumAlongColumns};
 }
 
-/// Bytes from the second operand's buffer to the ones behind it.
+/// Bytes from the second operand's buffer to the ones after it.
 static FailureOr<int64_t> getDistanceToOnes(warp::DotOp op) {
   auto ones = op.getOnes().getDefiningOp<warp::OnesOp>();
   if (!ones || !ones.getOffset()) {
@@ -453,7 +468,7 @@ static FailureOr<int64_t> getDistanceToOnes(warp::DotOp op) {
                 warp::getStorageBytes(view->buffer.getBuffer().getType());
   int64_t distance = *ones.getOffset() - *view->buffer.getOffset();
   if (int64_t(*ones.getOffset()) < end || distance / kUnit > kAddressMask) {
-    op.emitOpError("ones must lie behind the second operand, found offsets ")
+    op.emitOpError("ones must be after the second operand, found offsets ")
         << *ones.getOffset() << " and " << *view->buffer.getOffset();
     return failure();
   }
@@ -496,10 +511,11 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
     operands.push_back(*descriptor);
     append(constraints, "l");
   } else {
-    // Registers of a dot in flight must not be read (PTX ISA, wgmma.mma_async):
-    // who reads the tile later reads others, which ptxas makes the same again.
+    // Registers of an outstanding dot must not be read (PTX ISA,
+    // wgmma.mma_async). Later uses of the tile read the original registers; the
+    // dot reads copies.
     Value tile = adaptor.getA();
-    if (isReadInFlight(op))
+    if (isReadAfterIssue(op))
       tile = emitThrough(rewriter, loc, "", tile);
     SmallVector<Value> all = toWords(rewriter, loc, tile);
     words = all.size();
@@ -524,7 +540,7 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
 
   int64_t most = std::min(2 * (roles.launchedRegisters - kBesideAccumulators),
                           kMostColumns);
-  // Ones go on behind a product that is one panel wide.
+  // Ones extend a dot that is one panel wide.
   ProductText text(columns, op.getOnes() ? kMostColumns : most,
                    op.getB().getType().getElementType(), op.getTransposeA(),
                    op.getTransposeB());
@@ -552,8 +568,8 @@ WaitCounts::WaitCounts(gpu::GPUFuncOp kernel) {
     auto wait = dyn_cast<warp::DotWaitOpInterface>(op);
     if (!wait || failed(warp::findDots(wait.getPending())))
       return;
-    // Fewer than there are only waits longer. A sum that has not begun has
-    // nothing to wait for.
+    // A lower count than possible only waits longer. An accumulation that has
+    // not begun has nothing to wait for.
     counts[op] =
         warp::countYoungerDots(wait.getPending(), op).value_or(kMostInFlight);
   });
@@ -562,17 +578,17 @@ WaitCounts::WaitCounts(gpu::GPUFuncOp kernel) {
 FailureOr<int64_t> WaitCounts::get(Operation *wait) const {
   auto found = counts.find(wait);
   if (found == counts.end())
-    return wait->emitOpError("the dot that it waits for must come through "
+    return wait->emitOpError("expected a pending dot that is passed through "
                              "loops and branches only");
   return found->second;
 }
 
-/// ptxas sees no reason why work should precede a wait, and moves the wait up.
-/// A store that never happens, as it asks for a negative value where none is,
-/// depends on the work and stays above. A branch or trap would make ptxas
-/// serialise the products (C7518).
-void DotWaitLowering::emitKeepAbove(OpBuilder &b, Location loc,
-                                    ValueRange tiles) const {
+/// ptxas sees no reason to keep work before a wait, and moves the wait up. A
+/// store under a condition that is never true (a negative value where none
+/// exists) depends on the work and stays before the wait. A branch or trap
+/// would make ptxas serialise the MMAs (C7518).
+void DotWaitLowering::emitKeepBeforeWait(OpBuilder &b, Location loc,
+                                         ValueRange tiles) const {
   SmallVector<Value> operands;
   for (Value tile : tiles)
     llvm::append_range(operands, toElements(b, loc, tile));
@@ -580,14 +596,14 @@ void DotWaitLowering::emitKeepAbove(OpBuilder &b, Location loc,
     return;
   std::string text = "{\n\t.reg .pred p;\n\t";
   std::string constraints;
-  if (operands.size() < kManyAbove) {
+  if (operands.size() < kManyValues) {
     text += "setp.lt.f32 p, $0, 0f00000000;\n\t";
     for (size_t index = 1; index < operands.size(); ++index)
       text += "setp.lt.or.f32 p, $" + std::to_string(index) +
               ", 0f00000000, p;\n\t";
     append(constraints, "f", operands.size());
   } else {
-    // Signs of two more are added by one instruction.
+    // One instruction combines the signs of two more values.
     for (Value &operand : operands)
       operand = LLVM::BitcastOp::create(b, loc, b.getI32Type(), operand);
     text += ".reg .b32 s;\n\tmov.b32 s, $0;\n\t";
@@ -600,7 +616,7 @@ void DotWaitLowering::emitKeepAbove(OpBuilder &b, Location loc,
   }
   text += "@p st.volatile.shared.u32 [$" + std::to_string(operands.size()) +
           "], 0;\n\t}";
-  // The last bytes of shared memory are nobody's.
+  // The last bytes of shared memory are unused.
   operands.push_back(
       emitSharedAddress(b, loc, sharedMemory - warp::kSpareSharedBytes));
   append(constraints, "r");
@@ -608,8 +624,8 @@ void DotWaitLowering::emitKeepAbove(OpBuilder &b, Location loc,
   emitAsm(b, loc, text, constraints, operands);
 }
 
-/// Copies of registers of 32 bits, by an instruction that ptxas does not see
-/// through: moves would be coalesced.
+/// Copies 32-bit registers with an instruction that ptxas does not see through:
+/// it would coalesce moves.
 static Value emitCopies(OpBuilder &b, Location loc, Value vector) {
   auto type = cast<VectorType>(vector.getType());
   auto words = VectorType::get(type.getShape(), b.getI32Type());
@@ -623,11 +639,11 @@ static Value emitCopies(OpBuilder &b, Location loc, Value vector) {
   return LLVM::BitcastOp::create(b, loc, type, copies);
 }
 
-/// Whether a tile of 32 bits is kept for the loop's next iteration and no more.
-/// It was computed in the registers of a dot that the next iteration needs for
-/// another one: ptxas would compute it elsewhere before the wait, while
-/// operands of dots fill the registers there, and spill. After the wait they
-/// are free.
+/// Returns true if a 32-bit tile is only loop-carried to the next iteration. It
+/// was computed in the registers of a dot, which the next iteration needs for
+/// another dot. Without copies ptxas would compute it in other registers before
+/// the wait, where operands of dots fill the registers, and spill. After the
+/// wait they are free.
 static bool isCarried(Value held) {
   return cast<RankedTensorType>(held.getType()).getElementTypeBitWidth() ==
              32 &&
@@ -649,9 +665,9 @@ DotWaitLowering::matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
     if (unsigned bits =
             cast<RankedTensorType>(held.getType()).getElementTypeBitWidth();
         bits != 16 && bits != 32)
-      return op.emitOpError("holds elements of 16 or 32 bits, found ")
+      return op.emitOpError("expected held elements of 16 or 32 bits, found ")
              << held.getType();
-  emitKeepAbove(rewriter, loc, adaptor.getAbove());
+  emitKeepBeforeWait(rewriter, loc, adaptor.getAbove());
   SmallVector<Value> results = {
       emitWait(rewriter, loc, *younger, adaptor.getPending())};
   for (auto [held, result] :
@@ -678,7 +694,7 @@ AwaitReadsLowering::matchAndRewrite(warp::AwaitReadsOp op, OpAdaptor,
 }
 
 LogicalResult
-HeldRowsLowering::matchAndRewrite(tile::HeldRowsOp op, OpAdaptor,
+HeldRowsLowering::matchAndRewrite(tile::OwnedRowsOp op, OpAdaptor,
                                   ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   RankedTensorType type = op.getTile();
@@ -692,10 +708,10 @@ HeldRowsLowering::matchAndRewrite(tile::HeldRowsOp op, OpAdaptor,
   if (rows != type.getDimSize(0)) {
     const Role *role = roles.getRole(op);
     if (!role)
-      return op.emitOpError("must stand in a role: its warp groups hold ")
+      return op.emitOpError("must be in a role: its warp groups own ")
              << rows << " rows each";
     Value number = role->emitGroup(rewriter, loc);
-    // Warp groups are numbered through the cluster.
+    // Group indices run through the cluster.
     if (roles.rank)
       number = arith::AddIOp::create(
           rewriter, loc, number,

@@ -1,4 +1,4 @@
-//===- AttnDialect.cpp - The attn dialect and its small ops ---------------===//
+//===- AttnDialect.cpp - The attn dialect ---------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -32,8 +32,8 @@ using namespace fovea::attn;
 #include "fovea/Dialect/Attn/IR/AttnOps.cpp.inc"
 
 namespace {
-/// Functions with attention go into others as any do. Regions of attention call
-/// nothing, so nothing goes into them.
+/// Functions with attention can be inlined. The regions of attn ops contain no
+/// calls, so nothing is inlined into them.
 struct AttnInliner : DialectInlinerInterface {
   using DialectInlinerInterface::DialectInlinerInterface;
 
@@ -187,11 +187,11 @@ LogicalResult MergeOp::verify() {
   }
   for (Value v : getOutputs())
     if (v.getType() != partType)
-      return emitOpError("all parts must have one type, found ")
+      return emitOpError("all parts must have the same type, found ")
              << v.getType() << " beside " << partType;
   for (Value v : getLses())
     if (v.getType() != lseType)
-      return emitOpError("all lses must have one type, found ")
+      return emitOpError("all log-sum-exps must have the same type, found ")
              << v.getType() << " beside " << lseType;
   return success();
 }

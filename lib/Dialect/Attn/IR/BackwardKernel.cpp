@@ -1,4 +1,4 @@
-//===- BackwardKernel.cpp - attn.backward as kernels ------------*- C++ -*-===//
+//===- BackwardKernel.cpp - Kernel interface of attn.backward -------------===//
 //
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace fovea::attn;
 
-/// Operands before those of the variant.
+/// Names of the operands before those of the variant.
 static constexpr StringRef kOperandNames[] = {"q",   "k",  "v",   "o",
                                               "lse", "do", "dlse"};
 enum : unsigned { kOutput = 3, kLse = 4, kOutputGradient = 5 };
@@ -93,7 +93,7 @@ bool BackwardOp::isResultCopied(unsigned index) {
 }
 
 WorkDims BackwardOp::getWorkDims() {
-  // Tiles of keys, unless nothing is summed by key.
+  // Key tiles, unless no gradient is accumulated per key.
   bool ofKeys = getKeyGradient() || getValueGradient();
   WorkDims dims = {"B", "Hq", "Sq", "", ""};
   if (ofKeys)

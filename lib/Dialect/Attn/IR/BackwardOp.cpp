@@ -23,7 +23,7 @@ Value BackwardOp::getGradientOfCapture(unsigned index) {
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// Checks what the forward gave, and the gradient by it.
+/// Checks the results of the forward op and the gradients with respect to them.
 static LogicalResult verifyOutputs(BackwardOp op) {
   auto output = cast<RankedTensorType>(op.getOutput().getType());
   auto gradient = cast<RankedTensorType>(op.getOutputGradient().getType());
@@ -41,7 +41,8 @@ static LogicalResult verifyOutputs(BackwardOp op) {
                                "sequence and the value's head dim, found "
                             << output << " for " << op.getQueryType() << " and "
                             << op.getValueType();
-  // That of an output in f32 may be rounded to what kernels multiply.
+  // The gradient of an f32 output may be rounded to the type that kernels
+  // multiply.
   if (gradient != output && gradient != output.clone(element))
     return op.emitOpError()
            << "the output's gradient must have the output's type " << output
@@ -53,8 +54,8 @@ static LogicalResult verifyOutputs(BackwardOp op) {
                              : success();
 }
 
-/// Checks that `gradient`, if asked for, has the type of what it is by, or that
-/// in f32. That of a scalar is a tensor without dimensions.
+/// Checks that `gradient`, if present, has the type of its operand `by`, or
+/// that type with f32 elements. The gradient of a scalar is a rank-0 tensor.
 static LogicalResult verifyGradient(BackwardOp op, const Twine &name,
                                     Value gradient, Type by) {
   if (!gradient)
@@ -70,7 +71,7 @@ static LogicalResult verifyGradient(BackwardOp op, const Twine &name,
                           << expected << ", or that of f32, found " << found;
 }
 
-/// Checks which captured values have gradients.
+/// Checks the captured values with gradients.
 static LogicalResult verifyDifferentiated(BackwardOp op) {
   ArrayRef<int64_t> positions = op.getDifferentiated();
   if (positions.size() != op.getCaptureGradients().size())
@@ -113,10 +114,11 @@ LogicalResult BackwardOp::verify() {
       failed(verifyDifferentiated(*this)))
     return failure();
   if (getSinksGradient() && !getSinks())
-    return emitOpError("the gradient of sinks is asked for, found no sinks");
+    return emitOpError("the gradient of sinks needs sinks, found none");
   if (getScaleGradient() && !getScaleValue())
-    return emitOpError("the gradient of a scale is asked for, found no scale "
-                       "that is an operand");
+    return emitOpError(
+        "the gradient of the scale needs a run-time scale, found "
+        "none");
   if (getSinks() && failed(verifyGradient(*this, "sinks", getSinksGradient(),
                                           getSinks().getType())))
     return failure();
@@ -130,7 +132,7 @@ LogicalResult BackwardOp::verifyRegions() {
   Type index = IndexType::get(getContext()),
        f32 = Float32Type::get(getContext());
   if (getScoreMod().empty() && !getScoreGradient().empty())
-    return emitOpError("expected a score_mod beside score_gradient");
+    return emitOpError("'score_gradient' needs a score_mod");
   if (failed(verifyModRegion(*this, "score_gradient", getScoreGradient(),
                              {f32, f32, index, index, index, index}, {f32},
                              llvm::IsaPred<ContributeOp>)))
@@ -152,13 +154,14 @@ LogicalResult ContributeOp::verify() {
   auto target = dyn_cast<BlockArgument>(getTarget());
   if (!target || target.getOwner() != &region.front() ||
       target.getArgNumber() < BackwardOp::kScoreGradientArguments)
-    return emitOpError("expected an argument of the region that stands for a "
-                       "captured value, found another value");
+    return emitOpError("expected the region's argument of a captured value, "
+                       "found another value");
   unsigned capture =
       target.getArgNumber() - BackwardOp::kScoreGradientArguments;
   if (!llvm::is_contained(parent.getDifferentiated(), int64_t(capture)))
-    return emitOpError() << "the gradient of captured value #" << capture
-                         << " is not asked for";
+    return emitOpError() << "expected a captured value with a gradient, found "
+                            "captured value #"
+                         << capture;
   auto tensor = dyn_cast<RankedTensorType>(target.getType());
   int64_t rank = tensor ? tensor.getRank() : 0;
   if (int64_t(getIndices().size()) != rank)

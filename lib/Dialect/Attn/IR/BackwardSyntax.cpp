@@ -1,4 +1,4 @@
-//===- BackwardSyntax.cpp - How attn.backward is written --------*- C++ -*-===//
+//===- BackwardSyntax.cpp - Syntax of attn.backward -----------------------===//
 //
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
@@ -20,7 +20,7 @@ static SmallVector<StringRef> getRegionNames() {
   return SmallVector<StringRef>(std::begin(kRegions), std::end(kRegions));
 }
 
-/// What may be asked for; `captures` is a list.
+/// The gradients of the `gradients` clause; `captures` is a list.
 static constexpr StringLiteral kGradients[] = {"q",        "k",     "v",
                                                "captures", "sinks", "scale"};
 static constexpr unsigned kCaptures = 3;
@@ -46,9 +46,9 @@ void BackwardOp::getAsmBlockArgumentNames(Region &region,
 static constexpr StringRef kDeterministic = "deterministic";
 
 namespace {
-/// The clause that says which gradients are asked for.
+/// The clause that lists the computed gradients.
 struct Gradients {
-  /// Of each that may be asked for, how many there are.
+  /// The number of gradients of each kind.
   int32_t segments[std::size(kGradients)] = {1, 1, 1, 0, 0, 0};
   SmallVector<int64_t> captures;
 
@@ -125,12 +125,12 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
     return parser.emitError(typesLoc, "expected the types of q, k, v, o, lse "
                                       "and do, found ")
            << types.size() << " types";
-  int32_t asked = 0;
+  int32_t numGradients = 0;
   for (int32_t segment : gradients.segments)
-    asked += segment;
-  if (int32_t(results.size()) != asked)
+    numGradients += segment;
+  if (int32_t(results.size()) != numGradients)
     return parser.emitError(typesLoc, "expected the types of ")
-           << asked << " gradients, found " << results.size();
+           << numGradients << " gradients, found " << results.size();
   result.addTypes(results);
   Builder &b = parser.getBuilder();
   result.addAttribute(getDifferentiatedAttrName(result.name),
@@ -145,19 +145,19 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
       loc, {1, 1, 1, 1, 1, 1, int32_t(lseGradient.operands.size())});
 }
 
-/// Prints which gradients are asked for, if not those of q, k and v.
+/// Prints the computed gradients, unless they are those of q, k and v.
 static void printGradients(OpAsmPrinter &p, BackwardOp op) {
-  bool isAsked[] = {
+  bool isComputed[] = {
       bool(op.getQueryGradient()), bool(op.getKeyGradient()),
       bool(op.getValueGradient()), !op.getDifferentiated().empty(),
       bool(op.getSinksGradient()), bool(op.getScaleGradient())};
-  if (ArrayRef(isAsked) ==
+  if (ArrayRef(isComputed) ==
       ArrayRef<bool>({true, true, true, false, false, false}))
     return;
   p << " gradients(";
   StringRef separator = "";
   for (auto [which, name] : llvm::enumerate(kGradients)) {
-    if (!isAsked[which])
+    if (!isComputed[which])
       continue;
     p << separator << name;
     separator = ", ";

@@ -1,4 +1,4 @@
-//===- BlockExtremes.cpp - attn.block_min, attn.block_max -----------------===//
+//===- BlockExtremes.cpp - attn.block_min and attn.block_max --------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,7 +15,7 @@
 using namespace mlir;
 using namespace fovea::attn;
 
-/// Arguments of kv_classify.
+/// Argument numbers of kv_classify.
 static constexpr unsigned kFirstQuery = 2, kFirstKey = 4;
 
 ParseResult fovea::attn::parseBlockIndices(
@@ -68,7 +68,7 @@ void fovea::attn::printBlockIndices(OpAsmPrinter &p, Operation *,
   p << ']';
 }
 
-/// Whether `value` depends on where the block lies.
+/// True if `value` depends on the block's position.
 static bool dependsOnBlock(Value value, Block &body) {
   SetVector<Value> slice;
   slice.insert(value);
@@ -98,7 +98,7 @@ static LogicalResult verifyBlockExtreme(OpTy op) {
     return op.emitOpError("is only valid in 'kv_classify' of an attention op");
   Block &body = region->front();
   if (body.getNumArguments() < AttentionOpInterface::kKVClassifyArguments)
-    return success(); // the parent's verifier says so
+    return success(); // the parent's verifier reports this
   if (!is_contained(body.getArguments().drop_front(
                         AttentionOpInterface::kKVClassifyArguments),
                     op.getTensor()))
@@ -121,9 +121,8 @@ static LogicalResult verifyBlockExtreme(OpTy op) {
                           "keys, found other values");
   for (Value index : op.getIndices())
     if (dependsOnBlock(index, body))
-      return op.emitOpError("expected indices beside the range that are the "
-                            "same for all blocks, found one that depends on "
-                            "the block");
+      return op.emitOpError("expected other indices that do not depend on the "
+                            "block, found one that does");
   return success();
 }
 

@@ -1,4 +1,4 @@
-//===- BlockIndices.h - Assembly of attn.block_min and block_max *- C++ -*-===//
+//===- BlockIndices.h - Syntax of attn.block_min and block_max --*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,7 +13,8 @@
 
 namespace fovea::attn {
 
-/// `[%b, %j0 to %j1]`: exactly one index is a range, that of dimension `dim`.
+/// Parses or prints `[%b, %j0 to %j1]`: exactly one index, that of dimension
+/// `dim`, is a range.
 mlir::ParseResult parseBlockIndices(
     mlir::OpAsmParser &parser,
     llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &indices,

@@ -1,4 +1,4 @@
-//===- BlockLists.cpp - Which blocks queries see ----------------*- C++ -*-===//
+//===- BlockLists.cpp - Block-sparse lists --------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,8 +13,8 @@ using namespace fovea::attn;
 
 static constexpr StringRef kListNames[] = {"partial_count", "partial_index",
                                            "full_count", "full_index"};
-/// Dimension of all lists that blocks of queries are counted along, and that of
-/// indices that holds one row's entries.
+/// The dimension of all lists that counts query blocks, and the dimension of
+/// the index lists that contains the entries of a row.
 static constexpr int64_t kBlocksDim = 2, kEntriesDim = 3;
 
 StringRef fovea::attn::detail::getBlockListName(unsigned index) {
@@ -25,7 +25,7 @@ SmallVector<std::string>
 fovea::attn::detail::getBlockListDims(AttentionOpInterface op, unsigned index) {
   auto type = cast<RankedTensorType>(op.getBlockLists()[index].getType());
   StringRef name = op.getBlockListName(index);
-  // An extent of 1 stands for all entries, whatever their number.
+  // A static extent of 1 is broadcast.
   auto dimName = [&](int64_t dim, StringRef all) {
     return type.getDimSize(dim) == 1 ? (name + "." + Twine(dim)).str()
                                      : all.str();
@@ -64,7 +64,7 @@ fovea::attn::getBlockListLimits(AttentionOpInterface op) {
   SmallVector<std::pair<std::string, int64_t>> limits;
   if (!op.hasBlocks())
     return limits;
-  // Two lists, in tiles of at least 16 keys, can be counted in 32 bits.
+  // The entries of two lists, in tiles of at least 16 keys, fit into 32 bits.
   int64_t most = (AttentionOpInterface::kMaxSequenceLength / 2) /
                  ((op.getKeyBlock() + 15) / 16);
   for (const std::string &dim : getBlockListRows(op))
@@ -76,7 +76,7 @@ fovea::attn::getBlockListLimits(AttentionOpInterface op) {
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// Checks one list by itself; `heads` are those of the query.
+/// Checks one list; `heads` is the number of query heads.
 static LogicalResult verifyList(AttentionOpInterface op, unsigned index,
                                 int64_t batch, int64_t heads) {
   StringRef name = op.getBlockListName(index);
@@ -111,7 +111,7 @@ LogicalResult fovea::attn::verifyBlocks(AttentionOpInterface op) {
   unsigned count = op.getBlockLists().size();
   if (count == 0) {
     if (op.getBlockSize())
-      return op->emitOpError("block size needs lists of blocks, found none");
+      return op->emitOpError("block size needs block lists, found none");
     return success();
   }
   if (count != 2 && count != 4)
@@ -125,12 +125,12 @@ LogicalResult fovea::attn::verifyBlocks(AttentionOpInterface op) {
                "block size must have two numbers, queries and keys, "
                "found ")
            << (size ? size->size() : 0);
-  // So that one past the last block can be counted in 32 bits.
+  // The block after the last one must fit into 32 bits.
   for (int64_t extent : *size)
     if (extent < 1 || extent > AttentionOpInterface::kMaxSequenceLength / 2)
       return op->emitOpError("block size must be from 1 to 2^29, found [")
              << *size << ']';
-  if (KeyPlaces keys = op.getSequence().getKeyPlaces();
+  if (KeyLocations keys = op.getSequence().getKeyPlaces();
       keys.arePacked || keys.page)
     return op->emitOpError(
                "blocks need the sequence form 'dense' or 'lengths', "
@@ -160,16 +160,16 @@ LogicalResult fovea::attn::verifyBlocks(AttentionOpInterface op) {
     }
     int64_t found = type.getDimSize(kBlocksDim);
     if (index > 0 && blocks != found)
-      return op->emitOpError("lists must have one number of blocks of queries, "
-                             "found ")
+      return op->emitOpError("block lists must have the same number of query "
+                             "blocks, found ")
              << op.getBlockLists().front().getType() << " and " << type;
     blocks = found;
   }
   int64_t queries = op.getQueryType().getDimSize(op.getSequenceDim());
   if (!ShapedType::isDynamic(blocks) && !ShapedType::isDynamic(queries) &&
       blocks < int64_t(llvm::divideCeil(queries, op.getQueryBlock())))
-    return op->emitOpError() << "lists must have a row for each of "
+    return op->emitOpError() << "block lists must have a row for each of "
                              << llvm::divideCeil(queries, op.getQueryBlock())
-                             << " blocks of queries, found " << blocks;
+                             << " query blocks, found " << blocks;
   return success();
 }

@@ -1,4 +1,4 @@
-//===- Canonicalization.cpp - Simplifies attention ops ----------*- C++ -*-===//
+//===- Canonicalization.cpp - Canonicalization of attention ops -----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace fovea::attn;
 
 namespace {
-/// A region that gets captured values, behind so many other arguments.
+/// A region with captured values after `leading` other arguments.
 struct ModRegion {
   Region *region;
   unsigned leading;
@@ -39,7 +39,7 @@ static SmallVector<ModRegion> getModRegions(BackwardOp op) {
           {&op.getQueryBounds(), BackwardOp::kQueryBoundsArguments}};
 }
 
-/// Regions that say nothing without the score_mod, and without the mask_mod.
+/// Regions that have no meaning without score_mod, or without mask_mod.
 static SmallVector<Region *> getRegionsOfScoreMod(ForwardOp) { return {}; }
 static SmallVector<Region *> getRegionsOfScoreMod(BackwardOp op) {
   return {&op.getScoreGradient()};
@@ -51,13 +51,13 @@ static SmallVector<Region *> getRegionsOfMaskMod(BackwardOp op) {
   return {&op.getKvBounds(), &op.getKvClassify(), &op.getQueryBounds()};
 }
 
-/// Whether a captured value has a result of its own: it stays.
+/// True if a captured value must stay because its gradient is a result.
 static bool isFixed(ForwardOp, unsigned) { return false; }
 static bool isFixed(BackwardOp op, unsigned index) {
   return llvm::is_contained(op.getDifferentiated(), int64_t(index));
 }
 
-/// Adapts positions among the captured values, of which the `dead` ones go.
+/// Updates positions of captured values for the removal of the `dead` ones.
 static void renumber(ForwardOp, const BitVector &) {}
 static void renumber(BackwardOp op, const BitVector &dead) {
   SmallVector<int64_t> positions;
@@ -71,7 +71,7 @@ static void renumber(BackwardOp op, const BitVector &dead) {
 }
 
 namespace {
-/// A score_mod that yields its score, a mask_mod that yields true: no region.
+/// Removes a score_mod that yields its score and a mask_mod that yields true.
 template <typename OpTy>
 struct DropTrivialRegions : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -104,8 +104,8 @@ struct DropTrivialRegions : OpRewritePattern<OpTy> {
   }
 };
 
-/// Captured values that no region reads, and values captured twice. What stays
-/// keeps its number: hosts pass it by that name.
+/// Removes unused and repeated captured values. The others keep their numbers,
+/// which are part of the names that hosts use.
 template <typename OpTy>
 struct PruneCaptures : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -117,8 +117,8 @@ struct PruneCaptures : OpRewritePattern<OpTy> {
     llvm::SmallDenseMap<Value, unsigned> first;
     BitVector dead(captures.size());
     rewriter.startOpModification(op);
-    // Uses of a repeated capture move to its first mention; only then is it
-    // known which ones are read.
+    // Uses of a repeated capture move to its first occurrence; only after that
+    // is it known which ones are used.
     for (auto [index, capture] : llvm::enumerate(captures)) {
       if (isFixed(op, index))
         continue;
@@ -165,7 +165,7 @@ struct PruneCaptures : OpRewritePattern<OpTy> {
   }
 };
 
-/// A run-time scale that is a finite constant becomes one of the op.
+/// Folds a run-time scale that is a finite constant into the op.
 template <typename OpTy>
 struct FoldConstantScale : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
@@ -194,7 +194,7 @@ void ForwardOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 
 void BackwardOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                              MLIRContext *context) {
-  // The gradient by a scale stays one by an operand.
+  // A run-time scale stays an operand, since it may have a gradient.
   patterns.add<DropTrivialRegions<BackwardOp>, PruneCaptures<BackwardOp>>(
       context);
 }

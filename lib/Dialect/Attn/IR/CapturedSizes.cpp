@@ -1,4 +1,4 @@
-//===- CapturedSizes.cpp - How large captured tensors are -------*- C++ -*-===//
+//===- CapturedSizes.cpp - Sizes of captured tensors ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A tensor may be shorter than what it is indexed by where a mask hides the
-// rest. So the reads that say how long it is are those that no mask hides:
-// mask_mod's own, and score_mod's where nothing is hidden. Batch entries and
-// heads are not hidden one by one, they count in either.
+// Derives lower bounds of captured tensors' sizes from their accesses. If a
+// mask hides an access, the tensor may be shorter than the coordinate's range.
+// Therefore only unmasked accesses count: those of mask_mod, and those of
+// score_mod without a mask. Accesses by batch entry and head always count,
+// since masks do not hide whole entries or heads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,14 +22,14 @@ using namespace mlir;
 using namespace fovea::attn;
 
 namespace {
-/// A coordinate of the regions, in the order of their arguments.
+/// A coordinate of the regions, in argument order.
 struct Coordinate {
   StringRef name, size;
-  /// Its number of values as the types say.
+  /// The number of its values according to the types.
   int64_t extent;
 };
 
-/// A dimension that is read at all values of a coordinate.
+/// A dimension that is accessed at all values of a coordinate.
 struct Read {
   tensor::ExtractOp extract;
   unsigned capture;
@@ -37,10 +38,11 @@ struct Read {
 };
 } // namespace
 
-/// What the coordinates count; no name where that is in the data.
+/// The coordinates with the size that bounds each; no size if it depends on
+/// data.
 static SmallVector<Coordinate> getCoordinates(AttentionOpInterface op) {
   RankedTensorType query = op.getQueryType(), key = op.getKeyType();
-  KeyPlaces keys = op.getSequence().getKeyPlaces();
+  KeyLocations keys = op.getSequence().getKeyPlaces();
   int64_t s = op.getSequenceDim();
   return {{"batch entry", keys.arePacked ? "" : "B", query.getDimSize(0)},
           {"query head", "Hq", query.getDimSize(op.getHeadDim())},
@@ -111,9 +113,9 @@ LogicalResult fovea::attn::verifyCapturedSizes(AttentionOpInterface op) {
       continue;
     return read.extract->emitOpError()
            << "reads dimension " << read.dim << " of captured value #"
-           << read.capture << " at the " << read.at.name << ", of which there "
-           << (read.at.extent == 1 ? "is " : "are ") << read.at.extent
-           << ", found " << op.getCaptures()[read.capture].getType();
+           << read.capture << " at the " << read.at.name
+           << ": expected a size of at least " << read.at.extent << ", found "
+           << op.getCaptures()[read.capture].getType();
   }
   return success();
 }

@@ -1,4 +1,4 @@
-//===- CapturedSizes.h - How large captured tensors are ---------*- C++ -*-===//
+//===- CapturedSizes.h - Sizes of captured tensors --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,11 +13,11 @@
 
 namespace fovea::attn {
 
-/// Sizes of captured tensors that must not be less than those of the call: of
-/// dimensions that are read at every batch entry, head, query or key.
+/// The dimensions of captured tensors that are indexed by batch entry, head,
+/// query or key, and that must cover the size of that coordinate.
 llvm::SmallVector<DimCover> getCapturedCovers(AttentionOpInterface op);
 
-/// Reports such a dimension that is known to be too short.
+/// Reports a dimension that is statically too small.
 llvm::LogicalResult verifyCapturedSizes(AttentionOpInterface op);
 
 } // namespace fovea::attn

@@ -1,4 +1,4 @@
-//===- Clauses.h - Clauses that several ops have ----------------*- C++ -*-===//
+//===- Clauses.h - Common clauses of attn ops -------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,7 +13,8 @@
 
 namespace fovea::attn {
 
-/// Parses what follows the keyword `layout`: `(bhsd)` or `(bshd)`.
+/// Parses the part of the `layout` clause after its keyword: `(bhsd)` or
+/// `(bshd)`.
 inline mlir::FailureOr<LayoutAttr> parseLayout(mlir::OpAsmParser &parser) {
   llvm::StringRef name;
   mlir::SMLoc loc;

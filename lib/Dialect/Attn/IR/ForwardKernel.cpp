@@ -1,4 +1,4 @@
-//===- ForwardKernel.cpp - attn.forward as a kernel -------------*- C++ -*-===//
+//===- ForwardKernel.cpp - Kernel interface of attn.forward ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

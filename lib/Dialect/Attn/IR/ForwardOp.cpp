@@ -26,8 +26,9 @@ static LogicalResult verifyOutput(ForwardOp op) {
            << "output must have the query's batch, heads and sequence, found "
            << op.getOutputType() << " for " << op.getQueryType();
   if (o[3] != v[3])
-    return op.emitOpError() << "output and value must have one head dim, found "
-                            << o[3] << " and " << v[3];
+    return op.emitOpError()
+           << "output and value must have the same head dim, found " << o[3]
+           << " and " << v[3];
   return success();
 }
 

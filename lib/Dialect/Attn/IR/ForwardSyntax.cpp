@@ -1,4 +1,4 @@
-//===- ForwardSyntax.cpp - How attn.forward is written ----------*- C++ -*-===//
+//===- ForwardSyntax.cpp - Syntax of attn.forward -------------------------===//
 //
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM

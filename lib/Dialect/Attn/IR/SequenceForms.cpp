@@ -1,4 +1,4 @@
-//===- SequenceForms.cpp - How sequences lie in memory --------------------===//
+//===- SequenceForms.cpp - Memory layouts of sequences --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -11,8 +11,8 @@
 using namespace mlir;
 using namespace fovea::attn;
 
-/// Every form's operands are i32 tensors of a given rank; `size` is the extent
-/// that the first dimension must have, or dynamic.
+/// Checks an operand of a form: an i32 tensor of rank `rank` whose first
+/// dimension has `size` elements, unless `size` is dynamic.
 static LogicalResult
 verifyIntegers(function_ref<InFlightDiagnostic()> emitError, StringRef name,
                Type type, int64_t rank, int64_t size) {
@@ -56,8 +56,8 @@ bool LengthsAttr::isLowered() const { return true; }
 SmallVector<Contents> LengthsAttr::getContents() const {
   return {{"lengths", "Skv", /*ascending=*/false, /*block=*/0, /*entries=*/""}};
 }
-KeyPlaces LengthsAttr::getKeyPlaces() const {
-  KeyPlaces places;
+KeyLocations LengthsAttr::getKeyPlaces() const {
+  KeyLocations places;
   places.lengths = 0;
   return places;
 }
@@ -83,8 +83,8 @@ SmallVector<Contents> PackedAttr::getContents() const {
   return {{"cu_q", "Sq", /*ascending=*/true, /*block=*/0, /*entries=*/""},
           {"cu_k", "Skv", /*ascending=*/true, /*block=*/0, /*entries=*/""}};
 }
-KeyPlaces PackedAttr::getKeyPlaces() const {
-  KeyPlaces places;
+KeyLocations PackedAttr::getKeyPlaces() const {
+  KeyLocations places;
   places.arePacked = true;
   return places;
 }
@@ -100,12 +100,12 @@ PackedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
           verifyIntegers(emitError, "cu_k", types[1], 1, ShapedType::kDynamic)))
     return failure();
   if (types[0] != types[1])
-    return emitError() << "'cu_q' and 'cu_k' must have one type, found "
+    return emitError() << "'cu_q' and 'cu_k' must have the same type, found "
                        << types[0] << " and " << types[1];
   if (cast<RankedTensorType>(types[0]).getDimSize(0) == 0)
     return emitError()
-           << "'cu_q' and 'cu_k' must have an entry more than there "
-              "are sequences, found "
+           << "'cu_q' and 'cu_k' must have one entry more than the number of "
+              "sequences, found "
            << types[0];
   return success();
 }
@@ -123,8 +123,8 @@ SmallVector<StringRef> PagedAttr::getOperandDims(unsigned index) const {
                     : SmallVector<StringRef>{"B"};
 }
 bool PagedAttr::isLowered() const { return false; }
-KeyPlaces PagedAttr::getKeyPlaces() const {
-  KeyPlaces places;
+KeyLocations PagedAttr::getKeyPlaces() const {
+  KeyLocations places;
   places.page = getPage();
   places.lengths = 1;
   return places;

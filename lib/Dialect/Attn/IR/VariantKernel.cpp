@@ -1,4 +1,4 @@
-//===- VariantKernel.cpp - The ABI that attention ops share -----*- C++ -*-===//
+//===- VariantKernel.cpp - Kernel interface of attention ops --------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace fovea::attn;
 
 namespace {
-/// Numbers of the first operands of groups.
+/// Indices of the first operand of each operand group.
 struct Groups {
   explicit Groups(AttentionOpInterface op)
       : captures(op.getFirstCapture()),
@@ -86,7 +86,7 @@ SmallVector<int64_t> fovea::attn::getMemoryOrder(AttentionOpInterface op,
 SmallVector<std::pair<std::string, int64_t>>
 fovea::attn::getVariantLimits(AttentionOpInterface op) {
   constexpr int64_t kLongest = AttentionOpInterface::kMaxSequenceLength;
-  KeyPlaces keys = op.getSequence().getKeyPlaces();
+  KeyLocations keys = op.getSequence().getKeyPlaces();
   if (keys.page)
     return {{"Sq", kLongest}};
   SmallVector<std::pair<std::string, int64_t>> limits;

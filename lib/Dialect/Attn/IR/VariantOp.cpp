@@ -1,4 +1,4 @@
-//===- VariantOp.cpp - What attention ops have in common --------*- C++ -*-===//
+//===- VariantOp.cpp - Verification of attention ops ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -62,7 +62,7 @@ static bool isCaptureType(Type type) {
          type.isSignlessInteger(64);
 }
 
-/// Checks what joins or leaves the softmax besides the scores.
+/// Checks sinks and dropout.
 static LogicalResult verifyWeights(AttentionOpInterface op) {
   if (Value sinks = op.getSinks()) {
     auto type = cast<RankedTensorType>(sinks.getType());
@@ -125,7 +125,7 @@ static LogicalResult verifyElements(AttentionOpInterface op) {
   if (op.getKeyType().getElementType() != element ||
       op.getValueType().getElementType() != element)
     return op->emitOpError()
-           << "query, key and value must have one element type, found "
+           << "query, key and value must have the same element type, found "
            << element << ", " << op.getKeyType().getElementType() << " and "
            << op.getValueType().getElementType();
   return success();
@@ -136,15 +136,17 @@ static LogicalResult verifyShapes(AttentionOpInterface op) {
   auto q = op.getQueryType().getShape(), k = op.getKeyType().getShape(),
        v = op.getValueType().getShape();
   if (!op.getSequence().getKeyPlaces().page && !agree(q[0], k[0]))
-    return op->emitOpError() << "query and key must have one batch size, found "
-                             << q[0] << " and " << k[0];
+    return op->emitOpError()
+           << "query and key must have the same batch size, found " << q[0]
+           << " and " << k[0];
   if (!agree(k[0], v[0]) || !agree(k[h], v[h]) || !agree(k[s], v[s]))
     return op->emitOpError()
            << "key and value must agree in all but the head dim, found "
            << op.getKeyType() << " and " << op.getValueType();
   if (q[3] != k[3])
-    return op->emitOpError() << "query and key must have one head dim, found "
-                             << q[3] << " and " << k[3];
+    return op->emitOpError()
+           << "query and key must have the same head dim, found " << q[3]
+           << " and " << k[3];
   if (!ShapedType::isDynamic(q[h]) && !ShapedType::isDynamic(k[h]) &&
       q[h] % k[h] != 0)
     return op->emitOpError()
@@ -282,9 +284,9 @@ fovea::attn::verifyModRegion(AttentionOpInterface op, StringRef name,
   return failure(walk.wasInterrupted());
 }
 
-/// A kernel has each op once for every score that a thread holds, several times
-/// over: at this size it takes seconds to compile, a minute where most are
-/// remainders. Analyses follow operands to their ends, on the stack of a host.
+/// Limits the size of a region. A kernel contains each op once per score of a
+/// thread, several times. At this limit it compiles in seconds, or in a minute
+/// if most ops are remainders. Also, analyses recurse along operands.
 static LogicalResult verifySize(AttentionOpInterface op, StringRef name,
                                 Region &region) {
   constexpr int64_t kMostOps = 2048;
@@ -293,10 +295,9 @@ static LogicalResult verifySize(AttentionOpInterface op, StringRef name,
   if (count <= kMostOps)
     return success();
   InFlightDiagnostic diag = op->emitOpError();
-  diag << name << " holds " << count << " ops, at most " << kMostOps
-       << " are allowed";
-  diag.attachNote() << "kernels compute each of them for every score: many "
-                       "numbers can be a captured tensor";
+  diag << name << " has " << count << " ops, expected at most " << kMostOps;
+  diag.attachNote() << "kernels execute each op for every score; constants "
+                       "can be in a captured tensor";
   return diag;
 }
 

@@ -1,4 +1,4 @@
-//===- VariantOp.h - What attention ops share -------------------*- C++ -*-===//
+//===- VariantOp.h - Common parts of attention ops --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,7 +13,7 @@
 
 namespace fovea::attn {
 
-/// Two extents agree unless both are static and differ.
+/// True unless both extents are static and differ.
 inline bool agree(int64_t a, int64_t b) {
   return mlir::ShapedType::isDynamic(a) || mlir::ShapedType::isDynamic(b) ||
          a == b;
@@ -23,22 +23,24 @@ inline bool agree(int64_t a, int64_t b) {
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// Checks a tensor of rank 4, which diagnostics call `name`: its rank, elements
-/// and sizes.
+/// Checks the rank, element type and sizes of a rank-4 tensor, which
+/// diagnostics call `name`.
 llvm::LogicalResult verifyTensor(mlir::Operation *op, llvm::StringRef name,
                                  mlir::RankedTensorType type);
-/// Checks a tensor of the query's batch, heads and sequence, f32.
+/// Checks an f32 tensor of the query's batch, heads and sequence.
 llvm::LogicalResult verifyRowValues(AttentionOpInterface op,
                                     llvm::StringRef name, mlir::Type type);
-/// Checks all that is not of the op's own direction: query, key and value,
-/// scale, captured values, sinks, dropout, sequence form and lists of blocks.
+/// Checks everything that is independent of the op's direction: query, key and
+/// value, scale, captured values, sinks, dropout, sequence form and block
+/// lists.
 llvm::LogicalResult verifyVariant(AttentionOpInterface op);
-/// Checks lists of blocks.
+/// Checks the block lists.
 llvm::LogicalResult verifyBlocks(AttentionOpInterface op);
-/// Checks the regions that any attention op has.
+/// Checks the regions that all attention ops have.
 llvm::LogicalResult verifyVariantRegions(AttentionOpInterface op);
-/// Checks arguments, results and purity of one region: arguments are `leading`
-/// and the captured values. Ops of which `isAllowed` holds may have effects.
+/// Checks the arguments, results and purity of one region. The arguments are
+/// `leading` and the captured values. Ops for which `isAllowed` holds may have
+/// side effects.
 llvm::LogicalResult
 verifyModRegion(AttentionOpInterface op, llvm::StringRef name,
                 mlir::Region &region, llvm::ArrayRef<mlir::Type> leading,
@@ -46,26 +48,26 @@ verifyModRegion(AttentionOpInterface op, llvm::StringRef name,
                 llvm::function_ref<bool(mlir::Operation *)> isAllowed = {});
 
 //===----------------------------------------------------------------------===//
-// The kernel's ABI
+// Kernel interface
 //===----------------------------------------------------------------------===//
 
-/// Name and dimensions of operand `index`, one from getFirstVariantOperand()
-/// on.
+/// Name and dimensions of operand `index`, which is at least
+/// getFirstVariantOperand().
 std::string getVariantOperandName(AttentionOpInterface op, unsigned index);
 llvm::SmallVector<std::string> getVariantOperandDims(AttentionOpInterface op,
                                                      unsigned index);
 /// Dimensions of Q, K and V (0, 1, 2) in host order.
 llvm::SmallVector<std::string> getSequenceTensorDims(AttentionOpInterface op,
                                                      unsigned which);
-/// Kernel dimension to host dimension of a value: those of rank 4 that hold
-/// rows of heads (`isHeads`) are seen as (B, H, S, D).
+/// Maps kernel dimensions to host dimensions. Kernels access rank-4 tensors of
+/// heads (`isHeads`) as (B, H, S, D).
 llvm::SmallVector<int64_t> getMemoryOrder(AttentionOpInterface op,
                                           mlir::Type type, bool isHeads);
 llvm::SmallVector<std::pair<std::string, int64_t>>
 getVariantLimits(AttentionOpInterface op);
 llvm::SmallVector<DimCover> getVariantCovers(AttentionOpInterface op);
 llvm::SmallVector<Contents> getVariantContents(AttentionOpInterface op);
-/// The dimensions that hold lists' entries, and how long those may be.
+/// The dimensions that contain the entries of block lists, and their limits.
 llvm::SmallVector<std::string> getBlockListRows(AttentionOpInterface op);
 llvm::SmallVector<std::pair<std::string, int64_t>>
 getBlockListLimits(AttentionOpInterface op);

@@ -1,4 +1,4 @@
-//===- VariantSyntax.cpp - Clauses of attention ops -------------*- C++ -*-===//
+//===- VariantSyntax.cpp - Syntax of attention ops' clauses ---------------===//
 //
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace fovea::attn;
 
-/// Attributes that all attention ops have, by these names.
+/// Names of the attributes that all attention ops have.
 static constexpr StringLiteral kScale("scale"), kLayout("layout"),
     kSequence("sequence"), kCaptureNumbers("captureNumbers"),
     kDropout("dropout"), kDropoutGenerator("dropoutGenerator"),
@@ -34,7 +34,7 @@ ParseResult fovea::attn::parseTypedOperands(OpAsmParser &parser,
   return success();
 }
 
-/// Parses the clause of the sequence form that `keyword` names.
+/// Parses the clause of the sequence form `keyword`.
 static ParseResult parseSequenceForm(OpAsmParser &parser, StringRef keyword,
                                      Attribute &form, TypedOperands &clause) {
   if (parser.parseLParen() || parseTypedOperands(parser, clause))
@@ -47,7 +47,8 @@ static ParseResult parseSequenceForm(OpAsmParser &parser, StringRef keyword,
   return parser.parseRParen();
 }
 
-/// Parses `(%a, %b : t, u)`, after the types perhaps `, numbers = [0, 2]`.
+/// Parses `(%a, %b : t, u)`, optionally with `, numbers = [0, 2]` after the
+/// types.
 static ParseResult parseCaptures(OpAsmParser &parser, TypedOperands &captures,
                                  DenseI64ArrayAttr &numbers) {
   if (parser.parseLParen() || parseTypedOperands(parser, captures))
@@ -212,7 +213,7 @@ ParseResult VariantClauses::parse() {
     bool isForm = llvm::is_contained(forms, keyword);
     StringRef kind = isForm ? StringRef("sequence form") : keyword;
     if (!seen.insert(kind).second)
-      return parser.emitError(loc, "'") << kind << "' is given twice";
+      return parser.emitError(loc, "'") << kind << "' is specified twice";
     if (parseClause(keyword))
       return failure();
     loc = parser.getCurrentLocation();

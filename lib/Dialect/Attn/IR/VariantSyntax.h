@@ -1,4 +1,4 @@
-//===- VariantSyntax.h - Clauses of attention ops ---------------*- C++ -*-===//
+//===- VariantSyntax.h - Syntax of attention ops' clauses -------*- C++ -*-===//
 //
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
@@ -21,14 +21,13 @@ struct TypedOperands {
   mlir::SMLoc loc;
 };
 
-/// Parses as many types as there are operands: what follows the last one, a
-/// comma perhaps, is the clause's own.
+/// Parses operands and as many types. The caller parses the rest of the clause,
+/// for example a comma.
 mlir::ParseResult parseTypedOperands(mlir::OpAsmParser &parser,
                                      TypedOperands &clause);
 
-/// What stands between the operands and the types of an attention op. An op
-/// adds keywords of its own, and regions, which it has in the order of their
-/// names.
+/// Parses the clauses between the operands and the types of an attention op. An
+/// op can add keywords and regions; regions are in the order of their names.
 class VariantClauses {
 public:
   using ParseOwn = llvm::function_ref<mlir::ParseResult(llvm::StringRef)>;
@@ -38,10 +37,10 @@ public:
                  llvm::ArrayRef<llvm::StringRef> ownKeywords = {},
                  ParseOwn parseOwn = {});
 
-  /// All clauses, in any order, each at most once.
+  /// Parses all clauses, in any order, each at most once.
   mlir::ParseResult parse();
-  /// Operands behind those of the op's direction, in the op's order; `before`
-  /// are the sizes of the segments that lie before them.
+  /// Resolves the operands after those of the op's direction, in the op's
+  /// order. `before` contains the sizes of the preceding segments.
   mlir::ParseResult resolve(mlir::SMLoc start, llvm::ArrayRef<int32_t> before);
 
 private:
@@ -58,7 +57,7 @@ private:
   TypedOperands scale, captures, sequenceOperands, sinks, dropout, blockLists;
 };
 
-/// Names of the regions that every attention op has, in its order.
+/// Names of the regions that all attention ops have, in order.
 inline constexpr llvm::StringLiteral kVariantRegions[] = {
     "score_mod", "mask_mod", "kv_bounds", "kv_classify"};
 
@@ -66,13 +65,13 @@ void printTypedOperands(mlir::OpAsmPrinter &p, llvm::StringRef keyword,
                         mlir::OperandRange operands);
 /// Prints the clauses without regions.
 void printVariantClauses(mlir::OpAsmPrinter &p, AttentionOpInterface op);
-/// Prints the op's regions, then the attributes that no clause says, `own`
-/// being those of the op's own clauses; then the colon.
+/// Prints the op's regions, the attributes without a clause and the colon.
+/// `own` are attributes of the op's own clauses.
 void printVariantRegions(mlir::OpAsmPrinter &p, AttentionOpInterface op,
                          llvm::ArrayRef<llvm::StringRef> regionNames,
                          llvm::ArrayRef<llvm::StringRef> own = {});
-/// Names the arguments of the regions that every attention op has; false if
-/// `region` is none of them.
+/// Names the arguments of a region that all attention ops have; false if
+/// `region` is another region.
 bool nameVariantArguments(AttentionOpInterface op, mlir::Region &region,
                           mlir::OpAsmSetValueNameFn setName);
 

@@ -1,4 +1,4 @@
-//===- AnalyzeMask.cpp - Bounds of the keys that a mask shows ---*- C++ -*-===//
+//===- AnalyzeMask.cpp - Key bounds of masks ------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -25,8 +25,8 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::attn;
 
-/// Yields `lb <= fb <= fe <= ub`, all in the sequence. A range without keys
-/// keeps its lower end.
+/// Yields `lb <= fb <= fe <= ub`, all within the sequence. An empty range keeps
+/// its lower end.
 static void yieldBounds(IntervalBuilder &b, KeyRangeBuilder &keys,
                         Cover cover) {
   Value zero = b.constant(0), length = keys.getLength();
@@ -72,7 +72,7 @@ struct AnalyzeMaskPass
 
   void runOnOperation() override {
     getOperation()->walk([&](AttentionOpInterface op) {
-      // Lists of blocks say already what is visited.
+      // Block lists already determine the processed blocks.
       if (!op.getMaskMod().empty() && op.getKvBounds().empty() &&
           !op.hasBlocks())
         analyze(op);
@@ -93,7 +93,7 @@ struct AnalyzeMaskPass
 };
 } // namespace
 
-/// Gives `region` a block with `leading` indices and the captured values.
+/// Adds a block with `leading` indices and the captured values to `region`.
 Block *AnalyzeMaskPass::addRegion(AttentionOpInterface op, Region &region,
                                   unsigned leading) {
   SmallVector<Type> types(leading, IndexType::get(&getContext()));
@@ -132,8 +132,8 @@ Cover AnalyzeMaskPass::analyzeBounds(AttentionOpInterface op, bool &isExact,
   return cover;
 }
 
-/// The mask with queries and keys in each other's places, so that what is found
-/// of its keys holds for queries.
+/// Clones the mask with queries and keys exchanged, so that bounds of its keys
+/// are bounds of queries.
 static void exchangeSides(Region &mask, Region &result) {
   IRMapping mapping;
   mask.cloneInto(&result, mapping);
@@ -147,7 +147,7 @@ static void exchangeSides(Region &mask, Region &result) {
     use->set(key);
 }
 
-/// Lengths of the one side become those of the other.
+/// Exchanges query and key lengths.
 static void exchangeLengths(Region &region) {
   SmallVector<Operation *> lengths;
   region.walk([&](Operation *op) {
@@ -165,7 +165,7 @@ static void exchangeLengths(Region &region) {
   }
 }
 
-/// What kv_bounds says of queries, of keys.
+/// Creates query_bounds, the counterpart of kv_bounds.
 void AnalyzeMaskPass::analyzeQueryBounds(BackwardOp op) {
   Region mask;
   exchangeSides(op.getMaskMod(), mask);
@@ -181,7 +181,7 @@ void AnalyzeMaskPass::analyzeQueryBounds(BackwardOp op) {
   simplify(op.getQueryBounds());
 }
 
-/// Adds kv_classify, unless it has nothing to say.
+/// Adds kv_classify, unless it would be trivial.
 MaskFindings AnalyzeMaskPass::classify(AttentionOpInterface op) {
   Block &mask = op.getMaskMod().front();
   Block *body = addRegion(op, op.getKvClassify(),
@@ -209,7 +209,7 @@ MaskFindings AnalyzeMaskPass::classify(AttentionOpInterface op) {
 }
 
 void AnalyzeMaskPass::analyze(AttentionOpInterface op) {
-  // Equal terms of a sum must be one value to cancel.
+  // Terms of a sum cancel only if they are the same value.
   IRRewriter rewriter(&getContext());
   DominanceInfo dominance(op);
   eliminateCommonSubExpressions(rewriter, dominance, op);

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An attn op becomes a kernel, and only the launch of that has buffers
-// (`launch.call`). Without a model, upstream would say that the op was not
-// bufferized, and not what is to be done about it.
+// Attn ops have tensor semantics only; they are lowered to kernels, whose
+// launches (`launch.call`) are bufferized. This model makes upstream's
+// bufferization report which passes to run instead of a generic error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,12 +43,12 @@ struct NeedsKernel
                           BufferizationState &) const {
     if (options.allowUnknownOps)
       return success();
-    // Not the op's own error, to which a note prints all of the op.
+    // Not emitOpError, which would print the whole op in a note.
     return emitError(op->getLoc())
            << "'" << op->getName()
-           << "' op has no form on buffers, only the launch of its kernel has: "
-              "run 'fovea-to-host' in place of bufferization, or "
-              "'attn-outline' and 'attn-to-tile{launch-calls}' before it";
+           << "' op can't be bufferized: run 'fovea-to-host' in place of "
+              "bufferization, or 'attn-outline' and "
+              "'attn-to-tile{launch-calls}' before it";
   }
 };
 } // namespace

@@ -1,4 +1,4 @@
-//===- ContributionSums.cpp - What contributions add up to ------*- C++ -*-===//
+//===- ContributionSums.cpp - Simplify contributions ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,10 +17,10 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::attn;
 
-// Products of more factors are left as they are.
+// Products with more factors are not changed.
 static constexpr size_t kMostFactors = 16;
 
-/// Arguments of score_gradient by number: score, derivative, b, h, i, j.
+/// Argument numbers of score_gradient: score, derivative, b, h, i, j.
 enum GradientArgument : unsigned {
   kScore = 0,
   kGradient = 1,
@@ -29,7 +29,8 @@ enum GradientArgument : unsigned {
 };
 
 namespace {
-/// What values of score_gradient differ by, beside batch entry and head.
+/// Tells whether values of score_gradient vary with the query, the key or the
+/// pair. Variation by batch entry and head is ignored.
 class Dependences {
 public:
   enum Kind : unsigned { OnQuery = 1, OnKey = 2, OnPair = 4 };
@@ -45,7 +46,7 @@ public:
       kinds |= of(operand);
     return known[op] = kinds;
   }
-  /// Whether `value` differs by nothing but `kinds`.
+  /// True if `value` varies with `kinds` only.
   bool isBy(Value value, unsigned kinds) { return (of(value) & ~kinds) == 0; }
 
 private:
@@ -78,18 +79,18 @@ static bool isPlaceBy(ContributeOp add, unsigned kinds,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Tells which contributions add up to zero over the keys of a query.
+/// Finds contributions whose sum over the keys of a query is zero.
 ///
-/// The derivatives by the modified scores of a row add up to the gradient by
-/// its log-sum-exp, which may be absent: softmax does not change where all
-/// scores of a row grow by one number. So does each of their multiples that is
-/// the same for the row.
+/// The derivatives with respect to the modified scores of a row add up
+/// to the gradient with respect to its log-sum-exp, which may be absent:
+/// softmax is invariant to adding one number to all scores of a row. The same
+/// holds for multiples with a factor that is uniform across the row.
 class RowSums {
 public:
   RowSums(BackwardOp op, Dependences &dependences)
       : gradient(op.getScoreGradient().getArgument(kGradient)),
         dependences(dependences),
-        // A sink has a part of the row's weight, but no pair.
+        // A sink has a share of the row's probability, but no pair.
         areZero(!op.getLseGradient() && !op.getSinks()) {}
 
   bool isZero(ContributeOp add) {
@@ -101,14 +102,15 @@ private:
   bool isOfRow(Value value) {
     return dependences.isBy(value, Dependences::OnQuery);
   }
-  /// Whether the value is the derivative times what is the same for the row.
+  /// True if the value is the derivative times a factor that is uniform across
+  /// the row.
   bool isMultiple(Value value);
   bool computeIsMultiple(Value value);
 
   Value gradient;
   Dependences &dependences;
   bool areZero;
-  /// Each value is asked about once: chains may use one value twice.
+  /// Caches results, since a chain of ops may use a value several times.
   llvm::DenseMap<Value, bool> multiples;
 };
 } // namespace
@@ -150,14 +152,14 @@ bool RowSums::computeIsMultiple(Value value) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What a product is multiplied by.
+/// A factor of a product.
 struct Factor {
   enum Kind {
     Times,
     Over,
-    /// Times it, but 0 stays 0.
+    /// Multiplies, but 0 stays 0.
     TimesUnlessZero,
-    /// 0 where the condition does not hold, or where it does.
+    /// Selects 0 if the condition is false, or if it is true.
     Where,
     Unless
   };
@@ -165,9 +167,9 @@ struct Factor {
   Kind kind;
 };
 
-/// Writes a contribution whose place does not depend on the query as a product
-/// that ends with what does not depend on it either. Products of contributions
-/// that begin alike share their beginning.
+/// Rewrites a contribution whose address does not depend on the query as a
+/// product that ends with the factors that do not depend on it either. Products
+/// with a common prefix share it.
 class FactorSorter {
 public:
   FactorSorter(Block &body, Dependences &dependences)
@@ -176,7 +178,7 @@ public:
   void sort(ContributeOp add);
 
 private:
-  /// What factors at the end of a product differ by.
+  /// The allowed variation of the factors at the end of a product.
   static constexpr unsigned kKept = Dependences::OnKey;
 
   bool isOfPair(Value value) {
@@ -184,10 +186,10 @@ private:
   }
   bool isLast(Value value) { return dependences.isBy(value, kKept); }
   Value getTwo(Operation *like);
-  /// Fails if there are too many.
+  /// Collects the factors; fails if there are too many.
   LogicalResult collect(Value value);
   LogicalResult collectChoice(arith::SelectOp select);
-  /// By the derivative first, then by the score, then as they are computed.
+  /// Order of factors: the derivative, the score, then others by definition.
   bool isBefore(const Factor &one, const Factor &other);
   Value multiply(OpBuilder &b, Location loc, Value product,
                  const Factor &factor);
@@ -201,8 +203,8 @@ private:
 };
 } // namespace
 
-/// Whether the op adds up a value and itself, as the derivative of a square is
-/// written.
+/// True if the op is the sum of a value and itself, the form of the derivative
+/// of a square.
 static bool isDouble(Operation *op) {
   if (!isa<arith::AddFOp>(op))
     return false;
@@ -248,8 +250,8 @@ LogicalResult FactorSorter::collect(Value value) {
   return success();
 }
 
-/// What a rule of derivatives multiplies by, unless the adjoint is zero; and
-/// choices between an adjoint and zero.
+/// Collects the factor of a derivative rule that preserves a zero adjoint, and
+/// selects between an adjoint and zero.
 LogicalResult FactorSorter::collectChoice(arith::SelectOp select) {
   Value condition = select.getCondition(), ifTrue = select.getTrueValue(),
         ifFalse = select.getFalseValue();
@@ -332,8 +334,8 @@ void FactorSorter::sort(ContributeOp add) {
   isNegative = false;
   if (!isPlaceBy(add, kKept, dependences) || failed(collect(add.getValue())))
     return;
-  // From the inside out: a factor that may be infinite then meets the same
-  // zeros as before. The last ones come after the others.
+  // In evaluation order, so that a factor that may be infinite multiplies the
+  // same zeros as before. The last factors come after the others.
   SmallVector<Factor> first, last;
   for (const Factor &factor : llvm::reverse(factors)) {
     if (isLast(factor.value)) {
@@ -349,7 +351,7 @@ void FactorSorter::sort(ContributeOp add) {
   bool startsWithLast = first.empty();
   factors.assign(first.begin(), first.end());
   factors.append(last.begin(), last.end());
-  // A product begins with the value that it is a multiple of.
+  // The product must begin with the value that it is a multiple of.
   Type type = add.getValue().getType();
   if (startsWithLast || factors.front().kind != Factor::Times ||
       llvm::any_of(factors, [&](const Factor &factor) {

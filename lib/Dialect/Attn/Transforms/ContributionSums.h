@@ -1,4 +1,4 @@
-//===- ContributionSums.h - What contributions add up to --------*- C++ -*-===//
+//===- ContributionSums.h - Simplify contributions --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Algebra on the sums that `attn.contribute` stands for, at the end of
-// attn-differentiate. A sum that is known to be zero is erased. A factor that
-// is the same for all queries moves to the end of the product, so that kernels
-// multiply the sum over the queries by it instead of each summand.
+// Simplifies the sums of `attn.contribute` at the end of attn-differentiate. A
+// sum that is known to be zero is erased. A factor that is the same for all
+// queries moves to the end of the product, so that kernels multiply the sum
+// over the queries instead of each summand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@
 
 namespace fovea::attn {
 
-/// Rewrites the contributions of `op`'s score_gradient. Ops that are dead then
-/// are left for the caller.
+/// Rewrites the contributions of `op`'s score_gradient. The caller erases ops
+/// that become dead.
 void simplifyContributions(BackwardOp op);
 
 } // namespace fovea::attn

@@ -1,4 +1,4 @@
-//===- Differentiate.cpp - The derivative of score_mod ----------*- C++ -*-===//
+//===- Differentiate.cpp - Differentiate score_mod ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -48,13 +48,14 @@ struct DifferentiatePass
 };
 } // namespace
 
-/// A block of score_gradient with score_mod's ops, and what its score became.
+/// Creates the block of score_gradient with a clone of score_mod, and returns
+/// the modified score.
 static Value cloneScoreMod(BackwardOp op, OpBuilder &builder) {
   Block &scoreMod = op.getScoreMod().front();
   SmallVector<Type> types(scoreMod.getArgumentTypes());
   SmallVector<Location> locs = llvm::map_to_vector(
       scoreMod.getArguments(), [](BlockArgument arg) { return arg.getLoc(); });
-  // The derivative by the modified score stands behind the score.
+  // The derivative with respect to the modified score is the second argument.
   Operation *yield = scoreMod.getTerminator();
   types.insert(types.begin() + 1, builder.getF32Type());
   locs.insert(locs.begin() + 1, yield->getLoc());
@@ -68,14 +69,14 @@ static Value cloneScoreMod(BackwardOp op, OpBuilder &builder) {
   return mapping.lookup(yield->getOperand(0));
 }
 
-/// Erases ops whose results nothing uses, from the last to the first.
+/// Erases dead ops in reverse order.
 static void eraseDeadOps(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
     if (isOpTriviallyDead(&op))
       op.erase();
 }
 
-/// Contributions are summed in f32: a rounding just before is left out.
+/// Contributions are summed in f32: a preceding rounding is removed.
 static Value toF32(OpBuilder &builder, Location loc, Value value) {
   Type f32 = builder.getF32Type();
   if (value.getType() == f32)

@@ -1,4 +1,4 @@
-//===- EmptyMask.cpp - Masks that hide everything ---------------*- C++ -*-===//
+//===- EmptyMask.cpp - Masks that hide all keys ---------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -21,15 +21,15 @@ using namespace fovea::attn;
 using Predicate = arith::CmpIPredicate;
 
 namespace {
-/// Terms with their factors, in a fixed order, the first factor positive.
+/// A sum of terms with factors, in a fixed order; the first factor is positive.
 using Form = std::map<void *, int64_t>;
 
-/// What the conditions seen so far leave to sums of terms.
+/// Ranges of sums of terms that satisfy the conditions so far.
 class Constraints {
 public:
   explicit Constraints(Block &mask);
 
-  /// Adds that `condition` holds, as far as it is understood.
+  /// Adds the constraint `condition`, if it has a known form.
   void add(Value condition);
   bool isContradiction() const { return contradiction; }
 
@@ -37,9 +37,9 @@ private:
   LogicalResult decompose(Value value, int64_t factor, Form &form,
                           int64_t &constant);
   void addCompare(arith::CmpIOp op);
-  /// What types and lengths of sequences leave to the sum.
+  /// The range of a sum according to types and sequence lengths.
   std::pair<int64_t, int64_t> getRange(const Form &form);
-  /// `least <= form + constant <= most`.
+  /// Adds the constraint `least <= form + constant <= most`.
   void restrict(Form form, int64_t constant, int64_t least, int64_t most);
 
   static constexpr int64_t kFar = int64_t(1) << 60;
@@ -64,7 +64,7 @@ LogicalResult Constraints::decompose(Value value, int64_t factor, Form &form,
                                      int64_t &constant) {
   if (factor == 0)
     return success();
-  // Sums of sums may share their parts.
+  // Nested sums may share terms, so limit the number of steps.
   constexpr unsigned kMaxSteps = 1000;
   if (++steps > kMaxSteps)
     return failure();

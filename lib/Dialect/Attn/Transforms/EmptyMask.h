@@ -1,4 +1,4 @@
-//===- EmptyMask.h - Masks that hide everything -----------------*- C++ -*-===//
+//===- EmptyMask.h - Masks that hide all keys -------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,10 +13,9 @@
 
 namespace fovea::attn {
 
-/// Whether it can be seen at compile time that the mask_mod region `mask` is
-/// false at every query and key: it yields false, or the conditions that it
-/// joins bound a sum of coordinates and captured values from both sides and
-/// leave nothing between, as a window of zero keys does.
+/// True if the mask_mod region `mask` is known to be false for every query and
+/// key: it yields false, or its conditions restrict a sum of coordinates and
+/// captured values to an empty range, for example a window of zero keys.
 bool hidesEverything(mlir::Block &mask);
 
 } // namespace fovea::attn

@@ -1,4 +1,4 @@
-//===- KeyRange.cpp - Intervals of keys -------------------------*- C++ -*-===//
+//===- KeyRange.cpp - Ranges of keys --------------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -54,7 +54,7 @@ KeyRange KeyRangeBuilder::intersect(KeyRange x, KeyRange y) {
   return result;
 }
 
-/// All keys if a condition holds, else none.
+/// True if the range is all keys or no key, depending on a condition.
 static bool isCondition(const KeyRange &x) {
   return !x.isEmpty && x.guard && !x.lo && !x.hi;
 }
@@ -88,7 +88,8 @@ KeyRange KeyRangeBuilder::choose(Value condition, KeyRange x, KeyRange y) {
   return result;
 }
 
-/// Ranges with a common end, that of the sequence: their hull is their union.
+/// True if both ranges extend to the same end of the sequence, so that their
+/// hull is their union.
 static bool shareEnd(const KeyRange &x, const KeyRange &y) {
   return !x.guard && !y.guard && ((!x.lo && !y.lo) || (!x.hi && !y.hi));
 }
@@ -114,7 +115,7 @@ KeyRange KeyRangeBuilder::hull(KeyRange x, KeyRange y) {
 }
 
 KeyRange KeyRangeBuilder::join(KeyRange x, KeyRange y) {
-  // With a common end, or nothing to decide, the hull is the union.
+  // The hull is the union in these cases.
   if (x.isEmpty || y.isEmpty || isCondition(x) || isCondition(y) ||
       shareEnd(x, y))
     return hull(x, y);
@@ -125,7 +126,7 @@ KeyRange KeyRangeBuilder::join(KeyRange x, KeyRange y) {
     range->lo = range->lo ? range->lo : b.constant(0);
     range->hi = range->hi ? range->hi : getLength();
   }
-  // An empty range touches nothing that it would extend.
+  // An empty range does not touch another range in a way that extends it.
   Value touch = b.le(b.max(x.lo, y.lo), b.min(x.hi, y.hi));
   Value first = b.le(b.sub(y.hi, y.lo), b.sub(x.hi, x.lo));
   KeyRange result;

@@ -1,4 +1,4 @@
-//===- KeyRange.h - Intervals of keys ---------------------------*- C++ -*-===//
+//===- KeyRange.h - Ranges of keys ------------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,9 +13,8 @@
 
 namespace fovea::attn {
 
-/// The keys `lo <= j < hi`; none if `guard` is false. Parts that are null do
-/// not restrict. Nothing says that `lo <= hi`, or that the ends lie in the
-/// sequence.
+/// The keys `lo <= j < hi`; none if `guard` is false. Null members do not
+/// restrict. `lo` may exceed `hi`, and both may be outside of the sequence.
 struct KeyRange {
   bool isEmpty = false;
   mlir::Value guard, lo, hi;
@@ -27,26 +26,25 @@ struct KeyRange {
   bool isAll() const { return !isEmpty && !guard && !lo && !hi; }
 };
 
-/// Emits the operations on ranges of keys of one sequence.
+/// Emits operations on key ranges of one sequence.
 class KeyRangeBuilder {
 public:
   explicit KeyRangeBuilder(IntervalBuilder &builder) : b(builder) {}
 
-  /// The keys in both.
+  /// The intersection.
   KeyRange intersect(KeyRange x, KeyRange y);
-  /// A range that holds the keys of both.
+  /// The convex hull.
   KeyRange hull(KeyRange x, KeyRange y);
-  /// A range of keys that are in one of both: all of them if they touch, else
+  /// A subset of the union that is a range: the union if the ranges touch, else
   /// the longer range.
   KeyRange join(KeyRange x, KeyRange y);
   /// `x` if `condition`, else `y`.
   KeyRange choose(mlir::Value condition, KeyRange x, KeyRange y);
-  /// Number of keys of the sequence.
+  /// The number of keys of the sequence.
   mlir::Value getLength();
-  /// Whether a hull took in keys, or a join left some out, that were not or
-  /// were in the union.
+  /// True if all hulls and joins were equal to the union.
   bool isExact() const { return numInexact == 0; }
-  /// How often that was so.
+  /// The number of hulls and joins that were not.
   unsigned getNumInexact() const { return numInexact; }
 
 private:

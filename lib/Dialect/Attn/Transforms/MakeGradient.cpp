@@ -1,4 +1,4 @@
-//===- MakeGradient.cpp - Functions that compute gradients ------*- C++ -*-===//
+//===- MakeGradient.cpp - Create gradient functions -----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -23,12 +23,12 @@ namespace fovea::attn {
 using namespace mlir;
 using namespace fovea::attn;
 
-/// Query, key and value come first among operands.
+/// The number of leading operands: query, key and value.
 static constexpr unsigned kTensors = 3;
 
 namespace {
-/// What gradients are asked for, in the order of attn.backward's results.
-struct Asked {
+/// The requested gradients, in the order of attn.backward's results.
+struct Requested {
   bool query = false, key = false, value = false, sinks = false, scale = false;
   SmallVector<int64_t> captures;
 
@@ -39,18 +39,17 @@ struct Asked {
 
 } // namespace
 
-/// Says what a function is that has attention, but no gradients.
+/// Reports why a function with attention has no gradient function.
 static LogicalResult refuse(Location at, const Twine &found) {
   return emitError(at)
-         << "gradients are of functions that are one attn.forward, constants "
-            "beside it, and the return of its results, each at most once; "
-            "found "
-         << found << " (attn-outline gives each attn op a function of its own)";
+         << "gradients need a function of one attn.forward, constants, and the "
+            "return of its results, each at most once; found "
+         << found << " (attn-outline moves attn ops to such functions)";
 }
 
-/// The attn.forward of a function that gradients can be of; null if it has
-/// none. A function that has one among other things is an error: what it
-/// computes has other gradients than its attention.
+/// Returns the attn.forward of a function that can have a gradient function,
+/// and null if the function has no attn.forward. Other ops in such a function
+/// are an error, because its gradients are not the gradients of its attention.
 static FailureOr<ForwardOp> findForward(func::FuncOp func) {
   SmallVector<ForwardOp> all;
   func.walk([&](ForwardOp op) { all.push_back(op); });
@@ -60,7 +59,7 @@ static FailureOr<ForwardOp> findForward(func::FuncOp func) {
     return refuse(all[1].getLoc(), "another attn.forward");
   ForwardOp forward = all.front();
   if (!func.getBody().hasOneBlock() || forward->getParentOp() != func)
-    return refuse(forward.getLoc(), "it within control flow");
+    return refuse(forward.getLoc(), "an attn.forward in control flow");
   Block &body = func.getBody().front();
   for (Operation &op : body.without_terminator())
     if (&op != forward && !matchPattern(&op, m_Constant()))
@@ -100,9 +99,9 @@ struct MakeGradientPass
 
   LogicalResult makeGradient(func::FuncOp func, ForwardOp forward, bool isUsed,
                              SymbolTable &symbols);
-  FailureOr<Asked> findAsked(ForwardOp forward);
-  void makeBackward(func::FuncOp func, ForwardOp forward, const Asked &asked,
-                    SymbolTable &symbols);
+  FailureOr<Requested> findRequested(ForwardOp forward);
+  void makeBackward(func::FuncOp func, ForwardOp forward,
+                    const Requested &requested, SymbolTable &symbols);
 };
 } // namespace
 
@@ -110,36 +109,37 @@ static bool hasGradient(Type type) {
   return isa<FloatType>(getElementTypeOrSelf(type));
 }
 
-/// What the option names, or all that has a gradient and is no constant.
-FailureOr<Asked> MakeGradientPass::findAsked(ForwardOp forward) {
-  Asked asked;
+/// The gradients of the option, or all gradients with respect to operands that
+/// are not constants.
+FailureOr<Requested> MakeGradientPass::findRequested(ForwardOp forward) {
+  Requested requested;
   if (gradients.empty()) {
     auto varies = [](Value value) {
       return value && !matchPattern(value, m_Constant());
     };
-    asked.query = varies(forward.getQuery());
-    asked.key = varies(forward.getKey());
-    asked.value = varies(forward.getValue());
-    asked.sinks = varies(forward.getSinks());
-    asked.scale = varies(forward.getScaleValue());
+    requested.query = varies(forward.getQuery());
+    requested.key = varies(forward.getKey());
+    requested.value = varies(forward.getValue());
+    requested.sinks = varies(forward.getSinks());
+    requested.scale = varies(forward.getScaleValue());
     for (auto [index, capture] : llvm::enumerate(forward.getCaptures()))
       if (hasGradient(capture.getType()) && varies(capture))
-        asked.captures.push_back(index);
-    if (!asked.any())
-      return forward.emitError("all operands are constants: there is nothing "
-                               "that gradients could be by");
-    return asked;
+        requested.captures.push_back(index);
+    if (!requested.any())
+      return forward.emitError(
+          "all operands are constants: expected an operand "
+          "with a gradient");
+    return requested;
   }
   llvm::StringSet<> names;
   for (const std::string &name : gradients) {
     if (!names.insert(name).second)
-      return forward.emitError("a gradient is asked for twice: by '")
-             << name << "'";
-    std::pair<StringRef, bool *> others[] = {{"q", &asked.query},
-                                             {"k", &asked.key},
-                                             {"v", &asked.value},
-                                             {"sinks", &asked.sinks},
-                                             {"scale", &asked.scale}};
+      return forward.emitError("gradient '") << name << "' is requested twice";
+    std::pair<StringRef, bool *> others[] = {{"q", &requested.query},
+                                             {"k", &requested.key},
+                                             {"v", &requested.value},
+                                             {"sinks", &requested.sinks},
+                                             {"scale", &requested.scale}};
     const auto *found = llvm::find_if(
         others, [&](const auto &other) { return other.first == name; });
     if (found != std::end(others)) {
@@ -149,17 +149,17 @@ FailureOr<Asked> MakeGradientPass::findAsked(ForwardOp forward) {
     bool isCapture = false;
     for (unsigned index = 0; index < forward.getCaptures().size(); ++index)
       if (("capture" + Twine(forward.getCaptureNumber(index))).str() == name) {
-        asked.captures.push_back(index);
+        requested.captures.push_back(index);
         isCapture = true;
       }
     if (!isCapture)
-      return forward.emitError("gradients are by 'q', 'k', 'v', 'sinks', "
-                               "'scale' and captured values such as "
+      return forward.emitError("expected a gradient among 'q', 'k', 'v', "
+                               "'sinks', 'scale' and captured values such as "
                                "'capture0', found '")
              << name << "'";
   }
-  llvm::sort(asked.captures);
-  return asked;
+  llvm::sort(requested.captures);
+  return requested;
 }
 
 static RankedTensorType getLseType(ForwardOp forward) {
@@ -170,7 +170,7 @@ static RankedTensorType getLseType(ForwardOp forward) {
                                Float32Type::get(forward.getContext()));
 }
 
-/// The same op with the rows' log-sum-exp.
+/// Adds the log-sum-exp to the results of the op.
 static ForwardOp addLse(ForwardOp forward) {
   OpBuilder builder(forward);
   OperationState state(forward.getLoc(), forward->getName(),
@@ -190,13 +190,13 @@ static Operation *getReturn(func::FuncOp func) {
   return func.getBody().front().getTerminator();
 }
 
-/// Whether a function gives what its gradients need.
-static bool givesAll(func::FuncOp func, ForwardOp forward) {
+/// True if a function returns the output and LSE, which its gradients need.
+static bool returnsOutputAndLse(func::FuncOp func, ForwardOp forward) {
   return forward.getLse() && getReturn(func)->getNumOperands() == 2;
 }
 
-/// Lets a function return the output and LSE, too, behind what it returns.
-static void giveAll(func::FuncOp func) {
+/// Appends the output and LSE to the results of a function.
+static void returnOutputAndLse(func::FuncOp func) {
   ForwardOp forward = *func.getOps<ForwardOp>().begin();
   if (!forward.getLse())
     forward = addLse(forward);
@@ -209,63 +209,65 @@ static void giveAll(func::FuncOp func) {
   }
 }
 
-/// Callers see a function as it was: where there are some, what gradients need
-/// is returned by another one.
+/// A function with callers is not changed: a copy returns the values that
+/// gradients need.
 LogicalResult MakeGradientPass::makeGradient(func::FuncOp func,
                                              ForwardOp forward, bool isUsed,
                                              SymbolTable &symbols) {
-  FailureOr<Asked> asked = findAsked(forward);
-  if (failed(asked))
+  FailureOr<Requested> requested = findRequested(forward);
+  if (failed(requested))
     return failure();
-  makeBackward(func, forward, *asked, symbols);
+  makeBackward(func, forward, *requested, symbols);
   ++numGradients;
   if (onlyBackward) {
     if (!isUsed)
       symbols.erase(func);
     return success();
   }
-  if (givesAll(func, forward))
+  if (returnsOutputAndLse(func, forward))
     return success();
   if (isUsed) {
-    Block::iterator behind = std::next(Block::iterator(func));
+    Block::iterator after = std::next(Block::iterator(func));
     func = func.clone();
     func.setName((func.getName() + "_forward").str());
     func.setPublic();
-    symbols.insert(func, behind);
+    symbols.insert(func, after);
   }
-  giveAll(func);
+  returnOutputAndLse(func);
   return success();
 }
 
-/// Types of the gradients, in the order of attn.backward's results, and how
-/// many there are of each kind.
-static SmallVector<Type> getGradientTypes(ForwardOp forward, const Asked &asked,
+/// The types of the gradients, in the order of attn.backward's results, and the
+/// number of gradients of each kind.
+static SmallVector<Type> getGradientTypes(ForwardOp forward,
+                                          const Requested &requested,
                                           SmallVectorImpl<int32_t> &segments) {
   SmallVector<Type> types;
-  auto add = [&](bool isAsked, Type type) {
-    segments.push_back(isAsked);
-    if (isAsked)
+  auto add = [&](bool isRequested, Type type) {
+    segments.push_back(isRequested);
+    if (isRequested)
       types.push_back(
           isa<RankedTensorType>(type) ? type : RankedTensorType::get({}, type));
   };
-  add(asked.query, forward.getQuery().getType());
-  add(asked.key, forward.getKey().getType());
-  add(asked.value, forward.getValue().getType());
-  segments.push_back(asked.captures.size());
-  for (int64_t index : asked.captures) {
+  add(requested.query, forward.getQuery().getType());
+  add(requested.key, forward.getKey().getType());
+  add(requested.value, forward.getValue().getType());
+  segments.push_back(requested.captures.size());
+  for (int64_t index : requested.captures) {
     Type type = forward.getCaptures()[index].getType();
     types.push_back(
         isa<RankedTensorType>(type) ? type : RankedTensorType::get({}, type));
   }
   Type f32 = Float32Type::get(forward.getContext());
-  add(asked.sinks, forward.getSinks() ? forward.getSinks().getType() : f32);
-  add(asked.scale, f32);
+  add(requested.sinks, forward.getSinks() ? forward.getSinks().getType() : f32);
+  add(requested.scale, f32);
   return types;
 }
 
-/// The operands of the gradients' op: q, k, v, then what the forward gave, then
-/// the others of attn.forward. Each is an argument of the function, but for
-/// constants. How many come before the others is given back.
+/// Creates the operands of attn.backward: q, k, v, then the results of the
+/// forward op and their gradients, then the other operands of attn.forward.
+/// Each is a function argument or a cloned constant. Returns the number of
+/// operands before the others.
 static unsigned addOperands(func::FuncOp backward, ForwardOp forward,
                             bool lseGradient,
                             SmallVectorImpl<Value> &operands) {
@@ -282,7 +284,7 @@ static unsigned addOperands(func::FuncOp backward, ForwardOp forward,
       addArgument(value.getType(), value.getLoc());
   };
   llvm::for_each(forward->getOperands().take_front(kTensors), add);
-  // The gradient by an output in f32 is given as kernels multiply it.
+  // The gradient of an f32 output has the type in which kernels multiply it.
   auto output = cast<RankedTensorType>(forward.getOutput().getType());
   Type lse = getLseType(forward),
        gradient = output.clone(forward.getValueType().getElementType());
@@ -296,12 +298,13 @@ static unsigned addOperands(func::FuncOp backward, ForwardOp forward,
 }
 
 void MakeGradientPass::makeBackward(func::FuncOp func, ForwardOp forward,
-                                    const Asked &asked, SymbolTable &symbols) {
+                                    const Requested &requested,
+                                    SymbolTable &symbols) {
   OpBuilder builder(&getContext());
   builder.setInsertionPointAfter(func);
   Location loc = forward.getLoc();
   SmallVector<int32_t> segments;
-  SmallVector<Type> results = getGradientTypes(forward, asked, segments);
+  SmallVector<Type> results = getGradientTypes(forward, requested, segments);
   auto backward =
       func::FuncOp::create(builder, loc, (func.getName() + "_backward").str(),
                            builder.getFunctionType({}, results));
@@ -311,7 +314,7 @@ void MakeGradientPass::makeBackward(func::FuncOp func, ForwardOp forward,
   builder.setInsertionPointToEnd(&backward.getBody().front());
 
   OperationState state(loc, BackwardOp::getOperationName(), values, results);
-  // Attributes have the same names.
+  // Both ops use the same attribute names.
   auto segmentsName =
       ForwardOp::getOperandSegmentSizesAttrName(forward->getName());
   SmallVector<int32_t> operands(given, 1);
@@ -330,7 +333,7 @@ void MakeGradientPass::makeBackward(func::FuncOp func, ForwardOp forward,
   state.addAttribute(BackwardOp::getResultSegmentSizeAttr(),
                      builder.getDenseI32ArrayAttr(segments));
   state.addAttribute("differentiated",
-                     builder.getDenseI64ArrayAttr(asked.captures));
+                     builder.getDenseI64ArrayAttr(requested.captures));
   if (deterministic)
     state.addAttribute("deterministic", builder.getUnitAttr());
   for (unsigned region = 0; region < 6; ++region)

@@ -1,4 +1,4 @@
-//===- MaskAnalysis.cpp - Which keys a block of queries sees ----*- C++ -*-===//
+//===- MaskAnalysis.cpp - Interval analysis of masks ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -20,12 +20,12 @@ using namespace fovea;
 using namespace fovea::attn;
 using Predicate = arith::CmpIPredicate;
 
-/// Arguments of mask_mod, kv_bounds and kv_classify.
+/// Argument numbers of mask_mod, kv_bounds and kv_classify.
 static constexpr unsigned kBatch = 0, kHead = 1, kQuery = 2, kKey = 3;
 static constexpr unsigned kFirstQuery = 2, kFirstKey = 4;
 
-/// What `op` and the ops in its regions read that those do not define. The
-/// block that `op` is in may stand alone: upstream's walks ask for its region.
+/// The values that `op` and its regions use but do not define. The block of
+/// `op` may have no parent region, which upstream's utilities require.
 static SetVector<Value> getReadValues(Operation &op) {
   SetVector<Value> read;
   op.walk([&](Operation *inner) {
@@ -84,7 +84,7 @@ MaskAnalysis::MaskAnalysis(IntervalBuilder &builder, Block &mask, Block &body,
 // Intervals
 //===----------------------------------------------------------------------===//
 
-/// The ends of intervals are indices, which hold 64 bits.
+/// Interval ends are of type index, which has 64 bits.
 static bool isSupportedInteger(Type type) {
   return type.isIndex() ||
          (type.isSignlessInteger() && type.getIntOrFloatBitWidth() <= 64);
@@ -96,8 +96,8 @@ Value MaskAnalysis::cloneUniform(Value value) {
   Operation *op = value.getDefiningOp();
   for (Value read : getReadValues(*op))
     cloneUniform(read);
-  // Upstream takes a cast from index to a narrow integer and back for nothing,
-  // though it may cut bits off; not if it is a truncation from 64 bits.
+  // Upstream folds a cast from index to a narrow integer and back, although it
+  // may truncate; it does not fold a truncation from i64.
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op) &&
       op->getOperand(0).getType().isIndex() && !value.getType().isInteger(64)) {
     OpBuilder &builder = b.getBuilder();
@@ -111,7 +111,7 @@ Value MaskAnalysis::cloneUniform(Value value) {
   return mapping.lookup(value);
 }
 
-/// An element at the query or the key lies between the block's extremes.
+/// An element at the query or the key is between the block min and max.
 FailureOr<Interval> MaskAnalysis::inferExtract(tensor::ExtractOp op) {
   auto captured = dyn_cast<BlockArgument>(op.getTensor());
   if (!overKeys || !captured || captured.getOwner() != &mask)
@@ -183,7 +183,7 @@ LogicalResult MaskAnalysis::decompose(Value value, int64_t factor,
   constexpr unsigned kMaxSteps = 1000;
   if (++linear.steps > kMaxSteps)
     return failure();
-  // Far from overflow, so that signs can be changed and small terms added.
+  // Far from overflow, so that negations and small sums are safe.
   constexpr int64_t kMax = int64_t(1) << 48;
   if (auto op = value.getDefiningOp<FoveaIntervalOpInterface>();
       op && !isLargeUniform(value)) {
@@ -246,9 +246,9 @@ LogicalResult MaskAnalysis::collectTerms(const Linear &linear, int64_t scale,
   return limitTerms(linear, terms, constant);
 }
 
-/// A captured value that means "no limit" may be near the end of its type.
-/// Where it stands alone among terms of known size, cutting it off above their
-/// reach changes no comparison and keeps the sum from overflowing.
+/// A captured value that means "no limit" may be close to the limits of its
+/// type. If it is the only such term, clamping it outside the range of the
+/// other terms changes no comparison and prevents overflow.
 LogicalResult MaskAnalysis::limitTerms(const Linear &linear,
                                        MutableArrayRef<Term> terms,
                                        int64_t constant) {
@@ -318,7 +318,7 @@ Interval MaskAnalysis::sumTerms(ArrayRef<Term> terms, bool positive,
 // Bounds
 //===----------------------------------------------------------------------===//
 
-/// An op's name in quotes.
+/// The op's name in quotes.
 static std::string quote(Operation *op) {
   return ("'" + op->getName().getStringRef() + "'").str();
 }
@@ -385,8 +385,8 @@ Cover MaskAnalysis::analyzeTermBound(Value term, bool upper, Interval bound) {
       bound.isPoint() ? lo : op.invertBound(b, operands, upper, bound.hi);
   Linear linear;
   if (failed(lo) || failed(hi) || failed(decompose(lo->operand, 1, linear)))
-    return unknown(op, "a bound on " + quote(op) +
-                           " is none on the key that it depends on");
+    return unknown(op,
+                   "a bound on " + quote(op) + " gives no bound on the key");
   return analyzeBound(linear, upper, {lo->bound, hi->bound});
 }
 
@@ -403,8 +403,7 @@ Cover MaskAnalysis::analyzeBound(const Linear &linear, bool upper,
   if (linear.keyTerms.empty()) {
     if (failed(collectTerms(linear, 1, bound, terms, constant)))
       return unknownTerm();
-    // What is taken away stands on the other side, so that nothing is negative
-    // that need not be.
+    // Negative terms move to the other side, so that values stay non-negative.
     Interval less = sumTerms(terms, true, std::max<int64_t>(constant, 0));
     Interval more = sumTerms(terms, false, std::max<int64_t>(-constant, 0));
     if (!upper)
@@ -417,8 +416,8 @@ Cover MaskAnalysis::analyzeBound(const Linear &linear, bool upper,
   if (linear.keyTerms.size() != 1)
     return unknown(current.getDefiningOp(),
                    "more than one of its terms depends on the key");
-  // factor * term + rest <= bound: term <= (bound - rest) / factor, with the
-  // comparison turned round for a negative factor.
+  // factor * term + rest <= bound: term <= (bound - rest) / factor; a negative
+  // factor reverses the comparison.
   auto [term, factor] = linear.keyTerms.front();
   if (failed(collectTerms(linear, factor > 0 ? -1 : 1, bound, terms, constant)))
     return unknownTerm();
@@ -454,7 +453,7 @@ Cover MaskAnalysis::disjunction(Cover x, Cover y) {
   return {keys.hull(x.may, y.may), keys.join(x.must, y.must)};
 }
 
-/// The signed comparison that says the same of values that are not negative.
+/// The equivalent signed comparison for non-negative values.
 static Predicate toSigned(Predicate predicate) {
   switch (predicate) {
   case Predicate::ult:
@@ -515,7 +514,7 @@ Cover MaskAnalysis::analyzeCompare(arith::CmpIOp op, bool negated) {
   case Predicate::eq:
     return conjunction(bound(true, 0), bound(false, 0));
   case Predicate::ne:
-    // All keys but one: not an interval.
+    // All keys except one are not a range.
     if (difference.keyTerms.empty())
       return disjunction(bound(true, -1), bound(false, 1));
     return unknown(op, "all keys except some are not one range");
@@ -531,7 +530,7 @@ Cover MaskAnalysis::analyzeSelect(arith::SelectOp op, bool negated) {
   if (!isUniform(condition)) {
     Cover cover = disjunction(conjunction(analyze(condition), x),
                               conjunction(analyze(condition, true), y));
-    // What both sides show is shown, whichever it is.
+    // A pair that both values show is visible for any condition.
     if (overKeys)
       cover.must = keys.join(cover.must, keys.intersect(x.must, y.must));
     return cover;
@@ -543,7 +542,7 @@ Cover MaskAnalysis::analyzeSelect(arith::SelectOp op, bool negated) {
 
 Cover MaskAnalysis::analyzeInterval(Value condition, bool negated) {
   FailureOr<Interval> interval = getInterval(condition);
-  // No argument of a mask is a condition: an op is to blame.
+  // Conditions are never arguments of the mask.
   if (failed(interval))
     return unknownInterval(condition);
   Value may = negated ? b.logicalNot(interval->lo) : interval->hi;
@@ -558,7 +557,7 @@ Cover MaskAnalysis::analyze(Value condition, bool negated) {
   Value outer = std::exchange(current, condition);
   unsigned inexact = keys.getNumInexact(), recorded = hulls.size();
   Cover cover = analyzeCondition(condition, negated);
-  // The innermost condition of which it is true.
+  // Record the innermost condition only.
   if (keys.getNumInexact() != inexact && hulls.size() == recorded &&
       condition.getDefiningOp())
     hulls.push_back(condition.getDefiningOp());
@@ -572,7 +571,7 @@ Cover MaskAnalysis::analyzeComparison(arith::CmpIOp op, bool negated) {
   Cover cover = analyzeCompare(op, negated);
   if (unknowns.size() == before || !overKeys || failed(getInterval(op)))
     return cover;
-  // Sums of terms say nothing, but the interval of either side does.
+  // The linear form gives no bound, but the interval of either side does.
   unknowns.truncate(before);
   return analyzeInterval(op, negated);
 }

@@ -1,4 +1,4 @@
-//===- MaskAnalysis.h - Which keys a block of queries sees ------*- C++ -*-===//
+//===- MaskAnalysis.h - Interval analysis of masks --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -20,26 +20,27 @@
 
 namespace fovea::attn {
 
-/// What is known about the keys for which a condition holds, for a block of
-/// queries: `may` contains every key for which it holds for some query, in
-/// `must` it holds for every query.
+/// The keys for which a condition holds, for a block of queries: `may` contains
+/// every key for which it holds for some query; for each key in `must` it holds
+/// for every query.
 struct Cover {
   KeyRange may = KeyRange::all();
   KeyRange must = KeyRange::empty();
 };
 
-/// Where the analysis learns nothing, or less than there is to know: an op of
-/// the mask, why, and the condition that it is a part of.
+/// An op of the mask that prevents a bound or a better bound, the reason, and
+/// the condition that contains the op.
 struct Obstacle {
   mlir::Operation *op;
   std::string reason;
   mlir::Value condition;
 };
 
-/// Evaluates the conditions of a mask_mod region over a block. Emits into the
-/// block that `builder` stands in. Its arguments are those of kv_bounds, and
-/// the ranges are ones of keys; or those of kv_classify, and then keys have an
-/// interval as queries do, and each range is all keys of the block or none.
+/// Interval analysis of the conditions of a mask_mod region over a block. Emits
+/// ops at `builder`'s insertion point in `body`. If `body` has the arguments of
+/// kv_bounds, the result is a range of keys. If it has those of kv_classify,
+/// keys are an interval like queries, and each range is all keys of the block
+/// or none.
 class MaskAnalysis {
 public:
   MaskAnalysis(IntervalBuilder &builder, mlir::Block &mask, mlir::Block &body,
@@ -50,30 +51,30 @@ public:
   /// The interval of an integer or i1 that does not depend on the key.
   mlir::FailureOr<Interval> getInterval(mlir::Value value);
   KeyRangeBuilder &getKeyRanges() { return keys; }
-  /// What is in the way of conditions about which nothing is known.
+  /// The obstacles of conditions without bounds.
   llvm::ArrayRef<Obstacle> getUnknown() const { return unknowns; }
-  /// Conditions whose keys are no range: one that holds more stands for them.
+  /// Conditions whose keys are not a range and that are replaced by their hull.
   llvm::ArrayRef<mlir::Operation *> getHulls() const { return hulls; }
-  /// Whether ranges say all there is to say, as far as conditions are known.
+  /// True if the ranges are exact.
   bool isExact() const { return unknowns.empty() && keys.isExact(); }
 
 private:
-  /// A value as factors times terms without an interval, which depend on keys,
-  /// plus factors times others, plus a constant.
+  /// A linear form: terms without an interval, which depend on keys, other
+  /// terms, and a constant, with factors.
   struct Linear {
     llvm::SmallVector<std::pair<mlir::Value, int64_t>> keyTerms, blockTerms;
     int64_t constant = 0;
-    /// Values that were looked at: sums of sums may share their parts, and then
-    /// there are more ways to them than anybody can walk.
+    /// The number of decomposed values. Nested sums may share terms, so the
+    /// number of paths can be exponential.
     unsigned steps = 0;
   };
-  /// A term of known interval, with its factor.
+  /// A term with a known interval, and its factor.
   struct Term {
     Interval interval;
     int64_t factor;
   };
-  /// What a value depends on besides batch entry and head: something that has
-  /// an interval over the block, a key that has none.
+  /// The dependence of a value besides batch entry and head: on values with an
+  /// interval over the block, or on a key without an interval.
   enum Dependence : unsigned { None = 0, OnBlock = 1, OnKey = 2 };
 
   unsigned getDependence(mlir::Value value) { return dependence.lookup(value); }
@@ -84,11 +85,11 @@ private:
 
   mlir::LogicalResult decompose(mlir::Value value, int64_t factor,
                                 Linear &linear);
-  /// Whether decomposition should stop at `value`: it may be so large that its
-  /// parts must not be added in another order.
+  /// True if decomposition must stop at `value`, because it may be so large
+  /// that reassociating its terms could overflow.
   bool isLargeUniform(mlir::Value value);
-  /// `scale` times the terms of `linear` that have intervals, minus `scale`
-  /// times `bound`; the constant ones in `constant`. Fails if the sum may
+  /// Collects `scale` times the terms of `linear` that have intervals, minus
+  /// `scale` times `bound`; adds constants to `constant`. Fails if the sum may
   /// overflow.
   mlir::LogicalResult collectTerms(const Linear &linear, int64_t scale,
                                    Interval bound,
@@ -97,23 +98,23 @@ private:
   mlir::LogicalResult limitTerms(const Linear &linear,
                                  llvm::MutableArrayRef<Term> terms,
                                  int64_t constant);
-  /// The sum of those with a positive factor, or of those with a negative one,
-  /// sign changed, plus `constant`.
+  /// The sum of the terms with a positive factor, or the negated sum of those
+  /// with a negative factor, plus `constant`.
   Interval sumTerms(llvm::ArrayRef<Term> terms, bool positive,
                     int64_t constant);
 
-  /// Of the condition that is looked at, since `op` is in the way.
+  /// Records `op` as the obstacle of the current condition.
   Cover unknown(mlir::Operation *op, const llvm::Twine &reason);
-  /// The same for an op whose interval is not known: the first of those that
-  /// it comes from.
+  /// The same for a value without an interval: records the first op without one
+  /// among its operands.
   Cover unknownInterval(mlir::Value value);
   Cover analyzeCompare(mlir::arith::CmpIOp op, bool negated);
   Cover analyzeCondition(mlir::Value condition, bool negated);
   Cover analyzeComparison(mlir::arith::CmpIOp op, bool negated);
-  /// All or nothing, by the interval of a condition.
+  /// All keys or none, by the interval of a condition.
   Cover analyzeInterval(mlir::Value condition, bool negated);
   Cover analyzeSelect(mlir::arith::SelectOp op, bool negated);
-  /// `linear <= bound` if `upper`, else `linear >= bound`.
+  /// The cover of `linear <= bound` if `upper`, else of `linear >= bound`.
   Cover analyzeBound(const Linear &linear, bool upper, Interval bound);
   Cover analyzeTermBound(mlir::Value term, bool upper, Interval bound);
   Cover conjunction(Cover x, Cover y);
@@ -126,9 +127,9 @@ private:
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, unsigned> dependence;
   KnownIntervals intervals;
-  /// What was found out about conditions and their negations.
+  /// Cache of conditions and their negations.
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, Cover> covers;
-  /// The condition that is looked at.
+  /// The condition that is being analysed.
   mlir::Value current;
   llvm::SmallVector<Obstacle> unknowns;
   llvm::SmallVector<mlir::Operation *> hulls;

@@ -1,4 +1,4 @@
-//===- MaskFormula.cpp - Bounds and verdicts as formulas --------*- C++ -*-===//
+//===- MaskFormula.cpp - Print bounds as formulas -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,7 +17,7 @@ using namespace fovea;
 using namespace fovea::attn;
 
 namespace {
-/// Prints the values that a value comes from, as far as a reader follows.
+/// Prints the expression of a value, up to a limit.
 class FormulaPrinter {
 public:
   std::string print(Value value, bool isOperand = false);
@@ -33,7 +33,7 @@ private:
   template <typename ExtremeOp>
   std::string printExtreme(ExtremeOp op, StringRef name);
 
-  /// Values that are still printed: shared ones are each time.
+  /// The number of values still to be printed; shared values count each time.
   unsigned budget = 40;
 };
 } // namespace
@@ -52,7 +52,7 @@ std::string FormulaPrinter::printArgument(BlockArgument argument) {
     static constexpr StringLiteral kPair[] = {"b", "h", "i", "j"};
     return kPair[number].str();
   }
-  // Bounds of queries are those for the keys j0 to j1.
+  // query_bounds is evaluated for the keys j0 to j1.
   auto backward = dyn_cast<BackwardOp>(op.getOperation());
   bool isOfQueries =
       backward && argument.getParentRegion() == &backward.getQueryBounds();
@@ -73,7 +73,7 @@ std::string FormulaPrinter::printSum(arith::AddIOp op) {
   return printInfix(op, "+");
 }
 
-/// Of two minima in each other, or maxima, one.
+/// Flattens nested minima and maxima.
 std::string FormulaPrinter::printCall(Operation *op, StringRef name) {
   std::string text;
   SmallVector<Value> operands(llvm::reverse(op->getOperands()));
@@ -120,7 +120,7 @@ std::string FormulaPrinter::printElement(Value tensor, ValueRange indices) {
   return print(tensor, true) + "[" + text + "]";
 }
 
-/// As a slice: min(doc[b, j0..j1]).
+/// Prints a slice: min(doc[b, j0..j1]).
 template <typename ExtremeOp>
 std::string FormulaPrinter::printExtreme(ExtremeOp op, StringRef name) {
   std::string text;

@@ -1,4 +1,4 @@
-//===- MaskRemarks.cpp - What is said of an analysed mask -------*- C++ -*-===//
+//===- MaskRemarks.cpp - Remarks on analysed masks ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -22,12 +22,12 @@ static remark::RemarkOpts getOptions(AttentionOpInterface op, StringRef name) {
       function ? function.getName() : StringRef());
 }
 
-/// Where the mask ends: of what holds of it as a whole.
+/// The location of remarks on the whole mask: its terminator.
 static Location getMaskLoc(AttentionOpInterface op) {
   return op.getMaskMod().front().getTerminator()->getLoc();
 }
 
-/// A bound without what keeps it within the sequence and the other bounds.
+/// Strips clamps to the sequence and to the other bounds.
 static Value stripLimits(Value bound, ValueRange bounds) {
   auto isLimit = [&](Value value) {
     return matchPattern(value, m_Zero()) ||
@@ -46,9 +46,9 @@ static Value stripLimits(Value bound, ValueRange bounds) {
   return bound;
 }
 
-/// Whether a bound moves with the block's first or last row alone, `row`, as a
-/// diagonal does.
-static bool followsDiagonal(Value bound, Value row) {
+/// True if a bound has a constant position relative to the block's first or
+/// last row, `row`.
+static bool isRelativeTo(Value bound, Value row) {
   if (bound == row)
     return true;
   Operation *op = bound.getDefiningOp();
@@ -60,7 +60,7 @@ static bool followsDiagonal(Value bound, Value row) {
     bool isSize = matchPattern(operand, m_Constant()) ||
                   operand.getDefiningOp<KeyLengthOp>() ||
                   operand.getDefiningOp<QueryLengthOp>();
-    bool inner = followsDiagonal(operand, row);
+    bool inner = isRelativeTo(operand, row);
     if (!isSize && !inner)
       return false;
     follows |= inner;
@@ -68,7 +68,7 @@ static bool followsDiagonal(Value bound, Value row) {
   return follows;
 }
 
-/// Whether a reader does not follow a bound's formula: it chooses among others.
+/// True if a bound contains a select, whose formula is hard to read.
 static bool hasChoice(Value bound) {
   llvm::SmallPtrSet<Operation *, 16> seen;
   SmallVector<Value> open = {bound};
@@ -83,8 +83,8 @@ static bool hasChoice(Value bound) {
   return false;
 }
 
-/// The rows that bounds skip, and those that need no mask. `what` and `rows`
-/// are the keys for queries, or the other way round.
+/// Describes the skipped rows and the unmasked rows. `what` and `rows` are keys
+/// and queries, or queries and keys.
 static std::string describeBounds(Region &region, StringRef what,
                                   StringRef rows) {
   ValueRange bounds = region.front().getTerminator()->getOperands();
@@ -104,20 +104,16 @@ static std::string describeBounds(Region &region, StringRef what,
     add(what + " before the first visible one");
   else if (hasLower)
     add(what + " before " + printFormula(lb) +
-        (!followsDiagonal(lb, first) ? ""
-         : isOfKeys                  ? " (blocks below a diagonal)"
-                                     : " (blocks above a diagonal)"));
+        (isRelativeTo(lb, first) ? " (constant relative position)" : ""));
   if (hasUpper && hasChoice(ub))
     add(what + " after the last visible one");
   else if (hasUpper)
     add(what + " from " + printFormula(ub) + " on" +
-        (!followsDiagonal(ub, last) ? ""
-         : isOfKeys                 ? " (blocks above a diagonal)"
-                                    : " (blocks below a diagonal)"));
+        (isRelativeTo(ub, last) ? " (constant relative position)" : ""));
   text = text.empty() ? "no " + what.str() + " are skipped by their position"
                       : rows.str() + " skip " + text;
   if (bounds[1] == bounds[2])
-    return text + "; every visited block evaluates the mask";
+    return text + "; every processed block evaluates the mask";
   if (hasChoice(fb) || hasChoice(fe))
     return text + (isOfKeys ? "; keys that all these queries see need no mask"
                             : "; queries that see all these keys need no mask");
@@ -143,7 +139,7 @@ static void remarkFindings(AttentionOpInterface op) {
       op.getKvClassify().front().getTerminator()->getOperands();
   std::string text = "a block of queries i0 to i1 and keys j0 to j1 ";
   text += matchPattern(verdicts[0], m_One())
-              ? "may have visible pairs in any case"
+              ? "may always have visible pairs"
               : "may have visible pairs if " + printFormula(verdicts[0]);
   text += matchPattern(verdicts[1], m_Zero())
               ? "; it always evaluates the mask"
@@ -154,25 +150,26 @@ static void remarkFindings(AttentionOpInterface op) {
 
 void fovea::attn::remarkUnanalyzed(AttentionOpInterface op) {
   StringRef reason =
-      op.hasBlocks() ? "block lists give the visited blocks; the mask is not "
-                       "analysed"
-      : op.getMaskMod().empty() ? "no mask: all blocks are visited"
-                                : "the program has bounds of its own; the "
-                                  "mask is not analysed";
+      op.hasBlocks()
+          ? "block lists determine the processed blocks; the mask is not "
+            "analysed"
+      : op.getMaskMod().empty() ? "no mask: all blocks are processed"
+                                : "the program specifies the bounds; the mask "
+                                  "is not analysed";
   remark::analysis(op.getLoc(), getOptions(op, "mask"))
       << remark::reason("{0}", reason.str());
 }
 
-/// The cost of not knowing `obstacle` as a range of keys.
+/// Describes the cost of the missing key range of `obstacle`.
 static StringRef describeLoss(AttentionOpInterface op, const Obstacle &obstacle,
                               const MaskFindings *blocks) {
   bool isTold = blocks && !op.getKvClassify().empty() &&
                 llvm::none_of(blocks->unknown, [&](const Obstacle &other) {
                   return other.condition == obstacle.condition;
                 });
-  return isTold ? "it gives no range of keys; kernels with warp roles check "
-                  "blocks one by one"
-                : "it skips no block, and every visited block evaluates the "
+  return isTold ? "it gives no range of keys; kernels with warp roles test "
+                  "each block at run time"
+                : "it skips no block, and every processed block evaluates the "
                   "mask";
 }
 
@@ -190,7 +187,7 @@ void fovea::attn::remarkMask(AttentionOpInterface op,
           << remark::reason("{0}: {1}", obstacle.reason,
                             describeLoss(op, obstacle, blocks));
   };
-  // What stops verdicts says more than what stops ranges.
+  // Obstacles of block predicates are more informative than those of ranges.
   if (blocks)
     llvm::for_each(blocks->unknown, remarkObstacle);
   for (const Obstacle &obstacle : ranges.unknown)
@@ -205,10 +202,9 @@ void fovea::attn::remarkMask(AttentionOpInterface op,
           << remark::reason(
                  "{0}",
                  op.getKvClassify().empty()
-                     ? "its keys are no range: the smallest range that holds "
-                       "them is visited"
-                     : "its keys are no range: kernels with warp roles check "
-                       "the blocks of the smallest range that holds them one "
-                       "by "
-                       "one");
+                     ? "its keys are not one range: kernels iterate over the "
+                       "smallest enclosing range"
+                     : "its keys are not one range: kernels with warp roles "
+                       "test each block of the smallest enclosing range at run "
+                       "time");
 }

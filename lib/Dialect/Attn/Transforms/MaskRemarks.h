@@ -1,4 +1,4 @@
-//===- MaskRemarks.h - What is said of an analysed mask ---------*- C++ -*-===//
+//===- MaskRemarks.h - Remarks on analysed masks ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,33 +15,33 @@
 
 namespace fovea::attn {
 
-/// What an analysis found out, without its values.
+/// The obstacles and hulls of an analysis, without its values.
 struct MaskFindings {
   llvm::SmallVector<Obstacle> unknown;
   llvm::SmallVector<mlir::Operation *> hulls;
 };
 
-/// Remarks of category "mask" on the bounds and the verdicts that the op got,
-/// and on each op of its mask that was in the way. Nothing where nobody
-/// listens. `blocks` is null if none were looked for.
+/// Emits remarks of category "mask" on the op's bounds and block predicate, and
+/// on each op of its mask that prevented better ones, if remarks are enabled.
+/// `blocks` is null if no block predicate was computed.
 void remarkMask(AttentionOpInterface op, const MaskFindings &ranges,
                 const MaskFindings *blocks);
 
-/// A remark on an op of which there is nothing to analyse: without a mask, or
-/// with bounds or lists of blocks.
+/// Emits a remark on an op that is not analysed: it has no mask, or it already
+/// has bounds or block lists.
 void remarkUnanalyzed(AttentionOpInterface op);
 
-/// A value of `mask_mod`, `kv_bounds` or `kv_classify` as a formula, such as
-/// "min(i1 + 1, key_length)", in parentheses if an operand needs them; a long
-/// one ends in "...".
+/// Prints a value of `mask_mod`, `kv_bounds` or `kv_classify` as a formula,
+/// such as "min(i1 + 1, key_length)". Operands get parentheses if needed; long
+/// formulas end in "...".
 std::string printFormula(mlir::Value value, bool isOperand = false);
 
-/// The same of a comparison with another predicate.
+/// Prints a comparison with another predicate.
 std::string printComparison(mlir::arith::CmpIOp op,
                             mlir::arith::CmpIPredicate predicate);
 
-/// The keys that a query sees by `maskMod`, as a union of sets: "query i sees
-/// keys [max(0, i - 63), i] and keys 0 to 3"; "" if that takes too many words.
+/// Describes the keys that a query sees as a union of sets: "query i sees keys
+/// [max(0, i - 63), i] and keys 0 to 3"; "" if the description is too long.
 std::string describeVisibleKeys(mlir::Region &maskMod);
 
 } // namespace fovea::attn

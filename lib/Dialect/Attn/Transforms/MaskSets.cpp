@@ -1,4 +1,4 @@
-//===- MaskSets.cpp - The keys that a query sees, in words ------*- C++ -*-===//
+//===- MaskSets.cpp - Describe the visible keys ---------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Prints mask_mod as a union of sets of keys, "[max(0, i - 63), i] and keys 0
-// to 3", for remarks. A set has bounds that comparisons of the key with linear
-// terms give, and conditions that are printed as they are.
+// to 3", for remarks. A set has bounds from comparisons of the key with linear
+// terms, and other conditions that are printed as formulas.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,18 +23,18 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::attn;
 
-/// Sets of a union, and characters of its text, that a reader follows.
+/// Maximum number of sets of a printed union, and of characters of its text.
 static constexpr size_t kMaxSets = 4, kMaxLength = 240;
-/// Larger numbers are printed, but not computed with.
+/// Larger numbers are printed but not used in arithmetic.
 static constexpr int64_t kMaxFactor = int64_t(1) << 20,
                          kMaxConstant = int64_t(1) << 31;
-/// Values of a sum, and conditions of a mask, that are looked at.
+/// Maximum number of traversed values of a sum, and of conditions of a mask.
 static constexpr unsigned kMaxValues = 64, kMaxConditions = 200;
-/// Arguments of mask_mod.
+/// Argument numbers of mask_mod.
 static constexpr unsigned kQuery = 2, kKey = 3;
 
 namespace {
-/// A sum of values with factors, and of a constant.
+/// A sum of values with factors and a constant.
 struct LinearForm {
   llvm::MapVector<Value, int64_t> terms;
   int64_t constant = 0;
@@ -45,8 +45,8 @@ struct LinearForm {
   std::string print() const;
 };
 
-/// Keys from the largest lower bound to the smallest upper one, both included,
-/// that meet all conditions.
+/// The keys from the largest lower bound to the smallest upper bound, both
+/// inclusive, that satisfy all conditions.
 struct KeySet {
   SmallVector<LinearForm, 2> lower, upper;
   SmallVector<std::string, 2> conditions;
@@ -56,11 +56,11 @@ struct KeySet {
 
 using Sets = SmallVector<KeySet, 2>;
 
-/// Finds the sets of a mask's condition.
+/// Computes the sets of a mask's condition.
 class SetFinder {
 public:
   explicit SetFinder(Block &mask) : key(mask.getArgument(kKey)) {}
-  /// The union for which `condition` holds, or does not.
+  /// The union of the sets for which `condition` holds, or does not.
   Sets find(Value condition, bool negated);
   bool isTooLarge() const { return budget == 0; }
 
@@ -144,7 +144,7 @@ std::string LinearForm::print() const {
   return text;
 }
 
-/// "max(0, i - 63)", or the only one of them.
+/// Prints "max(0, i - 63)", or the only bound.
 static std::string printExtreme(StringRef name, ArrayRef<std::string> bounds) {
   if (bounds.size() == 1)
     return bounds.front();
@@ -203,7 +203,7 @@ bool SetFinder::dependsOnKey(Value value) {
 }
 
 Sets SetFinder::unite(Sets first, const Sets &second) {
-  // More than a reader follows is not printed in any case.
+  // Larger unions are not printed.
   llvm::append_range(first, llvm::ArrayRef(second).take_front(kMaxSets + 1));
   if (first.size() > kMaxSets)
     first.resize(kMaxSets + 1);
@@ -237,8 +237,8 @@ Sets SetFinder::makeCondition(Value condition, bool negated) {
   return {set};
 }
 
-/// The keys for which `difference` compares with 0 as `predicate` says; nothing
-/// if they have no bounds.
+/// The keys for which `predicate` holds for `difference` and 0; nullopt if the
+/// keys have no bounds.
 std::optional<Sets> SetFinder::bound(LinearForm difference,
                                      arith::CmpIPredicate predicate) {
   using Predicate = arith::CmpIPredicate;
@@ -291,14 +291,14 @@ std::optional<Sets> SetFinder::compareExtreme(Value extreme, Value other,
        secondSets = bound(second, predicate);
   if (!firstSets || !secondSets)
     return std::nullopt;
-  // A maximum is below a bound where both are.
+  // A maximum is less than a bound if both operands are.
   bool isOfBoth = isBelow != isa<arith::MinSIOp>(op);
   return isOfBoth ? intersect(*firstSets, *secondSets)
                   : unite(*firstSets, *secondSets);
 }
 
-/// The keys for which a value compares, unsigned, with a constant: a negative
-/// value is larger than it.
+/// The keys for which an unsigned comparison of a value with a constant holds;
+/// a negative value is larger than the constant.
 std::optional<Sets> SetFinder::compareUnsigned(Value value, Value limit,
                                                arith::CmpIPredicate predicate) {
   using Predicate = arith::CmpIPredicate;

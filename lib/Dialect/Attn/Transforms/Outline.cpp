@@ -1,4 +1,4 @@
-//===- Outline.cpp - One function for each attn op --------------*- C++ -*-===//
+//===- Outline.cpp - Outline attn ops -------------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -154,7 +154,7 @@ void StrideParameterAttr::writeJSON(llvm::json::OStream &json) const {
   json.attribute("type", getBits() == 32 ? "i32" : "i64");
 }
 
-/// What a CUtensorMap can say.
+/// Limits of a CUtensorMap.
 static constexpr int64_t kMaxMapRank = 5, kMaxBoxExtent = 256, kMapGranule = 16;
 
 LogicalResult
@@ -198,7 +198,7 @@ LogicalResult TensorMapParameterAttr::verifyParameter(
     return emitError() << "tensor map of '" << getTensor()
                        << "' must have the tensor's " << host.getRank()
                        << " dimensions, found " << getOrder().size();
-  // A truth value takes a byte.
+  // An i1 is stored as a byte.
   unsigned bits = host.getElementTypeBitWidth();
   if (!llvm::is_contained({1u, 8u, 16u, 32u, 64u}, bits))
     return emitError() << "tensor map of '" << getTensor()
@@ -235,7 +235,7 @@ void TensorMapParameterAttr::writeJSON(llvm::json::OStream &json) const {
   json.attribute("swizzle", getSwizzle());
 }
 
-/// Hosts keep one workspace for each of many launches.
+/// Hosts keep one workspace per outstanding launch.
 static constexpr int64_t kMaxWorkspaceBytes = 65536;
 
 LogicalResult
@@ -325,7 +325,7 @@ void AtLeastAttr::writeJSON(llvm::json::OStream &json) const {
 LogicalResult CoversAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  StringRef size, int64_t block, StringRef) {
   if (block < 1)
-    return emitError() << "blocks counted by size '" << size
+    return emitError() << "block size of size '" << size
                        << "' must be positive, found " << block;
   return success();
 }
@@ -347,10 +347,11 @@ LogicalResult ContentsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    StringRef tensor, StringRef, bool ascending,
                                    int64_t block, StringRef entries) {
   if (block < 0)
-    return emitError() << "blocks that '" << tensor
-                       << "' numbers must be positive, found " << block;
+    return emitError() << "block size of '" << tensor
+                       << "' must be positive, found " << block;
   if (ascending && block != 0)
-    return emitError() << "'" << tensor << "' is either ascending or lists";
+    return emitError() << "'" << tensor
+                       << "' can't be both ascending and block lists";
   return success();
 }
 void ContentsAttr::writeJSON(llvm::json::OStream &json) const {

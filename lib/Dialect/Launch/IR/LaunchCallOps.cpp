@@ -1,4 +1,4 @@
-//===- LaunchCallOps.cpp - What a call must agree with ----------*- C++ -*-===//
+//===- LaunchCallOps.cpp - Verification of launch.call --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -68,7 +68,7 @@ LogicalResult BinaryOp::verify() {
 // NamedValues
 //===----------------------------------------------------------------------===//
 
-/// "q" = %q : type, ...
+/// Parses `"q" = %q : type, ...`.
 static ParseResult
 parseNamedValues(OpAsmParser &parser, ArrayAttr &names,
                  SmallVectorImpl<OpAsmParser::UnresolvedOperand> &values,
@@ -126,13 +126,13 @@ void CallOp::getEffects(
   for (OpOperand &operand : getInputsMutable())
     if (isa<MemRefType>(operand.get().getType()))
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
-  // Reads what it adds to.
+  // Accumulating kernels read outputs, too.
   for (OpOperand &operand : getOutputsMutable())
     if (isa<MemRefType>(operand.get().getType())) {
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
       effects.emplace_back(MemoryEffects::Write::get(), &operand);
     }
-  // What is on the stream already, and what the host puts there next.
+  // Ordered with the work that is on the stream already and that follows.
   if (getStream()) {
     effects.emplace_back(MemoryEffects::Read::get());
     effects.emplace_back(MemoryEffects::Write::get());
@@ -184,7 +184,7 @@ LogicalResult CallOp::verify() {
   return success();
 }
 
-/// Checks one tensor against what the ABI says of it.
+/// Checks one tensor operand against the ABI.
 static LogicalResult verifyTensor(CallOp call, TensorAttr tensor,
                                   llvm::StringMap<int64_t> &sizes) {
   bool isRead = tensor.getAccess() == Access::Read;
@@ -197,7 +197,7 @@ static LogicalResult verifyTensor(CallOp call, TensorAttr tensor,
   auto type = dyn_cast<ShapedType>(value.getType());
   RankedTensorType wanted = tensor.getType();
   auto mismatch = [&] {
-    return call.emitOpError("operand '") << name << "' must be as " << wanted
+    return call.emitOpError("operand '") << name << "' must match " << wanted
                                          << ", found " << value.getType();
   };
   if (!type || type.getElementType() != wanted.getElementType() ||
@@ -214,13 +214,13 @@ static LogicalResult verifyTensor(CallOp call, TensorAttr tensor,
     if (known != found)
       return call.emitOpError("dimension '")
              << dim << "' is " << found << " in operand '" << name << "', and "
-             << known << " in one before it";
+             << known << " in an earlier operand";
   }
   return success();
 }
 
-/// Whether each operand is one that the kernel takes, but for scalars that it
-/// may have ceased to read.
+/// Checks that each operand is an operand of the kernel. Additional scalars are
+/// allowed if the kernel may have stopped reading them.
 static LogicalResult verifyKnown(CallOp call, const Signature &signature) {
   auto isScalar = [&](StringRef name) {
     return llvm::any_of(signature.scalars, [&](ScalarParameterAttr scalar) {

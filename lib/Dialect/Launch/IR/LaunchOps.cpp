@@ -1,4 +1,4 @@
-//===- LaunchOps.cpp - What an ABI must agree with --------------*- C++ -*-===//
+//===- LaunchOps.cpp - Verification of launch.abi -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -19,22 +19,24 @@ using namespace fovea::launch;
 // Contents
 //===----------------------------------------------------------------------===//
 
-/// Whether `tensor` exists, of i32, with `rank` dimensions if that is not -1.
+/// Checks that tensor `name` exists and has i32 elements, and rank `rank`
+/// unless that is -1.
 static LogicalResult verifyIntegers(AbiOp abi, StringRef name, int64_t rank) {
   TensorAttr tensor = lookupTensor(abi.getTensors(), name);
   if (!tensor)
     return abi.emitOpError("no tensor is named '") << name << "'";
   RankedTensorType type = tensor.getType();
   if (!type.getElementType().isInteger(32) || type.getRank() == 0)
-    return abi.emitOpError("contents are of i32 tensors, found '")
+    return abi.emitOpError(
+               "#launch.contents needs an i32 tensor with dimensions, found '")
            << name << "' of " << type;
   if (rank != -1 && type.getRank() != rank)
-    return abi.emitOpError("entries of lists need a tensor of rank ")
+    return abi.emitOpError("'entries' of #launch.contents must have rank ")
            << rank << ", found '" << name << "' of " << type;
   return success();
 }
 
-/// Checks what is said of a tensor's contents, given all dimensions' names.
+/// Checks a contents attribute; `sizes` contains all dimension names.
 static LogicalResult verifyContents(AbiOp abi, ContentsAttr contents,
                                     const llvm::StringMap<int64_t> &sizes) {
   if (!sizes.contains(contents.getOf()))
@@ -76,7 +78,7 @@ LogicalResult AbiOp::verify() {
       auto [known, isNew] = sizes.try_emplace(name, size);
       if (known->second != size)
         return emitOpError("dimension '")
-               << name << "' has two sizes in the tensors' types";
+               << name << "' has different sizes in two tensors' types";
     }
   }
   for (Attribute attr : getParameters())
@@ -119,7 +121,7 @@ LogicalResult AbiOp::verify() {
     return emitOpError("threads must be in [1, 1024], found ") << getThreads();
   if (static_cast<int64_t>(getSharedMemory()) < 0)
     return emitOpError("shared_memory must not be negative");
-  // What a multiprocessor holds, what a chip's cluster has at most.
+  // Maximum CTAs per SM and per cluster of current GPUs.
   constexpr uint64_t kMaxPersistent = 32, kMaxCluster = 16;
   if (auto persistent = getPersistent())
     if (*persistent < 1 || *persistent > kMaxPersistent)
@@ -132,7 +134,7 @@ LogicalResult AbiOp::verify() {
   return success();
 }
 
-/// Whoever draws a kernel's numbers again is told which ones they are.
+/// Checks that the ABI records the version of the kernel's random numbers.
 static LogicalResult verifyGenerator(AbiOp abi, FunctionOpInterface kernel) {
   auto disagrees = [&](DrawsNumbersOpInterface random) {
     return random.getGenerator() != abi.getGenerator();
@@ -144,14 +146,14 @@ static LogicalResult verifyGenerator(AbiOp abi, FunctionOpInterface kernel) {
   });
   if (!found || !disagrees(found))
     return success();
-  InFlightDiagnostic diag = abi.emitOpError("must say 'generator(")
+  InFlightDiagnostic diag = abi.emitOpError("must have 'generator(")
                             << found.getGenerator() << ")', since '"
-                            << abi.getKernel() << "' draws such numbers";
+                            << abi.getKernel() << "' uses these random numbers";
   diag.attachNote(found.getLoc()) << "here";
   return diag;
 }
 
-/// Asks the dialects that kernels are written in.
+/// Calls the verifiers of the dialects of the kernel's ops.
 static LogicalResult verifyProgram(Operation *kernel) {
   DialectInterfaceCollection<KernelDialectInterface> dialects(
       kernel->getContext());
@@ -167,7 +169,8 @@ LogicalResult AbiOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!kernel)
     return emitOpError("no kernel is named '") << getKernel() << "'";
   if (lookupAbi(kernel) != *this)
-    return emitOpError("is the second one of kernel '") << getKernel() << "'";
+    return emitOpError("is a second 'launch.abi' of kernel '")
+           << getKernel() << "'";
   if (kernel.getNumArguments() != getParameters().size())
     return emitOpError("has ")
            << getParameters().size() << " parameters, but '" << getKernel()

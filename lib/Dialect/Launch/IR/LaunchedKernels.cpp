@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch may run kernels before and after the one that a host asks for. They
-// share scratch memory, whose size is an expression in the sizes of tensors.
+// A launch may run kernels before and after the main kernel. They share scratch
+// memory, whose size is an expression in the sizes of tensors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +55,7 @@ llvm::json::Value fovea::launch::toJSON(AffineExpr expr, ArrayAttr sizes) {
                            toJSON(operation.getRHS(), sizes)};
 }
 
-/// `map` has one symbol for each of `sizes`, which are names.
+/// Checks that the map has one symbol for each of `sizes`, which are names.
 static LogicalResult
 verifyExpressions(function_ref<InFlightDiagnostic()> emitError, StringRef name,
                   ArrayAttr sizes, AffineMapAttr attr) {
@@ -72,7 +72,7 @@ verifyExpressions(function_ref<InFlightDiagnostic()> emitError, StringRef name,
   return success();
 }
 
-/// Each of `sizes` is a dimension's name.
+/// Checks that each of `sizes` is the name of a dimension.
 static LogicalResult
 verifySizeNames(function_ref<InFlightDiagnostic()> emitError, ArrayAttr sizes,
                 ArrayAttr tensors) {
@@ -178,7 +178,7 @@ void ScratchParameterAttr::writeJSON(llvm::json::OStream &json) const {
 // Kernels of a launch
 //===----------------------------------------------------------------------===//
 
-/// The kernels beside `abi` that `names` names; none if it is null.
+/// The kernels `names` in the module of `abi`; none if it is null.
 static SmallVector<AbiOp> lookupKernels(AbiOp abi, ArrayAttr names) {
   SmallVector<AbiOp> kernels;
   if (!names)
@@ -209,7 +209,7 @@ SmallVector<AbiOp> fovea::launch::getKernelsBefore(AbiOp abi) {
   for (AbiOp main : abi->getBlock()->getOps<AbiOp>()) {
     SmallVector<AbiOp> kernels = getLaunchedKernels(main);
     auto *self = llvm::find(kernels, abi);
-    // An epilogue's or prologue's own launch is itself alone.
+    // Skip the trivial launch that consists of a helper kernel itself.
     if (self == kernels.end() || (main == abi && kernels.size() == 1))
       continue;
     kernels.erase(self, kernels.end());
@@ -218,7 +218,7 @@ SmallVector<AbiOp> fovea::launch::getKernelsBefore(AbiOp abi) {
   return {};
 }
 
-/// The name of scratch memory, or none if `parameter` is none.
+/// The name of a scratch parameter; nullopt for other parameters.
 static std::optional<StringRef> getScratchName(Attribute parameter) {
   if (auto memref = dyn_cast<ScratchMemRefParameterAttr>(parameter))
     return memref.getName();
@@ -227,8 +227,8 @@ static std::optional<StringRef> getScratchName(Attribute parameter) {
   return std::nullopt;
 }
 
-/// Whether more than the size of memory is asked for. A pointer that is half
-/// lowered is put together with its sizes by a cast.
+/// True if the memory has uses other than size queries. During lowering, a cast
+/// combines a pointer with its sizes.
 static bool isTouched(Value memory) {
   return llvm::any_of(memory.getUsers(), [](Operation *user) {
     return isa<UnrealizedConversionCastOp>(user)
@@ -240,7 +240,7 @@ static bool isTouched(Value memory) {
 bool fovea::launch::isTouchedIn(AbiOp abi, StringRef scratch) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       abi, abi.getKernelAttr());
-  // Of a kernel that is not there nothing is known.
+  // Be conservative if the kernel does not exist.
   if (!kernel)
     return true;
   return llvm::any_of(
@@ -269,10 +269,10 @@ SmallVector<AbiOp> fovea::launch::getEntryKernels(Operation *root) {
   return all;
 }
 
-/// Scratch memory by its name, as the first kernel of a launch has it.
+/// Scratch parameters by name, from the first kernel of a launch that has them.
 using ScratchByName = llvm::StringMap<Attribute>;
 
-/// Kernels of one launch agree about the scratch memory that they share.
+/// Checks that the kernels of a launch agree on their shared scratch memory.
 static LogicalResult
 verifyScratch(AbiOp abi, ScratchByName &known,
               function_ref<InFlightDiagnostic()> emitError) {
@@ -281,16 +281,16 @@ verifyScratch(AbiOp abi, ScratchByName &known,
     if (!name)
       continue;
     Attribute first = known.try_emplace(*name, parameter).first->second;
-    // One kernel may be lowered before the other.
+    // Kernels may be at different stages of lowering.
     if (first.getTypeID() == parameter.getTypeID() && first != parameter)
       return emitError()
-             << "kernels of the launch differ about scratch memory '" << *name
-             << "': " << first << " and " << parameter;
+             << "kernels of the launch must agree on scratch memory '" << *name
+             << "', found " << first << " and " << parameter;
   }
   return success();
 }
 
-/// Checks what is asked of a kernel before or after the one of `main`.
+/// Checks a prologue or epilogue kernel of `main`.
 static LogicalResult verifyHelper(AbiOp main, AbiOp kernel, StringRef where) {
   auto fail = [&] {
     return main.emitOpError()
@@ -302,13 +302,14 @@ static LogicalResult verifyHelper(AbiOp main, AbiOp kernel, StringRef where) {
     return fail() << "must be for '" << main.getTarget() << "', found '"
                   << kernel.getTarget() << "'";
   if (kernel.getPersistent() || kernel.getCluster() != 1)
-    return fail() << "must be neither persistent nor a cluster's";
+    return fail() << "must be neither persistent nor in a cluster";
   for (Attribute tensor : kernel.getTensors())
     if (!llvm::is_contained(main.getTensors(), tensor))
-      return fail() << "takes a tensor that the launch has not: " << tensor;
+      return fail() << "uses a tensor that is not an operand of the launch: "
+                    << tensor;
   for (Attribute parameter : kernel.getParameters())
     if (isa<WorkspaceParameterAttr>(parameter))
-      return fail() << "must take no workspace, found " << parameter;
+      return fail() << "must have no workspace, found " << parameter;
   return success();
 }
 
@@ -342,7 +343,7 @@ LogicalResult AbiOp::verifyLaunch() {
 using Effects =
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
 
-// Nothing that touches memory may pass these.
+// Memory accesses must not be moved across these ops.
 static void orderMemory(Effects &effects) {
   effects.emplace_back(MemoryEffects::Read::get());
   effects.emplace_back(MemoryEffects::Write::get());

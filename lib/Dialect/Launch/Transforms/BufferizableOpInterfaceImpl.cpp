@@ -1,4 +1,4 @@
-//===- BufferizableOpInterfaceImpl.cpp - Launches on buffers ----*- C++ -*-===//
+//===- BufferizableOpInterfaceImpl.cpp - Bufferize launches ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -19,7 +19,7 @@ using namespace fovea::launch;
 
 namespace {
 struct CallModel : DstBufferizableOpInterfaceExternalModel<CallModel, CallOp> {
-  /// What an output holds is overwritten, unless the kernel adds to it.
+  /// The contents of an output are overwritten, unless the kernel accumulates.
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &) const {
     auto call = cast<CallOp>(op);

@@ -1,4 +1,4 @@
-//===- SerializeKernels.cpp - From kernels to their code --------*- C++ -*-===//
+//===- SerializeKernels.cpp - Serialize kernels ---------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -26,7 +26,7 @@ using namespace fovea;
 using namespace fovea::launch;
 
 namespace {
-/// What calls of a kernel name from now on.
+/// The binaries that replace kernels in calls.
 using Binaries = DenseMap<SymbolRefAttr, BinaryOp>;
 
 struct SerializeKernelsPass
@@ -55,7 +55,7 @@ struct SerializeKernelsPass
 };
 } // namespace
 
-/// PTX of all kernels in a module, which are for one target.
+/// Emits the PTX of all kernels of a module, which have one target.
 static FailureOr<std::string> writeCode(gpu::GPUModuleOp kernels,
                                         StringRef targetName) {
   auto emitError = [&] { return kernels.emitError(); };
@@ -71,7 +71,7 @@ static FailureOr<std::string> writeCode(gpu::GPUModuleOp kernels,
   return emitPTX(*translated, *target, kernels.getLoc());
 }
 
-/// Nothing but calls may name a kernel whose module goes.
+/// Checks that only calls refer to the kernels of a module that is erased.
 static LogicalResult checkUses(gpu::GPUModuleOp kernels, ModuleOp module) {
   std::optional<SymbolTable::UseRange> uses =
       SymbolTable::getSymbolUses(kernels, module);
@@ -79,8 +79,8 @@ static LogicalResult checkUses(gpu::GPUModuleOp kernels, ModuleOp module) {
     if (!isa<CallOp>(use.getUser()) &&
         !kernels->isProperAncestor(use.getUser())) {
       InFlightDiagnostic diag =
-          kernels.emitError("only 'launch.call' may name a kernel whose code "
-                            "is written, found '");
+          kernels.emitError("only 'launch.call' may refer to a serialized "
+                            "kernel, found '");
       diag << use.getUser()->getName() << "'";
       diag.attachNote(use.getUser()->getLoc()) << "here";
       return diag;
@@ -96,12 +96,12 @@ LogicalResult SerializeKernelsPass::serialize(gpu::GPUModuleOp kernels,
     return success();
   for (AbiOp abi : entries)
     if (abi.getTarget() != entries.front().getTarget())
-      return abi.emitError("kernels of a module must be for one target: '")
+      return abi.emitError("kernels of a module must have the same target: '")
              << entries.front().getTarget() << "', found '" << abi.getTarget()
              << "'";
   if (failed(checkUses(kernels, getOperation())))
     return failure();
-  // Before the code: it says in fewer words that a kernel is not lowered yet.
+  // Before the code, because its diagnostic for unlowered kernels is clearer.
   SmallVector<std::string> texts;
   for (AbiOp abi : entries) {
     llvm::raw_string_ostream stream(texts.emplace_back());

@@ -25,7 +25,7 @@ using namespace fovea::plan;
 
 #include "fovea/Dialect/Plan/IR/PlanAttrInterfaces.cpp.inc"
 
-/// `["q", "k"]`, or `copies`.
+/// Parses `["q", "k"]` or `copies`.
 static ParseResult parseOwned(AsmParser &parser, ArrayAttr &owns,
                               bool &copies) {
   copies = succeeded(parser.parseOptionalKeyword("copies"));
@@ -63,7 +63,7 @@ static LogicalResult verifyRange(StringRef name, int64_t value, int64_t least,
   return emitError() << "plan's '" << name << "' must be in [" << least << ", "
                      << most << "], found " << value;
 }
-/// Of all but numbers.
+/// Fields that are not numbers have no range.
 template <typename T>
 static LogicalResult verifyRange(StringRef, const T &, int64_t, int64_t,
                                  EmitError) {
@@ -89,19 +89,17 @@ LogicalResult DotAttr::verify(EmitError emitError, StringAttr name,
                               DotPlan fields) {
   if (fields.isCarried && fields.ahead == 0)
     return emitError() << "plan's dot " << name
-                       << " is 'carried' without being issued 'ahead'";
+                       << " is 'carried' but has no 'ahead'";
   return verifyFields(fields, emitError);
 }
 LogicalResult StoreAttr::verify(EmitError emitError, StringAttr name,
                                 StorePlan fields) {
   if (fields.over && !fields.isCopied)
     return emitError() << "plan's store " << name
-                       << " goes through a stream's buffer without being "
-                          "'copied'";
+                       << " has 'over' but is not 'copied'";
   if (fields.isLate && fields.isCopied)
     return emitError() << "plan's store " << name
-                       << " is 'late', which threads do, and 'copied', which "
-                          "the copy engine does";
+                       << " is both 'late' and 'copied'";
   return verifyFields(fields, emitError);
 }
 
@@ -112,12 +110,13 @@ LogicalResult RoleAttr::verify(EmitError emitError, StringRef name,
     return emitError() << "a role needs a name";
   for (Attribute owned : owns)
     if (!isa<StringAttr>(owned))
-      return emitError() << "role '" << name << "' owns names, found " << owned;
+      return emitError() << "role '" << name << "' must own names, found "
+                         << owned;
   if (warps < 1 || registers < 1)
     return emitError() << "role '" << name
                        << "' must have warps and registers, found " << warps
                        << " and " << registers;
-  // Registers are given to four warps at a time; roles of fewer share them.
+  // Registers are allocated per warp group; smaller roles share an allocation.
   if (warps > kGroupWarps && warps % kGroupWarps != 0)
     return emitError() << "role '" << name << "' must have less than "
                        << kGroupWarps << " warps or a multiple of "
@@ -175,17 +174,16 @@ KernelAttr::verify(EmitError emitError, MatrixUnitAttrInterface unit,
     return emitError() << "'column_warps' must divide " << fields.warps
                        << " warps, found " << fields.columnWarps;
   if (fields.columnWarps != 1 && !roles.empty())
-    return emitError() << "warps of roles share no columns: 'column_warps' "
-                          "must be 1, found "
+    return emitError() << "'column_warps' must be 1 with roles, found "
                        << fields.columnWarps;
   return verifyRoles(roles, emitError);
 }
 
 //===----------------------------------------------------------------------===//
-// Questions
+// Accessors
 //===----------------------------------------------------------------------===//
 
-/// The entry of a name, or else of its family: its first word.
+/// The entry of a name, or else of its family, the first component of the name.
 template <typename Entry>
 static Entry lookup(ArrayRef<Entry> entries, StringRef name) {
   for (StringRef wanted : {name, name.split('.').first})
@@ -231,7 +229,7 @@ bool KernelAttr::hasDot(function_ref<bool(const DotPlan &)> is) const {
                       [&](DotAttr dot) { return is(dot.getFields()); });
 }
 
-bool KernelAttr::isAsked(StringRef field) const {
+bool KernelAttr::isUserSpecified(StringRef field) const {
   return llvm::any_of(getAsked(),
                       [&](StringAttr asked) { return asked == field; });
 }
@@ -255,8 +253,7 @@ KernelAttr KernelAttr::change(function_ref<void(KernelPlan &)> change) const {
              getStores(), getRoles(), getAsked());
 }
 
-/// The entries with something else in them, without those that then say
-/// nothing.
+/// Applies `change` to each entry and drops entries with default fields only.
 template <typename Entry, typename Plan>
 static SmallVector<Entry> changeEntries(ArrayRef<Entry> entries,
                                         function_ref<void(Plan &)> change) {
@@ -309,4 +306,9 @@ KernelAttr KernelAttr::withAsked(ArrayRef<StringRef> asked) const {
   });
   return get(getContext(), getUnit(), getFields(), getStreams(), getDots(),
              getStores(), getRoles(), names);
+}
+
+bool fovea::plan::isOutputStore(StringRef name) {
+  StringRef word = name.split('.').first;
+  return word == "out" || word == "dq_sum";
 }

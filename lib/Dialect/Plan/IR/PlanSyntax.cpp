@@ -1,4 +1,4 @@
-//===- PlanSyntax.cpp - How plans are written -------------------*- C++ -*-===//
+//===- PlanSyntax.cpp - Syntax of the plan dialect ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,7 +17,7 @@ using namespace fovea::plan;
 // Values
 //===----------------------------------------------------------------------===//
 
-/// A flag is its name alone.
+/// A flag is its keyword without a value.
 static ParseResult parseValue(AsmParser &, bool &value) {
   value = true;
   return success();
@@ -59,8 +59,8 @@ static void printValue(AsmPrinter &printer, Enum value) {
 // Fields
 //===----------------------------------------------------------------------===//
 
-/// Parses the value of the field `name`. Fails with an error if it can't; gives
-/// false if there is no such field.
+/// Parses the value of the field `name`. Returns false if there is no such
+/// field, and fails after a diagnostic if the value is invalid.
 template <typename Plan>
 static FailureOr<bool> parseField(AsmParser &parser, StringRef name,
                                   Plan &plan) {
@@ -76,8 +76,8 @@ static FailureOr<bool> parseField(AsmParser &parser, StringRef name,
   return isKnown;
 }
 
-/// The first `always` of them, and those that differ from their defaults, a
-/// comma before each.
+/// Prints the first `always` fields and all fields that differ from their
+/// defaults, each after a comma.
 template <typename Plan>
 static void printFields(AsmPrinter &printer, const Plan &plan,
                         unsigned always = 0) {
@@ -101,7 +101,7 @@ static std::string listFields() {
 }
 
 namespace {
-/// Reads a keyword that may come once.
+/// Parses keywords and rejects repeated ones.
 class Keywords {
 public:
   explicit Keywords(AsmParser &parser) : parser(parser) {}
@@ -112,7 +112,7 @@ public:
       return failure();
     if (seen.insert(keyword).second)
       return success();
-    return parser.emitError(loc) << "'" << keyword << "' is there twice";
+    return parser.emitError(loc) << "'" << keyword << "' is specified twice";
   }
   void emitUnknown(StringRef keyword, const Twine &known) {
     parser.emitError(loc) << "unknown field '" << keyword << "', expected "
@@ -130,7 +130,7 @@ private:
 // Entries
 //===----------------------------------------------------------------------===//
 
-/// `<"k", stages = 3>`.
+/// Parses `<"k", stages = 3>`.
 template <typename Entry, typename Plan>
 static Attribute parseEntry(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
@@ -182,7 +182,7 @@ void StoreAttr::print(AsmPrinter &printer) const { printEntry(printer, *this); }
 // Kernels
 //===----------------------------------------------------------------------===//
 
-/// `= [<...>, <...>]`.
+/// Parses `= [<...>, <...>]`.
 template <typename Entry>
 static ParseResult parseList(AsmParser &parser, SmallVector<Entry> &entries) {
   return failure(parser.parseEqual() ||
@@ -229,7 +229,7 @@ Attribute KernelAttr::parse(AsmParser &parser, Type) {
   if (parser.parseAttribute(unit))
     return {};
   if (!isa<MatrixUnitAttrInterface>(unit)) {
-    parser.emitError(unitLoc) << "expected a matrix unit, found " << unit;
+    parser.emitError(unitLoc) << "expected an MMA unit, found " << unit;
     return {};
   }
   while (succeeded(parser.parseOptionalComma())) {
@@ -270,7 +270,7 @@ Attribute KernelAttr::parse(AsmParser &parser, Type) {
 }
 
 void KernelAttr::print(AsmPrinter &printer) const {
-  // Whoever reads a plan wants to know the tile's shape, warps and stages.
+  // The tile shape, warps and stages are always printed.
   constexpr unsigned kAlways = 4;
   printer << "<" << getUnit();
   printFields(printer, getFields(), kAlways);

@@ -1,4 +1,4 @@
-//===- Blocks.cpp - Loops over blocks ---------------------------*- C++ -*-===//
+//===- Blocks.cpp - Loops over key blocks ---------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -137,8 +137,9 @@ void IsPartialOp::inferResultRanges(ArrayRef<ConstantIntRanges> ranges,
 
 LogicalResult ForBlocksOp::verify() {
   if (getDescending() && getAtLeastOnce())
-    return emitOpError("has two orders, 'descending' and 'at_least_once'; the "
-                       "first one visits a block in any case");
+    return emitOpError(
+        "has both 'descending' and 'at_least_once': 'descending' "
+        "already runs at least once");
   return verifyBlocks(*this);
 }
 
@@ -147,7 +148,7 @@ LogicalResult ForBlocksOp::verifyRegions() {
     return failure();
   TypeRange carried = getCarried().getTypes();
   if (getResultTypes() != carried)
-    return emitOpError("results must be what is carried, (")
+    return emitOpError("results must have the types of the carried values, (")
            << carried << "), found (" << getResultTypes() << ")";
   SmallVector<Type> types = {IndexType::get(getContext()),
                              IntegerType::get(getContext(), 1)};

@@ -1,4 +1,4 @@
-//===- Blocks.h - What ops that visit blocks share --------------*- C++ -*-===//
+//===- Blocks.h - Shared parts of loops over blocks -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,7 +15,7 @@
 
 namespace fovea::tile {
 
-/// The order of a range's blocks.
+/// The iteration order of a range of blocks.
 struct BlockOrder {
   bool isDescending = false, isAtLeastOnce = false;
 
@@ -30,7 +30,7 @@ struct BlockOrder {
   }
 };
 
-/// The operands and regions of one of the two forms.
+/// Verifies the operands and regions of both forms.
 template <typename Op>
 llvm::LogicalResult verifyBlocks(Op op) {
   int64_t step = op.getStep();
@@ -43,13 +43,13 @@ llvm::LogicalResult verifyBlocks(Op op) {
   if (!op.isVisiting()) {
     if (isRange && !op.getCount() && !op.getMasked() && op.getInits().empty())
       return llvm::success();
-    return op.emitOpError("without visit must have lower, upper, full_lower "
-                          "and full_upper, and nothing else to go by");
+    return op.emitOpError("without 'visit' must have lower, upper, full_lower "
+                          "and full_upper, and no count, masked or init");
   }
   if (hasRange || BlockOrder(op).isStated() || !op.getCount() ||
       !op.getMasked())
-    return op.emitOpError("with visit must have count and masked, and neither "
-                          "bounds nor an order");
+    return op.emitOpError("with 'visit' must have count and masked, and no "
+                          "bounds and no order");
   for (mlir::Value init : op.getInits())
     if (!init.getType().isIntOrIndex())
       return op.emitOpError("init must be of integers, found ")
@@ -57,8 +57,8 @@ llvm::LogicalResult verifyBlocks(Op op) {
   return llvm::success();
 }
 
-/// visit gets the position and what is carried, and gives the block's first key
-/// and what to carry on.
+/// `visit` takes the iteration and the carried scalars, and yields the block's
+/// first key and the next scalars.
 template <typename Op>
 llvm::LogicalResult verifyVisit(Op op) {
   if (!op.isVisiting())
@@ -67,12 +67,12 @@ llvm::LogicalResult verifyVisit(Op op) {
   llvm::append_range(types, op.getInits().getTypes());
   mlir::Region &region = op.getVisit();
   if (!llvm::equal(region.getArgumentTypes(), types))
-    return op.emitOpError() << "visit must have arguments (" << types
+    return op.emitOpError() << "'visit' must have arguments (" << types
                             << "), found (" << region.getArgumentTypes() << ")";
   mlir::Operation *yield = region.front().getTerminator();
   if (!llvm::isa<YieldOp>(yield) ||
       !llvm::equal(yield->getOperandTypes(), types))
-    return yield->emitOpError("in visit must yield (")
+    return yield->emitOpError("in 'visit' must yield (")
            << types << "), found (" << yield->getOperandTypes() << ")";
   mlir::WalkResult walk =
       region.walk([&](mlir::Operation *inner) -> mlir::WalkResult {
@@ -81,8 +81,8 @@ llvm::LogicalResult verifyVisit(Op op) {
             inner->hasTrait<mlir::OpTrait::HasRecursiveMemoryEffects>())
           return mlir::WalkResult::advance();
         return inner->emitOpError(
-            "is not allowed in visit: it has other effects "
-            "than to read memory");
+            "is not allowed in 'visit': expected no memory "
+            "effects other than reads");
       });
   return llvm::failure(walk.wasInterrupted());
 }
@@ -109,11 +109,11 @@ void printBlocks(mlir::OpAsmPrinter &p, Op op) {
   p << " step " << op.getStep();
 }
 
-/// Sizes of the operand groups: bounds, numbers of visits, what visits carry,
-/// and one more.
+/// Sizes of the operand segments: four bounds, `count` and `masked`, inits, and
+/// one more segment.
 std::array<int32_t, 8> getSegments(bool isVisiting, size_t inits, size_t more);
 
-/// `(%j: index, %partial: i1) { ... }`, behind a name where it is printed.
+/// Parses `(%j: index, %partial: i1) { ... }`; printing adds `name` before it.
 mlir::ParseResult parseWithArguments(mlir::OpAsmParser &parser,
                                      mlir::Region &region);
 void printWithArguments(mlir::OpAsmPrinter &p, llvm::StringRef name,

@@ -1,4 +1,4 @@
-//===- KernelFacts.cpp - What holds of tile programs ------------*- C++ -*-===//
+//===- KernelFacts.cpp - Facts about tile programs ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

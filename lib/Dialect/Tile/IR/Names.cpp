@@ -14,7 +14,8 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::tile;
 
-/// Words of letters, digits and underscores, with dots between them.
+/// A name is a sequence of words of letters, digits and underscores, separated
+/// by dots.
 LogicalResult fovea::tile::detail::verifyName(Operation *op) {
   StringAttr name = cast<NamedOpInterface>(op).getNameAttr();
   if (!name)
@@ -29,7 +30,7 @@ LogicalResult fovea::tile::detail::verifyName(Operation *op) {
   if (llvm::all_of(words, isWord))
     return success();
   return op->emitOpError("name must be words of letters, digits and "
-                         "underscores with dots between them, found ")
+                         "underscores, separated by dots, found ")
          << name;
 }
 

@@ -1,4 +1,4 @@
-//===- Rows.cpp - Ops that know rows by their numbers -----------*- C++ -*-===//
+//===- Rows.cpp - Ops that depend on row indices --------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -21,7 +21,7 @@ static Value addOffset(OpBuilder &b, Location loc, Value value,
                                arith::ConstantIndexOp::create(b, loc, offset));
 }
 
-/// Moves a box along its rows.
+/// Moves the start of a tile by `rows` rows.
 static void moveBox(OpBuilder &b, Location loc, MutableOperandRange indices,
                     BoxDims dims, int64_t rows) {
   OpOperand &index = indices[dims.row];
@@ -30,7 +30,8 @@ static void moveBox(OpBuilder &b, Location loc, MutableOperandRange indices,
 
 int64_t LoadOp::getRowUnit() { return getBoxDims().foldExtent; }
 
-SmallVector<Value> LoadOp::takeRows(OpBuilder &b, int64_t first, int64_t) {
+SmallVector<Value> LoadOp::restrictToRows(OpBuilder &b, int64_t first,
+                                          int64_t) {
   moveBox(b, getLoc(), getIndicesMutable(), getBoxDims(), first);
   return {getResult()};
 }
@@ -39,17 +40,20 @@ Value StoreOp::getRowTile() { return getValue(); }
 
 int64_t StoreOp::getRowUnit() { return getBoxDims().foldExtent; }
 
-SmallVector<Value> StoreOp::takeRows(OpBuilder &b, int64_t first, int64_t) {
+SmallVector<Value> StoreOp::restrictToRows(OpBuilder &b, int64_t first,
+                                           int64_t) {
   moveBox(b, getLoc(), getIndicesMutable(), getBoxDims(), first);
   return {};
 }
 
-SmallVector<Value> RandomOp::takeRows(OpBuilder &b, int64_t first, int64_t) {
+SmallVector<Value> RandomOp::restrictToRows(OpBuilder &b, int64_t first,
+                                            int64_t) {
   getRowMutable().assign(addOffset(b, getLoc(), getRow(), first));
   return {getResult()};
 }
 
-SmallVector<Value> IotaOp::takeRows(OpBuilder &b, int64_t first, int64_t) {
+SmallVector<Value> IotaOp::restrictToRows(OpBuilder &b, int64_t first,
+                                          int64_t) {
   if (getDim() != 0 || first == 0)
     return {getResult()};
   b.setInsertionPointAfter(*this);
@@ -61,7 +65,8 @@ SmallVector<Value> IotaOp::takeRows(OpBuilder &b, int64_t first, int64_t) {
   return {arith::AddIOp::create(b, getLoc(), getResult(), before)};
 }
 
-SmallVector<Value> RampOp::takeRows(OpBuilder &b, int64_t first, int64_t) {
+SmallVector<Value> RampOp::restrictToRows(OpBuilder &b, int64_t first,
+                                          int64_t) {
   if (getDim() != 0 || first == 0)
     return {getResult()};
   Value count =
@@ -72,10 +77,10 @@ SmallVector<Value> RampOp::takeRows(OpBuilder &b, int64_t first, int64_t) {
   return {getResult()};
 }
 
-Value HeldRowsOp::getRowTile() { return {}; }
+Value OwnedRowsOp::getRowTile() { return {}; }
 
-SmallVector<Value> HeldRowsOp::takeRows(OpBuilder &b, int64_t first,
-                                        int64_t count) {
+SmallVector<Value> OwnedRowsOp::restrictToRows(OpBuilder &b, int64_t first,
+                                               int64_t count) {
   return {arith::ConstantIndexOp::create(b, getLoc(), first),
           arith::ConstantIndexOp::create(b, getLoc(), count)};
 }

@@ -1,4 +1,4 @@
-//===- Semaphores.cpp - CTAs that take turns --------------------*- C++ -*-===//
+//===- Semaphores.cpp - Ordered accumulation by CTAs ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,7 +15,7 @@ using namespace fovea::tile;
 
 using Effects = SmallVectorImpl<MemoryEffects::EffectInstance>;
 
-/// Turns are taken in an order: who waits has read, and who releases written.
+/// Both ops read and write the semaphore, so that passes keep their order.
 static void addEffects(Effects &effects, OpOperand &semaphores) {
   for (MemoryEffects::Effect *effect :
        {static_cast<MemoryEffects::Effect *>(MemoryEffects::Read::get()),
@@ -29,7 +29,7 @@ static LogicalResult verifyPlace(OpTy op) {
   int64_t rank = op.getSemaphores().getType().getRank(),
           indices = op.getIndices().size();
   if (rank == 0)
-    return op.emitOpError("semaphores lie along a dimension at least, found ")
+    return op.emitOpError("semaphores must have at least one dimension, found ")
            << op.getSemaphores().getType();
   if (rank != indices)
     return op.emitOpError("needs an index for each of the memref's ")
@@ -44,7 +44,8 @@ void SemaphoreWaitOp::getEffects(Effects &effects) {
 LogicalResult SemaphoreWaitOp::verify() {
   APInt turn;
   if (matchPattern(getTurn(), m_ConstantInt(&turn)) && turn.isNegative())
-    return emitOpError("turns count from 0, found ") << turn.getSExtValue();
+    return emitOpError("expected a semaphore count of at least 0, found ")
+           << turn.getSExtValue();
   return verifyPlace(*this);
 }
 

@@ -25,7 +25,7 @@ using namespace fovea::tile;
 #include "fovea/Dialect/Tile/IR/TileAttrs.cpp.inc"
 
 namespace {
-/// What the verifier of `launch.abi` asks about kernels of tiles.
+/// Verifies tile kernels for the verifier of `launch.abi`.
 struct TileKernels : fovea::launch::KernelDialectInterface {
   using KernelDialectInterface::KernelDialectInterface;
 
@@ -63,7 +63,8 @@ bool fovea::tile::isRegisterTile(Type type) {
          isa_and_nonnull<RegisterEncodingAttrInterface>(tensor.getEncoding());
 }
 
-/// Tensors are register tiles, constant tiles are splats.
+/// Checks that all tensors are register tiles and that constant tiles are
+/// splats.
 LogicalResult TileKernels::verifyKernel(Operation *kernel) const {
   auto isTileOrNoTensor = [](Type type) {
     return !isa<TensorType>(type) || isRegisterTile(type);

@@ -21,7 +21,7 @@ using namespace fovea::tile;
 #define GET_OP_CLASSES
 #include "fovea/Dialect/Tile/IR/TileOps.cpp.inc"
 
-/// `MxNxf32, #enc` fits where a tile of `shape` is expected beside `like`.
+/// True if `type` has `shape` and the encoding of `like`.
 static bool hasShape(RankedTensorType type, ArrayRef<int64_t> shape,
                      RankedTensorType like) {
   return type.getShape() == shape && type.getEncoding() == like.getEncoding();
@@ -31,7 +31,7 @@ static bool hasShape(RankedTensorType type, ArrayRef<int64_t> shape,
 // Elementary ops
 //===----------------------------------------------------------------------===//
 
-/// `type` counts along `dim`.
+/// Checks that the result's extent is 1 in the dimension other than `dim`.
 template <typename Op>
 static LogicalResult verifyCounts(Op op) {
   RankedTensorType type = op.getResult().getType();
@@ -55,8 +55,8 @@ LogicalResult IotaOp::verify() {
 
 LogicalResult RampOp::verify() { return verifyCounts(*this); }
 
-void HeldRowsOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
-                                   SetIntRangeFn setRange) {
+void OwnedRowsOp::inferResultRanges(ArrayRef<ConstantIntRanges>,
+                                    SetIntRangeFn setRange) {
   int64_t rows = getTile().getDimSize(0);
   unsigned width = ConstantIntRanges::getStorageBitwidth(getFirst().getType());
   auto setBounds = [&](Value result, int64_t least, int64_t most) {
@@ -79,7 +79,7 @@ LogicalResult BroadcastOp::verify() {
   auto tile = cast<RankedTensorType>(source);
   if (tile.getEncoding() != result.getEncoding() ||
       tile.getElementType() != result.getElementType())
-    return emitOpError("source and result must have one element type and "
+    return emitOpError("source and result must have the same element type and "
                        "encoding, found ")
            << tile << " and " << result;
   for (auto [from, to] : llvm::zip(tile.getShape(), result.getShape()))
@@ -92,13 +92,14 @@ LogicalResult DiagonalsOp::verify() {
   RankedTensorType source = getSource().getType(),
                    result = getResult().getType();
   if (source.getElementType() != result.getElementType())
-    return emitOpError("source and result must have one element type, found ")
+    return emitOpError(
+               "source and result must have the same element type, found ")
            << source << " and " << result;
   int64_t diagonals = result.getDimSize(0) + result.getDimSize(1);
   if (source.getDimSize(0) != 1 || source.getDimSize(1) != diagonals)
     return emitOpError("source must be a column tile of ")
-           << diagonals << " for the diagonals of " << result << ", found "
-           << source;
+           << diagonals << " for the relative positions of " << result
+           << ", found " << source;
   return success();
 }
 
@@ -152,12 +153,12 @@ LogicalResult ReduceOp::verify() {
   return success();
 }
 
-/// Whether `stored` has `count` columns from `first` on.
+/// Checks that `stored` has `count` columns starting at `first`.
 static LogicalResult verifyPart(Operation *dot, StringRef what, int64_t count,
                                 int64_t first, ShapedType stored) {
   if (first < 0 || first > stored.getDimSize(1) - count)
-    return dot->emitOpError("takes ")
-           << count << " " << what << " from " << first << " on of " << stored;
+    return dot->emitOpError("uses ") << count << " " << what << " starting at "
+                                     << first << " of " << stored;
   return success();
 }
 
@@ -165,7 +166,7 @@ LogicalResult fovea::tile::verifyRows(Operation *dot, ShapedType a,
                                       ShapedType acc, bool transposeA,
                                       int64_t first) {
   if (!transposeA)
-    return dot->emitOpError("takes rows of a first operand that is transposed");
+    return dot->emitOpError("'rows' needs a transposed first operand");
   return verifyPart(dot, "rows", acc.getDimSize(0), first, a);
 }
 
@@ -173,7 +174,7 @@ LogicalResult fovea::tile::verifyColumns(Operation *dot, ShapedType b,
                                          ShapedType acc, bool transposeB,
                                          int64_t first) {
   if (transposeB)
-    return dot->emitOpError("takes columns of a second operand that is not "
+    return dot->emitOpError("'columns' needs a second operand that is not "
                             "transposed");
   return verifyPart(dot, "columns", acc.getDimSize(1), first, b);
 }
@@ -206,7 +207,7 @@ LogicalResult DotOp::verify() {
            << a << " and " << b;
   if (!hasShape(acc, {m, n}, a) || b.getEncoding() != a.getEncoding())
     return emitOpError("accumulator must be ")
-           << m << "x" << n << ", all with one encoding, found " << acc;
+           << m << "x" << n << " with the operands' encoding, found " << acc;
   return success();
 }
 
@@ -220,7 +221,7 @@ LogicalResult StreamOp::verify() {
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Checks `dims` and the number of indices of a box of `memref`.
+/// Checks `dims` and the number of indices of a load or store.
 static LogicalResult verifyBox(Operation *op, MemRefType memref,
                                unsigned indices, ArrayRef<int64_t> dims,
                                RankedTensorType tile) {
@@ -228,7 +229,8 @@ static LogicalResult verifyBox(Operation *op, MemRefType memref,
     return op->emitOpError("needs ")
            << memref.getRank() << " indices, found " << indices;
   if (tile.getElementType() != memref.getElementType())
-    return op->emitOpError("tile and memref must have one element type, found ")
+    return op->emitOpError(
+               "tile and memref must have the same element type, found ")
            << tile << " and " << memref;
   if (dims.size() != 2)
     return op->emitOpError("dims must have two entries, found ") << dims.size();
@@ -268,7 +270,7 @@ LogicalResult fovea::tile::verifyFold(Operation *op, MemRefType memref,
   return success();
 }
 
-/// Checks a box's `limit`, if it has one.
+/// Checks the optional `limit` of a load or store.
 static LogicalResult verifyLimit(Operation *op, Value limit,
                                  ArrayRef<int64_t> dims) {
   if (limit && dims[0] == -1)
@@ -279,12 +281,12 @@ static LogicalResult verifyLimit(Operation *op, Value limit,
 SmallVector<SmallVector<unsigned, 4>>
 BoxDims::groupFragments(ArrayRef<int64_t> rows, ArrayRef<int64_t> columns,
                         size_t most) const {
-  // Rows of fragments, and places in there.
+  // The row of fragments, and the offset in it.
   auto getPlace = [&](unsigned index) {
-    int64_t row = rows[index], place = getFragmentPlace(columns[index]);
+    int64_t row = rows[index], place = getFragmentOffset(columns[index]);
     if (isVector())
       return std::pair(row, place);
-    return std::pair(row / kFragmentRows, place + getFragmentRowPlace(row));
+    return std::pair(row / kFragmentRows, place + getFragmentRowOffset(row));
   };
   bool areApart = holdsPairs(columns) && (isVector() || holdsChunks(rows));
   auto order = llvm::to_vector(llvm::seq<unsigned>(rows.size()));
@@ -307,41 +309,41 @@ BoxDims::groupFragments(ArrayRef<int64_t> rows, ArrayRef<int64_t> columns,
   return groups;
 }
 
-/// Fragments are blocks of memory in one piece.
+/// Checks that each fragment is contiguous in memory.
 static LogicalResult verifyFragments(Operation *op, MemRefType memref,
                                      const BoxDims &dims, Value limit,
                                      RankedTensorType tile) {
   if (dims.byRegister && (!dims.inFragments || dims.isVector()))
-    return op->emitOpError("'by_register' is an order of a matrix in "
-                           "'fragments'");
+    return op->emitOpError("'by_register' needs a matrix in 'fragments'");
   if (!dims.inFragments)
     return success();
   if (limit || dims.isFolded())
-    return op->emitOpError("boxes of fragments have no limit and no fold");
+    return op->emitOpError("tiles in fragments must have no limit and no fold");
   int64_t last = memref.getRank() - 1;
   bool isVector = dims.isVector();
   if (isVector ? std::max(dims.row, dims.column) != last
                : dims.column != last || dims.row != last - 1)
-    return op->emitOpError("fragments lie along the memref's last dimensions, "
-                           "found dims ")
+    return op->emitOpError("fragments must be along the memref's last "
+                           "dimensions, found dims ")
            << dims.row << " and " << dims.column;
   auto [strides, offset] = memref.getStridesAndOffset();
   int64_t columns = memref.getDimSize(last);
   if (strides[last] != 1 ||
       (!isVector && (columns % BoxDims::kFragmentColumns != 0 ||
                      strides[last - 1] != columns)))
-    return op->emitOpError("rows of fragments are contiguous, a multiple of ")
-           << BoxDims::kFragmentColumns << " columns each, found " << memref;
+    return op->emitOpError("rows of fragments must be contiguous and a "
+                           "multiple of ")
+           << BoxDims::kFragmentColumns << " columns, found " << memref;
   int64_t rows = tile.getDimSize(0), along = tile.getDimSize(1);
   if (isVector) {
     if (std::max(rows, along) % BoxDims::kFragmentElements != 0)
-      return op->emitOpError("fragments of vectors have ")
+      return op->emitOpError("vectors in fragments must be a multiple of ")
              << BoxDims::kFragmentElements << " elements, found " << tile;
     return success();
   }
   if (rows % BoxDims::kFragmentRows != 0 ||
       along % BoxDims::kFragmentColumns != 0)
-    return op->emitOpError("fragments have ")
+    return op->emitOpError("matrices in fragments must be a multiple of ")
            << BoxDims::kFragmentRows << " rows and "
            << BoxDims::kFragmentColumns << " columns, found " << tile;
   return success();
@@ -367,7 +369,8 @@ LogicalResult StoreOp::verify() {
                              getLimit(), getValue().getType())))
     return failure();
   if (getAdd() && !getValue().getType().getElementType().isF32())
-    return emitOpError("adds f32 only, found ") << getValue().getType();
+    return emitOpError("'add' needs f32 elements, found ")
+           << getValue().getType();
   return verifyLimit(*this, getLimit(), getDims());
 }
 
@@ -439,7 +442,7 @@ LogicalResult IfAnyOp::verifyRegions() {
   return success();
 }
 
-/// Whether `compare` asks for at least the least integer.
+/// True if `compare` is `x >= INT_MIN`.
 static bool holdsAlways(arith::CmpIOp compare) {
   APInt value;
   return compare && compare.getPredicate() == arith::CmpIPredicate::sge &&
@@ -447,8 +450,8 @@ static bool holdsAlways(arith::CmpIOp compare) {
          value.isMinSignedValue();
 }
 
-/// Whether a condition holds in all elements (true), in none (false), or that
-/// can't be told.
+/// True if a condition is known to hold for all elements, false for none,
+/// nullopt if unknown.
 static std::optional<bool> isKnown(Value condition) {
   APInt value;
   if (matchPattern(condition, m_ConstantInt(&value)))
@@ -458,8 +461,8 @@ static std::optional<bool> isKnown(Value condition) {
   return std::nullopt;
 }
 
-/// Replaces compares that always hold, which upstream leaves alone, from
-/// `begin` to `end`.
+/// Folds comparisons between `begin` and `end` that always hold; upstream does
+/// not fold them for tiles.
 static void foldCompares(Block::iterator begin, Block::iterator end,
                          PatternRewriter &rewriter) {
   for (Operation &inner :
@@ -680,8 +683,8 @@ ParseResult SoftmaxSumOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   if (order.isAtLeastOnce)
     return parser.emitError(parser.getNameLoc(),
-                            "'at_least_once' is of tile.for_blocks alone; "
-                            "'descending' visits a block in any case");
+                            "'at_least_once' is supported on tile.for_blocks "
+                            "only; 'descending' already runs at least once");
   if (order.isDescending)
     result.addAttribute(getDescendingAttrName(result.name),
                         builder.getUnitAttr());

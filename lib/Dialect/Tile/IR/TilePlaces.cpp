@@ -1,4 +1,4 @@
-//===- TilePlaces.cpp - Verifiers of elements with a place each -*- C++ -*-===//
+//===- TilePlaces.cpp - Verifiers of tile.gather and tile.scatter ---------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -24,7 +24,8 @@ bool fovea::tile::readsUnwrittenTensor(Operation *op) {
          });
 }
 
-/// Operands that say where single elements of `tile`, called `name`, lie.
+/// Checks the indices and the mask of `tile`, which the diagnostic calls
+/// `name`.
 static LogicalResult verifyPlaces(Operation *op, StringRef name,
                                   RankedTensorType tile, MemRefType memref,
                                   OperandRange indices, Value mask) {
@@ -33,8 +34,8 @@ static LogicalResult verifyPlaces(Operation *op, StringRef name,
            << memref.getRank() << " indices, found " << indices.size();
   if (memref.getElementType() != tile.getElementType())
     return op->emitOpError()
-           << name << " and memref must have one element type, found " << tile
-           << " and " << memref;
+           << name << " and memref must have the same element type, found "
+           << tile << " and " << memref;
   auto broadcasts = [&](RankedTensorType operand) {
     return operand.getEncoding() == tile.getEncoding() &&
            llvm::all_of(llvm::zip(operand.getShape(), tile.getShape()),
@@ -69,15 +70,16 @@ LogicalResult GatherOp::verify() {
 
 LogicalResult ScatterOp::verify() {
   if (getExact() && !getAdd())
-    return emitOpError("is 'exact' where it adds only, found no 'add'");
+    return emitOpError("'exact' needs 'add'");
   if (getAdd() && !getValue().getType().getElementType().isF32())
-    return emitOpError("adds f32 only, found ") << getValue().getType();
+    return emitOpError("'add' needs f32 elements, found ")
+           << getValue().getType();
   MemRefType sums = getTarget().getType();
   if (getExact()) {
     ArrayRef<int64_t> shape = sums.getShape();
     if (shape.empty() || shape.front() != exactsum::kBins ||
         !sums.getElementType().isInteger(64))
-      return emitOpError("exact sums are ")
+      return emitOpError("exact sums must be ")
              << exactsum::kBins << " i64 each, along the memref's first "
              << "dimension, found " << sums;
     sums = MemRefType::get(shape.drop_front(), Float32Type::get(getContext()));

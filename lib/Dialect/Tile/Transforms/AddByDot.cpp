@@ -1,4 +1,4 @@
-//===- AddByDot.cpp - Sums that dots start from ---------------------------===//
+//===- AddByDot.cpp - Fold additions into dots ----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,8 +9,8 @@
 #include "fovea/Dialect/Tile/Transforms/Passes.h"
 
 #include "fovea/Dialect/Launch/IR/Launch.h"
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
-#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -27,12 +27,12 @@ using namespace fovea;
 using namespace fovea::tile;
 
 //===----------------------------------------------------------------------===//
-// Sums with a scale
+// Scaled sums
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A dot times a number and numbers by distance. Those are few: divided by the
-/// number where they are made, they are what the dot starts from.
+/// `dot * scale + addend` with relative-position values as the addend. Dividing
+/// these few values by the scale makes them the accumulator of the dot.
 struct ScaledSum {
   math::FmaOp op;
   Value scale;
@@ -40,8 +40,8 @@ struct ScaledSum {
 };
 } // namespace
 
-/// The one number that a tile consists of, if others can be divided by it and
-/// neither overflow nor lose bits; none for other tiles.
+/// The value of a splat constant, if dividing other values by it neither
+/// overflows nor loses bits; nullopt for other tiles.
 static std::optional<APFloat> getDivisor(Value scale) {
   constexpr int kLargestExponent = 64;
   APFloat number(0.0f);
@@ -52,7 +52,7 @@ static std::optional<APFloat> getDivisor(Value scale) {
   return number;
 }
 
-/// The dot's one use, if it is such a sum, and the one of its numbers.
+/// Matches the only use of the dot as a scaled sum.
 static std::optional<ScaledSum> matchScaledSum(DotOp dot) {
   if (!dot->hasOneUse())
     return std::nullopt;
@@ -67,7 +67,7 @@ static std::optional<ScaledSum> matchScaledSum(DotOp dot) {
   return isFolded ? std::optional(sum) : std::nullopt;
 }
 
-/// The same numbers by distance, divided by the scale.
+/// The relative-position values of `addend`, divided by `divisor`.
 static Value divide(DiagonalsOp addend, const APFloat &divisor) {
   OpBuilder b(addend);
   Location loc = addend.getLoc();
@@ -81,8 +81,8 @@ static Value divide(DiagonalsOp addend, const APFloat &divisor) {
   return DiagonalsOp::create(b, loc, addend.getType(), divided);
 }
 
-/// Starts the dot from the sum's other part. What is added to the sum next is
-/// added together with the multiplication.
+/// Makes the divided addend the accumulator of the dot. The multiplication by
+/// the scale is fused with the next addition.
 static void fold(DotOp dot, ScaledSum sum) {
   dot.getAccMutable().assign(divide(sum.addend, *getDivisor(sum.scale)));
   dot->moveBefore(sum.op);
@@ -110,18 +110,17 @@ static void fold(DotOp dot, ScaledSum sum) {
 }
 
 //===----------------------------------------------------------------------===//
-// Plain sums
+// Unscaled sums
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A sum of a dot and something else, by an addition or by a multiplication and
-/// an addition.
+/// A sum of a dot and another value, as an addition or an FMA.
 struct Sum {
   Operation *op = nullptr;
 
   Value getResult() const { return op->getResult(0); }
 
-  /// The other summand, made before the sum if it is a product.
+  /// The other summand; created before the sum if it is a product.
   Value takeAddend(Value dot) const {
     if (auto add = dyn_cast<arith::AddFOp>(op))
       return add.getLhs() == dot ? add.getRhs() : add.getLhs();
@@ -131,15 +130,16 @@ struct Sum {
   }
 };
 
-/// How the one use of a dot, or one in each branch of an `scf.if`, adds to it.
+/// The addition that uses a dot, or the two additions that use it in the
+/// branches of an `scf.if`.
 struct Use {
   SmallVector<Sum, 2> sums;
-  scf::IfOp branches; ///< null for one sum beside the dot
+  scf::IfOp branches; ///< null for one sum in the dot's block
   unsigned result = 0;
 };
 } // namespace
 
-/// The user of `dot` as a sum of it and something else; none if it is not.
+/// Matches `user` as a sum of `dot` and another value; null op if it is none.
 static Sum matchSum(Value dot, Operation *user) {
   if (auto add = dyn_cast<arith::AddFOp>(user))
     return add.getLhs() != add.getRhs() ? Sum{user} : Sum();
@@ -149,9 +149,8 @@ static Sum matchSum(Value dot, Operation *user) {
              : Sum();
 }
 
-/// Whether all of `sums` are what the branches of one `scf.if` in `block` yield
-/// as the same result, one in each. The other branch must not need the dot by
-/// itself.
+/// Matches two sums, one in each branch of an `scf.if` in `block`, that both
+/// branches yield as the same result and that are the only uses of the dot.
 static LogicalResult matchBranches(Block *block, Use &use) {
   if (use.sums.size() != 2)
     return failure();
@@ -187,7 +186,7 @@ static FailureOr<Use> matchUse(DotOp dot) {
   return use;
 }
 
-/// Starts `dot` from what its use adds.
+/// Makes the other summand the accumulator of `dot`.
 static void fold(DotOp dot, Use use) {
   Value sum, addend;
   if (use.branches) {
@@ -215,7 +214,7 @@ struct AddByDot : fovea::tile::impl::AddByDotBase<AddByDot> {
     if (!abi)
       return signalPassFailure();
     SmallVector<DotOp> dots;
-    // Those that attn-to-tile started from a summand count as done.
+    // Dots whose accumulator attn-to-tile has initialised count as folded.
     int64_t folded = 0;
     getOperation().walk([&](DotOp dot) {
       if (!abi.getPlan().getDot(dot.getNameAttr()).addsToSummand)

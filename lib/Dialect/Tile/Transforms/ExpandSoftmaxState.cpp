@@ -1,4 +1,4 @@
-//===- ExpandSoftmaxState.cpp - Merge and finish as arithmetic --*- C++ -*-===//
+//===- ExpandSoftmaxState.cpp - Expand merge and finish -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,10 +17,10 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::tile;
 
-/// What an output is multiplied with in the end.
+/// The stream of the factors that normalise the output.
 static constexpr StringLiteral kScaleName = "scale";
 
-/// The plan of the kernel that `op` is in; null if there is none.
+/// The plan of the kernel that contains `op`; null if there is none.
 static plan::KernelAttr lookupPlan(Operation *op) {
   auto kernel = op->getParentOfType<gpu::GPUFuncOp>();
   launch::AbiOp abi = kernel ? launch::lookupAbi(kernel) : launch::AbiOp();
@@ -29,7 +29,7 @@ static plan::KernelAttr lookupPlan(Operation *op) {
 
 namespace {
 
-/// Both states move to the larger of their references.
+/// Rescales both states to the larger of their softmax offsets.
 struct ExpandMerge : OpRewritePattern<SoftmaxMergeOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -53,9 +53,9 @@ struct ExpandMerge : OpRewritePattern<SoftmaxMergeOp> {
   }
 };
 
-/// One division a row. Rows with l = 0 are 0 even where the accumulator holds
-/// 0 * NaN from a value that no row attends to; they are rare, so that is a
-/// branch.
+/// One division per row. Rows with l = 0 must be 0 even if the accumulator is 0
+/// * NaN, from a value that no row attends to. Such rows are rare, so they are
+/// zeroed in a branch.
 struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -68,7 +68,7 @@ struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
     Value m = op.getM(), l = op.getL(), hasNone = empty;
     Value share = b.splat(rowType, 1.0);
     if (op.getSink()) {
-      // To the larger reference, as in a merge with a state of one score.
+      // Rescale to the larger offset, as in a merge with a state of one score.
       Value largest = b.maximum(m, op.getSink());
       Value reference = b.guard(largest);
       auto factorOf = [&](Value from) {
@@ -80,8 +80,8 @@ struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
       hasNone = b.isEqual(l, 0.0);
     }
     Value inverse = b.divide(share, l);
-    // Where another role multiplies, one number a row says both: that of a row
-    // with keys is only 0 if it is that small.
+    // If another role multiplies, one value per row carries both the factor and
+    // the flag: the factor of a row with keys is 0 only if it underflows.
     plan::KernelAttr plan = lookupPlan(op);
     if (plan && plan.getStream(kScaleName).isStaged) {
       Value known = b.select(empty, b.splat(rowType, 0.0), inverse);

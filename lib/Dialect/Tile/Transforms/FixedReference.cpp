@@ -1,4 +1,4 @@
-//===- FixedReference.cpp - One reference for bounded scores --------------===//
+//===- FixedReference.cpp - Fixed softmax offset --------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,8 +15,8 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::tile;
 
-// Powers of two that a row's weights may be below its largest one, and that any
-// may be above 1: sums of 2^31 products with values up to 2^48 stay finite.
+// Exponent range of a row's probabilities below the largest one, and the
+// largest exponent: sums of 2^31 products with values up to 2^48 stay finite.
 static constexpr int kWeightRange = 24, kMostWeight = 48;
 
 std::optional<double> SoftmaxLoopWriter::findFixedReference() {
@@ -29,19 +29,19 @@ std::optional<double> SoftmaxLoopWriter::findFixedReference() {
       cast<FloatType>(values.getElementType()).getFloatSemantics();
   double factor = references.getFactor(), least = bounds->least * factor,
          most = bounds->most * factor;
-  // The largest weight of any row must keep a normal range below it.
-  // The reference may be up to 1 larger.
+  // The largest probability of any row needs a normal range below it. The
+  // offset may be larger by up to 1.
   double above =
              most - std::min(kMostWeight, APFloat::semanticsMaxExponent(type)),
          below = least - APFloat::semanticsMinExponent(type) - kWeightRange - 1;
   if (above > below)
     return std::nullopt;
-  // As many powers of two for large values as for small ones.
+  // Centre the range of the exponents.
   return std::clamp((least + most) / 2, above, below);
 }
 
 Value SoftmaxLoopWriter::mayBeFirst(Step step) {
-  // Upwards, the first block may need no mask.
+  // In ascending order the first block may be unmasked.
   if (op.isVisiting() || op.getDescending())
     return step.partial;
   Value isFirst =
@@ -67,12 +67,12 @@ Value SoftmaxLoopWriter::alignReference(double reference, Value m,
   return align.getResult(0);
 }
 
-/// A weight that is a power of two is not rounded for the product, and where a
-/// row sees few keys, or many that are alike, the largest weight's rounding is
-/// the output's error. So the largest weight of the first block that a row sees
-/// becomes a power of two.
+/// A probability that is a power of two is not rounded for the product. If a
+/// row sees few keys, or many with equal scores, the rounding of the largest
+/// probability dominates the error of the output. Therefore the largest
+/// probability of the first block that a row sees becomes a power of two.
 SoftmaxState SoftmaxLoopWriter::fixed(double reference) {
-  // What serves rows that have seen nothing yet, or no block with a mask.
+  // The offset of rows that have seen no key yet, or no masked block.
   auto guard = [&](Value m) {
     return b.select(b.isEqual(m, -std::numeric_limits<double>::infinity()),
                     b.splat(rowType, reference), m);
@@ -89,8 +89,8 @@ SoftmaxState SoftmaxLoopWriter::fixed(double reference) {
           b.setInsertionPointToEnd(branch.thenBlock());
           Value aligned = alignReference(reference, carried[0], scores);
           scf::YieldOp::create(b, ValueRange{aligned, guard(aligned)});
-          // All rows see all of such a block, and keep the reference that they
-          // see it with. In loops without masks this remains.
+          // All rows see all keys of such a block with their current offset.
+          // Loops without masks keep only this branch.
           b.setInsertionPointToEnd(branch.elseBlock());
           Value kept = guard(carried[0]);
           scf::YieldOp::create(b, ValueRange{kept, kept});
@@ -102,7 +102,7 @@ SoftmaxState SoftmaxLoopWriter::fixed(double reference) {
         return SmallVector<Value>{m, sums, acc};
       });
   Value l = finishSums(results[1]);
-  // Rows that saw nothing have no reference.
+  // Rows that see no key have no offset.
   Value m =
       b.select(b.isEqual(l, 0.0), b.minusInfinity(rowType), guard(results[0]));
   return {l, results[2], b.multiply(m, kLn2)};

@@ -1,4 +1,4 @@
-//===- FuseOnlineSoftmax.cpp - Softmax sums as loops ----------------------===//
+//===- FuseOnlineSoftmax.cpp - Lower softmax sums to loops ----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -72,7 +72,7 @@ private:
     llvm_unreachable("unknown recurrence");
   }
 
-  /// What the options leave open, the kernel's plan says.
+  /// Takes the values of unset options from the kernel's plan.
   LogicalResult resolveOptions() {
     if (partialSumWidth < 1)
       return getOperation().emitError()
@@ -92,8 +92,8 @@ private:
     return success();
   }
 
-  /// Whether a dot adds up the weights. Where the plan says so and it
-  /// can't, the plan is changed, or this fails.
+  /// True if a dot computes the row sums. If the plan requires that but the op
+  /// does not allow it, changes the plan or fails.
   FailureOr<bool> canSumByDot(SoftmaxSumOp op) {
     launch::AbiOp abi = launch::lookupAbi(getOperation());
     if (!abi || !abi.getPlan()->sumByDot)
@@ -102,10 +102,10 @@ private:
     if (chosen == RecurrenceKind::ThreePass ||
         chosen == RecurrenceKind::Normalized)
       reason = ("'" + stringifyRecurrenceKind(chosen) +
-                "' adds up weights apart from the product")
+                "' sums the probabilities before they are rounded")
                    .str();
     else if (!op.getWeights().empty())
-      reason = "the product's weights are not those of the sum";
+      reason = "the 'weights' region modifies the probabilities of the product";
     else if (op.getStep() % kDotColumns != 0)
       reason = ("blocks must be a multiple of " + Twine(kDotColumns) +
                 " keys, found " + Twine(op.getStep()))
@@ -119,7 +119,7 @@ private:
     return false;
   }
 
-  /// Weights reach 2^tau before they are rounded to the values' type.
+  /// Probabilities reach 2^tau before they are rounded to the values' type.
   LogicalResult verifyTauFits(SoftmaxSumOp op) {
     if (chosen != RecurrenceKind::Conditional && chosen != RecurrenceKind::Lazy)
       return success();

@@ -1,4 +1,4 @@
-//===- InterleaveQueryTiles.cpp - Two tiles of rows, in turn --------------===//
+//===- InterleaveQueryTiles.cpp - Split a tile's rows ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -22,16 +22,16 @@ using namespace fovea;
 using namespace fovea::tile;
 
 namespace {
-/// Replaces what has to do with rows by a copy for each part.
+/// Replaces ops and values that depend on rows by one clone per part.
 class Interleaver {
 public:
   Interleaver(const RowPartition &rows, int64_t parts)
       : rows(rows), mappings(parts) {}
 
   void convert(Block &block);
-  /// Removes what was replaced.
+  /// Erases the replaced ops.
   void finish() {
-    // They use each other, also as arguments of blocks.
+    // They use each other, also through block arguments.
     for (Operation *op : replaced)
       op->dropAllReferences();
     for (Operation *op : replaced)
@@ -43,19 +43,19 @@ private:
   Value lookup(Value value, unsigned part) const {
     return mappings[part].lookupOrDefault(value);
   }
-  /// Those of all parts where there are several, in order.
+  /// The values of all parts, in order, for each partitioned value.
   SmallVector<Value> expand(ValueRange values, ValueRange like);
 
   void convertLoop(scf::ForOp loop);
-  /// Copies of ops that stand between loops, part by part: the first part's
-  /// where they are, the others' before `end`.
+  /// Clones the ops between two loops, part by part: the first part in place,
+  /// the others before `end`.
   void copy(ArrayRef<Operation *> ops, Operation *end);
-  /// Makes `made`, a copy of `op`, the one for `part`.
+  /// Adapts `made`, a clone of `op`, to `part`.
   void adapt(Operation *op, Operation *made, unsigned part);
   void adaptTypes(Operation *op, Operation *made);
-  /// Lets it have the part's rows, if it knows them by their numbers.
+  /// Moves an op that depends on row indices to the part's rows.
   void adaptRows(Operation *op, Operation *made, unsigned part);
-  /// Uses `value` in place of `made`, the copy of `of`.
+  /// Uses `value` instead of `made`, the clone of `of`.
   void replace(Value of, OpResult made, Value value, unsigned part);
 
   const RowPartition &rows;
@@ -91,7 +91,7 @@ void Interleaver::adaptTypes(Operation *op, Operation *made) {
   auto constant = dyn_cast<arith::ConstantOp>(made);
   if (!constant || !isRegisterTile(constant.getType()))
     return;
-  // The dialect verifies that.
+  // The dialect allows splats only.
   auto splat = cast<SplatElementsAttr>(constant.getValue());
   constant.setValueAttr(
       splat.resizeSplat(cast<ShapedType>(constant.getType())));
@@ -104,7 +104,7 @@ void Interleaver::adaptRows(Operation *op, Operation *made, unsigned part) {
   if (Value tile = known.getRowTile(); tile && !rows.hasRows(tile))
     return;
   OpBuilder b(made);
-  SmallVector<Value> values = cast<RowsOpInterface>(made).takeRows(
+  SmallVector<Value> values = cast<RowsOpInterface>(made).restrictToRows(
       b, part * rows.getPartRows(), rows.getPartRows());
   bool isReplaced = !values.empty();
   for (auto [of, result, value] :
@@ -132,7 +132,7 @@ void Interleaver::copy(ArrayRef<Operation *> ops, Operation *end) {
     for (Operation *op : ops) {
       OpBuilder b(part == 0 ? op : end);
       Operation *made = b.clone(*op, mappings[part]);
-      // Both have the same ops, in the same order.
+      // Both contain the same ops in the same order.
       SmallVector<Operation *> all, copies;
       op->walk<WalkOrder::PreOrder>(
           [&](Operation *nested) { all.push_back(nested); });
@@ -140,7 +140,7 @@ void Interleaver::copy(ArrayRef<Operation *> ops, Operation *end) {
           [&](Operation *nested) { copies.push_back(nested); });
       if (part == 0)
         for (auto [of, value] : llvm::zip(op->getResults(), made->getResults()))
-          if (!rows.isParted(of))
+          if (!rows.isPartitioned(of))
             of.replaceAllUsesWith(value);
       for (auto [of, nested] : llvm::zip_equal(all, copies))
         adapt(of, nested, part);
@@ -155,7 +155,7 @@ void Interleaver::copy(ArrayRef<Operation *> ops, Operation *end) {
 SmallVector<Value> Interleaver::expand(ValueRange values, ValueRange like) {
   SmallVector<Value> expanded;
   for (auto [value, of] : llvm::zip_equal(values, like))
-    for (unsigned part = 0; part < (rows.isParted(of) ? getNumParts() : 1);
+    for (unsigned part = 0; part < (rows.isPartitioned(of) ? getNumParts() : 1);
          ++part)
       expanded.push_back(lookup(value, part));
   return expanded;
@@ -175,7 +175,7 @@ void Interleaver::convertLoop(scf::ForOp loop) {
   unsigned next = 0;
   for (auto [index, argument] : llvm::enumerate(carried)) {
     Value result = loop.getResult(index);
-    if (!rows.isParted(argument)) {
+    if (!rows.isPartitioned(argument)) {
       argument.replaceAllUsesWith(made.getRegionIterArg(next));
       result.replaceAllUsesWith(made.getResult(next++));
       continue;
@@ -195,7 +195,7 @@ void Interleaver::convertLoop(scf::ForOp loop) {
   replaced.push_back(loop);
 }
 
-/// Whether parts stay together in one such op.
+/// True for loops that all parts share.
 static bool isShared(Operation *op) {
   return isa<scf::ForOp, scf::WhileOp, ForeachWorkOp>(op);
 }
@@ -205,8 +205,8 @@ void Interleaver::convert(Block &block) {
   for (Operation &op : block.without_terminator())
     if (rows.concerns(&op))
       ops.push_back(&op);
-  // The parts follow each other, so that nobody who works for several waits for
-  // a later one before an earlier one is done.
+  // The ops of each part are contiguous, so that a role that serves several
+  // parts does not wait for a later part before an earlier one is done.
   for (Operation *op : ops) {
     if (!isShared(op)) {
       between.push_back(op);
@@ -225,7 +225,8 @@ void Interleaver::convert(Block &block) {
 }
 
 namespace {
-struct InterleaveQueryTiles : fovea::tile::impl::InterleaveQueryTilesBase<InterleaveQueryTiles> {
+struct InterleaveQueryTiles
+    : fovea::tile::impl::InterleaveQueryTilesBase<InterleaveQueryTiles> {
   using InterleaveQueryTilesBase::InterleaveQueryTilesBase;
 
   void runOnKernel() override {

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// No maximum is computed until some score exceeds the reference by more than
-// tau. Integer compares of the scores' bits look for one.
+// Computes a row maximum only if a score exceeds the softmax offset by more
+// than tau. An integer comparison of the scores' bits detects this.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ using namespace fovea::tile;
 Value SoftmaxLoopWriter::isShown(Step step) {
   if (op.getVisible().empty())
     return {};
-  // Only masked blocks may be hidden; in loops without masks this folds.
+  // Only masked blocks can be invisible. In loops without masks this folds.
   auto branch = scf::IfOp::create(b, b.getI1Type(), step.partial,
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
@@ -49,14 +49,13 @@ SoftmaxLoopWriter::moveReference(const SoftmaxReference::Served &old,
       tileLike(scoresType, scoresType.getShape(), b.getI32Type());
   Value bits = arith::BitcastOp::create(b, scoreBitsType, scores);
   Value most = b.reduceColumns(ReduceKind::Max, bits, sumsType.getDimSize(1));
-  // References have risen above what earlier blocks have, so that their largest
-  // bits call for nothing.
+  // The offset already covers the scores of earlier blocks, so `peaks` does not
+  // trigger a new offset.
   if (peaks)
     most = arith::MaxSIOp::create(b, peaks, most);
   Value grown =
       b.isAtLeast(most, b.widen(old.threshold, TileBuilder::typeOf(most)));
-  // Rows without a reference ask for one in each block, also where they see
-  // nothing.
+  // Rows without an offset request one in each block, even if they see no key.
   if (isShown)
     grown = arith::AndIOp::create(
         b, grown, BroadcastOp::create(b, grown.getType(), isShown));
@@ -84,9 +83,9 @@ SoftmaxLoopWriter::moveReference(const SoftmaxReference::Served &old,
       body->getArguments().take_front(ofReference));
   Value m = before.m, threshold = before.threshold;
   Value maximum = named("row_max", b.reduceColumns(ReduceKind::Max, scores, 1));
-  // Only rows that asked may move, even if `maximum` is kept in a wider type
-  // than the one whose bits were compared. NaN stays out of the reference: it
-  // makes weights and sums NaN by itself.
+  // Only rows that requested a new offset may change it, even if `maximum` has
+  // a wider type than the compared bits. NaN does not enter the offset: it
+  // already makes the probabilities and sums NaN.
   Value asked =
       b.isAtLeast(b.reduceColumns(ReduceKind::Max, most, 1), threshold);
   Value exceeds = b.compare(arith::CmpFPredicate::OGT, maximum,
@@ -101,7 +100,7 @@ SoftmaxLoopWriter::moveReference(const SoftmaxReference::Served &old,
   if (sums)
     results.push_back(scaleRows(body->getArgument(ofReference), factor));
   if (peaks) {
-    // From the maximum: a row's first block needs no other one.
+    // Based on the maximum: the first block of a row needs no other value.
     RankedTensorType bitsType = TileBuilder::typeOf(peaks);
     Value bits =
         arith::BitcastOp::create(b, TileBuilder::typeOf(threshold), maximum);
@@ -137,7 +136,7 @@ SoftmaxState SoftmaxLoopWriter::lazy(double tau) {
         auto old =
             SoftmaxReference::Served::from(carried.take_front(ofReference));
         Value scores = scoresOf(step);
-        // Sums by dot are with the matrix units, as the accumulator is.
+        // Row sums by dot are accumulators of the MMA unit, like the output.
         Value sums = carried[ofReference], acc = carried[ofReference + 1];
         LazyMove move = moveReference(old, sumByDot ? Value() : sums,
                                       corrects ? carried.back() : Value(),
@@ -167,7 +166,8 @@ SoftmaxState SoftmaxLoopWriter::lazy(double tau) {
           next.push_back(move.peaks);
         return next;
       });
-  // Two roundings as elsewhere, unless a factor of log2(e) could overflow.
+  // Two roundings, as in the other recurrences, unless a factor of log2(e)
+  // could overflow.
   bool isLarge = references.mayBeLarge();
   Value scaled =
       isLarge ? results[0] : b.multiply(results[0], references.getFactor());
@@ -176,8 +176,8 @@ SoftmaxState SoftmaxLoopWriter::lazy(double tau) {
       isLarge ? references.toNatural(scaled) : b.multiply(scaled, kLn2)};
   if (!corrects)
     return state;
-  // Integers order negative scores the wrong way round, but where all are
-  // negative the reference is the largest one.
+  // The integer order of negative scores is reversed, but if all scores are
+  // negative, the offset is the largest one.
   Value bits = b.reduceColumns(ReduceKind::Max, results.back(), 1);
   Value isPositive = b.isAtLeast(bits, b.splat(TileBuilder::typeOf(bits), 0));
   Value peak = b.select(isPositive, arith::BitcastOp::create(b, rowType, bits),

@@ -1,4 +1,4 @@
-//===- LowerBlocks.cpp - Loops over blocks as scf ---------------*- C++ -*-===//
+//===- LowerBlocks.cpp - Lower tile.for_blocks to scf.for -----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace fovea::tile;
 
 namespace {
-/// Writes one `tile.for_blocks` as an `scf.for`.
+/// Lowers one `tile.for_blocks` to an `scf.for`.
 class BlockLoop {
 public:
   explicit BlockLoop(ForBlocksOp op)
@@ -45,7 +45,7 @@ public:
   }
 
 private:
-  /// A block: its first element, and whether it is partial.
+  /// The first element of a block and its partial flag.
   struct Step {
     Value j, partial;
   };
@@ -54,13 +54,13 @@ private:
   void lowerDown();
   /// The number of blocks, at least one.
   Value countBlocks();
-  /// How many steps it takes to get from `lower` up to `bound`.
+  /// The number of steps from `lower` up to `bound`.
   Value countStepsTo(Value bound);
   void lowerVisits();
-  /// An empty loop; what is built next is its start.
+  /// Creates an empty loop and sets the insertion point to its start.
   scf::ForOp startLoop(Value lower, Value upper, Value step, ValueRange inits);
-  /// Moves the body into the loop, at its end. The loop carries, behind
-  /// the op's values, `more`.
+  /// Moves the body to the end of the loop. The loop carries `more` after the
+  /// op's values.
   void fill(scf::ForOp loop, Step step, ValueRange more = {});
 
   Value index(int64_t value) {
@@ -80,7 +80,7 @@ private:
 scf::ForOp BlockLoop::startLoop(Value lower, Value upper, Value step,
                                 ValueRange inits) {
   auto loop = scf::ForOp::create(b, lower, upper, step, inits);
-  // There is a terminator where nothing is carried.
+  // The builder creates a terminator if nothing is carried.
   if (!loop.getBody()->empty())
     rewriter.eraseOp(&loop.getBody()->back());
   for (auto [to, from] : llvm::zip(loop.getRegionIterArgs(),
@@ -127,13 +127,13 @@ Value BlockLoop::countBlocks() {
   return compute<arith::MaxSIOp>(countStepsTo(op.getUpper()), index(1));
 }
 
-/// Whether both are one value, or constants that are equal.
+/// True if both are the same value or equal constants.
 static bool areEqual(Value x, Value y) {
   std::optional<int64_t> constant = getConstantIntValue(x);
   return x == y || (constant && constant == getConstantIntValue(y));
 }
 
-/// Whether `value` is `of / step * step`, which is not negative.
+/// True if `value` is `of / step * step`, which is not negative.
 static bool isRoundedDown(Value value, Value of, int64_t step) {
   if (auto positive = value.getDefiningOp<arith::MaxSIOp>())
     if (getConstantIntValue(positive.getRhs()) == 0)
@@ -162,7 +162,8 @@ void BlockLoop::lowerUpOnce() {
   Value i = loop.getInductionVar();
   Value up = arith::AddIOp::create(b, op.getLower(),
                                    arith::MulIOp::create(b, i, size));
-  // Steps past the end, which a pipelined loop may begin, stay at a block.
+  // A pipelined loop may start steps past the end; clamp them to the last
+  // block.
   Value j = arith::MinSIOp::create(b, up, last);
   fill(loop, {j, IsPartialOp::create(b, i, firstFull, endOfFull)});
 }
@@ -174,7 +175,7 @@ void BlockLoop::lowerDown() {
   Value last =
       compute<arith::AddIOp>(op.getLower(), compute<arith::MulIOp>(most, size));
 
-  // The number of blocks from full_upper on, but at least one.
+  // The number of blocks starting at full_upper or later, at least one.
   Value firstFull = one;
   if (!isRoundedDown(op.getFullUpper(), op.getUpper(), op.getStep())) {
     Value above = compute<arith::SubIOp>(last, op.getFullUpper());
@@ -182,7 +183,7 @@ void BlockLoop::lowerDown() {
     above = compute<arith::DivUIOp>(above, size);
     firstFull = compute<arith::AddIOp>(above, one);
   }
-  // The number of blocks from full_lower on.
+  // The number of blocks starting at full_lower or later.
   Value endOfFull;
   if (!areEqual(op.getFullLower(), op.getLower())) {
     Value above = compute<arith::SubIOp>(last, op.getFullLower());
@@ -195,12 +196,12 @@ void BlockLoop::lowerDown() {
   Value i = loop.getInductionVar();
   Value down =
       arith::SubIOp::create(b, last, arith::MulIOp::create(b, i, size));
-  // Steps past the end, which a pipelined loop may begin, stay at a key.
+  // A pipelined loop may start steps past the end; clamp them to key 0.
   Value j = arith::MaxSIOp::create(b, down, zero);
   fill(loop, {j, IsPartialOp::create(b, i, firstFull, endOfFull)});
 }
 
-/// The loop carries, behind its own values, those of the visits.
+/// The loop carries the scalars of the `visit` region after its own values.
 void BlockLoop::lowerVisits() {
   SmallVector<Value> all(op.getCarried());
   llvm::append_range(all, op.getInits());
@@ -227,7 +228,7 @@ struct LowerBlocks : fovea::tile::impl::LowerBlocksBase<LowerBlocks> {
 
   void runOnKernel() override {
     SmallVector<ForBlocksOp> loops;
-    // Inner ones first.
+    // Inner loops first.
     getOperation().walk([&](ForBlocksOp op) { loops.push_back(op); });
     for (ForBlocksOp op : loops)
       BlockLoop(op).lower();

@@ -1,4 +1,4 @@
-//===- LowerWork.cpp - One item of work a CTA -------------------*- C++ -*-===//
+//===- LowerWork.cpp - Inline single work items ---------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -45,10 +45,10 @@ struct LowerWork : fovea::tile::impl::LowerWorkBase<LowerWork> {
       if (op.getSchedule() == WorkSchedule::Single)
         single.push_back(op);
       else if (!hasRoles)
-        return op.emitOpError("of schedule '")
+        return op.emitOpError("has schedule '")
                << stringifyWorkSchedule(op.getSchedule())
-               << "' is lowered for kernels with roles only; the schedule has "
-                  "no 'producer_registers'";
+               << "', which needs roles: expected a plan with "
+                  "'producer_registers'";
       return WalkResult::advance();
     });
     if (walk.wasInterrupted())

@@ -1,4 +1,4 @@
-//===- RowPartition.cpp - What depends on a tile's rows -------------------===//
+//===- RowPartition.cpp - Values that depend on rows ----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace fovea::tile;
 
 //===----------------------------------------------------------------------===//
-// Dimensions that are one
+// Equivalence classes of tile dimensions
 //===----------------------------------------------------------------------===//
 
 std::optional<unsigned> RowPartition::lookup(Value value, unsigned dim) const {
@@ -39,7 +39,7 @@ void RowPartition::joinTiles(ValueRange values) {
       continue;
     if (!first)
       first = value;
-    // What is repeated along a dimension says nothing of it.
+    // A dimension that is broadcast relates nothing.
     auto type = cast<RankedTensorType>(value.getType()),
          other = cast<RankedTensorType>(first.getType());
     for (unsigned dim : {0u, 1u})
@@ -90,7 +90,7 @@ void RowPartition::joinOther(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Which of them are the rows
+// The class of the rows
 //===----------------------------------------------------------------------===//
 
 LogicalResult RowPartition::findRows(Operation *kernel, int64_t parts) {
@@ -104,8 +104,8 @@ LogicalResult RowPartition::findRows(Operation *kernel, int64_t parts) {
     if (found == rows)
       return WalkResult::advance();
     InFlightDiagnostic diag = dot.emitError(
-        "rows can't be parted: those of this dot are not those of another one");
-    diag.attachNote(first.getLoc()) << "the other one";
+        "rows can't be split: this dot and another one have different rows");
+    diag.attachNote(first.getLoc()) << "the other dot";
     return diag;
   });
   if (walk.wasInterrupted())
@@ -114,8 +114,8 @@ LogicalResult RowPartition::findRows(Operation *kernel, int64_t parts) {
     return success();
   int64_t extent = first.getResult().getType().getDimSize(0);
   if (extent % parts != 0)
-    return first.emitError("rows can't be parted: ")
-           << extent << " are no multiple of " << parts;
+    return first.emitError("rows can't be split: ")
+           << extent << " rows are not a multiple of " << parts << " parts";
   partRows = extent / parts;
   return success();
 }
@@ -126,7 +126,7 @@ bool RowPartition::hasRows(Value value) const {
 }
 
 LogicalResult RowPartition::checkOp(Operation *op) {
-  constexpr StringLiteral message = "rows can't be parted: ";
+  constexpr StringLiteral message = "rows can't be split: ";
   auto isColumns = [&](Value value) {
     std::optional<unsigned> number = lookup(value, 1);
     return number && classes.findLeader(*number) == rows;
@@ -134,43 +134,44 @@ LogicalResult RowPartition::checkOp(Operation *op) {
   if (auto dot = dyn_cast<DotOp>(op))
     if (hasRows(dot.getB()) || isColumns(dot.getB()) || isColumns(dot.getA()))
       return op->emitError(message) << "this dot sums over them";
-  // What is made of nothing is what its user makes it.
+  // An op without tile operands takes any role that its user requires.
   for (Value result : op->getResults())
     if (isColumns(result) && !makesTile(op))
-      return op->emitError(message) << "they are columns of this tile";
+      return op->emitError(message) << "this tile has them as columns";
   if (auto reduce = dyn_cast<ReduceOp>(op))
     if (reduce.getDim() == 0 && hasRows(reduce.getSource()))
       return op->emitError(message) << "this reduction combines them";
   if (auto diagonals = dyn_cast<DiagonalsOp>(op))
     if (hasRows(diagonals.getResult()))
       return op->emitError(message)
-             << "this tile's diagonals run through several parts";
+             << "relative positions of this tile span several parts";
   if (auto known = dyn_cast<RowsOpInterface>(op)) {
     Value tile = known.getRowTile();
     if (tile && hasRows(tile) && partRows % known.getRowUnit() != 0)
       return op->emitError(message)
-             << partRows << " of them are no multiple of the fold's "
+             << partRows << " rows of a part are not a multiple of the fold's "
              << known.getRowUnit();
   }
   if (auto loop = dyn_cast<scf::ForOp>(op))
-    if (isParted(loop.getLowerBound()) || isParted(loop.getUpperBound()) ||
-        isParted(loop.getStep()))
+    if (isPartitioned(loop.getLowerBound()) ||
+        isPartitioned(loop.getUpperBound()) || isPartitioned(loop.getStep()))
       return op->emitError(message)
-             << "how often this loop runs depends on which they are";
+             << "the trip count of this loop depends on them";
   if (auto loop = dyn_cast<scf::WhileOp>(op))
-    if (isParted(loop.getConditionOp().getCondition()) ||
+    if (isPartitioned(loop.getConditionOp().getCondition()) ||
         llvm::any_of(loop.getBeforeArguments(),
-                     [&](Value value) { return isParted(value); }))
-      return op->emitError(message) << "this loop carries what depends on them";
+                     [&](Value value) { return isPartitioned(value); }))
+      return op->emitError(message)
+             << "this loop carries values that depend on them";
   if (!isa<scf::IfOp, IfAnyOp>(op) || !concerns(op))
     return success();
-  // There will be a copy for each part.
+  // Each part gets its own clone.
   WalkResult walk = op->walk([&](Operation *nested) -> WalkResult {
     if (nested->getNumRegions() != 0 || isMemoryEffectFree(nested) ||
         hasSingleEffect<MemoryEffects::Read>(nested) || concerns(nested))
       return WalkResult::advance();
     return nested->emitError(message)
-           << "this is done once, in a branch that each part has for itself";
+           << "this op has side effects but would be cloned for each part";
   });
   return failure(walk.wasInterrupted());
 }
@@ -183,12 +184,12 @@ LogicalResult RowPartition::checkRows(Operation *kernel) {
 }
 
 //===----------------------------------------------------------------------===//
-// What depends on them
+// Values that depend on the rows
 //===----------------------------------------------------------------------===//
 
 bool RowPartition::concerns(Operation *op) const {
   WalkResult walk = op->walk([&](Operation *nested) {
-    auto is = [&](Value value) { return isParted(value); };
+    auto is = [&](Value value) { return isPartitioned(value); };
     return llvm::any_of(nested->getOperands(), is) ||
                    llvm::any_of(nested->getResults(), is)
                ? WalkResult::interrupt()
@@ -197,16 +198,17 @@ bool RowPartition::concerns(Operation *op) const {
   return walk.wasInterrupted();
 }
 
-/// Of values that are one, under several names: all are parted if one is.
+/// Propagates along values that are the same under several names: if one of
+/// them is partitioned, or `all` is set, all are.
 bool RowPartition::spreadAlong(ArrayRef<ValueRange> carried, bool all) {
   bool changed = false;
   for (unsigned index = 0; index < carried.front().size(); ++index) {
     bool any = all || llvm::any_of(carried, [&](ValueRange values) {
-                 return isParted(values[index]);
+                 return isPartitioned(values[index]);
                });
     if (!any)
       continue;
-    // The first ones are used here, and made elsewhere.
+    // The first range is used here but defined elsewhere.
     for (ValueRange values : carried.drop_front())
       changed |= parted.insert(values[index]).second;
   }
@@ -227,29 +229,30 @@ bool RowPartition::spread(Operation *op) {
     along({loop.getConditionOp().getArgs(), loop.getAfterArguments(),
            loop.getResults()});
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    bool all = isParted(branch.getCondition());
+    bool all = isPartitioned(branch.getCondition());
     along({branch.thenYield().getOperands(), branch.getResults()}, all);
     if (branch.elseBlock())
       along({branch.elseYield().getOperands(), branch.getResults()}, all);
   } else if (auto branch = dyn_cast<IfAnyOp>(op)) {
     Block &body = branch.getBody().front();
     along({branch.getInits(), body.getArguments(), branch.getResults()},
-          isParted(branch.getCondition()));
+          isPartitioned(branch.getCondition()));
     along({body.getTerminator()->getOperands(), branch.getResults()});
-  } else if (llvm::any_of(op->getOperands(),
-                          [&](Value operand) { return isParted(operand); })) {
+  } else if (llvm::any_of(op->getOperands(), [&](Value operand) {
+               return isPartitioned(operand);
+             })) {
     for (Value result : op->getResults())
       changed |= parted.insert(result).second;
   }
   return changed;
 }
 
-void RowPartition::findParted(Operation *kernel) {
+void RowPartition::findPartitioned(Operation *kernel) {
   for (auto [value, number] : numbers)
     if (hasRows(value))
       parted.insert(value);
-  // Each part holds its own.
-  kernel->walk([&](HeldRowsOp held) {
+  // Each part owns its own rows.
+  kernel->walk([&](OwnedRowsOp held) {
     if (cast<RankedTensorType>(held.getTile()).getDimSize(0) % partRows == 0)
       parted.insert_range(held->getResults());
   });
@@ -284,6 +287,6 @@ LogicalResult RowPartition::compute(Operation *kernel, int64_t parts) {
     return failure();
   if (partRows == 0)
     return success();
-  findParted(kernel);
+  findPartitioned(kernel);
   return checkRows(kernel);
 }

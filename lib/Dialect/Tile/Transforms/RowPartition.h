@@ -1,4 +1,4 @@
-//===- RowPartition.h - What depends on a tile's rows -----------*- C++ -*-===//
+//===- RowPartition.h - Values that depend on rows --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,29 +15,30 @@
 
 namespace fovea::tile {
 
-/// The values of a kernel that differ between parts of its rows, where rows are
-/// those of all its dots' results. Two dimensions of tiles are one if some op
-/// says so: a dot that its rows are its first operand's, arithmetic that its
-/// operands lie on each other. What is made of constants and scalars is made
-/// for each use before that, so that it joins nothing.
+/// Finds the values of a kernel that differ between parts of its rows. Rows are
+/// the first dimension of all dots' results. Two tile dimensions are equal if
+/// an op requires it: for example, a dot's result has the rows of its first
+/// operand, and operands of elementwise ops have equal dimensions. Tiles
+/// created from constants and scalars are cloned per use first, so that they
+/// relate no other tiles.
 class RowPartition {
 public:
-  /// Fails with a diagnostic if rows can't be parted in `parts`. Changes the
-  /// kernel as said above.
+  /// Computes the partition into `parts`; reports an error if the rows can't be
+  /// split. Clones constant tiles.
   llvm::LogicalResult compute(mlir::Operation *kernel, int64_t parts);
 
   /// The rows of each part; 0 if there are no dots.
   int64_t getPartRows() const { return partRows; }
-  /// Whether there is one such value for each part.
-  bool isParted(mlir::Value value) const { return parted.contains(value); }
-  /// Whether it is a tile whose rows are parted.
+  /// True if the value has one version per part.
+  bool isPartitioned(mlir::Value value) const { return parted.contains(value); }
+  /// True if the value is a tile whose rows are split.
   bool hasRows(mlir::Value value) const;
-  /// Whether the op, or one inside, has to do with such values.
+  /// True if the op or an op in its regions uses or defines a split value.
   bool concerns(mlir::Operation *op) const;
 
 private:
   using Classes = llvm::IntEqClasses;
-  /// The number of a tile's dimension.
+  /// The class member of a tile's dimension.
   std::optional<unsigned> lookup(mlir::Value value, unsigned dim) const;
   void join(mlir::Value a, unsigned dimOfA, mlir::Value b, unsigned dimOfB);
   void joinTiles(mlir::ValueRange values);
@@ -47,10 +48,10 @@ private:
   llvm::LogicalResult findRows(mlir::Operation *kernel, int64_t parts);
   llvm::LogicalResult checkRows(mlir::Operation *kernel);
   llvm::LogicalResult checkOp(mlir::Operation *op);
-  /// Adds what follows from what is parted; whether that was anything.
+  /// Propagates the property through `op`; true if anything changed.
   bool spread(mlir::Operation *op);
   bool spreadAlong(llvm::ArrayRef<mlir::ValueRange> carried, bool all);
-  void findParted(mlir::Operation *kernel);
+  void findPartitioned(mlir::Operation *kernel);
 
   llvm::DenseMap<mlir::Value, unsigned> numbers;
   Classes classes;

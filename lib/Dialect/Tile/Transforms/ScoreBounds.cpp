@@ -1,4 +1,4 @@
-//===- ScoreBounds.cpp - What scores can be ---------------------*- C++ -*-===//
+//===- ScoreBounds.cpp - Bounds of scores ---------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -27,13 +27,13 @@ using namespace fovea::tile;
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 namespace {
-/// Bounds of what is not masked, and whether something may be.
+/// Bounds of the unmasked elements, and whether elements may be masked.
 struct Bounds {
   double least = -kInfinity, most = kInfinity;
   bool isMasked = false;
 };
 
-/// Finds bounds of values, once for each.
+/// Computes bounds of values, with a cache.
 class BoundsFinder {
 public:
   explicit BoundsFinder(double largestProduct)
@@ -44,9 +44,9 @@ public:
 private:
   Bounds find(Value value);
   Bounds ofOp(Operation *op, Value result);
-  /// Of the numbers that a value's type has.
+  /// The range of the value's type.
   Bounds ofType(Value value) const;
-  /// For ops that would make something else of a mask's -inf.
+  /// For ops that do not preserve the -inf of masked elements.
   Bounds getUnmasked(Value value) {
     Bounds bounds = get(value);
     return bounds.isMasked ? Bounds() : bounds;
@@ -58,7 +58,7 @@ private:
 } // namespace
 
 static Bounds fromCorners(std::initializer_list<double> corners) {
-  // 0 * inf and the like say nothing.
+  // 0 * inf is NaN and gives no bound.
   if (llvm::any_of(corners, [](double x) { return std::isnan(x); }))
     return {};
   return {std::min(corners), std::max(corners)};
@@ -66,7 +66,7 @@ static Bounds fromCorners(std::initializer_list<double> corners) {
 
 static Bounds fromConstant(const APFloat &constant) {
   double value = constant.convertToDouble();
-  // All of it is masked: nothing else is between these.
+  // All elements are masked: the range of the unmasked ones is empty.
   if (value == -kInfinity)
     return {kInfinity, -kInfinity, /*isMasked=*/true};
   return std::isnan(value) ? Bounds() : Bounds{value, value};
@@ -84,8 +84,8 @@ static Bounds divide(Bounds a, Bounds b) {
       {a.least / b.least, a.least / b.most, a.most / b.least, a.most / b.most});
 }
 
-/// Whether `op` multiplies products of queries and keys with a scale that the
-/// caller of the kernel gives.
+/// True if `op` multiplies a product of queries and keys by a run-time scale, a
+/// kernel argument.
 static bool isScaledProduct(Operation *op) {
   auto isScale = [](Value value) {
     if (auto broadcast = value.getDefiningOp<BroadcastOp>())
@@ -101,7 +101,7 @@ static bool isScaledProduct(Operation *op) {
 }
 
 Bounds BoundsFinder::ofType(Value value) const {
-  // Infinities of memory are no numbers to tell apart, but may be masks.
+  // A loaded infinity may be a mask.
   if (std::isinf(largestProduct))
     return {};
   APFloat most = APFloat::getLargest(
@@ -111,7 +111,7 @@ Bounds BoundsFinder::ofType(Value value) const {
 }
 
 Bounds BoundsFinder::ofOp(Operation *op, Value result) {
-  // Of the first two operands.
+  // The bounds of the first two operands.
   Bounds a, b;
   if (op->getNumOperands() >= 1)
     a = getUnmasked(op->getOperand(0));
@@ -186,7 +186,7 @@ Bounds BoundsFinder::get(Value value) {
   if (!isNew)
     return entry->second;
   Bounds found = find(value);
-  // inf - inf says nothing, and has no order.
+  // inf - inf is NaN and has no order.
   if (std::isnan(found.least) || std::isnan(found.most))
     found = {};
   return known[value] = found;

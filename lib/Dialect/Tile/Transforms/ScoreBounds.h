@@ -1,4 +1,4 @@
-//===- ScoreBounds.h - What scores can be -----------------------*- C++ -*-===//
+//===- ScoreBounds.h - Bounds of scores -------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,18 +16,18 @@
 
 namespace fovea::tile {
 
-/// From the least to the largest element, as far as roundings let one say;
-/// either may be infinite. NaN may come besides.
+/// Range of the elements, up to rounding; either bound may be infinite.
+/// Elements may be NaN, too.
 struct ScoreBounds {
   double least, most;
 };
 
-/// Bounds of `scores`, a float or a tile of floats, but for what is masked
-/// (-inf put in place by a select or branch). From constants, functions that
-/// are bounded by themselves (tanh, erf, sine) or by their operands, and
-/// clamps. None unless both ends are finite. A product of queries and keys, or
-/// one with a scale from the kernel's arguments, has no bounds unless the
-/// caller takes it to be within `largestProduct`.
+/// Bounds of the unmasked elements of `scores`, a float or a tile of floats.
+/// Masked elements are -inf from a select or a branch. Bounds come from
+/// constants, bounded functions (tanh, erf, sine), functions of bounded
+/// operands, and clamps. nullopt unless both bounds are finite. A product of
+/// queries and keys, also one with a run-time scale, is assumed to be within
+/// `largestProduct`.
 std::optional<ScoreBounds>
 getScoreBounds(mlir::Value scores,
                double largestProduct = std::numeric_limits<double>::infinity());

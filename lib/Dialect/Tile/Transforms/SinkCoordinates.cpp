@@ -1,4 +1,4 @@
-//===- SinkCoordinates.cpp - Coordinates next to their uses -----*- C++ -*-===//
+//===- SinkCoordinates.cpp - Sink coordinates to their uses ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -21,18 +21,18 @@ namespace fovea::tile {
 using namespace mlir;
 using namespace fovea::tile;
 
-/// True for tiles that no register needs to hold: what they are made from is
-/// smaller, and making them costs at most one operation an element. `cheap`
-/// has those of the ops before `op`.
+/// True for tiles that are cheaper to recompute than to keep in registers: they
+/// are computed from smaller operands, with at most one operation per element.
+/// `cheap` contains the cheap ops before `op`.
 static bool isCheap(Operation *op, const SetVector<Operation *> &cheap) {
   if (op->getNumResults() != 1 || !isRegisterTile(op->getResult(0).getType()))
     return false;
   if (isa<IotaOp, RampOp, BroadcastOp>(op) ||
       op->hasTrait<OpTrait::ConstantLike>())
     return true;
-  // Coordinates moved, compared, and what is made of such comparisons: a mask
-  // of a block costs as many predicates as the block has elements. Sinking ops
-  // on other tiles would keep their operands alive instead.
+  // Sums and comparisons of coordinates, and logic on these: the mask of a
+  // block needs as many predicates as the block has elements. Sinking ops on
+  // other tiles would keep their operands live instead.
   return isa<arith::AddIOp, arith::SubIOp, arith::CmpIOp, arith::AndIOp,
              arith::OrIOp, arith::XOrIOp>(op) &&
          llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -40,8 +40,8 @@ static bool isCheap(Operation *op, const SetVector<Operation *> &cheap) {
          });
 }
 
-/// Puts a copy of `op` before its first use in every block that uses it; the
-/// last one is `op` itself. Returns the number of copies.
+/// Clones `op` before its first use in each block that uses it. In its own
+/// block `op` itself moves. Returns the number of clones.
 static unsigned sink(Operation *op) {
   llvm::MapVector<Block *, Operation *> firstUses;
   for (Operation *user : op->getUsers()) {
@@ -83,8 +83,7 @@ struct SinkCoordinates
       if (isCheap(op, cheap))
         cheap.insert(op);
     });
-    // Uses before definitions, so that operands follow the copies made of
-    // their users.
+    // Users first, so that operands follow the clones of their users.
     for (Operation *op : llvm::reverse(cheap))
       numSunk += sink(op);
   }

@@ -1,4 +1,4 @@
-//===- SoftmaxLoops.cpp - Softmax sums as loops ---------------------------===//
+//===- SoftmaxLoops.cpp - Loops of the softmax recurrences ----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -17,7 +17,7 @@ using namespace fovea::tile;
 /// The stream of the factors that rescale the output, one per row.
 static constexpr StringLiteral kFactorName = "factor";
 
-/// Names what a loop carries; ops with several results have one name for all.
+/// Names loop-carried values; the results of one op share one name.
 void fovea::tile::nameCarried(ArrayRef<StringRef> names, ValueRange values) {
   for (auto [name, value] : llvm::zip_equal(names, values))
     if (!value.getDefiningOp() || value.getDefiningOp()->getNumResults() == 1)
@@ -31,7 +31,7 @@ ResultRange SoftmaxLoopWriter::forEachBlock(ArrayRef<StringRef> names,
       b, ValueRange(inits).getTypes(), op.getLower(), op.getUpper(),
       op.getFullLower(), op.getFullUpper(), op.getCount(), op.getMasked(),
       op.getInits(), inits, op.getStep(), op.getDescending());
-  // Some recurrences have several loops.
+  // Some recurrences have several loops, so the region is cloned.
   IRMapping mapping;
   op.getVisit().cloneInto(&loop.getVisit(), mapping);
   SmallVector<Type> types = {b.getIndexType(), b.getI1Type()};
@@ -78,11 +78,12 @@ Value SoftmaxLoopWriter::accumulate(Value j, Value weights, Value acc) {
                        op.getNameAttr());
 }
 
-// Where the reference is not exactly the maximum, a row's largest weight is no
-// power of two: the product has it rounded, the sum does not. For a row with
-// one heavy key that is the output's whole error, as large as that of rounding
-// the output; and a gradient takes the difference of the output and that key's
-// value. So the sum gets the rounding of the largest weight as well.
+// If the softmax offset is not exactly the row maximum, the largest probability
+// of a row is not a power of two: the product uses its rounded value, the sum
+// does not. For a row with one dominant key this is the whole error of the
+// output, as large as the rounding of the output itself; a gradient then takes
+// the difference of the output and that key's value. The sum therefore uses the
+// rounded largest probability, too.
 
 bool SoftmaxLoopWriter::correctsPeak() {
   return !sumByDot && op.getWeights().empty() &&
@@ -95,8 +96,8 @@ SoftmaxState SoftmaxLoopWriter::correctPeak(SoftmaxState state, Value peak) {
   Value narrow = arith::TruncFOp::create(b, roundedType, peak);
   Value rounded = arith::ExtFOp::create(b, rowType, narrow);
   Value added = b.subtract(rounded, peak);
-  // The reference moves against the sum, so that the log-sum-exp stays. Rows
-  // without a sum add nothing.
+  // The offset changes so that the log-sum-exp stays the same. Rows with an
+  // empty sum add nothing.
   constexpr double kLeastSum = 0x1p-100;
   Value share =
       b.divide(added, b.maximum(state.l, b.splat(rowType, kLeastSum)));
@@ -182,7 +183,8 @@ SoftmaxState SoftmaxLoopWriter::deferred(std::optional<double> tau) {
         Value scores = scoresOf(step);
         Move move = followMaximum(m, scores, tau);
         Value factor = named("factor", factorOf(m, move));
-        // The role that rescales the output does so while weights are computed.
+        // The role that rescales the output runs while probabilities are
+        // computed.
         Value sent = staged(kFactorName, factor);
         Value weights = references.weightsOf(scores, move.exponents);
         if (sumByDot)
@@ -198,7 +200,7 @@ SoftmaxState SoftmaxLoopWriter::deferred(std::optional<double> tau) {
       });
   SoftmaxState state = {finishSums(results[1]), results[2],
                         references.toNatural(results[0])};
-  // References in units of the exponent are as rounded as weights see them.
+  // Offsets in units of the exponent have the rounding that probabilities use.
   if (tau || !references.mayBeLarge() || !correctsPeak())
     return state;
   return correctPeak(
@@ -207,8 +209,8 @@ SoftmaxState SoftmaxLoopWriter::deferred(std::optional<double> tau) {
 }
 
 SoftmaxState SoftmaxLoopWriter::conditional(double tau) {
-  // Another role rescales the output, by the factors that it gets. Rows' own
-  // sums are cheaper rescaled than voted on.
+  // Another role rescales the output by the factors that it receives. The row
+  // sums are cheaper to rescale always than under a ballot.
   if (isStaged(kFactorName))
     return deferred(tau);
   ResultRange results = forEachBlock(

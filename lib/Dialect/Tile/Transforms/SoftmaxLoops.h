@@ -1,4 +1,4 @@
-//===- SoftmaxLoops.h - Softmax sums as loops -------------------*- C++ -*-===//
+//===- SoftmaxLoops.h - Loops of the softmax recurrences --------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Notation: c = scale * log2(e). Weights are exp2(s * c - reference);
-// SoftmaxReference defines references. `lazy` compares scores with them, so it
-// keeps them in units of the score.
+// Notation: c = scale * log2(e). Probabilities are exp2(s * c - offset), where
+// SoftmaxReference computes the softmax offset. `lazy` compares scores with the
+// offset, so it keeps the offset in units of the score.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,22 +17,22 @@
 
 #include "SoftmaxReference.h"
 
-#include "fovea/Schedule/Schedule.h"
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Support/ValueNames.h"
 
 #include <optional>
 
 namespace fovea::tile {
 
-/// Columns of the narrowest product.
+/// Columns of the narrowest dot.
 inline constexpr int64_t kDotColumns = 8;
 
-/// Results of the loops, with the reference in natural units.
+/// Results of the loops, with the softmax offset in natural units.
 struct SoftmaxState {
   mlir::Value l, acc, reference;
 };
 
-/// Writes the loops of one softmax_sum before it.
+/// Emits the loops of one tile.softmax_sum before it.
 class SoftmaxLoopWriter {
   using Value = mlir::Value;
   using ValueRange = mlir::ValueRange;
@@ -58,17 +58,17 @@ public:
 
   SoftmaxState threePass();
   SoftmaxState normalized();
-  /// With `tau` the reference follows as in `conditional`, and the role that
-  /// gets the factors rescales only if some are not 1.
+  /// With `tau` the offset follows the maximum as in `conditional`, and the
+  /// role that receives the factors rescales only if some factor is not 1.
   SoftmaxState deferred(std::optional<double> tau = std::nullopt);
   SoftmaxState conditional(double tau);
   SoftmaxState lazy(double tau);
-  /// A reference that serves all scores the op can have, in base 2; none if
-  /// that isn't known, or if weights by one reference would not fit the type
+  /// A softmax offset for all scores of the op, in base 2. nullopt if the
+  /// scores are not bounded, or if the probabilities would not fit the type
   /// that they are rounded to.
   std::optional<double> findFixedReference();
-  /// For such a reference; no maximum is computed but that of the first block
-  /// that a row sees, which chooses the reference's fraction.
+  /// The loop for such an offset. The only maximum is that of the first block
+  /// that a row sees; it determines the fraction of the offset.
   SoftmaxState fixed(double reference);
 
   void finish(SoftmaxState state) {
@@ -79,25 +79,25 @@ public:
   }
 
 private:
-  /// A step of the loop: the first key, and whether masks apply.
+  /// An iteration: the block's first key and its partial flag.
   struct Step {
     Value j, partial;
   };
   using StepBody =
       llvm::function_ref<llvm::SmallVector<Value>(Step, ValueRange)>;
 
-  /// A loop over the blocks; `body` gets a step and the carried values and
-  /// returns the next ones, which are called `names`.
+  /// Emits a loop over the blocks. `body` takes the iteration and the carried
+  /// values and returns the next ones, which get `names`.
   mlir::ResultRange forEachBlock(llvm::ArrayRef<llvm::StringRef> names,
                                  llvm::ArrayRef<Value> inits, StepBody body);
 
-  /// References, sums and accumulators of rows that have seen nothing.
+  /// Offsets, sums and accumulators of rows that have seen no key.
   llvm::SmallVector<Value, 3> startOfRows() {
     return {references.getNone(), b.splat(sumsType, 0.0),
             b.splat(accType, 0.0)};
   }
 
-  /// The body of a new op, with the builder at its end.
+  /// Creates the body of a new op and sets the insertion point to its end.
   mlir::Block *beginBody(IfAnyOp op) {
     llvm::SmallVector<mlir::Type> types(op.getResultTypes());
     return b.createBlock(
@@ -105,7 +105,7 @@ private:
         llvm::SmallVector<mlir::Location>(types.size(), b.getLoc()));
   }
 
-  /// The yielded values of a copy of the region, and the only one.
+  /// Clones the region and returns its yielded values, or the only one.
   llvm::SmallVector<Value> inlineAll(mlir::Region &region,
                                      ValueRange arguments);
   Value inlineRegion(mlir::Region &region, ValueRange arguments) {
@@ -115,7 +115,7 @@ private:
     return named("scores",
                  inlineRegion(op.getScores(), {step.j, step.partial}));
   }
-  /// What the op's region gives.
+  /// The scores that the op's region yields.
   static Value getScores(SoftmaxSumOp op) {
     return op.getScores().front().getTerminator()->getOperand(0);
   }
@@ -123,26 +123,26 @@ private:
     return mlir::cast<RankedTensorType>(
         op.getValues().front().getTerminator()->getOperand(0).getType());
   }
-  /// acc + weights * values, with the weights as the op's region changes them
+  /// acc + p * values, with the probabilities modified by the `weights` region
   /// and rounded to the type of the values.
   Value accumulate(Value j, Value weights, Value acc);
 
   bool isStaged(llvm::StringRef name) {
     return plan && plan.getStream(name).isStaged;
   }
-  /// A tile that another role may need than the one that computes it.
+  /// A tile that a role other than its producer may use.
   Value staged(llvm::StringRef name, Value value) {
     return makeStaged(b, b.getLoc(), plan, name, value);
   }
-  /// The name of sums by a dot: a part of the product's.
+  /// The name of the dot that computes row sums, derived from the product's.
   mlir::StringAttr getSumName() {
     mlir::StringAttr name = op.getNameAttr();
     return name ? b.getStringAttr(name.getValue() + ".sum") : name;
   }
-  /// The weights in the type of the values.
+  /// The probabilities, rounded to the type of the values.
   Value roundWeights(Value weights);
-  /// The sums that the loop carries, and one block's weights. By a dot, all
-  /// columns are whole sums, since a product has no fewer columns.
+  /// Adds a block's probabilities to the loop-carried sums. With a dot, each
+  /// column is a complete row sum, since a dot has at least eight columns.
   Value addToSums(Value sums, Value weights) {
     if (!sumByDot)
       return b.add(sums, partialSumsOf(weights));
@@ -155,8 +155,8 @@ private:
                          /*transposeA=*/false, /*transposeB=*/false,
                          getSumName());
   }
-  /// The sums with a block's weights, and the accumulator with their products.
-  /// A sum by dot joins the product, after the copy of the values.
+  /// Adds a block to the sums and the accumulator. A row sum by dot follows the
+  /// product, after the load of the values.
   std::pair<Value, Value> addBlock(Value j, Value weights, Value sums,
                                    Value acc) {
     if (!sumByDot)
@@ -166,7 +166,7 @@ private:
       sums = addToSums(sums, weights);
     return {sums, acc};
   }
-  /// The row's sum, from what addToSums gave.
+  /// The row sums, from the result of addToSums.
   Value finishSums(Value sums) {
     return sumByDot ? b.reduceColumns(ReduceKind::Max, sums, 1) : sumUp(sums);
   }
@@ -179,44 +179,44 @@ private:
   Value scaleRows(Value tile, Value factors) {
     return b.multiply(tile, b.widen(factors, TileBuilder::typeOf(tile)));
   }
-  /// The same, but skipped where no row would change.
+  /// The same, but skipped if no row would change.
   Value scaleChangedRows(Value tile, Value factors);
 
-  /// A reference that left the old one in the rows `moved`; null if that may be
-  /// any.
+  /// A new softmax offset. `moved` are the rows whose offset changed; null if
+  /// any row may have changed.
   struct Move {
     Value reference;
     SoftmaxReference::Exponents exponents;
     Value moved;
   };
-  /// The reference after `scores`: their maximum so far, or with `tau` only
-  /// where that left `m` by more.
+  /// The offset after `scores`: the running maximum, or with `tau` the running
+  /// maximum only in rows where it exceeds `m` by more than `tau`.
   Move followMaximum(Value m, Value scores, std::optional<double> tau);
-  /// What was summed up with `m` is multiplied with. Rows that stay get exactly
-  /// 1, whatever their state.
+  /// The factor for sums that were computed with offset `m`. It is exactly 1 in
+  /// rows whose offset stays, whatever their state.
   Value factorOf(Value m, const Move &move);
 
   struct LazyMove {
     SoftmaxReference::Served reference;
     Value sums, peaks, factor, moved;
   };
-  /// The reference after a look at `scores`, the factor of what was summed up
-  /// with the old one, and the rows that moved. Rescales `sums`, if given;
-  /// `peaks`, if given, are the largest scores so far as integers.
+  /// The offset after `scores`, the factor for sums with the old offset, and
+  /// the rows whose offset changed. Rescales `sums` if given. `peaks`, if
+  /// given, are the largest scores so far as integers.
   LazyMove moveReference(const SoftmaxReference::Served &old, Value sums,
                          Value peaks, Value scores, Value isShown, double tau);
-  /// Whether the rounding of a row's largest weight is to be added to its sum.
+  /// True if the row sums must include the rounding of the largest probability.
   bool correctsPeak();
-  /// `state` with that rounding in the sum, where `peak` is the largest weight.
+  /// Adds that rounding to the sums of `state`; `peak` is the largest
+  /// probability.
   SoftmaxState correctPeak(SoftmaxState state, Value peak);
-  /// Whether rows that are held may see some of the block; null if they all
-  /// may.
+  /// True if owned rows may see keys of the block; null if they always may.
   Value isShown(Step step);
-  /// Whether the step may be the first one that some row sees.
+  /// True if the block may be the first one that some row sees.
   Value mayBeFirst(Step step);
-  /// The references `m` of rows. Where one is open (-inf) and the row sees some
+  /// The offsets `m` of rows. If an offset is still -inf and the row sees keys
   /// of the block, it becomes `reference` plus the fraction by which the
-  /// largest of `scores` is above that.
+  /// largest of `scores` exceeds `reference`.
   Value alignReference(double reference, Value m, Value scores);
 
   SoftmaxSumOp op;
@@ -227,8 +227,7 @@ private:
   bool sumByDot;
 };
 
-/// Names the values that a loop carries; ops with several results have one name
-/// for all.
+/// Names loop-carried values; the results of one op share one name.
 void nameCarried(llvm::ArrayRef<llvm::StringRef> names,
                  mlir::ValueRange values);
 

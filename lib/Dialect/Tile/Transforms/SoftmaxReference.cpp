@@ -1,4 +1,4 @@
-//===- SoftmaxReference.cpp - What weights are relative to ------*- C++ -*-===//
+//===- SoftmaxReference.cpp - Softmax offsets -----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,14 +15,14 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::tile;
 
-/// Exponents beyond this are large: half a unit in their last place is 2 to 4
-/// octaves, which every type of weights has above 1.
+/// Larger exponents count as large: half a ULP of them is 2 to 4 octaves, which
+/// every probability type can represent above 1.
 static constexpr double kLargeExponent = 0x1p26;
 
-/// The reference of rows that have seen nothing.
+/// The softmax offset of rows that have seen no key.
 static constexpr double kNone = -std::numeric_limits<double>::infinity();
 
-/// What a product of queries and keys may be, in absolute value.
+/// Assumed bound of a product of queries and keys, in absolute value.
 static constexpr double kLargestProduct = 0x1p20;
 
 bool fovea::tile::mayBeLarge(Value scores, double scale) {
@@ -37,8 +37,8 @@ SoftmaxReference::SoftmaxReference(TileBuilder &b, TileType rowType,
       isByScore(mayBeLarge) {}
 
 Value SoftmaxReference::maximumOf(Value scores) {
-  // Scaling the maximum instead of the scores keeps scale and change of base
-  // inside the FMA.
+  // Scaling the maximum instead of the scores keeps the scale and the change of
+  // base inside the FMA.
   Value most = b.reduceColumns(ReduceKind::Max, scores, 1);
   return isByScore ? most : b.multiply(most, factor);
 }
@@ -77,15 +77,15 @@ Value SoftmaxReference::weightsOf(Value scores, const Exponents &exponents) {
 Value SoftmaxReference::rescaleFrom(Value old, const Exponents &exponents) {
   if (!isByScore)
     return b.exp2(b.subtract(old, exponents.guarded));
-  // The same rounded numbers that the old weights were computed with. Rows
-  // without a reference have summed up nothing.
+  // Uses the same rounded offset as the old probabilities. Rows without an
+  // offset have empty sums.
   Value before = b.select(b.isEqual(old, kNone), b.minusInfinity(rowType),
                           makeExponents(old).guarded);
   return b.exp2(b.subtract(before, exponents.guarded));
 }
 
 //===----------------------------------------------------------------------===//
-// References that stay
+// Softmax offsets of the lazy recurrence
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> SoftmaxReference::Served::getValues() const {
@@ -128,8 +128,8 @@ SoftmaxReference::Served SoftmaxReference::makeServed(Value m, Value most) {
   RankedTensorType bitsType = getBitsType();
   Value above = arith::AddIOp::create(
       b, arith::BitcastOp::create(b, bitsType, most), b.splat(bitsType, 1));
-  // Integers order negative floats the wrong way round: below zero, and where
-  // there is no reference yet, every score calls for a new one.
+  // The integer order of negative floats is reversed: below zero, and before
+  // the first offset, every score requests a new one.
   Value ordered =
       b.compare(arith::CmpFPredicate::OGE, most, b.splat(rowType, 0.0));
   Value threshold = b.select(
@@ -144,7 +144,7 @@ SoftmaxReference::Served SoftmaxReference::makeServed(Value m, Value most) {
 Value SoftmaxReference::rescaleFrom(const Served &old, const Served &next) {
   if (!isByScore)
     return weightsOf(old.m, next);
-  // The same rounded numbers that the old weights were computed with.
+  // Uses the same rounded offset as the old probabilities.
   Value factor = b.exp2(b.subtract(next.exponent, old.exponent));
   return b.select(b.isEqual(old.m, kNone), b.splat(rowType, 0.0), factor);
 }

@@ -1,4 +1,4 @@
-//===- SoftmaxReference.h - What weights are relative to --------*- C++ -*-===//
+//===- SoftmaxReference.h - Softmax offsets ---------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,92 +13,93 @@
 
 namespace fovea::tile {
 
-/// Writes how a row's maximum and its scores become weights.
+/// Emits the computation of probabilities from scores and a softmax offset,
+/// usually the running maximum m of the row.
 ///
-/// A weight is exp2(fma(s, c, -r)) with c = scale * log2(e) and r = m * c for
-/// the row's maximum m. As r is rounded and the product in the FMA is not, the
-/// largest score's exponent is not 0 but what the rounding left, up to half a
-/// unit in r's last place: nothing for the scores of most programs, hundreds
-/// of octaves where scores stand for "hidden", as -1e10 does.
+/// A probability is exp2(fma(s, c, -r)) with c = scale * log2(e) and r = m * c.
+/// r is rounded, but the product inside the FMA is not. The exponent of the
+/// largest score is therefore not 0 but the rounding error of r, up to half a
+/// ULP of r. This is negligible for the scores of most programs, but hundreds
+/// of octaves for scores that stand for "masked", such as -1e10.
 ///
-/// So where scores may be large, a row whose maximum is takes the power of two
-/// below c in c's place. Then r is exact and the largest weight 1; and what
-/// such a row has besides its maximum is smaller by a unit in m's last place
-/// or more, several octaves with either factor.
+/// If scores may be large, a row with a large maximum uses the power of two
+/// below c instead of c. Then r is exact and the largest probability is 1. The
+/// other scores of such a row are smaller by at least one ULP of m, which is
+/// several octaves with either factor.
 class SoftmaxReference {
 public:
   using Value = mlir::Value;
   using TileType = mlir::RankedTensorType;
 
-  /// Row tiles that the weights by a reference are computed with.
+  /// Row tiles that are operands of the probabilities.
   struct Exponents {
-    Value guarded; // subtracted; 0 while nothing is known
-    Value factor;  // multiplies scores; null if that is c in all rows
+    Value guarded; // subtracted; 0 before the first key
+    Value factor;  // multiplies the scores; null: c in all rows
   };
 
-  /// A reference that stays while it serves, and what loops carry of it so that
-  /// no block finds it again; the reference itself is in units of the score.
+  /// An offset of the lazy recurrence with the loop-carried values derived from
+  /// it. The offset itself is in units of the score.
   struct Served {
     Value m;
-    Value exponent;  // addend of the weights' exponents, -c * m
-    Value threshold; // bits of the least score that calls for another
-    Value factor;    // as that of Exponents
+    Value exponent;  // addend of the exponents, -c * m
+    Value threshold; // bits of the least score that needs another m
+    Value factor;    // same as in Exponents
 
-    /// As tiles that a loop carries, and back.
+    /// Converts to and from the tiles that a loop carries.
     llvm::SmallVector<Value> getValues() const;
     static Served from(mlir::ValueRange carried);
   };
 
-  /// References are of `rowType`, those of sums of exp(scale * scores).
+  /// Offsets have `rowType`, the type of row sums.
   SoftmaxReference(TileBuilder &b, TileType rowType, double scale,
                    bool mayBeLarge);
 
-  /// What a reference is before anything is known.
+  /// The offset before the first key.
   Value getNone() { return b.minusInfinity(rowType); }
-  /// The reference that the largest of each row's `scores` is.
+  /// The row maxima of `scores` as offsets.
   Value maximumOf(Value scores);
-  /// Whether `next` is above `reference` by more than `tau` octaves.
+  /// True where `next` exceeds `reference` by more than `tau` octaves.
   Value exceeds(Value next, Value reference, double tau);
   Exponents makeExponents(Value reference);
   /// exp(scale * scores - m), for the m of `exponents`.
   Value weightsOf(Value scores, const Exponents &exponents);
-  /// What is multiplied with that was summed up by `old`.
+  /// The factor for sums that were computed with offset `old`.
   Value rescaleFrom(Value old, const Exponents &exponents);
-  /// What loops carry, by name.
+  /// The names of the loop-carried values.
   llvm::SmallVector<llvm::StringRef> getServedNames() const;
-  /// Before anything is known: every score calls for a reference.
+  /// The state before the first key: every score requests an offset.
   Served getNoneServed();
-  /// The largest score that `m` serves: m + tau / c, or m where that is
-  /// negative. Rows of negative scores have no threshold and ask for a
-  /// reference in each block; it follows their maximum.
+  /// The largest score that offset `m` covers: m + tau / c, or m if that is
+  /// negative. Rows with negative scores have no threshold: they request an
+  /// offset in each block, which follows their maximum.
   Value mostServed(Value m, double tau);
-  /// For `m`, which serves scores up to `most`.
+  /// The carried values of offset `m`, which covers scores up to `most`.
   Served makeServed(Value m, Value most);
   Value weightsOf(Value scores, const Served &reference);
-  /// What is multiplied with that was summed up by `old`, for rows that move.
+  /// The factor for sums with offset `old`, for rows whose offset changes.
   Value rescaleFrom(const Served &old, const Served &next);
-  /// The reference in natural units.
+  /// The offset in natural units.
   Value toNatural(Value reference);
 
-  /// Scores are multiplied with, in most rows.
+  /// The factor of the scores, in most rows.
   double getFactor() const { return factor; }
   bool mayBeLarge() const { return isByScore; }
 
 private:
-  /// What multiplies scores with, for a reference in units of the score.
+  /// The factor of the scores, for an offset in units of the score.
   Value makeFactor(Value m);
   TileType getBitsType();
 
   TileBuilder &b;
   TileType rowType;
   double scale, factor;
-  /// References are in units of the score, else in those of the exponent.
+  /// Offsets are in units of the score, else in units of the exponent.
   bool isByScore;
 };
 
-/// Whether `scores`, a tile, may have elements so large that `scale` times them
-/// can't be told from its neighbours by an exponent. Products of queries and
-/// keys count as ordinary numbers; what is read from memory may be anything.
+/// True if `scores`, a tile, may have elements so large that rounding their
+/// exponents, `scale` times them, costs octaves. Products of queries and keys
+/// are assumed to be ordinary numbers; loaded elements may have any value.
 bool mayBeLarge(mlir::Value scores, double scale);
 
 } // namespace fovea::tile

@@ -1,4 +1,4 @@
-//===- StreamRelativePositions.cpp - Diagonals by a role of their own -----===//
+//===- StreamRelativePositions.cpp - Stream relative-position values ------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -31,16 +31,16 @@ struct StreamRelativePositions
 };
 } // namespace
 
-/// Whether another role can make a tile: a row, computed or read from what the
-/// kernel was given to read.
+/// True if another role can compute the tile: it is one row, computed or loaded
+/// from tensors that the kernel only reads.
 static bool isMadeAlone(RankedTensorType tile, Operation *op) {
   return tile.getDimSize(0) == 1 && op && op->getNumRegions() == 0 &&
          (isMemoryEffectFree(op) || readsUnwrittenTensor(op)) &&
          !isa<StreamOp>(op);
 }
 
-/// What the value is made of, in its round and, if a loop carries it, in those
-/// before.
+/// The operands of the value, in this iteration and, for a loop-carried value,
+/// in earlier ones.
 static SmallVector<Value> getParts(Value value) {
   SmallVector<Value> parts;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -64,9 +64,9 @@ static SmallVector<Value> getParts(Value value) {
   return parts;
 }
 
-/// Whether all tiles that the value is made of are rows, made of scalars, of
-/// constants, and of what the kernel was given to read. None of the scalars may
-/// say which rows the threads hold, or what came of a tile that only they have.
+/// True if `value` depends only on scalars, constants, tensors that the kernel
+/// only reads, and single-row tiles of these. It must not depend on the rows
+/// owned by a warp group.
 static bool isMadeOfScalars(Value value) {
   llvm::SetVector<Value> parts;
   parts.insert(value);
@@ -74,14 +74,14 @@ static bool isMadeOfScalars(Value value) {
     Value part = parts[index];
     Operation *op = part.getDefiningOp();
     auto tile = dyn_cast<RankedTensorType>(part.getType());
-    if ((tile && !isMadeAlone(tile, op)) || isa_and_nonnull<HeldRowsOp>(op))
+    if ((tile && !isMadeAlone(tile, op)) || isa_and_nonnull<OwnedRowsOp>(op))
       return false;
     parts.insert_range(getParts(part));
   }
   return true;
 }
 
-/// Places of sums by distance are tiles made of diagonals, too, but of indices.
+/// False for the addresses of relative-position gradients, which are integers.
 static bool isOfNumbers(DiagonalsOp op) {
   return op.getSource().getType().getElementType().isF32();
 }

@@ -18,8 +18,8 @@
 
 namespace fovea::tile {
 
-/// Builds arithmetic on register tiles at one location. Operands of one op
-/// have one type; `widen` brings row tiles to it.
+/// Builds arithmetic on register tiles at one location. The operands of an op
+/// must have the same type; `widen` broadcasts row tiles to it.
 class TileBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
@@ -61,7 +61,8 @@ public:
   Value multiply(Value a, double factor) {
     return multiply(a, splat(typeOf(a), factor));
   }
-  /// By the chip's division: what the softmax divides is rounded once more.
+  /// With the approximate division instruction: the softmax rounds its results
+  /// once more.
   Value divide(Value a, Value b) {
     return mlir::arith::DivFOp::create(*this, a, b,
                                        mlir::arith::FastMathFlags::afn);
@@ -73,11 +74,11 @@ public:
   Value negate(Value a) { return mlir::arith::NegFOp::create(*this, a); }
   Value exp2(Value a) { return mlir::math::Exp2Op::create(*this, a); }
   Value log2(Value a) { return mlir::math::Log2Op::create(*this, a); }
-  /// NaN where either operand is.
+  /// NaN if either operand is NaN.
   Value maximum(Value a, Value b) {
     return mlir::arith::MaximumFOp::create(*this, a, b);
   }
-  /// The other one where either operand is NaN.
+  /// The other operand if one is NaN.
   Value maximumNumber(Value a, Value b) {
     return mlir::arith::MaxNumFOp::create(*this, a, b);
   }
@@ -96,14 +97,14 @@ public:
     return mlir::arith::SelectOp::create(*this, condition, a, b);
   }
 
-  /// What may be subtracted from anything that is at most `maximum`: 0 where it
-  /// is -inf, where x - maximum would be NaN.
+  /// A value that can be subtracted from numbers up to `maximum`: `maximum`, or
+  /// 0 where it is -inf, since x - maximum would be NaN.
   Value guard(Value maximum) {
     Value empty = isEqual(maximum, -std::numeric_limits<double>::infinity());
     return select(empty, splat(typeOf(maximum), 0.0), maximum);
   }
 
-  /// Combines the columns to `width` of them.
+  /// Reduces the columns to `width` columns.
   Value reduceColumns(ReduceKind kind, Value tile, int64_t width) {
     TileType type = typeOf(tile);
     if (type.getDimSize(1) == width)

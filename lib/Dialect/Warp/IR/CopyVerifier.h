@@ -1,8 +1,13 @@
-//===- CopyVerifier.h - What all copies of a box must be --------*- C++ -*-===//
+//===- CopyVerifier.h - Verification of copies ------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Checks that all copies between global and shared memory have in common
+// (`warp.copy`, `warp.copy_out`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +19,14 @@
 
 namespace fovea::warp {
 
-/// One side of a copy, as its op calls it.
+/// One side of a copy, with the name of the operand.
 struct CopySide {
   llvm::StringRef name;
   mlir::MemRefType type;
 };
 
 /// Checks a copy between global memory, at `numIndices` indices along `dims`,
-/// and a buffer on chip. Fails with a diagnostic of `op`.
+/// and a shared buffer. Emits an error on `op` and fails if they do not match.
 mlir::LogicalResult verifyCopy(mlir::Operation *op, CopySide global,
                                CopySide buffer, size_t numIndices,
                                llvm::ArrayRef<int64_t> dims,

@@ -1,8 +1,13 @@
-//===- DiagonalLayout.cpp - The diagonals of each warp's rows ---*- C++ -*-===//
+//===- DiagonalLayout.cpp - Layouts of relative-position tiles --*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements `#warp.diagonals` and `#warp.fragment_diagonals`, the layouts of
+// `1xN` tiles that hold one value per relative position.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +20,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-/// Rows that warps part in multiples of `step`.
+/// Checks that `rows` is a multiple of `step` for each warp.
 static LogicalResult verifyRows(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t rows, int64_t warps, int64_t step) {
   if (warps < 1 || warps > kMaxWarps)
@@ -27,23 +32,24 @@ static LogicalResult verifyRows(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-/// The diagonals of so many rows and of columns in multiples of `step`.
-static LogicalResult
-verifyDiagonals(function_ref<InFlightDiagnostic()> emitError,
-                ArrayRef<int64_t> shape, int64_t rows, int64_t step) {
+/// Checks the shape of a tile with the relative positions of `rows` rows and of
+/// a multiple of `step` columns.
+static LogicalResult verifyShape(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> shape, int64_t rows,
+                                 int64_t step) {
   if (failed(tile::verifyRegisterTile(shape, emitError)))
     return failure();
   int64_t columns = shape[1] - rows;
   if (shape[0] == 1 && (shape[1] == 1 || (columns > 0 && columns % step == 0)))
     return success();
-  return emitError() << "diagonals of " << rows
-                     << " rows need a tile of 1x1, or of a row of as many "
-                        "columns and a multiple of "
-                     << step << " more, found " << shape[0] << "x" << shape[1];
+  return emitError() << "relative positions of " << rows
+                     << " rows need a 1x1 tile, or a 1xN tile where N - "
+                     << rows << " is a positive multiple of " << step
+                     << ", found " << shape[0] << "x" << shape[1];
 }
 
 //===----------------------------------------------------------------------===//
-// Diagonals
+// Values of a warp's rows
 //===----------------------------------------------------------------------===//
 
 LogicalResult
@@ -55,10 +61,10 @@ DiagonalsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult DiagonalsAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type,
     function_ref<InFlightDiagnostic()> emitError) const {
-  return verifyDiagonals(emitError, shape, getRows(), kStep);
+  return verifyShape(emitError, shape, getRows(), kStep);
 }
 
-/// The last register ends where the diagonals of the warp's rows do.
+/// The last register ends at the last relative position of the warp's rows.
 int64_t DiagonalsAttr::getNumElements(ArrayRef<int64_t> shape) const {
   if (shape[1] == 1)
     return 1;
@@ -82,7 +88,7 @@ Value DiagonalsAttr::emitBase(OpBuilder &b, Location loc, Value thread,
     return constant(0);
   Value lane = arith::RemUIOp::create(b, loc, thread, constant(kLanes));
   Value warp = arith::DivUIOp::create(b, loc, thread, constant(kLanes));
-  // The later a row, the earlier its diagonals.
+  // The relative positions of later rows have lower columns.
   Value before = arith::MulIOp::create(b, loc, warp, constant(getRowsOfWarp()));
   Value first = arith::SubIOp::create(
       b, loc, constant(getRows() - getRowsOfWarp()), before);
@@ -102,7 +108,8 @@ DiagonalsAttr::getLanesOfPeriod(int64_t dim) const {
   return getReductionLanes(dim);
 }
 
-/// Warps hold other columns, and lanes some columns twice.
+/// Not supported along columns: warps hold different columns, and some columns
+/// are in two lanes.
 FailureOr<SmallVector<int64_t>>
 DiagonalsAttr::getReductionLanes(int64_t dim) const {
   if (dim == 0)
@@ -111,10 +118,10 @@ DiagonalsAttr::getReductionLanes(int64_t dim) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Diagonals of fragments
+// Values of a lane's elements
 //===----------------------------------------------------------------------===//
 
-// Of an accumulator's 8 rows and columns a lane has one row and two columns.
+// In an 8x8 fragment of an accumulator, a lane holds one row and two columns.
 static constexpr int64_t kFragment = 8, kLaneColumns = 2;
 
 LogicalResult
@@ -126,11 +133,12 @@ FragmentDiagonalsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult FragmentDiagonalsAttr::verifyEncoding(
     ArrayRef<int64_t> shape, Type,
     function_ref<InFlightDiagnostic()> emitError) const {
-  return verifyDiagonals(emitError, shape, getRows(), kFragment);
+  return verifyShape(emitError, shape, getRows(), kFragment);
 }
 
-/// One fragment of a warp's rows by one of columns is on as many diagonals as
-/// the next fragments along a diagonal.
+/// An 8x8 fragment has the same relative positions as the fragment one step
+/// down and one step to the right, so a warp needs one pair of values for each
+/// fragment offset.
 int64_t FragmentDiagonalsAttr::getNumElements(ArrayRef<int64_t> shape) const {
   if (shape[1] == 1)
     return 1;
@@ -138,7 +146,7 @@ int64_t FragmentDiagonalsAttr::getNumElements(ArrayRef<int64_t> shape) const {
   return fragments * kLaneColumns;
 }
 
-/// From the warp's last fragment of rows on.
+/// Offsets are relative to the warp's last 8-row fragment.
 SmallVector<int64_t> FragmentDiagonalsAttr::getOffsets(ArrayRef<int64_t> shape,
                                                        int64_t dim) const {
   SmallVector<int64_t> offsets;
@@ -148,8 +156,8 @@ SmallVector<int64_t> FragmentDiagonalsAttr::getOffsets(ArrayRef<int64_t> shape,
   return offsets;
 }
 
-/// The diagonal of the lane's first element in the last fragment of its warp's
-/// rows, counted from that of the tile's last row and first column.
+/// The column for the lane's first element in the warp's last 8-row fragment.
+/// Column 0 is the relative position of the tile's last row and first column.
 Value FragmentDiagonalsAttr::emitBase(OpBuilder &b, Location loc, Value thread,
                                       ArrayRef<int64_t> shape,
                                       int64_t dim) const {
@@ -185,7 +193,7 @@ FragmentDiagonalsAttr::getLanesOfPeriod(int64_t dim) const {
   return getReductionLanes(dim);
 }
 
-/// Lanes hold columns that others hold, too.
+/// Not supported along columns: some columns are in several lanes.
 FailureOr<SmallVector<int64_t>>
 FragmentDiagonalsAttr::getReductionLanes(int64_t dim) const {
   if (dim == 0)

@@ -1,8 +1,13 @@
-//===- KernelFacts.cpp - What holds of warp programs ------------*- C++ -*-===//
+//===- KernelFacts.cpp - Facts about warp programs --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds an op that violates a fact that passes of the warp dialect require or
+// ensure (KernelFacts.td), and names the pass that establishes the fact.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,9 +31,9 @@ static Operation *findIf(gpu::GPUFuncOp kernel, bool (*condition)(Op)) {
   return found;
 }
 
-/// An op that makes a tile of which nobody says who holds it. Where dots
-/// accumulate in tensor memory, tiles have no layouts yet.
-static Operation *findOpenLayout(gpu::GPUFuncOp kernel) {
+/// Returns an op with a result tile that has no thread layout yet, or null.
+/// Kernels that accumulate in tensor memory keep tiles without layouts.
+static Operation *findMissingLayout(gpu::GPUFuncOp kernel) {
   if (findOp<DotIntoOp>(kernel))
     return nullptr;
   return findIf<Operation *>(kernel, [](Operation *op) {
@@ -41,21 +46,21 @@ static Operation *findOpenLayout(gpu::GPUFuncOp kernel) {
   });
 }
 
-/// What takes shared memory and has no place there. Pipelines take some where
-/// roles meet at them.
-static Operation *findUnplacedBuffer(gpu::GPUFuncOp kernel) {
-  auto isUnplaced = [](auto op) { return !op.getOffset(); };
-  if (Operation *found = findIf<AllocOp>(kernel, isUnplaced))
+/// Returns an op that needs shared memory and has no offset yet, or null. A
+/// pipeline needs memory for its barriers only in kernels with roles.
+static Operation *findUnallocatedBuffer(gpu::GPUFuncOp kernel) {
+  auto isUnallocated = [](auto op) { return !op.getOffset(); };
+  if (Operation *found = findIf<AllocOp>(kernel, isUnallocated))
     return found;
-  if (Operation *found = findIf<OnesOp>(kernel, isUnplaced))
+  if (Operation *found = findIf<OnesOp>(kernel, isUnallocated))
     return found;
   if (!findOp<SpecializeOp>(kernel))
     return nullptr;
-  Operation *found = findIf<PipelineOp>(kernel, isUnplaced);
-  return found ? found : findIf<MailboxOp>(kernel, isUnplaced);
+  Operation *found = findIf<PipelineOp>(kernel, isUnallocated);
+  return found ? found : findIf<MailboxOp>(kernel, isUnallocated);
 }
 
-static Operation *findUncutKernel(gpu::GPUFuncOp kernel) {
+static Operation *findUnpartitionedKernel(gpu::GPUFuncOp kernel) {
   launch::AbiOp abi = launch::lookupAbi(kernel);
   bool hasRoles = abi && abi.getPlan().hasRoles();
   return hasRoles && !findOp<SpecializeOp>(kernel) ? kernel.getOperation()
@@ -63,11 +68,13 @@ static Operation *findUncutKernel(gpu::GPUFuncOp kernel) {
 }
 
 const KernelFact warp::kDotsReadMemory{findOp<tile::DotOp>, "tile-to-warp"};
-const KernelFact warp::kVotesAreBranches{findOp<tile::IfAnyOp>,
-                                         "warp-lower-ballots"};
+const KernelFact warp::kBallotsAreLowered{findOp<tile::IfAnyOp>,
+                                          "warp-lower-ballots"};
 const KernelFact warp::kIsOneProgram{findOp<SpecializeOp>, "",
                                      /*endedBy=*/"warp-specialize"};
-const KernelFact warp::kRolesAreCut{findUncutKernel, "warp-specialize"};
-const KernelFact warp::kHasThreadLayouts{findOpenLayout, "warp-assign-layouts"};
-const KernelFact warp::kBuffersHavePlaces{findUnplacedBuffer,
-                                          "warp-allocate-shared-memory"};
+const KernelFact warp::kIsPartitioned{findUnpartitionedKernel,
+                                      "warp-specialize"};
+const KernelFact warp::kHasThreadLayouts{findMissingLayout,
+                                         "warp-assign-layouts"};
+const KernelFact warp::kBuffersHaveOffsets{findUnallocatedBuffer,
+                                           "warp-allocate-shared-memory"};

@@ -1,8 +1,13 @@
-//===- LaneLayout.cpp - One column a lane -----------------------*- C++ -*-===//
+//===- LaneLayout.cpp - One column per lane ---------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements `#warp.lanes`, the layout of values that each warp holds as a
+// whole, for example the flags of a ballot.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,7 +18,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-bool warp::isWholeInWarps(Type type) {
+bool warp::isReplicatedPerWarp(Type type) {
   auto tile = dyn_cast<RankedTensorType>(type);
   if (!tile)
     return true;
@@ -35,10 +40,9 @@ LanesAttr::verifyEncoding(ArrayRef<int64_t> shape, Type,
     return failure();
   if (shape[0] == 1 && (shape[1] == 1 || shape[1] % kLanes == 0))
     return success();
-  return emitError() << "columns by lanes need a tile of 1x1 or of a row and a "
-                        "multiple of "
-                     << kLanes << " columns, found " << shape[0] << "x"
-                     << shape[1];
+  return emitError()
+         << "'#warp.lanes' needs a 1x1 tile, or one row with a multiple of "
+         << kLanes << " columns, found " << shape[0] << "x" << shape[1];
 }
 
 int64_t LanesAttr::getNumElements(ArrayRef<int64_t> shape) const {

@@ -1,8 +1,13 @@
-//===- MatrixUnits.cpp - What multiplies tiles ------------------*- C++ -*-===//
+//===- MatrixUnits.cpp - Properties of MMA units ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements `MatrixUnitAttrInterface` for mma.sync, wgmma and tcgen05: the
+// shapes, element types and layouts that planners and passes ask about.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,8 +20,8 @@ using namespace fovea::warp;
 
 using EmitError = function_ref<InFlightDiagnostic()>;
 
-/// Of fragments: elements of 16 bits lie in an operand as they do in an
-/// accumulator, others in words of their own.
+/// The operand layout for an accumulator in MMA fragments: for 16-bit elements
+/// it is the accumulator's layout, for other widths an `#warp.operand`.
 static Attribute getFragmentOperand(Attribute accumulator, int64_t bits) {
   if (bits == 16)
     return accumulator;
@@ -31,9 +36,10 @@ static Attribute getFragmentOperand(Attribute accumulator, int64_t bits) {
 
 int64_t MmaSyncUnitAttr::getGroupWarps() const { return 1; }
 int64_t MmaSyncUnitAttr::getGroupRows() const { return 16; }
-/// A product's columns are the next one's steps of 16.
+/// The columns of one product are the reduction dimension of the next, in steps
+/// of 16.
 int64_t MmaSyncUnitAttr::getColumnStep() const { return 16; }
-/// What a tile has at most.
+/// The limit for tiles.
 int64_t MmaSyncUnitAttr::getMostColumns() const { return 1024; }
 bool MmaSyncUnitAttr::multiplies(int64_t elementBits) const {
   return elementBits == 16;
@@ -46,7 +52,7 @@ Attribute MmaSyncUnitAttr::getLayout(EmitError emitError, int64_t warps,
 }
 Attribute MmaSyncUnitAttr::getOperandLayout(Attribute accumulator,
                                             int64_t elementBits) const {
-  // Of other columns its lanes know nothing.
+  // A lane does not hold all columns of its rows.
   if (cast<MmaSyncAttr>(accumulator).getColumnWarps() != 1)
     return {};
   return getFragmentOperand(accumulator, elementBits);
@@ -67,8 +73,8 @@ bool WgmmaUnitAttr::takesOnes() const { return true; }
 Attribute WgmmaUnitAttr::getLayout(EmitError emitError, int64_t warps,
                                    int64_t columnWarps) const {
   if (columnWarps != 1) {
-    emitError() << "warp groups have whole rows of a product: 'column_warps' "
-                   "must be 1, found "
+    emitError() << "wgmma accumulators keep complete rows in a warp group: "
+                   "'column_warps' must be 1, found "
                 << columnWarps;
     return {};
   }
@@ -91,7 +97,7 @@ int64_t Tcgen05UnitAttr::getMostColumns() const { return 256; }
 bool Tcgen05UnitAttr::multiplies(int64_t elementBits) const {
   return elementBits == 16;
 }
-/// They are put into tensor memory first.
+/// Computed operands go through tensor memory.
 bool Tcgen05UnitAttr::readsRegisters() const { return false; }
 bool Tcgen05UnitAttr::accumulatesInMemory() const { return true; }
 Attribute Tcgen05UnitAttr::getLayout(EmitError, int64_t, int64_t) const {

@@ -1,8 +1,13 @@
-//===- MmaLayouts.cpp - Fragments of matrix instructions --------*- C++ -*-===//
+//===- MmaLayouts.cpp - Layouts of MMA fragments ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements the layouts of accumulators and first operands in registers:
+// `#warp.mma_sync`, `#warp.wgmma` and `#warp.operand`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,32 +20,35 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// Rows of one block, and those of the fragment that a thread holds of it.
+// Rows of a block, and the distance between the two rows that a thread holds of
+// it.
 static constexpr int64_t kBlockRows = 16, kRowsApart = 8;
-// Lanes that share a row of a block, and columns that each of them holds there
-// of an accumulator and of operands of 16 bits: side by side.
+// Lanes that share a row of a block, and the adjacent columns that each of them
+// holds of an accumulator or of a 16-bit operand.
 static constexpr int64_t kQuad = 4, kNeighbours = 2;
-static constexpr int64_t kTurnColumns = MmaSyncAttr::kTurnColumns;
+static constexpr int64_t kInterleaveColumns = MmaSyncAttr::kInterleaveColumns;
 
 namespace {
-/// Rows of a tile go to `warps` warps in equal consecutive parts; each part is
-/// kept in blocks of 16 rows and `neighbours` columns for each lane of a quad.
-/// mma.sync and wgmma have this in common. `columnWarps` warps share a part,
-/// and take columns in turn.
+/// Layout of fragments, shared by mma.sync and wgmma. Rows of a tile are
+/// divided among `warps` warps in equal consecutive parts. Each part consists
+/// of blocks of 16 rows, with `neighbours` columns for each lane of a quad.
+/// `columnWarps` warps share a part, with interleaved columns.
 struct Fragments {
   int64_t warps, neighbours = kNeighbours, columnWarps = 1;
 
   int64_t getBlockColumns() const { return kQuad * neighbours; }
-  /// What the columns of a tile are a multiple of.
+  /// The columns of a tile are a multiple of this.
   int64_t getColumnStep() const {
-    return columnWarps == 1 ? getBlockColumns() : kTurnColumns * columnWarps;
+    return columnWarps == 1 ? getBlockColumns()
+                            : kInterleaveColumns * columnWarps;
   }
-  /// A thread's first column of block `block` of its own, from its base on.
+  /// The first column of a thread's block `block`, relative to its base.
   int64_t getBlockOffset(int64_t block) const {
-    int64_t column = block * getBlockColumns(), turn = column / kTurnColumns;
-    return columnWarps == 1
-               ? column
-               : turn * kTurnColumns * columnWarps + column % kTurnColumns;
+    int64_t column = block * getBlockColumns(),
+            chunk = column / kInterleaveColumns;
+    return columnWarps == 1 ? column
+                            : chunk * kInterleaveColumns * columnWarps +
+                                  column % kInterleaveColumns;
   }
 
   LogicalResult verify(ArrayRef<int64_t> shape, int64_t rows,
@@ -51,7 +59,7 @@ struct Fragments {
                  ArrayRef<int64_t> shape, int64_t dim) const;
 };
 
-/// What one thread's registers of a tile step through.
+/// Extents of the loop nest that enumerates one thread's registers of a tile.
 struct Extents {
   int64_t rowBlocks, columnBlocks, rows, columns;
 };
@@ -120,10 +128,11 @@ Value Fragments::emitBase(OpBuilder &builder, Location loc, Value thread,
     column = arith::MulIOp::create(builder, loc, column, constant(neighbours));
     if (columnWarps == 1)
       return column;
-    Value turn =
+    Value chunk =
         arith::DivUIOp::create(builder, loc, emitWarp(), constant(warps));
-    turn = arith::MulIOp::create(builder, loc, turn, constant(kTurnColumns));
-    return arith::AddIOp::create(builder, loc, turn, column);
+    chunk = arith::MulIOp::create(builder, loc, chunk,
+                                  constant(kInterleaveColumns));
+    return arith::AddIOp::create(builder, loc, chunk, column);
   }
   Value row = arith::DivUIOp::create(builder, loc, lane, constant(kQuad));
   Value warp = emitWarp();
@@ -144,7 +153,7 @@ static SmallVector<int64_t> getFragmentLanes(int64_t dim) {
   return dim == 0 ? SmallVector<int64_t>{4, 8, 16} : SmallVector<int64_t>{1, 2};
 }
 
-/// Rows are spread over warps.
+/// Fails along rows if several warps divide them.
 static FailureOr<SmallVector<int64_t>> getReductionLanes(int64_t dim,
                                                          int64_t warps) {
   if (dim == 0 && warps != 1)
@@ -165,7 +174,7 @@ LogicalResult MmaSyncAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       !llvm::isPowerOf2_64(columnWarps))
     return emitError() << "'column_warps' must be a power of two in [1, "
                        << kMaxWarps / warps << "] for " << warps
-                       << " warps that part the rows, found " << columnWarps;
+                       << " warps that divide the rows, found " << columnWarps;
   return success();
 }
 
@@ -193,7 +202,8 @@ Value MmaSyncAttr::emitBase(OpBuilder &builder, Location loc, Value thread,
   return getFragments(*this).emitBase(builder, loc, thread, shape, dim);
 }
 
-/// Barriers of the whole CTA keep all warps at one place.
+/// All warps of the CTA run in step, because they synchronise with CTA-wide
+/// barriers.
 int64_t MmaSyncAttr::getGroupRows(ArrayRef<int64_t> shape) const {
   return shape[0];
 }
@@ -272,10 +282,10 @@ WgmmaAttr::getReductionLanes(int64_t dim) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Operands of other widths
+// Operands with elements of 8 or 32 bits
 //===----------------------------------------------------------------------===//
 
-// Bits of a register, which neighbours fill.
+// Bits of a register; adjacent columns of a lane fill one register.
 static constexpr int64_t kWordBits = 32;
 
 static Fragments getFragments(OperandAttr layout) {

@@ -1,8 +1,14 @@
-//===- Output.cpp - The way out of shared memory ----------------*- C++ -*-===//
+//===- Output.cpp - Stores through shared memory ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Verifiers and memory effects of the ops that write results:
+// `warp.local_store`, `warp.fence_stores`, `warp.copy_out` and
+// `warp.copy_out_wait`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,45 +20,45 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-/// What is added in fragments: whole ones of f32, with rows for a warp group.
-static LogicalResult verifySums(Operation *op, MemRefType buffer) {
+/// Fragment order needs complete f32 fragments.
+static LogicalResult verifyFragmentShape(Operation *op, MemRefType buffer) {
   if (buffer.getElementType().isF32() && buffer.getRank() == 2 &&
       buffer.getDimSize(0) % tile::BoxDims::kFragmentRows == 0 &&
       buffer.getDimSize(1) % tile::BoxDims::kFragmentColumns == 0)
     return success();
-  return op->emitOpError("fragments are f32, ")
+  return op->emitOpError("'fragments' needs f32 elements and multiples of ")
          << tile::BoxDims::kFragmentRows << " rows and "
-         << tile::BoxDims::kFragmentColumns << " columns each, found "
-         << buffer;
+         << tile::BoxDims::kFragmentColumns << " columns, found " << buffer;
 }
 
 LogicalResult LocalStoreOp::verify() {
   MemRefType buffer = getTarget().getType();
   RankedTensorType tile = getValue().getType();
-  if (getFragments() && failed(verifySums(*this, buffer)))
+  if (getFragments() && failed(verifyFragmentShape(*this, buffer)))
     return failure();
   if (buffer.getShape() == tile.getShape() &&
       buffer.getElementType() == tile.getElementType())
     return success();
-  return emitOpError("buffer and tile must have one shape and element type, "
-                     "found ")
+  return emitOpError(
+             "buffer and tile must have the same shape and element type, "
+             "found ")
          << buffer << " and " << tile;
 }
 
 LogicalResult CopyOutOp::verify() {
   MemRefType source = getSource().getType();
   if (getAdd() && !isa<FloatType>(source.getElementType()))
-    return emitOpError("adds floats, found ") << source;
+    return emitOpError("'add' needs float elements, found ") << source;
   if (getFragments()) {
     auto target = cast<MemRefType>(getTarget().getType());
     int64_t last = target.getRank() - 1;
     if (!getAdd() || getFold() || !target.getLayout().isIdentity() ||
         target.isDynamicDim(last) || getDims()[0] != last - 1 ||
         getDims()[1] != last)
-      return emitOpError("adds fragments to memory in one piece, along its "
-                         "last dimensions, found ")
+      return emitOpError("'fragments' needs 'add', no 'fold', and contiguous "
+                         "memory with 'dims' as its last dimensions, found ")
              << target;
-    if (failed(verifySums(*this, source)))
+    if (failed(verifyFragmentShape(*this, source)))
       return failure();
   }
   return verifyCopy(*this, {"target", cast<MemRefType>(getTarget().getType())},
@@ -78,7 +84,7 @@ void CopyOutOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Write::get(), &getTargetMutable());
 }
 
-// Nothing that touches the buffer may pass these.
+// No access to the buffer may move across these ops.
 void FenceStoresOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Read::get(), &getBufferMutable());
   effects.emplace_back(MemoryEffects::Write::get(), &getBufferMutable());

@@ -1,8 +1,13 @@
-//===- PendingDots.cpp - Where products in flight come from -----*- C++ -*-===//
+//===- PendingDots.cpp - Sources of outstanding dots ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Follows the results of asynchronous dots through loops and branches.
+// Lowerings use the counts to choose the immediate of `wgmma.wait_group`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,15 +27,15 @@ RankedTensorType warp::getDeliveredType(Type type) {
 }
 
 namespace {
-/// A value that another one may stand for, and the op at which it becomes that.
+/// A value that may become another one, and the op at which it does.
 struct Source {
   Value value;
   Operation *at;
 };
 } // namespace
 
-/// What a value that a loop or branch carries or gives may stand for; nothing
-/// if it is another op's.
+/// Returns the values that a loop-carried value or a result of a branch may be;
+/// none if another op defines the value.
 static SmallVector<Source> getSources(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   Operation *op = argument ? argument.getOwner()->getParentOp()
@@ -80,7 +85,8 @@ FailureOr<SmallVector<DotOp>> warp::findDots(Value pending) {
   return dots;
 }
 
-/// Dots that are executed for sure from `first` on, in its block, before `end`.
+/// Counts the dots that are always executed from `first`, in its block, up to
+/// `end`.
 static int64_t countDots(Operation *first, Operation *end) {
   int64_t count = 0;
   Operation *last = first->getBlock()->findAncestorOpInBlock(*end);
@@ -97,7 +103,7 @@ static int64_t countDots(Operation *first, Operation *end) {
 
 static std::optional<int64_t> countYounger(Value value, Operation *end,
                                            llvm::DenseSet<Value> &seen) {
-  // Around a loop once more only adds to it.
+  // Another iteration of a loop only increases the count.
   if (value.getDefiningOp<BeginSumOp>() || !seen.insert(value).second)
     return std::nullopt;
   auto argument = dyn_cast<BlockArgument>(value);
@@ -115,8 +121,8 @@ static std::optional<int64_t> countYounger(Value value, Operation *end,
   return *least + count;
 }
 
-/// The youngest dot of `dot`'s block that was waited for before `end`; with it
-/// all older ones are done.
+/// Returns the youngest dot of `dot`'s block with a wait before `end`; all
+/// older dots are then done.
 static DotOp findYoungestDone(DotOp dot, Operation *end) {
   DotOp youngest = dot;
   for (Operation *op = dot->getNextNode(); op && op != end;
@@ -131,8 +137,8 @@ static DotOp findYoungestDone(DotOp dot, Operation *end) {
 }
 
 std::optional<int64_t> warp::countYoungerDots(Value pending, Operation *op) {
-  // A count that earlier waits make needless would be right, but ptxas takes it
-  // for work in flight whose registers are read (C7514).
+  // A larger count would also be correct after an earlier wait, but ptxas then
+  // assumes that the registers of outstanding work are read (C7514).
   if (auto dot = pending.getDefiningOp<DotOp>())
     pending = findYoungestDone(dot, op).getResult();
   llvm::DenseSet<Value> seen;

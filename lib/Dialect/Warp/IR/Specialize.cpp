@@ -1,8 +1,13 @@
-//===- Specialize.cpp - Roles of warps --------------------------*- C++ -*-===//
+//===- Specialize.cpp - The op warp.specialize ------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Parser, printer and verifier of `warp.specialize`, which runs roles on groups
+// of warps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -103,11 +108,11 @@ void SpecializeOp::print(OpAsmPrinter &p) {
 // Verification
 //===----------------------------------------------------------------------===//
 
-// CTAs of a cluster at most, on any chip.
+// Maximum number of CTAs in a cluster on any GPU.
 static constexpr int64_t kMaxCluster = 16;
 
-/// Warps change their budget four at a time: roles that share such a group have
-/// one budget.
+/// The register budget is set for four warps at a time, so roles that share
+/// such a group must have the same budget.
 static LogicalResult verifySharedGroups(SpecializeOp op) {
   for (unsigned index = 1; index < op.getRoles().size(); ++index) {
     int64_t first = op.getFirstWarp(index);
@@ -124,7 +129,7 @@ static LogicalResult verifySharedGroups(SpecializeOp op) {
              << cast<StringAttr>(op.getNames()[index - 1]).getValue()
              << "' and '" << cast<StringAttr>(op.getNames()[index]).getValue()
              << "' share a group of " << kGroupWarps
-             << " warps and must have one budget, found "
+             << " warps and must have the same budget, found "
              << op.getRegisters()[index - 1] << " and "
              << op.getRegisters()[index];
   }

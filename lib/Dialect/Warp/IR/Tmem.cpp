@@ -1,8 +1,13 @@
-//===- Tmem.cpp - Tensor memory and dots into it ----------------*- C++ -*-===//
+//===- Tmem.cpp - Tensor memory ops -----------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Types, verifiers and memory effects of the ops on Blackwell's tensor memory,
+// and of dots that accumulate in it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,13 +53,13 @@ LogicalResult TmemViewOp::verify() {
   return success();
 }
 
-/// Of an op between a buffer and a register tile.
+/// Checks an op that moves data between a buffer and a register tile.
 static LogicalResult verifySameContents(Operation *op, MemRefType buffer,
                                         RankedTensorType tile) {
   if (buffer.getShape() == tile.getShape() &&
       buffer.getElementType() == tile.getElementType())
     return success();
-  return op->emitOpError("buffer and tile must have one shape and element "
+  return op->emitOpError("buffer and tile must have the same shape and element "
                          "type, found ")
          << buffer << " and " << tile;
 }
@@ -74,7 +79,7 @@ LogicalResult DotIntoOp::verify() {
     return emitOpError("operands must have rank 2, found ")
            << a << " and " << b;
   if (a.getElementType() != b.getElementType())
-    return emitOpError("operands must have one element type, found ")
+    return emitOpError("operands must have the same element type, found ")
            << a << " and " << b;
   if (!acc.getElementType().isF32())
     return emitOpError("must accumulate in f32, found ") << acc;
@@ -82,7 +87,7 @@ LogicalResult DotIntoOp::verify() {
           n = b.getDimSize(getTransposeB() ? 0 : 1);
   if (a.getDimSize(1) != k || acc.getDimSize(0) != a.getDimSize(0) ||
       acc.getDimSize(1) != n)
-    return emitOpError("shapes do not fit a product: ")
+    return emitOpError("shapes do not form a matrix product: ")
            << a << ", " << b << " and " << acc;
   return success();
 }
@@ -109,7 +114,7 @@ void DotIntoOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Write::get(), &getAccMutable());
 }
 
-// What makes threads meet orders everything that touches memory.
+// Synchronisation orders all memory accesses.
 static void synchronizes(Effects &effects) {
   effects.emplace_back(MemoryEffects::Read::get());
   effects.emplace_back(MemoryEffects::Write::get());

@@ -5,6 +5,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Registers the dialect and implements verifiers, folders and memory effects of
+// its ops on buffers, copies, dots and columns. Other files implement roles,
+// output, tensor memory and layouts.
+//
+//===----------------------------------------------------------------------===//
 
 #include "CopyVerifier.h"
 
@@ -64,7 +70,7 @@ bool fovea::warp::isSharedBuffer(Type type) {
          isa_and_nonnull<SharedAttr>(memref.getMemorySpace());
 }
 
-// The widest pattern that chunks are swizzled by, and the narrowest.
+// The widest and the narrowest swizzle pattern.
 static constexpr int64_t kMostRowBytes = 128, kLeastRowBytes = 32;
 
 int64_t fovea::warp::getDividingRowBytes(int64_t columns, int64_t bits) {
@@ -125,9 +131,9 @@ LogicalResult PipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult TurnsType::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t groups) {
-  return verifyCount(emitError, "at least one warp group takes turns",
-                     "warp groups that take turns are at most", groups,
-                     kMostTurns);
+  return verifyCount(emitError, "a ping-pong order has at least one warp group",
+                     "warp groups of a ping-pong order are at most", groups,
+                     kMaxPingPongGroups);
 }
 
 LogicalResult MailboxType::verify(function_ref<InFlightDiagnostic()> emitError,
@@ -148,7 +154,7 @@ bool fovea::warp::isVector(MemRefType type) {
 int64_t fovea::warp::getStorageBytes(MemRefType type) {
   int64_t panel = getPanelColumns(type);
   ArrayRef<int64_t> shape = type.getShape();
-  // A number a row is a vector: no box and no dot needs panels of it.
+  // One element per row is a vector, which needs no panels.
   uint64_t elements =
       isRowVector(type) ? 1 : llvm::alignTo(shape.back(), panel);
   for (int64_t size : shape.drop_back(2))
@@ -176,8 +182,8 @@ static LogicalResult verifyOffset(Operation *op, MemRefType type,
   return success();
 }
 
-// Panels are swizzled by address bits below 1024; a vector has none, and is
-// read 16 bytes a time.
+// Swizzling of panels uses address bits below 1024. A vector is not swizzled
+// and is read 16 bytes at a time.
 int64_t fovea::warp::getStorageAlignment(MemRefType type) {
   return isVector(type) ? 16 : kSharedAlignment;
 }
@@ -201,8 +207,8 @@ LogicalResult AllocOp::verify() {
            << type.getElementType();
   int64_t rows = type.getDimSize(type.getRank() - 2), ctas = getCtas(type);
   if (rows % ctas != 0)
-    return emitOpError("rows must be dealt to ")
-           << ctas << " CTAs in equal parts, found " << rows;
+    return emitOpError("rows must be a multiple of 'ctas' = ")
+           << ctas << ", found " << rows;
   return verifyOffset(*this, getBuffer().getType(), getOffset());
 }
 
@@ -240,14 +246,14 @@ LogicalResult fovea::warp::verifyCopy(Operation *op, CopySide global,
   MemRefType memory = global.type, tile = buffer.type;
   if (isSharedBuffer(memory) || isTmemBuffer(memory))
     return op->emitOpError()
-           << global.name << " must be global memory, found " << memory;
+           << global.name << " must be in global memory, found " << memory;
   if (int64_t(numIndices) != memory.getRank())
     return op->emitOpError("needs ")
            << memory.getRank() << " indices, found " << numIndices;
   if (memory.getElementType() != tile.getElementType())
     return op->emitOpError() << global.name << " and " << buffer.name
-                             << " must have one element type, found " << memory
-                             << " and " << tile;
+                             << " must have the same element type, found "
+                             << memory << " and " << tile;
   if (tile.getRank() != 2)
     return op->emitOpError()
            << buffer.name << " must have rank 2, found " << tile;
@@ -260,7 +266,7 @@ LogicalResult fovea::warp::verifyCopy(Operation *op, CopySide global,
   return tile::verifyFold(op, memory, dims, fold, tile.getDimSize(0));
 }
 
-/// A vector in fragments is one piece of memory.
+/// A vector in fragment order is contiguous in memory.
 static LogicalResult verifyFragments(CopyOp op) {
   auto source = cast<MemRefType>(op.getSource().getType());
   MemRefType target = op.getTarget().getType();
@@ -273,14 +279,13 @@ static LogicalResult verifyFragments(CopyOp op) {
       op.getDims()[1] != source.getRank() - 1 || target.getRank() != 2 ||
       target.getDimSize(0) != 1 ||
       target.getDimSize(1) % fovea::tile::BoxDims::kFragmentElements != 0)
-    return op.emitOpError("copies vectors along the last dimension, a multiple "
-                          "of ")
+    return op.emitOpError("'fragments' copies one row along the last "
+                          "dimension, a multiple of ")
            << fovea::tile::BoxDims::kFragmentElements
-           << " elements, where they lie in fragments, found dims "
-           << op.getDimsAttr() << " and " << target;
+           << " elements, found dims " << op.getDimsAttr() << " and " << target;
   if (!source.getLayout().isIdentity() || op.getLimit() || op.getFold())
-    return op.emitOpError("copies fragments of memory in one piece, with no "
-                          "limit and no fold");
+    return op.emitOpError(
+        "'fragments' needs contiguous memory, no 'limit' and no 'fold'");
   return success();
 }
 
@@ -304,8 +309,9 @@ LogicalResult LocalLoadOp::verify() {
   RankedTensorType result = getType();
   if (source.getShape() != result.getShape() ||
       source.getElementType() != result.getElementType())
-    return emitOpError("buffer and tile must have one shape and element type, "
-                       "found ")
+    return emitOpError(
+               "buffer and tile must have the same shape and element type, "
+               "found ")
            << source << " and " << result;
   return success();
 }
@@ -326,7 +332,7 @@ DotOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
   return success();
 }
 
-/// Ones go on where the only panel of `b` ends.
+/// The buffer of ones takes the place of the panel after the only panel of `b`.
 static LogicalResult verifyOnes(DotOp op) {
   if (!op.getOnes())
     return success();
@@ -346,20 +352,21 @@ static LogicalResult verifyOnes(DotOp op) {
   return success();
 }
 
-/// What a dot adds to is no value of its own any more.
-static LogicalResult verifyTaken(DotOp dot) {
+/// An accumulator that is an outstanding dot is consumed and must have no other
+/// use.
+static LogicalResult verifyConsumed(DotOp dot) {
   Value acc = dot.getAcc();
   if (!isa<PendingType>(acc.getType()))
     return success();
   for (OpOperand &use : acc.getUses()) {
     Operation *user = use.getOwner();
-    // Of two branches only one is taken.
+    // Uses in other blocks may be in another branch.
     if (!isa<DotOp, DotWaitOp>(user) || user == dot ||
         user->getBlock() != dot->getBlock())
       continue;
-    InFlightDiagnostic diag =
-        dot.emitOpError("adds to a product that something else takes, too");
-    diag.attachNote(user->getLoc()) << "taken here";
+    InFlightDiagnostic diag = dot.emitOpError(
+        "accumulates onto an outstanding dot that has another use");
+    diag.attachNote(user->getLoc()) << "other use here";
     return diag;
   }
   return success();
@@ -370,27 +377,27 @@ LogicalResult DotOp::verify() {
   MemRefType b = getB().getType();
   RankedTensorType acc = getTileType();
   if (isa<PendingType>(getAcc().getType()) && !getAsync())
-    return emitOpError("adds to a product in flight, so it must be async");
-  if (failed(verifyOnes(*this)) || failed(verifyTaken(*this)))
+    return emitOpError("accumulates onto an outstanding dot: must be async");
+  if (failed(verifyOnes(*this)) || failed(verifyConsumed(*this)))
     return failure();
   if (a.getRank() != 2 || b.getRank() != 2)
     return emitOpError("operands must have rank 2, found ")
            << a << " and " << b;
   if (a.getElementType() != b.getElementType())
-    return emitOpError("operands must have one element type, found ")
+    return emitOpError("operands must have the same element type, found ")
            << a << " and " << b;
   int64_t k = b.getDimSize(getTransposeB() ? 1 : 0),
           n = b.getDimSize(getTransposeB() ? 0 : 1);
   if (std::optional<uint64_t> first = getFirstColumn()) {
     if (getOnes())
-      return emitOpError("has ones behind all columns of the second operand");
+      return emitOpError("cannot combine 'ones' and 'columns'");
     if (failed(tile::verifyColumns(*this, b, acc, getTransposeB(), *first)))
       return failure();
     n = acc.getDimSize(1);
   }
   if (getTransposeA() && tile::isRegisterTile(a))
-    return emitOpError("reads a transposed first operand from shared memory "
-                       "only, found ")
+    return emitOpError(
+               "needs a transposed first operand in shared memory, found ")
            << a;
   int64_t rows = a.getDimSize(getTransposeA() ? 1 : 0),
           depth = a.getDimSize(getTransposeA() ? 0 : 1);
@@ -401,7 +408,8 @@ LogicalResult DotOp::verify() {
   }
   if (depth != k || acc.getDimSize(0) != rows ||
       acc.getDimSize(1) != n + getNumOnes()) {
-    InFlightDiagnostic diag = emitOpError("shapes do not fit a product: ");
+    InFlightDiagnostic diag =
+        emitOpError("shapes do not form a matrix product: ");
     diag << a << ", " << b << " and " << acc;
     if (getNumOnes())
       diag << " with " << getNumOnes() << " columns of ones";
@@ -474,7 +482,7 @@ OpFoldResult ExtractColumnsOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
-/// The tile whose columns `parts` are, all and in order; or null.
+/// Returns the tile of which `parts` are all columns in order, or null.
 static Value findWhole(OperandRange parts, Type type) {
   Value whole;
   int64_t from = 0;
@@ -506,10 +514,10 @@ OpFoldResult ConcatColumnsOp::fold(FoldAdaptor adaptor) {
 }
 
 OpFoldResult ConvertLayoutOp::fold(FoldAdaptor adaptor) {
-  // Of one layout the free permutation changes nothing, too.
+  // Within one layout, the free permutation is the identity, too.
   if (getSource().getType() == getType())
     return getSource();
-  // There, and on: not where columns have changed their places.
+  // A conversion of a conversion, unless columns were permuted.
   auto before = getSource().getDefiningOp<ConvertLayoutOp>();
   if (!before || before.getPermuted() || getPermuted())
     return {};
@@ -520,16 +528,16 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor adaptor) {
 LogicalResult ConvertLayoutOp::verify() {
   for (RankedTensorType type : {getSource().getType(), getType()})
     if (!WarpPlaces::isFor(type))
-      return emitOpError("needs layouts that part rows among warps, found ")
+      return emitOpError("needs layouts that divide rows among warps, found ")
              << type;
   auto getWarps = [](RankedTensorType type) {
     return cast<ThreadLayoutAttrInterface>(type.getEncoding()).getRowWarps();
   };
   int64_t from = getWarps(getSource().getType()), to = getWarps(getType());
   if (from != to)
-    return emitOpError("keeps rows in their warps, found a tile of ")
-           << from << " warps that goes to " << to
-           << ": it must cross through a stream ('tile.stream')";
+    return emitOpError("cannot move rows between warps: found layouts of ")
+           << from << " and " << to
+           << " warps, expected a stream ('tile.stream')";
   return success();
 }
 
@@ -574,7 +582,7 @@ void LocalLoadOp::getEffects(Effects &effects) {
 }
 
 namespace {
-/// The matrix units' queue: dots are delivered in the order of their issue.
+/// The queue of the MMA units: dots complete in the order of their issue.
 struct DotQueueResource : SideEffects::Resource::Base<DotQueueResource> {
   StringRef getName() final { return "dot queue"; }
 };
@@ -600,7 +608,7 @@ void DotWaitOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Write::get(), DotQueueResource::get());
 }
 
-// What makes threads meet orders everything that touches memory.
+// Synchronisation orders all memory accesses.
 static void synchronizes(Effects &effects) {
   effects.emplace_back(MemoryEffects::Read::get());
   effects.emplace_back(MemoryEffects::Write::get());

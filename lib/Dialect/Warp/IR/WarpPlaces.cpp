@@ -1,4 +1,4 @@
-//===- WarpPlaces.cpp - Where a warp holds a tile's elements ----*- C++ -*-===//
+//===- WarpPlaces.cpp - Lane and register of a tile element -----*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -26,7 +26,8 @@ WarpPlaces::Steps WarpPlaces::getSteps(RankedTensorType tile, int64_t dim) {
   if (tile.getDimSize(dim) == 1)
     return steps;
   ThreadLayoutAttrInterface layout = getLayout(tile);
-  // The last mask parts the period in halves, the one before in quarters.
+  // The last mask divides the period into halves, the one before it into
+  // quarters.
   int64_t distance = layout.getPeriod(dim);
   SmallVector<int64_t> masks = *layout.getLanesOfPeriod(dim);
   for (int64_t mask : llvm::reverse(masks))
@@ -72,7 +73,7 @@ WarpPlaces::Place WarpPlaces::getPlace(Element element) const {
 SmallVector<int64_t> warp::getFreePermutation(RankedTensorType from,
                                               RankedTensorType to) {
   WarpPlaces before(from), after(to);
-  // A lane's columns of one row, in order.
+  // The columns of a lane's first row, in register order.
   auto listColumns = [](const WarpPlaces &places, int64_t lane) {
     SmallVector<int64_t> columns;
     int64_t row = places.getElement({lane, 0}).first;

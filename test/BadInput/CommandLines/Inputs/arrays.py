@@ -1,4 +1,4 @@
-"""Writes .npy files, good and bad, into the folder that is given."""
+"""Writes valid and invalid .npy files into a folder."""
 
 import pathlib
 import sys

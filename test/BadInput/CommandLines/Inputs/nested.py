@@ -1,4 +1,4 @@
-"""Writes files that nest deeper than any parser's stack, into a folder."""
+"""Writes files that nest deeper than any parser's stack into a folder."""
 
 import pathlib
 import sys
@@ -19,10 +19,10 @@ write("brackets.mlir", attribute("[" * DEPTH + "]" * DEPTH))
 write("types.mlir", attribute("tuple<" * DEPTH + ">" * DEPTH))
 write("open.mlir", attribute("[" * DEPTH))
 write("signs.mlir", attribute("affine_map<() -> (" + "-" * DEPTH + "1)>"))
-# Not deep to read, but for whoever prints it.
+# Shallow for a parser, but exponentially large when printed.
 write("aliases.mlir", "#a0 = [1]\n" + "".join(f"#a{i} = [#a{i - 1}]\n" for i in range(1, DEPTH)) +
       attribute(f"#a{DEPTH - 1}"))
-# As deep as may be, and brackets that are none.
+# The maximum depth, and brackets that are not nesting.
 write("good.mlir", "// " + "[" * DEPTH + "\n" + '#a = "' + "[" * DEPTH + '"\n' + attribute("[" * 500 + "]" * 500))
 write("index.mlir", "module attributes {a = array<index: 1>} {}\n")
 write("index-alias.mlir", "!t = index\nmodule attributes {a = array< // a comment\n  !t: 1>} {}\n")

@@ -1,6 +1,6 @@
-// Lists of blocks in gradients. Tiles of queries go by them as they are. For tiles of
-// keys a kernel in front turns them round: scratch memory in their form, counts and
-// indices of blocks of queries for each block of keys.
+// Block-sparse lists in gradients. Query tiles use them directly. For key tiles a prologue kernel
+// transposes them: scratch memory has the same form, counts and indices of query blocks per key
+// block.
 // RUN: fovea-opt %s --attn-to-tile='target=sm_80 schedule=tile_n=32' --cse | FileCheck %s --check-prefixes=CHECK,TWO
 // RUN: fovea-opt %s --attn-to-tile=target=sm_90a --cse | FileCheck %s --check-prefixes=CHECK,ROLES
 // RUN: sed -e 's/128, 384/96, 48/' %s | fovea-opt --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=NARROW
@@ -14,7 +14,7 @@
 // ROLES-SAME: prologue([@both_lists, @both_delta])
 // NARROW-LABEL: launch.abi @both target({{.*}} plan(<#warp.mma_sync_unit, tile_m = 48, tile_n = 48, warps = 3
 // CHECK-LABEL: gpu.func @both(
-// Roles visit a block in any case: one that there is, without keys.
+// With roles a loop runs at least once: on an existing block, without keys.
 // ROLES: %[[EMPTY:.*]] = arith.cmpi eq, %{{.*}}, %c0
 // ROLES: arith.select %[[EMPTY]], %{{.*}}, %c0{{.*}} : index
 // ROLES: arith.select %[[EMPTY]], %c0{{.*}}, %{{.*}} : index
@@ -25,14 +25,14 @@
 // CHECK: tile.is_partial %[[N]]
 // CHECK: memref.load %{{.*}} : memref<?x?x?x?xi32>
 // CHECK: tile.dot "s"
-// What is listed as full is not asked for, but may end in the block.
+// Blocks listed as full are not masked by mask_mod, but may be ragged.
 // CHECK: scf.if
 // CHECK: arith.cmpi sgt
 // CHECK: %[[RAGGED:.*]] = arith.ori
 // CHECK: scf.if %[[RAGGED]]
 // CHECK: tile.iota
 
-// Each vote says which of 32 blocks of queries list a block of keys.
+// Each ballot yields the query blocks of 32 that list a key block.
 // CHECK-LABEL: gpu.func @both_lists(
 // CHECK: arith.cmpi ult
 // CHECK: scf.if
@@ -62,7 +62,7 @@ func.func @both(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %pc: tenso
   return %0#0, %0#1, %0#2 : !t, !t, !t
 }
 
-// Tiles of queries alone need nothing turned round.
+// Query tiles alone need no transposed lists.
 // CHECK: launch.abi @queries
 // CHECK-NOT: prologue
 // CHECK-LABEL: gpu.func @queries(

@@ -1,10 +1,10 @@
-// Gradients of a table that is read by the distance of query and key: the places are made
-// of diagonals, so that the lowering sees what lies on one.
+// Gradients of a table indexed by the relative position of query and key: indices are tiles per
+// relative position, so that the lowering can reduce pairs with equal indices.
 // RUN: fovea-opt %s --attn-differentiate --attn-to-tile=target=sm_90a --canonicalize --cse | FileCheck %s
 // RUN: fovea-opt %s --attn-differentiate --attn-to-tile=target=sm_80 --canonicalize --cse | FileCheck %s
 
-// The distance takes two operations, which cost less than to bring it to all pairs; sums have it for diagonals even so. A head
-// is one for all.
+// The relative position takes two operations, which cost less than broadcasting it to all pairs;
+// its sums are still computed per relative position. The head is uniform.
 // CHECK-LABEL: gpu.func @distances(
 // CHECK: tile.iota dim 1 : tensor<1x128xi32, #tile.reg>
 // CHECK: arith.subi %{{.*}}, %{{.*}} : tensor<1x128xi32, #tile.reg>
@@ -12,7 +12,7 @@
 // CHECK: %[[PLACE:.*]] = tile.diagonals %[[AT]] : tensor<1x128xi32, #tile.reg> to tensor<64x64xi32, #tile.reg>
 // CHECK: tile.scatter add %{{.*}}, %{{.*}}[%{{.*}}, %[[PLACE]]] mask(%{{.*}} : {{.*}}) : tensor<64x64xf32, #tile.reg>, memref<?x?xf32>[index, tensor<64x64xi32, #tile.reg>]
 
-// A place that is by the query, too, differs along diagonals.
+// An index that also depends on the query varies along a relative position.
 // CHECK-LABEL: gpu.func @queries(
 // CHECK-NOT: tile.diagonals %{{.*}} : tensor<1x128xi32
 // CHECK: tile.scatter add

@@ -1,10 +1,10 @@
-// Whether a derivative is a finite multiple is asked once of each value: along 40 sums of
-// a value and itself there are 2^40 ways.
+// The analysis of finite multiples caches its results per value: 40 sums of a value with itself
+// have 2^40 paths.
 // RUN: fovea-opt %s --attn-differentiate --attn-to-tile=target=sm_90a | FileCheck %s
 
 // CHECK-LABEL: gpu.func @doublings(
 // CHECK: tile.for_blocks
-// What tanh gets is a number, as scores are: nothing is selected.
+// The operand of tanh is not NaN, as scores are not: no select.
 // CHECK-NOT: arith.cmpf une
 // CHECK: tile.stream "ds"
 

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --attn-to-tile='target=sm_80 schedule=tile_n=16,stages=3'
 // RUN: not fovea-opt %s --split-input-file --attn-to-tile='target=sm_80 schedule=warps=8' 2>&1 | FileCheck %s --check-prefix=FIELD
-// FIELD: error: schedules of gradients have the fields 'tile_n', 'stages', 'key_stages', 'work', 'output' and 'producer_registers', found 'warps', which no kernel has as 8
+// FIELD: error: backward schedules can set 'tile_n', 'stages', 'key_stages', 'work', 'output' and 'producer_registers', found 'warps', which is not 8 in any of the kernels
 
 !t = tensor<2x4x?x64xbf16>
 !rows = tensor<2x4x?xf32>
@@ -13,9 +13,9 @@ func.func @fine(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
 
 !t = tensor<2x4x?x64xbf16>
 !rows = tensor<2x4x?xf32>
-// A bias of all heads: sums of as many numbers as there are, and exact ones would take 264 bytes for each pair.
+// A bias for all heads: sums of any number of values, and exact ones would take 264 bytes per pair.
 func.func @captures(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %c: tensor<2x?x?xf32>) -> tensor<2x?x?xf32> {
-  // expected-error @+1 {{'dcapture0' is to be deterministic, but its elements, one for each pair of query and key, are sums over batch entries or heads: expected a captured tensor that is read at both}}
+  // expected-error @+1 {{'dcapture0' is to be deterministic, but its elements, one for each pair of query and key, are sums over batch entries or heads: expected a captured tensor indexed by both}}
   %0 = attn.backward %q, %k, %v, %o, %lse, %do deterministic gradients(captures = [0]) captures(%c : tensor<2x?x?xf32>)
     score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %t: tensor<2x?x?xf32>) {
       %e = tensor.extract %t[%b, %i, %j] : tensor<2x?x?xf32>
@@ -55,7 +55,7 @@ func.func @short_blocks(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %n
 !t = tensor<2x4x?x64xf32>
 !rows = tensor<2x4x?xf32>
 func.func @elements(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
-  // expected-error @+1 {{target 'sm_80' multiplies f16 and bf16 matrices, found f32 query, key and value; round them to bf16 or f16 (scores and sums are f32 all the same, and o can be), or run the program in the interpreter}}
+  // expected-error @+1 {{target 'sm_80' multiplies f16 and bf16 matrices, found f32 query, key and value: round them to bf16 or f16 (scores and accumulators stay f32, and o can be)}}
   %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q) : !t, !t, !t, !t, !rows, !t -> !t
   return %0 : !t
 }
@@ -79,7 +79,7 @@ func.func @no_derivative(%q: !t, %lse: !rows) -> !t {
 !out = tensor<2x4x?x64xf32>
 !rows = tensor<2x4x?xf32>
 func.func @wide_output(%q: !t, %k: !t, %v: !t, %o: !out, %lse: !rows, %do: !out) -> !t {
-  // expected-error @+1 {{kernels take an output gradient of v's element type, 'f16', found 'f32': round it before, and let the op take it as 'tensor<2x4x?x64xf16>'}}
+  // expected-error @+1 {{output gradient has element type 'f32', expected v's 'f16': round it to 'tensor<2x4x?x64xf16>' first}}
   %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(k) : !t, !t, !t, !out, !rows, !out -> !t
   return %0 : !t
 }

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --attn-analyze-mask --attn-to-tile=target=sm_90a | FileCheck %s
 
-// dS is found from P in f32, and P is rounded for dV's product after that: the
-// one is not found from the other's rounding, and they are not in registers at
-// the same time. dP starts from -delta, as the kernel before leaves it.
+// dS is computed from P in f32, and P is rounded for dV's MMA after that: dS does not use rounded
+// P, and both are never live in registers at the same time. dP starts from -delta, as the
+// preprocess kernel stores it.
 // CHECK-LABEL: gpu.func @dense(
 // CHECK: %[[P:.*]] = math.exp2
 // CHECK-NEXT: %[[LOADED:.*]] = tile.load "delta"

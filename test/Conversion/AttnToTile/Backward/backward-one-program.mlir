@@ -1,6 +1,5 @@
-// One kernel without roles: a tile of keys meets its queries, leaves derivatives by scores to
-// all warps, and adds what they find of dQ to sums in memory, one register of all lanes behind
-// the other.
+// One kernel without roles: a key tile processes its queries, shares dS between all warps, and adds
+// their dQ contributions to dq_accum, register by register.
 // RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-analyze-mask --attn-to-tile=target=sm_80 | FileCheck %s
 // RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-analyze-mask --attn-to-tile='target=sm_90a schedule=producer_registers=0' | FileCheck %s --check-prefix=LANES
 
@@ -24,7 +23,7 @@
 // CHECK-LABEL: gpu.func @all_queries(
 // CHECK: tile.load {{.*}} fragments by_register :
 // CHECK: tile.store "dq_out"
-// A target that adds vectors has what a lane holds in one piece.
+// On a target with vector atomics a lane's elements are adjacent.
 // LANES-LABEL: gpu.func @all(
 // LANES: tile.store add "dq_sum.0" {{.*}} fragments :
 !t = tensor<2x4x?x64xbf16>
@@ -40,8 +39,8 @@ func.func @all(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t,
 
 // -----
 
-// Wide heads: eight warps share the columns, so that weights and derivatives are read where all
-// warps find them; dQ's share is found in parts. Who zeroes and rounds sums has rows alone.
+// Wide heads: eight warps split the columns, so that P and dS are stored where all warps read them;
+// dQ is computed in chunks. The preprocess and postprocess kernels split rows only.
 // CHECK: launch.abi @wide
 // CHECK-SAME: warps = 8, stages = 1, column_warps = 4>)
 // CHECK-SAME: prologue([@wide_delta]) epilogue([@wide_queries])
@@ -65,7 +64,7 @@ func.func @wide(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t
 
 // -----
 
-// As many warps share columns as 16 of each are a part of both head dims.
+// The number of warps that split columns is such that 16 columns of each divide both head dims.
 // CHECK-LABEL: launch.abi @halves
 // CHECK-SAME: warps = 8, stages = 2, column_warps = 2>)
 !t = tensor<2x4x?x160xbf16>
@@ -78,7 +77,8 @@ func.func @halves(%q: !t, %k: !t, %v: !w, %o: !w, %lse: !rows, %do: !w) -> (!t, 
 
 // -----
 
-// Where 32 columns are no part of the head dims, nobody shares them: dV has a kernel of its own.
+// If 32 columns do not divide the head dims, warps do not split columns: dV has a kernel of its
+// own.
 // CHECK: launch.abi @odd
 // CHECK-SAME: warps = 4, stages = 1>)
 // CHECK-SAME: prologue([@odd_delta, @odd_values]) epilogue([@odd_queries])
@@ -99,7 +99,7 @@ func.func @odd(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t,
 
 // -----
 
-// What has two kernels: sums in one order, and where not all gradients are asked for.
+// Two kernels: ordered accumulation, and requests for only some gradients.
 // CHECK-LABEL: launch.abi @ordered
 // CHECK-SAME: prologue([@ordered_queries])
 // CHECK-LABEL: launch.abi @two
@@ -117,7 +117,7 @@ func.func @two(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t)
 
 // -----
 
-// Nobody has whole rows where warps share columns: what depends on distances is read for each pair.
+// No warp has whole rows if warps split columns: values by relative position are loaded per pair.
 // CHECK-LABEL: launch.abi @flags
 // CHECK-SAME: column_warps = 2>)
 // CHECK-LABEL: gpu.func @flags(

@@ -1,6 +1,5 @@
-// How dK and dV get to memory: by the copy engine where a CTA goes on from tile to tile, by
-// threads where it has one tile, where that is asked for, and where each warp group sets rows of
-// V's stages to zero.
+// The output path of dK and dV: TMA in persistent kernels; threads if a CTA has one tile, if
+// requested, and if each warp group clears rows of V's stages.
 // RUN: fovea-opt %s --fovea-to-warp=target=sm_90a | FileCheck %s --check-prefixes=CHECK,AUTO
 // RUN: fovea-opt %s --fovea-to-warp='target=sm_90a schedule=output=tma' | FileCheck %s --check-prefixes=CHECK,AUTO
 // RUN: fovea-opt %s --fovea-to-warp='target=sm_90a schedule=output=direct' | FileCheck %s --check-prefixes=CHECK,THREADS

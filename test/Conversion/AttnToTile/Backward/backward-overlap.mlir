@@ -1,9 +1,8 @@
 // RUN: fovea-opt %s --attn-analyze-mask --attn-to-tile=target=sm_90a | FileCheck %s
 
-// The kernel that finds D needs no extremes of documents: it runs beside the
-// kernel that finds those, and waits for it at its end. It takes the last head's
-// tiles first, and so does the one that rounds: what one leaves in the L2 cache
-// is what the next one begins with.
+// The preprocess kernel does not need the block min/max of documents: it runs concurrently with the
+// kernel that computes them, and waits for it at its end. It starts with the last head's tiles, as
+// does the postprocess kernel: each kernel starts with data that the previous one left in L2.
 // CHECK-LABEL: gpu.func @documents(
 // CHECK-NEXT: launch.await_previous
 // CHECK-LABEL: gpu.func @documents_summaries(

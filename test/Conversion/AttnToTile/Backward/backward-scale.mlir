@@ -1,6 +1,6 @@
-// The gradient by a run-time scale: with dQ it is a sum over queries, of their rows of Q
-// times those of dQ without the scale, in the kernel that has these. Without dQ it is one
-// over pairs.
+// The gradient with respect to a run-time scale: with dQ it is a sum over queries of their rows of
+// Q times those of the unscaled dQ, in the kernel that computes dQ. Without dQ it is a sum over
+// pairs.
 // RUN: fovea-opt %s --split-input-file --attn-to-tile=target=sm_90a --canonicalize --cse | FileCheck %s --check-prefixes=CHECK,ROLES
 // RUN: fovea-opt %s --split-input-file --attn-to-tile='target=sm_80 schedule=tile_n=32' --canonicalize --cse | FileCheck %s --check-prefixes=CHECK,TILES
 

@@ -1,9 +1,9 @@
-// What roles of gradients' kernels have too few registers for, or too little memory, is said where schedules are chosen.
+// The planner reports backward roles that lack registers or shared memory.
 // DEFINE: %{schedule} =
 // DEFINE: %{plan} = not fovea-opt %s --attn-to-tile='target=sm_90a schedule=%{schedule}' 2>&1
 // REDEFINE: %{schedule} = producer_registers=8
 // RUN: %{plan} | FileCheck %s --check-prefix=FEW
-// FEW: backward-schedule-budgets.mlir:[[#@LINE+14]]:{{[0-9]+}}: error: schedule's 'producer_registers' leaves role 'load' 8 registers a thread, which must be in [24, 256]
+// FEW: backward-schedule-budgets.mlir:[[#@LINE+14]]:{{[0-9]+}}: error: schedule's 'producer_registers' leaves role 'load' 8 registers per thread, which must be in [24, 256]
 // REDEFINE: %{schedule} = producer_registers=32
 // RUN: %{plan} | FileCheck %s --check-prefix=MORE
 // MORE: error: schedule's 'producer_registers' leaves other roles too few: all need 66560 registers, a CTA of 512 threads has 65536

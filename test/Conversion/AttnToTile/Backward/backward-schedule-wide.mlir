@@ -1,11 +1,12 @@
-// Head dims above 128: roles of one warp group each. Where derivatives need weights alone, who sums dV
-// finds those, and who sums dK the derivatives: each has 64 registers beside its sum, and half of what is
-// left of 512, up to 208. Where they need scores, one role finds both, and has what is left beside sums
-// with 32 more. The metadata's schedule can be asked for again.
+// Head dims above 128: roles of one warp group each. If dS needs only P of a score, the dV role
+// computes P and the dK role dS: each has 64 registers besides its accumulator, and half of the
+// rest of 512, up to 208. If dS needs the score, one role computes both: the accumulating roles
+// have 32 registers besides their accumulators, and it gets the rest. The schedule in the metadata
+// can be requested again.
 // REQUIRES: fovea-compile
 // DEFINE: %{plan} = fovea-opt %s --attn-differentiate --attn-to-tile=target=sm_90a
 // RUN: %{plan} | FileCheck %s --check-prefix=PLAN
-// A schedule is asked for of all functions of a file: here of one.
+// A schedule applies to all functions of a file: here to one.
 // RUN: sed '/^func.func @unequal/,$d' %s > %t.mlir
 // RUN: fovea-compile %t.mlir --target=sm_90a -o %t.ptx --metadata=%t.json
 // RUN: FileCheck %s --input-file=%t.json
@@ -19,8 +20,8 @@
 // PLAN-SAME: <"values", warps = 4, registers = 192, owns = ["s", "p", "dv", "dv_out"]>
 // PLAN-SAME: <"keys", warps = 4, registers = 200, owns = ["dp", "ds", "dk", "dk_out"]>
 // PLAN-SAME: <"reduce", warps = 4, registers = 96, owns = ["dq", "dq_sum"]>
-// Weights cross from role to role and are read back as they were rounded; the two sums' products take
-// weights and derivatives as they were computed.
+// P is streamed between roles and reloaded in its rounded type; the MMAs of dV and dK take P and dS
+// as computed.
 // PLAN: gpu.func @dense(
 // PLAN: %[[K:.*]] = tile.load "k"
 // PLAN-NOT: tile.load "kq
@@ -34,9 +35,9 @@
 // PLAN: %[[GRADIENT:.*]] = arith.truncf
 // PLAN: %[[DS:.*]] = tile.stream "ds" %[[GRADIENT]]
 // PLAN: tile.dot "dk" %[[GRADIENT]],
-// Parts of dQ are products with columns of the keys that scores read.
+// dQ chunks are products with columns of the keys that scores read.
 // PLAN: tile.dot "dq.0" %[[DS]], %[[K]], %{{.*}} transpose_a columns(0)
-// One part is added while the next one is found.
+// One chunk is added while the next one is computed.
 // PLAN: tile.dot "dq.1" %[[DS]], %[[K]], %{{.*}} transpose_a columns(64)
 // PLAN: tile.store add "dq_sum.0"
 // PLAN: tile.dot "dq.2" %[[DS]], %[[K]], %{{.*}} transpose_a columns(128)
@@ -45,13 +46,14 @@
 // PLAN: tile.store add "dq_sum.2"
 // PLAN: tile.store add "dq_sum.3"
 
-// Head dims of their own, whose sums take 160 registers together: two strips of keys have a role each,
-// which finds all that its pairs give, and every other part of dQ from the derivatives of both.
+// Different head dims of K and V, whose accumulators take 160 registers together: two M-chunks of
+// keys have a role each, which processes all of its pairs, and every other dQ chunk from the dS of
+// both.
 // PLAN-LABEL: launch.abi @unequal
 // PLAN-SAME: tile_m = 128, tile_n = 64, warps = 4,
 // PLAN-SAME: <"ds.0", stages = 2, counts_alone>
 // PLAN-SAME: <"ds.1", stages = 2, counts_alone>, <"q", stages = 2, counts_alone>, <"do", stages = 2, counts_alone>
-// Each adds the last of its widest parts a round later.
+// Each role delays the last of its widest chunks by one iteration.
 // PLAN-SAME: stores = [<"dq_sum.2", late>, <"dq_sum.1", late>]
 // PLAN-SAME: <"first", warps = 4, registers = 240, owns = ["s.0", "dp.0", "ds.0", "dv.0", "dk.0", "dv_out.0", "dk_out.0", "dq.0", "dq_sum.0", "dq.2", "dq_sum.2"]>
 // PLAN-SAME: <"second", warps = 4, registers = 240, owns = ["s.1", "dp.1", "ds.1", "dv.1", "dk.1", "dv_out.1", "dk_out.1", "dq.1", "dq_sum.1"]>
@@ -85,10 +87,10 @@
 // PAIRS: <"values", warps = 4, registers = 176,
 // PAIRS-SAME: <"keys", warps = 4, registers = 208,
 // RUN: not fovea-opt %t.unequal.mlir --attn-to-tile='target=sm_90a schedule=producer_registers=40' 2>&1 | FileCheck %s --check-prefix=STRIPS
-// STRIPS: error: schedule's 'producer_registers' is 40, where the other roles leave 32
+// STRIPS: error: schedule's 'producer_registers' is 40, but the other roles leave only 32
 
-// Derivatives that need no scores beside a score_mod that adds something for each pair: parts of dQ are found one by one, and who computes
-// has the registers.
+// dS needs no score, but score_mod has a term per pair: dQ chunks are computed one by one, and the
+// compute role has the registers.
 // PLAN-LABEL: launch.abi @biased
 // PLAN-SAME: <"values", warps = 4, registers = 208, owns = ["s", "p", "dv", "dv_out"]>
 // PLAN-SAME: <"keys", warps = 4, registers = 208, owns = ["dp", "ds", "dk", "dk_out"]>
@@ -98,7 +100,7 @@
 // PLAN-NOT: tile.dot "dq.1"
 // PLAN: tile.store add "dq_sum.0"
 
-// Derivatives that need scores.
+// dS needs the score.
 // PLAN-LABEL: launch.abi @capped
 // PLAN-SAME: streams = [<"k">, <"v">, <"p">, <"ds", stages = 2>,
 // PLAN-SAME: dots = [<"s", ahead = 1, carried>]
@@ -112,18 +114,18 @@
 // PLAN: %[[DS:.*]] = tile.stream "ds"
 // PLAN: tile.dot "dk" %[[DS]],
 
-// No more registers than there are, no more memory.
+// Limits of registers and of shared memory.
 // RUN: not fovea-compile %t.mlir --target=sm_90a --schedule=producer_registers=72 2>&1 | FileCheck %s --check-prefix=BUDGET
 // RUN: not fovea-compile %t.mlir --target=sm_90a --schedule=stages=3 2>&1 | FileCheck %s --check-prefix=MEMORY
 // RUN: not fovea-compile %t.mlir --target=sm_90a --schedule=tile_m=128 2>&1 | FileCheck %s --check-prefix=ROWS
-// BUDGET: error: schedule's 'producer_registers' is 72, where the other roles leave 32
+// BUDGET: error: schedule's 'producer_registers' is 72, but the other roles leave only 32
 // RUN: sed -n -e '/^!/p' -e '/^func.func @capped/,$p' %s > %t.capped.mlir
 // RUN: not fovea-compile %t.capped.mlir --target=sm_90a --schedule=producer_registers=240 2>&1 | FileCheck %s --check-prefix=SCORES
-// SCORES: error: schedule's 'producer_registers' is 240, which leaves 48 registers to who computes scores, of at least 128
+// SCORES: error: schedule's 'producer_registers' is 240, which leaves 48 registers per thread for role 'score', expected at least 128
 // MEMORY: error: kernel needs {{[0-9]+}} bytes of shared memory, 'sm_90a' has 232448
-// ROWS: error: schedules of gradients have the fields 'tile_n', 'stages', 'key_stages', 'work', 'output' and 'producer_registers', found 'tile_m', which no kernel has as 128
+// ROWS: error: backward schedules can set 'tile_n', 'stages', 'key_stages', 'work', 'output' and 'producer_registers', found 'tile_m', which is not 128 in any of the kernels
 
-// What is added to dQ's sums may go through shared memory: that of a stage of derivatives.
+// Contributions to dq_accum may go through shared memory: that of a dS stage.
 // RUN: fovea-compile %t.mlir --target=sm_90a --schedule=output=tma -o %t.tma.ptx --metadata=%t.tma.json
 // RUN: FileCheck %s --input-file=%t.tma.json --check-prefix=TMA
 // TMA: "consumer_registers":192,"output":"tma"}

@@ -1,9 +1,11 @@
-// A score_mod that adds what depends on the query alone, or the key alone, has the plan of plain scores: what it adds is
-// added to the values that rows and columns of a block have anyway. Distances are sums of both.
+// A score_mod whose terms depend on the query alone or the key alone has the plan of plain scores:
+// they are added to the existing values per row and per column. A relative position is a sum of
+// both.
 // RUN: fovea-opt %s --attn-differentiate --attn-to-tile=target=sm_90a --canonicalize --cse | FileCheck %s
 
-// Queries are columns: their steps are in the exponents' summands, as D's kernel leaves them. Keys' are one addition more
-// for a pair, and begin with the block's distance; both are added up before the product, as most of it may cancel.
+// Queries are columns: their steps are part of the softmax constants, from the preprocess kernel.
+// Key steps take one more addition per pair and start with the block's relative position; both are
+// added before the product, as most of them may cancel.
 // CHECK-LABEL: launch.abi @distance
 // CHECK-SAME: tile_m = 128, tile_n = 128,
 // CHECK-SAME: dots = [<"s", ahead = 1>, <"dv", each_above>]
@@ -19,11 +21,11 @@
 // CHECK: %[[SIDES:.*]] = arith.addf %[[WIDE_KEYS]], %[[WIDE_QUERIES]] : tensor<128x128xf32, #tile.reg>
 // CHECK: math.fma %[[S]], %{{.*}}, %[[SIDES]] : tensor<128x128xf32, #tile.reg>
 // CHECK: math.exp2
-// Its derivative is passed on: nothing is selected by weights.
+// Its derivative is passed on: no select by P.
 // CHECK: tile.dot "dp"
 // CHECK-NOT: arith.cmpf
 // CHECK: tile.dot "dk"
-// LSE is taken from the steps, which are of the block's first query.
+// LSE is subtracted from the steps, which start at the block's first query.
 // CHECK-LABEL: gpu.func @distance_delta(
 // CHECK: %[[LSE:.*]] = tile.load %arg4
 // CHECK: %[[SIZE:.*]] = math.absf %[[LSE]]
@@ -34,11 +36,12 @@
 // CHECK: %[[EXPONENTS:.*]] = arith.select %[[NONE]], %{{.*}}, %[[SCALED]]
 // CHECK: tile.store "exponents" %[[EXPONENTS]]
 
-// The same with a table by key and a slope by head.
+// The same with a table per key and a slope per head.
 // CHECK-LABEL: launch.abi @table
 // CHECK-SAME: tile_m = 128, tile_n = 128,
 
-// Nothing of a table by query and what is the same for a head is left for pairs; and neither score nor key for D's kernel.
+// A table per query and per-head values leave nothing per pair; the preprocess kernel needs neither
+// scores nor keys.
 // CHECK-LABEL: launch.abi @by_query
 // CHECK-SAME: tile_m = 128, tile_n = 128,
 // CHECK-LABEL: gpu.func @by_query(
@@ -57,7 +60,7 @@
 // CHECK-NOT: tensor<128x128xf32
 // CHECK: gpu.return
 
-// A place alone is a term of the query, with where the block begins.
+// A position alone is a term of the query, including the start of the block.
 // CHECK-LABEL: gpu.func @place(
 // CHECK: tile.load "exponents"
 // CHECK-NOT: arith.sitofp
@@ -67,11 +70,11 @@
 // CHECK: %[[START:.*]] = arith.mulf %[[FIRST]], %[[STEP:.*]] : f32
 // CHECK: tile.ramp %[[START]] step %[[STEP]] dim 0 : tensor<128x1xf32, #tile.reg>
 
-// Not with something for each pair, here with the smaller of two positions.
+// Not if a term varies per pair, here the minimum of two positions.
 // CHECK-LABEL: launch.abi @smaller
 // CHECK-SAME: tile_m = 128, tile_n = 64,
 
-// A derivative that stays finite needs no selection either; one that a captured number takes part in does.
+// A finite derivative needs no select either; one that depends on a captured value does.
 // CHECK-LABEL: gpu.func @capped(
 // CHECK: math.tanh
 // CHECK-NOT: arith.cmpf

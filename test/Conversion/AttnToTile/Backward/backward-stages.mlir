@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-to-tile=target=sm_90a | FileCheck %s
 
-// Narrow heads have a third buffer of queries and output gradients, and no second one of keys.
+// Narrow heads have a third stage of Q and dO, and no second one of keys.
 // CHECK-LABEL: launch.abi @narrow
 // CHECK-SAME: stages = 3, work = dynamic
 // CHECK-SAME: streams = [<"k">, <"v">, <"exponents", stages = 3, staged, with = "q">, <"delta", stages = 3, staged, with = "do">]
@@ -13,7 +13,7 @@ func.func @narrow(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, !x,
 
 // -----
 
-// What a score_mod keeps has no room beside that.
+// The values that a score_mod keeps live leave no room for the third stage.
 // CHECK-LABEL: launch.abi @modified
 // CHECK-SAME: stages = 2, work = dynamic
 // CHECK-SAME: streams = [<"k", stages = 2>, <"v", stages = 2>,
@@ -31,7 +31,7 @@ func.func @modified(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, !
 
 // -----
 
-// Where a CTA has one tile, memory is left over.
+// A CTA with one tile has memory left over.
 // CHECK-LABEL: launch.abi @single
 // CHECK-SAME: stages = 3,
 // CHECK-SAME: streams = [<"k">, <"v">,
@@ -44,7 +44,7 @@ func.func @single(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, !x,
 
 // -----
 
-// Where it goes on from tile to tile, the next tile's keys are worth more.
+// In a persistent kernel, loading the next tile's keys is worth more.
 // CHECK-LABEL: launch.abi @goes_on
 // CHECK-SAME: stages = 2, work = dynamic
 // CHECK-SAME: streams = [<"k", stages = 2>, <"v", stages = 2>,
@@ -62,7 +62,8 @@ func.func @goes_on(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, !x
 
 // -----
 
-// A table by distance gains nothing by it. Scores start from it, and it is read under the fence ahead of them.
+// A table indexed by relative position gains nothing from it. Scores start from its values, which
+// are loaded before the fence that precedes their MMA.
 // CHECK-LABEL: launch.abi @table
 // CHECK-SAME: stages = 2,
 // CHECK-SAME: <"diagonals.0", stages = 2, staged, read_early>

@@ -1,5 +1,6 @@
-// Where tiles of keys take turns under a mask that looks back, each head's shortest ones are left for the end: a quarter of
-// tiles of 128 keys, a sixteenth of tiles of 64. The kernel that counts turns deals tiles out alike.
+// With ordered accumulation under a causal mask each head's shortest key tiles are tail tiles: a
+// quarter of the tiles of 128 keys, a sixteenth of the tiles of 64. The kernel that counts slots
+// uses the same order.
 // RUN: fovea-opt %s --split-input-file --fovea-to-tile=target=sm_90a | FileCheck %s
 
 // CHECK-LABEL: gpu.func @many_keys(

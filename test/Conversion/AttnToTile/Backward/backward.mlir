@@ -1,5 +1,6 @@
-// Gradients as kernels, in one order: nothing is summed in memory. A tile of queries meets its keys: dQ, and D, which goes to
-// scratch memory; a tile of keys meets its queries, the scores transposed: dK, dV.
+// Deterministic gradients without accumulation in memory: a query tile processes its keys for dQ,
+// and delta, which goes to scratch memory; a key tile processes its queries, with transposed
+// scores, for dK and dV.
 // RUN: fovea-opt %s --split-input-file --attn-analyze-mask --attn-to-tile=target=sm_80 | FileCheck %s
 
 !t = tensor<2x4x?x64xbf16>
@@ -39,7 +40,7 @@ func.func @all(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t,
 
 // -----
 
-// Only what is asked for: dV needs neither D nor a derivative by weights.
+// Only the needed gradients: dV needs neither delta nor dP.
 // CHECK: launch.abi @values
 // CHECK-NOT: prologue
 // CHECK-LABEL: gpu.func @values(
@@ -55,7 +56,7 @@ func.func @values(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
 
 // -----
 
-// dQ alone is one kernel, which keeps D to itself; dK alone has D found first.
+// dQ alone is one kernel, which does not store delta; dK alone needs a preprocess kernel for delta.
 // CHECK: launch.abi @queries
 // CHECK-NOT: scratch
 // CHECK-LABEL: gpu.func @queries(
@@ -78,7 +79,7 @@ func.func @keys(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
 
 // -----
 
-// Wide heads: dK and dV have a kernel each, so that their sums stay in registers.
+// Wide heads: dK and dV have a kernel each, so that their accumulators stay in registers.
 // CHECK: prologue([@wide_queries, @wide_values])
 // CHECK-LABEL: gpu.func @wide(
 // CHECK: tile.dot "dk"

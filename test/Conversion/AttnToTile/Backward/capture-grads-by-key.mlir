@@ -1,7 +1,7 @@
-// In roles, tiles of keys have gradients by captured values whose places differ by key,
-// head and batch entry at most: a sum for each key goes through the loop over blocks of
-// queries, and to memory once for each head. D's kernel has the sinks' gradient. The role
-// that finds dQ's share has those by query; for others a kernel meets all pairs again.
+// With roles, key tiles compute gradients of captured tensors whose index depends on key, head and
+// batch entry at most: one accumulator per key is carried by the loop over query blocks, and added
+// to memory once per head. The preprocess kernel computes the sinks' gradient. The dQ role computes
+// gradients indexed by query; for others a separate kernel processes all pairs again.
 // RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-to-tile=target=sm_90a | FileCheck %s
 
 // CHECK-LABEL: launch.abi @heads
@@ -31,8 +31,8 @@ func.func @heads(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (
 
 // -----
 
-// Keys of a place are those of the tile. A contribution that might be no number counts
-// where its pair does; one that is a finite multiple of the derivative is 0 with that.
+// The keys of an index are those of the tile. A contribution that might be NaN is masked by its
+// pair; one that is a finite multiple of the derivative is 0 with it.
 // CHECK-LABEL: launch.abi @keys
 // CHECK: tile.for_blocks
 // CHECK-NOT: tile.scatter
@@ -62,7 +62,7 @@ func.func @keys(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!
 
 // -----
 
-// A gain and a gate by key have one sum, of the derivative times the score. Each
+// A gain and a gate per key share one accumulator, of the derivative times the score. Each
 // multiplies it by its own factor after the loop.
 // CHECK-LABEL: gpu.func @together(
 // CHECK: %[[SUMS:.*]]:3 = tile.for_blocks
@@ -96,7 +96,7 @@ func.func @together(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s, %
 
 // -----
 
-// Heads of a group are met one after the other, blocks of each: sums are of one head.
+// The heads of a group are processed one after the other: accumulators cover one head.
 // CHECK-LABEL: gpu.func @groups(
 // CHECK: scf.for
 // CHECK: tile.for_blocks
@@ -120,7 +120,7 @@ func.func @groups(%q: !q, %k: !k, %v: !k, %o: !q, %lse: !r, %do: !q, %t: !s) -> 
 
 // -----
 
-// What leaves for a sum by query is rounded as derivatives are.
+// Shares streamed for a sum per query are rounded as dS is.
 // CHECK-LABEL: launch.abi @queries
 // CHECK-SAME: <"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum", "distance_sum"]>
 // CHECK-SAME: epilogue([@queries_queries, @queries_dcapture0])

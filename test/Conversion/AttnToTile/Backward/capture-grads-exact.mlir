@@ -1,6 +1,6 @@
-// Gradients by captured values are exact sums where they are to be deterministic: 33
-// integers for each element, which an epilogue adds up. Two numbers have one sum in any
-// order: a gradient that each pair has elements of its own of stays f32.
+// Gradients with respect to captured tensors are exact sums if they must be deterministic: 33
+// integers per element, which an epilogue kernel adds. The sum of two values does not depend on the
+// order: a gradient with a separate element per pair stays f32.
 // RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-to-tile=target=sm_90a | FileCheck %s
 // RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-to-tile=target=sm_80 | FileCheck %s
 
@@ -9,7 +9,7 @@
 // CHECK-SAME: #launch.scratch_memref<"dcapture0_sum", ["capture0.0"] #[[$BINS]] zeroed = true>
 // CHECK: tile.scatter add exact %{{.*}}, %{{.*}}[%{{.*}}] {{.*}}: tensor<{{64x64|128x1}}xf32, #tile.reg>, memref<33x?xi64>[index]
 // CHECK-LABEL: gpu.func @slopes_dcapture0(
-// The bins whose units are no f32, the others, infinities and NaN.
+// The bins with units below f32, the other bins, infinities and NaN.
 // CHECK: tile.load %{{.*}}[%c0{{.*}}, %{{.*}}] dims [1, -1] : memref<33x?xi64> to tensor<64x1xi64, #tile.reg>
 // CHECK: scf.for %[[BIN:.*]] = %c3{{.*}} to %c32{{.*}} step %c1
 // CHECK: %[[UNIT:.*]] = arith.bitcast %{{.*}} : i32 to f32

@@ -1,5 +1,5 @@
-// Kernels without roles: the queries' kernel has gradients by captured values on its way.
-// In roles tiles of keys have them; see backward-sums-by-key.mlir.
+// Without roles the queries kernel computes gradients with respect to captured tensors. With roles
+// key tiles do; see capture-grads-by-key.mlir.
 // RUN: fovea-opt %s --attn-differentiate --attn-to-tile=target=sm_80 | FileCheck %s
 
 // CHECK: launch.abi @slopes
@@ -10,7 +10,7 @@
 // CHECK-LABEL: gpu.func @slopes_queries(
 // CHECK: tile.store "delta"
 // CHECK: tile.for_blocks
-// Pairs that count, of rows that exist, by their head.
+// Pairs that count, with existing queries, indexed by head.
 // CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %{{.*}} : tensor<64x1xi32, #tile.reg>
 // CHECK: %[[COUNTS:.*]] = arith.cmpf une, %{{.*}} : tensor<64x64xf32, #tile.reg>
 // CHECK: %[[ALL:.*]] = tile.broadcast %[[EXISTS]]
@@ -18,12 +18,12 @@
 // CHECK: tile.scatter add exact %{{.*}}, %{{.*}}[%{{.*}}] mask(%[[MASK]] : {{.*}}) : tensor<64x64xf32, #tile.reg>, memref<33x?xi64>[index]
 // CHECK: tile.store "dq_out"
 // CHECK-LABEL: gpu.func @slopes_dcapture0(
-// Sums of few elements are exact; see backward-sums-exact.mlir.
+// Sums with few elements are exact; see capture-grads-exact.mlir.
 // CHECK: tile.load %{{.*}} dims [1, -1] : memref<33x?xi64> to tensor<64x1xi64, #tile.reg>
 // CHECK: %[[ROUNDED:.*]] = arith.truncf
 // CHECK: tile.store %[[ROUNDED]]
 
-// Others are f32, whatever adds to them first.
+// Others are f32, independent of their first contribution.
 // CHECK: launch.abi @keys
 // CHECK: tile.scatter add %{{.*}} : tensor<64x64xf32, #tile.reg>, memref<?xf32>[{{.*}}]
 // CHECK-LABEL: gpu.func @keys_dcapture0(

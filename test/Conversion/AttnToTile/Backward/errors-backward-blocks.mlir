@@ -1,4 +1,4 @@
-// Tiles divide blocks; a size that is asked for must, too.
+// Tiles must divide blocks of block-sparse lists; so must a requested size.
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_n=64" 2>&1 | FileCheck %s --check-prefix=KEYS
 // KEYS: error: schedule's 'tile_n' must divide the blocks of 48, found 64
 // RUN: sed -e 's/192, 48/96, 192/' %s | not fovea-opt --attn-to-tile="target=sm_80 schedule=tile_n=64" 2>&1 | FileCheck %s --check-prefix=QUERIES

@@ -1,10 +1,11 @@
-// In roles, gradients by captured values that pairs read by distance are found on the way:
-// who reads derivatives by scores for dQ's share of a block adds them up along diagonals.
-// What else pairs contribute leaves for that role, too, where it fits. What score_mod
-// computes by distance is made of diagonals, where rows are keys as well.
+// With roles, gradients of captured tensors that are indexed by relative position are computed
+// along with dQ: the role that reads dS for dQ reduces it per relative position. Other
+// contributions of pairs are streamed to that role, too, if they fit. Values that score_mod
+// computes per relative position are tiles per relative position even if rows are keys.
 // RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-to-tile=target=sm_90a --canonicalize --cse | FileCheck %s
 
-// What a table adds, a role of one warp finds: nothing else is computed for a pair, and blocks have 128 queries.
+// A one-warp role loads the values of a table: nothing else is computed per pair, and blocks have
+// 128 queries.
 // CHECK-LABEL: launch.abi @added
 // CHECK-SAME: <"ds", stages = 2, staged>
 // CHECK-SAME: <"diagonals.0", stages = 2, staged>
@@ -17,19 +18,19 @@
 // CHECK-SAME: epilogue([@added_queries, @added_dcapture0])
 // CHECK: gpu.func @added(
 // CHECK: tile.for_blocks
-// The first diagonal is that of the last key and the first query.
+// The first relative position is that of the last key and the first query.
 // CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %c127 : index
 // CHECK: tile.iota dim 1 : tensor<1x256xi32, #tile.reg>
 // CHECK: %[[DISTANCE:.*]] = arith.subi %{{.*}}, %{{.*}} : tensor<1x256xi32, #tile.reg>
 // CHECK: %[[BIAS:.*]] = tile.gather %{{.*}}[%{{.*}}, %[[DISTANCE]]] : {{.*}} to tensor<1x256xf32, #tile.reg>
 // CHECK: tile.dot "s"
-// The product comes before what columns add: with that, each element would have a register ahead of it.
+// The product precedes the column terms: otherwise each element would need a register before it.
 // CHECK: %[[ADDED:.*]] = tile.diagonals %{{.*}} : tensor<1x256xf32, #tile.reg> to tensor<128x128xf32, #tile.reg>
 // CHECK: %[[SCORE:.*]] = math.fma %{{.*}}, %{{.*}}, %[[ADDED]]
 // CHECK: arith.addf %{{.*}}, %[[SCORE]]
 // CHECK: %[[DS:.*]] = tile.stream "ds"
 // CHECK: tile.dot "dk"
-// The sums stand behind the first product for dQ, which is made meanwhile.
+// The sums follow the first dot of dQ, with which they overlap.
 // CHECK: tile.dot "dq.0" %[[DS]]
 // CHECK: %[[PLACE:.*]] = tile.diagonals %[[DISTANCE]] : tensor<1x256xi32, #tile.reg> to tensor<128x128xi32, #tile.reg>
 // CHECK: %[[SHARE:.*]] = arith.extf %[[DS]] : tensor<128x128xbf16, #tile.reg>
@@ -53,8 +54,8 @@ func.func @added(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !t) -> (
 
 // -----
 
-// A factor's contribution is the derivative times the score. Two tables that get the same
-// share one tile; one by key is carried beside it.
+// A factor's contribution is the derivative times the score. Two tables with equal contributions
+// share one stream; one indexed by key is loop-carried in addition.
 // CHECK-LABEL: launch.abi @factors
 // CHECK-SAME: <"ds", stages = 2, staged>, <"share.0", stages = 2, staged>, <"exponents"
 // CHECK-SAME: <"compute", warps = 8, registers = 208, owns = ["s", "dp", "ds", "dv", "dk", "dv_out", "dk_out", "share", "*"]>
@@ -90,8 +91,8 @@ func.func @factors(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s, %u
 
 // -----
 
-// One role has derivatives and finds dQ's share: what it adds stays in registers. It waits for its products where they
-// are issued, so the sums stand ahead of them.
+// One role holds dS and computes dQ: the contributions stay in registers. It waits for its MMAs
+// where they are issued, so the sums precede them.
 // CHECK-LABEL: launch.abi @wide
 // CHECK-NOT: wait_late
 // CHECK-SAME: <"score", warps = 4, registers = 168, owns = ["s", "p", "dp", "ds", "share", "dq", "dq_sum", "distance_sum"]>
@@ -119,8 +120,8 @@ func.func @wide(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!
 
 // -----
 
-// Weights are all that derivatives need: another role finds dQ's share, part by part, and the sums under the first one. No
-// part is found ahead of the one before it.
+// dS needs only P: another role computes dQ, chunk by chunk, and the sums during the first chunk.
+// No chunk is computed ahead.
 // CHECK-LABEL: launch.abi @pairs
 // CHECK-SAME: dots = [<"dq.0", wait_late>]
 // CHECK-SAME: <"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum", "distance_sum"]>
@@ -148,8 +149,7 @@ func.func @pairs(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (
 
 // -----
 
-// Many such tables need more memory than there is beside the rest: a kernel meets all
-// pairs again.
+// Many such tables do not fit shared memory: a separate kernel processes all pairs again.
 // CHECK-LABEL: launch.abi @many
 // CHECK-SAME: epilogue([@many_queries, @many_sums,
 // CHECK: gpu.func @many(
@@ -178,8 +178,8 @@ func.func @many(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s, %u: !
 
 // -----
 
-// A factor by a quotient and a table, both by distance: each has a stream, and the factor, which
-// the derivative reads, too, room for two.
+// A factor from a quotient and a table, both by relative position: each has a stream, and the
+// factor, which the derivative also reads, has two stages.
 // CHECK-LABEL: launch.abi @two_numbers
 // CHECK-SAME: <"diagonals.0", stages = 2, staged>, <"diagonals.1", stages = 2, staged>, <"diagonals.2", stages = 2, staged>]
 

@@ -2,7 +2,7 @@
 
 !t = tensor<1x1x?x16xf32>
 func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
-  // expected-error@+1 {{target 'sm_80' multiplies f16 and bf16 matrices, found f32 query, key and value; round them to bf16 or f16 (scores and sums are f32 all the same, and o can be), or run the program in the interpreter}}
+  // expected-error@+1 {{target 'sm_80' multiplies f16 and bf16 matrices, found f32 query, key and value: round them to bf16 or f16 (scores and accumulators stay f32, and o can be)}}
   %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
   return %o : !t
 }
@@ -51,7 +51,7 @@ func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %yes = arith.constant true
       %c = arith.cmpi sge, %i, %j : index
-      // expected-error@+1 {{'scf.if' has regions and can't be evaluated on a tile; use 'arith.select'}}
+      // expected-error@+1 {{'scf.if' has regions and cannot be evaluated on a tile: use 'arith.select'}}
       %keep = scf.if %c -> i1 {
         scf.yield %yes : i1
       } else {
@@ -65,10 +65,10 @@ func.func @f(%q: !t, %k: !t, %v: !t) -> !t {
 // -----
 
 !t = tensor<?x?x?x64xbf16>
-// expected-note @+1 {{'attn-outline' gives it a function of its own, which this one calls}}
+// expected-note @+1 {{'attn-outline' moves it into a function that this one calls}}
 func.func @among_others(%q: !t, %k: !t, %v: !t) -> !t {
   %twice = arith.addf %q, %q : !t
-  // expected-error @+1 {{is not all that its function does, and so no kernel}}
+  // expected-error @+1 {{shares its function with other ops: expected a function of its own}}
   %o = attn.forward %twice, %k, %v : !t, !t, !t -> !t
   return %o : !t
 }

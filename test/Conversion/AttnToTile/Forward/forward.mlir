@@ -7,8 +7,8 @@
 // CHECK-LABEL: gpu.module @dense_module
 // CHECK: gpu.func @dense(%[[Q:.*]]: memref<2x4x?x32xbf16, strided<[?, ?, ?, 1]>>, %[[K:.*]]: memref<{{.*}}>, %[[V:.*]]: memref<{{.*}}>, %[[O:.*]]: memref<2x4x?x32xbf16, strided<[?, ?, ?, 1]>>, %[[LSE:.*]]: memref<2x4x?xf32, strided<[?, ?, ?]>>) kernel
 func.func @dense(%q: !qt, %k: !kt, %v: !kt) -> (!qt, tensor<2x4x?xf32>) {
-  // One CTA for each tile of queries, the last tile of a head first: where a
-  // mask makes tiles unequal, late ones are long.
+  // One CTA per query tile, the last tile of a head first: under a causal mask the last tiles are
+  // the longest.
   // CHECK: %[[SQ:.*]] = memref.dim %[[Q]], %{{.*}}
   // CHECK: %[[SKV:.*]] = memref.dim %[[K]]
   // CHECK: %[[GROUP:.*]] = arith.divui
@@ -57,7 +57,7 @@ func.func @dense(%q: !qt, %k: !kt, %v: !kt) -> (!qt, tensor<2x4x?xf32>) {
   return %o, %lse : !qt, tensor<2x4x?xf32>
 }
 
-// Without an LSE nothing is stored of it. An output of f32 is not narrowed.
+// Without an LSE result no LSE is stored. An f32 output is not rounded.
 // CHECK-LABEL: gpu.func @no_lse
 // CHECK: %[[OUT:.*]], %{{.*}} = tile.softmax_finish
 // CHECK-NOT: arith.truncf

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --attn-to-tile=target=sm_80 | FileCheck %s
 
-// The parts' (LSE, 1, O) are softmax states; merging and finishing them gives
-// the whole. Parts that saw no key come in as zeros.
+// The splits' (LSE, 1, O) are softmax states; merging and finishing them yields the result. Splits
+// that saw no key enter as zeros.
 
 // CHECK-LABEL: gpu.func @merge
 // CHECK-SAME: %[[O0:[a-z0-9]+]]: memref<2x4x?x16xf32{{[^%]*}}%[[O1:[a-z0-9]+]]: memref<2x4x?x16xf32{{[^%]*}}%[[L0:[a-z0-9]+]]: memref<2x4x?xf32{{[^%]*}}%[[L1:[a-z0-9]+]]: memref<2x4x?xf32{{[^%]*}}%[[O:[a-z0-9]+]]: memref<2x4x?x16xbf16{{[^%]*}}%[[LSE:[a-z0-9]+]]:
@@ -23,7 +23,7 @@ func.func @merge(%o0: tensor<2x4x?x16xf32>, %l0: tensor<2x4x?xf32>, %o1: tensor<
   return %o, %lse : tensor<2x4x?x16xbf16>, tensor<2x4x?xf32>
 }
 
-// Three parts: two merges. Parts of bf16 are widened.
+// Three splits: two merges. Splits of bf16 are extended.
 // CHECK-LABEL: gpu.func @three
 // CHECK: arith.extf
 // CHECK: tile.softmax_merge

@@ -1,12 +1,12 @@
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90 schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=3" | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=3" | FileCheck %s --check-prefix=DEFAULT
 
-// Sizes that types fix are constants of the grid.
+// Static sizes are constants of the grid.
 // CHECK-DAG: #[[$GRID:.*]] = affine_map<()[s0] -> ((s0 ceildiv 64) * 8)>
 // CHECK-LABEL: gpu.module @forward_module
 // DEFAULT-LABEL: launch.abi @forward target("sm_80")
 // CHECK: launch.abi @forward target("sm_90") plan(<#warp.mma_sync_unit, tile_m = 64, tile_n = 32, warps = 4, stages = 2, min_blocks = 3, asked = [{{.*}}]>)
-// Matrices are aligned to 16 bytes, the rest to its elements; i1 lives in bytes.
+// Matrices are aligned to 16 bytes, other tensors to their elements; i1 is stored as bytes.
 // CHECK-SAME: #launch.tensor<"k", read, tensor<2x2x?x16xf16>, ["B", "Hkv", "Skv", "D"], 16>
 // CHECK-SAME: #launch.tensor<"capture0", read, tensor<4xf32>, ["capture{{[0-9.]+}}"], 4>
 // CHECK-SAME: #launch.tensor<"capture1", read, tensor<?xi1>, ["capture{{[0-9.]+}}"], 1>
@@ -25,7 +25,7 @@ func.func @forward(%q: tensor<2x4x?x16xf16>, %k: tensor<2x2x?x16xf16>, %v: tenso
   return %o, %lse : tensor<2x4x?x16xf16>, tensor<2x4x?xf32>
 }
 
-// What still is called stays as a declaration.
+// A function that is still called remains as a declaration.
 // CHECK: func.func private @called(tensor<1x1x?x16xf16>
 // CHECK-NOT: attn.forward
 // CHECK-LABEL: func.func @caller

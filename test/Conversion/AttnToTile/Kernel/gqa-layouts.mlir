@@ -17,8 +17,7 @@ func.func @grouped(%q: tensor<1x?x?x16xf16>, %k: tensor<1x?x?x16xf16>, %v: tenso
   return %o : tensor<1x?x?x16xf16>
 }
 
-// The kernel sees batch, head, row, column; the host's order is in the ABI, and
-// only there.
+// The kernel's dimension order is batch, head, row, column; only the ABI has the host's order.
 !s = tensor<2x?x8x16xf16>
 // CHECK: launch.abi @bshd
 // CHECK-SAME: #launch.tensor<"q", read, tensor<2x?x8x16xf16>, ["B", "Sq", "Hq", "D"], 16>

@@ -1,8 +1,7 @@
 // RUN: fovea-opt %s --attn-to-tile="target=sm_80 launch-calls" --split-input-file --verify-diagnostics | FileCheck %s
 
-// Operands by their names in the ABI, in the op's order; what the function does
-// not read is not passed; captures keep their numbers. Sizes of results come from
-// operands.
+// Operands are passed by their ABI names, in the op's order; unused function arguments are not
+// passed; captures keep their indices. Sizes of results come from operands.
 !t = tensor<?x4x?x64xf16>
 // CHECK-NOT: func.func private @kernel
 // CHECK-LABEL: gpu.module @kernel_module

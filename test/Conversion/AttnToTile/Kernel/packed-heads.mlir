@@ -4,8 +4,7 @@
 !q = tensor<?x8x1x64xbf16>
 !k = tensor<?x2x?x64xbf16>
 
-// One query: the four query heads of a key head are rows of one tile, and one
-// warp group is enough.
+// One query: the four query heads of a key head are rows of one tile, and one warp group is enough.
 // HOPPER-LABEL: launch.abi @rows {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64, {{.*}}warps = 4,
 // CHECK: #[[GRID:.*]] = affine_map<()[s0] -> (s0 * 2)>
 // CHECK: launch.abi @rows {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
@@ -42,7 +41,7 @@ func.func @rows(%q: !q, %k: !k, %slopes: tensor<8xf32>, %sinks: tensor<8xf32>) -
 
 // -----
 
-// Nothing is shared.
+// Heads share no keys.
 // CHECK-LABEL: gpu.func @own_keys
 // CHECK: tile.load {{("[^"]+" )?}}%arg0{{.*}} dims [2, 3]
 !q = tensor<?x8x1x64xbf16>
@@ -53,7 +52,7 @@ func.func @own_keys(%q: !q, %k: tensor<?x8x?x64xbf16>) -> !q {
 
 // -----
 
-// Random numbers go by queries.
+// Dropout's random numbers are indexed by query.
 // CHECK-LABEL: gpu.func @dropped
 // CHECK: tile.load {{("[^"]+" )?}}%arg0{{.*}} dims [2, 3]
 !q = tensor<?x8x1x64xbf16>
@@ -65,7 +64,7 @@ func.func @dropped(%q: !q, %k: !k, %s: i64) -> !q {
 
 // -----
 
-// Heads that see different keys have no bounds in common.
+// Heads that see different keys have no common bounds.
 // CHECK-LABEL: gpu.func @bounds_by_head
 // CHECK: tile.load {{("[^"]+" )?}}%arg0{{.*}} dims [2, 3]
 !q = tensor<?x8x1x64xbf16>
@@ -87,8 +86,8 @@ func.func @bounds_by_head(%q: !q, %k: !k) -> !q {
 
 // -----
 
-// Few queries: a row for each of the group's heads and, faster, each query; room
-// for queries up to a power of two. Regions see head and query of each row.
+// Few queries: a row per head of the group and, as the fast dimension, per query, padded to a power
+// of two. Regions see the head and query of each row.
 // CHECK: #[[GRID:.*]] = affine_map<()[s0] -> (s0 * 2)>
 // CHECK: launch.abi @few {{.*}} plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
 // CHECK-SAME: grid(["B"] #[[GRID]])
@@ -119,7 +118,7 @@ func.func @few(%q: !q, %k: !k, %sinks: tensor<8xf32>) -> (!q, tensor<?x8x3xf32>)
 
 // -----
 
-// A group of 128 rows is two tiles of heads without warp groups, one with two.
+// A group of 128 rows is two tiles without warp groups, one with two.
 // CHECK: #[[$GRID:.*]] = affine_map<()[s0] -> (s0 * 2)>
 // CHECK-LABEL: launch.abi @large target(
 // CHECK-SAME: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
@@ -137,7 +136,7 @@ func.func @large(%q: !q, %k: !k) -> !q {
 
 // -----
 
-// Tiles have enough rows.
+// Tiles have enough rows without PackGQA.
 // CHECK-LABEL: gpu.func @many
 // CHECK: tile.load {{("[^"]+" )?}}%arg0{{.*}} dims [2, 3] :
 !q = tensor<?x8x17x128xbf16>

@@ -4,13 +4,13 @@
 !k = tensor<1x2x?x16xf16>
 !n = tensor<?xi32>
 
-// The grid has a slot for each 64 queries and one for each offset.
+// The grid has a slot per 64 queries and one per offset.
 // CHECK: #[[GRID:.*]] = affine_map<()[s0, s1] -> ((s0 floordiv 64 + s1) * 4)>
 // CHECK: grid(["Sq", "N+1"] #[[GRID]])
 // CHECK-SAME: constraints([#launch.multiple<"Hq", of "Hkv">, #launch.at_most<"B", 1>,
 // CHECK-LABEL: gpu.func @packed
 // CHECK-SAME: %[[CUQ:[^ ]*]]: memref<?xi32, strided<[?]>>, %[[CUK:[^ ]*]]: memref<?xi32, strided<[?]>>
-// An item's sequence is the last one whose first slot is not behind the item's.
+// An item's sequence is the last one whose first slot is at most the item's.
 // CHECK: tile.foreach_work %[[ITEM:.*]] to
 // CHECK: %[[SLOT:.*]] = arith.divui %[[ITEM]], %c4
 // CHECK: %[[FOUND:.*]]:2 = scf.for
@@ -18,14 +18,14 @@
 // CHECK: arith.divui %{{.*}}, %c64
 // CHECK: %[[BEFORE:.*]] = arith.cmpi ule, %{{.*}}, %[[SLOT]]
 // CHECK: scf.yield
-// Its rows, within the tensors.
+// Its rows, clamped to the tensors.
 // CHECK: memref.load %[[CUQ]][%[[FOUND]]#0]
 // CHECK: arith.maxsi
 // CHECK: %[[FIRSTQ:.*]] = arith.minsi
 // CHECK: memref.load %[[CUK]][%[[FOUND]]#0]
 // CHECK: arith.maxsi
 // CHECK: %[[FIRSTK:.*]] = arith.minsi
-// Items past the last and tiles past the last query see nothing.
+// Items past the end and tiles past the last query see no keys.
 // CHECK: %[[QUERIES:.*]] = arith.select %{{.*}}, %{{.*}}, %c0
 // CHECK: %[[ISIN:.*]] = arith.cmpi slt, %[[ROW:.*]], %[[QUERIES]]
 // CHECK: %[[KEYS:.*]] = arith.select %[[ISIN]], %{{.*}}, %c0

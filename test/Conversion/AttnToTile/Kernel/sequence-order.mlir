@@ -1,9 +1,9 @@
-// Packed sequences with the most keys first: a prologue finds the order.
+// Packed sequences with the most keys first: a prologue kernel computes the order.
 // RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=32,warps=4" --canonicalize --cse | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a" --canonicalize --cse | FileCheck %s --check-prefix=OVERLAP
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=longest_first=0" | FileCheck %s --check-prefix=GIVEN
 
-// Where a mask leaves out keys, too.
+// Also with a mask.
 // RUN: fovea-opt %examples/packed.mlir --attn-analyze-mask --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=OVERLAP
 // RUN: fovea-opt %examples/packed.mlir --attn-analyze-mask --attn-to-tile="target=sm_90a explain-schedule" 2>&1 | FileCheck %s --check-prefix=FACTS
 // FACTS: remark: schedule {{.*}}"packed":true
@@ -21,7 +21,7 @@
 !k = tensor<1x2x?x16xf16>
 !n = tensor<?xi32>
 
-// The memory has room for each sequence, and for one that isn't there.
+// The memory has an entry per sequence and one past the end.
 // CHECK-DAG: #[[$EXTENTS:.*]] = affine_map<()[s0] -> (2, s0)>
 // CHECK-DAG: #[[$CTAS:.*]] = affine_map<()[s0] -> (s0 ceildiv 8)>
 // CHECK-LABEL: launch.abi @packed
@@ -31,7 +31,7 @@
 // CHECK-LABEL: gpu.func @packed(
 // CHECK-SAME: %[[ORDER:[^ ]*]]: memref<2x?xi32>) kernel
 // CHECK-NOT: launch.await_previous
-// An item's place is the last one whose first slot is not behind the item's.
+// An item's position is the last one whose first slot is at most the item's.
 // CHECK: tile.foreach_work %[[ITEM:.*]] to
 // CHECK: %[[SLOT:.*]] = arith.divui %[[ITEM]], %c4
 // CHECK: %[[PLACE:.*]]:2 = scf.for
@@ -43,11 +43,11 @@
 // CHECK: %[[NUMBER:.*]] = memref.load %[[ORDER]][%c1, %[[PLACE]]#0]
 // CHECK: %[[N:.*]] = arith.index_cast %[[NUMBER]]
 // CHECK: memref.load %{{.*}}[%[[N]]] : memref<?xi32, strided<[?]>>
-// Regions see its number.
+// Regions see its index.
 // CHECK: arith.sitofp %[[NUMBER]] : i32 to f32
 // CHECK: tile.softmax_sum
 
-// The prologue: 8 places a warp.
+// The prologue kernel: 8 positions per warp.
 // CHECK:      launch.abi @packed_order target("sm_80")
 // CHECK-SAME:   tensors([#launch.tensor<"cu_q", read, tensor<?xi32>, ["N+1"], 4>, #launch.tensor<"cu_k", read, tensor<?xi32>, ["N+1"], 4>])
 // CHECK-SAME:   parameters([#launch.memref<"cu_q", [0]>, #launch.memref<"cu_k", [0]>, #launch.scratch_memref<"order", ["N+1"] #[[$EXTENTS]]>])

@@ -3,9 +3,8 @@
 
 !t = tensor<?x2x?x64xf16>
 
-// Positions count tiles of 32 keys, four a block; a number in a list is at most
-// that of the block past the last one. Only partial blocks are masked, any block may be
-// ragged.
+// Positions count tiles of 32 keys, four per block; an index in a list is clamped to the block past
+// the last one. Only partial blocks are masked, any block may be ragged.
 // CHECK-LABEL: gpu.module @both_module
 // CHECK: launch.abi @both
 // CHECK-SAME: constraints([#launch.multiple<"Hq", of "Hkv">, #launch.at_most<"Sq", 1073741824>, #launch.at_most<"Skv", 1073741824>, #launch.at_most<"partial_index.3", 67108864>, #launch.at_most<"full_index.3", 67108864>, #launch.covers<"Qblocks", block = 128, of "Sq">, #launch.at_least<"partial_index.3", 1>, #launch.at_least<"full_index.3", 1>])
@@ -46,7 +45,7 @@
 // CHECK:        %[[RAGGED:.*]] = arith.cmpi sgt, %[[END]], %[[SKV]]
 // CHECK:        scf.if %[[RAGGED]]
 
-// Loops that run at least once: an empty row has a block past the last key.
+// Loops that run at least once: an empty row yields a block past the last key.
 // ROLES-LABEL: gpu.module @both_module
 // ROLES: launch.abi @both {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128,
 // ROLES: gpu.func @both
@@ -70,7 +69,7 @@ func.func @both(%q: !t, %k: !t, %v: !t, %pc: tensor<?x2x?xi32>, %pi: tensor<?x2x
   return %o : !t
 }
 
-// Without full blocks, all are masked, and nothing asks which are.
+// Without full blocks all blocks are masked unconditionally.
 // CHECK-LABEL: gpu.module @masked_module
 // CHECK: tile.softmax_sum "o" blocks %[[COUNT:.*]] masked(%[[COUNT]])
 // CHECK: scores(

@@ -2,9 +2,9 @@
 
 !t = tensor<1x1x?x16xf16>
 
-// kv_bounds is evaluated once, for the tile's first and last query, which is
-// clipped to those that exist; the four numbers are clamped to the keys, and
-// rounded to blocks: outwards for those visited, inwards for the full ones.
+// kv_bounds is evaluated once, for the tile's first and last query, clamped to existing queries;
+// the four results are clamped to the keys and rounded to blocks: outwards for the range, inwards
+// for its full part.
 // CHECK-LABEL: gpu.func @bounds
 func.func @bounds(%q: !t, %k: !t, %v: !t) -> !t {
   // CHECK: %[[SQ:.*]] = memref.dim %arg0
@@ -49,7 +49,7 @@ func.func @bounds(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// A mask without bounds: all keys are visited, no block is full.
+// A mask without bounds: all keys are processed, no block is full.
 // CHECK-LABEL: gpu.func @mask_only
 // CHECK: %[[SKV:.*]] = memref.dim %arg1
 // CHECK: %[[ZERO:.*]] = arith.constant 0 : index

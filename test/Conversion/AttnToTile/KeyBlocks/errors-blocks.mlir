@@ -1,4 +1,4 @@
-// Tiles divide blocks; the choice of a schedule sees to it where it can.
+// Tiles must divide blocks of block-sparse lists; the planner ensures it if possible.
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=128,warps=4" 2>&1 | FileCheck %s --check-prefix=ROWS
 // ROWS: error: schedule's 'tile_m' must divide the blocks of 192, found 128
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_n=64" 2>&1 | FileCheck %s --check-prefix=COLUMNS
@@ -15,7 +15,7 @@
 // GROUPS: plan(<#warp.wgmma_unit, tile_m = 192, tile_n = 48, warps = 12, {{.*}}roles
 // ROWS48-LABEL: launch.abi @f target(
 // ROWS48: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 48, tile_n = 48, warps = 3, stages = 2, min_blocks = 2>
-// No warp takes more rows than registers allow, whatever divides the blocks.
+// No warp has more rows than registers allow, whatever divides the blocks.
 // RUN: sed -e 's/192, 48/80, 256/' %s | fovea-opt --attn-to-tile=target=sm_80 | FileCheck %s --check-prefix=ROWS16
 // RUN: sed -e 's/192, 48/112, 64/' %s | fovea-opt --attn-to-tile=target=sm_90a | FileCheck %s --check-prefix=ROWS16
 // RUN: sed -e 's/192, 48/160, 32/' %s | fovea-opt --attn-to-tile=target=sm_80 | FileCheck %s --check-prefix=ROWS32

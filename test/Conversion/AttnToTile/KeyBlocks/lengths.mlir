@@ -2,8 +2,8 @@
 
 !t = tensor<?x1x?x16xf16>
 
-// A batch entry's keys end at its length, which is clamped to the buffer. What
-// keys behind it score is hidden; values behind it are zero.
+// A batch entry's keys end at its length, clamped to the buffer. Scores of keys past it are masked;
+// values past it are zero.
 // CHECK-LABEL: gpu.func @lengths
 // CHECK-SAME: %[[LENGTHS:[^ ]*]]: memref<?xi32, strided<[?]>>, %{{[^ ]*}}: memref<?x1x?x16xf16, strided<[?, ?, ?, 1]>>) kernel
 func.func @lengths(%q: !t, %k: !t, %v: !t, %n: tensor<?xi32>) -> !t {

@@ -1,9 +1,8 @@
 // RUN: fovea-opt %s --attn-to-tile='target=sm_90a schedule=work=single,chain=0' --split-input-file | FileCheck %s
 
-// Where warp groups part a tile's rows, kv_bounds is evaluated twice: for the
-// tile, which says what is visited, and for the rows that whoever runs the
-// program holds, which says what needs no mask. These may lie past the last
-// query, and are then asked about it.
+// If warp groups split a tile's rows, kv_bounds is evaluated twice: for the tile, which determines
+// the blocks to process, and for the rows owned by the executing warp group, which determines the
+// blocks without mask. Owned rows may be past the last query, and are clamped to it.
 !t = tensor<1x1x?x64xbf16>
 // CHECK-LABEL: gpu.func @groups
 // CHECK: %[[SQ:.*]] = memref.dim %arg0
@@ -54,8 +53,7 @@ func.func @no_bounds(%q: !t, %k: !t, %v: !t) -> !t {
 
 // -----
 
-// Not where they are computed from captured values: wide arithmetic, once for a
-// tile.
+// Not if bounds are computed from captured values: wide arithmetic, once per tile.
 !t = tensor<1x1x?x64xbf16>
 // CHECK-LABEL: gpu.func @captured
 // CHECK-NOT: tile.held_rows
@@ -83,7 +81,7 @@ func.func @captured(%q: !t, %k: !t, %v: !t, %n: i64) -> !t {
 
 // -----
 
-// What is only compared with is not.
+// Values that are only compared do not count.
 !t = tensor<1x1x?x64xbf16>
 // CHECK-LABEL: gpu.func @limit
 // CHECK: tile.held_rows

@@ -5,8 +5,8 @@
 
 !t = tensor<?x1x?x64xbf16>
 
-// Blocks are looked for 32 at a time: once to count them, then, from the next
-// word that has some, one bit after the other. The first word is kept.
+// The predicate is evaluated for 32 blocks at a time: once to count them, then, from the next
+// nonempty word on, bit by bit. The first word stays live.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[WORDS:.*]] = arith.ceildivui %{{.*}}, %c32
 // CHECK: tile.iota dim 1 : tensor<1x32xi32, #tile.reg>

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --attn-to-tile='target=sm_90a schedule=warps=4,tile_m=64,tile_n=32,work=static' --canonicalize --cse | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile="target=sm_90a schedule=work=dynamic" --canonicalize --cse | FileCheck %s --check-prefix=DYNAMIC
 
-// In order of arrival all sections begin with their longest tiles. Each head's
-// first tiles come last: as many as make at most 512 in all heads, 32 MiB of keys.
+// With dynamic scheduling all L2 sections start with their longest tiles. Each head's first tiles
+// are tail tiles: at most 512 over all heads, with 32 MiB of keys.
 // DYNAMIC-LABEL: gpu.func @uneven
 // DYNAMIC: %[[B:.*]] = memref.dim %arg0, %c0
 // DYNAMIC: %[[HEADS:.*]] = arith.muli %[[B]], %c4
@@ -29,8 +29,8 @@
 
 !t = tensor<2x4x1024x64xf16>
 
-// Even tiles: those of one head follow each other, rows ascending. What does
-// not depend on the tile stands before the loop.
+// Even tiles: the tiles of one head are consecutive, rows ascending. Tile-invariant values precede
+// the loop.
 // CHECK: launch.abi @even
 // CHECK-SAME: persistent(1)
 // CHECK-LABEL: gpu.func @even
@@ -47,9 +47,9 @@ func.func @even(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// Uneven ones: a section of heads at a time, the last tiles of all first. A
-// head's keys and values take 256 KiB here, so that 128 of them fit
-// 32 MiB. Every other section runs backwards, and the last one does not.
+// Uneven tiles: one L2 section of heads at a time, the last tiles of all its heads first. A head's
+// keys and values take 256 KiB here, so that 128 of them fit 32 MiB. Every other section runs
+// backwards, but not the last one.
 !u = tensor<?x4x1024x64xf16>
 // CHECK-LABEL: gpu.func @uneven
 // CHECK: %[[B:.*]] = memref.dim %arg0, %c0

@@ -1,6 +1,6 @@
-// Products that start from what score_mod adds. A progression of keys is bounded by
-// two scalars of the block: within 4096 (here divided by the scale, 0.125) the
-// accumulator starts from it, beyond it is added after the product.
+// Accumulators that start from terms of score_mod. Two scalars per block bound a term linear in the
+// key: within 4096 (here divided by the scale, 0.125) the accumulator starts from it, otherwise it
+// is added after the product.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --attn-to-tile="target=sm_90a schedule=add_by_dot=1" -cse -canonicalize | FileCheck %s
 
 !t = tensor<1x4x?x64xbf16>
@@ -42,7 +42,7 @@ func.func @alibi(%q: !t, %slopes: tensor<4xf32>) -> !t {
 
 !t = tensor<1x4x?x64xbf16>
 func.func @bias(%q: !t, %bias: tensor<?x?xf32>) -> !t {
-  // expected-error @below {{schedule's 'add_by_dot' was asked for and can't be done: score_mod adds no progression of keys; another summand may be too large for an accumulator to start from}}
+  // expected-error @below {{schedule's 'add_by_dot' is user-specified but cannot be applied: score_mod adds no term that is linear in the key position; other terms may be too large to initialize an accumulator}}
   %o = attn.forward %q, %q, %q captures(%bias : tensor<?x?xf32>)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %bias: tensor<?x?xf32>) {
       %x = tensor.extract %bias[%i, %j] : tensor<?x?xf32>

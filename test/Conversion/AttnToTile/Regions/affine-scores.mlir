@@ -1,9 +1,8 @@
 // RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1" -cse -canonicalize | FileCheck %s
 // RUN: fovea-opt %s --attn-to-tile="target=sm_80 accurate-tanh schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1" -cse -canonicalize | FileCheck %s --check-prefix=ACCURATE
 
-// What score_mod adds up is one progression along the keys; what depends on the
-// query alone goes to LSE. The summand may be of any size and is not divided by
-// the scale: both are in the addition.
+// The terms of score_mod become one ramp along the keys; terms of the query alone go to LSE. The
+// term may have any size and is not divided by the scale: the addition applies both.
 
 !t = tensor<1x4x?x16xf16>
 !l = tensor<1x4x?xf32>
@@ -80,7 +79,7 @@ func.func @row_bias(%q: !t, %k: !t, %v: !t, %x: f32) -> !t {
   return %o : !t
 }
 
-// Only sums and differences of coordinates are followed.
+// Only sums and differences of coordinates are recognized.
 // CHECK-LABEL: gpu.func @wraps
 // CHECK: tile.dot
 // CHECK-NOT: tile.ramp
@@ -98,7 +97,7 @@ func.func @wraps(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// A score that is not used, and a constant one.
+// An unused score, and a constant one.
 // CHECK-LABEL: gpu.func @constant
 // CHECK: tile.softmax_sum {{.*}} scale(1.000000e+00)
 func.func @constant(%q: !t, %k: !t, %v: !t) -> !t {

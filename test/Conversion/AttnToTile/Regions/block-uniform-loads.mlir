@@ -2,8 +2,8 @@
 
 !t = tensor<1x2x?x64xbf16>
 
-// A table of distances, clamped: far from the diagonal one read serves a block,
-// if the table has such a place: a block may lie past the last key.
+// A table of relative positions, clamped: far from 0 one load serves a whole block, if the index is
+// within the table, since a block may be past the last key.
 // CHECK-LABEL: gpu.func @distances
 // CHECK: scores(%[[KEY:.*]]: index
 // CHECK:   %[[LAST:.*]] = arith.addi %[[KEY]], %{{.*}} : index
@@ -35,8 +35,8 @@ func.func @distances(%q: !t, %k: !t, %v: !t, %table: tensor<2x17xf32>) -> !t {
   return %o : !t
 }
 
-// A product with what was read is the block's own: nothing of it stands before
-// the loop, and nothing of the sum cancels in the softmax.
+// A product with the loaded value belongs to the block: no part of it is hoisted before the loop,
+// and no term cancels in the softmax.
 // CHECK-LABEL: gpu.func @product
 // CHECK: scf.if
 // CHECK-NOT: tile.gather
@@ -63,7 +63,7 @@ func.func @product(%q: !t, %k: !t, %v: !t, %table: tensor<2x17xf32>) -> !t {
   return %o : !t
 }
 
-// Places of which none is shared, and one that no interval tells.
+// Indices that no block shares, and one without a known interval.
 // CHECK-LABEL: gpu.func @apart
 // CHECK-NOT: scf.if {{.*}} -> (tensor<192x
 // CHECK: tile.gather

@@ -7,7 +7,7 @@
 // CHECK-DAG: #[[$QUERIES:.*]] = affine_map<()[s0] -> (2, 3, s0 ceildiv 128)>
 // CHECK-DAG: #[[$KEYS:.*]] = affine_map<()[s0] -> (2, 3, s0 ceildiv 64)>
 
-// The kernel: its last arguments, and 32 candidates' entries at a time.
+// The main kernel: its last arguments, and the entries of 32 candidates at a time.
 // CHECK-LABEL: gpu.module @documents_module
 // CHECK:       launch.abi @documents target
 // CHECK-SAME:    #launch.scratch_memref<"capture1.1.128", ["capture1.1"] #[[$QUERIES]]>
@@ -22,8 +22,8 @@
 // CHECK:         arith.trunci %[[K]] : tensor<1x32xi32, #tile.reg> to tensor<1x32xi1, #tile.reg>
 // CHECK:         tile.ballot
 
-// The prologue: 16 blocks a warp, 64 of their positions at a time. Queries come
-// in tiles of 128, keys in blocks of 64; a summary each.
+// The prologue kernel: 16 blocks per warp, 64 of their positions at a time. Queries have blocks of
+// 128, keys of 64, with a buffer each.
 // CHECK:      launch.abi @documents_summaries target("sm_90a")
 // CHECK-SAME:   tensors([#launch.tensor<"capture1", read, tensor<3x?xi1>, ["capture1.0", "capture1.1"], 1>])
 // CHECK-SAME:   #launch.memref<"capture1", [0, 1]>

@@ -1,8 +1,8 @@
-// How long captured tensors must be, where types don't say that they are.
+// Minimum sizes of captured tensors whose types have dynamic sizes.
 // RUN: fovea-opt %s --attn-to-tile=target=sm_80 | FileCheck %s
 // RUN: not fovea-run %s --entry=slopes --random=1 --dims B=1,Hq=8,Hkv=2,Sq=20,Skv=30,capture0.0=7 2>&1 | FileCheck %s --check-prefix=SHORT
 // SHORT: error: dimension capture0.0 must be at least 8, which is Hq, found 7
-// Without a size of their own they are as long as that.
+// Without a size in --dims they get the minimum.
 // RUN: fovea-run --target=sm_80 %s --entry=slopes --random=1 --dims B=1,Hq=8,Hkv=2,Sq=20,Skv=30 --check --level=warp
 // RUN: fovea-run --target=sm_80 %s --entry=both --random=1 --dims B=1,Hq=2,Hkv=2,Sq=20,Skv=30 --check --level=warp
 
@@ -23,8 +23,8 @@ func.func @slopes(%q: !t, %k: !t, %v: !t, %c: tensor<?xf32>) -> !t {
   return %o : !t
 }
 
-// One tensor at queries and keys; one that is read twice, and once at neither;
-// the second one keeps its number.
+// One tensor indexed by queries and keys; one that is loaded twice, and once by neither; the second
+// one keeps its index.
 // CHECK-LABEL: launch.abi @both
 // CHECK-SAME: #launch.covers<"capture1.0", block = 1, of "B">, #launch.covers<"capture1.1", block = 1, of "Sq">, #launch.covers<"capture1.1", block = 1, of "Skv">])
 func.func @both(%q: !t, %k: !t, %v: !t, %c: tensor<?x?xi32>) -> !t {
@@ -41,7 +41,7 @@ func.func @both(%q: !t, %k: !t, %v: !t, %c: tensor<?x?xi32>) -> !t {
   return %o : !t
 }
 
-// What a mask hides need not be there.
+// Elements for hidden pairs need not exist.
 // CHECK-LABEL: launch.abi @hidden
 // CHECK-SAME: #launch.at_most<"Skv", 1073741824>])
 func.func @hidden(%q: !t, %k: !t, %v: !t, %c: tensor<?xf32>) -> !t {

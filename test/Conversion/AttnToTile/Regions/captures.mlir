@@ -8,16 +8,16 @@ func.func @extracts(%q: !t, %k: !t, %v: !t, %slopes: tensor<4xf32>, %bias: tenso
   %o = attn.forward %q, %k, %v captures(%slopes, %bias, %ids : tensor<4xf32>, tensor<4x?x?xf32>, tensor<?xi32>)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %slopes: tensor<4xf32>, %bias: tensor<4x?x?xf32>, %ids: tensor<?xi32>) {
       %c5 = arith.constant 5 : index
-      // Uniform: one element for the tile, before the loop.
+      // Uniform: a scalar load before the loop.
       // CHECK: %[[SLOPE:.*]] = memref.load %arg3[%[[H:[a-z0-9_]+]]]
       // CHECK: scores(%[[J:.*]]: index,
       %slope = tensor.extract %slopes[%h] : tensor<4xf32>
-      // Unit steps along rows and columns: a box, from where it starts.
+      // Unit steps along rows and columns: a tile load from its first element.
       // CHECK: %[[ROW:.*]] = arith.addi %[[I:.*]], %{{.*}} : index
       // CHECK: tile.load {{("[^"]+" )?}}%arg4[%[[H]], %[[ROW]], %[[J]]] dims [1, 2] : memref<4x?x?xf32, {{.*}} to tensor<64x32xf32, #tile.reg>
       %row = arith.addi %i, %c5 : index
       %full = tensor.extract %bias[%h, %row, %j] : tensor<4x?x?xf32>
-      // Rows and columns of the tile may be swapped in memory.
+      // Rows and columns of the tile may be transposed in memory.
       // CHECK: tile.load {{("[^"]+" )?}}%arg4[%[[H]], %[[J]], %[[I]]] dims [2, 1]
       %swapped = tensor.extract %bias[%h, %j, %i] : tensor<4x?x?xf32>
       // CHECK: %[[FIRST:.*]] = arith.subi %[[J]], %{{.*}} : index
@@ -26,8 +26,8 @@ func.func @extracts(%q: !t, %k: !t, %v: !t, %slopes: tensor<4xf32>, %bias: tenso
       %id = tensor.extract %ids[%column] : tensor<?xi32>
       // CHECK: tile.load {{("[^"]+" )?}}%arg5[%[[I]]] dims [0, -1] : {{.*}} to tensor<64x1xi32, #tile.reg>
       %rowId = tensor.extract %ids[%i] : tensor<?xi32>
-      // Loaded, scaled or reversed coordinates are gathered, and one that counts
-      // twice. Distances are, for each diagonal.
+      // Loaded, scaled, reversed or repeated coordinates are gathered. So are relative positions,
+      // once per relative position.
       // CHECK: tile.gather %arg5[%{{.*}}] : {{.*}} to tensor<1x32xi32, #tile.reg>
       %double = arith.muli %j, %c5 : index
       %scaled = tensor.extract %ids[%double] : tensor<?xi32>

@@ -1,11 +1,11 @@
-// What regions may do: arithmetic on numbers, and reading captured tensors.
+// Regions may contain arithmetic on scalars and loads of captured tensors.
 // RUN: fovea-opt %s --attn-to-tile=target=sm_80 --split-input-file --verify-diagnostics
 
 !t = tensor<1x1x?x16xf16>
 func.func @uniform(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
-      // expected-error@+1 {{'affine.apply' is not supported in a kernel, only 'arith' and 'math' on numbers, and 'tensor.extract' and 'tensor.dim' of captured tensors are}}
+      // expected-error@+1 {{'affine.apply' is not supported in a kernel: expected 'arith' or 'math' on scalars, or 'tensor.extract' or 'tensor.dim' of a captured tensor}}
       %x = affine.apply affine_map<(d0) -> (d0 * 2)>(%h)
       %keep = arith.cmpi sge, %x, %j : index
       attn.yield %keep : i1
@@ -15,7 +15,7 @@ func.func @uniform(%q: !t, %k: !t, %v: !t) -> !t {
 
 // -----
 
-// A thread's number is no fact of a score.
+// A thread index is not a property of a score.
 !t = tensor<1x1x?x16xf16>
 func.func @thread(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v
@@ -34,7 +34,7 @@ func.func @thread(%q: !t, %k: !t, %v: !t) -> !t {
 func.func @tensors(%q: !t, %k: !t, %v: !t, %c: tensor<?xi32>) -> !t {
   %o = attn.forward %q, %k, %v captures(%c : tensor<?xi32>)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %d: tensor<?xi32>) {
-      // expected-error@+1 {{'arith.addi' is not supported in a kernel, only 'arith' and 'math' on numbers}}
+      // expected-error@+1 {{'arith.addi' is not supported in a kernel: expected 'arith' or 'math' on scalars}}
       %sum = arith.addi %d, %d : tensor<?xi32>
       %keep = arith.cmpi sge, %i, %j : index
       attn.yield %keep : i1
@@ -91,7 +91,7 @@ func.func @dim_of_key(%q: !t, %k: !t, %v: !t, %c: tensor<?x?xi32>) -> !t {
 func.func @constant_tensor(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
-      // expected-error@+1 {{'arith.constant' is not supported in a kernel, only 'arith' and 'math' on numbers}}
+      // expected-error@+1 {{'arith.constant' is not supported in a kernel: expected 'arith' or 'math' on scalars}}
       %table = arith.constant dense<[1, 2]> : tensor<2xi32>
       %x = tensor.extract %table[%b] : tensor<2xi32>
       %y = arith.index_cast %x : i32 to index

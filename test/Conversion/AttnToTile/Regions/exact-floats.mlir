@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --attn-to-tile=target=sm_80 | FileCheck %s
 
-// Where the last place doesn't matter, chips may approximate; a floor, a
-// comparison and a remainder need what is written, and no sum is regrouped there.
+// Values whose last bit does not matter may be approximated; a floor, a comparison and a remainder
+// need their operands as written, without reassociation.
 !t = tensor<?x?x?x64xbf16>
 
 // CHECK-LABEL: gpu.func @approximate

@@ -2,8 +2,8 @@
 // RUN: sed -e /expected-remark/d -e s/expected-several/expected-remark/ %s > %t.mlir
 // RUN: fovea-region-test --rows=queries-of-heads %t.mlir
 
-// Where rows are heads, a head is what a row's coordinate is; where they are
-// several queries of each, neither of the two is.
+// With PackGQA of one query, the row's coordinate is the head; with several queries per head,
+// neither the head nor the query is.
 
 !t = tensor<1x4x1x16xf16>
 !k = tensor<1x1x?x16xf16>

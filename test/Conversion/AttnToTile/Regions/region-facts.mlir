@@ -1,8 +1,8 @@
 // RUN: fovea-region-test %s
 
-// What is known of a region's values before any of them is emitted: how they
-// differ within a block of scores, their ranges, and which are sums of
-// coordinates, whatever way they were added up.
+// Facts about a region's values before any of them is emitted: the dimensions of a score block that
+// they vary along, their ranges, and whether they are sums of coordinates, in any order of
+// additions.
 
 !t = tensor<1x4x?x16xf16>
 
@@ -32,8 +32,8 @@ func.func @sums(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// Additions of captured integers may wrap around, and products are no sums; a
-// difference in steps stays one.
+// Additions of captured integers may wrap around, and products are not sums; a difference of
+// coordinates remains one.
 func.func @no_sums(%q: !t, %k: !t, %v: !t, %x: i32, %y: index) -> !t {
   %o = attn.forward %q, %k, %v captures(%x, %y : i32, index)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %x: i32, %y: index) {
@@ -52,7 +52,7 @@ func.func @no_sums(%q: !t, %k: !t, %v: !t, %x: i32, %y: index) -> !t {
   return %o : !t
 }
 
-// What reaches a rounding or a comparison is computed as it is written.
+// Values that reach a rounding or a comparison are computed as written.
 func.func @exact(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {

@@ -1,7 +1,6 @@
 // RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1" | FileCheck %s
 
-// Each op is evaluated at the join of its operands: uniform < row, column <
-// full.
+// Each op has the joined shape of its operands: uniform < row, column < full.
 
 !t = tensor<?x?x?x16xf16>
 
@@ -32,14 +31,14 @@ func.func @lattice(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// A region of the batch or the head alone gives a scalar, widened at the end.
+// A region on the batch or the head alone yields a scalar, broadcast at the end.
 // CHECK-LABEL: gpu.func @uniform
 func.func @uniform(%q: !t, %k: !t, %v: !t) -> !t {
   // CHECK: scf.if
   // CHECK: %[[EVEN:.*]] = arith.cmpi eq, %{{.*}}, %{{.*}} : index
   // CHECK: %[[WIDE:.*]] = tile.broadcast %[[EVEN]] : i1 to tensor<64x32xi1, #tile.reg>
   // CHECK: %[[KEPT:.*]] = arith.select %[[WIDE]]
-  // Keys past the end are asked about in the last block only.
+  // Keys past the end are masked in the last block only.
   // CHECK: %[[RAGGED:.*]] = arith.cmpi sgt
   // CHECK: scf.if %[[RAGGED]]
   // CHECK: arith.select %{{.*}}, %[[KEPT]]

@@ -1,11 +1,11 @@
 // RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1" -cse -canonicalize | FileCheck %s
 
-// What depends on the distance of query and key alone is computed once for each
-// diagonal, from those of one query: the block's last one.
+// Values that depend on the relative position of query and key alone are computed once per relative
+// position of a block, from those of one query: the block's last one.
 
 !t = tensor<1x2x?x16xf16>
 
-// With a factor, and what is uniform, on diagonals as well.
+// With a factor and a uniform term, also per relative position.
 // CHECK-LABEL: gpu.func @logarithm
 // CHECK: scores(%[[J:.*]]: index
 // CHECK: %[[S:.*]] = tile.dot
@@ -35,7 +35,7 @@ func.func @logarithm(%q: !t, %k: !t, %v: !t, %slopes: tensor<2xf32>) -> !t {
   return %o : !t
 }
 
-// Sums of coordinates stay progressions, masks comparisons of coordinates.
+// Sums of coordinates stay ramps, masks comparisons of coordinates.
 // CHECK-LABEL: gpu.func @cheap
 // CHECK-NOT: tile.diagonals
 // CHECK: tile.ramp
@@ -59,8 +59,8 @@ func.func @cheap(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// A table read at what another table holds for the distance. What goes on with
-// the score, or with a query, goes on with scores.
+// A table indexed by the value of another table at the relative position. Values that are combined
+// with the score, or with a query, are computed per score.
 // CHECK-LABEL: gpu.func @tables
 // CHECK: %[[BUCKET:.*]] = tile.gather %arg3[%{{.*}}] : {{.*}} to tensor<1x96xi32, #tile.reg>
 // CHECK: %[[BIAS:.*]] = tile.gather %arg4[%{{.*}}] : {{.*}} to tensor<1x96xf32, #tile.reg>
@@ -86,8 +86,8 @@ func.func @tables(%q: !t, %k: !t, %v: !t, %buckets: tensor<?xi32>, %table: tenso
   return %o : !t
 }
 
-// Differences of narrower integers, made wider again, are not distances: they
-// wrap where coordinates don't.
+// Differences of narrower integers, extended again, are not relative positions: they wrap where
+// coordinates do not.
 // CHECK-LABEL: gpu.func @narrow
 // CHECK-NOT: tile.diagonals
 // CHECK: tile.gather %arg3[%{{.*}}] : {{.*}} to tensor<64x32xf32, #tile.reg>

@@ -1,7 +1,6 @@
 // RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=64,warps=4" --split-input-file | FileCheck %s
 
-// What neighbouring keys share is loaded once for them: a row tile for each 32
-// keys, chosen by column.
+// An element shared by adjacent keys is loaded once: a row tile per 32 keys, selected by column.
 // CHECK-LABEL: gpu.func @bits
 // CHECK: tile.softmax_sum
 // CHECK: %[[FIRST:.*]] = arith.divui %{{.*}}, %c32
@@ -60,7 +59,7 @@ func.func @by_key(%q: !q, %page: tensor<?xf32>) -> !q {
 
 // -----
 
-// Too few keys, and keys that begin elsewhere.
+// Too few adjacent keys, and groups that start elsewhere.
 // CHECK-LABEL: gpu.func @not_shared
 // CHECK-COUNT-2: tile.gather %arg3
 !q = tensor<?x?x?x64xbf16>

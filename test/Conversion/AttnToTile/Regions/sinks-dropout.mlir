@@ -2,7 +2,7 @@
 
 !t = tensor<?x4x?x16xf16>
 
-// The head's sink enters when the sums are finished.
+// The head's sink is added when the row sums are finished.
 // CHECK: launch.abi @sinks
 // CHECK-SAME: #launch.tensor<"sinks", read, tensor<4xf32>, ["Hq"], 4>
 // CHECK-LABEL: gpu.func @sinks
@@ -21,8 +21,8 @@ func.func @sinks(%q: !t, %s: tensor<4xf32>) -> !t {
 
 !t = tensor<?x4x?x16xf16>
 
-// Weights below the share of 1/4, 16384, are dropped from the product; the sums
-// keep them. The others are scaled with the output.
+// Pairs whose random number is below the dropped share, 1/4 or 16384, are dropped from the product;
+// the row sums keep them. The output is scaled for the others.
 // CHECK: launch.abi @dropout
 // CHECK-SAME: #launch.scalar<"dropout_seed", i64>, #launch.scalar<"dropout_offset", i64>
 // CHECK-SAME: generator(1)

@@ -4,8 +4,8 @@
 
 !t = tensor<1x4x?x64xbf16>
 
-// A 16-bit tensor that score_mod reads at query and key is contiguous by key,
-// so that the copy engine can bring blocks of it.
+// A 16-bit tensor that score_mod reads at query and key is contiguous by key, so that TMA can load
+// its tiles.
 // CHECK-LABEL: launch.abi @bias
 // CHECK-SAME: <"score", stages = 2, staged>
 // CHECK-SAME: #launch.tensor<"capture0", read, tensor<4x?x?xbf16>, {{.*}}, 16>
@@ -29,7 +29,7 @@ func.func @bias(%q: !t, %k: !t, %v: !t, %bias: tensor<4x?x?xbf16>) -> !t {
   return %o : !t
 }
 
-// Not those of f32, turned round, on the diagonal, or read by steps.
+// Not if f32, transposed, indexed by relative position, or with a stride.
 // CHECK-LABEL: launch.abi @others
 // CHECK-NOT: <"score"
 // CHECK-SAME: #launch.tensor<"capture0", {{[^>]*}}>, {{[^>]*}}, 4>
@@ -55,7 +55,7 @@ func.func @others(%q: !t, %k: !t, %v: !t, %x: tensor<?x?xf32>, %y: tensor<?x?xbf
   return %o : !t
 }
 
-// Batch entries that share a bias take the same tile of it one after the other.
+// Batch entries that share a bias process the same tile of it one after the other.
 // CHECK-LABEL: gpu.func @shared
 // CHECK: tile.foreach_work %[[ITEM:.*]] to
 // CHECK: %[[B:.*]] = arith.remui %[[ITEM]], %c4

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --attn-to-tile='target=sm_90a schedule=cluster=2' | FileCheck %s
 
-// Two CTAs share a tile of twice the rows. There is a cluster for each tile,
-// so twice as many CTAs.
+// Two CTAs share a tile with twice the rows. Each tile is one cluster, so there are twice as many
+// CTAs.
 // CHECK: #[[GRID:.*]] = affine_map<()[s0, s1, s2] -> ((((s2 ceildiv 256) * s1) * s0) * 2)>
 // CHECK: launch.abi @dense
 // CHECK-SAME: tile_m = 128,

@@ -1,14 +1,14 @@
-// Errors of schedules with roles: what instructions, registers and shared memory
-// need of them. The chosen one has 16 warps of 256 rows by 64 columns.
+// Errors of schedules with roles: limits of instructions, registers and shared memory. The chosen
+// schedule has 16 warps of 256 rows by 64 columns.
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=producer_registers=24,consumer_registers=240" 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: schedule has roles ('producer_registers'), which 'sm_80' does not support
-// TARGET: note: roles need the matrix unit of warp groups (wgmma), which 'sm_80' does not have; of the targets these do: 'sm_90a'{{$}}
+// TARGET: note: roles need wgmma, which 'sm_80' does not have; targets with wgmma: 'sm_90a'{{$}}
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=consumer_registers=0" 2>&1 | FileCheck %s --check-prefix=BOTH
 // BOTH: error: schedule's 'producer_registers' and 'consumer_registers' must both be set or both be 0
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=6" 2>&1 | FileCheck %s --check-prefix=WARPS
-// WARPS: error: schedule's 'warps' must be 4, 8, 12 or 16 where roles are specialised, found 6
+// WARPS: error: schedule's 'warps' must be 4, 8, 12 or 16 in kernels with roles, found 6
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=20" 2>&1 | FileCheck %s --check-prefix=MANY_WARPS
-// MANY_WARPS: error: schedule's 'warps' must be 4, 8, 12 or 16 where roles are specialised, found 20
+// MANY_WARPS: error: schedule's 'warps' must be 4, 8, 12 or 16 in kernels with roles, found 20
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=8,tile_m=256" 2>&1 | FileCheck %s --check-prefix=ROWS
 // ROWS: error: schedule's 'tile_m' must be 64 rows for each of 2 warp groups, found 256; use warps=16
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=40" 2>&1 | FileCheck %s --check-prefix=COLUMNS
@@ -16,23 +16,23 @@
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=272" 2>&1 | FileCheck %s --check-prefix=MANY_COLUMNS
 // MANY_COLUMNS: error: schedule's 'tile_n' must be a multiple of 16 up to 256, found 272
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=query_in_registers=1" 2>&1 | FileCheck %s --check-prefix=QUERY
-// QUERY: error: schedule's 'query_in_registers' must be 0 where roles are specialised
+// QUERY: error: schedule's 'query_in_registers' must be 0 in kernels with roles
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=cluster=3" 2>&1 | FileCheck %s --check-prefix=CLUSTER
 // CLUSTER: error: schedule's 'cluster' must be 1 or 2, found 3
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=score_stages=2" 2>&1 | FileCheck %s --check-prefix=SCORE_STAGES
-// SCORE_STAGES: error: schedule's 'score_stages' needs roles ('producer_registers')
+// SCORE_STAGES: error: schedule's 'score_stages' needs roles: set 'producer_registers'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=overlap=1" 2>&1 | FileCheck %s --check-prefix=OVERLAP
-// OVERLAP: error: schedule's 'overlap' needs roles ('producer_registers')
-// OVERLAP: note: roles need the matrix unit of warp groups (wgmma), which 'sm_80' does not have; of the targets these do: 'sm_90a'{{$}}
+// OVERLAP: error: schedule's 'overlap' needs roles: set 'producer_registers'
+// OVERLAP: note: roles need wgmma, which 'sm_80' does not have; targets with wgmma: 'sm_90a'{{$}}
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=work=static" 2>&1 | FileCheck %s --check-prefix=WORK_ROLES
 // WORK_ROLES: error: schedule's 'work' must be single without roles ('producer_registers'), found static
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=softmax_part=50" 2>&1 | FileCheck %s --check-prefix=SOFTMAX_PART
-// SOFTMAX_PART: error: schedule's 'softmax_part' needs roles ('producer_registers')
+// SOFTMAX_PART: error: schedule's 'softmax_part' needs roles: set 'producer_registers'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=producer_registers=0,consumer_registers=0,chain=1" 2>&1 | FileCheck %s --check-prefix=CHAIN_ROLES
-// CHAIN_ROLES: error: schedule's 'chain' needs roles ('producer_registers')
+// CHAIN_ROLES: error: schedule's 'chain' needs roles: set 'producer_registers'
 // CHAIN_ROLES-NOT: note: roles need
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=output=tma" 2>&1 | FileCheck %s --check-prefix=OUTPUT
-// OUTPUT: error: schedule's 'output' tma needs roles ('producer_registers')
+// OUTPUT: error: schedule's 'output' tma needs roles: set 'producer_registers'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=output=memory" 2>&1 | FileCheck %s --check-prefix=OUTPUT_NAME
 // OUTPUT_NAME: error: schedule's 'output' must be direct or tma, found 'memory'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=output_stages=1" 2>&1 | FileCheck %s --check-prefix=OUTPUT_STAGES

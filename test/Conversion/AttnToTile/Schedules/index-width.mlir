@@ -1,5 +1,5 @@
-// Kernels count in 32 bits, by the module's data layout. Scalars of type index that
-// might need more are computed as i64; unless something takes them as an index.
+// The module's data layout sets a 32-bit index. Index scalars that might need more bits are
+// computed as i64, unless an op needs them as index.
 // RUN: fovea-opt %s --attn-to-tile=target=sm_80 | FileCheck %s
 
 !t = tensor<?x?x?x64xbf16>
@@ -16,7 +16,7 @@ func.func @narrow(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// What the caller gives may be anything, also where only tiles read it.
+// Captured scalars may have any value, even if only tiles read them.
 // CHECK-LABEL: gpu.module @captured_module {
 func.func @captured(%q: !t, %k: !t, %v: !t, %n: index) -> !t {
   %o = attn.forward %q, %k, %v captures(%n : index)
@@ -27,7 +27,7 @@ func.func @captured(%q: !t, %k: !t, %v: !t, %n: index) -> !t {
   return %o : !t
 }
 
-// A product of the head's number that 32 bits don't hold.
+// A product with the head index that exceeds 32 bits.
 // CHECK-LABEL: gpu.module @wide_module attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i32>}
 // CHECK: %[[HEAD:.*]] = arith.index_cast %{{.*}} : index to i64
 // CHECK: %[[FACTOR:.*]] = arith.index_cast %{{.*}} : index to i64
@@ -44,7 +44,7 @@ func.func @wide(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// Constants, casts of either sign, and back to what fits.
+// Constants, signed and unsigned casts, and casts back to values that fit.
 // CHECK-LABEL: gpu.module @casts_module attributes {dlti.dl_spec = #dlti.dl_spec<index = 32 : i32>}
 // CHECK-DAG: %[[WORD:.*]] = memref.load {{.*}} : memref<?xi32
 // CHECK-DAG: %[[LONG:.*]] = memref.load {{.*}} : memref<?xi64
@@ -77,7 +77,7 @@ func.func @casts(%q: !t, %k: !t, %v: !t, %words: tensor<?xi32>, %longs: tensor<?
   return %o : !t
 }
 
-// An index of a tensor is one.
+// An index of a tensor remains an index.
 // CHECK-LABEL: gpu.module @read_module {
 // CHECK: %[[AT:.*]] = arith.muli %{{.*}} : i64
 // CHECK: %[[INDEX:.*]] = arith.index_cast %[[AT]] : i64 to index

@@ -1,7 +1,6 @@
 // RUN: fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=64,tile_n=32,warps=4,stages=2,query_in_registers=0,min_blocks=1" | FileCheck %s
 
-// Coordinates are below 2^30: what provably fits is computed in i32, the rest
-// in i64.
+// Coordinates are below 2^30: values that provably fit are computed in i32, all others in i64.
 
 !t = tensor<1x1x?x16xf16>
 
@@ -26,7 +25,7 @@ func.func @wide(%q: !t, %k: !t, %v: !t) -> !t {
       %c1009 = arith.constant 1009 : index
       %c64 = arith.constant 64 : index
       %c32 = arith.constant 32 : index
-      // The product doesn't fit; the remainder does again.
+      // The product does not fit 32 bits; the remainder does again.
       // CHECK: arith.extsi %{{.*}} : tensor<64x1xi32, #tile.reg> to tensor<64x1xi64, #tile.reg>
       // CHECK: %[[HASH:.*]] = arith.muli %{{.*}} : tensor<64x1xi64, #tile.reg>
       %hash = arith.muli %i, %c1009 : index
@@ -40,7 +39,7 @@ func.func @wide(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// Casts change nothing but the width.
+// Casts only change the width.
 // CHECK-LABEL: gpu.func @casts
 func.func @casts(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v
@@ -63,7 +62,7 @@ func.func @casts(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// What can't be negative is divided as such; integers count, too.
+// Divisions of non-negative values are unsigned, also of integers.
 // CHECK-LABEL: gpu.func @unsigned
 // CHECK: arith.divui %{{.*}} : tensor<64x1xi32, #tile.reg>
 // CHECK: arith.remui %{{.*}} : tensor<1x32xi32, #tile.reg>

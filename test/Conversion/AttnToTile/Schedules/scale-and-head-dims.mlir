@@ -2,7 +2,7 @@
 
 !t = tensor<1x1x?x16xf16>
 
-// A positive constant is a factor of the exponent: no multiplication.
+// A positive constant is folded into the exponent: no multiplication.
 // CHECK-LABEL: gpu.func @positive
 // CHECK: tile.softmax_sum {{.*}} scale(5.000000e-01)
 // CHECK: tile.dot

@@ -1,4 +1,4 @@
-// Reasons for fields that follow from the problem, and for gradients.
+// Reasons for fields derived from the problem, and for gradients.
 // RUN: fovea-opt %s --fovea-to-tile=target=sm_90a --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s
 // RUN: fovea-opt %s --fovea-to-tile=target=sm_100a --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=TMEM
 // RUN: fovea-opt %examples/causal.mlir --attn-make-gradient='gradients=q,k,v' -o %t.mlir
@@ -11,8 +11,8 @@
 // TWO: [Analysis] chosen | {{.*}} Function=causal_backward | Reason="kernels over key tiles compute dK and dV, others over query tiles dQ"
 
 // CHECK: [Analysis] tau | {{.*}} Function=half | Reason="probabilities reach 2^tau, near the largest f16", Value=8
-// CHECK: [Missed] add_by_dot | {{.*}} Function=half | Reason="MMA accumulators round large sums, which a log-sum-exp shows"
-// TMEM: [Missed] score_stages | {{.*}} Function=half | Reason="blocks of captured scores are not copied ahead: schedule's 'score_stages' must be 0 where dots accumulate in tensor memory, found 2"
+// CHECK: [Missed] add_by_dot | {{.*}} Function=half | Reason="MMA accumulators round large sums, which makes the log-sum-exp inaccurate"
+// TMEM: [Missed] score_stages | {{.*}} Function=half | Reason="tiles of captured scores are not prefetched: schedule's 'score_stages' must be 0 where dots accumulate in tensor memory, found 2"
 !t = tensor<?x?x?x128xf16>
 func.func @half(%q: !t, %k: !t, %v: !t, %x: tensor<?x?x?x?xf16>) -> (!t, tensor<?x?x?xf32>) {
   %o, %lse = attn.forward %q, %k, %v captures(%x : tensor<?x?x?x?xf16>)
@@ -32,7 +32,7 @@ func.func @lengths(%q: !w, %k: !w, %v: !w, %n: tensor<?xi32>) -> !w {
   return %o : !w
 }
 
-// CHECK: [Missed] chain | {{.*}} Function=wide | Reason="with one buffer of Q the next tile would wait for the last scores of this one"
+// CHECK: [Missed] chain | {{.*}} Function=wide | Reason="with one buffer of Q the next tile would wait for the last scores of the current tile"
 !l = tensor<?x?x?x192xf16>
 func.func @wide(%q: !l, %k: !l, %v: !l) -> !l {
   %o = attn.forward %q, %k, %v : !l, !l, !l -> !l

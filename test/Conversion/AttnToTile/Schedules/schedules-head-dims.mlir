@@ -1,6 +1,6 @@
-// Every head dim has a schedule that passes the checks and the whole way to tiles:
-// with roles where the copy engine can copy, without elsewhere. Values that fill
-// a panel, padded or not, have their rows summed by the matrix units.
+// Every head dim has a schedule that passes the checks and lowers to tiles: with roles if TMA can
+// copy the rows, without otherwise. If V fills a panel, padded or not, the MMA unit computes row
+// sums.
 // RUN: fovea-opt %s --fovea-to-tile=target=sm_90a | FileCheck %s --implicit-check-not=mma_sync_unit
 // RUN: fovea-opt %s --fovea-to-tile=target=sm_80 | FileCheck %s --check-prefix=SM80 --implicit-check-not=wgmma_unit
 

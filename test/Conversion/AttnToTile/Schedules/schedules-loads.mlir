@@ -1,8 +1,7 @@
 // RUN: fovea-opt %s --attn-to-tile=target=sm_90a --split-input-file | FileCheck %s
 
-// Values loaded for each score take registers, and wait for the product that they
-// are added to: three warp groups, with narrower blocks. Those for a key alone
-// leave room for wider ones.
+// Values loaded per score take registers until the MMA to which they are added is done: three warp
+// groups, with narrower blocks. Values per key leave room for wider ones.
 !t = tensor<1x1x?x64xbf16>
 !table = tensor<?x?xf32>
 // CHECK-LABEL: launch.abi @both

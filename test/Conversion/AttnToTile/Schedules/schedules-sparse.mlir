@@ -1,8 +1,7 @@
 // RUN: fovea-opt %s --split-input-file --fovea-to-tile=target=sm_90a | FileCheck %s
 
-// Masks that leave rows few of the keys: smaller tiles see fewer blocks for
-// nothing, so two warp groups, whatever the head dim. The role that copies tells
-// blocks apart and has more registers for it. First: bounded from below.
+// Sparse masks: smaller tiles process fewer blocks in vain, so two warp groups for any head dim.
+// The load role evaluates the block predicate and has more registers for it. First: a lower bound.
 !t = tensor<1x1x?x64xbf16>
 // CHECK-LABEL: launch.abi @window {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128, warps = 8, {{.*}} roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 224,
 func.func @window(%q: !t) -> !t {
@@ -20,7 +19,7 @@ func.func @window(%q: !t) -> !t {
 
 // -----
 
-// Told apart by captured values, of which the threads that compute hold some.
+// A predicate on captured values, some of which are live in the compute roles.
 !t = tensor<1x1x?x64xbf16>
 // CHECK-LABEL: launch.abi @documents {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 128, warps = 8, {{.*}} roles = [<"load", warps = 4, registers = 72, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 216,
 func.func @documents(%q: !t, %ids: tensor<?xi32>) -> !t {
@@ -52,7 +51,7 @@ func.func @times(%q: !t, %ids: tensor<?xi64>) -> !t {
 
 // -----
 
-// Listed.
+// Block-sparse lists.
 !t = tensor<1x1x?x64xbf16>
 !n = tensor<1x1x?xi32>
 !x = tensor<1x1x?x?xi32>
@@ -64,7 +63,7 @@ func.func @listed(%q: !t, %n: !n, %x: !x) -> !t {
 
 // -----
 
-// A prefix leaves most of the keys: four warp groups, as without a mask.
+// A prefix keeps most of the keys: four warp groups, as without a mask.
 !t = tensor<1x1x?x64xbf16>
 // CHECK-LABEL: launch.abi @prefix {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 256, tile_n = 64, warps = 16, {{.*}} roles = [<"load", warps = 4, registers = 32, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 112,
 func.func @prefix(%q: !t) -> !t {
@@ -81,8 +80,8 @@ func.func @prefix(%q: !t) -> !t {
 
 // -----
 
-// Nor does a triangle, but what is captured says where it ends: three, which
-// leave the role that copies more registers.
+// So does a triangle, but its end is a captured value: three warp groups, which leave the load role
+// more registers.
 !t = tensor<1x1x?x64xbf16>
 // CHECK-LABEL: launch.abi @offset {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 192, tile_n = 96, warps = 12, {{.*}} roles = [<"load", warps = 4, registers = 56, owns = copies>, <"compute", warps = {{[0-9]+}}, registers = 152,
 func.func @offset(%q: !t, %n: i32) -> !t {
@@ -98,7 +97,7 @@ func.func @offset(%q: !t, %n: i32) -> !t {
 
 // -----
 
-// A word for 32 keys: blocks are whole words, 96 keys instead of 112.
+// A bitmap word covers 32 keys: blocks are whole words, 96 keys instead of 112.
 !t = tensor<1x1x?x192xbf16>
 // CHECK: launch.abi @words {{.*}}plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, tile_n = 96,
 func.func @words(%q: !t, %bits: tensor<?x?xi32>) -> !t {

@@ -1,5 +1,5 @@
-// A field that was set by hand and that a program has no use for is an error; one
-// that a table chose is a remark, and the schedule goes without.
+// A user-specified field that the program has no use for is an error. If a schedule table set the
+// field, a remark reports it and the field is dropped.
 // DEFINE: %{entry} =
 // DEFINE: %{field} =
 // DEFINE: %{refused} = sed -n '/^!t/p;/@%{entry}(/,/^}/p' %s > %t.mlir && not fovea-opt %t.mlir --attn-to-tile="target=sm_90a schedule=%{field}" 2>&1
@@ -10,39 +10,39 @@
 // REDEFINE: %{entry} = plain
 // REDEFINE: %{field} = score_stages=2
 // RUN: %{refused} | FileCheck %s --check-prefix=SCORES
-// SCORES: error: schedule's 'score_stages' was asked for and can't be done: score_mod reads no captured tensor block by block
+// SCORES: error: schedule's 'score_stages' is user-specified but cannot be applied: score_mod reads no captured tensor block by block
 // RUN: %{left_out} | FileCheck %s --check-prefix=SCORES_REMARK
 // SCORES_REMARK: remark: [Missed] score_stages | Category:schedule | Function=plain | Reason="score_mod reads no captured tensor block by block"
 // SCORES_REMARK-LABEL: launch.abi @plain {{.*}} plan(<{{.*}}streams = [<"q"{{.*}}, <"k", stages = {{[0-9]+}}>], dots
 
 // REDEFINE: %{field} = classify=1
 // RUN: %{refused} | FileCheck %s --check-prefix=CLASSIFY
-// CLASSIFY: error: schedule's 'classify' was asked for and can't be done: the mask leaves no blocks out of the range that is visited
+// CLASSIFY: error: schedule's 'classify' is user-specified but cannot be applied: the mask hides no block within its range of keys
 // RUN: %{left_out} | FileCheck %s --check-prefix=CLASSIFY_REMARK
-// CLASSIFY_REMARK: remark: [Missed] classify | Category:schedule | Function=plain | Reason="the mask leaves no blocks out of the range that is visited"
+// CLASSIFY_REMARK: remark: [Missed] classify | Category:schedule | Function=plain | Reason="the mask hides no block within its range of keys"
 // CLASSIFY_REMARK-NOT: classify,
 
 // REDEFINE: %{entry} = listed
 // RUN: %{refused} | FileCheck %s --check-prefix=LISTED
-// LISTED: error: schedule's 'classify' was asked for and can't be done: the blocks to visit are listed
+// LISTED: error: schedule's 'classify' is user-specified but cannot be applied: the op has block-sparse lists
 
 // REDEFINE: %{entry} = few
 // RUN: %{refused} | FileCheck %s --check-prefix=FEW
-// FEW: error: schedule's 'classify' was asked for and can't be done: few queries' blocks are cheaper visited than asked about
+// FEW: error: schedule's 'classify' is user-specified but cannot be applied: with few queries a block costs less than its runtime predicate
 
-// Sums by a dot are none of a log-sum-exp, and not those of dropout's weights;
-// there the planner chooses none, whatever a table says.
+// Row sums by the MMA unit do not work with a log-sum-exp or with dropout; the planner chooses none
+// then, whatever a table has.
 // REDEFINE: %{entry} = lse
 // REDEFINE: %{field} = sum_by_dot=1
 // RUN: %{refused} | FileCheck %s --check-prefix=LSE
-// LSE: error: schedule's 'sum_by_dot' was asked for and can't be done: sums of rounded weights are too rough for a log-sum-exp
+// LSE: error: schedule's 'sum_by_dot' is user-specified but cannot be applied: row sums of rounded probabilities are too inaccurate for the log-sum-exp
 // RUN: %{left_out} | FileCheck %s --check-prefix=LSE_CHOSEN
-// LSE_CHOSEN: remark: [Missed] sum_by_dot | {{.*}} Reason="sums of rounded weights are too rough for a log-sum-exp"
+// LSE_CHOSEN: remark: [Missed] sum_by_dot | {{.*}} Reason="row sums of rounded probabilities are too inaccurate for the log-sum-exp"
 // LSE_CHOSEN-NOT: sum_by_dot,
 
 // REDEFINE: %{entry} = dropout
 // RUN: %{refused} | FileCheck %s --check-prefix=DROPOUT
-// DROPOUT: error: schedule's 'sum_by_dot' was asked for and can't be done: dropout leaves weights out of the product that the sum has
+// DROPOUT: error: schedule's 'sum_by_dot' is user-specified but cannot be applied: dropout zeroes probabilities of the product that the row sum needs
 
 !t = tensor<?x8x?x64xbf16>
 func.func @plain(%q: !t, %k: !t, %v: !t) -> !t {

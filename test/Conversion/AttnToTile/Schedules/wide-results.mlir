@@ -1,7 +1,6 @@
 // RUN: fovea-opt %s --attn-to-tile=target=sm_90a | FileCheck %s
 
-// Numbers of 64 bits that are the same for a tile are computed as i64, by ops
-// with several results too.
+// 64-bit values that are uniform in a tile are computed as i64, also by ops with several results.
 // CHECK-LABEL: gpu.func @f(
 // CHECK: %[[X:.*]] = memref.load {{.*}} : memref<2xi64
 // CHECK: %{{.*}}, %[[HIGH:.*]] = arith.mulsi_extended %[[X]], %[[X]] : i64

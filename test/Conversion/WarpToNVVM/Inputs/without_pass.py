@@ -1,4 +1,4 @@
-"""Runs warp-to-nvvm on what the way to warp level gives when passes are left out.
+"""Runs warp-to-nvvm after fovea-to-warp without some of its passes.
 
     without_pass.py FOVEA_OPT FILE OPTIONS PASS...
 

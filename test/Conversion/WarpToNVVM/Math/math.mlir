@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' | FileCheck %s
 
-// What the chip has, by its instruction; the rest by polynomials; nothing is left
-// that would need a library.
+// Hardware instructions if there are any, otherwise polynomials; no library
+// function is left.
 // CHECK-LABEL: gpu.func @f
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
@@ -43,7 +43,7 @@ gpu.module @m {
     %most = arith.maxnumf %copied, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
     // CHECK: llvm.call_intrinsic "llvm.minnum"({{.*}}) {{.*}} : (vector<4xf32>, vector<4xf32>)
     %g = arith.minnumf %most, %x0 : tensor<64x8xf32, #warp.mma_sync<warps = 4>>
-    // Approximate divisions: reciprocals, or 2 units in the last place.
+    // Approximate divisions: reciprocals, or 2 ulp.
     // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"(%{{.*}}) : (f32) -> f32
     // CHECK: llvm.call_intrinsic "llvm.nvvm.div.full"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
     // CHECK-NOT: arith.divf
@@ -58,8 +58,8 @@ gpu.module @m {
   }
 }
 
-// Without `afn`, quotients and roots are rounded to nearest: by no branches, and
-// right for operands of any size.
+// Without `afn`, quotients and roots are rounded to nearest, without branches,
+// and correct for operands of any magnitude.
 // CHECK-LABEL: gpu.func @exact
 gpu.module @n {
   launch.abi @exact target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -87,7 +87,7 @@ gpu.module @n {
 
 // -----
 
-// Functions that choose between ways, of many elements: each as a whole.
+// Functions with several ranges on many elements: one element at a time.
 // CHECK-LABEL: gpu.func @long
 // CHECK: arith.select %{{.*}} : f32
 // CHECK-NOT: arith.select %{{.*}} : vector
@@ -109,8 +109,8 @@ gpu.module @m {
 
 // -----
 
-// Large angles are reduced behind a branch that the warp takes together, a few in
-// each block; the sine itself is outside of it.
+// Large angles are reduced in a warp-uniform branch, a few per block; the sine
+// itself is outside of it.
 // CHECK-LABEL: gpu.func @angles
 // CHECK: %[[ANY:.*]] = nvvm.vote.sync any %{{.*}}, %{{.*}} -> i1
 // CHECK: scf.if %[[ANY]] -> (vector<8xf32>, i32)
@@ -139,7 +139,7 @@ gpu.module @m {
 
 // -----
 
-// Of few angles, without a branch.
+// Few angles: without a branch.
 // CHECK-LABEL: gpu.func @few
 // CHECK-NOT: scf.if
 // CHECK: llvm.call_intrinsic "llvm.fshl.i32"
@@ -161,7 +161,7 @@ gpu.module @m {
 
 // -----
 
-// Functions that the chip has no instruction for: nothing is left that would need a library.
+// Functions without an instruction: no library function is left.
 // CHECK-LABEL: gpu.func @functions
 // CHECK-NOT: math.
 // CHECK: gpu.return

@@ -2,9 +2,10 @@
 // RUN: FileCheck %s < %t
 // RUN: FileCheck %s --check-prefix=EXCHANGE < %t
 
-// A thread holds two columns of each 8, of four rows: parts of eight counters.
-// It computes two, for four lanes: 2, 3 and 3 products in the first three rounds,
-// since they differ in one word alone, then 4. Lanes exchange words in two steps.
+// A thread holds two columns of each 8, in four rows: parts of eight counters.
+// It computes two of them, for four lanes: 2, 3 and 3 products in the first
+// three steps, because they differ in one word only, then 4. Lanes exchange
+// words in two steps.
 // EXCHANGE-LABEL: gpu.func @rows
 // EXCHANGE-COUNT-8: nvvm.shfl.sync bfly
 // EXCHANGE-NOT: nvvm.shfl
@@ -30,8 +31,8 @@ gpu.module @m {
 
 // -----
 
-// Along columns eight lanes share a counter, and each needs one half of a word of
-// it: the last step exchanges halves.
+// Along columns eight lanes share a counter, and each needs one half of a word
+// of it: the last step exchanges halves.
 // EXCHANGE-LABEL: gpu.func @columns
 // EXCHANGE-COUNT-8: nvvm.prmt
 // EXCHANGE-NOT: nvvm.prmt
@@ -52,7 +53,8 @@ gpu.module @m {
 
 // -----
 
-// One number a lane: there is one counter for eight lanes, which each computes.
+// One number per lane: eight lanes have one counter, which each of them
+// computes.
 // CHECK-LABEL: gpu.func @lanes
 // CHECK-COUNT-14: arith.muli %{{.*}}, %{{.*}} : i64
 // CHECK-NOT: arith.muli {{.*}}c3528531795_i64
@@ -82,7 +84,7 @@ gpu.module @m {
   gpu.func @diagonals(%o: memref<?xi32, strided<[1]>>, %key: i64, %stream: i64) kernel {
     %c0 = arith.constant 0 : index
     // expected-error @+2 {{failed to legalize operation 'tile.random' that was explicitly marked illegal}}
-    // expected-error @+1 {{random numbers along dimension 1 need a layout whose lanes part neighbours evenly, found 'tensor<1x64xi32, #warp.diagonals<rows = 32, warps = 1>>'}}
+    // expected-error @+1 {{random numbers along dimension 1 need a layout that distributes adjacent elements evenly over lanes, found 'tensor<1x64xi32, #warp.diagonals<rows = 32, warps = 1>>'}}
     %r = tile.random key(%key) stream(%stream) [%c0, %c0] dim 1 : !tile
     tile.store %r, %o[%c0] dims [-1, 0] : !tile, memref<?xi32, strided<[1]>>
     gpu.return

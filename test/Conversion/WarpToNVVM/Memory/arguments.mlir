@@ -1,7 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// A memref becomes pointer, sizes and strides; sizes of one name are one
-// argument; what is static or unused is none. tensor<64x8xf32, #warp.mma_sync<warps = 4>>he ABI says what is left.
+// A memref becomes pointer, sizes and strides. Sizes with the same name share
+// one argument; static and unused ones have none. The ABI lists the remaining
+// arguments.
 
 gpu.module @m {
   // CHECK: launch.abi @f

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// Columns that begin anywhere at a multiple of eight and end with a size that the
-// host passes: of each chunk the bytes up to the end are copied, none of one that
-// lies outside.
+// Columns from any multiple of eight to a size that the host passes: of each
+// chunk the bytes up to the end are copied, and none of a chunk that is out of
+// bounds.
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %[[K:.*]]: !llvm.ptr<1>, %[[S:[^ ]*]]: i32, %[[D:[^ ]*]]: i32
 // CHECK: scf.for %[[I:.*]] =
@@ -36,7 +36,7 @@ gpu.module @m {
 
 // -----
 
-// A step that is no multiple of eight.
+// A step that is not a multiple of eight.
 !memory = memref<?x?xbf16, strided<[?, 1]>>
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
@@ -50,7 +50,7 @@ gpu.module @m {
     %n = memref.dim %k, %c1 : !memory
     %b = warp.alloc offset(1024) : !buffer
     scf.for %i = %c0 to %n step %c4 {
-      // expected-error @+2 {{copies move 16 bytes at a time: their first column must be a multiple of 8 that can be seen as one}}
+      // expected-error @+2 {{copies move 16 bytes at a time: expected a first column that is provably a multiple of 8}}
       // expected-error @+1 {{failed to legalize operation 'warp.copy'}}
       warp.copy async %k[%c0, %i] dims [0, 1] to %b : !memory to !buffer
     }
@@ -60,7 +60,7 @@ gpu.module @m {
 
 // -----
 
-// Rows that begin anywhere.
+// Rows without alignment.
 !memory = memref<?x?xbf16, strided<[?, 1]>>
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
@@ -70,7 +70,7 @@ gpu.module @m {
   gpu.func @f(%k: !memory) kernel {
     %c0 = arith.constant 0 : index
     %b = warp.alloc offset(1024) : !buffer
-    // expected-error @+2 {{copies move 16 bytes at a time: the tensor must be aligned to as many}}
+    // expected-error @+2 {{copies move 16 bytes at a time: the tensor must be 16-byte aligned}}
     // expected-error @+1 {{failed to legalize operation 'warp.copy'}}
     warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
     gpu.return

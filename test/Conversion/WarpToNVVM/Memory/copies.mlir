@@ -1,7 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
 
-// 128 threads copy 32 rows of four 16-byte chunks at once; the chunk's place in
-// its row is turned by the row. What lies past the end is filled with zeros.
+// 128 threads copy 32 rows of four 16-byte chunks at a time; the row swizzles
+// the position of a chunk. Rows and columns out of bounds are filled with
+// zeros.
 // CHECK: llvm.mlir.global external @[[$SHARED:.*]]() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %[[K:.*]]: !llvm.ptr<1>, %[[S:.*]]: i32, %[[STRIDE:.*]]: i32
@@ -35,7 +36,8 @@ gpu.module @m {
 
 // -----
 
-// Without async: all have read what was there, and all see what comes.
+// Without async: a barrier orders the copy after earlier reads, and another one
+// before later reads.
 // CHECK-LABEL: gpu.func @f
 // CHECK: gpu.barrier
 // CHECK-COUNT-2: nvvm.cp.async.shared.global
@@ -57,7 +59,7 @@ gpu.module @m {
 
 // -----
 
-// A limit is a smaller size; a condition that is false leaves no row.
+// A limit is a smaller size; with a false condition no row exists.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[C:.*]] = arith.cmpi
 // CHECK: %[[LIMIT:.*]] = arith.minsi
@@ -84,7 +86,7 @@ gpu.module @m {
 
 // -----
 
-// Columns past the source's are zeros: chunks 3 of 4 read nothing.
+// Columns past the source's are zeros: chunks from 3 of 4 on read nothing.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[INSIDE:.*]] = arith.cmpi slt, %{{.*}}, %c3_i32
 // CHECK: %[[BOTH:.*]] = arith.andi %{{.*}}, %[[INSIDE]]
@@ -104,7 +106,7 @@ gpu.module @m {
 
 // -----
 
-// Two panels, one behind the other: 16 rows of 64 columns are 2048 bytes.
+// Two consecutive panels: 16 rows of 64 columns are 2048 bytes.
 // CHECK-LABEL: gpu.func @f
 // CHECK-COUNT-2: nvvm.cp.async.shared.global
 // CHECK-NOT: nvvm.cp.async.shared.global
@@ -123,8 +125,9 @@ gpu.module @m {
 
 // -----
 
-// Panels of 64 columns for 80: the second panel is whole in shared memory, 8192
-// bytes on; what of it lies past the columns is zeroed, from its chunk 2 on.
+// Panels of 64 columns for 80: the second panel is complete in shared memory,
+// at an offset of 8192 bytes; its columns past the end are zeroed, from chunk 2
+// on.
 // CHECK-LABEL: gpu.func @ragged
 // CHECK: %[[CHUNK:.*]] = arith.remui %{{.*}}, %c8_i32
 // CHECK: %[[EXISTS:.*]] = arith.cmpi ult

@@ -1,4 +1,5 @@
-// A box that begins at the last integer lies outside, whatever is added to its place: each element is asked for.
+// A tile at the largest integer is out of bounds without overflow in its
+// coordinates: each element has a predicate.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
 #reg = #warp.mma_sync<warps = 1>

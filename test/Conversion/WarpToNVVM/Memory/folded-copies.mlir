@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// The copy engine takes what rows are folded along as a dimension of its own.
+// TMA has a dimension of its own for the dimension folded into the rows.
 // CHECK-LABEL: launch.abi @engine
 // CHECK-SAME: parameters([#launch.tensor_map<"q", [3, 1, 2, 0], box = [64, 4, 16, 1], swizzle = 128>])
 // CHECK: gpu.func @engine(%[[Q:.*]]: !llvm.ptr) kernel
@@ -45,7 +45,7 @@ gpu.module @m {
 
 // -----
 
-// No instruction copies a part of a fold.
+// Each instruction copies whole folds.
 !q = memref<?x?x512x64xbf16, strided<[?, ?, ?, 1]>>
 !bq = memref<1024x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
@@ -77,7 +77,7 @@ gpu.module @m {
 
 // -----
 
-// Threads that copy, or store, compute both coordinates and test both.
+// Threads that copy or store compute and check both coordinates.
 // CHECK-LABEL: gpu.func @threads
 // CHECK-SAME: %{{.*}}: !llvm.ptr<1>, %[[H:.*]]: i32,
 // CHECK: %[[HEAD:.*]] = arith.divui %{{.*}}, %c8_i32

@@ -1,6 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
 
-// Each element under its predicate, none of which branches; zero outside.
+// Each element is loaded under its predicate without a branch; zero if out of
+// bounds.
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %{{.*}}: !llvm.ptr<1>, %[[S:.*]]: i32, %{{.*}}: i32
 // CHECK: %[[SIZE:.*]] = arith.extui %[[S]] : i32 to i64
@@ -26,7 +27,7 @@ gpu.module @m {
 
 // -----
 
-// Gathers test each coordinate; i1 lives in bytes.
+// Gathers check each coordinate; i1 is stored as a byte.
 // CHECK-LABEL: gpu.func @f
 // CHECK-COUNT-2: llvm.inline_asm "{{.*}}@p ld.global.u8 $0, [$1]
 // CHECK-NOT: ld.global
@@ -47,8 +48,9 @@ gpu.module @m {
 
 // -----
 
-// A vector asks once, as a warp: inside, side by side, pairs aligned. Then each
-// lane loads a pair, and gets 8 from others; else each element by itself.
+// A vector has one warp-uniform check: in bounds, contiguous, pairs aligned. If
+// it holds, each lane loads a pair and receives 8 from other lanes; otherwise
+// each element is loaded by itself.
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %{{.*}}: !llvm.ptr<1>, %[[S:.*]]: i32, %[[STRIDE:.*]]: i64, %{{.*}}: i32
 // CHECK-DAG: %[[SIZE:.*]] = arith.extui %[[S]] : i32 to i64
@@ -84,7 +86,8 @@ gpu.module @m {
 
 // -----
 
-// A scatter: each element of a thread under its own predicate, inside and wanted.
+// A scatter: each element of a thread is stored under its own predicate, in
+// bounds and not masked.
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %[[P:[^ ]*]]: !llvm.ptr<1>, %[[S:[^ ]*]]: i32
 // CHECK: %[[SIZE:.*]] = arith.extui %[[S]] : i32 to i64

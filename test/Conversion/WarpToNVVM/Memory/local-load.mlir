@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
 
-// Two blocks of 16x16 for each warp: 16 elements a thread.
+// Two blocks of 16x16 for each warp: 16 elements per thread.
 // CHECK-LABEL: gpu.func @f
 // CHECK-COUNT-2: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>, num = 4
 // CHECK-NOT: nvvm.ldmatrix
@@ -22,8 +22,8 @@ gpu.module @m {
 
 // -----
 
-// The fifth block lies in the second panel, past the first one's 64 rows of 128
-// bytes.
+// The fifth block is in the second panel, after the 64 rows of 128 bytes of the
+// first one.
 // CHECK-LABEL: gpu.func @ragged
 // CHECK-COUNT-4: nvvm.ldmatrix
 // CHECK: %[[PANEL:.*]] = llvm.getelementptr %{{.*}}[8192]
@@ -46,8 +46,9 @@ gpu.module @m {
 
 // -----
 
-// Warps count through a cluster, of which each CTA keeps its 64 rows: panels lie
-// 64 rows apart, and the fifth warp's rows are the first ones of its CTA.
+// Warp indices run through the cluster, each CTA of which holds its 64 rows:
+// panels are 64 rows apart, and the fifth warp's rows are the first ones of its
+// CTA.
 // CHECK-LABEL: gpu.func @parted
 // CHECK-DAG: %[[ROWS:.*]] = arith.constant 64 : i32
 // CHECK: %[[ROW:.*]] = arith.remui %{{.*}}, %[[ROWS]] : i32

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// A warp group holds 64 rows, from 64 times its number in the role on. The
-// number is the same in all lanes.
+// A warp group owns 64 rows, from 64 times its index in the role on. The index
+// is warp-uniform.
 // CHECK-LABEL: gpu.func @roles
 // CHECK-SAME: (%[[O:.*]]: !llvm.ptr<1>)
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index
@@ -36,7 +36,7 @@ gpu.module @m {
 
 // -----
 
-// Warps that meet at barriers of the CTA hold all rows together.
+// Without roles the warps own all rows together.
 // CHECK-LABEL: gpu.func @one_program
 // CHECK-DAG: %[[C0:.*]] = arith.constant 0 : index
 // CHECK-DAG: %[[C64:.*]] = arith.constant 64 : index

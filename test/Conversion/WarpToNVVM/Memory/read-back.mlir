@@ -1,7 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// What a product of the same role reads, as either operand, all warps of the group have stored by then:
-// they meet behind the fence. What only another role reads, each warp hands over for itself.
+// If a dot of the same role reads the stage, as either operand, all warps of
+// the group synchronise after the fence. If only another role reads it, each
+// warp commits for itself.
 // CHECK-LABEL: gpu.func @f
 // CHECK: nvvm.fence.proxy
 // CHECK: nvvm.barrier id

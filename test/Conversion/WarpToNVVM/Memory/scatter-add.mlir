@@ -1,7 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// One place for all: a thread's eight elements (two rows of four columns, alike here), then those of the warp's lanes, of
-// which the first one adds them; each warp for itself.
+// One address for all elements: sums a thread's eight elements (two rows of
+// four columns), then those of the warp's lanes. The first lane of each warp
+// adds the sum.
 // CHECK-LABEL: gpu.func @all
 // CHECK-COUNT-4: arith.select
 // CHECK: arith.addf
@@ -28,7 +29,8 @@ gpu.module @m {
 
 // -----
 
-// An exact sum: a number is added to the integer of its exponent, as a multiple of the smallest one there.
+// An exact sum: a number is added to the integer of its exponent's bin, as a
+// multiple of the bin's smallest unit.
 // CHECK-LABEL: gpu.func @exact
 // CHECK-COUNT-5: nvvm.shfl.sync bfly
 // CHECK: %[[SUM:.*]] = arith.addf
@@ -52,7 +54,7 @@ gpu.module @m {
 
 // -----
 
-// A place for each row: two rows a thread, of which four lanes have a share.
+// An address per row: two rows per thread, which four lanes share.
 // CHECK-LABEL: gpu.func @rows
 // CHECK-COUNT-4: nvvm.shfl.sync bfly
 // CHECK-NOT: nvvm.shfl.sync
@@ -74,7 +76,7 @@ gpu.module @m {
 
 // -----
 
-// A place for each pair: each thread adds what it holds.
+// An address per pair: each thread adds its elements.
 // CHECK-LABEL: gpu.func @pairs
 // CHECK-NOT: nvvm.shfl.sync
 // CHECK-COUNT-8: red.global.add.f32
@@ -96,8 +98,8 @@ gpu.module @m {
 
 // -----
 
-// The same by a number of the pair's, such as a bucket of its distance: if four registers of all lanes have one place, they
-// are added up first.
+// The same with a per-pair index, such as a bucket of the relative position: if
+// four registers of all lanes have the same address, they are summed first.
 // CHECK-LABEL: gpu.func @buckets
 // CHECK: %[[PLACE:.*]] = nvvm.shfl.sync idx
 // CHECK-COUNT-4: arith.cmpi eq, %{{.*}}, %[[PLACE]] : i32
@@ -134,15 +136,18 @@ gpu.module @m {
 
 // -----
 
-// A place for each diagonal: 16 rows and 32 columns of a warp are 47 of them. Of eight blocks of 8 rows and columns five have
-// diagonals of their own, two columns each for a thread, which exchanges 5 + 3 + 2 sums on the way to two, and these once more.
-// Nothing makes a tile of the diagonals. That counts along them, from the tensor's end where it is negative: nobody asks
-// whether two have one place.
+// An address per relative position: 16 rows and 32 columns of a warp have 47 of
+// them. Of eight blocks of 8 rows and columns five have relative positions of
+// their own, with two columns per thread. The thread reduces them to two
+// registers with 5 + 3 + 2 exchanges, and moves these once more. No tile of
+// relative positions is built. The index counts along relative positions, from
+// the tensor's end if negative, so addresses are not compared.
 // CHECK-LABEL: gpu.func @diagonals
 // CHECK-DAG: %[[HELD:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<2xi1>, vector<2xi32>
 // CHECK-COUNT-12: nvvm.shfl.sync idx
 // CHECK-NOT: nvvm.shfl.sync
-// Diagonals without a sum are not added, nor are those that two registers have.
+// Relative positions without a sum are not added, nor are duplicates in two
+// registers.
 // CHECK: arith.cmpf une
 // CHECK-NOT: nvvm.vote
 // CHECK-COUNT-2: red.global.add.f32
@@ -173,8 +178,9 @@ gpu.module @m {
 
 // -----
 
-// Buckets of diagonals: all have one place, and what a thread has is added up as it is; or neighbours have one, and the first of
-// them adds what all have.
+// Buckets of relative positions: if all have one address, a thread's elements
+// are summed directly. Otherwise adjacent lanes may have one address, and the
+// first of them adds the sum of all.
 // CHECK-LABEL: gpu.func @runs
 // CHECK: %[[HELD:.*]] = arith.divui %{{.*}}, %{{.*}} : vector<2xi32>
 // CHECK: %[[PLACES:.*]]:2 = vector.to_elements %[[HELD]] : vector<2xi32>
@@ -197,7 +203,8 @@ gpu.module @m {
 // CHECK: %[[OTHER_ENDS:.*]] = nvvm.vote.sync ballot
 // CHECK: %[[BEHIND:.*]] = arith.andi %[[OTHER_ENDS]], %{{.*}} : i32
 // CHECK: %[[OTHER_LAST:.*]] = "llvm.intr.cttz"(%[[BEHIND]])
-// Both take a step together: one lane, two, up to sixteen.
+// The steps of both are interleaved, for distances of one lane, two, up to
+// sixteen.
 // CHECK: %[[PAIR:.*]] = nvvm.shfl.sync down %{{.*}}, %{{.*}}, %{{.*}}, %[[LAST]] {return_value_and_is_valid} : f32 -> !llvm.struct<(f32, i1)>
 // CHECK: %[[VALUE:.*]] = llvm.extractvalue %[[PAIR]][0]
 // CHECK: %[[GOES_ON:.*]] = llvm.extractvalue %[[PAIR]][1]
@@ -230,7 +237,7 @@ gpu.module @m {
 
 // -----
 
-// Each warp holds all of such a tile, and would add it.
+// Each warp holds the whole tile, and would add it.
 !tile = tensor<1x16xf32, #warp.mma_sync<warps = 2>>
 gpu.module @m {
   launch.abi @row target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 16, warps = 2>)
@@ -239,7 +246,7 @@ gpu.module @m {
   gpu.func @row(%o: memref<?xf32>, %x: f32) kernel {
     %t = tile.broadcast %x : f32 to !tile
     %c = tile.iota dim 1 : tensor<1x16xi32, #warp.mma_sync<warps = 2>>
-    // expected-error@+2 {{adds tiles of several rows only, which threads part among each other; found 'tensor<1x16xf32, #warp.mma_sync<warps = 2>>'}}
+    // expected-error@+2 {{expected a tile of several rows whose elements are partitioned among threads, found 'tensor<1x16xf32, #warp.mma_sync<warps = 2>>'}}
     // expected-error@+1 {{failed to legalize operation 'tile.scatter'}}
     tile.scatter add %t, %o[%c] : !tile, memref<?xf32>[tensor<1x16xi32, #warp.mma_sync<warps = 2>>]
     gpu.return

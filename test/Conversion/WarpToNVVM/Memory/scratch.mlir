@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// Scratch memory becomes an address; its extents and strides follow from sizes,
-// which it shares with tensors.
+// Scratch memory becomes an address; its extents and strides are computed from
+// sizes that it shares with tensors.
 
 // CHECK: #[[BYTES:.*]] = affine_map<()[s0, s1] -> ((s0 * (s1 ceildiv 128)) * 8)>
 gpu.module @m {

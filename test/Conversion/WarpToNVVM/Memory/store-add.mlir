@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// Without the copy engine each element is added by the thread that holds it, where it
-// exists: columns always do, rows up to the tensor's end.
+// Without TMA each element is added by the thread that holds it, if it exists:
+// columns always do, rows up to the tensor's end.
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %[[X:[^ ]*]]: f32)
 // CHECK: %[[FLAG:.*]] = arith.extui %{{.*}} : i1 to i32
@@ -25,7 +25,7 @@ gpu.module @m {
 
 // -----
 
-// All of it exists: no condition.
+// The whole tile exists: no predicates.
 // CHECK-LABEL: gpu.func @static
 // CHECK-COUNT-16: llvm.inline_asm has_side_effects "red.global.add.f32 [$0], $1;", "l,f"
 !memory = memref<64x32xf32, strided<[32, 1]>>
@@ -54,7 +54,7 @@ gpu.module @m {
   gpu.func @f(%c: !memory, %x: f32) kernel {
     %c0 = arith.constant 0 : index
     %t = tile.broadcast %x : f32 to !tile
-    // expected-error@+2 {{adds tiles of several rows and columns only, as several threads hold the elements of others; found 'tensor<64x1xf32, #warp.mma_sync<warps = 4>>'}}
+    // expected-error@+2 {{'add' needs at least 2 rows and 2 columns: smaller tiles are replicated across threads; found 'tensor<64x1xf32, #warp.mma_sync<warps = 4>>'}}
     // expected-error@+1 {{failed to legalize operation 'tile.store'}}
     tile.store add %t, %c[%c0] dims [0, -1] : !tile, !memory
     gpu.return

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize))' | FileCheck %s
 
-// Copies of one tensor with one box share a map; boxes are a panel wide and at
-// most 256 rows high. Dimensions go from the copy's columns and rows to the
-// others, as the host numbers them.
+// Copies of one tensor with the same box share a map; boxes are a panel wide
+// and at most 256 rows high. Dimensions go from the copy's columns and rows to
+// the others, in the host's order.
 // CHECK: launch.abi @f
 // CHECK-SAME: parameters([#launch.tensor_map<"q", [1, 0], box = [32, 192], swizzle = 64>, #launch.tensor_map<"k", [3, 1, 2, 0], box = [64, 64, 1, 1], swizzle = 128>])
 // CHECK-LABEL: gpu.func @f(
@@ -18,8 +18,8 @@
 // CHECK: nvvm.fence.mbarrier.init
 // CHECK: %[[LEADER:.*]] = nvvm.elect.sync
 
-// What only the outermost loops copy is not kept in the cache: two panels of
-// two boxes of 192 rows.
+// Copies of outer loops only have the evict-first policy: two panels of two
+// boxes of 192 rows.
 // CHECK: "@${{.*}} cp.async.bulk.tensor.{{.*}} %{{.*}}, %[[Q]], %[[C0]], %[[C0]], %{{.*}}, %[[FIRST]], %[[LEADER]]
 // CHECK: "@${{.*}} cp.async.bulk.tensor.{{.*}} %{{.*}}, %[[Q]], %[[C0]], %[[C192]], %{{.*}}, %[[FIRST]], %[[LEADER]]
 // CHECK: "@${{.*}} cp.async.bulk.tensor.{{.*}} %{{.*}}, %[[Q]], %[[C32]], %[[C0]], %{{.*}}, %[[FIRST]], %[[LEADER]]
@@ -27,7 +27,7 @@
 // CHECK: scf.for %[[I:.*]] =
 // CHECK: %[[ROW:.*]] = arith.index_cast %[[I]] : index to i32
 // CHECK: "@${{.*}} cp.async.bulk.tensor.{{.*}} %{{.*}}, %[[K]], %[[C0]], %[[ROW]], %{{.*}}, %{{.*}}, %{{.*}}, %[[LAST]], %[[LEADER]]
-// The last panel is copied whole: the copy engine writes zeros.
+// The last panel is copied whole: TMA writes zeros out of bounds.
 // CHECK: "@${{.*}} cp.async.bulk.tensor.{{.*}} %{{.*}}, %[[K]], %[[C64]], %[[ROW]], %{{.*}}, %{{.*}}, %{{.*}}, %[[LAST]], %[[LEADER]]
 // CHECK-NOT: cp.async.bulk.tensor
 !k = memref<?x?x?x80xbf16, strided<[?, ?, ?, 1]>>

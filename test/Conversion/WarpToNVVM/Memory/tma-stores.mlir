@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
 
 // Each warp stores 16 rows of 16 columns at a time and copies its rows of each
-// panel, one of which the tensor ends in.
+// panel; the tensor ends within one of them.
 // CHECK-LABEL: launch.abi @f
 // CHECK-SAME: parameters([#launch.tensor_map<"o", [2, 1, 0], box = [64, 16, 1], swizzle = 128>])
 // CHECK: gpu.func @f(%[[O:.*]]: !llvm.ptr) kernel
@@ -51,8 +51,8 @@ gpu.module @m {
 
 // -----
 
-// Sums of f32: 8 bytes a store, added to memory. Rows of the fold's heads lie
-// along another dimension. A synchronous copy waits for itself.
+// Accumulators in f32: 8 bytes per store, added to memory. The folded heads are
+// another dimension. A synchronous copy waits for itself.
 // CHECK: launch.abi @adds
 // CHECK-SAME: box = [32, 4, 4], swizzle = 128>])
 // CHECK-LABEL: gpu.func @adds
@@ -86,7 +86,8 @@ gpu.module @m {
 
 // -----
 
-// What a dot read is stored to when the dots of the whole warp group are done.
+// An operand of a dot is overwritten when the dots of the whole warp group are
+// done.
 // CHECK-LABEL: gpu.func @reused
 // CHECK: wgmma.mma_async
 // CHECK: nvvm.barrier id = %{{.*}} number_of_threads
@@ -121,7 +122,7 @@ gpu.module @m {
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(8208)
   gpu.func @f() kernel {
     %b = warp.alloc offset(0) : !b
-    // expected-error@+1 {{'warp.fence_stores' op must stand in a role of whole warp groups}}
+    // expected-error@+1 {{'warp.fence_stores' op must be in a role of whole warp groups}}
     warp.fence_stores %b : !b
     gpu.return
   }
@@ -164,7 +165,7 @@ gpu.module @m {
       role @compute warps(4) regs(240) {
       ^bb0(%o0: !o, %b0: !b):
         %c0 = arith.constant 0 : index
-        // expected-error@+1 {{a warp copies whole folds, 16 rows in all, found 32 in a fold}}
+        // expected-error@+1 {{a warp copies 16 rows: expected a fold extent that divides them, found 32}}
         warp.copy_out async %b0 to %o0[%c0, %c0, %c0] dims [1, 2] fold [0, 32] : !b to !o
         warp.copy_out_wait %b0 : !b
         warp.return
@@ -198,7 +199,7 @@ gpu.module @m {
 
 // -----
 
-// Sums in fragments are stored by warps that hold 16 rows each.
+// Accumulators in fragments need warps with 16 rows each.
 !b = memref<128x64xf32, #warp.shared<row_bytes = 128>>
 !x = tensor<128x64xf32, #warp.mma_sync<warps = 4>>
 gpu.module @m {
@@ -234,7 +235,7 @@ gpu.module @m {
       role @compute warps(4) regs(240) {
       ^bb0(%o0: !o, %b0: !b):
         %c0 = arith.constant 0 : index
-        // expected-error@+1 {{copies no fragments for a cluster}}
+        // expected-error@+1 {{does not support fragments in a cluster}}
         warp.copy_out async add %b0 to %o0[%c0, %c0] dims [0, 1] fragments : !b to !o
         warp.copy_out_wait %b0 : !b
         warp.return

@@ -1,6 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
 
-// What lanes share of a vector is read before the dot that its mask waits for.
+// The lanes' shares of a vector are loaded before the dot that the mask waits
+// for.
 // CHECK-LABEL: gpu.func @ahead
 // CHECK: ld.global.b64 $0, [$1];
 // CHECK: mma.sync
@@ -34,8 +35,8 @@ gpu.module @m {
 
 // -----
 
-// A place that is known behind the dot alone, here by what the kernel stored: it
-// is read there.
+// An address that is only known after the dot, here because the kernel has
+// stored it: the loads stay after the dot.
 // CHECK-LABEL: gpu.func @behind
 // CHECK: mma.sync
 // CHECK: st.global

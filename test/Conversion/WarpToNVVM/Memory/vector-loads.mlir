@@ -1,7 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm{split-vector-loads=false},canonicalize,cse))' --split-input-file | FileCheck %s --check-prefix=APART
 
-// Or each vector asks for itself, and masks stand once.
+// Without the split each vector has its own check, and masks are not
+// duplicated.
 // APART-LABEL: gpu.func @f
 // APART: %[[PLAIN:.*]] = nvvm.vote.sync all
 // APART: scf.if %[[PLAIN]] -> (vector<16xi64>) {
@@ -10,10 +11,10 @@
 // APART-COUNT-32: arith.select %{{.*}} : f32
 // APART-NOT: arith.select
 
-// A mask of vectors asks once for all of them, and is there twice: with vectors
-// that exist whole and lie side by side, of which each lane reads two elements
-// for all lanes; and with others, element by element through local memory. Where
-// the two meet there are scores.
+// A mask of vectors has one check for all of them, and two versions. In one,
+// vectors exist whole and are contiguous, and each lane loads two elements for
+// all lanes. In the other, elements are loaded one by one through local memory.
+// Both versions yield the masked scores.
 // CHECK-LABEL: gpu.func @f
 // CHECK-DAG: %[[WORDS:.*]] = llvm.alloca %c16_i32 x i64 {alignment = 16 : i64}
 // CHECK-DAG: %[[BYTES:.*]] = llvm.alloca %c16_i32 x i8 {alignment = 16 : i64}
@@ -27,7 +28,7 @@
 // CHECK-NOT: nvvm.shfl
 // CHECK-COUNT-32: arith.select %{{.*}} : f32
 // CHECK: } else {
-// All is written before anything is read.
+// All stores precede the first load.
 // CHECK-COUNT-16: llvm.inline_asm "{{.*}}@p ld.global.b64 $0, [$1];
 // CHECK: llvm.store volatile
 // CHECK-NOT: llvm.load
@@ -69,8 +70,8 @@ gpu.module @m {
 
 // -----
 
-// What may not stand twice is not split, here a store: the vector's two ways meet
-// right behind the loads.
+// Code that must not be duplicated is not split, here because of a store: the
+// two versions of the vector join right after the loads.
 // CHECK-LABEL: gpu.func @f
 // CHECK-NOT: llvm.alloca
 // CHECK: scf.if %{{.*}} -> (vector<16xi32>) {

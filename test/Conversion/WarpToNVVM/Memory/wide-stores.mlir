@@ -34,7 +34,7 @@ gpu.module @m {
 
 // -----
 
-// Rows that may start anywhere are stored by pairs.
+// Rows without alignment are stored by pairs.
 // CHECK-LABEL: gpu.func @f
 // CHECK-NOT: st.global.v4
 // CHECK: st.global.b32

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// The 128 threads of each warp group write 16 bytes at a time: 16 rows of a
-// panel of 128 bytes in one go, so two stores for the first 16 rows of 128
-// columns. Then the group alone meets, at a barrier of its own.
+// The 128 threads of each warp group write 16 bytes each: 16 rows of a panel of
+// 128 bytes at a time, so two stores for the first 16 rows of 128 columns. Then
+// the group synchronises at its own named barrier.
 // CHECK-LABEL: gpu.func @f
 // CHECK-DAG: %[[FIRST:.*]] = arith.constant 1 : i32
 // CHECK-DAG: %[[WARPS:.*]] = arith.constant 4 : i32
@@ -44,7 +44,7 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
   gpu.func @f(%n: index) kernel {
     %v = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
-    // expected-error@+1 {{'warp.zero_rows' op must stand in a role of whole warp groups}}
+    // expected-error@+1 {{'warp.zero_rows' op must be in a role of whole warp groups}}
     warp.zero_rows %v from %n : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
     gpu.return
   }
@@ -61,7 +61,7 @@ gpu.module @m {
     warp.specialize captures(%v, %n : memref<32x64xbf16, #warp.shared<row_bytes = 128>>, index)
       role @compute warps(2) regs(240) {
       ^bb0(%v0: memref<32x64xbf16, #warp.shared<row_bytes = 128>>, %n0: index):
-        // expected-error@+1 {{'warp.zero_rows' op must stand in a role of whole warp groups}}
+        // expected-error@+1 {{'warp.zero_rows' op must be in a role of whole warp groups}}
         warp.zero_rows %v0 from %n0 : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
         warp.return
       }

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// Two CTAs, each with a warp group of 64 of the tile's 128 rows. Of Q each copies
-// what it keeps; of K each copies half of the rows into both.
+// Two CTAs, each with a warp group for 64 of the tile's 128 rows. Each CTA
+// copies its own part of Q; of K each copies half of the rows to both CTAs.
 // CHECK: launch.abi @f
 // CHECK-SAME: #launch.tensor_map<"q", [1, 0], box = [64, 64], swizzle = 128>
 // CHECK-SAME: #launch.tensor_map<"k", [1, 0], box = [64, 16], swizzle = 128>
@@ -15,12 +15,13 @@
 // CHECK-DAG: %[[BYTES_K:.*]] = arith.constant 4096 : i32
 // CHECK: %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctarank : i32
 
-// The empty barrier of K hears of the warps of both CTAs, that of Q of its own.
+// The empty barrier of K expects arrivals of the warps of both CTAs, that of Q
+// of its own ones.
 // CHECK: mbarrier.init{{.*}} %{{.*}}, %[[ONE]]
 // CHECK: mbarrier.init{{.*}} %{{.*}}, %c4_i32
 // CHECK: mbarrier.init{{.*}} %{{.*}}, %[[ONE]]
 // CHECK: mbarrier.init{{.*}} %{{.*}}, %c8_i32
-// No barrier is used before all CTAs have made theirs.
+// A cluster barrier follows the initialisation of the mbarriers in all CTAs.
 // CHECK: nvvm.barrier0
 // CHECK-NEXT: nvvm.cluster.arrive
 // CHECK-NEXT: nvvm.cluster.wait
@@ -32,7 +33,7 @@
 // CHECK: %[[AHEAD:.*]] = arith.muli %[[RANK]], %[[C2048]] : i32
 // CHECK: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster.L2::cache_hint [$0], [$1, {$2, $3}], [$4], $5, $6;", "r,l,r,r,r,h,l,b,~{memory}" {{.*}}, %[[K]], {{.*}}, %[[BOTH]],
 
-// Rows and threads count through the CTAs.
+// Row and thread indices run through the CTAs.
 // CHECK: %[[LEADER:.*]] = nvvm.elect.sync
 // CHECK: try_wait
 // CHECK: try_wait

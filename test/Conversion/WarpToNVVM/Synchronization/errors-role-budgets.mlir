@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics
 
-// Copies into all CTAs of a cluster are made by one thread of one warp; this
-// role's other warps would have nothing to acquire.
+// One thread of one warp issues copies to all CTAs of a cluster; this role has
+// other warps, which acquire nothing.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !buffer = memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 gpu.module @m {
@@ -24,7 +24,7 @@ gpu.module @m {
         %c0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
         %t = arith.constant dense<0.0> : tensor<64x64xbf16, #warp.wgmma<groups = 1>>
-        // expected-error@+1 {{role 'compute' copies for all CTAs of a cluster and must do nothing else}}
+        // expected-error@+1 {{role 'compute' copies for all CTAs of a cluster: expected a role that only fills pipelines}}
         warp.producer_acquire %p1[%z, %z] : !warp.pipeline<1>
         warp.copy async %k1[%c0, %c0] dims [0, 1] to %b1 : !memory to !buffer
         warp.producer_commit %p1[%z, %z] : !warp.pipeline<1>
@@ -37,12 +37,12 @@ gpu.module @m {
 
 // -----
 
-// What a chip has, and what its launch gives each thread.
+// Limits of the GPU's registers, and those that its launch gives each thread.
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, warps = 8, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (2)>) threads(384) shared_memory(0)
   gpu.func @f() kernel {
-    // expected-error@+1 {{roles want 66560 registers, a launch of 12 warps has 64512}}
+    // expected-error@+1 {{roles need 66560 registers: a launch of 12 warps has 64512}}
     warp.specialize
       role @load warps(4) regs(40) { warp.return }
       role @compute warps(8) regs(240) { warp.return }

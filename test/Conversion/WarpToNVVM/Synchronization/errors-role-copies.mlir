@@ -13,7 +13,7 @@ gpu.module @m {
         %c0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<1>
-        // expected-error@+1 {{the copy engine knows up to 5 dimensions, found 6}}
+        // expected-error@+1 {{TMA supports up to 5 dimensions, found 6}}
         warp.copy async %k[%c0, %c0, %c0, %c0, %c0, %c0] dims [4, 5] to %b0 : memref<?x?x?x?x?x64xbf16, strided<[?, ?, ?, ?, ?, 1]>> to memref<64x64xbf16, #warp.shared<row_bytes = 128>>
         warp.producer_commit %p[%z, %z] : !warp.pipeline<1>
         warp.return
@@ -28,7 +28,7 @@ gpu.module @m {
 
 // -----
 
-// Each CTA copies its share of the rows, in the blocks that shared memory is made of.
+// Each CTA copies its part of the rows, in multiples of the swizzle pattern.
 gpu.module @m {
   launch.abi @share target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, cluster = 2>)
     tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
@@ -70,7 +70,7 @@ gpu.module @m {
         %c0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<1>
-        // expected-error@+1 {{needs a buffer that the cluster's 2 CTAs part, found one for 4}}
+        // expected-error@+1 {{needs a buffer partitioned among the cluster's 2 CTAs, found one for 4}}
         warp.copy async %k[%c0, %c0] dims [0, 1] to %b0 : memref<?x64xbf16, strided<[?, 1]>> to memref<128x64xbf16, #warp.shared<row_bytes = 128, ctas = 4>>
         warp.producer_commit %p[%z, %z] : !warp.pipeline<1>
         warp.return
@@ -85,7 +85,7 @@ gpu.module @m {
 
 // -----
 
-// What a stage waits for is copied for one CTA, or for all.
+// The copies of a stage are either for one CTA or for all.
 gpu.module @m {
   launch.abi @mixed target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, cluster = 2>)
     tensors([#launch.tensor<"k", read, tensor<?x64xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
@@ -101,7 +101,7 @@ gpu.module @m {
         %z = arith.constant 0 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<1>
         warp.copy async %k[%c0, %c0] dims [0, 1] to %a0 : memref<?x64xbf16, strided<[?, 1]>> to memref<64x64xbf16, #warp.shared<row_bytes = 128>>
-        // expected-error@+1 {{goes to one CTA, others into this pipeline go to all CTAs of the cluster}}
+        // expected-error@+1 {{copies to one CTA: expected a copy to all CTAs of the cluster, as other copies of this pipeline}}
         warp.copy async %k[%c0, %c0] dims [0, 1] to %b0 : memref<?x64xbf16, strided<[?, 1]>> to memref<128x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
         warp.producer_commit %p[%z, %z] : !warp.pipeline<1>
         warp.return
@@ -157,7 +157,7 @@ gpu.module @m {
       role @load warps(4) regs(56) {
       ^bb0(%p: !warp.pipeline<1>):
         %z = arith.constant 0 : i32
-        // expected-error@+1 {{role 'load' fills a pipeline that role 'compute' fills already}}
+        // expected-error@+1 {{pipeline has two producers: role 'compute' and role 'load'}}
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<1>
         warp.producer_commit %p[%z, %z] : !warp.pipeline<1>
         warp.return
@@ -175,7 +175,7 @@ gpu.module @m {
 
 // -----
 
-// A vector in fragments goes to one CTA.
+// A vector in fragments is copied to one CTA.
 !vector = memref<1x64xf32, #warp.shared<row_bytes = 128>>
 gpu.module @m {
   launch.abi @fragments target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1, cluster = 2>)
@@ -190,7 +190,7 @@ gpu.module @m {
         %c0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<1>
-        // expected-error@+1 {{copies no fragments for a cluster}}
+        // expected-error@+1 {{does not support fragments in a cluster}}
         warp.copy async %k[%c0, %c0] dims [-1, 1] fragments to %b0 : memref<?x64xf32> to !vector
         warp.producer_commit %p[%z, %z] : !warp.pipeline<1>
         warp.return

@@ -5,7 +5,7 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @nested(%yes: i1) kernel {
     scf.if %yes {
-      // expected-error@+1 {{must stand in the kernel's own block}}
+      // expected-error@+1 {{must be in the kernel's entry block}}
       warp.specialize role @compute warps(4) regs(240) { warp.return }
     }
     gpu.return
@@ -27,7 +27,7 @@ gpu.module @m {
 
 // -----
 
-// Which role takes turns must be one thing.
+// All uses of the turns must be in one role.
 gpu.module @m {
   launch.abi @turns target("sm_90a") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(16384)
@@ -36,7 +36,7 @@ gpu.module @m {
     warp.specialize captures(%t : !warp.turns<2>)
       role @load warps(4) regs(24) {
       ^bb0(%t0: !warp.turns<2>):
-        // expected-error@+1 {{turns must be taken in one role}}
+        // expected-error@+1 {{must be in the same role as all other uses}}
         warp.begin_turn %t0 : !warp.turns<2>
         warp.return
       }
@@ -141,7 +141,7 @@ gpu.module @m {
       role @compute warps(4) regs(240) {
       ^bb0(%v0: memref<128x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>):
         %c0 = arith.constant 0 : index
-        // expected-error@+1 {{is not supported for rows that CTAs part, found}}
+        // expected-error@+1 {{is not supported for rows partitioned among CTAs, found}}
         warp.zero_rows %v0 from %c0 : memref<128x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
         warp.return
       }
@@ -182,7 +182,7 @@ gpu.module @m {
       role @compute warps(4) regs(240) {
       ^bb0(%v0: memref<1x32xf32, #warp.shared<row_bytes = 128>>):
         %x = arith.constant dense<1.0> : tensor<1x32xf32, #warp.lanes>
-        // expected-error@+1 {{stores what each warp has: it must stand in a role of one warp}}
+        // expected-error@+1 {{stores a tile that each warp holds whole: expected a role of one warp}}
         warp.local_store %x to %v0 : tensor<1x32xf32, #warp.lanes>, memref<1x32xf32, #warp.shared<row_bytes = 128>>
         warp.return
       }

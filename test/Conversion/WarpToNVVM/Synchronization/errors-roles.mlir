@@ -31,7 +31,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernel needs clusters of 2 CTAs as its roles do, found 1}}
+  // expected-error@+1 {{roles need clusters of 2 CTAs, found 1}}
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
@@ -81,7 +81,7 @@ gpu.module @m {
       ^bb0(%p: !warp.pipeline<2>, %r: !warp.pipeline<2>):
         %z = arith.constant 0 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
-        // expected-error@+1 {{a stage was acquired before and not committed yet}}
+        // expected-error@+1 {{acquires a stage before the previous one is committed}}
         warp.producer_acquire %r[%z, %z] : !warp.pipeline<2>
         warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
         warp.return
@@ -108,7 +108,7 @@ gpu.module @m {
         %z = arith.constant 0 : i32
         %o = arith.constant 1 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
-        // expected-error@+1 {{commits another stage than was acquired last}}
+        // expected-error@+1 {{commits a stage other than the one acquired last}}
         warp.producer_commit %p[%o, %z] : !warp.pipeline<2>
         warp.return
       }
@@ -136,7 +136,7 @@ gpu.module @m {
       ^bb0(%k: !memory, %b: !buffer, %p: !warp.pipeline<2>):
         %c0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
-        // expected-error@+1 {{belongs to no stage: a role acquires one before and commits it after, in the same block}}
+        // expected-error@+1 {{has no stage: expected an acquire before it and a commit after it in its block}}
         warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
         warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
@@ -175,7 +175,7 @@ gpu.module @m {
         %c0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
         warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
-        // expected-error@+1 {{role 'compute' fills a pipeline by copies and must do nothing else}}
+        // expected-error@+1 {{role 'compute' copies into a pipeline: expected a role that only fills pipelines}}
         warp.producer_acquire %r[%z, %z] : !warp.pipeline<2>
         warp.copy async %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
         warp.producer_commit %r[%z, %z] : !warp.pipeline<2>
@@ -192,7 +192,7 @@ gpu.module @m {
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f() kernel {
-    // expected-error@+1 {{is filled by no role}}
+    // expected-error@+1 {{pipeline has no producer role}}
     %P = warp.pipeline offset(8192) : !warp.pipeline<2>
     warp.specialize captures(%P : !warp.pipeline<2>)
       role @load warps(4) regs(24) {
@@ -255,7 +255,7 @@ gpu.module @m {
         warp.return
       }
     %z = arith.constant 0 : i32
-    // expected-error@+1 {{uses a pipeline outside of the roles that use it, too}}
+    // expected-error@+1 {{is outside the kernel's roles: expected all uses of the pipeline in roles}}
     warp.consumer_wait %P[%z, %z] : !warp.pipeline<2>
     gpu.return
   }
@@ -278,7 +278,7 @@ gpu.module @m {
         %c0 = arith.constant 0 : index
         %z = arith.constant 0 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
-        // expected-error@+1 {{'limit' is not supported in a role: the copy engine knows the tensor's bounds only}}
+        // expected-error@+1 {{'limit' is not supported in a role: TMA only checks the tensor's bounds}}
         warp.copy async %k[%c0, %c0] limit(%n) dims [0, 1] to %b : !memory to !buffer
         warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
         warp.return
@@ -309,7 +309,7 @@ gpu.module @m {
         %z = arith.constant 0 : i32
         warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
         %yes = arith.constant true
-        // expected-error@+1 {{'if' is not supported in a role: what the stage waits for must be known}}
+        // expected-error@+1 {{'if' is not supported in a role: expected a fixed number of bytes per stage}}
         warp.copy async %k[%c0, %c0] if(%yes) dims [0, 1] to %b : !memory to !buffer
         warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
         warp.return
@@ -359,7 +359,7 @@ gpu.module @m {
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f() kernel {
-    // expected-error@+1 {{role 'compute' has 2 warp groups, found turns of 3}}
+    // expected-error@+1 {{role 'compute' has 2 warp groups, found turns for 3}}
     %T = warp.turns : !warp.turns<3>
     warp.specialize captures(%T : !warp.turns<3>)
       role @load warps(4) regs(24) {
@@ -418,7 +418,7 @@ gpu.module @m {
       role @compute warps(8) regs(240) {
       ^bb0(%n: index, %m: !warp.mailbox<2>, %t: !warp.turns<2>):
         %z = arith.constant 0 : i32
-        // expected-error@+1 {{role 'compute' fills a mailbox and must do nothing else}}
+        // expected-error@+1 {{role 'compute' fills a mailbox: expected a role that only fills pipelines}}
         warp.send %n to %m[%z] : !warp.mailbox<2>
         warp.begin_turn %t : !warp.turns<2>
         warp.return
@@ -442,7 +442,7 @@ gpu.module @m {
       }
       role @compute warps(8) regs(240) {
       ^bb0(%t: !warp.turns<2>):
-        // expected-error@+1 {{must stand in a role that only fills pipelines}}
+        // expected-error@+1 {{must be in a role that only fills pipelines}}
         %w = warp.fetch_work : index
         warp.begin_turn %t : !warp.turns<2>
         warp.return
@@ -477,7 +477,7 @@ gpu.module @m {
         %e = warp.dot async %p1, %b, %zero : tensor<128x64xbf16, #acc>, !buffer, tensor<128x64xf32, #acc>
         %t1 = arith.select %yes, %d, %e : !warp.pending<tensor<128x64xf32, #acc>>
         // expected-error@+2 {{failed to legalize operation 'warp.dot_wait'}}
-        // expected-error@+1 {{the dot that it waits for must come through loops and branches only}}
+        // expected-error@+1 {{expected a pending dot that is passed through loops and branches only}}
         %s = warp.dot_wait %t1 : !warp.pending<tensor<128x64xf32, #acc>>
         warp.return
       }
@@ -534,7 +534,7 @@ gpu.module @m {
         %d = warp.dot async %p1, %b, %zero : tensor<128x64xbf16, #acc>, !buffer, tensor<128x64xf32, #acc>
         %h = tile.iota dim 0 : tensor<128x1xi64, #acc>
         // expected-error@+2 {{failed to legalize operation 'warp.dot_wait'}}
-        // expected-error@+1 {{holds elements of 16 or 32 bits, found 'tensor<128x1xi64, #warp.wgmma<groups = 2>>'}}
+        // expected-error@+1 {{expected held elements of 16 or 32 bits, found 'tensor<128x1xi64, #warp.wgmma<groups = 2>>'}}
         %s, %g = warp.dot_wait %d held(%h : tensor<128x1xi64, #acc>) : !warp.pending<tensor<128x64xf32, #acc>>
         warp.return
       }

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// A stage that is fenced right before it is passed on isn't fenced again: a fence
-// waits for all that its warp has stored. One that is changed behind the fence
-// is, and so is one whose fence was another stage's.
+// A stage that is fenced right before its commit is not fenced again: a fence
+// waits for all stores of its warp. A stage that is changed after the fence is
+// fenced again, and so is one after the fence of another stage.
 // CHECK-LABEL: gpu.func @f
 // CHECK: stmatrix
 // CHECK: nvvm.fence.proxy {{.*}}async.shared

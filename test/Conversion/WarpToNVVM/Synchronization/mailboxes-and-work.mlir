@@ -9,9 +9,9 @@
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
 // CHECK-DAG: %[[THREADS:.*]] = arith.constant 256 : i32
 
-// One lane takes a number, behind those that the CTAs start with, the others get
-// it from there (they bring zeros), and one lane sends it. The last CTA to finish
-// leaves both counters zero.
+// One lane fetches an index, after the initial ones of the CTAs. The others
+// receive it by an OR reduction, to which they contribute zeros, and one lane
+// sends it. The last CTA to finish resets both counters.
 // CHECK: nvvm.setmaxregister decrease
 // CHECK: %[[LEADER:.*]] = nvvm.elect.sync -> i1
 // CHECK: %[[ADDRESS:.*]] = llvm.ptrtoint %[[COUNTERS]] : !llvm.ptr<1> to i64
@@ -31,8 +31,8 @@
 // CHECK-NEXT: %[[ENDED:.*]] = llvm.getelementptr %[[COUNTERS]][1]
 // CHECK-NEXT: llvm.store %{{.*}}, %[[ENDED]] atomic syncscope("device") monotonic {alignment = 4 : i64} : i32, !llvm.ptr<1>
 
-// Barriers 1 and 2 pass the turn on; the second group gives the first one its
-// first turn. What is received is the same in all lanes.
+// Barriers 1 and 2 order the two groups; the second group signals the first one
+// initially. A received value is warp-uniform.
 // CHECK: nvvm.elect.sync
 // CHECK: %[[MINE:.*]] = arith.addi %[[GROUP:.*]], %[[C1]] : i32
 // CHECK: %[[ISLAST:.*]] = arith.cmpi eq, %[[GROUP]], %[[C1]] : i32

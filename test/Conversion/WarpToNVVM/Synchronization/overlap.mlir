@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// What the kernel waits for itself, in each role that reads scratch memory, the
-// host need not wait for. Loads are of a pointer that exists since the wait.
+// Each role that reads scratch memory waits for the earlier kernels, so the
+// host need not wait. Loads use a pointer that is defined at the wait.
 // CHECK: launch.abi @helper
 // CHECK-NOT: overlapped
 // CHECK-LABEL: gpu.func @helper
@@ -82,7 +82,7 @@ gpu.module @m {
       role @compute warps(4) regs(240) {
       ^bb0(%s0: !s, %y0: memref<64xi32>):
         %c0 = arith.constant 0 : index
-        // expected-error@+1 {{touches scratch memory as a kernel before does, and no 'launch.await_previous' stands before it}}
+        // expected-error@+1 {{accesses scratch memory of an earlier kernel: expected 'launch.await_previous' before it}}
         %x = memref.load %s0[%c0] : !s
         %t = tile.broadcast %x : i32 to tensor<64x1xi32, #warp.wgmma<groups = 1>>
         tile.store %t, %y0[%c0] dims [0, -1] : tensor<64x1xi32, #warp.wgmma<groups = 1>>, memref<64xi32>
@@ -94,7 +94,7 @@ gpu.module @m {
 
 // -----
 
-// A wait in a branch is not behind it.
+// A wait in a branch does not precede a use outside of the branch.
 !s = memref<?xi32>
 gpu.module @m {
   launch.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
@@ -115,7 +115,7 @@ gpu.module @m {
     scf.if %c {
       launch.await_previous
     }
-    // expected-error@+1 {{touches scratch memory as a kernel before does, and no 'launch.await_previous' stands before it}}
+    // expected-error@+1 {{accesses scratch memory of an earlier kernel: expected 'launch.await_previous' before it}}
     %x = memref.load %s[%c0] : !s
     gpu.return
   }
@@ -127,7 +127,7 @@ gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(32) shared_memory(0)
   gpu.func @f() kernel {
-    // expected-error@+1 {{stands in a kernel that none of its launch comes before}}
+    // expected-error@+1 {{is in the first kernel of its launch: expected an earlier kernel}}
     launch.await_previous
     gpu.return
   }
@@ -147,7 +147,7 @@ gpu.module @m {
 
 // -----
 
-// A view of scratch memory, made and read before the wait.
+// A view of scratch memory, created and read before the wait.
 !s = memref<?xi32>
 gpu.module @m {
   launch.abi @helper target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 8, warps = 1, stages = 1>)
@@ -164,7 +164,7 @@ gpu.module @m {
     parameters([#launch.scratch_memref<"least", ["S"] affine_map<()[s] -> (s)>>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) prologue([@helper])
   gpu.func @f(%s: !s) kernel {
-    // expected-error@+1 {{touches scratch memory as a kernel before does, and no 'launch.await_previous' stands before it}}
+    // expected-error@+1 {{accesses scratch memory of an earlier kernel: expected 'launch.await_previous' before it}}
     %view = memref.cast %s : !s to memref<4xi32>
     launch.await_previous
     gpu.return
@@ -173,8 +173,9 @@ gpu.module @m {
 
 // -----
 
-// The second kernel of a prologue touches nothing of the first one's: it waits
-// at its end, for those that wait for it. Sizes are anyone's.
+// The second kernel of a prologue does not access the memory of the first one:
+// it waits at its end, for the kernels that wait for it. Sizes may be read
+// without a wait.
 // CHECK-LABEL: launch.abi @first
 // CHECK-NOT: overlapped
 // CHECK: launch.abi @second

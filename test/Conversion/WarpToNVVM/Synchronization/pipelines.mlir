@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file | FileCheck %s
 
-// A wait leaves those groups pending that were committed after its own.
+// A wait leaves the groups outstanding that were committed after its own.
 // CHECK-LABEL: gpu.func @f
 // CHECK-NOT: gpu.barrier
 // CHECK: nvvm.cp.async.commit.group
@@ -36,9 +36,10 @@ gpu.module @m {
 
 // -----
 
-// A ring of two in a loop: the acquire behind the wait needs no barrier of its
-// own, the wait's orders it after the last iteration's reads. The count is that
-// of an iteration: the stage for the next one is committed after the wait.
+// A ring of two in a loop: the acquire after the wait needs no barrier, because
+// the wait's barrier orders it after the last iteration's reads. The count is
+// that within an iteration: the next iteration's stage is committed after the
+// wait.
 // CHECK-LABEL: gpu.func @f
 // CHECK: nvvm.cp.async.commit.group
 // CHECK: scf.for
@@ -71,8 +72,8 @@ gpu.module @m {
 
 // -----
 
-// A single stage, filled at the start of an iteration: a barrier first, since
-// others may still read what the iteration before left.
+// A single stage, filled at the start of an iteration: a barrier precedes it,
+// because other threads may still read the stage of the previous iteration.
 // CHECK-LABEL: gpu.func @f
 // CHECK: scf.for
 // CHECK-NEXT: gpu.barrier
@@ -103,8 +104,8 @@ gpu.module @m {
 
 // -----
 
-// Stages that the first loop filled ahead and nobody waits for are none of the
-// second loop's business: its waits count its own commits.
+// Stages of the first loop that no wait consumes do not affect the second loop:
+// its waits count its own commits.
 // CHECK-LABEL: gpu.func @f
 // CHECK: scf.for
 // CHECK-NEXT: nvvm.cp.async.wait.group 0
@@ -150,9 +151,10 @@ gpu.module @m {
 
 // -----
 
-// What threads store is no group of copies: a wait is a barrier, and leaves the copies
-// of the next round on their way. The barrier of the wait for those orders what was read
-// in the last round before what is stored in this one.
+// Stores of threads form no copy group: a wait is a barrier, and leaves the
+// copies of the next iteration outstanding. The barrier of the wait for those
+// copies orders the reads of the previous iteration before the stores of this
+// one.
 // CHECK-LABEL: gpu.func @stored
 // CHECK: scf.for
 // CHECK: nvvm.cp.async.wait.group 0

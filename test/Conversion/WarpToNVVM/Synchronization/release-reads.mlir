@@ -1,11 +1,13 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// One lane gives a stage back for its warp. Where lanes have read numbers of it, each its own, they meet before:
-// behind the arithmetic that follows, where the role's code ends at the latest. Nothing is added where they have met since.
+// One lane releases a stage for its warp. If lanes have loaded different
+// elements of it, a warp barrier precedes the release, after independent
+// arithmetic, at the latest at the end of the role's code. No barrier is added
+// if one followed the loads.
 // CHECK-LABEL: gpu.func @f
 // CHECK: nvvm.setmaxregister {{.*}} 208
 
-// What is read straight away.
+// Loads right before the release.
 // CHECK: mbarrier.try_wait
 // CHECK: llvm.load {{.*}} !llvm.ptr<3>
 // CHECK: arith.addf
@@ -13,14 +15,14 @@
 // CHECK-NOT: llvm.load
 // CHECK: mbarrier.arrive.shared::cta
 
-// What a branch reads.
+// Loads in a branch.
 // CHECK: mbarrier.try_wait
 // CHECK: scf.if
 // CHECK: llvm.load {{.*}} !llvm.ptr<3>
 // CHECK: nvvm.bar.warp.sync
 // CHECK: mbarrier.arrive.shared::cta
 
-// What is read before the role stores something and fences it.
+// Loads before a store of the role and its fence.
 // CHECK: mbarrier.try_wait
 // CHECK: llvm.load {{.*}} !llvm.ptr<3>
 // CHECK: nvvm.fence.proxy
@@ -28,12 +30,12 @@
 // CHECK-NOT: nvvm.bar.warp.sync
 // CHECK: mbarrier.arrive.shared::cta
 
-// Nothing was read since lanes met.
+// No loads since the last warp barrier.
 // CHECK: mbarrier.try_wait
 // CHECK-NOT: nvvm.bar.warp.sync
 // CHECK: mbarrier.arrive.shared::cta
 
-// The last one of the role.
+// The last release of the role.
 // CHECK: mbarrier.try_wait
 // CHECK: llvm.load {{.*}} !llvm.ptr<3>
 // CHECK: nvvm.bar.warp.sync

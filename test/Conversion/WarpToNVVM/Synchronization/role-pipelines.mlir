@@ -1,9 +1,9 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize))' | FileCheck %s
 
-// A ring of two at byte 64: full barriers at 64 and 72 hear of one producer,
-// empty ones at 80 and 88 of each of 8 warps. Two copies into a stage are
-// announced together when it is acquired and what is sent with it was written,
-// 64 rows of 128 bytes each; their commit is the barrier's own. The pipeline
+// A ring of two at byte 64: full barriers at 64 and 72 expect one producer,
+// empty ones at 80 and 88 each of 8 warps. Two copies into a stage, 64 rows of
+// 128 bytes each, are announced together, after the acquire and the mailbox
+// stores of the stage; the barrier itself completes their commit. The pipeline
 // without copies gets an arrival.
 // CHECK-LABEL: gpu.func @f
 // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i32

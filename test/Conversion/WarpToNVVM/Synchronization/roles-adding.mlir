@@ -1,8 +1,9 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' | FileCheck %s
 
-// Threads of a role that adds to memory keep their number, which a lane got from itself: reading it
-// again would wait for the additions. Neither a role that only stores does that, nor one that has more
-// registers than the launch gives, since it needs them.
+// Threads of a role that adds to memory keep their index in a register, as the
+// result of a shuffle: reading it again would wait for the additions. A role
+// that only stores does not, nor does one with an increased register budget,
+// which needs the register.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[ID:.*]] = gpu.thread_id x
 // CHECK: %[[THREAD:.*]] = arith.index_cast %[[ID]] : index to i32

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file | FileCheck %s
 
-// Roles are branches on the warp's number, the same in all lanes; budgets go
-// down or up from the launch's 168. The first role's work is one warp's, by the
-// lane that it elects. In the second one threads count from 128 on.
+// Roles are warp-uniform branches on the warp index; budgets go down or up from
+// the launch's 168. One warp executes the first role, with an elected lane. In
+// the second one thread indices count from 128 on.
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: known_block_size = array<i32: 384, 1, 1>, nvvm.minctasm = 1
 // CHECK: %[[ID:.*]] = gpu.thread_id x
@@ -63,7 +63,7 @@ gpu.module @m {
 
 // -----
 
-// A budget that is the launch's needs no instruction.
+// A budget equal to the launch's needs no instruction.
 // CHECK-LABEL: gpu.func @f
 // CHECK-NOT: setmaxregister
 // CHECK: gpu.return

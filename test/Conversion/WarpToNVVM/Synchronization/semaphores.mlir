@@ -1,7 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// Each of the two warps counts: three releases are six. All lanes look, and meet behind it; before
-// the release they meet, too, and one lane of each warp adds. Nothing outside the memref is touched.
+// Each of the two warps counts: three releases are six. All lanes poll, and
+// synchronise afterwards. Before the release they synchronise, too, and one
+// lane of each warp adds. Accesses are within the memref.
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %[[TURN:[a-z0-9]+]]: i32, %[[SOME:[a-z0-9]+]]: i1) kernel
 // CHECK-DAG: %[[WARPS:.*]] = arith.constant 2 : i32

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// A role that fills pipelines is one warp's, all lanes of which vote; what one
-// thread does for the others is an elected lane's.
+// One warp executes a role that fills pipelines, and all its lanes take part in
+// the ballot; an elected lane acts for the warp.
 // CHECK-LABEL: gpu.func @f
 // CHECK: nvvm.setmaxregister{{ +}}decrease 24
 // CHECK: scf.if
@@ -52,7 +52,7 @@ gpu.module @m {
   gpu.func @layout() kernel {
     %i = tile.iota dim 1 : tensor<1x32xi32, #warp.mma_sync<warps = 4>>
     %f = arith.cmpi slt, %i, %i : tensor<1x32xi32, #warp.mma_sync<warps = 4>>
-    // expected-error@below {{flags must lie one a lane, found 'tensor<1x32xi1, #warp.mma_sync<warps = 4>>'}}
+    // expected-error@below {{expected one flag per lane, found 'tensor<1x32xi1, #warp.mma_sync<warps = 4>>'}}
     // expected-error@below {{failed to legalize operation 'tile.ballot'}}
     %bits = tile.ballot %f : tensor<1x32xi1, #warp.mma_sync<warps = 4>>
     gpu.return

@@ -1,9 +1,10 @@
-// Products whose columns warps share: two parts of the rows, of four warps each, which take 16
-// columns in turn.
+// Dots whose columns are distributed over warps: two parts of the rows, of four
+// warps each, which take 16 columns round-robin.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
 
-// A warp has 32 rows, and of 128 columns two blocks of 16, which lie 64 apart: one panel of 128
-// bytes and the next. So all that it reads of the other operand is at one address of its own.
+// A warp has 32 rows, and of 128 columns two blocks of 16 at a distance of 64:
+// one panel of 128 bytes and the next. So it reads its part of the other
+// operand from one address of its own.
 // CHECK-LABEL: gpu.func @columns
 // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : i32
 // CHECK-DAG: %[[C16:.*]] = arith.constant 16 : i32
@@ -35,7 +36,7 @@ gpu.module @m {
 
 // -----
 
-// Stored with the columns as rows, a warp's are 16 of each 64.
+// Stored with the columns as rows, a warp has 16 of each 64 rows.
 // CHECK-LABEL: gpu.func @rows
 // CHECK: %[[TURN:.*]] = arith.divui %{{.*}}, %c2_i32
 // CHECK: arith.muli %[[TURN]], %c16_i32

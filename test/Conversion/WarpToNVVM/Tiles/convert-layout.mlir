@@ -1,8 +1,9 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
 
-// Of 32 columns a lane holds 8 in two rows, of 8 bits: pairs of neighbours stay
-// neighbours, so each of 8 words takes two exchanges, one for each side that it may
-// come from. A lane asks lane 2 (l mod 2) of its quad, or the next one.
+// A lane holds 8 of 32 columns in two rows, with 8 bits each. Adjacent pairs
+// stay adjacent, so each of 8 words takes two shuffles, one for each register
+// that it may come from. A lane reads from lane 2 (l mod 2) of its quad, or the
+// next one.
 // CHECK-LABEL: gpu.func @pairs
 // CHECK-COUNT-16: nvvm.shfl.sync{{ +}}idx
 // CHECK-NOT: nvvm.shfl.sync
@@ -29,7 +30,7 @@ gpu.module @m {
 
 // -----
 
-// With another order of columns nothing moves. Neither does a value a row.
+// With another order of columns no data moves, nor does a row value.
 // CHECK-LABEL: gpu.func @permuted
 // CHECK-NOT: nvvm.shfl.sync
 // CHECK: gpu.return

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
 
 // Stored NxK: four 8x8 matrices are two column blocks of 8 keys and 16 elements
-// of the sum. 64x32 by 32x32: 2 steps of the sum, each 2 blocks of 16 columns;
-// each block feeds two products.
+// of the reduction. 64x32 by 32x32: 2 k-steps, each with 2 blocks of 16
+// columns; each block feeds two MMAs.
 // CHECK-LABEL: gpu.func @f
 // CHECK: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>, num = 4
 // CHECK-COUNT-2: nvvm.mma.sync {{.*}}#nvvm.mma_type<bf16>{{.*}}m = 16, n = 8, k = 16
@@ -33,8 +33,8 @@ gpu.module @m {
 
 // -----
 
-// Stored KxN they are transposed on the way; f16 comes as pairs. A first
-// operand in shared memory is read once for each step.
+// Stored KxN, ldmatrix transposes the matrices; f16 operands are pairs. A first
+// operand in shared memory is loaded once per k-step.
 // CHECK-LABEL: gpu.func @f
 // CHECK: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>, num = 4
 // CHECK: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 4
@@ -60,7 +60,7 @@ gpu.module @m {
 
 // -----
 
-// Columns from 32 on of 64: the second two of each row's four blocks of 16.
+// Columns from 32 on of 64: the last two of each row's four blocks of 16.
 // CHECK-LABEL: gpu.func @columns
 // CHECK-COUNT-4: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 4
 // CHECK-NOT: nvvm.ldmatrix
@@ -83,8 +83,8 @@ gpu.module @m {
 
 // -----
 
-// A first operand that is summed along its rows is transposed on the way, too: each
-// warp's rows of the result are columns of it.
+// A first operand with the reduction along its rows is transposed by ldmatrix,
+// too: each warp's rows of the result are columns of it.
 // CHECK-LABEL: gpu.func @transposed
 // CHECK-COUNT-2: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>, num = 4
 // CHECK-COUNT-2: nvvm.mma.sync

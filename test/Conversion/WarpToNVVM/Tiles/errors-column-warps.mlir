@@ -1,4 +1,4 @@
-// What takes whole rows of a warp.
+// Ops that need warps with whole rows.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
@@ -13,7 +13,7 @@ gpu.module @m {
     %a = tile.load %k[%c0, %c0] dims [0, 1] : !memory to tensor<64x64xbf16, #warp.mma_sync<warps = 2, column_warps = 2>>
     %zero = arith.constant dense<0.0> : !shared
     // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-    // expected-error@+1 {{takes a first operand in registers where warps have whole rows, found 'tensor<64x64xf32, #warp.mma_sync<warps = 2, column_warps = 2>>'}}
+    // expected-error@+1 {{needs warps with whole rows for a first operand in registers, found 'tensor<64x64xf32, #warp.mma_sync<warps = 2, column_warps = 2>>'}}
     %d = warp.dot %a, %b, %zero : tensor<64x64xbf16, #warp.mma_sync<warps = 2, column_warps = 2>>, memref<64x64xbf16, #warp.shared<row_bytes = 128>>, !shared
     gpu.return
   }
@@ -31,7 +31,7 @@ gpu.module @m {
     %b = warp.alloc offset(8192) : memref<64x128xbf16, #warp.shared<row_bytes = 128>>
     %zero = arith.constant dense<0.0> : !shared
     // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-    // expected-error@+1 {{takes columns from a multiple of 32 on, found 16}}
+    // expected-error@+1 {{needs a first column that is a multiple of 32, found 16}}
     %d = warp.dot %a, %b, %zero columns(16) : memref<64x64xbf16, #warp.shared<row_bytes = 128>>, memref<64x128xbf16, #warp.shared<row_bytes = 128>>, !shared
     gpu.return
   }
@@ -54,7 +54,7 @@ gpu.module @m {
 
 // -----
 
-// Two warps hold each element of a column of numbers: which of them would add it?
+// Two warps hold each element of a column: both would add it.
 gpu.module @m {
   launch.abi @sums target("sm_80") plan(<#warp.mma_sync_unit, column_warps = 2>)
     tensors([#launch.tensor<"t", write, tensor<?xf32>, ["S"], 4>]) parameters([#launch.memref<"t", [0]>])
@@ -63,7 +63,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %x = arith.constant dense<1.0> : tensor<64x1xf32, #warp.mma_sync<warps = 2, column_warps = 2>>
     // expected-error@+2 {{failed to legalize operation 'tile.scatter'}}
-    // expected-error@+1 {{adds tiles of several rows only, which threads part among each other}}
+    // expected-error@+1 {{expected a tile of several rows whose elements are partitioned among threads}}
     tile.scatter add %x, %t[%c0] : tensor<64x1xf32, #warp.mma_sync<warps = 2, column_warps = 2>>, memref<?xf32>[index]
     gpu.return
   }

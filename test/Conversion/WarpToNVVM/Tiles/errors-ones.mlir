@@ -41,7 +41,7 @@ gpu.module @m {
         %x = arith.constant dense<0.0> : tensor<64x72xf32, #acc>
         %p = arith.constant dense<1.0> : tensor<64x128xbf16, #acc>
         // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-        // expected-error@+1 {{ones must lie behind the second operand, found offsets 0 and 2048}}
+        // expected-error@+1 {{ones must be after the second operand, found offsets 0 and 2048}}
         %d = warp.dot %p, %v0, %x ones(%ones0 : !ones) : tensor<64x128xbf16, #acc>, !v, tensor<64x72xf32, #acc>
         warp.return
       }
@@ -169,7 +169,7 @@ gpu.module @m {
       ^bb0(%a: !a, %b: !b):
         %zero = arith.constant dense<0.0> : tensor<64x128xf32, #acc>
         // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-        // expected-error@+1 {{wgmma takes columns from a whole panel of 64 on, found 32}}
+        // expected-error@+1 {{wgmma needs a first column that is a multiple of 64, found 32}}
         %d = warp.dot %a, %b, %zero columns(32) : !a, !b, tensor<64x128xf32, #acc>
         warp.return
       }
@@ -198,7 +198,7 @@ gpu.module @m {
       ^bb0(%a: !a, %w: !w):
         %zero = arith.constant dense<0.0> : tensor<64x64xf32, #acc>
         // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-        // expected-error@+1 {{wgmma takes rows from a whole panel of 64 on, found 32}}
+        // expected-error@+1 {{wgmma needs a first row that is a multiple of 64, found 32}}
         %d = warp.dot %w, %a, %zero transpose_a rows(32) : !w, !a, tensor<64x64xf32, #acc>
         warp.return
       }

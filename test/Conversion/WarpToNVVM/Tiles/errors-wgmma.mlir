@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics
 
-// Only a role of whole warp groups multiplies.
+// Dots need a role of whole warp groups.
 gpu.module @m {
   launch.abi @no_role target("sm_90a") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(16384)
@@ -9,7 +9,7 @@ gpu.module @m {
     %a = arith.constant dense<1.0> : tensor<64x64xbf16, #warp.wgmma<groups = 1>>
     %zero = arith.constant dense<0.0> : tensor<64x64xf32, #warp.wgmma<groups = 1>>
     // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-    // expected-error@+1 {{wgmma needs a role that computes}}
+    // expected-error@+1 {{wgmma needs a role of whole warp groups}}
     %s = warp.dot %a, %b, %zero : tensor<64x64xbf16, #warp.wgmma<groups = 1>>, memref<64x64xbf16, #warp.shared<row_bytes = 128>>, tensor<64x64xf32, #warp.wgmma<groups = 1>>
     gpu.return
   }

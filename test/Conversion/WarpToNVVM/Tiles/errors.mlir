@@ -16,7 +16,7 @@ gpu.module @m {
   gpu.func @f() kernel {
     %z = arith.constant 0 : i32
     %p = warp.pipeline : !warp.pipeline<1>
-    // expected-error@+1 {{waits for a stage that was not committed}}
+    // expected-error@+1 {{waits for a stage that no earlier op commits}}
     warp.consumer_wait %p[%z, %z] : !warp.pipeline<1>
     gpu.return
   }
@@ -167,7 +167,7 @@ gpu.module @m {
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
   gpu.func @f() kernel {
     // expected-error@+2 {{failed to legalize operation 'tile.held_rows'}}
-    // expected-error@+1 {{must stand in a role: its warp groups hold 64 rows each}}
+    // expected-error@+1 {{must be in a role: its warp groups own 64 rows each}}
     %first, %count = tile.held_rows tensor<128x1xf32, #warp.wgmma<groups = 2>>
     gpu.return
   }
@@ -184,7 +184,7 @@ gpu.module @m {
     %b = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<row_bytes = 32>>
     %zero = arith.constant dense<0.0> : tensor<192x16xf32, #warp.mma_sync<warps = 4>>
     // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-    // expected-error@+1 {{mma.sync reads all columns of a transposed first operand, 16 times a power of two for each warp; found 192 rows of the result for 4 warps}}
+    // expected-error@+1 {{mma.sync needs all columns of a transposed first operand, 16 times a power of two for each warp; found 192 rows of the result for 4 warps}}
     %d = warp.dot %a, %b, %zero transpose_a : memref<16x192xf16, #warp.shared<row_bytes = 128>>, memref<16x16xf16, #warp.shared<row_bytes = 32>>, tensor<192x16xf32, #warp.mma_sync<warps = 4>>
     gpu.return
   }
@@ -201,7 +201,7 @@ gpu.module @m {
     %b = warp.alloc offset(2048) : memref<16x64xf16, #warp.shared<row_bytes = 128>>
     %zero = arith.constant dense<0.0> : tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-    // expected-error@+1 {{takes columns from a multiple of 16 on, found 8}}
+    // expected-error@+1 {{needs a first column that is a multiple of 16, found 8}}
     %d = warp.dot %a, %b, %zero columns(8) : memref<64x16xf16, #warp.shared<row_bytes = 32>>, memref<16x64xf16, #warp.shared<row_bytes = 128>>, tensor<64x16xf32, #warp.mma_sync<warps = 4>>
     gpu.return
   }
@@ -217,7 +217,7 @@ gpu.module @m {
   gpu.func @f(%k: memref<?xbf16>) kernel {
     %c0 = arith.constant 0 : index
     %b = warp.alloc offset(0) : !vector
-    // expected-error@+2 {{fragments are copied by the copy engine: the copy must be asynchronous, in a role}}
+    // expected-error@+2 {{fragments are copied by TMA: expected an asynchronous copy in a role}}
     // expected-error@+1 {{failed to legalize operation 'warp.copy'}}
     warp.copy %k[%c0] dims [-1, 0] fragments to %b : memref<?xbf16> to !vector
     gpu.return
@@ -262,10 +262,10 @@ gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(16384)
   gpu.func @f() kernel {
-    // A thread holds diagonals of both parts and of where they meet.
+    // A thread holds relative positions of both parts and of their boundary.
     %x = tile.iota dim 1 : tensor<1x96xi32, #warp.diagonals<rows = 64, warps = 4>>
     // expected-error@+2 {{failed to legalize operation 'warp.concat_columns'}}
-    // expected-error@+1 {{parts leave columns of 'tensor<1x192xi32, #warp.diagonals<rows = 64, warps = 4>>' open}}
+    // expected-error@+1 {{parts do not cover all columns of 'tensor<1x192xi32, #warp.diagonals<rows = 64, warps = 4>>'}}
     %y = warp.concat_columns %x, %x : tensor<1x96xi32, #warp.diagonals<rows = 64, warps = 4>>, tensor<1x96xi32, #warp.diagonals<rows = 64, warps = 4>> to tensor<1x192xi32, #warp.diagonals<rows = 64, warps = 4>>
     gpu.return
   }

@@ -1,8 +1,9 @@
-// Fragments in memory: sums and vectors move 16 bytes at a time, with no condition.
+// Fragments in memory: accumulators and vectors move 16 bytes at a time,
+// without predicates.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
 
-// 64x32 sums of 128 threads: 16 each. The warp meets behind the additions, so that no
-// product of other registers is under way meanwhile.
+// 64x32 accumulators of 128 threads: 16 each. A warp barrier follows the
+// additions, so that no MMA with other registers is outstanding meanwhile.
 // CHECK-LABEL: gpu.func @sums
 // CHECK-COUNT-4: llvm.inline_asm has_side_effects "red.global.add.v4.f32 [$0], {$1, $2, $3, $4};", "l,f,f,f,f"
 // CHECK-NOT: red.global
@@ -28,7 +29,7 @@ gpu.module @m {
 
 // -----
 
-// A target without vectors of additions adds elements.
+// A target without vector additions adds single elements.
 // CHECK-LABEL: gpu.func @single
 // CHECK-COUNT-16: red.global.add.f32 [$0], $1;
 !memory = memref<?x32xf32, strided<[32, 1]>>
@@ -47,8 +48,8 @@ gpu.module @m {
 
 // -----
 
-// Rows of 16-bit elements outside of loops: 16 bytes a lane, then the four lanes of a
-// row exchange words. In a loop each thread loads its own.
+// Rows of 16-bit elements outside of loops: 16 bytes per lane, then the four
+// lanes of a row exchange words. In a loop each thread loads its own elements.
 // CHECK-LABEL: gpu.func @exchanged
 // CHECK: ld.global.v4.b32
 // CHECK-COUNT-4: nvvm.shfl.sync
@@ -77,7 +78,8 @@ gpu.module @m {
 
 // -----
 
-// Columns of 16 bits that are stored in fragments are not exchanged; booleans are bytes.
+// 16-bit columns that are stored in fragments are not exchanged; booleans are
+// bytes.
 // CHECK-LABEL: gpu.func @narrow
 // CHECK-NOT: nvvm.shfl
 // CHECK-COUNT-4: llvm.store {{.*}} vector<4xbf16>

@@ -1,4 +1,4 @@
-// Of a loop that stayed whole: two signed compares, or one.
+// In a loop that is not split: two signed comparisons, or one.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' | FileCheck %s
 
 gpu.module @m {

@@ -1,6 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// Lanes exchange words of 32 bits; elements of other widths travel as those.
+// Shuffles exchange 32-bit words; elements of other widths are converted to
+// these.
 
 #l = #warp.mma_sync<warps = 1>
 gpu.module @m {
@@ -35,7 +36,7 @@ gpu.module @m {
   }
 }
 
-// Along rows, which one warp has all: the eight lanes that share a column.
+// Along rows, which are in one warp: the eight lanes that share a column.
 gpu.module @rows {
   launch.abi @g target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 32, tile_n = 8, warps = 1, stages = 1, min_blocks = 2>)
     tensors([#launch.tensor<"x", read, tensor<32x8xi32>, ["A", "B"], 4>, #launch.tensor<"o", write, tensor<8xi32>, ["B"], 4>])

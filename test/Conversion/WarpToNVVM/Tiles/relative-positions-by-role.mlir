@@ -1,8 +1,9 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// Diagonals that one warp leaves for others: each lane stores its columns, 32 apart; lanes say that together.
-// Who reads them loads those of its own elements, ten for 16 rows and 32 columns, and lanes have all loaded
-// before one releases the stage. Nothing is exchanged.
+// Relative positions that one warp produces for others: each lane stores its
+// columns, 32 apart, and the warp commits together. A consumer loads those of
+// its own elements, ten for 16 rows and 32 columns, and a warp barrier follows
+// the loads before one lane releases the stage. There are no shuffles.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[LANE:.*]] = arith.remui
 // CHECK: %[[MINE:.*]] = llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32
@@ -74,7 +75,7 @@ gpu.module @m {
 
 // -----
 
-// Diagonals of other warps' rows.
+// Relative positions of other warps' rows.
 !o = memref<?x?xf32, strided<[?, 1]>>
 gpu.module @m {
   launch.abi @rows target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -83,7 +84,7 @@ gpu.module @m {
   gpu.func @rows(%o: !o) kernel {
     %c0 = arith.constant 0 : index
     %f = arith.constant dense<1.0> : tensor<1x96xf32, #warp.fragment_diagonals<rows = 64, warps = 2>>
-    // expected-error@+2 {{diagonals must lie in the lanes that hold them}}
+    // expected-error@+2 {{expected each lane to hold the relative positions of its elements}}
     // expected-error@+1 {{failed to legalize operation 'tile.diagonals'}}
     %x = tile.diagonals %f : tensor<1x96xf32, #warp.fragment_diagonals<rows = 64, warps = 2>> to tensor<64x32xf32, #warp.mma_sync<warps = 4>>
     tile.store %x, %o[%c0, %c0] dims [0, 1] : tensor<64x32xf32, #warp.mma_sync<warps = 4>>, !o

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// A warp of 16 rows and 32 columns has 47 diagonals, two registers of a lane; a
-// thread needs 10 of them for 16 scores, of which 6 occur twice.
+// A warp of 16 rows and 32 columns has 47 relative positions, two registers per
+// lane. A thread needs 10 of them for 16 scores, 6 of which occur twice.
 // CHECK-LABEL: gpu.func @f
 // CHECK-DAG: %[[FIRST:.*]] = arith.constant 48 : i32
 // CHECK-DAG: %[[SEVEN:.*]] = arith.constant 7 : i32
@@ -59,7 +59,7 @@ gpu.module @m {
   gpu.func @warps(%o: memref<?x?xf32, strided<[?, 1]>>) kernel {
     %c0 = arith.constant 0 : index
     %f = arith.constant dense<1.0> : tensor<1x96xf32, #warp.diagonals<rows = 64, warps = 2>>
-    // expected-error@+2 {{diagonals must lie in the warps that hold their rows}}
+    // expected-error@+2 {{expected the relative positions in the warps that own their rows}}
     // expected-error@+1 {{failed to legalize operation 'tile.diagonals'}}
     %x = tile.diagonals %f : tensor<1x96xf32, #warp.diagonals<rows = 64, warps = 2>> to tensor<64x32xf32, #warp.mma_sync<warps = 4>>
     tile.store %x, %o[%c0, %c0] dims [0, 1] : tensor<64x32xf32, #warp.mma_sync<warps = 4>>, memref<?x?xf32, strided<[?, 1]>>

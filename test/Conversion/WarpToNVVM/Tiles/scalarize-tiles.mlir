@@ -8,9 +8,8 @@
 !memory = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @m {
   // A thread holds rows r and r + 8, columns c, c + 1, c + 8 and c + 9. Both
-  // begin at positions that are not negative, so one difference serves all
-  // elements: the eight lie at six distances. Each condition stands in front of
-  // its choice.
+  // begin at non-negative positions, so one difference serves all elements: the
+  // eight have six relative positions. Each condition precedes its select.
   // CHECK-LABEL: gpu.func @window
   // CHECK: %[[ROW_COPY:.*]] = llvm.inline_asm has_side_effects "mov.b32
   // CHECK: %[[ROW:.*]] = arith.andi %[[ROW_COPY]], %c55_i32
@@ -60,7 +59,8 @@ gpu.module @m {
     gpu.return
   }
 
-  // So it is for unsigned comparisons, whose order is the signed one then.
+  // The same holds for unsigned comparisons, whose order equals the signed one
+  // here.
   // CHECK-LABEL: gpu.func @unsigned
   // CHECK: %[[D:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
   // CHECK: arith.cmpi sge, %[[D]], %c0_i32
@@ -91,8 +91,9 @@ gpu.module @m {
     gpu.return
   }
 
-  // Of places that may be negative, differences may overflow: no comparison is
-  // one of those, but equality, and sums of constants still come last.
+  // For positions that may be negative, differences may overflow: comparisons
+  // are not rewritten, except equality, and constants of sums are still added
+  // last.
   // CHECK-LABEL: gpu.func @anywhere
   // CHECK: %[[D:.*]] = arith.subi %[[I:.*]], %[[J:.*]] : i32
   // CHECK: arith.cmpi eq, %[[D]], %c0_i32
@@ -126,8 +127,8 @@ gpu.module @m {
     gpu.return
   }
 
-  // The upper bits of columns are one number for a thread, its lower bits another
-  // one and a constant.
+  // The upper bits of columns are one value per thread, the lower bits another
+  // one plus a constant.
   // CHECK-LABEL: gpu.func @parts
   // CHECK: %[[J:.*]] = arith.addi %{{.*}}, %{{.*}} overflow<nsw> : i32
   // CHECK: %[[LOW:.*]] = arith.andi %[[J]], %c15_i32 : i32
@@ -165,7 +166,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // The place of each element stands in front of its load.
+  // The address of each element is computed right before its load.
   // CHECK-LABEL: gpu.func @gather
   // CHECK: %[[D:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
   // CHECK: arith.extui %[[D]] : i32 to i64
@@ -196,7 +197,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // So do flags that a warp votes on.
+  // The same holds for the flags of a ballot.
   // CHECK-LABEL: gpu.func @vote
   // CHECK: %[[D:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
   // CHECK: %[[A:.*]] = arith.cmpi slt, %[[D]], %c0_i32
@@ -230,7 +231,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // Of what a loop gives nothing is known, whatever else it gives.
+  // Nothing is known about the results of a loop.
   // CHECK-LABEL: gpu.func @loop
   // CHECK: scf.for
   // CHECK: arith.cmpi slt

@@ -29,7 +29,8 @@ gpu.module @m {
     %c = tile.broadcast %columns : tensor<1x16xi32, #warp.mma_sync<warps = 4>> to tensor<64x16xi32, #warp.mma_sync<warps = 4>>
     // CHECK: arith.subi %[[R]], %[[C]] : vector<8xi32>
     %distance = arith.subi %r, %c : tensor<64x16xi32, #warp.mma_sync<warps = 4>>
-    // A progression: one step to the thread's first element, then constants.
+    // A progression: one multiply-add for the thread's first element, then
+    // constants.
     // CHECK: %[[AT:.*]] = arith.sitofp %{{.*}} : i32 to f32
     // CHECK: %[[START:.*]] = llvm.call_intrinsic "llvm.fma"(%[[AT]], %[[F:.*]], %[[F]])
     // CHECK: %[[STARTS:.*]] = vector.broadcast %[[START]] : f32 to vector<4xf32>
@@ -49,7 +50,7 @@ gpu.module @m {
 
 // -----
 
-// The four lanes of a row exchange; two rows, two shuffles each.
+// The four lanes of a row exchange values: two rows, two shuffles each.
 // CHECK-LABEL: gpu.func @f
 // CHECK-COUNT-3: arith.addf
 // CHECK: nvvm.shfl.sync bfly
@@ -81,7 +82,7 @@ gpu.module @m {
 
 // -----
 
-// A warp votes for its rows.
+// A ballot of a warp's rows.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[ANY:.*]] = arith.ori
 // CHECK: %[[VOTE:.*]] = nvvm.vote.sync any %{{.*}}, %[[ANY]] -> i1
@@ -112,8 +113,8 @@ gpu.module @m {
 
 // -----
 
-// Integer maxima form a chain: the assembler makes three-input maxima of it.
-// Any column's condition holds for its row.
+// Integer maxima form a chain, from which ptxas makes three-input maxima. A
+// condition in any column holds for its row.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[A:.*]] = arith.maxsi %{{.*}}, %{{.*}} : i32
 // CHECK-NEXT: %[[B:.*]] = arith.maxsi %[[A]], %{{.*}} : i32

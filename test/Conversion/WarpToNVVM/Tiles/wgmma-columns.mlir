@@ -1,16 +1,19 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// Columns from 128 on are the third and fourth panel: 16384 bytes, 1024 units, further.
+// Columns from 128 on are the third and fourth panel, at an offset of 16384
+// bytes, 1024 units.
 // CHECK-LABEL: gpu.func @f(
 // CHECK: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {$0, $1,
 // CHECK-SAME: add.s64 a, $64, 128;\0A\09add.s64 b, $65, 1152;\0A\09wgmma.mma_async
 
-// Rows from 64 on of a transposed first operand are its second panel: 8192 bytes, 512 units, further.
+// Rows from 64 on of a transposed first operand are its second panel, at an
+// offset of 8192 bytes, 512 units.
 // CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {$0, $1,
 // CHECK-SAME: add.s64 a, $32, 640;\0A\09add.s64 b, $33, 128;
 
-// 16 warps are launched with 128 registers a thread, whatever the role's budget: ptxas takes no
-// instruction with 256 columns there (C7602). Two have 128 each, with one fence and one commit.
+// 16 warps are launched with 128 registers per thread, regardless of the role's
+// budget: ptxas rejects an instruction with 256 columns there (C7602). Two
+// instructions have 128 each, with one fence and one commit.
 // CHECK: wgmma.fence.sync.aligned;
 // CHECK-SAME: add.s64 b, $129, 0;\0A\09wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {$0, $1,
 // CHECK-SAME: $63}, a, b, z,

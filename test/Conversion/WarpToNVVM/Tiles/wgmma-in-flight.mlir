@@ -1,9 +1,9 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// A sum that stays in flight: its registers go from product to product, with no
-// text in between that touches them. The wait in the loop leaves one product.
+// An outstanding accumulation: its registers go from dot to dot, and no text in
+// between accesses them. The wait in the loop leaves one dot outstanding.
 // CHECK-LABEL: gpu.func @f
-// Starts at zero, as the tile that the sum begins with is.
+// Starts at zero, as does the initial tile of the accumulation.
 // CHECK: llvm.inline_asm has_side_effects "{{.*}}$33, 0;{{.*}}a, b, z, 1, 1,{{.*}}wgmma.commit_group.sync.aligned;{{.*}}", "=f,{{.*}}=f,l,l,~{memory}"
 // CHECK: scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}) -> (vector<32xf32>)
 // CHECK: %[[IN:.*]]:32 = vector.to_elements %[[ACC]]
@@ -12,7 +12,7 @@
 // CHECK: scf.yield
 // CHECK: nvvm.wgmma.wait.group.sync.aligned 0
 // CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;", "=f,{{.*}}=f,0,1,{{.*}},31,~{memory}"
-// In a branch, the least of both ways.
+// After a branch, the minimum of both paths.
 // CHECK: scf.if
 // CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 1;", "=f,
 #acc = #warp.wgmma<groups = 1>

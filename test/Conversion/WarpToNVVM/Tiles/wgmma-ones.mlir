@@ -1,11 +1,11 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// The block of ones is written by the first 128 threads, 16 bytes each, before
-// all threads meet, and made visible to the matrix units.
+// The first 128 threads write the block of ones, 16 bytes each. A proxy fence
+// makes it visible to the tensor cores, and a CTA barrier follows.
 // CHECK-LABEL: gpu.func @f
 // CHECK-DAG: %[[ONES:.*]] = arith.constant dense<1065369472> : vector<4xi32>
 // The distance to the ones, 32768 bytes, is the leading offset. A stage (16384
-// bytes) adds 1024 to the address and takes it from the distance.
+// bytes) adds 1024 to the address and subtracts it from the distance.
 // CHECK-DAG: %[[LEADING:.*]] = arith.constant 134217728 : i32
 // CHECK-DAG: %[[ADVANCE:.*]] = arith.constant -67107840 : i32
 // CHECK-DAG: %[[FILLERS:.*]] = arith.constant 128 : i32

@@ -1,7 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
-// Each of two warp groups multiplies its 64 rows of A. Descriptors are made
-// once, from addresses masked to 14 bits, and a stage (8192 bytes) adds to them.
+// Each of two warp groups multiplies its 64 rows of A. Descriptors are computed
+// once, from addresses masked to 14 bits, and a stage (8192 bytes) adds to
+// them.
 // CHECK-LABEL: gpu.func @f
 // CHECK-DAG: %[[UPPER:.*]] = arith.constant 4611686293305294848 : i64
 // CHECK-DAG: %[[KMAJOR:.*]] = arith.constant 65536 : i32
@@ -17,14 +18,14 @@
 // CHECK: arith.andi %{{.*}}, %[[MASK]] : i32
 // CHECK: %[[LOWER:.*]] = arith.ori %{{.*}}, %[[KMAJOR]] : i32
 
-// The loop issues two products, in order, and waits for the first alone.
+// The loop issues two dots, in order, and waits for the first one only.
 // CHECK: scf.for
 // CHECK: %[[DISTANCE:.*]] = arith.muli %{{.*}}, %[[UNITS]] : i32
 // CHECK: %[[STAGE:.*]] = arith.addi %{{.*}}, %[[DISTANCE]] : i32
 // CHECK: %[[WIDE:.*]] = arith.extui %[[STAGE]] : i32 to i64
 // CHECK: %[[K:.*]] = arith.ori %[[WIDE]], %[[UPPER]] : i64
-// Starts at zero: outputs alone, and the first step overwrites. Both operands
-// walk by 32 bytes in a panel.
+// Starts at zero: outputs only, and the first k-step overwrites. Both operands
+// advance by 32 bytes in a panel.
 // CHECK: llvm.inline_asm has_side_effects "{{.*}}wgmma.fence.sync.aligned;
 // CHECK-SAME: add.s64 a, $32, 0;\0A\09add.s64 b, $33, 0;\0A\09wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {$0, $1,
 // CHECK-SAME: $31}, a, b, z, 1, 1, 0, 0;
@@ -33,8 +34,7 @@
 // CHECK-SAME: add.s64 a, $32, 6;\0A\09add.s64 b, $33, 6;
 // CHECK-SAME: wgmma.commit_group.sync.aligned;
 // CHECK-SAME: "=f,{{.*}}=f,l,l,~{memory}" %{{.*}}, %[[K]] : (i64, i64)
-// The other one adds to what it had; 16 rows of its second operand are 2048
-// bytes further.
+// The other dot accumulates; 16 rows of its second operand are 2048 bytes.
 // CHECK: llvm.inline_asm has_side_effects "{{.*}}wgmma.fence.sync.aligned;
 // CHECK-SAME: add.s64 b, $80, 0;\0A\09wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {$0,
 // CHECK-SAME: $31}, {$64, $65, $66, $67}, b, o, 1, 1, 1;
@@ -42,16 +42,16 @@
 // CHECK-SAME: $31}, {$68, $69, $70, $71}, b, o, 1, 1, 1;
 // CHECK-SAME: "=f,{{.*}}=f,0,1,{{.*}},31,r,{{.*}}r,l,~{memory}"
 // CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 1;", "=f,{{.*}}=f,0,1,{{.*}},31,~{memory}"
-// What must be above the wait: a store on a condition that never holds, to the
-// spare bytes.
+// Work that must precede the wait: a store under a condition that never holds,
+// to the spare bytes.
 // CHECK: llvm.inline_asm has_side_effects "{{.*}}setp.lt.f32 p, $0, 0f00000000;{{.*}}setp.lt.or.f32 p, $1, 0f00000000, p;{{.*}}@p st.volatile.shared.u32 [$2], 0;{{.*}}", "f,f,r,~{memory}"
 // CHECK: llvm.inline_asm has_side_effects "wgmma.wait_group.sync.aligned 0;"
-// What must be below it passes through a text of its own, as 16 words.
+// Values kept live across the wait pass through an empty text, as 16 words.
 // CHECK: llvm.inline_asm has_side_effects "", "=r,{{.*}}=r,0,1,{{.*}},15,~{memory}"
 // CHECK: scf.yield
 
-// Without 'async' the product waits at once. Panels of 32 columns have the
-// 64-byte swizzle, and steps of the second panel lie 4096 bytes further.
+// Without 'async' the dot waits at once. Panels of 32 columns have the 64-byte
+// swizzle, and k-steps of the second panel have an offset of 4096 bytes.
 // CHECK: m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, a, b, z, 1, 1, 0, 0;
 // CHECK-SAME: add.s64 a, $4, 2;\0A\09add.s64 b, $5, 2;
 // CHECK-SAME: add.s64 a, $4, 512;\0A\09add.s64 b, $5, 32;

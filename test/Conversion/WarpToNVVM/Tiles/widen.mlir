@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' | FileCheck %s
 
-// bf16 is the upper half of f32: of two in a word one is shifted, the other one
-// masked. Halves that came one by one stay halves.
+// bf16 is the upper half of f32: of the two in a word one is shifted, the other
+// one masked. Scalar halves stay halves.
 // CHECK-LABEL: gpu.func @pairs
 // CHECK: %[[WORDS:.*]] = llvm.bitcast %{{.*}} : vector<16xbf16> to vector<8xi32>
 // CHECK: %[[WORD:.*]]:8 = vector.to_elements %[[WORDS]]

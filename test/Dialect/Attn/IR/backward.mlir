@@ -23,8 +23,8 @@ func.func @same(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse, %do: !o) -> !v {
   return %0 : !v
 }
 
-// All that may be asked for; what a region reads twice and what none reads goes,
-// what has a gradient stays.
+// All gradients; repeated and unused captures are removed, captures with a gradient
+// stay.
 // CHECK-LABEL: func @all
 // CHECK: %dq, %dk, %dv, %dcapture2, %dcapture3, %dsinks, %dscale = attn.backward
 // CHECK-SAME: lse_gradient(%{{.*}} : tensor<4x16x?xf32>) gradients(q, k, v, captures = [2, 3], sinks, scale) scale(%{{.*}} : f32)
@@ -70,8 +70,8 @@ func.func @all(%q: !q, %k: !k, %v: !v, %o: !o, %lse: !lse, %do: !o, %dlse: !lse,
   return %0#0, %0#1, %0#2, %0#3, %0#4, %0#5, %0#6 : !q, !k, !v, tensor<16xf16>, tensor<f32>, tensor<16xf32>, tensor<f32>
 }
 
-// A score_mod that changes nothing has no derivative to speak of; a mask that
-// hides nothing has no bounds.
+// An identity score_mod has no derivative; an all-true mask_mod has no bounds: the
+// regions are removed.
 // CANON-LABEL: func @trivial
 // CANON: attn.backward
 // CANON-NOT: score_

@@ -1,4 +1,4 @@
-// Lists of blocks print to what parses again.
+// Block lists round-trip.
 // RUN: fovea-opt %s | fovea-opt | FileCheck %s
 
 !t = tensor<2x4x?x32xf16>

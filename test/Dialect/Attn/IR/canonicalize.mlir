@@ -28,7 +28,7 @@ func.func @trivial_regions(%q: !t) -> !t {
   return %o : !t
 }
 
-// A constant false is a mask like any other: its rows are 0.
+// A constant-false mask is kept: its rows are 0.
 // CHECK-LABEL: func.func @all_hidden
 // CHECK: mask_mod
 func.func @all_hidden(%q: !t) -> !t {
@@ -56,7 +56,7 @@ func.func @captures(%q: !t, %w: index, %unused: tensor<4xf32>) -> !t {
   return %o : !t
 }
 
-// What kv_classify alone reads stays, and loses its repetitions.
+// A capture that only kv_classify uses stays; its repetitions are removed.
 // CHECK-LABEL: func.func @classify_captures
 // CHECK: captures(%{{.*}} : tensor<?xi1>, numbers = [1])
 // CHECK: kv_classify({{.*}}, %[[A:[a-z0-9]+]]: tensor<?xi1>) {
@@ -72,8 +72,8 @@ func.func @classify_captures(%q: !t, %unused: index, %p: tensor<?xi1>) -> !t {
   return %o : !t
 }
 
-// What stays keeps its number, also when it has been through this before; where
-// numbers are places they are not said.
+// The other captures keep their numbers, also after repeated canonicalisation; numbers
+// that equal the positions are not printed.
 // CHECK-LABEL: func.func @numbers
 // CHECK: captures(%{{.*}}, %{{.*}} : index, index, numbers = [3, 5])
 // CHECK: captures(%{{.*}} : index)

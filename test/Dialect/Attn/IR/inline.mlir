@@ -2,7 +2,7 @@
 
 !t = tensor<?x?x?x64xbf16>
 
-// A function with attention goes into its caller.
+// A function with attention is inlined into its caller.
 // CHECK-LABEL: func.func @caller
 // CHECK-NOT: call
 // CHECK: attn.forward %{{.*}}, %{{.*}}, %{{.*}} {{.*}}

@@ -115,7 +115,7 @@ func.func @positions(%q: !t, %lse: !lse, %c: tensor<8xf32>) {
 !t = tensor<2x4x8x16xbf16>
 !lse = tensor<2x4x8xf32>
 func.func @no_sinks(%q: !t, %lse: !lse) {
-  // expected-error @+1 {{the gradient of sinks is asked for, found no sinks}}
+  // expected-error @+1 {{the gradient of sinks needs sinks, found none}}
   %0 = attn.backward %q, %q, %q, %q, %lse, %q gradients(sinks) : !t, !t, !t, !t, !lse, !t -> tensor<4xf32>
   return
 }
@@ -125,7 +125,7 @@ func.func @no_sinks(%q: !t, %lse: !lse) {
 !t = tensor<2x4x8x16xbf16>
 !lse = tensor<2x4x8xf32>
 func.func @constant_scale(%q: !t, %lse: !lse) {
-  // expected-error @+1 {{the gradient of a scale is asked for, found no scale that is an operand}}
+  // expected-error @+1 {{the gradient of the scale needs a run-time scale, found none}}
   %0 = attn.backward %q, %q, %q, %q, %lse, %q gradients(scale) scale(0.5) : !t, !t, !t, !t, !lse, !t -> tensor<f32>
   return
 }
@@ -135,7 +135,7 @@ func.func @constant_scale(%q: !t, %lse: !lse) {
 !t = tensor<2x4x8x16xbf16>
 !lse = tensor<2x4x8xf32>
 func.func @gradient_alone(%q: !t, %lse: !lse) {
-  // expected-error @+1 {{expected a score_mod beside score_gradient}}
+  // expected-error @+1 {{'score_gradient' needs a score_mod}}
   %0 = attn.backward %q, %q, %q, %q, %lse, %q gradients(q)
     score_gradient(%s: f32, %ds: f32, %b: index, %h: index, %i: index, %j: index) {
       attn.yield %ds : f32
@@ -154,7 +154,7 @@ func.func @not_asked_for(%q: !t, %lse: !lse, %w: f32) {
       attn.yield %r : f32
     }
     score_gradient(%s: f32, %ds: f32, %b: index, %h: index, %i: index, %j: index, %c: f32) {
-      // expected-error @+1 {{the gradient of captured value #0 is not asked for}}
+      // expected-error @+1 {{expected a captured value with a gradient, found captured value #0}}
       attn.contribute %ds to %c : f32
       attn.yield %ds : f32
     } : !t, !t, !t, !t, !lse, !t -> !t
@@ -246,7 +246,7 @@ func.func @contribution_to_score(%q: !t, %lse: !lse, %w: f32) -> f32 {
       attn.yield %s : f32
     }
     score_gradient(%s: f32, %ds: f32, %b: index, %h: index, %i: index, %j: index, %c: f32) {
-      // expected-error @+1 {{expected an argument of the region that stands for a captured value, found another value}}
+      // expected-error @+1 {{expected the region's argument of a captured value, found another value}}
       attn.contribute %ds to %s : f32
       attn.yield %ds : f32
     } : !t, !t, !t, !t, !lse, !t -> !t, tensor<f32>

@@ -100,7 +100,7 @@ func.func @two_coordinates(%q: !t, %d: tensor<?x?xi32>) {
     kv_classify(%b: index, %h: index, %i0: index, %i1: index, %j0: index, %j1: index, %d: tensor<?x?xi32>) {
       %two = arith.constant 2 : index
       %half = arith.divui %i0, %two : index
-      // expected-error @+1 {{expected indices beside the range that are the same for all blocks, found one that depends on the block}}
+      // expected-error @+1 {{expected other indices that do not depend on the block, found one that does}}
       %x = attn.block_max %d[%half, %j0 to %j1] : tensor<?x?xi32>
       %keep = arith.cmpi sge, %x, %x : i32
       attn.yield %keep, %keep : i1, i1

@@ -32,7 +32,7 @@ func.func @no_size(%q: !t, %c: tensor<2x4x3xi32>, %i: tensor<2x4x3x5xi32>) -> !t
 
 !t = tensor<2x4x300x32xf16>
 func.func @only_size(%q: !t) -> !t {
-  // expected-error @+1 {{block size needs lists of blocks, found none}}
+  // expected-error @+1 {{block size needs block lists, found none}}
   %o = "attn.forward"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0>, blockSize = array<i64: 128, 128>, sequence = #attn.dense}> ({}, {}, {}, {})
     : (!t, !t, !t) -> !t
   return %o : !t
@@ -102,7 +102,7 @@ func.func @disagree(%q: !t, %c: tensor<2x1x3xi32>, %i: tensor<2x4x3x5xi32>) -> !
 
 !t = tensor<2x4x300x32xf16>
 func.func @different_rows(%q: !t, %c: tensor<2x4x3xi32>, %i: tensor<2x4x3x5xi32>, %d: tensor<1x1x4xi32>, %j: tensor<1x1x4x5xi32>) -> !t {
-  // expected-error @+1 {{lists must have one number of blocks of queries, found 'tensor<2x4x3xi32>' and 'tensor<1x1x4xi32>'}}
+  // expected-error @+1 {{block lists must have the same number of query blocks, found 'tensor<2x4x3xi32>' and 'tensor<1x1x4xi32>'}}
   %o = attn.forward %q, %q, %q
     blocks(%c, %i, %d, %j : tensor<2x4x3xi32>, tensor<2x4x3x5xi32>, tensor<1x1x4xi32>, tensor<1x1x4x5xi32>, size = [128, 128]) : !t, !t, !t -> !t
   return %o : !t
@@ -112,7 +112,7 @@ func.func @different_rows(%q: !t, %c: tensor<2x4x3xi32>, %i: tensor<2x4x3x5xi32>
 
 !t = tensor<2x4x300x32xf16>
 func.func @few_rows(%q: !t, %c: tensor<2x4x2xi32>, %i: tensor<2x4x2x5xi32>) -> !t {
-  // expected-error @+1 {{lists must have a row for each of 3 blocks of queries, found 2}}
+  // expected-error @+1 {{block lists must have a row for each of 3 query blocks, found 2}}
   %o = attn.forward %q, %q, %q
     blocks(%c, %i : tensor<2x4x2xi32>, tensor<2x4x2x5xi32>, size = [128, 128]) : !t, !t, !t -> !t
   return %o : !t
@@ -157,7 +157,7 @@ func.func @bounds(%q: !t, %c: tensor<1x4x3xi32>, %i: tensor<1x4x3x5xi32>) -> !t 
 func.func @twice(%q: !t, %c: tensor<1x4x3xi32>, %i: tensor<1x4x3x5xi32>) -> !t {
   %o = attn.forward %q, %q, %q
     blocks(%c, %i : tensor<1x4x3xi32>, tensor<1x4x3x5xi32>, size = [128, 128])
-    // expected-error @+1 {{'blocks' is given twice}}
+    // expected-error @+1 {{'blocks' is specified twice}}
     blocks(%c, %i : tensor<1x4x3xi32>, tensor<1x4x3x5xi32>, size = [128, 128]) : !t, !t, !t -> !t
   return %o : !t
 }

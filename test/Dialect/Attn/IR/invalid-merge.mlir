@@ -81,7 +81,7 @@ func.func @odd(%o0: tensor<2x4x?x64xf32>, %l0: tensor<2x4x?xf32>) {
 // -----
 
 func.func @part_types(%o0: tensor<2x4x?x64xf32>, %o1: tensor<2x4x?x64xbf16>, %l: tensor<2x4x?xf32>) {
-  // expected-error @+1 {{all parts must have one type}}
+  // expected-error @+1 {{all parts must have the same type}}
   %o = "attn.merge"(%o0, %o1, %l, %l) : (tensor<2x4x?x64xf32>, tensor<2x4x?x64xbf16>, tensor<2x4x?xf32>, tensor<2x4x?xf32>) -> tensor<2x4x?x64xf32>
   return
 }
@@ -89,7 +89,7 @@ func.func @part_types(%o0: tensor<2x4x?x64xf32>, %o1: tensor<2x4x?x64xbf16>, %l:
 // -----
 
 func.func @lse_types(%o0: tensor<2x4x?x64xf32>, %l0: tensor<2x4x?xf32>, %l1: tensor<2x4x8xf32>) {
-  // expected-error @+1 {{all lses must have one type}}
+  // expected-error @+1 {{all log-sum-exps must have the same type}}
   %o = "attn.merge"(%o0, %o0, %l0, %l1) : (tensor<2x4x?x64xf32>, tensor<2x4x?x64xf32>, tensor<2x4x?xf32>, tensor<2x4x8xf32>) -> tensor<2x4x?x64xf32>
   return
 }

@@ -100,7 +100,7 @@ func.func @packed_batch(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v
 // -----
 
 func.func @packed_types(%q: tensor<1x4x?x64xbf16>, %k: tensor<1x4x?x64xbf16>, %v: tensor<1x4x?x64xbf16>, %m: tensor<4xi32>, %n: tensor<5xi32>) {
-  // expected-error @+1 {{'cu_q' and 'cu_k' must have one type}}
+  // expected-error @+1 {{'cu_q' and 'cu_k' must have the same type}}
   %o = attn.forward %q, %k, %v packed(%m, %n : tensor<4xi32>, tensor<5xi32>)
     : tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
   return
@@ -127,7 +127,7 @@ func.func @paged_table(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v:
 // -----
 
 func.func @packed_empty(%q: tensor<1x4x?x64xbf16>, %n: tensor<0xi32>) {
-  // expected-error @+1 {{'cu_q' and 'cu_k' must have an entry more than there are sequences, found 'tensor<0xi32>'}}
+  // expected-error @+1 {{'cu_q' and 'cu_k' must have one entry more than the number of sequences, found 'tensor<0xi32>'}}
   %o = attn.forward %q, %q, %q packed(%n, %n : tensor<0xi32>, tensor<0xi32>)
     : tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16>, tensor<1x4x?x64xbf16> -> tensor<1x4x?x64xbf16>
   return

@@ -55,7 +55,7 @@ func.func @too_many_elements(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16
 // -----
 
 func.func @element_types(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xf16>, %v: tensor<2x4x?x64xbf16>) {
-  // expected-error @+1 {{query, key and value must have one element type, found 'bf16', 'f16' and 'bf16'}}
+  // expected-error @+1 {{query, key and value must have the same element type, found 'bf16', 'f16' and 'bf16'}}
   %o = attn.forward %q, %k, %v
     : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
   return
@@ -73,7 +73,7 @@ func.func @output_type(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v:
 // -----
 
 func.func @batch(%q: tensor<2x4x?x64xbf16>, %k: tensor<3x4x?x64xbf16>, %v: tensor<3x4x?x64xbf16>) {
-  // expected-error @+1 {{query and key must have one batch size, found 2 and 3}}
+  // expected-error @+1 {{query and key must have the same batch size, found 2 and 3}}
   %o = attn.forward %q, %k, %v
     : tensor<2x4x?x64xbf16>, tensor<3x4x?x64xbf16>, tensor<3x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
   return
@@ -91,7 +91,7 @@ func.func @key_and_value(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %
 // -----
 
 func.func @head_dim(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x32xbf16>, %v: tensor<2x4x?x64xbf16>) {
-  // expected-error @+1 {{query and key must have one head dim, found 64 and 32}}
+  // expected-error @+1 {{query and key must have the same head dim, found 64 and 32}}
   %o = attn.forward %q, %k, %v
     : tensor<2x4x?x64xbf16>, tensor<2x4x?x32xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
   return
@@ -127,7 +127,7 @@ func.func @output_shape(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v
 // -----
 
 func.func @output_head_dim(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>) {
-  // expected-error @+1 {{output and value must have one head dim, found 32 and 64}}
+  // expected-error @+1 {{output and value must have the same head dim, found 32 and 64}}
   %o = attn.forward %q, %k, %v
     : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x32xbf16>
   return

@@ -9,7 +9,7 @@ func.func @layout(%q: tensor<2x4x?x64xbf16>) {
 // -----
 
 func.func @twice(%q: tensor<2x4x?x64xbf16>) {
-  // expected-error @+1 {{'scale' is given twice}}
+  // expected-error @+1 {{'scale' is specified twice}}
   %o = attn.forward %q, %q, %q scale(1.0) scale(2.0) : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
   return
 }
@@ -17,7 +17,7 @@ func.func @twice(%q: tensor<2x4x?x64xbf16>) {
 // -----
 
 func.func @two_forms(%q: tensor<2x4x?x64xbf16>, %n: tensor<2xi32>) {
-  // expected-error @+1 {{'sequence form' is given twice}}
+  // expected-error @+1 {{'sequence form' is specified twice}}
   %o = attn.forward %q, %q, %q lengths(%n : tensor<2xi32>) lengths(%n : tensor<2xi32>) : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
   return
 }

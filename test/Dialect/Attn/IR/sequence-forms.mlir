@@ -1,4 +1,4 @@
-// Each sequence form prints to what parses again.
+// Each sequence form round-trips.
 // RUN: fovea-opt %s | fovea-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @lengths

@@ -1,4 +1,4 @@
-// Masks seen from the keys: the rules for keys, with the sides exchanged.
+// query_bounds: the analysis with queries and keys exchanged.
 // RUN: fovea-opt %s --attn-analyze-mask | FileCheck %s
 
 !t = tensor<?x?x?x16xbf16>
@@ -21,8 +21,8 @@ func.func @causal(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> !t {
   return %0 : !t
 }
 
-// Captured values go along; documents restrict nothing by themselves, and are
-// classified for both sides.
+// Captured values are passed to the regions. Documents have no bounds; the block
+// predicate serves both directions.
 // CHECK-LABEL: func @documents
 // CHECK: kv_classify(
 // CHECK: query_bounds(%b: index, %h: index, %j0: index, %j1: index, %{{.*}}: tensor<?xi32>, %{{.*}}: index) {
@@ -43,8 +43,8 @@ func.func @documents(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t, %doc:
   return %0 : !t
 }
 
-// What the regions of an op read counts as its operands. A bound that stays the same is computed among the bounds; a
-// condition of pairs is not seen through: all queries.
+// Values used in regions of an op count as operands. An invariant bound is computed among the bounds;
+// a condition on pairs is not analysed: all queries.
 // CHECK-LABEL: func.func @choice
 // CHECK: query_bounds(%[[B:.*]]: index, %{{.*}}: index, %[[J0:.*]]: index, %[[J1:.*]]: index, %[[N:.*]]: index)
 // CHECK: %[[LIMIT:.*]] = scf.if

@@ -2,7 +2,7 @@
 
 !t = tensor<?x?x?x64xbf16>
 
-// Where bounds say it all there is nothing to classify.
+// Exact bounds need no kv_classify.
 // CHECK-LABEL: func.func @window
 // CHECK: kv_bounds
 // CHECK-NOT: kv_classify
@@ -31,7 +31,7 @@ func.func @causal_or_prefix(%q: !t, %n: index) -> !t {
   return %o : !t
 }
 
-// The range of a union has what lies between its parts.
+// The range of a union includes the gap between its parts.
 // CHECK-LABEL: func.func @window_or_prefix
 // CHECK: kv_classify(%b: index, %h: index, %i0: index, %i1: index, %j0: index, %j1: index)
 // CHECK-DAG: %[[C9:.*]] = arith.constant 9 : index
@@ -59,7 +59,7 @@ func.func @window_or_prefix(%q: !t) -> !t {
   return %o : !t
 }
 
-// Numbers of 64 bits that became indices, as PyTorch's do: a cast that loses nothing.
+// 64-bit integers that are cast to index, as from PyTorch: the cast is lossless.
 // CHECK-LABEL: func.func @documents_by_index
 // CHECK: kv_classify({{.*}}, %[[D:.*]]: tensor<?xi64>) {
 // CHECK-DAG: %[[X0:.*]] = attn.block_min %[[D]][%i0 to %i1]
@@ -80,7 +80,7 @@ func.func @documents_by_index(%q: !t, %doc: tensor<?xi64>) -> !t {
   return %o : !t
 }
 
-// What might overflow is not known: a sum of such numbers, and narrower ones.
+// Possible overflow makes the interval unknown: a sum of such integers, and narrower ones.
 // CHECK-LABEL: func.func @sums_of_numbers
 // CHECK: kv_bounds
 // CHECK-NOT: kv_classify
@@ -100,7 +100,7 @@ func.func @sums_of_numbers(%q: !t, %doc: tensor<?xi64>) -> !t {
   return %o : !t
 }
 
-// Documents by their summaries, without a difference that needs 33 bits.
+// Documents by their block min/max, without a difference that needs 33 bits.
 // CHECK-LABEL: func.func @documents
 // CHECK: kv_classify({{.*}}, %[[D:.*]]: tensor<?x?xi32>) {
 // CHECK-NOT: arith.subi
@@ -127,7 +127,7 @@ func.func @documents(%q: !t, %doc: tensor<?x?xi32>) -> !t {
   return %o : !t
 }
 
-// A padding mask is its own summary.
+// A padding mask is its own block min/max.
 // CHECK-LABEL: func.func @padding
 // CHECK: kv_classify({{.*}}, %[[P:.*]]: tensor<?x?xi1>) {
 // CHECK-NEXT: %[[ALL:.*]] = attn.block_min %[[P]][%b, %j0 to %j1]
@@ -142,8 +142,8 @@ func.func @padding(%q: !t, %real: tensor<?x?xi1>) -> !t {
   return %o : !t
 }
 
-// An element at neither the query nor the key, or at both, is unknown: there is
-// nothing to say, and no region.
+// An element at neither the query nor the key, or at both, is unknown: the region is
+// not created.
 // CHECK-LABEL: func.func @no_summary
 // CHECK: kv_bounds
 // CHECK-NOT: kv_classify
@@ -160,7 +160,7 @@ func.func @no_summary(%q: !t, %table: tensor<?xi1>, %bits: tensor<?x?xi1>) -> !t
   return %o : !t
 }
 
-// Half of the heads see a window, the others everything: a select by the head.
+// Half of the heads use a window, the others see everything: a select by head.
 // CHECK-LABEL: func.func @per_head
 // CHECK: kv_bounds
 // CHECK-NOT: kv_classify

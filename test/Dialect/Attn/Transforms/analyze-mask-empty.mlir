@@ -53,7 +53,7 @@ func.func @unsigned_window_of_zero(%q: !t) -> !t {
 
 !t = tensor<?x?x?x64xbf16>
 
-// The same sum with the other sign, shifted, beside other conditions.
+// The same sum negated and shifted, among other conditions.
 func.func @contradiction(%q: !t, %w: i32, %doc: tensor<?xi32>) -> !t {
   %o = attn.forward %q, %q, %q captures(%w, %doc : i32, tensor<?xi32>)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %w: i32, %doc: tensor<?xi32>) {
@@ -92,7 +92,7 @@ func.func @false(%q: !t) -> !t {
 
 !t = tensor<?x?x?x64xbf16>
 
-// An i32 sum that wraps may satisfy both.
+// An i32 sum that wraps may satisfy both conditions.
 func.func @may_wrap(%q: !t, %w: i32) -> !t {
   %o = attn.forward %q, %q, %q captures(%w : i32)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %w: i32) {

@@ -1,5 +1,5 @@
-// Masks for which the ranges are the best possible: mask_bounds.py compares
-// them with the masks evaluated at every query and key.
+// Masks for which the ranges are optimal: mask_bounds.py compares them with the masks
+// evaluated at every query and key.
 //
 // RUN: fovea-opt %s --attn-analyze-mask --mlir-print-op-generic | %python %S/Inputs/mask_bounds.py check --exact 1 | FileCheck %s
 // CHECK: masks hold

@@ -9,7 +9,7 @@
 // RUN: fovea-opt %examples/prefix_lm.mlir --attn-analyze-mask -o %t.mlir
 // RUN: fovea-run %t.mlir --random=4 --dims=B=3,Hq=1,Hkv=1,Sq=90,Skv=90,capture0.0=3 --integers=0:90 --check-kv-bounds=16
 //
-// What kv_classify says of blocks is all there is to say, at these sizes.
+// kv_classify is exact at these sizes.
 //
 // DEFINE: %{sizes} = --random=1 --dims=B=1,Hq=1,Hkv=1,Sq=300,Skv=1500
 // RUN: fovea-opt %examples/dilated_window.mlir --attn-analyze-mask -o %t.mlir
@@ -23,8 +23,8 @@
 // RUN: fovea-opt %examples/butterfly.mlir --attn-analyze-mask -o %t.mlir
 // RUN: fovea-run %t.mlir %{sizes} --check-kv-bounds=64 --check-kv-classify=64x32,exact
 //
-// Documents that ascend, of 45 positions; causal within them. With any numbers
-// less is known, but nothing wrong.
+// Ascending documents of 45 positions, causal within them. For arbitrary numbers the
+// predicate is less precise but valid.
 //
 // RUN: fovea-opt %examples/documents.mlir --attn-analyze-mask -o %t.mlir
 // RUN: fovea-run %t.mlir --random=1 --dims=B=2,Hq=1,Hkv=1,Sq=150,Skv=150,capture0.0=2,capture0.1=150 --integers=0:6 --check-kv-bounds=16 --check-kv-classify=16x16

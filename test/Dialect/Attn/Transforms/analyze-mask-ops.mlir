@@ -1,10 +1,10 @@
-// What each op means on intervals: bounds hold, and the verdicts on blocks of 8 by
-// 8 are all that there is to say.
+// Interval semantics of each op: bounds are valid, and the predicates of 8 by 8
+// blocks are exact.
 //
 // RUN: fovea-opt %s --attn-analyze-mask -o %t.mlir
 // RUN: fovea-run %t.mlir --entry=ops --random=1 --check-kv-bounds=8 --check-kv-classify=8x8,exact
 //
-// Sums that wrap for some keys of a block only are any number: not all is known.
+// Sums that wrap for some keys of a block only have an unknown value: not exact.
 // RUN: fovea-run %t.mlir --entry=wrapping_sums --random=1 --check-kv-classify=8x8
 // RUN: not fovea-run %t.mlir --entry=wrapping_sums --random=1 --check-kv-classify=8x8,exact 2>&1 | FileCheck %s
 // CHECK: keys 40 to 47 {{.*}} claims that some keys are visible, but none are
@@ -50,7 +50,7 @@ func.func @ops(%q: !t) -> !t {
       %keep = arith.cmpi sle, %x, %c : index
       attn.yield %keep : i1
     } : !t, !t, !t -> !t
-  // Truncated quotient.
+  // Truncating division.
   %o4 = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %n = arith.constant 6 : index
@@ -60,7 +60,7 @@ func.func @ops(%q: !t) -> !t {
       %keep = arith.cmpi eq, %x, %zero : index
       attn.yield %keep : i1
     } : !t, !t, !t -> !t
-  // Ceiled quotient.
+  // Ceiling division.
   %o5 = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %n = arith.constant 5 : index
@@ -142,7 +142,7 @@ func.func @ops(%q: !t) -> !t {
       %keep = arith.cmpi ule, %z, %c : index
       attn.yield %keep : i1
     } : !t, !t, !t -> !t
-  // Bits of blocks.
+  // Bits of a block's interval.
   %o13 = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %n = arith.constant 3 : index
@@ -168,7 +168,7 @@ func.func @ops(%q: !t) -> !t {
       %keep = arith.xori %a, %e : i1
       attn.yield %keep : i1
     } : !t, !t, !t -> !t
-  // Magnitude.
+  // Absolute value.
   %o15 = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %n = arith.constant 9 : i32
@@ -179,7 +179,7 @@ func.func @ops(%q: !t) -> !t {
       %keep = arith.cmpi sle, %a, %n : i32
       attn.yield %keep : i1
     } : !t, !t, !t -> !t
-  // Count of bits.
+  // Bit count.
   %o16 = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %n = arith.constant 8 : index
@@ -192,7 +192,7 @@ func.func @ops(%q: !t) -> !t {
       %keep = arith.cmpi ule, %a, %one : i32
       attn.yield %keep : i1
     } : !t, !t, !t -> !t
-  // Narrow sums.
+  // Sums of narrow integers.
   %o17 = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %n = arith.constant 60 : i8
@@ -221,7 +221,7 @@ func.func @ops(%q: !t) -> !t {
       %keep = arith.cmpi slt, %u, %n : i32
       attn.yield %keep : i1
     } : !t, !t, !t -> !t
-  // Choice.
+  // Select.
   %o20 = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %n = arith.constant 24 : index
@@ -232,7 +232,7 @@ func.func @ops(%q: !t) -> !t {
       %keep = arith.cmpi sge, %x, %i : index
       attn.yield %keep : i1
     } : !t, !t, !t -> !t
-  // Conditions as numbers.
+  // Conditions as integers.
   %o21 = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %n = arith.constant 24 : index

@@ -1,10 +1,10 @@
-// What the analysis found out, and where it gave up, with places.
+// Remarks on derived bounds and on obstacles, with locations.
 // RUN: fovea-opt %s --attn-analyze-mask --remarks-filter=mask -o /dev/null 2>&1 | FileCheck %s
 
 !t = tensor<?x?x?x64xbf16>
 
-// What keeps bounds within the sequence is not told.
-// CHECK: :[[# @LINE + 7]]:7: remark: [Analysis] kv_bounds | Category:mask | Function=window | Reason="queries i0 to i1 skip keys before i0 - 99 (blocks below a diagonal) and keys from i1 + 1 on (blocks above a diagonal); keys from i1 - 99 to i0 + 1 need no mask"
+// Clamps to the sequence are not printed.
+// CHECK: :[[# @LINE + 7]]:7: remark: [Analysis] kv_bounds | Category:mask | Function=window | Reason="queries i0 to i1 skip keys before i0 - 99 (constant relative position) and keys from i1 + 1 on (constant relative position); keys from i1 - 99 to i0 + 1 need no mask"
 func.func @window(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -16,9 +16,9 @@ func.func @window(%q: !t) -> !t {
   return %o : !t
 }
 
-// CHECK: kv_bounds {{.*}} Function=floats | Reason="queries i0 to i1 skip keys from i1 + 1 on (blocks above a diagonal); every visited block evaluates the mask"
+// CHECK: kv_bounds {{.*}} Function=floats | Reason="queries i0 to i1 skip keys from i1 + 1 on (constant relative position); every processed block evaluates the mask"
 // CHECK: kv_classify {{.*}} Reason="a block of queries i0 to i1 and keys j0 to j1 may have visible pairs if j0 <= i1; it always evaluates the mask"
-// CHECK: :[[# @LINE + 6]]:15: remark: [Missed] unknown | Category:mask | Function=floats | Op=arith.cmpf, Reason="it compares floats, whose ranges are unknown: it skips no block, and every visited block evaluates the mask"
+// CHECK: :[[# @LINE + 6]]:15: remark: [Missed] unknown | Category:mask | Function=floats | Op=arith.cmpf, Reason="it compares floats, whose ranges are unknown: it skips no block, and every processed block evaluates the mask"
 func.func @floats(%q: !t, %x: tensor<?xf32>) -> !t {
   %o = attn.forward %q, %q, %q captures(%x : tensor<?xf32>)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %x: tensor<?xf32>) {
@@ -32,10 +32,10 @@ func.func @floats(%q: !t, %x: tensor<?xf32>) -> !t {
   return %o : !t
 }
 
-// Data of the query and of the key says something of blocks.
-// CHECK: kv_bounds {{.*}} Function=documents | Reason="no keys are skipped by their position; every visited block evaluates the mask"
+// Data of the query and of the key gives a block predicate.
+// CHECK: kv_bounds {{.*}} Function=documents | Reason="no keys are skipped by their position; every processed block evaluates the mask"
 // CHECK: kv_classify {{.*}} may have visible pairs if (min(capture0[b, i0..i1]) <= max(capture0[b, j0..j1])) and (min(capture0[b, j0..j1]) <= max(capture0[b, i0..i1])); it needs no mask if
-// CHECK: :[[# @LINE + 4]]:12: remark: [Missed] unknown {{.*}} Op=tensor.extract, Reason="it reads data: it gives no range of keys; kernels with warp roles check blocks one by one"
+// CHECK: :[[# @LINE + 4]]:12: remark: [Missed] unknown {{.*}} Op=tensor.extract, Reason="it reads data: it gives no range of keys; kernels with warp roles test each block at run time"
 func.func @documents(%q: !t, %x: tensor<?x?xi32>) -> !t {
   %o = attn.forward %q, %q, %q captures(%x : tensor<?x?xi32>)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %x: tensor<?x?xi32>) {
@@ -47,9 +47,9 @@ func.func @documents(%q: !t, %x: tensor<?x?xi32>) -> !t {
   return %o : !t
 }
 
-// Data at other places says nothing.
+// Data at other positions gives nothing.
 // CHECK: kv_bounds {{.*}} Function=bits
-// CHECK: :[[# @LINE + 4]]:12: remark: [Missed] unknown {{.*}} Op=tensor.extract, Reason="it reads data at other positions than the query's or the key's: it skips no block, and every visited block evaluates the mask"
+// CHECK: :[[# @LINE + 4]]:12: remark: [Missed] unknown {{.*}} Op=tensor.extract, Reason="it reads data at other positions than the query's or the key's: it skips no block, and every processed block evaluates the mask"
 func.func @bits(%q: !t, %x: tensor<?x?xi32>) -> !t {
   %o = attn.forward %q, %q, %q captures(%x : tensor<?x?xi32>)
     mask_mod(%b: index, %h: index, %i: index, %j: index, %x: tensor<?x?xi32>) {
@@ -62,7 +62,7 @@ func.func @bits(%q: !t, %x: tensor<?x?xi32>) -> !t {
 }
 
 // CHECK: kv_bounds {{.*}} Function=union | Reason="queries i0 to i1 skip keys from max(i1 + 1, 64) on
-// CHECK: :[[# @LINE + 11]]:15: remark: [Missed] hull | Category:mask | Function=union | Op=arith.ori, Reason="its keys are no range: kernels with warp roles check the blocks of the smallest range that holds them one by one"
+// CHECK: :[[# @LINE + 11]]:15: remark: [Missed] hull | Category:mask | Function=union | Op=arith.ori, Reason="its keys are not one range: kernels with warp roles test each block of the smallest enclosing range at run time"
 func.func @union(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -79,10 +79,10 @@ func.func @union(%q: !t) -> !t {
   return %o : !t
 }
 
-// Two remainders of the key. What is long is cut.
+// Two remainders of the key. Long formulas are truncated.
 // CHECK: kv_bounds {{.*}} Function=parity
 // CHECK: kv_classify {{.*}} (((j0 % 2) if ((j0 // 2) == (j1 // 2)) else 0) <= {{.*}}...
-// CHECK: Op=arith.cmpi, Reason="more than one of its terms depends on the key: it gives no range of keys; kernels with warp roles check blocks one by one"
+// CHECK: Op=arith.cmpi, Reason="more than one of its terms depends on the key: it gives no range of keys; kernels with warp roles test each block at run time"
 func.func @parity(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -96,13 +96,13 @@ func.func @parity(%q: !t) -> !t {
   return %o : !t
 }
 
-// CHECK: [Analysis] mask | Category:mask | Function=dense | Reason="no mask: all blocks are visited"
+// CHECK: [Analysis] mask | Category:mask | Function=dense | Reason="no mask: all blocks are processed"
 func.func @dense(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q : !t, !t, !t -> !t
   return %o : !t
 }
 
-// CHECK: [Analysis] mask | Category:mask | Function=listed | Reason="block lists give the visited blocks; the mask is not analysed"
+// CHECK: [Analysis] mask | Category:mask | Function=listed | Reason="block lists determine the processed blocks; the mask is not analysed"
 func.func @listed(%q: !t, %n: tensor<?x?x?xi32>, %i: tensor<?x?x?x?xi32>) -> !t {
   %o = attn.forward %q, %q, %q blocks(%n, %i : tensor<?x?x?xi32>, tensor<?x?x?x?xi32>, size = [64, 64])
     mask_mod(%b: index, %h: index, %p: index, %k: index) {
@@ -112,7 +112,7 @@ func.func @listed(%q: !t, %n: tensor<?x?x?xi32>, %i: tensor<?x?x?x?xi32>) -> !t 
   return %o : !t
 }
 
-// CHECK: [Analysis] mask | Category:mask | Function=given | Reason="the program has bounds of its own; the mask is not analysed"
+// CHECK: [Analysis] mask | Category:mask | Function=given | Reason="the program specifies the bounds; the mask is not analysed"
 func.func @given(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -127,7 +127,7 @@ func.func @given(%q: !t) -> !t {
   return %o : !t
 }
 
-// CHECK: :[[# @LINE + 4]]:15: remark: [Missed] unknown | {{.*}} Function=all_but_some | Op=arith.cmpi, Reason="all keys except some are not one range: it gives no range of keys; kernels with warp roles check blocks one by one"
+// CHECK: :[[# @LINE + 4]]:15: remark: [Missed] unknown | {{.*}} Function=all_but_some | Op=arith.cmpi, Reason="all keys except some are not one range: it gives no range of keys; kernels with warp roles test each block at run time"
 func.func @all_but_some(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -159,7 +159,7 @@ func.func @any_factor(%q: !t, %n: index) -> !t {
   return %o : !t
 }
 
-// CHECK: remark: [Missed] unknown | {{.*}} Function=remainder | Op=arith.remui, Reason="a bound on 'arith.remui' is none on the key that it depends on
+// CHECK: remark: [Missed] unknown | {{.*}} Function=remainder | Op=arith.remui, Reason="a bound on 'arith.remui' gives no bound on the key
 func.func @remainder(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {

@@ -1,5 +1,5 @@
-// Conditions and sums that share their parts: there are 2^40 ways down to the
-// first ones, and the analysis takes none of them twice.
+// Conditions and sums that share terms: there are 2^40 paths to the first terms, and
+// the analysis traverses each term once.
 //
 // RUN: %python %S/Inputs/shared_parts.py 40 > %t.mlir
 // RUN: fovea-opt %t.mlir --attn-analyze-mask | FileCheck %s

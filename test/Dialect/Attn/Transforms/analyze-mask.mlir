@@ -21,7 +21,7 @@ func.func @causal(%q: !t) -> !t {
   return %o : !t
 }
 
-// Without a mask there is nothing to say.
+// Without a mask there are no bounds.
 // CHECK-LABEL: func.func @dense
 // CHECK-NOT: kv_bounds
 func.func @dense(%q: !t) -> !t {
@@ -29,7 +29,7 @@ func.func @dense(%q: !t) -> !t {
   return %o : !t
 }
 
-// Conditions on data restrict nothing; the causal half still does.
+// Conditions on data restrict nothing; the causal condition still does.
 // CHECK-LABEL: func.func @documents
 // CHECK: kv_bounds
 // CHECK-NOT: tensor.extract
@@ -49,8 +49,8 @@ func.func @documents(%q: !t, %doc: tensor<?xi32>) -> !t {
   return %o : !t
 }
 
-// A sum that wraps in i32 says nothing: with w near 2^31 no key is visible. That
-// is decided where it runs.
+// A sum that wraps in i32 is unknown: with w near 2^31 no key is visible. This is
+// decided at run time.
 // CHECK-LABEL: func.func @may_wrap
 // CHECK: kv_bounds({{.*}}, %[[W:.*]]: i32) {
 // CHECK: %[[INDEX:.*]] = arith.index_cast %[[W]]
@@ -71,7 +71,7 @@ func.func @may_wrap(%q: !t, %w: i32) -> !t {
   return %o : !t
 }
 
-// A 64-bit limit is cut off, so that "no limit" does not overflow.
+// A 64-bit limit is clamped, so that "no limit" does not overflow.
 // CHECK-LABEL: func.func @no_limit
 // CHECK: kv_bounds({{.*}}, %[[W:.*]]: i64) {
 // CHECK-DAG: %[[BIG:.*]] = arith.constant 4294967296 : index
@@ -90,7 +90,7 @@ func.func @no_limit(%q: !t, %w: i64) -> !t {
   return %o : !t
 }
 
-// The cut lies above what the rest of the comparison can reach.
+// The clamp is above the range of the other terms.
 // CHECK-LABEL: func.func @scaled_no_limit
 // CHECK: kv_bounds({{.*}}, %[[W:.*]]: index) {
 // CHECK-DAG: %[[BIG:.*]] = arith.constant 1125899906842624 : index
@@ -107,7 +107,7 @@ func.func @scaled_no_limit(%q: !t, %w: index) -> !t {
   return %o : !t
 }
 
-// Integers wider than 64 bits say nothing.
+// Integers wider than 64 bits are unknown.
 // CHECK-LABEL: func.func @wide
 // CHECK: kv_bounds
 // CHECK: %[[C0:.*]] = arith.constant 0
@@ -125,7 +125,7 @@ func.func @wide(%q: !t) -> !t {
   return %o : !t
 }
 
-// Bounds that are there already stay.
+// Existing bounds are kept.
 // CHECK-LABEL: func.func @given
 // CHECK: kv_bounds
 // CHECK-NEXT: %[[N:.*]] = attn.key_length

@@ -1,13 +1,13 @@
-// What contributions add up to: sums that are zero are erased, and factors that are the
-// same for all queries come last.
+// Sums of contributions: zero sums are erased, and factors that are the same for all
+// queries come last.
 // RUN: fovea-opt %s --split-input-file --attn-differentiate | FileCheck %s
 
 !x = tensor<1x2x8x16xf32>
 !r = tensor<1x2x8xf32>
 !c = tensor<1x2x8xf32>
 
-// A number for each query is added to all scores of a row, which changes no weight. What the
-// same tensor adds for each key stays.
+// A value per query is added to all scores of a row, which does not change the probabilities.
+// The contribution of the same tensor per key stays.
 // CHECK-LABEL: func @gates
 // CHECK: score_gradient
 // CHECK-NOT: attn.contribute
@@ -33,7 +33,7 @@ func.func @gates(%q: !x, %o: !x, %lse: !r, %c: !c) -> (!x, !c) {
 !c = tensor<1x2x8xf32>
 !h = tensor<2xf32>
 
-// So is each of its multiples that is the same for the row.
+// Its multiples by a factor that is uniform across the row are erased, too.
 // CHECK-LABEL: func @multiples
 // CHECK: score_gradient
 // CHECK-NOT: attn.contribute
@@ -60,7 +60,7 @@ func.func @multiples(%q: !x, %o: !x, %lse: !r, %c: !c, %w: !h) -> (!x, !c, !h) {
 !c = tensor<1x2x8xf32>
 !n = tensor<2xf32>
 
-// With a sink, or a gradient by the log-sum-exp, rows add up to something.
+// With a sink, or a gradient with respect to the log-sum-exp, the sum of a row is not zero.
 // CHECK-LABEL: func @sinks
 // CHECK: attn.contribute %ds to %{{.*}}[%b, %h, %i]
 // CHECK-LABEL: func @by_lse
@@ -91,9 +91,9 @@ func.func @by_lse(%q: !x, %o: !x, %lse: !r, %c: !c) -> (!x, !c) {
 !c = tensor<1x2x8xf32>
 !h = tensor<2xf32>
 
-// A factor of the score by query has no such sum. A gain and a gate by key have one product
-// of the derivative and the score together. The factors that keys have come last, in the
-// order of the rules, with the guard that keeps 0.
+// A factor of the score per query has no zero sum. A gain and a gate per key share the product
+// of the derivative and the score. The factors per key come last, in the order of the rules,
+// with the guard that preserves 0.
 // CHECK-LABEL: func @factors
 // CHECK: score_gradient
 // CHECK: %[[PAIR:.*]] = arith.mulf %ds, %s : f32
@@ -126,7 +126,7 @@ func.func @factors(%q: !x, %o: !x, %lse: !r, %g: !h, %k: !c, %t: !c) -> (!x, !h,
 !r = tensor<1x2x8xf32>
 !h = tensor<2xf32>
 
-// The derivative of a square is twice a product; the quotient is of the sum.
+// The derivative of a square is twice a product; the quotient applies to the sum.
 // CHECK-LABEL: func @width
 // CHECK: score_gradient
 // CHECK: %[[TWO:.*]] = arith.constant 2.000000e+00 : f32

@@ -4,7 +4,7 @@
 !rows = tensor<1x2x8xf32>
 
 func.func @no_rule(%q: !t, %o: !t, %lse: !rows) -> !t {
-  // expected-note@below {{'attn.backward' asks for a derivative through it}}
+  // expected-note@below {{'attn.backward' needs its derivative}}
   %0 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
       // expected-error@below {{'arith.bitcast' has no derivative rule}}
@@ -20,9 +20,9 @@ func.func @no_rule(%q: !t, %o: !t, %lse: !rows) -> !t {
 !t = tensor<1x2x8x4xf32>
 !rows = tensor<1x2x8xf32>
 
-// Kernels have no such op either; its regions see the score without an operand.
+// Kernels do not support this op either; its regions use the score without an operand.
 func.func @region(%q: !t, %o: !t, %lse: !rows) -> !t {
-  // expected-note@below {{'attn.backward' asks for a derivative through it}}
+  // expected-note@below {{'attn.backward' needs its derivative}}
   %0 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index) {
       %keep = arith.cmpi sge, %i, %j : index
@@ -45,7 +45,7 @@ func.func @region(%q: !t, %o: !t, %lse: !rows) -> !t {
 
 // Only captured tensors themselves may be read.
 func.func @whole_tensor(%q: !t, %o: !t, %lse: !rows, %u: tensor<8xf32>) -> (!t, tensor<8xf32>) {
-  // expected-note@below {{'attn.backward' asks for a derivative through it}}
+  // expected-note@below {{'attn.backward' needs its derivative}}
   %0:2 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q, captures = [0])
     captures(%u : tensor<8xf32>)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %ru: tensor<8xf32>) {

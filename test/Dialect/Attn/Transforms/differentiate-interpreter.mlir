@@ -1,4 +1,4 @@
-// What attn-differentiate writes, executed and held against finite differences.
+// Executes the result of attn-differentiate and compares it with finite differences.
 // REQUIRES: fovea-run
 // DEFINE: %{gradients} = %python %S/../../../Interpreter/Inputs/gradients.py
 // DEFINE: %{d} = %t.d
@@ -6,8 +6,8 @@
 
 // RUN: fovea-opt %s --attn-differentiate --canonicalize --cse > %t.mlir
 
-// A soft cap with a learnt limit, slopes by head and distance, a table that is
-// read at the distance and at the key, under a mask that leaves rows without keys.
+// A soft cap with a learnt limit, slopes by head and relative position, a table that
+// is read at the relative position and at the key, and a mask with empty rows.
 // DEFINE: %{capped} = sizes=2,2,1,7,6,4,4 captures=c:,w:2,t:16 mask="j <= i - 2" \
 // DEFINE:   score="c * np.tanh(s / c) + w[h] * (j - i) + t[i - j + 6] * t[j]"
 // RUN: %{gradients} inputs %{d} %{capped}
@@ -21,7 +21,7 @@
 // CAPPED-NEXT: dw agrees
 // CAPPED-NEXT: dt agrees
 
-// All that rules emit. Terms are small, so that none decides.
+// All ops that rules emit. Terms are small, so that none dominates.
 // DEFINE: %{all} = sizes=1,1,1,5,4,4,4 captures=x:,y:5x4 magnitude=0.3 \
 // DEFINE:   score="(lambda p, n: s * np.tanh(s) + np.exp(0.1 * s) + 2**(s / 8) + np.expm1(s / 8) + np.log(p) * np.log2(p) + np.log10(p) * np.log1p(p) + np.sqrt(p) * n + 1 / np.sqrt(p) + np.cbrt(s) / 4 + np.sin(s) * np.cos(x) + np.tan(s / 4) + np.arcsin(n) + np.arccos(n) * x + np.arctan(s) + np.arctan2(s, p) + np.sinh(n) * np.cosh(n) + np.arcsinh(s) + np.arccosh(p + 1) + np.arctanh(n) + np.abs(s) * np.copysign(x, n) + p**(n * 2) + s**3 / 8 + np.fmod(p, x + 4) + np.maximum(s, x) + np.minimum(s, n) + np.fmax(s, -x) + np.fmin(s, -n) + np.floor(s) + np.where(i < j, s * s, n) + np.clip(s, n, n + 0.5))(s * s + 0.5, np.tanh(y[i, j] + s / 8) / 2)"
 // RUN: %{gradients} inputs %{d} %{all}

@@ -1,12 +1,12 @@
 // RUN: fovea-opt %s --attn-differentiate | FileCheck %s
-// What differentiates again, and what has its derivative, changes nothing.
+// A second run changes nothing: all derivatives exist.
 // RUN: fovea-opt %s --attn-differentiate > %t.once
 // RUN: fovea-opt %t.once --attn-differentiate | diff %t.once -
 
 !t = tensor<1x2x8x4xf32>
 !rows = tensor<1x2x8xf32>
 
-// A value that is used twice; of its two terms one is not repeated.
+// A value that is used twice; one of its two terms is not recomputed.
 // CHECK-LABEL: func @square
 // CHECK: score_gradient(%s: f32, %ds: f32, %b: index, %h: index, %i: index, %j: index) {
 // CHECK-NEXT: %[[A:.*]] = arith.mulf %ds, %s : f32
@@ -22,8 +22,8 @@ func.func @square(%q: !t, %o: !t, %lse: !rows) -> !t {
   return %0 : !t
 }
 
-// The result of an op is there where the rule needs it, and only there. An adjoint
-// of 0 stays 0, whatever overflows.
+// The result of an op is recomputed only if the rule needs it. An adjoint of 0 stays 0
+// if the slope overflows.
 // CHECK-LABEL: func @chain
 // CHECK: score_gradient
 // CHECK-NEXT: %[[HALF:.*]] = arith.constant 5.000000e-01 : f32
@@ -47,7 +47,7 @@ func.func @chain(%q: !t, %o: !t, %lse: !rows) -> !t {
   return %0 : !t
 }
 
-// Constant factors of an adjoint come last, as one, and those of a soft cap cancel.
+// Constant factors of an adjoint are combined and come last; those of a soft cap cancel.
 // CHECK-LABEL: func @soft_cap
 // CHECK: score_gradient
 // CHECK: %[[Y:.*]] = math.tanh
@@ -66,7 +66,7 @@ func.func @soft_cap(%q: !t, %o: !t, %lse: !rows) -> !t {
   return %0 : !t
 }
 
-// What is chosen between gets the adjoint or zero, no product.
+// The operands of a select get the adjoint or zero, not a product.
 // CHECK-LABEL: func @choice
 // CHECK: score_gradient
 // CHECK: %[[KEEP:.*]] = arith.cmpi sge, %i, %j : index
@@ -86,7 +86,7 @@ func.func @choice(%q: !t, %o: !t, %lse: !rows, %w: f32) -> (!t, tensor<f32>) {
   return %0#0, %0#1 : !t, tensor<f32>
 }
 
-// Both sides of a choice: one of their adjoints. Of equal ones nothing is chosen.
+// Both sides of a select: one of their adjoints. Equal adjoints need no select.
 // CHECK-LABEL: func @sides
 // CHECK: score_gradient
 // CHECK: %[[KEEP:.*]] = arith.cmpi sge, %i, %j : index
@@ -114,7 +114,7 @@ func.func @sides(%q: !t, %o: !t, %lse: !rows) -> (!t, !t) {
   return %0, %1 : !t, !t
 }
 
-// A choice comes behind the slopes of what is chosen: 0 / 0 would be NaN.
+// The select comes after the slopes of the selected values: 0 / 0 would be NaN.
 // CHECK-LABEL: func @behind_slopes
 // CHECK: score_gradient
 // CHECK: %[[IS_POSITIVE:.*]] = arith.cmpf ogt
@@ -133,9 +133,9 @@ func.func @behind_slopes(%q: !t, %o: !t, %lse: !rows) -> !t {
   return %0 : !t
 }
 
-// A tensor that is read twice gets two contributions; integers are constants,
-// even those that were the score once. The tensor that no gradient is asked by
-// gets none, nor does what only it goes through have a rule.
+// A tensor that is read twice gets two contributions. Integers are constants, even if
+// they were converted from the score. A tensor without a requested gradient gets no
+// contribution, and ops that only it passes through need no rule.
 // CHECK-LABEL: func @reads
 // CHECK: score_gradient(%s: f32, %ds: f32, %b: index, %h: index, %i: index, %j: index, %[[T:.*]]: tensor<8xf32>, %[[U:.*]]: tensor<8xf32>)
 // CHECK-NOT: math.ctpop
@@ -170,8 +170,8 @@ func.func @reads(%q: !t, %o: !t, %lse: !rows, %t: tensor<8xf32>, %u: tensor<8xf3
   return %0#0, %0#1 : !t, tensor<8xf32>
 }
 
-// Adjoints have their value's type, but what is contributed is f32: the one that
-// was rounded just for that is not.
+// Adjoints have the type of their value, but contributions are f32: a rounding just for
+// that type is removed.
 // CHECK-LABEL: func @casts
 // CHECK: score_gradient
 // CHECK: %[[SQUARED:.*]] = arith.mulf
@@ -199,7 +199,7 @@ func.func @casts(%q: !t, %o: !t, %lse: !rows, %t: tensor<8xbf16>) -> (!t, tensor
   return %0#0, %0#1 : !t, tensor<8xf32>
 }
 
-// Steps, and results that do not depend on the score, have no derivative.
+// Step functions, and results that do not depend on the score, have no derivative.
 // CHECK-LABEL: func @steps
 // CHECK: score_gradient(%s: f32, %ds: f32, %b: index, %h: index, %i: index, %j: index) {
 // CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
@@ -214,8 +214,8 @@ func.func @steps(%q: !t, %o: !t, %lse: !rows) -> !t {
   return %0 : !t
 }
 
-// An op without a rule is none of this pass's business where nothing active goes
-// through it, or the result does not depend on it.
+// An op without a rule is allowed if no active value passes through it, or if the result
+// does not depend on it.
 // CHECK-LABEL: func @inactive
 // CHECK: score_gradient
 // CHECK-NEXT: attn.yield %ds : f32

@@ -1,12 +1,12 @@
 // RUN: fovea-opt %s --attn-make-gradient --split-input-file --verify-diagnostics
 // RUN: fovea-opt %s --attn-outline --attn-make-gradient --split-input-file | FileCheck %s
 
-// With functions of their own, all of them have gradients.
+// After outlining, all of them have gradients.
 // CHECK-COUNT-2: func.func @two_forward{{[_0-9]*}}_backward(
 !t = tensor<1x2x?x16xbf16>
 func.func @two(%q: !t, %k: !t, %v: !t) -> !t {
   %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
-  // expected-error @below {{gradients are of functions that are one attn.forward, constants beside it, and the return of its results, each at most once; found another attn.forward (attn-outline gives each attn op a function of its own)}}
+  // expected-error @below {{gradients need a function of one attn.forward, constants, and the return of its results, each at most once; found another attn.forward (attn-outline moves attn ops to such functions)}}
   %p = attn.forward %o, %k, %v : !t, !t, !t -> !t
   return %p : !t
 }
@@ -27,7 +27,7 @@ func.func @among(%q: !t, %k: !t, %v: !t) -> !t {
 !t = tensor<1x2x?x16xbf16>
 func.func @conditional(%c: i1, %q: !t, %k: !t, %v: !t) -> !t {
   %r = scf.if %c -> !t {
-    // expected-error @below {{found it within control flow}}
+    // expected-error @below {{found an attn.forward in control flow}}
     %o = attn.forward %q, %k, %v : !t, !t, !t -> !t
     scf.yield %o : !t
   } else {
@@ -59,7 +59,7 @@ func.func @twice(%q: !t, %k: !t, %v: !t) -> (!t, !t) {
 !t = tensor<1x2x8x16xbf16>
 func.func @constants() -> !t {
   %c = arith.constant dense<1.0> : !t
-  // expected-error @below {{all operands are constants: there is nothing that gradients could be by}}
+  // expected-error @below {{all operands are constants: expected an operand with a gradient}}
   %o = attn.forward %c, %c, %c : !t, !t, !t -> !t
   return %o : !t
 }

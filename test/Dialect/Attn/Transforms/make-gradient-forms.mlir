@@ -1,4 +1,4 @@
-// What functions are whose gradients can be made, and what becomes of those that have callers.
+// Functions that can have gradient functions, and the copies of functions with callers.
 // RUN: fovea-opt %s --attn-make-gradient | FileCheck %s
 // RUN: fovea-opt %s --attn-make-gradient=only-backward | FileCheck %s --check-prefix=ONLY
 // RUN: fovea-opt %s --attn-make-gradient=gradients=v | FileCheck %s --check-prefix=ONE
@@ -7,7 +7,7 @@
 !t = tensor<1x2x?x16xbf16>
 !rows = tensor<1x2x?xf32>
 
-// Constants are no arguments of gradients, and have none.
+// Constants are not arguments of gradient functions and have no gradients.
 // CHECK-LABEL: func.func @constant(
 // CHECK-SAME: -> (tensor<1x2x?x16xbf16>, tensor<1x2x?xf32>)
 // CHECK-LABEL: func.func @constant_backward(
@@ -27,7 +27,7 @@ func.func @constant(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// Results stay where they are; what is missing comes behind them.
+// Existing results keep their positions; missing ones are appended.
 // CHECK-LABEL: func.func @order(
 // CHECK: %[[O:.*]], %[[LSE:.*]] = attn.forward
 // CHECK: return %[[LSE]], %[[O]] : tensor<1x2x?xf32>, tensor<1x2x?x16xbf16>
@@ -46,7 +46,7 @@ func.func @part(%q: !t, %k: !t, %v: !t) -> (!rows {test.name = "lse"}) {
   return %lse : !rows
 }
 
-// An output in f32 is read as it is, and its gradient as products take it.
+// An f32 output is used as is; its gradient has the type of the products.
 // CHECK-LABEL: func.func @wide(
 // CHECK: attn.backward {{.*}} : {{.*}}, tensor<1x2x?x16xf32>, tensor<1x2x?xf32>, tensor<1x2x?x16xbf16> -> tensor<1x2x?x16xbf16>, tensor<1x2x?x16xbf16>, tensor<1x2x?x16xbf16>
 func.func @wide(%q: !t, %k: !t, %v: !t) -> tensor<1x2x?x16xf32> {
@@ -54,7 +54,7 @@ func.func @wide(%q: !t, %k: !t, %v: !t) -> tensor<1x2x?x16xf32> {
   return %o : tensor<1x2x?x16xf32>
 }
 
-// A caller gets what it got before.
+// A caller gets the same results as before.
 // CHECK-LABEL: func.func private @called(
 // CHECK-SAME: -> tensor<1x2x?x16xbf16> {
 // CHECK: return %{{[a-z]+}} : tensor<1x2x?x16xbf16>
@@ -69,7 +69,7 @@ func.func private @called(%q: !t, %k: !t, %v: !t) -> !t {
   return %o : !t
 }
 
-// With all that is needed it is the forward itself.
+// A function that returns all results is its own forward function.
 // CHECK-LABEL: func.func @complete(
 // CHECK-NOT: @complete_forward
 // CHECK: func.func @complete_backward(

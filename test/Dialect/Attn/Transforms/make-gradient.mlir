@@ -4,9 +4,9 @@
 // SAME-LABEL: func.func @f_backward(
 // SAME: %dq = attn.backward {{.*}} gradients(q) deterministic scale(
 // RUN: not fovea-opt %s --attn-make-gradient=gradients=w 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// UNKNOWN: error: gradients are by 'q', 'k', 'v', 'sinks', 'scale' and captured values such as 'capture0', found 'w'
+// UNKNOWN: error: expected a gradient among 'q', 'k', 'v', 'sinks', 'scale' and captured values such as 'capture0', found 'w'
 // RUN: not fovea-opt %s --attn-make-gradient=gradients=capture1,q,capture1 2>&1 | FileCheck %s --check-prefix=TWICE
-// TWICE: error: a gradient is asked for twice: by 'capture1'
+// TWICE: error: gradient 'capture1' is requested twice
 
 !t = tensor<2x4x?x16xbf16>
 !rows = tensor<2x4x?xf32>
@@ -41,7 +41,7 @@ func.func @f(%q: !u, %k: !u, %v: !u, %scale: f32, %n: tensor<4xi32>, %t: tensor<
   return %o : !u
 }
 
-// What has no attn.forward stays.
+// A function without attn.forward is not changed.
 // CHECK-LABEL: func @other
 // CHECK-NOT: backward
 func.func @other(%q: !t) -> !t {

@@ -1,10 +1,10 @@
-// The keys that a query sees, in words: a union of sets with bounds and conditions.
+// Descriptions of the visible keys of a query: a union of sets with bounds and conditions.
 // RUN: fovea-opt %s --attn-analyze-mask --remarks-filter=mask -o /dev/null 2>&1 | FileCheck %s
 
 !t = tensor<?x?x?x64xbf16>
 
 // CHECK: mask | {{.*}} Function=sinks | Reason="query i sees keys [max(0, i - 63), i] and keys 0 to 3"
-// CHECK: kv_bounds | {{.*}} Function=sinks | Reason="queries i0 to i1 skip keys from max(i1 + 1, 4) on (blocks above a diagonal); keys that all these queries see need no mask"
+// CHECK: kv_bounds | {{.*}} Function=sinks | Reason="queries i0 to i1 skip keys from max(i1 + 1, 4) on (constant relative position); keys that all these queries see need no mask"
 func.func @sinks(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -34,7 +34,7 @@ func.func @unsigned(%q: !t) -> !t {
   return %o : !t
 }
 
-// So has an absolute value; what is not seen is a complement.
+// So has an absolute value; a negated condition is the complement.
 // CHECK: mask | {{.*}} Function=band | Reason="query i sees keys [max(0, i - 8), i + 8]"
 // CHECK: mask | {{.*}} Function=beyond | Reason="query i sees keys from i + 9 on and keys [0, i - 9]"
 func.func @band(%q: !t) -> !t {
@@ -62,7 +62,7 @@ func.func @beyond(%q: !t) -> !t {
   return %o : !t
 }
 
-// Conditions that give no bound are printed as they are.
+// Conditions without bounds are printed as formulas.
 // CHECK: mask | {{.*}} Function=documents | Reason="query i sees keys [0, i] where capture0[b, i] == capture0[b, j]"
 func.func @documents(%q: !t, %x: tensor<?x?xi32>) -> !t {
   %o = attn.forward %q, %q, %q captures(%x : tensor<?x?xi32>)
@@ -77,7 +77,7 @@ func.func @documents(%q: !t, %x: tensor<?x?xi32>) -> !t {
   return %o : !t
 }
 
-// A captured number is a bound; one for each head, too.
+// A captured scalar is a bound, and so is one per head.
 // CHECK: mask | {{.*}} Function=captured | Reason="query i sees keys [max(0, i - capture0[h] + 1), i]"
 func.func @captured(%q: !t, %x: tensor<?xi32>) -> !t {
   %o = attn.forward %q, %q, %q captures(%x : tensor<?xi32>)
@@ -93,7 +93,7 @@ func.func @captured(%q: !t, %x: tensor<?xi32>) -> !t {
   return %o : !t
 }
 
-// A choice between masks is a union; rows without keys have none.
+// A select between masks is a union; rows without keys have no sets.
 // CHECK: mask | {{.*}} Function=chosen | Reason="query i sees keys [0, i] where h == 0 and all keys where h != 0"
 // CHECK: mask | {{.*}} Function=nothing | Reason="query i sees no keys"
 func.func @chosen(%q: !t) -> !t {

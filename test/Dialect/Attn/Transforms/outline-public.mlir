@@ -2,7 +2,7 @@
 
 !t = tensor<2x4x?x64xf32>
 
-// Who calls it from elsewhere finds it, and it calls a kernel.
+// The function remains for external callers and calls a kernel.
 // CHECK-LABEL: func.func private @public_forward
 // CHECK-NEXT: attn.forward
 // CHECK-LABEL: func.func @public(
@@ -13,7 +13,7 @@ func.func @public(%q: !t) -> !t {
   return %o : !t
 }
 
-// A private one is a kernel already.
+// A private function is already a kernel function.
 // CHECK-LABEL: func.func private @kernel
 // CHECK-NEXT: attn.forward
 func.func private @kernel(%q: !t) -> !t {

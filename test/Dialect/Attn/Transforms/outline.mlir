@@ -4,7 +4,7 @@
 !t = tensor<2x4x?x64xf32>
 !l = tensor<2x4x?xf32>
 
-// A kernel function stays.
+// A kernel function is not changed.
 // CHECK-LABEL: func.func @kernel
 // CHECK-NEXT: attn.forward
 // CHECK-NEXT: return
@@ -45,7 +45,7 @@ func.func private @taken_forward(!t) -> !t
 
 !t = tensor<2x4x?x64xf32>
 
-// Ops in nested regions move too.
+// Ops in nested regions are outlined, too.
 // CHECK-LABEL: func.func private @nested_forward
 // CHECK-LABEL: func.func @nested(
 // CHECK: scf.for

@@ -38,7 +38,7 @@ gpu.module @no_constraint {
 
 // -----
 
-// expected-error @below {{blocks counted by size 'N' must be positive, found 0}}
+// expected-error @below {{block size of size 'N' must be positive, found 0}}
 #covers = #launch.covers<"N", block = 0, of "S">
 
 // -----

@@ -1,4 +1,4 @@
-// What integers in tensors should be: printed, and in the metadata.
+// Valid contents of integer tensors: printed, and in the metadata.
 // RUN: fovea-opt %s | fovea-opt | FileCheck %s
 // RUN: fovea-translate %s --launch-abi-to-metadata | FileCheck %s --check-prefix=JSON
 // RUN: fovea-translate %s --launch-abi-to-metadata | %python -m json.tool

@@ -17,7 +17,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // A cluster of one CTA is none.
+  // A cluster of one CTA is not printed.
   // CHECK-LABEL: launch.abi @g
   // CHECK-NOT: cluster
   // CHECK:     gpu.func @g

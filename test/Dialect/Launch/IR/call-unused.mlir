@@ -5,7 +5,7 @@ launch.binary @b target("sm_80")
   tensors([#launch.tensor<"x", read, tensor<?xf16>, ["S"], 2>, #launch.tensor<"y", write, tensor<?xf16>, ["S"], 2>])
   scalars([]) code("ptx") metadata("{}")
 
-// On tensors a launch is what it computes; on memrefs it writes.
+// A launch on tensors has results only; a launch on memrefs has side effects.
 // CHECK-LABEL: func.func @f
 // CHECK: launch.call @b {{.*}} -> tensor<8xf16>
 // CHECK-NOT: -> tensor

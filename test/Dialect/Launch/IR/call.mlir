@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s | fovea-opt | FileCheck %s
 // RUN: fovea-opt %s --mlir-print-op-generic | fovea-opt | FileCheck %s
 
-// A kernel as a function, and one whose code is written.
+// A kernel as a function, and a serialized one.
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"x", read, tensor<?x64xf16>, ["S", "D"], 2>, #launch.tensor<"y", write, tensor<?x64xf16>, ["S", "D"], 2>])
@@ -17,7 +17,7 @@ launch.binary @b target("sm_80")
   tensors([#launch.tensor<"x", read, tensor<?x64xf16>, ["S", "D"], 2>, #launch.tensor<"y", write, tensor<?x64xf16>, ["S", "D"], 2>])
   scalars([#launch.scalar<"scale", f32>]) code("ptx") metadata("{}")
 
-// Types may say more than the ABI, and less. The kernel doesn't read 'extra' any more.
+// Types may be more or less specific than the ABI. The kernel does not read 'extra'.
 // CHECK-LABEL: func.func @tensors
 func.func @tensors(%x: tensor<8x?xf16>, %y: tensor<8x64xf16>, %s: f32) -> tensor<8x64xf16> {
   // CHECK: launch.call @m::@f ins("x" = %{{.*}} : tensor<8x?xf16>, "extra" = %{{.*}} : f32, "scale" = %{{.*}} : f32) outs("y" = %{{.*}} : tensor<8x64xf16>) -> tensor<8x64xf16>

@@ -43,7 +43,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{contents are of i32 tensors, found 'x' of 'tensor<?x?xf32>'}}
+  // expected-error@+1 {{#launch.contents needs an i32 tensor with dimensions, found 'x' of 'tensor<?x?xf32>'}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
@@ -71,7 +71,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{entries of lists need a tensor of rank 1, found 'index' of 'tensor<?x?xi32>'}}
+  // expected-error@+1 {{'entries' of #launch.contents must have rank 1, found 'index' of 'tensor<?x?xi32>'}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
@@ -89,7 +89,7 @@ gpu.module @m {
     tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
     parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-    // expected-error@+1 {{blocks that 'index' numbers must be positive, found -1}}
+    // expected-error@+1 {{block size of 'index' must be positive, found -1}}
     contents([#launch.contents<"index", of "S" block = -1 entries = "n">])
   gpu.func @f() kernel {
     gpu.return
@@ -103,7 +103,7 @@ gpu.module @m {
     tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
     parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-    // expected-error@+1 {{'index' is either ascending or lists}}
+    // expected-error@+1 {{'index' can't be both ascending and block lists}}
     contents([#launch.contents<"index", of "S" ascending = true block = 8 entries = "n">])
   gpu.func @f() kernel {
     gpu.return

@@ -27,7 +27,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{dimension 'S' has two sizes in the tensors' types}}
+  // expected-error@+1 {{dimension 'S' has different sizes in two tensors' types}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>, #launch.tensor<"k", read, tensor<8x64xf32>, ["S", "D"], 4>])
     parameters([#launch.memref<"q", [0, 1]>])
@@ -291,7 +291,7 @@ gpu.module @m {
     tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#launch.memref<"q", [0, 1]>])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)
-  // expected-error@+1 {{is the second one of kernel 'f'}}
+  // expected-error@+1 {{is a second 'launch.abi' of kernel 'f'}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#launch.memref<"q", [0, 1]>])
@@ -362,7 +362,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{must say 'generator(1)', since 'f' draws such numbers}}
+  // expected-error@+1 {{must have 'generator(1)', since 'f' uses these random numbers}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @f() kernel {

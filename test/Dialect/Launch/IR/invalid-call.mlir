@@ -70,7 +70,7 @@ func.func @swapped(%x: tensor<8x64xf16>, %y: tensor<8x64xf16>) {
 #y = #launch.tensor<"y", write, tensor<?x64xf16>, ["S", "D"], 2>
 launch.binary @b target("sm_80") tensors([#x, #y]) scalars([]) code("ptx") metadata("{}")
 func.func @element(%x: tensor<8x64xf32>, %y: tensor<8x64xf16>) {
-  // expected-error@+1 {{operand 'x' must be as 'tensor<?x64xf16>', found 'tensor<8x64xf32>'}}
+  // expected-error@+1 {{operand 'x' must match 'tensor<?x64xf16>', found 'tensor<8x64xf32>'}}
   %r = launch.call @b ins("x" = %x : tensor<8x64xf32>) outs("y" = %y : tensor<8x64xf16>) -> tensor<8x64xf16>
   return
 }
@@ -81,7 +81,7 @@ func.func @element(%x: tensor<8x64xf32>, %y: tensor<8x64xf16>) {
 #y = #launch.tensor<"y", write, tensor<?x64xf16>, ["S", "D"], 2>
 launch.binary @b target("sm_80") tensors([#x, #y]) scalars([]) code("ptx") metadata("{}")
 func.func @size(%x: memref<8x32xf16>, %y: memref<8x64xf16>) {
-  // expected-error@+1 {{operand 'x' must be as 'tensor<?x64xf16>', found 'memref<8x32xf16>'}}
+  // expected-error@+1 {{operand 'x' must match 'tensor<?x64xf16>', found 'memref<8x32xf16>'}}
   launch.call @b ins("x" = %x : memref<8x32xf16>) outs("y" = %y : memref<8x64xf16>)
   return
 }
@@ -92,7 +92,7 @@ func.func @size(%x: memref<8x32xf16>, %y: memref<8x64xf16>) {
 #y = #launch.tensor<"y", write, tensor<?x64xf16>, ["S", "D"], 2>
 launch.binary @b target("sm_80") tensors([#x, #y]) scalars([]) code("ptx") metadata("{}")
 func.func @agree(%x: tensor<8x64xf16>, %y: tensor<9x64xf16>) {
-  // expected-error@+1 {{dimension 'S' is 9 in operand 'y', and 8 in one before it}}
+  // expected-error@+1 {{dimension 'S' is 9 in operand 'y', and 8 in an earlier operand}}
   %r = launch.call @b ins("x" = %x : tensor<8x64xf16>) outs("y" = %y : tensor<9x64xf16>) -> tensor<9x64xf16>
   return
 }
@@ -103,7 +103,7 @@ func.func @agree(%x: tensor<8x64xf16>, %y: tensor<9x64xf16>) {
 #y = #launch.tensor<"y", write, tensor<?x64xf16>, ["S", "D"], 2>
 launch.binary @b target("sm_80") tensors([#x, #y]) scalars([]) code("ptx") metadata("{}")
 func.func @rank(%x: tensor<64xf16>, %y: tensor<8x64xf16>) {
-  // expected-error@+1 {{operand 'x' must be as 'tensor<?x64xf16>', found 'tensor<64xf16>'}}
+  // expected-error@+1 {{operand 'x' must match 'tensor<?x64xf16>', found 'tensor<64xf16>'}}
   %r = launch.call @b ins("x" = %x : tensor<64xf16>) outs("y" = %y : tensor<8x64xf16>) -> tensor<8x64xf16>
   return
 }

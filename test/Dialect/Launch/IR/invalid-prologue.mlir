@@ -157,7 +157,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernels of the launch differ about scratch memory 'a'}}
+  // expected-error@+1 {{kernels of the launch must agree on scratch memory 'a'}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#launch.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>, #launch.scratch_memref<"a", ["S"] affine_map<()[s] -> (s * 2)>>])
@@ -230,7 +230,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernel 'g' of the prologue must be neither persistent nor a cluster's}}
+  // expected-error@+1 {{kernel 'g' of the prologue must be neither persistent nor in a cluster}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#launch.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
@@ -250,7 +250,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernel 'g' of the prologue must be neither persistent nor a cluster's}}
+  // expected-error@+1 {{kernel 'g' of the prologue must be neither persistent nor in a cluster}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#launch.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
@@ -270,7 +270,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernel 'g' of the prologue takes a tensor that the launch has not: #launch.tensor<"y"}}
+  // expected-error@+1 {{kernel 'g' of the prologue uses a tensor that is not an operand of the launch: #launch.tensor<"y"}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#launch.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
@@ -290,7 +290,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernel 'g' of the prologue must take no workspace, found #launch.workspace<4>}}
+  // expected-error@+1 {{kernel 'g' of the prologue must have no workspace, found #launch.workspace<4>}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#launch.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
@@ -310,7 +310,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernels of the launch differ about scratch memory 'a'}}
+  // expected-error@+1 {{kernels of the launch must agree on scratch memory 'a'}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#launch.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])
@@ -354,7 +354,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernel 'g' of the epilogue must be neither persistent nor a cluster's}}
+  // expected-error@+1 {{kernel 'g' of the epilogue must be neither persistent nor in a cluster}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([])
@@ -374,7 +374,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernels of the launch differ about scratch memory 'a'}}
+  // expected-error@+1 {{kernels of the launch must agree on scratch memory 'a'}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"x", read, tensor<?x64xi32>, ["S", "D"], 4>])
     parameters([#launch.scratch_memref<"a", ["S"] affine_map<()[s] -> (s)>>])

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s | fovea-opt | FileCheck %s
 
-// A launch of two kernels that share scratch memory: before and after it is an
-// address.
+// A launch of two kernels that share scratch memory: as memrefs, and then as
+// addresses.
 // CHECK-DAG: #[[$EXTENTS:.*]] = affine_map<()[s0, s1] -> (2, s0, s1 ceildiv 128)>
 // CHECK-DAG: #[[$BYTES:.*]] = affine_map<()[s0, s1] -> ((s0 * (s1 ceildiv 128)) * 8)>
 gpu.module @m {

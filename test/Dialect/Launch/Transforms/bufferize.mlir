@@ -5,7 +5,7 @@
 #y = #launch.tensor<"y", write, tensor<?xf16>, ["S"], 2>
 launch.binary @b target("sm_80") tensors([#x, #y]) scalars([]) code("ptx") metadata("{}")
 
-// What an output holds does not matter: no copy. The input is not written over.
+// The contents of an output are irrelevant: no copy. The input is not overwritten.
 // CHECK-LABEL: func.func @f(
 // CHECK-SAME: %[[X:.*]]: memref<?xf16>) -> memref<?xf16>
 // CHECK: %[[Y:.*]] = memref.alloc(%{{.*}})
@@ -20,7 +20,7 @@ func.func @f(%x: tensor<?xf16>) -> tensor<?xf16> {
   return %r : tensor<?xf16>
 }
 
-// Inputs and outputs must not be one buffer.
+// Inputs and outputs must not share a buffer.
 // CHECK-LABEL: func.func @same(
 // CHECK-SAME: %[[X:.*]]: memref<8xf16>)
 // CHECK: %[[Y:.*]] = memref.alloc()
@@ -33,7 +33,7 @@ func.func @same(%x: tensor<8xf16>) -> tensor<8xf16> {
 
 // -----
 
-// A kernel that adds reads what is there.
+// An accumulating kernel reads the output's contents.
 #x = #launch.tensor<"x", read, tensor<?xf16>, ["S"], 2>
 #y = #launch.tensor<"y", accumulate, tensor<?xf16>, ["S"], 2>
 launch.binary @b target("sm_80") tensors([#x, #y]) scalars([]) code("ptx") metadata("{}")

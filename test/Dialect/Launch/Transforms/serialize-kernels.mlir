@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --launch-serialize-kernels --split-input-file --verify-diagnostics | FileCheck %s
 
-// A name that is taken: the binary gets another. The scalar that the ABI names is
-// passed, the one that it does not goes.
+// The name is already used: the binary gets another one. A scalar of the ABI is
+// passed; a scalar that is not in the ABI is removed.
 func.func private @f()
 // CHECK-LABEL: func.func private @f(
 // CHECK: launch.binary @f_0 target("sm_80")
@@ -25,7 +25,7 @@ func.func @host(%y: memref<?x64xf32>, %s: f32, %b: f32) {
   launch.call @m::@f ins("capture0" = %b : f32, "scale" = %s : f32) outs("y" = %y : memref<?x64xf32>)
   return
 }
-// What is no kernel of ours stays.
+// Other modules are not changed.
 // CHECK-LABEL: gpu.module @other
 gpu.module @other {
   gpu.func @g() kernel {
@@ -53,7 +53,7 @@ gpu.module @m {
   llvm.func @f() attributes {gpu.kernel, nvvm.kernel} {
     llvm.return
   }
-  // expected-error@+1 {{kernels of a module must be for one target: 'sm_80', found 'sm_90a'}}
+  // expected-error@+1 {{kernels of a module must have the same target: 'sm_80', found 'sm_90a'}}
   launch.abi @g target("sm_90a") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
     grid([] affine_map<()[] -> (1)>) threads(128) shared_memory(0)
   llvm.func @g() attributes {gpu.kernel, nvvm.kernel} {
@@ -64,7 +64,7 @@ gpu.module @m {
 // -----
 
 module attributes {gpu.container_module} {
-  // expected-error@+1 {{only 'launch.call' may name a kernel whose code is written, found 'gpu.launch_func'}}
+  // expected-error@+1 {{only 'launch.call' may refer to a serialized kernel, found 'gpu.launch_func'}}
   gpu.module @m {
     launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
       grid([] affine_map<()[] -> (1)>) threads(128) shared_memory(0)

@@ -1,4 +1,4 @@
-// What a plan can't say.
+// Invalid plans.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 // expected-error @+1 {{plan's 'tile_m' must be in [1, 1024], found 0}}
@@ -11,7 +11,7 @@
 
 // -----
 
-// expected-error @+1 {{plan's dot "s" is 'carried' without being issued 'ahead'}}
+// expected-error @+1 {{plan's dot "s" is 'carried' but has no 'ahead'}}
 #d = #plan.dot<"s", carried>
 
 // -----
@@ -21,12 +21,12 @@
 
 // -----
 
-// expected-error @+1 {{plan's store "out" goes through a stream's buffer without being 'copied'}}
+// expected-error @+1 {{plan's store "out" has 'over' but is not 'copied'}}
 #s = #plan.store<"out", over = "q">
 
 // -----
 
-// expected-error @+1 {{plan's store "dq_sum" is 'late', which threads do, and 'copied', which the copy engine does}}
+// expected-error @+1 {{plan's store "dq_sum" is both 'late' and 'copied'}}
 #s = #plan.store<"dq_sum", copied, late>
 
 // -----
@@ -36,7 +36,7 @@
 
 // -----
 
-// expected-error @+1 {{'stages' is there twice}}
+// expected-error @+1 {{'stages' is specified twice}}
 #k = #plan.stream<"k", stages = 3, stages = 4>
 
 // -----
@@ -51,7 +51,7 @@
 
 // -----
 
-// expected-error @+1 {{warps of roles share no columns: 'column_warps' must be 1, found 2}}
+// expected-error @+1 {{'column_warps' must be 1 with roles, found 2}}
 #k = #plan.kernel<#warp.mma_sync_unit, column_warps = 2, roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 4, registers = 232, owns = ["*"]>]>
 
 // -----
@@ -61,7 +61,7 @@
 
 // -----
 
-// expected-error @+1 {{expected a matrix unit, found "mma"}}
+// expected-error @+1 {{expected an MMA unit, found "mma"}}
 #k = #plan.kernel<"mma">
 
 // -----
@@ -81,7 +81,7 @@
 
 // -----
 
-// expected-error @+1 {{role 'a' owns names, found 1 : i64}}
+// expected-error @+1 {{role 'a' must own names, found 1 : i64}}
 #role = #plan.role<"a", warps = 4, registers = 24, owns = [1]>
 
 // -----

@@ -1,4 +1,4 @@
-// Plans are printed without most of what has its default, and parsed in any order.
+// Plans are printed without most default values, and parsed in any order.
 // RUN: fovea-opt %s | fovea-opt | FileCheck %s
 // RUN: fovea-opt %s --mlir-print-op-generic | fovea-opt | FileCheck %s
 

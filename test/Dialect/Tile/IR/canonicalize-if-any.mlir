@@ -2,7 +2,7 @@
 
 !tile = tensor<16x64xf32, #tile.reg>
 
-// No integer lies below the least one: the body always runs.
+// No integer is less than INT_MIN: the body always runs.
 // CHECK-LABEL: func @always(
 // CHECK-SAME: %{{.*}}: tensor<16x8xi32, #tile.reg>, %[[X:.*]]: tensor<16x64xf32, #tile.reg>)
 // CHECK-NEXT: %[[Y:.*]] = arith.addf %[[X]], %[[X]]
@@ -38,7 +38,7 @@ func.func @known(%x: !tile) -> (!tile, !tile) {
   return %never, %always : !tile, !tile
 }
 
-// Any other bound tells nothing.
+// Other bounds are unknown.
 // CHECK-LABEL: func @unknown
 // CHECK: tile.if_any
 func.func @unknown(%bits: tensor<16x8xi32, #tile.reg>, %x: !tile) -> !tile {
@@ -52,7 +52,7 @@ func.func @unknown(%bits: tensor<16x8xi32, #tile.reg>, %x: !tile) -> !tile {
   return %r : !tile
 }
 
-// What always holds is found in the body too: here, that a row asked.
+// Comparisons that always hold are folded in the body, too: here, the condition of a row.
 // CHECK-LABEL: func @first(
 // CHECK-SAME: %[[BITS:.*]]: tensor<16x1xi32, #tile.reg>, %[[GROWN:.*]]: tensor<16x1xi1, #tile.reg>)
 // CHECK-NEXT: return %[[GROWN]]

@@ -10,7 +10,7 @@ func.func @diagonals(%d: tensor<1x192xf32, #tile.reg>) -> tensor<128x64xf32, #ti
 // -----
 
 func.func @few(%d: tensor<1x191xf32, #tile.reg>) {
-  // expected-error@+1 {{source must be a column tile of 192 for the diagonals of 'tensor<128x64xf32, #tile.reg>', found 'tensor<1x191xf32, #tile.reg>'}}
+  // expected-error@+1 {{source must be a column tile of 192 for the relative positions of 'tensor<128x64xf32, #tile.reg>', found 'tensor<1x191xf32, #tile.reg>'}}
   %x = tile.diagonals %d : tensor<1x191xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
   return
 }
@@ -26,7 +26,7 @@ func.func @rows(%d: tensor<192x1xf32, #tile.reg>) {
 // -----
 
 func.func @types(%d: tensor<1x192xi32, #tile.reg>) {
-  // expected-error@+1 {{source and result must have one element type, found 'tensor<1x192xi32, #tile.reg>' and 'tensor<128x64xf32, #tile.reg>'}}
+  // expected-error@+1 {{source and result must have the same element type, found 'tensor<1x192xi32, #tile.reg>' and 'tensor<128x64xf32, #tile.reg>'}}
   %x = tile.diagonals %d : tensor<1x192xi32, #tile.reg> to tensor<128x64xf32, #tile.reg>
   return
 }

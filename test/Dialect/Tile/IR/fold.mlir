@@ -3,7 +3,7 @@
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>
 
-// A constant's broadcast is a constant, which other folders then see through.
+// A broadcast of a constant is a constant, which other folders can use.
 // CHECK-LABEL: func @constants
 // CHECK-SAME:    %[[X:.*]]: tensor<16x64xf32, #tile.reg>
 func.func @constants(%x: !full) -> (!full, !full, tensor<16x64xi1, #tile.reg>) {
@@ -39,7 +39,7 @@ func.func @twice(%x: f32) -> !full {
   return %y : !full
 }
 
-// One bound may settle it; else all must be known.
+// One bound may determine the result; otherwise all must be known.
 // CHECK-LABEL: func @is_partial
 // CHECK-SAME: %[[N:.*]]: index
 // CHECK-DAG: %[[TRUE:.*]] = arith.constant true

@@ -34,7 +34,7 @@ func.func @yielded(%a: index, %x: i32) {
 // -----
 
 func.func @results(%a: index, %x: i32) {
-  // expected-error@+1 {{results must be what is carried, ('i32'), found ()}}
+  // expected-error@+1 {{results must have the types of the carried values, ('i32'), found ()}}
   "tile.for_blocks"(%a, %a, %a, %a, %x) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 1>, step = 16 : i64}> ({
   ^bb0(%j: index, %partial: i1, %y: i32):
     tile.yield %y : i32
@@ -45,7 +45,7 @@ func.func @results(%a: index, %x: i32) {
 // -----
 
 func.func @form(%a: index) {
-  // expected-error@+1 {{without visit must have lower, upper, full_lower and full_upper, and nothing else to go by}}
+  // expected-error@+1 {{without 'visit' must have lower, upper, full_lower and full_upper, and no count, masked or init}}
   "tile.for_blocks"(%a, %a) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 0, 0, 0, 0>, step = 16 : i64}> ({
   ^bb0(%j: index, %partial: i1):
     tile.yield
@@ -58,7 +58,7 @@ func.func @form(%a: index) {
 func.func @visit(%n: index, %w: i32) {
   tile.for_blocks blocks %n masked(%n) init(%w : i32) step 32
     visit(%i: index, %word: i32) {
-      // expected-error@+1 {{in visit must yield ('index', 'i32'), found ('index')}}
+      // expected-error@+1 {{in 'visit' must yield ('index', 'i32'), found ('index')}}
       tile.yield %i : index
     }
     do(%j: index, %partial: i1) {
@@ -70,7 +70,7 @@ func.func @visit(%n: index, %w: i32) {
 // -----
 
 func.func @order(%n: index) {
-  // expected-error@+1 {{with visit must have count and masked, and neither bounds nor an order}}
+  // expected-error@+1 {{with 'visit' must have count and masked, and no bounds and no order}}
   "tile.for_blocks"(%n, %n) <{descending, operandSegmentSizes = array<i32: 0, 0, 0, 0, 1, 1, 0, 0>, step = 16 : i64}> ({
   ^bb0(%j: index, %partial: i1):
     tile.yield
@@ -92,7 +92,7 @@ func.func @unbounded(%n: index) -> i1 {
 // -----
 
 func.func @two_orders(%a: index) {
-  // expected-error@+1 {{has two orders, 'descending' and 'at_least_once'; the first one visits a block in any case}}
+  // expected-error@+1 {{has both 'descending' and 'at_least_once': 'descending' already runs at least once}}
   "tile.for_blocks"(%a, %a, %a, %a) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, step = 16 : i64, descending, atLeastOnce}> ({
   ^bb0(%j: index, %partial: i1):
     tile.yield
@@ -104,7 +104,7 @@ func.func @two_orders(%a: index) {
 // -----
 
 func.func @of_loops_alone(%a: index) {
-  // expected-error@+1 {{'at_least_once' is of tile.for_blocks alone; 'descending' visits a block in any case}}
+  // expected-error@+1 {{'at_least_once' is supported on tile.for_blocks only; 'descending' already runs at least once}}
   %m, %l, %acc = tile.softmax_sum %a to %a step 64 at_least_once full(%a, %a) scale(1.0)
   return
 }

@@ -1,5 +1,5 @@
-// The index types and the mask's type stand apart, so that a printed gather
-// parses again.
+// The types of the indices and of the mask are printed separately, so that a gather
+// round-trips.
 // RUN: fovea-opt %s | fovea-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @gather

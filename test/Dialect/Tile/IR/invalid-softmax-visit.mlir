@@ -3,7 +3,7 @@
 !full = tensor<16x64xf32, #tile.reg>
 !values = tensor<64x32xbf16, #tile.reg>
 func.func @f(%i: index, %w: i32, %s: !full, %v: !values) {
-  // expected-error@+1 {{visit must have arguments ('index', 'i32'), found ('index')}}
+  // expected-error@+1 {{'visit' must have arguments ('index', 'i32'), found ('index')}}
   %m, %l, %acc = tile.softmax_sum blocks %i masked(%i) init(%w : i32) step 64 scale(1.0)
     visit(%n: index) {
       tile.yield %n : index
@@ -43,7 +43,7 @@ func.func @f(%i: index, %w: f32, %s: !full, %v: !values) {
 func.func @f(%i: index, %w: i32, %s: !full, %v: !values) {
   %m, %l, %acc = tile.softmax_sum blocks %i masked(%i) init(%w : i32) step 64 scale(1.0)
     visit(%n: index, %x: i32) {
-      // expected-error@+1 {{in visit must yield ('index', 'i32'), found ('index')}}
+      // expected-error@+1 {{in 'visit' must yield ('index', 'i32'), found ('index')}}
       tile.yield %n : index
     }
     scores(%j: index, %p: i1) {
@@ -62,7 +62,7 @@ func.func @f(%i: index, %w: i32, %s: !full, %v: !values) {
 func.func @f(%i: index, %M: memref<?xi32>, %w: i32, %s: !full, %v: !values) {
   %m, %l, %acc = tile.softmax_sum blocks %i masked(%i) step 64 scale(1.0)
     visit(%n: index) {
-      // expected-error@+1 {{is not allowed in visit: it has other effects than to read memory}}
+      // expected-error@+1 {{is not allowed in 'visit': expected no memory effects other than reads}}
       memref.store %w, %M[%n] : memref<?xi32>
       tile.yield %n : index
     }
@@ -82,7 +82,7 @@ func.func @f(%i: index, %M: memref<?xi32>, %w: i32, %s: !full, %v: !values) {
 !acc = tensor<16x32xf32, #tile.reg>
 !values = tensor<64x32xbf16, #tile.reg>
 func.func @f(%i: index, %s: !full, %v: !values) {
-  // expected-error@+1 {{without visit must have lower, upper, full_lower and full_upper, and nothing else to go by}}
+  // expected-error@+1 {{without 'visit' must have lower, upper, full_lower and full_upper, and no count, masked or init}}
   %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 0, 0, 1, 1, 0, 0>, step = 64 : i64, scale = 1.0 : f32}> ({
   ^bb0(%j: index, %p: i1):
     tile.yield %s : !full
@@ -102,7 +102,7 @@ func.func @f(%i: index, %s: !full, %v: !values) {
 !acc = tensor<16x32xf32, #tile.reg>
 !values = tensor<64x32xbf16, #tile.reg>
 func.func @f(%i: index, %s: !full, %v: !values) {
-  // expected-error@+1 {{with visit must have count and masked, and neither bounds nor an order}}
+  // expected-error@+1 {{with 'visit' must have count and masked, and no bounds and no order}}
   %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, step = 64 : i64, scale = 1.0 : f32}> ({
   ^bb0(%j: index, %p: i1):
     tile.yield %s : !full
@@ -124,7 +124,7 @@ func.func @f(%i: index, %s: !full, %v: !values) {
 !acc = tensor<16x32xf32, #tile.reg>
 !values = tensor<64x32xbf16, #tile.reg>
 func.func @f(%i: index, %s: !full, %v: !values) {
-  // expected-error@+1 {{with visit must have count and masked, and neither bounds nor an order}}
+  // expected-error@+1 {{with 'visit' must have count and masked, and no bounds and no order}}
   %m, %l, %acc = "tile.softmax_sum"(%i, %i, %i, %i) <{operandSegmentSizes = array<i32: 0, 0, 0, 0, 1, 1, 2, 0>, descending, step = 64 : i64, scale = 1.0 : f32}> ({
   ^bb0(%j: index, %p: i1):
     tile.yield %s : !full

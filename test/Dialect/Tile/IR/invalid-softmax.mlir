@@ -237,7 +237,7 @@ func.func @one_bound(%i: index) {
 // -----
 
 func.func @at_least_once(%i: index) {
-  // expected-error@+1 {{'at_least_once' is of tile.for_blocks alone; 'descending' visits a block in any case}}
+  // expected-error@+1 {{'at_least_once' is supported on tile.for_blocks only; 'descending' already runs at least once}}
   %m, %l, %acc = tile.softmax_sum %i to %i step 64 at_least_once full(%i, %i) scale(1.0)
     scores(%j: index, %p: i1) { tile.yield } values(%j: index) { tile.yield }
     : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>

@@ -57,7 +57,7 @@ func.func @f(%x: f64) {
 // -----
 
 func.func @f(%x: tensor<16x1xi32, #tile.reg>) {
-  // expected-error@+1 {{source and result must have one element type and encoding, found 'tensor<16x1xi32, #tile.reg>' and 'tensor<16x64xf32, #tile.reg>'}}
+  // expected-error@+1 {{source and result must have the same element type and encoding, found 'tensor<16x1xi32, #tile.reg>' and 'tensor<16x64xf32, #tile.reg>'}}
   %b = tile.broadcast %x : tensor<16x1xi32, #tile.reg> to tensor<16x64xf32, #tile.reg>
   return
 }
@@ -113,7 +113,7 @@ func.func @f(%a: tensor<16x16xf64, #tile.reg>, %c: tensor<16x16xf32, #tile.reg>)
 // -----
 
 func.func @f(%a: tensor<16x16xf16, #tile.reg>, %c: tensor<16x64xf32, #tile.reg>) {
-  // expected-error@+1 {{accumulator must be 16x16, all with one encoding, found 'tensor<16x64xf32, #tile.reg>'}}
+  // expected-error@+1 {{accumulator must be 16x16 with the operands' encoding, found 'tensor<16x64xf32, #tile.reg>'}}
   %d = tile.dot %a, %a, %c : tensor<16x16xf16, #tile.reg>, tensor<16x16xf16, #tile.reg>, tensor<16x64xf32, #tile.reg>
   return
 }
@@ -129,7 +129,7 @@ func.func @f(%M: memref<?x?xf32>, %i: index) {
 // -----
 
 func.func @f(%M: memref<?x?xf32>, %i: index) {
-  // expected-error@+1 {{tile and memref must have one element type, found 'tensor<16x64xf16, #tile.reg>' and 'memref<?x?xf32>'}}
+  // expected-error@+1 {{tile and memref must have the same element type, found 'tensor<16x64xf16, #tile.reg>' and 'memref<?x?xf32>'}}
   %x = tile.load %M[%i, %i] dims [0, 1] : memref<?x?xf32> to tensor<16x64xf16, #tile.reg>
   return
 }
@@ -193,7 +193,7 @@ func.func @f(%M: memref<?x?xf32>, %i: index) {
 // -----
 
 func.func @f(%M: memref<?x?xf32>, %i: index) {
-  // expected-error@+1 {{result and memref must have one element type, found 'tensor<16x64xi32, #tile.reg>' and 'memref<?x?xf32>'}}
+  // expected-error@+1 {{result and memref must have the same element type, found 'tensor<16x64xi32, #tile.reg>' and 'memref<?x?xf32>'}}
   %x = tile.gather %M[%i, %i] : memref<?x?xf32>[index, index] to tensor<16x64xi32, #tile.reg>
   return
 }
@@ -233,7 +233,7 @@ func.func @f(%M: memref<?x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
 // -----
 
 func.func @f(%M: memref<?xi32>, %x: tensor<16x1xi32, #tile.reg>, %i: index) {
-  // expected-error@+1 {{adds f32 only, found 'tensor<16x1xi32, #tile.reg>'}}
+  // expected-error@+1 {{'add' needs f32 elements, found 'tensor<16x1xi32, #tile.reg>'}}
   tile.scatter add %x, %M[%i] : tensor<16x1xi32, #tile.reg>, memref<?xi32>[index]
   return
 }
@@ -241,7 +241,7 @@ func.func @f(%M: memref<?xi32>, %x: tensor<16x1xi32, #tile.reg>, %i: index) {
 // -----
 
 func.func @f(%M: memref<33x?xi64>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
-  // expected-error@+1 {{is 'exact' where it adds only, found no 'add'}}
+  // expected-error@+1 {{'exact' needs 'add'}}
   tile.scatter exact %x, %M[%i] : tensor<16x1xf32, #tile.reg>, memref<33x?xi64>[index]
   return
 }
@@ -249,7 +249,7 @@ func.func @f(%M: memref<33x?xi64>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
 // -----
 
 func.func @f(%M: memref<32x?xi64>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
-  // expected-error@+1 {{exact sums are 33 i64 each, along the memref's first dimension, found 'memref<32x?xi64>'}}
+  // expected-error@+1 {{exact sums must be 33 i64 each, along the memref's first dimension, found 'memref<32x?xi64>'}}
   tile.scatter add exact %x, %M[%i] : tensor<16x1xf32, #tile.reg>, memref<32x?xi64>[index]
   return
 }
@@ -257,7 +257,7 @@ func.func @f(%M: memref<32x?xi64>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
 // -----
 
 func.func @f(%M: memref<33x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
-  // expected-error@+1 {{exact sums are 33 i64 each, along the memref's first dimension, found 'memref<33x?xf32>'}}
+  // expected-error@+1 {{exact sums must be 33 i64 each, along the memref's first dimension, found 'memref<33x?xf32>'}}
   tile.scatter add exact %x, %M[%i] : tensor<16x1xf32, #tile.reg>, memref<33x?xf32>[index]
   return
 }
@@ -273,7 +273,7 @@ func.func @f(%M: memref<33x?xi64>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
 // -----
 
 func.func @f(%M: memref<?xi32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
-  // expected-error@+1 {{value and memref must have one element type, found 'tensor<16x1xf32, #tile.reg>' and 'memref<?xi32>'}}
+  // expected-error@+1 {{value and memref must have the same element type, found 'tensor<16x1xf32, #tile.reg>' and 'memref<?xi32>'}}
   tile.scatter %x, %M[%i] : tensor<16x1xf32, #tile.reg>, memref<?xi32>[index]
   return
 }
@@ -385,7 +385,7 @@ func.func @f(%M: memref<?x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
 // -----
 
 func.func @dot_columns_end(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf16, #tile.reg>, %c: tensor<16x32xf32, #tile.reg>) {
-  // expected-error@+1 {{takes 32 columns from 48 on of 'tensor<16x64xf16, #tile.reg>'}}
+  // expected-error@+1 {{uses 32 columns starting at 48 of 'tensor<16x64xf16, #tile.reg>'}}
   %d = tile.dot %a, %b, %c columns(48) : tensor<16x16xf16, #tile.reg>, tensor<16x64xf16, #tile.reg>, tensor<16x32xf32, #tile.reg>
   return
 }
@@ -393,7 +393,7 @@ func.func @dot_columns_end(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf1
 // -----
 
 func.func @dot_columns_first(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf16, #tile.reg>, %c: tensor<16x32xf32, #tile.reg>) {
-  // expected-error@+1 {{takes 32 columns from -16 on}}
+  // expected-error@+1 {{uses 32 columns starting at -16}}
   %d = tile.dot %a, %b, %c columns(-16) : tensor<16x16xf16, #tile.reg>, tensor<16x64xf16, #tile.reg>, tensor<16x32xf32, #tile.reg>
   return
 }
@@ -401,7 +401,7 @@ func.func @dot_columns_first(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64x
 // -----
 
 func.func @dot_columns_far(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf16, #tile.reg>, %c: tensor<16x32xf32, #tile.reg>) {
-  // expected-error@+1 {{takes 32 columns from 9223372036854775807 on}}
+  // expected-error@+1 {{uses 32 columns starting at 9223372036854775807}}
   %d = tile.dot %a, %b, %c columns(9223372036854775807) : tensor<16x16xf16, #tile.reg>, tensor<16x64xf16, #tile.reg>, tensor<16x32xf32, #tile.reg>
   return
 }
@@ -409,7 +409,7 @@ func.func @dot_columns_far(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf1
 // -----
 
 func.func @dot_rows(%a: tensor<16x64xf16, #tile.reg>, %b: tensor<16x32xf16, #tile.reg>, %c: tensor<32x32xf32, #tile.reg>) {
-  // expected-error@+1 {{takes 32 rows from 48 on of 'tensor<16x64xf16, #tile.reg>'}}
+  // expected-error@+1 {{uses 32 rows starting at 48 of 'tensor<16x64xf16, #tile.reg>'}}
   %d = tile.dot %a, %b, %c transpose_a rows(48) : tensor<16x64xf16, #tile.reg>, tensor<16x32xf16, #tile.reg>, tensor<32x32xf32, #tile.reg>
   return
 }
@@ -417,7 +417,7 @@ func.func @dot_rows(%a: tensor<16x64xf16, #tile.reg>, %b: tensor<16x32xf16, #til
 // -----
 
 func.func @dot_rows_as_they_are(%a: tensor<64x16xf16, #tile.reg>, %b: tensor<16x32xf16, #tile.reg>, %c: tensor<32x32xf32, #tile.reg>) {
-  // expected-error@+1 {{takes rows of a first operand that is transposed}}
+  // expected-error@+1 {{'rows' needs a transposed first operand}}
   %d = tile.dot %a, %b, %c rows(0) : tensor<64x16xf16, #tile.reg>, tensor<16x32xf16, #tile.reg>, tensor<32x32xf32, #tile.reg>
   return
 }
@@ -425,7 +425,7 @@ func.func @dot_rows_as_they_are(%a: tensor<64x16xf16, #tile.reg>, %b: tensor<16x
 // -----
 
 func.func @dot_columns_transposed(%a: tensor<16x64xf16, #tile.reg>, %b: tensor<64x64xf16, #tile.reg>, %c: tensor<16x32xf32, #tile.reg>) {
-  // expected-error@+1 {{takes columns of a second operand that is not transposed}}
+  // expected-error@+1 {{'columns' needs a second operand that is not transposed}}
   %d = tile.dot %a, %b, %c transpose_b columns(0) : tensor<16x64xf16, #tile.reg>, tensor<64x64xf16, #tile.reg>, tensor<16x32xf32, #tile.reg>
   return
 }
@@ -433,7 +433,7 @@ func.func @dot_columns_transposed(%a: tensor<16x64xf16, #tile.reg>, %b: tensor<6
 // -----
 
 func.func @dot_transposed_first(%a: tensor<16x8xf16, #tile.reg>, %c: tensor<16x8xf32, #tile.reg>) {
-  // expected-error@+1 {{accumulator must be 8x8, all with one encoding, found 'tensor<16x8xf32, #tile.reg>'}}
+  // expected-error@+1 {{accumulator must be 8x8 with the operands' encoding, found 'tensor<16x8xf32, #tile.reg>'}}
   %d = tile.dot %a, %a, %c transpose_a : tensor<16x8xf16, #tile.reg>, tensor<16x8xf16, #tile.reg>, tensor<16x8xf32, #tile.reg>
   return
 }
@@ -441,7 +441,7 @@ func.func @dot_transposed_first(%a: tensor<16x8xf16, #tile.reg>, %c: tensor<16x8
 // -----
 
 func.func @store_adds_bf16(%x: tensor<16x64xbf16, #tile.reg>, %M: memref<?x?xbf16>, %i: index) {
-  // expected-error@+1 {{adds f32 only, found 'tensor<16x64xbf16, #tile.reg>'}}
+  // expected-error@+1 {{'add' needs f32 elements, found 'tensor<16x64xbf16, #tile.reg>'}}
   tile.store add %x, %M[%i, %i] dims [0, 1] : tensor<16x64xbf16, #tile.reg>, memref<?x?xbf16>
   return
 }
@@ -458,7 +458,7 @@ func.func @stream_without_name(%x: tensor<16x64xbf16, #tile.reg>) {
 
 !tile = tensor<16x64xf32, #tile.reg>
 func.func @fragments_limit(%x: !tile, %M: memref<?x64xf32>, %i: index) {
-  // expected-error@+1 {{boxes of fragments have no limit and no fold}}
+  // expected-error@+1 {{tiles in fragments must have no limit and no fold}}
   tile.store %x, %M[%i, %i] limit(%i) dims [0, 1] fragments : !tile, memref<?x64xf32>
   return
 }
@@ -467,7 +467,7 @@ func.func @fragments_limit(%x: !tile, %M: memref<?x64xf32>, %i: index) {
 
 !tile = tensor<16x64xf32, #tile.reg>
 func.func @registers_alone(%x: !tile, %M: memref<?x64xf32>, %i: index) {
-  // expected-error@+1 {{'by_register' is an order of a matrix in 'fragments'}}
+  // expected-error@+1 {{'by_register' needs a matrix in 'fragments'}}
   tile.store %x, %M[%i, %i] dims [0, 1] by_register : !tile, memref<?x64xf32>
   return
 }
@@ -475,7 +475,7 @@ func.func @registers_alone(%x: !tile, %M: memref<?x64xf32>, %i: index) {
 // -----
 
 func.func @registers_of_vector(%M: memref<?xf32>, %i: index) {
-  // expected-error@+1 {{'by_register' is an order of a matrix in 'fragments'}}
+  // expected-error@+1 {{'by_register' needs a matrix in 'fragments'}}
   %x = tile.load %M[%i] dims [-1, 0] fragments by_register : memref<?xf32> to tensor<1x16xf32, #tile.reg>
   return
 }
@@ -484,7 +484,7 @@ func.func @registers_of_vector(%M: memref<?xf32>, %i: index) {
 
 !tile = tensor<16x64xf32, #tile.reg>
 func.func @fragments_dims(%M: memref<?x?x64xf32>, %i: index) {
-  // expected-error@+1 {{fragments lie along the memref's last dimensions, found dims 0 and 2}}
+  // expected-error@+1 {{fragments must be along the memref's last dimensions, found dims 0 and 2}}
   %x = tile.load %M[%i, %i, %i] dims [0, 2] fragments : memref<?x?x64xf32> to !tile
   return
 }
@@ -493,7 +493,7 @@ func.func @fragments_dims(%M: memref<?x?x64xf32>, %i: index) {
 
 !tile = tensor<16x64xf32, #tile.reg>
 func.func @fragments_rows(%M: memref<?x64xf32, strided<[?, 1]>>, %i: index) {
-  // expected-error@+1 {{rows of fragments are contiguous, a multiple of 8 columns each, found 'memref<?x64xf32, strided<[?, 1]>>'}}
+  // expected-error@+1 {{rows of fragments must be contiguous and a multiple of 8 columns, found 'memref<?x64xf32, strided<[?, 1]>>'}}
   %x = tile.load %M[%i, %i] dims [0, 1] fragments : memref<?x64xf32, strided<[?, 1]>> to !tile
   return
 }
@@ -501,7 +501,7 @@ func.func @fragments_rows(%M: memref<?x64xf32, strided<[?, 1]>>, %i: index) {
 // -----
 
 func.func @fragments_height(%M: memref<?x64xf32>, %i: index) {
-  // expected-error@+1 {{fragments have 16 rows and 8 columns, found 'tensor<4x64xf32, #tile.reg>'}}
+  // expected-error@+1 {{matrices in fragments must be a multiple of 16 rows and 8 columns, found 'tensor<4x64xf32, #tile.reg>'}}
   %x = tile.load %M[%i, %i] dims [0, 1] fragments : memref<?x64xf32> to tensor<4x64xf32, #tile.reg>
   return
 }
@@ -509,7 +509,7 @@ func.func @fragments_height(%M: memref<?x64xf32>, %i: index) {
 // -----
 
 func.func @fragments_width(%M: memref<?xf32>, %i: index) {
-  // expected-error@+1 {{fragments of vectors have 16 elements, found 'tensor<1x8xf32, #tile.reg>'}}
+  // expected-error@+1 {{vectors in fragments must be a multiple of 16 elements, found 'tensor<1x8xf32, #tile.reg>'}}
   %x = tile.load %M[%i] dims [-1, 0] fragments : memref<?xf32> to tensor<1x8xf32, #tile.reg>
   return
 }

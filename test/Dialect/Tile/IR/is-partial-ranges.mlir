@@ -1,5 +1,5 @@
-// What is known of a block's number and of the bounds may settle whether the
-// block is partial.
+// The ranges of the block index and of the bounds may determine whether the block is
+// partial.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(func.func(int-range-optimizations))' | FileCheck %s
 
 // CHECK-LABEL: func @inside

@@ -1,4 +1,4 @@
-// Names of loads, dots and stores are printed and parsed, by any op the same way.
+// Names of loads, dots and stores have the same syntax for all ops.
 // RUN: fovea-opt %s | fovea-opt | FileCheck %s
 // RUN: fovea-opt %s --mlir-print-op-generic | fovea-opt | FileCheck %s
 

@@ -1,5 +1,5 @@
-// The index types and the mask's type stand apart, so that a printed scatter
-// parses again; it is no op that may go because nobody uses a result of it.
+// The types of the indices and of the mask are printed separately, so that a scatter
+// round-trips; it is not dead although it has no results.
 // RUN: fovea-opt %s --canonicalize --cse | fovea-opt | FileCheck %s
 
 // CHECK-LABEL: func.func @scatter

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --split-input-file --canonicalize --cse --verify-diagnostics | fovea-opt --split-input-file | FileCheck %s
 
-// Both have effects: neither goes, and the one stays ahead of the other.
+// Both ops have side effects: neither is removed, and their order is kept.
 // CHECK-LABEL: func.func @turn
 func.func @turn(%s: memref<?x4xi32>, %i: index, %turn: i32, %some: i1, %part: tensor<64x64xf32, #tile.reg>) {
   // CHECK: tile.semaphore_wait "sum" %{{.*}}[%{{.*}}, %{{.*}}] for %{{.*}} after(%{{.*}} : tensor<64x64xf32, #tile.reg>) : memref<?x4xi32>
@@ -35,7 +35,7 @@ func.func @released_places(%s: memref<?xi32>, %i: index) {
 // -----
 
 func.func @scalar(%s: memref<i32>, %turn: i32) {
-  // expected-error @+1 {{'tile.semaphore_wait' op semaphores lie along a dimension at least, found 'memref<i32>'}}
+  // expected-error @+1 {{'tile.semaphore_wait' op semaphores must have at least one dimension, found 'memref<i32>'}}
   tile.semaphore_wait %s[] for %turn : memref<i32>
   return
 }
@@ -44,7 +44,7 @@ func.func @scalar(%s: memref<i32>, %turn: i32) {
 
 func.func @negative(%s: memref<4xi32>, %i: index) {
   %turn = arith.constant -1 : i32
-  // expected-error @+1 {{'tile.semaphore_wait' op turns count from 0, found -1}}
+  // expected-error @+1 {{'tile.semaphore_wait' op expected a semaphore count of at least 0, found -1}}
   tile.semaphore_wait %s[%i] for %turn : memref<4xi32>
   return
 }

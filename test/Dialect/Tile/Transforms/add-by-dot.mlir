@@ -23,7 +23,7 @@ gpu.module @kernels {
     %bias = tile.load %O[%n, %c0] dims [0, 1] : !wide to !score
     %cond = arith.cmpi ult, %n, %c0 : index
 
-    // The dot moves behind what it starts from.
+    // The dot moves after its new accumulator.
     // CHECK:      %[[SQUARE:.*]] = arith.mulf %[[BIAS]], %[[BIAS]]
     // CHECK-NEXT: %[[A:.*]] = tile.dot "s" %[[K]], %[[K]], %[[SQUARE]]
     // CHECK-NEXT: tile.store {{("[^"]+" )?}}%[[A]]
@@ -57,7 +57,7 @@ gpu.module @kernels {
     }
     tile.store %x2, %O[%c0, %c0] dims [0, 1] : !score, !wide
 
-    // Numbers by distance are divided by the scale, and what is added next is added
+    // Relative-position values are divided by the scale, and the next addition is fused
     // with the multiplication.
     // CHECK:      %[[QUARTER:.*]] = arith.constant dense<2.500000e-01> : tensor<1x32xf32
     // CHECK-NEXT: %[[DIVIDED:.*]] = arith.mulf %[[TABLE:.*]], %[[QUARTER]] : tensor<1x32xf32
@@ -72,7 +72,7 @@ gpu.module @kernels {
     %ya = arith.addf %bias, %xa : !score
     tile.store %ya, %O[%c0, %c0] dims [0, 1] : !score, !wide
 
-    // Behind which something else follows is a product.
+    // If no addition follows, the multiplication remains.
     // CHECK:      %[[E:.*]] = tile.dot "s" %[[K]], %[[K]], %{{.*}}
     // CHECK-NEXT: arith.mulf %[[E]], %{{.*}}
     // CHECK-NEXT: math.exp2
@@ -82,7 +82,7 @@ gpu.module @kernels {
     %yb = math.exp2 %xb : !score
     tile.store %yb, %O[%c0, %c0] dims [0, 1] : !score, !wide
 
-    // Not with a scale by which nothing can be divided, nor a tile of each pair's.
+    // Not folded: a scale without a safe inverse, and a tile of values per pair.
     // CHECK:      tile.dot "s" %[[K]], %[[K]], %[[ZERO]]
     // CHECK:      tile.dot "s" %[[K]], %[[K]], %[[ZERO]]
     %sc = tile.dot "s" %k, %k, %zero : !operand, !operand, !score
@@ -93,8 +93,8 @@ gpu.module @kernels {
     %xd = math.fma %sd, %four, %bias : !score
     tile.store %xd, %O[%c0, %c0] dims [0, 1] : !score, !wide
 
-    // What starts elsewhere, is used twice, is a factor, or is needed by itself
-    // in one branch stays.
+    // Not folded: dots with another accumulator, with two uses, used as a factor, or used
+    // without an addition in one branch.
     // CHECK:      tile.dot {{("[^"]+" )?}}%[[K]], %[[K]], %[[ONE]]
     // CHECK-NEXT: arith.addf
     %s3 = tile.dot "s" %k, %k, %one : !operand, !operand, !score

@@ -7,9 +7,9 @@
 // OFF-LABEL: gpu.func @clamped
 // OFF: tile.reduce max
 
-// A soft cap: weights relative to the middle of what scores can be, 0, plus the
-// fraction by which a row's largest score is above that in the first block that
-// the row sees; no other maximum. Rows that see nothing have no reference in the
+// A soft cap: the softmax offset is the middle of the score range, 0, plus the
+// fraction by which a row's largest score exceeds it in the first block that the row
+// sees. No other maximum is computed. Rows without visible keys have no offset at the
 // end. The scale 20.0 is 28.85 in base 2.
 // CHECK-LABEL: gpu.func @capped
 // CHECK-DAG: %[[SCALE:.*]] = arith.constant dense<2.885390e+01> : tensor<16x64xf32, #tile.reg>
@@ -28,11 +28,11 @@
 // CHECK:   arith.subf %[[ABOVE]], %[[FLOOR]]
 // CHECK:   arith.cmpf oeq, %[[MOST]], %[[OPEN]]
 // CHECK:   arith.select %[[IS_OPEN]]
-// Rows that see nothing of the block stay open.
+// Rows that see no key of the block keep offset -inf.
 // CHECK:   %[[NONE:.*]] = arith.cmpf oeq, %[[NEXT:.*]], %[[OPEN]]
 // CHECK:   %[[GUARDED:.*]] = arith.select %[[NONE]], %{{.*}}, %[[NEXT]]
 // CHECK:   scf.yield %[[NEXT]], %[[GUARDED]]
-// A block without a mask is seen by all rows, which keep what it was weighed with.
+// All rows see all keys of an unmasked block and keep their offset.
 // CHECK: } else {
 // CHECK:   %[[KEPT:.*]] = arith.select %{{.*}}, %{{.*}}, %[[OLD]]
 // CHECK:   scf.yield %[[KEPT]], %[[KEPT]]
@@ -77,8 +77,8 @@ gpu.module @m {
 
 // -----
 
-// Clamped from one side by a number that is bounded itself: from 96 to 104, so 100
-// is 144.27 in base 2, within what the largest weight allows.
+// Clamped on one side by a bounded value: from 96 to 104, so 100 is 144.27 in base 2,
+// which the largest probability allows.
 // CHECK-LABEL: gpu.func @clamped
 // CHECK-DAG: arith.constant dense<144.269{{[0-9]*}}> : tensor<16x1xf32, #tile.reg>
 // CHECK: math.floor
@@ -108,8 +108,8 @@ gpu.module @m {
 
 // -----
 
-// A function whose bounds follow from those of what it is made of: a sigmoid,
-// from 0 to 1. Half of them is the middle.
+// A function whose bounds follow from its operands: a sigmoid, from 0 to 1. The
+// middle is 0.5.
 // CHECK-LABEL: gpu.func @sigmoid
 // CHECK-DAG: arith.constant dense<7.2134{{[0-9]*}}> : tensor<16x1xf32, #tile.reg>
 // CHECK: math.floor
@@ -138,7 +138,7 @@ gpu.module @m {
 
 // -----
 
-// Too wide a cap for one reference.
+// The cap is too wide for one offset.
 // CHECK-LABEL: gpu.func @wide
 // CHECK: tile.reduce max
 // CHECK-NOT: math.floor
@@ -163,7 +163,7 @@ gpu.module @m {
 
 // -----
 
-// The weights of a row could be too small for float16.
+// The probabilities of a row may be too small for float16.
 // CHECK-LABEL: gpu.func @half
 // CHECK: tile.reduce max
 // CHECK-NOT: math.floor
@@ -188,7 +188,7 @@ gpu.module @m {
 
 // -----
 
-// Bounded from one side only.
+// Bounded on one side only.
 // CHECK-LABEL: gpu.func @one_side
 // CHECK: tile.reduce max
 gpu.module @m {
@@ -213,7 +213,7 @@ gpu.module @m {
 
 // -----
 
-// A product with what is masked may be anything.
+// A product with a masked value is unbounded.
 // CHECK-LABEL: gpu.func @masked_before
 // CHECK: tile.reduce max
 gpu.module @m {

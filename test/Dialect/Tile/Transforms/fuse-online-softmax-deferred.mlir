@@ -10,7 +10,7 @@ gpu.module @kernels {
   // CHECK-SAME:    %[[S:[a-z0-9]+]]: memref<?x64xf16>, %[[V:[a-z0-9]+]]: memref<?x32xbf16>
   gpu.func @deferred(%lb: index, %ub: index, %fb: index, %fe: index, %S: memref<?x64xf16>,
                      %V: memref<?x32xbf16>, %M: memref<16x1xf32>, %O: memref<16x32xf32>) {
-    // scale * log2(e), once a row and once an element.
+    // scale * log2(e), once per row and once per element.
     // CHECK-DAG: %[[C:.*]] = arith.constant dense<0.180336878> : tensor<16x64xf32, #tile.reg>
     // CHECK-DAG: %[[CR:.*]] = arith.constant dense<0.180336878> : tensor<16x1xf32, #tile.reg>
     // CHECK-DAG: %[[INF:.*]] = arith.constant dense<0xFF800000> : tensor<16x1xf32, #tile.reg>

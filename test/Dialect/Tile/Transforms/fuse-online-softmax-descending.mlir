@@ -5,8 +5,8 @@
 !acc = tensor<16x32xf32, #tile.reg>
 !values = tensor<64x32xbf16, #tile.reg>
 
-// The loop counts blocks; at least one. Masked are the blocks from full_upper
-// on, at least the first, and those below full_lower.
+// The loop counts blocks and runs at least once. Masked blocks are those starting at
+// full_upper or later, at least the first iteration, and those before full_lower.
 // CHECK-LABEL: gpu.func @general
 // CHECK-SAME: %[[LB:[a-z0-9]+]]: index, %[[UB:[a-z0-9]+]]: index, %[[FB:[a-z0-9]+]]: index, %[[FE:[a-z0-9]+]]: index
 // CHECK: %[[SPAN:.*]] = arith.subi %[[UB]], %[[LB]]
@@ -58,7 +58,7 @@ gpu.module @kernels {
 !acc = tensor<16x32xf32, #tile.reg>
 !values = tensor<64x32xbf16, #tile.reg>
 
-// Full up to the last whole block: the first one visited is the only masked.
+// Full up to the last whole block: only the first iteration is masked.
 // CHECK-LABEL: gpu.func @whole
 // CHECK: scf.for %[[I:.*]] = %c0 to %{{.*}} step %c1
 // CHECK:   %[[PARTIAL:.*]] = tile.is_partial %[[I]] below %c1{{$}}

@@ -1,6 +1,6 @@
-// Scores that may be as large as -1e10: references are in units of the score, and
-// a row whose maximum is large takes a power of two as the factor of its exponents,
-// so that its reference is not rounded.
+// Scores may be as large as -1e10: softmax offsets are in units of the score, and a
+// row with a large maximum uses a power of two as the factor of its exponents, so that
+// its offset is not rounded.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},tile-lower-blocks,cse,canonicalize)))' \
 // RUN:   | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy tau=8},tile-lower-blocks,cse,canonicalize)))' \
@@ -24,8 +24,8 @@ gpu.module @kernels {
   // CHECK-NEXT:   %[[IS:.*]] = arith.cmpf ogt, %[[SIZE]], %[[LARGE]]
   // CHECK-NEXT:   %[[FACTOR:.*]] = arith.select %[[IS]], %[[COARSE]], %[[C]]
   // CHECK-NEXT:   %[[REF:.*]] = arith.mulf %[[GUARDED]], %[[FACTOR]]
-  // Old sums move by the difference of the rounded references that weights were
-  // computed with.
+  // Old sums are rescaled by the difference of the rounded offsets that the
+  // probabilities used.
   // CHECK:        %[[WAS:.*]] = arith.mulf %{{.*}}, %{{.*}} : tensor<16x1xf32
   // CHECK-NEXT:   %[[BEFORE:.*]] = arith.select %{{.*}}, %{{.*}}, %[[WAS]]
   // CHECK-NEXT:   %[[OLD:.*]] = arith.subf %[[BEFORE]], %[[REF]]
@@ -37,7 +37,7 @@ gpu.module @kernels {
   // CHECK:        scf.yield %[[NEXT]]
 
   // LAZY-LABEL: gpu.func @constant
-  // The factor is found where a reference moves, and carried.
+  // The factor is computed when the offset changes, and is loop-carried.
   // LAZY:         %[[MOVE:.*]]:{{[0-9]+}} = tile.if_any
   // LAZY:           math.absf
   // LAZY:           %[[FACTOR:.*]] = arith.select
@@ -70,7 +70,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // What is read may be large, unless its type has no such numbers.
+  // Loaded values may be large, unless their type has no such values.
   // CHECK-LABEL: gpu.func @read
   // CHECK: math.absf
   gpu.func @read(%ub: index, %S: memref<?x64xbf16>, %V: memref<?x32xbf16>, %L: memref<16x1xf32>, %O: memref<16x32xf32>) {

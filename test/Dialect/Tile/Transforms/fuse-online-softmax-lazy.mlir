@@ -4,7 +4,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{tau=8},tile-lower-blocks,cse,canonicalize)))' \
 // RUN:   | FileCheck %s --check-prefix=TAU
 
-// The schedule names recurrence and tau; options have the last word.
+// The plan has recurrence and tau; pass options take precedence.
 // OPTION-LABEL: gpu.func @kernel
 // OPTION-NOT: tile.if_any
 // TAU-LABEL: gpu.func @kernel
@@ -20,8 +20,8 @@
 // CHECK-DAG: %[[NO:.*]] = arith.constant dense<false>
 // CHECK: scf.for {{.*}} iter_args(%[[M:.*]] = %[[INF]], %[[E:.*]] = %{{.*}}, %[[T:.*]] = %[[LEAST]], %[[L:.*]] = %{{.*}}, %[[ACC:.*]] = %{{.*}}, %[[PEAKS:.*]] = %
 
-// No shuffle, no float maximum before the vote. Integers tell the largest score
-// so far.
+// No shuffle and no float maximum before the ballot. An integer maximum tracks the
+// largest score.
 // CHECK:   %[[S:.*]] = arith.extf {{.*}} to tensor<16x64xf32, #tile.reg>
 // CHECK-NEXT: %[[BITS:.*]] = arith.bitcast %[[S]] : tensor<16x64xf32, #tile.reg> to tensor<16x64xi32, #tile.reg>
 // CHECK-NEXT: %[[LARGEST:.*]] = tile.reduce max dim 1 %[[BITS]] : {{.*}} to tensor<16x8xi32, #tile.reg>
@@ -33,7 +33,7 @@
 // CHECK:        %[[MAX:.*]] = tile.reduce max dim 1 %[[S]] : {{.*}} to tensor<16x1xf32, #tile.reg>
 // CHECK:        %[[MOSTROW:.*]] = tile.reduce max dim 1 %[[MOST]]
 // CHECK:        %[[ASKED:.*]] = arith.cmpi sge, %[[MOSTROW]], %[[T0]]
-// A served score is not negative, unless it is the reference.
+// A covered score is non-negative, unless it is the offset.
 // CHECK:        %[[SUM:.*]] = arith.addf %[[M0]], %[[SLACK]]
 // CHECK:        %[[POSITIVE:.*]] = arith.cmpf oge, %[[SUM]], %
 // CHECK:        %[[BOUND:.*]] = arith.select %[[POSITIVE]], %[[SUM]], %[[M0]]
@@ -55,7 +55,7 @@
 // CHECK:        %[[F:.*]] = arith.select %[[MOVED]], %[[SHRINK]], %[[ONE]]
 // CHECK:        %[[WF:.*]] = tile.broadcast %[[F]]
 // CHECK:        %[[L1:.*]] = arith.mulf %[[L0]], %[[WF]]
-// Rows that asked have the maximum, others keep what they have.
+// Rows that requested an offset use the maximum; other rows keep theirs.
 // CHECK:        %[[MAXBITS:.*]] = arith.bitcast %[[MAX]]
 // CHECK:        %[[WB:.*]] = tile.broadcast %[[MAXBITS]]
 // CHECK:        %[[RISEN:.*]] = arith.maxsi %[[PEAKS]], %[[WB]]
@@ -71,7 +71,7 @@
 // CHECK:   %[[DOT:.*]] = tile.dot %{{.*}}, %{{.*}}, %[[RESCALED]]
 // CHECK:   scf.yield %[[NEW]]#0, %[[NEW]]#1, %[[NEW]]#2, %[[L2]], %[[DOT]], %[[NEW]]#4
 
-// The sum gets the rounding of the largest weight, and the reference moves so
+// The sum includes the rounding of the largest probability, and the offset changes so
 // that the log-sum-exp stays.
 // CHECK: %[[PEAK:.*]] = tile.reduce max dim 1
 // CHECK: %[[W:.*]] = math.exp2

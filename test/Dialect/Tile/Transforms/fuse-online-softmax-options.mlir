@@ -16,8 +16,8 @@
 // NAME: Cannot find option named 'flash'
 
 gpu.module @kernels {
-  // Three does not divide 64: whole sums. Weights change for the product only;
-  // values of f32 need no rounding.
+  // Three does not divide 64: complete sums. Probabilities are modified for the product
+  // only; f32 values need no rounding.
   // CHECK-LABEL: gpu.func @weights
   // CHECK:         scf.for
   // CHECK:           %[[P:.*]] = math.exp2 %{{.*}} : tensor<16x64xf32, #tile.reg>

@@ -5,7 +5,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional tau=4},tile-lower-blocks,cse,canonicalize)))' \
 // RUN:   | FileCheck %s --check-prefix=COND
 
-// The maximum, the sum, the weighted sum; each evaluates the scores anew.
+// The maximum, the sum, the output; each loop recomputes the scores.
 // THREE-LABEL: gpu.func @kernel
 // THREE-DAG:   %[[INF:.*]] = arith.constant dense<0xFF800000>
 // THREE:       %[[M:.*]] = scf.for {{.*}} iter_args(%[[M0:.*]] = %[[INF]])
@@ -28,8 +28,8 @@
 // THREE-NEXT:    scf.yield %[[ACC]]
 // THREE:       tile.reduce add dim 1 %[[L]]
 
-// The accumulator is divided by the running sum at every step, and multiplied
-// by it in the end.
+// The accumulator is divided by the running sum in each iteration, and multiplied by
+// it after the loop.
 // NORM-LABEL: gpu.func @kernel
 // NORM:       %[[R:.*]]:3 = scf.for {{.*}} iter_args(%[[M:.*]] = %{{.*}}, %[[L:.*]] = %{{.*}}, %[[ACC:.*]] = %
 // NORM:         %[[FACTOR:.*]] = math.exp2 %{{.*}} : tensor<16x1xf32, #tile.reg>
@@ -47,8 +47,8 @@
 // NORM-NEXT:    scf.yield %{{.*}}, %[[L1]], %[[ACC1]]
 // NORM:       tile.broadcast %[[R]]#1
 
-// The reference moves where the maximum left it by more than tau; factors are
-// computed where some row's moved.
+// The offset changes if the maximum exceeds it by more than tau; factors are computed
+// only if some row's offset changed.
 // COND-LABEL: gpu.func @kernel
 // COND-DAG:   %[[TAU:.*]] = arith.constant dense<4.000000e+00>
 // COND:       scf.for {{.*}} iter_args(%[[M:.*]] = %{{.*}}, %[[L:.*]] = %{{.*}}, %[[ACC:.*]] = %

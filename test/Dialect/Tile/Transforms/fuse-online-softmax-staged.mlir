@@ -1,7 +1,7 @@
-// Where the schedule has the factor of the last sums cross to another role, it
-// is found in every step, exactly 1 where the reference stays. The role that
-// gets it rescales the rows that have another one; the row's own sums are simply
-// multiplied.
+// If the plan sends the rescaling factor to another role, it is computed in every
+// iteration, and is exactly 1 if the offset stays. The receiving role rescales rows
+// whose factor is not 1; the row sums are multiplied
+// unconditionally.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=conditional tau=4},tile-lower-blocks,cse,canonicalize)))' \
 // RUN:   | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},tile-lower-blocks,cse,canonicalize)))' \

@@ -1,10 +1,10 @@
-// Sums by a dot that a program can't have: an error if they were asked for, else
-// a remark, and the schedule goes without.
+// Row sums by a dot that a program does not allow: an error if they are user-specified,
+// otherwise a remark, and the plan is changed.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax)))'
 // RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax)))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax)))' 2>/dev/null | FileCheck %s
 
-// REMARK: remark: [Missed] sum_by_dot | Category:schedule | Function=three_pass | Reason="'three_pass' adds up weights apart from the product"
+// REMARK: remark: [Missed] sum_by_dot | Category:schedule | Function=three_pass | Reason="'three_pass' sums the probabilities before they are rounded"
 // CHECK: launch.abi @three_pass
 // CHECK-NOT: sum_by_dot{{[,>]}}
 // CHECK: gpu.func @three_pass
@@ -18,7 +18,7 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %ub = memref.dim %S, %c1 : memref<16x?xf32>
-    // expected-error@+1 {{schedule's 'sum_by_dot' was asked for and can't be done: 'three_pass' adds up weights apart from the product}}
+    // expected-error@+1 {{schedule's 'sum_by_dot' is user-specified but cannot be applied: 'three_pass' sums the probabilities before they are rounded}}
     %m, %l, %acc = tile.softmax_sum %c0 to %ub step 64 full(%c0, %ub) scale(0.1)
       scores(%j: index, %partial: i1) {
         %s = tile.load %S[%c0, %j] dims [0, 1] : memref<16x?xf32> to tensor<16x64xf32, #tile.reg>
@@ -35,7 +35,7 @@ gpu.module @kernels {
 
 // -----
 
-// REMARK: remark: [Missed] sum_by_dot | Category:schedule | Function=weights | Reason="the product's weights are not those of the sum"
+// REMARK: remark: [Missed] sum_by_dot | Category:schedule | Function=weights | Reason="the 'weights' region modifies the probabilities of the product"
 // CHECK: launch.abi @weights
 // CHECK-NOT: sum_by_dot{{[,>]}}
 // CHECK: gpu.func @weights
@@ -49,7 +49,7 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %ub = memref.dim %S, %c1 : memref<16x?xf32>
-    // expected-error@+1 {{schedule's 'sum_by_dot' was asked for and can't be done: the product's weights are not those of the sum}}
+    // expected-error@+1 {{schedule's 'sum_by_dot' is user-specified but cannot be applied: the 'weights' region modifies the probabilities of the product}}
     %m, %l, %acc = tile.softmax_sum %c0 to %ub step 64 full(%c0, %ub) scale(0.1)
       scores(%j: index, %partial: i1) {
         %s = tile.load %S[%c0, %j] dims [0, 1] : memref<16x?xf32> to tensor<16x64xf32, #tile.reg>
@@ -86,7 +86,7 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %ub = memref.dim %S, %c1 : memref<16x?xf32>
-    // expected-error@+1 {{schedule's 'sum_by_dot' was asked for and can't be done: blocks must be a multiple of 8 keys, found 12}}
+    // expected-error@+1 {{schedule's 'sum_by_dot' is user-specified but cannot be applied: blocks must be a multiple of 8 keys, found 12}}
     %m, %l, %acc = tile.softmax_sum %c0 to %ub step 12 full(%c0, %ub) scale(0.1)
       scores(%j: index, %partial: i1) {
         %s = tile.load %S[%c0, %j] dims [0, 1] : memref<16x?xf32> to tensor<16x12xf32, #tile.reg>

@@ -2,8 +2,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},tile-lower-blocks,cse,canonicalize)))' \
 // RUN:   | FileCheck %s --check-prefix=DEFERRED
 
-// Nothing is added up; the sums are scaled with the accumulator, and the one in
-// any column is the row's.
+// No additions; the sums are rescaled with the accumulator, and each column contains
+// the row sum.
 // CHECK-LABEL: gpu.func @kernel
 // CHECK: %[[ONES:.*]] = arith.constant dense<1.000000e+00> : tensor<64x8xbf16, #tile.reg>
 // CHECK: %[[LOOP:.*]]:6 = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[L:.*]] = %{{.*}}, %[[ACC:.*]] = %

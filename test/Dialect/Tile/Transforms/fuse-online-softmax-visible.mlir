@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=lazy},tile-lower-blocks)))' | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-fuse-online-softmax{recurrence=deferred},tile-lower-blocks)))' | FileCheck %s --check-prefix=DEFERRED
 
-// In a masked block that the held rows see nothing of, nobody asks for a maximum,
-// though no row has one yet.
+// In a masked block that the owned rows do not see, no maximum is requested, although
+// no row has one yet.
 // CHECK-LABEL: gpu.func @kernel
 // CHECK-SAME: %[[V0:[a-z0-9]+]]: index, %[[V1:[a-z0-9]+]]: index)
 // CHECK: scf.for %[[J:[a-z0-9]+]] =
@@ -19,7 +19,7 @@
 // CHECK: %[[ASK:.*]] = arith.andi %[[GROWN]], %[[WIDE]]
 // CHECK: tile.if_any %[[ASK]]
 
-// Others have no vote on it.
+// Other recurrences have no ballot for this.
 // DEFERRED-LABEL: gpu.func @kernel
 // DEFERRED-NOT: arith.cmpi sgt
 !row = tensor<16x1xf32, #tile.reg>

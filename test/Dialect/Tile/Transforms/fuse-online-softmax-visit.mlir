@@ -6,7 +6,7 @@
 !acc = tensor<16x32xf32, #tile.reg>
 !values = tensor<64x32xbf16, #tile.reg>
 
-// The loop counts positions; what the visits carry stands behind the state.
+// The loop counts iterations of visit; its carried scalars follow the softmax state.
 // CHECK-LABEL: gpu.func @visit
 // CHECK-SAME: %[[COUNT:[a-z0-9]+]]: index, %[[MASKED:[a-z0-9]+]]: index, %[[WORD:[a-z0-9]+]]: i32, %[[L:[a-z0-9]+]]: memref<?xindex>
 // CHECK: scf.for %[[N:.*]] = %c0 to %[[COUNT]] step %c1 iter_args(%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %[[W:.*]] = %[[WORD]])

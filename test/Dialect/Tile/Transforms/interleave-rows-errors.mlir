@@ -5,15 +5,15 @@
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !wide = memref<?x32xf32, strided<[?, 1]>>
 gpu.module @kernels {
-  // A second product's rows are the first one's columns.
+  // The rows of the second product are the columns of the first one.
   gpu.func @two(%K: !memory, %O: !wide) kernel {
     %zero = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
-    // expected-note @+1 {{the other one}}
+    // expected-note @+1 {{the other dot}}
     %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !tile, !sum
-    // expected-error @+1 {{rows can't be parted: those of this dot are not those of another one}}
+    // expected-error @+1 {{rows can't be split: this dot and another one have different rows}}
     %t = tile.dot "t" %k, %q, %zero transpose_b : !tile, !tile, !sum
     tile.store %s, %O[%c0, %c0] dims [0, 1] : !sum, !wide
     tile.store %t, %O[%c0, %c0] dims [0, 1] : !sum, !wide
@@ -32,7 +32,7 @@ gpu.module @kernels {
     %zero = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
-    // expected-error @+1 {{rows can't be parted: this dot sums over them}}
+    // expected-error @+1 {{rows can't be split: this dot sums over them}}
     %s = tile.dot "s" %q, %q, %zero transpose_b : !tile, !tile, !sum
     tile.store %s, %O[%c0, %c0] dims [0, 1] : !sum, !wide
     gpu.return
@@ -52,7 +52,7 @@ gpu.module @kernels {
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
     %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !tile, !sum
-    // expected-error @+1 {{rows can't be parted: this reduction combines them}}
+    // expected-error @+1 {{rows can't be split: this reduction combines them}}
     %m = tile.reduce max dim 0 %s : !sum to tensor<1x32xf32, #tile.reg>
     tile.store %m, %O[%c0, %c0] dims [-1, 1] : tensor<1x32xf32, #tile.reg>, !wide
     gpu.return
@@ -72,7 +72,7 @@ gpu.module @kernels {
     %c0 = arith.constant 0 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !key
-    // expected-error @+1 {{rows can't be parted: 33 are no multiple of 2}}
+    // expected-error @+1 {{rows can't be split: 33 rows are not a multiple of 2 parts}}
     %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !key, !sum
     tile.store %s, %O[%c0, %c0] dims [0, 1] : !sum, !wide
     gpu.return
@@ -92,7 +92,7 @@ gpu.module @kernels {
     %c32 = arith.constant 32 : index
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
     %first, %rows = tile.held_rows !sum
-    // expected-error @+1 {{rows can't be parted: how often this loop runs depends on which they are}}
+    // expected-error @+1 {{rows can't be split: the trip count of this loop depends on them}}
     %all = scf.for %j = %c0 to %first step %c32 iter_args(%acc = %zero) -> !sum {
       %k = tile.load "k" %K[%j, %c0] dims [0, 1] : !memory to !tile
       %s = tile.dot "s" %q, %k, %acc transpose_b : !tile, !tile, !sum
@@ -118,7 +118,7 @@ gpu.module @kernels {
     %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !tile, !sum
     scf.if %yes {
       tile.store %s, %O[%c0, %c0] dims [0, 1] : !sum, !wide
-      // expected-error @+1 {{rows can't be parted: this is done once, in a branch that each part has for itself}}
+      // expected-error @+1 {{rows can't be split: this op has side effects but would be cloned for each part}}
       tile.store add %x, %O[%c0, %c0] dims [-1, 1] : tensor<1x32xf32, #tile.reg>, !wide
     }
     gpu.return
@@ -138,7 +138,7 @@ gpu.module @kernels {
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
     %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !tile, !sum
-    // expected-error @+1 {{rows can't be parted: 16 of them are no multiple of the fold's 32}}
+    // expected-error @+1 {{rows can't be split: 16 rows of a part are not a multiple of the fold's 32}}
     tile.store %s, %O[%c0, %c0, %c0] dims [0, 2] fold [1, 32] : !sum, !folded
     gpu.return
   }
@@ -154,7 +154,7 @@ gpu.module @kernels {
   gpu.func @columns(%K: !memory, %O: !wide) kernel {
     %zero = arith.constant dense<0.0> : !sum
     %c0 = arith.constant 0 : index
-    // expected-error @+1 {{rows can't be parted: they are columns of this tile}}
+    // expected-error @+1 {{rows can't be split: this tile has them as columns}}
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
     %s = tile.dot "s" %q, %k, %zero transpose_a : !tile, !tile, !sum
@@ -176,7 +176,7 @@ gpu.module @kernels {
     %d = arith.constant dense<1.0> : tensor<1x64xf32, #tile.reg>
     %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
-    // expected-error @+1 {{rows can't be parted: this tile's diagonals run through several parts}}
+    // expected-error @+1 {{rows can't be split: relative positions of this tile span several parts}}
     %bias = tile.diagonals %d : tensor<1x64xf32, #tile.reg> to !sum
     %s = tile.dot "s" %q, %k, %bias transpose_b : !tile, !tile, !sum
     tile.store %s, %O[%c0, %c0] dims [0, 1] : !sum, !wide
@@ -199,7 +199,7 @@ gpu.module @kernels {
     %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
     %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !tile, !sum
     %first, %rows = tile.held_rows !sum
-    // expected-error @+1 {{rows can't be parted: this loop carries what depends on them}}
+    // expected-error @+1 {{rows can't be split: this loop carries values that depend on them}}
     %end = scf.while (%i = %first) : (index) -> index {
       %more = arith.cmpi slt, %c0, %c32 : index
       scf.condition(%more) %i : index

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-interleave-query-tiles{parts=2})))' | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-interleave-query-tiles)))' | FileCheck %s --check-prefix=ONE
 
-// Without parts, and where the schedule has no 'row_tiles', nothing changes.
+// Without parts, or if the plan has no 'row_tiles', nothing changes.
 // ONE-LABEL: gpu.func @sums(
 // ONE: tile.load "q" {{.*}} to tensor<32x16xbf16, #tile.reg>
 // ONE-NOT: "s.0"
@@ -23,9 +23,9 @@ gpu.module @kernels {
     %zero = arith.constant dense<0.0> : !score
     %c0 = arith.constant 0 : index
     %c16 = arith.constant 16 : index
-    // A part's rows begin where the one before ends.
+    // The rows of a part start after those of the previous one.
     // CHECK: %[[Q0:.*]] = tile.load "q.0" %[[K]][%[[N]], %{{.*}}] {{.*}} to tensor<16x16xbf16
-    // What depends on the rows that a part holds is its own, too; no bound is.
+    // Values that depend on the owned rows are cloned, too; loop bounds are not.
     // CHECK: %[[END0:.*]] = arith.addi %{{.*}}, %{{.*}} : index
     // CHECK: %[[NEXT:.*]] = arith.addi %[[N]], %{{.*}} : index
     // CHECK: %[[Q1:.*]] = tile.load "q.1" %[[K]][%[[NEXT]], %{{.*}}]
@@ -42,7 +42,7 @@ gpu.module @kernels {
       %k = tile.load "k" %K[%j, %c0] dims [0, 1] : !memory to !block
       %partial = arith.cmpi slt, %j, %last : index
       %s = tile.dot "s" %q, %k, %zero transpose_b : !operand, !block, !score
-      // One part's branch, then the other's.
+      // The branch of one part, then that of the other.
       // CHECK: %[[X0:.*]] = scf.if %[[PARTIAL0]] -> (tensor<16x16xf32, #tile.reg>)
       // CHECK: tile.iota dim 0 : tensor<16x1xi32
       // CHECK-NOT: arith.addi

@@ -2,7 +2,7 @@
 
 !t = tensor<16x1xf32, #tile.reg>
 gpu.module @m {
-  // Masks apply before the range of full blocks and behind it.
+  // Masks apply before and after the range of full blocks.
   // CHECK-LABEL: gpu.func @range(
   // CHECK-SAME: %[[A:.*]]: index, %[[B:.*]]: index, %[[C:.*]]: index, %[[D:.*]]: index
   // CHECK: %[[STEP:.*]] = arith.constant 64 : index
@@ -24,7 +24,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // From the last block on, at least once.
+  // From the last block, at least once.
   // CHECK-LABEL: gpu.func @descending(
   // CHECK: %[[BLOCKS:.*]] = arith.ceildivui
   // CHECK: %[[COUNT:.*]] = arith.maxsi %[[BLOCKS]], %{{.*}}
@@ -44,7 +44,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // The same upwards: the first block is partial in any case.
+  // The same in ascending order: the first block is always partial.
   // CHECK-LABEL: gpu.func @at_least_once(
   // CHECK-SAME: %[[LOWER:[a-z0-9]+]]: index
   // CHECK-DAG: %[[ONE:.*]] = arith.constant 1 : index
@@ -70,7 +70,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // A loop in a loop, with visits that carry a word, and nothing carried itself.
+  // A nested loop whose visit region carries a word, and which carries nothing itself.
   // CHECK-LABEL: gpu.func @visits(
   // CHECK-SAME: %[[N:.*]]: index, %[[M:.*]]: index, %[[W:.*]]: i32
   // CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[N]] step %{{.*}} iter_args(%[[WORD:.*]] = %[[W]]) -> (i32)

@@ -6,7 +6,7 @@ gpu.module @kernels {
     tensors([]) parameters([#launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(32) shared_memory(0) persistent(1)
   gpu.func @f(%n: index) kernel {
-    // expected-error@+1 {{of schedule 'static' is lowered for kernels with roles only; the schedule has no 'producer_registers'}}
+    // expected-error@+1 {{has schedule 'static', which needs roles: expected a plan with 'producer_registers'}}
     tile.foreach_work %w to %n schedule(static) {
     }
     gpu.return

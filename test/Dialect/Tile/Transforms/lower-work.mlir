@@ -29,7 +29,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // The CTAs of a cluster work on one item.
+  // The CTAs of a cluster process one item.
   // CHECK-LABEL: gpu.func @cluster
   // CHECK: %[[C:.*]] = gpu.cluster_id x
   // CHECK-NEXT: tile.load %{{.*}}[%[[C]],

@@ -3,7 +3,7 @@
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>
 gpu.module @kernels {
-  // The broadcast moves into the loop and before the first of its two uses.
+  // The broadcast moves into the loop, before the first of its two uses.
   // CHECK-LABEL: gpu.func @broadcast
   // CHECK-SAME:    %[[ROW:.*]]: tensor<16x1xf32, #tile.reg>
   gpu.func @broadcast(%row: !row, %init: !full, %lb: index, %ub: index, %step: index, %O: memref<16x64xf32>) {
@@ -30,8 +30,8 @@ gpu.module @kernels {
 
 !row = tensor<16x1xi32, #tile.reg>
 gpu.module @kernels {
-  // A chain of coordinates is copied to each block that uses it; the scalar
-  // stays, and so does the product.
+  // A chain of coordinates is cloned into each block that uses it; the scalar and the
+  // product stay.
   // CHECK-LABEL: gpu.func @chain
   // CHECK-SAME:    %[[BASE:[a-z0-9]+]]: i32, %[[COND:[a-z0-9]+]]: i1
   gpu.func @chain(%base: i32, %cond: i1, %O: memref<16x1xi32>) {
@@ -69,7 +69,7 @@ gpu.module @kernels {
 !row = tensor<16x1xf32, #tile.reg>
 !full = tensor<16x64xf32, #tile.reg>
 gpu.module @kernels {
-  // What is costly stays where it is; what nothing uses goes.
+  // Expensive ops stay; unused ops are erased.
   // CHECK-LABEL: gpu.func @stays
   gpu.func @stays(%S: memref<16x64xf32>, %O: memref<16x1xf32>, %lb: index, %ub: index, %step: index) {
     // CHECK-NOT: tile.iota

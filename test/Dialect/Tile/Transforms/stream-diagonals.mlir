@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-stream-relative-positions)))' --split-input-file | FileCheck %s
 
-// Numbers that are made of scalars and of what the kernel reads.
-// What two tiles are made of comes once. Places stay, and so do sums of other tiles,
-// and what the kernel writes, too.
+// Values computed from scalars and from tensors that the kernel only reads.
+// A common operand of two tiles is streamed once. Addresses stay, and so do sums of other
+// tiles and tensors that the kernel writes.
 // CHECK-LABEL: gpu.func @f
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 32, streams = [<"diagonals.0", stages = 2, staged>, <"diagonals.1", stages = 2, staged>]>)
@@ -40,7 +40,7 @@ gpu.module @m {
 
 // -----
 
-// As far as the plan has streams: there are two tiles of numbers, and one stream.
+// The plan limits the number of streams: there are two tiles of values and one stream.
 // CHECK-LABEL: gpu.func @fewer
 // CHECK: %[[S:.*]] = tile.stream "diagonals.0"
 // CHECK-NOT: tile.stream
@@ -68,7 +68,7 @@ gpu.module @m {
 
 // -----
 
-// Another plan has none.
+// Another plan has no streams.
 // CHECK-LABEL: gpu.func @none
 // CHECK-NOT: tile.stream
 gpu.module @m {
@@ -87,7 +87,7 @@ gpu.module @m {
 
 // -----
 
-// What says which rows the threads hold, or is carried or chosen with such, only they know.
+// Values that depend on the owned rows, also through loops and branches, stay with the consumers.
 // CHECK-LABEL: gpu.func @held
 // CHECK-NOT: tile.stream
 // CHECK: tile.diagonals
@@ -118,7 +118,7 @@ gpu.module @m {
 
 // -----
 
-// A scalar of a tile that others computed.
+// A scalar computed from a tile of another role.
 // CHECK-LABEL: gpu.func @voted
 // CHECK-NOT: tile.stream
 // CHECK: tile.diagonals

@@ -7,7 +7,7 @@ func.func @f() {
   // CHECK: warp.stage {{.*}} to memref<256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
   %z = arith.constant 0 : i32
   %s = warp.stage %q[%z] : memref<2x256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>> to memref<256x64xbf16, #warp.shared<row_bytes = 128, ctas = 2>>
-  // Without, each CTA keeps all; a program of one CTA is the usual one.
+  // By default each CTA keeps all rows, and one CTA runs the program.
   // CHECK: warp.alloc : memref<64x64xbf16, #warp.shared<row_bytes = 128>>
   %k = warp.alloc : memref<64x64xbf16, #warp.shared<row_bytes = 128, ctas = 1>>
   // CHECK: warp.specialize captures(%{{.*}} : i32) cluster(2)

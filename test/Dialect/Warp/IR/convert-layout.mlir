@@ -17,7 +17,7 @@ func.func @permuted(%x: !acc) -> !operand {
   return %y : !operand
 }
 
-// There and back is nothing.
+// A conversion and its inverse fold.
 // CHECK-LABEL: func.func @back
 // CHECK-SAME: (%[[X:.*]]: tensor
 func.func @back(%x: !acc) -> !acc {
@@ -27,7 +27,7 @@ func.func @back(%x: !acc) -> !acc {
   return %z : !acc
 }
 
-// Columns that changed their places stay there.
+// Permuting conversions do not fold.
 // CHECK-LABEL: func.func @permuted_back
 func.func @permuted_back(%x: !acc) -> !acc {
   // CHECK: warp.convert_layout permuted

@@ -9,7 +9,7 @@ func.func @diagonals(%x: tensor<1x256xf32, #warp.diagonals<rows = 128, warps = 8
 
 // -----
 
-// expected-error@+1 {{diagonals of 128 rows need a tile of 1x1, or of a row of as many columns and a multiple of 16 more, found 1x128}}
+// expected-error@+1 {{relative positions of 128 rows need a 1x1 tile, or a 1xN tile where N - 128 is a positive multiple of 16, found 1x128}}
 func.func @narrow(%x: tensor<1x128xf32, #warp.diagonals<rows = 128, warps = 8>>) {
   return
 }
@@ -53,7 +53,7 @@ func.func @fragments(%x: tensor<1x200xf32, #warp.fragment_diagonals<rows = 128, 
 
 // -----
 
-// expected-error@+1 {{diagonals of 128 rows need a tile of 1x1, or of a row of as many columns and a multiple of 8 more, found 1x196}}
+// expected-error@+1 {{relative positions of 128 rows need a 1x1 tile, or a 1xN tile where N - 128 is a positive multiple of 8, found 1x196}}
 func.func @uneven_fragments(%x: tensor<1x196xf32, #warp.fragment_diagonals<rows = 128, warps = 8>>) {
   return
 }

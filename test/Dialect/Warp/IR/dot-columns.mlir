@@ -1,4 +1,4 @@
-// A product of some rows of its first operand, or some columns of its second.
+// Dots that use a part of the rows of `a` or of the columns of `b`.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics | FileCheck %s
 
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
@@ -18,7 +18,7 @@ func.func @columns(%a: !a, %b: !b, %acc: !acc) -> !acc {
 !b = memref<64x256xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x128xf32, #tile.reg>
 func.func @end(%a: !a, %b: !b, %acc: !acc) {
-  // expected-error @+1 {{takes 128 columns from 192 on of 'memref<64x256xbf16, #warp.shared<row_bytes = 128>>'}}
+  // expected-error @+1 {{uses 128 columns starting at 192 of 'memref<64x256xbf16, #warp.shared<row_bytes = 128>>'}}
   %r = warp.dot %a, %b, %acc columns(192) : !a, !b, !acc
   return
 }
@@ -28,7 +28,7 @@ func.func @end(%a: !a, %b: !b, %acc: !acc) {
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x32xf32, #tile.reg>
 func.func @transposed(%a: !a, %acc: !acc) {
-  // expected-error @+1 {{takes columns of a second operand that is not transposed}}
+  // expected-error @+1 {{'columns' needs a second operand that is not transposed}}
   %r = warp.dot %a, %a, %acc transpose_b columns(0) : !a, !a, !acc
   return
 }
@@ -40,7 +40,7 @@ func.func @transposed(%a: !a, %acc: !acc) {
 !acc = tensor<64x40xf32, #tile.reg>
 func.func @ones(%a: !a, %acc: !acc) {
   %ones = warp.ones : !ones
-  // expected-error @+1 {{has ones behind all columns of the second operand}}
+  // expected-error @+1 {{cannot combine 'ones' and 'columns'}}
   %r = warp.dot %a, %a, %acc columns(0) ones(%ones : !ones) : !a, !a, !acc
   return
 }
@@ -64,7 +64,7 @@ func.func @rows(%a: !a, %b: !b, %acc: !acc) -> !acc {
 !b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 func.func @last_rows(%a: !a, %b: !b, %acc: !acc) {
-  // expected-error @+1 {{takes 64 rows from 96 on of 'memref<64x128xbf16, #warp.shared<row_bytes = 128>>'}}
+  // expected-error @+1 {{uses 64 rows starting at 96 of 'memref<64x128xbf16, #warp.shared<row_bytes = 128>>'}}
   %r = warp.dot %a, %b, %acc transpose_a rows(96) : !a, !b, !acc
   return
 }
@@ -75,7 +75,7 @@ func.func @last_rows(%a: !a, %b: !b, %acc: !acc) {
 !b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 func.func @rows_as_they_are(%a: !a, %b: !b, %acc: !acc) {
-  // expected-error @+1 {{takes rows of a first operand that is transposed}}
+  // expected-error @+1 {{'rows' needs a transposed first operand}}
   %r = warp.dot %a, %b, %acc rows(64) : !a, !b, !acc
   return
 }

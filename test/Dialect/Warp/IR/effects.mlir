@@ -3,7 +3,7 @@
 !buffer = memref<16x16xbf16, #warp.shared<row_bytes = 32>>
 !tile = tensor<16x16xbf16, #tile.reg>
 
-// Reading a buffer twice with a wait between gives two values; without, one.
+// Two loads of a buffer are merged unless a wait is between them.
 // CHECK-LABEL: func @loads
 func.func @loads(%b: !buffer, %p: !warp.pipeline<1>, %z: i32) -> (!tile, !tile, !tile) {
   // CHECK: %[[X:.*]] = warp.local_load
@@ -18,7 +18,7 @@ func.func @loads(%b: !buffer, %p: !warp.pipeline<1>, %z: i32) -> (!tile, !tile, 
   return %x, %y, %w : !tile, !tile, !tile
 }
 
-// What nobody reads goes; copies and the pipeline's verbs stay.
+// Unused results are removed; copies and pipeline ops stay.
 // CHECK-LABEL: func @unused
 func.func @unused(%k: memref<16x16xbf16>, %acc: tensor<16x16xf32, #tile.reg>, %p: !warp.pipeline<1>, %z: i32) {
   %c0 = arith.constant 0 : index

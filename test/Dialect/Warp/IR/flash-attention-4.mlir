@@ -1,9 +1,9 @@
-// The forward pass of FlashAttention 4, by hand: two tiles of 128 queries a CTA,
-// each with a softmax role of its own, so that one computes exponentials while
-// the matrix units work for the other; scores, outputs and the factors that
-// rescale them in tensor memory; weights over the upper half of their scores.
+// The forward pass of FlashAttention-4, written by hand. A CTA has two tiles of
+// 128 queries with a softmax role each, so that one tile's exponentials overlap
+// the other tile's dots. Scores, outputs and the factors that rescale them are in
+// tensor memory; P overlays the upper half of its scores.
 //
-// What follows what:
+// Data flow between roles (pipeline names in parentheses):
 //   load        Q (pq), then K and V in one ring (pkv)
 //   mma         S_i = Q_i K^T (ps_i);  O_i += P_i V (po_i)
 //   softmax_i   S_i -> factor of O_i (pa_i), P_i (pp_i); the sums at the end (pa_i)

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --canonicalize | FileCheck %s
 
-// Columns put together of splats are one, of all of a tile's columns that tile.
+// A concatenation of equal splats is a splat; of all columns of a tile, the tile.
 // CHECK-LABEL: func @concat
 // CHECK-SAME: %[[A:.*]]: tensor<64x72xf32, #tile.reg>
 func.func @concat(%a: tensor<64x72xf32, #tile.reg>)
@@ -19,7 +19,7 @@ func.func @concat(%a: tensor<64x72xf32, #tile.reg>)
   return %0, %1, %2 : tensor<64x72xf32, #tile.reg>, tensor<64x72xf32, #tile.reg>, tensor<64x72xf32, #tile.reg>
 }
 
-// Parts out of order are no tile.
+// Parts in another order do not fold.
 // CHECK-LABEL: func @turned
 func.func @turned(%a: tensor<64x16xf32, #tile.reg>) -> tensor<64x16xf32, #tile.reg> {
   %x = warp.extract_columns %a from 8 : tensor<64x16xf32, #tile.reg> to tensor<64x8xf32, #tile.reg>

@@ -1,4 +1,4 @@
-// Where a buffer lies.
+// Offsets of buffers.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @alloc_offset() {

@@ -6,7 +6,7 @@ func.func private @f(memref<64x64xbf16, #warp.shared<row_bytes = 128, ctas = 0>>
 // -----
 
 func.func @f() {
-  // expected-error@+1 {{rows must be dealt to 3 CTAs in equal parts, found 64}}
+  // expected-error@+1 {{rows must be a multiple of 'ctas' = 3, found 64}}
   %b = warp.alloc : memref<64x64xbf16, #warp.shared<row_bytes = 128, ctas = 3>>
   return
 }

@@ -1,4 +1,4 @@
-// Tiles that are put side by side.
+// Concatenation of tiles.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f(%p0: tensor<64x32xf32, #tile.reg>, %p1: tensor<64x32xf32, #tile.reg>) {

@@ -1,4 +1,4 @@
-// The dimensions that a copy takes.
+// Dimensions of a copy.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 !buffer = memref<16x16xbf16, #warp.shared<row_bytes = 32>>

@@ -1,9 +1,9 @@
-// Copies of fragments.
+// Copies in fragment order.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 !vector = memref<1x64xf32, #warp.shared<row_bytes = 128>>
 func.func @copy_fragments_dims(%m: memref<?x64xf32>, %b: !vector, %i: index) {
-  // expected-error@+1 {{copies vectors along the last dimension, a multiple of 16 elements, where they lie in fragments, found dims array<i64: 0, 1> and 'memref<1x64xf32, #warp.shared<row_bytes = 128>>'}}
+  // expected-error@+1 {{'fragments' copies one row along the last dimension, a multiple of 16 elements, found dims array<i64: 0, 1> and 'memref<1x64xf32, #warp.shared<row_bytes = 128>>'}}
   warp.copy %m[%i, %i] dims [0, 1] fragments to %b : memref<?x64xf32> to !vector
   return
 }
@@ -12,7 +12,7 @@ func.func @copy_fragments_dims(%m: memref<?x64xf32>, %b: !vector, %i: index) {
 
 !vector = memref<1x64xf32, #warp.shared<row_bytes = 128>>
 func.func @copy_fragments_strides(%m: memref<?xf32, strided<[?]>>, %b: !vector, %i: index) {
-  // expected-error@+1 {{copies fragments of memory in one piece, with no limit and no fold}}
+  // expected-error@+1 {{'fragments' needs contiguous memory, no 'limit' and no 'fold'}}
   warp.copy %m[%i] dims [-1, 0] fragments to %b : memref<?xf32, strided<[?]>> to !vector
   return
 }

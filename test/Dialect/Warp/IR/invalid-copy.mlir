@@ -1,10 +1,10 @@
-// Between what a copy goes.
+// Source and target of a copy.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 !scores = memref<128x64xf32, #warp.tmem>
 !buffer = memref<128x64xf32, #warp.shared<row_bytes = 128>>
 func.func @copy_from_tmem(%s: !scores, %b: !buffer, %i: index) {
-  // expected-error@+1 {{source must be global memory, found 'memref<128x64xf32, #warp.tmem>'}}
+  // expected-error@+1 {{source must be in global memory, found 'memref<128x64xf32, #warp.tmem>'}}
   warp.copy %s[%i, %i] dims [0, 1] to %b : !scores to !buffer
   return
 }
@@ -13,7 +13,7 @@ func.func @copy_from_tmem(%s: !scores, %b: !buffer, %i: index) {
 
 !buffer = memref<16x16xbf16, #warp.shared<row_bytes = 32>>
 func.func @copy_source(%k: !buffer, %b: !buffer, %i: index) {
-  // expected-error@+1 {{source must be global memory, found 'memref<16x16xbf16, #warp.shared<row_bytes = 32>>'}}
+  // expected-error@+1 {{source must be in global memory, found 'memref<16x16xbf16, #warp.shared<row_bytes = 32>>'}}
   warp.copy %k[%i, %i] dims [0, 1] to %b : !buffer to !buffer
   return
 }
@@ -31,7 +31,7 @@ func.func @copy_indices(%k: memref<?x?xbf16>, %b: !buffer, %i: index) {
 
 !buffer = memref<16x16xbf16, #warp.shared<row_bytes = 32>>
 func.func @copy_element(%k: memref<?x?xf16>, %b: !buffer, %i: index) {
-  // expected-error@+1 {{source and target must have one element type, found 'memref<?x?xf16>' and}}
+  // expected-error@+1 {{source and target must have the same element type, found 'memref<?x?xf16>' and}}
   warp.copy %k[%i, %i] dims [0, 1] to %b : memref<?x?xf16> to !buffer
   return
 }

@@ -1,4 +1,4 @@
-// What a dot multiplies, and adds to.
+// Operands and accumulator of a dot.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @dot_rank(%a: tensor<16x16xbf16, #tile.reg>, %b: memref<2x16x16xbf16, #warp.shared<row_bytes = 32>>,
@@ -12,7 +12,7 @@ func.func @dot_rank(%a: tensor<16x16xbf16, #tile.reg>, %b: memref<2x16x16xbf16, 
 
 func.func @dot_element(%a: tensor<16x16xf16, #tile.reg>, %b: memref<16x16xbf16, #warp.shared<row_bytes = 32>>,
                        %c: tensor<16x16xf32, #tile.reg>) {
-  // expected-error@+1 {{operands must have one element type, found}}
+  // expected-error@+1 {{operands must have the same element type, found}}
   %0 = warp.dot %a, %b, %c : tensor<16x16xf16, #tile.reg>, memref<16x16xbf16, #warp.shared<row_bytes = 32>>, tensor<16x16xf32, #tile.reg>
   return
 }
@@ -21,7 +21,7 @@ func.func @dot_element(%a: tensor<16x16xf16, #tile.reg>, %b: memref<16x16xbf16, 
 
 func.func @dot_sum(%a: tensor<16x32xbf16, #tile.reg>, %b: memref<16x16xbf16, #warp.shared<row_bytes = 32>>,
                    %c: tensor<16x16xf32, #tile.reg>) {
-  // expected-error@+1 {{shapes do not fit a product}}
+  // expected-error@+1 {{shapes do not form a matrix product}}
   %0 = warp.dot %a, %b, %c : tensor<16x32xbf16, #tile.reg>, memref<16x16xbf16, #warp.shared<row_bytes = 32>>, tensor<16x16xf32, #tile.reg>
   return
 }
@@ -31,7 +31,7 @@ func.func @dot_sum(%a: tensor<16x32xbf16, #tile.reg>, %b: memref<16x16xbf16, #wa
 // Transposed, the buffer's rows are the product's columns.
 func.func @dot_transposed(%a: tensor<16x16xbf16, #tile.reg>, %b: memref<16x32xbf16, #warp.shared<row_bytes = 64>>,
                           %c: tensor<16x32xf32, #tile.reg>) {
-  // expected-error@+1 {{shapes do not fit a product}}
+  // expected-error@+1 {{shapes do not form a matrix product}}
   %0 = warp.dot %a, %b, %c transpose_b : tensor<16x16xbf16, #tile.reg>, memref<16x32xbf16, #warp.shared<row_bytes = 64>>, tensor<16x32xf32, #tile.reg>
   return
 }
@@ -49,7 +49,7 @@ func.func @dot_acc(%a: tensor<16x16xbf16, #tile.reg>, %b: memref<16x16xbf16, #wa
 
 func.func @dot_turns_registers(%a: tensor<16x16xbf16, #tile.reg>, %b: memref<16x16xbf16, #warp.shared<row_bytes = 32>>,
                                %c: tensor<16x16xf32, #tile.reg>) {
-  // expected-error@+1 {{reads a transposed first operand from shared memory only, found 'tensor<16x16xbf16, #tile.reg>'}}
+  // expected-error@+1 {{needs a transposed first operand in shared memory, found 'tensor<16x16xbf16, #tile.reg>'}}
   %0 = warp.dot %a, %b, %c transpose_a : tensor<16x16xbf16, #tile.reg>, memref<16x16xbf16, #warp.shared<row_bytes = 32>>, tensor<16x16xf32, #tile.reg>
   return
 }

@@ -1,4 +1,4 @@
-// Columns that are taken out of a tile.
+// Extraction of columns.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f(%s: tensor<64x32xf32, #tile.reg>) {

@@ -15,7 +15,7 @@ func.func private @f(tensor<16x32xf32, #warp.operand<of = #warp.mma_sync<warps =
 
 // -----
 
-// Rows are those of the accumulator.
+// The rows must match the layout of the accumulator.
 // expected-error@+1 {{rows must be 1 or 64 for 1 warp groups, found 128}}
 func.func private @f(tensor<128x32xf32, #warp.operand<of = #warp.wgmma<groups = 1>, element_bits = 8>>)
 
@@ -27,7 +27,7 @@ func.func private @f(tensor<64x24xf32, #warp.operand<of = #warp.wgmma<groups = 1
 // -----
 
 func.func @f(%x: tensor<64x32xf32, #tile.reg>) {
-  // expected-error@+1 {{needs layouts that part rows among warps, found 'tensor<64x32xf32, #tile.reg>'}}
+  // expected-error@+1 {{needs layouts that divide rows among warps, found 'tensor<64x32xf32, #tile.reg>'}}
   %y = warp.convert_layout %x : tensor<64x32xf32, #tile.reg> to tensor<64x32xf32, #warp.mma_sync<warps = 4>>
   return
 }
@@ -35,7 +35,7 @@ func.func @f(%x: tensor<64x32xf32, #tile.reg>) {
 // -----
 
 func.func @f(%x: tensor<64x32xf32, #warp.mma_sync<warps = 4>>) {
-  // expected-error@+1 {{keeps rows in their warps, found a tile of 4 warps that goes to 2: it must cross through a stream ('tile.stream')}}
+  // expected-error@+1 {{cannot move rows between warps: found layouts of 4 and 2 warps, expected a stream ('tile.stream')}}
   %y = warp.convert_layout %x : tensor<64x32xf32, #warp.mma_sync<warps = 4>> to tensor<64x32xf32, #warp.mma_sync<warps = 2>>
   return
 }

@@ -1,8 +1,8 @@
-// What is read of a buffer has its shape and elements.
+// A loaded tile must have the shape and element type of the buffer.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @load_shape(%b: memref<16x16xbf16, #warp.shared<row_bytes = 32>>) {
-  // expected-error@+1 {{buffer and tile must have one shape and element type, found}}
+  // expected-error@+1 {{buffer and tile must have the same shape and element type, found}}
   %0 = warp.local_load %b : memref<16x16xbf16, #warp.shared<row_bytes = 32>> to tensor<16x8xbf16, #tile.reg>
   return
 }
@@ -10,7 +10,7 @@ func.func @load_shape(%b: memref<16x16xbf16, #warp.shared<row_bytes = 32>>) {
 // -----
 
 func.func @load_element(%b: memref<16x16xbf16, #warp.shared<row_bytes = 32>>) {
-  // expected-error@+1 {{buffer and tile must have one shape and element type}}
+  // expected-error@+1 {{buffer and tile must have the same shape and element type}}
   %0 = warp.local_load %b : memref<16x16xbf16, #warp.shared<row_bytes = 32>> to tensor<16x16xf16, #tile.reg>
   return
 }

@@ -27,7 +27,7 @@ func.func @ones_rank() {
 !b = memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 func.func @dot_ones_shape(%a: tensor<64x32xbf16, #tile.reg>, %b: !b, %c: tensor<64x64xf32, #tile.reg>) {
   %ones = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
-  // expected-error@+1 {{shapes do not fit a product: 'tensor<64x32xbf16, #tile.reg>', 'memref<32x64xbf16, #warp.shared<row_bytes = 128>>' and 'tensor<64x64xf32, #tile.reg>' with 8 columns of ones}}
+  // expected-error@+1 {{shapes do not form a matrix product: 'tensor<64x32xbf16, #tile.reg>', 'memref<32x64xbf16, #warp.shared<row_bytes = 128>>' and 'tensor<64x64xf32, #tile.reg>' with 8 columns of ones}}
   %0 = warp.dot %a, %b, %c ones(%ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>) : tensor<64x32xbf16, #tile.reg>, !b, tensor<64x64xf32, #tile.reg>
   return
 }

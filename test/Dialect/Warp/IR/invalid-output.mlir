@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @local_store(%b: memref<128x64xbf16, #warp.shared<row_bytes = 128>>, %x: tensor<64x64xbf16, #tile.reg>) {
-  // expected-error@+1 {{buffer and tile must have one shape and element type}}
+  // expected-error@+1 {{buffer and tile must have the same shape and element type}}
   warp.local_store %x to %b : tensor<64x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<row_bytes = 128>>
   return
 }
@@ -9,7 +9,7 @@ func.func @local_store(%b: memref<128x64xbf16, #warp.shared<row_bytes = 128>>, %
 // -----
 
 func.func @out_to_shared(%b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %i: index) {
-  // expected-error@+1 {{target must be global memory}}
+  // expected-error@+1 {{target must be in global memory}}
   warp.copy_out %b to %b[%i, %i] dims [0, 1] : memref<64x64xbf16, #warp.shared<row_bytes = 128>> to memref<64x64xbf16, #warp.shared<row_bytes = 128>>
   return
 }
@@ -25,7 +25,7 @@ func.func @out_indices(%b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %o
 // -----
 
 func.func @out_elements(%b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %o: memref<64x64xf32>, %i: index) {
-  // expected-error@+1 {{target and source must have one element type}}
+  // expected-error@+1 {{target and source must have the same element type}}
   warp.copy_out %b to %o[%i, %i] dims [0, 1] : memref<64x64xbf16, #warp.shared<row_bytes = 128>> to memref<64x64xf32>
   return
 }
@@ -57,7 +57,7 @@ func.func @out_fold(%b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %o: m
 // -----
 
 func.func @out_adds_integers(%b: memref<64x32xi32, #warp.shared<row_bytes = 128>>, %o: memref<64x32xi32>, %i: index) {
-  // expected-error@+1 {{adds floats, found 'memref<64x32xi32, #warp.shared<row_bytes = 128>>'}}
+  // expected-error@+1 {{'add' needs float elements, found 'memref<64x32xi32, #warp.shared<row_bytes = 128>>'}}
   warp.copy_out add %b to %o[%i, %i] dims [0, 1] : memref<64x32xi32, #warp.shared<row_bytes = 128>> to memref<64x32xi32>
   return
 }
@@ -65,7 +65,7 @@ func.func @out_adds_integers(%b: memref<64x32xi32, #warp.shared<row_bytes = 128>
 // -----
 
 func.func @fragments_type(%x: tensor<64x64xbf16, #tile.reg>, %b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>) {
-  // expected-error@+1 {{fragments are f32, 16 rows and 8 columns each, found 'memref<64x64xbf16, #warp.shared<row_bytes = 128>>'}}
+  // expected-error@+1 {{'fragments' needs f32 elements and multiples of 16 rows and 8 columns, found 'memref<64x64xbf16, #warp.shared<row_bytes = 128>>'}}
   warp.local_store %x fragments to %b : tensor<64x64xbf16, #tile.reg>, memref<64x64xbf16, #warp.shared<row_bytes = 128>>
   return
 }
@@ -73,7 +73,7 @@ func.func @fragments_type(%x: tensor<64x64xbf16, #tile.reg>, %b: memref<64x64xbf
 // -----
 
 func.func @fragments_written(%b: memref<64x64xf32, #warp.shared<row_bytes = 128>>, %m: memref<?x64xf32>, %i: index) {
-  // expected-error@+1 {{adds fragments to memory in one piece, along its last dimensions, found 'memref<?x64xf32>'}}
+  // expected-error@+1 {{'fragments' needs 'add', no 'fold', and contiguous memory with 'dims' as its last dimensions, found 'memref<?x64xf32>'}}
   warp.copy_out %b to %m[%i, %i] dims [0, 1] fragments : memref<64x64xf32, #warp.shared<row_bytes = 128>> to memref<?x64xf32>
   return
 }
@@ -81,7 +81,7 @@ func.func @fragments_written(%b: memref<64x64xf32, #warp.shared<row_bytes = 128>
 // -----
 
 func.func @fragments_strided(%b: memref<64x64xf32, #warp.shared<row_bytes = 128>>, %m: memref<?x64xf32, strided<[?, 1]>>, %i: index) {
-  // expected-error@+1 {{adds fragments to memory in one piece, along its last dimensions, found 'memref<?x64xf32, strided<[?, 1]>>'}}
+  // expected-error@+1 {{'fragments' needs 'add', no 'fold', and contiguous memory with 'dims' as its last dimensions, found 'memref<?x64xf32, strided<[?, 1]>>'}}
   warp.copy_out add %b to %m[%i, %i] dims [0, 1] fragments : memref<64x64xf32, #warp.shared<row_bytes = 128>> to memref<?x64xf32, strided<[?, 1]>>
   return
 }

@@ -1,4 +1,4 @@
-// What the syntax of roles rules out, in the generic form.
+// Roles in the generic form that the custom syntax cannot express.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f() {

@@ -1,4 +1,4 @@
-// How many registers a role has.
+// Register budgets of roles.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f() {

@@ -1,4 +1,4 @@
-// What the parser takes for roles.
+// Syntax errors in roles.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f(%t: !warp.turns<2>) {

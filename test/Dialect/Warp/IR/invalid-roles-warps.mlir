@@ -1,4 +1,4 @@
-// How many warps a role has.
+// Numbers of warps of roles.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f() {

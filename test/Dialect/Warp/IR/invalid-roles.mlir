@@ -1,4 +1,4 @@
-// Roles have names of their own, warps, and one argument for each capture.
+// Names and arguments of roles.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f() {

@@ -1,8 +1,8 @@
-// Roles that share four warps.
+// Roles that share a group of four warps.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @budgets() {
-  // expected-error@+1 {{roles 'a' and 'b' share a group of 4 warps and must have one budget, found 24 and 32}}
+  // expected-error@+1 {{roles 'a' and 'b' share a group of 4 warps and must have the same budget, found 24 and 32}}
   warp.specialize
     role @a warps(1) regs(24) { warp.return }
     role @b warps(3) regs(32) { warp.return }

@@ -1,4 +1,4 @@
-// A stage of a ring.
+// Types of a stage.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @stage_shape(%b: memref<2x16x16xbf16, #warp.shared<row_bytes = 32>>, %s: i32) {

@@ -49,7 +49,7 @@ func.func @view(%s: memref<128x128xf32, #warp.tmem>) {
 // -----
 
 func.func @load(%s: memref<128x128xf32, #warp.tmem>) {
-  // expected-error@+1 {{buffer and tile must have one shape and element type, found 'memref<128x128xf32, #warp.tmem>' and 'tensor<128x64xf32, #tile.reg>'}}
+  // expected-error@+1 {{buffer and tile must have the same shape and element type, found 'memref<128x128xf32, #warp.tmem>' and 'tensor<128x64xf32, #tile.reg>'}}
   %x = warp.tmem_load %s : memref<128x128xf32, #warp.tmem> to tensor<128x64xf32, #tile.reg>
   return
 }
@@ -57,7 +57,7 @@ func.func @load(%s: memref<128x128xf32, #warp.tmem>) {
 // -----
 
 func.func @store(%s: memref<128x128xf32, #warp.tmem>, %x: tensor<128x128xbf16, #tile.reg>) {
-  // expected-error@+1 {{buffer and tile must have one shape and element type, found 'memref<128x128xf32, #warp.tmem>' and 'tensor<128x128xbf16, #tile.reg>'}}
+  // expected-error@+1 {{buffer and tile must have the same shape and element type, found 'memref<128x128xf32, #warp.tmem>' and 'tensor<128x128xbf16, #tile.reg>'}}
   warp.tmem_store %x to %s : tensor<128x128xbf16, #tile.reg>, memref<128x128xf32, #warp.tmem>
   return
 }
@@ -65,7 +65,7 @@ func.func @store(%s: memref<128x128xf32, #warp.tmem>, %x: tensor<128x128xbf16, #
 // -----
 
 func.func @dot_shapes(%q: memref<128x64xbf16, #warp.shared<row_bytes = 128>>, %s: memref<128x128xf32, #warp.tmem>, %c: i1) {
-  // expected-error@+1 {{shapes do not fit a product}}
+  // expected-error@+1 {{shapes do not form a matrix product}}
   warp.dot_into %q, %q, %s accumulate(%c) : memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x128xf32, #warp.tmem>
   return
 }
@@ -73,7 +73,7 @@ func.func @dot_shapes(%q: memref<128x64xbf16, #warp.shared<row_bytes = 128>>, %s
 // -----
 
 func.func @dot_elements(%q: memref<128x64xbf16, #warp.shared<row_bytes = 128>>, %k: memref<128x64xf16, #warp.shared<row_bytes = 128>>, %s: memref<128x128xf32, #warp.tmem>, %c: i1) {
-  // expected-error@+1 {{operands must have one element type}}
+  // expected-error@+1 {{operands must have the same element type}}
   warp.dot_into %q, %k, %s accumulate(%c) transpose_b : memref<128x64xbf16, #warp.shared<row_bytes = 128>>, memref<128x64xf16, #warp.shared<row_bytes = 128>>, memref<128x128xf32, #warp.tmem>
   return
 }

@@ -1,7 +1,7 @@
-// Turns and mailboxes count something.
+// Sizes of ping-pong orders and mailboxes.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
-// expected-error@+1 {{at least one warp group takes turns, found 0}}
+// expected-error@+1 {{a ping-pong order has at least one warp group, found 0}}
 func.func private @f(!warp.turns<0>)
 
 // -----
@@ -16,8 +16,8 @@ func.func private @f(!warp.mailbox<-3>)
 
 // -----
 
-// A CTA has a named barrier for each.
-// expected-error@+1 {{warp groups that take turns are at most 15, found 16}}
+// Each warp group needs a named barrier.
+// expected-error@+1 {{warp groups of a ping-pong order are at most 15, found 16}}
 func.func private @many_turns(!warp.turns<16>)
 
 // -----

@@ -1,4 +1,4 @@
-// Layouts, pipelines, and the tiles that they are for.
+// Parameters of layouts and pipelines, and shapes of tiles.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 // expected-error@+1 {{rows of a panel have 32, 64 or 128 bytes, found 96}}
@@ -31,12 +31,12 @@ func.func private @columns(tensor<64x12xf32, #warp.mma_sync<warps = 4>>)
 
 // -----
 
-// expected-error@+1 {{'column_warps' must be a power of two in [1, 8] for 4 warps that part the rows, found 3}}
+// expected-error@+1 {{'column_warps' must be a power of two in [1, 8] for 4 warps that divide the rows, found 3}}
 func.func private @odd_column_warps(tensor<64x96xf32, #warp.mma_sync<warps = 4, column_warps = 3>>)
 
 // -----
 
-// expected-error@+1 {{'column_warps' must be a power of two in [1, 8] for 4 warps that part the rows, found 16}}
+// expected-error@+1 {{'column_warps' must be a power of two in [1, 8] for 4 warps that divide the rows, found 16}}
 func.func private @many_column_warps(tensor<64x256xf32, #warp.mma_sync<warps = 4, column_warps = 16>>)
 
 // -----

@@ -1,4 +1,4 @@
-// Verbs of pipelines take stages and phases of 32 bits.
+// Stages and phases of pipeline ops are i32.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @verb_stage(%p: !warp.pipeline<2>, %s: index, %z: i32) {

@@ -1,4 +1,4 @@
-// A dot that is in flight, and the wait for it.
+// Asynchronous dots and their waits.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f(%q: memref<128x64xbf16, #warp.shared<row_bytes = 128>>, %b: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %c: tensor<128x64xf32, #warp.wgmma<groups = 2>>) {

@@ -1,4 +1,4 @@
-// Layouts of wgmma, and the tiles that they are for.
+// Parameters of wgmma layouts, and shapes of tiles.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 // expected-error@+1 {{'groups' must be in [1, 8], found 0}}

@@ -1,4 +1,4 @@
-// Rows of a buffer that are made zero.
+// Operands of warp.zero_rows.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @zero_rows_rank(%b: memref<2x16x16xbf16, #warp.shared<row_bytes = 32>>, %n: index) {

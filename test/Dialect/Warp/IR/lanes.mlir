@@ -8,7 +8,7 @@ func.func @lanes(%x: tensor<1x32xi1, #warp.lanes>, %y: tensor<1x1xf32, #warp.lan
 
 // -----
 
-// expected-error@+1 {{columns by lanes need a tile of 1x1 or of a row and a multiple of 32 columns, found 1x48}}
+// expected-error@+1 {{'#warp.lanes' needs a 1x1 tile, or one row with a multiple of 32 columns, found 1x48}}
 func.func @uneven(%x: tensor<1x48xi1, #warp.lanes>) {
   return
 }

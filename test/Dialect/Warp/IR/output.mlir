@@ -5,7 +5,7 @@
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !sums = memref<64x32xf32, #warp.shared<row_bytes = 128>>
 
-// Nothing of it is dead, and equal ops are not the same.
+// These ops have side effects: none is removed or merged.
 // CHECK-LABEL: func @output
 // CHECK-SAME: %[[O:.*]]: memref<?x?x64xbf16>, %[[D:.*]]: memref<64x32xf32>, %[[X:.*]]: tensor<64x64xbf16, #tile.reg>, %[[B:.*]]: memref<64x64xbf16, #warp.shared<row_bytes = 128>>, %[[S:.*]]: memref<64x32xf32, #warp.shared<row_bytes = 128>>, %[[I:.*]]: index
 func.func @output(%o: memref<?x?x64xbf16>, %d: memref<64x32xf32>, %x: tensor<64x64xbf16, #tile.reg>, %b: !buffer, %s: !sums, %i: index) {
@@ -27,7 +27,7 @@ func.func @output(%o: memref<?x?x64xbf16>, %d: memref<64x32xf32>, %x: tensor<64x
   return
 }
 
-// Sums in fragments are added, each warp's rows in one piece.
+// Adds in fragment order, contiguous for the rows of each warp.
 // CHECK-LABEL: func.func @sums
 func.func @sums(%x: tensor<64x64xf32, #tile.reg>, %m: memref<?x?x256xf32>, %i: index) {
   %b = warp.alloc : memref<64x64xf32, #warp.shared<row_bytes = 128>>

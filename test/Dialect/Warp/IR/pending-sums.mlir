@@ -2,7 +2,7 @@
 
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
-// A sum in flight: a dot adds to a product that is not delivered.
+// A dot accumulates onto an outstanding dot.
 // CHECK-LABEL: func @sum
 func.func @sum(%b: !buffer, %zero: !acc) -> !acc {
   // CHECK: %[[P0:.*]] = warp.begin_sum %{{.*}} : tensor<64x64xf32, #tile.reg>
@@ -22,7 +22,7 @@ func.func @sum(%b: !buffer, %zero: !acc) -> !acc {
 !acc = tensor<64x64xf32, #tile.reg>
 func.func @synchronous(%b: !buffer, %zero: !acc) {
   %p0 = warp.begin_sum %zero : !acc
-  // expected-error @+1 {{adds to a product in flight, so it must be async}}
+  // expected-error @+1 {{accumulates onto an outstanding dot: must be async}}
   %p1 = warp.dot %b, %b, %p0 : !buffer, !buffer, !warp.pending<!acc>
   return
 }
@@ -33,9 +33,9 @@ func.func @synchronous(%b: !buffer, %zero: !acc) {
 !acc = tensor<64x64xf32, #tile.reg>
 func.func @delivered(%b: !buffer, %zero: !acc) {
   %p0 = warp.dot async %b, %b, %zero : !buffer, !buffer, !acc
-  // expected-error @+1 {{adds to a product that something else takes, too}}
+  // expected-error @+1 {{accumulates onto an outstanding dot that has another use}}
   %p1 = warp.dot async %b, %b, %p0 : !buffer, !buffer, !warp.pending<!acc>
-  // expected-note @+1 {{taken here}}
+  // expected-note @+1 {{other use here}}
   %s = warp.dot_wait %p0 : !warp.pending<!acc>
   return
 }
@@ -46,7 +46,7 @@ func.func @delivered(%b: !buffer, %zero: !acc) {
 !acc = tensor<64x64xf32, #tile.reg>
 func.func @shape(%b: !buffer, %wide: tensor<64x128xf32, #tile.reg>) {
   %p0 = warp.begin_sum %wide : tensor<64x128xf32, #tile.reg>
-  // expected-error @+1 {{shapes do not fit a product}}
+  // expected-error @+1 {{shapes do not form a matrix product}}
   %p1 = warp.dot async %b, %b, %p0 : !buffer, !buffer, !warp.pending<tensor<64x128xf32, #tile.reg>>
   return
 }

@@ -1,4 +1,4 @@
-// Roles, asynchronous dots, turns and work numbers: parsed, printed, parsed.
+// Round trip of roles, asynchronous dots, ping-pong sections and work items.
 // RUN: fovea-opt %s | fovea-opt | FileCheck %s
 
 #reg = #warp.wgmma<groups = 2>

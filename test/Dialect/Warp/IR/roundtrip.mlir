@@ -17,7 +17,7 @@ func.func @movement(%k: memref<?x?x128xbf16>, %i: index, %n: index, %c: i1, %sta
   %staged = warp.alloc : !staged
   // CHECK: warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<row_bytes = 32>>
   %placed = warp.alloc offset(2048) : memref<16x16xf16, #warp.shared<row_bytes = 32>>
-  // The last panel is kept whole.
+  // The last panel is stored in full.
   // CHECK: warp.alloc : memref<16x96xbf16, #warp.shared<row_bytes = 128>>
   %ragged = warp.alloc : memref<16x96xbf16, #warp.shared<row_bytes = 128>>
   // CHECK: %[[VIEW:.*]] = warp.stage %[[ALLOC]][%[[STAGE]]] : memref<2x64x128xbf16, {{.*}}> to memref<64x128xbf16, #warp.shared<row_bytes = 128>>
@@ -81,7 +81,6 @@ func.func @pipelines(%stage: i32, %phase: i32) {
   return
 }
 
-// What nobody reads may go, what moves or orders data may not.
 // CHECK-LABEL: func @layouts
 func.func @layouts(
     // CHECK-SAME: tensor<1x64xf32, #warp.mma_sync<warps = 4>>

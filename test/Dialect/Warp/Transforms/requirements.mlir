@@ -1,4 +1,4 @@
-// Passes say which facts they require of a kernel, and which pass sees to it.
+// Passes name the facts that they require of a kernel, and the pass that establishes each fact.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))'
 // RUN: fovea-opt %s --split-input-file --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-sink-coordinates)))' -o /dev/null
 

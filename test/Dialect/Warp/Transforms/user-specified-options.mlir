@@ -1,5 +1,5 @@
-// A field of the schedule that was set by hand is done or an error; of others a
-// remark says that they are not, and the schedule states what the code has.
+// A user-specified option that can't be applied is an error. For a planner's choice it is a remark,
+// and the plan then describes the code.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))'
 // RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' 2>/dev/null | FileCheck %s
@@ -14,7 +14,7 @@ gpu.module @m {
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["add_by_dot"]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  // expected-error@+1 {{schedule's 'add_by_dot' was asked for and can't be done: nothing is added to the dot's result}}
+  // expected-error@+1 {{schedule's 'add_by_dot' is user-specified but cannot be applied: nothing is added to the dot's result}}
   gpu.func @add_by_dot() kernel {
     gpu.return
   }
@@ -22,7 +22,7 @@ gpu.module @m {
 
 // -----
 
-// REMARK: remark: [Missed] overlap | Category:schedule | Function=overlap | Reason="no loop has a dot to issue ahead"
+// REMARK: remark: [Missed] overlap | Category:schedule | Function=overlap | Reason="no loop has a dot to prefetch"
 // CHECK: launch.abi @overlap
 // CHECK-NOT: ahead =
 // CHECK-SAME: in_flight>
@@ -33,7 +33,7 @@ gpu.module @m {
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["overlap"]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  // expected-error@+1 {{schedule's 'overlap' was asked for and can't be done: no loop has a dot to issue ahead}}
+  // expected-error@+1 {{schedule's 'overlap' is user-specified but cannot be applied: no loop has a dot to prefetch}}
   gpu.func @overlap() kernel {
     gpu.return
   }
@@ -41,7 +41,7 @@ gpu.module @m {
 
 // -----
 
-// REMARK: remark: [Missed] chain | Category:schedule | Function=chain | Reason="a round needs one loop over blocks, with a dot issued before it and one behind it"
+// REMARK: remark: [Missed] chain | Category:schedule | Function=chain | Reason="an iteration over work needs one loop over blocks, with a dot issued before it and one after it"
 // CHECK: launch.abi @chain
 // CHECK-NOT: chain =
 // CHECK-LABEL: gpu.func @chain
@@ -50,7 +50,7 @@ gpu.module @m {
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["chain"]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  // expected-error@+1 {{schedule's 'chain' was asked for and can't be done: a round needs one loop over blocks, with a dot issued before it and one behind it}}
+  // expected-error@+1 {{schedule's 'chain' is user-specified but cannot be applied: an iteration over work needs one loop over blocks, with a dot issued before it and one after it}}
   gpu.func @chain() kernel {
     gpu.return
   }
@@ -58,7 +58,7 @@ gpu.module @m {
 
 // -----
 
-// REMARK: remark: [Missed] softmax_part | Category:schedule | Function=softmax_part | Reason="no loop rounds what it multiplies next while a dot is in flight"
+// REMARK: remark: [Missed] softmax_part | Category:schedule | Function=softmax_part | Reason="no loop rounds an operand of its next dot while a dot is outstanding"
 // CHECK: launch.abi @softmax_part
 // CHECK-NOT: operand_above =
 // CHECK-LABEL: gpu.func @softmax_part
@@ -68,7 +68,7 @@ gpu.module @m {
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["softmax_part"]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  // expected-error@+1 {{schedule's 'softmax_part' was asked for and can't be done: no loop rounds what it multiplies next while a dot is in flight}}
+  // expected-error@+1 {{schedule's 'softmax_part' is user-specified but cannot be applied: no loop rounds an operand of its next dot while a dot is outstanding}}
   gpu.func @softmax_part() kernel {
     gpu.return
   }
@@ -86,7 +86,7 @@ gpu.module @m {
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["exp2_by_fma"]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  // expected-error@+1 {{schedule's 'exp2_by_fma' was asked for and can't be done: no exponential is rounded for a dot, or the share is less than 8 columns}}
+  // expected-error@+1 {{schedule's 'exp2_by_fma' is user-specified but cannot be applied: no exponential is rounded for a dot, or the share is less than 8 columns}}
   gpu.func @exp2_by_fma() kernel {
     gpu.return
   }
@@ -94,7 +94,7 @@ gpu.module @m {
 
 // -----
 
-// REMARK: remark: [Missed] ping_pong | Category:schedule | Function=ping_pong | Reason="one warp group has nobody to take turns with"
+// REMARK: remark: [Missed] ping_pong | Category:schedule | Function=ping_pong | Reason="expected at least two warp groups, found one"
 // CHECK: launch.abi @ping_pong
 // CHECK-NOT: ping_pong,
 // CHECK-LABEL: gpu.func @ping_pong
@@ -103,7 +103,7 @@ gpu.module @m {
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["ping_pong"]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  // expected-error@+1 {{schedule's 'ping_pong' was asked for and can't be done: one warp group has nobody to take turns with}}
+  // expected-error@+1 {{schedule's 'ping_pong' is user-specified but cannot be applied: expected at least two warp groups, found one}}
   gpu.func @ping_pong() kernel {
     gpu.return
   }
@@ -111,8 +111,8 @@ gpu.module @m {
 
 // -----
 
-// A loop that may be empty has nothing to begin before it.
-// REMARK: remark: [Missed] overlap | Category:schedule | Function=empty | Reason="the loop may run no times"
+// A loop that may be empty has no first iteration to peel.
+// REMARK: remark: [Missed] overlap | Category:schedule | Function=empty | Reason="the loop may run zero iterations"
 // CHECK: launch.abi @empty
 // CHECK-NOT: ahead =
 // CHECK-LABEL: gpu.func @empty
@@ -131,7 +131,7 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
-    // expected-error@+1 {{schedule's 'overlap' was asked for and can't be done: the loop may run no times}}
+    // expected-error@+1 {{schedule's 'overlap' is user-specified but cannot be applied: the loop may run zero iterations}}
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!scores) {
       %s = warp.dot "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
       scf.yield %s : !scores
@@ -142,8 +142,8 @@ gpu.module @m {
 
 // -----
 
-// The copy engine does not know where a sequence ends.
-// REMARK: remark: [Missed] output | Category:schedule | Function=limited | Reason="the copy engine can't write this tile"
+// TMA does not know the end of a sequence.
+// REMARK: remark: [Missed] output | Category:schedule | Function=limited | Reason="TMA can't write this tile"
 // CHECK: launch.abi @limited
 // CHECK-NOT: stores =
 // CHECK-LABEL: gpu.func @limited
@@ -159,7 +159,7 @@ gpu.module @m {
   gpu.func @limited(%o: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %t = arith.constant dense<0.0> : !tile
-    // expected-error@+1 {{schedule's 'output' was asked for and can't be done: the copy engine can't write this tile}}
+    // expected-error@+1 {{schedule's 'output' is user-specified but cannot be applied: TMA can't write this tile}}
     tile.store "out" %t, %o[%c0, %c0] limit(%n) dims [0, 1] : !tile, !memory
     gpu.return
   }
@@ -167,13 +167,13 @@ gpu.module @m {
 
 // -----
 
-// REMARK: remark: [Missed] ping_pong | Category:schedule | Function=no_bursts | Reason="no dots are issued one behind the other"
+// REMARK: remark: [Missed] ping_pong | Category:schedule | Function=no_bursts | Reason="no two dots are issued without a wait in between"
 gpu.module @m {
   launch.abi @no_bursts target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, ping_pong,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>],
        asked = ["ping_pong"]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
-  // expected-error@+1 {{schedule's 'ping_pong' was asked for and can't be done: no dots are issued one behind the other}}
+  // expected-error@+1 {{schedule's 'ping_pong' is user-specified but cannot be applied: no two dots are issued without a wait in between}}
   gpu.func @no_bursts() kernel {
     gpu.return
   }
@@ -181,8 +181,8 @@ gpu.module @m {
 
 // -----
 
-// A dot that adds to the block before can't be issued before that is done.
-// REMARK: remark: [Missed] overlap | Category:schedule | Function=chained | Reason="no dot of the loop can run under what is computed from the next block's"
+// A dot that depends on the previous block's dot can't be issued before that completes.
+// REMARK: remark: [Missed] overlap | Category:schedule | Function=chained | Reason="no dot of the loop can overlap the computation on the next block's dot"
 !query = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<64x64xf32, #tile.reg>
@@ -199,7 +199,7 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
-    // expected-error@+1 {{schedule's 'overlap' was asked for and can't be done: no dot of the loop can run under what is computed from the next block's}}
+    // expected-error@+1 {{schedule's 'overlap' is user-specified but cannot be applied: no dot of the loop can overlap the computation on the next block's dot}}
     %r = scf.for %j = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!scores) {
       %s = warp.dot "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
       scf.yield %s : !scores
@@ -210,8 +210,8 @@ gpu.module @m {
 
 // -----
 
-// One per cent of 64 columns is none.
-// REMARK: remark: [Missed] softmax_part | Category:schedule | Function=few_columns | Reason="the block's exponentials can't be parted at a multiple of 16 columns"
+// One percent of 64 columns is less than 16 columns.
+// REMARK: remark: [Missed] softmax_part | Category:schedule | Function=few_columns | Reason="the block's exponentials can't be split at a multiple of 16 columns"
 !operand = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !scores = tensor<64x64xf32, #tile.reg>
 !weights = tensor<64x64xbf16, #tile.reg>
@@ -229,7 +229,7 @@ gpu.module @m {
     %none = arith.constant dense<0.0> : !sums
     %first = arith.constant dense<0.0> : !weights
     %k = warp.alloc : !operand
-    // expected-error@+1 {{schedule's 'softmax_part' was asked for and can't be done: the block's exponentials can't be parted at a multiple of 16 columns}}
+    // expected-error@+1 {{schedule's 'softmax_part' is user-specified but cannot be applied: the block's exponentials can't be split at a multiple of 16 columns}}
     %r:3 = scf.for %j = %c0 to %n step %c1 iter_args(%w = %first, %acc = %zero, %l = %none) -> (!weights, !scores, !sums) {
       %i1 = warp.dot async %k, %k, %zero transpose_b : !operand, !operand, !scores
       %i2 = warp.dot async "o" %w, %k, %acc : !weights, !operand, !scores

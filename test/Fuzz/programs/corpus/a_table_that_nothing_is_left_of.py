@@ -1,4 +1,6 @@
-"""The gradient was refused: a mask hides all, so that nobody read the table's stream, and no role has the rest."""
+"""The gradient was rejected: the mask hides everything, so the table's stream had no reader and its
+pipeline no consumer.
+"""
 
 FRONT_END = "torch"
 

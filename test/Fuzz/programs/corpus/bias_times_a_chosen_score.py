@@ -1,4 +1,6 @@
-"""A captured tensor read as it lies and transposed: both blocks had the name of one stream, which the second could not cross."""
+"""A captured tensor read plainly and transposed: both blocks had the same stream name, which the
+second one could not reuse.
+"""
 
 FRONT_END = 'fovea'
 

@@ -1,4 +1,5 @@
-"""A slot of packed sequences that has no queries: bounds were asked for a last query of -1, and divided by 0."""
+"""A packed slot without queries: bounds were computed for a last query of -1, with a division by 0.
+"""
 
 FRONT_END = 'fovea'
 

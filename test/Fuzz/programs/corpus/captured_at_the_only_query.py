@@ -1,5 +1,6 @@
-"""A coordinate that is 0 for all rows, read before the loop over keys: its constant stood
-inside of the loop."""
+"""A coordinate that is 0 for all rows, read before the loop over keys: its constant was inside of
+the loop.
+"""
 
 FRONT_END = 'fovea'
 

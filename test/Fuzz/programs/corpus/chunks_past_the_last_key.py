@@ -1,4 +1,4 @@
-"""What chunks of keys share was read for chunks that begin past the last key."""
+"""A value shared by a chunk of keys was read for chunks that begin past the last key."""
 
 FRONT_END = "fovea"
 

@@ -1,4 +1,5 @@
-"""As factor_before_distances, of one key: what was divided was the row of a block beyond the clamp."""
+"""Like factor_before_distances, with one key: the dividend was the row of a block beyond the clamp.
+"""
 
 FRONT_END = 'fovea'
 

@@ -1,4 +1,6 @@
-"""No fault of a kernel: one key is left, with a weight that f16 holds to 2^-24 only, and the output is f32. The rule knows."""
+"""Not a kernel bug: one key is left, whose probability f16 represents with a step of 2^-24, and the
+output is f32. The rule accounts for it.
+"""
 
 FRONT_END = 'fovea'
 

@@ -1,4 +1,6 @@
-"""A factor was set on a term after the term was made: where a block of keys lay beyond the clamp, the two ways of the block disagreed about it."""
+"""A factor was applied to a term after the term was created: for blocks of keys beyond the clamp,
+the two versions of the block were inconsistent.
+"""
 
 FRONT_END = "fovea"
 

@@ -1,4 +1,4 @@
-"""As factor_before_distances, with a factor that is read for each head."""
+"""Like factor_before_distances, with a factor that is read per head."""
 
 FRONT_END = "torch"
 

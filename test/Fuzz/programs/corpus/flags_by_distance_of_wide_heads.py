@@ -1,4 +1,6 @@
-"""Warps of the gradient's kernel share columns, so that nobody has a row whose diagonals hold the flags."""
+"""Warps of the gradient kernel share columns, so no warp has a whole row of flags by relative
+position.
+"""
 
 FRONT_END = "torch"
 

@@ -1,4 +1,6 @@
-"""Under a soft cap a row whose first block is one without a mask got another reference at the next one with a mask."""
+"""Under a soft cap, a row whose first block has no mask got another softmax offset at the next
+masked block.
+"""
 
 FRONT_END = 'torch'
 

@@ -1,4 +1,4 @@
-"""A read outside of the loop took an index that was made inside."""
+"""A load outside of the loop used an index that was computed inside."""
 
 FRONT_END = "fovea"
 

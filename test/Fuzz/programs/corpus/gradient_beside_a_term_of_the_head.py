@@ -1,5 +1,6 @@
-"""A table by distance beside a term that a head's pairs share: the kernel of keys made that a part of the
-diagonals, and D's kernel, which made none, a part of the rows' exponents."""
+"""A table by relative position next to a per-head term: the dK/dV kernel added the term to the
+relative-position values, while the delta kernel, which has none, added it to the row constants.
+"""
 
 FRONT_END = 'torch'
 

@@ -1,4 +1,6 @@
-"""A gradient by distances at head dim 144, which is 192 in whole panels: the kernel of sums did not fit shared memory."""
+"""Gradients of a table by relative position at head dim 144, padded to 192: the accumulating kernel
+exceeded shared memory.
+"""
 
 FRONT_END = 'torch'
 

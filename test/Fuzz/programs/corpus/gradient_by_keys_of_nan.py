@@ -1,4 +1,6 @@
-"""The same of what a captured tensor's gradient is summed from, of queries past the last one."""
+"""Like the other NaN cases, for the contributions of queries past the last one to a captured
+tensor's gradient.
+"""
 
 FRONT_END = 'fovea'
 

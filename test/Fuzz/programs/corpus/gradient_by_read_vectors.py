@@ -1,4 +1,6 @@
-"""A gradient whose score_mod and whose derivative read a value of each query, in two roles: none could have both."""
+"""score_mod and its derivative read a per-query value in two roles, but a stream has one consumer
+role.
+"""
 
 FRONT_END = 'torch'
 

@@ -1,5 +1,6 @@
-"""What one element of a captured tensor decides for all pairs is read behind the table by distance: a role that finds numbers
-sends nothing to others."""
+"""A value that one element of a captured tensor determines for all pairs is read after the table by
+relative position: the helper role that computes values sends nothing to others.
+"""
 
 FRONT_END = 'torch'
 

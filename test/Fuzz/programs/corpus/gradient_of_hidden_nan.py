@@ -1,4 +1,5 @@
-"""A score_mod that is no number for hidden pairs, within tanh: its derivative was taken for a finite one."""
+"""A score_mod that is NaN for hidden pairs, inside tanh: its derivative was assumed to be finite.
+"""
 
 FRONT_END = 'torch'
 

@@ -1,5 +1,6 @@
-"""What pairs contribute to a factor by distance is more than f16 has: it does not leave for another role in that
-type."""
+"""The contributions of pairs to a factor by relative position exceed f16, so they must not be
+passed to another role in that type.
+"""
 
 FRONT_END = 'fovea'
 

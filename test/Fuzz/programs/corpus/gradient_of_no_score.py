@@ -1,5 +1,6 @@
-"""A score_mod that takes no score, at head dim 160: derivatives are a constant, which one strip's role was to hold
-for the other's."""
+"""A score_mod that ignores the score, at head dim 160: dS is a constant, which one M-chunk's role
+had to keep for the other's.
+"""
 
 FRONT_END = 'fovea'
 

@@ -1,5 +1,6 @@
-"""A gradient in one order of sequences that are one block, without a loop: warp-split-semaphore-roles made the
-pipeline of releases behind its first use."""
+"""A deterministic gradient of sequences of a single block, without a loop:
+warp-split-semaphore-roles created the release pipeline after its first use.
+"""
 
 FRONT_END = 'fovea'
 

@@ -1,5 +1,6 @@
-"""Tables that are read by key and by head, the first one behind the other: a tile's sums go in the order of the
-contributions, not in that of the captured values."""
+"""Tables read by key and by head, in this order: a tile's sums follow the order of the
+contributions, not that of the captured values.
+"""
 
 FRONT_END = 'fovea'
 

@@ -1,4 +1,6 @@
-"""A gradient of head dims 80 and 40, padded to whole panels in shared memory: blocks of 128 queries did not fit."""
+"""A gradient with head dims 80 and 40, padded to whole panels in shared memory: blocks of 128
+queries did not fit.
+"""
 
 FRONT_END = 'fovea'
 

@@ -1,4 +1,5 @@
-"""A captured tensor of floats that no score_mod reads has a gradient without a contribution: 0."""
+"""The gradient of a captured float tensor that only the mask_mod reads is 0, without contributions.
+"""
 
 FRONT_END = 'fovea'
 

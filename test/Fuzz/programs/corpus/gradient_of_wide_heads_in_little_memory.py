@@ -1,4 +1,4 @@
-"""Two buffers for the blocks that a tile meets do not fit chips with 99 KiB of shared memory."""
+"""Two buffers for the blocks of a tile's loop do not fit GPUs with 99 KiB of shared memory."""
 
 FRONT_END = "fovea"
 

@@ -1,5 +1,6 @@
-"""A mask that hides all keys, beside lengths, and a gradient that meets all pairs again: nobody reads the keys that
-are copied, and who waits for them all the same zeroes their rows behind the end."""
+"""A mask that hides all keys, with lengths, and a gradient that processes all pairs again: the
+copied keys have no reader, but a role still waits for them to zero the rows past the end.
+"""
 
 FRONT_END = 'fovea'
 

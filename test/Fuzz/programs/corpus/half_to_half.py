@@ -1,4 +1,4 @@
-"""A cast of f16 to bf16 was one op, which there is not."""
+"""A cast of f16 to bf16 was a single op, which does not exist."""
 
 FRONT_END = "torch"
 

@@ -1,4 +1,4 @@
-"""Indices were reshaped where nothing is traced any more."""
+"""Indices were reshaped after the end of tracing."""
 
 FRONT_END = "torch"
 

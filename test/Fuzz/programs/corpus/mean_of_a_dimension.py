@@ -1,4 +1,4 @@
-"""The mean that keeps its dimension ended in what is no op of ATen."""
+"""The mean that keeps its dimension decomposed into an op outside of ATen."""
 
 FRONT_END = 'torch'
 

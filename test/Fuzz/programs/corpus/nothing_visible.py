@@ -1,5 +1,6 @@
-"""A mask that hides every key: nobody reads what is copied, and its stages had nobody to empty them (sm_90a refused
-the program)."""
+"""A mask that hides every key: the copied data had no reader, so its stages had no consumer to
+release them (sm_90a rejected the program).
+"""
 
 FRONT_END = 'fovea'
 

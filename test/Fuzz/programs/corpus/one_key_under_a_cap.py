@@ -1,4 +1,6 @@
-"""With one reference for all rows, weights were rounded relative to it: with one key the output differed from its value."""
+"""With one softmax offset for all rows, probabilities were rounded relative to it: with one key the
+output differed from its value.
+"""
 
 FRONT_END = "fovea"
 

@@ -1,6 +1,7 @@
-"""All scores are equal and bounded, so all weights are, and one rounding decides about all rows: that of a weight
-relative to the fixed reference, where the baseline's weights are exactly one. A mean is tried again with other data; with
-these, most fail."""
+"""All scores are equal and bounded, so all probabilities are equal and have the same rounding
+error: relative to the fixed softmax offset, while the direct evaluation's are exactly one. A
+failing mean is repeated with other data; with these, most repetitions fail.
+"""
 
 EXPECTED = "mean at level tile for sm_90a"
 

@@ -1,4 +1,4 @@
-"""As division_by_a_captured_value, by the element at the query, in a score."""
+"""Like division_by_a_captured_value, with the element at the query, in a score."""
 
 FRONT_END = "torch"
 

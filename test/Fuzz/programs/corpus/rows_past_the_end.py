@@ -1,4 +1,4 @@
-"""Rows that don't exist counted as changed by a block that no row asked for."""
+"""Nonexistent rows counted as changed by a block that no row needed."""
 
 FRONT_END = "fovea"
 

@@ -1,4 +1,4 @@
-"""As rows_past_the_end, of packed sequences."""
+"""Like rows_past_the_end, for packed sequences."""
 
 FRONT_END = "fovea"
 

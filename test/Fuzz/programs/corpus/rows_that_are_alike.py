@@ -1,4 +1,6 @@
-"""80 rows of three weights each: one observation of their rounding, not 80. The rule was at fault."""
+"""80 rows with the same three probabilities are one observation of their rounding, not 80. The rule
+was wrong.
+"""
 
 FRONT_END = 'fovea'
 

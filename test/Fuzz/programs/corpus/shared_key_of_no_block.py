@@ -1,4 +1,4 @@
-"""As shared_key_past_the_end.py, of a packed sequence that a mask shows nothing to."""
+"""Like shared_key_past_the_end.py, for a packed sequence that the mask hides entirely."""
 
 FRONT_END = 'fovea'
 

@@ -1,5 +1,6 @@
-"""One value for 64 keys, read at a place that narrows: of a listed block that reaches past the last key it was read
-past the tensor."""
+"""One value per 64 keys, read at a narrowed index: in a block-sparse list's block that extends past
+the last key, the read was past the tensor's end.
+"""
 
 FRONT_END = 'torch'
 

@@ -1,4 +1,4 @@
-"""The mean error was larger than the straightforward evaluation's."""
+"""The mean error was larger than that of the direct evaluation."""
 
 FRONT_END = "torch"
 

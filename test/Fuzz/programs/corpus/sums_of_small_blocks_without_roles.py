@@ -1,4 +1,6 @@
-"""The gradient's tiles of keys met blocks of 16 queries, and who set their sums to zero tiles of 64."""
+"""The gradient's tiles of keys iterated over blocks of 16 queries, while the kernel that zeroes the
+sums used tiles of 64.
+"""
 
 FRONT_END = "torch"
 

@@ -1,4 +1,6 @@
-"""With one reference for all rows weights may be as small as exp(-20): products with values near 2^-120 are flushed to 0."""
+"""With one softmax offset for all rows, probabilities may be as small as exp(-20): products with
+values near 2^-120 are flushed to 0.
+"""
 
 EXPECTED = "is off by"  # values below 2^-97; larger ones are right
 

@@ -1,4 +1,5 @@
-"""The gradient was refused: what a block computes for each diagonal was read ahead of the wait for it."""
+"""The gradient was rejected: a block's relative-position values were read before the wait for them.
+"""
 
 FRONT_END = "torch"
 

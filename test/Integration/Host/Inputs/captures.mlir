@@ -1,5 +1,5 @@
-// What a host captures and passes: a constant, a scalar, a size; queries, keys and
-// values as parts of one tensor, whose strides a launch takes as they are; two results.
+// Captured values of host code: a constant, a scalar, a size; queries, keys and values
+// as parts of one tensor, whose strides the launch uses directly; two results.
 
 !x = tensor<1x?x6x32xf16>
 !t = tensor<1x?x2x32xf16>
@@ -69,7 +69,7 @@ func.func private @score(%x: !x, %width: index, %factor: f32, %h: index, %i: ind
   return %s : f64
 }
 
-// The error of a row: of its sum of weights, and of the weighted sum at e.
+// The error of a row: of its sum of probabilities, and of the weighted sum at e.
 func.func private @errors(%o: !t, %lse: !l, %x: !x, %width: index, %factor: f32, %h: index, %i: index, %e: index) -> (f64, f64) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

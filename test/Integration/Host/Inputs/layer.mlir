@@ -69,7 +69,7 @@ func.func private @expected(%x: !t, %k: !t, %v: !t, %bias: !b, %b: index, %h: in
   return %r : f64
 }
 
-// The largest difference of %r from what is expected.
+// The largest difference of %r from the expected result.
 func.func private @error(%r: !t, %x: !t, %k: !t, %v: !t, %bias: !b) -> f64 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -146,7 +146,7 @@ func.func private @biases(%keys: index) -> !b {
   return %t : !b
 }
 
-// 1 if the layer is within 2^-7 of what it computes for that many rows.
+// 1 if the layer is within 2^-7 of the expected result for that many rows.
 func.func private @check(%rows: index) -> i64 {
   %s0 = arith.constant 3 : index
   %s1 = arith.constant 50 : index

@@ -10,7 +10,7 @@ func.func @gradients(%q: !t, %k: !t, %v: !t) -> (!t, !t, !t, !t) {
       %keep = arith.cmpi sge, %i, %j : index
       attn.yield %keep : i1
     } : !t, !t, !t -> !t, !l
-  // The loss is half of the sum of O * O, so that its gradient by O is O.
+  // The loss is half of the sum of O * O, so that dO is O.
   %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %o layout(bshd)
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
       %keep = arith.cmpi sge, %i, %j : index

@@ -1,4 +1,4 @@
-"""Plants a bug into roles.mlir: plant.py BUG PROGRAM prints the wrong program."""
+"""Plants a bug in roles.mlir: plant.py BUG PROGRAM prints the faulty program."""
 
 import sys
 
@@ -23,7 +23,7 @@ THIRD_ROLE = """
       }
     gpu.return"""
 
-# What to replace, everywhere, by what.
+# Replacements of all occurrences, by bug.
 BUGS = {
     "missing-release": [(RELEASE_K, "")],
     "missing-commit": [(COMMIT_V, "")],
@@ -43,8 +43,8 @@ BUGS = {
     "never-releases": [("\n    gpu.return", THIRD_ROLE), ("regs(240)", "regs(200)")],
     "turn-not-ended": [("warp.end_turn %t0 : !warp.turns<2>", "")],
     "turn-not-begun": [("warp.begin_turn %t0 : !warp.turns<2>", "")],
-    # The first group goes through all keys in one turn, but the second one
-    # must release the first of them before the last are loaded.
+    # The first group processes all keys in one ping-pong section, but the second
+    # group must release the first keys before the last ones are loaded.
     "turns-deadlock": [
         ("warp.begin_turn %t0 : !warp.turns<2>", ""),
         ("warp.end_turn %t0 : !warp.turns<2>", ""),

@@ -1,6 +1,6 @@
-"""Plants a bug into the warp program of a backward pass in roles, standard input: `wait` takes
-the reducing role's wait for dS away, `release` gives dS's stage back before the product that
-reads it, `delta` leaves out a copy of what each row's derivatives share."""
+"""Plants a bug in the warp program of a backward pass with roles on standard input: `wait` removes
+the reducing role's wait for dS, `release` releases the stage of dS before the dot that reads it,
+`delta` omits a copy of delta."""
 
 import sys
 

@@ -1,5 +1,5 @@
-"""Plants a bug into flash-attention-4.mlir: plant_memory.py BUG PROGRAM prints
-the wrong program."""
+"""Plants a bug in flash-attention-4.mlir: plant_memory.py BUG PROGRAM prints
+the faulty program."""
 
 import sys
 
@@ -8,17 +8,17 @@ LOAD_S = "%x = warp.tmem_load %s0 : !scores to !scoreTile"
 END_OF_MMA = "        warp.return\n      }\n      // CHECK: role @load"
 DOT = "        warp.dot_into %q0, %q1, %s1 accumulate(%false) transpose_b : !shared, !shared, !scores\n"
 
-# What to replace, everywhere, by what.
+# Replacements of all occurrences, by bug.
 BUGS = {
-    # The keys are given back before the dots have read them.
+    # The keys are released before the dots have read them.
     "release-before-dots": [("warp.release_after_dots %pkv[%vs, %vp]", "warp.consumer_release %pkv[%vs, %vp]")],
-    # Scores are handed over before they are computed.
+    # The stage of the scores is committed before they are computed.
     "commit-before-dots": [("warp.commit_after_dots %ps0[", "warp.producer_commit %ps0[")],
     "scores-not-waited": [("warp.consumer_wait %ps0[%z, %phase] : !one", ""), ("warp.consumer_release %ps0[%z, %phase] : !one", "")],
     "weights-not-waited": [("warp.consumer_wait %pp0[%z, %phase] : !one", ""), ("warp.release_after_dots %pp0[%z, %phase] : !one", "")],
-    # Weights lie over the scores' upper half.
+    # P overlaps the upper half of the scores.
     "scores-after-weights": [(STORE_P, STORE_P + "\n" + LOAD_S.replace("%x", "%again"))],
-    # Correction keeps the output: the next product can't be added.
+    # The correction role does not release the output: the next dot cannot accumulate.
     "output-not-returned": [("warp.consumer_release %po0[%z, %last] : !one", "")],
     "no-signal": [(END_OF_MMA, DOT + END_OF_MMA)],
     "nothing-to-add-to": [("accumulate(%accumulate)", "accumulate(%true)"), ("%false = arith.constant false", "%false = arith.constant false\n%true = arith.constant true")],

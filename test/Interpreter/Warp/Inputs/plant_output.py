@@ -1,6 +1,6 @@
-"""Sends the output of roles.mlir through shared memory, and plants a bug:
-plant_output.py BUG PROGRAM prints the program. Without a bug it is right: "query"
-writes through the query's stage, "own" through a buffer of its own."""
+"""Routes the output of roles.mlir through shared memory, and plants a bug:
+plant_output.py BUG PROGRAM prints the program. Two programs have no bug: "query"
+writes through the query's stage, "own" through a separate buffer."""
 
 import sys
 
@@ -12,11 +12,11 @@ FENCE = "warp.fence_stores %qt : !query"
 COPY = "warp.copy_out async %qt to %o0[%c0, %c0, %row, %c0] dims [2, 3] : !query to !q"
 WAIT = "warp.copy_out_wait %qt : !query"
 
-#: The output in the query's stage, which is released when it has been read.
+#: The output in the query's stage, which is released when the copy has read it.
 QUERY = [(RELEASE, ""), (STORE, "\n".join([LOCAL, FENCE, COPY, WAIT, RELEASE]))]
 
 OWN_WAIT = "warp.copy_out_wait %os0 : !query"
-#: A buffer of the output's own, which is waited for when it is needed again.
+#: A separate buffer for the output, with a wait before its next use.
 OWN = [
     (STORE, "\n".join([OWN_WAIT] + [op.replace("%qt", "%os0") for op in (LOCAL, FENCE, COPY)])),
     ("%qs = warp.alloc : !queries", "%os = warp.alloc : !query\n%qs = warp.alloc : !queries"),
@@ -26,7 +26,7 @@ OWN = [
     ("        warp.return", "        warp.copy_out_wait written %os0 : !query\n        warp.return"),
 ]
 
-# The right program, and what to replace in it by what.
+# The correct program, and the replacements that plant the bug.
 BUGS = {
     "query": (QUERY, []),
     "own": (OWN, []),
@@ -50,7 +50,7 @@ right, wrong = BUGS[bug]
 for old, new, *count in right + wrong:
     assert old in text, f"{path} has no '{old}'"
     text = text.replace(old, new, *count)
-# Only who computes copies out.
+# Only the compute role copies the output.
 first = text.index("role @compute")
 text = text[:first].replace("        warp.copy_out_wait written %os0 : !query\n", "") + text[first:]
 print(text, end="")

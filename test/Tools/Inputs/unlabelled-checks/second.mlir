@@ -6,6 +6,6 @@ func.func @f() {
 // CHECK: attn.backward
 func.func @g() {
 }
-// Of this one nothing is expected.
+// The test expects nothing of this function.
 func.func @h() {
 }

@@ -1,4 +1,4 @@
-"""Writes .npy files of every bad kind into a folder."""
+"""Writes invalid .npy files of all kinds into a folder."""
 
 import sys
 

@@ -28,30 +28,31 @@
 #include "fovea/Dialect/Attn/IR/AttnEnums.h.inc"
 
 namespace fovea::attn {
-/// Names of the dimensions that tiles of output are counted by: so many of
-/// `rows` for each of `batch` and `heads`. With `sequences`, rows are those of
-/// sequences that lie one behind the other, and that many offsets say where.
-/// Those of `heads` that share one of `sharedHeads` may be rows of one tile.
+/// Names of the dimensions that count the output tiles: the tiles of `rows` for
+/// each of `batch` and `heads`. With `sequences`, rows belong to packed
+/// sequences, and that dimension counts their offsets. Heads of `heads` that
+/// share one of `sharedHeads` may be rows of one tile (PackGQA).
 struct WorkDims {
   std::string batch, heads, rows, sharedHeads, sequences;
 };
 
-/// An LSE of so much, or of less than minus that, is a row's that the backward
-/// takes to see nothing: its last place is several octaves of the row's
-/// weights, which exp(score - lse) then can't give. -inf is one of them.
+/// The backward pass treats a row whose LSE is at least this large in absolute
+/// value as fully masked: one ULP of such an LSE is several octaves of the
+/// probabilities, so exp(score - lse) has no precision. This includes -inf.
 inline constexpr double kLargestLse = 0x1p25;
 
-/// Size `dim` counts blocks of `block`, which cover size `of`.
+/// Dimension `dim` counts blocks of size `block`, which must cover dimension
+/// `of`.
 struct DimCover {
   std::string dim;
   int64_t block;
   std::string of;
 };
 
-/// What the integers in `tensor` should be: from 0 to the size `of`, and
-/// ascending if so said. With `block` they are lists instead: the first ones of
-/// each row, as many as `entries` has, are different numbers of blocks of
-/// `block` of that size.
+/// Valid contents of the integer tensor `tensor`: values from 0 to the size of
+/// dimension `of`, ascending if `ascending`. With `block` the tensor contains
+/// block lists instead: the first `entries` values of each row must be
+/// different indices of blocks of size `block` of that dimension.
 struct Contents {
   std::string tensor, of;
   bool ascending = false;
@@ -59,18 +60,18 @@ struct Contents {
   std::string entries;
 };
 
-/// Where a sequence form puts keys.
-struct KeyPlaces {
-  /// Sequences lie end to end in one batch entry; two operands say where their
-  /// queries and their keys begin.
+/// The memory layout of the keys of a sequence form.
+struct KeyLocations {
+  /// Sequences are packed into one batch entry; two operands contain the
+  /// offsets of their queries and keys.
   bool arePacked = false;
-  /// Rows of a page, if K and V are pools of pages: their batch dimension
-  /// counts pages, their sequence dimension the rows of one.
+  /// Rows of a page if K and V are page pools: their batch dimension counts
+  /// pages, their sequence dimension the rows of a page.
   std::optional<int64_t> page;
-  /// Which operand has each batch entry's number of keys, if one has.
+  /// The index of the operand with the number of keys per batch entry, if any.
   std::optional<unsigned> lengths;
 
-  /// Whether each batch entry has as many keys as the tensors.
+  /// True if each batch entry has all keys of the tensors.
   bool fillTensors() const { return !arePacked && !page && !lengths; }
 };
 
@@ -94,7 +95,8 @@ llvm::SmallVector<std::string> getBlockListDims(AttentionOpInterface op,
 namespace fovea::attn::detail {
 /// Keywords of the sequence forms that have a clause in attention ops.
 llvm::ArrayRef<llvm::StringRef> getSequenceKeywords();
-/// What stands behind the operands in such a clause; the form.
+/// Parses the parameters after the operands of such a clause and returns the
+/// form.
 mlir::FailureOr<SequenceFormAttrInterface>
 parseSequenceParameters(mlir::OpAsmParser &parser, llvm::StringRef keyword);
 } // namespace fovea::attn::detail

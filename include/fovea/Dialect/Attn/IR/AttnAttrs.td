@@ -12,7 +12,7 @@
 include "fovea/Dialect/Attn/IR/AttnBase.td"
 include "fovea/Dialect/Attn/IR/AttnInterfaces.td"
 
-def Attn_Layout : I32EnumAttr<"Layout", "order of a tensor's dimensions", [
+def Attn_Layout : I32EnumAttr<"Layout", "dimension order of a tensor", [
     I32EnumAttrCase<"BHSD", 0, "bhsd">,
     I32EnumAttrCase<"BSHD", 1, "bshd">
   ]> {
@@ -29,56 +29,56 @@ class Attn_SequenceForm<string attrName, string attrMnemonic>
                 [DeclareAttrInterfaceMethods<SequenceFormAttrInterface>]>;
 
 def Attn_DenseAttr : Attn_SequenceForm<"Dense", "dense"> {
-  let summary = "every batch entry holds full sequences";
+  let summary = "all batch entries have full sequences";
   let description = [{
-    All `Sq` queries and `Skv` keys of each batch entry exist. Takes no
-    operands; the default, not printed.
+    All `Sq` queries and `Skv` keys of each batch entry are valid. The form has
+    no operands. It is the default and is not printed.
   }];
 }
 
 def Attn_LengthsAttr : Attn_SequenceForm<"Lengths", "lengths"> {
   let summary = "each batch entry has its own number of keys";
   let description = [{
-    `lengths(%n : tensor<Bxi32>)`: batch entry `b` has `n[b]` keys, the first
-    ones of the buffer; the rest is not read into any result. Values outside
-    `[0, Skv]` are clamped. All `Sq` queries exist.
+    `lengths(%n : tensor<Bxi32>)`: batch entry `b` has `n[b]` keys, at the
+    beginning of the buffer. Elements after these do not affect any result.
+    Values outside `[0, Skv]` are clamped. All `Sq` queries are valid.
   }];
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::fovea::attn::Contents> getContents() const;
-    ::fovea::attn::KeyPlaces getKeyPlaces() const;
+    ::fovea::attn::KeyLocations getKeyPlaces() const;
   }];
 }
 
 def Attn_PackedAttr : Attn_SequenceForm<"Packed", "packed"> {
-  let summary = "sequences of different lengths, end to end";
+  let summary = "packed sequences of different lengths";
   let description = [{
     `packed(%cu_q, %cu_k : tensor<(N+1)xi32>, tensor<(N+1)xi32>)`: the batch
-    dimension is 1; sequence `n` holds queries `cu_q[n]` to `cu_q[n+1]` and keys
-    `cu_k[n]` to `cu_k[n+1]`. Regions see `b = n` and positions from 0. Offsets
-    ascend. Output rows of no sequence are not specified; kernels leave them as
-    they are. Sequences are worked on in their order.
+    dimension is 1. Sequence `n` has queries `cu_q[n]` to `cu_q[n+1]` and keys
+    `cu_k[n]` to `cu_k[n+1]`. The op's regions receive `b = n` and positions
+    relative to the sequence. Offsets must ascend. Output rows outside of all
+    sequences are unspecified; kernels do not write them.
   }];
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::fovea::attn::Contents> getContents() const;
-    ::fovea::attn::KeyPlaces getKeyPlaces() const;
+    ::fovea::attn::KeyLocations getKeyPlaces() const;
   }];
 }
 
 def Attn_PagedAttr : Attn_SequenceForm<"Paged", "paged"> {
-  let summary = "keys and values in pages";
+  let summary = "paged keys and values";
   let description = [{
-    `paged(%table, %n : tensor<BxPxi32>, tensor<Bxi32>, page = 64)`: K and V
-    are pools of pages (pages in the batch dimension, `page` rows in the
-    sequence dimension); key `j` of batch entry `b` is row `j mod page` of page
-    `table[b, j / page]`; entry `b` has `n[b]` keys.
+    `paged(%table, %n : tensor<BxPxi32>, tensor<Bxi32>, page = 64)`: K and V are
+    page pools. Their batch dimension counts pages, and their sequence dimension
+    counts the `page` rows of a page. Key `j` of batch entry `b` is row
+    `j mod page` of page `table[b, j / page]`. Entry `b` has `n[b]` keys.
 
-    No pass lowers this form to kernels: the interpreter runs it at the `attn`
-    level, `attn-to-tile` refuses it, and it has no gradients.
+    No pass lowers this form to kernels: `attn-to-tile` rejects it. The
+    interpreter executes it at the `attn` level. It has no gradients.
   }];
   let parameters = (ins AttrParameter<"int64_t", "rows of a page">:$page);
   let assemblyFormat = "`<` `page` `=` $page `>`";
   let extraClassDeclaration = [{
-    ::fovea::attn::KeyPlaces getKeyPlaces() const;
+    ::fovea::attn::KeyLocations getKeyPlaces() const;
     void printParameters(::mlir::OpAsmPrinter &printer) const;
   }];
 }

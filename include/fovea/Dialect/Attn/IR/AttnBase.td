@@ -17,11 +17,11 @@ include "mlir/IR/OpBase.td"
 def Attn_Dialect : Dialect {
   let name = "attn";
   let cppNamespace = "::fovea::attn";
-  let summary = "What an attention variant computes";
+  let summary = "Attention variants as mathematics on tensors";
   let description = [{
-    The `attn` dialect states attention as mathematics on tensors: queries,
-    keys, values, a `score_mod` and a `mask_mod` region, how sequences lie in
-    memory. It knows no tile sizes, loops, memory spaces or targets.
+    The `attn` dialect describes attention as mathematics on tensors: queries,
+    keys, values, a `score_mod` and a `mask_mod` region, and the memory layout
+    of sequences. It has no tile sizes, loops, memory spaces or targets.
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect",

@@ -14,13 +14,13 @@ include "mlir/IR/OpBase.td"
 def SequenceFormAttrInterface : AttrInterface<"SequenceFormAttrInterface"> {
   let cppNamespace = "::fovea::attn";
   let description = [{
-    How the sequences of a batch lie in the tensors of an attn op. A form takes a
-    fixed number of integer tensors as operands.
+    The memory layout of a batch's sequences in the tensors of an attn op. A
+    form has a fixed number of integer tensors as operands.
   }];
   let methods = [
     InterfaceMethod<"The keyword that introduces the form in `attn.forward`.",
       "::llvm::StringRef", "getKeyword", (ins)>,
-    InterfaceMethod<"The names of the operands that the form takes, in order.",
+    InterfaceMethod<"The names of the form's operands, in order.",
       "::llvm::SmallVector<::llvm::StringRef>", "getOperandNames", (ins)>,
     InterfaceMethod<"Checks the types of the form's operands; one per name.",
       "::llvm::LogicalResult", "verifyOperands",
@@ -29,16 +29,16 @@ def SequenceFormAttrInterface : AttrInterface<"SequenceFormAttrInterface"> {
     InterfaceMethod<"The symbolic dimension names of operand `index`.",
       "::llvm::SmallVector<::llvm::StringRef>", "getOperandDims",
       (ins "unsigned":$index)>,
-    InterfaceMethod<[{Where keys lie; other levels ask this of a form, not
-      which one it is.}],
-      "::fovea::attn::KeyPlaces", "getKeyPlaces", (ins), "",
+    InterfaceMethod<[{The memory layout of the keys. Other levels query this
+      instead of the kind of form.}],
+      "::fovea::attn::KeyLocations", "getKeyPlaces", (ins), "",
       /*defaultImplementation=*/"return {};">,
-    InterfaceMethod<"What the integers in the form's operands should be.",
+    InterfaceMethod<"The valid contents of the form's operands.",
       "::llvm::SmallVector<::fovea::attn::Contents>", "getContents", (ins), "",
       /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"True if `attn-to-tile` can lower the form.",
       "bool", "isLowered", (ins)>,
-    InterfaceMethod<"Prints what stands behind the operands in the clause.",
+    InterfaceMethod<"Prints the parameters after the operands of the clause.",
       "void", "printParameters", (ins "::mlir::OpAsmPrinter &":$printer), "",
       /*defaultImplementation=*/"(void)printer;">
   ];
@@ -47,13 +47,13 @@ def SequenceFormAttrInterface : AttrInterface<"SequenceFormAttrInterface"> {
 def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   let cppNamespace = "::fovea::attn";
   let description = [{
-    An op that becomes one kernel. It names its operands and results and their
-    dimensions; the kernel's ABI, the launch metadata, the interpreter and the
-    runtime's checks are all derived from that.
+    An op that is lowered to one kernel. It names its operands, results and
+    their dimensions. The kernel's ABI, the launch metadata, the interpreter and
+    the runtime's checks are derived from these names.
 
-    Dimension names are shared: two dimensions with one name have one size.
+    Dimension names are shared: two dimensions with one name have the same size.
     `memoryOrder` maps kernel dimension `d` to the host tensor's dimension:
-    kernels see queries as (B, Hq, Sq, D) however they lie in memory.
+    kernels access queries as (B, Hq, Sq, D) in any host layout.
   }];
   let methods = [
     InterfaceMethod<"The operand's name in the ABI, for example `q`.",
@@ -66,38 +66,38 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     InterfaceMethod<"Names of the result's dimensions, in host order.",
       "::llvm::SmallVector<std::string>", "getResultDimNames",
       (ins "unsigned":$index)>,
-    InterfaceMethod<"Kernel dimension to host dimension of the operand.",
+    InterfaceMethod<"Maps kernel dimensions to host dimensions of the operand.",
       "::llvm::SmallVector<int64_t>", "getOperandMemoryOrder",
       (ins "unsigned":$index)>,
-    InterfaceMethod<"Kernel dimension to host dimension of the result.",
+    InterfaceMethod<"Maps kernel dimensions to host dimensions of the result.",
       "::llvm::SmallVector<int64_t>", "getResultMemoryOrder",
       (ins "unsigned":$index)>,
-    InterfaceMethod<[{Whether tiles of the operand are copied row by row: its
-      last dimension must be contiguous, and rows begin at multiples of 16
-      bytes. What is not is read element by element.}],
+    InterfaceMethod<[{True if tiles of the operand are copied row by row. Its
+      last dimension must be contiguous, and rows must start at multiples of 16
+      bytes. Other operands are read element by element.}],
       "bool", "isOperandCopied", (ins "unsigned":$index), "",
       /*defaultImplementation=*/"return false;">,
-    InterfaceMethod<"The same of the result, whose tiles are written.",
+    InterfaceMethod<"The same for the result, whose tiles are stored.",
       "bool", "isResultCopied", (ins "unsigned":$index), "",
       /*defaultImplementation=*/"return false;">,
-    InterfaceMethod<"What the kernel's tiles of output are counted by.",
+    InterfaceMethod<"The dimensions that count the kernel's output tiles.",
       "::fovea::attn::WorkDims", "getWorkDims", (ins)>,
-    InterfaceMethod<[{Pairs of dimension names of which the first one's size is
-      a multiple of the second one's.}],
+    InterfaceMethod<[{Pairs of dimension names: the size of the first must be a
+      multiple of the size of the second.}],
       "::llvm::SmallVector<std::pair<std::string, std::string>>",
       "getDimMultiples", (ins), "", /*defaultImplementation=*/"return {};">,
-    InterfaceMethod<[{Dimension names with the largest size that each may have
-      at run time.}],
+    InterfaceMethod<[{Dimension names with the largest size that each dimension
+      may have at run time.}],
       "::llvm::SmallVector<std::pair<std::string, int64_t>>",
       "getDimLimits", (ins), "", /*defaultImplementation=*/"return {};">,
-    InterfaceMethod<[{Dimension names whose sizes count blocks (of 1, or more),
-      and what they must cover.}],
+    InterfaceMethod<[{Dimension names whose sizes count blocks of one or more
+      elements, and the dimensions that these blocks must cover.}],
       "::llvm::SmallVector<::fovea::attn::DimCover>",
       "getDimCovers", (ins), "", /*defaultImplementation=*/"return {};">,
     InterfaceMethod<"Dimension names whose sizes must not be 0.",
       "::llvm::SmallVector<std::string>",
       "getNonEmptyDims", (ins), "", /*defaultImplementation=*/"return {};">,
-    InterfaceMethod<"What the integers in operands should be.",
+    InterfaceMethod<"The valid contents of integer operands.",
       "::llvm::SmallVector<::fovea::attn::Contents>",
       "getContents", (ins), "", /*defaultImplementation=*/"return {};">
   ];
@@ -106,19 +106,19 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
 def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
   let cppNamespace = "::fovea::attn";
   let description = [{
-    An op over one variant of attention, in either direction: which queries,
-    keys and values there are and how they lie, what score_mod and mask_mod
-    compute, and what they capture. Verification of all that, analyses of masks
-    and the interpreter ask this of an op, not which direction it is.
+    An op on one variant of attention, in either direction. It provides the
+    queries, keys and values and their layout, the score_mod and mask_mod
+    regions, and the captured values. The verifiers, mask analyses and the
+    interpreter use this interface independently of the direction.
 
-    Behind the tensors of its own direction such an op has, in this order, the
-    run-time scale, captured values, operands of the sequence form, sinks, seed
-    and offset of dropout, lists of blocks.
+    After the tensors of its own direction, such an op has these operands in
+    order: the run-time scale, captured values, operands of the sequence form,
+    sinks, dropout seed and offset, and block lists.
   }];
   let methods = [
-    InterfaceMethod<"Number of the operand that a run-time scale is or would be.",
+    InterfaceMethod<"Index of the run-time scale operand, even if absent.",
       "unsigned", "getFirstVariantOperand", (ins)>,
-    InterfaceMethod<"Number of the first captured value's operand.",
+    InterfaceMethod<"Index of the first captured value.",
       "unsigned", "getFirstCapture", (ins), "", [{
         return $_op.getFirstVariantOperand() + ($_op.getScaleValue() ? 1 : 0);
       }]>,
@@ -129,28 +129,28 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
       "::mlir::Value", "getScaleValue", (ins)>,
     InterfaceMethod<"The constant scale, or null.",
       "::mlir::FloatAttr", "getScaleAttr", (ins)>,
-    InterfaceMethod<"What the regions get besides coordinates.",
+    InterfaceMethod<"The captured values, region arguments after the coordinates.",
       "::mlir::OperandRange", "getCaptures", (ins)>,
-    InterfaceMethod<"The numbers that captured values go by, if not 0, 1, ....",
+    InterfaceMethod<"The numbers in captured values' names, if not 0, 1, ....",
       "::std::optional<::llvm::ArrayRef<int64_t>>", "getCaptureNumbers", (ins)>,
-    InterfaceMethod<"Tensors of the sequence form.",
+    InterfaceMethod<"Operands of the sequence form.",
       "::mlir::OperandRange", "getSequenceOperands", (ins)>,
-    InterfaceMethod<"Scores that have no value, or null.",
+    InterfaceMethod<"The attention sinks, or null.",
       "::mlir::Value", "getSinks", (ins)>,
-    InterfaceMethod<"The probability that a weight is dropped, or null.",
+    InterfaceMethod<"The dropout probability, or null.",
       "::mlir::FloatAttr", "getDropoutAttr", (ins)>,
     InterfaceMethod<"", "::mlir::Value", "getDropoutSeed", (ins)>,
     InterfaceMethod<"", "::mlir::Value", "getDropoutOffset", (ins)>,
-    InterfaceMethod<"Version of the numbers that dropout draws.",
+    InterfaceMethod<"Version of dropout's random number generator.",
       "uint64_t", "getDropoutGenerator", (ins)>,
-    InterfaceMethod<[{Lists of the blocks that are visited: pairs of counts and
-      indices, for partial blocks and, optionally, for full ones.}],
+    InterfaceMethod<[{The block-sparse lists: pairs of counts and indices, for
+      partial blocks and, optionally, for full blocks.}],
       "::mlir::OperandRange", "getBlockLists", (ins)>,
-    InterfaceMethod<"Queries and keys of a listed block.",
+    InterfaceMethod<"Queries and keys per block of the lists.",
       "::std::optional<::llvm::ArrayRef<int64_t>>", "getBlockSize", (ins)>,
-    InterfaceMethod<"How the tensors' dimensions are ordered.",
+    InterfaceMethod<"The dimension order of the tensors.",
       "::fovea::attn::Layout", "getLayout", (ins)>,
-    InterfaceMethod<"How the sequences lie in the tensors.",
+    InterfaceMethod<"The memory layout of the sequences.",
       "::fovea::attn::SequenceFormAttrInterface", "getSequence", (ins)>,
     InterfaceMethod<"", "::mlir::Region &", "getScoreMod", (ins)>,
     InterfaceMethod<"", "::mlir::Region &", "getMaskMod", (ins)>,
@@ -158,7 +158,7 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     InterfaceMethod<"", "::mlir::Region &", "getKvClassify", (ins)>
   ];
   let extraSharedClassDeclaration = [{
-    /// Dimension of q, k, v and o that holds sequences, and heads.
+    /// The sequence and head dimensions of q, k, v and o.
     int64_t getSequenceDim() {
       return $_op.getLayout() == ::fovea::attn::Layout::BHSD ? 2 : 1;
     }
@@ -174,36 +174,37 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     ::mlir::RankedTensorType getValueType() {
       return ::mlir::cast<::mlir::RankedTensorType>($_op.getValue().getType());
     }
-    /// The constant scale, or the default; none if the scale is a run-time one.
+    /// The constant scale or its default; nullopt for a run-time scale.
     ::std::optional<double> getConstantScale() {
       return ::fovea::attn::detail::getConstantScale($_op);
     }
-    /// How many of 65536 weights are dropped; 0 without dropout.
+    /// The number of dropped probabilities out of 65536; 0 without dropout.
     int64_t getDroppedShare() {
       return ::fovea::attn::detail::getDroppedShare($_op);
     }
-    /// The N of the name `captureN` that captured value `index` goes by.
+    /// The N in the name `captureN` of captured value `index`.
     int64_t getCaptureNumber(unsigned index) {
       ::std::optional<::llvm::ArrayRef<int64_t>> numbers =
           $_op.getCaptureNumbers();
       return numbers ? (*numbers)[index] : index;
     }
-    /// Whether queries may see few of the keys, however many there are: blocks
-    /// are listed or told apart, or keys bounded from below.
+    /// True if queries may see few of the keys independently of their number:
+    /// there are block lists or a block predicate, or a lower bound of the
+    /// keys.
     bool isSparse() { return ::fovea::attn::detail::isSparse($_op); }
     bool hasBlocks() { return !$_op.getBlockLists().empty(); }
     bool hasFullBlocks() { return $_op.getBlockLists().size() == 4; }
-    /// Queries and keys of a listed block; only with such lists.
+    /// Queries and keys per block; requires block lists.
     int64_t getQueryBlock() { return (*$_op.getBlockSize())[0]; }
     int64_t getKeyBlock() { return (*$_op.getBlockSize())[1]; }
-    /// Names of list `index` and of its dimensions in the ABI.
+    /// ABI names of list `index` and of its dimensions.
     static ::llvm::StringRef getBlockListName(unsigned index) {
       return ::fovea::attn::detail::getBlockListName(index);
     }
     ::llvm::SmallVector<::std::string> getBlockListDims(unsigned index) {
       return ::fovea::attn::detail::getBlockListDims($_op, index);
     }
-    /// Numbers that decide what is dropped lie below this.
+    /// Exclusive upper bound of the random numbers of dropout.
     static constexpr int64_t kDropoutSteps = 65536;
     static constexpr int64_t kMaxCaptureNumber = (int64_t(1) << 31) - 1;
     /// Number of region arguments before the captured values.
@@ -211,7 +212,7 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     static constexpr unsigned kMaskModArguments = 4;
     static constexpr unsigned kKVBoundsArguments = 4;
     static constexpr unsigned kKVClassifyArguments = 6;
-    /// Longest sequence that an op may see; lets coordinates be i32.
+    /// Maximum sequence length; coordinates fit into i32.
     static constexpr int64_t kMaxSequenceLength = int64_t(1) << 30;
   }];
 }

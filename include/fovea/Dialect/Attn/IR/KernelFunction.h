@@ -15,8 +15,9 @@
 
 namespace fovea::attn {
 
-/// The op of a function that is one attn op on the function's own arguments
-/// followed by the return of its results; null for other functions.
+/// Returns the attn op of a function whose body is one attn op on the
+/// function's arguments and the return of its results; null for other
+/// functions.
 KernelOpInterface getKernelOp(mlir::func::FuncOp func);
 
 } // namespace fovea::attn

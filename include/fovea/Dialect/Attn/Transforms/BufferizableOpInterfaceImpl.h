@@ -1,4 +1,4 @@
-//===- BufferizableOpInterfaceImpl.h - Attention has no buffers -*- C++ -*-===//
+//===- BufferizableOpInterfaceImpl.h - Bufferization error ------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,8 +15,8 @@ class DialectRegistry;
 
 namespace fovea::attn {
 
-/// Lets upstream's bufferization (`one-shot-bufferize`) say what to run first
-/// where it meets attention: the ops are on tensors, kernels on memory.
+/// Makes `one-shot-bufferize` report which passes must run first if it finds
+/// attn ops: these have tensor semantics and are lowered to kernels.
 void registerBufferizableOpInterfaceExternalModels(
     mlir::DialectRegistry &registry);
 

@@ -12,33 +12,35 @@
 include "mlir/Pass/PassBase.td"
 
 def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
-  let summary = "Derive from mask_mod which keys a block of queries sees";
+  let summary = "Derive key bounds of query blocks from mask_mod";
   let description = [{
-    Fills the `kv_bounds` region of each attention op that has a `mask_mod`
-    and no `kv_bounds` yet, by evaluating the mask over intervals: for the
-    queries `i0` to `i1`, keys outside `[lb, ub)` are visible to none of them,
-    keys in `[fb, fe)` to all of them. The region is arithmetic on a few scalars
-    that runs once per block of queries.
+    Creates the `kv_bounds` region of each attention op that has a `mask_mod`
+    and no `kv_bounds`, by interval analysis of the mask. For the queries `i0`
+    to `i1`, keys outside `[lb, ub)` are visible to none of them, and keys in
+    `[fb, fe)` to all of them. The region is scalar arithmetic that runs once
+    per block of queries.
 
-    Found exactly: conjunctions of comparisons that are linear in the key with
-    a constant factor, also through divisions by positive values: causal,
-    sliding window, prefix, chunked masks. Disjunctions get the hull, and the
-    longer part that is known to be visible. Conditions on data (document ids)
-    restrict nothing: `lb = fb = fe = 0`, `ub = key_length`.
+    The bounds are exact for conjunctions of comparisons that are linear in the
+    key with a constant factor, also through divisions by positive values:
+    causal, sliding window, prefix and chunked masks. For a disjunction,
+    `[lb, ub)` is the convex hull and `[fb, fe)` the longer of the ranges.
+    Conditions on data, for example document ids, restrict nothing:
+    `lb = fb = fe = 0` and `ub = key_length`.
 
-    Where that is not exact, fills `kv_classify` as well: whether any, and
-    whether every, query `i0` to `i1` sees any, every, key `j0` to `j1`. There
-    keys have an interval as queries have, and an element of a captured tensor
-    at the query or the key lies between `attn.block_min` and `attn.block_max`.
-    A mask of which nothing is known gets no such region.
+    If the bounds are not exact, the pass also creates `kv_classify`: a runtime
+    block predicate that tells whether any, and whether every, query `i0` to
+    `i1` sees any, or every, key `j0` to `j1`. There, keys are intervals like
+    queries, and an element of a captured tensor at the query or the key is
+    between `attn.block_min` and `attn.block_max`. The pass does not create this
+    region if nothing is known about the mask.
 
-    Of `attn.backward`, fills `query_bounds` too: the same rules, applied to the
-    mask with queries and keys in each other's places, say which queries see the
-    keys `j0` to `j1`. `kv_classify` serves both sides.
+    For `attn.backward`, the pass also creates `query_bounds`: the same analysis
+    with queries and keys exchanged returns the queries that see the keys `j0`
+    to `j1`. `kv_classify` serves both directions.
 
-    Warns of masks that can be seen to hide every key from every query. Remarks
-    of category "mask" say what was derived, and which ops of the mask were in
-    the way (`--remarks-filter=mask`).
+    The pass warns about masks that hide every key from every query. Remarks of
+    category "mask" report the derived bounds and the ops of the mask that
+    prevented better ones (`--remarks-filter=mask`).
 
     Before: `mask_mod(...) { i >= j }`. After, in addition:
 
@@ -55,44 +57,47 @@ def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
     }
     ```
 
-    Sums are best found in canonical IR; run `canonicalize` before.
+    Run `canonicalize` first: the analysis recognises sums in canonical IR.
 
-    **Ensures** that an attention op with a `mask_mod` has `kv_bounds`, and `attn.backward` `query_bounds`, too.
+    **Ensures** that each attention op with a `mask_mod` has `kv_bounds`, and
+    each `attn.backward` with a `mask_mod` has `query_bounds`.
   }];
   let statistics = [
     Statistic<"numMasks", "masks", "Number of masks analysed">,
     Statistic<"numBounded", "bounded",
-              "Number of masks that restrict the keys to visit">,
+              "Number of masks that restrict the range of keys">,
     Statistic<"numWithFullBlocks", "with-full-blocks",
-              "Number of masks with keys that all queries see">,
+              "Number of masks with full blocks">,
     Statistic<"numClassified", "classified",
-              "Number of masks with blocks that are classified at run time">,
+              "Number of masks with a runtime block predicate">,
     Statistic<"numUnknown", "unknown-conditions",
-              "Number of conditions about which nothing is known">
+              "Number of conditions without bounds">
   ];
 }
 
 def AttnDifferentiate : Pass<"attn-differentiate"> {
   let summary = "Derive score_gradient from score_mod";
   let description = [{
-    Fills the `score_gradient` region of each `attn.backward` that has a
-    `score_mod` and no `score_gradient` yet, by reverse mode: it repeats the ops of
-    score_mod that the derivative needs, then goes through them backwards and
-    sums what each op's rule, a `DifferentiableOpInterface`, gives for its operands.
-    Only what lies between the score, or a captured value whose gradient is asked
-    for, and the result has derivatives. Integers, and so the coordinates, are
-    constants. Each element that is read of such a tensor gets an
-    `attn.contribute`.
+    Creates the `score_gradient` region of each `attn.backward` that has a
+    `score_mod` and no `score_gradient`, by reverse-mode differentiation. It
+    clones the ops of score_mod that the derivative needs, and then accumulates
+    adjoints in reverse order by the rule of each op, a
+    `DifferentiableOpInterface`. Only ops between the score, or a captured value
+    whose gradient is computed, and the result have derivatives. Integers are
+    constants, including coordinates. Each element that is read of such a
+    captured tensor gets an `attn.contribute`.
 
     Two rewrites of contributions follow. A contribution whose sum over the keys
-    of a row is zero is erased: a number that all scores of a row are increased by
-    changes no weight, unless there are sinks or a gradient by the log-sum-exp. A
-    factor that is the same for all queries moves to the end of the product.
+    of a row is zero is erased: adding the same number to all scores of a row
+    does not change the probabilities, unless there are sinks or a gradient with
+    respect to the log-sum-exp. A factor that is the same for all queries is
+    moved to the end of the product.
 
-    Fails at an op without a rule. The page on gradients lists the rules, and what
-    they give where a derivative does not exist.
+    The pass reports an error at an op without a rule.
+    docs/Specification/Gradients.md lists the rules and their values at points
+    without a derivative.
 
-    What comes out, where the first of the two regions went in:
+    The pass adds the second region of this op:
 
     ```mlir
     %dq, %dt = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, captures = [0])
@@ -114,9 +119,10 @@ def AttnDifferentiate : Pass<"attn-differentiate"> {
       -> tensor<4x16x?x64xbf16>, tensor<16xf32>
     ```
 
-    What is computed twice, and constants that are there twice, are left to `cse`.
+    Duplicate ops and constants are left to `cse`.
 
-    **Ensures** that an `attn.backward` with a `score_mod` has a `score_gradient`.
+    **Ensures** that an `attn.backward` with a `score_mod` has a
+    `score_gradient`.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"
@@ -125,35 +131,38 @@ def AttnDifferentiate : Pass<"attn-differentiate"> {
     Statistic<"numDifferentiated", "differentiated",
               "Number of score_mods differentiated">,
     Statistic<"numContributions", "contributions",
-              "Number of attn.contribute made">
+              "Number of attn.contribute created">
   ];
 }
 
 def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
   let summary = "Add functions that compute gradients of attention";
   let description = [{
-    For each function `@f` that is one `attn.forward`, constants beside it, and the
-    return of its results in any order: adds `@f_backward`, which is one
-    `attn.backward` with the same clauses and regions. Its arguments are the op's
-    q, k, v, then o and lse of the forward, the gradients of the loss by o and, with
-    `lse-gradient`, by lse, then the other operands of the op. Constants stay
-    constants. It returns the gradients by q, k, v, captured values, sinks and a
-    run-time scale, as far as they are asked for, in this order; by constants only
-    where they are asked for by name. The gradient by o has the element type of v,
-    as kernels multiply it, also if o is f32.
+    For each function `@f` whose body is one `attn.forward`, constants, and the
+    return of its results in any order, the pass adds `@f_backward`, which
+    contains one `attn.backward` with the same clauses and regions. Its
+    arguments are q, k and v, then o and lse of the forward op, the gradients
+    with respect to o and, with `lse-gradient`, lse, and then the other operands
+    of the forward op. Constants stay constants. The function returns the
+    requested gradients in this order: q, k, v, captured values, sinks, run-time
+    scale. Gradients with respect to constants are returned only if requested by
+    name. The gradient with respect to o has the element type of v, in which
+    kernels multiply it, even if o is f32.
 
-    Gradients need o and lse. What `@f` does not return of them it returns from now
-    on, last. If `@f` has callers, it stays as it is, and `@f_forward`, which is the
-    same with these results, is added. A name that is taken gets a number.
+    Gradients need o and lse. If `@f` does not return them, they are appended to
+    its results. If `@f` has callers, it is not changed; instead the pass adds
+    `@f_forward`, a copy with these results. A name that is already used gets a
+    numeric suffix.
 
-    A function with an `attn.forward` among other things is an error, since its
-    gradients are not those of its attention: `attn-outline` makes functions of
-    the ops first, whose gradients the program's own can call.
+    A function with other ops besides an `attn.forward` is an error, since its
+    gradients are not the gradients of its attention. `attn-outline` moves the
+    ops to functions first, whose gradient functions the program can call.
 
-    `attn-differentiate`, which the pipelines run, finds the derivative of the
-    score_mod. Derivatives of derivatives are not made.
+    `attn-differentiate`, which the pipelines run, computes the derivative of
+    the score_mod. Second derivatives are not supported.
 
-    **Ensures** that a function with an `attn.forward` has a gradient function beside it. Functions without one are left alone.
+    **Ensures** that each function with an `attn.forward` has a gradient
+    function. Other functions are not changed.
 
     ```mlir
     !t = tensor<2x8x?x64xbf16>
@@ -181,28 +190,29 @@ def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
   }];
   let options = [
     ListOption<"gradients", "gradients", "std::string",
-      "What gradients are by: 'q', 'k', 'v', 'sinks', 'scale', and captured values by their names, such as 'capture0'; all that have one by default">,
+      "Gradients to compute: 'q', 'k', 'v', 'sinks', 'scale', and captured values by name, such as 'capture0'; by default all that exist">,
     Option<"lseGradient", "lse-gradient", "bool", /*default=*/"false",
-      "The loss depends on lse, too">,
+      "The loss also depends on lse">,
     Option<"deterministic", "deterministic", "bool", /*default=*/"false",
-      "The gradients are the same, bit for bit, in each run">,
+      "The gradients are bitwise reproducible">,
     Option<"onlyBackward", "only-backward", "bool", /*default=*/"false",
-      "Drop the functions that gradients are of, unless they are called">
+      "Remove the forward functions, unless they have callers">
   ];
   let statistics = [
-    Statistic<"numGradients", "gradients", "Functions that compute gradients">
+    Statistic<"numGradients", "gradients", "Number of gradient functions created">
   ];
 }
 
 def AttnOutline : Pass<"attn-outline", "::mlir::ModuleOp"> {
-  let summary = "Give each attn op a function of its own";
+  let summary = "Outline attn ops into functions";
   let description = [{
-    `attn-to-tile` makes one kernel of a function that is one attn op on the
-    function's own arguments and the return of its results. Such functions are
-    left alone; each `attn.forward` and `attn.merge` of another function moves to
-    a new private function with one argument for each operand, and a call takes
-    its place. With `public-functions`, public functions of that kind are no
-    exception: they stay, for who calls them, and call a kernel.
+    `attn-to-tile` creates one kernel per function whose body is one attn op on
+    the function's arguments and the return of its results. Such functions are
+    not changed. Each `attn.forward` and `attn.merge` of another function is
+    moved to a new private function with one argument per operand, and is
+    replaced by a call. With `public-functions`, public functions of the first
+    kind are also outlined: they remain for their callers and call the kernel's
+    function.
 
     ```mlir
     func.func @layer(...) -> tensor<2x8x?x64xbf16> {
@@ -226,15 +236,16 @@ def AttnOutline : Pass<"attn-outline", "::mlir::ModuleOp"> {
     }
     ```
 
-    **Ensures** that a function with an attn op is that op, on the function's own arguments, and the return of its results.
+    **Ensures** that each function with an attn op consists of that op, on the
+    function's arguments, and the return of its results.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
   let options = [
     Option<"publicFunctions", "public-functions", "bool", /*default=*/"false",
-      "Public functions that are one attn op stay, too, and call a kernel">
+      "Keep public functions that are one attn op, and outline their op">
   ];
   let statistics = [
-    Statistic<"numOutlined", "outlined", "Number of ops moved to functions">
+    Statistic<"numOutlined", "outlined", "Number of ops outlined">
   ];
 }
 

@@ -24,13 +24,14 @@
 #include "llvm/Support/JSON.h"
 
 namespace fovea::launch {
-/// A dialect that kernels are written in. The verifier of `launch.abi` asks all
-/// such dialects about its kernel.
+/// Implemented by dialects that kernels consist of. The verifier of
+/// `launch.abi` calls all of them.
 struct KernelDialectInterface
     : mlir::DialectInterface::Base<KernelDialectInterface> {
   KernelDialectInterface(mlir::Dialect *dialect) : Base(dialect) {}
 
-  /// Checks what holds for all of a kernel's values, no matter whose ops.
+  /// Checks invariants of all values of a kernel, including those of other
+  /// dialects' ops.
   virtual llvm::LogicalResult verifyKernel(mlir::Operation *kernel) const = 0;
 };
 } // namespace fovea::launch
@@ -48,31 +49,31 @@ struct KernelDialectInterface
 #include "fovea/Dialect/Launch/IR/LaunchOps.h.inc"
 
 namespace fovea::launch {
-/// The tensor with that name among #launch.tensor attributes, or null.
+/// The tensor `name` among #launch.tensor attributes, or null.
 TensorAttr lookupTensor(mlir::ArrayAttr tensors, llvm::StringRef name);
 
-/// The abi op of `kernel`, which stands beside it; null if there is none.
+/// The abi op of `kernel`, in the same module; null if there is none.
 AbiOp lookupAbi(mlir::Operation *kernel);
-/// The same; without one an error of the kernel.
+/// The same; reports an error if there is none.
 AbiOp requireAbi(mlir::Operation *kernel);
 
-/// The kernels that run before the one of `abi`, or after it, in order.
+/// The kernels of the prologue or epilogue of `abi`, in order.
 llvm::SmallVector<AbiOp> getPrologueKernels(AbiOp abi);
 llvm::SmallVector<AbiOp> getEpilogueKernels(AbiOp abi);
 /// All kernels of the launch of `abi`, in order.
 llvm::SmallVector<AbiOp> getLaunchedKernels(AbiOp abi);
-/// The kernels of its launch that run before the one of `abi`, in order.
+/// The kernels of the launch that run before the kernel of `abi`, in order.
 llvm::SmallVector<AbiOp> getKernelsBefore(AbiOp abi);
-/// Whether the kernel of `abi` touches the scratch memory of that name, more
-/// than it asks for its size; whether one of those before it does.
+/// True if the kernel of `abi`, or a kernel before it, accesses the scratch
+/// memory `scratch`. A query of its size is no access.
 bool isTouchedIn(AbiOp abi, llvm::StringRef scratch);
 bool isTouchedBefore(AbiOp abi, llvm::StringRef scratch);
 
-/// The kernels in `root` that hosts ask for: all but those of prologues and
+/// The kernels in `root` that hosts launch: all except those of prologues and
 /// epilogues.
 llvm::SmallVector<AbiOp> getEntryKernels(mlir::Operation *root);
 
-/// An expression in sizes, by their names, as launch metadata has it.
+/// An expression in named sizes, in the form of the launch metadata.
 llvm::json::Value toJSON(mlir::AffineExpr expr, mlir::ArrayAttr sizes);
 } // namespace fovea::launch
 

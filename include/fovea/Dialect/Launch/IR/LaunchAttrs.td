@@ -14,24 +14,24 @@ include "fovea/Dialect/Launch/IR/LaunchEnums.td"
 include "fovea/Dialect/Launch/IR/LaunchInterfaces.td"
 
 def Launch_TensorAttr : Launch_Attr<"Tensor", "tensor"> {
-  let summary = "a tensor that the host passes";
+  let summary = "a tensor operand of a launch";
   let description = [{
-    Name, access, type in the host's order of dimensions, and the dimensions'
-    names. Dimensions with one name have one size. `alignment` is what the
-    pointer, and every stride but the innermost, must be a multiple of, in
-    bytes; the innermost stride of a tensor with alignment above its element
-    size must be 1. A kernel reads a tensor (`read`), writes each element that
-    it is to have once (`write`), or adds to what the host has put there
-    (`accumulate`).
+    Holds the name, the access, the type in host dimension order and the names
+    of the dimensions. Dimensions with the same name have the same size. The
+    pointer and all strides except the innermost must be multiples of
+    `alignment` bytes. If `alignment` is larger than the element size, the
+    innermost stride must be 1. A kernel reads a tensor (`read`), writes each
+    element of the result once (`write`), or adds to the contents that the host
+    initialised (`accumulate`).
 
     Example: `#launch.tensor<"q", read, tensor<?x?x?x64xbf16>, ["B", "Hq", "Sq", "D"], 16>`
   }];
   let parameters = (ins
     StringRefParameter<"the tensor's name in launches and metadata">:$name,
-    AttrParameter<"::fovea::launch::Access", "whether the kernel reads, writes or adds to it">:$access,
-    AttrParameter<"::mlir::RankedTensorType", "its element type and sizes; sizes that the host says are dynamic">:$type,
+    AttrParameter<"::fovea::launch::Access", "access by the kernel: read, write or accumulate">:$access,
+    AttrParameter<"::mlir::RankedTensorType", "element type and sizes; sizes that are known at the launch only are dynamic">:$type,
     AttrParameter<"::mlir::ArrayAttr", "the name of each dimension">:$dims,
-    AttrParameter<"int64_t", "bytes that the pointer and the outer strides are multiples of">:$alignment);
+    AttrParameter<"int64_t", "alignment of the pointer and the outer strides, in bytes">:$alignment);
   let assemblyFormat = [{
     `<` $name `,` $access `,` $type `,` $dims `,` $alignment `>`
   }];
@@ -43,48 +43,49 @@ class Launch_Parameter<string attrName, string attrMnemonic>
                 [DeclareAttrInterfaceMethods<ParameterAttrInterface>]>;
 
 def Launch_MemRefParameterAttr : Launch_Parameter<"MemRefParameter", "memref"> {
-  let summary = "a whole tensor, as a memref argument";
+  let summary = "a tensor as a memref argument";
   let description = [{
-    The kernel's argument is a memref over the tensor `tensor`, whose dimension
-    `d` is the host's dimension `order[d]`. Refined by `warp-to-nvvm`.
+    The kernel's argument is a memref over the tensor `tensor`. Its dimension
+    `d` is host dimension `order[d]`. `warp-to-nvvm` replaces this parameter by
+    pointers, sizes and strides.
   }];
   let parameters = (ins
     StringRefParameter<"the tensor's name">:$tensor,
-    AttrParameter<"::mlir::DenseI64ArrayAttr", "the tensor's dimension for each of the memref's">:$order);
+    AttrParameter<"::mlir::DenseI64ArrayAttr", "the host dimension of each memref dimension">:$order);
   let assemblyFormat = "`<` $tensor `,` $order `>`";
   let extraClassDeclaration = "bool isFinal() const { return false; }";
 }
 
 def Launch_PointerParameterAttr : Launch_Parameter<"PointerParameter", "pointer"> {
-  let summary = "a tensor's address, 64 bits";
+  let summary = "the 64-bit address of a tensor";
   let parameters = (ins StringRefParameter<"the tensor's name">:$tensor);
   let assemblyFormat = "`<` $tensor `>`";
 }
 
 def Launch_SizeParameterAttr : Launch_Parameter<"SizeParameter", "size"> {
-  let summary = "the size of the dimension with a name, in elements, i32";
+  let summary = "the size of a named dimension, in elements, i32";
   let parameters = (ins StringRefParameter<"the dimension's name">:$size);
   let assemblyFormat = "`<` $size `>`";
 }
 
 def Launch_StrideParameterAttr : Launch_Parameter<"StrideParameter", "stride"> {
-  let summary = "a tensor's stride along a host dimension, in elements";
+  let summary = "the stride of a host dimension of a tensor, in elements";
   let description = [{
-    An integer of `bits` bits, 64 if not said. A stride of 32 bits lets a kernel
-    form an address in one instruction; the host checks that it fits.
+    An integer of `bits` bits, 64 by default. A 32-bit stride lets a kernel
+    compute an address in one instruction; the host checks that the stride fits.
 
     Example: `#launch.stride<"q", 2, 32>`
   }];
   let parameters = (ins
     StringRefParameter<"the tensor's name">:$tensor,
-    AttrParameter<"int64_t", "the tensor's dimension, from 0">:$dim,
-    DefaultValuedParameter<"int64_t", "64", "the integer's width: 32 or 64">:$bits);
+    AttrParameter<"int64_t", "the host dimension">:$dim,
+    DefaultValuedParameter<"int64_t", "64", "width of the integer: 32 or 64">:$bits);
   let assemblyFormat = "`<` $tensor `,` $dim (`,` $bits^)? `>`";
   let genVerifyDecl = 1;
 }
 
 def Launch_ScalarParameterAttr : Launch_Parameter<"ScalarParameter", "scalar"> {
-  let summary = "a scalar that the host passes by value";
+  let summary = "a scalar passed by value";
   let parameters = (ins
     StringRefParameter<"the scalar's name">:$name,
     AttrParameter<"::mlir::Type", "its type">:$type);
@@ -92,24 +93,23 @@ def Launch_ScalarParameterAttr : Launch_Parameter<"ScalarParameter", "scalar"> {
 }
 
 def Launch_TensorMapParameterAttr : Launch_Parameter<"TensorMapParameter", "tensor_map"> {
-  let summary = "a tensor as a CUtensorMap, by value";
+  let summary = "a tensor as a CUtensorMap, passed by value";
   let description = [{
-    What the copy engine of sm_90 and later reads or writes a tensor through.
-    `order` lists the host's dimensions as the map has them, innermost first;
-    `box` is what one copy moves, in elements along each dimension of the map;
-    `swizzle` is the span in bytes of the pattern that the copy's rows have in
-    shared memory: 0 (none), 32, 64 or 128. Elements outside the tensor are read
-    as zero and not written.
+    The TMA descriptor of a tensor, on sm_90 and later. `order` lists the host
+    dimensions in the order of the map, innermost first. `box` is the TMA box:
+    the number of elements per copy along each dimension of the map. `swizzle`
+    is the swizzle span of rows in shared memory in bytes: 0 (none), 32, 64 or
+    128. Elements outside the tensor are read as zero and not written.
 
-    The kernel's argument is a `!llvm.ptr` to the map's 128 bytes.
+    The kernel's argument is a `!llvm.ptr` to the 128 bytes of the map.
 
     Example: `#launch.tensor_map<"k", [3, 2, 1, 0], box = [64, 128, 1, 1], swizzle = 128>`
   }];
   let parameters = (ins
     StringRefParameter<"the tensor's name">:$tensor,
-    AttrParameter<"::mlir::DenseI64ArrayAttr", "the tensor's dimension for each of the map's, innermost first">:$order,
-    AttrParameter<"::mlir::DenseI64ArrayAttr", "elements that one copy moves along each dimension of the map">:$box,
-    AttrParameter<"int64_t", "the span of the pattern in shared memory, in bytes; 0: none">:$swizzle);
+    AttrParameter<"::mlir::DenseI64ArrayAttr", "the host dimension of each map dimension, innermost first">:$order,
+    AttrParameter<"::mlir::DenseI64ArrayAttr", "elements per copy along each dimension of the map">:$box,
+    AttrParameter<"int64_t", "swizzle span in bytes; 0: none">:$swizzle);
   let assemblyFormat = [{
     `<` $tensor `,` $order `,` `box` `=` $box `,` `swizzle` `=` $swizzle `>`
   }];
@@ -117,60 +117,61 @@ def Launch_TensorMapParameterAttr : Launch_Parameter<"TensorMapParameter", "tens
 }
 
 def Launch_WorkspaceParameterAttr : Launch_Parameter<"WorkspaceParameter", "workspace"> {
-  let summary = "memory that is zero when a kernel starts";
+  let summary = "zero-initialised workspace of a kernel";
   let description = [{
-    The address, a multiple of 32, of `bytes` bytes of device memory. They are
-    zero when the kernel starts, no other launch uses them while it runs, and
-    the kernel leaves them zero: the counter of a dynamic tile scheduler.
+    The address, a multiple of 32, of `bytes` bytes of device memory. The memory
+    is zero when the kernel starts, is not used by other launches while the
+    kernel runs, and must be zero again when the kernel ends. Used for the
+    counter of the dynamic tile scheduler.
 
     Example: `#launch.workspace<4>`
   }];
-  let parameters = (ins AttrParameter<"int64_t", "how much memory, in bytes">:$bytes);
+  let parameters = (ins AttrParameter<"int64_t", "size in bytes">:$bytes);
   let assemblyFormat = "`<` $bytes `>`";
   let genVerifyDecl = 1;
 }
 
 def Launch_ScratchMemRefParameterAttr
     : Launch_Parameter<"ScratchMemRefParameter", "scratch_memref"> {
-  let summary = "scratch memory of a launch, as a memref argument";
+  let summary = "scratch memory of a launch as a memref argument";
   let description = [{
-    Memory that one launch has for itself, called `name`: all kernels of the
-    launch that name it share it. What it holds at the start is not said; with
-    `zeroed` it is zero, to be added to. The kernel's argument is a contiguous memref whose extents are the results of
-    `extents`, expressions in the sizes named in `sizes`. Refined by
-    `warp-to-nvvm`.
+    Memory that is private to one launch. All kernels of the launch that use
+    `name` share it. Its initial contents are unspecified, or zero with
+    `zeroed`. The kernel's argument is a contiguous memref whose extents are the
+    results of `extents`, expressions in the sizes `sizes`. `warp-to-nvvm`
+    replaces this parameter by `#launch.scratch`.
 
     Example: `#launch.scratch_memref<"least", ["B", "Skv"] affine_map<()[b, s] -> (b, s ceildiv 128)>>`
   }];
   let parameters = (ins
-    StringRefParameter<"the memory's name, one for all kernels of a launch">:$name,
-    AttrParameter<"::mlir::ArrayAttr", "the sizes that `extents` takes, by name">:$sizes,
-    AttrParameter<"::mlir::AffineMapAttr", "the memref's extents, in elements">:$extents,
-    DefaultValuedParameter<"bool", "false", "whether it is zero at the start">:$zeroed);
+    StringRefParameter<"the name of the memory, shared by all kernels of a launch">:$name,
+    AttrParameter<"::mlir::ArrayAttr", "the names of the sizes in `extents`">:$sizes,
+    AttrParameter<"::mlir::AffineMapAttr", "the extents of the memref, in elements">:$extents,
+    DefaultValuedParameter<"bool", "false", "true if the memory is zero initially">:$zeroed);
   let assemblyFormat = [{
     `<` $name `,` $sizes $extents (`zeroed` `=` $zeroed^)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isFinal() const { return false; }
-    /// How much of it a memref of such elements needs.
+    /// The size that a memref with these elements needs.
     ::fovea::launch::ScratchParameterAttr getBytes(::mlir::Type element) const;
   }];
 }
 
 def Launch_ScratchParameterAttr : Launch_Parameter<"ScratchParameter", "scratch"> {
-  let summary = "the address of scratch memory of a launch";
+  let summary = "scratch memory of a launch as a pointer";
   let description = [{
-    As `#launch.scratch_memref`, as a pointer: a multiple of 256. `bytes` is an
-    expression in the sizes named in `sizes`.
+    Like `#launch.scratch_memref`, as a pointer that is a multiple of 256.
+    `bytes` is an expression in the sizes `sizes`.
 
     Example: `#launch.scratch<"least", ["B", "Skv"] affine_map<()[b, s] -> (b * (s ceildiv 128) * 4)>>`
   }];
   let parameters = (ins
-    StringRefParameter<"the memory's name, one for all kernels of a launch">:$name,
-    AttrParameter<"::mlir::ArrayAttr", "the sizes that `bytes` takes, by name">:$sizes,
-    AttrParameter<"::mlir::AffineMapAttr", "how much memory, in bytes">:$bytes,
-    DefaultValuedParameter<"bool", "false", "whether it is zero at the start">:$zeroed);
+    StringRefParameter<"the name of the memory, shared by all kernels of a launch">:$name,
+    AttrParameter<"::mlir::ArrayAttr", "the names of the sizes in `bytes`">:$sizes,
+    AttrParameter<"::mlir::AffineMapAttr", "size in bytes">:$bytes,
+    DefaultValuedParameter<"bool", "false", "true if the memory is zero initially">:$zeroed);
   let assemblyFormat = [{
     `<` $name `,` $sizes $bytes (`zeroed` `=` $zeroed^)? `>`
   }];
@@ -182,92 +183,94 @@ class Launch_Constraint<string attrName, string attrMnemonic>
                 [DeclareAttrInterfaceMethods<ConstraintAttrInterface>]>;
 
 def Launch_MultipleAttr : Launch_Constraint<"Multiple", "multiple"> {
-  let summary = "one size is a multiple of another";
+  let summary = "a size must be a multiple of another";
   let description = [{
-    The size named `size` is a positive multiple of the one named `of`, or both
-    are 0.
+    Size `size` must be a multiple of size `of`. If `of` is 0, `size` must be 0
+    as well.
 
     Example: `#launch.multiple<"Hq", of "Hkv">`
   }];
   let parameters = (ins
-    StringRefParameter<"the name of the size that is a multiple">:$size,
-    StringRefParameter<"the name of the size that divides it">:$of);
+    StringRefParameter<"the name of the constrained size">:$size,
+    StringRefParameter<"the name of the divisor">:$of);
   let assemblyFormat = "`<` $size `,` `of` $of `>`";
 }
 
 def Launch_AtMostAttr : Launch_Constraint<"AtMost", "at_most"> {
-  let summary = "one size is bounded";
+  let summary = "a size has an upper bound";
   let description = [{
-    The size named `size` is at most `limit`, so that coordinates fit the type
-    that the kernel computes them in.
+    Size `size` must be at most `limit`, so that coordinates fit into the type
+    in which the kernel computes them.
 
     Example: `#launch.at_most<"Sq", 1073741824>`
   }];
   let parameters = (ins
-    StringRefParameter<"the size's name">:$size,
-    AttrParameter<"int64_t", "the largest that it may be">:$limit);
+    StringRefParameter<"the name of the size">:$size,
+    AttrParameter<"int64_t", "the largest allowed value">:$limit);
   let assemblyFormat = "`<` $size `,` $limit `>`";
   let genVerifyDecl = 1;
 }
 
 def Launch_AtLeastAttr : Launch_Constraint<"AtLeast", "at_least"> {
-  let summary = "one size is not too small";
+  let summary = "a size has a lower bound";
   let description = [{
-    The size named `size` is at least `limit`, so that elements which the kernel
-    reads unasked exist.
+    Size `size` must be at least `limit`, because the kernel reads that many
+    elements unconditionally.
 
     Example: `#launch.at_least<"full_index.3", 1>`
   }];
   let parameters = (ins
-    StringRefParameter<"the size's name">:$size,
-    AttrParameter<"int64_t", "the least that it may be">:$limit);
+    StringRefParameter<"the name of the size">:$size,
+    AttrParameter<"int64_t", "the smallest allowed value">:$limit);
   let assemblyFormat = "`<` $size `,` $limit `>`";
   let genVerifyDecl = 1;
 }
 
 def Launch_CoversAttr : Launch_Constraint<"Covers", "covers"> {
-  let summary = "as many blocks as cover another size";
+  let summary = "a number of blocks must cover another size";
   let description = [{
-    The size named `size` counts blocks of `block`, and these cover the size named
-    `of`: `size * block >= of`.
+    Size `size` counts blocks of `block` elements that must cover size `of`:
+    `size * block >= of`.
 
     Example: `#launch.covers<"Qblocks", block = 128, of "Sq">`
   }];
   let parameters = (ins
     StringRefParameter<"the name of the size that counts blocks">:$size,
-    AttrParameter<"int64_t", "elements of a block">:$block,
-    StringRefParameter<"the name of the size that the blocks cover">:$of);
+    AttrParameter<"int64_t", "elements per block">:$block,
+    StringRefParameter<"the name of the covered size">:$of);
   let assemblyFormat = "`<` $size `,` `block` `=` $block `,` `of` $of `>`";
   let genVerifyDecl = 1;
 }
 
 def Launch_ContentsAttr : Launch_Attr<"Contents", "contents"> {
-  let summary = "what the integers in a tensor should be";
+  let summary = "the valid contents of an integer tensor";
   let description = [{
-    A kernel reads nothing outside of tensors, whatever integers it is given, but
-    only such make sense to it; a host checks them if asked to.
+    Kernels never access memory outside of tensors, whatever these integers are,
+    but results are specified for valid contents only. Hosts check the contents
+    on request.
 
-    The integers in `tensor` are from 0 to the size named `of`; if `ascending`,
-    none is less than the one before it. With `block`, rows of `tensor` are lists:
-    in each row along the last dimension, the first ones, as many as `entries` has
-    at the same place, are different numbers of blocks of `block` of that size.
+    The integers in `tensor` must be from 0 to size `of`. With `ascending`, they
+    must not decrease. With `block`, each row of `tensor` along the last
+    dimension is a list of block indices. The length of the list is the element
+    of `entries` at the same position. The indices in a list must be different
+    and denote blocks of `block` elements of size `of`.
 
     Examples: `#launch.contents<"cu_q", of "Sq" ascending = true>`,
     `#launch.contents<"full_index", of "Skv" block = 128 entries = "full_count">`
   }];
   let parameters = (ins
     StringRefParameter<"the tensor's name">:$tensor,
-    StringRefParameter<"the name of the size that the integers are bounded by">:$of,
-    DefaultValuedParameter<"bool", "false", "whether none is less than the one before it">:$ascending,
-    DefaultValuedParameter<"int64_t", "0", "elements of a block whose number is listed; 0: no lists">:$block,
-    StringRefParameter<"the name of the tensor that says how long each list is", "\"\"">:$entries);
+    StringRefParameter<"the name of the size that bounds the integers">:$of,
+    DefaultValuedParameter<"bool", "false", "true if the integers must not decrease">:$ascending,
+    DefaultValuedParameter<"int64_t", "0", "elements per block of the block lists; 0: no lists">:$block,
+    StringRefParameter<"the name of the tensor with the lengths of the lists", "\"\"">:$entries);
   let assemblyFormat = [{
     `<` $tensor `,` `of` $of (`ascending` `=` $ascending^)?
     (`block` `=` $block^ `entries` `=` $entries)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
-    /// Writes it as a JSON object's members.
+    /// Writes the members of its JSON object.
     void writeJSON(::llvm::json::OStream &json) const;
   }];
 }

@@ -15,17 +15,16 @@ include "mlir/IR/OpBase.td"
 def Launch_Dialect : Dialect {
   let name = "launch";
   let cppNamespace = "::fovea::launch";
-  let summary = "How a host calls a kernel";
+  let summary = "Launch interface of kernels";
   let description = [{
-    The `launch` dialect says how a host calls a kernel: the tensors and scalars
-    that it passes, the parameters that these become, the number of CTAs, what is
-    taken for granted about sizes, and which kernels run before. `launch.abi`
-    stands beside the kernel's `gpu.func` as long as there is one.
+    The `launch` dialect describes how a host launches a kernel: the tensor and
+    scalar operands, the kernel's parameters, the number of CTAs, constraints on
+    sizes, and kernels that run before and after it. `launch.abi` is in the same
+    module as the kernel's `gpu.func`.
 
-    It knows no tiles, layouts, instructions or matrix units. What holds inside a
-    kernel is said by the dialects that it is written in: they implement
-    `KernelDialectInterface`, and ops that draw random numbers
-    `DrawsNumbersOpInterface`.
+    The dialect has no tiles, layouts, instructions or MMA units. The dialects
+    of a kernel's ops verify its body through `KernelDialectInterface`. Ops that
+    draw random numbers implement `DrawsNumbersOpInterface`.
   }];
   let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::fovea::plan::PlanDialect",

@@ -1,4 +1,4 @@
-//===- LaunchCall.h - Launches in a host's code -----------------*- C++ -*-===//
+//===- LaunchCall.h - Launches in host code ---------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The launch dialect's ops of a host: not in Launch.h, as those who make
-// kernels know nothing of them.
+// The host ops of the launch dialect. They are not in Launch.h because code
+// that creates kernels does not use them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,22 +23,21 @@
 #include "fovea/Dialect/Launch/IR/LaunchCallOps.h.inc"
 
 namespace fovea::launch {
-/// What a host passes to a launch: tensors and scalars.
+/// The operands of a launch: tensors and scalars.
 struct Signature {
   mlir::ArrayAttr tensors;
   llvm::SmallVector<ScalarParameterAttr> scalars;
-  /// Whether the scalars are just those that the kernel reads. Before its code
-  /// is written, more may be passed than remain.
+  /// True if the scalars are exactly those that the kernel reads. A kernel that
+  /// is not serialized yet may lose scalars.
   bool isFinal;
 };
 
-/// The scalars of the launch of `abi`, each once, in the order that the launch
-/// metadata has them in: as the parameters of the kernel name them, then those
-/// of its prologue and epilogue.
+/// The scalars of the launch of `abi`, each once, in the order of the launch
+/// metadata: the parameters of the kernel, of its prologue and of its epilogue.
 llvm::SmallVector<ScalarParameterAttr> getScalars(AbiOp abi);
 
 /// The signature of a kernel with a `launch.abi`, or of a `launch.binary`;
-/// nothing for other symbols.
+/// nullopt for other symbols.
 std::optional<Signature> getSignature(mlir::Operation *symbol);
 } // namespace fovea::launch
 

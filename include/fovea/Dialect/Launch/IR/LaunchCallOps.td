@@ -1,4 +1,4 @@
-//===- LaunchCallOps.td - Launches in a host's code --------*- tablegen -*-===//
+//===- LaunchCallOps.td - Launches in host code ------------*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,13 +14,14 @@ include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 
 def Launch_BinaryOp : Launch_Op<"binary", [Symbol]> {
-  let summary = "a compiled kernel, and how a host calls it";
+  let summary = "a compiled kernel with its launch interface";
   let description = [{
-    What a kernel's `gpu.module` becomes when its code is written
-    (`launch-serialize-kernels`): PTX, the launch metadata, and of the
-    `launch.abi` what a call is checked against: the tensors, and the scalars in
-    the metadata's order. `target` is the chip that the code is for. The
-    symbol is what `launch.call` names; the kernel's own name is in the metadata.
+    The result of serializing a kernel's `gpu.module`
+    (`launch-serialize-kernels`): PTX, the launch metadata, and the parts of
+    `launch.abi` that calls are verified against: the tensors, and the scalars
+    in the order of the metadata. `target` is the GPU target of the code.
+    `launch.call` refers to the symbol; the kernel's own name is in the
+    metadata.
 
     Example:
 
@@ -32,12 +33,12 @@ def Launch_BinaryOp : Launch_Op<"binary", [Symbol]> {
     ```
   }];
   let arguments = (ins
-    Arg<SymbolNameAttr, "the name by which calls mean the kernel">:$sym_name,
-    Arg<StrAttr, "the chip that the code is for">:$target,
-    Arg<ArrayAttr, "the tensors that the host passes">:$tensors,
-    Arg<ArrayAttr, "the scalars that the host passes, in the metadata's order">:$scalars,
+    Arg<SymbolNameAttr, "the symbol that calls refer to">:$sym_name,
+    Arg<StrAttr, "the GPU target of the code">:$target,
+    Arg<ArrayAttr, "tensor operands of the launch">:$tensors,
+    Arg<ArrayAttr, "scalar operands of the launch, in the order of the metadata">:$scalars,
     Arg<StrAttr, "the kernel's PTX">:$code,
-    Arg<StrAttr, "how the kernel is launched, JSON">:$metadata);
+    Arg<StrAttr, "the launch metadata, as JSON">:$metadata);
   let assemblyFormat = [{
     $sym_name `target` `(` $target `)` `tensors` `(` $tensors `)`
     `scalars` `(` $scalars `)` `code` `(` $code `)`
@@ -50,24 +51,24 @@ def Launch_CallOp : Launch_Op<"call", [
     AttrSizedOperandSegments, DestinationStyleOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "runs a kernel from a host's code";
+  let summary = "launches a kernel from host code";
   let description = [{
-    Launches the kernel `kernel`: a kernel of a `gpu.module` with its
-    `launch.abi`, or a `launch.binary`. Inputs are the tensors that it reads and
-    the scalars, outputs the tensors that it writes, each by the name that the ABI
-    has for it, in any order. A scalar that the ABI does not name is one that the
-    kernel turned out not to read; it is ignored.
+    Launches `kernel`: a kernel of a `gpu.module` with its `launch.abi`, or a
+    `launch.binary`. Inputs are the tensors that the kernel reads and the
+    scalars; outputs are the tensors that it writes. Each operand has the name
+    of the ABI; the order is arbitrary. A scalar that is not in the ABI is
+    ignored, since the kernel may have stopped reading it.
 
-    In destination style: a tensor among the outputs is where the result may be
-    written, and what it holds does not matter, unless the kernel adds to it
-    (`accumulate`). On memrefs the op has no results. Outputs overlap neither
-    each other nor inputs. Element types, ranks and the sizes that both types state
-    must be the ABI's; dimensions that the ABI gives one name have one size. What
-    only the call knows, such as sizes, strides and alignment, is checked when it runs.
+    The op has destination style: an output tensor is the storage of the result.
+    Its contents are ignored, unless the kernel accumulates into it
+    (`accumulate`). On memrefs the op has no results. Outputs must not overlap
+    other outputs or inputs. Element types, ranks and static sizes must match
+    the ABI; dimensions with the same name must have the same size. Sizes,
+    strides and alignment that are unknown statically are checked at run time.
 
-    The op is done when the results are there, so that the host may read them. With
-    a `stream` (a `CUstream`) it has only put the kernel there; its operands
-    must then be memrefs in memory that the device reaches.
+    Without a stream, the op returns after the results are available to the
+    host. With a `stream` (a `CUstream`) it only enqueues the kernel. Its
+    operands must then be memrefs in memory that the device can access.
 
     Example:
 
@@ -82,11 +83,11 @@ def Launch_CallOp : Launch_Op<"call", [
     Arg<SymbolRefAttr, "a kernel of a `gpu.module`, or a `launch.binary`">:$kernel,
     Arg<StrArrayAttr, "the names of `inputs` in the ABI">:$inputNames,
     Arg<StrArrayAttr, "the names of `outputs` in the ABI">:$outputNames,
-    Arg<Variadic<AnyType>, "the tensors that the kernel reads, and the scalars">:$inputs,
-    Arg<Variadic<AnyTypeOf<[AnyRankedTensor, AnyMemRef]>>, "where the kernel may write each tensor that it writes">:$outputs,
-    Arg<Optional<LLVM_AnyPointer>, "the `CUstream` that it runs on; none: the op waits for the end">:$stream);
+    Arg<Variadic<AnyType>, "the tensors that the kernel reads and the scalars">:$inputs,
+    Arg<Variadic<AnyTypeOf<[AnyRankedTensor, AnyMemRef]>>, "the storage of the tensors that the kernel writes">:$outputs,
+    Arg<Optional<LLVM_AnyPointer>, "the `CUstream`; none: the op waits for completion">:$stream);
   let results = (outs
-    Res<Variadic<AnyRankedTensor>, "what the kernel wrote, for `outputs` that are tensors">:$results);
+    Res<Variadic<AnyRankedTensor>, "the results of tensor `outputs`">:$results);
   let assemblyFormat = [{
     $kernel
     `ins` `(` custom<NamedValues>($inputNames, $inputs, type($inputs)) `)`
@@ -99,7 +100,7 @@ def Launch_CallOp : Launch_Op<"call", [
     ::mlir::MutableOperandRange getDpsInitsMutable() {
       return getOutputsMutable();
     }
-    /// The operand by its name; null if there is none.
+    /// The operand `name`; null if there is none.
     ::mlir::Value lookupInput(::llvm::StringRef name);
     ::mlir::Value lookupOutput(::llvm::StringRef name);
   }];

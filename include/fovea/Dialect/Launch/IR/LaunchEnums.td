@@ -11,7 +11,7 @@
 
 include "mlir/IR/EnumAttr.td"
 
-def Launch_Access : I32EnumAttr<"Access", "what a kernel does with a tensor", [
+def Launch_Access : I32EnumAttr<"Access", "access of a kernel to a tensor", [
     I32EnumAttrCase<"Read", 0, "read">,
     I32EnumAttrCase<"Write", 1, "write">,
     I32EnumAttrCase<"Accumulate", 2, "accumulate">

@@ -1,4 +1,4 @@
-//===- LaunchInterfaces.td - Interfaces of the launch dialect -*- tablegen -*-===//
+//===- LaunchInterfaces.td - Launch dialect interfaces -----*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,20 +14,19 @@ include "mlir/IR/OpBase.td"
 def ParameterAttrInterface : AttrInterface<"ParameterAttrInterface"> {
   let cppNamespace = "::fovea::launch";
   let description = [{
-    One parameter of a kernel, as its host passes it. Lowering refines them: a
-    memref becomes a pointer, sizes and strides; a pointer may become a tensor
-    map.
+    A parameter of a kernel. Lowering refines parameters: a memref becomes a
+    pointer, sizes and strides; a pointer may become a tensor map.
   }];
   let methods = [
-    InterfaceMethod<[{Checks that a kernel argument of `type` can be it, `tensors`
-      being what the host passes.}],
+    InterfaceMethod<[{Checks that the parameter matches a kernel argument of
+      `type`; `tensors` are the tensor operands of the launch.}],
       "::llvm::LogicalResult", "verifyParameter",
       (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
            "::mlir::Type":$type, "::mlir::ArrayAttr":$tensors)>,
-    InterfaceMethod<"Writes the parameter as a JSON object's members.",
+    InterfaceMethod<"Writes the members of the parameter's JSON object.",
       "void", "writeJSON", (ins "::llvm::json::OStream &":$json)>,
-    InterfaceMethod<[{True if a host can pass it as it is; the launch metadata
-      is written only when all parameters are.}],
+    InterfaceMethod<[{True if a host can pass the parameter. The launch metadata
+      is written only if all parameters are final.}],
       "bool", "isFinal", (ins), "",
       /*defaultImplementation=*/"return true;">
   ];
@@ -36,13 +35,13 @@ def ParameterAttrInterface : AttrInterface<"ParameterAttrInterface"> {
 def ConstraintAttrInterface : AttrInterface<"ConstraintAttrInterface"> {
   let cppNamespace = "::fovea::launch";
   let description = [{
-    Something that a kernel takes for granted about the sizes it is called
-    with, and that its host therefore checks before a launch.
+    A constraint on the sizes of a launch that a kernel relies on. The host
+    checks it before each launch.
   }];
   let methods = [
-    InterfaceMethod<[{The names of the sizes that it speaks of.}],
+    InterfaceMethod<[{The names of the constrained sizes.}],
       "::llvm::SmallVector<::llvm::StringRef>", "getSizeNames", (ins)>,
-    InterfaceMethod<"Writes the constraint as a JSON object's members.",
+    InterfaceMethod<"Writes the members of the constraint's JSON object.",
       "void", "writeJSON", (ins "::llvm::json::OStream &":$json)>
   ];
 }
@@ -50,11 +49,11 @@ def ConstraintAttrInterface : AttrInterface<"ConstraintAttrInterface"> {
 def DrawsNumbersOpInterface : OpInterface<"DrawsNumbersOpInterface"> {
   let cppNamespace = "::fovea::launch";
   let description = [{
-    An op that draws random numbers in a kernel. `launch.abi` says which ones, for
-    whoever has to draw them again.
+    An op that draws random numbers in a kernel. `launch.abi` records the
+    version of the generator, so that other programs can reproduce the numbers.
   }];
   let methods = [
-    InterfaceMethod<"The version of the numbers.", "uint64_t", "getGenerator">
+    InterfaceMethod<"The version of the generator.", "uint64_t", "getGenerator">
   ];
 }
 

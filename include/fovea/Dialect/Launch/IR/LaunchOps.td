@@ -17,34 +17,36 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Launch_AbiOp : Launch_Op<"abi", [
     HasParent<"::mlir::gpu::GPUModuleOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
-  let summary = "how a host calls a kernel";
+  let summary = "the launch interface of a kernel";
   let description = [{
-    Stands beside the kernel that it describes, in one `gpu.module`. Holds the
-    tensors that the host passes, one parameter attribute for each argument of
-    the kernel, the number of CTAs as a function of the sizes named in
-    `grid_sizes`, threads of a CTA, bytes of dynamic shared memory, what the
-    kernel takes for granted about sizes, the target and the plan. Passes
-    refine it; the launch metadata is its printed form (docs/ABI.md).
+    Describes a kernel of the same `gpu.module`. Holds the tensor operands of
+    the launch, one parameter attribute per kernel argument, the number of work
+    items as a function of the sizes `grid_sizes`, threads per CTA, bytes of
+    dynamic shared memory, constraints on sizes, the target and the plan. Passes
+    refine the op. The launch metadata is its serialized form
+    (docs/Specification/ABI.md).
 
-    `grid` counts work items. There is a CTA for each, unless the kernel is
-    `persistent(N)`: then there are at most N on each multiprocessor, and each
-    takes items until none is left. With `cluster(C)`, C neighbouring CTAs form
-    a cluster, and the number of CTAs is made a multiple of C: a kernel ignores
-    items past the last. The program is then the cluster's: `gpu.cluster_id` and
-    `gpu.cluster_dim` say which one it is, of how many.
+    `grid` is the number of work items. By default there is one CTA per item. A
+    `persistent(N)` kernel has at most N CTAs per SM, each of which processes
+    several items. With `cluster(C)`, C consecutive CTAs form a cluster and the
+    number of CTAs is rounded up to a multiple of C; kernels ignore items past
+    the last one. Work items then belong to clusters: `gpu.cluster_id` and
+    `gpu.cluster_dim` return the index and number of clusters.
 
-    `prologue` and `epilogue` name kernels of the module that the host launches
-    before and after this one, for the same tensors and sizes. What kernels find
-    out for each other they leave in scratch memory. They are no kernels that a
-    host asks for. With `overlapped` the host may start a kernel before the one
-    before it in the launch has ended: it waits for that itself. `warp-to-nvvm`
-    says so where it has emitted that wait.
+    `prologue` and `epilogue` list kernels of the module that the host launches
+    before and after this one, with the same tensors and sizes. The kernels of a
+    launch communicate through scratch memory. Hosts do not launch these kernels
+    directly. `overlapped` allows the host to start a kernel before the
+    preceding kernel of the launch has ended (programmatic dependent launch);
+    the kernel itself waits. `warp-to-nvvm` sets it on kernels for which it
+    emits that wait.
 
-    `generator` is the version of the random numbers that the kernel draws, if
-    it does (`DrawsNumbersOpInterface`), for whoever has to draw them again.
+    `generator` is the version of the kernel's random number generator, if it
+    draws random numbers (`DrawsNumbersOpInterface`).
 
-    `constraints` are of sizes, and checked at every launch. `contents` are of
-    integers in tensors, which a host would have to wait for: on request.
+    `constraints` apply to sizes and are checked at each launch. `contents`
+    apply to integers in tensors. Checking them requires synchronisation, so
+    hosts do it on request only.
 
     Example:
 
@@ -60,22 +62,22 @@ def Launch_AbiOp : Launch_Op<"abi", [
   }];
   let arguments = (ins
     Arg<FlatSymbolRefAttr, "the kernel, a `gpu.func` of the same module">:$kernel,
-    Arg<StrAttr, "the chip that the kernel is for">:$target,
-    Arg<Plan_KernelAttr, "what the passes are to do with the kernel">:$plan,
-    Arg<ArrayAttr, "the tensors that the host passes">:$tensors,
-    Arg<ArrayAttr, "what the host passes for each argument of the kernel">:$parameters,
-    Arg<StrArrayAttr, "the sizes that `grid` takes, by name">:$gridSizes,
-    Arg<AffineMapAttr, "the number of work items, a function of `grid_sizes`">:$grid,
-    Arg<I64Attr, "threads of a CTA">:$threads,
-    Arg<I64Attr, "dynamic shared memory of a CTA, in bytes">:$sharedMemory,
-    Arg<OptionalAttr<ArrayAttr>, "what sizes must satisfy, checked at every launch">:$constraints,
-    Arg<OptionalAttr<I64Attr>, "the most CTAs on each multiprocessor; none: a CTA for each item">:$persistent,
-    Arg<DefaultValuedOptionalAttr<I64Attr, "1">, "CTAs of a cluster">:$cluster,
+    Arg<StrAttr, "the GPU target">:$target,
+    Arg<Plan_KernelAttr, "the implementation plan">:$plan,
+    Arg<ArrayAttr, "tensor operands of the launch">:$tensors,
+    Arg<ArrayAttr, "one parameter attribute per kernel argument">:$parameters,
+    Arg<StrArrayAttr, "the names of the sizes in `grid`">:$gridSizes,
+    Arg<AffineMapAttr, "the number of work items as a function of `grid_sizes`">:$grid,
+    Arg<I64Attr, "threads per CTA">:$threads,
+    Arg<I64Attr, "dynamic shared memory per CTA, in bytes">:$sharedMemory,
+    Arg<OptionalAttr<ArrayAttr>, "constraints on sizes, checked at each launch">:$constraints,
+    Arg<OptionalAttr<I64Attr>, "maximum CTAs per SM; none: one CTA per item">:$persistent,
+    Arg<DefaultValuedOptionalAttr<I64Attr, "1">, "CTAs per cluster">:$cluster,
     Arg<OptionalAttr<FlatSymbolRefArrayAttr>, "kernels that the host launches before this one">:$prologue,
     Arg<OptionalAttr<FlatSymbolRefArrayAttr>, "kernels that the host launches after this one">:$epilogue,
-    Arg<OptionalAttr<ArrayAttr>, "what the integers in tensors must satisfy, checked on request">:$contents,
-    Arg<UnitAttr, "the kernel waits by itself for the ones before it">:$overlapped,
-    Arg<OptionalAttr<I64Attr>, "the version of the random numbers that the kernel draws">:$generator);
+    Arg<OptionalAttr<ArrayAttr>, "valid contents of integer tensors, checked on request">:$contents,
+    Arg<UnitAttr, "the kernel waits for the preceding kernels of the launch itself">:$overlapped,
+    Arg<OptionalAttr<I64Attr>, "the version of the kernel's random number generator">:$generator);
   let assemblyFormat = [{
     $kernel `target` `(` $target `)` `plan` `(` $plan `)`
     `tensors` `(` $tensors `)` `parameters` `(` $parameters `)`
@@ -97,11 +99,11 @@ def Launch_AbiOp : Launch_Op<"abi", [
 
 def Launch_AllowOverlapOp : Launch_Op<"allow_overlap", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "lets the next kernel of the launch start";
+  let summary = "allows the next kernel of the launch to start";
   let description = [{
-    In a kernel that another one of the launch follows: once all CTAs have come
-    here or ended, that one may start. It sees nothing of what this one writes,
-    before or after, until its `launch.await_previous`.
+    The next kernel of the launch may start after all CTAs of this kernel have
+    executed this op or ended. It may read this kernel's writes, before or after
+    the op, only after its `launch.await_previous`.
 
     Example:
 
@@ -114,15 +116,17 @@ def Launch_AllowOverlapOp : Launch_Op<"allow_overlap", [
 
 def Launch_AwaitPreviousOp : Launch_Op<"await_previous", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "waits until the launch's kernels before this one have ended";
+  let summary = "waits for the preceding kernels of the launch";
   let description = [{
-    What they wrote can be read from here on. A kernel with this op may start
-    before they have ended, but not before all of their CTAs have come to
-    `launch.allow_overlap`. What is not theirs, that is all but scratch memory,
-    may be read and written before: kernels that came before the launch have
-    ended when its first one starts. Scratch memory that no kernel before this
-    one touches may be, too. Each role that touches other scratch memory waits
-    for itself.
+    Waits until the preceding kernels of the launch have ended; their writes are
+    visible after the op. A kernel with this op may start before they have
+    ended, but not before all of their CTAs have executed
+    `launch.allow_overlap`.
+
+    Memory other than scratch memory may be accessed before the op, because
+    kernels before the launch have ended when its first kernel starts. Scratch
+    memory that no preceding kernel accesses may be accessed, too. Each role
+    that accesses other scratch memory executes its own wait.
 
     Example:
 

@@ -1,4 +1,4 @@
-//===- BufferizableOpInterfaceImpl.h - Launches on buffers ------*- C++ -*-===//
+//===- BufferizableOpInterfaceImpl.h - Bufferize launches -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,8 +15,7 @@ class DialectRegistry;
 
 namespace fovea::launch {
 
-/// Lets upstream's bufferization (`one-shot-bufferize`) turn the tensors of a
-/// `launch.call` into memrefs.
+/// Registers the bufferization of `launch.call` for `one-shot-bufferize`.
 void registerBufferizableOpInterfaceExternalModels(
     mlir::DialectRegistry &registry);
 

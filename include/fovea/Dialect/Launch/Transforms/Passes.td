@@ -12,13 +12,13 @@
 include "mlir/Pass/PassBase.td"
 
 def LaunchSerializeKernels : Pass<"launch-serialize-kernels", "::mlir::ModuleOp"> {
-  let summary = "Write the code of kernels, and keep it in the host's module";
+  let summary = "Serialize kernels into the host module";
   let description = [{
-    Each `gpu.module` of the module that has a `launch.abi` is translated to PTX, for
-    the target that the ABI names, and becomes one `launch.binary` for each kernel
-    that hosts ask for: with the PTX, and the launch metadata that `fovea-compile`
-    writes beside it. `launch.call`s name the binary from then on, and lose
-    scalars that the kernel turned out not to read.
+    Translates each `gpu.module` with a `launch.abi` to PTX, for the target of
+    the ABI, and replaces it by one `launch.binary` per kernel that hosts
+    launch. The binary contains the PTX and the launch metadata, which
+    `fovea-compile` writes to a separate file. Each `launch.call` is changed to
+    refer to the binary and loses scalars that the kernel does not read.
 
     Before:
 
@@ -41,13 +41,16 @@ def LaunchSerializeKernels : Pass<"launch-serialize-kernels", "::mlir::ModuleOp"
       ...
     ```
 
-    **Requires** that kernels are in the NVVM dialect (`warp-to-nvvm` and what follows it in `fovea-to-nvvm`), that parameters of their ABI are final, that
-    kernels of one `gpu.module` are for one target, and that nothing but `launch.call` names them.
+    **Requires** that kernels are in the NVVM dialect (`warp-to-nvvm` and the
+    passes after it in `fovea-to-nvvm`), that parameters of their ABI are final,
+    that all kernels of a `gpu.module` have one target, and that only
+    `launch.call` refers to them.
 
-    **Ensures** that no `gpu.module` with a `launch.abi` is left, that a `launch.call` names a `launch.binary` and passes what that lists, nothing else.
+    **Ensures** that no `gpu.module` with a `launch.abi` is left, and that each
+    `launch.call` refers to a `launch.binary` and has exactly its operands.
   }];
   let statistics = [
-    Statistic<"numBinaries", "binaries", "Number of kernels whose code was written">
+    Statistic<"numBinaries", "binaries", "Number of kernels serialized">
   ];
 }
 

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a plan says of a stream, a dot, a store and the kernel as a whole is a
-// struct each: a member with its default, and a line in `getFields` with the
-// name that it is written by and, of numbers, its range. Nothing else lists
-// fields: printing, parsing, comparing and verifying go over `getFields`.
+// The fields of a stream, a dot, a store and the kernel as a whole are one
+// struct each. A field is a member with its default and an entry in `getFields`
+// with its keyword and, for numbers, its range. Printing, parsing, comparison
+// and verification iterate over `getFields`; there is no other list of fields.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,12 +28,11 @@
 
 namespace fovea::plan {
 
-/// One field of a plan's struct.
+/// One field of a plan's struct, with the range of a number.
 template <typename Plan, typename T>
 struct Field {
   llvm::StringLiteral name;
   T Plan::*member;
-  /// Of numbers.
   int64_t least = 0, most = 0;
 };
 template <typename Plan, typename T>
@@ -41,21 +40,22 @@ Field(llvm::StringLiteral, T Plan::*) -> Field<Plan, T>;
 template <typename Plan, typename T>
 Field(llvm::StringLiteral, T Plan::*, int64_t, int64_t) -> Field<Plan, T>;
 
-/// What is said of a stream: boxes that come one after the other.
+/// The fields of a stream, a sequence of tiles with a common buffer.
 struct StreamPlan {
-  /// Buffers of a ring that roles share.
+  /// Number of buffers of the ring.
   int64_t stages = 1;
-  /// Whether it comes through memory on chip even if no dot reads it there.
+  /// The stream passes through shared memory even if no dot reads it there.
   bool isStaged = false;
-  /// The dot in whose accumulator, once that is read, it lies; null: a buffer
-  /// in shared memory. Parts of a family lie in those of the part alike.
+  /// The dot whose tensor-memory accumulator the stream overlays after the
+  /// accumulator is read; null: a buffer in shared memory. Members of a family
+  /// overlay the accumulator of the same member.
   mlir::StringAttr over;
-  /// The stream whose pipeline brings it, too; null: one of its own.
+  /// The stream whose pipeline also synchronises this one; null: none.
   mlir::StringAttr with;
-  /// The position of its ring is counted for it alone, not with those of rings
-  /// beside it.
+  /// The stream has its own loop-carried stage counter and does not share one
+  /// with other rings of the loop.
   bool countsAlone = false;
-  /// Threads read it ahead of the fence behind what they stored last.
+  /// Threads load it before the fence that follows their last store.
   bool readsEarly = false;
 
   static constexpr auto getFields() {
@@ -68,50 +68,52 @@ struct StreamPlan {
   }
 };
 
-/// What is said of a dot.
+/// The fields of a dot.
 struct DotPlan {
-  /// A first operand that is loaded is kept in registers.
+  /// A loaded first operand is kept in registers.
   bool aInRegisters = false;
-  /// Blocks by which its loop issues it early.
+  /// Number of iterations by which the loop issues the dot early.
   int64_t ahead = 0;
-  /// It alone is early then, in flight around its loop; what is computed from
-  /// its result stays in its block.
+  /// Only the dot is issued early and stays outstanding across the back edge;
+  /// ops that use its result stay in their iteration.
   bool isCarried = false;
-  /// The matrix units add what its result is added to.
+  /// An addition to the result becomes the dot's accumulator.
   bool addsToSummand = false;
-  /// Its loop issues it before the last round's is done.
+  /// The loop issues it while the dot of the previous iteration is outstanding.
   bool inFlight = false;
-  /// Its role waits for it where its result is used first.
+  /// The role waits for the dot at the first use of its result.
   bool waitsLate = false;
-  /// Per cent of a register operand's columns that are computed before the wait
-  /// for the dot that reads the one before it.
-  int64_t operandAbove = 100;
-  /// Each element of those is, not only what stands for them.
-  bool isEachAbove = false;
-  /// Per cent of the exponentials in a register operand that are polynomials.
+  /// Percentage of a register operand's columns that is computed before the
+  /// wait for the dot that reads the previous operand.
+  int64_t operandBeforeWait = 100;
+  /// All elements of these columns are forced before the wait, not a sample.
+  bool isEachBeforeWait = false;
+  /// Percentage of the exponentials in a register operand that is computed as
+  /// polynomials.
   int64_t operandByFma = 0;
 
   static constexpr auto getFields() {
-    return std::tuple(Field{"a_in_registers", &DotPlan::aInRegisters},
-                      Field{"ahead", &DotPlan::ahead, 0, 1},
-                      Field{"carried", &DotPlan::isCarried},
-                      Field{"adds_to_summand", &DotPlan::addsToSummand},
-                      Field{"in_flight", &DotPlan::inFlight},
-                      Field{"wait_late", &DotPlan::waitsLate},
-                      Field{"operand_above", &DotPlan::operandAbove, 1, 100},
-                      Field{"each_above", &DotPlan::isEachAbove},
-                      Field{"operand_by_fma", &DotPlan::operandByFma, 0, 100});
+    return std::tuple(
+        Field{"a_in_registers", &DotPlan::aInRegisters},
+        Field{"ahead", &DotPlan::ahead, 0, 1},
+        Field{"carried", &DotPlan::isCarried},
+        Field{"adds_to_summand", &DotPlan::addsToSummand},
+        Field{"in_flight", &DotPlan::inFlight},
+        Field{"wait_late", &DotPlan::waitsLate},
+        Field{"operand_above", &DotPlan::operandBeforeWait, 1, 100},
+        Field{"each_above", &DotPlan::isEachBeforeWait},
+        Field{"operand_by_fma", &DotPlan::operandByFma, 0, 100});
   }
 };
 
-/// What is said of a store.
+/// The fields of a store.
 struct StorePlan {
-  /// Through shared memory, by the copy engine.
+  /// TMA stores the tile from shared memory.
   bool isCopied = false;
-  /// The stream whose buffer it goes through; null: one of its own.
+  /// The stream whose buffer the store uses; null: a buffer of its own.
   mlir::StringAttr over;
-  /// What is added in a loop is added a round later, under its owner's first
-  /// product.
+  /// The atomic add of an iteration is delayed into the next one, where it
+  /// overlaps the first MMA of its role.
   bool isLate = false;
 
   static constexpr auto getFields() {
@@ -121,7 +123,7 @@ struct StorePlan {
   }
 };
 
-/// What is said of a kernel as a whole; `#plan.kernel` says what it means.
+/// The fields of the kernel as a whole; `#plan.kernel` documents them.
 struct KernelPlan {
   int64_t tileM = 64, tileN = 64, warps = 4, stages = 2, minBlocks = 1;
   int64_t columnWarps = 1, rowTiles = 0, cluster = 1;
@@ -153,12 +155,16 @@ struct KernelPlan {
   }
 };
 
-/// Calls `visit` with each field of a plan's struct.
-template <typename Plan, typename Visitor>
-void forEachField(Visitor visit) {
-  std::apply([&](const auto &...field) { (visit(field), ...); },
+/// Calls `action` with each field of a plan's struct.
+template <typename Plan, typename Action>
+void forEachField(Action action) {
+  std::apply([&](const auto &...field) { (action(field), ...); },
              Plan::getFields());
 }
+
+/// Returns true if the schedule field 'output' applies to the store with that
+/// name: a main output of a kernel. The planner decides on other stores.
+bool isOutputStore(llvm::StringRef name);
 
 namespace detail {
 template <typename Plan>

@@ -1,4 +1,4 @@
-//===- PlanEnums.td - Choices by name ----------------------*- tablegen -*-===//
+//===- PlanEnums.td - Enums of the plan dialect ------------*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -11,7 +11,7 @@
 
 include "mlir/IR/EnumAttr.td"
 
-def Plan_WorkSchedule : I32EnumAttr<"WorkSchedule", "how tiles are dealt to CTAs", [
+def Plan_WorkSchedule : I32EnumAttr<"WorkSchedule", "assignment of work items to CTAs", [
     I32EnumAttrCase<"Single", 0, "single">,
     I32EnumAttrCase<"Static", 1, "static">,
     I32EnumAttrCase<"Dynamic", 2, "dynamic">
@@ -29,7 +29,7 @@ def Plan_Recurrence : I32EnumAttr<"RecurrenceKind", "recurrence of a softmax loo
   let cppNamespace = "::fovea::plan";
 }
 
-def Plan_OutputPath : I32EnumAttr<"OutputPath", "how tiles of output get to memory", [
+def Plan_OutputPath : I32EnumAttr<"OutputPath", "how output tiles are stored", [
     I32EnumAttrCase<"Direct", 0, "direct">,
     I32EnumAttrCase<"Tma", 1, "tma">
   ]> {

@@ -14,53 +14,54 @@ include "mlir/IR/OpBase.td"
 def MatrixUnitAttrInterface : AttrInterface<"MatrixUnitAttrInterface"> {
   let cppNamespace = "::fovea::plan";
   let description = [{
-    What multiplies tiles: what its instructions take and give, as far as
-    planners and passes have to know. A group is the least number of warps that
-    issue an instruction together, or that share what it gives.
+    An MMA unit, with the properties of its instructions that planners and
+    passes need. A group is the smallest number of warps that issue an
+    instruction together or share its result.
   }];
   let methods = [
-    InterfaceMethod<"Warps of a group.", "int64_t", "getGroupWarps">,
-    InterfaceMethod<"Rows of an accumulator that a group holds.",
+    InterfaceMethod<"Warps per group.", "int64_t", "getGroupWarps">,
+    InterfaceMethod<"Accumulator rows per group.",
       "int64_t", "getGroupRows">,
-    InterfaceMethod<"What the columns of an accumulator are a multiple of.",
+    InterfaceMethod<"The columns of an accumulator must be a multiple of this.",
       "int64_t", "getColumnStep">,
-    InterfaceMethod<"Columns of an accumulator, at most.",
+    InterfaceMethod<"Maximum number of columns of an accumulator.",
       "int64_t", "getMostColumns">,
-    InterfaceMethod<"Whether it multiplies elements of so many bits.",
+    InterfaceMethod<"True if the unit multiplies elements of `elementBits` bits.",
       "bool", "multiplies", (ins "int64_t":$elementBits)>,
-    InterfaceMethod<[{What the extent that a product sums over is a multiple of:
-      the step of an instruction, 32 bytes of most units.}],
+    InterfaceMethod<[{The contracted extent must be a multiple of this: the k
+      extent of an instruction, 32 bytes for most units.}],
       "int64_t", "getSumStep", (ins "int64_t":$elementBits), "",
       /*defaultImplementation=*/[{
         return 256 / elementBits;
       }]>,
-    InterfaceMethod<[{Whether products are made while who asked for them goes on,
-      who then waits for them (`warp.dot_wait`).}],
+    InterfaceMethod<[{True if dots are asynchronous: the issuing warps continue
+      and wait for the result later (`warp.dot_wait`).}],
       "bool", "isAsynchronous", (ins), "",
       /*defaultImplementation=*/"return true;">,
-    InterfaceMethod<[{Whether the first operand can be a register tile: one that
-      was computed, or is kept there. The second one is in shared memory.}],
+    InterfaceMethod<[{True if the first operand can be a register tile. The
+      second operand is in shared memory.}],
       "bool", "readsRegisters", (ins), "",
       /*defaultImplementation=*/"return true;">,
-    InterfaceMethod<[{Whether accumulators are in memory of their own. A dot is
-      then in memory form, and who computes with its result reads it there;
-      else its result is a register tile.}],
+    InterfaceMethod<[{True if accumulators are in tensor memory. Dots then have
+      memory operands only, and roles load their results from there; otherwise
+      results are register tiles.}],
       "bool", "accumulatesInMemory", (ins), "",
       /*defaultImplementation=*/"return false;">,
-    InterfaceMethod<[{Whether columns of ones can go on with a dot's second
-      operand, so that rows are added up beside the product.}],
+    InterfaceMethod<[{True if columns of ones can extend a dot's second operand,
+      so that the dot also computes row sums of the first operand.}],
       "bool", "takesOnes", (ins), "",
       /*defaultImplementation=*/"return false;">,
-    InterfaceMethod<[{The layout of an accumulator that so many warps share, of
-      which `columnWarps` each share a part of the rows: a tile's encoding; null
-      after a diagnostic, or where accumulators are in memory.}],
+    InterfaceMethod<[{The encoding of an accumulator tile that `warps` warps
+      share, of which `columnWarps` share the same rows. Null after a
+      diagnostic, or if accumulators are in tensor memory.}],
       "::mlir::Attribute", "getLayout",
       (ins "::llvm::function_ref<::mlir::InFlightDiagnostic()>":$emitError,
            "int64_t":$warps, "int64_t":$columnWarps)>,
-    InterfaceMethod<[{The layout of a first operand of such elements that is in
-      registers, with the rows of an accumulator's layout; that layout itself
-      where what is computed of one product is the next one's operand as it is.
-      Null where no such operand is read from registers.}],
+    InterfaceMethod<[{The encoding of a first operand in registers, with the
+      rows of an accumulator's layout. It is the accumulator's layout itself if
+      values computed from an accumulator can be the next operand without
+      conversion. Null if the unit does not read such operands from
+      registers.}],
       "::mlir::Attribute", "getOperandLayout",
       (ins "::mlir::Attribute":$accumulator, "int64_t":$elementBits), "",
       /*defaultImplementation=*/"return {};">

@@ -1,4 +1,4 @@
-//===- KernelFacts.h - What holds of tile programs --------------*- C++ -*-===//
+//===- KernelFacts.h - Facts about tile programs ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,7 +13,7 @@
 
 namespace fovea::tile {
 
-// KernelFacts.td says what they mean.
+// Documented in KernelFacts.td.
 extern const KernelFact kSoftmaxIsLoops, kBlocksAreLoops, kWorkIsDealt;
 
 } // namespace fovea::tile

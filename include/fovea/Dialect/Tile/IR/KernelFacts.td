@@ -1,4 +1,4 @@
-//===- KernelFacts.td - What holds of tile programs --------*- tablegen -*-===//
+//===- KernelFacts.td - Facts about tile programs ----------*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -12,10 +12,10 @@
 include "fovea/Support/KernelPass.td"
 
 def SoftmaxIsLoops : KernelFact<"::fovea::tile::kSoftmaxIsLoops",
-    "softmax sums are loops">;
+    "`tile.softmax_sum` is lowered to loops">;
 def BlocksAreLoops : KernelFact<"::fovea::tile::kBlocksAreLoops",
-    "loops over blocks are `scf.for`">;
+    "loops over blocks are lowered to `scf.for`">;
 def WorkIsDealt : KernelFact<"::fovea::tile::kWorkIsDealt",
-    "loops over work are the CTA's own">;
+    "work loops are distributed to CTAs">;
 
 #endif // FOVEA_DIALECT_TILE_IR_KERNELFACTS_TD

@@ -1,4 +1,4 @@
-//===- Semaphores.h - CTAs that take turns ----------------------*- C++ -*-===//
+//===- Semaphores.h - Ordered accumulation by CTAs --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -39,22 +39,22 @@ using plan::symbolizeWorkSchedule;
 using plan::WorkSchedule;
 using plan::WorkScheduleAttr;
 
-/// A static tensor of rank 2 whose encoding says that it lives in registers.
+/// True for a static rank-2 tensor whose encoding places it in registers.
 bool isRegisterTile(mlir::Type type);
 
-/// Checks what every register tile has: rank 2, static positive extents.
+/// Checks the shape of a register tile: rank 2, static positive extents.
 llvm::LogicalResult
 verifyRegisterTile(llvm::ArrayRef<int64_t> shape,
                    llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
-/// The dimensions of a memref that a box's rows and columns run along.
+/// The memref dimensions of a tile's rows and columns, and the element order.
 struct BoxDims {
   int64_t row, column;
-  /// Rows `r` lie `r / foldExtent` places along `row` and `r % foldExtent`
-  /// along this; -1 and 1 where they run along one dimension.
+  /// Row `r` has offset `r / foldExtent` along `row` and `r % foldExtent` along
+  /// `fold`; -1 and 1 without a fold.
   int64_t fold = -1, foldExtent = 1;
-  /// Elements lie as matrix units hold them, lane by lane or register by
-  /// register; see `tile.load`.
+  /// Elements are in MMA fragment order, by lane or by register; see
+  /// `tile.load`.
   bool inFragments = false, byRegister = false;
 
   BoxDims(llvm::ArrayRef<int64_t> dims,
@@ -70,28 +70,29 @@ struct BoxDims {
 
   bool isFolded() const { return fold != -1; }
   bool isVector() const { return row == -1 || column == -1; }
-  /// Extents of a fragment, of a matrix and of a vector.
+  /// Extents of a fragment of a matrix and of a vector.
   static constexpr int64_t kFragmentRows = 16, kFragmentColumns = 8,
                            kFragmentElements = 16;
-  /// Whether a thread's registers at these columns, from its first one on, are
-  /// one pair of each chunk of 8, as those of sums: then their places add up,
-  /// and groups begin where the thread's first does.
+  /// True if a thread's registers at these columns, relative to its first one,
+  /// are one pair of each chunk of 8, as in accumulators. Their addresses then
+  /// are the sum of both offsets, and groups begin at the thread's first
+  /// address.
   static bool holdsPairs(llvm::ArrayRef<int64_t> columns) {
     return llvm::all_of(columns,
                         [](int64_t column) { return (column & 6) == 0; });
   }
-  /// The same of rows: one of each chunk of 8.
+  /// The same for rows: one row of each chunk of 8.
   static bool holdsChunks(llvm::ArrayRef<int64_t> rows) {
     return llvm::all_of(rows, [](int64_t row) { return (row & 7) == 0; });
   }
-  /// Registers at the offsets `rows` and `columns` in the order of memory, in
-  /// groups of up to `most` that are neighbours there.
+  /// Registers at the offsets `rows` and `columns` in memory order, in groups
+  /// of up to `most` that are contiguous in memory.
   llvm::SmallVector<llvm::SmallVector<unsigned, 4>>
   groupFragments(llvm::ArrayRef<int64_t> rows, llvm::ArrayRef<int64_t> columns,
                  size_t most) const;
-  /// Where column `c`, or element `c` of a vector, lies in fragments one behind
-  /// the other.
-  int64_t getFragmentPlace(int64_t c) const {
+  /// The offset of column `c`, or of element `c` of a vector, in a sequence of
+  /// fragments.
+  int64_t getFragmentOffset(int64_t c) const {
     int64_t pair =
         byRegister ? (c >> 1 & 3) + (c & 1) * 32 : (c >> 1 & 3) * 4 + (c & 1);
     return isVector()
@@ -99,8 +100,8 @@ struct BoxDims {
                      pair
                : c / kFragmentColumns * kFragmentColumns * kFragmentRows + pair;
   }
-  /// Where row `r` lies in its fragments.
-  int64_t getFragmentRowPlace(int64_t r) const {
+  /// The offset of row `r` within its fragments.
+  int64_t getFragmentRowOffset(int64_t r) const {
     return byRegister ? (r & 7) * 4 + (r >> 3 & 1) * 64
                       : (r & 7) * 16 + (r >> 3 & 1) * 2;
   }
@@ -109,16 +110,16 @@ struct BoxDims {
   }
 };
 
-/// A dot's name and this is that of what is done to its accumulator between two
-/// rounds of a loop: a change in place may be another role's.
+/// Suffix of the name of an op that updates a dot's accumulator between two
+/// iterations of a loop. Another role than the dot's may own the update.
 inline constexpr llvm::StringLiteral kUpdateSuffix = ".update";
 
-/// A name's first word: what the parts of a family have in common. Empty if
-/// there is no name.
+/// The first component of a name, which a family of names shares (`dq` for
+/// `dq.0` and `dq.1`). Empty if there is no name.
 llvm::StringRef getFamily(mlir::StringAttr name);
 
-/// Far above what any chip holds: types beyond it are mistakes, better said
-/// where they are made than by whatever allocates them.
+/// Larger than the register file of any GPU: larger types are errors, and are
+/// reported where they are created.
 inline constexpr int64_t kMaxTileExtent = 65536;
 
 namespace detail {
@@ -145,29 +146,29 @@ llvm::LogicalResult verifyFold(mlir::Operation *op, mlir::MemRefType memref,
 #include "fovea/Dialect/Tile/IR/TileOps.h.inc"
 
 namespace fovea::tile {
-/// `value` as the stream `name`, if the plan has it come through memory on
-/// chip (`isStaged`); else the value itself. `plan` may be null.
+/// Returns `value` as the stream `name` if the plan stages that stream
+/// (`isStaged`), else `value` itself. `plan` may be null.
 mlir::Value makeStaged(mlir::OpBuilder &b, mlir::Location loc,
                        plan::KernelAttr plan, llvm::StringRef name,
                        mlir::Value value);
 
-/// Whether `op` reads a tile of a tensor that its kernel was given and does
-/// nothing but read, such as a captured one.
+/// True if `op` is a load or gather of a kernel argument that the kernel only
+/// reads, such as a captured tensor.
 bool readsUnwrittenTensor(mlir::Operation *op);
 
-/// Whether `op` makes a tile of constants and scalars alone. `isTile` says
+/// True if `op` creates a tile from constants and scalars only. `isTile` tells
 /// which types count as tiles.
 bool makesTile(mlir::Operation *op,
                llvm::function_ref<bool(mlir::Type)> isTile = isRegisterTile);
-/// Makes such tiles once for each of their uses: what several users share says
-/// nothing of what these have in common.
+/// Clones ops for which `makesTile` holds once per use, so that sharing such an
+/// op does not relate its users.
 void makeTilesForEachUse(
     mlir::Operation *kernel,
     llvm::function_ref<bool(mlir::Type)> isTile = isRegisterTile);
 
-/// Whether a dot can take, of `a`, the rows from `first` on, or of `b` the
-/// columns, as many as `acc` has; else an error. Both lie along the columns of
-/// what is stored.
+/// Checks that a dot can use a slice of `a` or `b` that starts at `first` and
+/// is as large as `acc`; reports an error otherwise. Both slices are along the
+/// columns of the stored operand.
 mlir::LogicalResult verifyRows(mlir::Operation *dot, mlir::ShapedType a,
                                mlir::ShapedType acc, bool transposeA,
                                int64_t first);
@@ -175,7 +176,7 @@ mlir::LogicalResult verifyColumns(mlir::Operation *dot, mlir::ShapedType b,
                                   mlir::ShapedType acc, bool transposeB,
                                   int64_t first);
 
-/// A tile of `shape` and element type with the encoding of `like`.
+/// A tile of `shape` and `elementType` with the encoding of `like`.
 mlir::RankedTensorType tileLike(mlir::RankedTensorType like,
                                 llvm::ArrayRef<int64_t> shape,
                                 mlir::Type elementType);

@@ -1,4 +1,4 @@
-//===- TileAllOps.td - All that the tile dialect has -------*- tablegen -*-===//
+//===- TileAllOps.td - All ops of the tile dialect ---------*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For the reference: C++ has a header for the semaphores of their own.
+// Input of the generated reference. C++ declares the semaphore ops in a
+// separate header, Semaphores.h.
 //
 //===----------------------------------------------------------------------===//
 

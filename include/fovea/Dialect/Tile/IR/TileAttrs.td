@@ -18,10 +18,10 @@ def Tile_RegAttr
     : Tile_Attr<"Reg", "reg",
                 [RegisterEncodingAttrInterface,
                  DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
-  let summary = "a tile in registers, no matter where";
+  let summary = "a register tile without a thread layout";
   let description = [{
-    The encoding of tiles before `warp-assign-layouts` says which thread holds
-    what.
+    Encoding of register tiles before `warp-assign-layouts` assigns each element
+    to a thread.
   }];
 }
 

@@ -17,20 +17,21 @@ include "mlir/IR/OpBase.td"
 def Tile_Dialect : Dialect {
   let name = "tile";
   let cppNamespace = "::fovea::tile";
-  let summary = "What one CTA computes";
+  let summary = "The computation of one CTA on register tiles";
   let description = [{
-    The `tile` dialect says what one CTA computes on register tiles: loads,
-    stores, dots, reductions, the running softmax. It knows no threads, warps,
-    shared memory, barriers or layouts. A kernel is a `gpu.func` whose memory is
-    memrefs; `launch.abi` beside it says how a host calls it.
+    The `tile` dialect describes the computation of one CTA on register tiles:
+    loads, stores, dots, reductions and the online softmax. It has no threads,
+    warps, shared memory, barriers or layouts. A kernel is a `gpu.func` whose
+    memory operands are memrefs. The `launch.abi` op in the same module
+    describes its launch interface.
 
-    A *register tile* is a static tensor of rank 2 whose encoding says that it
-    lives in registers: `tensor<128x64xf32, #tile.reg>`, or, once layouts are
-    assigned, an encoding of the `warp` dialect. A *row tile* `Mx1` holds one
-    value a row, a *column tile* `1xN` one value a column; `tile.broadcast`
-    widens them. Elementwise arithmetic is upstream `arith` and `math`; constants
-    are splats. A tensor without encoding is no tile and does not occur in
-    kernels.
+    A *register tile* is a static rank-2 tensor whose encoding places it in
+    registers: `tensor<128x64xf32, #tile.reg>`, or an encoding of the `warp`
+    dialect after layouts are assigned. A *row tile* `Mx1` holds one value per
+    row and a *column tile* `1xN` one value per column; `tile.broadcast` expands
+    both to `MxN`. Elementwise arithmetic uses upstream `arith` and `math` ops.
+    Tile constants must be splats. Tensors without an encoding are not register
+    tiles and are not allowed in kernels.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

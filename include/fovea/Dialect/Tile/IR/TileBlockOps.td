@@ -1,4 +1,4 @@
-//===- TileBlockOps.td - Loops over blocks of keys ---------*- tablegen -*-===//
+//===- TileBlockOps.td - Loops over key blocks -------------*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,27 +15,31 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_ForBlocksOp : Tile_Op<"for_blocks", [
     SingleBlock, RecursiveMemoryEffects, AttrSizedOperandSegments]> {
-  let summary = "a loop over blocks";
+  let summary = "loop over blocks of a dimension";
   let description = [{
-    Runs its body for each block `j = lower, lower + step, ...` below `upper`.
-    The body gets the block's first element `j`, whether the block is *partial*,
-    and what the loop carries, first the values of `carry`; it yields what to
-    carry on. The results are what is carried in the end.
+    Runs its body once per block `j = lower, lower + step, ...` with
+    `j < upper`. The body's arguments are the block's first element `j`, a flag
+    that tells whether the block is *partial*, and the loop-carried values,
+    initialised from `carry`. The body yields the next loop-carried values; the
+    results are their final values.
 
-    A block is partial if `j < full_lower` or `j >= full_upper`: only there may
-    the body need a mask. With `descending`, blocks are visited from the last to the
-    first, the block visited first is always partial, and it is visited even if
-    there is no block below `upper`: then `j` is `lower`. So such a loop runs at
-    least once. With `at_least_once` the same holds for blocks from the first to
-    the last. `lower` is not negative.
+    A block is partial if `j < full_lower` or `j >= full_upper`. Only partial
+    blocks may need masking.
 
-    In a second form the blocks are not those of a range but what `visit` says:
-    for `n = 0, 1, ...` below `count`, `visit` gets `n` and values that go from
-    block to block, first those of `init`, and yields the block's first element
-    and the next of these values. A block is partial if `n < masked`.
+    With `descending` the loop iterates from the last block to the first, and at
+    least once. Its first iteration is always partial. If the range is empty,
+    the only iteration has `j = lower`. `at_least_once` gives the same
+    guarantees for ascending order. `lower` must not be negative.
 
-    What masks, bounds and their order are to a loop is said here once. Written by
-    `tile-fuse-online-softmax`, made an `scf.for` by `tile-lower-blocks`.
+    In a second form, the `visit` region computes the blocks. It runs for
+    `n = 0, 1, ..., count - 1`. Its arguments are `n` and loop-carried scalars,
+    initialised from `init`; it yields the block's first element and the next
+    scalars. A block is partial if `n < masked`.
+
+    The op keeps the masked and unmasked ranges and the iteration order
+    explicit, so that later passes need not recover them from a loop's
+    arithmetic. `tile-fuse-online-softmax` creates it and `tile-lower-blocks`
+    lowers it to `scf.for`.
 
     Examples:
 
@@ -63,24 +67,24 @@ def Tile_ForBlocksOp : Tile_Op<"for_blocks", [
   }];
   let arguments = (ins
     Arg<Optional<Index>, "the first element of the first block; not negative">:$lower,
-    Arg<Optional<Index>, "the end of the range: blocks start below it">:$upper,
+    Arg<Optional<Index>, "the end of the range, exclusive for a block's first element">:$upper,
     Arg<Optional<Index>, "blocks that start below it are partial">:$fullLower,
     Arg<Optional<Index>, "blocks that start at or above it are partial">:$fullUpper,
-    Arg<Optional<Index>, "how many blocks `visit` gives">:$count,
-    Arg<Optional<Index>, "how many of these blocks, the first ones, are partial">:$masked,
-    Arg<Variadic<AnyType>, "what `visit` carries, at first: uniform scalars">:$inits,
-    Arg<Variadic<AnyType>, "what the loop carries, at first">:$carried,
-    Arg<I64Attr, "a block's extent, in elements">:$step,
-    Arg<UnitAttr, "visits the last block first, and at least one">:$descending,
-    Arg<UnitAttr, "visits the first block first, and at least one">:$atLeastOnce);
-  let results = (outs Res<Variadic<AnyType>, "what the loop carries in the end">:$results);
+    Arg<Optional<Index>, "number of iterations of `visit`">:$count,
+    Arg<Optional<Index>, "number of leading blocks that are partial">:$masked,
+    Arg<Variadic<AnyType>, "initial values of the scalars that `visit` carries; uniform">:$inits,
+    Arg<Variadic<AnyType>, "initial loop-carried values">:$carried,
+    Arg<I64Attr, "block size, in elements">:$step,
+    Arg<UnitAttr, "iterates from the last block to the first, at least once">:$descending,
+    Arg<UnitAttr, "iterates from the first block to the last, at least once">:$atLeastOnce);
+  let results = (outs Res<Variadic<AnyType>, "final loop-carried values">:$results);
   let regions = (region
-    Described<SizedRegion<1>, "works on one block: its first element, whether it is partial, what is carried">:$body,
-    Described<AnyRegion, "gives a block's first element by its number; empty: the blocks are a range">:$visit);
+    Described<SizedRegion<1>, "processes one block; arguments: its first element, the partial flag, the loop-carried values">:$body,
+    Described<AnyRegion, "computes the first element of block `n`; empty if the blocks are a range">:$visit);
   let extraClassDeclaration = [{
-    /// The blocks are those of a region, not of a range.
+    /// True if the `visit` region computes the blocks; false for a range.
     bool isVisiting() { return !getVisit().empty(); }
-    /// One block is visited in any case, and the first one is partial.
+    /// True if the loop runs at least once and its first block is partial.
     bool runsAtLeastOnce() { return getDescending() || getAtLeastOnce(); }
   }];
   let hasCustomAssemblyFormat = 1;
@@ -91,15 +95,15 @@ def Tile_ForBlocksOp : Tile_Op<"for_blocks", [
 def Tile_IsPartialOp : Tile_Op<"is_partial", [
     Pure, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
-  let summary = "whether a loop's block is one that masks apply to";
+  let summary = "tells whether a block of a loop is partial";
   let description = [{
-    True if `block < first` or `block >= end`, signed; a bound that isn't there
-    says nothing, and there is at least one.
+    True if `block < first` or `block >= end`, as signed integers. At least one
+    bound must be present; a missing bound is not checked.
 
-    It says of a loop over blocks where the partial ones are, at its start and at
-    its end, for as long as the loop is one: `tile-lower-blocks` writes it with
-    the loop's induction variable as `block`, and `warp-split-masked-loops` parts
-    the loop there. In a loop that stays whole, it is two compares.
+    The op marks the partial blocks at the start and at the end of a loop over
+    blocks. `tile-lower-blocks` creates it with the loop's induction variable as
+    `block`, and `warp-split-masked-loops` splits the loop at its bounds. In a
+    loop that is not split it becomes two comparisons.
 
     Example:
 
@@ -111,7 +115,7 @@ def Tile_IsPartialOp : Tile_Op<"is_partial", [
     Arg<Index, "the block's first element">:$block,
     Arg<Optional<Index>, "blocks below it are partial">:$first,
     Arg<Optional<Index>, "blocks at or above it are partial">:$end);
-  let results = (outs Res<I1, "whether the block is partial">:$result);
+  let results = (outs Res<I1, "true if the block is partial">:$result);
   let assemblyFormat = "$block (`below` $first^)? (`from` $end^)? attr-dict";
   let hasVerifier = 1;
   let hasFolder = 1;

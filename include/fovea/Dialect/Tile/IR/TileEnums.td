@@ -11,7 +11,7 @@
 
 include "mlir/IR/EnumAttr.td"
 
-def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "what a reduction computes", [
+def Tile_ReduceKind : I32EnumAttr<"ReduceKind", "combining function of a reduction", [
     I32EnumAttrCase<"Add", 0, "add">,
     I32EnumAttrCase<"Max", 1, "max">,
     I32EnumAttrCase<"Min", 2, "min">

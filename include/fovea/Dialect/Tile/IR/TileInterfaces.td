@@ -15,23 +15,23 @@ def RegisterEncodingAttrInterface
     : AttrInterface<"RegisterEncodingAttrInterface"> {
   let cppNamespace = "::fovea::tile";
   let description = [{
-    An encoding that makes a tensor a register tile. Which shapes can have it
-    is said by the upstream `VerifiableTensorEncoding`.
+    An encoding that makes a tensor a register tile. The upstream
+    `VerifiableTensorEncoding` interface checks which shapes can have it.
   }];
 }
 
 def NamedOpInterface : OpInterface<"NamedOpInterface"> {
   let cppNamespace = "::fovea::tile";
   let description = [{
-    An op that a kernel's schedule and roles can speak of. Its name is a plain
-    string: of a stream (all ops that fill one flow of boxes have one name), of a
-    dot, or of a store. Who writes a tile program names what it writes; passes
-    that replace an op hand its name on. A name says nothing about values:
-    without names a program computes the same.
+    An op that the kernel's plan and roles refer to by name. The name is a
+    string and denotes a stream, a dot or a store; all ops that produce the
+    stages of one stream share its name. The creator of a tile program assigns
+    the names, and a pass that replaces an op transfers its name. Names do not
+    affect the computed values.
   }];
   let methods = [
     InterfaceMethod<"The name, or null.", "::mlir::StringAttr", "getNameAttr">,
-    InterfaceMethod<"Gives the op a name.", "void", "setNameAttr",
+    InterfaceMethod<"Sets the op's name.", "void", "setNameAttr",
                     (ins "::mlir::StringAttr":$name)>
   ];
   let verify = [{ return ::fovea::tile::detail::verifyName($_op); }];
@@ -40,15 +40,15 @@ def NamedOpInterface : OpInterface<"NamedOpInterface"> {
 def AddsToMemoryOpInterface : OpInterface<"AddsToMemoryOpInterface"> {
   let cppNamespace = "::fovea::tile";
   let description = [{
-    An op that may add a tile's elements to what memory holds, instead of
-    overwriting that. Several may add to one place at the same time, in any
-    order, and nobody learns what was there before: the effect of reading its
-    target, which such an op has, is none that others could notice.
+    An op that stores a tile, or with `add` adds its elements to memory. Several
+    threads may add to one address concurrently and in any order. The op does
+    not return the previous value, so its read effect on the target is not
+    observable by other ops.
   }];
   let methods = [
-    InterfaceMethod<"Whether this one adds.", "bool", "isAddition", (ins),
+    InterfaceMethod<"True if the op adds instead of storing.", "bool", "isAddition", (ins),
       /*methodBody=*/"", /*defaultImplementation=*/"return $_op.getAdd();">,
-    InterfaceMethod<"The memory that is added to, or written.",
+    InterfaceMethod<"The memory that the op adds or stores to.",
       "::mlir::Value", "getTarget">
   ];
 }
@@ -56,25 +56,29 @@ def AddsToMemoryOpInterface : OpInterface<"AddsToMemoryOpInterface"> {
 def RowsOpInterface : OpInterface<"RowsOpInterface"> {
   let cppNamespace = "::fovea::tile";
   let description = [{
-    An op that knows the rows of a tile by their numbers: it places, counts or
-    names them. What does to each row the same, whichever it is, is none.
+    An op whose semantics depend on row indices: it addresses, counts or numbers
+    the rows of a tile. Ops that treat all rows equally do not implement the
+    interface.
 
-    Where a tile is parted by rows, an op is copied for each part, and its types
-    become those of the part. An op with this interface begins elsewhere, too.
+    When a pass partitions a tile by rows, it clones each op once per part and
+    changes the tile types. For an op with this interface the pass also adjusts
+    the clone's first row.
   }];
   let methods = [
     InterfaceMethod<[{
-        The tile whose rows these are; null if they are those that threads hold.
+        The tile whose rows are addressed; null for the rows owned by the
+        executing threads.
       }], "::mlir::Value", "getRowTile", (ins), /*methodBody=*/"",
       /*defaultImplementation=*/"return $_op->getResult(0);">,
-    InterfaceMethod<"A part's rows must be a multiple of this.",
+    InterfaceMethod<"The row count of a part must be a multiple of this.",
       "int64_t", "getRowUnit", (ins), /*methodBody=*/"",
       /*defaultImplementation=*/"return 1;">,
     InterfaceMethod<[{
-        Makes the op, whose types are a part's already, that of the `count` rows
-        from `first` on. Gives what stands for its results: these, or what is
-        computed from them or in their place, where `builder` is, at the op.
-      }], "::llvm::SmallVector<::mlir::Value>", "takeRows",
+        Turns the op, whose types are already those of a part, into the op for
+        rows `first` to `first + count`. Returns the replacements of its
+        results: the results themselves or values that `builder` creates at the
+        op.
+      }], "::llvm::SmallVector<::mlir::Value>", "restrictToRows",
       (ins "::mlir::OpBuilder &":$builder, "int64_t":$first, "int64_t":$count)>
   ];
 }

@@ -20,9 +20,10 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def Tile_IotaOp : Tile_Op<"iota", [
     Pure, DeclareOpInterfaceMethods<RowsOpInterface>]> {
-  let summary = "coordinates along one dimension";
+  let summary = "creates a tile of consecutive integers";
   let description = [{
-    A row tile (`dim 0`) or column tile (`dim 1`) that counts from 0.
+    Creates a row tile (`dim 0`) or a column tile (`dim 1`) with elements
+    `0, 1, 2, ...`.
 
     Example:
 
@@ -30,8 +31,8 @@ def Tile_IotaOp : Tile_Op<"iota", [
     %r = tile.iota dim 0 : tensor<128x1xi32, #tile.reg>
     ```
   }];
-  let arguments = (ins Arg<I64Attr, "the dimension that is counted along: 0 rows, 1 columns">:$dim);
-  let results = (outs Res<Tile_AnyTile, "0, 1, 2, ... along `dim`; its other extent is 1">:$result);
+  let arguments = (ins Arg<I64Attr, "the dimension of extent greater than 1: 0 rows, 1 columns">:$dim);
+  let results = (outs Res<Tile_AnyTile, "`0, 1, 2, ...` along `dim`; the other extent is 1">:$result);
   let assemblyFormat = "`dim` $dim attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
@@ -39,31 +40,32 @@ def Tile_IotaOp : Tile_Op<"iota", [
 def Tile_RandomOp : Tile_Op<"random", [
     Pure, DrawsNumbersOpInterface,
     DeclareOpInterfaceMethods<RowsOpInterface>]> {
-  let summary = "random numbers by position";
+  let summary = "counter-based random numbers";
   let description = [{
-    Each element is a number from 0 to 65535, a function of `key`, `stream` and
-    its position: `j` along `dim`, `i` along the other dimension, counted from
-    `row` and `column`. Eight neighbours along `dim` share a counter. Philox
-    4x32-7 (Salmon et al., Parallel random numbers: as easy as 1, 2, 3) makes
-    four words of
+    Each element is an integer from 0 to 65535 and a function of `key`, `stream`
+    and its position. `j` is the position along `dim` and `i` the position along
+    the other dimension, with `row` and `column` as the position of element (0,
+    0). Eight consecutive elements along `dim` share one counter. Philox 4x32-7
+    (Salmon et al., Parallel random numbers: as easy as 1, 2, 3) computes four
+    32-bit words from
 
     ```
     counter (j div 8, i, stream mod 2^32, stream div 2^32)
     key     (key mod 2^32, key div 2^32)
     ```
 
-    and the element is half `j mod 8` of them: of word `(j mod 8) div 2` the low
-    half for even `j`, the high half for odd `j`.
+    Element `j` is 16-bit half `j mod 8` of these words: the low half of word
+    `(j mod 8) div 2` for even `j`, the high half for odd `j`.
 
-    That is `generator` 1, the only one so far. Its numbers will not change:
-    another way to draw them will have another number.
+    This function is `generator` 1, the only version. Its values are stable: a
+    different function gets a new version number.
 
-    No layout is favoured: lanes that hold parts of the same eight elements
-    compute one counter each, for all of them, and exchange words. Scores may be
-    transposed: `dim` is the dimension that keys lie along.
+    The result does not depend on the layout. Lanes that hold parts of the same
+    eight elements compute one counter each and exchange the words. `dim` is the
+    key dimension, so a transposed score tile draws the same values.
 
-    The start and the extent along `dim` are multiples of 8; positions lie below
-    2^31.
+    The start and the extent along `dim` must be multiples of 8, and positions
+    must be less than 2^31.
 
     Example:
 
@@ -72,12 +74,12 @@ def Tile_RandomOp : Tile_Op<"random", [
     ```
   }];
   let arguments = (ins
-    Arg<I64, "which numbers: the key of the generator">:$key,
-    Arg<I64, "which numbers: the stream under the key">:$stream,
+    Arg<I64, "the key of the generator">:$key,
+    Arg<I64, "the stream of the key">:$stream,
     Arg<Index, "the position of the tile's first row">:$row,
     Arg<Index, "the position of the tile's first column">:$column,
-    Arg<I64Attr, "the dimension whose neighbours share a counter">:$dim,
-    Arg<DefaultValuedOptionalAttr<I64Attr, "::fovea::generator::kVersion">, "the version of the random numbers">:$generator);
+    Arg<I64Attr, "the dimension along which eight elements share a counter">:$dim,
+    Arg<DefaultValuedOptionalAttr<I64Attr, "::fovea::generator::kVersion">, "version of the generator">:$generator);
   let results = (outs Res<Tile_AnyTile, "a number from 0 to 65535 for each position">:$result);
   let assemblyFormat = [{
     `key` `(` $key `)` `stream` `(` $stream `)` `[` $row `,` $column `]`
@@ -88,11 +90,11 @@ def Tile_RandomOp : Tile_Op<"random", [
 
 def Tile_RampOp : Tile_Op<"ramp", [
     Pure, DeclareOpInterfaceMethods<RowsOpInterface>]> {
-  let summary = "an arithmetic progression along one dimension";
+  let summary = "creates an arithmetic progression";
   let description = [{
-    A row tile (`dim 0`) or column tile (`dim 1`) of f32 whose element `k` is
-    `start + k * step`. The two roundings of each element, and their order, are
-    the target's choice.
+    Creates an f32 row tile (`dim 0`) or column tile (`dim 1`) whose element `k`
+    is `start + k * step`. The order and the rounding of the multiplication and
+    the addition are target-defined.
 
     Example:
 
@@ -102,29 +104,29 @@ def Tile_RampOp : Tile_Op<"ramp", [
   }];
   let arguments = (ins
     Arg<F32, "element 0">:$start,
-    Arg<F32, "the difference of neighbours">:$step,
-    Arg<I64Attr, "the dimension that the progression runs along: 0 rows, 1 columns">:$dim);
-  let results = (outs Res<Tile_F32Tile, "`start + k * step` along `dim`; its other extent is 1">:$result);
+    Arg<F32, "difference between consecutive elements">:$step,
+    Arg<I64Attr, "the dimension of the progression: 0 rows, 1 columns">:$dim);
+  let results = (outs Res<Tile_F32Tile, "`start + k * step` along `dim`; the other extent is 1">:$result);
   let assemblyFormat = [{
     $start `step` $step `dim` $dim attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
 
-def Tile_HeldRowsOp : Tile_Op<"held_rows", [
+def Tile_OwnedRowsOp : Tile_Op<"held_rows", [
     Pure,
     DeclareOpInterfaceMethods<RowsOpInterface, ["getRowTile"]>,
     DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>]> {
-  let summary = "the rows of a tile that the executing threads hold";
+  let summary = "returns the rows owned by the executing warp group";
   let description = [{
-    The first and the number of neighbouring rows of a tile of type `tile`: those
-    that the threads hold which run the program in step. Where all threads do,
-    these are all rows. A layout may part them among warp groups, which then run
-    a role each for its own rows, and differ in what they branch on.
+    Returns the offset and the count of the contiguous rows of a tile of type
+    `tile` that the executing warp group owns. Before roles are assigned these
+    are all rows. A layout may partition the rows among warp groups; each warp
+    group then runs as its own role and may branch differently from the others.
 
-    What is computed for a row may depend on the range only as long as it comes
-    out the same for any range that contains the row. All warp groups must take
-    and give back the same stages and turns, in the same order.
+    The result computed for a row must not depend on which range contains the
+    row. All warp groups must acquire and release the same pipeline stages and
+    enter the same ping-pong sections in the same order.
 
     Example:
 
@@ -132,18 +134,18 @@ def Tile_HeldRowsOp : Tile_Op<"held_rows", [
     %first, %count = tile.held_rows tensor<256x1xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Arg<TypeAttrOf<Tile_AnyTile>, "the type of the tile whose rows are meant">:$tile);
+  let arguments = (ins Arg<TypeAttrOf<Tile_AnyTile>, "the type of the partitioned tile">:$tile);
   let results = (outs
-    Res<Index, "the first row held">:$first,
-    Res<Index, "how many rows are held">:$count);
+    Res<Index, "offset of the first owned row">:$first,
+    Res<Index, "number of owned rows">:$count);
   let assemblyFormat = "$tile attr-dict";
 }
 
 def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
-  let summary = "repeats a scalar, row tile or column tile";
+  let summary = "broadcasts a scalar, row tile or column tile";
   let description = [{
-    The operand is a scalar or a tile; each of its dimensions is 1 or the
-    result's.
+    The operand is a scalar or a tile. Each extent of a tile operand is 1 or
+    equal to the result's.
 
     Example:
 
@@ -152,7 +154,7 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
     ```
   }];
   let arguments = (ins
-    Arg<AnyType, "a scalar or a tile, each extent of which is 1 or the result's">:$source);
+    Arg<AnyType, "a scalar, or a tile whose extents are 1 or the result's">:$source);
   let results = (outs Res<Tile_AnyTile, "the operand, repeated along dimensions of extent 1">:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let hasVerifier = 1;
@@ -160,13 +162,13 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
 }
 
 def Tile_DiagonalsOp : Tile_Op<"diagonals", [Pure]> {
-  let summary = "a tile made of its diagonals";
+  let summary = "expands relative-position values into a tile";
   let description = [{
-    Element `c` of the operand, a column tile, is the value of one diagonal of
-    the result: for a result of `M x N` the operand has `M + N` columns, and the
-    result's element in row `r` and column `c` is the operand's in column
-    `c - r + M - 1`. The last column is not used. What depends on the distance
-    of query and key alone is so computed once for each distance.
+    The operand is a column tile with one value per relative position
+    `column - row`. For an `M x N` result it has `M + N` columns, and
+    `result[r, c] = source[0, c - r + M - 1]`; the last column is unused. The op
+    lets a value that depends on the relative position of query and key only be
+    computed once per position instead of once per element.
 
     Example:
 
@@ -174,20 +176,20 @@ def Tile_DiagonalsOp : Tile_Op<"diagonals", [Pure]> {
     %b = tile.diagonals %d : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Arg<Tile_AnyTile, "the value of each diagonal: 1x(M+N)">:$source);
-  let results = (outs Res<Tile_AnyTile, "the tile of MxN with these diagonals">:$result);
+  let arguments = (ins Arg<Tile_AnyTile, "one value per relative position: 1x(M+N)">:$source);
+  let results = (outs Res<Tile_AnyTile, "the expanded tile: MxN">:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let hasVerifier = 1;
 }
 
 def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
-  let summary = "combines a tile's elements along one dimension";
+  let summary = "reduces a tile along one dimension";
   let description = [{
-    The result's extent `E` along `dim` divides the operand's; element `e` of it
-    combines the operand's elements `e`, `e + E`, `e + 2E`, ... . `E = 1` is the
-    usual reduction; a target's partial sums, one for each class of columns that
-    a thread holds, are `E > 1`. `max` and `min` keep NaN, and compare integers as
-    signed numbers. The order of additions is not specified.
+    The result's extent `E` along `dim` must divide the operand's. Result
+    element `e` combines the operand's elements `e`, `e + E`, `e + 2E`, ....
+    `E = 1` is a full reduction. `E > 1` keeps partial results, for example so
+    that each thread combines only columns that it owns. `max` and `min` propagate NaN and
+    compare integers as signed. The order of additions is unspecified.
 
     Example:
 
@@ -196,11 +198,11 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     ```
   }];
   let arguments = (ins
-    Arg<Tile_ReduceKind, "how elements combine">:$kind,
-    Arg<I64Attr, "the dimension that they combine along: 0 rows, 1 columns">:$dim,
+    Arg<Tile_ReduceKind, "combining function">:$kind,
+    Arg<I64Attr, "the reduced dimension: 0 rows, 1 columns">:$dim,
     Arg<Tile_AnyTile, "the elements">:$source);
   let results = (outs
-    Res<Tile_AnyTile, "the combined elements; its extent along `dim` divides the operand's">:$result);
+    Res<Tile_AnyTile, "the reduced tile; its extent along `dim` divides the operand's">:$result);
   let assemblyFormat = [{
     $kind `dim` $dim $source attr-dict `:` type($source) `to` type($result)
   }];
@@ -211,28 +213,31 @@ def Tile_LoadOp : Tile_Op<"load", [
     AttrSizedOperandSegments, NamedOpInterface,
     DeclareOpInterfaceMethods<RowsOpInterface, ["getRowUnit"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "reads a box of a memref into a tile";
+  let summary = "loads a tile from a memref";
   let description = [{
-    Tile dimension `t` runs along the memref's dimension `dims[t]`, from the
-    given index on; `dims[t] = -1` says that the tile's extent there is 1 and
-    stands for no dimension. Elements outside the memref are 0 and not read;
-    with `limit`, so are those at or past it along the memref's dimension
-    `dims[0]`. Indices may be negative.
+    Tile dimension `t` runs along memref dimension `dims[t]`, starting at the
+    given index. `dims[t] = -1` means that the tile has extent 1 there and
+    corresponds to no memref dimension. Elements outside the memref are 0 and
+    are not read. With `limit`, elements at or after index `limit` of memref
+    dimension `dims[0]` are 0, too. Indices may be negative.
 
-    With `fold [d, n]`, rows run along two dimensions: row `r` lies `r div n`
-    places along `dims[0]` and `r mod n` along `d`.
+    With `fold [d, n]`, rows run along two memref dimensions: row `r` has offset
+    `r div n` along `dims[0]` and offset `r mod n` along `d`.
 
-    With `fragments` the memref's last dimensions hold their elements in the order
-    in which matrix units hold sums: in blocks of 16 rows by 8 columns, one behind
-    the other along the columns, of which each lies in one piece: row `8 a + r`, with `r` below 8,
-    column `2 t + e` of a block at `16 r + 4 t + 2 a + e`. So what a lane holds of a block
-    are 16 bytes in the order of its registers, and a warp reaches 512 in one piece. A vector,
-    along either dimension of the tile, has blocks of 16 elements: `8 a + 2 t + e` at
-    `4 t + 2 a + e`. Boxes start at a block, and all of a box lies in the memref.
+    With `fragments`, the memref's last two dimensions store their elements in
+    the order of MMA accumulator fragments. The matrix is divided into blocks of
+    16 rows by 8 columns. Each block is contiguous, and blocks of the same 16
+    rows are stored in the order of their columns. Element `(8 a + r, 2 t + e)` of a block, with `r < 8`, is
+    at offset `16 r + 4 t + 2 a + e`. A lane's elements of a block are 16
+    contiguous bytes in register order, and a warp accesses 512 contiguous
+    bytes. A vector, along either tile dimension, has blocks of 16 elements:
+    element `8 a + 2 t + e` is at offset `4 t + 2 a + e`. The tile must start at
+    a block boundary and lie within the memref.
 
-    With `by_register`, blocks of a matrix in fragments hold one register of all lanes behind the other:
-    row `8 a + r`, column `2 t + e` at `64 a + 32 e + 4 r + t`. So a warp reaches 128 bytes in one piece
-    where its instructions take an element of each lane.
+    With `by_register`, each block of a matrix in fragments stores one register
+    of all lanes contiguously: element `(8 a + r, 2 t + e)` is at offset
+    `64 a + 32 e + 4 r + t`. Instructions that access one element per lane then
+    cover 128 contiguous bytes per warp.
 
     Example:
 
@@ -245,15 +250,15 @@ def Tile_LoadOp : Tile_Op<"load", [
     ```
   }];
   let arguments = (ins
-    Arg<AnyMemRef, "the memory that is read">:$source,
-    Arg<Variadic<Index>, "where the box starts: an index for each dimension of the memref">:$indices,
-    Arg<Optional<Index>, "the first row that does not count, along `dims[0]`">:$limit,
-    Arg<DenseI64ArrayAttr, "the dimensions of the memref that rows and columns run along; -1: none">:$dims,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n neighbouring rows run along dimension d">:$fold,
-    Arg<UnitAttr, "memory has the order of the matrix unit's fragments">:$fragments,
-    Arg<UnitAttr, "fragments hold one register of all lanes behind the other">:$by_register,
-    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
-  let results = (outs Res<Tile_AnyTile, "the elements of the box; 0 outside the memref">:$result);
+    Arg<AnyMemRef, "the source memory">:$source,
+    Arg<Variadic<Index>, "position of the tile's first element: one index per memref dimension">:$indices,
+    Arg<Optional<Index>, "exclusive upper bound of the valid indices of `dims[0]`">:$limit,
+    Arg<DenseI64ArrayAttr, "the memref dimensions of the tile's rows and columns; -1: none">:$dims,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n consecutive rows run along dimension d">:$fold,
+    Arg<UnitAttr, "memory is in the order of MMA accumulator fragments">:$fragments,
+    Arg<UnitAttr, "fragments store each register of all lanes contiguously">:$by_register,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name);
+  let results = (outs Res<Tile_AnyTile, "the loaded elements; 0 outside the memref">:$result);
   let builders = [OpBuilder<(ins "::mlir::Type":$result,
                                 "::mlir::Value":$source,
                                 "::mlir::ValueRange":$indices,
@@ -282,11 +287,12 @@ def Tile_LoadOp : Tile_Op<"load", [
 def Tile_GatherOp : Tile_Op<"gather", [
     AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "reads single elements of a memref into a tile";
+  let summary = "gathers elements of a memref into a tile";
   let description = [{
-    One operand a memref dimension, each an index or a tile of i32 or i64, all
-    broadcast to the result's shape. Elements where `mask` (broadcast too) is
-    false, or whose indices lie outside the memref, are 0 and not read.
+    Takes one index per memref dimension: an `index` scalar, or an i32 or i64
+    tile that broadcasts to the result's shape. Elements whose `mask`
+    (broadcast, too) is false, or whose indices are outside the memref, are 0
+    and are not read.
 
     Example:
 
@@ -297,10 +303,10 @@ def Tile_GatherOp : Tile_Op<"gather", [
     ```
   }];
   let arguments = (ins
-    Arg<AnyMemRef, "the memory that is read">:$source,
-    Arg<Variadic<AnyType>, "for each dimension of the memref an index, or a tile of i32 or i64">:$indices,
-    Arg<Optional<Tile_I1Tile>, "which elements are read; none: all">:$mask);
-  let results = (outs Res<Tile_AnyTile, "the elements; 0 where none is read">:$result);
+    Arg<AnyMemRef, "the source memory">:$source,
+    Arg<Variadic<AnyType>, "one index per memref dimension: an `index`, or an i32 or i64 tile">:$indices,
+    Arg<Optional<Tile_I1Tile>, "the elements to read; none: all">:$mask);
+  let results = (outs Res<Tile_AnyTile, "the gathered elements; 0 where nothing is read">:$result);
   let assemblyFormat = [{
     $source `[` $indices `]` (`mask` `(` $mask^ `:` type($mask) `)`)? attr-dict
     `:` type($source) (`[` type($indices)^ `]`)? `to` type($result)
@@ -311,29 +317,30 @@ def Tile_GatherOp : Tile_Op<"gather", [
 def Tile_ScatterOp : Tile_Op<"scatter", [
     AttrSizedOperandSegments, NamedOpInterface, AddsToMemoryOpInterface,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "writes a tile's elements to single places of a memref";
+  let summary = "scatters a tile's elements to a memref";
   let description = [{
-    The reverse of `tile.gather`, with the same operands: elements where `mask`
-    is false, or whose indices lie outside the memref, are dropped. No two
-    elements may have one place; the interpreter checks that. A plan's role owns
-    it by its `name`, as it owns stores.
+    The inverse of `tile.gather`, with the same index operands. Elements whose
+    `mask` is false, or whose indices are outside the memref, are dropped. No
+    two elements may have the same address; the interpreter checks this. The
+    plan assigns the op to a role by its `name`, as it does stores.
 
-    With `add` elements, f32, are added to what is there, and may share places;
-    the order in which they are added is not specified. Where indices are the
-    same along a dimension of the tile, threads add up what they hold along it
-    before they go to memory. Where they are results of `tile.diagonals`, or
-    scalars, each warp adds up what it holds of each diagonal, and then what
-    neighbouring diagonals have for one place. The value has several rows, and
-    columns for all of them.
+    With `add`, f32 elements are added to memory and several elements may have
+    the same address. The order of the additions is unspecified. If the indices
+    are uniform along a dimension of the tile, each thread sums its elements
+    along that dimension before the atomic add. If the indices are scalars or
+    results of `tile.diagonals`, each warp first sums its elements per relative
+    position and then combines adjacent positions that share an address. The
+    value must have more than one row, because all warps hold copies of a tile
+    with one row.
 
-    With `add exact` the sums are the same in whatever order elements are added.
-    The memref has a dimension more, its first one, of 33 i64. Number k of those
-    has the elements whose exponents, as f32 stores them, are 8 k and the next
-    seven, in multiples of 2^(8 k - 150); up to 2^32 elements fit. The last one
-    has 1 for each infinity, 2^32 for each negative one, and both for each NaN.
-    Source: Collange et al., Numerical reproducibility for the parallel reduction
-    on multi- and many-core architectures (2015), after Kulisch's long
-    accumulator.
+    With `add exact`, the sums do not depend on the order of additions. The
+    memref has an additional first dimension of 33 i64 bins. Bin `k` accumulates
+    the elements whose biased f32 exponent is in `[8 k, 8 k + 7]`, as multiples
+    of `2^(8 k - 150)`; it holds up to 2^32 elements without overflow. The last
+    bin counts special values: 1 for each positive infinity, 2^32 for each
+    negative infinity, and both for each NaN. Source: Collange et al., Numerical
+    reproducibility for the parallel reduction on multi- and many-core
+    architectures (2015), after Kulisch's long accumulator.
 
     Example:
 
@@ -346,12 +353,12 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
   }];
   let arguments = (ins
     Arg<Tile_AnyTile, "the elements">:$value,
-    Arg<AnyMemRef, "the memory that is written">:$target,
-    Arg<Variadic<AnyType>, "for each dimension of the memref an index, or a tile of i32 or i64; none for the first one of exact sums">:$indices,
-    Arg<Optional<Tile_I1Tile>, "which elements are written; none: all">:$mask,
-    Arg<UnitAttr, "elements are added to what is there">:$add,
-    Arg<UnitAttr, "sums are the same in any order">:$exact,
-    Arg<OptionalAttr<StrAttr>, "the name by which the plan means this one">:$name);
+    Arg<AnyMemRef, "the target memory">:$target,
+    Arg<Variadic<AnyType>, "one index per memref dimension, an `index` or an i32 or i64 tile; none for the bin dimension of exact sums">:$indices,
+    Arg<Optional<Tile_I1Tile>, "the elements to write; none: all">:$mask,
+    Arg<UnitAttr, "adds the elements to memory">:$add,
+    Arg<UnitAttr, "sums do not depend on the order of additions">:$exact,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan refers to this op">:$name);
   let builders = [OpBuilder<(ins "::mlir::Value":$value,
                                 "::mlir::Value":$target,
                                 "::mlir::ValueRange":$indices,
@@ -371,13 +378,13 @@ def Tile_StoreOp : Tile_Op<"store", [
     AttrSizedOperandSegments, NamedOpInterface, AddsToMemoryOpInterface,
     DeclareOpInterfaceMethods<RowsOpInterface, ["getRowTile", "getRowUnit"]>,
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
-  let summary = "writes a tile into a box of a memref";
+  let summary = "stores a tile to a memref";
   let description = [{
-    The reverse of `tile.load`; elements outside the memref are dropped, and
-    with `limit` those at or past it along the memref's dimension `dims[0]`.
-    `fold`, `fragments` and `by_register` place elements as they do there. With `add` elements, f32, are added to
-    what is there, each at once; the order in which those of several stores are
-    added is not specified.
+    The inverse of `tile.load`. Elements outside the memref are dropped, and
+    with `limit` so are elements at or after index `limit` of memref dimension
+    `dims[0]`. `fold`, `fragments` and `by_register` address memory as in
+    `tile.load`. With `add`, f32 elements are added to memory atomically; the
+    order of additions from several stores is unspecified.
 
     Example:
 
@@ -387,16 +394,16 @@ def Tile_StoreOp : Tile_Op<"store", [
     ```
   }];
   let arguments = (ins
-    Arg<Tile_AnyTile, "the elements of the box">:$value,
-    Arg<AnyMemRef, "the memory that is written">:$target,
-    Arg<Variadic<Index>, "where the box starts: an index for each dimension of the memref">:$indices,
-    Arg<Optional<Index>, "the first row that does not count, along `dims[0]`">:$limit,
-    Arg<DenseI64ArrayAttr, "the dimensions of the memref that rows and columns run along; -1: none">:$dims,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n neighbouring rows run along dimension d">:$fold,
-    Arg<UnitAttr, "memory has the order of the matrix unit's fragments">:$fragments,
-    Arg<UnitAttr, "fragments hold one register of all lanes behind the other">:$by_register,
-    Arg<UnitAttr, "elements are added to what is there">:$add,
-    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
+    Arg<Tile_AnyTile, "the stored elements">:$value,
+    Arg<AnyMemRef, "the target memory">:$target,
+    Arg<Variadic<Index>, "position of the tile's first element: one index per memref dimension">:$indices,
+    Arg<Optional<Index>, "exclusive upper bound of the valid indices of `dims[0]`">:$limit,
+    Arg<DenseI64ArrayAttr, "the memref dimensions of the tile's rows and columns; -1: none">:$dims,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n consecutive rows run along dimension d">:$fold,
+    Arg<UnitAttr, "memory is in the order of MMA accumulator fragments">:$fragments,
+    Arg<UnitAttr, "fragments store each register of all lanes contiguously">:$by_register,
+    Arg<UnitAttr, "adds the elements to memory">:$add,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name);
   let builders = [OpBuilder<(ins "::mlir::Value":$value,
                                 "::mlir::Value":$target,
                                 "::mlir::ValueRange":$indices,
@@ -423,15 +430,17 @@ def Tile_StoreOp : Tile_Op<"store", [
 
 def Tile_DotOp : Tile_Op<"dot", [
     Pure, NamedOpInterface, AllTypesMatch<["acc", "result"]>]> {
-  let summary = "matrix product, added to an accumulator";
+  let summary = "matrix multiply-accumulate";
   let description = [{
-    `result = acc + a * b`, with `a` of `MxK`, or `KxM` with `transpose_a`, and
-    `b` of `KxN`, or `NxK` with `transpose_b`. Products and sums are f32; the order of additions is not
-    specified.
+    Computes `result = acc + a * b`. `a` is `MxK`, or `KxM` with `transpose_a`;
+    `b` is `KxN`, or `NxK` with `transpose_b`. Products and sums are f32. The
+    order of additions is unspecified.
 
-    With `columns`, `b` is wider than the sum: the product is of its columns from there on, as many
-    as the sum has. With `rows`, `a` is transposed and has more rows than the sum: the product is of
-    those from there on. So what one dot takes whole others may take in parts.
+    With `columns(c)`, `b` has more columns than the accumulator, and the op
+    uses `N` columns of `b` starting at `c`. With `rows(r)`, `a` is transposed
+    and has more rows than the accumulator, and the op uses `M` of them starting
+    at `r`. Several dots can thus use slices of an operand that another dot uses
+    whole.
 
     Example:
 
@@ -441,14 +450,14 @@ def Tile_DotOp : Tile_Op<"dot", [
     ```
   }];
   let arguments = (ins
-    Arg<Tile_AnyTile, "first factor: MxK, KxM if transposed">:$a,
-    Arg<Tile_AnyTile, "second factor: KxN, NxK if transposed">:$b,
-    Arg<Tile_F32Tile, "what the product is added to: MxN">:$acc,
+    Arg<Tile_AnyTile, "first operand: MxK, or KxM if transposed">:$a,
+    Arg<Tile_AnyTile, "second operand: KxN, or NxK if transposed">:$b,
+    Arg<Tile_F32Tile, "accumulator: MxN">:$acc,
     Arg<UnitAttr, "`a` is transposed">:$transposeA,
     Arg<UnitAttr, "`b` is transposed">:$transposeB,
-    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name,
-    Arg<OptionalAttr<I64Attr>, "the first row of a transposed `a` that is taken">:$firstRow,
-    Arg<OptionalAttr<I64Attr>, "the first column of `b` that is taken">:$firstColumn);
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name,
+    Arg<OptionalAttr<I64Attr>, "first row of the slice of a transposed `a`">:$firstRow,
+    Arg<OptionalAttr<I64Attr>, "first column of the slice of `b`">:$firstColumn);
   let results = (outs Res<Tile_F32Tile, "the sum: MxN">:$result);
   let builders = [OpBuilder<(ins "::mlir::Value":$a, "::mlir::Value":$b,
                                 "::mlir::Value":$acc, "bool":$transposeA,
@@ -469,17 +478,19 @@ def Tile_DotOp : Tile_Op<"dot", [
 
 def Tile_StreamOp : Tile_Op<"stream", [
     Pure, NamedOpInterface, SameOperandsAndResultType]> {
-  let summary = "a computed tile that is read from memory on chip";
+  let summary = "passes a computed tile through shared memory";
   let description = [{
-    The tile itself. Its `name` says which flow it is a part of, as that of a
-    load does: whoever computes the tile puts it into a stage of that stream, and
-    the dots that take the result as an operand, either way round, read it there.
-    They may be those of another role; what needs the tile in registers takes the
-    operand. If the plan has the stream come through memory even so
-    (`staged`), other ops may take the result: another role reads it back into
-    registers, or its copy engine writes it to memory. A dot's second operand, and a transposed first one, are loads or
-    streams. So is dS of attention's backward pass, which the product for dK reads
-    as it is and that for dQ transposed.
+    Returns its operand. `name` identifies the stream, as for a load. The role
+    that computes the tile writes it to a stage of the stream in shared memory,
+    and the dots that use the result, transposed or not, read it from there.
+    These dots may belong to another role. An op that needs the tile in
+    registers must use the operand instead.
+
+    If the plan marks the stream as `staged`, ops other than dots may use the
+    result: another role loads the tile back into registers, or TMA stores it to
+    global memory. The second operand of a dot and a transposed first operand
+    must be loads or streams. For example, dS of the backward pass is a stream
+    that the dK product reads as is and the dQ product reads transposed.
 
     Example:
 
@@ -491,8 +502,8 @@ def Tile_StreamOp : Tile_Op<"stream", [
   }];
   let arguments = (ins
     Arg<Tile_AnyTile, "the computed tile">:$value,
-    Arg<OptionalAttr<StrAttr>, "the stream that the tile is a part of">:$name);
-  let results = (outs Res<Tile_AnyTile, "the same tile, as dots read it from memory on chip">:$result);
+    Arg<OptionalAttr<StrAttr>, "the name of the stream">:$name);
+  let results = (outs Res<Tile_AnyTile, "the tile in shared memory, for dots">:$result);
   let assemblyFormat = "$name $value attr-dict `:` type($value)";
   let hasVerifier = 1;
 }
@@ -500,15 +511,16 @@ def Tile_StreamOp : Tile_Op<"stream", [
 def Tile_IfAnyOp : Tile_Op<"if_any", [
     SingleBlock, RecursiveMemoryEffects, RecursivelySpeculatable,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "runs its body if any row asks for it";
+  let summary = "runs its body if the condition holds for any row";
   let description = [{
-    A row's condition holds where any of its columns in `condition` does. The
-    results are the body's where any row's condition holds, else `inits`. The
-    body gets `inits` as arguments and must leave rows whose condition is false
-    as they are: a target may decide for any set of rows on its own (a warp
-    votes for the rows that it holds), and the result may not depend on which.
-    The interpreter checks it. A condition known to hold everywhere, or nowhere,
-    folds the op away.
+    The condition of a row holds if any element of that row of `condition` is
+    true. If it holds for any row, the results are the values that the body
+    yields, else they are `inits`. The body's arguments are `inits`. The body
+    must return rows whose condition is false unchanged, because the target may
+    evaluate the branch for any subset of the rows, for example per warp. The
+    result must not depend on that choice; the interpreter checks this. A
+    condition that is known to be true, or false, for all rows folds the op
+    away.
 
     Example:
 
@@ -522,11 +534,11 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
     ```
   }];
   let arguments = (ins
-    Arg<Tile_I1Tile, "which rows ask for the body">:$condition,
-    Arg<Variadic<Tile_AnyTile>, "tiles that the body may change">:$inits);
-  let results = (outs Res<Variadic<Tile_AnyTile>, "the tiles afterwards">:$results);
+    Arg<Tile_I1Tile, "rows that require the body">:$condition,
+    Arg<Variadic<Tile_AnyTile>, "tiles that the body may update">:$inits);
+  let results = (outs Res<Variadic<Tile_AnyTile>, "the updated tiles">:$results);
   let regions = (region
-    Described<SizedRegion<1>, "gets the tiles and yields them, changed in the rows that ask for it">:$body);
+    Described<SizedRegion<1>, "updates the tiles in the rows whose condition holds">:$body);
   let assemblyFormat = [{
     $condition (`init` `(` $inits^ `:` type($inits) `)`)? `:` type($condition)
     attr-dict-with-keyword $body
@@ -537,7 +549,7 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
 }
 
 def Tile_BallotOp : Tile_Op<"ballot", [Pure]> {
-  let summary = "a column tile of flags as an integer";
+  let summary = "packs a column tile of flags into an integer";
   let description = [{
     Bit `c` of the result is column `c` of the operand.
 
@@ -547,8 +559,8 @@ def Tile_BallotOp : Tile_Op<"ballot", [Pure]> {
     %bits = tile.ballot %any : tensor<1x32xi1, #tile.reg>
     ```
   }];
-  let arguments = (ins Arg<Tile_I1Tile, "one flag a column: 1x32">:$flags);
-  let results = (outs Res<I32, "bit `c` is column `c`">:$bits);
+  let arguments = (ins Arg<Tile_I1Tile, "one flag per column: 1x32">:$flags);
+  let results = (outs Res<I32, "bit `c` is the flag of column `c`">:$bits);
   let assemblyFormat = "$flags attr-dict `:` type($flags)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -559,43 +571,49 @@ def Tile_BallotOp : Tile_Op<"ballot", [Pure]> {
 def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     SingleBlock, RecursiveMemoryEffects, AttrSizedOperandSegments,
     NamedOpInterface]> {
-  let summary = "weighted sum of value rows under a softmax";
+  let summary = "softmax-weighted sum of value rows";
   let description = [{
-    With `s = scale * scores(j)` over all blocks `j = lower, lower + step, ...`
-    below `upper`, gives for each row
+    Let `s = scale * scores(j)` and `v = values(j)` for all blocks
+    `j = lower, lower + step, ...` with `j < upper`. For each row, the op computes
 
     ```
-    m    a reference point: any number such that the sums below are finite;
+    m    softmax offset: any number for which the following sums are finite;
          -inf for a row whose scores are all -inf
     l    = sum exp(s - m)
     acc  = sum exp(s - m) * v
     ```
 
-    `scores` gets the block's first key `j` and whether the block is *partial*,
-    that is `j < full_lower` or `j >= full_upper`; it yields an `MxN` f32 tile,
-    `N` the step, and may omit masking where `%partial` is false. Only the first
-    key is asked: `full_upper` must not lie inside a block. Masked elements are
-    -inf, and so may be elements for which `s * log2(e)` overflows. `values`
-    gets the block's first key and yields the `NxDv` tile of values; the weights
-    are rounded to its element type before the product, whose dot is named `name`.
-    `weights`, optional, gets the block's first key and `exp(s - m)` and yields
-    the weights for `acc`, for dropout; `l` does not see it. `scale` is positive.
+    Semantics of the regions and operands:
 
-    With `descending`, blocks are visited from the last to the first, the block
-    visited first always counts as partial, and it is visited even if there is
-    no block below `upper`: then `j` is `lower`, and all scores must be -inf.
-    A loop that runs at least once can be started before it is entered.
-    `lower` is not negative.
+    - `scores` takes the block's first key `j` and a flag that tells whether the
+      block is *partial*, that is `j < full_lower` or `j >= full_upper`. It
+      yields an `MxN` f32 tile, where `N` is the step, and may omit masking if
+      the flag is false. The flag depends on the first key only, so `full_upper`
+      must be a block boundary. Masked elements are -inf. Elements for which
+      `s * log2(e)` overflows may be treated as -inf.
+    - `values` takes the block's first key and yields the `NxDv` value tile. The
+      probabilities are rounded to its element type before the product. `name`
+      names the dot of that product.
+    - `weights` is optional and implements dropout. It takes the block's first
+      key and `exp(s - m)` and yields the probabilities that multiply the
+      values. `l` sums the unmodified `exp(s - m)`.
+    - `scale` must be positive and `lower` must not be negative.
 
-    With `visible(%v0, %v1)`, all scores of blocks that end at or before `v0`, or
-    start at or after `v1`, are -inf in the rows that the executing threads hold
-    (`tile.held_rows`). Such blocks are visited for others' sake.
+    With `descending` the loop iterates from the last block to the first, and at
+    least once. Its first iteration is always partial. If the range is empty,
+    `j` is `lower` and all scores must be -inf. A loop that runs at least once
+    allows pipelining to start the first iteration before the loop.
 
-    In a second form the blocks are not those of a range but what `visit` says:
-    for `n = 0, 1, ...` below `count`, `visit` gets `n` and values that the op
-    carries from block to block, first those of `init`, and yields the block's
-    first key `j` and the next of these values. The values are uniform scalars;
-    `visit` may read memory, and has no other effects. A block is partial if `n < masked`.
+    `visible(%v0, %v1)` states that blocks that end at or before `v0`, or start
+    at or after `v1`, have only -inf scores in the rows that the executing warp
+    group owns (`tile.held_rows`). These blocks run only because another warp
+    group needs them.
+
+    In a second form, the `visit` region computes the blocks. It runs for
+    `n = 0, 1, ..., count - 1`. Its arguments are `n` and loop-carried scalars,
+    initialised from `init`; it yields the block's first key `j` and the next
+    scalars. The scalars must be uniform across the CTA. `visit` may read memory
+    but must have no other side effects. A block is partial if `n < masked`.
 
     ```mlir
     %m, %l, %acc = tile.softmax_sum blocks %count masked(%masked) init(%w : i32) step 64 scale(0.125)
@@ -613,7 +631,7 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
       } : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
     ```
 
-    Rewritten by `tile-fuse-online-softmax` into `tile.for_blocks`.
+    `tile-fuse-online-softmax` lowers the op to `tile.for_blocks`.
 
     Example:
 
@@ -630,31 +648,31 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     ```
   }];
   let arguments = (ins
-    Arg<Optional<Index>, "the first block's first key; not negative">:$lower,
-    Arg<Optional<Index>, "the end of the keys: blocks start below it">:$upper,
+    Arg<Optional<Index>, "first key of the first block; not negative">:$lower,
+    Arg<Optional<Index>, "the end of the keys, exclusive for a block's first key">:$upper,
     Arg<Optional<Index>, "blocks that start below it are partial">:$fullLower,
     Arg<Optional<Index>, "blocks that start at or above it are partial">:$fullUpper,
-    Arg<Optional<Index>, "how many blocks `visit` gives">:$count,
-    Arg<Optional<Index>, "how many of these blocks, the first ones, are partial">:$masked,
-    Arg<Variadic<AnyType>, "what `visit` carries, at first: uniform scalars">:$inits,
-    Arg<Variadic<Index>, "two bounds: blocks outside show nothing to the rows held">:$visible,
-    Arg<I64Attr, "keys of a block">:$step,
-    Arg<F32Attr, "what scores are multiplied by; positive">:$scale,
-    Arg<UnitAttr, "visits the last block first, and at least one">:$descending,
-    Arg<OptionalAttr<StrAttr>, "the name of the weights' dot with the values">:$name);
+    Arg<Optional<Index>, "number of iterations of `visit`">:$count,
+    Arg<Optional<Index>, "number of leading blocks that are partial">:$masked,
+    Arg<Variadic<AnyType>, "initial values of the scalars that `visit` carries; uniform">:$inits,
+    Arg<Variadic<Index>, "two bounds: owned rows see no key of blocks outside of them">:$visible,
+    Arg<I64Attr, "block size, in keys">:$step,
+    Arg<F32Attr, "softmax scale; positive">:$scale,
+    Arg<UnitAttr, "iterates from the last block to the first, at least once">:$descending,
+    Arg<OptionalAttr<StrAttr>, "the name of the dot of the probabilities and the values">:$name);
   let results = (outs
-    Res<Tile_F32Tile, "reference points of the rows: Mx1">:$m,
-    Res<Tile_F32Tile, "sums of the weights, taken from `m` on: Mx1">:$l,
-    Res<Tile_F32Tile, "weighted sums of the values: MxDv">:$acc);
+    Res<Tile_F32Tile, "softmax offset of each row: Mx1">:$m,
+    Res<Tile_F32Tile, "row sums of `exp(s - m)`: Mx1">:$l,
+    Res<Tile_F32Tile, "unnormalised output: MxDv">:$acc);
   let regions = (region
-    Described<SizedRegion<1>, "a block's scores by its first key and whether it is partial: MxN">:$scores,
-    Described<SizedRegion<1>, "a block's values by its first key: NxDv">:$values,
-    Described<AnyRegion, "changes a block's weights before they meet the values; empty: they stay">:$weights,
-    Described<AnyRegion, "gives a block's first key by its number; empty: the blocks are a range">:$visit);
+    Described<SizedRegion<1>, "computes the scores of a block; arguments: its first key, the partial flag: MxN">:$scores,
+    Described<SizedRegion<1>, "loads the values of a block; argument: its first key: NxDv">:$values,
+    Described<AnyRegion, "modifies the probabilities before the product with the values; empty: no change">:$weights,
+    Described<AnyRegion, "computes the first key of block `n`; empty if the blocks are a range">:$visit);
   let extraClassDeclaration = [{
-    /// The blocks are those of a region, not of a range.
+    /// True if the `visit` region computes the blocks; false for a range.
     bool isVisiting() { return !getVisit().empty(); }
-    /// One block is visited in any case, and the first one is partial.
+    /// True if the loop runs at least once and its first block is partial.
     bool runsAtLeastOnce() { return getDescending(); }
   }];
   let hasCustomAssemblyFormat = 1;
@@ -665,10 +683,10 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
 def Tile_SoftmaxMergeOp : Tile_Op<"softmax_merge", [
     Pure, AllTypesMatch<["mA", "mB", "m"]>, AllTypesMatch<["lA", "lB", "l"]>,
     AllTypesMatch<["accA", "accB", "acc"]>]> {
-  let summary = "joins two softmax states";
+  let summary = "merges two softmax states";
   let description = [{
-    Two states (m, l, acc) of the same rows over disjoint keys become that of
-    their union. Used for split KV and `attn.merge`.
+    Merges two states (m, l, acc) of the same rows over disjoint sets of keys
+    into the state of their union. Used for split KV and `attn.merge`.
 
     Example:
 
@@ -678,16 +696,16 @@ def Tile_SoftmaxMergeOp : Tile_Op<"softmax_merge", [
     ```
   }];
   let arguments = (ins
-    Arg<Tile_F32Tile, "the first state's reference points: Mx1">:$mA,
-    Arg<Tile_F32Tile, "the first state's sums: Mx1">:$lA,
-    Arg<Tile_F32Tile, "the first state's weighted sums: MxDv">:$accA,
-    Arg<Tile_F32Tile, "the second state's reference points: Mx1">:$mB,
-    Arg<Tile_F32Tile, "the second state's sums: Mx1">:$lB,
-    Arg<Tile_F32Tile, "the second state's weighted sums: MxDv">:$accB);
+    Arg<Tile_F32Tile, "softmax offsets of the first state: Mx1">:$mA,
+    Arg<Tile_F32Tile, "row sums of the first state: Mx1">:$lA,
+    Arg<Tile_F32Tile, "unnormalised output of the first state: MxDv">:$accA,
+    Arg<Tile_F32Tile, "softmax offsets of the second state: Mx1">:$mB,
+    Arg<Tile_F32Tile, "row sums of the second state: Mx1">:$lB,
+    Arg<Tile_F32Tile, "unnormalised output of the second state: MxDv">:$accB);
   let results = (outs
-    Res<Tile_F32Tile, "the union's reference points: Mx1">:$m,
-    Res<Tile_F32Tile, "the union's sums: Mx1">:$l,
-    Res<Tile_F32Tile, "the union's weighted sums: MxDv">:$acc);
+    Res<Tile_F32Tile, "softmax offsets of the union: Mx1">:$m,
+    Res<Tile_F32Tile, "row sums of the union: Mx1">:$l,
+    Res<Tile_F32Tile, "unnormalised output of the union: MxDv">:$acc);
   let assemblyFormat = [{
     `(` $mA `,` $lA `,` $accA `)` `,` `(` $mB `,` $lB `,` $accB `)` attr-dict
     `:` type($mA) `,` type($lA) `,` type($accA)
@@ -697,13 +715,14 @@ def Tile_SoftmaxMergeOp : Tile_Op<"softmax_merge", [
 
 def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
     Pure, AllTypesMatch<["m", "l", "lse"]>, AllTypesMatch<["acc", "output"]>]> {
-  let summary = "output and log-sum-exp from a softmax state";
+  let summary = "computes the output and the log-sum-exp of a softmax state";
   let description = [{
-    `output = acc / l`, `lse = m + log(l)`; rows with `l = 0` give 0 and -inf.
+    Computes `output = acc / l` and `lse = m + log(l)`. Rows with `l = 0` have
+    output 0 and log-sum-exp -inf.
 
-    With `sink`, one more score of each row that has no value joins the sum:
-    `output = acc / (l + exp(sink - m))`, `lse = m + log(l + exp(sink - m))`, without
-    overflow. Rows with `l = 0` then give 0 and the sink.
+    `sink` adds one score without a value to each row: `output = acc / (l +
+    exp(sink - m))` and `lse = m + log(l + exp(sink - m))`, computed without
+    overflow. Rows with `l = 0` then have output 0 and log-sum-exp `sink`.
 
     Example:
 
@@ -713,13 +732,13 @@ def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
     ```
   }];
   let arguments = (ins
-    Arg<Tile_F32Tile, "reference points of the rows: Mx1">:$m,
-    Arg<Tile_F32Tile, "sums of the weights: Mx1">:$l,
-    Arg<Tile_F32Tile, "weighted sums of the values: MxDv">:$acc,
-    Arg<Optional<Tile_F32Tile>, "one more score of each row, without a value: Mx1">:$sink);
+    Arg<Tile_F32Tile, "softmax offset of each row: Mx1">:$m,
+    Arg<Tile_F32Tile, "row sums: Mx1">:$l,
+    Arg<Tile_F32Tile, "unnormalised output: MxDv">:$acc,
+    Arg<Optional<Tile_F32Tile>, "attention sink of each row: Mx1">:$sink);
   let results = (outs
-    Res<Tile_F32Tile, "weighted means of the values: MxDv">:$output,
-    Res<Tile_F32Tile, "log-sum-exp of the scores, natural logarithm: Mx1">:$lse);
+    Res<Tile_F32Tile, "normalised output: MxDv">:$output,
+    Res<Tile_F32Tile, "natural log-sum-exp of the scores: Mx1">:$lse);
   let assemblyFormat = [{
     $m `,` $l `,` $acc (`sink` `(` $sink^ `:` type($sink) `)`)? attr-dict
     `:` type($m) `,` type($acc)
@@ -727,24 +746,24 @@ def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
   let hasVerifier = 1;
 }
 
-// Its effects are unknown, not its body's: it always has some, and rewriting
-// asks for each op in the body that changes whether this one is dead.
+// No RecursiveMemoryEffects: the body always has side effects, and the greedy
+// rewriter would recompute them for each change of an op in the body.
 def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
     SingleBlockImplicitTerminator<"YieldOp">,
     DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
-  let summary = "runs its body for this CTA's share of the work";
+  let summary = "runs its body for each work item of this CTA";
   let description = [{
-    The work is `count` items, numbered from 0; the CTAs of the grid execute the
-    body once for each of them, in all. The body has effects only. `schedule`
-    says which CTA gets which:
+    There are `count` work items with indices from 0. The CTAs of the grid
+    together execute the body exactly once per item. The body has side effects
+    only. `schedule` assigns the items to CTAs:
 
     | schedule | items of CTA `c` of a grid of `G` |
     |---|---|
     | `single` | `c`; the grid has `count` CTAs |
     | `static` | `c`, `c + G`, `c + 2 G`, ... |
-    | `dynamic` | `c`, then one at a time, in order of arrival at a counter |
+    | `dynamic` | `c`, then the next item of a global atomic counter |
 
-    `tile-lower-work` replaces `single` ones.
+    `tile-lower-work` lowers the `single` form.
 
     Example:
 
@@ -757,15 +776,15 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
   }];
   let arguments = (ins
     Arg<Index, "the number of work items">:$count,
-    Arg<Plan_WorkSchedule, "which CTA gets which items">:$schedule);
-  let regions = (region Described<SizedRegion<1>, "works on one item, by its number">:$region);
+    Arg<Plan_WorkSchedule, "assignment of items to CTAs">:$schedule);
+  let regions = (region Described<SizedRegion<1>, "processes one item; argument: its index">:$region);
   let builders = [OpBuilder<(ins "::mlir::Value":$count,
                                  "::fovea::plan::WorkSchedule":$schedule)>];
   let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// The number of the item that the body works on.
+    /// The index of the work item that the body processes.
     ::mlir::BlockArgument getItem() { return getBody()->getArgument(0); }
   }];
 }
@@ -773,9 +792,9 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
 def Tile_YieldOp : Tile_Op<"yield", [
     Pure, Terminator, ReturnLike,
     ParentOneOf<["ForeachWorkOp", "SoftmaxSumOp", "ForBlocksOp", "IfAnyOp"]>]> {
-  let summary = "ends a region of a tile op";
+  let summary = "terminator of the regions of tile ops";
   let description = [{
-    Yields the region's tiles.
+    Yields the region's results.
 
     Example:
 

@@ -1,4 +1,4 @@
-//===- TileSemaphoreOps.td - CTAs that take turns ----------*- tablegen -*-===//
+//===- TileSemaphoreOps.td - Ordered accumulation by CTAs --*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -20,26 +20,29 @@ class Tile_SemaphoreOp<string mnemonic> : Tile_Op<mnemonic, [
 }
 
 def Tile_SemaphoreWaitOp : Tile_SemaphoreOp<"semaphore_wait"> {
-  let summary = "waits for a turn among CTAs";
+  let summary = "waits until a semaphore reaches a count";
   let description = [{
-    A semaphore is an i32 element of a memref in memory that all CTAs see. It is
-    0 before the kernel starts, and each `tile.semaphore_release` of a CTA adds
-    one. The op waits until the semaphore is at least `turn`: until so many CTAs
-    have had theirs. What those wrote ahead of their releases is seen behind the
-    wait.
+    Blocks the CTA until the semaphore is at least `turn`. Together with
+    `tile.semaphore_release` the op orders the accumulation of several CTAs into
+    one tile.
 
-    A CTA may wait only for CTAs whose items of work come before its own. Those
-    run already, or have run, so that the wait ends. Passes move the op no
-    further ahead than `after`: tiles that it does not read, but that are known
-    when it is executed. They keep the wait beside the stores that it guards.
-    With a `condition`, nothing is waited for where it is false.
+    A semaphore is an i32 element of a memref in memory that all CTAs share. It
+    is 0 when the kernel starts, and each `tile.semaphore_release` increments it
+    once per CTA. `turn` is the number of CTAs that accumulate before this one.
+    Writes that precede their releases are visible after the wait.
 
-    The interpreter fails where the turn never comes.
+    To avoid a deadlock, a CTA may wait only for CTAs with earlier work items:
+    these are running or have finished. The interpreter reports an error if the
+    count is never reached.
 
-    Source: the semaphores of split-K kernels in NVIDIA CUTLASS; for dQ's sums,
-    Dao, FlashAttention-2 (2023), its deterministic backward pass.
+    Passes do not move the op before the definitions of the `after` tiles,
+    although it does not read them. This keeps the wait close to the stores that
+    it guards. If `condition` is false, the op does nothing.
 
-    Example: additions to a block, tile after tile.
+    Source: the semaphores of split-K kernels in NVIDIA CUTLASS; for `dq_accum`,
+    Dao, FlashAttention-2 (2023), deterministic backward pass.
+
+    Example: ordered accumulation of a dQ tile.
 
     ```mlir
     tile.semaphore_wait "dq_sum" %turns[%b, %h, %block] for %turn after(%part : tensor<64x64xf32, #tile.reg>)
@@ -51,12 +54,12 @@ def Tile_SemaphoreWaitOp : Tile_SemaphoreOp<"semaphore_wait"> {
     ```
   }];
   let arguments = (ins
-    Arg<MemRefOf<[I32]>, "the semaphores, in memory that all CTAs see">:$semaphores,
-    Arg<Variadic<Index>, "which one: an index for each dimension">:$indices,
-    Arg<I32, "releases that come before; not negative">:$turn,
-    Arg<Optional<I1>, "whether there is a turn to begin">:$condition,
-    Arg<Variadic<Tile_AnyTile>, "tiles that are known by then">:$after,
-    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
+    Arg<MemRefOf<[I32]>, "the semaphores, in memory that all CTAs share">:$semaphores,
+    Arg<Variadic<Index>, "indices of the semaphore, one per dimension">:$indices,
+    Arg<I32, "number of releases to wait for; not negative">:$turn,
+    Arg<Optional<I1>, "false: no wait">:$condition,
+    Arg<Variadic<Tile_AnyTile>, "tiles that are computed before the wait">:$after,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name);
   let assemblyFormat = [{
     ($name^)? $semaphores `[` $indices `]` `for` $turn (`if` `(` $condition^ `)`)? (`after` `(` $after^ `:` type($after) `)`)?
     attr-dict `:` type($semaphores)
@@ -64,21 +67,20 @@ def Tile_SemaphoreWaitOp : Tile_SemaphoreOp<"semaphore_wait"> {
 }
 
 def Tile_SemaphoreReleaseOp : Tile_SemaphoreOp<"semaphore_release"> {
-  let summary = "ends a turn among CTAs";
+  let summary = "increments a semaphore";
   let description = [{
-    Adds one to a semaphore, once for the CTA, when all that the CTA's program
-    wrote ahead of it is written: see `tile.semaphore_wait`. The op stays behind
-    `after` as that does. With a `condition`, nothing happens where it is false.
-
-    Whoever releases waits until its writes are done. A loop that has something
-    else to do first may release a round's turn in the next one.
+    Increments a semaphore once per CTA, after all preceding writes of the CTA
+    are complete; see `tile.semaphore_wait`. To hide the latency of the writes,
+    a loop can delay the release of an iteration into the next iteration. Passes
+    keep the op after the definitions of the `after` tiles. If `condition` is
+    false, the op does nothing.
   }];
   let arguments = (ins
-    Arg<MemRefOf<[I32]>, "the semaphores, in memory that all CTAs see">:$semaphores,
-    Arg<Variadic<Index>, "which one: an index for each dimension">:$indices,
-    Arg<Optional<I1>, "whether there is a turn to end">:$condition,
-    Arg<Variadic<Tile_AnyTile>, "tiles that are known by then">:$after,
-    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
+    Arg<MemRefOf<[I32]>, "the semaphores, in memory that all CTAs share">:$semaphores,
+    Arg<Variadic<Index>, "indices of the semaphore, one per dimension">:$indices,
+    Arg<Optional<I1>, "false: no increment">:$condition,
+    Arg<Variadic<Tile_AnyTile>, "tiles that are computed before the release">:$after,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name);
   let assemblyFormat = [{
     ($name^)? $semaphores `[` $indices `]` (`if` `(` $condition^ `)`)? (`after` `(` $after^ `:` type($after) `)`)?
     attr-dict `:` type($semaphores)

@@ -21,33 +21,33 @@ class RewritePatternSet;
 
 namespace fovea::tile {
 
-/// As an option's value: the recurrence that the kernel's schedule names.
+/// Option value: use the recurrence of the kernel's plan.
 inline constexpr auto kScheduleRecurrence = static_cast<RecurrenceKind>(~0u);
 
-/// The names of the recurrences, for options of passes and pipelines.
-/// docs/Tile.md says where each is from.
+/// The names of the recurrences for pass and pipeline options. The sources of
+/// the algorithms are in docs/Dialects/Tile.md.
 inline auto recurrenceValues() {
   return llvm::cl::values(
       clEnumValN(kScheduleRecurrence, "auto",
-                 "what the kernel's schedule says; deferred without one"),
+                 "the recurrence of the kernel's plan; deferred without one"),
       clEnumValN(RecurrenceKind::ThreePass, "three-pass",
-                 "maximum, sum and weighted sum in a loop each"),
+                 "separate loops for row maximum, row sum and output"),
       clEnumValN(RecurrenceKind::Normalized, "normalized",
-                 "one loop, the accumulator is divided at every step"),
+                 "one loop; normalises the accumulator in each iteration"),
       clEnumValN(RecurrenceKind::Deferred, "deferred",
-                 "one loop, the accumulator is divided after it"),
+                 "one loop; normalises the accumulator after the loop"),
       clEnumValN(RecurrenceKind::Conditional, "conditional",
-                 "as deferred, rescaling only where the maximum grew by more "
+                 "like deferred; rescales only if the maximum grew by more "
                  "than tau"),
       clEnumValN(RecurrenceKind::Lazy, "lazy",
-                 "as conditional, computing maxima only where some score "
-                 "exceeds the last one by more than tau"));
+                 "like conditional; computes maxima only if some score "
+                 "exceeds the offset by more than tau"));
 }
 
 #define GEN_PASS_DECL
 #include "fovea/Dialect/Tile/Transforms/Passes.h.inc"
 
-/// Adds patterns that write `tile.softmax_merge` and `tile.softmax_finish` as
+/// Adds patterns that expand `tile.softmax_merge` and `tile.softmax_finish` to
 /// elementwise arithmetic.
 void populateExpandSoftmaxStatePatterns(mlir::RewritePatternSet &patterns);
 

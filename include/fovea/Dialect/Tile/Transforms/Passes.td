@@ -16,49 +16,53 @@ include "mlir/Pass/PassBase.td"
 def FuseOnlineSoftmax
     : KernelPass<"tile-fuse-online-softmax", [],
                  [SoftmaxIsLoops]> {
-  let summary = "Write tile.softmax_sum as a loop over key blocks";
+  let summary = "Lower tile.softmax_sum to a loop over key blocks";
   let body = [{
-    Rewrites `tile.softmax_sum` into `tile.for_blocks`, with its regions inlined. Which
-    algorithm the loop runs is the option `recurrence`; all give the same state
-    up to rounding, and keep these promises: a row whose scores are all -inf
-    ends with `m = -inf`, `l = 0`, `acc = 0`; no -inf is subtracted from itself;
-    a row with a NaN score ends with NaN.
+    Lowers `tile.softmax_sum` to `tile.for_blocks` and inlines its regions. The
+    option `recurrence` selects the algorithm of the loop. All algorithms
+    compute the same state up to rounding and guarantee:
 
-    | recurrence | loop carries |
+    - a row whose scores are all -inf has `m = -inf`, `l = 0` and `acc = 0`;
+    - no -inf is subtracted from -inf;
+    - a row with a NaN score results in NaN.
+
+    | recurrence | loop-carried values |
     |---|---|
-    | `three-pass` | the maximum; then the sum; then the weighted sum |
-    | `normalized` | maximum, sum, accumulator divided by the sum |
-    | `deferred` | maximum, partial sums, accumulator |
-    | `conditional` | reference at most `tau` below the maximum, partial sums, accumulator |
-    | `lazy` | reference as a score, `-c` times it, the bits above which a score calls for a new one, partial sums, accumulator |
+    | `three-pass` | three loops: row maximum; row sum; accumulator |
+    | `normalized` | row maximum, row sum, accumulator divided by the sum |
+    | `deferred` | row maximum, partial row sums, accumulator |
+    | `conditional` | softmax offset at most `tau` below the row maximum, partial row sums, accumulator |
+    | `lazy` | softmax offset in units of the score, `-c` times the offset, integer threshold for a new offset, partial row sums, accumulator |
 
-    With `c = scale * log2(e)`, a loop step computes `exp2(s * c - m)`, one FMA
-    and one exp2 an element; all but `lazy` carry maxima in base 2.
+    With `c = scale * log2(e)`, each element costs one FMA and one exp2:
+    `exp2(s * c - m)`. All recurrences except `lazy` carry the offset in base 2.
 
-    `lazy` computes a maximum only where it needs one. A reference `m` serves
-    while no score exceeds `t = m + tau / c`. Floats that are not negative order
-    as their bits do, and negative ones lie below them as integers, so integer
-    maxima of the scores' bits are compared with `bits(t) + 1`. Where `t` is
-    negative, the least integer takes its place: then every block computes its
-    maximum. That, the new reference and the factor stand in a `tile.if_any`;
-    the accumulator is rescaled in another, later one, so that a target may
-    compute weights before it waits for the accumulator.
+    `lazy` computes a row maximum only if a score exceeds the offset `m` by more
+    than `tau`, that is if `s > t` with `t = m + tau / c`. Non-negative floats
+    have the same order as their bits, and negative floats are smaller as
+    integers. The pass therefore compares the integer maximum of the scores'
+    bits with `bits(t) + 1`. For negative `t` the threshold is the smallest
+    integer, so every block computes its maximum. The maximum, the new offset
+    and the rescaling factor are computed in a `tile.if_any`. A second, later
+    `tile.if_any` rescales the accumulator, so that the target can compute
+    probabilities before it waits for the accumulator.
 
-    Where the plan has the factor cross to another role (the stream
-    `factor`, `staged`), `conditional` finds it in every step, exactly 1 in rows
-    whose reference stays. The partial sums are multiplied by it as with
-    `deferred`; the accumulator is rescaled in a `tile.if_any` whose condition is
-    that the factor, as it was received, isn't 1.
+    If the plan sends the factor to another role (stream `factor`, `staged`),
+    `conditional` computes it in every iteration; it is exactly 1 in rows whose
+    offset does not change. The partial sums are multiplied by the factor as in
+    `deferred`. The accumulator is rescaled in a `tile.if_any` if the received
+    factor is not 1.
 
-    Where the scores are bounded by themselves, as those under a soft cap are
-    (`cap * tanh(s / cap)`), or clamped, all but the first two need no maximum: one
-    reference serves all rows from the start, nothing is rescaled, and the
-    loop carries partial sums and accumulator alone. The weights must fit the
-    type that they are rounded to, 24 powers of two below the largest of each row
-    too, and none may exceed 2^48: with `c` times the scores from `a` to `b`, the
-    reference is what is next to `(a + b) / 2` from `b - 48` to `a + 102` for
-    bfloat16, and from `b - 15` to `a - 10` for float16. So caps may be up to 52,
-    or 1.7.
+    If the scores are bounded, for example by a soft cap (`cap * tanh(s / cap)`)
+    or a clamp, `deferred`, `conditional` and `lazy` use one fixed offset for
+    all rows. The first block that a row sees adds a fraction to it, so that the
+    largest probability of that block is a power of two. The loop computes no
+    other maxima and rescales nothing. The probabilities, down to 2^-24 of the
+    largest one of a row, must be normal numbers of the type that they are
+    rounded to, and none may exceed 2^48. If `c * s` is between `a` and `b`, the
+    offset is the number closest to `(a + b) / 2` in the interval from `b - 48`
+    to `a + 102` for bfloat16, and from `b - 15` to `a - 10` for float16. Caps
+    may therefore be up to 52 for bfloat16 and 1.7 for float16.
 
     Before:
 
@@ -83,34 +87,36 @@ def FuseOnlineSoftmax
       }
     ```
 
-    Where the plan says `sum_by_dot`, `deferred`, `conditional` and `lazy`
-    do not add up weights but carry `l8 = dot(p, ones, l8)`, eight columns that
-    are the same, rescaled with the accumulator. So `l` is the sum of weights as
-    rounded for the product, without an addition a weight. Other recurrences,
-    blocks of no multiple of 8 keys and sums with `weights` of their own have no
-    such product: an error if the field was asked for, else a remark, and the
-    plan goes without.
+    If the plan says `sum_by_dot`, the recurrences `deferred`, `conditional` and
+    `lazy` replace the additions of the row sum by a dot: the loop carries
+    `l8 = dot(p, ones, l8)`, which has eight equal columns and is rescaled with
+    the accumulator. `l` is then the sum of the rounded probabilities. The other
+    recurrences, block sizes that are not multiples of 8, and sums with a
+    `weights` region do not support this. In these cases the pass reports an
+    error if the field is user-specified; otherwise it emits a remark and
+    changes the plan.
 
-    `tile.softmax_merge` and `tile.softmax_finish` become elementwise ops.
+    `tile.softmax_merge` and `tile.softmax_finish` are expanded to elementwise
+    ops.
   }];
   let options = [
     Option<"recurrence", "recurrence", "::fovea::tile::RecurrenceKind",
            "::fovea::tile::kScheduleRecurrence",
-           "Algorithm of the loop", "::fovea::tile::recurrenceValues()">,
+           "Recurrence of the loop", "::fovea::tile::recurrenceValues()">,
     Option<"tau", "tau", "double", "-1.0",
-           "With recurrence=conditional or lazy: how far, in powers of two, the "
-           "maximum may grow before the state is rescaled; negative: what the "
-           "kernel's plan says, 8 without one">,
+           "With recurrence=conditional or lazy: growth of the maximum, in "
+           "powers of two, that does not rescale the state; negative: the value "
+           "of the kernel's plan, or 8 without a plan">,
     Option<"partialSumWidth", "partial-sum-width", "int64_t", "8",
-           "Columns of the tile of partial sums that the loop carries; 1 where "
-           "it does not divide the block">,
+           "Columns of the loop-carried partial row sums; 1 if this does not "
+           "divide the block size">,
     Option<"fixedReference", "fixed-reference", "bool", "true",
-           "With recurrence=deferred, conditional or lazy: one reference for all "
-           "rows where bounds of the scores allow it">
+           "With recurrence=deferred, conditional or lazy: use one softmax "
+           "offset for all rows if the scores are bounded">
   ];
   let statistics = [
-    Statistic<"numFused", "num-fused", "Number of softmax sums fused">,
-    Statistic<"numFixed", "num-fixed", "Number of those with a fixed reference">
+    Statistic<"numFused", "num-fused", "Number of softmax sums lowered">,
+    Statistic<"numFixed", "num-fixed", "Number of softmax sums with a fixed softmax offset">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect",
@@ -120,22 +126,24 @@ def FuseOnlineSoftmax
 def AddByDot
     : KernelPass<"tile-add-by-dot", [],
                  []> {
-  let summary = "Start dots from what is added to them";
+  let summary = "Fold additions into the accumulators of dots";
   let body = [{
-    Where the plan says `adds_to_summand`, a sum of a dot that starts at zero,
-    and has no other use, and another tile becomes a dot that starts from the
-    other tile; so do such sums in both branches of an `scf.if`. Accumulators
-    must be set to something in any case, so that the addition costs nothing;
-    and what it needs is made before the dot is issued, not between the dot and
-    its uses, where warps wait for one another. Sums round in another order than
-    before, at each step of the product: the summand must be small, which is not
-    checked here. `attn-to-tile` starts attention's products by itself where a
-    progression is small enough; such dots are left as they are.
+    If the plan says `adds_to_summand`, the pass folds `dot(a, b, 0) + x` into
+    `dot(a, b, x)`. The dot must have no other use. The pass also folds one such
+    addition in each branch of an `scf.if`. The fold is free because the
+    accumulator must be initialised anyway. In addition, `x` is computed before
+    the dot is issued and not between the dot and its uses, where warps wait for
+    each other. The sum is rounded at each step of the product, so `x` should be
+    small; the pass does not check this. `attn-to-tile` itself initialises the
+    accumulators of attention's dots with a progression that is small enough;
+    the pass leaves these dots unchanged.
 
-    A dot times a number, the same for all elements, and numbers by distance
-    (`tile.diagonals`) becomes a dot that starts from those, divided by the number
-    where they are made, and is multiplied behind; what is added next is added
-    together with that. The number must be within 2^-64 and 2^64.
+    A dot that is multiplied by a uniform constant and added to
+    relative-position values (`tile.diagonals`) is folded, too. The
+    relative-position values are divided by the constant before they are
+    expanded and become the accumulator. The multiplication follows the dot and
+    is fused with the next addition. The constant must be between 2^-64 and
+    2^64.
 
     Before:
 
@@ -168,21 +176,22 @@ def AddByDot
     ```
   }];
   let statistics = [
-    Statistic<"numFolded", "num-folded", "Number of sums that dots start from">
+    Statistic<"numFolded", "num-folded", "Number of additions folded">
   ];
 }
 
 def StreamRelativePositions
     : KernelPass<"tile-stream-relative-positions", [], []> {
-  let summary = "Let another role find what tiles of diagonals are made of";
+  let summary = "Compute relative-position values in a helper warp";
   let body = [{
-    Numbers by distance, such as a table's, are found from scalars alone, a few
-    hundred for a block; but each warp that computes would find those of its own
-    rows, wait for memory, and spend registers on addresses. Where the plan has
-    streams `diagonals.0`, `diagonals.1` and so on that are `staged`, the
-    operands of `tile.diagonals` come through them, one stream each, as far as
-    there are streams: the role that owns them is ahead by their stages. Who
-    computes finds the others.
+    Relative-position values, for example elements of a table indexed by
+    `kv - q`, depend on scalars only: a few hundred values per block. If each
+    consumer warp loads the values of its own rows, it waits for memory and
+    spends registers on addresses. If the plan has `staged` streams
+    `diagonals.0`, `diagonals.1` and so on, the operands of `tile.diagonals`
+    pass through these streams, one stream each. The role that owns the streams
+    runs ahead by their number of stages. Operands without a stream are computed
+    by the consumers.
 
     Before:
 
@@ -199,31 +208,33 @@ def StreamRelativePositions
     %b = tile.diagonals %s : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
     ```
 
-    Places of sums by distance, tiles of integers, stay with who adds: brought to
-    it, they gained nothing. Tiles stay, too, that are made of others than rows, of
-    scalars and of tensors that the kernel only reads.
+    Integer operands, which are the addresses of relative-position gradients,
+    stay with the role that adds: a stream gives no speedup there. An operand
+    also stays if it depends on a tile that is not a single row computed from
+    scalars and from tensors that the kernel only reads.
   }];
   let statistics = [
-    Statistic<"numStreams", "num-streams", "Number of streams of diagonals">
+    Statistic<"numStreams", "num-streams", "Number of streams of relative-position values">
   ];
 }
 
 def InterleaveQueryTiles
     : KernelPass<"tile-interleave-query-tiles", [SoftmaxIsLoops, BlocksAreLoops],
                  []> {
-  let summary = "Work on parts of a tile's rows in turn";
+  let summary = "Split the rows of a CTA's tile and interleave the parts";
   let body = [{
-    Where the plan has several `row_tiles`, the rows of the kernel's dots are
-    parted, and whatever has to do with rows there is once for each part, side by
-    side: loads, dots, stores, what loops carry, and scalars that depend on
-    `tile.held_rows`, which says a part's own rows. What the parts share, loops,
-    their bounds and the other operands of dots, stays one. So each part masks
-    what its own rows need, and all visit the same blocks. Names get the part's
-    number: `s` becomes `s.0` and `s.1`.
+    If the plan has several `row_tiles`, the pass splits the rows of the
+    kernel's dots into that many parts. Ops on these rows are cloned, once per
+    part: loads, dots, stores, loop-carried values, and scalars that depend on
+    `tile.held_rows`, which returns the rows of the part. The parts share the
+    loops, their bounds and the other operands of the dots. Each part therefore
+    masks its own rows, and all parts iterate over the same blocks. The part's
+    index is appended to names: `s` becomes `s.0` and `s.1`.
 
-    Which dimension of which tile is the rows follows from the program: that of
-    the dots' results, and what arithmetic, dots and loops join with it. It is an
-    error if dots differ in their rows, or if a dot or a reduction sums over them.
+    The row dimension of each tile is inferred from the results of the dots and
+    propagated through arithmetic, dots and loops. The pass reports an error if
+    dots have different row dimensions, or if a dot or a reduction sums over the
+    rows.
 
     Before, with two parts:
 
@@ -248,29 +259,31 @@ def InterleaveQueryTiles
   }];
   let options = [
     Option<"parts", "parts", "int64_t", "-1",
-           "How many; negative: what the kernel's plan says">
+           "Number of parts; negative: the value of the kernel's plan">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [
-    Statistic<"numInterleaved", "num-interleaved", "Number of kernels changed">
+    Statistic<"numInterleaved", "num-interleaved", "Number of kernels whose rows were split">
   ];
 }
 
 def LowerBlocks
     : KernelPass<"tile-lower-blocks", [],
                  [BlocksAreLoops]> {
-  let summary = "Make loops over blocks scf.for";
+  let summary = "Lower tile.for_blocks to scf.for";
   let body = [{
-    A range of blocks becomes a loop over their first elements. Blocks that are found
-    become a loop over the visits, which carries what these carry. Whether a
-    block is partial is `tile.is_partial` of the induction variable, so that
+    A range of blocks becomes a loop over their first elements. Blocks computed
+    by a `visit` region become a loop over the iterations of that region, which
+    also carries the region's scalars. The partial flag becomes
+    `tile.is_partial` of the induction variable, so that
     `warp-split-masked-loops` can split the loop at the bounds of full blocks.
 
-    `descending` gives a loop over the numbers `%i` of blocks, from 0, that runs at
-    least once; with `last` the first element of the last block, `%j` is `last - %i *
-    step`, and `%partial` is `tile.is_partial %i below %a from %b` for numbers of blocks
-    `a`, at least 1, and `b`, which is left out where `full_lower` is `lower`.
-    `at_least_once` gives such a loop, too, with `%j` as `%lb + %i * step`.
+    `descending` becomes a loop over the block index `%i = 0, 1, ...` that runs
+    at least once. With `last` the first element of the last block, `%j` is
+    `last - %i * step`, and `%partial` is `tile.is_partial %i below %a from %b`
+    for block indices `a`, at least 1, and `b`. `b` is omitted if `full_lower`
+    equals `lower`. `at_least_once` becomes the same loop with `%j` equal to
+    `%lb + %i * step`.
 
     Before:
 
@@ -311,17 +324,18 @@ def LowerBlocks
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
-  let statistics = [Statistic<"numLowered", "num-lowered", "Number of loops over blocks lowered">];
+  let statistics = [Statistic<"numLowered", "num-lowered", "Number of tile.for_blocks lowered">];
 }
 
 def LowerWork
     : KernelPass<"tile-lower-work", [],
                  []> {
-  let summary = "Replace tile.foreach_work where each CTA has one item";
+  let summary = "Lower tile.foreach_work if each CTA has one work item";
   let body = [{
-    A `tile.foreach_work` with `schedule(single)` becomes its body, the item the
-    CTA's number. Others stay, for passes that know how a kernel's warps agree
-    on the next item; they are an error where the plan has no roles.
+    Replaces a `tile.foreach_work` with `schedule(single)` by its body, with the
+    CTA's index as the item. Other schedules remain for `warp-distribute-work`,
+    because the warps of a CTA must agree on the next item. They are an error if
+    the plan has no roles.
 
     Before:
 
@@ -341,23 +355,23 @@ def LowerWork
     ```
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect"];
-  let statistics = [Statistic<"numInlined", "num-inlined", "Number of items of work inlined">];
+  let statistics = [Statistic<"numInlined", "num-inlined", "Number of tile.foreach_work lowered">];
 }
 
 def SinkCoordinates
     : KernelPass<"tile-sink-coordinates", [],
                  []> {
-  let summary = "Compute coordinates, broadcasts and constants where they are used";
+  let summary = "Sink coordinates, broadcasts and constants to their uses";
   let body = [{
-    Common subexpressions and loop-invariant code are moved out of loops, which
-    for a tile means that registers hold it throughout the loop. This pass
-    reverses that for tiles that are cheaper to make than to keep: `tile.iota`,
-    `tile.broadcast`, splat constants, and sums and differences of these. Each
-    block that uses one gets its own copy, before the first use; a block never
-    has two. Loads, dots, reductions and all other arithmetic stay.
+    CSE and loop-invariant code motion hoist ops out of loops. For a tile this
+    means that registers hold it during the whole loop. This pass sinks tiles
+    that are cheaper to recompute than to keep: `tile.iota`, `tile.ramp`,
+    `tile.broadcast`, splat constants, and integer arithmetic and comparisons on
+    these. Each block that uses such a tile gets one copy, before the first use.
+    Loads, dots, reductions and all other arithmetic stay.
 
-    Runs after the last canonicalisation of the tile level, which would move
-    constants back.
+    The pass runs after the last canonicalisation at the tile level, which would
+    hoist constants again.
 
     Before:
 
@@ -378,7 +392,7 @@ def SinkCoordinates
     ```
   }];
   let statistics = [
-    Statistic<"numSunk", "num-sunk", "Number of copies made in other blocks">
+    Statistic<"numSunk", "num-sunk", "Number of copies created in other blocks">
   ];
 }
 

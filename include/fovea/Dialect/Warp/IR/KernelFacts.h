@@ -1,4 +1,4 @@
-//===- KernelFacts.h - What holds of warp programs --------------*- C++ -*-===//
+//===- KernelFacts.h - Facts about warp programs ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -13,9 +13,9 @@
 
 namespace fovea::warp {
 
-// KernelFacts.td says what they mean.
-extern const KernelFact kDotsReadMemory, kVotesAreBranches, kIsOneProgram,
-    kRolesAreCut, kHasThreadLayouts, kBuffersHavePlaces;
+// KernelFacts.td describes each fact.
+extern const KernelFact kDotsReadMemory, kBallotsAreLowered, kIsOneProgram,
+    kIsPartitioned, kHasThreadLayouts, kBuffersHaveOffsets;
 
 } // namespace fovea::warp
 

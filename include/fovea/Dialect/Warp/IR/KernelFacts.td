@@ -1,4 +1,4 @@
-//===- KernelFacts.td - What holds of warp programs --------*- tablegen -*-===//
+//===- KernelFacts.td - Facts about warp programs ----------*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -12,16 +12,16 @@
 include "fovea/Dialect/Tile/IR/KernelFacts.td"
 
 def DotsReadMemory : KernelFact<"::fovea::warp::kDotsReadMemory",
-    "dots read their second operands from memory on chip">;
-def VotesAreBranches : KernelFact<"::fovea::warp::kVotesAreBranches",
-    "what is seldom needed stands behind a vote and a branch">;
+    "dots are warp-level ops, which read their second operand from shared memory">;
+def BallotsAreLowered : KernelFact<"::fovea::warp::kBallotsAreLowered",
+    "conditional code (`tile.if_any`) is lowered to a warp ballot and a branch">;
 def IsOneProgram : KernelFact<"::fovea::warp::kIsOneProgram",
-    "the kernel is one program, not roles yet">;
-def RolesAreCut : KernelFact<"::fovea::warp::kRolesAreCut",
-    "a kernel whose plan has roles is roles">;
+    "the kernel is one program that is not yet partitioned into roles">;
+def IsPartitioned : KernelFact<"::fovea::warp::kIsPartitioned",
+    "a kernel whose plan lists roles is partitioned into them">;
 def HasThreadLayouts : KernelFact<"::fovea::warp::kHasThreadLayouts",
-    "tiles in registers say which thread holds which element">;
-def BuffersHavePlaces : KernelFact<"::fovea::warp::kBuffersHavePlaces",
-    "buffers have their offsets in shared memory, as have the barriers and mailboxes of roles">;
+    "register tiles have a thread layout">;
+def BuffersHaveOffsets : KernelFact<"::fovea::warp::kBuffersHaveOffsets",
+    "buffers, barriers of roles and mailboxes have shared-memory offsets">;
 
 #endif // FOVEA_DIALECT_WARP_IR_KERNELFACTS_TD

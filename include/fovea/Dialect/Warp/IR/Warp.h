@@ -15,59 +15,60 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 namespace fovea::warp {
-/// A static memref whose memory space is #warp.shared.
+/// Returns true for a static memref in the memory space #warp.shared.
 bool isSharedBuffer(mlir::Type type);
 
-/// Rows of tensor memory, and its columns of 32 bits.
+/// Rows of tensor memory and its 32-bit columns.
 constexpr int64_t kTmemRows = 128, kTmemColumns = 512;
-/// A static memref of 128 rows whose memory space is #warp.tmem.
+/// Returns true for a static memref of 128 rows in the memory space #warp.tmem.
 bool isTmemBuffer(mlir::Type type);
-/// Columns of 32 bits that a matrix in tensor memory takes.
+/// Number of 32-bit columns that a matrix in tensor memory occupies.
 int64_t getTmemColumns(mlir::MemRefType type);
 
-/// Bytes of a panel's row, for a buffer with `columns` columns of `bits` bits:
-/// the most of 128, 64 and 32 that divide a row.
+/// Bytes of a panel row of a buffer with `columns` columns of `bits` bits: the
+/// largest of 128, 64 and 32 that divides a row.
 int64_t getDividingRowBytes(int64_t columns, int64_t bits);
-/// As above for buffers that the copy engine fills: wide panels, the last one
-/// in part zero; and how many columns those have.
+/// The same for buffers that TMA fills, and the columns of their panels. Panels
+/// are wide; the last one may be padded with zeros.
 int64_t getBoxRowBytes(int64_t columns, int64_t bits);
 int64_t getBoxPanelColumns(int64_t columns, int64_t bits);
 
-/// Of a shared buffer, or of a stage of it: bytes and columns of a panel's row,
-/// and the CTAs of a cluster that part its rows.
+/// Properties of a shared buffer or of a stage of it: bytes and columns of a
+/// panel row, and the number of CTAs of a cluster that divide its rows.
 int64_t getRowBytes(mlir::MemRefType type);
 int64_t getPanelColumns(mlir::MemRefType type);
 int64_t getCtas(mlir::MemRefType type);
 
-/// Whether a shared buffer has one number a row, and so no panels.
+/// Returns true if a shared buffer has one element per row, and so no panels.
 bool isRowVector(mlir::MemRefType type);
-/// Whether it is a vector: of such, or one row of 32-bit elements, which no box
-/// and no dot reads.
+/// Returns true if a shared buffer is a vector: one element per row, or one row
+/// of 32-bit elements. Neither TMA tiles nor dots access vectors.
 bool isVector(mlir::MemRefType type);
-/// Bytes that a shared buffer takes, its last panel whole, and what its address
-/// is a multiple of.
-/// No more than `kTooManyBytes`, which no chip has: sums of some don't
-/// overflow.
+/// Size of a shared buffer in bytes, with its last panel in full, and its
+/// alignment. The size is at most `kTooManyBytes`, which exceeds the memory of
+/// any GPU, so that sums of sizes do not overflow.
 int64_t getStorageBytes(mlir::MemRefType type);
 inline constexpr int64_t kTooManyBytes = int64_t(1) << 48;
 int64_t getStorageAlignment(mlir::MemRefType type);
-/// Rows of a shared buffer, or of a stage of it, that one CTA keeps.
+/// Number of rows of a shared buffer, or of a stage of it, that one CTA keeps.
 int64_t getRowsOfCta(mlir::MemRefType type);
-/// What panels' addresses are a multiple of: where the swizzle repeats.
+/// Alignment of panels: the swizzle pattern repeats after so many bytes.
 inline constexpr int64_t kSharedAlignment = 1024;
-/// Bytes at the end of a specialised kernel's shared memory that hold nothing.
+/// Unused bytes at the end of the shared memory of a kernel with roles.
 inline constexpr int64_t kSpareSharedBytes = 16;
 
-/// Stages of a pipeline, and slots of a mailbox: as many as plans may say.
+/// Maximum number of stages of a pipeline and of slots of a mailbox, as in
+/// plans.
 inline constexpr int64_t kMostStages = 32;
-/// Warp groups that take turns: a CTA's named barriers, but for the one at
-/// which all of its threads meet.
-inline constexpr int64_t kMostTurns = 15;
+/// Maximum number of warp groups in a ping-pong order. Each needs a named
+/// barrier of the CTA; one more is used to synchronise all threads.
+inline constexpr int64_t kMaxPingPongGroups = 15;
 
-/// What is done to a stage of a pipeline.
-enum class PipelineVerb { Acquire, Commit, Wait, Release };
+/// Kinds of pipeline ops.
+enum class PipelineOpKind { Acquire, Commit, Wait, Release };
 
-/// The tile that a value of the type is or will be; null if it is none.
+/// Returns the tile type of a tile or of an outstanding dot; null for other
+/// types.
 mlir::RankedTensorType getDeliveredType(mlir::Type type);
 } // namespace fovea::warp
 
@@ -86,19 +87,19 @@ mlir::RankedTensorType getDeliveredType(mlir::Type type);
 #include "fovea/Dialect/Warp/IR/WarpOps.h.inc"
 
 namespace fovea::warp {
-/// Whether a value of the type is in every warp: no tile, or one of which each
-/// warp holds all.
-bool isWholeInWarps(mlir::Type type);
-/// Whether the tile has a layout, and that has fragments for matrix stores.
+/// Returns true if every warp holds a value of this type as a whole: it is no
+/// tile, or a tile that is replicated in each warp.
+bool isReplicatedPerWarp(mlir::Type type);
+/// Returns true if the tile has a layout whose fragments `stmatrix` accepts.
 bool hasStoreFragments(mlir::RankedTensorType tile);
 
-/// The asynchronous dots that may give `pending`, through loops and branches
-/// that carry it. Fails if it may come from anywhere else.
+/// Returns the asynchronous dots that may produce `pending`, through loops and
+/// branches that carry it. Fails if it may come from any other op.
 llvm::FailureOr<llvm::SmallVector<DotOp>> findDots(mlir::Value pending);
 
-/// How many dots surely were issued after the one that gives `pending`, when
-/// `op` is executed; none if it gives nothing that is outstanding. `pending`
-/// must be a value that `findDots` follows.
+/// Returns a lower bound on the number of dots issued between the dot that
+/// produces `pending` and the execution of `op`, or none if no such dot is
+/// outstanding. `findDots` must succeed for `pending`.
 std::optional<int64_t> countYoungerDots(mlir::Value pending,
                                         mlir::Operation *op);
 } // namespace fovea::warp

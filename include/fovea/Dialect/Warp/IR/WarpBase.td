@@ -15,18 +15,21 @@ include "mlir/IR/OpBase.td"
 def Warp_Dialect : Dialect {
   let name = "warp";
   let cppNamespace = "::fovea::warp";
-  let summary = "Who does it and when";
+  let summary = "Memory placement, asynchronous copies and warp specialisation";
   let description = [{
-    The `warp` dialect says where a tile program's data is on chip and when it
-    moves: shared buffers, asynchronous copies, multi-stage pipelines, dots on
-    what lies in shared memory, and layouts that say which thread holds which
-    element of a register tile. It does not know addresses or instruction
-    encodings.
+    The `warp` dialect says where a tile program keeps its data on the GPU, when
+    data moves, and which warps do the work. It has shared-memory buffers,
+    asynchronous copies, multi-stage pipelines, dots with operands in shared
+    memory, roles of warps, and layouts that map each element of a register tile
+    to a thread. It leaves addresses and instruction encodings to
+    `warp-to-nvvm`.
 
-    A *pipeline* is a ring of stages. The producer acquires a stage (waits until
-    all consumers released it), starts copies into it and commits; the consumer
-    waits for the commit, reads and releases. Stage and phase are explicit: the
-    stage is the position in the ring, the phase flips each time the ring wraps.
+    A *pipeline* is a ring of stages shared by one producer and its consumers.
+    The producer acquires a stage (waits until all consumers have released it),
+    starts copies into it and commits it. A consumer waits for the commit, reads
+    the stage and releases it. Stage and phase are explicit operands: the stage
+    is the index in the ring, and the phase is a bit that flips each time the
+    ring wraps.
   }];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;

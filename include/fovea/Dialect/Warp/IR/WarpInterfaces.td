@@ -14,83 +14,87 @@ include "mlir/IR/OpBase.td"
 def ThreadLayoutAttrInterface : AttrInterface<"ThreadLayoutAttrInterface"> {
   let cppNamespace = "::fovea::warp";
   let description = [{
-    Which elements of a register tile a thread holds, and in what order. The
-    element in register `r` of thread `t` has, along dimension `d`, the
-    coordinate `base(t, d) + offset(r, d)`. A dimension of extent 1 is
-    replicated: all threads hold it, once.
+    Maps the elements of a register tile to threads and registers. The element
+    in register `r` of thread `t` has, along dimension `d`, the coordinate
+    `base(t, d) + offset(r, d)`. A dimension of extent 1 is replicated: all
+    threads hold it, once.
 
-    Lowerings are written against this interface; a new layout is a new
-    attribute, not a new case.
+    Lowerings use only this interface, so a new layout is a new attribute that
+    implements it and needs no new case in a lowering.
   }];
   let methods = [
-    InterfaceMethod<"Registers that one thread needs for a tile of `shape`.",
+    InterfaceMethod<"Number of registers that one thread needs for a tile of `shape`.",
       "int64_t", "getNumElements", (ins "::llvm::ArrayRef<int64_t>":$shape)>,
-    InterfaceMethod<"Offsets along `dim`, one for each register.",
+    InterfaceMethod<"Offsets along `dim`, one per register.",
       "::llvm::SmallVector<int64_t>", "getOffsets",
       (ins "::llvm::ArrayRef<int64_t>":$shape, "int64_t":$dim)>,
     InterfaceMethod<[{Emits the base coordinate along `dim` of the thread with
-      number `thread` (i32) in its CTA; 0 for a dimension of extent 1.}],
+      index `thread` (i32) in its CTA; 0 for a dimension of extent 1.}],
       "::mlir::Value", "emitBase",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Location":$loc,
            "::mlir::Value":$thread, "::llvm::ArrayRef<int64_t>":$shape,
            "int64_t":$dim)>,
-    InterfaceMethod<[{Rows of a tile of `shape` that one group of four warps
-      holds, if such groups may run different parts of a program at a time, each
-      for its own rows, in the order of the groups; else all rows.}],
+    InterfaceMethod<[{Number of rows of a tile of `shape` that one warp group
+      (four warps) owns, if warp groups run independently of each other and own
+      consecutive parts of the rows in the order of the groups; otherwise the
+      number of all rows.}],
       "int64_t", "getGroupRows", (ins "::llvm::ArrayRef<int64_t>":$shape)>,
-    InterfaceMethod<[{Bases along `dim` are multiples of one and the other
-      bound: every base is below `getPeriod`, and offsets keep their class
-      modulo it. Reductions to multiples of the period need no other thread.}],
+    InterfaceMethod<[{The period of the layout along `dim`: within a warp, elements
+      whose coordinates are equal modulo the period are in the same lane. A
+      reduction to an extent that is a multiple of the period therefore needs no
+      other lane.}],
       "int64_t", "getPeriod", (ins "int64_t":$dim)>,
-    InterfaceMethod<[{Lane masks: how lanes part a period along `dim`, a power
-      of two. Lanes whose numbers differ by the last mask have bases half a
-      period apart, by the one before a quarter, and so on; what remains a
-      thread holds side by side. Fails if lanes part periods otherwise.}],
+    InterfaceMethod<[{Lane masks that describe how lanes divide a period along
+      `dim`, which is a power of two. The bases of lanes whose indices differ by
+      the last mask are half a period apart, by the mask before it a quarter, and
+      so on. Each thread holds the remaining elements contiguously. Fails if the
+      layout divides periods in another way.}],
       "::llvm::FailureOr<::llvm::SmallVector<int64_t>>", "getLanesOfPeriod",
       (ins "int64_t":$dim)>,
-    InterfaceMethod<[{Lane masks: the threads that hold the other elements along
-      `dim` are those reached by exchanging lanes with these masks, one after
-      the other. Fails if other warps hold some of them.}],
+    InterfaceMethod<[{Lane masks for a butterfly reduction along `dim`: exchanges
+      with these masks, one after the other, reach all threads that hold the other
+      elements. Fails if other warps hold some of these elements.}],
       "::llvm::FailureOr<::llvm::SmallVector<int64_t>>", "getReductionLanes",
       (ins "int64_t":$dim)>,
-    InterfaceMethod<[{Whether every warp holds all of a tile, an element a lane:
-      what is computed of it any warp computes alone, and votes on.}],
+    InterfaceMethod<[{Whether every warp holds the whole tile, one element per
+      lane. Each warp then computes with the tile, and takes ballots on it, by
+      itself.}],
       "bool", "isOneWarps", (ins), "",
       /*defaultImplementation=*/"return false;">,
-    InterfaceMethod<[{The warps that part a tile's rows, if each holds equally
-      many consecutive ones, and its lanes part periods of them and of columns
-      (`getLanesOfPeriod`); else 0.}],
+    InterfaceMethod<[{Number of warps that divide a tile's rows, if each warp owns
+      an equal number of consecutive rows and its lanes divide periods of rows and
+      columns (`getLanesOfPeriod`); otherwise 0.}],
       "int64_t", "getRowWarps", (ins), "",
       /*defaultImplementation=*/"return 0;">,
-    InterfaceMethod<[{The warps that part a tile's rows, if each holds its own in
-      the fragments of mma.sync's first operand; else 0.}],
+    InterfaceMethod<[{Number of warps that divide a tile's rows, if each warp holds
+      its rows as fragments of mma.sync's first operand; otherwise 0.}],
       "int64_t", "getFragmentWarps", (ins), "",
       /*defaultImplementation=*/"return 0;">,
-    InterfaceMethod<[{Whether each warp holds 16 rows of its own, in fragments
-      that matrix stores (`stmatrix`) take: the four lanes of a quad share two
-      rows, two columns of every eight each.}],
+    InterfaceMethod<[{Whether each warp owns 16 rows as fragments that `stmatrix`
+      accepts: the four lanes of a quad share two rows, and each lane holds two of
+      every eight columns.}],
       "bool", "hasStoreFragments", (ins), "",
       /*defaultImplementation=*/"return false;">
   ];
 }
 
-def PipelineVerbOpInterface : OpInterface<"PipelineVerbOpInterface"> {
+def PipelineOpInterface : OpInterface<"PipelineOpInterface"> {
   let cppNamespace = "::fovea::warp";
   let description = [{
-    What is done to a stage of a pipeline: its producer acquires and commits it,
-    its consumers wait for it and release it. How an op comes to it (when dots
-    are done, for example) is its own affair.
+    A synchronisation op on a stage of a pipeline. The producer acquires and
+    commits a stage; consumers wait for it and release it. An op may signal
+    later than it executes, for example when outstanding dots have finished.
   }];
   let methods = [
     InterfaceMethod<"The ring of stages.", "::mlir::Value", "getPipeline">,
-    InterfaceMethod<"The stage's position in the ring.", "::mlir::Value",
+    InterfaceMethod<"The index of the stage in the ring.", "::mlir::Value",
       "getStage">,
-    InterfaceMethod<"What is done.", "::fovea::warp::PipelineVerb", "getVerb">
+    InterfaceMethod<"The kind of synchronisation.", "::fovea::warp::PipelineOpKind", "getOpKind">
   ];
   let extraSharedClassDeclaration = [{
-    bool isProducers() {
-      PipelineVerb verb = $_op.getVerb();
-      return verb == PipelineVerb::Acquire || verb == PipelineVerb::Commit;
+    bool isProducerOp() {
+      PipelineOpKind kind = $_op.getOpKind();
+      return kind == PipelineOpKind::Acquire || kind == PipelineOpKind::Commit;
     }
   }];
 }
@@ -98,11 +102,12 @@ def PipelineVerbOpInterface : OpInterface<"PipelineVerbOpInterface"> {
 def DotWaitOpInterface : OpInterface<"DotWaitOpInterface"> {
   let cppNamespace = "::fovea::warp";
   let description = [{
-    Waits for dots: the one that gave the value and all that were issued before
-    it are done with shared memory then.
+    A wait for asynchronous dots. After it, the dot that produced the pending
+    value and all dots issued before that one have finished reading shared
+    memory.
   }];
   let methods = [
-    InterfaceMethod<"The value in flight.", "::mlir::Value", "getPending">
+    InterfaceMethod<"The result of the dot that is waited for.", "::mlir::Value", "getPending">
   ];
 }
 

@@ -26,9 +26,10 @@ class Warp_OpWithEffects<string mnemonic, list<Trait> traits = []>
 def Warp_AllocOp : Warp_Op<"alloc"> {
   let summary = "a buffer in shared memory";
   let description = [{
-    Lives as long as the CTA. `offset`, in bytes from the start of the CTA's
-    dynamic shared memory, is chosen by `warp-allocate-shared-memory`. Extents are
-    in [1, 65536], as tiles' are.
+    Allocates a buffer in shared memory that lives as long as the CTA. `offset`,
+    in bytes from the start of the CTA's dynamic shared memory, is set by
+    `warp-allocate-shared-memory`. Extents are in [1, 65536], as for register
+    tiles.
 
     Example:
 
@@ -37,18 +38,19 @@ def Warp_AllocOp : Warp_Op<"alloc"> {
     ```
   }];
   let arguments = (ins
-    Arg<OptionalAttr<I64Attr>, "bytes from the start of dynamic shared memory; none: not placed yet">:$offset);
+    Arg<OptionalAttr<I64Attr>, "offset in bytes from the start of dynamic shared memory; absent before allocation">:$offset);
   let results = (outs Res<Warp_SharedBuffer, "the buffer", [MemAlloc]>:$buffer);
   let assemblyFormat = "(`offset` `(` $offset^ `)`)? attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
 def Warp_OnesOp : Warp_Op<"ones"> {
-  let summary = "a buffer of ones in shared memory";
+  let summary = "a read-only buffer of ones in shared memory";
   let description = [{
-    As `warp.alloc`, but full of ones before any role starts, and never
-    written: the block that the last columns of a `warp.dot`'s second operand
-    lie in, one step of its sum high.
+    Allocates a buffer as `warp.alloc` does. It is filled with ones before any
+    role starts and is never written. Its columns extend the second operand of a
+    `warp.dot` (`ones`), so that the dot also computes row sums of its first
+    operand. It has as many rows as one MMA instruction sums over.
 
     Example:
 
@@ -57,16 +59,16 @@ def Warp_OnesOp : Warp_Op<"ones"> {
     ```
   }];
   let arguments = (ins
-    Arg<OptionalAttr<I64Attr>, "bytes from the start of dynamic shared memory; none: not placed yet">:$offset);
-  let results = (outs Res<Warp_SharedBuffer, "the buffer, full of ones", [MemAlloc]>:$buffer);
+    Arg<OptionalAttr<I64Attr>, "offset in bytes from the start of dynamic shared memory; absent before allocation">:$offset);
+  let results = (outs Res<Warp_SharedBuffer, "the buffer of ones", [MemAlloc]>:$buffer);
   let assemblyFormat = "(`offset` `(` $offset^ `)`)? attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
 def Warp_StageOp : Warp_Op<"stage", [Pure]> {
-  let summary = "one stage of a buffer";
+  let summary = "selects one stage of a multi-stage buffer";
   let description = [{
-    The buffer's entry `stage` along its first dimension.
+    Returns the part of `buffer` at index `stage` of its first dimension.
 
     Example:
 
@@ -76,9 +78,9 @@ def Warp_StageOp : Warp_Op<"stage", [Pure]> {
     ```
   }];
   let arguments = (ins
-    Arg<Warp_SharedBuffer, "a buffer whose first dimension counts stages">:$buffer,
-    Arg<I32, "which stage, from 0">:$stage);
-  let results = (outs Res<Warp_SharedBuffer, "the buffer of that stage">:$result);
+    Arg<Warp_SharedBuffer, "a buffer whose first dimension is the stage">:$buffer,
+    Arg<I32, "index of the stage, from 0">:$stage);
+  let results = (outs Res<Warp_SharedBuffer, "the part of the buffer that belongs to the stage">:$result);
   let assemblyFormat = [{
     $buffer `[` $stage `]` attr-dict `:` type($buffer) `to` type($result)
   }];
@@ -87,21 +89,22 @@ def Warp_StageOp : Warp_Op<"stage", [Pure]> {
 
 def Warp_CopyOp : Warp_OpWithEffects<"copy", [
     AttrSizedOperandSegments, NamedOpInterface]> {
-  let summary = "copies a box of global memory to shared memory";
+  let summary = "copies a tile of global memory to shared memory";
   let description = [{
-    Reads as `tile.load` does: rows and columns of the buffer run along the
-    memref's dimensions `dims`, from the given indices on; what lies outside the
-    memref, or at or past `limit` along the rows, becomes 0. `fold` places rows
-    as `tile.load` has it. With `if`, the copy is skipped where the condition is
-    false.
+    Copies the tile of `source` that starts at the given indices into `target`.
+    The rows and columns of the tile run along the dimensions `dims` of the
+    memref. Elements outside the memref, and rows at or after `limit`, become 0.
+    `fold` interleaves heads into the rows as for `tile.load`. With `if`, the
+    copy is skipped if the condition is false.
 
-    Without `async` the data is there for the whole CTA when the op is done, and
-    nobody reads the buffer's old contents any more when it starts. With
-    `async` the copy belongs to the producer's current stage of a pipeline: it
-    may land at any time until the stage's `warp.consumer_wait` is done.
+    Without `async`, the data is visible to the whole CTA when the op completes,
+    and all reads of the buffer's old contents precede the op. With `async`, the
+    copy belongs to the stage that the producer acquired last: the data may
+    arrive at any time until `warp.consumer_wait` on that stage completes.
 
-    With `fragments` what is copied is a vector that lies in memory as `tile.load` has
-    it: a buffer of one row takes it in one piece, in that order.
+    With `fragments`, the source is a vector that memory holds in fragment order
+    (see `tile.load`). A buffer of one row receives it contiguously, in that
+    order.
 
     Example:
 
@@ -111,16 +114,16 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
     ```
   }];
   let arguments = (ins
-    Arg<AnyMemRef, "the global memory that is read">:$source,
-    Arg<Variadic<Index>, "where the box starts: an index for each dimension of the memref">:$indices,
-    Arg<Optional<Index>, "the first row that becomes 0, along `dims[0]`">:$limit,
-    Arg<Optional<I1>, "whether anything is copied">:$condition,
-    Arg<Warp_SharedBuffer, "the buffer that is written, the size of the box">:$target,
-    Arg<DenseI64ArrayAttr, "the dimensions of the memref that rows and columns run along; -1: none">:$dims,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n neighbouring rows run along dimension d">:$fold,
-    Arg<UnitAttr, "memory has the order of the matrix unit's fragments">:$fragments,
-    Arg<UnitAttr, "the copy may land later: in the stage that the producer acquired">:$async,
-    Arg<OptionalAttr<StrAttr>, "the stream that the copy is a part of">:$name);
+    Arg<AnyMemRef, "the global memory to read">:$source,
+    Arg<Variadic<Index>, "start of the tile: one index per dimension of the memref">:$indices,
+    Arg<Optional<Index>, "the first row, along `dims[0]`, that becomes 0">:$limit,
+    Arg<Optional<I1>, "whether to copy">:$condition,
+    Arg<Warp_SharedBuffer, "the buffer to write; its shape is that of the tile">:$target,
+    Arg<DenseI64ArrayAttr, "memref dimensions of the rows and of the columns; -1: none">:$dims,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n adjacent rows run along dimension d">:$fold,
+    Arg<UnitAttr, "memory is in the order of MMA fragments">:$fragments,
+    Arg<UnitAttr, "the copy completes later; it fills the stage that the producer acquired">:$async,
+    Arg<OptionalAttr<StrAttr>, "the stream that the copy belongs to">:$name);
   let extraClassDeclaration = [{
     tile::BoxDims getBoxDims() { return {getDims(), getFold(), getFragments()}; }
   }];
@@ -134,16 +137,18 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
 }
 
 def Warp_ZeroRowsOp : Warp_OpWithEffects<"zero_rows"> {
-  let summary = "makes the last rows of a stage zero";
+  let summary = "sets the last rows of a stage to zero";
   let description = [{
-    Rows `from` and on become 0: all of them if `from` is not positive, none if
-    the buffer has no more rows. For copies that can't end at a run-time row: a
-    sequence's last block of values goes on with what happens to follow it in
+    Sets row `from` and all later rows of the buffer to 0: all rows if `from` is
+    not positive, none if `from` is not less than the number of rows. This op is
+    for TMA copies, which cannot stop at a row known only at run time. The last
+    block of V of a sequence then includes rows that follow the sequence in
     memory, and 0 * NaN is NaN.
 
-    Belongs to a role that reads the stage. Each of its warp groups writes the
-    rows before its own dots read them; all write the same, so none waits for
-    another. The dots that follow see the zeros.
+    The op belongs to a role that reads the stage. Each warp group of the role
+    writes the rows before its own dots read them. All warp groups write the
+    same values, so they need no synchronisation with each other. Dots after the
+    op see the zeros.
 
     Example:
 
@@ -159,9 +164,11 @@ def Warp_ZeroRowsOp : Warp_OpWithEffects<"zero_rows"> {
 }
 
 def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load"> {
-  let summary = "reads a shared buffer into a register tile";
+  let summary = "loads a shared buffer into a register tile";
   let description = [{
-    Operands of 16 bits, and vectors of f32 that were copied in fragments.
+    Loads a shared buffer into a register tile of the same shape and element
+    type. The buffer holds 16-bit elements, or an f32 vector that was copied in
+    fragment order.
 
     Example:
 
@@ -170,8 +177,8 @@ def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load"> {
       to tensor<128x64xbf16, #warp.mma_sync<warps = 4>>
     ```
   }];
-  let arguments = (ins Arg<Warp_SharedBuffer, "the buffer that is read">:$source);
-  let results = (outs Res<Tile_AnyTile, "the buffer's elements">:$result);
+  let arguments = (ins Arg<Warp_SharedBuffer, "the buffer to read">:$source);
+  let results = (outs Res<Tile_AnyTile, "the elements of the buffer">:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let hasVerifier = 1;
 }
@@ -179,26 +186,30 @@ def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load"> {
 def Warp_DotOp : Warp_OpWithEffects<"dot", [
     NamedOpInterface,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "matrix product with operands in shared memory";
+  let summary = "matrix multiply-accumulate with operands in shared memory";
   let description = [{
-    As `tile.dot`, with `b`, and `a` if it is no register tile, read from shared
-    memory. With `transpose_a` the buffer `a` is of `KxM`, with `columns` some
-    columns of the buffer `b` are read.
+    Computes `acc + a * b` as `tile.dot` does. `b` is in shared memory; `a` is
+    in shared memory or is a register tile. With `transpose_a`, the buffer `a`
+    is `KxM`; with `transpose_b`, the buffer `b` is `NxK`. `columns` selects the
+    columns of `b` from that index on, as many as the accumulator has.
 
-    With `async` the product is only issued: operands in shared memory may be
-    read, and `a` and `acc` in registers used up, at any time until the result's
-    `warp.dot_wait` is done. Dots are delivered in the order of their issue.
+    With `async`, the op only issues the MMA. Until `warp.dot_wait` on the
+    result completes, the hardware may read operands in shared memory and may
+    read or overwrite the registers of `a` and `acc`. Dots complete in the order
+    of their issue.
 
-    An accumulator may be a product that is not delivered yet. The dot adds to
-    it where it is, with no wait in between. It is then no value of its own any
-    more: only `warp.await_reads` may still take it.
+    The accumulator may be the result of an outstanding dot. The new dot then
+    accumulates in place, without a wait between the two. The old value is
+    consumed: only `warp.await_reads` may still use it.
 
-    With `rows`, a transposed `a` has more rows than the sum: the product is of those from there on.
+    With `rows`, a transposed `a` has more rows than the accumulator; the dot
+    uses the rows from that index on.
 
-    With `ones`, a buffer that `warp.ones` made, `b` is taken to go on with
-    its columns, repeated along the sum: the product's last columns, as many,
-    are each the sums of a's rows. `b` must be one panel wide, so that the ones
-    are where its next panel would be.
+    With `ones`, a buffer made by `warp.ones`, `b` is extended by the columns of
+    that buffer, which repeat along the reduction dimension. The last columns of
+    the product, as many as `ones` has, then each contain the row sums of `a`.
+    `b` must be one panel wide, so that `ones` takes the place of its next
+    panel.
 
     Example:
 
@@ -212,15 +223,15 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
   let arguments = (ins
     Arg<AnyTypeOf<[Tile_AnyTile, Warp_SharedBuffer]>, "first factor, in registers or shared memory: MxK, KxM if transposed">:$a,
     Arg<Warp_SharedBuffer, "second factor, in shared memory: KxN, NxK if transposed">:$b,
-    Arg<AnyTypeOf<[Tile_F32Tile, Warp_PendingType]>, "what the product is added to: a tile of MxN, or a dot in flight">:$acc,
-    Arg<Optional<Warp_SharedBuffer>, "a buffer of ones that `b` goes on with">:$ones,
+    Arg<AnyTypeOf<[Tile_F32Tile, Warp_PendingType]>, "the accumulator: a tile of MxN, or an outstanding dot">:$acc,
+    Arg<Optional<Warp_SharedBuffer>, "a buffer of ones that extends the columns of `b`">:$ones,
     Arg<UnitAttr, "`a` is transposed">:$transposeA,
     Arg<UnitAttr, "`b` is transposed">:$transposeB,
-    Arg<UnitAttr, "the dot is issued, the result comes later">:$async,
-    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name,
-    Arg<OptionalAttr<I64Attr>, "the first row of a transposed `a` that is taken">:$firstRow,
-    Arg<OptionalAttr<I64Attr>, "the first column of `b` that is taken">:$firstColumn);
-  let results = (outs Res<AnyType, "the sum, or the dot in flight that computes it">:$result);
+    Arg<UnitAttr, "issue the dot without waiting for its result">:$async,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name,
+    Arg<OptionalAttr<I64Attr>, "the first row to use of a transposed `a`">:$firstRow,
+    Arg<OptionalAttr<I64Attr>, "the first column to use of `b`">:$firstColumn);
+  let results = (outs Res<AnyType, "the sum, or the outstanding dot that computes it">:$result);
   let assemblyFormat = [{
     (`async` $async^)? ($name^)? $a `,` $b `,` $acc
     (`transpose_a` $transposeA^)? (`transpose_b` $transposeB^)?
@@ -240,11 +251,11 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
   }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// The result's type once it is delivered.
+    /// The type of the result after the wait.
     ::mlir::RankedTensorType getTileType() {
       return getDeliveredType(getAcc().getType());
     }
-    /// The product's last columns that are sums of a's rows.
+    /// Number of trailing columns of the product that contain row sums of `a`.
     int64_t getNumOnes() {
       return getOnes() ? getOnes().getType().getDimSize(1) : 0;
     }
@@ -254,14 +265,19 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
 def Warp_DotWaitOp : Warp_OpWithEffects<"dot_wait", [
     AttrSizedOperandSegments, DotWaitOpInterface,
     DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "waits for an asynchronous dot";
+  let summary = "waits until an asynchronous dot has finished";
   let description = [{
-    The first result is the product; dots issued after it may stay in flight.
-    `above` lists tiles of non-negative f32 that must be computed before the
-    wait, so that their work runs under the dot. `held` lists tiles whose
-    further use must come after the wait: they are the remaining results. Both
-    change no value. A register operand of a dot in flight must not be
-    overwritten, so what computes the next one is held.
+    Waits for the dot that produced `pending` and returns its product as the
+    first result. Dots issued after it may stay outstanding.
+
+    `above` and `held` only constrain the order of instructions; they change no
+    value. `above` lists f32 tiles that must be computed before the wait, so
+    that their computation overlaps the dot. Their elements must not be
+    negative, because the lowering tests their signs to order them. `held` lists
+    tiles that are computed before the wait and used after it: each has a
+    result, which replaces it in the uses after the wait. An example is the
+    register operand of the next dot, which must not be computed into registers
+    that an outstanding dot still reads.
 
     Example:
 
@@ -272,12 +288,12 @@ def Warp_DotWaitOp : Warp_OpWithEffects<"dot_wait", [
     ```
   }];
   let arguments = (ins
-    Arg<Warp_PendingType, "the dot in flight">:$pending,
-    Arg<Variadic<Tile_F32Tile>, "tiles that are computed before the wait">:$above,
-    Arg<Variadic<Tile_AnyTile>, "tiles whose further use comes after the wait">:$held);
+    Arg<Warp_PendingType, "the outstanding dot">:$pending,
+    Arg<Variadic<Tile_F32Tile>, "tiles to compute before the wait">:$above,
+    Arg<Variadic<Tile_AnyTile>, "tiles whose later uses come after the wait">:$held);
   let results = (outs
     Res<Tile_F32Tile, "the dot's result">:$result,
-    Res<Variadic<Tile_AnyTile>, "the tiles of `held`, for use after the wait">:$heldResults);
+    Res<Variadic<Tile_AnyTile>, "the tiles of `held`, for uses after the wait">:$heldResults);
   let assemblyFormat = [{
     $pending (`above` `(` $above^ `:` type($above) `)`)?
     (`held` `(` $held^ `:` type($held) `)`)? attr-dict
@@ -287,10 +303,10 @@ def Warp_DotWaitOp : Warp_OpWithEffects<"dot_wait", [
 
 def Warp_BeginSumOp : Warp_Op<"begin_sum", [
     Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
-  let summary = "a tile as what dots in flight add to";
+  let summary = "starts an accumulation by asynchronous dots";
   let description = [{
-    The tile counts as a product of which nothing is outstanding: what a chain of
-    asynchronous dots starts from.
+    Converts a tile to the type of an outstanding dot with nothing outstanding.
+    A chain of asynchronous dots that accumulate in place starts from it.
 
     Example:
 
@@ -298,20 +314,22 @@ def Warp_BeginSumOp : Warp_Op<"begin_sum", [
     %p = warp.begin_sum %zero : tensor<128x256xf32, #warp.wgmma<groups = 2>>
     ```
   }];
-  let arguments = (ins Arg<Tile_F32Tile, "what the sum starts from">:$tile);
-  let results = (outs Res<Warp_PendingType, "the sum, to which nothing is outstanding">:$pending);
+  let arguments = (ins Arg<Tile_F32Tile, "the initial value of the sum">:$tile);
+  let results = (outs Res<Warp_PendingType, "the sum, with no outstanding dots">:$pending);
   let assemblyFormat = "$tile attr-dict `:` type($tile)";
 }
 
 def Warp_AwaitReadsOp : Warp_OpWithEffects<"await_reads", [DotWaitOpInterface]> {
-  let summary = "waits until a dot has read its operands";
+  let summary = "waits until a dot has finished reading its operands";
   let description = [{
-    The dot that gave `pending`, and all that were issued before it, have read
-    what they read of shared memory; dots issued after it may stay in flight. The
-    product itself is not delivered: a dot in flight may be adding to it.
+    Waits until the dot that produced `pending`, and all dots issued before it,
+    have finished reading shared memory. Dots issued after it may stay
+    outstanding. The op does not return the product, because an outstanding dot
+    may still accumulate onto it.
 
-    Where a sum over a loop is kept in flight, this comes behind the issue of the
-    next product and before the release of the stages of the last one.
+    In a loop that keeps its sum outstanding, the op follows the issue of the
+    current iteration's dot and precedes the release of the stages that the
+    previous iteration's dot reads.
 
     Example:
 
@@ -322,15 +340,17 @@ def Warp_AwaitReadsOp : Warp_OpWithEffects<"await_reads", [DotWaitOpInterface]> 
     warp.await_reads %p0 : !warp.pending<tensor<128x256xf32, #warp.wgmma<groups = 2>>>
     ```
   }];
-  let arguments = (ins Arg<Warp_PendingType, "the dot in flight whose operands are to be free">:$pending);
+  let arguments = (ins Arg<Warp_PendingType, "the outstanding dot whose operands must become free">:$pending);
   let assemblyFormat = "$pending attr-dict `:` qualified(type($pending))";
 }
 
 def Warp_AnyOp : Warp_Op<"any", [Pure]> {
-  let summary = "whether a warp holds an element that is true";
+  let summary = "whether any element that the warp holds is true";
   let description = [{
-    The same in all threads of a warp; warps may differ. What depends on it must
-    come out the same for any grouping of rows, as with `tile.if_any`.
+    Reduces an `i1` tile with "or" over the elements that one warp holds. The
+    result is uniform in the warp but may differ between warps. Code that
+    depends on it must give the same results for any grouping of rows, as for
+    `tile.if_any`.
 
     Example:
 
@@ -339,15 +359,16 @@ def Warp_AnyOp : Warp_Op<"any", [Pure]> {
     ```
   }];
   let arguments = (ins Arg<Tile_I1Tile, "the flags">:$source);
-  let results = (outs Res<I1, "whether one that the warp holds is true">:$result);
+  let results = (outs Res<I1, "whether any flag that the warp holds is true">:$result);
   let assemblyFormat = "$source attr-dict `:` type($source)";
 }
 
 def Warp_ExtractColumnsOp : Warp_Op<"extract_columns", [Pure]> {
-  let summary = "some neighbouring columns of a tile";
+  let summary = "extracts adjacent columns of a tile";
   let description = [{
-    Columns `from` and on, as many as the result has. With layouts that keep
-    columns in blocks, `from` and the extent are multiples of the block.
+    Returns the columns of `source` from index `from` on, as many as the result
+    has. If the layout keeps columns in blocks, `from` and the number of columns
+    are multiples of the block size.
 
     Example:
 
@@ -357,8 +378,8 @@ def Warp_ExtractColumnsOp : Warp_Op<"extract_columns", [Pure]> {
   }];
   let arguments = (ins
     Arg<Tile_AnyTile, "the whole tile">:$source,
-    Arg<I64Attr, "the first column that is taken">:$from);
-  let results = (outs Res<Tile_AnyTile, "its columns `from` and on">:$result);
+    Arg<I64Attr, "the first column to extract">:$from);
+  let results = (outs Res<Tile_AnyTile, "the extracted columns">:$result);
   let assemblyFormat = [{
     $source `from` $from attr-dict `:` type($source) `to` type($result)
   }];
@@ -367,8 +388,10 @@ def Warp_ExtractColumnsOp : Warp_Op<"extract_columns", [Pure]> {
 }
 
 def Warp_ConcatColumnsOp : Warp_Op<"concat_columns", [Pure]> {
-  let summary = "tiles side by side";
+  let summary = "concatenates tiles along their columns";
   let description = [{
+    Returns a tile whose columns are those of the operands, from left to right.
+
     Example:
 
     ```mlir
@@ -377,7 +400,7 @@ def Warp_ConcatColumnsOp : Warp_Op<"concat_columns", [Pure]> {
     ```
   }];
   let arguments = (ins Arg<Variadic<Tile_AnyTile>, "the tiles, from left to right">:$parts);
-  let results = (outs Res<Tile_AnyTile, "all columns of the parts">:$result);
+  let results = (outs Res<Tile_AnyTile, "the columns of all operands">:$result);
   let assemblyFormat = "$parts attr-dict `:` type($parts) `to` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
@@ -385,19 +408,21 @@ def Warp_ConcatColumnsOp : Warp_Op<"concat_columns", [Pure]> {
 
 def Warp_ConvertLayoutOp : Warp_Op<"convert_layout", [
     Pure, SameOperandsAndResultShape, SameOperandsAndResultElementType]> {
-  let summary = "a tile in another layout";
+  let summary = "converts a tile to another layout";
   let description = [{
-    The same elements, held by other lanes or in other registers. Each warp keeps
-    its rows: both layouts part them among equally many warps. A tile that is to
-    go to other warps crosses through a stream (`tile.stream`).
+    Redistributes the elements of a tile over lanes and registers of each warp.
+    Each warp keeps its rows: both layouts must divide the rows among the same
+    number of warps. A tile that another set of warps needs has to go through a
+    stream (`tile.stream`).
 
-    With `permuted` columns change their places instead, so that nothing moves:
-    column `c` of the result is the column of the operand that the same lane
-    holds in the same register. For a dot's first operand that changes nothing,
-    if the rows of its second operand are permuted in the same way.
+    With `permuted`, no element moves; the columns are reindexed instead: column
+    `c` of the result is the column of `source` that the same lane holds in the
+    same register. For the first operand of a dot this does not change the
+    product if the rows of the second operand are permuted in the same way.
 
-    `warp-assign-layouts` makes it where a dot's computed first operand lies
-    otherwise than accumulators do: elements of 8 or 32 bits.
+    `warp-assign-layouts` inserts this op before a dot whose computed first
+    operand has 8-bit or 32-bit elements, since such operands have a layout
+    different from accumulators.
 
     Example:
 
@@ -408,8 +433,8 @@ def Warp_ConvertLayoutOp : Warp_Op<"convert_layout", [
   }];
   let arguments = (ins
     Arg<Tile_AnyTile, "the tile">:$source,
-    Arg<UnitAttr, "columns change places, so that no element moves">:$permuted);
-  let results = (outs Res<Tile_AnyTile, "the tile in the layout of its type">:$result);
+    Arg<UnitAttr, "reindex columns instead of moving elements">:$permuted);
+  let results = (outs Res<Tile_AnyTile, "the tile in the layout of the result type">:$result);
   let assemblyFormat = [{
     (`permuted` $permuted^)? $source attr-dict `:` type($source) `to` type($result)
   }];
@@ -418,13 +443,15 @@ def Warp_ConvertLayoutOp : Warp_Op<"convert_layout", [
 }
 
 def Warp_PipelineOp : Warp_Op<"pipeline", [NamedOpInterface]> {
-  let summary = "makes a pipeline";
+  let summary = "creates a pipeline";
   let description = [{
-    All stages are empty at first. `name` is the stream's whose boxes fill them:
-    the role that owns it acquires and commits. `offset`, in bytes from the start of the
-    CTA's dynamic shared memory, is where roles keep its barriers (a full and an
-    empty one for each stage), chosen by `warp-allocate-shared-memory`; a
-    pipeline whose producer and consumer are the same threads needs none.
+    Creates a ring of stages, all empty. `name` is the stream, the plan's name
+    for the sequence of tiles that fill the stages; the role that owns this
+    stream is the producer. `offset`, in bytes from the start of the CTA's
+    dynamic shared memory, is the address of the pipeline's mbarriers (a full
+    and an empty barrier per stage) and is set by `warp-allocate-shared-memory`.
+    A pipeline whose producer and consumer are the same threads needs no
+    barriers.
 
     Example:
 
@@ -433,7 +460,7 @@ def Warp_PipelineOp : Warp_Op<"pipeline", [NamedOpInterface]> {
     ```
   }];
   let arguments = (ins
-    Arg<OptionalAttr<I64Attr>, "where the barriers lie, in bytes from the start of dynamic shared memory">:$offset,
+    Arg<OptionalAttr<I64Attr>, "offset of the barriers in bytes from the start of dynamic shared memory">:$offset,
     Arg<OptionalAttr<StrAttr>, "the stream that fills the stages">:$name);
   let results = (outs Res<Warp_PipelineType, "the ring of stages, all empty", [MemAlloc]>:$pipeline);
   let assemblyFormat = [{
@@ -442,24 +469,24 @@ def Warp_PipelineOp : Warp_Op<"pipeline", [NamedOpInterface]> {
   }];
 }
 
-class Warp_PipelineVerb<string mnemonic, string verb, string what>
-    : Warp_OpWithEffects<mnemonic, [PipelineVerbOpInterface]> {
+class Warp_PipelineSyncOp<string mnemonic, string kind, string what>
+    : Warp_OpWithEffects<mnemonic, [PipelineOpInterface]> {
   let summary = what;
   let arguments = (ins
     Arg<Warp_PipelineType, "the ring of stages">:$pipeline,
-    Arg<I32, "the stage's position in the ring, from 0">:$stage,
-    Arg<I32, "0 or 1; flips each time that the ring wraps">:$phase);
+    Arg<I32, "index of the stage in the ring, from 0">:$stage,
+    Arg<I32, "0 or 1; flips each time the ring wraps">:$phase);
   let assemblyFormat = [{
     $pipeline `[` $stage `,` $phase `]` attr-dict `:` qualified(type($pipeline))
   }];
-  let extraClassDeclaration = "static PipelineVerb getVerb() { return PipelineVerb::" # verb # "; }";
+  let extraClassDeclaration = "static PipelineOpKind getOpKind() { return PipelineOpKind::" # kind # "; }";
 }
 
 def Warp_ProducerAcquireOp
-    : Warp_PipelineVerb<"producer_acquire", "Acquire", "waits until a stage is free"> {
+    : Warp_PipelineSyncOp<"producer_acquire", "Acquire", "waits until a stage is empty"> {
   let description = [{
-    The consumers released the stage in the round before; copies into it may
-    start.
+    Waits until all consumers have released the stage's previous use. Copies and
+    stores into the stage may start after it.
 
     Example:
 
@@ -470,9 +497,11 @@ def Warp_ProducerAcquireOp
 }
 
 def Warp_ProducerCommitOp
-    : Warp_PipelineVerb<"producer_commit", "Commit", "hands a stage to its consumers"> {
+    : Warp_PipelineSyncOp<"producer_commit", "Commit", "signals that the producer has filled a stage"> {
   let description = [{
-    The asynchronous copies since the stage was acquired are all that it gets.
+    Completes the set of asynchronous copies that fill the stage: those issued
+    since the producer acquired it. The stage becomes full when they have
+    arrived.
 
     Example:
 
@@ -483,8 +512,11 @@ def Warp_ProducerCommitOp
 }
 
 def Warp_ConsumerWaitOp
-    : Warp_PipelineVerb<"consumer_wait", "Wait", "waits until a stage has its data"> {
+    : Warp_PipelineSyncOp<"consumer_wait", "Wait", "waits until a stage is full"> {
   let description = [{
+    Waits until the producer has committed the stage and its copies have arrived. The
+    consumer may read the stage's buffers after it.
+
     Example:
 
     ```mlir
@@ -494,9 +526,10 @@ def Warp_ConsumerWaitOp
 }
 
 def Warp_ConsumerReleaseOp
-    : Warp_PipelineVerb<"consumer_release", "Release", "gives a stage back"> {
+    : Warp_PipelineSyncOp<"consumer_release", "Release", "signals that a consumer has finished with a stage"> {
   let description = [{
-    The consumer reads the stage's buffers no more.
+    Releases the stage to the producer. The consumer must not read the stage's
+    buffers after it.
 
     Example:
 

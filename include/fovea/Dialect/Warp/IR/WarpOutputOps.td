@@ -1,4 +1,4 @@
-//===- WarpOutputOps.td - The way out of shared memory -----*- tablegen -*-===//
+//===- WarpOutputOps.td - Stores through shared memory -----*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -12,20 +12,24 @@
 include "fovea/Dialect/Warp/IR/WarpTmemOps.td"
 
 def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
-  let summary = "writes a register tile to a shared buffer";
+  let summary = "stores a register tile to a shared buffer";
   let description = [{
-    In a role of several warp groups each writes the rows that it holds. These
-    belong to the stage that the role acquired last and has not committed, or to
-    one that the warp group waited for and has not released, or to a buffer that
-    no pipeline fills. In a stage that it waited for, a warp group may write
-    once its own dots have read it: as a first operand, a dot reads only the
-    rows that the warp group holds.
+    Stores a register tile to a buffer. In a role of several warp groups, each
+    group stores the rows that it owns. These rows belong to one of the
+    following:
 
-    The matrix units and the copy engine see the rows after
-    `warp.fence_stores`, or once the stage is committed.
+    - the stage that the role acquired last and has not committed;
+    - a stage that the warp group has waited for and has not released;
+    - a buffer that no pipeline fills.
 
-    With `fragments` the buffer holds the tile as memory in fragments does (`tile.store`): for
-    `warp.copy_out` with the same word.
+    In the second case a warp group may store as soon as its own dots have read
+    its rows: no other warp group's dot reads these rows as its first operand.
+
+    MMA units and TMA see the rows after `warp.fence_stores`, or once the stage
+    is committed.
+
+    With `fragments`, the buffer receives the elements in MMA fragment order
+    (see `tile.store`), for a `warp.copy_out` that also has `fragments`.
 
     Example:
 
@@ -34,10 +38,10 @@ def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
     ```
   }];
   let arguments = (ins
-    Arg<Tile_AnyTile, "the elements">:$value,
-    Arg<Warp_SharedBuffer, "the buffer that is written">:$target,
-    Arg<UnitAttr, "the buffer gets the order of the matrix unit's fragments">:$fragments,
-    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
+    Arg<Tile_AnyTile, "the elements to store">:$value,
+    Arg<Warp_SharedBuffer, "the buffer to write">:$target,
+    Arg<UnitAttr, "the buffer is in the order of MMA fragments">:$fragments,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name);
   let builders = [OpBuilder<(ins "::mlir::Value":$value,
                                 "::mlir::Value":$target,
                                 "::mlir::StringAttr":$name), [{
@@ -51,10 +55,11 @@ def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
 }
 
 def Warp_FenceStoresOp : Warp_OpWithEffects<"fence_stores"> {
-  let summary = "shows stores to the units that run on their own";
+  let summary = "makes stores to shared memory visible to MMA units and TMA";
   let description = [{
-    What the executing warp group stored to the buffer before, its dots and
-    copies see that it issues after. Other warp groups need a pipeline besides.
+    Orders stores of the executing warp group to the buffer before the dots and
+    copies that it issues after the op (a fence from the generic to the async
+    proxy). Other warp groups additionally need a pipeline.
 
     Example:
 
@@ -68,19 +73,20 @@ def Warp_FenceStoresOp : Warp_OpWithEffects<"fence_stores"> {
 
 def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [
     NamedOpInterface, AddsToMemoryOpInterface]> {
-  let summary = "copies a shared buffer to a box of global memory";
+  let summary = "copies a shared buffer to a tile of global memory";
   let description = [{
-    The reverse of `warp.copy`: what lies outside the memref is not written. In
-    a role of several warp groups each copies the rows that it holds, of equal
-    parts of the buffer its own.
+    The reverse of `warp.copy`: elements outside the memref are not written. In
+    a role of several warp groups, each group copies the rows that it owns, an
+    equal part of the buffer.
 
-    Without `async` the buffer is read when the op is done. With `async` it may
-    be read at any time until a `warp.copy_out_wait` of it is done. Elements are
-    written at any time, in any order.
+    Without `async`, the buffer has been read when the op completes. With
+    `async`, it may be read at any time until a `warp.copy_out_wait` on it
+    completes. In both cases global memory may be written later, in any order.
 
-    With `add` each element is added to what memory holds, as one step: copies
-    that add to the same place may run at the same time. With `fragments` memory is laid out as
-    `tile.store` has it; sums of f32 are added to that, each warp's 16 rows in one piece.
+    With `add`, each element is added to memory atomically, so copies that add
+    to the same address may run at the same time. With `fragments`, memory is in
+    fragment order (see `tile.store`); f32 sums are then added with one
+    contiguous copy per 16 rows of a warp.
 
     Example:
 
@@ -90,15 +96,15 @@ def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [
     ```
   }];
   let arguments = (ins
-    Arg<Warp_SharedBuffer, "the buffer that is read">:$source,
-    Arg<AnyMemRef, "the global memory that is written, a box the size of the buffer">:$target,
-    Arg<Variadic<Index>, "where the box starts: an index for each dimension of the memref">:$indices,
-    Arg<DenseI64ArrayAttr, "the dimensions of the memref that rows and columns run along; -1: none">:$dims,
-    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n neighbouring rows run along dimension d">:$fold,
-    Arg<UnitAttr, "memory has the order of the matrix unit's fragments">:$fragments,
-    Arg<UnitAttr, "the buffer may be read later, until it is waited for">:$async,
-    Arg<UnitAttr, "elements are added to what is there">:$add,
-    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
+    Arg<Warp_SharedBuffer, "the buffer to read">:$source,
+    Arg<AnyMemRef, "the global memory to write">:$target,
+    Arg<Variadic<Index>, "start of the tile: one index per dimension of the memref">:$indices,
+    Arg<DenseI64ArrayAttr, "memref dimensions of the rows and of the columns; -1: none">:$dims,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "[d, n]: n adjacent rows run along dimension d">:$fold,
+    Arg<UnitAttr, "memory is in the order of MMA fragments">:$fragments,
+    Arg<UnitAttr, "the buffer may be read until a wait for the copy">:$async,
+    Arg<UnitAttr, "elements are added to memory atomically">:$add,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name);
   let builders = [OpBuilder<(ins "::mlir::Value":$source,
                                 "::mlir::Value":$target,
                                 "::mlir::ValueRange":$indices,
@@ -124,11 +130,12 @@ def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [
 }
 
 def Warp_CopyOutWaitOp : Warp_OpWithEffects<"copy_out_wait"> {
-  let summary = "waits until copies out have read their buffer";
+  let summary = "waits until outstanding copies have read their buffer";
   let description = [{
-    All that the executing warp group issued before, of any stage of the buffer:
-    its rows may be overwritten, its stage released. With `written` also until
-    what they copied is in memory.
+    Waits until all copies that the executing warp group has issued from any
+    stage of the buffer have read it. Its rows may then be overwritten and its
+    stage released. With `written`, the op also waits until these copies have
+    written global memory.
 
     Example:
 
@@ -137,8 +144,8 @@ def Warp_CopyOutWaitOp : Warp_OpWithEffects<"copy_out_wait"> {
     ```
   }];
   let arguments = (ins
-    Arg<Warp_SharedBuffer, "the buffer, whole or a stage">:$buffer,
-    Arg<UnitAttr, "waits until memory is written, too">:$written);
+    Arg<Warp_SharedBuffer, "the buffer, or a stage of it">:$buffer,
+    Arg<UnitAttr, "also wait until global memory is written">:$written);
   let assemblyFormat = [{
     (`written` $written^)? $buffer attr-dict `:` type($buffer)
   }];

@@ -1,4 +1,4 @@
-//===- WarpPlaces.h - Where a warp holds a tile's elements ------*- C++ -*-===//
+//===- WarpPlaces.h - Lane and register of a tile element -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A layout says of each thread which elements it holds. This is the same the
-// other way round, within one warp: which lane holds an element, and in which
-// register. It is for layouts that part rows among warps (`getRowWarps`).
+// A layout maps threads and registers to elements. This is the inverse map
+// within one warp: the lane and the register that hold an element. It supports
+// layouts that divide rows among warps (`getRowWarps`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,26 +23,26 @@ namespace fovea::warp {
 
 class WarpPlaces {
 public:
-  /// Row, counted from the warp's first, and column.
+  /// Row, relative to the warp's first row, and column.
   using Element = std::pair<int64_t, int64_t>;
   struct Place {
     int64_t lane, number;
   };
 
-  /// The tile must have such a layout.
+  /// `isFor(tile)` must be true.
   explicit WarpPlaces(mlir::RankedTensorType tile);
-  /// Whether the tile has a layout that parts rows among warps.
+  /// Returns true if the tile has a layout that divides rows among warps.
   static bool isFor(mlir::RankedTensorType tile);
 
-  /// Elements that a lane holds.
+  /// Number of elements per lane.
   int64_t getNumElements() const { return offsets.size(); }
   Element getElement(Place place) const;
-  /// The first lane, if several hold it.
+  /// Returns the first lane if several lanes hold the element.
   Place getPlace(Element element) const;
 
 private:
-  /// How lanes part the period of a dimension: masks, and what a lane's base
-  /// grows by where it has the bit.
+  /// How lanes divide the period of a dimension: pairs of a lane-index bit and
+  /// the distance that it adds to the lane's base.
   using Steps = llvm::SmallVector<std::pair<int64_t, int64_t>>;
 
   static Steps getSteps(mlir::RankedTensorType tile, int64_t dim);
@@ -52,9 +52,9 @@ private:
   std::map<Element, int64_t> numbers;
 };
 
-/// For each column of `to`, the column of `from` that lies in the same
-/// registers: with that order of columns nothing moves. Both tiles have one
-/// shape, and rows in the same lanes.
+/// Returns, for each column of `to`, the column of `from` in the same
+/// registers. With this permutation of columns no data moves. Both tiles have
+/// the same shape and keep rows in the same lanes.
 llvm::SmallVector<int64_t> getFreePermutation(mlir::RankedTensorType from,
                                               mlir::RankedTensorType to);
 

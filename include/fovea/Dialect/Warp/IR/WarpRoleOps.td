@@ -1,4 +1,4 @@
-//===- WarpRoleOps.td - Roles and how they meet ------------*- tablegen -*-===//
+//===- WarpRoleOps.td - Roles and how they synchronise -----*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -14,23 +14,26 @@ include "mlir/Interfaces/ControlFlowInterfaces.td"
 
 def Warp_SpecializeOp : Warp_Op<"specialize", [
     IsolatedFromAbove, RecursiveMemoryEffects, SingleBlock]> {
-  let summary = "gives each group of warps a program of its own";
+  let summary = "runs a different program on each group of warps";
   let description = [{
-    The CTA's warps are dealt to the roles in order: the first role has the
-    first `warps` of them. Each role runs its region; the op is done when all
-    are. Roles get the captured values as arguments: scalars that are the same
-    in all threads, memrefs, pipelines, mailboxes and turns, never tiles.
+    Warp specialisation. The CTA's warps are assigned to the roles in order: the
+    first role gets the first `warps` warps, and so on. Each role runs its
+    region, and the op completes when all roles have completed. The captured
+    values are block arguments of each region: scalars that are uniform in the
+    CTA, memrefs, pipelines, mailboxes and ping-pong orders (`!warp.turns`), but
+    no tiles.
 
-    `regs` is the number of registers a thread of the role may use. Warps change
-    their budget four at a time, so roles that share an aligned group of four
-    warps have one budget; all budgets must fit what the launch allocated.
+    `regs` is the register budget of each thread of the role (setmaxnreg). The
+    hardware changes budgets for four warps at a time, so roles that share an
+    aligned group of four warps must have the same budget. The sum of all
+    budgets must fit the registers allocated at launch.
 
-    With `cluster(C)`, the program is that of C CTAs. Each has the warps of all
-    roles; the warp groups of a role are numbered through the CTAs, and all of
-    them meet at its pipelines.
+    With `cluster(C)`, C CTAs run the program together, and each CTA has the
+    warps of all roles. The warp groups of a role are numbered across the CTAs,
+    and all of them participate in the role's pipelines.
 
-    A role whose only effects are copies, commits and work ids is carried out by
-    one of its warps, for which an elected lane acts.
+    If the only effects of a role are copies, commits and work-item fetches, one
+    of its warps runs it, and an elected lane issues these operations.
 
     Example:
 
@@ -51,19 +54,19 @@ def Warp_SpecializeOp : Warp_Op<"specialize", [
     ```
   }];
   let arguments = (ins
-    Arg<Variadic<AnyType>, "values that all roles get as arguments">:$captures,
+    Arg<Variadic<AnyType>, "values passed to all roles as arguments">:$captures,
     Arg<StrArrayAttr, "the names of the roles">:$names,
-    Arg<DenseI64ArrayAttr, "warps of each role, in one CTA">:$warps,
-    Arg<DenseI64ArrayAttr, "registers that a thread of each role may use">:$registers,
-    Arg<DefaultValuedOptionalAttr<I64Attr, "1">, "CTAs that run the program together">:$cluster);
+    Arg<DenseI64ArrayAttr, "number of warps of each role in one CTA">:$warps,
+    Arg<DenseI64ArrayAttr, "register budget of a thread of each role">:$registers,
+    Arg<DefaultValuedOptionalAttr<I64Attr, "1">, "number of CTAs that run the program together">:$cluster);
   let regions = (region DescribedRegions<SizedRegion<1>, "the program of each role">:$roles);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
-    /// Warps of a CTA before the first of role `index`.
+    /// Number of warps of a CTA before the first warp of role `index`.
     int64_t getFirstWarp(unsigned index);
-    /// Warps of all roles, in one CTA.
+    /// Number of warps of all roles in one CTA.
     int64_t getNumWarps();
   }];
 }
@@ -72,6 +75,8 @@ def Warp_ReturnOp : Warp_Op<"return", [
     Pure, Terminator, ReturnLike, HasParent<"SpecializeOp">]> {
   let summary = "ends a role";
   let description = [{
+    Terminates the region of a role in `warp.specialize`.
+
     Example:
 
     ```mlir
@@ -82,13 +87,15 @@ def Warp_ReturnOp : Warp_Op<"return", [
 }
 
 //===----------------------------------------------------------------------===//
-// Turns
+// Ping-pong order
 //===----------------------------------------------------------------------===//
 
 def Warp_TurnsOp : Warp_Op<"turns"> {
-  let summary = "makes an order of turns";
+  let summary = "creates a ping-pong order";
   let description = [{
-    The first turn is the first warp group's.
+    Creates an ordered sequence of ping-pong sections for the warp groups of one
+    role (CUTLASS's OrderedSequenceBarrier). The first warp group enters its
+    section first.
 
     Example:
 
@@ -96,24 +103,25 @@ def Warp_TurnsOp : Warp_Op<"turns"> {
     %t = warp.turns : !warp.turns<2>
     ```
   }];
-  let results = (outs Res<Warp_TurnsType, "the order of the turns", [MemAlloc]>:$turns);
+  let results = (outs Res<Warp_TurnsType, "the order of the sections", [MemAlloc]>:$turns);
   let assemblyFormat = "attr-dict `:` qualified(type($turns))";
 }
 
-class Warp_TurnVerb<string mnemonic, string what>
+class Warp_PingPongOp<string mnemonic, string what>
     : Warp_OpWithEffects<mnemonic> {
   let summary = what;
-  let arguments = (ins Arg<Warp_TurnsType, "the order that the turn belongs to">:$turns);
+  let arguments = (ins Arg<Warp_TurnsType, "the order that the section belongs to">:$turns);
   let assemblyFormat = "$turns attr-dict `:` qualified(type($turns))";
 }
 
 def Warp_BeginTurnOp
-    : Warp_TurnVerb<"begin_turn", "waits for the warp group's turn"> {
+    : Warp_PingPongOp<"begin_turn", "enters a ping-pong section"> {
   let description = [{
-    Each warp group of the role waits until the one before it ended its turn
-    (the first one: until the last one ended its turn of the round before). All
-    groups take equally many turns. An order for speed (FlashAttention 3's
-    ping-pong); no data may depend on it.
+    Waits until the preceding warp group of the role has left its section. The
+    first warp group waits until the last one has left its section of the
+    previous iteration. All warp groups must enter the same number of sections.
+    The order serves performance only (FlashAttention-3's ping-pong scheduling);
+    correctness must not depend on it.
 
     Example:
 
@@ -123,8 +131,10 @@ def Warp_BeginTurnOp
   }];
 }
 
-def Warp_EndTurnOp : Warp_TurnVerb<"end_turn", "passes the turn on"> {
+def Warp_EndTurnOp : Warp_PingPongOp<"end_turn", "leaves a ping-pong section"> {
   let description = [{
+    Ends the section that `warp.begin_turn` started and lets the next warp group enter.
+
     Example:
 
     ```mlir
@@ -138,11 +148,13 @@ def Warp_EndTurnOp : Warp_TurnVerb<"end_turn", "passes the turn on"> {
 //===----------------------------------------------------------------------===//
 
 def Warp_NextWorkOp : Warp_OpWithEffects<"next_work"> {
-  let summary = "the number of the CTA's next work item";
+  let summary = "returns the CTA's next work item";
   let description = [{
-    Fetches a number that no CTA had yet; the first ones, one for each CTA, are
-    given out already. `count` numbers the calls, from 0. `warp-specialize` makes
-    one role fetch it and send it to the others.
+    Returns the index of a work item that no CTA has taken. If no item is left,
+    the result is at least the number of items, which ends the loop over work.
+    The first item of each CTA is assigned without a fetch. `count` is the index
+    of the call, from 0. `warp-specialize` makes one role fetch the item and
+    broadcast it to the others.
 
     Example:
 
@@ -150,15 +162,16 @@ def Warp_NextWorkOp : Warp_OpWithEffects<"next_work"> {
     %w = warp.next_work %count : index
     ```
   }];
-  let arguments = (ins Arg<I32, "the number of the call, from 0">:$count);
-  let results = (outs Res<Index, "the number of the work item">:$work);
+  let arguments = (ins Arg<I32, "the index of the call, from 0">:$count);
+  let results = (outs Res<Index, "the index of the work item">:$work);
   let assemblyFormat = "$count attr-dict `:` type($work)";
 }
 
 def Warp_FetchWorkOp : Warp_OpWithEffects<"fetch_work"> {
-  let summary = "takes a number from the counter of work items";
+  let summary = "fetches a work item from the global counter";
   let description = [{
-    Atomic among all CTAs.
+    Atomically increments the work-item counter of the launch and returns the
+    next work item.
 
     Example:
 
@@ -166,14 +179,14 @@ def Warp_FetchWorkOp : Warp_OpWithEffects<"fetch_work"> {
     %w = warp.fetch_work : index
     ```
   }];
-  let results = (outs Res<Index, "the number of the work item">:$work);
+  let results = (outs Res<Index, "the index of the work item">:$work);
   let assemblyFormat = "attr-dict `:` type($work)";
 }
 
 def Warp_FinishWorkOp : Warp_OpWithEffects<"finish_work"> {
-  let summary = "says that the CTA fetches no more";
+  let summary = "signals that the CTA fetches no more work items";
   let description = [{
-    The last CTA to say so resets the counter for the next launch.
+    The last CTA to execute this op resets the counter for the next launch.
 
     Example:
 
@@ -185,10 +198,12 @@ def Warp_FinishWorkOp : Warp_OpWithEffects<"finish_work"> {
 }
 
 def Warp_MailboxOp : Warp_Op<"mailbox"> {
-  let summary = "makes slots for integers in shared memory";
+  let summary = "creates shared-memory slots for broadcasting integers";
   let description = [{
-    `offset`, in bytes, is chosen by `warp-allocate-shared-memory`. A pipeline of
-    as many stages says when a slot may be written and read.
+    Creates slots through which one role sends integers to the others. `offset`,
+    in bytes from the start of dynamic shared memory, is set by
+    `warp-allocate-shared-memory`. A pipeline with the same number of stages
+    synchronises writes and reads of the slots.
 
     Example:
 
@@ -197,18 +212,19 @@ def Warp_MailboxOp : Warp_Op<"mailbox"> {
     ```
   }];
   let arguments = (ins
-    Arg<OptionalAttr<I64Attr>, "bytes from the start of dynamic shared memory; none: not placed yet">:$offset);
-  let results = (outs Res<Warp_MailboxType, "the slots, empty", [MemAlloc]>:$mailbox);
+    Arg<OptionalAttr<I64Attr>, "offset in bytes from the start of dynamic shared memory; absent before allocation">:$offset);
+  let results = (outs Res<Warp_MailboxType, "the empty slots", [MemAlloc]>:$mailbox);
   let assemblyFormat = [{
     (`offset` `(` $offset^ `)`)? attr-dict `:` qualified(type($mailbox))
   }];
 }
 
 def Warp_SendOp : Warp_OpWithEffects<"send"> {
-  let summary = "writes an integer to a slot";
+  let summary = "writes an integer to a mailbox slot";
   let description = [{
-    The value must lie within 32 bits. Belongs to the stage of the slot's
-    pipeline that the role acquired.
+    Writes `value`, which must fit 32 bits, to slot `stage` of a mailbox. The
+    role must have acquired the stage of the same index in the mailbox's
+    pipeline.
 
     Example:
 
@@ -217,18 +233,18 @@ def Warp_SendOp : Warp_OpWithEffects<"send"> {
     ```
   }];
   let arguments = (ins
-    Arg<Index, "the integer, within 32 bits">:$value,
+    Arg<Index, "the integer to send, which must fit 32 bits">:$value,
     Arg<Warp_MailboxType, "the slots">:$mailbox,
-    Arg<I32, "which slot, from 0">:$stage);
+    Arg<I32, "index of the slot, from 0">:$stage);
   let assemblyFormat = [{
     $value `to` $mailbox `[` $stage `]` attr-dict `:` qualified(type($mailbox))
   }];
 }
 
 def Warp_ReceiveOp : Warp_OpWithEffects<"receive"> {
-  let summary = "reads an integer from a slot";
+  let summary = "reads an integer from a mailbox slot";
   let description = [{
-    The same in all threads of the role.
+    Reads slot `stage` of a mailbox. The result is uniform in the role.
 
     Example:
 
@@ -238,7 +254,7 @@ def Warp_ReceiveOp : Warp_OpWithEffects<"receive"> {
   }];
   let arguments = (ins
     Arg<Warp_MailboxType, "the slots">:$mailbox,
-    Arg<I32, "which slot, from 0">:$stage);
+    Arg<I32, "index of the slot, from 0">:$stage);
   let results = (outs Res<Index, "the integer that was sent">:$value);
   let assemblyFormat = [{
     $mailbox `[` $stage `]` attr-dict `:` qualified(type($mailbox))

@@ -20,10 +20,11 @@ def Warp_TmemBuffer
 //===----------------------------------------------------------------------===//
 
 def Warp_TmemAllocOp : Warp_Op<"tmem_alloc"> {
-  let summary = "a matrix in tensor memory";
+  let summary = "allocates a matrix in tensor memory";
   let description = [{
-    Lives as long as the CTA, which has 512 columns of 32 bits by 128 rows of
-    this memory. `column` is the first one; matrices may share columns.
+    Allocates a matrix in tensor memory that lives as long as the CTA. A CTA has
+    128 rows by 512 columns of 32 bits. `column` is the first column of the
+    matrix; matrices may overlap.
 
     Example:
 
@@ -31,18 +32,18 @@ def Warp_TmemAllocOp : Warp_Op<"tmem_alloc"> {
     %s = warp.tmem_alloc column(128) : memref<128x128xf32, #warp.tmem>
     ```
   }];
-  let arguments = (ins Arg<I64Attr, "the first column, of 32 bits, from 0 to 511">:$column);
+  let arguments = (ins Arg<I64Attr, "the first column, counted in 32-bit columns, from 0 to 511">:$column);
   let results = (outs Res<Warp_TmemBuffer, "the matrix", [MemAlloc]>:$buffer);
   let assemblyFormat = "`column` `(` $column `)` attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
 def Warp_TmemViewOp : Warp_Op<"tmem_view", [Pure]> {
-  let summary = "some columns of a matrix in tensor memory, as another type";
+  let summary = "views columns of a matrix in tensor memory as another type";
   let description = [{
-    The result starts at column `from` of the source, counted in 32 bits. Two
-    elements of 16 bits lie in one such column: weights of bf16 fit over the
-    upper half of the scores that they are computed from.
+    Returns a view of `source` that starts at column `from`, counted in 32-bit
+    columns. Each such column holds two 16-bit elements, so the probabilities in
+    bf16 fit over the upper half of the f32 scores that they are computed from.
 
     Example:
 
@@ -52,8 +53,8 @@ def Warp_TmemViewOp : Warp_Op<"tmem_view", [Pure]> {
   }];
   let arguments = (ins
     Arg<Warp_TmemBuffer, "the whole matrix">:$source,
-    Arg<I64Attr, "the first column that is seen, counted in 32 bits">:$from);
-  let results = (outs Res<Warp_TmemBuffer, "the columns from there on">:$result);
+    Arg<I64Attr, "the first column of the view, counted in 32-bit columns">:$from);
+  let results = (outs Res<Warp_TmemBuffer, "the view">:$result);
   let assemblyFormat = [{
     $source `from` $from attr-dict `:` type($source) `to` type($result)
   }];
@@ -61,9 +62,10 @@ def Warp_TmemViewOp : Warp_Op<"tmem_view", [Pure]> {
 }
 
 def Warp_TmemLoadOp : Warp_OpWithEffects<"tmem_load"> {
-  let summary = "reads tensor memory into a register tile";
+  let summary = "loads a register tile from tensor memory";
   let description = [{
-    The tile is there when the op is done.
+    Loads a matrix in tensor memory into a register tile. The load is complete
+    when the op completes.
 
     Example:
 
@@ -71,17 +73,19 @@ def Warp_TmemLoadOp : Warp_OpWithEffects<"tmem_load"> {
     %x = warp.tmem_load %s : memref<128x128xf32, #warp.tmem> to tensor<128x128xf32, #tile.reg>
     ```
   }];
-  let arguments = (ins Arg<Warp_TmemBuffer, "the matrix that is read">:$source);
+  let arguments = (ins Arg<Warp_TmemBuffer, "the matrix to read">:$source);
   let results = (outs Res<Tile_AnyTile, "its elements">:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
   let hasVerifier = 1;
 }
 
 def Warp_TmemStoreOp : Warp_OpWithEffects<"tmem_store", [NamedOpInterface]> {
-  let summary = "writes a register tile to tensor memory";
+  let summary = "stores a register tile to tensor memory";
   let description = [{
-    Belongs to the stage that the role acquired last and has not committed; a
-    role that holds a stage as its only consumer may also change it in place.
+    Stores a register tile to a matrix in tensor memory. The matrix belongs to
+    the stage that the role acquired last and has not committed. A role that is
+    the only consumer of a stage may also update the matrix in place, between
+    the wait and the release.
 
     Example:
 
@@ -90,9 +94,9 @@ def Warp_TmemStoreOp : Warp_OpWithEffects<"tmem_store", [NamedOpInterface]> {
     ```
   }];
   let arguments = (ins
-    Arg<Tile_AnyTile, "the elements">:$value,
-    Arg<Warp_TmemBuffer, "the matrix that is written">:$target,
-    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
+    Arg<Tile_AnyTile, "the elements to store">:$value,
+    Arg<Warp_TmemBuffer, "the matrix to write">:$target,
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name);
   let assemblyFormat = [{
     ($name^)? $value `to` $target attr-dict `:` type($value) `,` type($target)
   }];
@@ -100,20 +104,21 @@ def Warp_TmemStoreOp : Warp_OpWithEffects<"tmem_store", [NamedOpInterface]> {
 }
 
 //===----------------------------------------------------------------------===//
-// Dots in memory form
+// Dots that accumulate in tensor memory
 //===----------------------------------------------------------------------===//
 
 def Warp_DotIntoOp : Warp_OpWithEffects<"dot_into", [NamedOpInterface]> {
-  let summary = "asynchronous matrix product into tensor memory";
+  let summary = "asynchronous matrix multiply-accumulate into tensor memory";
   let description = [{
-    Issues `acc = a * b`, or `acc += a * b` where `accumulate` holds, with `b`
-    transposed on request; `a` lies in shared or in tensor memory, `b` in shared
-    memory. One thread of the role issues it. The dots of a CTA are carried out
-    in the order of their issue, so one may use what another one before it
-    computes. The rest of the program learns that they are done through
-    `warp.commit_after_dots` and `warp.release_after_dots`, which say so for all
-    dots before them: several dots can share one signal, and one dot can hand
-    over its result and give back its operands.
+    Issues `acc = a * b`, or `acc += a * b` if `accumulate` is true. `a` is in
+    shared or tensor memory, `b` is in shared memory and is transposed with
+    `transpose_b`. One thread of the role issues the dot.
+
+    The dots of a CTA complete in the order of their issue, so a dot may use the
+    result of an earlier one without a wait. `warp.commit_after_dots` and
+    `warp.release_after_dots` signal completion to other roles. Each covers all
+    dots before it: several dots can share one signal, and one dot can both
+    commit its result and release its operands.
 
     Example:
 
@@ -127,10 +132,10 @@ def Warp_DotIntoOp : Warp_OpWithEffects<"dot_into", [NamedOpInterface]> {
   let arguments = (ins
     Arg<AnyTypeOf<[Warp_TmemBuffer, Warp_SharedBuffer]>, "first factor, in tensor or shared memory: MxK">:$a,
     Arg<Warp_SharedBuffer, "second factor, in shared memory: KxN, NxK if transposed">:$b,
-    Arg<Warp_TmemBuffer, "where the product goes, in tensor memory: MxN">:$acc,
-    Arg<I1, "whether it is added to what is there">:$accumulate,
+    Arg<Warp_TmemBuffer, "the accumulator, in tensor memory: MxN">:$acc,
+    Arg<I1, "whether to accumulate onto `acc` instead of overwriting it">:$accumulate,
     Arg<UnitAttr, "`b` is transposed">:$transposeB,
-    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops mean this one">:$name);
+    Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name);
   let assemblyFormat = [{
     ($name^)? $a `,` $b `,` $acc `accumulate` `(` $accumulate `)`
     (`transpose_b` $transposeB^)? attr-dict
@@ -140,11 +145,11 @@ def Warp_DotIntoOp : Warp_OpWithEffects<"dot_into", [NamedOpInterface]> {
 }
 
 def Warp_CommitAfterDotsOp
-    : Warp_PipelineVerb<"commit_after_dots", "Commit",
-                        "hands a stage to its consumers once dots are done"> {
+    : Warp_PipelineSyncOp<"commit_after_dots", "Commit",
+                        "signals that a stage is full once earlier dots have finished"> {
   let description = [{
-    As `warp.producer_commit`, when all dots in memory form that the role issued
-    before are done. The op itself does not wait.
+    Commits the stage as `warp.producer_commit` does, once all `warp.dot_into`
+    ops that the role issued before have finished. The op itself does not wait.
 
     Example:
 
@@ -155,11 +160,11 @@ def Warp_CommitAfterDotsOp
 }
 
 def Warp_ReleaseAfterDotsOp
-    : Warp_PipelineVerb<"release_after_dots", "Release",
-                        "gives a stage back once dots are done"> {
+    : Warp_PipelineSyncOp<"release_after_dots", "Release",
+                        "releases a stage once earlier dots have finished"> {
   let description = [{
-    As `warp.consumer_release`, when all dots in memory form that the role
-    issued before are done. The op itself does not wait.
+    Releases the stage as `warp.consumer_release` does, once all `warp.dot_into`
+    ops that the role issued before have finished. The op itself does not wait.
 
     Example:
 

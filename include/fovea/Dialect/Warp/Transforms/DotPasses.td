@@ -1,4 +1,4 @@
-//===- DotPasses.td - Passes on when dots are waited for ----*- tablegen -*-===//
+//===- DotPasses.td - Passes that schedule dots and waits --*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,45 +16,49 @@ include "mlir/Pass/PassBase.td"
 def WarpOverlapDots
     : KernelPass<"warp-overlap-dots", [DotsReadMemory, IsOneProgram],
                  []> {
-  let summary = "Run softmax under dots in flight";
+  let summary = "Overlap softmax with asynchronous dots";
   let body = [{
-    Pipelines loops in which one dot's register operand is computed from
-    another's result, with upstream's loop pipeliner: dots become asynchronous,
-    and the order of an iteration becomes: issue this block's scores, issue the
-    last block's product, wait for the scores, softmax, wait for the product,
-    rescale it (FlashAttention 3, intra-warpgroup overlap). The first block's
-    scores and the last block's product stand before and behind the loop. Sums of
-    the weights are a part of the softmax, so that the loop need not carry the
-    weights as floats.
+    Software-pipelines loops in which one dot's register operand is computed
+    from another dot's result, with the upstream loop pipeliner
+    (FlashAttention-3's intra-warpgroup overlap). Dots become asynchronous, and
+    one iteration becomes: issue the QK dot of this block, issue the PV dot of
+    the previous block, wait for the scores, compute softmax, wait for the PV
+    dot, rescale its result. The QK dot of the first block precedes the loop,
+    and the PV dot of the last block follows it. The row sums of P are part of
+    the softmax, so the loop does not carry P in f32.
 
-    Of several late dots one may need what another gives, by a register operand or
-    through a stream, as in a backward pass: what that one needs goes first, then the
-    next block's scores and it are issued, and softmax runs under it. Its role's other
-    sums are waited for behind softmax. Other roles' dots stay where they are, with what
-    is done with them; what is read for the late dots alone is read beside them.
+    If there are several delayed dots, one may need another's result, through a
+    register operand or a stream, as in a backward pass. The dots that it needs
+    are issued first, then the next block's QK dot and the dot itself, and
+    softmax overlaps it. The other delayed accumulations of its role are waited
+    for after softmax. Dots of other roles stay in place with their users. Loads
+    that only delayed dots need move with them.
 
-    Of dots that the plan says are `carried` only the issue moves, with the copies that
-    bring their operands: behind the last of their role's other dots, ahead of the wait
-    for it. The loop carries them in flight, and the round that they are of waits for
-    them. Other dots of the role that need nothing of their round but what is copied are
-    issued right behind that wait: what the carried ones give is computed under them. Of
-    others that stand behind each other the next one is issued before what comes of one
-    is done.
+    For dots that the plan lists as `carried`, only the issue moves, together
+    with the copies of their operands: after the last of their role's other
+    dots, and before the wait for that dot. The loop carries them outstanding,
+    and the iteration that uses them waits for them. Other dots of the role that
+    depend, within their iteration, only on copied operands are issued right
+    after that wait, so that the users of the carried dots overlap them. Of
+    consecutive independent dots, dot i+1 is issued before the users of dot i.
 
-    Loops that may run zero times are left alone, and so are those where
-    everything depends on the product, or the dot ahead on one that would come
-    later. So are kernels without roles, and units whose products are made at
-    once. The plan then has no dot ahead any more.
+    The pass leaves loops that may run zero times, loops in which everything
+    depends on the PV dot, and loops in which the prefetched dot depends on a
+    dot that would come later. It also leaves kernels without roles and MMA
+    units whose dots are synchronous. In these cases it removes `ahead` from the
+    plan.
 
-    Dots in memory form (`warp.dot_into`) are waited for where somebody reads the
-    memory, so only their issue moves, with the copies that bring their operands and
-    the verbs around: the first round's before the loop, the next round's behind the
-    last op that uses what they overwrite, under a branch that the last round does
-    not take. All else stays, so nothing is there twice.
+    The result of `warp.dot_into` is waited for at the reader of the
+    accumulator, so only the issue moves, with the copies of the operands and
+    the pipeline ops around them. The first iteration's issue precedes the loop.
+    The next iteration's issue follows the last use of the memory that it
+    overwrites, under a branch that the last iteration does not take. All other
+    ops stay, so no op is duplicated.
 
-    Numbers of 16 bits that are needed wide behind a wait (weights, for what a
-    backward pass makes of them) are widened right behind it, of what the wait
-    holds. Wide numbers would take twice the registers while products are made.
+    16-bit values that are needed as f32 after a wait (P, in a backward pass)
+    are converted right after that wait, from the 16-bit values kept live across
+    it. Keeping the f32 values live would take twice the registers while dots
+    are outstanding.
 
     Before:
 
@@ -73,7 +77,7 @@ def WarpOverlapDots
     %p0 = ...                                     // softmax of the first block
     scf.for %j = %second to %to step %c1 iter_args(%p = %p0, %acc = ...) {
       %pending = warp.dot async "s" %q, %k, %zero transpose_b : ...
-      %sum = warp.dot async "o" %p, %v, %acc : ...  // the last block's
+      %sum = warp.dot async "o" %p, %v, %acc : ...  // the previous block's
       %s = warp.dot_wait %pending : ...
       %next = ...                                 // softmax of %s
       %o = warp.dot_wait %sum : ...
@@ -92,19 +96,21 @@ def WarpOverlapDots
 def WarpKeepDotsInFlight
     : KernelPass<"warp-keep-dots-in-flight", [DotsReadMemory, IsOneProgram],
                  []> {
-  let summary = "Let a sum's next product be issued before the last one is done";
+  let summary = "Keep an accumulation outstanding across loop iterations";
   let body = [{
-    For dots of which the plan says `in_flight`, each of which adds to what its
-    loop carries. The loop carries the product that is not delivered
-    (`warp.begin_sum`, `!warp.pending`); the next round adds to it without a wait,
-    and the wait for it stands behind the loop. What the stages need, that they are
-    released only when they were read, is `warp.await_reads` a round later, behind
-    the issue of the next product: upstream's loop pipeliner moves it and the
-    releases, so the last round's stand behind the loop.
+    For dots that the plan lists as `in_flight`, each of which accumulates onto
+    a loop-carried value. The loop carries the outstanding dot
+    (`warp.begin_sum`, `!warp.pending`). The next iteration accumulates onto it
+    without a wait, and the wait for the result follows the loop. Stages that
+    the dot reads still have to be released only after they are read, so
+    `warp.await_reads` is inserted one iteration later, after the issue of the
+    next dot. The upstream loop pipeliner moves it and the releases; those of
+    the last iteration follow the loop.
 
     Requires a loop that runs at least once (a bound that is a constant or
-    `max(n, 1)`) and rings of at least two stages; else that is an error, since
-    somebody asked for it. Without roles nothing changes.
+    `max(n, 1)`) and rings of at least two stages. Otherwise the pass fails,
+    because only user-written plans contain `in_flight`. Kernels without roles
+    do not change.
 
     Before:
 
@@ -119,7 +125,7 @@ def WarpKeepDotsInFlight
 
     ```mlir
     %start = warp.begin_sum %zero : ...
-    %first = warp.dot async "dk" %ds0, %q0, %start : ...   // the first round's
+    %first = warp.dot async "dk" %ds0, %q0, %start : ...   // the first iteration's
     %last = scf.for %i = ... iter_args(%sum = %first) {
       %next = warp.dot async "dk" %ds, %q, %sum : ...
       warp.await_reads %sum : ...                          // and its stages are released
@@ -131,25 +137,25 @@ def WarpKeepDotsInFlight
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
   let statistics = [
-    Statistic<"numDots", "dots", "Number of dots kept in flight">
+    Statistic<"numDots", "dots", "Number of dots kept outstanding">
   ];
 }
 
 def WarpSinkMmaWaits
     : KernelPass<"warp-sink-mma-waits", [DotsReadMemory, IsOneProgram],
                  []> {
-  let summary = "Wait for a product where it is needed";
+  let summary = "Sink the wait for a dot to its first use";
   let body = [{
-    For dots of which the plan says `wait_late`: what the program does between a dot
-    and the first use of its result is done while the product is made. The wait,
-    `warp.dot_wait`, stands in front of that use; what gives back a stage that the
-    dot reads moves behind the wait. Where such a stage is asked for again, or
-    other memory that the dot reads is overwritten ahead of that use, the wait
-    stands in front of that. Nothing else moves, so the plan and whoever
-    makes the program agree on what stands between the two.
+    For dots that the plan lists as `wait_late`: the ops between the dot and the
+    first use of its result overlap the dot. The wait (`warp.dot_wait`) precedes
+    that use, and releases of stages that the dot reads move after the wait. The
+    wait comes earlier if one of these stages is acquired again, or if other
+    memory that the dot reads is overwritten, before the first use. No other op
+    moves.
 
-    An operand in registers is an error: its registers may be written before the
-    wait. Without roles nothing changes but the plan's entry.
+    A dot with an operand in registers is an error, because the registers may be
+    overwritten before the wait. In kernels without roles, only the plan's entry
+    changes.
 
     Before:
 
@@ -171,27 +177,28 @@ def WarpSinkMmaWaits
     ```
   }];
   let statistics = [
-    Statistic<"numDots", "dots", "Number of dots that are waited for late">
+    Statistic<"numDots", "dots", "Number of waits that were sunk">
   ];
 }
 
 def WarpDelayAtomicAdds
     : KernelPass<"warp-delay-atomic-adds", [DotsReadMemory, IsOneProgram],
                  []> {
-  let summary = "Add to memory under the next round's product";
+  let summary = "Delay the atomic add of a tile into the next iteration";
   let body = [{
-    For stores of which the plan says `late`, each of which adds a tile to memory in
-    a loop. The loop carries the tile and where it goes, and the next round adds it
-    behind the issue of the first product of the store's owner; the last one is
-    added behind the loop. The first round adds zeros, where its own tile goes. Who
-    adds waits until its memory queue has taken the tile: the matrix unit works
-    meanwhile. The first products of all these owners are issued together.
+    For stores that the plan lists as `late`, each of which adds a tile to
+    memory in a loop. The loop carries the tile and its address. The next
+    iteration adds it after the issue of the first dot of the store's owner, and
+    the last tile is added after the loop. The first iteration adds zeros at the
+    address of its own tile. An atomic add blocks its thread until the memory
+    queue accepts it; this time then overlaps the dot. The first dots of all
+    owners of such stores are issued together.
 
     Requires a loop that runs at least once (a bound that is a constant or
-    `max(n, 1)`), in which no tile waits for its turn and nothing else is done with
-    that memory than to add to it, and a product of each owner ahead of the stores,
-    of operands that are in shared memory where the first owner's is issued. Where that does not hold, and without roles, nothing changes
-    but the plan's entry.
+    `max(n, 1)`), contains no semaphore wait, and accesses that memory only to
+    add to it. Each owner needs a dot before its stores, with operands that are
+    in shared memory where the first owner's dot is issued. If these conditions
+    do not hold, and in kernels without roles, only the plan's entry changes.
 
     Before:
 
@@ -223,7 +230,7 @@ def WarpDelayAtomicAdds
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
   let statistics = [
-    Statistic<"numStores", "stores", "Number of stores that add a round later">
+    Statistic<"numStores", "stores", "Number of delayed stores">
   ];
 }
 

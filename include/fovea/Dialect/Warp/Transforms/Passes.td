@@ -16,16 +16,16 @@ include "mlir/Pass/PassBase.td"
 def WarpInsertAsyncCopies
     : KernelPass<"warp-insert-async-copies", [DotsReadMemory, IsOneProgram],
                  []> {
-  let summary = "Make copies asynchronous, with a pipeline each";
+  let summary = "Make copies asynchronous, with one pipeline per copy";
   let body = [{
-    A copy in a loop gets a buffer of as many stages as the plan says, and a
-    pipeline: the stages before the last are filled ahead of the loop, each
-    iteration waits for its own stage and fills the one that it will need
-    `stages - 1` iterations later. A single stage is filled ahead of the loop,
-    too, and for the next iteration where it is released, behind its last reader:
-    so copies stand in the order in which their stages are done with. A copy
-    outside loops gets a pipeline of one stage; its wait stands before the first
-    reader.
+    For kernels without roles, in which all warps copy and compute. A copy in a
+    loop gets a pipeline and a buffer with as many stages as the plan gives for
+    it. All stages but one are filled before the loop. Each iteration waits for
+    its own stage and prefetches the stage that is needed `stages - 1`
+    iterations later. A single stage is also filled before the loop; its next
+    copy is issued after its last reader releases it, so copies are issued in
+    the order in which their stages become free. A copy outside loops gets a
+    pipeline of one stage; its wait precedes the first reader.
 
     Before:
 
@@ -42,7 +42,7 @@ def WarpInsertAsyncCopies
     }
     ```
 
-    After, with two stages; the first block's copy stands ahead of the loop:
+    After, with two stages; the first block's copy precedes the loop:
 
     ```mlir
     !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -72,19 +72,20 @@ def WarpInsertAsyncCopies
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
   let statistics = [
-    Statistic<"numPipelines", "pipelines", "Number of pipelines made">
+    Statistic<"numPipelines", "pipelines", "Number of pipelines created">
   ];
 }
 
 def WarpDistributeWork
     : KernelPass<"warp-distribute-work", [IsOneProgram],
                  [WorkIsDealt]> {
-  let summary = "Make the loop over work a loop of the CTA";
+  let summary = "Lower the loop over work items to a loop in each CTA";
   let body = [{
-    `tile.foreach_work` of schedule `static` or `dynamic` becomes an `scf.while`
-    whose first round is the CTA's own number; the next is one grid further
-    (`static`) or what `warp.next_work` says (`dynamic`). All of the round stands
-    in the first region, since each CTA has at least one item.
+    `tile.foreach_work` with schedule `static` or `dynamic` becomes an
+    `scf.while`. The first work item of a CTA is its block index. The next one
+    is one grid size further (`static`) or the result of `warp.next_work`
+    (`dynamic`). The whole body is in the `before` region, because each CTA has
+    at least one item.
 
     Before:
 
@@ -112,23 +113,25 @@ def WarpDistributeWork
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",
                            "::fovea::warp::WarpDialect"];
-  let statistics = [Statistic<"numLoops", "loops", "Number of loops over work made">];
+  let statistics = [Statistic<"numLoops", "loops", "Number of loops over work items created">];
 }
 
 def WarpChainTiles
     : KernelPass<"warp-chain-tiles", [DotsReadMemory, WorkIsDealt, IsOneProgram],
                  []> {
-  let summary = "Issue the next tile's first scores with this one's last product";
+  let summary = "Overlap the next tile's first QK dot with the current tile's last PV dot";
   let body = [{
-    Rotates the loop over work: what a round does before its loop over blocks
-    moves to the end of the round before, woven into what that does behind its
-    own loop. So the next tile's first scores and the last product of this one
-    are in flight together, and this one's output is written under the next
-    one's softmax. The last round has no next one and does its end alone.
+    Cross-tile pipelining of a persistent kernel. The pass rotates the loop over
+    work items: the part of the body before the loop over blocks moves to the
+    end of the previous iteration, interleaved with the part after the loop over
+    blocks. The first QK dot of the next tile and the last PV dot of the current
+    tile are then outstanding together, and the current tile's output is stored
+    while the next tile's softmax runs. The last iteration has no next tile and
+    only executes its own epilogue.
 
-    For loops that `warp-overlap-dots` made; others are left alone.
+    Only loops that `warp-overlap-dots` has pipelined are rotated.
 
-    Before, a round of the loop over work:
+    Before, one iteration of the loop over work items:
 
     ```mlir
     %s = warp.dot async "s" %q, %k, %zero transpose_b : ...   // the first block's scores
@@ -141,7 +144,8 @@ def WarpChainTiles
     scf.condition(%more) %next, %rounds : index, i32
     ```
 
-    After, with `chain = 1`; the first tile's scores and softmax stand before the loop:
+    After, with `chain = 1`; the first tile's QK dot and softmax precede the
+    loop:
 
     ```mlir
     %b:2 = scf.for ... iter_args(%w = %p, %acc = %zeros) { ... }
@@ -169,28 +173,33 @@ def WarpChainTiles
 def WarpInsertPipelines
     : KernelPass<"warp-insert-pipelines", [DotsReadMemory, WorkIsDealt, IsOneProgram],
                  []> {
-  let summary = "Give each copy and each stream a pipeline, where it stands";
+  let summary = "Create a pipeline for each copy and stream, without moving ops";
   let body = [{
-    For kernels whose copies and dots will be the work of different warps. A
-    copy, or a store of a computed tile (`tile.stream`) with the fence behind it,
-    gets a buffer of as many stages as the plan says for its name, and a
-    pipeline; `warp.producer_acquire` and
-    `warp.producer_commit` stand around it, `warp.consumer_wait` before the first
-    reader and `warp.consumer_release` behind the last. The position in the ring
-    is carried through all loops around the copy; rings of as many stages that go
-    on in the same loop have one position, but for those that the plan lets count
-    alone (`counts_alone`). What the plan lets come `with`
-    another copy is copied beside it and has no pipeline of its own. Nothing else moves: how far the
-    copies run ahead is up to the role that will have them.
+    For kernels whose copies and dots will belong to different roles. A copy, or
+    a store of a computed tile (`tile.stream`) with its fence, gets a pipeline
+    and a buffer with as many stages as the plan gives for its name.
+    `warp.producer_acquire` and `warp.producer_commit` enclose the copy,
+    `warp.consumer_wait` precedes the first reader and `warp.consumer_release`
+    follows the last one. No other op moves: the prefetch distance follows from
+    the role that later runs the copy.
 
-    A stage that dots in memory form read is given back when they are done
-    (`warp.release_after_dots`). So is what they accumulate handed over,
-    `warp.commit_after_dots`, and what is stored to tensor memory over an
-    accumulator: both are streams of one stage. Who reads an accumulator holds its
-    stage until what lies over it is stored. A dot that adds to what the round
-    before left has a stage in each round: in it the one before is changed in
-    place, perhaps behind a vote, or only taken and given back, and the last one
-    is read behind the loop, which must run at least once.
+    The stage index and phase are loop-carried through all loops around the
+    copy. Rings with the same number of stages that advance in the same loop
+    share one index, except for those that the plan lists with `counts_alone`. A
+    stream that the plan lists `with` another one is copied together with it and
+    has no pipeline of its own.
+
+    For dots that accumulate in tensor memory (`warp.dot_into`), a stage that
+    they read is released when they have finished (`warp.release_after_dots`).
+    Their accumulator is a stream of one stage, committed with
+    `warp.commit_after_dots`; so is a tile that is stored over an accumulator.
+    The reader of an accumulator keeps its stage until the tile stored over it
+    is complete.
+
+    A dot that accumulates onto the previous iteration's result has a stage in
+    each iteration. In it the consumer updates the previous accumulator in
+    place, possibly under a ballot, or only waits for it and releases it. The
+    last accumulator is read after the loop, which must run at least once.
 
     Before:
 
@@ -223,32 +232,35 @@ def WarpInsertPipelines
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
   let statistics = [
-    Statistic<"numPipelines", "pipelines", "Number of pipelines made">
+    Statistic<"numPipelines", "pipelines", "Number of pipelines created">
   ];
 }
 
 def WarpInsertOutputCopies
     : KernelPass<"warp-insert-output-copies", [IsOneProgram],
                  []> {
-  let summary = "Send tiles of output through shared memory";
+  let summary = "Store output tiles through shared memory with TMA";
   let body = [{
-    For stores that the plan leaves to the copy engine (`copied`), and for those
-    that add. Instead of `tile.store`, warps write their
-    rows to shared memory, `warp.local_store`, and issue a copy of them,
-    `warp.copy_out async`; the copy engine knows the tensor's ends.
+    For stores that the plan lists as `copied`, and for stores that add. In
+    place of `tile.store`, warps write their rows to shared memory
+    (`warp.local_store`) and issue a TMA store of them (`warp.copy_out async`).
+    TMA clips the tile at the bounds of the tensor.
 
-    With `output_stages = 1` there is a buffer for it, and `warp.copy_out_wait`
-    stands before its next use. With 0 it is the stage of the query whose scores
-    are done: the stage is released behind that wait, instead of behind the last
-    of its dots. In the end the kernel waits until all is written. Nobody else may
-    still read that stage: what reads it are dots of the store's role, whose first
-    operand it is, not transposed, so that a warp reads the rows that it stores.
-    Elsewhere the store stays as it is, and the plan has no such store any more.
+    With `output_stages = 1`, output has a buffer of its own, and
+    `warp.copy_out_wait` precedes its next use. With 0, it reuses the stage of Q
+    once the tile's scores are done; the stage is then released after that wait
+    instead of after its last dot. At the end the kernel waits until all output
+    is written.
 
-    Left alone is what the copy engine can't write: rows that end before the
-    tensor does (packed sequences), folds that don't divide the 16 rows of a
-    warp, elements that are not of 16 bits, tensors that need not lie at
-    multiples of 16 bytes.
+    Reusing the stage requires that its only other readers are dots of the
+    store's own role that take it as a non-transposed first operand: a warp then
+    reads only the rows that it stores. Otherwise the store is left as it is and
+    its entry is removed from the plan.
+
+    The pass leaves stores that TMA cannot perform: rows that end before the
+    tensor does (packed sequences), PackGQA folds that do not divide the 16 rows
+    of a warp, elements that are not 16 bits wide, and tensors that may not be
+    aligned to 16 bytes.
 
     Before:
 
@@ -269,22 +281,23 @@ def WarpInsertOutputCopies
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
   let statistics = [
-    Statistic<"numCopies", "copies", "Number of stores that became copies">
+    Statistic<"numCopies", "copies", "Number of stores replaced by copies">
   ];
 }
 
 def WarpSplitSoftmax
     : KernelPass<"warp-split-softmax", [DotsReadMemory, IsOneProgram],
                  []> {
-  let summary = "Order exponentials around the wait for a product";
+  let summary = "Order exponentials before and after the wait for a dot";
   let body = [{
-    Where a dot's first operand is computed while the dot that reads the one
-    before it is in flight, says what must stand above and what below that dot's
-    wait: registers that are read may be overwritten only after it, so the
-    operand is rounded below it; what is rounded stays above it, so that it waits
-    for as little as possible. In loops, the share of the columns that the plan
-    has for the dot's name (`operand_above`) is computed above the wait and the
-    others below, beside the first ones' rounding.
+    Applies where the first operand of a dot is computed while the dot that
+    reads the previous first operand is outstanding. The pass fixes the order
+    around the wait for that dot. The rounded operand must be computed after the
+    wait, because its registers may still be read. The values to be rounded are
+    computed before the wait, to overlap with the dot. In loops, only a share of
+    the columns (`operand_above`, by the dot's name) is computed before the
+    wait; the other columns are computed after it, together with the rounding of
+    the first ones.
 
     Before:
 
@@ -302,24 +315,24 @@ def WarpSplitSoftmax
     %o, %held = warp.dot_wait %pending above(...) held(%above : ...) : ...
     %right = warp.extract_columns %x from 32 : ... to tensor<128x32xf32, #tile.reg>
     %below = math.exp2 %right : tensor<128x32xf32, #tile.reg>
-    ...                                           // both are rounded and joined
+    ...                                           // both are rounded and concatenated
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let statistics = [
-    Statistic<"numSplit", "waits", "Number of waits ordered">
+    Statistic<"numSplit", "waits", "Number of waits with an order">
   ];
 }
 
 def WarpAssignBallotLayouts
     : KernelPass<"warp-assign-ballot-layouts", [IsOneProgram],
                  []> {
-  let summary = "Give each lane one of the candidates that a warp votes on";
+  let summary = "Assign one ballot candidate to each lane";
   let body = [{
-    The flags of a `tile.ballot`, and all that they are computed from, get the
-    layout `#warp.lanes`: copies of those ops stand before the ballot. It runs
-    before any pass that moves values into loops, which could no longer be
-    copied.
+    Gives the flags of a `tile.ballot`, and all values that they are computed
+    from, the layout `#warp.lanes`. The defining ops are cloned before the
+    ballot. The pass runs before any pass that moves values into loops, since
+    such values can no longer be cloned.
 
     Before:
 
@@ -338,23 +351,23 @@ def WarpAssignBallotLayouts
     ```
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
-  let statistics = [Statistic<"numVotes", "votes", "Number of votes given a layout">];
+  let statistics = [Statistic<"numBallots", "ballots", "Number of ballots given a layout">];
 }
 
 def WarpAssignRelativePositionLayouts
     : KernelPass<"warp-assign-relative-position-layouts", [IsOneProgram],
                  []> {
-  let summary = "Give each warp the diagonals of its rows";
+  let summary = "Compute relative-position values once per warp";
   let body = [{
-    The operand of a `tile.diagonals`, and all that it is computed from, get the
-    layout `#warp.diagonals`: copies of those ops stand before it. Each warp so
-    computes a diagonal once or twice, not once for each score on it, and lanes
-    exchange what they made. It runs where `warp-assign-ballot-layouts` does, for
-    the same reason.
+    Gives the operand of a `tile.diagonals`, and all values that it is computed
+    from, the layout `#warp.diagonals`. The defining ops are cloned before the
+    op. Each warp then computes the value of a relative position once or twice
+    instead of once per score, and lanes exchange the values. The pass runs at
+    the same point as `warp-assign-ballot-layouts`, for the same reason.
 
-    Where a stream brings the operand, each lane loads what it needs
-    (`#warp.fragment_diagonals`), and nothing is exchanged. What fills the stream
-    gets `#warp.lanes`: one warp finds each diagonal once.
+    If the operand comes from a stream, each lane loads the values that it needs
+    (`#warp.fragment_diagonals`) and lanes exchange nothing. The producer of the
+    stream gets `#warp.lanes`: one warp computes each value once.
 
     Before:
 
@@ -371,19 +384,20 @@ def WarpAssignRelativePositionLayouts
     ```
   }];
   let dependentDialects = ["::fovea::warp::WarpDialect"];
-  let statistics = [Statistic<"numDiagonals", "diagonals", "Number of reads of diagonals given a layout">];
+  let statistics = [Statistic<"numDiagonals", "tiles", "Number of relative-position tiles given a layout">];
 }
 
 def WarpApproximateExp2
     : KernelPass<"warp-approximate-exp2", [DotsReadMemory],
                  []> {
-  let summary = "Compute some exponentials on FMA units";
+  let summary = "Compute a share of the exponentials on FMA units";
   let body = [{
-    The special-function unit gives 16 exponentials a clock and SM; where softmax
-    waits for it, a part can be polynomials on FMA units (FlashAttention 4). Of
-    each `math.exp2` on f32 that is rounded to 16 bits and multiplied by a dot, in
-    this or the next round of a loop, the last columns, in multiples of 8, are computed
-    as below: the share that the plan has for the dot's name (`operand_by_fma`).
+    The special-function unit computes 16 exponentials per clock and SM. If
+    softmax is bound by it, a share of the exponentials can be polynomials on
+    FMA units (FlashAttention-4). The pass applies to each `math.exp2` on f32
+    whose result is rounded to 16 bits and used by a dot in the same or the next
+    iteration. The last columns, in multiples of 8, are computed as below; their
+    share is `operand_by_fma` of the dot's name in the plan.
 
     ```text
     x' = max(x, -127)                  // keeps NaN; -inf becomes -127
@@ -393,13 +407,14 @@ def WarpApproximateExp2
     2^x = p * bits(t << 23)            // 2^n; 0 for n = -127
     ```
 
-    The polynomial is the one of degree 3 with the least relative error, 7.5e-5,
-    which rounding to bf16 hides (2^-9), and to f16 too (2^-12). What is below
-    2^-127 becomes 0, so that a hidden key's weight is exactly 0. Arguments
-    are at most 127: weights exceed 1 by at most the `tau` of the recurrence.
+    The polynomial is the minimax polynomial of degree 3 for the relative error,
+    which is 7.5e-5; rounding to bf16 (2^-9) and f16 (2^-12) hides it. Results
+    below 2^-127 become 0, so the probability of a masked key is exactly 0.
+    Arguments are at most 127: the exponents of probabilities exceed 0 by at
+    most the `tau` of the recurrence.
 
-    Off by default: on Hopper FMA units are short of register ports while the
-    matrix units run, and it costs 2 to 8 %.
+    This pass is off by default: on Hopper, FMA units lack register ports while
+    the MMA unit runs, which costs 2 to 8 %.
 
     Before:
 
@@ -408,7 +423,7 @@ def WarpApproximateExp2
     %w = arith.truncf %e : tensor<128x80xf32, #tile.reg> to tensor<128x80xbf16, #tile.reg>
     ```
 
-    After, with a share of 25 per cent, which makes 16 of 80 columns:
+    After, with a share of 25 per cent, which is 16 of 80 columns:
 
     ```mlir
     %left = warp.extract_columns %s from 0 : tensor<128x80xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
@@ -428,33 +443,35 @@ def WarpApproximateExp2
   }];
   let options = [
     Option<"share", "share", "int64_t", "-1",
-           "Per cent of the columns; negative: what the kernel's plan says">
+           "Share of the columns in per cent; negative: use the kernel's plan">
   ];
   let dependentDialects = ["::fovea::warp::WarpDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];
   let statistics = [
-    Statistic<"numApproximated", "approximated", "Number of tiles in parts">
+    Statistic<"numApproximated", "approximated", "Number of tiles with approximated columns">
   ];
 }
 
 def WarpAssignLayouts
     : KernelPass<"warp-assign-layouts", [BlocksAreLoops, DotsReadMemory],
                  [HasThreadLayouts]> {
-  let summary = "Say which thread holds which element";
+  let summary = "Assign a thread layout to each register tile";
   let body = [{
-    Replaces `#tile.reg` by a layout in all types of the kernel. That is one
-    layout for accumulators and what is computed with them, which the plan's
-    matrix unit has for the warps that compute. A computed first operand of
-    16-bit elements has it, too; for other widths the unit has a layout of its
-    own, and a `warp.convert_layout` stands before the dot.
+    Replaces `#tile.reg` by a thread layout in all types of the kernel.
+    Accumulators, and tiles computed with them, get the accumulator layout of
+    the plan's MMA unit for the warps that compute. A computed first operand
+    with 16-bit elements has the same layout. For other element widths the MMA
+    unit has an operand layout, and the pass inserts a `warp.convert_layout`
+    before the dot.
 
-    Where `launch.abi` lists roles, these may have different numbers of warps, so
-    a tile has the layout of the role that owns what is done with it: tiles that
-    an op joins, or a loop carries, are of one class, and a class is the role's
-    whose dots and stores are in it. Fails where two roles with different numbers
-    of warps have one tile: it would have to cross through a stream. What is made
-    of constants and scalars is made anew for each use first.
+    If `launch.abi` lists roles, they may have different numbers of warps, so
+    the layout of a tile depends on the role that owns its ops. Tiles that are
+    joined by an op or carried by a loop form one class. The class gets the
+    layout of the role whose dots and stores it contains. The pass fails if
+    roles with different numbers of warps share a class, since such a tile has
+    to cross through a stream. Values made of constants and scalars are first
+    cloned for each use.
 
     Before:
 
@@ -473,24 +490,26 @@ def WarpAssignLayouts
   let dependentDialects = ["::fovea::warp::WarpDialect"];
   let statistics = [
     Statistic<"numConversions", "conversions",
-              "Number of operands that change their layout">
+              "Number of operands converted to another layout">
   ];
 }
 
 def WarpPrefetchScalars
     : KernelPass<"warp-prefetch-scalars", [BlocksAreLoops],
                  []> {
-  let summary = "Read scalars one iteration of a loop ahead";
+  let summary = "Load scalars one loop iteration ahead";
   let body = [{
-    A scalar that an iteration reads from global memory, in its body or in a
-    branch of it, is read in the iteration before, behind the products that
-    that one issues, and carried over; so the product that starts from it does
-    not wait for the memory. Needs indices, and a branch's condition, that follow
-    from the loop's index by pure arithmetic. What is read does not change: an
-    iteration that does not exist, or that would not take the branch, reads
-    nothing. Where an index is clamped, so that the place may stay the same, the
-    loop carries it too and reads again only where it moves. A loop that writes
-    global memory is left alone.
+    A scalar that an iteration loads from global memory, in its body or in a
+    branch of it, is loaded in the previous iteration, after the dots issued
+    there, and is loop-carried. A dot whose accumulator starts from the scalar
+    then does not wait for memory. The index, and the condition of the branch,
+    must be pure arithmetic on the loop index.
+
+    The set of loaded elements does not change: an iteration that does not
+    exist, or that would not take the branch, loads nothing. If an index is
+    clamped, so that it may stay the same, it is loop-carried too, and the load
+    is repeated only if the index changes. The pass leaves loops that write
+    global memory.
 
     Before:
 
@@ -512,7 +531,7 @@ def WarpPrefetchScalars
     }
     ```
 
-    After; what the first iteration needs is read before the loop:
+    After; the value for the first iteration is loaded before the loop:
 
     ```mlir
     !tile = tensor<64x64xf32, #warp.wgmma<groups = 1>>
@@ -544,21 +563,22 @@ def WarpPrefetchScalars
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
   let statistics = [
-    Statistic<"numPrefetched", "prefetched", "Number of reads moved ahead">
+    Statistic<"numPrefetched", "prefetched", "Number of loads moved to the previous iteration">
   ];
 }
 
 def WarpSplitMaskedLoops
     : KernelPass<"warp-split-masked-loops", [BlocksAreLoops],
                  []> {
-  let summary = "Split loops over blocks where partial ones end";
+  let summary = "Split loops over blocks at the bounds of partially masked blocks";
   let body = [{
-    A loop with an `scf.if` under `tile.is_partial %iv below %a from %b`, with `a`
-    and `b` defined outside, becomes three: before `a`, from `a` to `b`, and from
-    `b` on. The answer is a constant in each, so the middle one runs without the
-    code it guards. The question may be about a block that the loop, pipelined,
-    counts ahead of: `%iv - %n`. Values that the loop carries go from one to the next. Either
-    bound may be missing, and a loop that constants show to be empty is left out.
+    A loop with an `scf.if` on `tile.is_partial %iv below %a from %b`, with `a`
+    and `b` defined outside the loop, is split into three: before `a`, from `a`
+    to `b`, and from `b` on. The condition is constant in each loop, so the
+    middle loop runs without the guarded code. The condition may also be on an
+    earlier block, `%iv - %n`, as in a pipelined loop. Loop-carried values are
+    passed from each loop to the next. Either bound may be absent. A loop that
+    is empty by constant bounds is omitted.
 
     Before:
 
@@ -590,12 +610,12 @@ def WarpSplitMaskedLoops
 def WarpPingPong
     : KernelPass<"warp-ping-pong", [DotsReadMemory, IsOneProgram],
                  []> {
-  let summary = "Let warp groups take turns at the matrix units";
+  let summary = "Order the dots of warp groups (ping-pong scheduling)";
   let body = [{
-    Puts `warp.begin_turn` before and `warp.end_turn` behind dots that are issued
-    without a wait between them, so that one warp group's softmax runs under the
-    others' dots (FlashAttention 3's ping-pong scheduling). For plans with
-    `ping_pong` and more than one warp group.
+    Encloses dots that are issued without a wait between them in a ping-pong
+    section (`warp.begin_turn`, `warp.end_turn`), so that the softmax of one
+    warp group overlaps the dots of the others (FlashAttention-3's ping-pong
+    scheduling). Applies to plans with `ping_pong` and more than one warp group.
 
     Before:
 
@@ -618,19 +638,20 @@ def WarpPingPong
     ```
   }];
   let statistics = [
-    Statistic<"numTurns", "turns", "Number of turns made">
+    Statistic<"numSections", "sections", "Number of ping-pong sections created">
   ];
 }
 
 def WarpLowerBallots
     : KernelPass<"warp-lower-ballots", [IsOneProgram],
-                 [VotesAreBranches]> {
-  let summary = "Make tile.if_any a vote and a branch";
+                 [BallotsAreLowered]> {
+  let summary = "Lower tile.if_any to a warp ballot and a branch";
   let body = [{
-    `tile.if_any` becomes `warp.any` and an `scf.if` on it. Where the condition
-    is a tile that another such branch gives, and that is false if that branch
-    is not taken, the vote moves into it: a branch seldom taken costs no second
-    vote. That branch then has one more result, the vote, or `false` where it is not taken.
+    `tile.if_any` becomes `warp.any` and an `scf.if` on its result. If the
+    condition is a tile that another such branch returns, and that is false if
+    the branch is not taken, the ballot moves into that branch: a rarely taken
+    branch then costs no second ballot. The branch gets one more result, the
+    ballot, or `false` if it is not taken.
 
     Before:
 
@@ -657,8 +678,8 @@ def WarpLowerBallots
   let dependentDialects = ["::fovea::warp::WarpDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
-  let statistics = [Statistic<"numBranches", "branches", "Number of votes made branches">,
-                    Statistic<"numInside", "inside", "Number of votes moved into a branch">];
+  let statistics = [Statistic<"numBranches", "branches", "Number of tile.if_any ops lowered">,
+                    Statistic<"numInside", "inside", "Number of ballots moved into another branch">];
 }
 
 include "fovea/Dialect/Warp/Transforms/DotPasses.td"

@@ -1,4 +1,4 @@
-//===- RolePasses.td - Passes on roles and pipelines --------*- tablegen -*-===//
+//===- RolePasses.td - Passes on roles and pipelines -------*- tablegen -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,30 +16,35 @@ include "mlir/Pass/PassBase.td"
 def WarpPrintRoles
     : KernelPass<"warp-print-roles", [IsOneProgram],
                  []> {
-  let summary = "Print which roles will run what";
+  let summary = "Print the role that will run each op";
   let body = [{
-    For a kernel that is still one program: the ops with effects, in their order,
-    and the roles that `warp-specialize` will give them to.
+    For a kernel that is not yet partitioned: prints the ops with side effects
+    in program order, with the roles to which `warp-specialize` will assign
+    them.
   }];
   let statistics = [Statistic<"numRoles", "roles", "Number of roles printed">];
 }
 
 def WarpSplitSemaphoreRoles
     : KernelPass<"warp-split-semaphore-roles", [WorkIsDealt, IsOneProgram], []> {
-  let summary = "Let a role of its own ask for turns, and end them";
+  let summary = "Wait for and signal semaphores in separate roles";
   let body = [{
-    Stores between a `tile.semaphore_wait` and its `tile.semaphore_release` are a
-    CTA's turn. To ask takes a round trip to memory, and to end it takes until all
-    stores are done. Where the plan gives the wait or the release to another role
-    than the stores, the role that stores need not stand still for that: the first
-    asks for turns ahead of time, by a pipeline's stages, and the last waits in its
-    place. The pass puts a pipeline that brings nothing between them: the role that
-    waits commits a stage, and the one that stores gives it back behind its last
-    store; the one that stores commits a stage of another pipeline then, for which
-    the one that releases waits. Where all three are one role's, nothing changes.
+    Stores between a `tile.semaphore_wait` and its `tile.semaphore_release` are
+    a section in which CTAs run in a fixed order (ordered accumulation). The
+    wait takes a round trip to memory, and the release takes until all stores
+    are complete. If the plan assigns the wait or the release to another role
+    than the stores, the storing role does not stall for them: the waiting role
+    polls semaphores ahead, limited by the stages of a pipeline, and the
+    releasing role waits for the stores.
 
-    A turn's stores must be one role's, and what they write may not be read in
-    the turn.
+    The pass inserts pipelines that carry no data between these roles. The
+    waiting role commits a stage, and the storing role releases it after its
+    last store. The storing role then commits a stage of a second pipeline, and
+    the releasing role waits for that stage. If one role owns all three, nothing
+    changes.
+
+    The stores of a section must belong to one role, and the section must not
+    read the memory that it writes.
 
     Before, with a plan in which `acquire` has `turn_acquire`, `release` has
     `turn_release`, and `reduce` has `dq_sum`:
@@ -71,51 +76,64 @@ def WarpSplitSemaphoreRoles
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
   let statistics = [
-    Statistic<"numPipelines", "pipelines", "Number of pipelines made">
+    Statistic<"numPipelines", "pipelines", "Number of pipelines created">
   ];
 }
 
 def WarpSpecialize
-    : KernelPass<"warp-specialize", [WorkIsDealt, DotsReadMemory, VotesAreBranches, IsOneProgram],
-                 [RolesAreCut]> {
-  let summary = "Give each role its part of the program";
+    : KernelPass<"warp-specialize", [WorkIsDealt, DotsReadMemory, BallotsAreLowered, IsOneProgram],
+                 [IsPartitioned]> {
+  let summary = "Partition the program into roles";
   let body = [{
-    Turns the kernel's one program, in which everything stands in the order of
-    its use, into a `warp.specialize` with a region for each of the `roles` of
-    its plan. A role that owns `copies` has the streams that are copied from
-    memory; one that owns `"*"` has the rest.
+    Partitions the kernel, which is one program in the order of use, into a
+    `warp.specialize` with one region for each of the `roles` of its plan. A
+    role that owns `copies` owns the streams that are copied from global memory;
+    a role that owns `"*"` owns all names that no other role owns.
 
-    Roles own names, and all else follows. A role runs what has a name that it
-    owns. It acquires and commits the stages of a stream that it owns; the roles
-    that read what these bring wait and release. A store without a name fills the
-    stage acquired last. Waits for dots and turns follow their dots; fences,
-    waits for copies out and rows made zero follow the stores, the copies and the
-    readers of the same buffer. What only reads or computes goes to whoever needs
-    it; the rest goes to the role that owns `"*"`. `warp-print-roles` shows it.
+    Ownership of all ops follows from the names that roles own:
 
-    Each role is the program without what it does not need: loops and branches
-    around its work stay, values that they carry go where nobody reads them. So
-    each fills stages in the order in which others wait for them, across loops
-    and tiles, and runs ahead as far as the stages allow. Roles without turns
-    cannot block each other, if the one program, run by one party, never waits
-    for what comes later in it.
+    - An op with a name belongs to the role that owns the name.
+    - The owner of a stream acquires and commits its stages; the roles that read
+      the buffers wait and release.
+    - A store without a name fills the stage acquired last.
+    - Dot waits and ping-pong ops follow their dots.
+    - Fences, waits for copies out and `warp.zero_rows` follow the stores,
+      copies and readers of the same buffer.
+    - Ops that only read or compute are cloned into each role that needs them.
+    - All other ops belong to the role that owns `"*"`.
 
-    It is an error if a tile that is computed from data would be found by two
-    roles (a stream must bring it), if two roles use one memory, one writes it
-    and no stream orders them, or if no role runs an op. Several roles may write
-    a tensor of the host's that nobody reads, as parts of one family (`out.0`,
-    `out.1`), since parts have different rows.
+    `warp-print-roles` prints the assignment.
 
-    `warp.next_work` becomes `warp.fetch_work` and a `warp.send` at the start of
-    the round in the first role that copies from memory, and a `warp.receive`
-    where it stood in the others.
+    Each role is a slice of the program: loops and branches around its ops stay,
+    and unused loop-carried values are removed. Every role therefore fills
+    stages in the order in which other roles wait for them, across loops and
+    tiles, and runs ahead as far as the stages allow. Without ping-pong
+    sections, roles cannot deadlock if the unpartitioned program, run by a
+    single agent, never waits for a later op.
 
-    Integers that are costly to find (read from memory, voted on, divided by what
-    only the launch knows), and that the filler of a stage and its readers need,
-    the filler finds alone. It sends them with the stage that it fills next; the
-    readers receive them behind their wait for that stage. What such a stage
-    can't bring, because it is needed earlier or depends on the rows that warp
-    groups hold, each role finds.
+    The pass fails in these cases:
+
+    - Two roles would compute a tile that depends on loaded data; it has to
+      cross through a stream.
+    - Two roles access the same memory, one of them writes it, and no stream
+      orders the accesses.
+    - No role runs an op.
+
+    Several roles may write one host tensor that no role reads if their stores
+    are members of one family (`out.0`, `out.1`), since members write different
+    rows.
+
+    In the first role that copies from global memory, `warp.next_work` becomes
+    `warp.fetch_work` and a `warp.send` at the start of the iteration. In the
+    other roles it becomes a `warp.receive` in place.
+
+    Some integers are expensive to compute (loads, ballots, divisions by values
+    known only at launch) and are needed by the producer of a stage and by its
+    consumers. The producer alone computes them and sends them with the next
+    stage that it fills; the consumers receive them after their wait for that
+    stage (scalar broadcast through shared memory). If an integer is needed
+    before the stage is available, or depends on the rows that a warp group
+    owns, each role computes it.
 
     Before:
 
@@ -165,31 +183,34 @@ def WarpSpecialize
     ```
   }];
   let options = [
-    Option<"sendsRelays", "relays", "bool", "true",
-           "What is costly to find, one role finds and sends">
+    Option<"broadcastsScalars", "relays", "bool", "true",
+           "Compute expensive scalars in one role and broadcast them through shared memory">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect",
                            "::fovea::warp::WarpDialect"];
-  let statistics = [Statistic<"numRoles", "roles", "Number of roles cut">];
+  let statistics = [Statistic<"numRoles", "roles", "Number of roles created">];
 }
 
 def WarpHoistSharedLoads
-    : KernelPass<"warp-hoist-shared-loads", [WorkIsDealt, DotsReadMemory, RolesAreCut],
+    : KernelPass<"warp-hoist-shared-loads", [WorkIsDealt, DotsReadMemory, IsPartitioned],
                  []> {
-  let summary = "Read streams ahead of the fence behind what was stored last";
+  let summary = "Hoist loads of streams above the fence of an earlier store";
   let body = [{
-    For streams of which the plan says `read_early`. A role that stores a tile for
-    others waits for shared memory in the fence behind it; what it reads next, such
-    as what a dot starts from, would make it wait once more. So the wait for such a
-    stage, the read, and what gives the stage back move ahead of the fence, if
-    nothing stands between but what gives or awaits other stages, reads or computes.
-    They pass what the role gives to others: who fills the stage must not wait for
-    that. `warp-verify-pipelines` finds it if one does.
+    For streams that the plan lists as `read_early`. A role that stores a tile
+    for other roles waits for shared memory at the fence after the store; its
+    next load from shared memory, such as the initial value of an accumulator,
+    would wait again. The pass moves the wait for such a stage, the load and the
+    release of the stage before the fence. Only commits, releases and waits of
+    other stages, loads and pure arithmetic may be in between.
 
-    There is one read behind the wait, of the stage that the wait is for: what is
-    read is filled by that pipeline alone, and given back of the same round. Of a
-    stream with no such read the plan says `read_early` no more.
+    The hoisted wait also moves before commits of the role, so the producer of
+    the stage must not depend on them. `warp-verify-pipelines` detects such a
+    deadlock.
+
+    Exactly one load must follow the wait and read the stage that the wait is
+    for. The buffer has one producer, and the release is in the same iteration.
+    If a stream has no such load, the pass removes `read_early` from the plan.
 
     Before:
 
@@ -218,21 +239,21 @@ def WarpHoistSharedLoads
     ```
   }];
   let statistics = [
-    Statistic<"numReads", "reads", "Number of reads that were moved">
+    Statistic<"numReads", "reads", "Number of hoisted loads">
   ];
 }
 
 def WarpHoistVectors
     : KernelPass<"warp-hoist-vectors", [BlocksAreLoops],
                  []> {
-  let summary = "Read a tile's own vectors ahead of its loop over blocks";
+  let summary = "Hoist loop-invariant vector loads out of loops over blocks";
   let body = [{
-    A vector that each iteration reads alike, such as the documents of a tile's
-    rows, is read once, ahead of the loops that all its operands are known
-    before. Threads hold it meanwhile, so only vectors move of which a thread has
-    up to 4 elements. A read in a branch stays there, and a loop that writes
-    global memory is left alone. Of a loop that never runs the vector is read all
-    the same: places outside of a tensor give 0.
+    A vector that every iteration loads from the same address, such as the
+    document ids of a tile's rows, is loaded once, before the outermost loop in
+    which all its operands are invariant. Each thread keeps its elements live,
+    so only vectors with up to 4 elements per thread move. Loads in branches and
+    in loops that write global memory stay in place. The load also executes if
+    the loop runs zero times; out-of-bounds elements are 0.
 
     Before:
 
@@ -260,19 +281,19 @@ def WarpHoistVectors
   }];
   let statistics = [
     Statistic<"numHoisted", "hoisted",
-              "Number of vectors that are read ahead of a loop">
+              "Number of vector loads hoisted out of a loop">
   ];
 }
 
 def WarpAllocateSharedMemory
-    : KernelPass<"warp-allocate-shared-memory", [DotsReadMemory, RolesAreCut],
-                 [BuffersHavePlaces]> {
-  let summary = "Place shared buffers";
+    : KernelPass<"warp-allocate-shared-memory", [DotsReadMemory, IsPartitioned],
+                 [BuffersHaveOffsets]> {
+  let summary = "Allocate shared memory";
   let body = [{
-    Gives each `warp.alloc` its offset, a multiple of 1024 bytes, and writes the
-    sum to the kernel's `launch.abi`. In kernels with roles the pipelines' barriers
-    and the mailboxes' slots come behind the buffers. Fails if the target has
-    less.
+    Sets the offset of each `warp.alloc`, a multiple of 1024 bytes, and writes
+    the total size to the kernel's `launch.abi`. In kernels with roles, the
+    barriers of pipelines and the slots of mailboxes follow the buffers. Fails
+    if the target has less shared memory.
 
     Before:
 
@@ -288,42 +309,45 @@ def WarpAllocateSharedMemory
     %k = warp.alloc offset(16384) : memref<4x64x32xbf16, #warp.shared<row_bytes = 64>>
     ```
   }];
-  let statistics = [Statistic<"numBuffers", "buffers", "Number of buffers placed">];
+  let statistics = [Statistic<"numBuffers", "buffers", "Number of buffers allocated">];
 }
 
 def WarpVerifyPipelines
-    : KernelPass<"warp-verify-pipelines", [WorkIsDealt, DotsReadMemory, RolesAreCut],
+    : KernelPass<"warp-verify-pipelines", [WorkIsDealt, DotsReadMemory, IsPartitioned],
                  []> {
-  let summary = "Check that pipelines are used as they must be";
+  let summary = "Verify the use of pipelines";
   let body = [{
-    Changes nothing. Fails where the program shows that
+    Changes nothing. First it checks single ops and fails if
 
-    - two roles fill one pipeline, a role waits for what nobody fills, or waits
-      in a kernel that fills stages again and never releases them;
+    - two roles are producers of one pipeline, a role waits for a pipeline
+      without a producer, or a role waits for stages that are filled repeatedly
+      and never released;
     - an acquire has no commit in its block, or a commit no acquire; an
-      asynchronous copy or a send stands outside of both; a buffer has fewer
-      stages than its pipeline;
-    - a stage is read that is released, or whose pipeline the role never waits
-      for;
+      asynchronous copy or a send is outside of both; a buffer has fewer stages
+      than its pipeline;
+    - a stage is read after its release, or the role never waits for its
+      pipeline;
     - an asynchronous dot is never waited for, or the stage that it reads is
       released before its wait;
-    - a turn begun is not ended in its block, work is fetched and not finished.
+    - a ping-pong section does not end in its block, or work items are fetched
+      without a `warp.finish_work`.
 
-    Stages are the same if they are given by the same value.
+    Two stages are the same if their indices are the same value.
 
-    Then the roles, as far as they are integer arithmetic, are run against each
-    other, for a number of sizes. Fails where
+    Then the integer arithmetic and the control flow of all roles are simulated
+    against each other, for a number of sizes. The simulation fails if
 
-    - a phase is not the round's, or a stage is none;
-    - a stage is waited for in the next round before its release, or released
-      without a wait;
+    - a phase does not match the use of its stage, or a stage index is out of
+      range;
+    - a role waits for the next use of a stage before it releases the current
+      one, or releases a stage without a wait;
     - a stage is read before its wait or after its release, or was not written;
-    - a stage or what a dot in flight reads is overwritten;
-    - turns are begun and ended in another order, or by other warp groups;
-    - roles wait for each other, or for what never comes; a copy is never waited
-      for.
+    - a stage, or an operand of an outstanding dot, is overwritten;
+    - ping-pong sections begin and end in another order, or in other warp
+      groups, than declared;
+    - roles deadlock, or a copy is never waited for.
 
-    The diagnostic tells the sizes: `if this is 3`.
+    The diagnostic gives the sizes of the failing run: `if this is 3`.
   }];
   let statistics = [Statistic<"numPipelines", "pipelines", "Number of pipelines checked">];
 }

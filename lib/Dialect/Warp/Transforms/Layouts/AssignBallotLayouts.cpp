@@ -1,8 +1,14 @@
-//===- AssignBallotLayouts.cpp - One candidate a lane ---------------------===//
+//===- AssignBallotLayouts.cpp - Lane layout for ballots ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Rematerializes the flags of each `tile.ballot` in the lane layout, in which
+// each lane holds one flag. Runs directly after the conversion to the warp
+// dialect, before the other tiles get layouts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,11 +31,11 @@ struct AssignBallotLayoutsPass
 };
 } // namespace
 
-/// Votes have a layout of their own, and so has what they are about.
+/// Gives the ballot's flags the lane layout.
 static LogicalResult assignLanes(tile::BallotOp ballot) {
   return warp::layOut(ballot.getFlagsMutable(),
                       warp::LanesAttr::get(ballot.getContext()),
-                      "a vote's flags");
+                      "the flags of a ballot");
 }
 
 void AssignBallotLayoutsPass::runOnKernel() {
@@ -38,5 +44,5 @@ void AssignBallotLayoutsPass::runOnKernel() {
   for (tile::BallotOp ballot : ballots)
     if (failed(assignLanes(ballot)))
       return signalPassFailure();
-  numVotes += ballots.size();
+  numBallots += ballots.size();
 }

@@ -1,13 +1,20 @@
-//===- AssignLayouts.cpp - Say which thread holds which element -*- C++ -*-===//
+//===- AssignLayouts.cpp - Assign thread layouts to register tiles --------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Gives each register tile without a layout one of the kernel's MMA unit. In a
+// kernel with roles, each class of tiles gets the layout of the role that owns
+// its named ops. The pass inserts `warp.convert_layout` before dots whose first
+// operand needs another register layout.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Roles/RoleAssignment.h"
 #include "Layouts/LayoutClasses.h"
+#include "Roles/RoleAssignment.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
@@ -27,22 +34,24 @@ struct AssignLayoutsPass
   void runOnKernel() override;
 
 private:
-  /// A layout of the kernel's matrix unit that so many warps share, those of a
-  /// role if it is named; null after a diagnostic.
+  /// The accumulator layout of the kernel's MMA unit for `warps` warps, those
+  /// of `role` if it is set. Null after a diagnostic.
   Attribute makeLayout(launch::AbiOp abi, int64_t warps, StringRef role = {});
-  /// Where roles have different numbers of warps, a layout for each class of
-  /// tiles: that of the role which owns what is done with them.
+  /// Chooses a layout for each class of tiles: that of the role that owns the
+  /// named ops of the class. Roles may have different numbers of warps.
   LogicalResult assignByRole(launch::AbiOp abi, ArrayRef<plan::RoleAttr> roles);
   Attribute getLayout(Value value) const {
     return classes ? layouts[classes->lookup(value)] : layout;
   }
   bool convert(Value value);
-  /// At a tile, or the kernel if it is from nowhere.
+  /// Emits an error at the value's location, or at the kernel if the value has
+  /// none.
   InFlightDiagnostic emitErrorAt(Value value);
-  /// Computed first operands of dots into the layout that the unit reads.
+  /// Converts first operands in registers to the layout that the unit reads.
   LogicalResult convertOperands(plan::MatrixUnitAttrInterface unit);
 
-  /// Of all tiles, or of those that no role does anything with.
+  /// The layout of the tiles whose class no role owns; without roles, of all
+  /// tiles.
   Attribute layout;
   std::optional<warp::LayoutClasses> classes;
   SmallVector<Attribute> layouts;
@@ -58,7 +67,7 @@ InFlightDiagnostic AssignLayoutsPass::emitErrorAt(Value value) {
   if (int64_t parts = abi.getPlan()->rowTiles; parts > 1)
     diag.attachNote(abi.getLoc())
         << "the plan's 'row_tiles' is " << parts
-        << ", and each of these parts is shared by all of its warps";
+        << ": each row tile is distributed over all warps";
   return diag;
 }
 
@@ -113,7 +122,7 @@ Attribute AssignLayoutsPass::makeLayout(launch::AbiOp abi, int64_t warps,
     InFlightDiagnostic diag = abi.emitError();
     if (!role.empty())
       diag << "role '" << role << "' has " << warps
-           << " warps, which the matrix unit has no layout for: ";
+           << " warps, for which the MMA unit has no layout: ";
     return diag;
   };
   plan::KernelAttr plan = abi.getPlan();
@@ -121,7 +130,7 @@ Attribute AssignLayoutsPass::makeLayout(launch::AbiOp abi, int64_t warps,
                                   plan->columnWarps);
 }
 
-/// A tile of the class that the op, which has a name, makes or stores.
+/// The tile that a named op computes or stores; it identifies the class.
 static Value getNamedTile(Operation *op) {
   if (auto dot = dyn_cast<warp::DotOp>(op))
     return dot.getResult();
@@ -134,14 +143,15 @@ static Value getNamedTile(Operation *op) {
   return {};
 }
 
-/// Clones what makes a tile, down to scalars and to what others bring.
+/// Clones the ops that compute a tile. Stops at scalars, at streams and at ops
+/// with other effects than reads of unwritten tensors.
 static Value cloneTile(OpBuilder &b, Value tile, IRMapping &mapping) {
   Operation *op = tile.getDefiningOp();
-  bool isMadeAnywhere =
+  bool isRematerializable =
       op && isa<RankedTensorType>(tile.getType()) && op->getNumRegions() == 0 &&
       (isMemoryEffectFree(op) || tile::readsUnwrittenTensor(op)) &&
       !isa<tile::StreamOp>(op);
-  if (mapping.contains(tile) || !isMadeAnywhere)
+  if (mapping.contains(tile) || !isRematerializable)
     return mapping.lookupOrDefault(tile);
   for (Value operand : op->getOperands())
     cloneTile(b, operand, mapping);
@@ -149,9 +159,9 @@ static Value cloneTile(OpBuilder &b, Value tile, IRMapping &mapping) {
   return mapping.lookup(tile);
 }
 
-/// A role that adds to memory makes the places, where they are of rows or
-/// columns, for itself: others may need the same numbers in another layout.
-static void separatePlaces(gpu::GPUFuncOp kernel) {
+/// Clones the row and column indices of each named scatter, because the role
+/// that adds to memory may need another layout than the other users.
+static void cloneScatterIndices(gpu::GPUFuncOp kernel) {
   kernel.walk([](tile::ScatterOp scatter) {
     if (!scatter.getName())
       return;
@@ -162,13 +172,13 @@ static void separatePlaces(gpu::GPUFuncOp kernel) {
       if (type && llvm::is_contained(type.getShape(), 1))
         index.set(cloneTile(b, index.get(), mapping));
     }
-    // An op without other users would have no layout.
-    SmallVector<Operation *> made;
+    // Erase originals without other users: they would get no layout.
+    SmallVector<Operation *> originals;
     for (auto [op, clone] : mapping.getOperationMap())
-      made.push_back(op);
+      originals.push_back(op);
     for (bool erased = true; erased;) {
       erased = false;
-      for (Operation *&op : made)
+      for (Operation *&op : originals)
         if (op && op->use_empty()) {
           op->erase();
           op = nullptr;
@@ -180,7 +190,7 @@ static void separatePlaces(gpu::GPUFuncOp kernel) {
 
 LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
                                               ArrayRef<plan::RoleAttr> roles) {
-  separatePlaces(getOperation());
+  cloneScatterIndices(getOperation());
   classes.emplace(getOperation());
   layouts.assign(classes->size(), layout);
   SmallVector<plan::RoleAttr> owners(classes->size());
@@ -208,8 +218,8 @@ LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
                   : makeLayout(abi, role.getWarps(), role.getName());
     return layouts[number] ? WalkResult::advance() : WalkResult::interrupt();
   };
-  // What is added by places of its own, and is part of no product, may have
-  // more rows a warp than the unit's accumulators.
+  // A scattered tile that is not an accumulator may have more rows per warp
+  // than the unit's accumulators, so scatters come last.
   for (bool isScatter : {false, true}) {
     WalkResult walk = getOperation().walk(
         [&](Operation *op) { return assign(op, isScatter); });
@@ -224,7 +234,8 @@ void AssignLayoutsPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  // Who reads that memory has whole rows; nothing is lowered from there yet.
+  // With accumulators in tensor memory the readers hold whole rows; these
+  // kernels are not lowered further.
   if (abi.getPlan().getUnit().accumulatesInMemory())
     return;
   layout = makeLayout(abi, abi.getPlan()->warps);
@@ -242,7 +253,7 @@ void AssignLayoutsPass::runOnKernel() {
         for (BlockArgument argument : block.getArguments())
           if (!convert(argument))
             return WalkResult::interrupt();
-    if (auto held = dyn_cast<tile::HeldRowsOp>(op)) {
+    if (auto held = dyn_cast<tile::OwnedRowsOp>(op)) {
       if (RankedTensorType type = warp::getUnassignedTile(held.getTile()))
         held.setTile(RankedTensorType::get(type.getShape(),
                                            type.getElementType(), layout));
@@ -250,7 +261,7 @@ void AssignLayoutsPass::runOnKernel() {
     auto constant = dyn_cast<arith::ConstantOp>(op);
     if (!constant || !tile::isRegisterTile(constant.getType()))
       return WalkResult::advance();
-    // The tile dialect verifies that.
+    // The tile dialect verifies that tile constants are splats.
     auto splat = cast<SplatElementsAttr>(constant.getValue());
     constant.setValueAttr(
         splat.resizeSplat(cast<ShapedType>(constant.getType())));

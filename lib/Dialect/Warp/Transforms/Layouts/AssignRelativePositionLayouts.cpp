@@ -1,16 +1,23 @@
-//===- AssignRelativePositionLayouts.cpp - Diagonals of each warp ---------===//
+//===- AssignRelativePositionLayouts.cpp - Relative positions -------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Assigns layouts to the sources of `tile.diagonals`, which hold one value per
+// relative position. A source loaded from shared memory is laid out per lane,
+// because each lane loads the values that it needs; a computed source is laid
+// out per warp. Runs before the other tiles get layouts.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
+#include "Layouts/LayoutClasses.h"
 #include "Layouts/RematerializeInLayout.h"
 #include "Roles/RoleAssignment.h"
-#include "Layouts/LayoutClasses.h"
 
 namespace fovea::warp {
 #define GEN_PASS_DEF_WARPASSIGNRELATIVEPOSITIONLAYOUTS
@@ -22,13 +29,14 @@ using namespace fovea;
 
 namespace {
 struct AssignRelativePositionLayoutsPass
-    : warp::impl::WarpAssignRelativePositionLayoutsBase<AssignRelativePositionLayoutsPass> {
+    : warp::impl::WarpAssignRelativePositionLayoutsBase<
+          AssignRelativePositionLayoutsPass> {
   void runOnKernel() override;
 };
 } // namespace
 
-/// What one warp stores for others to read lies in its lanes, if it is not laid
-/// out.
+/// Gives the lane layout to tiles without a layout that one warp stores to
+/// `buffer` for the others.
 static LogicalResult assignLanes(Value buffer) {
   for (Operation *user : buffer.getUsers()) {
     auto store = dyn_cast<warp::LocalStoreOp>(user);
@@ -36,13 +44,13 @@ static LogicalResult assignLanes(Value buffer) {
       continue;
     if (failed(warp::layOut(store.getValueMutable(),
                             warp::LanesAttr::get(store.getContext()),
-                            "what diagonals are made of")))
+                            "the stored source of relative-position values")))
       return failure();
   }
   return success();
 }
 
-/// The diagonals of each lane where they are loaded, else of each warp.
+/// The layout of a loaded source (per lane), or of a computed one (per warp).
 static Attribute makeLayout(tile::DiagonalsOp diagonals, int64_t warps,
                             bool isLoaded) {
   auto emitError = [&] { return diagonals.emitOpError(); };
@@ -59,15 +67,16 @@ static LogicalResult assignLayout(tile::DiagonalsOp diagonals, int64_t warps) {
   Attribute layout = makeLayout(diagonals, warps, /*isLoaded=*/bool(load));
   if (!layout || (load && failed(assignLanes(load.getSource()))))
     return failure();
-  if (failed(warp::layOut(diagonals.getSourceMutable(), layout, "diagonals")))
+  if (failed(warp::layOut(diagonals.getSourceMutable(), layout,
+                          "the source of relative-position values")))
     return failure();
   if (load && load->use_empty())
     load.erase();
   return success();
 }
 
-/// The warps that part the rows of the result: those of the role that adds to
-/// memory by it, or else the kernel's.
+/// The number of warps that partition the rows of the result: those of the role
+/// that scatters by it, or else the kernel's.
 static int64_t getWarps(tile::DiagonalsOp diagonals,
                         ArrayRef<plan::RoleAttr> roles, plan::KernelAttr plan) {
   int64_t warps = plan->warps;

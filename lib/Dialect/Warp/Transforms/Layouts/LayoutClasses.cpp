@@ -1,8 +1,12 @@
-//===- LayoutClasses.cpp - Tiles that have one layout ---------------------===//
+//===- LayoutClasses.cpp - Tiles that must share a layout -----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements LayoutClasses: a union-find over the values of a kernel.
 //
 //===----------------------------------------------------------------------===//
 
@@ -70,7 +74,8 @@ void LayoutClasses::joinOp(Operation *op) {
   bool isControl = forEachCarried(
       op, [&](ValueRange from, ValueRange to) { joinEach(from, to); });
   if (!isControl && !op->hasTrait<OpTrait::IsTerminator>()) {
-    // Whoever decides has what is decided about.
+    // A region op such as `tile.if_any` shares the layout of its condition with
+    // the values in its regions.
     SmallVector<Value> values(op->getOperands());
     llvm::append_range(values, op->getResults());
     for (Region &region : op->getRegions())

@@ -1,4 +1,4 @@
-//===- LayoutClasses.h - Tiles that have one layout -------------*- C++ -*-===//
+//===- LayoutClasses.h - Tiles that must share a layout ---------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What an op computes, it computes from tiles whose elements the same threads
-// hold: operands and results of an op, and what a loop carries, are of one
-// class. Classes meet in memory only.
+// Groups the register tiles of a kernel into classes that must have one layout.
+// An op computes on elements that the same threads hold, so its operands, its
+// results and the loop-carried values connected to them are in one class.
+// Values pass between classes through memory only.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,18 +22,19 @@
 
 namespace fovea::warp {
 
-/// The tile of a value's type, in registers or of a dot in flight; null if it
-/// has none, or one that has its layout already.
+/// The tile of a type: a register tile, or the tile of an outstanding dot. Null
+/// if the type has no tile or the tile has a layout already.
 mlir::RankedTensorType getUnassignedTile(mlir::Type type);
 
 class LayoutClasses {
 public:
-  /// The classes of all tiles in `kernel` that have no layout yet. What is made
-  /// of nothing but constants and scalars is made once for each of its uses
-  /// first, so that it joins no classes.
+  /// Computes the classes of all tiles in `kernel` without a layout. Tiles
+  /// computed from constants and scalars only are first cloned for each use, so
+  /// that they do not merge classes.
   explicit LayoutClasses(mlir::Operation *kernel);
 
-  /// A number below `size`; the value must have such a tile.
+  /// The class index, less than `size()`. The value must have a tile without a
+  /// layout.
   unsigned lookup(mlir::Value value) const {
     return classes[numbers.lookup(value)];
   }
@@ -40,7 +42,7 @@ public:
 
 private:
   void number(mlir::Value value);
-  /// Those of them that are tiles are of one class.
+  /// Merges the classes of those values that are tiles.
   void join(mlir::ValueRange values);
   void joinEach(mlir::ValueRange left, mlir::ValueRange right);
   void joinOp(mlir::Operation *op);

@@ -1,8 +1,14 @@
-//===- LowerBallots.cpp - Votes and branches for tile.if_any --------------===//
+//===- LowerBallots.cpp - Lower tile.if_any to a ballot and a branch ------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers `tile.if_any` to `warp.any` and `scf.if`. A tile that a branch returns
+// only for a ballot is reduced to its ballot inside the branch, so that the
+// branch returns one bit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,7 +35,7 @@ struct LowerBallotsPass : warp::impl::WarpLowerBallotsBase<LowerBallotsPass> {
 };
 } // namespace
 
-/// A vote, and a branch on it.
+/// Replaces the op by `warp.any` and a branch on its result.
 static scf::IfOp lowerIfAny(IRRewriter &b, tile::IfAnyOp op) {
   Location loc = op.getLoc();
   b.setInsertionPoint(op);
@@ -49,9 +55,9 @@ static scf::IfOp lowerIfAny(IRRewriter &b, tile::IfAnyOp op) {
   return branch;
 }
 
-/// The tile-shaped results of `branch` that only votes read, and that are false
-/// if it is not taken: the vote moves into the branch.
-static bool isVotedOn(scf::IfOp branch, unsigned index) {
+/// True if only ballots read the tile result `index`, and it is false when the
+/// branch is not taken. The ballot can then move into the branch.
+static bool isReadByBallotsOnly(scf::IfOp branch, unsigned index) {
   Value result = branch.getResult(index);
   return !result.use_empty() && tile::isRegisterTile(result.getType()) &&
          matchPattern(branch.elseYield().getOperand(index), m_Zero()) &&
@@ -59,38 +65,38 @@ static bool isVotedOn(scf::IfOp branch, unsigned index) {
                       [](Operation *user) { return isa<AnyOp>(user); });
 }
 
-/// How many votes are in the branch now.
-static size_t voteInside(IRRewriter &b, scf::IfOp branch) {
+/// Moves ballots into the branch; returns their number.
+static size_t moveBallotsInside(IRRewriter &b, scf::IfOp branch) {
   Location loc = branch.getLoc();
-  SmallVector<unsigned> voted;
+  SmallVector<unsigned> moved;
   for (unsigned index = 0; index < branch.getNumResults(); ++index)
-    if (isVotedOn(branch, index))
-      voted.push_back(index);
-  if (voted.empty())
+    if (isReadByBallotsOnly(branch, index))
+      moved.push_back(index);
+  if (moved.empty())
     return 0;
   SmallVector<Type> types(branch.getResultTypes());
-  types.append(voted.size(), b.getI1Type());
+  types.append(moved.size(), b.getI1Type());
   b.setInsertionPoint(branch);
   auto wider = scf::IfOp::create(b, loc, types, branch.getCondition(),
                                  /*addThenBlock=*/false,
                                  /*addElseBlock=*/false);
   wider.getThenRegion().takeBody(branch.getThenRegion());
   wider.getElseRegion().takeBody(branch.getElseRegion());
-  for (auto [position, index] : llvm::enumerate(voted)) {
+  for (auto [position, index] : llvm::enumerate(moved)) {
     scf::YieldOp then = wider.thenYield(), otherwise = wider.elseYield();
     b.setInsertionPoint(then);
-    Value vote = AnyOp::create(b, loc, then.getOperand(index));
-    then->insertOperands(then.getNumOperands(), vote);
+    Value ballot = AnyOp::create(b, loc, then.getOperand(index));
+    then->insertOperands(then.getNumOperands(), ballot);
     b.setInsertionPoint(otherwise);
-    Value no = arith::ConstantIntOp::create(b, loc, 0, 1);
-    otherwise->insertOperands(otherwise.getNumOperands(), no);
+    Value none = arith::ConstantIntOp::create(b, loc, 0, 1);
+    otherwise->insertOperands(otherwise.getNumOperands(), none);
     Value flag = wider.getResult(branch.getNumResults() + position);
     SmallVector<Operation *> users(branch.getResult(index).getUsers());
     for (Operation *user : users)
       b.replaceOp(user, flag);
   }
   b.replaceOp(branch, wider.getResults().take_front(branch.getNumResults()));
-  return voted.size();
+  return moved.size();
 }
 
 void LowerBallotsPass::runOnKernel() {
@@ -101,6 +107,6 @@ void LowerBallotsPass::runOnKernel() {
   for (tile::IfAnyOp op : ops)
     branches.push_back(lowerIfAny(b, op));
   for (scf::IfOp branch : branches)
-    numInside += voteInside(b, branch);
+    numInside += moveBallotsInside(b, branch);
   numBranches += branches.size();
 }

@@ -1,8 +1,12 @@
-//===- RematerializeInLayout.cpp - Values with a layout of their own ------===//
+//===- RematerializeInLayout.cpp - Clone tiles in a layout ----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements the cloning of a tile computation with another layout.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,7 +31,7 @@ Value fovea::warp::copyWithLayout(OpBuilder &b, Value value, Attribute layout,
   if (!isCopied) {
     mlir::emitError(value.getLoc())
         << what
-        << " must be computed by ops that can be repeated where they are used";
+        << " must be computed by ops that can be rematerialized at their uses";
     return {};
   }
   for (Value operand : op->getOperands())
@@ -42,7 +46,7 @@ Value fovea::warp::copyWithLayout(OpBuilder &b, Value value, Attribute layout,
     return {};
   Operation *copy = b.clone(*op, mapping);
   copy->getResult(0).setType(laidOut);
-  // The tile dialect takes no other constants.
+  // Tile constants are splats; the tile dialect verifies this.
   if (auto constant = dyn_cast<arith::ConstantOp>(copy))
     constant.setValueAttr(
         cast<SplatElementsAttr>(constant.getValue()).resizeSplat(laidOut));

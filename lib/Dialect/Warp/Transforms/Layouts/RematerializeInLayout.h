@@ -1,8 +1,14 @@
-//===- RematerializeInLayout.h - Values with a layout of their own --------===//
+//===- RematerializeInLayout.h - Clone tiles in a layout --------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Clones the computation of a tile with another layout, so that one use gets a
+// layout that differs from that of the other uses. The layout passes for
+// ballots and for relative positions use it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,14 +20,14 @@
 
 namespace fovea::warp {
 
-/// A copy of `value` and of all tiles that it is computed from, at `b`, with
-/// `layout` as their encoding; null after a diagnostic that names `what`, whose
-/// operand it is. Copies are found in `mapping`.
+/// Clones `value` and all tiles that it is computed from at `b`, with `layout`
+/// as their encoding. `mapping` receives the clones. Returns null after a
+/// diagnostic, in which `what` names the value.
 mlir::Value copyWithLayout(mlir::OpBuilder &b, mlir::Value value,
                            mlir::Attribute layout, llvm::StringRef what,
                            mlir::IRMapping &mapping);
 
-/// Makes `operand` such a copy, ahead of the op whose operand it is.
+/// Replaces `operand` by such a clone, inserted before the op that uses it.
 mlir::LogicalResult layOut(mlir::OpOperand &operand, mlir::Attribute layout,
                            llvm::StringRef what);
 

@@ -1,8 +1,14 @@
-//===- AllocateSharedMemory.cpp - Place shared buffers ----------*- C++ -*-===//
+//===- AllocateSharedMemory.cpp - Allocate shared memory ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Assigns offsets in shared memory to buffers, barriers and mailboxes, without
+// reuse, and checks the size against the target. Runs last, before
+// `warp-verify-pipelines`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,15 +54,15 @@ int64_t AllocateSharedMemoryPass::placeBuffers() {
     });
   };
   placeAll(/*vectors=*/false);
-  // Behind the buffers that go on with them: the distance is never negative.
+  // After the buffers that refer to them, so that the distance is not negative.
   getOperation().walk([&](warp::OnesOp ones) { place(ones); });
-  // Vectors leave no gaps.
+  // Vectors go last, because they leave no alignment gaps.
   placeAll(/*vectors=*/true);
   return bytes;
 }
 
-/// Roles meet at barriers: pipelines have a full and an empty one for each
-/// stage, mailboxes a word for each slot.
+/// Places the full and the empty barrier of each pipeline stage, and one word
+/// for each mailbox slot.
 int64_t AllocateSharedMemoryPass::placeBarriers(int64_t start) {
   Builder builder(&getContext());
   int64_t bytes = start;

@@ -1,8 +1,14 @@
-//===- InsertAsyncCopies.cpp - Make copies asynchronous ---------*- C++ -*-===//
+//===- InsertAsyncCopies.cpp - Asynchronous copies without roles ----------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Makes the copies of a kernel without roles asynchronous: each stream gets a
+// ring of stages and a pipeline, and all warps prefetch the copies of later
+// iterations. `warp-insert-pipelines` does this for kernels with roles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +39,7 @@ struct Stream {
   warp::CopyOp copy;
   Value buffer, pipeline;
   SmallVector<Operation *> readers;
-  /// Behind the last one.
+  /// After the last reader.
   warp::ConsumerReleaseOp release;
 };
 
@@ -49,13 +55,13 @@ private:
 };
 } // namespace
 
-/// Rounds that copies run ahead. A single stage is filled for the next round as
-/// soon as this one is done with it.
-static int64_t getRoundsAhead(int64_t stages) {
+/// The prefetch distance in iterations. A single stage is refilled for the next
+/// iteration as soon as its readers are done.
+static int64_t getPrefetchDistance(int64_t stages) {
   return std::max<int64_t>(stages - 1, 1);
 }
 
-/// Acquire, copy, commit. `copy` is cloned through `mapping`.
+/// Emits acquire, copy and commit. The copy's operands are mapped by `mapping`.
 static void emitProducer(OpBuilder &b, const Stream &stream, RingState state,
                          IRMapping &mapping, Value condition) {
   warp::CopyOp copy = stream.copy;
@@ -111,7 +117,7 @@ FailureOr<Stream> InsertAsyncCopiesPass::makeStream(warp::CopyOp copy,
   return stream;
 }
 
-/// A copy outside loops: one stage, never given back.
+/// Converts a copy outside of loops: one stage, never released.
 LogicalResult InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
   FailureOr<Stream> stream = makeStream(copy, 1);
   if (failed(stream))
@@ -122,8 +128,8 @@ LogicalResult InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
   IRMapping none;
   emitProducer(b, *stream, {zero, zero}, none, Value());
 
-  // Fragments are read right before they are used, so that what the loop
-  // prefetches is under way before anybody waits.
+  // Sink shared loads to their first use, so that the loop's prefetches are
+  // issued before the wait.
   for (Operation *reader : stream->readers)
     if (isa<warp::LocalLoadOp>(reader) && reader->getBlock() == block) {
       SmallVector<Operation *> users(reader->getUsers());
@@ -145,8 +151,8 @@ LogicalResult InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
   return success();
 }
 
-/// Whether the op gives the same wherever it stands: it is pure, or reads an
-/// element of an argument that the kernel only reads.
+/// True if the op gives the same result anywhere: it is pure, or loads from an
+/// argument that the kernel only reads.
 static bool isRepeatable(Operation *op) {
   if (op->getNumRegions() != 0)
     return false;
@@ -162,8 +168,8 @@ static bool isRepeatable(Operation *op) {
   });
 }
 
-/// Clones what `values` are computed from in the loop's body, for another
-/// index. Fails on ops that are not repeatable.
+/// Clones the ops of the loop body that compute `values`, for another index.
+/// Fails if an op is not repeatable.
 static LogicalResult cloneSlice(OpBuilder &b, scf::ForOp loop,
                                 ValueRange values, IRMapping &mapping) {
   for (Value value : values) {
@@ -181,23 +187,25 @@ static LogicalResult cloneSlice(OpBuilder &b, scf::ForOp loop,
   return success();
 }
 
-/// The values that say which rows a copy takes.
-static SmallVector<Value> getPlace(warp::CopyOp copy) {
+/// The operands that select the rows of a copy.
+static SmallVector<Value> getSource(warp::CopyOp copy) {
   SmallVector<Value> place(copy.getIndices());
   if (copy.getLimit())
     place.push_back(copy.getLimit());
   return place;
 }
 
-/// Behind a loop that runs again: its last rounds filled stages, with nothing,
-/// that nobody has read. They are given back, and the ring goes on behind them.
+/// Drains the ring after a loop that runs again: its last iterations committed
+/// empty stages that no op reads. Waits for and releases them, and advances the
+/// ring position.
 static void emitDrain(IRRewriter &b, scf::ForOp loop, ArrayRef<Stream> streams,
                       int64_t stages) {
   Location loc = loop.getLoc();
   b.setInsertionPointAfter(loop);
   auto results = loop.getResults().take_back(2);
   RingState state = {results[0], results[1]};
-  for (int64_t round = 0; round < getRoundsAhead(stages); ++round) {
+  for (int64_t iteration = 0; iteration < getPrefetchDistance(stages);
+       ++iteration) {
     for (const Stream &stream : streams) {
       warp::ConsumerWaitOp::create(b, loc, stream.pipeline, state.stage,
                                    state.phase);
@@ -212,16 +220,18 @@ static void emitDrain(IRRewriter &b, scf::ForOp loop, ArrayRef<Stream> streams,
   yield->setOperand(count - 1, state.phase);
 }
 
-/// Ahead of the loop: what its first rounds have before they fill any.
-static LogicalResult emitAhead(IRRewriter &b, scf::ForOp loop,
-                               ArrayRef<Stream> streams, RingState start,
-                               bool isNested, int64_t stages) {
+/// Emits the prefetches before the loop.
+static LogicalResult emitPrologue(IRRewriter &b, scf::ForOp loop,
+                                  ArrayRef<Stream> streams, RingState start,
+                                  bool isNested, int64_t stages) {
   Location loc = loop.getLoc();
   Value zero = start.phase;
   b.setInsertionPoint(loop);
-  for (int64_t round = 0; round < getRoundsAhead(stages); ++round) {
+  for (int64_t iteration = 0; iteration < getPrefetchDistance(stages);
+       ++iteration) {
     Value distance = arith::MulIOp::create(
-        b, loc, loop.getStep(), arith::ConstantIndexOp::create(b, loc, round));
+        b, loc, loop.getStep(),
+        arith::ConstantIndexOp::create(b, loc, iteration));
     Value index = arith::AddIOp::create(b, loc, loop.getLowerBound(), distance);
     Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
                                        loop.getUpperBound());
@@ -229,17 +239,18 @@ static LogicalResult emitAhead(IRRewriter &b, scf::ForOp loop,
       IRMapping mapping;
       mapping.map(loop.getInductionVar(), index);
       auto copy = stream.copy;
-      if (failed(cloneSlice(b, loop, getPlace(copy), mapping)))
+      if (failed(cloneSlice(b, loop, getSource(copy), mapping)))
         return failure();
-      RingState at = isNested ? advance(b, loc, start, round, stages)
-                              : RingState{makeI32(b, loc, round), zero};
+      RingState at = isNested ? advance(b, loc, start, iteration, stages)
+                              : RingState{makeI32(b, loc, iteration), zero};
       emitProducer(b, stream, at, mapping, runs);
     }
   }
   return success();
 }
 
-/// Waits before the first reader, releases behind the last. The first wait.
+/// Emits a wait before the first reader and a release after the last one.
+/// Returns the first wait.
 static warp::ConsumerWaitOp emitConsumers(IRRewriter &b, Block *body,
                                           MutableArrayRef<Stream> streams,
                                           RingState current) {
@@ -256,7 +267,7 @@ static warp::ConsumerWaitOp emitConsumers(IRRewriter &b, Block *body,
     copy.getTarget().replaceUsesWithIf(view, [&](OpOperand &use) {
       return llvm::is_contained(stream.readers, use.getOwner());
     });
-    // Those behind one reader stand in the streams' order.
+    // Releases after the same reader are in the order of the streams.
     Operation *last = getRange(body, stream.readers).second;
     while (isa<warp::ConsumerReleaseOp>(last->getNextNode()))
       last = last->getNextNode();
@@ -269,8 +280,9 @@ static warp::ConsumerWaitOp emitConsumers(IRRewriter &b, Block *body,
   return firstWait;
 }
 
-/// Behind the first wait, by when all are done with the stage that is filled; a
-/// single one where it is released, behind its last reader.
+/// Emits the prefetches in the loop: after the first wait, when all threads are
+/// done with the stage that is refilled. A single stage is refilled after its
+/// release.
 static LogicalResult emitProducers(IRRewriter &b, scf::ForOp loop,
                                    ArrayRef<Stream> streams, RingState current,
                                    warp::ConsumerWaitOp firstWait,
@@ -281,28 +293,28 @@ static LogicalResult emitProducers(IRRewriter &b, scf::ForOp loop,
     b.setInsertionPointAfter(firstWait);
   else
     b.setInsertionPointToStart(body);
-  int64_t rounds = getRoundsAhead(stages);
+  int64_t distance = getPrefetchDistance(stages);
   Value ahead = arith::MulIOp::create(
-      b, loc, loop.getStep(), arith::ConstantIndexOp::create(b, loc, rounds));
+      b, loc, loop.getStep(), arith::ConstantIndexOp::create(b, loc, distance));
   Value index = arith::AddIOp::create(b, loc, loop.getInductionVar(), ahead);
   Value runs = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
                                      loop.getUpperBound());
-  RingState filled = advance(b, loc, current, rounds, stages);
+  RingState filled = advance(b, loc, current, distance, stages);
   for (const Stream &stream : streams) {
     if (stages == 1 && stream.release)
       b.setInsertionPointAfter(stream.release);
     IRMapping mapping;
     mapping.map(loop.getInductionVar(), index);
     auto copy = stream.copy;
-    if (failed(cloneSlice(b, loop, getPlace(copy), mapping)))
+    if (failed(cloneSlice(b, loop, getSource(copy), mapping)))
       return failure();
     emitProducer(b, stream, filled, mapping, runs);
   }
   return success();
 }
 
-/// Whether one stream's last reader in `body` comes before that of another one.
-/// Those with the same one come in the order of their copies.
+/// True if the last reader of stream `a` in `body` precedes that of `b`.
+/// Streams with the same last reader are in the order of their copies.
 static bool isReleasedBefore(Block *body, const Stream &a, const Stream &b) {
   auto getLast = [&](const Stream &stream) {
     return stream.readers.empty() ? &body->front()
@@ -329,13 +341,13 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
       return failure();
     streams.push_back(*stream);
   }
-  // Copies are committed in the order in which rounds fill their stages.
+  // Commits are in the order in which an iteration refills the stages.
   if (stages == 1)
     llvm::sort(streams, [&](const Stream &a, const Stream &b) {
       return isReleasedBefore(loop.getBody(), a, b);
     });
 
-  // A loop around this one goes on where the ring is.
+  // An outer loop carries the ring position.
   IRRewriter b(loop);
   Value zero = makeI32(b, loc, 0);
   SmallVector<Operation *> around = getLoopsAround(loop);
@@ -351,10 +363,10 @@ LogicalResult InsertAsyncCopiesPass::convertLoop(scf::ForOp loop,
       return failure();
     start = *carried;
   }
-  if (failed(emitAhead(b, loop, streams, start, isNested, stages)))
+  if (failed(emitPrologue(b, loop, streams, start, isNested, stages)))
     return failure();
 
-  // The ring's state travels with the loop.
+  // The loop carries the ring position.
   auto yields = [&](OpBuilder &inner, Location loc,
                     ArrayRef<BlockArgument> arguments) {
     RingState next =
@@ -387,7 +399,7 @@ void InsertAsyncCopiesPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  // 'warp-insert-pipelines' does it for kernels with roles.
+  // `warp-insert-pipelines` converts kernels with roles.
   plan::KernelAttr plan = abi.getPlan();
   if (plan.hasRoles())
     return;
@@ -402,7 +414,7 @@ void InsertAsyncCopiesPass::runOnKernel() {
       single.push_back(copy);
   });
   for (auto &[_, copies] : loops) {
-    // Not the key: conversions replace the loops around.
+    // Do not use the key: conversions replace the outer loops.
     auto loop = cast<scf::ForOp>(copies.front()->getParentOp());
     // One ring position serves all of a loop's streams.
     int64_t stages = plan.getStream(copies.front().getNameAttr()).stages;

@@ -1,16 +1,23 @@
-//===- InsertOutputCopies.cpp - Outputs by the copy engine ------*- C++ -*-===//
+//===- InsertOutputCopies.cpp - Output tiles by TMA -----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Replaces stores of output tiles by a store to shared memory and an
+// asynchronous TMA copy to global memory, for stores whose plan says `copied`.
+// The tile uses a buffer of its own or, with `over`, a stage of a stream that
+// its role has finished reading.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Pipelines/Ring.h"
 #include "Roles/RoleAssignment.h"
 
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Schedule/Schedule.h"
 #include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -29,17 +36,17 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// What a warp holds of a tile, and copies at a time.
+// Rows of a tile that a warp owns and copies at a time.
 static constexpr int64_t kWarpRows = 16;
 static constexpr int64_t kCopyBytes = 16, kMostDims = 5;
 
 namespace {
-/// The ring of buffers that a stream comes in.
+/// The ring that a stream is loaded into.
 struct StreamRing {
   Value buffer, pipeline;
 };
 
-/// Where a tile goes that takes a stream's stage, or why it can't.
+/// The stage of a stream that an output tile uses, or the reason if it can't.
 struct StreamPlace {
   StreamRing ring;
   ConsumerReleaseOp release;
@@ -60,12 +67,13 @@ private:
   void useStages(ArrayRef<tile::StoreOp> stores, ArrayRef<StreamPlace> places);
   CopyOutOp replace(tile::StoreOp store, Value buffer);
 
-  /// Why stores stay that the copy engine could write.
+  /// The reasons why stores stay that TMA could write.
   llvm::DenseMap<Operation *, StringRef> reasons;
 };
 } // namespace
 
-/// Sums in fragments: what a warp adds lies in one piece.
+/// True for additions to an accumulator in fragment order, where the elements
+/// of a warp are contiguous.
 static bool addsFragments(tile::StoreOp store) {
   RankedTensorType tile = store.getValue().getType();
   return store.getFragments() && !store.getByRegister() && store.getAdd() &&
@@ -74,7 +82,7 @@ static bool addsFragments(tile::StoreOp store) {
          cast<MemRefType>(store.getTarget().getType()).getLayout().isIdentity();
 }
 
-/// Whether the copy engine can write what the op stores.
+/// True if TMA can write the stored tile.
 static bool canCopy(tile::StoreOp store, launch::AbiOp abi) {
   if (addsFragments(store))
     return true;
@@ -82,14 +90,14 @@ static bool canCopy(tile::StoreOp store, launch::AbiOp abi) {
   tile::BoxDims dims = store.getBoxDims();
   auto target = cast<MemRefType>(store.getTarget().getType());
   auto argument = dyn_cast<BlockArgument>(store.getTarget());
-  // The engine knows the ends of tensors and no others.
+  // TMA clips at the ends of tensors only.
   if (store.getLimit() || dims.inFragments || !argument || dims.row < 0 ||
       dims.column < 0 || !hasStoreFragments(tile) ||
       (tile.getElementTypeBitWidth() != 16 && !store.getAdd()) ||
       target.getRank() > kMostDims || kWarpRows % dims.foldExtent != 0)
     return false;
-  // Of a row's last 16 bytes the engine writes all; sizes that the host passes
-  // are held to that at the launch.
+  // TMA writes rows in units of 16 bytes; the launch checks sizes that the host
+  // passes.
   int64_t columns = target.getDimSize(dims.column);
   if (!ShapedType::isDynamic(columns) &&
       columns * tile.getElementTypeBitWidth() / 8 % kCopyBytes != 0)
@@ -104,8 +112,8 @@ static bool canCopy(tile::StoreOp store, launch::AbiOp abi) {
          strides[dims.column] == 1;
 }
 
-/// Tile, buffer, engine, memory. What was copied before has to be read when the
-/// buffer is written: the caller sees to that.
+/// Replaces a store by a store to `buffer`, a fence and a copy. The caller
+/// ensures that earlier copies have read `buffer`.
 CopyOutOp InsertOutputCopiesPass::replace(tile::StoreOp store, Value buffer) {
   OpBuilder b(store);
   Location loc = store.getLoc();
@@ -129,8 +137,8 @@ static MemRefType getBufferType(RankedTensorType tile, int64_t ctas) {
                          MemRefLayoutAttrInterface(), space);
 }
 
-/// One buffer for all of a role's tiles of a shape: a tile is written when the
-/// one before has been read, a round ago.
+/// Uses one buffer for all tiles of a role with the same type. A tile is
+/// written after the copy of the previous one has read the buffer.
 void InsertOutputCopiesPass::useOwnBuffer(ArrayRef<tile::StoreOp> stores,
                                           int64_t ctas,
                                           ArrayRef<plan::RoleAttr> roles) {
@@ -156,7 +164,8 @@ void InsertOutputCopiesPass::useOwnBuffer(ArrayRef<tile::StoreOp> stores,
     CopyOutWaitOp::create(b, buffer.getLoc(), buffer, /*written=*/true);
 }
 
-/// The ring of the stream with that name, if tiles of `type` fit its stages.
+/// The ring of the stream `name`, if its stages have the shape and element type
+/// of `type`.
 static StreamRing findRing(gpu::GPUFuncOp kernel, StringRef name,
                            RankedTensorType type) {
   StreamRing ring;
@@ -175,9 +184,9 @@ static StreamRing findRing(gpu::GPUFuncOp kernel, StringRef name,
   return ring;
 }
 
-/// Whether all that is read of the ring's stages are the rows that the warp
-/// itself stores: warps get done at different times, and others may still read.
-/// Of a dot's first operand a warp reads the rows of its result.
+/// True if each warp reads only those rows of the ring's stages that it stores
+/// itself, because other warps may still read their rows. Of the first operand
+/// of a dot, a warp reads the rows of its result.
 static bool isReadByRows(Value buffer, plan::RoleAttr owner,
                          ArrayRef<plan::RoleAttr> roles) {
   return llvm::all_of(buffer.getUsers(), [&](Operation *user) {
@@ -192,8 +201,8 @@ static bool isReadByRows(Value buffer, plan::RoleAttr owner,
   });
 }
 
-/// The last release of a stage that comes before the op in its round; null if
-/// the round may have several of the op.
+/// The last release of a stage before the op in the same iteration; null if the
+/// op may run several times per iteration.
 static ConsumerReleaseOp findRelease(StreamRing ring, Operation *op) {
   for (Operation *place = op; !isa<gpu::GPUFuncOp>(place);
        place = place->getParentOp()) {
@@ -214,18 +223,18 @@ StreamPlace InsertOutputCopiesPass::findPlace(tile::StoreOp store,
   StreamPlace place;
   place.ring = findRing(getOperation(), stream, store.getValue().getType());
   if (!place.ring.pipeline)
-    place.reason = "no stream of that name brings tiles of its shape";
+    place.reason = "no stream of that name loads tiles of its shape";
   else if (!isReadByRows(place.ring.buffer,
                          lookupOwner(roles, store.getNameAttr()), roles))
-    place.reason = "others may still read the stage that it would go through";
+    place.reason = "other warps may still read the stage that it would use";
   else if (!(place.release = findRelease(place.ring, store)))
-    place.reason = "the stage that it would go through is not given back "
-                   "before it in its round";
+    place.reason = "the stage that it would use is not released before it in "
+                   "the same iteration";
   return place;
 }
 
-/// The warps read no more of the stream's stage where it is released: outputs
-/// go there, one behind the other, and the release behind them.
+/// After its release, no warp reads the stream's stage. The outputs use it one
+/// after the other, and the release moves after the last of them.
 void InsertOutputCopiesPass::useStages(ArrayRef<tile::StoreOp> stores,
                                        ArrayRef<StreamPlace> places) {
   llvm::MapVector<Operation *, Operation *> ends;
@@ -240,7 +249,7 @@ void InsertOutputCopiesPass::useStages(ArrayRef<tile::StoreOp> stores,
     Value buffer =
         makeStageView(b, store.getLoc(), ring.buffer, release.getStage());
     written.insert(ring.buffer);
-    // A tile that goes there before it has to be read.
+    // The copy of an earlier tile in this stage must have read it.
     SmallVector<CopyOutOp> &before = copies[release];
     if (llvm::any_of(before, [&](CopyOutOp other) {
           return !insideMutuallyExclusiveRegions(other, store);
@@ -266,7 +275,8 @@ void InsertOutputCopiesPass::useStages(ArrayRef<tile::StoreOp> stores,
     CopyOutWaitOp::create(b, buffer.getLoc(), buffer, /*written=*/true);
 }
 
-/// Keeps those of the stores that go through the stream's stages.
+/// Removes the stores that can't use the stream's stages, and converts the
+/// others.
 void InsertOutputCopiesPass::useStreamBuffer(SmallVector<tile::StoreOp> &stores,
                                              StringRef stream,
                                              ArrayRef<plan::RoleAttr> roles) {
@@ -286,7 +296,7 @@ void InsertOutputCopiesPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  // By the stream whose buffer they go through.
+  // By the stream whose stages they use.
   llvm::MapVector<StringAttr, SmallVector<tile::StoreOp>> stores;
   getOperation().walk([&](tile::StoreOp store) {
     plan::StorePlan plan = abi.getPlan().getStore(store.getNameAttr());
@@ -303,22 +313,23 @@ void InsertOutputCopiesPass::runOnKernel() {
     if (!group.empty())
       reportDone(getOperation(), abi, "output", "Stores", group.size());
   }
-  // What is stored by threads all the same.
+  // Stores that threads still execute.
   SmallVector<tile::StoreOp> left;
   getOperation().walk([&](tile::StoreOp store) {
     if (abi.getPlan().getStore(store.getNameAttr()).isCopied)
       left.push_back(store);
   });
   for (tile::StoreOp store : left) {
-    bool isAsked = abi.getPlan().isAsked("output") &&
-                   isOutputStore(store.getName().value_or(""));
+    bool isUserSpecified = abi.getPlan().isUserSpecified("output") &&
+                           plan::isOutputStore(store.getName().value_or(""));
     StringRef reason = reasons.lookup(store);
     if (reason.empty())
-      reason = "the copy engine can't write this tile";
-    if (failed(reportMissed(store, abi.getKernel(), isAsked, "output", reason)))
+      reason = "TMA can't write this tile";
+    if (failed(reportMissed(store, abi.getKernel(), isUserSpecified, "output",
+                            reason)))
       return signalPassFailure();
   }
-  // The plan says what the code has, of each store.
+  // Keep the plan consistent with the code.
   for (tile::StoreOp store : left)
     abi.setPlanAttr(abi.getPlan().withoutStore(store.getName().value_or("")));
 }

@@ -1,13 +1,21 @@
-//===- InsertPipelines.cpp - A pipeline for each copy -----------*- C++ -*-===//
+//===- InsertPipelines.cpp - Pipelines for streams ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Gives each tile that passes through shared or tensor memory a pipeline:
+// copies, stores and dots in tensor memory. Without roles,
+// `warp-insert-async-copies` converts the copies. Emits acquire and commit
+// around the op that fills a stage, and wait and release around its readers.
+// The kernel is still one program; `warp-specialize` splits it into roles.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Scheduling/PipelineLoop.h"
 #include "Pipelines/Ring.h"
+#include "Scheduling/PipelineLoop.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 #include "fovea/Support/ValueNames.h"
@@ -26,23 +34,23 @@ using namespace fovea;
 using namespace fovea::warp;
 
 namespace {
-/// What puts a tile into a buffer of its own: a copy, a store with the fence
-/// behind it, or a dot.
+/// The op that fills a buffer of its own: a copy, a store with its fence, or a
+/// dot.
 struct Fill {
   static FailureOr<Fill> get(Operation *op, AllocOp alloc);
-  /// Into tensor memory: what the op writes is a matrix, or a view of one.
+  /// For tensor memory: the op writes an accumulator, or a view of one.
   static FailureOr<Fill> getOfTensorMemory(Operation *op);
 
-  /// The same into a stage, between its acquire and its commit.
+  /// Emits the op for a stage, between acquire and commit.
   void emit(OpBuilder &b, Value stage) const;
   void erase(RewriterBase &b) const;
 
-  /// Null for tensor memory, of which there is one stage.
+  /// Null for tensor memory, which has one stage.
   AllocOp alloc;
   StringAttr name;
   /// In order.
   SmallVector<Operation *, 2> ops;
-  /// Who reads it, or changes it in place.
+  /// Ops that read the buffer or change it in place.
   SmallVector<Operation *> readers;
 };
 
@@ -51,23 +59,24 @@ struct InsertPipelinesPass
   void runOnKernel() override;
 
 private:
-  /// `others` are copies that come with this one.
+  /// `others` are copies that share the pipeline of this one.
   LogicalResult convert(const Fill &fill, plan::KernelAttr plan,
                         ArrayRef<Fill> others = {});
-  LogicalResult convertSum(const Fill &fill);
+  LogicalResult convertAccumulation(const Fill &fill);
   Value makePipeline(const Fill &fill, Operation *place, int64_t stages);
-  /// The ring's position where the op stands, carried through all loops around.
-  /// Rings of as many stages that go on in the same loop have the same one,
-  /// but for those that count alone.
+  /// The ring position at the op, carried through all loops around it. Rings
+  /// with the same number of stages in the same block share a position, except
+  /// those with `countsAlone`.
   FailureOr<RingState> makeState(const Fill &fill, Value pipeline,
                                  int64_t stages, bool countsAlone = false);
 
-  /// Pipelines for which a position was made that others may have, too.
+  /// Pipelines whose position others may share.
   SmallVector<Value> shared;
 };
 } // namespace
 
-/// What dots that are done on their own read is given back when they are.
+/// True if asynchronous dots read the stage; it is then released when they
+/// complete.
 static bool isReadByDots(ArrayRef<Operation *> readers) {
   return llvm::any_of(readers, llvm::IsaPred<DotIntoOp>);
 }
@@ -106,12 +115,13 @@ FailureOr<Fill> Fill::get(Operation *op, AllocOp alloc) {
     if (llvm::is_contained(fill.ops, user))
       continue;
     if (isa<CopyOp, LocalStoreOp>(user) || !block->findAncestorOpInBlock(*user))
-      return user->emitError("uses a buffer that is ")
-             << (copy ? "copied" : "stored") << " to elsewhere";
+      return user->emitError("expected one ")
+             << (copy ? "copy" : "store")
+             << " that fills this buffer, and all its readers in one block";
     fill.readers.push_back(user);
   }
   if (fill.readers.empty())
-    return op->emitError("nobody reads the buffer");
+    return op->emitError("no op reads the buffer");
   Operation *first = getRange(block, fill.readers).first;
   if (first->isBeforeInBlock(op))
     return first->emitError("reads a buffer before the ")
@@ -130,8 +140,9 @@ FailureOr<Fill> Fill::getOfTensorMemory(Operation *op) {
       continue;
     if (auto other = dyn_cast<DotIntoOp>(user);
         other && other.getAcc() == memory)
-      return user->emitError("accumulates where another dot does");
-    // Who reads a matrix may put something else over it: the stage is its.
+      return user->emitError(
+          "accumulates into the same tensor memory as another dot");
+    // A reader may overwrite the accumulator, because it holds the stage.
     if (auto view = dyn_cast<TmemViewOp>(user))
       for (Operation *over : view->getUsers()) {
         if (isa<TmemStoreOp>(over))
@@ -141,7 +152,7 @@ FailureOr<Fill> Fill::getOfTensorMemory(Operation *op) {
       fill.readers.push_back(user);
   }
   if (fill.readers.empty())
-    return op->emitError("nobody reads what this puts into tensor memory");
+    return op->emitError("no op reads this result in tensor memory");
   return fill;
 }
 
@@ -196,7 +207,7 @@ FailureOr<RingState> InsertPipelinesPass::makeState(const Fill &fill,
   return carryThrough(loops, state, /*steps=*/1, stages);
 }
 
-/// What comes with another copy is known where that one stands.
+/// Checks that a companion copy can move to the leading copy `fill`.
 static LogicalResult checkCompanion(const Fill &fill, const Fill &other) {
   Operation *op = fill.ops.front(), *with = other.ops.front();
   if (!isa<CopyOp>(op) || !isa<CopyOp>(with) ||
@@ -208,11 +219,12 @@ static LogicalResult checkCompanion(const Fill &fill, const Fill &other) {
         def && def->getBlock() == op->getBlock() && !isa<AllocOp>(def) &&
         !def->isBeforeInBlock(op))
       return with->emitError("comes with ")
-             << fill.name << ", but where it lies is not known before that";
+             << fill.name
+             << ", but its address is not computed before that copy";
   return success();
 }
 
-/// The op of the kernel's own block that is or contains `op`.
+/// The op of the kernel's entry block that is or contains `op`.
 static Operation *getPlace(gpu::GPUFuncOp kernel, Operation *op) {
   Operation *place = kernel.getBody().front().findAncestorOpInBlock(*op);
   return place ? place : op;
@@ -223,7 +235,7 @@ LogicalResult InsertPipelinesPass::convert(const Fill &fill,
                                            ArrayRef<Fill> others) {
   Operation *op = fill.ops.front();
   AllocOp alloc = fill.alloc;
-  // Of all that comes through the pipeline.
+  // The readers of all buffers of the pipeline.
   SmallVector<Operation *> readers(fill.readers);
   for (const Fill &other : others) {
     if (failed(checkCompanion(fill, other)))
@@ -233,8 +245,8 @@ LogicalResult InsertPipelinesPass::convert(const Fill &fill,
   auto [first, last] = getRange(op->getBlock(), readers);
   Location loc = op->getLoc();
   int64_t stages = alloc ? plan.getStream(fill.name).stages : 1;
-  // A buffer lives as long as the CTA; its ring is carried through all loops
-  // around the copy, so it starts outside of them.
+  // A buffer lives as long as the CTA. Its ring position is carried through all
+  // loops around the copy and starts outside of them.
   IRRewriter b(&getContext());
   Operation *place =
       getPlace(getOperation(), alloc ? alloc.getOperation() : op);
@@ -289,19 +301,20 @@ LogicalResult InsertPipelinesPass::convert(const Fill &fill,
   return success();
 }
 
-/// A sum over a loop is handed over in each round: the next one waits until it
-/// was changed in place, and what stands behind the loop reads the last one.
-LogicalResult InsertPipelinesPass::convertSum(const Fill &fill) {
+/// Converts a dot that accumulates over a loop. Each iteration commits the
+/// accumulator; readers in the next iteration may change it in place before its
+/// dot, and readers after the loop get the final value.
+LogicalResult InsertPipelinesPass::convertAccumulation(const Fill &fill) {
   auto dot = cast<DotIntoOp>(fill.ops.front());
   Location loc = dot.getLoc();
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   if (!loop || !runsOnce(loop))
-    return dot.emitError("is read behind a loop that may run no times");
-  SmallVector<Operation *> inside, behind;
+    return dot.emitError("is read after a loop that may run zero iterations");
+  SmallVector<Operation *> inside, after;
   for (Operation *reader : fill.readers)
-    (loop->isProperAncestor(reader) ? inside : behind).push_back(reader);
-  // Readers may stand deeper, as behind a vote: the stage changes hands even
-  // so.
+    (loop->isProperAncestor(reader) ? inside : after).push_back(reader);
+  // Readers may be nested deeper, for example under a ballot; wait and release
+  // are always in the branch.
   scf::IfOp update;
   for (Operation *reader : inside) {
     auto branch =
@@ -309,21 +322,23 @@ LogicalResult InsertPipelinesPass::convertSum(const Fill &fill) {
     if (!branch || branch.getCondition() != dot.getAccumulate() ||
         !branch.thenBlock()->findAncestorOpInBlock(*reader) ||
         !branch->isBeforeInBlock(dot))
-      return reader->emitError("reads what the round before left, which is "
-                               "there in just the rounds in which the dot adds "
-                               "to it");
+      return reader->emitError(
+          "reads the previous iteration's accumulator: expected a branch on "
+          "the dot's 'accumulate' condition before the dot");
     if (update && update != branch)
-      return reader->emitError("uses what the round before left in another "
-                               "branch than others do");
+      return reader->emitError("all uses of the previous iteration's "
+                               "accumulator must be in one branch");
     update = branch;
   }
-  for (Operation *reader : behind)
+  for (Operation *reader : after)
     if (!loop->getBlock()->findAncestorOpInBlock(*reader) ||
         !loop->isBeforeInBlock(
             loop->getBlock()->findAncestorOpInBlock(*reader)))
-      return reader->emitError("reads a sum in front of the loop over it");
-  if (behind.empty())
-    return dot.emitError("nobody reads the sum behind its loop");
+      return reader->emitError("reads an accumulator: expected a position "
+                               "after the loop that computes it");
+  if (after.empty())
+    return dot.emitError("accumulator has no reader: expected an op after the "
+                         "dot's loop that reads it");
 
   Value pipeline = makePipeline(fill, getPlace(getOperation(), dot), 1);
   FailureOr<RingState> state = makeState(fill, pipeline, 1);
@@ -341,8 +356,9 @@ LogicalResult InsertPipelinesPass::convertSum(const Fill &fill) {
   b.setInsertionPointAfter(dot);
   createCommit(b, loc, pipeline, *state, /*afterDots=*/true);
 
-  // There is one stage, so the round before had the other phase.
-  auto hand = [&](Block *block, ArrayRef<Operation *> readers, RingState next) {
+  // There is one stage, so the previous iteration had the other phase.
+  auto emitConsumer = [&](Block *block, ArrayRef<Operation *> readers,
+                          RingState next) {
     auto [first, last] = getRange(block, readers);
     b.setInsertionPoint(first);
     RingState at = advance(b, loc, next, 1, 1);
@@ -351,13 +367,13 @@ LogicalResult InsertPipelinesPass::convertSum(const Fill &fill) {
       b.setInsertionPointAfter(last);
     createRelease(b, loc, pipeline, at, /*afterDots=*/false);
   };
-  hand(update.thenBlock(), inside, *state);
+  emitConsumer(update.thenBlock(), inside, *state);
   auto results = loop.getResults().take_back(2);
-  hand(loop->getBlock(), behind, {results[0], results[1]});
+  emitConsumer(loop->getBlock(), after, {results[0], results[1]});
   return success();
 }
 
-/// The buffer that an op fills, if it is one of its own and no stage.
+/// The buffer that an op fills, if it is not a stage of a ring.
 static std::optional<AllocOp> getFilled(Operation *op) {
   if (auto copy = dyn_cast<CopyOp>(op); copy && !copy.getAsync())
     return copy.getTarget().getDefiningOp<AllocOp>();
@@ -371,7 +387,7 @@ void InsertPipelinesPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  // Where all warps copy, 'warp-insert-async-copies' has done it for copies.
+  // Without roles, `warp-insert-async-copies` has converted the copies.
   bool hasRoles = abi.getPlan().hasRoles();
   SmallVector<std::pair<Operation *, AllocOp>> fills;
   getOperation().walk([&](Operation *op) {
@@ -379,7 +395,7 @@ void InsertPipelinesPass::runOnKernel() {
     if (alloc && (hasRoles || isa<LocalStoreOp>(op)))
       fills.emplace_back(op, *alloc);
   });
-  // What comes with another stream is converted with it.
+  // Companion streams are converted with their leader.
   auto getLeader = [&](StringAttr name) {
     return abi.getPlan().getStream(name).with;
   };
@@ -400,10 +416,10 @@ void InsertPipelinesPass::runOnKernel() {
   }
   for (auto &[leader, others] : companions) {
     others.front().ops.front()->emitError("comes with ")
-        << leader << ", which no copy brings";
+        << leader << ", which no copy loads";
     return signalPassFailure();
   }
-  // In tensor memory, what a dot gives, and what is put over that.
+  // Dots in tensor memory, and stores over their results.
   SmallVector<Operation *> ops;
   getOperation().walk([&](Operation *op) {
     auto store = dyn_cast<TmemStoreOp>(op);
@@ -415,15 +431,17 @@ void InsertPipelinesPass::runOnKernel() {
     FailureOr<Fill> fill = Fill::getOfTensorMemory(op);
     if (failed(fill))
       return signalPassFailure();
-    bool isSum = !llvm::all_of(fill->readers, [&](Operation *reader) {
+    bool isAccumulation = !llvm::all_of(fill->readers, [&](Operation *reader) {
       Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*reader);
       return ancestor && op->isBeforeInBlock(ancestor);
     });
-    if (isSum && !isa<DotIntoOp>(op)) {
-      op->emitError("is read elsewhere than behind it");
+    if (isAccumulation && !isa<DotIntoOp>(op)) {
+      op->emitError("has a reader before it or in another block: expected all "
+                    "readers after it in its block");
       return signalPassFailure();
     }
-    if (failed(isSum ? convertSum(*fill) : convert(*fill, abi.getPlan())))
+    if (failed(isAccumulation ? convertAccumulation(*fill)
+                              : convert(*fill, abi.getPlan())))
       return signalPassFailure();
   }
 }

@@ -1,8 +1,13 @@
-//===- ProgramTrace.cpp - What a program does with shared things -*- C++ -*-==//
+//===- ProgramTrace.cpp - Traces of shared-memory ops ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements the tracer: finds the ops that determine the accesses to shared
+// state, and executes them with the folders of the ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +19,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// A few rounds of every ring, and little enough to wait for.
+// Enough steps for a few cycles of every ring, in acceptable compile time.
 static constexpr int64_t kMostSteps = 512;
 
 Value warp::getShared(Value value) {
@@ -39,7 +44,8 @@ static bool isSharedType(Type type) {
          isSharedBuffer(type);
 }
 
-/// Whether the op touches what the CTA shares, and is no name for it.
+/// True if the op accesses shared state; ops that only create views of it are
+/// excluded.
 static bool isEvent(Operation *op) {
   return op->getNumRegions() == 0 && !op->hasTrait<OpTrait::IsTerminator>() &&
          !isPure(op) && llvm::any_of(op->getOperandTypes(), isSharedType);
@@ -58,16 +64,16 @@ static bool isFollowed(Type type) {
 //===----------------------------------------------------------------------===//
 
 int64_t World::choose(Location loc) {
-  size_t index = questions.size();
+  size_t index = unknowns.size();
   int64_t value = values[(number * (index + 1) + index) % values.size()];
-  questions.push_back({loc, value});
+  unknowns.push_back({loc, value});
   return value;
 }
 
-int64_t World::ask(Operation *op, unsigned result,
-                   ArrayRef<std::optional<int64_t>> operands) {
-  std::string question;
-  llvm::raw_string_ostream stream(question);
+int64_t World::getValue(Operation *op, unsigned result,
+                        ArrayRef<std::optional<int64_t>> operands) {
+  std::string key;
+  llvm::raw_string_ostream stream(key);
   stream << op->getName() << op->getAttrDictionary() << result;
   for (auto [operand, value] : llvm::zip(op->getOperands(), operands)) {
     if (value)
@@ -75,22 +81,22 @@ int64_t World::ask(Operation *op, unsigned result,
     else
       stream << ',' << getShared(operand).getAsOpaquePointer();
   }
-  auto [entry, isNew] = answers.try_emplace(question);
+  auto [entry, isNew] = known.try_emplace(key);
   if (isNew)
     entry->second = choose(op->getLoc());
   return entry->second;
 }
 
-int64_t World::ask(BlockArgument argument) {
-  auto [entry, isNew] = answers.try_emplace(
-      "argument " + std::to_string(argument.getArgNumber()));
+int64_t World::getValue(BlockArgument argument) {
+  auto [entry, isNew] =
+      known.try_emplace("argument " + std::to_string(argument.getArgNumber()));
   if (isNew)
     entry->second = choose(argument.getLoc());
   return entry->second;
 }
 
 void World::describe(Diagnostic &diagnostic) const {
-  for (auto [loc, value] : questions)
+  for (auto [loc, value] : unknowns)
     diagnostic.attachNote(loc) << "if this is " << value;
 }
 
@@ -99,8 +105,8 @@ void World::describe(Diagnostic &diagnostic) const {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Goes back from what touches shared things to what decides about it; all that
-/// is done with tiles is left out.
+/// Collects the ops that access shared state, and their backward slices over
+/// integers, control flow and pending dots. Tile computations are excluded.
 class Relevance {
 public:
   explicit Relevance(Operation *kernel) {
@@ -132,12 +138,12 @@ private:
 };
 } // namespace
 
-/// The op is executed: so is what it is computed from, and what leads to it.
+/// Adds the op, its operands and its enclosing control flow.
 void Relevance::add(Operation *op) {
   if (!ops.insert(op).second)
     return;
   llvm::for_each(op->getOperands(), [&](Value operand) {
-    // Of what loops and branches carry only what is needed.
+    // Loop-carried and yielded values are added only if they are used.
     if (op->getNumRegions() == 0)
       addValue(operand);
   });
@@ -155,7 +161,7 @@ void Relevance::add(Operation *op) {
     add(parent);
 }
 
-/// Value number `index` that the op carries or gives.
+/// Adds the loop-carried or yielded value `index`.
 void Relevance::addFlow(Operation *op, unsigned index) {
   add(op);
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -202,7 +208,7 @@ TracedOps::TracedOps(gpu::GPUFuncOp kernel) {
     if (!relevance.contains(op))
       return;
     ops[op->getBlock()].push_back(op);
-    if (!isa<tile::HeldRowsOp>(op))
+    if (!isa<tile::OwnedRowsOp>(op))
       return;
     for (Region *region = op->getParentRegion(); region;
          region = region->getParentRegion())
@@ -216,8 +222,8 @@ TracedOps::TracedOps(gpu::GPUFuncOp kernel) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Executes one program. Values are known or not; where the program's way
-/// depends on one that is not, the trace ends.
+/// Executes one program. The trace ends where control flow depends on an
+/// unknown value.
 class Tracer {
 public:
   Tracer(const TracedOps &ops, Party party, World &world)
@@ -225,7 +231,7 @@ public:
     trace.party = party;
   }
 
-  /// Called at `warp.specialize`.
+  /// Callback for `warp.specialize`.
   llvm::function_ref<void(SpecializeOp, Tracer &)> onRoles;
 
   void set(Value value, std::optional<int64_t> integer) {
@@ -235,7 +241,7 @@ public:
       values.erase(value);
   }
   std::optional<int64_t> get(Value value);
-  /// Fails where the rest is not known.
+  /// Fails if the trace ends before the end of the block.
   LogicalResult run(Block &block);
 
   ProgramTrace trace;
@@ -261,17 +267,17 @@ std::optional<int64_t> Tracer::get(Value value) {
   auto entry = values.find(value);
   if (entry != values.end())
     return entry->second;
-  // A buffer is its own first stage.
+  // A buffer without a stage view is stage 0.
   if (isSharedBuffer(value.getType()) && !value.getDefiningOp<StageOp>())
     return 0;
   auto argument = dyn_cast<BlockArgument>(value);
   if (argument && value.getType().isIntOrIndex() &&
       isa<gpu::GPUFuncOp>(argument.getOwner()->getParentOp()))
-    return world.ask(argument);
+    return world.getValue(argument);
   return std::nullopt;
 }
 
-/// All at a time: targets may be sources.
+/// Assigns in parallel, because targets may be sources.
 void Tracer::setAll(ValueRange targets, ValueRange sources) {
   auto known =
       llvm::map_to_vector(sources, [&](Value source) { return get(source); });
@@ -365,18 +371,20 @@ static Attribute makeConstant(Type type, int64_t value) {
                                       /*implicitTrunc=*/true));
 }
 
-/// Arithmetic is what ops' folders say; the world answers for the rest.
+/// Evaluates arithmetic with the folders of the ops; the world provides other
+/// values.
 void Tracer::evaluate(Operation *op) {
-  if (auto held = dyn_cast<tile::HeldRowsOp>(op)) {
-    HeldRows rows = getHeldRows(party, cast<RankedTensorType>(held.getTile()));
+  if (auto held = dyn_cast<tile::OwnedRowsOp>(op)) {
+    OwnedRows rows =
+        getOwnedRows(party, cast<RankedTensorType>(held.getTile()));
     set(held.getFirst(), rows.first);
     set(held.getCount(), rows.count);
     return;
   }
-  // What is done with shared things must be right either way, so all votes of a
-  // world come out alike.
+  // Accesses to shared state must be correct for either result of a ballot, so
+  // all ballots of a world have the same result.
   if (isa<AnyOp>(op)) {
-    set(op->getResult(0), world.ask(op, 0, {}) & 1);
+    set(op->getResult(0), world.getValue(op, 0, {}) & 1);
     return;
   }
   auto operands = llvm::map_to_vector(
@@ -384,13 +392,14 @@ void Tracer::evaluate(Operation *op) {
   for (Value result : op->getResults())
     set(result, std::nullopt);
   if (auto stage = dyn_cast<StageOp>(op)) {
-    // Views of views lie in a buffer with more dimensions than rings have.
+    // A view of a view is in a buffer with more dimensions than a ring.
     if (!stage.getBuffer().getDefiningOp<StageOp>())
       set(stage.getResult(), operands[1]);
     return;
   }
-  // What folders leave alone is division by zero and the like. Buffers and
-  // pendings are known by numbers, too, but are none.
+  // If the folder fails, the result stays unknown (division by zero, for
+  // example). The numbers of buffers and pending dots are no operands of
+  // arithmetic.
   bool isArithmetic = !operands.empty();
   for (auto [value, integer] : llvm::zip(op->getOperands(), operands))
     isArithmetic &= integer.has_value() && value.getType().isIntOrIndex();
@@ -411,24 +420,24 @@ void Tracer::evaluate(Operation *op) {
     }
     return;
   }
-  // A question: what memory holds, how large it is, who the CTA is. What
-  // depends on tiles is not asked.
-  bool isQuestion = !mightHaveEffect<MemoryEffects::Write>(op);
+  // The world provides elements and sizes of memory and the CTA index, but no
+  // values that depend on tiles.
+  bool isUnknown = !mightHaveEffect<MemoryEffects::Write>(op);
   for (auto [value, integer] : llvm::zip(op->getOperands(), operands))
-    isQuestion &= integer || isa<BaseMemRefType>(value.getType());
-  if (!isQuestion)
+    isUnknown &= integer || isa<BaseMemRefType>(value.getType());
+  if (!isUnknown)
     return;
   for (OpResult result : op->getResults())
     if (result.getType().isIntOrIndex())
-      set(result, world.ask(op, result.getResultNumber(), operands));
+      set(result, world.getValue(op, result.getResultNumber(), operands));
 }
 
 LogicalResult Tracer::record(Operation *op) {
   TraceEvent event{op, {}, -1};
   for (Value operand : op->getOperands())
     event.operands.push_back(get(operand));
-  // Which stage of which pipeline must be known.
-  if (isa<PipelineVerbOpInterface>(op) &&
+  // The pipeline, the stage and the phase must be known.
+  if (isa<PipelineOpInterface>(op) &&
       (!getShared(op->getOperand(0)).getDefiningOp<PipelineOp>() ||
        !event.operands[1] || !event.operands[2]))
     return failure();
@@ -442,7 +451,8 @@ LogicalResult Tracer::record(Operation *op) {
       world.sent[getShared(send.getMailbox())].push_back(*value);
   } else if (auto receive = dyn_cast<ReceiveOp>(op)) {
     Value mailbox = getShared(receive.getMailbox());
-    size_t index = world.received[{mailbox, {party.role, party.group}}]++;
+    auto receiver = std::pair(mailbox, std::pair(party.role, party.group));
+    size_t index = world.received[receiver]++;
     ArrayRef<int64_t> sent = world.sent[mailbox];
     if (index < sent.size())
       set(receive.getValue(), sent[index]);
@@ -460,7 +470,7 @@ warp::traceKernel(gpu::GPUFuncOp kernel, const TracedOps &ops, World &world) {
     auto &roles = parts.emplace_back();
     for (Region &role : op.getRoles()) {
       for (const Party &party : getParties(role)) {
-        // Groups differ by their rows only.
+        // Warp groups differ only in the rows that they own.
         if (party.group > 0 && !ops.hasRows(role)) {
           roles.push_back(roles.back());
           roles.back().party = party;

@@ -1,4 +1,4 @@
-//===- ProgramTrace.h - What a program does with shared things --*- C++ -*-===//
+//===- ProgramTrace.h - Traces of shared-memory ops -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,17 +6,19 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Follows the control flow of a kernel and its roles with integers only, and
-// lists the ops that touch what the CTA shares. What a program can't know (a
-// size, an element of memory, the CTA's number) gets a value from a `World`,
-// the same one wherever it is asked for.
+// Executes the control flow of a kernel and its roles on integers only, and
+// records the ops that access what the CTA shares: shared memory, pipelines,
+// mailboxes and ping-pong sections. A value that is unknown at compile time (a
+// size, an element of memory, the CTA index) comes from a `World`, which gives
+// the same value to every program. SimulatePipelines runs the traces against
+// each other.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_DIALECT_WARP_TRANSFORMS_PIPELINES_PROGRAMTRACE_H
 #define FOVEA_LIB_DIALECT_WARP_TRANSFORMS_PIPELINES_PROGRAMTRACE_H
 
-#include "fovea/Dialect/Warp/IR/PipelineRounds.h"
+#include "fovea/Dialect/Warp/IR/PipelineUses.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
@@ -25,16 +27,17 @@
 
 namespace fovea::warp {
 
-/// The op that makes a shared thing, through roles' arguments and stages.
+/// The value that the kernel created, seen through role arguments and stage
+/// views.
 mlir::Value getShared(mlir::Value value);
 
-/// An op that touches shared things, at one time. Of each operand the integer
-/// that it stands for: of a buffer the number of its stage, of a dot in flight
-/// the dot's own.
+/// One execution of an op that accesses shared state. `operands` has the
+/// integer value of each operand: the stage index for a buffer, the dot's
+/// number for an outstanding dot.
 struct TraceEvent {
   mlir::Operation *op;
   llvm::SmallVector<std::optional<int64_t>, 4> operands;
-  /// Of an asynchronous dot: its number.
+  /// The number of an asynchronous dot.
   int64_t dot = -1;
 
   std::optional<int64_t> get(mlir::OpOperand &operand) const {
@@ -42,37 +45,39 @@ struct TraceEvent {
   }
 };
 
-/// What one party does between two points where all threads meet.
+/// The events of one agent between two points at which all threads synchronise.
 struct ProgramTrace {
   Party party;
   std::vector<TraceEvent> events;
-  /// Does the program end here, or is the rest not known?
+  /// False if tracing stopped before the end of the program.
   bool isComplete = true;
 };
 
-/// Values of what programs ask for. Each world has others.
+/// An assignment of values to what is unknown at compile time. Each world has
+/// different values.
 class World {
 public:
-  /// `values` are those to choose from, a prime number of them.
+  /// `values` are the candidates; their number must be prime.
   World(llvm::ArrayRef<int64_t> values, unsigned number)
       : values(values), number(number) {}
 
-  /// The value of what `op` gives for these integers as operands.
-  int64_t ask(mlir::Operation *op, unsigned result,
-              llvm::ArrayRef<std::optional<int64_t>> operands);
-  /// The value of an argument of the kernel.
-  int64_t ask(mlir::BlockArgument argument);
+  /// The value of a result of `op` for these operands.
+  int64_t getValue(mlir::Operation *op, unsigned result,
+                   llvm::ArrayRef<std::optional<int64_t>> operands);
+  /// The value of a kernel argument.
+  int64_t getValue(mlir::BlockArgument argument);
   int64_t fetchWork() { return nextWork++; }
   int64_t makeDot() { return nextDot++; }
 
-  /// Numbers that were sent, in order, and how many each party received.
+  /// Values sent to each mailbox, in order, and how many each agent has
+  /// received.
   llvm::DenseMap<mlir::Value, llvm::SmallVector<int64_t>> sent;
   llvm::DenseMap<std::pair<mlir::Value, std::pair<mlir::Region *, int64_t>>,
                  size_t>
       received;
 
-  bool wasAsked() const { return !questions.empty(); }
-  /// Says on the diagnostic what was asked for.
+  bool hasUnknowns() const { return !unknowns.empty(); }
+  /// Attaches the chosen values to the diagnostic.
   void describe(mlir::Diagnostic &diagnostic) const;
 
 private:
@@ -81,12 +86,12 @@ private:
   llvm::ArrayRef<int64_t> values;
   unsigned number;
   int64_t nextWork = 1, nextDot = 0;
-  /// What was asked, as the question's text.
-  llvm::StringMap<int64_t> answers;
-  llvm::SmallVector<std::pair<mlir::Location, int64_t>> questions;
+  /// Chosen values, by a textual key of the op and its operands.
+  llvm::StringMap<int64_t> known;
+  llvm::SmallVector<std::pair<mlir::Location, int64_t>> unknowns;
 };
 
-/// The ops that decide what programs do with shared things, block by block.
+/// The ops that determine the accesses to shared state, by block.
 class TracedOps {
 public:
   explicit TracedOps(mlir::gpu::GPUFuncOp kernel);
@@ -97,12 +102,12 @@ public:
     return entry->second;
   }
 
-  /// Whether the region asks which rows its threads hold.
+  /// True if the region queries the rows that its threads own.
   bool hasRows(mlir::Region &region) const {
     return withRows.contains(&region);
   }
 
-  /// Whether the op touches what the CTA shares.
+  /// True if the op accesses shared state.
   bool isEvent(mlir::Operation *op) const { return events.contains(op); }
 
 private:
@@ -111,8 +116,8 @@ private:
   llvm::DenseMap<mlir::Block *, std::vector<mlir::Operation *>> ops;
 };
 
-/// Traces a kernel in a world: what runs one after the other, and in each part
-/// who runs side by side.
+/// Traces a kernel in a world. The outer vector has the parts that run in
+/// sequence, the inner one the programs that run concurrently.
 std::vector<std::vector<ProgramTrace>>
 traceKernel(mlir::gpu::GPUFuncOp kernel, const TracedOps &ops, World &world);
 

@@ -1,8 +1,12 @@
-//===- Ring.cpp - Positions in a ring of stages -----------------*- C++ -*-===//
+//===- Ring.cpp - Rings of stages -----------------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements the helpers for ring positions and for loops that carry them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,7 +88,7 @@ Value warp::getFilledBuffer(Operation *op) {
 
 llvm::MapVector<Value, warp::RingOps> warp::findRings(Block *body) {
   llvm::MapVector<Value, RingOps> rings;
-  // A copy belongs to the pipeline whose stage was acquired last before it.
+  // A copy belongs to the pipeline whose stage was last acquired before it.
   llvm::MapVector<Value, Value> buffers;
   Value acquired;
   for (Operation &op : *body) {
@@ -97,7 +101,7 @@ llvm::MapVector<Value, warp::RingOps> warp::findRings(Block *body) {
       buffers[buffer] = acquired;
     rings[buffer].fills.insert(&op);
   }
-  // What brings one buffer of a pipeline brings them all.
+  // Ops of a pipeline belong to all of its buffers.
   for (Operation &op : *body) {
     bool isRelease = isa<ConsumerReleaseOp>(op);
     Value ofOp = getFilledBuffer(&op);
@@ -211,8 +215,8 @@ FailureOr<warp::RingState> warp::carryThrough(ArrayRef<Operation *> loops,
                                               RingState state, int64_t steps,
                                               int64_t stages) {
   IRRewriter b(loops.front()->getContext());
-  // From the outside in: each loop's rounds end where the inner one's end, so
-  // the values to carry on are filled in when that is made.
+  // From the outside in. A loop yields the results of its inner loop, so its
+  // yield operands are set after the inner loop exists.
   Operation *outer = nullptr;
   for (auto [index, loop] : llvm::enumerate(loops)) {
     bool isLast = index + 1 == loops.size();
@@ -231,7 +235,7 @@ FailureOr<warp::RingState> warp::carryThrough(ArrayRef<Operation *> loops,
     if (failed(made))
       return failure();
     if (outer) {
-      // The outer loop goes on with what this one ends with.
+      // The outer loop yields the final values of this one.
       auto results = (*made)->getResults().take_back(2);
       Operation *terminator = isa<scf::WhileOp>(outer)
                                   ? cast<scf::WhileOp>(outer).getConditionOp()
@@ -247,14 +251,13 @@ FailureOr<warp::RingState> warp::carryThrough(ArrayRef<Operation *> loops,
 }
 
 namespace {
-/// Carries a position past ops, from op to op and through the loops around
-/// them.
+/// Advances a position from op to op, through the loops around them.
 struct PositionCarrier {
   const llvm::SetVector<Operation *> &ops;
   int64_t stages;
   llvm::MapVector<Operation *, RingState> positions = {};
 
-  bool standIn(Operation &op) const {
+  bool containsOp(Operation &op) const {
     return llvm::any_of(
         ops, [&](Operation *one) { return op.isProperAncestor(one); });
   }
@@ -290,19 +293,19 @@ FailureOr<RingState> PositionCarrier::carry(Block &block, RingState state) {
       OpBuilder b(op.getContext());
       b.setInsertionPointAfter(&op);
       state = advance(b, op.getLoc(), state, /*steps=*/1, stages);
-    } else if (standIn(op)) {
-      FailureOr<RingState> behind = carryThroughLoop(&op, state);
-      if (failed(behind))
+    } else if (containsOp(op)) {
+      FailureOr<RingState> end = carryThroughLoop(&op, state);
+      if (failed(end))
         return failure();
-      state = *behind;
+      state = *end;
     }
   }
   return state;
 }
 
 FailureOr<llvm::MapVector<Operation *, RingState>>
-warp::carryPast(Block &body, const llvm::SetVector<Operation *> &ops,
-                RingState state, int64_t stages) {
+warp::assignPositions(Block &body, const llvm::SetVector<Operation *> &ops,
+                      RingState state, int64_t stages) {
   PositionCarrier carrier{ops, stages};
   if (failed(carrier.carry(body, state)))
     return failure();

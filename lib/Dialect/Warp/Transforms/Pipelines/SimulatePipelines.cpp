@@ -1,4 +1,4 @@
-//===- SimulatePipelines.cpp - Roles against each other ---------*- C++ -*-===//
+//===- SimulatePipelines.cpp - Static simulation of roles -----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,10 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Programs come as traces: what each does, one after the other. Each runs until
-// it waits, in the order of the roles. Whether all come to their ends does not
-// depend on that order, since what is waited for never goes away; and as copies
-// land at once and producers come first, they get as far ahead as they can.
+// Runs the traces of all programs against each other. Each program runs until
+// it blocks, in the order of the roles. The order does not affect whether all
+// programs terminate, because a condition that a program waits for stays true.
+//
+// Copies complete at once and producers run first, so producers get as far
+// ahead as the stages allow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,52 +32,52 @@ using namespace fovea::warp;
 using llvm::formatv;
 
 //===----------------------------------------------------------------------===//
-// One world
+// Simulation of one world
 //===----------------------------------------------------------------------===//
 
 namespace {
 /// A stage of a buffer, or a slot of a mailbox.
-using Place = std::pair<Value, int64_t>;
+using BufferStage = std::pair<Value, int64_t>;
 
-/// What a place holds.
+/// The last write to a buffer stage.
 struct Contents {
   StageUse use;
   Operation *writer = nullptr;
 };
 
-/// Who reads a place, or changes what was put there.
+/// A read or an in-place change of a buffer stage.
 struct Access {
   Party party;
   Operation *op;
-  /// Not more than the rows that the party's threads hold.
+  /// True if it accesses only rows that the agent's threads own.
   bool isOfOwnRows;
 };
 
-/// A dot in flight.
+/// An outstanding dot.
 struct Dot {
   int64_t number;
   Operation *op;
-  SmallVector<Place, 2> operands;
-  /// The one among them of which only the program's own rows are read.
-  std::optional<Place> rowOperand;
+  SmallVector<BufferStage, 2> operands;
+  /// The operand of which the dot reads only the program's own rows.
+  std::optional<BufferStage> rowOperand;
 };
 
-/// A program on its way through its trace.
-struct Program : Participant {
+/// The state of a program during the simulation.
+struct Program : AgentState {
   explicit Program(const ProgramTrace &trace)
-      : Participant(trace.party), trace(trace) {}
+      : AgentState(trace.party), trace(trace) {}
 
   const ProgramTrace &trace;
   size_t next = 0;
   std::string waitsFor;
   SmallVector<Dot, 4> dots;
-  /// Stages that it filled a part of, the last time each.
-  SmallVector<std::pair<Place, StageUse>, 2> filled;
-  /// Places with rows that it stored, and those of them that only it sees yet.
-  SmallVector<Place, 2> stored;
-  SmallVector<std::pair<Place, Operation *>, 2> unfenced;
-  /// What copies out may still read.
-  SmallVector<std::pair<Place, Operation *>, 2> copiesOut;
+  /// Stages that it wrote a part of, with the last use of each.
+  SmallVector<std::pair<BufferStage, StageUse>, 2> filled;
+  /// Places that it stored rows to, and those of them without a fence since.
+  SmallVector<BufferStage, 2> stored;
+  SmallVector<std::pair<BufferStage, Operation *>, 2> unfenced;
+  /// Places that outstanding copies to global memory may still read.
+  SmallVector<std::pair<BufferStage, Operation *>, 2> copiesOut;
 
   bool isDone() const { return next == trace.events.size(); }
 };
@@ -90,9 +92,9 @@ private:
   LogicalResult runPart(ArrayRef<ProgramTrace> traces);
   Outcome execute(const TraceEvent &event, Program &program);
   Outcome executeVerb(const TraceEvent &event, Program &program);
-  Outcome commit(PipelineRounds &pipeline, int64_t stage, int64_t phase,
+  Outcome commit(PipelineUses &pipeline, int64_t stage, int64_t phase,
                  Program &program);
-  Outcome release(const TraceEvent &event, PipelineRounds &pipeline,
+  Outcome release(const TraceEvent &event, PipelineUses &pipeline,
                   int64_t stage, int64_t phase, Program &program);
   Outcome executeCopy(const TraceEvent &event, Program &program);
   Outcome executeTurn(Operation *op, Program &program);
@@ -100,19 +102,23 @@ private:
   Outcome issueDot(const TraceEvent &event, Program &program);
   Outcome store(const TraceEvent &event, Program &program);
   Outcome copyOut(const TraceEvent &event, Program &program);
-  Outcome checkFenced(const Place &place, const Program &program) const;
+  Outcome checkFenced(const BufferStage &bufferStage,
+                      const Program &program) const;
   Outcome checkEnds();
   Outcome readAll(const TraceEvent &event, Program &program,
-                  SmallVectorImpl<Place> &places);
-  Outcome read(OpOperand &operand, const Place &place, const Program &program);
-  Outcome change(LocalStoreOp op, const Place &place, const Program &program);
-  Outcome write(const Place &place, const StageUse &use, Operation *op,
-                const Program *ofRows = nullptr);
+                  SmallVectorImpl<BufferStage> &bufferStages);
+  Outcome read(OpOperand &operand, const BufferStage &bufferStage,
+               const Program &program);
+  Outcome change(LocalStoreOp op, const BufferStage &bufferStage,
+                 const Program &program);
+  Outcome write(const BufferStage &bufferStage, const StageUse &use,
+                Operation *op, const Program *rowOwner = nullptr);
   LogicalResult report(const Outcome &outcome, Operation *op,
                        const Program &program);
   LogicalResult reportDeadlock();
 
-  std::optional<Place> getPlace(const TraceEvent &event, OpOperand &operand);
+  std::optional<BufferStage> getBufferStage(const TraceEvent &event,
+                                            OpOperand &operand);
   template <typename T, typename Op>
   T &getObject(Value shared, Op argument) {
     auto [entry, isNew] = index<T>().try_emplace(shared);
@@ -122,7 +128,7 @@ private:
   }
   template <typename T>
   auto &index() {
-    if constexpr (std::is_same_v<T, PipelineRounds>)
+    if constexpr (std::is_same_v<T, PipelineUses>)
       return pipelines;
     else
       return turns;
@@ -130,12 +136,12 @@ private:
 
   World &world;
   std::vector<std::vector<ProgramTrace>> parts;
-  llvm::MapVector<Value, std::unique_ptr<PipelineRounds>> pipelines;
-  llvm::MapVector<Value, std::unique_ptr<TurnOrder>> turns;
-  llvm::DenseMap<Place, Contents> memory;
-  /// Who read what a place holds, and who changed it since it was filled.
-  llvm::DenseMap<Place, SmallVector<Access, 2>> reads, changes;
-  /// Buffers that something was written to, nobody knows where.
+  llvm::MapVector<Value, std::unique_ptr<PipelineUses>> pipelines;
+  llvm::MapVector<Value, std::unique_ptr<PingPongOrder>> turns;
+  llvm::DenseMap<BufferStage, Contents> memory;
+  /// Reads and in-place changes of each buffer stage since it was filled.
+  llvm::DenseMap<BufferStage, SmallVector<Access, 2>> reads, changes;
+  /// Buffers that were written at an unknown stage.
   llvm::DenseSet<Value> unknown;
   std::vector<Program> programs;
 };
@@ -145,9 +151,9 @@ private:
 // Accesses
 //===----------------------------------------------------------------------===//
 
-/// The place that an operand stands for, if it is one and known.
-std::optional<Place> Simulation::getPlace(const TraceEvent &event,
-                                          OpOperand &operand) {
+/// The buffer stage that an operand refers to, if it is known.
+std::optional<BufferStage> Simulation::getBufferStage(const TraceEvent &event,
+                                                      OpOperand &operand) {
   std::optional<int64_t> slot;
   if (isSharedBuffer(operand.get().getType()))
     slot = event.get(operand);
@@ -156,10 +162,10 @@ std::optional<Place> Simulation::getPlace(const TraceEvent &event,
     slot = event.get(receive.getStageMutable());
   if (!slot)
     return std::nullopt;
-  return Place(getShared(operand.get()), *slot);
+  return BufferStage(getShared(operand.get()), *slot);
 }
 
-/// Views of stages that are none.
+/// Reports views of stages that do not exist.
 static Outcome checkRange(const TraceEvent &event) {
   for (OpOperand &operand : event.op->getOpOperands()) {
     auto type = dyn_cast<MemRefType>(getShared(operand.get()).getType());
@@ -175,9 +181,9 @@ static Outcome checkRange(const TraceEvent &event) {
   return {};
 }
 
-/// Roles' threads hold rows of one tile alike, the warp groups of one role
-/// different ones.
-static bool mayMeet(const Access &read, const Access &change) {
+/// True if a read and a change may access the same rows. Different roles own
+/// the same rows of a tile, the warp groups of one role different rows.
+static bool mayConflict(const Access &read, const Access &change) {
   if (read.party == change.party)
     return false;
   return read.party.role != change.party.role ||
@@ -191,94 +197,94 @@ static Outcome changesRead(const Access &change, const Access &read) {
       .note(read.op, "read here");
 }
 
-/// Reads what a pipeline brought. Nothing orders what another one who waited
-/// for it stored there in the meantime.
-Outcome Simulation::read(OpOperand &operand, const Place &place,
+/// Reads data of a pipeline. An in-place change by another consumer of the same
+/// stage is a race.
+Outcome Simulation::read(OpOperand &operand, const BufferStage &bufferStage,
                          const Program &program) {
-  auto &[use, writer] = memory[place];
+  auto &[use, writer] = memory[bufferStage];
   Outcome outcome = use.pipeline->read(use, program.party, writer);
   if (!outcome.isDone())
     return outcome;
   Access read = {program.party, operand.getOwner(),
                  readsOwnRows(operand, program.party)};
-  for (const Access &change : changes[place])
-    if (mayMeet(read, change))
+  for (const Access &change : changes[bufferStage])
+    if (mayConflict(read, change))
       return changesRead(change, read);
   auto isKnown = [&](const Access &other) {
     return other.party == read.party && other.op == read.op &&
            other.isOfOwnRows == read.isOfOwnRows;
   };
-  if (llvm::none_of(reads[place], isKnown))
-    reads[place].push_back(read);
+  if (llvm::none_of(reads[bufferStage], isKnown))
+    reads[bufferStage].push_back(read);
   return {};
 }
 
-/// Stores to a stage that the program waited for: others who hold it must read
-/// other rows of it.
-Outcome Simulation::change(LocalStoreOp op, const Place &place,
+/// Stores to a stage that the program waited for. Other consumers that have not
+/// released the stage must read other rows.
+Outcome Simulation::change(LocalStoreOp op, const BufferStage &bufferStage,
                            const Program &program) {
-  auto &[use, writer] = memory[place];
+  auto &[use, writer] = memory[bufferStage];
   Outcome outcome = use.pipeline->change(use, program.party, writer);
   if (!outcome.isDone())
     return outcome;
   Access change = {program.party, op, /*isOfOwnRows=*/true};
   StageState &stage = use.pipeline->stages[use.stage];
-  for (const Access &read : reads[place])
-    if (mayMeet(read, change) &&
+  for (const Access &read : reads[bufferStage])
+    if (mayConflict(read, change) &&
         stage.getConsumer(read.party).given <= use.round)
       return changesRead(change, read);
-  changes[place].push_back(change);
+  changes[bufferStage].push_back(change);
   return {};
 }
 
-/// Reads all places in shared memory that the op has as operands, and lists
-/// them.
+/// Reads all operands in shared memory, and appends them to `bufferStages`.
 Outcome Simulation::readAll(const TraceEvent &event, Program &program,
-                            SmallVectorImpl<Place> &places) {
+                            SmallVectorImpl<BufferStage> &bufferStages) {
   for (OpOperand &operand : event.op->getOpOperands()) {
-    std::optional<Place> place = getPlace(event, operand);
-    if (!place)
+    std::optional<BufferStage> bufferStage = getBufferStage(event, operand);
+    if (!bufferStage)
       continue;
-    places.push_back(*place);
-    auto found = memory.find(*place);
+    bufferStages.push_back(*bufferStage);
+    auto found = memory.find(*bufferStage);
     if (found == memory.end()) {
-      if (place->first.getDefiningOp<AllocOp>() &&
-          !unknown.contains(place->first))
+      if (bufferStage->first.getDefiningOp<AllocOp>() &&
+          !unknown.contains(bufferStage->first))
         return readsUnwritten();
       continue;
     }
-    // What was written without a pipeline.
+    // Skip data that was written without a pipeline.
     if (!found->second.use)
       continue;
-    auto *filled = llvm::find_if(
-        program.filled, [&](auto &entry) { return entry.first == *place; });
+    auto *filled = llvm::find_if(program.filled, [&](auto &entry) {
+      return entry.first == *bufferStage;
+    });
     if (readsOwnRows(operand, program.party) &&
         filled != program.filled.end() &&
         filled->second.isFilledBy(program.party))
       continue;
-    Outcome outcome = read(operand, *place, program);
+    Outcome outcome = read(operand, *bufferStage, program);
     if (!outcome.isDone())
       return outcome;
   }
   return {};
 }
 
-/// Nobody may read any more what is overwritten: all of it, or the rows that
-/// the program `ofRows` holds.
-Outcome Simulation::write(const Place &place, const StageUse &use,
-                          Operation *op, const Program *ofRows) {
+/// Overwrites a buffer stage, or the rows that `rowOwner` owns. No outstanding
+/// op and no consumer may still read them.
+Outcome Simulation::write(const BufferStage &bufferStage, const StageUse &use,
+                          Operation *op, const Program *rowOwner) {
   for (const Program &program : programs)
     for (const Dot &dot : program.dots)
-      if (llvm::is_contained(dot.operands, place) &&
-          (!ofRows || ofRows == &program || dot.rowOperand != place))
+      if (llvm::is_contained(dot.operands, bufferStage) &&
+          (!rowOwner || rowOwner == &program || dot.rowOperand != bufferStage))
         return overwritesOperand(dot.op);
   for (Program &program : programs) {
     for (auto &[read, copy] : program.copiesOut)
-      if (read == place)
+      if (read == bufferStage)
         return overwritesSource(copy);
-    llvm::erase(program.stored, place);
+    llvm::erase(program.stored, bufferStage);
   }
-  Contents &contents = memory[place];
+  Contents &contents = memory[bufferStage];
   if (contents.use && !(contents.use == use)) {
     StageUse &last = contents.use;
     for (auto &[party, state] : last.pipeline->stages[last.stage].consumers)
@@ -286,27 +292,28 @@ Outcome Simulation::write(const Place &place, const StageUse &use,
         return last.pipeline->overwrites(last, contents.writer);
   }
   contents = {use, op};
-  reads.erase(place);
-  changes.erase(place);
+  reads.erase(bufferStage);
+  changes.erase(bufferStage);
   return {};
 }
 
 Outcome Simulation::executeCopy(const TraceEvent &event, Program &program) {
   auto copy = cast<CopyOp>(event.op);
-  std::optional<Place> place = getPlace(event, copy.getTargetMutable());
+  std::optional<BufferStage> bufferStage =
+      getBufferStage(event, copy.getTargetMutable());
   if (copy.getCondition()) {
     std::optional<int64_t> condition =
         event.get(*copy.getConditionMutable().begin());
     if (condition && !*condition)
       return {};
     if (!condition)
-      place.reset();
+      bufferStage.reset();
   }
-  if (!place)
+  if (!bufferStage)
     unknown.insert(getShared(copy.getTarget()));
   if (!copy.getAsync()) {
-    if (place)
-      memory[*place] = {StageUse(), copy};
+    if (bufferStage)
+      memory[*bufferStage] = {StageUse(), copy};
     return {};
   }
   Outcome canFill = program.checkCopy();
@@ -315,8 +322,8 @@ Outcome Simulation::executeCopy(const TraceEvent &event, Program &program) {
   StageUse use = program.getAcquired();
   StageState &stage = use.pipeline->stages[use.stage];
   stage.copy = copy;
-  stage.copiedRound = use.round;
-  return place ? write(*place, use, copy) : Outcome();
+  stage.copiedUse = use.round;
+  return bufferStage ? write(*bufferStage, use, copy) : Outcome();
 }
 
 Outcome Simulation::executeSend(const TraceEvent &event, Program &program) {
@@ -333,88 +340,90 @@ Outcome Simulation::executeSend(const TraceEvent &event, Program &program) {
 
 Outcome Simulation::issueDot(const TraceEvent &event, Program &program) {
   auto dot = cast<DotOp>(event.op);
-  SmallVector<Place, 2> places;
-  Outcome outcome = readAll(event, program, places);
-  for (const Place &place : places)
+  SmallVector<BufferStage, 2> bufferStages;
+  Outcome outcome = readAll(event, program, bufferStages);
+  for (const BufferStage &bufferStage : bufferStages)
     if (outcome.isDone())
-      outcome = checkFenced(place, program);
+      outcome = checkFenced(bufferStage, program);
   if (outcome.isDone() && event.dot >= 0)
-    program.dots.push_back({event.dot, event.op, std::move(places),
+    program.dots.push_back({event.dot, event.op, std::move(bufferStages),
                             dot.getTransposeA()
                                 ? std::nullopt
-                                : getPlace(event, dot.getAMutable())});
+                                : getBufferStage(event, dot.getAMutable())});
   return outcome;
 }
 
 //===----------------------------------------------------------------------===//
-// The way out
+// Copies to global memory
 //===----------------------------------------------------------------------===//
 
-/// Rows of a place: of a stage that the program fills or holds, or of a buffer
-/// that no pipeline fills.
+/// Stores rows to a stage that the program has acquired or waited for, or to a
+/// buffer without a pipeline.
 Outcome Simulation::store(const TraceEvent &event, Program &program) {
   auto op = cast<LocalStoreOp>(event.op);
-  std::optional<Place> place = getPlace(event, op.getTargetMutable());
-  if (!place) {
+  std::optional<BufferStage> bufferStage =
+      getBufferStage(event, op.getTargetMutable());
+  if (!bufferStage) {
     unknown.insert(getShared(op.getTarget()));
     return {};
   }
   if (StageUse use = program.getAcquired()) {
-    Outcome outcome = write(*place, use, op, &program);
+    Outcome outcome = write(*bufferStage, use, op, &program);
     if (!outcome.isDone())
       return outcome;
     llvm::erase_if(program.filled,
-                   [&](auto &entry) { return entry.first == *place; });
-    program.filled.push_back({*place, use});
-  } else if (auto found = memory.find(*place);
+                   [&](auto &entry) { return entry.first == *bufferStage; });
+    program.filled.push_back({*bufferStage, use});
+  } else if (auto found = memory.find(*bufferStage);
              found != memory.end() && found->second.use) {
-    Outcome outcome = change(op, *place, program);
+    Outcome outcome = change(op, *bufferStage, program);
     if (!outcome.isDone())
       return outcome;
   }
   for (const Program &other : programs)
     for (const Dot &dot : other.dots)
-      if (llvm::is_contained(dot.operands, *place) &&
-          (&other == &program || dot.rowOperand != place))
+      if (llvm::is_contained(dot.operands, *bufferStage) &&
+          (&other == &program || dot.rowOperand != bufferStage))
         return overwritesOperand(dot.op);
   for (auto &[read, copy] : program.copiesOut)
-    if (read == *place)
+    if (read == *bufferStage)
       return overwritesSource(copy);
-  if (!llvm::is_contained(program.stored, *place))
-    program.stored.push_back(*place);
-  program.unfenced.push_back({*place, op});
+  if (!llvm::is_contained(program.stored, *bufferStage))
+    program.stored.push_back(*bufferStage);
+  program.unfenced.push_back({*bufferStage, op});
   return {};
 }
 
-Outcome Simulation::checkFenced(const Place &place,
+Outcome Simulation::checkFenced(const BufferStage &bufferStage,
                                 const Program &program) const {
   for (auto &[stored, op] : program.unfenced)
-    if (stored == place)
+    if (stored == bufferStage)
       return readsUnfenced(op);
   return {};
 }
 
 Outcome Simulation::copyOut(const TraceEvent &event, Program &program) {
   auto copy = cast<CopyOutOp>(event.op);
-  std::optional<Place> place = getPlace(event, copy.getSourceMutable());
-  if (!place)
+  std::optional<BufferStage> bufferStage =
+      getBufferStage(event, copy.getSourceMutable());
+  if (!bufferStage)
     return {};
-  // What the program stored for itself needs no pipeline.
-  SmallVector<Place, 2> places;
-  bool isOwn =
-      llvm::is_contained(program.stored, *place) && !memory.lookup(*place).use;
-  Outcome outcome = isOwn ? Outcome() : readAll(event, program, places);
+  // Data that the program itself stored needs no pipeline.
+  SmallVector<BufferStage, 2> bufferStages;
+  bool isOwn = llvm::is_contained(program.stored, *bufferStage) &&
+               !memory.lookup(*bufferStage).use;
+  Outcome outcome = isOwn ? Outcome() : readAll(event, program, bufferStages);
   if (outcome.isDone())
-    outcome = checkFenced(*place, program);
+    outcome = checkFenced(*bufferStage, program);
   if (outcome.isDone() && copy.getAsync())
-    program.copiesOut.push_back({*place, copy});
+    program.copiesOut.push_back({*bufferStage, copy});
   return outcome;
 }
 
-/// Nothing may read a CTA's memory when it has ended.
+/// No copy may read the CTA's shared memory after the CTA has ended.
 Outcome Simulation::checkEnds() {
   for (const Program &program : programs)
-    for (auto &[place, copy] : program.copiesOut)
+    for (auto &[bufferStage, copy] : program.copiesOut)
       return Outcome::wrong("the CTA may end before its shared memory is read: "
                             "no 'warp.copy_out_wait' follows")
           .at(copy);
@@ -422,43 +431,43 @@ Outcome Simulation::checkEnds() {
 }
 
 //===----------------------------------------------------------------------===//
-// Verbs
+// Pipeline ops
 //===----------------------------------------------------------------------===//
 
-Outcome Simulation::commit(PipelineRounds &pipeline, int64_t stage,
-                           int64_t phase, Program &program) {
+Outcome Simulation::commit(PipelineUses &pipeline, int64_t stage, int64_t phase,
+                           Program &program) {
   StageUse use;
   Outcome outcome = program.commit(pipeline, stage, phase, use);
   if (outcome.isDone()) {
-    // What is handed over is shown.
+    // The commit also makes the stores to this stage visible.
     llvm::erase_if(program.unfenced, [&](auto &entry) {
       return memory.lookup(entry.first).use == use;
     });
-    pipeline.announceCommit(program.party, stage);
+    pipeline.signalCommit(program.party, stage);
   }
   return outcome;
 }
 
-Outcome Simulation::release(const TraceEvent &event, PipelineRounds &pipeline,
+Outcome Simulation::release(const TraceEvent &event, PipelineUses &pipeline,
                             int64_t stage, int64_t phase, Program &program) {
   auto findDot = [&](const StageUse &use) -> Operation * {
     if (!isa<ReleaseAfterDotsOp>(event.op))
       for (const Dot &dot : program.dots)
-        for (const Place &place : dot.operands)
-          if (memory.lookup(place).use == use)
+        for (const BufferStage &bufferStage : dot.operands)
+          if (memory.lookup(bufferStage).use == use)
             return dot.op;
     return nullptr;
   };
   auto findCopyOut = [&](const StageUse &use) -> Operation * {
-    for (auto &[place, copy] : program.copiesOut)
-      if (memory.lookup(place).use == use)
+    for (auto &[bufferStage, copy] : program.copiesOut)
+      if (memory.lookup(bufferStage).use == use)
         return copy;
     return nullptr;
   };
   Outcome outcome =
       program.release(pipeline, stage, phase, findDot, findCopyOut);
   if (outcome.isDone())
-    pipeline.announceRelease(program.party, stage);
+    pipeline.signalRelease(program.party, stage);
   return outcome;
 }
 
@@ -466,30 +475,30 @@ Outcome Simulation::executeVerb(const TraceEvent &event, Program &program) {
   Operation *op = event.op;
   auto make = getShared(op->getOperand(0)).getDefiningOp<PipelineOp>();
   int64_t stage = *event.operands[1], phase = *event.operands[2];
-  auto &pipeline = getObject<PipelineRounds>(make.getPipeline(), make);
+  auto &pipeline = getObject<PipelineUses>(make.getPipeline(), make);
   int64_t count = pipeline.stages.size();
   if (stage < 0 || stage >= count)
     return Outcome::wrong(
         formatv("stage {0} lies outside [0, {1})", stage, count));
-  switch (cast<PipelineVerbOpInterface>(op).getVerb()) {
-  case PipelineVerb::Acquire:
+  switch (cast<PipelineOpInterface>(op).getOpKind()) {
+  case PipelineOpKind::Acquire:
     return program.acquire(op, pipeline, stage, phase);
-  case PipelineVerb::Commit:
+  case PipelineOpKind::Commit:
     return commit(pipeline, stage, phase, program);
-  case PipelineVerb::Wait:
+  case PipelineOpKind::Wait:
     return pipeline.wait(op, program.party, stage, phase);
-  case PipelineVerb::Release:
+  case PipelineOpKind::Release:
     return release(event, pipeline, stage, phase, program);
   }
-  llvm_unreachable("unknown verb");
+  llvm_unreachable("unknown pipeline op");
 }
 
 Outcome Simulation::executeTurn(Operation *op, Program &program) {
   Value turns = getShared(op->getOperand(0));
-  auto &order =
-      getObject<TurnOrder>(turns, cast<TurnsType>(turns.getType()).getGroups());
-  return isa<BeginTurnOp>(op) ? program.beginTurn(op, order)
-                              : program.endTurn(order);
+  auto &order = getObject<PingPongOrder>(
+      turns, cast<TurnsType>(turns.getType()).getGroups());
+  return isa<BeginTurnOp>(op) ? program.beginSection(op, order)
+                              : program.endSection(order);
 }
 
 Outcome Simulation::execute(const TraceEvent &event, Program &program) {
@@ -497,7 +506,7 @@ Outcome Simulation::execute(const TraceEvent &event, Program &program) {
   Outcome inRange = checkRange(event);
   if (!inRange.isDone())
     return inRange;
-  if (isa<PipelineVerbOpInterface>(op))
+  if (isa<PipelineOpInterface>(op))
     return executeVerb(event, program);
   if (isa<CopyOp>(op))
     return executeCopy(event, program);
@@ -506,7 +515,7 @@ Outcome Simulation::execute(const TraceEvent &event, Program &program) {
   if (isa<DotOp>(op))
     return issueDot(event, program);
   if (isa<DotWaitOpInterface>(op)) {
-    // Dots are delivered in order.
+    // Dots complete in issue order.
     auto *found = llvm::find_if(program.dots, [&](const Dot &dot) {
       return dot.number == event.operands[0];
     });
@@ -531,12 +540,12 @@ Outcome Simulation::execute(const TraceEvent &event, Program &program) {
     llvm::erase_if(program.copiesOut, isOfBuffer);
     return {};
   }
-  SmallVector<Place, 2> places;
-  return readAll(event, program, places);
+  SmallVector<BufferStage, 2> bufferStages;
+  return readAll(event, program, bufferStages);
 }
 
 //===----------------------------------------------------------------------===//
-// Running
+// Execution
 //===----------------------------------------------------------------------===//
 
 LogicalResult Simulation::report(const Outcome &outcome, Operation *op,
@@ -600,7 +609,7 @@ LogicalResult Simulation::run() {
       for (const TraceEvent &event : trace.events)
         if (auto make =
                 getShared(event.op->getOperand(0)).getDefiningOp<PipelineOp>())
-          getObject<PipelineRounds>(make.getPipeline(), make);
+          getObject<PipelineUses>(make.getPipeline(), make);
   Program outside(parts.front().front());
   for (auto &[value, pipeline] : pipelines) {
     Outcome outcome = pipeline->findUsers();
@@ -610,7 +619,7 @@ LogicalResult Simulation::run() {
   for (auto &traces : parts) {
     if (failed(runPart(traces)))
       return failure();
-    // Who waits for somebody whose rest is not known may wait for that.
+    // A program may wait for an event after the end of an incomplete trace.
     if (!llvm::all_of(traces, [](auto &trace) { return trace.isComplete; }))
       return success();
     if (!llvm::all_of(programs, [](auto &program) { return program.isDone(); }))
@@ -629,7 +638,7 @@ LogicalResult Simulation::run() {
 }
 
 //===----------------------------------------------------------------------===//
-// All worlds
+// Simulation of all worlds
 //===----------------------------------------------------------------------===//
 
 static bool isPrime(size_t number) {
@@ -639,8 +648,8 @@ static bool isPrime(size_t number) {
   return number > 1;
 }
 
-/// What sizes may be: small numbers, and up to so many steps of every loop that
-/// all rings turn twice, some with a rest.
+/// Candidate sizes: small numbers, and multiples of the loop steps that cycle
+/// all rings up to twice, some with a remainder.
 static SmallVector<int64_t> getValues(gpu::GPUFuncOp kernel) {
   int64_t depth = 1;
   llvm::SmallSetVector<int64_t, 4> units;
@@ -659,7 +668,7 @@ static SmallVector<int64_t> getValues(gpu::GPUFuncOp kernel) {
   });
   SmallVector<int64_t> values;
   for (int64_t count = 0; count <= 2 * depth + 1; ++count) {
-    // Around once, step by step, and twice.
+    // One cycle in single steps, then two cycles.
     if (count > depth + 1 && count < 2 * depth + 1)
       continue;
     for (int64_t unit : units)
@@ -678,8 +687,8 @@ LogicalResult warp::simulatePipelines(gpu::GPUFuncOp kernel) {
     World world(values, number);
     if (failed(Simulation(kernel, ops, world).run()))
       return failure();
-    // Without questions all worlds are the same.
-    if (!world.wasAsked())
+    // Without unknown values all worlds are the same.
+    if (!world.hasUnknowns())
       break;
   }
   return success();

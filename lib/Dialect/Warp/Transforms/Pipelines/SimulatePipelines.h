@@ -1,8 +1,13 @@
-//===- SimulatePipelines.h - Roles against each other, statically -*- C++ -*-=//
+//===- SimulatePipelines.h - Static simulation of roles ---------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Simulates the synchronisation of a kernel's roles at compile time.
+// `warp-verify-pipelines` calls it after its local checks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,9 +18,9 @@
 
 namespace fovea::warp {
 
-/// Runs what the kernel's programs do with pipelines, turns and mailboxes
-/// against each other, for a number of sizes, so that loops run from no times
-/// to more than twice around every ring. Fails with the first error.
+/// Simulates the pipeline ops, ping-pong sections and mailboxes of all roles
+/// for several problem sizes. Loops run from zero iterations to more than two
+/// cycles of every ring. Fails with the first error.
 llvm::LogicalResult simulatePipelines(mlir::gpu::GPUFuncOp kernel);
 
 } // namespace fovea::warp

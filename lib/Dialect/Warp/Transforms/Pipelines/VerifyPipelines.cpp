@@ -1,14 +1,20 @@
-//===- VerifyPipelines.cpp - Pipelines are used as they must be -*- C++ -*-===//
+//===- VerifyPipelines.cpp - Verify pipeline protocols --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Checks the use of pipelines, buffers, asynchronous dots and ping-pong
+// sections. Local checks on SSA values come first, because their errors are at
+// the op at fault; SimulatePipelines then runs the roles against each other.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Pipelines/SimulatePipelines.h"
 
-#include "fovea/Dialect/Warp/IR/PipelineRounds.h"
+#include "fovea/Dialect/Warp/IR/PipelineUses.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -21,13 +27,13 @@ namespace fovea::warp {
 
 using namespace mlir;
 using namespace fovea;
-using warp::PipelineVerb;
+using warp::PipelineOpKind;
 
 //===----------------------------------------------------------------------===//
-// What values stand for
+// Stages and pipeline ops
 //===----------------------------------------------------------------------===//
 
-/// What the kernel captured, if the value is a role's argument.
+/// The captured value of a role argument, or the value itself.
 static Value getCaptured(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     if (auto op = dyn_cast_or_null<warp::SpecializeOp>(
@@ -37,8 +43,7 @@ static Value getCaptured(Value value) {
 }
 
 namespace {
-/// A stage of a pipeline or of a buffer: two are the same if their SSA values
-/// are.
+/// A stage of a pipeline or a buffer, identified by SSA values.
 struct Stage {
   Value root, index;
   bool operator==(const Stage &other) const {
@@ -46,19 +51,19 @@ struct Stage {
   }
 };
 
-/// What an op does to which stage, if it is a pipeline's verb.
+/// The kind and the stage of a pipeline op; no kind for other ops.
 struct Verb {
   explicit Verb(Operation &op) {
-    auto verb = dyn_cast<warp::PipelineVerbOpInterface>(&op);
+    auto verb = dyn_cast<warp::PipelineOpInterface>(&op);
     if (!verb)
       return;
-    kind = verb.getVerb();
+    kind = verb.getOpKind();
     stage = {getCaptured(verb.getPipeline()), verb.getStage()};
   }
-  bool is(PipelineVerb wanted, const Stage &of) const {
+  bool is(PipelineOpKind wanted, const Stage &of) const {
     return kind == wanted && stage == of;
   }
-  std::optional<PipelineVerb> kind;
+  std::optional<PipelineOpKind> kind;
   Stage stage;
 };
 
@@ -68,15 +73,14 @@ struct PartyUses {
 };
 } // namespace
 
-/// The buffer's stage that a memref stands for; without index if it is all of a
-/// buffer.
+/// The buffer stage that a memref refers to; without index for a whole buffer.
 static Stage getBufferStage(Value memref) {
   if (auto stage = memref.getDefiningOp<warp::StageOp>())
     return {getCaptured(stage.getBuffer()), stage.getStage()};
   return {getCaptured(memref), Value()};
 }
 
-/// The role that the op belongs to, or null.
+/// The role region around the op, or null.
 static Region *getRole(Operation *op) {
   Region *region = op->getParentRegion();
   while (region && !isa<warp::SpecializeOp>(region->getParentOp()))
@@ -94,12 +98,12 @@ static std::string describe(Region *role) {
       .str();
 }
 
-/// Calls `visit` for the ops before `op` that are executed right before it:
-/// those above it in its block, then above the op that contains it, which may
-/// be a loop if `throughLoops`. Ends where `visit` returns true, and returns
-/// that op, or null at the start of the role or the kernel.
+/// Calls `visit` for the ops that precede `op` in its block, then for those
+/// that precede its parent, and so on. Continues out of loops only if
+/// `throughLoops`. Returns the first op for which `visit` returns true, or null
+/// at the start of the role or the kernel.
 template <typename Visit>
-static Operation *findAbove(Operation *op, bool throughLoops, Visit visit) {
+static Operation *findPreceding(Operation *op, bool throughLoops, Visit visit) {
   while (true) {
     for (Operation *prev = op->getPrevNode(); prev; prev = prev->getPrevNode())
       if (visit(*prev))
@@ -112,14 +116,14 @@ static Operation *findAbove(Operation *op, bool throughLoops, Visit visit) {
   }
 }
 
-/// The acquire whose stage is open at `op`, the latest one.
+/// The latest acquire before `op` whose stage is not yet committed.
 static Operation *findOpenAcquire(Operation *op) {
   SmallVector<Stage> committed;
-  return findAbove(op, /*throughLoops=*/true, [&](Operation &prev) {
+  return findPreceding(op, /*throughLoops=*/true, [&](Operation &prev) {
     Verb verb(prev);
-    if (verb.kind == PipelineVerb::Commit)
+    if (verb.kind == PipelineOpKind::Commit)
       committed.push_back(verb.stage);
-    if (verb.kind != PipelineVerb::Acquire)
+    if (verb.kind != PipelineOpKind::Acquire)
       return false;
     auto *closed = llvm::find(committed, verb.stage);
     if (closed == committed.end())
@@ -148,12 +152,12 @@ private:
   LogicalResult verifySend(warp::SendOp send);
   LogicalResult verifyRead(Operation *op, OpOperand &operand);
   LogicalResult verifyDot(warp::DotOp dot);
-  LogicalResult verifyTurn(warp::BeginTurnOp begin);
+  LogicalResult verifyPingPongSection(warp::BeginTurnOp begin);
   LogicalResult verifyWork();
 
   llvm::MapVector<Value, llvm::MapVector<Region *, PartyUses>> pipelines;
-  /// The pipeline whose producer fills a buffer; null if there are several.
-  llvm::DenseMap<Value, Value> fillers;
+  /// The pipeline that fills each buffer; null if there are several.
+  llvm::DenseMap<Value, Value> producers;
 };
 } // namespace
 
@@ -164,11 +168,11 @@ void VerifyPipelinesPass::collect() {
     Verb verb(*op);
     if (verb.kind) {
       PartyUses &uses = pipelines[verb.stage.root][getRole(op)];
-      if (verb.kind == PipelineVerb::Acquire)
+      if (verb.kind == PipelineOpKind::Acquire)
         uses.acquires.push_back(op);
-      else if (verb.kind == PipelineVerb::Wait)
+      else if (verb.kind == PipelineOpKind::Wait)
         uses.waits.push_back(op);
-      else if (verb.kind == PipelineVerb::Release)
+      else if (verb.kind == PipelineOpKind::Release)
         uses.releases.push_back(op);
     }
     Value target;
@@ -181,14 +185,15 @@ void VerifyPipelinesPass::collect() {
     if (Operation *acquire = findOpenAcquire(op)) {
       Value pipeline = Verb(*acquire).stage.root;
       auto [entry, isNew] =
-          fillers.try_emplace(getBufferStage(target).root, pipeline);
+          producers.try_emplace(getBufferStage(target).root, pipeline);
       if (!isNew && entry->second != pipeline)
         entry->second = Value();
     }
   });
 }
 
-/// One role produces; who waits gives back what is filled again.
+/// A pipeline has one producer, and a consumer releases stages that are
+/// refilled.
 LogicalResult VerifyPipelinesPass::verifyParties(Value pipeline) {
   auto &parties = pipelines[pipeline];
   Operation *acquire = nullptr;
@@ -209,7 +214,7 @@ LogicalResult VerifyPipelinesPass::verifyParties(Value pipeline) {
   for (auto &[role, uses] : parties) {
     if (!uses.waits.empty() && !acquire)
       return uses.waits.front()->emitError(
-          "waits for a pipeline that nobody fills");
+          "waits for a pipeline without a producer");
     bool refilled = acquire && acquire->getParentOfType<LoopLikeOpInterface>();
     if (!uses.waits.empty() && uses.releases.empty() && refilled) {
       InFlightDiagnostic error = uses.waits.front()->emitError();
@@ -230,12 +235,12 @@ LogicalResult VerifyPipelinesPass::verifyAcquire(Operation *acquire) {
   Stage stage = Verb(*acquire).stage;
   for (Operation *op = acquire->getNextNode(); op; op = op->getNextNode()) {
     Verb verb(*op);
-    if (verb.is(PipelineVerb::Commit, stage))
+    if (verb.is(PipelineOpKind::Commit, stage))
       return success();
-    if (!verb.is(PipelineVerb::Acquire, stage))
+    if (!verb.is(PipelineOpKind::Acquire, stage))
       continue;
     InFlightDiagnostic error =
-        op->emitError("acquires a stage again that is not committed");
+        op->emitError("acquires a stage again before it is committed");
     error.attachNote(acquire->getLoc()) << "acquired here";
     return error;
   }
@@ -247,9 +252,9 @@ LogicalResult VerifyPipelinesPass::verifyCommit(Operation *commit) {
   Stage stage = Verb(*commit).stage;
   for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
     Verb verb(*op);
-    if (verb.is(PipelineVerb::Acquire, stage))
+    if (verb.is(PipelineOpKind::Acquire, stage))
       return success();
-    if (verb.is(PipelineVerb::Commit, stage))
+    if (verb.is(PipelineOpKind::Commit, stage))
       break;
   }
   return commit->emitError(
@@ -259,14 +264,14 @@ LogicalResult VerifyPipelinesPass::verifyCommit(Operation *commit) {
 LogicalResult VerifyPipelinesPass::verifyCopy(warp::CopyOp copy) {
   if (!copy.getAsync()) {
     if (Region *role = getRole(copy))
-      return copy.emitError("a copy in ")
-             << describe(role)
-             << " must be asynchronous: the CTA's threads don't meet there";
+      return copy.emitError("a copy in ") << describe(role)
+                                          << " must be asynchronous: the CTA's "
+                                             "threads don't synchronise there";
     return success();
   }
   Operation *acquire = findOpenAcquire(copy);
   if (!acquire)
-    return copy.emitError("an asynchronous copy must stand between the acquire "
+    return copy.emitError("an asynchronous copy must be between the acquire "
                           "and the commit of a stage");
   Stage buffer = getBufferStage(copy.getTarget());
   Stage stage = Verb(*acquire).stage;
@@ -289,16 +294,16 @@ LogicalResult VerifyPipelinesPass::verifySend(warp::SendOp send) {
   return send.emitError("sends to a slot whose stage is not acquired here");
 }
 
-/// A read must follow a wait and precede the release of its stage.
+/// A read must follow the wait for its stage and precede the release.
 LogicalResult VerifyPipelinesPass::verifyRead(Operation *op,
                                               OpOperand &operand) {
   Stage buffer = getBufferStage(operand.get());
-  Value pipeline = fillers.lookup(buffer.root);
+  Value pipeline = producers.lookup(buffer.root);
   if (!pipeline || !buffer.index)
     return success();
   Region *role = getRole(op);
   const PartyUses &uses = pipelines[pipeline][role];
-  // Who fills it may read back its own rows.
+  // The producer may read back its own rows.
   if (uses.waits.empty() && !uses.acquires.empty() &&
       warp::readsOwnRows(operand, role ? warp::getParties(*role).front()
                                        : warp::Party()))
@@ -312,20 +317,22 @@ LogicalResult VerifyPipelinesPass::verifyRead(Operation *op,
   }
   Stage stage = {pipeline, buffer.index};
   Operation *release = nullptr;
-  findAbove(op, /*throughLoops=*/false, [&](Operation &prev) {
+  findPreceding(op, /*throughLoops=*/false, [&](Operation &prev) {
     Verb verb(prev);
-    if (verb.is(PipelineVerb::Release, stage))
+    if (verb.is(PipelineOpKind::Release, stage))
       release = &prev;
-    return release || verb.is(PipelineVerb::Wait, stage);
+    return release || verb.is(PipelineOpKind::Wait, stage);
   });
   if (!release)
     return success();
-  InFlightDiagnostic error = op->emitError("reads a stage that is released");
+  InFlightDiagnostic error =
+      op->emitError("reads a stage that has been released");
   error.attachNote(release->getLoc()) << "released here";
   return error;
 }
 
-/// Does a wait take the result, wherever it goes from here?
+/// True if a wait may consume the pending result, also through loops and
+/// branches.
 static bool reachesWait(Value pending) {
   SmallVector<Value> worklist = {pending};
   llvm::DenseSet<Value> seen;
@@ -348,7 +355,7 @@ static bool reachesWait(Value pending) {
         worklist.push_back(loop.getTiedLoopRegionIterArg(&use));
       } else if (isa<scf::YieldOp>(user)) {
         Operation *parent = user->getParentOp();
-        // What a loop's body yields to its condition is not followed further.
+        // Values that a do-while yields are assumed to reach a wait.
         if (isa<scf::WhileOp>(parent))
           return true;
         worklist.push_back(parent->getResult(index));
@@ -362,8 +369,8 @@ static bool reachesWait(Value pending) {
   return false;
 }
 
-/// The result of an asynchronous dot is waited for, and the stages that it
-/// reads are not released before.
+/// An asynchronous dot must be waited for, and the stages that it reads must
+/// not be released before.
 LogicalResult VerifyPipelinesPass::verifyDot(warp::DotOp dot) {
   if (!dot.getAsync())
     return success();
@@ -375,20 +382,20 @@ LogicalResult VerifyPipelinesPass::verifyDot(warp::DotOp dot) {
     if (isa<TensorType>(operand.getType()))
       continue;
     Stage buffer = getBufferStage(operand);
-    Value pipeline = fillers.lookup(buffer.root);
+    Value pipeline = producers.lookup(buffer.root);
     if (pipeline && buffer.index)
       stages.push_back({pipeline, buffer.index});
   }
   for (Operation *op = dot->getNextNode(); op; op = op->getNextNode()) {
     if (auto wait = dyn_cast<warp::DotWaitOpInterface>(op)) {
-      // Dots complete in order: a younger one's wait will do.
+      // Dots complete in order: the wait for a later dot suffices.
       Operation *waited = wait.getPending().getDefiningOp();
       if (waited && waited->getBlock() == dot->getBlock() &&
           !waited->isBeforeInBlock(dot))
         return success();
     }
     Verb verb(*op);
-    if (verb.kind != PipelineVerb::Release ||
+    if (verb.kind != PipelineOpKind::Release ||
         !llvm::is_contained(stages, verb.stage))
       continue;
     InFlightDiagnostic error =
@@ -400,7 +407,8 @@ LogicalResult VerifyPipelinesPass::verifyDot(warp::DotOp dot) {
   return success();
 }
 
-LogicalResult VerifyPipelinesPass::verifyTurn(warp::BeginTurnOp begin) {
+LogicalResult
+VerifyPipelinesPass::verifyPingPongSection(warp::BeginTurnOp begin) {
   for (Operation *op = begin->getNextNode(); op; op = op->getNextNode()) {
     if (auto end = dyn_cast<warp::EndTurnOp>(op))
       if (end.getTurns() == begin.getTurns())
@@ -409,10 +417,11 @@ LogicalResult VerifyPipelinesPass::verifyTurn(warp::BeginTurnOp begin) {
       if (again.getTurns() == begin.getTurns())
         break;
   }
-  return begin.emitError("no end of the turn follows in this block");
+  return begin.emitError(
+      "no end of the ping-pong section follows in this block");
 }
 
-/// The counter must be reset for the next launch.
+/// `warp.finish_work` resets the work counter for the next launch.
 LogicalResult VerifyPipelinesPass::verifyWork() {
   Operation *fetch = nullptr, *finish = nullptr;
   getOperation().walk([&](Operation *op) {
@@ -422,22 +431,23 @@ LogicalResult VerifyPipelinesPass::verifyWork() {
       finish = op;
   });
   if (fetch && !finish)
-    return fetch->emitError("work is fetched and never finished");
+    return fetch->emitError(
+        "work is fetched, but the kernel has no 'warp.finish_work'");
   return success();
 }
 
 LogicalResult VerifyPipelinesPass::verify(Operation *op) {
   Verb verb(*op);
-  if (verb.kind == PipelineVerb::Acquire)
+  if (verb.kind == PipelineOpKind::Acquire)
     return verifyAcquire(op);
-  if (verb.kind == PipelineVerb::Commit)
+  if (verb.kind == PipelineOpKind::Commit)
     return verifyCommit(op);
   if (auto copy = dyn_cast<warp::CopyOp>(op))
     return verifyCopy(copy);
   if (auto send = dyn_cast<warp::SendOp>(op))
     return verifySend(send);
   if (auto begin = dyn_cast<warp::BeginTurnOp>(op))
-    return verifyTurn(begin);
+    return verifyPingPongSection(begin);
   if (isa<warp::LocalLoadOp, warp::ZeroRowsOp, warp::DotOp, warp::DotIntoOp,
           warp::CopyOutOp>(op))
     for (OpOperand &operand : op->getOpOperands())
@@ -451,14 +461,14 @@ LogicalResult VerifyPipelinesPass::verify(Operation *op) {
 
 void VerifyPipelinesPass::runOnKernel() {
   pipelines.clear();
-  fillers.clear();
+  producers.clear();
   collect();
   bool failedAny = false;
   for (auto &[pipeline, parties] : pipelines)
     failedAny |= failed(verifyParties(pipeline));
   getOperation().walk([&](Operation *op) { failedAny |= failed(verify(op)); });
   failedAny |= failed(verifyWork());
-  // What the program shows where it stands makes the better message.
+  // Simulate only after the local checks, which give better messages.
   if (failedAny || failed(warp::simulatePipelines(getOperation())))
     signalPassFailure();
   numPipelines += pipelines.size();

@@ -1,8 +1,14 @@
-//===- DistributeWork.cpp - Persistent loops over work ----------*- C++ -*-===//
+//===- DistributeWork.cpp - Persistent loops over work --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers `tile.foreach_work` to a do-while loop over work items, with a static
+// stride or with `warp.next_work` for dynamic scheduling. The loop carries the
+// iteration count, from which the ring positions of work mailboxes follow.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +36,8 @@ struct DistributeWorkPass
 };
 } // namespace
 
-/// A do-while loop: the grid has no more CTAs than there is work.
+/// Emits a do-while loop, because the grid has at most as many CTAs as work
+/// items.
 static void distribute(tile::ForeachWorkOp op, bool isOfCluster) {
   Location loc = op.getLoc();
   IRRewriter b(op);
@@ -50,18 +57,19 @@ static void distribute(tile::ForeachWorkOp op, bool isOfCluster) {
   auto loop = scf::WhileOp::create(b, loc, types,
                                    ValueRange{first, makeI32(b, loc, 0)});
   Block *before = b.createBlock(&loop.getBefore(), {}, types, locs);
-  Value item = before->getArgument(0), round = before->getArgument(1);
+  Value item = before->getArgument(0), iteration = before->getArgument(1);
   Operation *terminator = op.getBody()->getTerminator();
   b.eraseOp(terminator);
   b.inlineBlockBefore(op.getBody(), before, before->end(), item);
   b.setInsertionPointToEnd(before);
   Value next = isDynamic
-                   ? NextWorkOp::create(b, loc, index, round).getResult()
+                   ? NextWorkOp::create(b, loc, index, iteration).getResult()
                    : arith::AddIOp::create(b, loc, item, total).getResult();
-  Value rounds = arith::AddIOp::create(b, loc, round, makeI32(b, loc, 1));
+  Value nextIteration =
+      arith::AddIOp::create(b, loc, iteration, makeI32(b, loc, 1));
   Value more = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, next,
                                      op.getCount());
-  scf::ConditionOp::create(b, loc, more, ValueRange{next, rounds});
+  scf::ConditionOp::create(b, loc, more, ValueRange{next, nextIteration});
   Block *after = b.createBlock(&loop.getAfter(), {}, types, locs);
   scf::YieldOp::create(b, loc, after->getArguments());
   b.eraseOp(op);

@@ -1,8 +1,12 @@
-//===- PrintRoles.cpp - Who will run what -----------------------*- C++ -*-===//
+//===- PrintRoles.cpp - Print the role assignment -------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Prints which roles will run each op with effects, for debugging of plans.
 //
 //===----------------------------------------------------------------------===//
 

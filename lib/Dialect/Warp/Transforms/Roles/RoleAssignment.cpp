@@ -1,8 +1,14 @@
-//===- RoleAssignment.cpp - Which roles run what ----------------*- C++ -*-===//
+//===- RoleAssignment.cpp - Assign ops to roles ---------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements RoleAssignment: assigns named ops first, then the ops that follow
+// them, then waits and releases by a fixpoint over the slices of the roles.
+// Checks the result for data races and deadlocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,15 +24,15 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// What a role owns that owns all names that nobody else does.
+// The name that a role owns if it owns all names without another owner.
 static constexpr StringLiteral kRest = "*";
 
 //===----------------------------------------------------------------------===//
 // Roles
 //===----------------------------------------------------------------------===//
 
-/// The role that owns the name itself, or else its family, its first word; or
-/// null.
+/// The role that owns the name itself, or else its family (the part before the
+/// first dot); or null.
 static plan::RoleAttr lookupListed(ArrayRef<plan::RoleAttr> roles,
                                    StringAttr name) {
   if (!name)
@@ -83,9 +89,9 @@ bool warp::isSharedValue(Value value) {
 }
 
 bool warp::isOneWarps(Value value) {
-  if (value.getDefiningOp<tile::HeldRowsOp>())
+  if (value.getDefiningOp<tile::OwnedRowsOp>())
     return false;
-  return isWholeInWarps(value.getType());
+  return isReplicatedPerWarp(value.getType());
 }
 
 std::string RoleAssignment::list(Roles set) const {
@@ -103,7 +109,7 @@ RoleAssignment::Roles RoleAssignment::getOwner(StringAttr name) const {
                : 0;
 }
 
-unsigned RoleAssignment::getFiller(ProducerAcquireOp acquire) const {
+unsigned RoleAssignment::getProducer(ProducerAcquireOp acquire) const {
   return llvm::countr_zero(owners.lookup(acquire));
 }
 
@@ -135,7 +141,7 @@ RoleAssignment::Stream *RoleAssignment::findStream(Value pipeline) {
   return nullptr;
 }
 
-/// What an op fills a stage with.
+/// The buffer, accumulator or mailbox that an op fills, or null.
 static Value getFilled(Operation *op) {
   if (auto copy = dyn_cast<CopyOp>(op))
     return copy.getTarget();
@@ -150,34 +156,34 @@ static Value getFilled(Operation *op) {
   return {};
 }
 
-/// Stores into a stage that the role fills, or, with a name, into one that its
-/// owner holds.
+/// True for stores to a stage. Without a name, the producer of the stage runs
+/// the store; with a name, the owner does.
 static bool isStoreToStage(Operation *op) {
   return isa<LocalStoreOp, TmemStoreOp, SendOp>(op);
 }
 
 static bool isAcquire(Operation *op) {
-  auto verb = dyn_cast<PipelineVerbOpInterface>(op);
-  return verb && verb.getVerb() == PipelineVerb::Acquire;
+  auto pipelineOp = dyn_cast<PipelineOpInterface>(op);
+  return pipelineOp && pipelineOp.getOpKind() == PipelineOpKind::Acquire;
 }
 static bool isCommit(Operation *op) {
-  auto verb = dyn_cast<PipelineVerbOpInterface>(op);
-  return verb && verb.getVerb() == PipelineVerb::Commit;
+  auto pipelineOp = dyn_cast<PipelineOpInterface>(op);
+  return pipelineOp && pipelineOp.getOpKind() == PipelineOpKind::Commit;
 }
-static bool isReadersVerb(Operation *op) {
-  auto verb = dyn_cast<PipelineVerbOpInterface>(op);
-  return verb && !verb.isProducers();
+static bool isConsumerOp(Operation *op) {
+  auto pipelineOp = dyn_cast<PipelineOpInterface>(op);
+  return pipelineOp && !pipelineOp.isProducerOp();
 }
 
 //===----------------------------------------------------------------------===//
-// By names
+// Assignment by name
 //===----------------------------------------------------------------------===//
 
 LogicalResult RoleAssignment::assignNamed() {
   kernel.walk([&](PipelineOp op) {
     Stream &stream = streams.emplace_back();
     stream.pipeline = op;
-    stream.filler = getOwner(op.getNameAttr());
+    stream.producer = getOwner(op.getNameAttr());
   });
   Roles all = (Roles(1) << roles.size()) - 1, rest = getOwner({});
   WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
@@ -192,13 +198,13 @@ LogicalResult RoleAssignment::assignNamed() {
     } else if (isAcquire(op) || isCommit(op)) {
       Stream *stream = findStream(op->getOperand(0));
       if (!stream)
-        return op->emitError("needs a pipeline of the kernel's own");
-      owner = stream->filler;
+        return op->emitError("expected a pipeline that the kernel creates");
+      owner = stream->producer;
     } else if (onlyReads(op)) {
-      // Everybody may read, but for what is somebody's by name.
+      // Every role may run a read, unless a role owns its name.
       Roles named = name ? getOwner(name) : 0;
       owner = named == rest ? 0 : named;
-    } else if (!isReadersVerb(op) &&
+    } else if (!isConsumerOp(op) &&
                !isa<ZeroRowsOp, FenceStoresOp, CopyOutWaitOp, BeginTurnOp,
                     EndTurnOp, DotWaitOpInterface>(op) &&
                (name || !isStoreToStage(op))) {
@@ -225,14 +231,14 @@ LogicalResult RoleAssignment::collectFills(Block &block,
       continue;
     Roles &owner = owners[&op];
     if (owner == 0 && isStoreToStage(&op) && !open.empty())
-      owner = open.back()->filler;
-    // Of the stages that its role fills the last one; a change in place is part
-    // of none.
+      owner = open.back()->producer;
+    // The op fills the last acquired stage of its role. In-place changes fill
+    // no stage.
     for (Stream *stream : llvm::reverse(open))
-      if (stream->filler == owner) {
+      if (stream->producer == owner) {
         Memory memory = getMemory(filled);
-        if (!llvm::is_contained(stream->brought, memory))
-          stream->brought.push_back(memory);
+        if (!llvm::is_contained(stream->memories, memory))
+          stream->memories.push_back(memory);
         stream->fills.push_back(&op);
         break;
       }
@@ -242,8 +248,9 @@ LogicalResult RoleAssignment::collectFills(Block &block,
   return success();
 }
 
-/// A turn is that of the dots in it.
-void RoleAssignment::assignTurns() {
+/// Assigns the begin and the end of a ping-pong section to the role of its
+/// dots.
+void RoleAssignment::assignPingPongSections() {
   kernel.walk([&](Operation *op) {
     if (!isa<BeginTurnOp, EndTurnOp>(op))
       return;
@@ -255,7 +262,7 @@ void RoleAssignment::assignTurns() {
   });
 }
 
-/// A wait is that of the dots which may give what it waits for.
+/// Assigns a wait to the roles of the dots that it may wait for.
 LogicalResult RoleAssignment::assignWaits() {
   WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
     auto wait = dyn_cast<DotWaitOpInterface>(op);
@@ -263,7 +270,7 @@ LogicalResult RoleAssignment::assignWaits() {
       return WalkResult::advance();
     FailureOr<SmallVector<DotOp>> dots = findDots(wait.getPending());
     if (failed(dots))
-      return op->emitError("waits for a dot that comes through something else "
+      return op->emitError("waits for a dot that is passed through an op other "
                            "than loops and branches");
     Roles &owner = owners[op];
     for (DotOp dot : *dots)
@@ -292,7 +299,7 @@ void RoleAssignment::assignAs() {
 }
 
 //===----------------------------------------------------------------------===//
-// By who reads
+// Assignment of consumers
 //===----------------------------------------------------------------------===//
 
 RoleAssignment::Roles RoleAssignment::getRunning(Operation *op) const {
@@ -303,7 +310,7 @@ RoleAssignment::Roles RoleAssignment::getRunning(Operation *op) const {
   return running;
 }
 
-/// Lists for each stream who would read it and what readers have to do.
+/// Collects the reads of each stream, and the ops that its consumers must run.
 void RoleAssignment::findReaders() {
   kernel.walk([&](Operation *op) {
     if (isa<StageOp, TmemViewOp, FenceStoresOp, CopyOutWaitOp>(op))
@@ -313,21 +320,22 @@ void RoleAssignment::findReaders() {
         continue;
       Memory memory = getMemory(operand);
       for (Stream &stream : streams)
-        if (llvm::is_contained(stream.brought, memory) &&
+        if (llvm::is_contained(stream.memories, memory) &&
             !llvm::is_contained(stream.fills, op))
-          (isa<ZeroRowsOp>(op) ? stream.verbs : stream.reads).push_back(op);
+          (isa<ZeroRowsOp>(op) ? stream.consumerOps : stream.reads)
+              .push_back(op);
     }
   });
   for (Stream &stream : streams)
     for (Operation *user : stream.pipeline.getPipeline().getUsers())
-      if (isReadersVerb(user))
-        stream.verbs.push_back(user);
+      if (isConsumerOp(user))
+        stream.consumerOps.push_back(user);
   for (Stream &stream : streams)
-    if (stream.brought.empty())
+    if (stream.memories.empty())
       findGuarded(stream);
 }
 
-/// Whether the op writes to memory that the kernel was given.
+/// True if the op writes to a memref argument of the kernel.
 static bool writesToArgument(Operation *op) {
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   SmallVector<MemoryEffects::EffectInstance> writes;
@@ -338,14 +346,15 @@ static bool writesToArgument(Operation *op) {
   });
 }
 
-/// A pipeline that brings nothing says when its readers may write to the
-/// kernel's tensors: from a wait to its release.
+/// A pipeline without data acts as a lock: its consumers may write to the
+/// kernel's tensors between wait and release.
 void RoleAssignment::findGuarded(Stream &stream) {
-  for (Operation *verb : stream.verbs) {
-    if (!isa<ConsumerWaitOp>(verb))
+  for (Operation *pipelineOp : stream.consumerOps) {
+    if (!isa<ConsumerWaitOp>(pipelineOp))
       continue;
-    for (Operation *op = verb->getNextNode(); op; op = op->getNextNode()) {
-      if (isReadersVerb(op) && op->getOperand(0) == verb->getOperand(0))
+    for (Operation *op = pipelineOp->getNextNode(); op;
+         op = op->getNextNode()) {
+      if (isConsumerOp(op) && op->getOperand(0) == pipelineOp->getOperand(0))
         break;
       if (writesToArgument(op))
         stream.reads.push_back(op);
@@ -357,26 +366,27 @@ RoleAssignment::Roles RoleAssignment::getReaders(const Stream &stream) const {
   Roles readers = 0;
   for (Operation *op : stream.reads)
     readers |= getRunning(op);
-  // What it filled itself, the filler may read back.
-  return readers & ~stream.filler;
+  // The producer may read back its own data.
+  return readers & ~stream.producer;
 }
 
 RoleAssignment::Roles RoleAssignment::getOrdered(const Stream &stream) const {
   if (Roles readers = getReaders(stream))
     return readers;
   Roles waiting = 0;
-  for (Operation *op : stream.verbs)
+  for (Operation *op : stream.consumerOps)
     if (isa<ConsumerWaitOp>(op))
       waiting |= getRunning(op);
   return waiting;
 }
 
-RoleAssignment::Roles RoleAssignment::getEmptier(const Stream &stream) const {
-  if (Roles rest = getOwner({}) & ~stream.filler)
+RoleAssignment::Roles
+RoleAssignment::getFallbackConsumer(const Stream &stream) const {
+  if (Roles rest = getOwner({}) & ~stream.producer)
     return rest;
   std::optional<unsigned> most;
   for (auto [role, attr] : llvm::enumerate(roles))
-    if (!(stream.filler >> role & 1) &&
+    if (!(stream.producer >> role & 1) &&
         (!most || attr.getWarps() > roles[*most].getWarps()))
       most = role;
   return most ? Roles(1) << *most : 0;
@@ -391,8 +401,8 @@ LogicalResult RoleAssignment::assignReaders() {
                                      [](Operation *) { return false; })))
       return failure();
   }
-  // Who runs more may read more, never less.
-  auto give = [&](Operation *op, Roles readers) -> LogicalResult {
+  // Roles are only ever added, so the iteration terminates.
+  auto assign = [&](Operation *op, Roles readers) -> LogicalResult {
     Roles added = readers & ~owners.lookup(op);
     owners[op] |= added;
     for (auto [role, slice] : llvm::enumerate(slices))
@@ -404,18 +414,19 @@ LogicalResult RoleAssignment::assignReaders() {
     changed = false;
     for (Stream &stream : streams) {
       Roles readers = getReaders(stream);
-      for (Operation *op : stream.verbs) {
+      for (Operation *op : stream.consumerOps) {
         changed |= (readers & ~owners.lookup(op)) != 0;
-        if (failed(give(op, readers)))
+        if (failed(assign(op, readers)))
           return failure();
       }
     }
   }
-  // What nobody needs, as where a mask hides everything, is emptied by whoever
-  // has the rest.
+  // A stream without readers still needs a consumer, for example if a mask
+  // hides all blocks.
   for (Stream &stream : streams)
-    for (Operation *op : stream.verbs)
-      if (getReaders(stream) == 0 && failed(give(op, getEmptier(stream))))
+    for (Operation *op : stream.consumerOps)
+      if (getReaders(stream) == 0 &&
+          failed(assign(op, getFallbackConsumer(stream))))
         return failure();
   return success();
 }
@@ -425,16 +436,16 @@ LogicalResult RoleAssignment::assignReaders() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult RoleAssignment::checkAssigned() {
-  // What nobody reads may be due to what nobody runs.
+  // Report ops without an owner first: they cause pipelines without a consumer.
   for (bool ofReaders : {false, true}) {
     WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
       if (op == kernel || isStructural(op) || makesShared(op) ||
           onlyReads(op) || op->hasTrait<OpTrait::IsTerminator>() ||
-          isOwned(op) || isReadersVerb(op) != ofReaders)
+          isOwned(op) || isConsumerOp(op) != ofReaders)
         return WalkResult::advance();
       if (ofReaders)
-        return op->emitError("nobody but its filler reads what the pipeline "
-                             "brings");
+        return op->emitError("pipeline has no consumer: expected a reader "
+                             "outside its producer role");
       return op->emitError("no role runs this: no role owns its name, and none "
                            "owns \"*\"");
     });
@@ -444,28 +455,28 @@ LogicalResult RoleAssignment::checkAssigned() {
   return success();
 }
 
-/// A number for each row, or each column, as it lies in shared memory.
-static bool loadsNumbers(Operation *op) {
+/// True for a load of a row or column vector from shared memory.
+static bool loadsVector(Operation *op) {
   auto load = dyn_cast<LocalLoadOp>(op);
   return load && llvm::is_contained(load.getType().getShape(), 1);
 }
 
-/// Tiles made of constants and scalars alone, of such numbers, and of tensors
-/// that nobody writes, are made by whoever needs them. `known` has what was
-/// asked before: operands may be shared.
-static bool isMadeAnywhere(Value value, DenseMap<Value, bool> &known) {
+/// True for tiles computed from constants, scalars, such vectors and unwritten
+/// tensors: every role that needs them may compute them. `known` caches
+/// results, because operands may be shared.
+static bool isRematerializable(Value value, DenseMap<Value, bool> &known) {
   if (!isa<RankedTensorType>(value.getType()))
     return true;
   if (auto found = known.find(value); found != known.end())
     return found->second;
   Operation *def = value.getDefiningOp();
-  bool isMade = def && def->getNumRegions() == 0 &&
-                (isMemoryEffectFree(def) || loadsNumbers(def) ||
-                 tile::readsUnwrittenTensor(def)) &&
-                llvm::all_of(def->getOperands(), [&](Value operand) {
-                  return isMadeAnywhere(operand, known);
-                });
-  return known[value] = isMade;
+  bool isRecomputable = def && def->getNumRegions() == 0 &&
+                        (isMemoryEffectFree(def) || loadsVector(def) ||
+                         tile::readsUnwrittenTensor(def)) &&
+                        llvm::all_of(def->getOperands(), [&](Value operand) {
+                          return isRematerializable(operand, known);
+                        });
+  return known[value] = isRecomputable;
 }
 
 LogicalResult RoleAssignment::checkCrossings() {
@@ -476,7 +487,7 @@ LogicalResult RoleAssignment::checkCrossings() {
       return WalkResult::advance();
     for (Value result : op->getResults())
       if (!isOneWarps(result) && isa<RankedTensorType>(result.getType()) &&
-          !isMadeAnywhere(result, made))
+          !isRematerializable(result, made))
         return op->emitError("roles ")
                << list(both)
                << " need this tile: it must cross through a stream that one "
@@ -487,10 +498,10 @@ LogicalResult RoleAssignment::checkCrossings() {
 }
 
 namespace {
-/// What roles do with one memory.
+/// The accesses of all roles to one memory.
 struct Uses {
   uint64_t write = 0, any = 0;
-  /// Whether it is read, or written otherwise than by additions.
+  /// True if it is read; true if it is written by other ops than additions.
   bool isRead = false, isSet = false;
   SmallVector<Operation *> writers, ops;
 };
@@ -501,9 +512,9 @@ static StringRef getFamily(Operation *op) {
   return tile::getFamily(named ? named.getNameAttr() : StringAttr());
 }
 
-/// Nothing orders what several roles write to a tensor of the host's, so they
-/// must write different elements of it. Parts of one family do: each has rows
-/// of its own. Of other stores nobody says that.
+/// No pipeline orders writes of several roles to a host tensor, so they must
+/// write different elements. Stores of one family do, because each has its own
+/// rows; other stores may not.
 LogicalResult RoleAssignment::checkWriters(ArrayRef<Operation *> writers) {
   Operation *first = writers.front();
   StringRef family = getFamily(first);
@@ -521,13 +532,13 @@ LogicalResult RoleAssignment::checkWriters(ArrayRef<Operation *> writers) {
         << list(getRunning(*other))
         << " writes, too: stores of several roles into one tensor must be "
            "parts of one family, as \"out.0\" and \"out.1\" are";
-    diag.attachNote((*other)->getLoc()) << "the other one's";
+    diag.attachNote((*other)->getLoc()) << "the other store";
     return diag;
   }
   return success();
 }
 
-/// What is added to memory is added there: nobody learns what it was before.
+/// True for atomic additions to `memory`, which do not return the old value.
 static bool isAddition(Operation *op, Value memory) {
   auto store = dyn_cast<tile::AddsToMemoryOpInterface>(op);
   return store && store.isAddition() && store.getTarget() == memory;
@@ -541,7 +552,7 @@ LogicalResult RoleAssignment::checkMemory() {
     op.getEffects(effects);
     for (const auto &effect : effects) {
       Value value = effect.getValue();
-      // Semaphores are there for several to use.
+      // Several roles may use a semaphore.
       if (!running || !value || !isa<MemRefType>(value.getType()) ||
           isa<FenceStoresOp, CopyOutWaitOp, tile::SemaphoreWaitOp,
               tile::SemaphoreReleaseOp>(op.getOperation()))
@@ -560,7 +571,7 @@ LogicalResult RoleAssignment::checkMemory() {
   });
   for (auto &[root, uses] : memories) {
     if (isa<BlockArgument>(root) && !uses.isRead) {
-      // Several may add to one element.
+      // Several roles may add to the same element.
       if (llvm::popcount(uses.write) > 1 && uses.isSet &&
           failed(checkWriters(uses.writers)))
         return failure();
@@ -568,10 +579,10 @@ LogicalResult RoleAssignment::checkMemory() {
     }
     Roles ordered = 0;
     for (const Stream &stream : streams)
-      if (llvm::any_of(stream.brought, [&, root = root](const Memory &memory) {
+      if (llvm::any_of(stream.memories, [&, root = root](const Memory &memory) {
             return memory.root == root;
           }))
-        ordered |= stream.filler | getOrdered(stream);
+        ordered |= stream.producer | getOrdered(stream);
     Roles all = uses.any;
     if (uses.write == 0 || llvm::popcount(all) < 2 || (all & ~ordered) == 0)
       continue;
@@ -590,9 +601,9 @@ LogicalResult RoleAssignment::checkMemory() {
   return success();
 }
 
-/// In a turn, a wait may need a stage that the role's other warp groups must
-/// release first, those too whose turn has not come.
-LogicalResult RoleAssignment::checkTurns() {
+/// Checks for deadlocks: in a ping-pong section, a warp group must not wait for
+/// a stage that another group of the role releases in its own, later section.
+LogicalResult RoleAssignment::checkPingPongSections() {
   WalkResult walk = kernel.walk([&](BeginTurnOp begin) -> WalkResult {
     struct Count {
       int64_t waited = 0, released = 0, held = 0;
@@ -603,22 +614,22 @@ LogicalResult RoleAssignment::checkTurns() {
       return WalkResult::advance();
     for (Operation *op = begin->getNextNode(); op && !isa<EndTurnOp>(op);
          op = op->getNextNode()) {
-      if (!isReadersVerb(op) || !(owners.lookup(op) & owners.lookup(begin)))
+      if (!isConsumerOp(op) || !(owners.lookup(op) & owners.lookup(begin)))
         continue;
       auto pipeline = cast<TypedValue<PipelineType>>(op->getOperand(0));
       Count &count = counts[pipeline];
       if (!isa<ConsumerWaitOp>(op)) {
         count.release = op;
         ++count.released;
-        // What it did not wait for in the turn it held before.
+        // Stages released here that were waited for before the section.
         count.held = std::max(count.held, count.released - count.waited);
         continue;
       }
       int64_t stages = pipeline.getType().getStages();
       if (count.release && count.waited + count.held >= stages) {
-        InFlightDiagnostic diag = op->emitError(
-            "waits in a turn for a stage that warp groups must release first "
-            "whose turn has not come");
+        InFlightDiagnostic diag =
+            op->emitError("deadlock: waits inside a ping-pong section for a "
+                          "stage released in another group's section");
         diag.attachNote(count.release->getLoc()) << "released here";
         return diag;
       }
@@ -630,11 +641,11 @@ LogicalResult RoleAssignment::checkTurns() {
 }
 
 //===----------------------------------------------------------------------===//
-// All of it
+// RoleAssignment
 //===----------------------------------------------------------------------===//
 
 LogicalResult RoleAssignment::compute() {
-  // A bit each, and one to count all of them.
+  // One bit per role; the last bit is needed to compute the mask of all roles.
   constexpr size_t most = std::numeric_limits<Roles>::digits - 1;
   if (roles.size() > most)
     return kernel.emitError("a kernel has at most ")
@@ -642,7 +653,7 @@ LogicalResult RoleAssignment::compute() {
   if (failed(assignNamed()) ||
       failed(collectFills(kernel.getBody().front(), {})))
     return failure();
-  assignTurns();
+  assignPingPongSections();
   assignAs<FenceStoresOp, LocalStoreOp>();
   assignAs<CopyOutWaitOp, CopyOutOp>();
   if (failed(assignWaits()) || failed(assignReaders()))
@@ -658,7 +669,7 @@ LogicalResult RoleAssignment::compute() {
       break;
     }
   if (failed(checkAssigned()) || failed(checkCrossings()) ||
-      failed(checkTurns()))
+      failed(checkPingPongSections()))
     return failure();
   return checkMemory();
 }

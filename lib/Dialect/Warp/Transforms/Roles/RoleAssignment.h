@@ -1,4 +1,4 @@
-//===- RoleAssignment.h - Which roles run what ------------------*- C++ -*-===//
+//===- RoleAssignment.h - Assign ops to roles -------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,23 +6,25 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Roles own names. From these follows, in a kernel that is still one program in
-// the order of use, which roles run each op:
+// Decides which roles run each op of a kernel that is still one program. Roles
+// own names; the other ops follow from these:
 //
-//   what has a name           its owner
-//   acquire, commit           the owner of the pipeline's name, its filler
-//   wait, release             the roles that read what the pipeline brings, but
-//                             for the filler, which may read back its own rows;
-//                             of one that brings nothing, who writes to tensors
-//                             between them
-//   a store without a name    the filler of the stage that it is a part of
-//   dot_wait, turns           as their dots
-//   fences, waits for copies out, rows made zero
-//                             as the stores, the copies out, the readers of the
-//                             same buffer
-//   what only reads or computes
-//                             whoever needs it
-//   anything else             the role that owns "*"
+//   ops with a name           the role that owns the name
+//   acquire, commit           the producer: the role that owns the
+//                             pipeline's name
+//   wait, release             the consumers: the roles that read the
+//                             pipeline's data, except the producer, which
+//                             may read back its own rows. For a pipeline
+//                             without data: the roles that write to tensors
+//                             between wait and release
+//   stores without a name     the producer of the stage that they fill
+//   dot_wait, begin/end_turn  the role of their dots
+//   fences                    the roles of the stores to the same buffer
+//   waits for copies to global memory
+//                             the roles of the copies
+//   zeroed rows               the roles that read the same buffer
+//   reads and computation     every role that needs the result
+//   all other ops             the role that owns "*"
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,23 +39,25 @@
 
 namespace fovea::warp {
 
-/// The roles that the kernel is to have: those of its abi, or the two that its
-/// schedule has registers for; none if it asks for none.
+/// The roles of the kernel's plan. A role with `owns = copies` gets the names
+/// of all copies that no other role owns. Empty if the plan has no roles.
 llvm::SmallVector<plan::RoleAttr> getRoles(mlir::gpu::GPUFuncOp kernel,
                                            launch::AbiOp abi);
 
-/// The role that owns a name, which may be null, or all that nobody else does;
-/// null if there is none.
+/// The role that owns `name`, or else the role that owns "*"; null if there is
+/// none. `name` may be null.
 plan::RoleAttr lookupOwner(llvm::ArrayRef<plan::RoleAttr> roles,
                            mlir::StringAttr name);
 
-/// What roles have in common: arguments of the kernel, buffers and barriers.
+/// True for values that all roles share: kernel arguments, buffers and
+/// barriers.
 bool isSharedValue(mlir::Value value);
-/// Whether the op makes such a value.
+/// True if the op creates a shared value.
 bool makesShared(mlir::Operation *op);
-/// Whether each role runs the op, for itself.
+/// True if each role runs the op for itself.
 bool runsInEachRole(mlir::Operation *op);
-/// What one warp has: no rows, and of tiles no more than a column a lane.
+/// True if one warp can hold the value: no owned rows, and at most one column
+/// per lane of a tile.
 bool isOneWarps(mlir::Value value);
 
 class RoleAssignment {
@@ -62,34 +66,34 @@ public:
                  llvm::ArrayRef<plan::RoleAttr> roles)
       : kernel(kernel), roles(roles) {}
 
-  /// Fails with a diagnostic where nobody would run an op, where a tile would
-  /// have to be found by two roles, or where two roles touch one memory and
-  /// nothing orders them.
+  /// Fails with a diagnostic if no role runs an op, if two roles would compute
+  /// the same tile, or if no pipeline orders the accesses of two roles to the
+  /// same memory.
   mlir::LogicalResult compute();
 
   llvm::ArrayRef<plan::RoleAttr> getRoles() const { return roles; }
-  /// Whether the role runs the op for its effects.
+  /// True if the role runs the op for its effects.
   bool owns(unsigned role, mlir::Operation *op) const {
     return owners.lookup(op) >> role & 1;
   }
-  /// The same as a function for slices. The assignment must outlive it.
+  /// The same as a callback for slicers. The assignment must outlive it.
   RoleSlicer::Owns getOwns(unsigned role) const {
     return [this, role](mlir::Operation *op) { return owns(role, op); };
   }
-  /// Whether somebody runs the op for its effects.
+  /// True if a role runs the op for its effects.
   bool isOwned(mlir::Operation *op) const { return owners.lookup(op) != 0; }
-  /// The role that fills the pipeline of an acquire.
-  unsigned getFiller(ProducerAcquireOp acquire) const;
-  /// The role that takes numbers of work items for all.
+  /// The producer of the pipeline of an acquire.
+  unsigned getProducer(ProducerAcquireOp acquire) const;
+  /// The role that fetches work indices for all roles.
   unsigned getFetcher() const { return fetcher; }
-  /// Prints each op that somebody runs for its effects, with its roles.
+  /// Prints each op that a role runs for its effects, with its roles.
   void print(llvm::raw_ostream &os);
 
 private:
-  /// A set of roles, a bit each.
+  /// A set of roles, one bit per role.
   using Roles = uint64_t;
-  /// What memory an operand stands for: of what is made once, the part and how
-  /// it is seen. Stages of a ring are one.
+  /// The memory that an operand refers to: its allocation, the offset of the
+  /// view and its element type. All stages of a ring are the same memory.
   struct Memory {
     mlir::Value root;
     int64_t from = 0;
@@ -99,54 +103,56 @@ private:
              element == other.element;
     }
   };
-  /// What a pipeline brings, the ops that put it there, and those that take it.
+  /// A pipeline with the memory that it transfers, and the ops that fill and
+  /// read this memory.
   struct Stream {
     PipelineOp pipeline;
-    Roles filler = 0;
-    llvm::SmallVector<Memory, 2> brought;
+    Roles producer = 0;
+    llvm::SmallVector<Memory, 2> memories;
     llvm::SmallVector<mlir::Operation *, 4> fills, reads;
-    /// Waits, releases, rows made zero.
-    llvm::SmallVector<mlir::Operation *, 4> verbs;
+    /// Waits, releases and zeroed rows.
+    llvm::SmallVector<mlir::Operation *, 4> consumerOps;
   };
 
   static Memory getMemory(mlir::Value value);
   std::string list(Roles set) const;
-  /// The roles that own the name; whoever owns "*" if nobody does.
+  /// The role that owns `name`, or else the role that owns "*".
   Roles getOwner(mlir::StringAttr name) const;
   Stream *findStream(mlir::Value pipeline);
   mlir::LogicalResult assignNamed();
   mlir::LogicalResult collectFills(mlir::Block &block,
                                    llvm::SmallVector<Stream *, 2> open);
-  void assignTurns();
+  void assignPingPongSections();
   mlir::LogicalResult assignWaits();
-  /// Fences, waits for copies out: as what they are about.
+  /// Assigns fences and waits for copies to the roles of the ops on the same
+  /// buffer.
   template <typename Op, typename Of>
   void assignAs();
-  /// Roles that have an op for its effects or because they need it.
+  /// The roles that run an op for its effects or for its results.
   Roles getRunning(mlir::Operation *op) const;
   Roles getReaders(const Stream &stream) const;
-  /// Whom the stream orders behind its filler: its readers, or who waits for
-  /// what nobody reads.
+  /// The roles that the stream orders after its producer: its readers, or the
+  /// roles that wait if there are no readers.
   Roles getOrdered(const Stream &stream) const;
-  /// Who gives back the stages of a stream that nobody reads: whoever has the
-  /// rest, or else most warps, but not its filler.
-  Roles getEmptier(const Stream &stream) const;
+  /// The role that releases the stages of a stream without readers: the role
+  /// that owns "*", or else the role with the most warps. Never the producer.
+  Roles getFallbackConsumer(const Stream &stream) const;
   void findReaders();
   void findGuarded(Stream &stream);
-  /// Gives waits and releases to readers, until nothing is added.
+  /// Assigns waits and releases to the readers, up to a fixpoint.
   mlir::LogicalResult assignReaders();
   mlir::LogicalResult checkAssigned();
   mlir::LogicalResult checkCrossings();
   mlir::LogicalResult checkMemory();
   mlir::LogicalResult checkWriters(llvm::ArrayRef<mlir::Operation *> writers);
-  mlir::LogicalResult checkTurns();
+  mlir::LogicalResult checkPingPongSections();
 
   mlir::gpu::GPUFuncOp kernel;
   llvm::SmallVector<plan::RoleAttr> roles;
   unsigned fetcher = 0;
   llvm::DenseMap<mlir::Operation *, Roles> owners;
   std::vector<Stream> streams;
-  /// What each role runs, as far as it is known.
+  /// The ops that each role runs, as far as known.
   std::vector<RoleSlicer> slices;
 };
 

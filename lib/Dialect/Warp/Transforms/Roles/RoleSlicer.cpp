@@ -1,8 +1,13 @@
-//===- RoleSlicer.cpp - The part of a program that a role runs --*- C++ -*-===//
+//===- RoleSlicer.cpp - Extract a role's program --------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements RoleSlicer: a backward slice over values, loops and branches, and
+// its cloning.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +30,7 @@ bool fovea::warp::onlyReads(Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is needed
+// Analysis
 //===----------------------------------------------------------------------===//
 
 void RoleSlicer::need(Value value) {
@@ -90,8 +95,8 @@ void RoleSlicer::markLive(Operation *op) {
     markStructure(op->getParentOp());
 }
 
-static constexpr StringLiteral kPart =
-    "a role can't be given a part of this op";
+static constexpr StringLiteral kNotPartitionable =
+    "this op can't be partitioned between roles";
 
 bool RoleSlicer::containsOwned(Operation *op) const {
   for (Region &region : op->getRegions())
@@ -110,7 +115,7 @@ LogicalResult RoleSlicer::analyze(Block &block,
                                   function_ref<bool(Operation *)> isGiven,
                                   ValueRange extra) {
   root = &block;
-  // Ops with effects, but for reads, are somebody's.
+  // Ops with effects other than reads have an owner.
   auto visit = [&](Operation *op) {
     if (isStructural(op))
       return WalkResult::advance();
@@ -119,7 +124,7 @@ LogicalResult RoleSlicer::analyze(Block &block,
       if (owns(op)) {
         markLive(op);
       } else if (containsOwned(op)) {
-        op->emitError(kPart);
+        op->emitError(kNotPartitionable);
         return WalkResult::interrupt();
       }
     }
@@ -144,8 +149,9 @@ LogicalResult RoleSlicer::add(Operation *op) {
     around = around->getParentOp();
     if (isStructural(around))
       continue;
-    // Who has all of it has this.
-    return live.contains(around) ? success() : around->emitError(kPart);
+    // A role that runs the whole op runs this op, too.
+    return live.contains(around) ? success()
+                                 : around->emitError(kNotPartitionable);
   }
   markLive(op);
   return finish([](Operation *) { return false; });
@@ -177,11 +183,11 @@ RoleSlicer::findNeeded(function_ref<bool(Operation *)> isGiven,
     Value value = worklist.pop_back_val();
     if (isWanted && !isWanted(value))
       return {value.getParentBlock()->getParentOp(),
-              "a role needs a value that it can't have"};
+              "a role needs a value that it can't compute"};
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       Operation *parent = argument.getOwner()->getParentOp();
       if (!isStructural(parent))
-        return {parent, kPart};
+        return {parent, kNotPartitionable};
       auto loop = dyn_cast<scf::ForOp>(parent);
       if (loop && argument == loop.getInductionVar())
         markStructure(loop);
@@ -202,14 +208,14 @@ RoleSlicer::findNeeded(function_ref<bool(Operation *)> isGiven,
       continue;
     }
     if (!owns(def) && (!onlyReads(def) || (isOwned && isOwned(def))))
-      return {def, "one role needs a result that another one has"};
+      return {def, "a role needs the result of an op that it does not own"};
     markLive(def);
   }
   return {};
 }
 
 //===----------------------------------------------------------------------===//
-// Copies
+// Cloning
 //===----------------------------------------------------------------------===//
 
 void RoleSlicer::clone(OpBuilder &b, Block &block, IRMapping &mapping,

@@ -1,8 +1,14 @@
-//===- RoleSlicer.h - The part of a program that a role runs ----*- C++ -*-===//
+//===- RoleSlicer.h - Extract a role's program ------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Extracts the part of a program that one role runs: the ops that it owns,
+// their dependences, and the loops and branches around them. RoleAssignment
+// uses the analysis, `warp-specialize` clones the result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,40 +24,40 @@
 
 namespace fovea::warp {
 
-/// Whether `op`, and what it holds, does no more than read: every role may have
-/// a copy.
+/// True if `op` and its nested ops only read memory or have no effects; every
+/// role may then have a clone.
 bool onlyReads(mlir::Operation *op);
 
-/// Loops and branches, which are copied value by value.
+/// True for loops and branches, which are cloned value by value.
 bool isStructural(mlir::Operation *op);
 
-/// Copies from a program what one role must run: the ops that it owns, what
-/// these need, and the loops and branches around them. Values that loops carry
-/// and branches yield are kept only if they are needed.
+/// The slice of one role. Loop-carried and yielded values are kept only if the
+/// role needs them.
 class RoleSlicer {
 public:
-  /// `owns` is asked about ops with effects, `isShared` about values that are
-  /// the same for all roles and will be captured.
+  /// `owns` decides whether the role runs an op with effects. `isShared`
+  /// selects the values that all roles capture.
   using Owns = std::function<bool(mlir::Operation *)>;
   using IsShared = bool (*)(mlir::Value);
-  /// What only reads may stand in several slices, but for what `isOwned` says
-  /// is somebody's.
+  /// Ops that only read may be in several slices, except those for which
+  /// `isOwned` holds.
   RoleSlicer(Owns owns, IsShared isShared, Owns isOwned = {})
       : owns(std::move(owns)), isShared(isShared), isOwned(std::move(isOwned)) {
   }
 
-  /// Finds what the role needs of `block`, and what `extra` does. Ops for which
-  /// `isGiven` holds need nothing. Fails with a diagnostic where the role's
-  /// work depends on something that it can't compute.
+  /// Computes the ops of `block` that the role needs for its own ops and for
+  /// the values `extra`. Operands of ops for which `isGiven` holds are not
+  /// followed. Fails with a diagnostic if the role needs a value that it can't
+  /// compute.
   mlir::LogicalResult
   analyze(mlir::Block &block,
           llvm::function_ref<bool(mlir::Operation *)> isGiven,
           mlir::ValueRange extra = {});
-  /// After an analysis: the role has `op`, too.
+  /// Adds `op` to the role, after `analyze`.
   mlir::LogicalResult add(mlir::Operation *op);
-  /// Finds what `value` needs, besides what was found for others. Fails,
-  /// silently, where the role can't compute it or `isWanted` does not hold for
-  /// something that it needs; all is then as it was before.
+  /// Adds the ops that compute `value` to the slice. Fails without a diagnostic
+  /// and without changes if the role can't compute it, or if `isWanted` does
+  /// not hold for a value that it needs.
   mlir::LogicalResult
   analyzeValue(mlir::Block &block, mlir::Value value,
                llvm::function_ref<bool(mlir::Value)> isWanted);
@@ -63,24 +69,25 @@ public:
     return captures.getArrayRef();
   }
 
-  /// Called instead of copying an op; true if it did so.
+  /// Called before an op is cloned. Returns true if it has emitted a
+  /// replacement.
   using CloneHook = llvm::function_ref<bool(
       mlir::OpBuilder &, mlir::Operation *, mlir::IRMapping &)>;
 
-  /// Copies `block` to `b`'s insertion point, without its terminator.
+  /// Clones the slice of `block`, without its terminator, at `b`.
   void clone(mlir::OpBuilder &b, mlir::Block &block, mlir::IRMapping &mapping,
              CloneHook cloneHook);
 
 private:
   void need(mlir::Value value);
-  /// Value `index` that a loop carries or a branch yields.
+  /// Marks the loop-carried or yielded value `index` as needed.
   void needCarried(mlir::Operation *op, unsigned index);
   void markLive(mlir::Operation *op);
   void markStructure(mlir::Operation *op);
   /// Fails with a diagnostic.
   mlir::LogicalResult
   finish(llvm::function_ref<bool(mlir::Operation *)> isGiven);
-  /// Whether some of the role's work is nested in `op`.
+  /// True if the role owns an op that is nested in `op`.
   bool containsOwned(mlir::Operation *op) const;
   bool isNeeded(mlir::Value value) const { return needed.contains(value); }
 
@@ -91,13 +98,13 @@ private:
   void cloneIf(mlir::OpBuilder &b, mlir::scf::IfOp branch,
                mlir::IRMapping &mapping, CloneHook cloneHook);
 
-  /// Why a role can't have an op.
+  /// The reason why a role can't run an op.
   struct Obstacle {
     mlir::Operation *op = nullptr;
     llvm::StringRef message;
   };
-  /// Follows the worklist, up to the first obstacle: a value that is not wanted
-  /// is one.
+  /// Processes the worklist up to the first obstacle. A value for which
+  /// `isWanted` does not hold is one.
   Obstacle findNeeded(llvm::function_ref<bool(mlir::Operation *)> isGiven,
                       llvm::function_ref<bool(mlir::Value)> isWanted = {});
 
@@ -105,7 +112,7 @@ private:
   IsShared isShared;
   Owns isOwned;
   mlir::Block *root = nullptr;
-  // In the order of their discovery, so that it can be taken back.
+  // In the order of discovery, so that `analyzeValue` can roll back.
   llvm::SetVector<mlir::Operation *> live;
   llvm::SetVector<mlir::Value> needed;
   llvm::SmallVector<mlir::Value> worklist;

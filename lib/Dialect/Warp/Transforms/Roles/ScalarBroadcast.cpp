@@ -1,8 +1,13 @@
-//===- ScalarBroadcast.cpp - What one role finds out for another ----------===//
+//===- ScalarBroadcast.cpp - Scalar broadcast between roles ---------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements ScalarBroadcast: finds the integers to send, and emits mailboxes,
+// sends and receives.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +25,7 @@ using namespace fovea;
 using namespace fovea::warp;
 
 //===----------------------------------------------------------------------===//
-// What is worth sending
+// Cost of values
 //===----------------------------------------------------------------------===//
 
 static bool isSlotValue(Value value) {
@@ -33,7 +38,7 @@ static bool isDivision(Operation *op) {
              arith::CeilDivUIOp, arith::CeilDivSIOp, arith::FloorDivSIOp>(op);
 }
 
-/// Whether a warp spends more on `op` than on reading a word of shared memory.
+/// True if `op` is more expensive for a warp than a load from shared memory.
 static bool isCostly(Operation *op) {
   if (isDivision(op))
     return !matchPattern(op->getOperand(1), m_Constant());
@@ -42,7 +47,7 @@ static bool isCostly(Operation *op) {
   return onlyReads(op);
 }
 
-/// Integer arithmetic, an instruction or two.
+/// True for integer arithmetic of one or two instructions.
 static bool isQuick(Operation *op) {
   return isa_and_nonnull<arith::ArithDialect>(op->getDialect()) &&
          op->getNumResults() == 1 && !isCostly(op) &&
@@ -61,14 +66,14 @@ bool ScalarBroadcast::isSender(unsigned role) {
 }
 
 bool ScalarBroadcast::canSend(ProducerAcquireOp acquire, Value value) {
-  unsigned role = roles.getFiller(acquire);
+  unsigned role = roles.getProducer(acquire);
   if (!isSender(role))
     return false;
   RoleSlicer &sender =
       sendable.try_emplace(role, roles.getOwns(role), isSharedValue)
           .first->second;
-  // What several values need is followed once; what needs a value that can't be
-  // sent can't be sent either.
+  // Common operands are analyzed once. A value can't be sent if it depends on
+  // one that can't be sent.
   llvm::DenseSet<Value> &refused = unsendable[role];
   auto isWanted = [&](Value needed) {
     return isOneWarps(needed) && !refused.contains(needed);
@@ -80,7 +85,7 @@ bool ScalarBroadcast::canSend(ProducerAcquireOp acquire, Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Places
+// Selection of transfers
 //===----------------------------------------------------------------------===//
 
 static ConsumerWaitOp findWait(ProducerAcquireOp acquire) {
@@ -96,7 +101,7 @@ static ConsumerWaitOp findWait(ProducerAcquireOp acquire) {
 }
 
 void ScalarBroadcast::insertIn(Block &block) {
-  // Costly values of this block, and what was computed from them.
+  // Expensive values of this block, and values computed from them.
   SmallVector<Value> known;
   llvm::SmallPtrSet<Operation *, 16> costly;
   llvm::MapVector<Operation *, std::pair<ProducerAcquireOp, size_t>> waits;
@@ -112,16 +117,16 @@ void ScalarBroadcast::insertIn(Block &block) {
       OpBuilder b(block.getParent());
       b.setInsertionPointAfter(&op);
       for (Value value : ArrayRef(known).take_front(count)) {
-        // What came with an earlier stage.
+        // Skip values that an earlier stage carries.
         if (!costly.contains(value.getDefiningOp()) || !canSend(acquire, value))
           continue;
-        auto relay = UnrealizedConversionCastOp::create(b, value.getLoc(),
-                                                        value.getType(), value);
-        value.replaceUsesWithIf(relay.getResult(0), [&](OpOperand &use) {
+        auto castOp = UnrealizedConversionCastOp::create(
+            b, value.getLoc(), value.getType(), value);
+        value.replaceUsesWithIf(castOp.getResult(0), [&](OpOperand &use) {
           Operation *user = block.findAncestorOpInBlock(*use.getOwner());
-          return user && relay->isBeforeInBlock(user);
+          return user && castOp->isBeforeInBlock(user);
         });
-        places[relay] = {acquire, cast<ConsumerWaitOp>(op)};
+        transfers[castOp] = {acquire, cast<ConsumerWaitOp>(op)};
       }
       for (Value value : ArrayRef(known).take_front(count))
         costly.erase(value.getDefiningOp());
@@ -145,8 +150,8 @@ void ScalarBroadcast::insert(Block &body) {
 }
 
 bool ScalarBroadcast::isReceived(unsigned role, Operation *op) const {
-  const auto *found = places.find(op);
-  return found != places.end() && roles.owns(role, found->second.wait);
+  const auto *found = transfers.find(op);
+  return found != transfers.end() && roles.owns(role, found->second.wait);
 }
 
 void ScalarBroadcast::reduce(ArrayRef<RoleSlicer> slices) {
@@ -156,17 +161,17 @@ void ScalarBroadcast::reduce(ArrayRef<RoleSlicer> slices) {
         return true;
     return false;
   };
-  llvm::MapVector<Operation *, Place> kept;
-  // By acquire and value.
+  llvm::MapVector<Operation *, Transfer> kept;
+  // Received values, by acquire and original value.
   llvm::DenseMap<std::pair<Operation *, Value>, Value> received;
-  for (auto &[op, place] : places)
+  for (auto &[op, transfer] : transfers)
     if (isReceivedAtAll(op))
-      received[{place.acquire, op->getOperand(0)}] = op->getResult(0);
-  for (auto &[op, place] : places) {
+      received[{transfer.acquire, op->getOperand(0)}] = op->getResult(0);
+  for (auto &[op, transfer] : transfers) {
     Value value = op->getOperand(0), result = op->getResult(0);
     Operation *def = value.getDefiningOp();
-    Place at = place;
-    auto findQuickly = [&](Value operand) -> Value {
+    Transfer at = transfer;
+    auto getReceivedOrConstant = [&](Value operand) -> Value {
       if (matchPattern(operand, m_Constant()))
         return operand;
       return received.lookup({at.acquire, operand});
@@ -174,44 +179,46 @@ void ScalarBroadcast::reduce(ArrayRef<RoleSlicer> slices) {
     if (!isReceivedAtAll(op)) {
       result.replaceAllUsesWith(value);
       op->erase();
-    } else if (isQuick(def) && llvm::all_of(def->getOperands(), findQuickly)) {
-      // Operands come first among the casts.
+    } else if (isQuick(def) &&
+               llvm::all_of(def->getOperands(), getReceivedOrConstant)) {
+      // The casts of the operands precede this one.
       OpBuilder b(op);
       IRMapping mapping;
       for (Value operand : def->getOperands())
-        mapping.map(operand, findQuickly(operand));
+        mapping.map(operand, getReceivedOrConstant(operand));
       Value again = b.clone(*def, mapping)->getResult(0);
       received[{at.acquire, value}] = again;
       result.replaceAllUsesWith(again);
       op->erase();
     } else {
-      kept.insert({op, place});
+      kept.insert({op, transfer});
     }
   }
-  places = std::move(kept);
+  transfers = std::move(kept);
 }
 
 SmallVector<Value> ScalarBroadcast::getSent(unsigned role) const {
   SmallVector<Value> sent;
-  for (auto &[op, place] : places)
-    if (roles.getFiller(place.acquire) == role)
+  for (auto &[op, transfer] : transfers)
+    if (roles.getProducer(transfer.acquire) == role)
       sent.push_back(op->getOperand(0));
   return sent;
 }
 
 //===----------------------------------------------------------------------===//
-// Messages
+// Mailboxes
 //===----------------------------------------------------------------------===//
 
 SmallVector<Value> ScalarBroadcast::makeMailboxes(OpBuilder &b, Location loc) {
   using Slots = std::pair<TypedValue<PipelineType>, unsigned>;
   llvm::DenseMap<Operation *, unsigned> numbers;
   llvm::SetVector<Slots> slots;
-  // Of the values that one mailbox takes, that of a first tile may have none.
+  // Several values may share a mailbox, and the value of the first tile may
+  // have no name.
   llvm::DenseMap<Slots, StringRef> names;
-  for (auto &[op, place] : places) {
-    place.number = numbers[place.acquire]++;
-    Slots key{place.acquire.getPipeline(), place.number};
+  for (auto &[op, transfer] : transfers) {
+    transfer.number = numbers[transfer.acquire]++;
+    Slots key{transfer.acquire.getPipeline(), transfer.number};
     slots.insert(key);
     StringRef &name = names[key];
     if (name.empty())
@@ -247,18 +254,18 @@ static Value fromIndex(OpBuilder &b, Location loc, Type type, Value value) {
 }
 
 bool ScalarBroadcast::clone(unsigned role, OpBuilder &b, Operation *op,
-                   IRMapping &mapping) {
-  if (auto *found = places.find(op); found != places.end()) {
+                            IRMapping &mapping) {
+  if (auto *found = transfers.find(op); found != transfers.end()) {
     Value result = op->getResult(0);
     if (!isReceived(role, op)) {
       mapping.map(result, mapping.lookup(op->getOperand(0)));
       return true;
     }
-    Place place = found->second;
+    Transfer transfer = found->second;
     Location loc = op->getLoc();
-    Value stage = mapping.lookup(place.acquire.getStage());
-    Value value = ReceiveOp::create(b, loc, b.getIndexType(),
-                                    mapping.lookup(getMailbox(place)), stage);
+    Value stage = mapping.lookup(transfer.acquire.getStage());
+    Value value = ReceiveOp::create(
+        b, loc, b.getIndexType(), mapping.lookup(getMailbox(transfer)), stage);
     mapping.map(result, fromIndex(b, loc, result.getType(), value));
     return true;
   }
@@ -266,11 +273,11 @@ bool ScalarBroadcast::clone(unsigned role, OpBuilder &b, Operation *op,
   if (!acquire)
     return false;
   b.clone(*op, mapping);
-  for (auto &[relay, place] : places)
-    if (place.acquire == acquire) {
-      Location loc = relay->getLoc();
-      Value value = toIndex(b, loc, mapping.lookup(relay->getOperand(0)));
-      SendOp::create(b, loc, value, mapping.lookup(getMailbox(place)),
+  for (auto &[castOp, transfer] : transfers)
+    if (transfer.acquire == acquire) {
+      Location loc = castOp->getLoc();
+      Value value = toIndex(b, loc, mapping.lookup(castOp->getOperand(0)));
+      SendOp::create(b, loc, value, mapping.lookup(getMailbox(transfer)),
                      mapping.lookup(acquire.getStage()));
     }
   return true;

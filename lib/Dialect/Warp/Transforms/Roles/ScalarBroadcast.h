@@ -1,4 +1,4 @@
-//===- ScalarBroadcast.h - What one role finds out for another --*- C++ -*-===//
+//===- ScalarBroadcast.h - Scalar broadcast between roles -------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Integers that are costly to find (read from memory, voted on, divided by what
-// only the launch knows) and that the copying role needs anyway are sent along
-// with the stage that it fills next.
+// Lets one role compute expensive integers (loaded, balloted, or divided by
+// launch-time values) and broadcast them to other roles through shared memory.
+// The producer that needs an integer anyway sends it with the stage that it
+// fills next; the consumers receive it after their wait.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,59 +24,60 @@
 
 namespace fovea::warp {
 
-/// While a program is parted, a cast of a value to its own type stands for what
-/// is received: it follows the wait for the stage that brings it, and what
-/// comes after it uses it.
+/// Selects and emits the broadcasts. While the program is split into roles, an
+/// `unrealized_conversion_cast` of a value to its own type represents the
+/// received value. The cast follows the wait for the stage that carries the
+/// value, and later uses read the cast.
 class ScalarBroadcast {
 public:
   explicit ScalarBroadcast(const RoleAssignment &roles) : roles(roles) {}
 
-  /// Puts casts wherever a value could be sent.
+  /// Inserts a cast wherever a value could be sent.
   void insert(mlir::Block &body);
-  /// Keeps the casts that a receiving role needs, by the slices of all roles,
-  /// and of these the ones that are not quickly computed from others. To be
-  /// followed by a new analysis.
+  /// Keeps the casts that a receiving role needs according to `slices`, and
+  /// that can't be computed cheaply from other received values. The slices must
+  /// be recomputed afterwards.
   void reduce(llvm::ArrayRef<RoleSlicer> slices);
-  /// Slots for what is sent, made at `b`.
+  /// Creates the mailboxes at `b`.
   llvm::SmallVector<mlir::Value> makeMailboxes(mlir::OpBuilder &b,
                                                mlir::Location loc);
 
-  /// Whether the role receives what the cast stands for: it waits for the
+  /// True if the role receives the value of the cast, because it waits for the
   /// stage.
   bool isReceived(unsigned role, mlir::Operation *op) const;
-  /// What the role sends.
+  /// The values that the role sends.
   llvm::SmallVector<mlir::Value> getSent(unsigned role) const;
-  /// The role's copy of `op`, where it is an acquire of its own or a cast.
+  /// Emits the role's replacement of `op` if it is an acquire or a cast.
+  /// Returns false for other ops.
   bool clone(unsigned role, mlir::OpBuilder &b, mlir::Operation *op,
              mlir::IRMapping &mapping);
 
 private:
-  struct Place {
+  struct Transfer {
     ProducerAcquireOp acquire;
     ConsumerWaitOp wait;
-    /// Its pipeline's mailbox of this number.
+    /// The index of the mailbox among those of its pipeline.
     unsigned number = 0;
   };
 
   void insertIn(mlir::Block &block);
-  /// Whether the role has time to find what others need, and a warp that alone
-  /// does: it computes no tiles of its own.
+  /// True if the role computes no tiles, so that it has time to compute values
+  /// for other roles.
   bool isSender(unsigned role);
-  /// Whether the role that fills the stage is one, and has all that `value` is
-  /// computed from.
+  /// True if the producer of the stage is a sender and can compute `value`.
   bool canSend(ProducerAcquireOp acquire, mlir::Value value);
-  mlir::Value getMailbox(Place place) const {
-    return mailboxes.lookup({place.acquire.getPipeline(), place.number});
+  mlir::Value getMailbox(Transfer transfer) const {
+    return mailboxes.lookup({transfer.acquire.getPipeline(), transfer.number});
   }
 
   const RoleAssignment &roles;
   mlir::Block *root = nullptr;
   llvm::DenseMap<unsigned, bool> senders;
-  /// By role, what is needed of all that it can send.
+  /// For each role, the slice of the values that it can send.
   llvm::DenseMap<unsigned, RoleSlicer> sendable;
-  /// And what it can't.
+  /// For each role, the values that it can't send.
   llvm::DenseMap<unsigned, llvm::DenseSet<mlir::Value>> unsendable;
-  llvm::MapVector<mlir::Operation *, Place> places;
+  llvm::MapVector<mlir::Operation *, Transfer> transfers;
   llvm::MapVector<std::pair<mlir::Value, unsigned>, mlir::Value> mailboxes;
 };
 

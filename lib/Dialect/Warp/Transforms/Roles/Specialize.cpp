@@ -1,14 +1,21 @@
-//===- Specialize.cpp - One program becomes a role's each -------*- C++ -*-===//
+//===- Specialize.cpp - Partition a kernel into roles ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Replaces the program of a kernel by a `warp.specialize` with one region per
+// role. RoleAssignment decides which role runs which op, RoleSlicer clones the
+// slice of each role, and ScalarBroadcast sends expensive integers between
+// them. Work indices get a mailbox and a pipeline.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Roles/ScalarBroadcast.h"
 #include "Pipelines/Ring.h"
 #include "Roles/RoleAssignment.h"
+#include "Roles/ScalarBroadcast.h"
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 #include "fovea/Support/ValueNames.h"
@@ -25,7 +32,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// Work numbers on their way: who fetches them is at most one tile ahead.
+// Slots for work indices: the fetching role is at most one tile ahead.
 static constexpr int64_t kWorkSlots = 2;
 
 namespace {
@@ -37,30 +44,29 @@ struct SpecializePass : warp::impl::WarpSpecializeBase<SpecializePass> {
 private:
   LogicalResult specialize(launch::AbiOp abi, ArrayRef<plan::RoleAttr> attrs);
   FailureOr<std::vector<RoleSlicer>> slice(const RoleAssignment &roles,
-                                           const ScalarBroadcast &relays);
+                                           const ScalarBroadcast &broadcasts);
   SpecializeOp createRoles(OpBuilder &b, Location loc,
                            ArrayRef<plan::RoleAttr> roles, ValueRange captures,
                            int64_t cluster);
 };
 
-/// How the next work number gets from the role that fetches it to the others.
+/// Sends the next work index from the fetching role to the others.
 struct WorkChannel {
   Value mailbox, pipeline;
 
   RingState getPosition(OpBuilder &b, Location loc, Value count) const {
     Value mask = makeI32(b, loc, kWorkSlots - 1);
     Value stage = arith::AndIOp::create(b, loc, count, mask);
-    Value round =
+    Value cycle =
         arith::DivUIOp::create(b, loc, count, makeI32(b, loc, kWorkSlots));
-    return {stage, arith::AndIOp::create(b, loc, round, makeI32(b, loc, 1))};
+    return {stage, arith::AndIOp::create(b, loc, cycle, makeI32(b, loc, 1))};
   }
 };
 } // namespace
 
-/// Fetches the next number where the program asks for it, behind all that the
-/// role does for this one, and sends it on. A number fetched before would wait
-/// for this item to end while CTAs that are free look for work: by a whole
-/// item, where items take long and unequal time.
+/// Fetches the next work index at `next`, after the role's ops for the current
+/// item, and sends it. An index fetched earlier would wait for the current item
+/// while idle CTAs could have taken it, up to the time of a whole item.
 static void produceWork(OpBuilder &b, NextWorkOp next,
                         const WorkChannel &channel, IRMapping &mapping) {
   Location loc = next.getLoc();
@@ -86,28 +92,28 @@ static void consumeWork(OpBuilder &b, NextWorkOp next,
   mapping.map(next.getWork(), work);
 }
 
-/// What roles share is made once, before they start.
+/// Shared values must be created once, before the roles start.
 static LogicalResult checkShared(Block &body) {
   WalkResult walk = body.walk([&](Operation *op) {
     if (!makesShared(op) || op->getBlock() == &body)
       return WalkResult::advance();
-    op->emitOpError("must stand outside of loops and branches to be shared by "
-                    "roles");
+    op->emitOpError(
+        "must be outside of loops and branches to be shared by roles");
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());
 }
 
-/// Work numbers travel through one ring, whose position is the count of the
-/// loop over work.
+/// Work indices use one ring, whose position is the iteration count of the loop
+/// over work.
 static LogicalResult findWork(Block &body, SmallVectorImpl<NextWorkOp> &nexts) {
   WalkResult walk = body.walk([&](NextWorkOp next) {
     nexts.push_back(next);
     Operation *loop = next->getParentOp();
     auto count = dyn_cast<BlockArgument>(next.getCount());
     if (!isDoWhile(loop) || loop->getBlock() != &body)
-      next.emitError("the next work number is fetched in the loop over work "
-                     "only");
+      next.emitError(
+          "the next work index must be fetched in the loop over work");
     else if (!count || count.getOwner() != next->getBlock())
       next.emitError("the count of work must be carried by the loop over work");
     else if (nexts.size() > 1)
@@ -119,17 +125,20 @@ static LogicalResult findWork(Block &body, SmallVectorImpl<NextWorkOp> &nexts) {
   return failure(walk.wasInterrupted());
 }
 
-/// Slices of all roles; what a role receives it need not find.
+/// Computes the slices of all roles. A role does not compute the values that it
+/// receives.
 FailureOr<std::vector<RoleSlicer>>
-SpecializePass::slice(const RoleAssignment &roles, const ScalarBroadcast &relays) {
+SpecializePass::slice(const RoleAssignment &roles,
+                      const ScalarBroadcast &broadcasts) {
   Block &body = getOperation().getBody().front();
   std::vector<RoleSlicer> slices;
   for (unsigned role = 0; role < roles.getRoles().size(); ++role) {
     slices.emplace_back(roles.getOwns(role), isSharedValue,
                         [&](Operation *op) { return roles.isOwned(op); });
     if (failed(slices.back().analyze(
-            body, [&](Operation *op) { return relays.isReceived(role, op); },
-            relays.getSent(role))))
+            body,
+            [&](Operation *op) { return broadcasts.isReceived(role, op); },
+            broadcasts.getSent(role))))
       return failure();
   }
   return slices;
@@ -161,14 +170,14 @@ LogicalResult SpecializePass::specialize(launch::AbiOp abi,
   RoleAssignment roles(kernel, attrs);
   if (failed(roles.compute()))
     return failure();
-  ScalarBroadcast relays(roles);
-  if (sendsRelays)
-    relays.insert(body);
-  FailureOr<std::vector<RoleSlicer>> slices = slice(roles, relays);
+  ScalarBroadcast broadcasts(roles);
+  if (broadcastsScalars)
+    broadcasts.insert(body);
+  FailureOr<std::vector<RoleSlicer>> slices = slice(roles, broadcasts);
   if (failed(slices))
     return failure();
-  relays.reduce(*slices);
-  slices = slice(roles, relays);
+  broadcasts.reduce(*slices);
+  slices = slice(roles, broadcasts);
   if (failed(slices))
     return failure();
   SmallVector<Operation *> old;
@@ -192,7 +201,7 @@ LogicalResult SpecializePass::specialize(launch::AbiOp abi,
     captures.insert(channel.mailbox);
     captures.insert(channel.pipeline);
   }
-  for (Value mailbox : relays.makeMailboxes(b, loc))
+  for (Value mailbox : broadcasts.makeMailboxes(b, loc))
     captures.insert(mailbox);
   SpecializeOp op = createRoles(b, loc, attrs, captures.getArrayRef(),
                                 abi.getPlan()->cluster);
@@ -212,7 +221,7 @@ LogicalResult SpecializePass::specialize(launch::AbiOp abi,
             produceWork(b, next, channel, mapping);
           else if (next)
             consumeWork(b, next, channel, mapping);
-          return next || relays.clone(role, b, op, mapping);
+          return next || broadcasts.clone(role, b, op, mapping);
         });
     if (fetches && !nexts.empty())
       FinishWorkOp::create(b, loc);

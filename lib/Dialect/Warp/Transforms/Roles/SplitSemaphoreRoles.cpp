@@ -1,4 +1,4 @@
-//===- SplitSemaphoreRoles.cpp - Turns that other roles ask for -----------===//
+//===- SplitSemaphoreRoles.cpp - Semaphore ops in their own roles ---------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,11 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A turn guards stores. Where the plan gives its wait to another role than
-// theirs, that role asks for turns ahead of time and passes them on; where it
-// gives the release to another role, that one waits until the stores are done,
-// and who stores goes on. Both are pipelines that bring nothing: their phases
-// say all.
+// A semaphore section (from a `tile.semaphore_wait` to its release) orders the
+// stores in it. If the plan gives the wait to another role than the stores,
+// that role acquires semaphore slots ahead of time and signals the storing
+// role; if it gives the release to another role, that role waits for the stores
+// to complete. Each signal is a pipeline without data. Runs before
+// `warp-specialize`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,23 +32,23 @@ using namespace fovea;
 using namespace fovea::warp;
 
 namespace {
-/// A turn in a block: from its wait to its release, or null, with what it
-/// guards.
-struct Turn {
+/// A semaphore section in a block: its wait, its release (or null) and the
+/// stores that it orders.
+struct SemaphoreSection {
   tile::SemaphoreWaitOp wait;
   tile::SemaphoreReleaseOp release;
-  /// In order.
+  /// In program order.
   SmallVector<tile::StoreOp> stores;
 };
 
-/// A wait or a release that is another role's than the stores of its turn: both
-/// sides of a pipeline that brings nothing.
-struct HandOver {
-  /// The wait or release.
+/// A semaphore op that another role runs than the stores of its section, and
+/// the positions of the pipeline ops for the signal.
+struct Signal {
+  /// The semaphore wait or release.
   Operation *guard;
-  /// Ops ahead of which the filler acquires a stage; ahead of which it has
-  /// committed it, and the other role waits for that; and behind which that one
-  /// gives it back.
+  /// The producer acquires a stage before `acquire` and commits it before
+  /// `pass`, where the consumer waits for it. The consumer releases it after
+  /// `release`.
   Operation *acquire, *pass, *release;
 };
 
@@ -56,25 +57,25 @@ struct SplitSemaphoreRolesPass
   void runOnKernel() override;
 
 private:
-  /// Turns that another role waits for than stores in them, or that another one
-  /// ends.
+  /// Collects the sections whose wait or release belongs to another role than
+  /// their stores.
   LogicalResult collect();
-  LogicalResult check(Turn &turn, bool isApart);
-  /// The owner of `name` fills the pipeline.
-  LogicalResult handOver(ArrayRef<HandOver> places, StringAttr name,
-                         int64_t stages);
-  LogicalResult handOverWaits(MutableArrayRef<Turn> turns);
-  LogicalResult handOverReleases(MutableArrayRef<Turn> turns);
+  LogicalResult check(SemaphoreSection &section, bool isApart);
+  /// Emits the pipeline ops. The owner of `name` is the producer.
+  LogicalResult emitSignals(ArrayRef<Signal> signals, StringAttr name,
+                            int64_t stages);
+  LogicalResult signalWaits(MutableArrayRef<SemaphoreSection> sections);
+  LogicalResult signalReleases(MutableArrayRef<SemaphoreSection> sections);
 
   plan::KernelAttr plan;
   SmallVector<plan::RoleAttr> roles;
-  /// By the names of their waits and releases: copies of one, as where a loop's
-  /// last round stands behind it, share a pipeline.
-  llvm::MapVector<StringAttr, SmallVector<Turn>> awaited, released;
+  /// Sections by the names of their waits and releases. Clones of one section,
+  /// such as a peeled last iteration, share a pipeline.
+  llvm::MapVector<StringAttr, SmallVector<SemaphoreSection>> awaited, released;
 };
 } // namespace
 
-/// The release of the same turn, behind the wait in its block.
+/// The release of the same section, after the wait in its block; or null.
 static tile::SemaphoreReleaseOp findRelease(tile::SemaphoreWaitOp wait) {
   for (Operation *op = wait->getNextNode(); op; op = op->getNextNode()) {
     auto release = dyn_cast<tile::SemaphoreReleaseOp>(op);
@@ -85,47 +86,51 @@ static tile::SemaphoreReleaseOp findRelease(tile::SemaphoreWaitOp wait) {
   return {};
 }
 
-/// Where nothing ends the turn, it guards the rest of the block.
-static Turn findTurn(tile::SemaphoreWaitOp wait) {
-  Turn turn = {wait, findRelease(wait), {}};
-  for (Operation *op = wait->getNextNode(); op && op != turn.release;
+/// Finds the stores of a section. Without a release it extends to the end of
+/// the block.
+static SemaphoreSection findSection(tile::SemaphoreWaitOp wait) {
+  SemaphoreSection section = {wait, findRelease(wait), {}};
+  for (Operation *op = wait->getNextNode(); op && op != section.release;
        op = op->getNextNode())
     if (auto store = dyn_cast<tile::StoreOp>(op))
-      turn.stores.push_back(store);
-  return turn;
+      section.stores.push_back(store);
+  return section;
 }
 
-/// What is read in a turn of what is stored in it must be read by who stores,
-/// which no name says.
-static LogicalResult checkReads(Turn &turn) {
-  for (Operation *op = turn.wait->getNextNode(); op != turn.release;
+/// Rejects loads of the stored memory in a section: the storing role would have
+/// to run them, but they have no name that assigns them.
+static LogicalResult checkReads(SemaphoreSection &section) {
+  for (Operation *op = section.wait->getNextNode(); op != section.release;
        op = op->getNextNode()) {
     auto load = dyn_cast<tile::LoadOp>(op);
-    if (load && llvm::any_of(turn.stores, [&](tile::StoreOp store) {
+    if (load && llvm::any_of(section.stores, [&](tile::StoreOp store) {
           return store.getTarget() == load.getSource();
         }))
-      return load.emitError("reads, in a turn that another role waits for or "
-                            "ends, what is stored in it");
+      return load.emitError(
+          "reads memory that is stored in the same semaphore section, whose "
+          "wait or release belongs to another role");
   }
   return success();
 }
 
-LogicalResult SplitSemaphoreRolesPass::check(Turn &turn, bool isApart) {
-  plan::RoleAttr first = lookupOwner(roles, turn.stores.front().getNameAttr());
-  for (tile::StoreOp store : turn.stores)
+LogicalResult SplitSemaphoreRolesPass::check(SemaphoreSection &section,
+                                             bool isApart) {
+  plan::RoleAttr first =
+      lookupOwner(roles, section.stores.front().getNameAttr());
+  for (tile::StoreOp store : section.stores)
     if (plan::RoleAttr owner = lookupOwner(roles, store.getNameAttr());
         owner && first && owner != first)
-      return store.emitError("is of role '")
-             << owner.getName() << "' in a turn in which role '"
-             << first.getName() << "' stores, too";
+      return store.emitError("belongs to role '")
+             << owner.getName() << "', but role '" << first.getName()
+             << "' stores in the same semaphore section";
   if (!isApart)
     return success();
-  if (!turn.release)
-    return turn.wait.emitError("role '")
+  if (!section.release)
+    return section.wait.emitError("role '")
            << first.getName()
-           << "' stores in a turn that another role waits for, and no release "
-              "of it stands behind the wait in its block";
-  return checkReads(turn);
+           << "' stores in a semaphore section that another role waits for: "
+              "expected a release after the wait in its block";
+  return checkReads(section);
 }
 
 LogicalResult SplitSemaphoreRolesPass::collect() {
@@ -133,84 +138,88 @@ LogicalResult SplitSemaphoreRolesPass::collect() {
   getOperation().walk(
       [&](tile::SemaphoreWaitOp wait) { waits.push_back(wait); });
   for (tile::SemaphoreWaitOp wait : waits) {
-    Turn turn = findTurn(wait);
-    if (turn.stores.empty())
+    SemaphoreSection section = findSection(wait);
+    if (section.stores.empty())
       continue;
     plan::RoleAttr stores =
-        lookupOwner(roles, turn.stores.front().getNameAttr());
+        lookupOwner(roles, section.stores.front().getNameAttr());
     auto isApart = [&](StringAttr name) {
       return stores && lookupOwner(roles, name) != stores;
     };
     bool waitsApart = isApart(wait.getNameAttr()),
-         endsApart = turn.release && isApart(turn.release.getNameAttr());
-    if (failed(check(turn, waitsApart || endsApart)))
+         endsApart = section.release && isApart(section.release.getNameAttr());
+    if (failed(check(section, waitsApart || endsApart)))
       return failure();
     if (waitsApart)
-      awaited[wait.getNameAttr()].push_back(turn);
+      awaited[wait.getNameAttr()].push_back(section);
     if (endsApart)
-      released[turn.release.getNameAttr()].push_back(turn);
+      released[section.release.getNameAttr()].push_back(section);
   }
   return success();
 }
 
-LogicalResult SplitSemaphoreRolesPass::handOver(ArrayRef<HandOver> places,
-                                          StringAttr name, int64_t stages) {
+LogicalResult SplitSemaphoreRolesPass::emitSignals(ArrayRef<Signal> signals,
+                                                   StringAttr name,
+                                                   int64_t stages) {
   Block &body = getOperation().getBody().front();
-  Location first = places.front().guard->getLoc();
-  OpBuilder b(body.findAncestorOpInBlock(*places.front().acquire));
+  Location first = signals.front().guard->getLoc();
+  OpBuilder b(body.findAncestorOpInBlock(*signals.front().acquire));
   Value pipeline = PipelineOp::create(
       b, getNamedLoc(first, tile::getFamily(name) + "_pipeline"),
       PipelineType::get(&getContext(), stages), IntegerAttr(), name);
   Value zero = makeI32(b, first, 0);
   llvm::SetVector<Operation *> guards;
-  for (const HandOver &place : places)
-    guards.insert(place.guard);
-  auto positions = carryPast(body, guards, {zero, zero}, stages);
+  for (const Signal &signal : signals)
+    guards.insert(signal.guard);
+  auto positions = assignPositions(body, guards, {zero, zero}, stages);
   if (failed(positions))
     return failure();
   ++numPipelines;
-  for (const HandOver &place : places) {
-    RingState at = positions->lookup(place.guard);
-    Location loc = place.guard->getLoc();
-    b.setInsertionPoint(place.acquire);
+  for (const Signal &signal : signals) {
+    RingState at = positions->lookup(signal.guard);
+    Location loc = signal.guard->getLoc();
+    b.setInsertionPoint(signal.acquire);
     ProducerAcquireOp::create(b, loc, pipeline, at.stage, at.phase);
-    b.setInsertionPoint(place.pass);
+    b.setInsertionPoint(signal.pass);
     ProducerCommitOp::create(b, loc, pipeline, at.stage, at.phase);
     ConsumerWaitOp::create(b, loc, pipeline, at.stage, at.phase);
-    b.setInsertionPointAfter(place.release);
+    b.setInsertionPointAfter(signal.release);
     ConsumerReleaseOp::create(b, loc, pipeline, at.stage, at.phase);
   }
   return success();
 }
 
-/// Who waits for the semaphore commits a stage; who stores waits for that, and
-/// gives it back behind the last store.
-LogicalResult SplitSemaphoreRolesPass::handOverWaits(MutableArrayRef<Turn> turns) {
-  SmallVector<HandOver> places;
-  for (Turn &turn : turns) {
-    places.push_back(
-        {turn.wait, turn.wait, turn.wait->getNextNode(), turn.stores.back()});
-    // These are the other role's.
-    turn.wait.getAfterMutable().clear();
+/// The role that waits for the semaphore commits a stage. The storing role
+/// waits for it, and releases it after the last store.
+LogicalResult SplitSemaphoreRolesPass::signalWaits(
+    MutableArrayRef<SemaphoreSection> sections) {
+  SmallVector<Signal> signals;
+  for (SemaphoreSection &section : sections) {
+    signals.push_back({section.wait, section.wait, section.wait->getNextNode(),
+                       section.stores.back()});
+    // The `after` operands belong to the storing role.
+    section.wait.getAfterMutable().clear();
   }
-  StringAttr name = turns.front().wait.getNameAttr();
-  return handOver(places, name, plan.getStream(name).stages);
+  StringAttr name = sections.front().wait.getNameAttr();
+  return emitSignals(signals, name, plan.getStream(name).stages);
 }
 
-/// Who stores commits a stage behind the last store; who releases the semaphore
-/// waits for that. A release stands behind a fence, which waits for stores of
-/// the next turn, too, as long as some are on their way. So there is one stage,
-/// and of the next turn one store at most goes ahead of this one's end.
-LogicalResult SplitSemaphoreRolesPass::handOverReleases(MutableArrayRef<Turn> turns) {
-  SmallVector<HandOver> places;
-  for (Turn &turn : turns) {
-    size_t second = std::min<size_t>(1, turn.stores.size() - 1);
-    places.push_back(
-        {turn.release, turn.stores[second], turn.release, turn.release});
-    turn.release.getAfterMutable().clear();
+/// The storing role commits a stage after the last store, and the role that
+/// releases the semaphore waits for it. The release follows a fence, which also
+/// waits for outstanding stores of the next section. Therefore the pipeline has
+/// one stage, and at most one store of the next section runs before this
+/// release.
+LogicalResult SplitSemaphoreRolesPass::signalReleases(
+    MutableArrayRef<SemaphoreSection> sections) {
+  SmallVector<Signal> signals;
+  for (SemaphoreSection &section : sections) {
+    size_t second = std::min<size_t>(1, section.stores.size() - 1);
+    signals.push_back({section.release, section.stores[second], section.release,
+                       section.release});
+    section.release.getAfterMutable().clear();
   }
-  StringAttr name = turns.front().stores.back().getNameAttr();
-  return handOver(places, name, /*stages=*/1);
+  StringAttr name = sections.front().stores.back().getNameAttr();
+  return emitSignals(signals, name, /*stages=*/1);
 }
 
 void SplitSemaphoreRolesPass::runOnKernel() {
@@ -225,10 +234,10 @@ void SplitSemaphoreRolesPass::runOnKernel() {
   released.clear();
   if (failed(collect()))
     return signalPassFailure();
-  for (auto &[name, turns] : awaited)
-    if (failed(handOverWaits(turns)))
+  for (auto &[name, sections] : awaited)
+    if (failed(signalWaits(sections)))
       return signalPassFailure();
-  for (auto &[name, turns] : released)
-    if (failed(handOverReleases(turns)))
+  for (auto &[name, sections] : released)
+    if (failed(signalReleases(sections)))
       return signalPassFailure();
 }

@@ -1,15 +1,21 @@
-//===- ApproximateExp2.cpp - Exponentials on FMA units ----------*- C++ -*-===//
+//===- ApproximateExp2.cpp - Exponentials on FMA units --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Computes a share of the exponentials in P with a polynomial on the FMA units,
+// because the special function units are the bottleneck (FlashAttention 4). The
+// polynomial replaces only exponentials that are rounded to 16 bits for a dot.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
 
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Dialect/Warp/IR/Warp.h"
-#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -24,13 +30,13 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// Layouts keep columns in blocks of so many.
+// Layouts keep columns in blocks of this size.
 static constexpr int64_t kColumnBlock = 8;
-// 2^f for f in [-1/2, 1/2], relative error 7.5e-5: Remez' algorithm, in f32.
+// Remez polynomial for 2^f, f in [-1/2, 1/2], in f32: relative error 7.5e-5.
 static constexpr double kCoefficients[] = {0x1.fff692p-1, 0x1.62f31ap-1,
                                            0x1.f0de1ap-3, 0x1.c3f76p-5};
-// Adding it leaves an integer, plus the bias of f32's exponents, in the low
-// bits of the sum.
+// Adding this number leaves the rounded integer, plus the exponent bias of f32,
+// in the low bits of the sum.
 static constexpr double kShifter = 0x1.8p23 + 127;
 static constexpr int64_t kMantissaBits = 23;
 
@@ -43,12 +49,12 @@ struct ApproximateExp2Pass
 } // namespace
 
 namespace {
-/// Goes back from rounded tiles, such as dots multiply, to the exponentials in
-/// them.
+/// Finds the exponentials that rounded tiles, such as operands of dots, consist
+/// of.
 class Exponentials {
 public:
   void add(Value value, int64_t percent);
-  /// The share of polynomials; 0 where it is no part of what was added.
+  /// Percent of columns to approximate; 0 if `op` is not part of an added tile.
   int64_t getShare(math::Exp2Op op) const { return shares.lookup(op); }
 
 private:
@@ -59,7 +65,8 @@ private:
 };
 } // namespace
 
-/// What dots of this or another block multiply, 16 bits wide.
+/// Follows a 16-bit operand through loops, branches, selects and
+/// concatenations.
 void Exponentials::add(Value value, int64_t percent) {
   if (!tile::isRegisterTile(value.getType()) || !seen.insert(value).second)
     return;
@@ -81,7 +88,7 @@ void Exponentials::add(Value value, int64_t percent) {
   if (auto loop = dyn_cast<scf::WhileOp>(op)) {
     add(loop.getConditionOp().getArgs()[index], percent);
   } else if (op->getNumRegions() != 0) {
-    // Loops and branches give what their regions end with.
+    // Results of loops and branches are operands of their terminators.
     if (auto loop = dyn_cast<scf::ForOp>(op))
       add(loop.getInitArgs()[index], percent);
     for (Region &region : op->getRegions())
@@ -96,7 +103,8 @@ void Exponentials::add(Value value, int64_t percent) {
   }
 }
 
-/// What is rounded: directly, as a part of a tile, or behind a wait.
+/// Follows the unrounded tile: an exponential, a concatenation, a select, or a
+/// tile kept live across a wait.
 void Exponentials::addRounded(Value value, int64_t percent) {
   Operation *op = value.getDefiningOp();
   if (!op || !seen.insert(value).second)
@@ -113,7 +121,7 @@ void Exponentials::addRounded(Value value, int64_t percent) {
   }
 }
 
-/// exp2(x), for x up to 127.
+/// Emits exp2(x) for x up to 127.
 static Value emitPolynomial(OpBuilder &b, Location loc, Value x) {
   auto type = cast<RankedTensorType>(x.getType());
   auto bits = tile::tileLike(type, type.getShape(), b.getI32Type());
@@ -139,7 +147,7 @@ static Value emitPolynomial(OpBuilder &b, Location loc, Value x) {
   return arith::MulFOp::create(b, loc, power, scale);
 }
 
-/// The last `columns` columns by the polynomial.
+/// Computes the last `columns` columns with the polynomial.
 static void approximate(math::Exp2Op op, int64_t columns) {
   OpBuilder b(op);
   Location loc = op.getLoc();
@@ -177,7 +185,8 @@ void ApproximateExp2Pass::runOnKernel() {
     if (percent > 0)
       exponentials.add(dot.getA(), percent);
   });
-  // Asked for by the option, it is no matter who multiplies what is rounded.
+  // With the pass option, all rounded exponentials count, whether a dot reads
+  // them or not.
   if (share > 0)
     getOperation().walk(
         [&](arith::TruncFOp op) { exponentials.add(op.getResult(), share); });

@@ -1,8 +1,12 @@
-//===- AsyncDots.cpp - Dots that are waited for later -----------*- C++ -*-===//
+//===- AsyncDots.cpp - Asynchronous dots ----------------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements the conversion between synchronous and asynchronous dots.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,13 @@
-//===- AsyncDots.h - Dots that are waited for later -------------*- C++ -*-===//
+//===- AsyncDots.h - Asynchronous dots --------------------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Converts a synchronous dot to an asynchronous one with a wait, and back. The
+// scheduling passes then move the two ops apart.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,11 +18,11 @@
 
 namespace fovea::warp {
 
-/// Issue and wait, one behind the other, instead of a synchronous dot, which is
-/// gone.
+/// Replaces a synchronous dot by an asynchronous one followed by its wait.
+/// Erases `dot`.
 DotWaitOp makeAsync(DotOp dot);
 
-/// Undoes the above, where nothing moved in between.
+/// Undoes `makeAsync`. No op may have moved between the dot and its wait.
 void makeSync(DotWaitOp wait);
 
 } // namespace fovea::warp

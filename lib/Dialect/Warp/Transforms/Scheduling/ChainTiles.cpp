@@ -1,15 +1,21 @@
-//===- ChainTiles.cpp - The next tile begins under this one -----*- C++ -*-===//
+//===- ChainTiles.cpp - Pipeline across tiles -----------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Rotates the loop over work, so that the first dot of the next tile runs
+// concurrently with the last dot of the current tile (cross-tile pipelining).
+// Runs after `warp-overlap-dots`, before roles are split.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Pipelines/Ring.h"
 
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -26,9 +32,9 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// Values of a head that stay in registers from one round to the next. A role
-// that copies has no more than 80 registers a thread, and time to rewrite the
-// loop grows with the square of their number.
+// The most values of a head that the loop may carry in registers. A producer
+// role has at most 80 registers per thread, and the time to rewrite the loop
+// grows quadratically with the number of values.
 static constexpr size_t kMostCarried = 64;
 
 namespace {
@@ -36,19 +42,20 @@ struct ChainTilesPass : warp::impl::WarpChainTilesBase<ChainTilesPass> {
   void runOnKernel() override;
 };
 
-/// One round of the loop over work: a head up to the loop over blocks, that
+/// One iteration of the loop over work: a head up to the loop over blocks, that
 /// loop, and a tail.
 ///
-/// The head issues the tile's first scores, the tail its last product. Rotated,
-/// a round is loop, next head, tail; the first head stands before the loop over
-/// work.
-class Round {
+/// The head issues the tile's first S = QK^T, the tail its last PV. A rotated
+/// iteration is: loop over blocks, head of the next tile, tail of this tile.
+/// The head of the first tile precedes the loop over work.
+class WorkIteration {
 public:
-  /// With `chain = 1` the next tile's first dot is issued before the product.
-  Round(scf::WhileOp loop, plan::KernelAttr plan)
+  /// With `chain = 1`, the first dot of the next tile is issued before the last
+  /// PV.
+  WorkIteration(scf::WhileOp loop, plan::KernelAttr plan)
       : loop(loop), plan(plan), scoresFirst(plan->chain == 1) {}
 
-  /// Fails if the round has another form.
+  /// Fails if the iteration does not have this form.
   LogicalResult analyze();
   size_t getNumCarried() const { return carried.size(); }
   void rotate();
@@ -63,26 +70,27 @@ private:
     for (Operation *op : ops)
       b.clone(*op, mapping);
   }
-  /// Head of the next tile and tail of this one, woven together.
+  /// Emits the head of the next tile interleaved with the tail of this one.
   void emitBoth(OpBuilder &b, IRMapping &head, IRMapping &tail);
 
   scf::WhileOp loop;
   plan::KernelAttr plan;
   bool scoresFirst;
   scf::ForOp blocks;
-  /// The head up to the first scores' issue, and the rest.
+  /// The head up to the issue of the first S, and the rest of the head.
   SmallVector<Operation *> issueHead, restHead;
-  /// What the next round is computed from; releases of what only the loop over
-  /// blocks read; the tail up to the product's issue, and the rest.
+  /// Ops that compute the next iteration's values; releases of stages that only
+  /// the loop over blocks reads; the tail up to the issue of PV; the rest of
+  /// the tail.
   SmallVector<Operation *> continuation, releases, issueTail, restTail;
-  /// Values of the head that loop and tail use.
+  /// Values of the head that the loop over blocks and the tail use.
   llvm::SetVector<Value> carried;
-  /// Views among them: made anew from the ring's position, not carried.
+  /// Stage views among them: recreated from the ring position, not carried.
   llvm::SetVector<Operation *> views;
 };
 } // namespace
 
-LogicalResult Round::findParts() {
+LogicalResult WorkIteration::findParts() {
   for (Operation &op : loop.getBeforeBody()->without_terminator())
     if (auto inner = dyn_cast<scf::ForOp>(op))
       if (!inner.getBody()->getOps<DotWaitOp>().empty()) {
@@ -125,8 +133,9 @@ LogicalResult Round::findParts() {
   return success();
 }
 
-/// Moves what the loop's condition and its next values need out of the tail.
-LogicalResult Round::findContinuation() {
+/// Moves the ops that the loop's condition and its next values depend on out of
+/// the tail.
+LogicalResult WorkIteration::findContinuation() {
   llvm::SetVector<Operation *> needed;
   SmallVector<Value> worklist(loop.getConditionOp()->getOperands());
   for (Operation *release : releases)
@@ -150,7 +159,7 @@ LogicalResult Round::findContinuation() {
   return success();
 }
 
-void Round::findCarried() {
+void WorkIteration::findCarried() {
   llvm::SetVector<Operation *> head;
   head.insert(issueHead.begin(), issueHead.end());
   head.insert(restHead.begin(), restHead.end());
@@ -169,19 +178,19 @@ void Round::findCarried() {
   for (Operation &op : *loop.getBeforeBody())
     if (!head.contains(&op))
       visit(&op);
-  // A view of a view adds to the list.
+  // Views of views extend the list.
   for (size_t index = 0; index < views.size(); ++index)
     visit(views[index]);
 }
 
-LogicalResult Round::analyze() {
+LogicalResult WorkIteration::analyze() {
   if (failed(findParts()) || failed(findContinuation()))
     return failure();
   findCarried();
   return success();
 }
 
-void Round::emitBoth(OpBuilder &b, IRMapping &head, IRMapping &tail) {
+void WorkIteration::emitBoth(OpBuilder &b, IRMapping &head, IRMapping &tail) {
   if (scoresFirst) {
     cloneAll(b, issueHead, head);
     cloneAll(b, issueTail, tail);
@@ -189,27 +198,27 @@ void Round::emitBoth(OpBuilder &b, IRMapping &head, IRMapping &tail) {
     cloneAll(b, restTail, tail);
     return;
   }
-  // The query's buffer is free only when this tile's last scores are there: the
-  // product and the output go first, the scores run under them.
+  // The Q buffer is free only after the last S of this tile: PV and the output
+  // go first, and the next S runs concurrently with them.
   cloneAll(b, issueTail, tail);
   cloneAll(b, issueHead, head);
   cloneAll(b, restTail, tail);
   cloneAll(b, restHead, head);
 }
 
-/// What stands for a carried value after the last tile, when nobody reads it.
-/// What this round began with does for scalars: where each round begins with
-/// the same, that can be seen. A tile would stay in registers all through it.
-static Value makeUnread(OpBuilder &b, Location loc, Value began) {
-  if (!tile::isRegisterTile(began.getType()))
-    return began;
-  return arith::ConstantOp::create(b, loc, b.getZeroAttr(began.getType()));
+/// The value that replaces a carried value after the last tile, where it is
+/// unused. A scalar keeps its value from the start of the iteration, so that
+/// loop-invariant values remain recognisable. A tile becomes zeros, because it
+/// would stay in registers through the whole iteration.
+static Value makePlaceholder(OpBuilder &b, Location loc, Value initial) {
+  if (!tile::isRegisterTile(initial.getType()))
+    return initial;
+  return arith::ConstantOp::create(b, loc, b.getZeroAttr(initial.getType()));
 }
 
-void Round::rotate() {
+void WorkIteration::rotate() {
   Location loc = loop.getLoc();
   IRRewriter b(loop);
-  // The first tile's head.
   IRMapping first;
   first.map(loop.getBeforeArguments(), loop.getInits());
   cloneAll(b, issueHead, first);
@@ -255,7 +264,7 @@ void Round::rotate() {
   cloneAll(b, restTail, last);
   for (auto [value, argument] : llvm::zip(values, body->getArguments()))
     if (value.getParentBlock() == branch.thenBlock())
-      value = makeUnread(b, loc, argument);
+      value = makePlaceholder(b, loc, argument);
   scf::YieldOp::create(b, loc, values);
 
   b.setInsertionPointToEnd(body);
@@ -279,19 +288,19 @@ void ChainTilesPass::runOnKernel() {
       loops.push_back(loop);
   });
   int64_t chained = 0;
-  std::string reason = "a round needs one loop over blocks, with a dot issued "
-                       "before it and one behind it";
+  std::string reason = "an iteration over work needs one loop over blocks, "
+                       "with a dot issued before it and one after it";
   for (scf::WhileOp loop : loops) {
-    Round round(loop, abi.getPlan());
-    if (failed(round.analyze()))
+    WorkIteration iteration(loop, abi.getPlan());
+    if (failed(iteration.analyze()))
       continue;
-    if (round.getNumCarried() > kMostCarried) {
-      reason = llvm::formatv("a round would carry {0} values to the next one, "
-                             "at most {1} are kept in registers",
-                             round.getNumCarried(), kMostCarried);
+    if (iteration.getNumCarried() > kMostCarried) {
+      reason = llvm::formatv("an iteration over work would carry {0} values to "
+                             "the next one, at most {1} are kept in registers",
+                             iteration.getNumCarried(), kMostCarried);
       continue;
     }
-    round.rotate();
+    iteration.rotate();
     ++numChained;
     ++chained;
   }

@@ -1,19 +1,25 @@
-//===- DelayAtomicAdds.cpp - Additions under the next round's product -----===//
+//===- DelayAtomicAdds.cpp - Delay atomic additions -----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// For stores whose plan says `late`: the loop carries the tile and its address,
+// and iteration i+1 adds the tile of iteration i after it has issued its first
+// dots. The memory queue then accepts the tile while the MMA unit is busy.
+//
+//===----------------------------------------------------------------------===//
 
+#include "Roles/RoleAssignment.h"
 #include "Scheduling/AsyncDots.h"
 #include "Scheduling/PipelineLoop.h"
-#include "Roles/RoleAssignment.h"
 
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Dialect/Tile/IR/Semaphores.h"
 #include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/IR/IRMapping.h"
@@ -30,55 +36,61 @@ using namespace fovea;
 using namespace fovea::warp;
 
 namespace {
-struct DelayAtomicAddsPass : warp::impl::WarpDelayAtomicAddsBase<DelayAtomicAddsPass> {
+struct DelayAtomicAddsPass
+    : warp::impl::WarpDelayAtomicAddsBase<DelayAtomicAddsPass> {
   void runOnKernel() override;
 };
 
-/// The stores of one loop that add late, and the products that they are under.
-class LateAdditions {
+/// The delayed stores of one loop, and the dots that run concurrently with
+/// them.
+class DelayedAdds {
 public:
-  LateAdditions(scf::ForOp loop, ArrayRef<tile::StoreOp> stores)
+  DelayedAdds(scf::ForOp loop, ArrayRef<tile::StoreOp> stores)
       : loop(loop), stores(stores) {}
 
-  /// Why it can't be done, without a change; empty if it can.
+  /// Returns the reason if the stores can't be delayed, else an empty string.
+  /// Does not change the IR.
   StringRef analyze(ArrayRef<plan::RoleAttr> roles);
   void apply();
 
 private:
   bool isInside(Value value) { return !loop.isDefinedOutsideOfLoop(value); }
-  std::optional<llvm::SetVector<Operation *>> findNeeds(Value value);
+  std::optional<llvm::SetVector<Operation *>> findSlice(Value value);
   bool isUsedOtherwise(Value memory);
-  bool mayIssueTogether(DotOp dot);
-  llvm::SetVector<Value> findPlaces();
+  bool canIssueTogether(DotOp dot);
+  llvm::SetVector<Value> findAddresses();
   SmallVector<Value> makeInits(OpBuilder &b);
   Operation *issueTogether();
-  void addCarried(OpBuilder &b, ValueRange values);
+  void emitDelayedStores(OpBuilder &b, ValueRange values);
 
   scf::ForOp loop;
   SmallVector<tile::StoreOp> stores;
-  /// In the loop's order.
+  /// In program order.
   llvm::SetVector<Operation *> dots;
 };
 } // namespace
 
-/// The ops that compute `value` in a round from nothing but its number and what
-/// it starts with, in their order; none if something else is needed.
+/// The ops of one iteration that compute `value` from the induction variable,
+/// the loop-carried values and values from outside, in order. None if one of
+/// them has effects or regions.
 std::optional<llvm::SetVector<Operation *>>
-LateAdditions::findNeeds(Value value) {
-  llvm::SetVector<Operation *> needs;
-  BackwardSliceOptions inRound;
-  inRound.inclusive = inRound.omitBlockArguments = true;
-  inRound.filter = [&](Operation *op) { return loop->isProperAncestor(op); };
-  if (failed(getBackwardSlice(value, &needs, inRound)) ||
-      !llvm::all_of(needs, [](Operation *op) {
+DelayedAdds::findSlice(Value value) {
+  llvm::SetVector<Operation *> slice;
+  BackwardSliceOptions inIteration;
+  inIteration.inclusive = inIteration.omitBlockArguments = true;
+  inIteration.filter = [&](Operation *op) {
+    return loop->isProperAncestor(op);
+  };
+  if (failed(getBackwardSlice(value, &slice, inIteration)) ||
+      !llvm::all_of(slice, [](Operation *op) {
         return isMemoryEffectFree(op) && op->getNumRegions() == 0;
       }))
     return std::nullopt;
-  return needs;
+  return slice;
 }
 
-/// Whether the product may be issued where the first one is.
-bool LateAdditions::mayIssueTogether(DotOp dot) {
+/// True if the dot may be issued directly after the first dot.
+bool DelayedAdds::canIssueTogether(DotOp dot) {
   if (!isSharedBuffer(dot.getA().getType()))
     return false;
   DominanceInfo dominance;
@@ -91,9 +103,9 @@ bool LateAdditions::mayIssueTogether(DotOp dot) {
   return true;
 }
 
-/// Whether the loop reads the memory, or overwrites it: that must not happen
-/// between a round and its addition.
-bool LateAdditions::isUsedOtherwise(Value memory) {
+/// True if the loop reads or overwrites the memory, which must not happen
+/// between an iteration and its delayed addition.
+bool DelayedAdds::isUsedOtherwise(Value memory) {
   return llvm::any_of(memory.getUsers(), [&](Operation *user) {
     auto store = dyn_cast<tile::AddsToMemoryOpInterface>(user);
     return loop->isProperAncestor(user) &&
@@ -101,61 +113,63 @@ bool LateAdditions::isUsedOtherwise(Value memory) {
   });
 }
 
-static SmallVector<Value> getPlace(tile::StoreOp store) {
-  SmallVector<Value> place(store.getIndices());
+static SmallVector<Value> getAddress(tile::StoreOp store) {
+  SmallVector<Value> address(store.getIndices());
   if (store.getLimit())
-    place.push_back(store.getLimit());
-  return place;
+    address.push_back(store.getLimit());
+  return address;
 }
 
-/// What the stores get from the round, but the tiles.
-llvm::SetVector<Value> LateAdditions::findPlaces() {
-  llvm::SetVector<Value> places;
+/// The addresses of the stores that the loop computes: indices and limits.
+llvm::SetVector<Value> DelayedAdds::findAddresses() {
+  llvm::SetVector<Value> addresses;
   for (tile::StoreOp store : stores)
-    for (Value operand : getPlace(store))
+    for (Value operand : getAddress(store))
       if (isInside(operand))
-        places.insert(operand);
-  return places;
+        addresses.insert(operand);
+  return addresses;
 }
 
-StringRef LateAdditions::analyze(ArrayRef<plan::RoleAttr> roles) {
+StringRef DelayedAdds::analyze(ArrayRef<plan::RoleAttr> roles) {
   if (!runsOnce(loop))
-    return "its loop may run no times";
-  WalkResult turns = loop.getBody()->walk([](Operation *op) {
+    return "its loop may run zero iterations";
+  WalkResult semaphores = loop.getBody()->walk([](Operation *op) {
     return isa<tile::SemaphoreWaitOp, tile::SemaphoreReleaseOp>(op)
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
-  if (turns.wasInterrupted())
-    return "tiles of its loop take turns";
+  if (semaphores.wasInterrupted())
+    return "its loop waits for or releases a semaphore";
   llvm::SetVector<plan::RoleAttr> owners;
   for (tile::StoreOp store : stores) {
     if (!store.getAdd())
       return "it does not add";
     owners.insert(lookupOwner(roles, store.getNameAttr()));
     if (isUsedOtherwise(store.getTarget()))
-      return "its loop does more with that memory than to add to it";
-    for (Value operand : getPlace(store))
-      if (!findNeeds(operand))
-        return "where it adds is read in the round";
+      return "its loop reads or overwrites the memory that it adds to";
+    for (Value operand : getAddress(store))
+      if (!findSlice(operand))
+        return "its address depends on an op of its loop that has effects or "
+               "regions";
   }
   for (DotOp dot : loop.getBody()->getOps<DotOp>())
     if (plan::RoleAttr owner = lookupOwner(roles, dot.getNameAttr());
         owners.remove(owner))
       dots.insert(dot);
   if (!owners.empty())
-    return "its owner has no product in the loop";
+    return "its owner has no dot in the loop";
   for (tile::StoreOp store : stores)
     if (!dots.front()->isBeforeInBlock(store))
-      return "its owner has no product ahead of it";
+      return "its owner has no dot before it";
   for (Operation *dot : dots)
-    if (cast<DotOp>(dot).getAsync() || !mayIssueTogether(cast<DotOp>(dot)))
-      return "its owner's first product can't be issued with the others'";
+    if (cast<DotOp>(dot).getAsync() || !canIssueTogether(cast<DotOp>(dot)))
+      return "the first dots of the owners can't be issued together";
   return {};
 }
 
-/// What the first round adds: zeros, where its own tiles go.
-SmallVector<Value> LateAdditions::makeInits(OpBuilder &b) {
+/// The tiles and addresses that the first iteration adds: zeros at its own
+/// addresses.
+SmallVector<Value> DelayedAdds::makeInits(OpBuilder &b) {
   SmallVector<Value> inits;
   for (tile::StoreOp store : stores)
     inits.push_back(arith::ConstantOp::create(
@@ -163,19 +177,19 @@ SmallVector<Value> LateAdditions::makeInits(OpBuilder &b) {
   IRMapping first;
   first.map(loop.getInductionVar(), loop.getLowerBound());
   first.map(loop.getRegionIterArgs(), loop.getInitArgs());
-  for (Value place : findPlaces()) {
-    std::optional<llvm::SetVector<Operation *>> needs = findNeeds(place);
-    for (Operation *op : *needs)
+  for (Value address : findAddresses()) {
+    std::optional<llvm::SetVector<Operation *>> slice = findSlice(address);
+    for (Operation *op : *slice)
       if (!first.contains(op->getResult(0)))
         b.clone(*op, first);
-    inits.push_back(first.lookup(place));
+    inits.push_back(first.lookup(address));
   }
   return inits;
 }
 
-/// All products at the first one, each waited for where it was. The last of
-/// them.
-Operation *LateAdditions::issueTogether() {
+/// Issues all dots after the first one, and waits for each at its old position.
+/// Returns the last dot.
+Operation *DelayedAdds::issueTogether() {
   Operation *last = nullptr;
   for (Operation *op : dots) {
     DotWaitOp wait = makeAsync(cast<DotOp>(op));
@@ -187,19 +201,19 @@ Operation *LateAdditions::issueTogether() {
   return last;
 }
 
-/// Adds what the loop carries: the tiles, then what says where they go.
-void LateAdditions::addCarried(OpBuilder &b, ValueRange values) {
+/// Emits the delayed stores. `values` are the tiles, then the addresses.
+void DelayedAdds::emitDelayedStores(OpBuilder &b, ValueRange values) {
   IRMapping mapping;
-  for (auto [place, value] :
-       llvm::zip_equal(findPlaces(), values.drop_front(stores.size())))
-    mapping.map(place, value);
+  for (auto [address, value] :
+       llvm::zip_equal(findAddresses(), values.drop_front(stores.size())))
+    mapping.map(address, value);
   for (auto [store, value] : llvm::zip(stores, values)) {
     mapping.map(store.getValue(), value);
     b.clone(*store, mapping);
   }
 }
 
-void LateAdditions::apply() {
+void DelayedAdds::apply() {
   IRRewriter rewriter(loop);
   SmallVector<Value> inits = makeInits(rewriter);
   unsigned count = loop.getNumResults();
@@ -207,15 +221,16 @@ void LateAdditions::apply() {
     SmallVector<Value> yields;
     for (tile::StoreOp store : stores)
       yields.push_back(store.getValue());
-    llvm::append_range(yields, findPlaces());
+    llvm::append_range(yields, findAddresses());
     return yields;
   };
   loop = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(
       rewriter, inits, /*replaceInitOperandUsesInLoop=*/false, addYields));
   rewriter.setInsertionPointAfter(issueTogether());
-  addCarried(rewriter, ValueRange(loop.getRegionIterArgs()).drop_front(count));
+  emitDelayedStores(rewriter,
+                    ValueRange(loop.getRegionIterArgs()).drop_front(count));
   rewriter.setInsertionPointAfter(loop);
-  addCarried(rewriter, loop.getResults().drop_front(count));
+  emitDelayedStores(rewriter, loop.getResults().drop_front(count));
   for (tile::StoreOp store : stores)
     rewriter.eraseOp(store);
 }
@@ -239,12 +254,11 @@ void DelayAtomicAddsPass::runOnKernel() {
   int64_t late = 0;
   for (auto &[parent, ofLoop] : stores) {
     auto loop = dyn_cast<scf::ForOp>(parent);
-    LateAdditions additions(loop, ofLoop);
+    DelayedAdds additions(loop, ofLoop);
     StringRef reason =
         !plan.hasRoles() || !plan.getUnit().isAsynchronous()
-            ? "all warps run one program, or the matrix unit's products are "
-              "made at once"
-        : !loop ? "it stands in no loop"
+            ? "the kernel has no roles, or its MMA unit is synchronous"
+        : !loop ? "it is in no loop"
                 : additions.analyze(roles);
     if (!reason.empty()) {
       if (failed(leave(ofLoop, reason)))

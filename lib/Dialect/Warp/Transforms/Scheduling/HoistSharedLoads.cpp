@@ -1,4 +1,4 @@
-//===- HoistSharedLoads.cpp - Reads of streams ahead of a fence -----------===//
+//===- HoistSharedLoads.cpp - Hoist loads of streams above a fence --------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,18 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a dot starts from, a role reads right ahead of it, and the matrix unit
-// waits for shared memory. Where the role has stored a tile just before, for
-// others to read, it waits for shared memory anyway: for the fence that its
-// stores need. Both waits are one if the reads are issued first.
+// For streams whose plan says `read_early`: moves the wait, the shared load and
+// the release of a stage above the fence of the preceding stores. The initial
+// accumulator of a dot is loaded directly before the dot, and a fence already
+// waits for shared memory; after the move both latencies overlap.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Pipelines/ProgramTrace.h"
 #include "Pipelines/Ring.h"
 
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -36,18 +36,19 @@ using namespace fovea;
 using namespace fovea::warp;
 
 namespace {
-struct HoistSharedLoadsPass : warp::impl::WarpHoistSharedLoadsBase<HoistSharedLoadsPass> {
+struct HoistSharedLoadsPass
+    : warp::impl::WarpHoistSharedLoadsBase<HoistSharedLoadsPass> {
   void runOnKernel() override;
 };
 } // namespace
 
-/// Those of the kernel's pipelines that bring what is in a buffer.
-using Bringing = llvm::MapVector<Value, llvm::SetVector<Value>>;
+/// The pipelines of the kernel that fill each buffer.
+using BufferPipelines = llvm::MapVector<Value, llvm::SetVector<Value>>;
 
-/// A copy or a store belongs to the pipeline whose stage was acquired last
-/// before it.
-static Bringing findBringing(gpu::GPUFuncOp kernel) {
-  Bringing bringing;
+/// A copy or store belongs to the pipeline whose stage was last acquired before
+/// it.
+static BufferPipelines findBufferPipelines(gpu::GPUFuncOp kernel) {
+  BufferPipelines bufferPipelines;
   Value acquired;
   kernel.walk<WalkOrder::PreOrder>([&](Operation *op) {
     bool beginsRole = isa_and_nonnull<SpecializeOp>(op->getParentOp()) &&
@@ -57,36 +58,36 @@ static Bringing findBringing(gpu::GPUFuncOp kernel) {
     if (auto acquire = dyn_cast<ProducerAcquireOp>(op))
       acquired = getShared(acquire.getPipeline());
     else if (Value buffer = getFilledBuffer(op); buffer && acquired)
-      bringing[getShared(buffer)].insert(acquired);
+      bufferPipelines[getShared(buffer)].insert(acquired);
   });
-  return bringing;
+  return bufferPipelines;
 }
 
 static bool isSame(Value a, Value b) {
   return isEqualConstantIntOrValue(getAsOpFoldResult(a), getAsOpFoldResult(b));
 }
 
-/// Whether what the wait waits for, and nothing else, brings what is read.
-static bool isOfWait(LocalLoadOp load, ConsumerWaitOp wait,
-                     const Bringing &bringing) {
+/// True if only the pipeline of the wait fills the loaded buffer, and the
+/// stages match.
+static bool loadsStageOf(LocalLoadOp load, ConsumerWaitOp wait,
+                         const BufferPipelines &bufferPipelines) {
   auto stage = load.getSource().getDefiningOp<StageOp>();
-  const auto *found = bringing.find(getShared(load.getSource()));
+  const auto *found = bufferPipelines.find(getShared(load.getSource()));
   return stage && isSame(stage.getStage(), wait.getStage()) &&
-         found != bringing.end() && found->second.size() == 1 &&
+         found != bufferPipelines.end() && found->second.size() == 1 &&
          found->second.front() == getShared(wait.getPipeline());
 }
 
-/// The wait for a stage, the one read behind it, of that stage, and what gives
-/// it back, in order, if nothing else stands between them but what only
-/// computes.
-static SmallVector<Operation *> getRead(ConsumerWaitOp wait,
-                                        const Bringing &bringing) {
+/// The wait for a stage, the single load of it, and its release, in order.
+/// Empty if an op with other effects is between them.
+static SmallVector<Operation *>
+getRead(ConsumerWaitOp wait, const BufferPipelines &bufferPipelines) {
   SmallVector<Operation *> read = {wait};
   int64_t loads = 0;
   for (Operation *op = wait->getNextNode(); op; op = op->getNextNode()) {
     auto load = dyn_cast<LocalLoadOp>(op);
     auto release = dyn_cast<ConsumerReleaseOp>(op);
-    if (load && (++loads > 1 || !isOfWait(load, wait, bringing)))
+    if (load && (++loads > 1 || !loadsStageOf(load, wait, bufferPipelines)))
       return {};
     if (isa<StageOp>(op) || load || release)
       read.push_back(op);
@@ -94,18 +95,18 @@ static SmallVector<Operation *> getRead(ConsumerWaitOp wait,
       return {};
     if (!release)
       continue;
-    bool isOfRound = loads == 1 &&
-                     release.getPipeline() == wait.getPipeline() &&
-                     isSame(release.getStage(), wait.getStage()) &&
-                     isSame(release.getPhase(), wait.getPhase());
-    return isOfRound ? read : SmallVector<Operation *>();
+    bool isSameStage = loads == 1 &&
+                       release.getPipeline() == wait.getPipeline() &&
+                       isSame(release.getStage(), wait.getStage()) &&
+                       isSame(release.getPhase(), wait.getPhase());
+    return isSameStage ? read : SmallVector<Operation *>();
   }
   return {};
 }
 
-/// The first fence of stores ahead of the wait with nothing behind it that a
-/// read of another stage may not pass: what gives stages to others, waits for
-/// them, reads or computes.
+/// The nearest fence of stores before the wait. Only commits, waits, shared
+/// loads and ops without effects may be in between, because a load of another
+/// stage may move above them.
 static Operation *findFence(ConsumerWaitOp wait) {
   for (Operation *op = wait->getPrevNode(); op; op = op->getPrevNode()) {
     if (isa<FenceStoresOp>(op))
@@ -117,9 +118,9 @@ static Operation *findFence(ConsumerWaitOp wait) {
   return nullptr;
 }
 
-/// Whether what the ops use is there at `place`, but for what they find
-/// themselves.
-static bool areKnown(ArrayRef<Operation *> ops, Operation *place) {
+/// True if all operands of the ops, except those that the ops themselves
+/// define, are available at `place`.
+static bool areAvailable(ArrayRef<Operation *> ops, Operation *place) {
   return llvm::all_of(ops, [&](Operation *op) {
     return llvm::all_of(op->getOperands(), [&](Value operand) {
       Operation *def = operand.getDefiningOp();
@@ -130,9 +131,10 @@ static bool areKnown(ArrayRef<Operation *> ops, Operation *place) {
   });
 }
 
-/// Moves the wait, with what is read behind it, ahead of the fence before it.
-static bool readEarly(ConsumerWaitOp wait, const Bringing &bringing) {
-  SmallVector<Operation *> read = getRead(wait, bringing);
+/// Moves the wait, its load and the release above the preceding fence.
+static bool hoistLoad(ConsumerWaitOp wait,
+                      const BufferPipelines &bufferPipelines) {
+  SmallVector<Operation *> read = getRead(wait, bufferPipelines);
   Operation *fence = findFence(wait);
   if (read.empty() || !fence)
     return false;
@@ -141,23 +143,23 @@ static bool readEarly(ConsumerWaitOp wait, const Bringing &bringing) {
   if (!llvm::is_contained(read, stage) &&
       stage->getBlock() == fence->getBlock() && fence->isBeforeInBlock(stage))
     read.insert(read.begin(), stage);
-  if (!areKnown(read, fence))
+  if (!areAvailable(read, fence))
     return false;
   for (Operation *op : read)
     op->moveBefore(fence);
   return true;
 }
 
-/// Says which of the streams are read where they are needed all the same; the
-/// plan then says it, too.
-static LogicalResult reportLeft(gpu::GPUFuncOp kernel, launch::AbiOp abi,
-                                const llvm::StringSet<> &early) {
+/// Reports the streams whose loads did not move, and removes `read_early` from
+/// their plans.
+static LogicalResult reportUnmoved(gpu::GPUFuncOp kernel, launch::AbiOp abi,
+                                   const llvm::StringSet<> &early) {
   plan::KernelAttr plan = abi.getPlan();
   for (plan::StreamAttr stream : plan.getStreams())
     if (stream.getFields().readsEarly && !early.contains(stream.getName()) &&
         failed(reportMissed(kernel, abi, "read_early",
                             "no read of '" + stream.getName().getValue() +
-                                "' can pass the fence ahead of it")))
+                                "' can move above the preceding fence")))
       return failure();
   abi.setPlanAttr(
       plan.changeStreams([&](StringRef name, plan::StreamPlan &stream) {
@@ -176,12 +178,12 @@ void HoistSharedLoadsPass::runOnKernel() {
     if (made && abi.getPlan().getStream(made.getNameAttr()).readsEarly)
       waits.push_back({wait, made.getNameAttr()});
   });
-  Bringing bringing = findBringing(getOperation());
+  BufferPipelines bufferPipelines = findBufferPipelines(getOperation());
   int64_t moved = 0;
-  // With the entries of the plan that may speak of them.
+  // Also the family names, because a plan entry may name the family.
   llvm::StringSet<> early;
   for (auto [wait, name] : waits) {
-    if (!readEarly(wait, bringing))
+    if (!hoistLoad(wait, bufferPipelines))
       continue;
     ++moved;
     early.insert(name.getValue());
@@ -190,6 +192,6 @@ void HoistSharedLoadsPass::runOnKernel() {
   numReads += moved;
   if (moved != 0)
     reportDone(getOperation(), abi, "read_early", "Streams", moved);
-  if (failed(reportLeft(getOperation(), abi, early)))
+  if (failed(reportUnmoved(getOperation(), abi, early)))
     return signalPassFailure();
 }

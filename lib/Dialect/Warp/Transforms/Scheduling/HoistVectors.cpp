@@ -1,8 +1,14 @@
-//===- HoistVectors.cpp - Vectors read ahead of a loop ----------*- C++ -*-===//
+//===- HoistVectors.cpp - Hoist vector loads out of loops -----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Hoists loads of loop-invariant vectors, such as a tile's document ids, out of
+// loops that do not write global memory. The vector stays in registers through
+// the loop, so only vectors with few elements per thread move.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +27,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// Elements of a vector that a thread holds all through a loop, at most.
+// The most elements of a vector that a thread may hold through a loop.
 static constexpr int64_t kMostElements = 4;
 
 namespace {
@@ -30,7 +36,7 @@ struct HoistVectorsPass : warp::impl::WarpHoistVectorsBase<HoistVectorsPass> {
 };
 } // namespace
 
-/// Whether the op reads a vector of which threads hold few elements.
+/// True if the op loads a vector of which each thread holds few elements.
 static bool readsFew(tile::LoadOp load) {
   auto layout = dyn_cast_or_null<ThreadLayoutAttrInterface>(
       load.getResult().getType().getEncoding());
@@ -39,8 +45,9 @@ static bool readsFew(tile::LoadOp load) {
              kMostElements;
 }
 
-/// The outermost loop around the op that it might stand ahead of, or null: all
-/// that it needs is known there, and no loop on the way writes what it reads.
+/// The outermost loop that the load can be hoisted out of, or null. Its
+/// operands must be defined outside, and no loop in between may write global
+/// memory.
 static scf::ForOp findLoop(tile::LoadOp load) {
   scf::ForOp found;
   for (auto loop = dyn_cast<scf::ForOp>(load->getParentOp()); loop;

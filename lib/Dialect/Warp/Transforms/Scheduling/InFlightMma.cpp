@@ -1,8 +1,12 @@
-//===- InFlightMma.cpp - Dots in flight around a loop -----------*- C++ -*-===//
+//===- InFlightMma.cpp - Loop-carried asynchronous dots -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements the analysis and the op order for loop-carried asynchronous dots.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,13 +20,14 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-/// Adds what the ops compute with, of this round or, as far as the loop carries
-/// it, of the last one. Fails if that can't be found without waiting.
-LogicalResult InFlightMma::addNeeds(Ops &ops, bool ofLastRound) {
+/// Adds the ops that compute the operands of `ops`. If `followCarried`, also
+/// follows loop-carried values into the previous iteration. Fails if an operand
+/// depends on an op with effects or regions.
+LogicalResult InFlightMma::addOperandSlice(Ops &ops, bool followCarried) {
   for (size_t index = 0; index < ops.size(); ++index)
     for (Value operand : ops[index]->getOperands()) {
       auto argument = dyn_cast<BlockArgument>(operand);
-      if (ofLastRound && argument && argument.getOwner() == loop.getBody() &&
+      if (followCarried && argument && argument.getOwner() == loop.getBody() &&
           argument != loop.getInductionVar())
         operand = loop.getTiedLoopYieldedValue(argument)->get();
       Operation *def = operand.getDefiningOp();
@@ -36,9 +41,10 @@ LogicalResult InFlightMma::addNeeds(Ops &ops, bool ofLastRound) {
   return success();
 }
 
-/// Adds the dot and what brings its operands, if they come from memory.
-LogicalResult InFlightMma::addDot(Ops &ops, DotOp dot, bool ofLastRound) {
-  // An operand in registers would have to be computed first.
+/// Adds the dot and the pipeline ops that load its operands. Fails if operand A
+/// is in registers, or if threads write a buffer that the dot reads.
+LogicalResult InFlightMma::addDot(Ops &ops, DotOp dot, bool followCarried) {
+  // A register operand would have to be computed first.
   if (!isSharedBuffer(dot.getA().getType()))
     return failure();
   Ops added;
@@ -60,7 +66,7 @@ LogicalResult InFlightMma::addDot(Ops &ops, DotOp dot, bool ofLastRound) {
     if (walk.wasInterrupted())
       return failure();
   }
-  if (failed(addNeeds(added, ofLastRound)))
+  if (failed(addOperandSlice(added, followCarried)))
     return failure();
   ops.insert_range(added);
   return success();
@@ -76,16 +82,16 @@ LogicalResult InFlightMma::analyze() {
   }
   rings = findRings(loop.getBody());
   for (DotOp dot : earlyDots)
-    if (failed(addDot(early, dot, /*ofLastRound=*/true)))
+    if (failed(addDot(early, dot, /*followCarried=*/true)))
       return failure();
   for (DotOp dot : lateDots)
-    (void)addDot(lead, dot, /*ofLastRound=*/false);
+    (void)addDot(lead, dot, /*followCarried=*/false);
   splitViews();
   return success();
 }
 
-/// Views of their own for those who stay: the loop carries numbers of stages,
-/// not views.
+/// Clones stage views for the users that stay in stage 1, so that the loop
+/// carries stage indices and not views.
 void InFlightMma::splitViews() {
   for (Operation *op : early) {
     auto view = dyn_cast<StageOp>(op);
@@ -98,16 +104,16 @@ void InFlightMma::splitViews() {
   }
 }
 
-/// Whether nothing of what a dot in flight reads or gives can be touched by the
-/// op, but by its operands.
-static bool mayStandInFlight(Operation *op) {
+/// True if the op can touch the operands and the result of an outstanding dot
+/// only through its own SSA operands.
+static bool canRunWhileOutstanding(Operation *op) {
   return isa<DotOp, tile::StoreOp, tile::SemaphoreWaitOp,
              tile::SemaphoreReleaseOp>(op) ||
          isMemoryEffectFree(op);
 }
 
-/// The round's own ops in their order, but that a wait stands where its result
-/// is used: dots that follow each other are issued together.
+/// The stage-1 ops in their order, with each wait sunk to the first use of its
+/// result. Consecutive dots are then issued together.
 SmallVector<Operation *> InFlightMma::sinkWaits() {
   SmallVector<Operation *> ops, waits;
   auto place = [&](size_t count) {
@@ -123,8 +129,8 @@ SmallVector<Operation *> InFlightMma::sinkWaits() {
       waits.push_back(wait);
       continue;
     }
-    // Products are delivered in order: with one all before it.
-    size_t needed = mayStandInFlight(&op) ? 0 : waits.size();
+    // Dots complete in issue order: a wait also completes all earlier dots.
+    size_t needed = canRunWhileOutstanding(&op) ? 0 : waits.size();
     for (auto [index, wait] : llvm::enumerate(waits))
       for (Operation *user : wait->getUsers())
         if (op.isAncestor(user))
@@ -137,13 +143,13 @@ SmallVector<Operation *> InFlightMma::sinkWaits() {
 }
 
 StagedOrder InFlightMma::getOrder() {
-  SmallVector<Operation *> own = sinkWaits();
+  SmallVector<Operation *> body = sinkWaits();
   auto findLast = [&](ArrayRef<DotOp> dots) {
     auto isWait = [&](Operation *op) {
       return llvm::any_of(dots,
                           [&](DotOp dot) { return getDotWait(dot) == op; });
     };
-    return std::find_if(own.rbegin(), own.rend(), isWait).base();
+    return std::find_if(body.rbegin(), body.rend(), isWait).base();
   };
   StagedOrder order;
   Ops placed;
@@ -157,11 +163,12 @@ StagedOrder InFlightMma::getOrder() {
       if (ops.contains(&op))
         append(&op);
   };
-  // Behind the wait for the early ones; up to the wait for the last other one.
-  append(ArrayRef(own).take_front(findLast(earlyDots) - own.begin()));
+  // `lead` goes after the last wait for an early dot; the early dots go before
+  // the last wait for a late dot.
+  append(ArrayRef(body).take_front(findLast(earlyDots) - body.begin()));
   appendAll(lead);
-  append(ArrayRef(own).take_front(findLast(lateDots) - own.begin() - 1));
+  append(ArrayRef(body).take_front(findLast(lateDots) - body.begin() - 1));
   appendAll(early);
-  append(own);
+  append(body);
   return order;
 }

@@ -1,55 +1,62 @@
-//===- InFlightMma.h - Dots in flight around a loop ------------ -*- C++
-//-*-===//
+//===- InFlightMma.h - Loop-carried asynchronous dots -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Prefetches the issue of dots by one iteration and carries them through the
+// loop while they are outstanding. Only the issue and the loads of the operands
+// move; no computation on the results does. `warp-overlap-dots` uses it for
+// dots whose plan says `carried`.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_DIALECT_WARP_TRANSFORMS_SCHEDULING_INFLIGHTMMA_H
 #define FOVEA_LIB_DIALECT_WARP_TRANSFORMS_SCHEDULING_INFLIGHTMMA_H
 
-#include "Scheduling/PipelineLoop.h"
 #include "Pipelines/Ring.h"
+#include "Scheduling/PipelineLoop.h"
 
 namespace fovea::warp {
 
-/// A loop that issues some dots a round ahead and carries them in flight, until
-/// the round that they are of waits for them. With them goes what brings their
-/// operands, and nothing that is computed from their results.
+/// Computes the schedule of a loop that issues its early dots one iteration
+/// ahead. The loop carries these dots while they are outstanding; their own
+/// iteration waits for them. The pipeline ops that load their operands move
+/// with them.
 ///
-/// They are issued behind the last of their owner's other dots, ahead of the
-/// wait for it: products of one owner are delivered in the order of their
-/// issue, so no other one waits for them, and what comes of the last one is
-/// done while they run. Of other dots that stand behind each other the next one
-/// is issued before what comes of one is done. Other dots that need nothing of
-/// their round but what comes from memory are issued behind the wait for the
-/// early ones: what these give is computed while they run.
+/// Early dots are issued after the last late dot and before the wait for it.
+/// Dots of one role complete in issue order, so no late dot waits for an early
+/// one, and the users of the last late dot run while the early dots are
+/// outstanding. Of consecutive independent late dots, dot i+1 is issued before
+/// the users of dot i. Late dots whose operands come from memory only are
+/// issued after the wait for the early dots, and run concurrently with the
+/// users of the early dots.
 class InFlightMma {
 public:
-  /// All dots are asynchronous.
+  /// All dots must be asynchronous.
   InFlightMma(mlir::scf::ForOp loop, llvm::ArrayRef<DotOp> early,
               llvm::ArrayRef<DotOp> late)
       : loop(loop), earlyDots(early), lateDots(late) {}
 
-  /// Fails, without a change, if the early dots need what is computed in the
-  /// round before theirs, or if there is no other one.
+  /// Fails without changes if an early dot depends on a computation of the
+  /// previous iteration, or if there are no late dots.
   llvm::LogicalResult analyze();
   StagedOrder getOrder();
 
 private:
   using Ops = llvm::SetVector<mlir::Operation *>;
 
-  llvm::LogicalResult addNeeds(Ops &ops, bool ofLastRound);
-  llvm::LogicalResult addDot(Ops &ops, DotOp dot, bool ofLastRound);
+  llvm::LogicalResult addOperandSlice(Ops &ops, bool followCarried);
+  llvm::LogicalResult addDot(Ops &ops, DotOp dot, bool followCarried);
   void splitViews();
   llvm::SmallVector<mlir::Operation *> sinkWaits();
 
   mlir::scf::ForOp loop;
   llvm::SmallVector<DotOp> earlyDots, lateDots;
   llvm::MapVector<mlir::Value, RingOps> rings;
-  /// What is done a round ahead; what is done first in a round.
+  /// Ops that run one iteration ahead; ops that run first in an iteration.
   Ops early, lead;
 };
 

@@ -1,15 +1,22 @@
-//===- KeepDotsInFlight.cpp - Sums that don't wait each round ---*- C++ -*-===//
+//===- KeepDotsInFlight.cpp - Keep accumulations outstanding --------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// For dots whose plan says `in_flight`: the loop carries the pending
+// accumulator, so iteration i+1 issues its dot before that of iteration i has
+// completed. The wait follows the loop, and the stages that a dot reads are
+// released one iteration later.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Scheduling/PipelineLoop.h"
 
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Schedule/Schedule.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -29,51 +36,52 @@ struct KeepDotsInFlightPass
 };
 } // namespace
 
-/// The loop that adds up what the dot gives, and does nothing else with it;
-/// null after a diagnostic.
-static scf::ForOp findSum(DotOp dot) {
+/// The loop that carries the dot's accumulator, if the dot is its only user.
+/// Null after a diagnostic.
+static scf::ForOp findAccumulationLoop(DotOp dot) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   auto acc = dyn_cast<BlockArgument>(dot.getAcc());
   if (!loop || !acc || acc.getOwner() != loop.getBody() || !acc.hasOneUse() ||
       !dot.getResult().hasOneUse() ||
       loop.getTiedLoopYieldedValue(acc)->get() != dot.getResult()) {
-    dot.emitError("only a sum that a loop carries, and that nothing else in it "
-                  "reads, can be kept in flight");
+    dot.emitError("can't keep this dot outstanding: expected a loop-carried "
+                  "accumulator that no other op of the loop reads");
     return {};
   }
   if (!tile::isRegisterTile(dot.getResult().getType()) ||
       !isSharedBuffer(dot.getA().getType())) {
-    dot.emitError("only a synchronous dot of operands in shared memory can be "
-                  "kept in flight");
+    dot.emitError("can't keep this dot outstanding: expected a synchronous dot "
+                  "with operands in shared memory");
     return {};
   }
   if (!runsOnce(loop)) {
     InFlightDiagnostic diag =
-        dot.emitError("can be kept in flight only in a loop that surely runs "
-                      "once");
-    diag.attachNote(loop.getLoc())
-        << "what is known of its bounds lets it run no times";
+        dot.emitError("can't keep this dot outstanding: expected a loop that "
+                      "runs at least once");
+    diag.attachNote(loop.getLoc()) << "its known bounds allow zero iterations";
     return {};
   }
   return loop;
 }
 
-/// Stages that are released behind the dot are released a round later, so each
-/// ring needs a stage to go on with.
+/// Stages released after the dot are released one iteration later, so each ring
+/// needs a second stage.
 static LogicalResult checkStages(DotOp dot) {
   for (Operation *op = dot->getNextNode(); op; op = op->getNextNode()) {
     auto release = dyn_cast<ConsumerReleaseOp>(op);
     if (!release || release.getPipeline().getType().getStages() > 1)
       continue;
-    InFlightDiagnostic diag = dot.emitError(
-        "kept in flight, reads stages of a ring that has no other one");
+    InFlightDiagnostic diag =
+        dot.emitError("can't keep this dot outstanding: it reads a ring with a "
+                      "single stage, expected at least two");
     diag.attachNote(release.getLoc()) << "released here";
     return diag;
   }
   return success();
 }
 
-/// The loop carries the product that is not delivered; it is, behind the loop.
+/// Makes the loop carry the pending accumulator, and waits for it after the
+/// loop.
 static void carryPending(scf::ForOp loop, DotOp dot) {
   auto acc = cast<BlockArgument>(dot.getAcc());
   Location loc = dot.getLoc();
@@ -97,15 +105,15 @@ static void carryPending(scf::ForOp loop, DotOp dot) {
   sum.replaceAllUsesExcept(wait.getResult(), wait);
 }
 
-/// This round's dots are issued, then the last round's have read their stages,
-/// which are released.
+/// Issues the dots of this iteration first, then waits until those of the
+/// previous iteration have read their stages, and releases these stages.
 static StagedOrder getOrder(scf::ForOp loop) {
   StagedOrder order, late;
-  bool isBehind = false;
+  bool isAfterWait = false;
   for (Operation &op : loop.getBody()->without_terminator()) {
     bool isWait = isa<AwaitReadsOp>(op);
-    isBehind |= isWait;
-    if (isWait || (isBehind && isa<ConsumerReleaseOp>(op)))
+    isAfterWait |= isWait;
+    if (isWait || (isAfterWait && isa<ConsumerReleaseOp>(op)))
       late.emplace_back(&op, 1);
     else
       order.emplace_back(&op, 0);
@@ -118,20 +126,20 @@ void KeepDotsInFlightPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  // Only what roles ask for is made while they go on.
-  bool canWait =
+  // Dots run asynchronously only in kernels with roles.
+  bool isAsync =
       abi.getPlan().hasRoles() && abi.getPlan().getUnit().isAsynchronous();
   llvm::MapVector<Operation *, SmallVector<DotOp>> loops;
   WalkResult walk = getOperation().walk([&](DotOp dot) -> WalkResult {
     if (!abi.getPlan().getDot(dot.getNameAttr()).inFlight)
       return WalkResult::advance();
-    if (!canWait)
-      return failed(reportMissed(dot, abi, "in_flight",
-                                 "all warps run one program, or the matrix "
-                                 "unit's products are made at once"))
+    if (!isAsync)
+      return failed(reportMissed(
+                 dot, abi, "in_flight",
+                 "the kernel has no roles, or its MMA unit is synchronous"))
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
-    scf::ForOp loop = findSum(dot);
+    scf::ForOp loop = findAccumulationLoop(dot);
     if (!loop || failed(checkStages(dot)))
       return WalkResult::interrupt();
     loops[loop].push_back(dot);
@@ -139,18 +147,18 @@ void KeepDotsInFlightPass::runOnKernel() {
   });
   if (walk.wasInterrupted())
     return signalPassFailure();
-  int64_t waiting = 0;
+  int64_t outstanding = 0;
   for (auto &[op, dots] : loops) {
     auto loop = cast<scf::ForOp>(op);
     for (DotOp dot : dots)
       carryPending(loop, dot);
     numDots += dots.size();
     if (failed(pipelineInTwoStages(loop, getOrder(loop)))) {
-      op->emitError("the loop can't be run in two stages");
+      op->emitError("the loop can't be pipelined in two stages");
       return signalPassFailure();
     }
-    waiting += dots.size();
+    outstanding += dots.size();
   }
-  if (waiting)
-    reportDone(getOperation(), abi, "in_flight", "Dots", waiting);
+  if (outstanding)
+    reportDone(getOperation(), abi, "in_flight", "Dots", outstanding);
 }

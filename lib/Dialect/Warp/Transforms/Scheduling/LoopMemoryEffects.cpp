@@ -1,8 +1,12 @@
-//===- LoopMemoryEffects.cpp - What loops may read elsewhere --------------===//
+//===- LoopMemoryEffects.cpp - Global writes of loops ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements the query whether a loop may write to global memory.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,8 +1,13 @@
-//===- LoopMemoryEffects.h - What loops may read elsewhere ------*- C++ -*-===//
+//===- LoopMemoryEffects.h - Global writes of loops -------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Passes that move global loads across iterations or out of a loop query here
+// whether the loop may write to global memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +18,9 @@
 
 namespace fovea::warp {
 
-/// Whether the loop may write to global memory: what it reads there is what was
-/// there before it otherwise. Copies into shared memory are no such writes.
+/// True if the loop may write to global memory. If false, every global load in
+/// the loop returns the value from before the loop. Copies into shared memory
+/// do not count.
 bool writesGlobalMemory(mlir::scf::ForOp loop);
 
 } // namespace fovea::warp

@@ -1,20 +1,28 @@
-//===- OverlapDots.cpp - Dots in flight under softmax -----------*- C++ -*-===//
+//===- OverlapDots.cpp - Overlap dots with softmax ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Pipelines loops so that dots are outstanding while softmax runs
+// (intra-warpgroup pipelining of FlashAttention 3). The plan's `ahead` selects
+// the prefetched dots; TwoStages, InFlightMma and PrefetchMma compute the
+// schedules. The pass also keeps 16-bit tiles, and not their wide forms, in
+// registers across waits.
+//
+//===----------------------------------------------------------------------===//
 
+#include "Roles/RoleAssignment.h"
 #include "Scheduling/AsyncDots.h"
 #include "Scheduling/InFlightMma.h"
-#include "Scheduling/PrefetchMma.h"
 #include "Scheduling/PipelineLoop.h"
-#include "Roles/RoleAssignment.h"
+#include "Scheduling/PrefetchMma.h"
 #include "Scheduling/TwoStages.h"
 
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -37,44 +45,45 @@ struct OverlapDotsPass : warp::impl::WarpOverlapDotsBase<OverlapDotsPass> {
 };
 } // namespace
 
-/// Those of the loop's own dots that the plan issues a block before the others.
+/// The dots of the loop body that the plan issues one block ahead.
 template <typename Dot>
-static SmallVector<Dot> getAhead(scf::ForOp loop, plan::KernelAttr plan) {
+static SmallVector<Dot> getPrefetchedDots(scf::ForOp loop,
+                                          plan::KernelAttr plan) {
   return llvm::filter_to_vector(loop.getBody()->getOps<Dot>(), [&](Dot dot) {
     return plan.getDot(dot.getNameAttr()).ahead != 0;
   });
 }
 
-/// A tile of zeros: a constant, or what a vote's body starts with.
+/// True for a zero constant, or for a block argument of `tile.if_any` with a
+/// zero init.
 static bool isZeros(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto vote = dyn_cast<tile::IfAnyOp>(argument.getOwner()->getParentOp());
-    return vote && isZeros(vote.getInits()[argument.getArgNumber()]);
+    auto ifAny = dyn_cast<tile::IfAnyOp>(argument.getOwner()->getParentOp());
+    return ifAny && isZeros(ifAny.getInits()[argument.getArgNumber()]);
   }
   return matchPattern(value, m_AnyZeroFloat());
 }
 
-/// The zeros that the result is a multiple of, also where rows vote for the
-/// multiplication; null if anything else is made of them.
+/// The zero tile of which `result` is a multiple, also under a `tile.if_any`
+/// around the multiplication. Null if `result` is not a multiple of zeros.
 static Value getScaledZeros(Value result) {
   if (auto product = result.getDefiningOp<arith::MulFOp>())
     for (Value factor : product->getOperands())
       if (isZeros(factor))
         return factor;
-  auto vote = result.getDefiningOp<tile::IfAnyOp>();
-  if (!vote)
+  auto ifAny = result.getDefiningOp<tile::IfAnyOp>();
+  if (!ifAny)
     return {};
   unsigned index = cast<OpResult>(result).getResultNumber();
-  Value init = vote.getInits()[index];
-  Value yielded = vote.getBody().front().getTerminator()->getOperand(index);
+  Value init = ifAny.getInits()[index];
+  Value yielded = ifAny.getBody().front().getTerminator()->getOperand(index);
   return isZeros(init) && (isZeros(yielded) || getScaledZeros(yielded))
              ? init
              : Value();
 }
 
-/// The first iteration has nothing to rescale: a zero accumulator stays zero,
-/// also one put together of zeros. What else is done with it is done there,
-/// too.
+/// Folds the rescale of the first iteration: a zero accumulator stays zero,
+/// also a concatenation of zeros. Other ops on the accumulator stay.
 static void foldFirstRescale(Operation *op) {
   llvm::SetVector<Operation *> concats;
   for (Value result : op->getResults()) {
@@ -91,11 +100,11 @@ static void foldFirstRescale(Operation *op) {
     (void)folder.tryToFold(concat);
 }
 
-/// Those of the loop's dots that have the owner of the dots ahead: other roles'
-/// dots have nothing to run under.
+/// The dots of the loop with the same owner as the prefetched dots. Dots of
+/// other roles can't overlap with this role's computation.
 static SmallVector<DotOp> findOverlapped(scf::ForOp loop, plan::KernelAttr plan,
                                          ArrayRef<plan::RoleAttr> roles) {
-  SmallVector<DotOp> ahead = getAhead<DotOp>(loop, plan);
+  SmallVector<DotOp> ahead = getPrefetchedDots<DotOp>(loop, plan);
   if (ahead.empty())
     return {};
   auto findOwner = [&](DotOp dot) {
@@ -106,7 +115,8 @@ static SmallVector<DotOp> findOverlapped(scf::ForOp loop, plan::KernelAttr plan,
       [&](DotOp dot) { return findOwner(dot) == findOwner(ahead.front()); });
 }
 
-/// Computes what comes of the early dots a block ahead, under others.
+/// Prefetches the early dots and the computation on their results by one block,
+/// so that the computation runs while the late dots are outstanding.
 static LogicalResult overlapResults(scf::ForOp loop, ArrayRef<DotOp> early,
                                     ArrayRef<DotOp> late) {
   TwoStages stages(loop, early, late);
@@ -125,32 +135,32 @@ static LogicalResult overlapResults(scf::ForOp loop, ArrayRef<DotOp> early,
   return success();
 }
 
-/// Issues the early dots a block ahead, and nothing else.
-static LogicalResult carry(scf::ForOp loop, ArrayRef<DotOp> early,
-                           ArrayRef<DotOp> late) {
+/// Prefetches only the issue of the early dots by one block.
+static LogicalResult prefetchIssue(scf::ForOp loop, ArrayRef<DotOp> early,
+                                   ArrayRef<DotOp> late) {
   InFlightMma carried(loop, early, late);
   return success(succeeded(carried.analyze()) &&
                  succeeded(pipelineInTwoStages(loop, carried.getOrder())));
 }
 
-/// Why the loop stays as it is; empty if it doesn't.
+/// Pipelines the loop. Returns the reason if it stays unchanged, else an empty
+/// string.
 static StringRef overlap(scf::ForOp loop, plan::KernelAttr plan,
                          ArrayRef<plan::RoleAttr> roles) {
   constexpr StringRef nothing =
-      "no dot of the loop can run under what is computed from the next block's";
-  // Dots in memory form are waited for where somebody reads the memory: only
-  // their issue moves.
-  if (SmallVector<DotIntoOp> dots = getAhead<DotIntoOp>(loop, plan);
+      "no dot of the loop can overlap the computation on the next block's dot";
+  // The readers of the memory wait for `warp.dot_into`, so only its issue
+  // moves.
+  if (SmallVector<DotIntoOp> dots = getPrefetchedDots<DotIntoOp>(loop, plan);
       !dots.empty())
-    return succeeded(issueAhead(loop, dots)) ? StringRef() : nothing;
+    return succeeded(prefetchDots(loop, dots)) ? StringRef() : nothing;
   auto isCarried = [&](DotOp dot) {
     return plan.getDot(dot.getNameAttr()).isCarried;
   };
-  SmallVector<DotOp> ahead = getAhead<DotOp>(loop, plan);
+  SmallVector<DotOp> ahead = getPrefetchedDots<DotOp>(loop, plan);
   bool areCarried = llvm::any_of(ahead, isCarried);
   if (areCarried && !llvm::all_of(ahead, isCarried))
-    return "of the dots that are issued ahead some are carried in flight and "
-           "some are not";
+    return "some of the prefetched dots are loop-carried and some are not";
   SmallVector<DotWaitOp> waits;
   SmallVector<DotOp> early, late;
   for (DotOp dot : findOverlapped(loop, plan, roles)) {
@@ -162,15 +172,17 @@ static StringRef overlap(scf::ForOp loop, plan::KernelAttr plan,
     }
     group.push_back(dot);
   }
-  if (succeeded((areCarried ? carry : overlapResults)(loop, early, late)))
+  if (succeeded(
+          (areCarried ? prefetchIssue : overlapResults)(loop, early, late)))
     return {};
   for (DotWaitOp wait : waits)
     makeSync(wait);
   return nothing;
 }
 
-/// Lets `wait` hold one more tile, and gives it to `uses`.
-static void holdIn(DotWaitOp wait, Value tile, ArrayRef<OpOperand *> uses) {
+/// Keeps one more tile live across `wait`, and makes `uses` read it from there.
+static void keepLiveAcross(DotWaitOp wait, Value tile,
+                           ArrayRef<OpOperand *> uses) {
   OpBuilder b(wait);
   SmallVector<Value> held(wait.getHeld());
   held.push_back(tile);
@@ -182,10 +194,10 @@ static void holdIn(DotWaitOp wait, Value tile, ArrayRef<OpOperand *> uses) {
     use->set(holds.getHeldResults().back());
 }
 
-/// Whoever reads a register operand behind its dot reads what comes out of the
-/// wait: what is computed of it would be in registers beside it else, while the
-/// product is made. Constants are made anywhere, by each role for itself.
-static void holdOperand(DotOp dot) {
+/// Makes later users of a register operand read it from the dot's wait.
+/// Otherwise values computed from it would occupy registers beside the operand
+/// while the dot is outstanding. Constants need no register across the wait.
+static void keepOperandLive(DotOp dot) {
   Value operand = dot.getA();
   if (matchPattern(operand, m_Constant()))
     return;
@@ -197,21 +209,21 @@ static void holdOperand(DotOp dot) {
   }
   if (later.empty())
     return;
-  holdIn(makeAsync(dot), operand, later);
+  keepLiveAcross(makeAsync(dot), operand, later);
 }
 
-/// The dots of roles whose register operand others read behind them.
-static void holdOperands(gpu::GPUFuncOp kernel) {
+/// Keeps register operands that have later users live across their dots.
+static void keepOperandsLive(gpu::GPUFuncOp kernel) {
   SmallVector<DotOp> dots;
   kernel.walk([&](DotOp dot) {
     if (!dot.getAsync() && tile::isRegisterTile(dot.getA().getType()))
       dots.push_back(dot);
   });
-  llvm::for_each(dots, holdOperand);
+  llvm::for_each(dots, keepOperandLive);
 }
 
-/// The last wait between a tile of numbers and the first that reads them wide
-/// in the block of `op`; null if there is none.
+/// The last wait between the definition of a 16-bit tile and the first user of
+/// its widened form in the block of `op`; null if there is none.
 static DotWaitOp findLastWaitBeforeUse(arith::ExtFOp op) {
   Block *block = op->getBlock();
   Operation *first = nullptr;
@@ -227,10 +239,10 @@ static DotWaitOp findLastWaitBeforeUse(arith::ExtFOp op) {
   return nullptr;
 }
 
-/// Numbers of 16 bits are widened behind the last wait before they are needed,
-/// and are of what that wait holds: in any other place, also one that several
-/// blocks share, they would take twice the registers while products are made.
-static void widenBehindWait(arith::ExtFOp op) {
+/// Widens a 16-bit tile after the last wait before its first use, and keeps the
+/// 16-bit tile live across that wait. Anywhere else, the wide tile would take
+/// twice the registers while dots are outstanding.
+static void widenAfterWait(arith::ExtFOp op) {
   auto type = dyn_cast<RankedTensorType>(op.getIn().getType());
   if (!type || !tile::isRegisterTile(type) ||
       type.getElementTypeBitWidth() != 16)
@@ -239,14 +251,14 @@ static void widenBehindWait(arith::ExtFOp op) {
   if (!wait || wait->isBeforeInBlock(op))
     return;
   op->moveAfter(wait);
-  holdIn(wait, op.getIn(), &op->getOpOperand(0));
+  keepLiveAcross(wait, op.getIn(), &op->getOpOperand(0));
 }
 
-/// Where a wide tile is used beside its rounded form, the operand of a dot,
-/// both after a wait, that wait holds the wide one: rounded before it, which
-/// ptxas likes to do while nothing else is to be done, both would be in
+/// If a wide tile and its rounded form (the operand of a dot) are both used
+/// after a wait, keeps the wide tile live across that wait. Otherwise ptxas
+/// tends to schedule the rounding before the wait, and both would occupy
 /// registers.
-static void roundBehindWait(arith::TruncFOp op) {
+static void roundAfterWait(arith::TruncFOp op) {
   auto dot = op->hasOneUse() ? dyn_cast<DotOp>(*op->user_begin()) : DotOp();
   Block *block = op->getBlock();
   if (!dot || dot.getA() != op.getResult() || dot->getBlock() != block ||
@@ -265,12 +277,13 @@ static void roundBehindWait(arith::TruncFOp op) {
       later.push_back(&use);
   }
   if (later.size() > 1)
-    holdIn(cast<DotWaitOp>(wait), op.getIn(), later);
+    keepLiveAcross(cast<DotWaitOp>(wait), op.getIn(), later);
 }
 
-/// Says why no dot is issued ahead; the plan has none any more.
-static LogicalResult leave(launch::AbiOp abi,
-                           ArrayRef<std::pair<Operation *, StringRef>> missed) {
+/// Reports why no dot is prefetched, and removes the prefetch from the plan.
+static LogicalResult
+reportNoPrefetch(launch::AbiOp abi,
+                 ArrayRef<std::pair<Operation *, StringRef>> missed) {
   for (auto [op, reason] : missed)
     if (failed(reportMissed(op, abi, "overlap", reason)))
       return failure();
@@ -290,22 +303,22 @@ void OverlapDotsPass::runOnKernel() {
       plan.hasDot([](const plan::DotPlan &dot) { return dot.ahead; });
   bool canBeAhead = plan.hasRoles() && plan.getUnit().isAsynchronous();
   if (canBeAhead && !isAhead)
-    return holdOperands(getOperation());
+    return keepOperandsLive(getOperation());
   SmallVector<scf::ForOp> loops;
   SmallVector<std::pair<Operation *, StringRef>> missed;
   if (!canBeAhead && isAhead)
-    missed.push_back({getOperation(), "all warps run one program, or the "
-                                      "matrix unit's products are made at "
-                                      "once"});
+    missed.push_back(
+        {getOperation(),
+         "the kernel has no roles, or its MMA unit is synchronous"});
   else
     getOperation().walk([&](scf::ForOp loop) {
-      if (getAhead<DotOp>(loop, plan).empty() &&
-          getAhead<DotIntoOp>(loop, plan).empty())
+      if (getPrefetchedDots<DotOp>(loop, plan).empty() &&
+          getPrefetchedDots<DotIntoOp>(loop, plan).empty())
         return;
       if (runsOnce(loop))
         loops.push_back(loop);
       else
-        missed.push_back({loop, "the loop may run no times"});
+        missed.push_back({loop, "the loop may run zero iterations"});
     });
   SmallVector<plan::RoleAttr> roles = getRoles(getOperation(), abi);
   int64_t overlapped = 0;
@@ -319,16 +332,16 @@ void OverlapDotsPass::runOnKernel() {
   }
   SmallVector<arith::ExtFOp> widened;
   getOperation().walk([&](arith::ExtFOp op) { widened.push_back(op); });
-  llvm::for_each(widened, widenBehindWait);
+  llvm::for_each(widened, widenAfterWait);
   SmallVector<arith::TruncFOp> rounded;
   getOperation().walk([&](arith::TruncFOp op) { rounded.push_back(op); });
-  llvm::for_each(rounded, roundBehindWait);
+  llvm::for_each(rounded, roundAfterWait);
   if (overlapped != 0)
     reportDone(getOperation(), abi, "overlap", "Loops", overlapped);
   if (!isAhead || overlapped != 0)
     return;
   if (missed.empty())
-    missed.push_back({getOperation(), "no loop has a dot to issue ahead"});
-  if (failed(leave(abi, missed)))
+    missed.push_back({getOperation(), "no loop has a dot to prefetch"});
+  if (failed(reportNoPrefetch(abi, missed)))
     signalPassFailure();
 }

@@ -1,13 +1,19 @@
-//===- PingPong.cpp - Warp groups take turns --------------------*- C++ -*-===//
+//===- PingPong.cpp - Ping-pong between warp groups -----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Puts `warp.begin_turn` and `warp.end_turn` around each burst of dots, so that
+// the warp groups issue their bursts in order: one group runs softmax while
+// another uses the tensor cores (ping-pong of FlashAttention 3).
+//
+//===----------------------------------------------------------------------===//
 
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Schedule/Schedule.h"
 #include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -27,8 +33,8 @@ struct PingPongPass : warp::impl::WarpPingPongBase<PingPongPass> {
   void runOnKernel() override;
 };
 
-/// Dots of one block that are issued one after the other, with no wait for a
-/// dot between them.
+/// Consecutive asynchronous dots of one block with no wait for a dot in
+/// between.
 struct Burst {
   DotOp first, last;
 };
@@ -68,13 +74,13 @@ void PingPongPass::runOnKernel() {
         plan.change([](plan::KernelPlan &kernel) { kernel.pingPong = false; }));
   };
   if (groups < 2)
-    return leaveOut("one warp group has nobody to take turns with");
+    return leaveOut("expected at least two warp groups, found one");
   groups *= plan->cluster;
   SmallVector<Burst> bursts;
   getOperation().walk(
       [&](Block *block) { llvm::append_range(bursts, findBursts(*block)); });
   if (bursts.empty())
-    return leaveOut("no dots are issued one behind the other");
+    return leaveOut("no two dots are issued without a wait in between");
   OpBuilder b = OpBuilder::atBlockBegin(&getOperation().getBody().front());
   Value turns =
       TurnsOp::create(b, getNamedLoc(getOperation().getLoc(), "turns"),
@@ -84,7 +90,7 @@ void PingPongPass::runOnKernel() {
     BeginTurnOp::create(b, burst.first.getLoc(), turns);
     b.setInsertionPointAfter(burst.last);
     EndTurnOp::create(b, burst.last.getLoc(), turns);
-    ++numTurns;
+    ++numSections;
   }
   reportDone(getOperation(), abi, "ping_pong", "Turns", bursts.size());
 }

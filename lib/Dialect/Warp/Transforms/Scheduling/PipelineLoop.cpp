@@ -1,8 +1,14 @@
-//===- PipelineLoop.cpp - Loops in two stages -------------------*- C++ -*-===//
+//===- PipelineLoop.cpp - Pipeline loops in two stages --------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Wraps the upstream loop pipeliner (`scf::pipelineForLoop`) for two stages and
+// loops that run at least once. The wrapper removes the predicates of the
+// pipeliner and shifts the induction variable to that of stage 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +23,7 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-/// What is known of `value` from the `depth` ops above it.
+/// Infers the range of `value` from at most `depth` levels of its defining ops.
 static ConstantIntRanges inferRange(Value value, unsigned depth) {
   unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
   APInt constant;
@@ -25,10 +31,10 @@ static ConstantIntRanges inferRange(Value value, unsigned depth) {
     return ConstantIntRanges::constant(constant.sextOrTrunc(width));
   ConstantIntRanges result = ConstantIntRanges::maxRange(width);
   auto op = value.getDefiningOp<InferIntRangeInterface>();
-  bool isOfIntegers = op && llvm::all_of(op->getOperandTypes(), [](Type type) {
-                        return type.isIntOrIndex();
-                      });
-  if (depth == 0 || !isOfIntegers)
+  bool takesIntegers = op && llvm::all_of(op->getOperandTypes(), [](Type type) {
+                         return type.isIntOrIndex();
+                       });
+  if (depth == 0 || !takesIntegers)
     return result;
   auto operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) {
     return inferRange(operand, depth - 1);
@@ -41,7 +47,7 @@ static ConstantIntRanges inferRange(Value value, unsigned depth) {
 }
 
 std::optional<int64_t> warp::getLeastValue(Value value) {
-  // Counts of blocks are a few ops away from what bounds them.
+  // A block count is at most this many ops away from the op that bounds it.
   constexpr unsigned kDepth = 4;
   APInt least = inferRange(value, kDepth).smin();
   if (least.isMinSignedValue())
@@ -55,9 +61,10 @@ bool warp::runsOnce(scf::ForOp loop) {
   return lower && least && *least > *lower;
 }
 
-/// Lets the loop count as its first stage does, one ahead, so that conditions
-/// on that index stay conditions on the induction variable.
-static void countAhead(scf::ForOp loop) {
+/// Shifts the loop bounds by one step, so that the induction variable is the
+/// index of stage 0. Conditions on that index then stay conditions on the
+/// induction variable.
+static void shiftInductionVariable(scf::ForOp loop) {
   Value iv = loop.getInductionVar();
   OpBuilder b(loop);
   Location loc = loop.getLoc();
@@ -73,14 +80,14 @@ static void countAhead(scf::ForOp loop) {
   loop.setLowerBound(shift(loop.getLowerBound()));
   loop.setUpperBound(shift(loop.getUpperBound()));
   b.setInsertionPointToStart(loop.getBody());
-  auto behind = arith::SubIOp::create(b, loc, iv, loop.getStep());
-  iv.replaceAllUsesExcept(behind, behind);
+  auto delayed = arith::SubIOp::create(b, loc, iv, loop.getStep());
+  iv.replaceAllUsesExcept(delayed, delayed);
   for (arith::AddIOp add : ahead) {
     add.replaceAllUsesWith(iv);
     add.erase();
   }
-  if (behind->use_empty())
-    behind->erase();
+  if (delayed->use_empty())
+    delayed->erase();
 }
 
 FailureOr<scf::ForOp> warp::pipelineInTwoStages(
@@ -91,7 +98,7 @@ FailureOr<scf::ForOp> warp::pipelineInTwoStages(
   options.getScheduleFn = [&](scf::ForOp, StagedOrder &wanted) {
     wanted = order;
   };
-  // Of two stages the first one alone is copied before the loop, in its order.
+  // The prologue contains only stage 0, in the order of `order`.
   auto original = order.begin();
   options.annotateFn =
       [&](Operation *op, scf::PipeliningOption::PipelinerPart part, unsigned) {
@@ -104,8 +111,8 @@ FailureOr<scf::ForOp> warp::pipelineInTwoStages(
                original->first->getName() == op->getName());
         onFirst((original++)->first, op);
       };
-  // The loop runs at least once, so nothing needs a predicate: what the
-  // pipeliner makes of them is undone below.
+  // The loop runs at least once, so no op needs a predicate: the predicates of
+  // the pipeliner are replaced by true below.
   options.supportDynamicLoops = true;
   options.predicateFn = [&](RewriterBase &, Operation *op, Value predicate) {
     predicates.insert(predicate);
@@ -113,17 +120,18 @@ FailureOr<scf::ForOp> warp::pipelineInTwoStages(
   };
   IRRewriter rewriter(loop.getContext());
   rewriter.setInsertionPoint(loop);
-  // It refuses before it changes anything: predication never fails here.
+  // The pipeliner fails only before it changes the IR, because predication
+  // never fails here.
   FailureOr<scf::ForOp> pipelined =
       scf::pipelineForLoop(rewriter, loop, options);
   if (failed(pipelined))
     return failure();
   for (Value predicate : predicates) {
     rewriter.setInsertionPointAfterValue(predicate);
-    Value yes =
+    Value isTrue =
         arith::ConstantIntOp::create(rewriter, predicate.getLoc(), 1, 1);
-    predicate.replaceAllUsesWith(yes);
+    predicate.replaceAllUsesWith(isTrue);
   }
-  countAhead(*pipelined);
+  shiftInductionVariable(*pipelined);
   return pipelined;
 }

@@ -1,8 +1,13 @@
-//===- PipelineLoop.h - Loops in two stages ---------------------*- C++ -*-===//
+//===- PipelineLoop.h - Pipeline loops in two stages ------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs an `scf.for` in two stages with the upstream loop pipeliner. The dot
+// scheduling passes choose the order and the stage of each op.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,23 +19,22 @@
 
 namespace fovea::warp {
 
-/// A constant that `value`, an integer, is at least, signed: what the ops that
-/// compute it infer of their ranges.
+/// A signed lower bound of the integer `value`, inferred from the ops that
+/// compute it; none if the bound is unknown.
 std::optional<int64_t> getLeastValue(mlir::Value value);
 
-/// Whether the loop surely runs at least once.
+/// True if the loop provably runs at least once.
 bool runsOnce(mlir::scf::ForOp loop);
 
-/// The ops of a body, but for its terminator, in their new order, each with its
-/// stage: 0, or 1 for what is done an iteration later.
+/// The ops of a loop body except its terminator, in their new order, each with
+/// its stage. Stage 1 runs one iteration after stage 0.
 using StagedOrder = std::vector<std::pair<mlir::Operation *, unsigned>>;
 
-/// Runs a loop that runs at least once in two stages, with upstream's
-/// pipeliner: stage 0 of the first iteration stands before the loop, stage 1 of
-/// the last one behind it. The loop counts as its first stage does. `onFirst`
-/// is called with each op of the loop's body that has a copy before the loop,
-/// which still stands, and that copy. Fails, without a change, if the pipeliner
-/// does.
+/// Pipelines a loop that runs at least once. Stage 0 of the first iteration
+/// precedes the loop, stage 1 of the last iteration follows it. The induction
+/// variable is that of stage 0. `onFirst` is called with each original op that
+/// is cloned into the prologue, and the clone. Fails without changes if the
+/// pipeliner fails.
 mlir::FailureOr<mlir::scf::ForOp> pipelineInTwoStages(
     mlir::scf::ForOp loop, const StagedOrder &order,
     llvm::function_ref<void(mlir::Operation *, mlir::Operation *)> onFirst =

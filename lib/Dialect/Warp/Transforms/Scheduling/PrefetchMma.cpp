@@ -1,8 +1,13 @@
-//===- PrefetchMma.cpp - Dots in memory form a round ahead ----------------===//
+//===- PrefetchMma.cpp - Prefetch dots in tensor memory -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements the prefetch of `warp.dot_into`. The ops that move form one group
+// per dot: the pipeline ops of its result, of its operands, and the dot itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,21 +24,22 @@ using namespace fovea;
 using namespace fovea::warp;
 
 namespace {
-/// A dot, what brings its operands and what hands its result over, in order.
+/// A dot, the ops that load its operands and the pipeline ops of its result, in
+/// order.
 struct Group {
   DotIntoOp dot;
   SmallVector<Operation *> ops;
-  /// Where the next round's goes: behind this.
+  /// The group of the next iteration goes after this op.
   Operation *anchor = nullptr;
 };
 
-/// Values of one round, as they are elsewhere.
-class Round {
+/// Values of another iteration, recomputed at the insertion point.
+class Iteration {
 public:
-  Round(scf::ForOp loop) : loop(loop) {}
-  virtual ~Round() = default;
+  Iteration(scf::ForOp loop) : loop(loop) {}
+  virtual ~Iteration() = default;
 
-  /// Whether `value` can be had there.
+  /// True if `value` can be computed there.
   bool canGet(Value value) {
     if (!isInLoop(value))
       return true;
@@ -43,7 +49,7 @@ public:
            llvm::all_of(value.getDefiningOp()->getOperands(),
                         [&](Value operand) { return canGet(operand); });
   }
-  /// `value`, made with `b` if need be.
+  /// Returns `value` of that iteration, emitted with `b` if needed.
   Value get(OpBuilder &b, Value value) {
     if (!isInLoop(value))
       return value;
@@ -58,7 +64,7 @@ public:
     mapping.map(value, found);
     return found;
   }
-  /// A copy of `op` with operands of the round.
+  /// Clones `op` with the operands of that iteration.
   void clone(OpBuilder &b, Operation *op) {
     for (Value operand : op->getOperands())
       get(b, operand);
@@ -90,10 +96,10 @@ protected:
   IRMapping mapping;
 };
 
-/// The first round's, before the loop.
-class FirstRound : public Round {
+/// Values of the first iteration, before the loop.
+class FirstIteration : public Iteration {
 public:
-  using Round::Round;
+  using Iteration::Iteration;
   Value getIndex(OpBuilder &) override { return loop.getLowerBound(); }
   bool canGetCarried(BlockArgument) override { return true; }
   Value getCarried(OpBuilder &, BlockArgument argument) override {
@@ -101,47 +107,49 @@ public:
   }
 };
 
-/// The next round's, behind an op of this one.
-class NextRound : public Round {
+/// Values of the next iteration, after an op of this iteration.
+class NextIteration : public Iteration {
 public:
-  NextRound(scf::ForOp loop, Operation *behind) : Round(loop), behind(behind) {}
+  NextIteration(scf::ForOp loop, Operation *anchor)
+      : Iteration(loop), anchor(anchor) {}
 
   Value getIndex(OpBuilder &b) override {
     return arith::AddIOp::create(b, loop.getLoc(), loop.getInductionVar(),
                                  loop.getStep());
   }
   bool canGetCarried(BlockArgument argument) override {
-    return canGetNow(loop.getTiedLoopYieldedValue(argument)->get());
+    return canGetAtAnchor(loop.getTiedLoopYieldedValue(argument)->get());
   }
   Value getCarried(OpBuilder &b, BlockArgument argument) override {
-    return getNow(b, loop.getTiedLoopYieldedValue(argument)->get());
+    return getAtAnchor(b, loop.getTiedLoopYieldedValue(argument)->get());
   }
 
 private:
-  /// Values of this round, which may be found behind the place.
-  bool isThere(Value value) {
+  /// True if a value of this iteration dominates the insertion point.
+  bool isAvailable(Value value) {
     Operation *def = value.getDefiningOp();
     if (!isInLoop(value) || !def)
       return true;
     Operation *ancestor = loop.getBody()->findAncestorOpInBlock(*def);
-    return ancestor == behind || ancestor->isBeforeInBlock(behind);
+    return ancestor == anchor || ancestor->isBeforeInBlock(anchor);
   }
-  bool canGetNow(Value value) {
-    return isThere(value) ||
+  bool canGetAtAnchor(Value value) {
+    return isAvailable(value) ||
            (canCopy(value.getDefiningOp()) &&
-            llvm::all_of(value.getDefiningOp()->getOperands(),
-                         [&](Value operand) { return canGetNow(operand); }));
+            llvm::all_of(
+                value.getDefiningOp()->getOperands(),
+                [&](Value operand) { return canGetAtAnchor(operand); }));
   }
-  Value getNow(OpBuilder &b, Value value) {
-    if (isThere(value))
+  Value getAtAnchor(OpBuilder &b, Value value) {
+    if (isAvailable(value))
       return value;
     if (Value known = now.lookupOrNull(value))
       return known;
     return copy(b, value, now,
-                [&](Value operand) { return getNow(b, operand); });
+                [&](Value operand) { return getAtAnchor(b, operand); });
   }
 
-  Operation *behind;
+  Operation *anchor;
   IRMapping now;
 };
 
@@ -155,7 +163,7 @@ public:
 
 private:
   template <typename Op>
-  Op findVerb(Value pipeline) {
+  Op findPipelineOp(Value pipeline) {
     for (Operation *user : pipeline.getUsers())
       if (auto op = dyn_cast<Op>(user); op && op->getBlock() == loop.getBody())
         return op;
@@ -173,16 +181,16 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// What moves
+// Find the ops that move
 //===----------------------------------------------------------------------===//
 
-/// The stage that the dot fills, from its acquire to its commit.
+/// Adds the acquire and the commit of the stage that the dot writes.
 LogicalResult PrefetchMma::addResult(Group &group) {
   for (Operation *op = group.dot->getNextNode(); op; op = op->getNextNode()) {
     auto commit = dyn_cast<CommitAfterDotsOp>(op);
     if (!commit)
       continue;
-    auto acquire = findVerb<ProducerAcquireOp>(commit.getPipeline());
+    auto acquire = findPipelineOp<ProducerAcquireOp>(commit.getPipeline());
     if (!acquire || !acquire->isBeforeInBlock(group.dot))
       return failure();
     group.ops.append({acquire, group.dot, commit});
@@ -191,8 +199,8 @@ LogicalResult PrefetchMma::addResult(Group &group) {
   return failure();
 }
 
-/// What is copied for the dots in this loop: with the first of them; what gives
-/// the stage back: with the last one.
+/// Adds the copies of operands in this loop to the first dot that reads them,
+/// and the releases of their stages to the last one.
 LogicalResult PrefetchMma::addOperands() {
   llvm::MapVector<Value, SmallVector<unsigned>> rings;
   for (auto [index, group] : llvm::enumerate(groups))
@@ -226,9 +234,9 @@ LogicalResult PrefetchMma::addOperands() {
       return failure();
     auto acquire = cast<ProducerAcquireOp>(before);
     Value pipeline = acquire.getPipeline();
-    auto commit = findVerb<ProducerCommitOp>(pipeline);
-    auto wait = findVerb<ConsumerWaitOp>(pipeline);
-    auto release = findVerb<ReleaseAfterDotsOp>(pipeline);
+    auto commit = findPipelineOp<ProducerCommitOp>(pipeline);
+    auto wait = findPipelineOp<ConsumerWaitOp>(pipeline);
+    auto release = findPipelineOp<ReleaseAfterDotsOp>(pipeline);
     if (!commit || !wait || !release)
       return failure();
     groups[readers.front()].ops.append({acquire, copy, commit, wait});
@@ -245,8 +253,8 @@ LogicalResult PrefetchMma::findGroups() {
   }
   if (failed(addOperands()))
     return failure();
-  // One verb may serve several: a commit behind two dots, a stage that two
-  // rings share. It would have to move twice.
+  // A shared pipeline op would have to move twice, for example a commit after
+  // two dots or a stage that two rings share.
   llvm::SmallPtrSet<Operation *, 32> moved;
   for (Group &group : groups) {
     for (Operation *op : group.ops)
@@ -259,8 +267,8 @@ LogicalResult PrefetchMma::findGroups() {
   return success();
 }
 
-/// The last op that uses what the dot overwrites, and the verbs behind it that
-/// say when it is done.
+/// The last op that uses the memory that the dot overwrites, or the last
+/// release or commit that directly follows it.
 Operation *PrefetchMma::findAnchor(Group &group) {
   Operation *last = group.ops.back();
   auto use = [&](Operation *op) {
@@ -283,13 +291,14 @@ LogicalResult PrefetchMma::analyze() {
     return failure();
   for (Group &group : groups)
     group.anchor = findAnchor(group);
-  // They keep their order, or what one waits for would come behind it.
+  // The dots must keep their order, because a later one may wait for an earlier
+  // one.
   for (auto [first, second] : llvm::zip(groups, ArrayRef(groups).drop_front()))
     if (second.anchor->isBeforeInBlock(first.anchor))
       return failure();
-  FirstRound first(loop);
+  FirstIteration first(loop);
   for (Group &group : groups) {
-    NextRound next(loop, group.anchor);
+    NextIteration next(loop, group.anchor);
     for (Operation *op : group.ops)
       for (Value operand : op->getOperands())
         if (!first.canGet(operand) || !next.canGet(operand))
@@ -299,19 +308,19 @@ LogicalResult PrefetchMma::analyze() {
 }
 
 //===----------------------------------------------------------------------===//
-// Moving
+// Move them
 //===----------------------------------------------------------------------===//
 
 void PrefetchMma::move() {
   OpBuilder b(loop);
   Location loc = loop.getLoc();
-  FirstRound first(loop);
+  FirstIteration first(loop);
   for (Group &group : groups)
     for (Operation *op : group.ops)
       first.clone(b, op);
   for (Group &group : groups) {
     b.setInsertionPointAfter(group.anchor);
-    NextRound next(loop, group.anchor);
+    NextIteration next(loop, group.anchor);
     Value index = next.get(b, loop.getInductionVar());
     auto predicate = loop.getUnsignedCmp() ? arith::CmpIPredicate::ult
                                            : arith::CmpIPredicate::slt;
@@ -327,10 +336,10 @@ void PrefetchMma::move() {
       op->erase();
 }
 
-LogicalResult warp::issueAhead(scf::ForOp loop, ArrayRef<DotIntoOp> dots) {
-  PrefetchMma ahead(loop, dots);
-  if (failed(ahead.analyze()))
+LogicalResult warp::prefetchDots(scf::ForOp loop, ArrayRef<DotIntoOp> dots) {
+  PrefetchMma prefetch(loop, dots);
+  if (failed(prefetch.analyze()))
     return failure();
-  ahead.move();
+  prefetch.move();
   return success();
 }

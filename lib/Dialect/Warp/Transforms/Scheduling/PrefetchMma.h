@@ -1,8 +1,13 @@
-//===- PrefetchMma.h - Dots in memory form a round ahead --------*- C++ -*-===//
+//===- PrefetchMma.h - Prefetch dots in tensor memory -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Prefetches the issue of dots whose accumulator is in memory (`warp.dot_into`)
+// by one iteration. `warp-overlap-dots` uses it for kernels with such dots.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,14 +20,14 @@
 
 namespace fovea::warp {
 
-/// Issues `dots`, which stand in the loop's body, a round ahead: those of the
-/// first round before the loop, those of the next one behind the last op that
-/// uses what they overwrite. What brings their operands moves with them; all
-/// else stays. The loop must run at least once. Fails, without a change, if
-/// they need what the round they stand in has just found, or if two of them, or
-/// two operands, have one verb of a pipeline in common.
-llvm::LogicalResult issueAhead(mlir::scf::ForOp loop,
-                               llvm::ArrayRef<DotIntoOp> dots);
+/// Issues `dots` of the loop body one iteration ahead: those of the first
+/// iteration before the loop, those of the next iteration after the last op
+/// that uses the memory that they overwrite. The pipeline ops that load their
+/// operands move with them; all other ops stay. The loop must run at least
+/// once. Fails without changes if the dots depend on results of the current
+/// iteration, or if two dots or two operands share a pipeline op.
+llvm::LogicalResult prefetchDots(mlir::scf::ForOp loop,
+                                 llvm::ArrayRef<DotIntoOp> dots);
 
 } // namespace fovea::warp
 

@@ -1,8 +1,16 @@
-//===- PrefetchScalars.cpp - Scalars read an iteration ahead ----*- C++ -*-===//
+//===- PrefetchScalars.cpp - Prefetch scalar loads ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads scalars of global memory one iteration ahead, so that the loads are
+// outstanding during an iteration. Conditions of the branches around the loads
+// are computed ahead with them. If the address may repeat in consecutive
+// iterations, the loop also carries the indices and skips the load while they
+// stay equal.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,12 +41,12 @@ struct PrefetchScalarsPass
   void runOnKernel() override;
 };
 
-/// A read in a loop's body, or in a branch of it.
+/// A scalar load in a loop body, or in a branch of it.
 struct ScalarRead {
   memref::LoadOp load;
-  /// The branch that it stands in, or null.
+  /// The branch that contains the load, or null.
   scf::IfOp branch;
-  /// Indices that may be the same for iterations that follow each other.
+  /// Indices that may be equal in consecutive iterations.
   SmallVector<Value> clamped;
 
   Operation *getAncestor() {
@@ -47,32 +55,33 @@ struct ScalarRead {
   bool isInThen() { return load->getParentRegion() == &branch.getThenRegion(); }
 };
 
-/// Moves reads of one loop an iteration ahead.
+/// Moves the loads of one loop one iteration ahead.
 class Prefetcher {
 public:
   explicit Prefetcher(scf::ForOp loop) : loop(loop) {}
 
-  /// Number of reads that were moved.
+  /// Returns the number of loads moved.
   unsigned run();
 
 private:
-  /// Adds what `value` is computed from to `slice`; false if that is not known
-  /// an iteration ahead.
+  /// Adds the ops that compute `value` to `slice`. False if it can't be
+  /// computed one iteration ahead.
   bool addSlice(Value value);
-  /// Whether `index`, of which all is in `slice`, moves with the loop's index.
-  bool isMoving(Value index);
-  /// Whether it may yet stay the same from an iteration to the next.
+  /// True if `index` depends on the induction variable.
+  bool isVariant(Value index);
+  /// True if such an index may still be equal in consecutive iterations,
+  /// because it is not affine in the induction variable.
   bool isClamped(Value index);
-  /// Whether the read is known an iteration ahead; `branch` may be null.
+  /// True if the load can run one iteration ahead; `branch` may be null.
   bool canMove(memref::LoadOp load, scf::IfOp branch);
   void findReads();
-  /// What the loop carries, for the iteration of `index`: conditions of
-  /// branches, then for each read its value and the clamped indices it is from,
-  /// those `last` read where nothing is read again.
+  /// Emits the values that the loop carries, for iteration `index`: the branch
+  /// conditions, then for each load its value and clamped indices. If nothing
+  /// is loaded, value and indices are those in `last`.
   SmallVector<Value> readAt(OpBuilder &b, Value index, ValueRange last);
-  /// What was last read before the first iteration.
-  SmallVector<Value> makeNothing(OpBuilder &b);
-  Operation *findPlace();
+  /// Emits the initial `last`: zeros, with indices that match no element.
+  SmallVector<Value> makeInitialValues(OpBuilder &b);
+  Operation *findInsertionPoint();
 
   scf::ForOp loop;
   SmallVector<ScalarRead> reads;
@@ -109,12 +118,12 @@ bool Prefetcher::canMove(memref::LoadOp load, scf::IfOp branch) {
   return can;
 }
 
-bool Prefetcher::isMoving(Value index) {
+bool Prefetcher::isVariant(Value index) {
   return !loop.isDefinedOutsideOfLoop(index);
 }
 
 bool Prefetcher::isClamped(Value index) {
-  if (index == loop.getInductionVar() || !isMoving(index))
+  if (index == loop.getInductionVar() || !isVariant(index))
     return false;
   Operation *op = index.getDefiningOp();
   return !isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::IndexCastOp>(
@@ -125,7 +134,7 @@ bool Prefetcher::isClamped(Value index) {
 
 void Prefetcher::findReads() {
   auto consider = [&](memref::LoadOp load, scf::IfOp branch) {
-    // What every iteration reads alike is for loop-invariant code motion.
+    // Loads of a loop-invariant address are left to LICM.
     if (llvm::all_of(load->getOperands(), [&](Value operand) {
           return loop.isDefinedOutsideOfLoop(operand);
         }))
@@ -133,11 +142,11 @@ void Prefetcher::findReads() {
     if (!canMove(load, branch))
       return;
     ScalarRead read{load, branch, {}};
-    // One index that goes on makes it another place.
-    auto moving = llvm::make_filter_range(
-        load.getIndices(), [&](Value index) { return isMoving(index); });
-    if (llvm::all_of(moving, [&](Value index) { return isClamped(index); }))
-      llvm::append_range(read.clamped, moving);
+    // One strictly advancing index changes the address in each iteration.
+    auto variant = llvm::make_filter_range(
+        load.getIndices(), [&](Value index) { return isVariant(index); });
+    if (llvm::all_of(variant, [&](Value index) { return isClamped(index); }))
+      llvm::append_range(read.clamped, variant);
     reads.push_back(read);
     if (branch)
       branches.insert(branch);
@@ -152,17 +161,17 @@ void Prefetcher::findReads() {
   }
 }
 
-SmallVector<Value> Prefetcher::makeNothing(OpBuilder &b) {
+SmallVector<Value> Prefetcher::makeInitialValues(OpBuilder &b) {
   Location loc = loop.getLoc();
-  SmallVector<Value> nothing;
+  SmallVector<Value> initial;
   for (ScalarRead &read : reads) {
     Type type = read.load.getType();
-    nothing.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
-    // No place in a tensor.
+    initial.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
+    // No valid index is negative.
     for (size_t index = 0; index < read.clamped.size(); ++index)
-      nothing.push_back(arith::ConstantIndexOp::create(b, loc, -1));
+      initial.push_back(arith::ConstantIndexOp::create(b, loc, -1));
   }
-  return nothing;
+  return initial;
 }
 
 SmallVector<Value> Prefetcher::readAt(OpBuilder &b, Value index,
@@ -193,10 +202,11 @@ SmallVector<Value> Prefetcher::readAt(OpBuilder &b, Value index,
     ValueRange before = last.take_front(1 + read.clamped.size());
     last = last.drop_front(before.size());
     Value moves;
-    for (auto [index, held] : llvm::zip(read.clamped, before.drop_front())) {
+    for (auto [index, previous] :
+         llvm::zip(read.clamped, before.drop_front())) {
       Value differs =
           arith::CmpIOp::create(b, at, arith::CmpIPredicate::ne,
-                                mapping.lookupOrDefault(index), held);
+                                mapping.lookupOrDefault(index), previous);
       moves = moves ? arith::OrIOp::create(b, at, moves, differs).getResult()
                     : differs;
     }
@@ -218,9 +228,10 @@ SmallVector<Value> Prefetcher::readAt(OpBuilder &b, Value index,
   return made;
 }
 
-/// Where the next iteration's reads are in flight for longest and nothing waits
-/// for their addresses: behind the products that are issued after the last use.
-Operation *Prefetcher::findPlace() {
+/// The insertion point of the next iteration's loads: after the dots that are
+/// issued after the last use. There the loads are outstanding longest, and no
+/// dot waits for the computation of their addresses.
+Operation *Prefetcher::findInsertionPoint() {
   Operation *last = reads.front().getAncestor();
   for (ScalarRead &read : reads)
     if (last->isBeforeInBlock(read.getAncestor()))
@@ -239,13 +250,13 @@ unsigned Prefetcher::run() {
     return 0;
   IRRewriter rewriter(loop);
   SmallVector<Value> first =
-      readAt(rewriter, loop.getLowerBound(), makeNothing(rewriter));
+      readAt(rewriter, loop.getLowerBound(), makeInitialValues(rewriter));
   auto rotate = [&](OpBuilder &b, Location loc, ArrayRef<BlockArgument> now) {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(findPlace());
+    b.setInsertionPoint(findInsertionPoint());
     Value next =
         arith::AddIOp::create(b, loc, loop.getInductionVar(), loop.getStep());
-    // As conditions and indices are before they are replaced.
+    // Emit this before the conditions and loads are replaced.
     SmallVector<Value> later =
         readAt(b, next, ValueRange(now).drop_front(branches.size()));
     for (scf::IfOp branch : branches) {

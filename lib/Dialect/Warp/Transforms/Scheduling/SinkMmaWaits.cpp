@@ -1,16 +1,22 @@
-//===- SinkMmaWaits.cpp - Dots in flight until they are needed ------------===//
+//===- SinkMmaWaits.cpp - Sink waits for dots to their use ----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// For dots whose plan says `wait_late`: makes the dot asynchronous and sinks
+// its wait to the first use of the result, or to the first op that needs the
+// dot's operand buffers. Releases of these buffers sink with the wait.
+//
+//===----------------------------------------------------------------------===//
 
-#include "Scheduling/AsyncDots.h"
 #include "Pipelines/Ring.h"
+#include "Scheduling/AsyncDots.h"
 
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Schedule/Schedule.h"
 
 namespace fovea::warp {
 #define GEN_PASS_DEF_WARPSINKMMAWAITS
@@ -27,7 +33,7 @@ struct SinkMmaWaitsPass : warp::impl::WarpSinkMmaWaitsBase<SinkMmaWaitsPass> {
 };
 } // namespace
 
-/// The first op of the dot's block that uses its result, or its end.
+/// The first op of the dot's block that uses its result, or the terminator.
 static Operation *findFirstUse(DotOp dot) {
   Block *block = dot->getBlock();
   SmallVector<Operation *> users(dot->getUsers());
@@ -38,7 +44,7 @@ static Operation *findFirstUse(DotOp dot) {
   return first ? first : block->getTerminator();
 }
 
-/// What gives back a stage that the dot reads, behind it.
+/// The releases, after the dot, of stages that it reads.
 static SmallVector<ConsumerReleaseOp>
 findReleases(DotOp dot, const llvm::MapVector<Value, RingOps> &rings) {
   llvm::SetVector<Operation *> releases;
@@ -49,33 +55,34 @@ findReleases(DotOp dot, const llvm::MapVector<Value, RingOps> &rings) {
   return llvm::map_to_vector(releases, llvm::CastTo<ConsumerReleaseOp>);
 }
 
-/// Whether the op, or one in it, fills what the dot reads, or asks for another
-/// stage of its rings: that may have to wait for the stages that it reads.
-static bool needsOperands(Operation *op, ArrayRef<Value> buffers,
-                          ArrayRef<ConsumerReleaseOp> releases) {
+/// True if the op or a nested op writes a buffer that the dot reads, or
+/// acquires or waits for a stage of its rings, which may block until the dot's
+/// stages are released.
+static bool conflictsWithOperands(Operation *op, ArrayRef<Value> buffers,
+                                  ArrayRef<ConsumerReleaseOp> releases) {
   WalkResult walk = op->walk([&](Operation *nested) {
     Value changed = getFilledBuffer(nested);
     if (auto zero = dyn_cast<ZeroRowsOp>(nested))
       changed = getRingBuffer(zero.getBuffer());
-    bool asks = isa<ProducerAcquireOp, ConsumerWaitOp>(nested) &&
-                llvm::any_of(releases, [&](ConsumerReleaseOp release) {
-                  return release.getPipeline() == nested->getOperand(0);
-                });
-    return asks || (changed && llvm::is_contained(buffers, changed))
+    bool blocks = isa<ProducerAcquireOp, ConsumerWaitOp>(nested) &&
+                  llvm::any_of(releases, [&](ConsumerReleaseOp release) {
+                    return release.getPipeline() == nested->getOperand(0);
+                  });
+    return blocks || (changed && llvm::is_contained(buffers, changed))
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
   return walk.wasInterrupted();
 }
 
-/// Whether the dot got a wait of its own: where its result is used first, or
-/// where its operands are needed for something else.
-static bool waitLate(DotOp dot) {
+/// Makes the dot asynchronous and sinks its wait. Returns false if there is
+/// nothing to sink past.
+static bool sinkWait(DotOp dot) {
   SmallVector<ConsumerReleaseOp> releases =
       findReleases(dot, findRings(dot->getBlock()));
   SmallVector<Value, 2> buffers = getRingBuffers(dot);
   Operation *use = findFirstUse(dot), *end = dot->getNextNode();
-  while (end != use && !needsOperands(end, buffers, releases))
+  while (end != use && !conflictsWithOperands(end, buffers, releases))
     end = end->getNextNode();
   if (end == dot->getNextNode())
     return false;
@@ -99,11 +106,11 @@ void SinkMmaWaitsPass::runOnKernel() {
   });
   if (dots.empty())
     return;
-  // Only what roles ask for is made while they go on.
+  // Dots run asynchronously only in kernels with roles.
   if (!plan.hasRoles() || !plan.getUnit().isAsynchronous()) {
-    if (failed(reportMissed(dots.front(), abi, "wait_late",
-                            "all warps run one program, or the matrix unit's "
-                            "products are made at once")))
+    if (failed(reportMissed(
+            dots.front(), abi, "wait_late",
+            "the kernel has no roles, or its MMA unit is synchronous")))
       return signalPassFailure();
     abi.setPlanAttr(
         plan.changeDots([](plan::DotPlan &dot) { dot.waitsLate = false; }));
@@ -112,13 +119,11 @@ void SinkMmaWaitsPass::runOnKernel() {
   int64_t late = 0;
   for (DotOp dot : dots) {
     if (!isSharedBuffer(dot.getA().getType())) {
-      dot.emitError(
-          "is to be waited for late ('wait_late'), which needs "
-          "operands in shared memory: its first one's registers would "
-          "be written meanwhile");
+      dot.emitError("found a first operand in registers: 'wait_late' needs "
+                    "operands in shared memory");
       return signalPassFailure();
     }
-    late += waitLate(dot);
+    late += sinkWait(dot);
   }
   numDots += late;
   if (late)

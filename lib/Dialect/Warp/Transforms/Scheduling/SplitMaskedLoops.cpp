@@ -1,8 +1,14 @@
-//===- SplitMaskedLoops.cpp - Split loops at their masks --------*- C++ -*-===//
+//===- SplitMaskedLoops.cpp - Split loops at their masks ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Splits a loop over blocks at the bounds of its `tile.is_partial` into up to
+// three loops: partial blocks, full blocks, partial blocks. In each loop the
+// condition is constant, so the loop over full blocks has no mask.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,16 +39,16 @@ struct SplitMaskedLoopsPass
 } // namespace
 
 namespace {
-/// The question which of a loop's blocks are partial; the loop counts so many
-/// steps ahead of the block that it asks about, where it is pipelined.
-struct Question {
+/// The query which of the loop's blocks are partial. In a pipelined loop, the
+/// induction variable is `ahead` greater than the queried block index.
+struct PartialQuery {
   tile::IsPartialOp op;
   Value ahead;
 };
 } // namespace
 
-/// How far the loop's count is ahead of `index`: null if not at all, nothing if
-/// that can't be told.
+/// The distance from `index` to the induction variable: null if they are equal,
+/// none if the distance is unknown.
 static std::optional<Value> findAhead(scf::ForOp loop, Value index) {
   if (index == loop.getInductionVar())
     return Value();
@@ -53,8 +59,8 @@ static std::optional<Value> findAhead(scf::ForOp loop, Value index) {
   return std::nullopt;
 }
 
-/// The question that is asked where something is done for partial blocks alone.
-static std::optional<Question> findQuestion(scf::ForOp loop) {
+/// Finds an `is_partial` of the loop that guards a branch.
+static std::optional<PartialQuery> findPartialQuery(scf::ForOp loop) {
   for (auto partial : loop.getBody()->getOps<tile::IsPartialOp>()) {
     std::optional<Value> ahead = findAhead(loop, partial.getBlock());
     bool isOfLoop = ahead.has_value();
@@ -62,13 +68,13 @@ static std::optional<Question> findQuestion(scf::ForOp loop) {
       isOfLoop &= !bound || loop.isDefinedOutsideOfLoop(bound);
     bool guards = llvm::any_of(partial->getUsers(), llvm::IsaPred<scf::IfOp>);
     if (isOfLoop && guards)
-      return Question{partial, *ahead};
+      return PartialQuery{partial, *ahead};
   }
   return std::nullopt;
 }
 
-/// `bound`, if it is a constant that the loop, from the constant `start` on,
-/// steps on and does not end before; or `start`, if the bound is not above it.
+/// Returns `bound` if it is a constant that the loop reaches from the constant
+/// `start`; `start` if the bound is not greater; otherwise null.
 static Value findConstantBound(OpBuilder &b, scf::ForOp loop, Value start,
                                Value bound) {
   std::optional<int64_t> first = getConstantIntValue(start),
@@ -84,8 +90,8 @@ static Value findConstantBound(OpBuilder &b, scf::ForOp loop, Value start,
   return arith::ConstantIndexOp::create(b, loop.getLoc(), *end);
 }
 
-/// The first index of the loop's sequence, from `start` on, that is not below
-/// `bound`; at most the loop's upper bound.
+/// The first index from `start` on, in steps of the loop, that is at least
+/// `bound`. `bound` is clamped to the loop's upper bound.
 static Value firstAtLeast(OpBuilder &b, scf::ForOp loop, Value start,
                           Value bound) {
   if (Value constant = findConstantBound(b, loop, start, bound))
@@ -100,12 +106,13 @@ static Value firstAtLeast(OpBuilder &b, scf::ForOp loop, Value start,
   return arith::AddIOp::create(b, loc, start, span);
 }
 
-/// A copy of `loop` from `lower` to `upper` where the condition is `value`.
+/// Clones `loop` from `lower` to `upper`, with the constant `value` for the
+/// condition.
 static scf::ForOp cloneLoop(OpBuilder &b, scf::ForOp loop, Value condition,
                             Value lower, Value upper, bool value,
                             ValueRange inits) {
-  // The inits are set on the clone: mapped, they would also change in the body,
-  // which may use the same constant for something else.
+  // Set the inits on the clone. Mapping them would also change other uses of
+  // the same constant in the body.
   IRMapping mapping;
   auto clone = cast<scf::ForOp>(b.clone(*loop, mapping));
   clone.setLowerBound(lower);
@@ -118,22 +125,21 @@ static scf::ForOp cloneLoop(OpBuilder &b, scf::ForOp loop, Value condition,
   return clone;
 }
 
-/// Whether a loop between these has no iteration, as far as constants tell.
+/// True if a loop between these bounds provably has no iteration.
 static bool isEmpty(Value begin, Value end) {
   std::optional<int64_t> first = getConstantIntValue(begin),
                          last = getConstantIntValue(end);
   return begin == end || (first && last && *first >= *last);
 }
 
-static void split(scf::ForOp loop, Question question) {
+static void split(scf::ForOp loop, PartialQuery query) {
   OpBuilder b(loop);
-  tile::IsPartialOp partial = question.op;
+  tile::IsPartialOp partial = query.op;
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
   Value middle = lower, last = upper;
   auto firstFrom = [&](Value start, Value bound) {
-    if (question.ahead)
-      bound =
-          b.createOrFold<arith::AddIOp>(loop.getLoc(), bound, question.ahead);
+    if (query.ahead)
+      bound = b.createOrFold<arith::AddIOp>(loop.getLoc(), bound, query.ahead);
     return firstAtLeast(b, loop, start, bound);
   };
   if (Value first = partial.getFirst())
@@ -144,7 +150,8 @@ static void split(scf::ForOp loop, Question question) {
   auto append = [&](Value begin, Value end, bool condition) {
     if (isEmpty(begin, end))
       return;
-    // An end past the loop's own happens where its range is empty or ragged.
+    // `end` may exceed the upper bound if the range is empty or not a multiple
+    // of the step.
     std::optional<int64_t> constant = getConstantIntValue(end),
                            least = getLeastValue(upper);
     bool isInside = end == upper || (constant && least && *constant <= *least);
@@ -165,8 +172,8 @@ void SplitMaskedLoopsPass::runOnKernel() {
   SmallVector<scf::ForOp> loops;
   getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
   for (scf::ForOp loop : loops)
-    if (std::optional<Question> question = findQuestion(loop)) {
-      split(loop, *question);
+    if (std::optional<PartialQuery> query = findPartialQuery(loop)) {
+      split(loop, *query);
       ++numSplit;
     }
 }

@@ -1,13 +1,20 @@
-//===- SplitSoftmax.cpp - Exponentials around a wait ------------*- C++ -*-===//
+//===- SplitSoftmax.cpp - Exponentials before and after a wait ------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Decides which exponentials of P run while the previous dot is outstanding and
+// which run after its wait. By default all run before the wait; with
+// `softmax_part` a share of the columns runs after it. The pass models the
+// order with the `above` and `held` operands of `warp.dot_wait`.
+//
+//===----------------------------------------------------------------------===//
 
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Dialect/Warp/Transforms/Passes.h"
-#include "fovea/Schedule/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,9 +30,9 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// Products take the weights in steps of so many columns.
+// Dots read P in steps of this many columns.
 static constexpr int64_t kStepColumns = 16;
-// Columns of the tile that stands for all weights where no sums are taken.
+// Columns of the sample that represents all of P if its rows are not summed.
 static constexpr int64_t kSampleColumns = 8;
 
 namespace {
@@ -33,45 +40,48 @@ struct SplitSoftmaxPass : warp::impl::WarpSplitSoftmaxBase<SplitSoftmaxPass> {
   void runOnKernel() override;
 };
 
-/// Weights that are rounded for the next product while the last one is in
-/// flight, in one block.
-class RoundedWeights {
+/// P, in one block: rounded for the next dot while the previous dot is
+/// outstanding.
+class RoundedProbabilities {
 public:
-  /// Finds the weights that are rounded above `wait`.
-  static std::optional<RoundedWeights> find(DotWaitOp wait);
+  /// Finds the P that is rounded before `wait`, while its dot is outstanding.
+  static std::optional<RoundedProbabilities> find(DotWaitOp wait);
 
-  /// Rounds below the wait; all exponentials stay above it, each of them or
-  /// what stands for them.
-  void holdAll(bool each);
-  /// As above for `columns` columns; the others' exponentials go to the end of
-  /// the block. False, and nothing changed, where the weights have other uses.
+  /// Rounds P after the wait and keeps all exponentials before it. With `each`,
+  /// the wait depends on each exponential, otherwise on the row sums or a
+  /// sample.
+  void keepAllLive(bool each);
+  /// Does the same for the first `columns` columns, and moves the exponentials
+  /// of the others to the end of the block. Returns false without changes if P
+  /// has other uses.
   bool split(int64_t columns);
-  int64_t getNumColumns() const { return weights().getType().getDimSize(1); }
-  /// The name of the dot that is waited for, and reads the weights before
-  /// these.
+  int64_t getNumColumns() const {
+    return probabilities().getType().getDimSize(1);
+  }
+  /// The name of the outstanding dot, which reads the previous P.
   StringAttr getDotName() const { return cast<DotOp>(issue).getNameAttr(); }
 
 private:
-  RoundedWeights(DotWaitOp wait, arith::TruncFOp round, Operation *issue)
+  RoundedProbabilities(DotWaitOp wait, arith::TruncFOp round, Operation *issue)
       : wait(wait), round(round), issue(issue) {}
 
-  TypedValue<RankedTensorType> weights() const {
+  TypedValue<RankedTensorType> probabilities() const {
     arith::TruncFOp op = round;
     return cast<TypedValue<RankedTensorType>>(op.getIn());
   }
   tile::ReduceOp findSum() const;
-  /// Columns of `value`, computed anew where that is elementwise.
+  /// Columns of `value`; elementwise ops are cloned for the narrower tile.
   Value getColumns(OpBuilder &b, Value value, int64_t from, int64_t width);
   Value makeColumns(OpBuilder &b, Value value, int64_t from, int64_t width);
   DotWaitOp wait;
   arith::TruncFOp round;
   Operation *issue;
-  /// Parts of values that `getColumns` made, by their first column.
+  /// Cache of `getColumns`, by value and first column.
   DenseMap<std::pair<Value, int64_t>, Value> columnsOf;
 };
 } // namespace
 
-std::optional<RoundedWeights> RoundedWeights::find(DotWaitOp wait) {
+std::optional<RoundedProbabilities> RoundedProbabilities::find(DotWaitOp wait) {
   auto dot = wait.getPending().getDefiningOp<DotOp>();
   if (!dot || dot->getBlock() != wait->getBlock() ||
       !tile::isRegisterTile(dot.getA().getType()))
@@ -79,7 +89,7 @@ std::optional<RoundedWeights> RoundedWeights::find(DotWaitOp wait) {
   for (Operation *op = wait->getPrevNode(); op && op != dot;
        op = op->getPrevNode()) {
     auto round = dyn_cast<arith::TruncFOp>(op);
-    // Others may round tiles under the product, too.
+    // Other tiles may be rounded while the dot is outstanding, too.
     if (!round || round.getType() != dot.getA().getType() ||
         !getElementTypeOrSelf(round.getIn()).isF32())
       continue;
@@ -91,21 +101,21 @@ std::optional<RoundedWeights> RoundedWeights::find(DotWaitOp wait) {
       return ancestor && wait->isBeforeInBlock(ancestor);
     });
     if (isUnderDot && isUsedLater)
-      return RoundedWeights(wait, round, dot);
+      return RoundedProbabilities(wait, round, dot);
   }
   return std::nullopt;
 }
 
-tile::ReduceOp RoundedWeights::findSum() const {
-  for (Operation *user : weights().getUsers())
+tile::ReduceOp RoundedProbabilities::findSum() const {
+  for (Operation *user : probabilities().getUsers())
     if (auto reduce = dyn_cast<tile::ReduceOp>(user))
       if (reduce.getKind() == tile::ReduceKind::Add)
         return reduce;
   return {};
 }
 
-/// The sums of weights that the wait shall stay below; without sums, some of
-/// the weights.
+/// The value that the wait must stay after: the row sums of P, or a sample of
+/// P.
 static Value getAbove(OpBuilder &b, Value part, Value sum = {}) {
   if (sum)
     return sum;
@@ -117,7 +127,8 @@ static Value getAbove(OpBuilder &b, Value part, Value sum = {}) {
       part, type.getDimSize(1) - width);
 }
 
-/// The same wait, with tiles above it and held until after it.
+/// Replaces the wait by one with the operands `above` (computed before it) and
+/// `held` (kept live across it).
 static DotWaitOp replaceWait(DotWaitOp wait, Value above, Value held) {
   OpBuilder b(wait);
   auto result =
@@ -127,22 +138,22 @@ static DotWaitOp replaceWait(DotWaitOp wait, Value above, Value held) {
   return result;
 }
 
-void RoundedWeights::holdAll(bool each) {
+void RoundedProbabilities::keepAllLive(bool each) {
   OpBuilder b(wait);
   tile::ReduceOp sum = findSum();
   bool isAbove =
       sum && sum->getBlock() == wait->getBlock() && sum->isBeforeInBlock(wait);
   Value above =
-      each ? weights()
-           : getAbove(b, weights(), isAbove ? sum.getResult() : Value());
-  wait = replaceWait(wait, above, weights());
+      each ? probabilities()
+           : getAbove(b, probabilities(), isAbove ? sum.getResult() : Value());
+  wait = replaceWait(wait, above, probabilities());
   round.getInMutable().assign(wait.getHeldResults().front());
   round->moveAfter(wait);
 }
 
-Value RoundedWeights::getColumns(OpBuilder &b, Value value, int64_t from,
-                                 int64_t width) {
-  // What several ops use is computed once, not once for each way to it.
+Value RoundedProbabilities::getColumns(OpBuilder &b, Value value, int64_t from,
+                                       int64_t width) {
+  // A shared operand is computed once.
   Value known = columnsOf.lookup({value, from});
   if (!known) {
     known = makeColumns(b, value, from, width);
@@ -151,8 +162,8 @@ Value RoundedWeights::getColumns(OpBuilder &b, Value value, int64_t from,
   return known;
 }
 
-Value RoundedWeights::makeColumns(OpBuilder &b, Value value, int64_t from,
-                                  int64_t width) {
+Value RoundedProbabilities::makeColumns(OpBuilder &b, Value value, int64_t from,
+                                        int64_t width) {
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getDimSize(1) == 1)
     return value;
@@ -184,12 +195,12 @@ Value RoundedWeights::makeColumns(OpBuilder &b, Value value, int64_t from,
   return ExtractColumnsOp::create(b, value.getLoc(), narrow, value, from);
 }
 
-bool RoundedWeights::split(int64_t columns) {
+bool RoundedProbabilities::split(int64_t columns) {
   tile::ReduceOp sum = findSum();
   Block *block = wait->getBlock();
-  // Weights may be summed, by one op whose result is added to sums that
-  // nobody needs before the end of the block, and rounded.
-  for (Operation *user : weights().getUsers())
+  // P may have two uses: the rounding, and one row sum whose result is added to
+  // an accumulator that no op before the terminator reads.
+  for (Operation *user : probabilities().getUsers())
     if (user != round && user != sum)
       return false;
   arith::AddFOp total;
@@ -210,7 +221,7 @@ bool RoundedWeights::split(int64_t columns) {
 
   Location loc = round.getLoc();
   OpBuilder above(wait), below(block->getTerminator());
-  Value first = getColumns(above, weights(), 0, columns);
+  Value first = getColumns(above, probabilities(), 0, columns);
   auto sumOf = [&](OpBuilder &b, Value part) -> Value {
     return sum ? tile::ReduceOp::create(b, loc, sum.getType(), sum.getKind(),
                                         sum.getDim(), part)
@@ -220,7 +231,7 @@ bool RoundedWeights::split(int64_t columns) {
   Value sample = getAbove(above, first, firstSum);
   wait = replaceWait(wait, sample, first);
   Value second =
-      getColumns(below, weights(), columns, getNumColumns() - columns);
+      getColumns(below, probabilities(), columns, getNumColumns() - columns);
   if (sum) {
     Value before =
         total.getLhs() == sum.getResult() ? total.getRhs() : total.getLhs();
@@ -231,12 +242,12 @@ bool RoundedWeights::split(int64_t columns) {
     sum.erase();
   }
   Value joined = ConcatColumnsOp::create(
-      below, loc, weights().getType(),
+      below, loc, probabilities().getType(),
       ValueRange{wait.getHeldResults().front(), second});
-  Operation *old = weights().getDefiningOp();
+  Operation *old = probabilities().getDefiningOp();
   round.getInMutable().assign(joined);
   round->moveBefore(block->getTerminator());
-  // What computed all columns at once is dead now.
+  // Erase the ops that computed all columns.
   while (old && isOpTriviallyDead(old)) {
     SmallVector<Value> operands(old->getOperands());
     old->erase();
@@ -249,16 +260,16 @@ bool RoundedWeights::split(int64_t columns) {
   return true;
 }
 
-/// Where a loop carries wide weights, and rounds them for a dot of the next
-/// iteration: the first wait after them stays below them, each or some. False
-/// if there are none, or no wait.
-static bool holdCarried(DotOp dot, bool each) {
+/// Handles a loop that carries P unrounded and rounds it for a dot of the next
+/// iteration: keeps P live across the first wait after its computation. Returns
+/// false if there is no such P or no such wait.
+static bool keepCarriedLive(DotOp dot, bool each) {
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
   auto round = dot.getA().getDefiningOp<arith::TruncFOp>();
   if (!loop || !round)
     return false;
   Value wide = round.getIn();
-  // A wait may hold it before it is rounded.
+  // P may be kept live across a wait before it is rounded.
   if (auto held = wide.getDefiningOp<DotWaitOp>();
       held && wide != held.getResult())
     wide = held.getHeld()[cast<OpResult>(wide).getResultNumber() - 1];
@@ -291,44 +302,46 @@ void SplitSoftmaxPass::runOnKernel() {
   SmallVector<DotWaitOp> waits;
   getOperation().walk([&](DotWaitOp wait) { waits.push_back(wait); });
   Operation *missed = nullptr;
-  int64_t parted = 0;
+  int64_t numParted = 0;
   for (DotWaitOp wait : waits) {
-    std::optional<RoundedWeights> weights = RoundedWeights::find(wait);
-    if (!weights)
+    std::optional<RoundedProbabilities> probabilities =
+        RoundedProbabilities::find(wait);
+    if (!probabilities)
       continue;
     ++numSplit;
-    int64_t all = weights->getNumColumns();
-    plan::DotPlan dot = abi.getPlan().getDot(weights->getDotName());
+    int64_t all = probabilities->getNumColumns();
+    plan::DotPlan dot = abi.getPlan().getDot(probabilities->getDotName());
     int64_t columns =
-        all * dot.operandAbove / 100 / kStepColumns * kStepColumns;
-    // At the end of a tile the product's wait is followed by its store: all
-    // exponentials run before.
+        all * dot.operandBeforeWait / 100 / kStepColumns * kStepColumns;
+    // Outside of the loop, the store of the accumulator follows the wait: all
+    // exponentials run before it.
     bool inLoop = isa<scf::ForOp>(wait->getParentOp());
-    if (inLoop && columns != 0 && columns != all && weights->split(columns)) {
-      ++parted;
+    if (inLoop && columns != 0 && columns != all &&
+        probabilities->split(columns)) {
+      ++numParted;
       continue;
     }
     if (inLoop)
       missed = wait->getParentOp();
-    weights->holdAll(dot.isEachAbove);
+    probabilities->keepAllLive(dot.isEachBeforeWait);
   }
   SmallVector<DotOp> dots;
   getOperation().walk([&](DotOp dot) { dots.push_back(dot); });
   for (DotOp dot : dots)
-    numSplit +=
-        holdCarried(dot, abi.getPlan().getDot(dot.getNameAttr()).isEachAbove);
-  if (parted != 0)
-    reportDone(getOperation(), abi, "softmax_part", "Blocks", parted);
-  if (parted != 0 || !abi.getPlan().hasDot([](const plan::DotPlan &dot) {
-        return dot.operandAbove != 100;
+    numSplit += keepCarriedLive(
+        dot, abi.getPlan().getDot(dot.getNameAttr()).isEachBeforeWait);
+  if (numParted != 0)
+    reportDone(getOperation(), abi, "softmax_part", "Blocks", numParted);
+  if (numParted != 0 || !abi.getPlan().hasDot([](const plan::DotPlan &dot) {
+        return dot.operandBeforeWait != 100;
       }))
     return;
   if (failed(reportMissed(missed ? missed : getOperation(), abi, "softmax_part",
-                          missed ? "the block's exponentials can't be parted "
-                                   "at a multiple of 16 columns"
-                                 : "no loop rounds what it multiplies next "
-                                   "while a dot is in flight")))
+                          missed ? "the block's exponentials can't be split at "
+                                   "a multiple of 16 columns"
+                                 : "no loop rounds an operand of its next dot "
+                                   "while a dot is outstanding")))
     return signalPassFailure();
   abi.setPlanAttr(abi.getPlan().changeDots(
-      [](plan::DotPlan &dot) { dot.operandAbove = 100; }));
+      [](plan::DotPlan &dot) { dot.operandBeforeWait = 100; }));
 }

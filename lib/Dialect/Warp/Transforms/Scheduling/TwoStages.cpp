@@ -1,8 +1,13 @@
-//===- TwoStages.cpp - What a loop does a block ahead -----------*- C++ -*-===//
+//===- TwoStages.cpp - Two-stage schedule of a loop -----------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Implements TwoStages: the dependences within an iteration, the choice of a
+// stage for each op, chained dots, and the resulting order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,14 +43,14 @@ SmallVector<Operation *> TwoStages::getNeeded(Operation *op, bool carried) {
   return needed;
 }
 
-/// Whether the op, or one inside, uses a result of `defs` in one iteration.
+/// True if the op or a nested op uses a result of `defs` in the same iteration.
 bool TwoStages::usesResultOf(Operation *op, const Ops &defs) {
   return llvm::any_of(getNeeded(op, /*carried=*/false),
                       [&](Operation *def) { return defs.contains(def); });
 }
 
-/// `op` with what uses its result in the iteration, and what uses that.
-TwoStages::Ops TwoStages::getBehind(Operation *op) {
+/// `op` and its transitive users in the same iteration.
+TwoStages::Ops TwoStages::getTransitiveUsers(Operation *op) {
   Ops result;
   result.insert(op);
   for (Operation *next = op->getNextNode();
@@ -60,8 +65,8 @@ TwoStages::Ops TwoStages::getBehind(Operation *op) {
 // Stages
 //===----------------------------------------------------------------------===//
 
-/// A view of its own for a dot that reads, a block later, what an early one
-/// reads: the loop carries numbers of stages, not views.
+/// Clones the stage view of a dot that reads the buffer of an early dot one
+/// block later, so that the loop carries stage indices and not views.
 static void splitViews(DotOp dot, const llvm::SetVector<Value> &earlyBuffers) {
   for (OpOperand &operand : dot->getOpOperands()) {
     auto view = operand.get().getDefiningOp<StageOp>();
@@ -70,7 +75,7 @@ static void splitViews(DotOp dot, const llvm::SetVector<Value> &earlyBuffers) {
   }
 }
 
-/// What register operands of late dots are computed from: stage 0 does it.
+/// True if `op` depends on an early dot of its iteration.
 bool TwoStages::needsEarly(Operation *op) {
   Ops needed;
   needed.insert(op);
@@ -83,7 +88,7 @@ bool TwoStages::needsEarly(Operation *op) {
   return false;
 }
 
-TwoStages::Ops TwoStages::getOperandsNeeds() {
+TwoStages::Ops TwoStages::getOperandSlices() {
   Ops needs;
   for (DotOp dot : early)
     needs.insert(dot);
@@ -93,7 +98,7 @@ TwoStages::Ops TwoStages::getOperandsNeeds() {
       if (def && lateRoundings.contains(def))
         def = cast<arith::TruncFOp>(def).getIn().getDefiningOp();
       bool isInLoop = def && loop->isProperAncestor(def) && !isa<StageOp>(def);
-      // Of accumulators only those that early dots rescale.
+      // Only accumulators that depend on early dots are rescaled in stage 0.
       if (isInLoop && (operand != dot.getAcc() || needsEarly(inBody(def))))
         needs.insert(inBody(def));
     }
@@ -104,7 +109,7 @@ TwoStages::Ops TwoStages::getOperandsNeeds() {
   return needs;
 }
 
-/// Whether stage 1 uses the wider tile, and only before it is rounded.
+/// True if stage 1 uses the wider tile, and all uses precede the rounding.
 bool TwoStages::isLastUse(arith::TruncFOp round) {
   auto isUsedBefore = [&](Operation *user) {
     return user == round ||
@@ -127,9 +132,9 @@ void TwoStages::findLateRoundings() {
   lateRoots.insert_range(lateRoundings);
 }
 
-/// Late dots, their waits and other roles' dots, what is computed from what
-/// these give, and what brings their operands. What is read from shared memory
-/// for stage 1 alone is read there.
+/// Collects the ops that must be in stage 1: late dots with their waits, dots
+/// of other roles, the computation on their results, and the ops that load
+/// their operands. Shared loads that only stage 1 needs are in stage 1.
 void TwoStages::findLateRoots() {
   llvm::SetVector<Value> earlyBuffers, buffers;
   for (DotOp dot : early)
@@ -147,23 +152,23 @@ void TwoStages::findLateRoots() {
     if (usesResultOf(&op, lateRoots))
       lateRoots.insert(&op);
   findLateRoundings();
-  // What changes a product's operand stays ahead of it.
+  // Ops that modify a dot's operand stay before the dot.
   loop->walk([&](ZeroRowsOp zero) {
     Value buffer = getRingBuffer(zero.getBuffer());
     changes[buffer].push_back(inBody(zero));
     if (buffers.contains(buffer) && !earlyBuffers.contains(buffer))
       lateRoots.insert(inBody(zero));
   });
-  Ops needs = getOperandsNeeds();
-  // A branch that reads is one op of the round.
+  Ops needs = getOperandSlices();
+  // A branch with a load counts as one op of the iteration.
   loop->walk([&](LocalLoadOp load) {
     Operation *reader = inBody(load);
     if (needs.contains(reader))
       return;
     lateRoots.insert(reader);
     buffers.insert(getRingBuffer(load.getSource()));
-    // What goes to memory of it is of the same round.
-    for (Operation *user : getBehind(reader))
+    // Users of the load that write memory are in the same stage.
+    for (Operation *user : getTransitiveUsers(reader))
       if (!isMemoryEffectFree(user))
         lateRoots.insert(user);
   });
@@ -174,9 +179,9 @@ void TwoStages::findLateRoots() {
   }
 }
 
-/// All that has effects and is no part of the late dots, and what those and the
-/// late dots' register operands need. What is read for stage 1 alone is read
-/// there.
+/// Collects stage 0: the ops with effects that are not in stage 1, the
+/// computation of the late dots' register operands, and all their dependences.
+/// Global loads that only stage 1 needs stay in stage 1.
 void TwoStages::findFirstStage() {
   SmallVector<Operation *> worklist;
   auto add = [&](Operation *op) {
@@ -186,15 +191,15 @@ void TwoStages::findFirstStage() {
   for (Operation &op : loop.getBody()->without_terminator())
     if (!isMemoryEffectFree(&op) && !isa<tile::LoadOp>(op))
       add(&op);
-  for (Operation *op : getOperandsNeeds())
+  for (Operation *op : getOperandSlices())
     add(op);
   while (!worklist.empty())
     for (Operation *needed : getNeeded(worklist.pop_back_val()))
       add(needed);
 }
 
-/// Sums of what stage 0 computes are a part of it: the loop would carry whole
-/// tiles to add them up in stage 1.
+/// Adds reductions of stage-0 tiles to stage 0. Otherwise the loop would carry
+/// whole tiles to reduce them in stage 1.
 void TwoStages::addReductions() {
   Ops reductions;
   for (Operation &op : loop.getBody()->without_terminator()) {
@@ -211,8 +216,8 @@ void TwoStages::addReductions() {
   }
 }
 
-/// What stage 0's results are rounded to is carried, not they: half of the
-/// registers.
+/// Adds roundings of stage-0 tiles to stage 0, so that the loop carries the
+/// rounded tiles, which take half of the registers.
 void TwoStages::addRoundings() {
   for (auto round : loop.getBody()->getOps<arith::TruncFOp>()) {
     Ops found;
@@ -230,16 +235,16 @@ void TwoStages::addRoundings() {
   }
 }
 
-/// Whether the tile is wide and differs along both sides: each of its elements
-/// takes a register.
+/// True if the tile has 32-bit elements and is neither a row nor a column, so
+/// that each element occupies a register.
 static bool isLarge(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getElementTypeBitWidth() >= 32 &&
          llvm::none_of(type.getShape(), [](int64_t size) { return size == 1; });
 }
 
-/// Whether a few ops of stage 0, which `made` gets in the order of uses, make
-/// the large tile of tiles that are not.
+/// True if a few elementwise ops compute the large tile from small tiles.
+/// `made` receives these ops.
 bool TwoStages::isCheap(Value value, Ops &made) {
   constexpr size_t kMostOps = 6;
   Operation *op = value.getDefiningOp();
@@ -255,9 +260,9 @@ bool TwoStages::isCheap(Value value, Ops &made) {
                       [&](Value operand) { return isCheap(operand, made); });
 }
 
-/// What rows and columns have is carried to stage 1, not what a few ops make of
-/// it for each pair.
-void TwoStages::computeAgain() {
+/// Recomputes cheap large tiles in stage 1, so that the loop carries only their
+/// row and column operands.
+void TwoStages::rematerializeTiles() {
   SmallVector<OpOperand *> uses;
   for (Operation &op : loop.getBody()->without_terminator())
     if (!firstStage.contains(&op) && op.getNumRegions() == 0)
@@ -279,8 +284,8 @@ void TwoStages::computeAgain() {
   }
 }
 
-/// Clones what makes a tile of stage 0, down to scalars.
-Value TwoStages::clonePlace(OpBuilder &b, Value tile, IRMapping &mapping) {
+/// Clones the stage-0 ops that compute a tile, down to scalars.
+Value TwoStages::cloneIndexTile(OpBuilder &b, Value tile, IRMapping &mapping) {
   Operation *op = tile.getDefiningOp();
   bool isMade = op && isa<RankedTensorType>(tile.getType()) &&
                 firstStage.contains(op) && op->getNumRegions() == 0 &&
@@ -288,14 +293,14 @@ Value TwoStages::clonePlace(OpBuilder &b, Value tile, IRMapping &mapping) {
   if (mapping.contains(tile) || !isMade)
     return mapping.lookupOrDefault(tile);
   for (Value operand : op->getOperands())
-    clonePlace(b, operand, mapping);
+    cloneIndexTile(b, operand, mapping);
   b.clone(*op, mapping);
   return mapping.lookup(tile);
 }
 
-/// Row and column indices are not carried to the role that adds to memory: it
-/// has other layouts.
-void TwoStages::makePlacesAgain() {
+/// Recomputes row and column indices of scatters in stage 1, because the role
+/// that adds to memory has other layouts.
+void TwoStages::rematerializeIndices() {
   for (auto scatter : loop.getBody()->getOps<tile::ScatterOp>()) {
     if (firstStage.contains(scatter))
       continue;
@@ -303,7 +308,7 @@ void TwoStages::makePlacesAgain() {
     IRMapping mapping;
     for (OpOperand &index : scatter.getIndicesMutable())
       if (isa<RankedTensorType>(index.get().getType()) && !isLarge(index.get()))
-        index.set(clonePlace(b, index.get(), mapping));
+        index.set(cloneIndexTile(b, index.get(), mapping));
   }
 }
 
@@ -332,10 +337,10 @@ void TwoStages::findAfterLate() {
 }
 
 //===----------------------------------------------------------------------===//
-// Chains
+// Chained dots
 //===----------------------------------------------------------------------===//
 
-/// What stage 1 needs for `op` goes first.
+/// Adds `op` and its stage-1 dependences to the ops that go first.
 void TwoStages::addLead(Operation *op) {
   if (firstStage.contains(op) || !lead.insert(op))
     return;
@@ -359,14 +364,14 @@ void TwoStages::findChain() {
   Ops needsLate;
   llvm::SetVector<Value> stored;
   for (DotOp dot : late) {
-    Ops users = getBehind(getDotWait(dot));
+    Ops users = getTransitiveUsers(getDotWait(dot));
     bool feedsAnother = llvm::any_of(users, [&](Operation *op) {
       auto other = dyn_cast<DotOp>(op);
       return isa<LocalStoreOp>(op) ||
              (other && users.contains(other.getA().getDefiningOp()));
     });
     if (!feedsAnother) {
-      behind.insert_range(users);
+      trailing.insert_range(users);
       continue;
     }
     needsLate.insert_range(users);
@@ -381,17 +386,17 @@ void TwoStages::findChain() {
   };
   auto *found = llvm::find_if(late, isChained);
   if (found == late.end()) {
-    behind.clear();
+    trailing.clear();
     return;
   }
   chained = *found;
   for (auto dot : loop.getBody()->getOps<DotOp>())
     if (!dot.getAsync())
-      behind.insert_range(getBehind(dot));
+      trailing.insert_range(getTransitiveUsers(dot));
   for (Operation &op : *loop.getBody())
     if (isa<ConsumerReleaseOp>(op))
-      behind.insert(&op);
-  // What is read on chip ahead of the first product stays ahead of it.
+      trailing.insert(&op);
+  // Global loads, and shared loads before the first late dot, stay before it.
   for (Operation &op : *loop.getBody())
     if (isa<tile::LoadOp>(op) ||
         (isa<LocalLoadOp>(op) && op.isBeforeInBlock(late.front())))
@@ -411,26 +416,26 @@ LogicalResult TwoStages::analyze() {
   }
   if (early.empty() || late.empty())
     return failure();
-  // Other roles' dots stay as they are, and are waited for where they stand.
+  // Dots of other roles stay synchronous.
   for (auto dot : loop.getBody()->getOps<DotOp>())
     if (dot.getAsync() && !isEarly(dot) && !llvm::is_contained(late, dot))
       return failure();
   rings = findRings(loop.getBody());
   findLateRoots();
-  // An early dot that needs what a late one gives can't be issued before it.
+  // An early dot that depends on a late dot can't be issued before it.
   if (llvm::any_of(early, [&](DotOp dot) { return lateRoots.contains(dot); }))
     return failure();
   findFirstStage();
   addReductions();
   addRoundings();
-  computeAgain();
-  makePlacesAgain();
+  rematerializeTiles();
+  rematerializeIndices();
   findAfterLate();
   if (llvm::any_of(firstStage,
                    [&](Operation *op) { return usesResultOf(op, lateRoots); }))
     return failure();
-  // A late dot whose operand stage 0 would need at once has nothing to hide
-  // under.
+  // If an early dot uses the result of stage 1, nothing can run while the late
+  // dot is outstanding.
   if (llvm::any_of(early, [&](DotOp dot) { return afterLate.contains(dot); }))
     return failure();
   findChain();
@@ -456,16 +461,16 @@ StagedOrder TwoStages::getOrder() {
   };
   append(1, [&](Operation *op) { return lead.contains(op); });
   append(1, [&](Operation *op) {
-    return chained && op->isBeforeInBlock(chained) && !behind.contains(op);
+    return chained && op->isBeforeInBlock(chained) && !trailing.contains(op);
   });
-  // The next scores are issued, then the last product, and softmax runs under
-  // it. What came of the last product is rescaled after its wait.
+  // Issue the next S, then the previous PV, and run softmax while PV is
+  // outstanding. Rescale the accumulator after its wait.
   append(0, [&](Operation *op) { return op->isBeforeInBlock(earlyWait); });
   append(1, [&](Operation *op) {
-    return op->isBeforeInBlock(lateWait) && !behind.contains(op);
+    return op->isBeforeInBlock(lateWait) && !trailing.contains(op);
   });
-  // Dots end in the order of their issue: those issued before the early dots
-  // have ended when these have, and free the registers of their operands.
+  // Dots complete in issue order: those issued before the early dots have
+  // completed with them, and their operand registers are free.
   append(1, [&](Operation *op) {
     return llvm::any_of(late, [&](DotOp dot) {
       return getDotWait(dot) == op &&

@@ -1,16 +1,22 @@
-//===- TwoStages.h - What a loop does a block ahead -------------*- C++ -*-===//
+//===- TwoStages.h - Two-stage schedule of a loop ---------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Computes the stage and the order of the ops of a loop, so that dots overlap
+// with the computation on other dots. `warp-overlap-dots` passes the result to
+// the loop pipeliner.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_DIALECT_WARP_TRANSFORMS_SCHEDULING_TWOSTAGES_H
 #define FOVEA_LIB_DIALECT_WARP_TRANSFORMS_SCHEDULING_TWOSTAGES_H
 
-#include "Scheduling/PipelineLoop.h"
 #include "Pipelines/Ring.h"
+#include "Scheduling/PipelineLoop.h"
 
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
@@ -22,35 +28,35 @@
 
 namespace fovea::warp {
 
-/// What one iteration of a loop does, in the order of the pipelined loop.
+/// Computes the order of the ops in one iteration of the pipelined loop.
 ///
-/// Early dots are those that the plan issues a block ahead; they depend on
-/// no other dot of their iteration. Late dots are the role's others. Stage 0 is
-/// what the early dots need, what they bring their operands with and what the
-/// late dots' register operands need of them; stage 1 are the late dots with
-/// what is computed from them, and what other roles' dots do.
+/// Early dots are those that the plan issues one block ahead; they depend on no
+/// other dot of their iteration. Late dots are the other dots of the role.
+/// Stage 0 has the early dots, the ops that load their operands, and the
+/// computation of the late dots' register operands. Stage 1 has the late dots
+/// and the computation on their results, and the dots of other roles.
 ///
-/// An operand that is the last use of a wider tile in its iteration, after
-/// stage 1 has used that tile, is rounded in stage 1: stage 0 computes the
-/// wider tile. Registers hold one of the two then, and its dot is issued after
-/// that use.
+/// If the rounding of a late dot's operand is the last use of a wider tile, and
+/// stage 1 uses that tile before, stage 1 rounds it and stage 0 computes only
+/// the wider tile. Registers then hold only one of the two tiles, and the dot
+/// is issued after that use.
 ///
-/// A late dot is chained if it needs what another one's result gives, perhaps
-/// through memory. What it needs goes first, then the early dots and the
-/// chained one are issued, and what the early dots give is computed under the
-/// latter. All other late dots are waited for behind that.
+/// A late dot is chained if it depends on the result of another late dot,
+/// possibly through memory. Its dependences go first. Then the early dots and
+/// the chained dot are issued, and the computation on the early dots runs while
+/// the chained dot is outstanding. The waits for all other late dots follow.
 class TwoStages {
 public:
-  /// All dots are asynchronous.
+  /// All dots must be asynchronous.
   TwoStages(mlir::scf::ForOp loop, llvm::ArrayRef<DotOp> early,
             llvm::ArrayRef<DotOp> late)
       : loop(loop), early(early), late(late) {}
 
-  /// Fails if there is nothing to overlap.
+  /// Fails if nothing can overlap.
   llvm::LogicalResult analyze();
   StagedOrder getOrder();
-  /// Operands of late dots that stage 0 computes from the last iteration's
-  /// result.
+  /// Accumulators of late dots that stage 0 computes from the result of the
+  /// previous iteration.
   llvm::SmallVector<mlir::Operation *> getRescales();
 
 private:
@@ -60,14 +66,14 @@ private:
     return loop.getBody()->findAncestorOpInBlock(*op);
   }
   bool isEarly(DotOp dot) { return llvm::is_contained(early, dot); }
-  /// Ops of the body that `op` needs; with `carried`, also through values that
-  /// the loop carries.
+  /// Ops of the body that `op` depends on; with `carried`, also through
+  /// loop-carried values.
   llvm::SmallVector<mlir::Operation *> getNeeded(mlir::Operation *op,
                                                  bool carried = true);
   bool usesResultOf(mlir::Operation *op, const Ops &defs);
-  /// Whether it needs an early dot of its iteration.
+  /// True if `op` depends on an early dot of its iteration.
   bool needsEarly(mlir::Operation *op);
-  Ops getOperandsNeeds();
+  Ops getOperandSlices();
   bool isLastUse(mlir::arith::TruncFOp round);
   void findLateRoundings();
   void findLateRoots();
@@ -75,29 +81,29 @@ private:
   void addReductions();
   void addRoundings();
   bool isCheap(mlir::Value value, Ops &made);
-  void computeAgain();
-  mlir::Value clonePlace(mlir::OpBuilder &b, mlir::Value tile,
-                         mlir::IRMapping &mapping);
-  void makePlacesAgain();
+  void rematerializeTiles();
+  mlir::Value cloneIndexTile(mlir::OpBuilder &b, mlir::Value tile,
+                             mlir::IRMapping &mapping);
+  void rematerializeIndices();
   void findAfterLate();
-  Ops getBehind(mlir::Operation *op);
+  Ops getTransitiveUsers(mlir::Operation *op);
   void findChain();
   void addLead(mlir::Operation *op);
 
   mlir::scf::ForOp loop;
   llvm::SmallVector<DotOp> early, late;
   llvm::MapVector<mlir::Value, RingOps> rings;
-  /// What changes a ring's buffer ahead of the dots that read it.
+  /// Ops that modify a ring's buffer before the dots that read it.
   llvm::MapVector<mlir::Value, llvm::SmallVector<mlir::Operation *>> changes;
   Ops lateRoots, firstStage;
-  /// Operands of late dots that stage 1 rounds.
+  /// Roundings of late dots' operands that run in stage 1.
   Ops lateRoundings;
-  /// Ops of stage 0 that use what stage 1 of the last iteration gave.
+  /// Ops of stage 0 that use results of stage 1 of the previous iteration.
   Ops afterLate;
-  /// The first chained dot, or null; what is issued ahead of the wait that it
-  /// needs, and what comes last.
+  /// The first chained dot, or null; the ops that go before it; the ops that
+  /// come last.
   DotOp chained;
-  Ops lead, behind;
+  Ops lead, trailing;
 };
 
 } // namespace fovea::warp

@@ -1,8 +1,9 @@
-"""Prints gradients of a score_mod that goes on from choice to choice.
+"""Prints gradients of a score_mod that is a chain of selects, minima or maxima.
 
     choice_chain.py KIND LENGTH
 
-Each step has the score, so that the derivative by it is a sum over all steps.
+Each step uses the score, so the derivative with respect to it is a sum over
+all steps.
 """
 
 import sys

@@ -281,7 +281,7 @@ def check(text, seed, exact):
                 )
             visits += ub - lb
             total += problem["keys"]
-    print(f"{len(functions)} masks hold; {visits} of {total} keys visited")
+    print(f"{len(functions)} masks hold; {visits} of {total} keys in bounds")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Masks whose parts are used twice, so many levels deep: shared_parts.py LEVELS"""
+"""Prints masks in which each level uses the previous one twice.
+
+    shared_parts.py LEVELS
+"""
 
 import sys
 

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-ballot-layouts,warp-assign-layouts)))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// What a vote is about lies one column a lane; coordinates that scores use, too,
-// are made twice.
+// The flags of a ballot are in the lane layout. Coordinates that the scores also use are
+// rematerialized.
 // CHECK-LABEL: gpu.func @f
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -39,7 +39,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %no = arith.constant dense<false> : tensor<1x32xi1, #tile.reg>
-    // expected-error@+1 {{a vote's flags must be computed by ops that can be repeated where they are used}}
+    // expected-error@+1 {{the flags of a ballot must be computed by ops that can be rematerialized at their uses}}
     %r = scf.for %j = %c0 to %c1 step %c1 iter_args(%f = %no) -> (tensor<1x32xi1, #tile.reg>) {
       %bits = tile.ballot %f : tensor<1x32xi1, #tile.reg>
       scf.yield %f : tensor<1x32xi1, #tile.reg>

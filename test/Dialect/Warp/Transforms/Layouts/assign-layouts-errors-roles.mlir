@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' --split-input-file --verify-diagnostics
 
-// A tile of two roles with different numbers of warps.
+// A tile that two roles with different numbers of warps use.
 !memory = memref<?x64xf32, strided<[?, 1]>>
 !t = tensor<128x64xf32, #tile.reg>
 gpu.module @m {
@@ -22,11 +22,11 @@ gpu.module @m {
 
 // -----
 
-// Products are of whole warp groups.
+// Dots need whole warp groups.
 !memory = memref<?x64xf32, strided<[?, 1]>>
 !t = tensor<128x64xf32, #tile.reg>
 gpu.module @m {
-  // expected-error@+1 {{role 'right' has 1 warps, which the matrix unit has no layout for: 'groups' must be in [1, 8], found 0}}
+  // expected-error@+1 {{role 'right' has 1 warps, for which the MMA unit has no layout: 'groups' must be in [1, 8], found 0}}
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"left", warps = 8, registers = 152, owns = ["a"]>,
            <"right", warps = 1, registers = 152, owns = ["b"]>]>)
@@ -45,7 +45,7 @@ gpu.module @m {
 !memory = memref<?x64xf32, strided<[?, 1]>>
 !t = tensor<128x64xf32, #tile.reg>
 gpu.module @m {
-  // expected-error@+1 {{role 'right' has 4000 warps, which the matrix unit has no layout for: 'groups' must be in [1, 8], found 1000}}
+  // expected-error@+1 {{role 'right' has 4000 warps, for which the MMA unit has no layout: 'groups' must be in [1, 8], found 1000}}
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, stages = 1,
        roles = [<"left", warps = 8, registers = 152, owns = ["a"]>,
            <"right", warps = 4000, registers = 152, owns = ["b"]>]>)

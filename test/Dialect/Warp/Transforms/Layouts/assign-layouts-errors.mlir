@@ -1,4 +1,4 @@
-// Tiles that no layout of the schedule fits.
+// Tiles that fit no layout of the schedule.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' --split-input-file --verify-diagnostics
 
 gpu.module @m {
@@ -86,9 +86,9 @@ gpu.module @m {
 
 // -----
 
-// Constants that passes have merged are from nowhere.
+// Merged constants have no location.
 gpu.module @m {
-  // expected-note@+1 {{the plan's 'row_tiles' is 2, and each of these parts is shared by all of its warps}}
+  // expected-note@+1 {{the plan's 'row_tiles' is 2: each row tile is distributed over all warps}}
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, row_tiles = 2,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -118,7 +118,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{warp groups have whole rows of a product: 'column_warps' must be 1, found 2}}
+  // expected-error@+1 {{wgmma accumulators keep complete rows in a warp group: 'column_warps' must be 1, found 2}}
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, warps = 8, column_warps = 2>)
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)

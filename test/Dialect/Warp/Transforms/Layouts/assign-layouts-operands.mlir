@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' --split-input-file | FileCheck %s
 
-// What is computed for a product of 16 bits lies as the product before does; of 32
-// bits the unit reads another layout.
+// A computed 16-bit operand has the layout of the previous accumulator; a 32-bit operand needs
+// another layout.
 // CHECK-LABEL: gpu.func @f
 !buffer = memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 !words = memref<32x64xf32, #warp.shared<row_bytes = 128>>

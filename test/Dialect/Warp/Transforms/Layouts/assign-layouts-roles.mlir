@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' | FileCheck %s
 
-// Each tile has the layout of the role that owns what is done with it, through
-// loops and branches; a constant that both need is made for each.
+// Each tile has the layout of the role that owns its named ops, through loops and branches. A
+// constant that two roles use is cloned for each.
 // CHECK-LABEL: gpu.func @f
 // CHECK-DAG: arith.constant dense<2.000000e+00> : tensor<1x64xf32, #warp.wgmma<groups = 2>>
 // CHECK-DAG: arith.constant dense<2.000000e+00> : tensor<1x64xf32, #warp.wgmma<groups = 1>>
@@ -43,8 +43,8 @@ gpu.module @m {
   }
 }
 
-// What a role adds to memory by places of their own has its warps, too, in fragments with
-// as many rows as there are: accumulators of one warp group have 64.
+// A scattered tile has the warps of the role that adds it, too, in fragments with as many rows as
+// needed: the accumulators of one warp group have 64.
 // CHECK-LABEL: gpu.func @added
 // CHECK: warp.local_load {{.*}} to tensor<128x64xbf16, #warp.mma_sync<warps = 4>>
 // CHECK: tile.scatter add "sum" {{.*}} : tensor<128x64xf32, #warp.mma_sync<warps = 4>>, memref<?xf32>[tensor<128x1xi32, #warp.mma_sync<warps = 4>>]
@@ -65,7 +65,7 @@ gpu.module @n {
   }
 }
 
-// A tile that is stored or multiplied, too, has the unit's layout, whichever stands first.
+// A tile that is also stored or multiplied has the layout of the MMA unit, in any order of the ops.
 // CHECK-LABEL: gpu.func @both
 // CHECK: tile.scatter add "sum" {{.*}} : tensor<64x64xf32, #warp.wgmma<groups = 1>>
 // CHECK: tile.store "sum" {{.*}} : tensor<64x64xf32, #warp.wgmma<groups = 1>>

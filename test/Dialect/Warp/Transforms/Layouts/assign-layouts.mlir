@@ -21,7 +21,7 @@ gpu.module @m {
       %s = arith.addf %acc, %acc : tensor<64x32xf32, #tile.reg>
       scf.yield %s : tensor<64x32xf32, #tile.reg>
     }
-    // Global memory and scalars are as they were.
+    // Global memory and scalars do not change.
     // CHECK: memref.dim %{{.*}} : memref<?x32xbf16, strided<[?, 1]>>
     %n = memref.dim %k, %c0 : !memory
     // CHECK-NOT: #tile.reg
@@ -31,8 +31,8 @@ gpu.module @m {
 
 // -----
 
-// With roles: wgmma's layout, of as many warp groups as compute; also of what is
-// in flight and of what loops carry.
+// With roles: the wgmma layout for the computing warp groups, also for pending dots and
+// loop-carried tiles.
 // CHECK-LABEL: gpu.func @roles
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
@@ -71,7 +71,7 @@ gpu.module @m {
 
 // -----
 
-// Warps that share columns are named by the plan.
+// The plan gives the number of warps that share rows (`column_warps`).
 // CHECK-LABEL: gpu.func @shared
 gpu.module @m {
   launch.abi @shared target("sm_80") plan(<#warp.mma_sync_unit, warps = 8, column_warps = 4>)

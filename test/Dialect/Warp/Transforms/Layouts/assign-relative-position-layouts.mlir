@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-relative-position-layouts,warp-assign-layouts)))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// What a diagonal is computed from lies in the warps whose rows it crosses;
-// what others use, too, is made twice.
+// The source of relative-position values is laid out by the warps whose rows use it. Tiles with
+// other uses are rematerialized.
 // CHECK-LABEL: gpu.func @f
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -28,7 +28,7 @@ gpu.module @m {
 
 // -----
 
-// Places that are added to are integers.
+// Scatter indices are integers.
 // CHECK-LABEL: gpu.func @places
 gpu.module @m {
   launch.abi @places target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -48,7 +48,8 @@ gpu.module @m {
 
 // -----
 
-// The rows of what a role adds are parted by its warps, not by all of those that compute.
+// The rows of a tile that a role adds are partitioned by the warps of that role, not by all
+// computing warps.
 // CHECK-LABEL: gpu.func @role
 gpu.module @m {
   launch.abi @role target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 64, warps = 8, stages = 1,
@@ -68,7 +69,7 @@ gpu.module @m {
 
 // -----
 
-// What a role of one warp leaves in memory lies in its lanes, and is loaded by the lanes that need it.
+// A role with one warp stores a tile from its lanes; each lane loads the values that it needs.
 // CHECK-LABEL: gpu.func @stream
 gpu.module @m {
   launch.abi @stream target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 64, warps = 8, stages = 1>)
@@ -104,7 +105,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %zero = arith.constant dense<0.0> : tensor<1x96xf32, #tile.reg>
-    // expected-error@+1 {{diagonals must be computed by ops that can be repeated where they are used}}
+    // expected-error@+1 {{the source of relative-position values must be computed by ops that can be rematerialized at their uses}}
     %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%x = %zero) -> (tensor<1x96xf32, #tile.reg>) {
       scf.yield %x : tensor<1x96xf32, #tile.reg>
     }
@@ -139,7 +140,7 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %zero = arith.constant dense<0.0> : tensor<1x96xf32, #tile.reg>
     %buffer = warp.alloc : memref<1x96xf32, #warp.shared<row_bytes = 128>>
-    // expected-error@+1 {{what diagonals are made of must be computed by ops that can be repeated where they are used}}
+    // expected-error@+1 {{the stored source of relative-position values must be computed by ops that can be rematerialized at their uses}}
     %sum = scf.for %i = %c0 to %c1 step %c1 iter_args(%x = %zero) -> (tensor<1x96xf32, #tile.reg>) {
       scf.yield %x : tensor<1x96xf32, #tile.reg>
     }

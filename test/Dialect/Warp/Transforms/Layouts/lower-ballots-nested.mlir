@@ -3,8 +3,8 @@
 !sums = tensor<64x8xf32, #warp.mma_sync<warps = 4>>
 !flags = tensor<64x8xi1, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  // What the second branch asks is false unless the first is taken: it is asked
-  // in there.
+  // The second condition is false unless the first branch is taken: its ballot moves into that
+  // branch.
   // CHECK-LABEL: gpu.func @two
   // CHECK: %[[FIRST:.*]] = warp.any
   // CHECK: %[[R:.*]]:3 = scf.if %[[FIRST]] -> ({{.*}}, i1) {

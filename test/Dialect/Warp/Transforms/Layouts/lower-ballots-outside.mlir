@@ -3,7 +3,7 @@
 !sums = tensor<64x8xf32, #warp.mma_sync<warps = 4>>
 !flags = tensor<64x8xi1, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  // True without the first branch: asked behind it.
+  // The flag is true if the first branch is not taken: the ballot stays after it.
   // CHECK-LABEL: gpu.func @outside
   // CHECK: warp.any
   // CHECK-NEXT: %[[R:.*]] = scf.if

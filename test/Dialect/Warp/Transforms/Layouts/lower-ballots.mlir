@@ -3,7 +3,7 @@
 !sums = tensor<64x8xf32, #warp.mma_sync<warps = 4>>
 !flags = tensor<64x8xi1, #warp.mma_sync<warps = 4>>
 gpu.module @m {
-  // A vote, and a branch on it.
+  // A ballot, and a branch on its result.
   // CHECK-LABEL: gpu.func @one
   // CHECK-DAG: %[[X:.*]] = arith.constant dense<1.0{{.*}}> : tensor<64x8xf32
   // CHECK-DAG: %[[C:.*]] = arith.cmpf

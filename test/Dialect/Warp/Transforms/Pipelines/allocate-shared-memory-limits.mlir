@@ -1,4 +1,4 @@
-// The chip's limit, and kernels without any buffer.
+// The limit of the GPU, and kernels without buffers.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory)))' --split-input-file --verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: launch.abi @f
@@ -51,7 +51,7 @@ gpu.module @m {
 
 // -----
 
-// More than 64 bits can count, as often as not.
+// Sizes that overflow 64 bits, also repeatedly.
 gpu.module @m {
   launch.abi @too_many target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory)))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// Of a kernel with roles, pipelines get two barriers of 8 bytes for each stage
-// and mailboxes 4 bytes for each slot, behind the buffers; 16 bytes are left
-// over. A last panel is kept whole.
+// In a kernel with roles, pipelines get two barriers of 8 bytes for each stage and mailboxes 4
+// bytes for each slot, after the buffers; 16 bytes are spare. A partial last panel has its full
+// size.
 // CHECK-LABEL: launch.abi @f
 // CHECK-SAME: shared_memory(16456)
 // CHECK: warp.pipeline offset(16384) : !warp.pipeline<2>

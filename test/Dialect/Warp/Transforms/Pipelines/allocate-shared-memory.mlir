@@ -1,7 +1,7 @@
-// Buffers lie one behind the other.
+// Buffers are placed one after the other.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory)))' --split-input-file --verify-diagnostics | FileCheck %s
 
-// One after the other, each aligned to 1024 bytes; the ABI says the sum.
+// One after the other, each aligned to 1024 bytes; the ABI has the total size.
 // CHECK-LABEL: launch.abi @f
 // CHECK-SAME: shared_memory(7168)
 // CHECK: warp.alloc offset(0) : memref<16x16xbf16
@@ -22,7 +22,7 @@ gpu.module @m {
 
 // -----
 
-// A number a row is a vector: no panels, no swizzle, behind what has them.
+// One element per row is a vector: no panels, no swizzle, placed after the tiles.
 // CHECK-LABEL: launch.abi @f
 // CHECK-SAME: shared_memory(3136)
 // CHECK: warp.alloc offset(2048) : memref<2x128x1xf32
@@ -41,7 +41,7 @@ gpu.module @m {
 
 // -----
 
-// So is a row of 32-bit elements; of 16 bits it may be a box.
+// A row of 32-bit elements is a vector, too; a row of 16-bit elements may be a TMA box.
 // CHECK-LABEL: launch.abi @f
 // CHECK-SAME: shared_memory(2816)
 // CHECK: warp.alloc offset(2048) : memref<1x192xf32
@@ -60,7 +60,7 @@ gpu.module @m {
 
 // -----
 
-// Ones lie behind all buffers, wherever they are made.
+// Ones are placed after all buffers, wherever they are created.
 // CHECK-LABEL: launch.abi @f
 // CHECK-SAME: shared_memory(4096)
 // CHECK: warp.ones offset(2048) : memref<16x8xbf16

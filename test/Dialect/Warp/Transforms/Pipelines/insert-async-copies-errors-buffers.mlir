@@ -1,4 +1,4 @@
-// An asynchronous copy is unconditional, into a buffer of its own.
+// An asynchronous copy must be unconditional, into a buffer of its own.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file --verify-diagnostics
 
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>

@@ -1,4 +1,4 @@
-// What a copy is computed from must not be what the loop carries.
+// The operands of a copy must not depend on loop-carried values.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file --verify-diagnostics
 
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>

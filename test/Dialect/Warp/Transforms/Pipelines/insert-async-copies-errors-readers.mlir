@@ -1,4 +1,4 @@
-// A buffer is read where it is filled.
+// A buffer must be read in the block that fills it.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file --verify-diagnostics
 
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>

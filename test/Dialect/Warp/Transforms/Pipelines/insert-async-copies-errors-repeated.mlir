@@ -1,4 +1,4 @@
-// What a copy is computed from is repeated for the next iteration.
+// The operands of a copy must be computable for the next iteration.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file --verify-diagnostics
 
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>

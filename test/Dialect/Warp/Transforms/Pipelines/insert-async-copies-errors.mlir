@@ -9,7 +9,7 @@ gpu.module @m {
 
 // -----
 
-// One ring position serves all copies of a loop.
+// All copies of a loop share one ring position.
 !buffer = memref<32x32xbf16, #warp.shared<row_bytes = 64>>
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file | FileCheck %s
 
-// One stage: it is filled ahead of the loop, and for the next round as soon as this one's dot
-// has read it.
+// One stage: filled before the loop, and refilled for the next iteration as soon as the dot of this
+// one has read it.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[RING:.*]] = warp.pipeline : !warp.pipeline<1>
 // CHECK: %[[ANY:.*]] = arith.cmpi slt
@@ -40,8 +40,8 @@ gpu.module @m {
 
 // -----
 
-// What is read last is filled last, ahead of the loop, too: copies end in the order of their
-// commits. Two that one dot reads come in their own order.
+// The buffer that is read last is filled last, also before the loop, because copies complete in the
+// order of their commits. Two buffers that one dot reads are filled in program order.
 // CHECK-LABEL: gpu.func @order
 // CHECK: warp.copy async "second"
 // CHECK: warp.copy async "first"

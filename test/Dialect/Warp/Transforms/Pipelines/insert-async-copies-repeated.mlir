@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file | FileCheck %s
 
-// What rows and limit are computed from is repeated for the other iterations.
+// The computation of rows and limit is cloned for the prefetched iterations.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[N:.*]] = memref.dim
 // CHECK: %[[FIRST:.*]] = arith.addi %c0, %{{.*}} : index

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file | FileCheck %s
 
-// Outside loops: one stage that is never given back. Fragments are read right
-// before their use, so that later copies start first.
+// Outside of loops: one stage that is never released. Shared loads sink to their use, so that later
+// copies start first.
 // CHECK-LABEL: gpu.func @f
 // CHECK: warp.alloc : memref<1x64x32xbf16
 // CHECK: %[[P:.*]] = warp.pipeline : !warp.pipeline<1>

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file | FileCheck %s
 
-// Three: two are filled ahead, and each iteration fills the one two ahead.
+// Three stages: two are filled before the loop, and each iteration prefetches two ahead.
 // CHECK-LABEL: gpu.func @f
 // CHECK: warp.alloc : memref<3x32x32xbf16
 // CHECK: warp.pipeline : !warp.pipeline<3>

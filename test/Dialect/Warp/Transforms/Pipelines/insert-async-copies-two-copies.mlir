@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' --split-input-file | FileCheck %s
 
-// Two copies: a pipeline each; both are committed behind the first wait.
+// Two copies: a pipeline each; both are committed after the first wait.
 // CHECK-LABEL: gpu.func @f
 // CHECK-COUNT-2: warp.pipeline
 // CHECK: scf.for

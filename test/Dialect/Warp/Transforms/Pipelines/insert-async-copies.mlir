@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))' | FileCheck %s
 
-// Two stages: the first is filled ahead of the loop; an iteration waits for its
-// stage, starts the next one's copies, and gives its stage back.
+// Two stages: the first is filled before the loop; an iteration waits for its stage, starts the
+// copies of the next one, and releases its stage.
 
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %[[K:[a-z0-9]+]]:
@@ -56,7 +56,7 @@ gpu.module @m {
   }
 }
 
-// Rows that a list gives are looked up ahead, too.
+// Rows from a list are looked up ahead, too.
 // CHECK-LABEL: gpu.func @listed
 // CHECK-SAME: %[[K:[a-z0-9]+]]: memref<?x32xbf16, strided<[?, 1]>>, %[[ROWS:[a-z0-9]+]]: memref<?xi32>
 // CHECK: %[[FIRST:.*]] = arith.addi %c0

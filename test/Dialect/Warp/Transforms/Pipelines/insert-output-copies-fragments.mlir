@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-output-copies)))' --split-input-file | FileCheck %s
 
-// Sums in fragments of memory in one piece are added by the engine; strided ones and what is
-// written are left alone.
+// TMA adds to contiguous accumulators in fragment order. Strided accumulators and plain stores are
+// left alone.
 // CHECK-LABEL: gpu.func @fragments(
 // CHECK-SAME: %[[S:.*]]: memref<?x64xf32>, %[[T:.*]]: memref<?x64xf32, strided<[64, 1]>>, %[[I:.*]]: index)
 // CHECK: warp.copy_out_wait %[[B:.*]] : memref<64x64xf32

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-output-copies)))' --split-input-file | FileCheck %s
 
-// The query's stage: it is released behind the wait, not behind the scores,
-// whichever branch stores.
+// The output uses the stage of Q, which is released after the copy has read it and not after S, in
+// either branch.
 // CHECK-LABEL: gpu.func @query(
 // CHECK: %[[Q:.*]] = warp.alloc
 // CHECK: scf.for

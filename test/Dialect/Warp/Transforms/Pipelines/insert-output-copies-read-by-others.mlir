@@ -1,6 +1,6 @@
-// An output goes through a stage only where nobody else may still read it: where it is the first
-// operand, not transposed, of dots of the store's role. Else threads store the tile, a remark says
-// why, and the plan has no such store any more.
+// An output may use a stage only if no other warp may still read it: the stage is the first
+// operand, not transposed, of dots of the store's role. Otherwise threads store the tile, a remark
+// gives the reason, and the plan changes.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-output-copies)))' \
 // RUN:   --remarks-filter=schedule 2>&1 >%t.mlir | FileCheck %s
 // RUN: FileCheck %s --check-prefix=CODE < %t.mlir
@@ -36,7 +36,7 @@ gpu.module @m {
     warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
     %s = warp.dot "s" %a, %v, %zero transpose_b : !v, !v, !s
     warp.consumer_release %p[%z, %z] : !warp.pipeline<2>
-    // CHECK: [[@LINE+1]]:5: remark: [Missed] output {{.*}}others may still read the stage that it would go through
+    // CHECK: [[@LINE+1]]:5: remark: [Missed] output {{.*}}other warps may still read the stage that it would use
     tile.store "out" %x, %o[%c0, %c0] dims [0, 1] : !x, !o
     gpu.return
   }
@@ -59,7 +59,7 @@ gpu.module @m {
     warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
     %s = warp.dot "s" %v, %a, %zero transpose_a : !v, !v, tensor<64x64xf32, #warp.wgmma<groups = 1>>
     warp.consumer_release %p[%z, %z] : !warp.pipeline<2>
-    // CHECK: [[@LINE+1]]:5: remark: [Missed] output {{.*}}others may still read the stage that it would go through
+    // CHECK: [[@LINE+1]]:5: remark: [Missed] output {{.*}}other warps may still read the stage that it would use
     tile.store "out" %x, %o[%c0, %c0] dims [0, 1] : !x, !o
     gpu.return
   }
@@ -86,12 +86,12 @@ gpu.module @m {
     %s = warp.dot "s" %v, %a, %zero transpose_b : !v, !v, !s
     %t = warp.dot "t" %v, %a, %zero transpose_b : !v, !v, !s
     warp.consumer_release %p[%z, %z] : !warp.pipeline<2>
-    // CHECK: [[@LINE+1]]:5: remark: [Missed] output {{.*}}others may still read the stage that it would go through
+    // CHECK: [[@LINE+1]]:5: remark: [Missed] output {{.*}}other warps may still read the stage that it would use
     tile.store "out" %x, %o[%c0, %c0] dims [0, 1] : !x, !o
     gpu.return
   }
 
-  // The stage would be written while the round before's copy reads it.
+  // The stage would be written while the copy of the previous iteration reads it.
   launch.abi @many_stores target("sm_90a") plan(#p)
     tensors([#launch.tensor<"o", write, tensor<?x64xbf16>, ["S", "D"], 16>])
     parameters([#launch.memref<"o", [0, 1]>]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -110,7 +110,7 @@ gpu.module @m {
     warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
     warp.consumer_release %p[%z, %z] : !warp.pipeline<2>
     scf.for %i = %c0 to %c3 step %c1 {
-      // CHECK: [[@LINE+1]]:7: remark: [Missed] output {{.*}}the stage that it would go through is not given back before it in its round
+      // CHECK: [[@LINE+1]]:7: remark: [Missed] output {{.*}}the stage that it would use is not released before it in the same iteration
       tile.store "out" %x, %o[%i, %c0] dims [0, 1] : !x, !o
     }
     gpu.return
@@ -122,12 +122,12 @@ gpu.module @m {
   gpu.func @other_shape(%o: !o) kernel {
     %c0 = arith.constant 0 : index
     %x = arith.constant dense<0.0> : !x
-    // CHECK: [[@LINE+1]]:5: remark: [Missed] output {{.*}}no stream of that name brings tiles of its shape
+    // CHECK: [[@LINE+1]]:5: remark: [Missed] output {{.*}}no stream of that name loads tiles of its shape
     tile.store "out" %x, %o[%c0, %c0] dims [0, 1] : !x, !o
     gpu.return
   }
 
-  // Of two releases ahead of it the last one: the first one's stage may be filled again.
+  // The later of two preceding releases counts: the stage of the first may already be refilled.
   // CODE-LABEL: gpu.func @nearest
   // CODE: %[[TWO:.*]] = arith.constant 1 : i32
   // CODE: warp.consumer_release

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-output-copies)))' --split-input-file | FileCheck %s
 
-// Other schedules store as they did.
+// Other schedules do not change.
 // CHECK-LABEL: gpu.func @direct(
 // CHECK-NOT: warp.local_store
 // CHECK: tile.store

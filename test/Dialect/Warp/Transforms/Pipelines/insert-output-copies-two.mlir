@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-output-copies)))' --split-input-file | FileCheck %s
 
-// Two tiles through one stage: the first one is read before the second one is
-// written, and the stage is released behind both.
+// Two tiles use one stage: the copy has read the first one before the second one is written, and
+// the stage is released after both.
 // CHECK-LABEL: gpu.func @two(
 // CHECK: %[[V:.*]] = warp.alloc
 // CHECK: warp.copy_out async "dv_out"
@@ -46,8 +46,7 @@ gpu.module @m {
 
 // -----
 
-// Each warp group sets rows of the stage to zero, maybe late: others may not
-// write there.
+// Each warp group zeroes rows of the stage, possibly late: no other group may write there.
 // CHECK-LABEL: gpu.func @zeros(
 // CHECK-NOT: warp.copy_out
 // CHECK: tile.store "dv_out"

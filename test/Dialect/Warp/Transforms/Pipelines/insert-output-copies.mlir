@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-output-copies)))' --split-input-file | FileCheck %s
 
-// A buffer of its own: written when the tile before has been read. Left alone:
-// rows that a limit ends, folds that don't divide 16, elements of 32 bits, and
-// tensors that need not be aligned.
+// A buffer of its own, written after the previous tile has been read. Left alone: rows with a
+// limit, PackGQA folds that don't divide 16, 32-bit elements, and tensors without the required
+// alignment.
 // CHECK-LABEL: gpu.func @own(
 // CHECK-SAME: %[[O:.*]]: memref<?x?x72xbf16, strided<[?, ?, 1]>>, %[[E:.*]]: memref<?x72xf32>, %[[U:.*]]: memref<?x72xbf16>, %[[I:.*]]: index)
 // CHECK-NEXT: %[[B:.*]] = warp.alloc : memref<128x80xbf16, #warp.shared<row_bytes = 128>>

@@ -1,4 +1,4 @@
-// A copy has a buffer of its own.
+// A copy needs a buffer of its own.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -32,7 +32,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %b = warp.alloc : !buffer
     warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
-    // expected-error@+1 {{uses a buffer that is copied to elsewhere}}
+    // expected-error@+1 {{expected one copy that fills this buffer, and all its readers in one block}}
     warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
     %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
     gpu.return
@@ -55,7 +55,7 @@ gpu.module @m {
     scf.if %yes {
       warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
     }
-    // expected-error@+1 {{uses a buffer that is copied to elsewhere}}
+    // expected-error@+1 {{expected one copy that fills this buffer, and all its readers in one block}}
     %q = warp.local_load %b : !buffer to tensor<64x32xbf16, #tile.reg>
     gpu.return
   }

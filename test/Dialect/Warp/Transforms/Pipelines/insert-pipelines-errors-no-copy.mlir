@@ -11,7 +11,7 @@ gpu.module @m {
   gpu.func @f(%k: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %bv = warp.alloc : !buffer
-    // expected-error@+1 {{comes with "w", which no copy brings}}
+    // expected-error@+1 {{comes with "w", which no copy loads}}
     warp.copy "v" %k[%n, %c0] dims [0, 1] to %bv : !memory to !buffer
     %y = warp.local_load %bv : !buffer to !tile
     gpu.return

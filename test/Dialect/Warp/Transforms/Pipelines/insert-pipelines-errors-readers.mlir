@@ -1,4 +1,4 @@
-// What a copy fills is read, behind it.
+// A copied buffer must be read, after the copy.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -11,7 +11,7 @@ gpu.module @m {
   gpu.func @f(%k: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %b = warp.alloc : !buffer
-    // expected-error@+1 {{nobody reads the buffer}}
+    // expected-error@+1 {{no op reads the buffer}}
     warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
     gpu.return
   }

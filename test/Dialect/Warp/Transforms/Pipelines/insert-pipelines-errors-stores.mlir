@@ -1,4 +1,4 @@
-// What a store fills is read behind it, and stored to by it alone.
+// A stored buffer must be read after the store, and have no other store.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
 
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
@@ -30,7 +30,7 @@ gpu.module @m {
     %t = arith.constant dense<1.0> : !tile
     %b = warp.alloc : !buffer
     warp.local_store "x" %t to %b : !tile, !buffer
-    // expected-error@+1 {{uses a buffer that is stored to elsewhere}}
+    // expected-error@+1 {{expected one store that fills this buffer, and all its readers in one block}}
     warp.local_store "x" %t to %b : !tile, !buffer
     warp.fence_stores %b : !buffer
     %q = warp.local_load %b : !buffer to !tile

@@ -1,4 +1,4 @@
-// What comes with another copy is copied where that is.
+// A companion copy must be in the block of its leader.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -16,7 +16,7 @@ gpu.module @m {
     warp.copy "k" %k[%n, %c0] dims [0, 1] to %bk : !memory to !buffer
     %x = warp.local_load %bk : !buffer to !tile
     %far = arith.addi %n, %n : index
-    // expected-error@+1 {{comes with "k", but where it lies is not known before that}}
+    // expected-error@+1 {{comes with "k", but its address is not computed before that copy}}
     warp.copy "v" %k[%far, %c0] dims [0, 1] to %bv : !memory to !buffer
     %y = warp.local_load %bv : !buffer to !tile
     gpu.return

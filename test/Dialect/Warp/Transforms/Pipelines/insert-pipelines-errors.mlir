@@ -1,4 +1,4 @@
-// Kernels and loops that a pipeline can't go through.
+// Kernels and loops that can't carry a pipeline's state.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
 
 gpu.module @m {

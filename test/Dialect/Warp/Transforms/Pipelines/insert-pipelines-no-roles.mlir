@@ -3,7 +3,7 @@
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  // Without roles, 'warp-insert-async-copies' has done it.
+  // Without roles, `warp-insert-async-copies` has converted the copies.
   // CHECK-LABEL: gpu.func @no_roles
   // CHECK-NOT: warp.pipeline
   // CHECK: warp.copy {{("[^"]+" )?}}%

@@ -1,11 +1,10 @@
-// Copies into a buffer that is made in the loop, and outside of loops.
+// Copies into a buffer that is allocated in the loop, and copies outside of loops.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' | FileCheck %s
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  // A buffer made in a loop: the ring starts outside. One stage: only the phase
-  // changes.
+  // A buffer allocated in a loop: the ring starts outside. With one stage, only the phase changes.
   // CHECK-LABEL: gpu.func @inner
   // CHECK: warp.alloc : memref<1x64x32xbf16
   // CHECK-NEXT: %[[P:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<1>

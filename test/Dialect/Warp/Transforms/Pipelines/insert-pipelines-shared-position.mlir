@@ -1,5 +1,5 @@
-// Rings of as many stages that go on in the same loop have one position, which the loop
-// carries once. One that counts alone has its own, as has one of another loop.
+// Rings with the same number of stages in the same loop share one position, which the loop carries
+// once. A ring with `counts_alone` has its own, and so has a ring of another loop.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' | FileCheck %s
 // RUN: sed 's/<"v", stages = 2>/<"v", stages = 2, counts_alone>/' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' | FileCheck %s --check-prefix=ALONE
 

@@ -1,4 +1,4 @@
-// The sum of a loop is read behind it, and the loop runs.
+// The accumulator of a loop is read after it, and the loop runs at least once.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
 
 !operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
@@ -14,10 +14,10 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %q = warp.alloc : !operand
     %s = warp.tmem_alloc column(0) : !acc
-    // The sum of no rounds is not there.
+    // Zero iterations have no accumulator.
     scf.for %j = %c0 to %n step %c1 {
       %later = arith.cmpi ne, %j, %c0 : index
-      // expected-error@+1 {{is read behind a loop that may run no times}}
+      // expected-error@+1 {{is read after a loop that may run zero iterations}}
       warp.dot_into "s" %q, %q, %s accumulate(%later) transpose_b : !operand, !operand, !acc
     }
     %x = warp.tmem_load %s : !acc to !tile
@@ -47,7 +47,7 @@ gpu.module @m {
         %old = warp.tmem_load %s : !acc to !tile
         warp.tmem_store "u" %old to %s : !tile, !acc
       }
-      // expected-error@+1 {{nobody reads the sum behind its loop}}
+      // expected-error@+1 {{accumulator has no reader: expected an op after the dot's loop that reads it}}
       warp.dot_into "s" %q, %q, %s accumulate(%later) transpose_b : !operand, !operand, !acc
     }
     gpu.return

@@ -1,4 +1,4 @@
-// What is put into tensor memory is read behind that, and sums behind their loop.
+// A result in tensor memory must be read after the op, and an accumulator after its loop.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
 
 !acc = memref<128x128xf32, #warp.tmem>
@@ -13,7 +13,7 @@ gpu.module @m {
     %p = warp.tmem_view %s from 64 : !acc to memref<128x128xbf16, #warp.tmem>
     %w = arith.constant dense<0.0> : tensor<128x128xbf16, #tile.reg>
     %early = warp.tmem_load %p : memref<128x128xbf16, #warp.tmem> to tensor<128x128xbf16, #tile.reg>
-    // expected-error@+1 {{is read elsewhere than behind it}}
+    // expected-error@+1 {{has a reader before it or in another block: expected all readers after it in its block}}
     warp.tmem_store "p" %w to %p : tensor<128x128xbf16, #tile.reg>, memref<128x128xbf16, #warp.tmem>
     gpu.return
   }
@@ -35,7 +35,7 @@ gpu.module @m {
     %c4 = arith.constant 4 : index
     %q = warp.alloc : !operand
     %s = warp.tmem_alloc column(0) : !acc
-    // expected-error@+1 {{reads a sum in front of the loop over it}}
+    // expected-error@+1 {{reads an accumulator: expected a position after the loop that computes it}}
     %early = warp.tmem_load %s : !acc to !tile
     scf.for %j = %c0 to %c4 step %c1 {
       %later = arith.cmpi ne, %j, %c0 : index

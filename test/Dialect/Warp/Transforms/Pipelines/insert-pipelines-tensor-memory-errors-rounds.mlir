@@ -1,4 +1,4 @@
-// What a round leaves is read in just the rounds in which the dot adds to it.
+// The previous iteration's accumulator may be read only in iterations in which the dot adds to it.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
 
 !operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
@@ -17,7 +17,7 @@ gpu.module @m {
     %s = warp.tmem_alloc column(0) : !acc
     scf.for %j = %c0 to %c4 step %c1 {
       %later = arith.cmpi ne, %j, %c0 : index
-      // expected-error@+1 {{reads what the round before left, which is there in just the rounds in which the dot adds to it}}
+      // expected-error@+1 {{reads the previous iteration's accumulator: expected a branch on the dot's 'accumulate' condition before the dot}}
       %old = warp.tmem_load %s : !acc to !tile
       warp.dot_into "s" %q, %q, %s accumulate(%later) transpose_b : !operand, !operand, !acc
     }
@@ -46,7 +46,7 @@ gpu.module @m {
       %later = arith.cmpi ne, %j, %c0 : index
       scf.if %later {
         %old = warp.tmem_load %s : !acc to !tile
-        // expected-error@+1 {{uses what the round before left in another branch than others do}}
+        // expected-error@+1 {{all uses of the previous iteration's accumulator must be in one branch}}
         warp.tmem_store "u" %old to %s : !tile, !acc
       }
       scf.if %later {

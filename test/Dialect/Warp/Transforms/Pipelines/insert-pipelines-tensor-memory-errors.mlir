@@ -1,4 +1,4 @@
-// What is put into tensor memory is read, and accumulated by one dot.
+// A result in tensor memory must be read, and one dot accumulates into it.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))' --split-input-file --verify-diagnostics
 
 !operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
@@ -12,7 +12,7 @@ gpu.module @m {
     %no = arith.constant false
     %q = warp.alloc : !operand
     %s = warp.tmem_alloc column(0) : !acc
-    // expected-error@+1 {{nobody reads what this puts into tensor memory}}
+    // expected-error@+1 {{no op reads this result in tensor memory}}
     warp.dot_into "s" %q, %q, %s accumulate(%no) transpose_b : !operand, !operand, !acc
     gpu.return
   }
@@ -33,7 +33,7 @@ gpu.module @m {
     %q = warp.alloc : !operand
     %s = warp.tmem_alloc column(0) : !acc
     warp.dot_into "s" %q, %q, %s accumulate(%no) transpose_b : !operand, !operand, !acc
-    // expected-error@+1 {{accumulates where another dot does}}
+    // expected-error@+1 {{accumulates into the same tensor memory as another dot}}
     warp.dot_into "s" %q, %q, %s accumulate(%no) transpose_b : !operand, !operand, !acc
     %x = warp.tmem_load %s : !acc to !tile
     gpu.return

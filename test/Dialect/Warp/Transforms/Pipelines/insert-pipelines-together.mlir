@@ -7,8 +7,8 @@
 !acc = memref<128x128xf32, #warp.tmem>
 !scores = tensor<128x128xf32, #tile.reg>
 gpu.module @m {
-  // Two copies with one pipeline: one wait before the first reader of either, one release
-  // behind the last of both.
+  // Two copies share a pipeline: one wait before the first reader of either, one release after the
+  // last reader of both.
   // CHECK-LABEL: gpu.func @f
   // CHECK-DAG: %[[KS:.*]] = warp.alloc : memref<2x64x32xbf16
   // CHECK-DAG: %[[VS:.*]] = warp.alloc : memref<2x64x32xbf16
@@ -45,7 +45,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // Dots in memory form that read either give both back when they are done.
+  // `warp.dot_into` ops that read either buffer release both when they complete.
   // CHECK-LABEL: gpu.func @by_dots
   // CHECK: warp.consumer_wait %[[P:.*]][%{{.*}}] : !warp.pipeline<2>
   // CHECK: warp.dot_into

@@ -4,9 +4,8 @@
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 gpu.module @m {
-  // Queries get 'query_stages', keys 'key_stages', values 'stages'. The position
-  // of each ring is carried through all loops around its copy; the query's only
-  // through the outer one. Nothing moves.
+  // Q gets 'query_stages', K 'key_stages', V 'stages'. The position of each ring is carried through
+  // all loops around its copy, that of Q only through the outer loop. No op moves.
   // CHECK-LABEL: gpu.func @rings
   // CHECK-SAME: %[[K:.*]]: memref
   // CHECK: %[[QS:.*]] = warp.alloc : memref<2x128x32xbf16
@@ -20,7 +19,7 @@ gpu.module @m {
   // CHECK-NEXT: %[[QIN:.*]] = warp.stage %[[QS]][%[[QSTAGE]]]
   // CHECK-NEXT: warp.copy async {{("[^"]+" )?}}%[[K]][{{.*}}] limit(%{{.*}}) dims [0, 1] to %[[QIN]]
   // CHECK-NEXT: warp.producer_commit %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
-  // The loop's use of it is in the loop over blocks: wait before, release behind.
+  // Q is read in the loop over blocks: the wait precedes the loop, the release follows it.
   // CHECK-NEXT: warp.consumer_wait %[[QP]][%[[QSTAGE]], %[[QPHASE]]]
   // CHECK-NEXT: %[[QOUT:.*]] = warp.stage %[[QS]][%[[QSTAGE]]]
   // CHECK: %[[BLOCKS:.*]]:5 = scf.for {{.*}} iter_args(%[[ACC:.*]] = %{{.*}}, %[[KSTAGE:.*]] = %[[KSTAGE0]], %[[KPHASE:.*]] = %[[KPHASE0]], %[[VSTAGE:.*]] = %[[VSTAGE0]], %[[VPHASE:.*]] = %[[VPHASE0]])
@@ -34,7 +33,7 @@ gpu.module @m {
   // CHECK: warp.consumer_wait %[[VP]]
   // CHECK: warp.dot
   // CHECK-NEXT: warp.consumer_release %[[VP]]
-  // The ring's end: the stage after the last is the first, in the other phase.
+  // Wraparound: the stage after the last one is the first one, in the other phase.
   // CHECK: %[[AHEAD:.*]] = arith.addi %[[KSTAGE]], %{{.*}} : i32
   // CHECK: %[[WRAPS:.*]] = arith.cmpi sge, %[[AHEAD]], %[[DEPTH:.*]] : i32
   // CHECK: %[[WRAPPED:.*]] = arith.subi %[[AHEAD]], %[[DEPTH]] : i32

@@ -1,4 +1,4 @@
-// A pipeline's stages are its buffer's, and its copies asynchronous.
+// A pipeline has as many stages as its buffer, and its copies are asynchronous.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
 !tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
@@ -27,7 +27,7 @@ gpu.module @m {
       role @a warps(4) regs(24) {
       ^bb0(%b0: !tile, %x0: memref<?x16xf16>):
         %i = arith.constant 0 : index
-        // expected-error@+1 {{a copy in role 'a' must be asynchronous: the CTA's threads don't meet there}}
+        // expected-error@+1 {{a copy in role 'a' must be asynchronous: the CTA's threads don't synchronise there}}
         warp.copy %x0[%i, %i] dims [0, 1] to %b0 : memref<?x16xf16> to !tile
         warp.return
       }

@@ -1,4 +1,4 @@
-// A stage is not released, and a result not dropped, before its dot is waited for.
+// A dot is waited for before its stages are released, and its result is waited for.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
 !tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
@@ -20,7 +20,7 @@ gpu.module @m {
     warp.consumer_release %p[%s, %s] : !warp.pipeline<2>
     %r = warp.dot_wait %d : !warp.pending<!acc>
     scf.if %c {
-      // expected-error@+1 {{reads a stage that is released}}
+      // expected-error@+1 {{reads a stage that has been released}}
       %t = warp.local_load %v : !tile to tensor<16x16xf16, #tile.reg>
     }
     gpu.return

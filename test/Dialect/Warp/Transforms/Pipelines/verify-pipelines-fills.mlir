@@ -1,4 +1,4 @@
-// Acquires, commits and copies of a stage stand together.
+// The acquire, the commit and the copies of a stage are in one block.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
 gpu.module @m {
@@ -19,7 +19,7 @@ gpu.module @m {
     %p = warp.pipeline : !warp.pipeline<2>
     // expected-note@+1 {{acquired here}}
     warp.producer_acquire %p[%s, %s] : !warp.pipeline<2>
-    // expected-error@+1 {{acquires a stage again that is not committed}}
+    // expected-error@+1 {{acquires a stage again before it is committed}}
     warp.producer_acquire %p[%s, %s] : !warp.pipeline<2>
     warp.producer_commit %p[%s, %s] : !warp.pipeline<2>
     gpu.return
@@ -35,7 +35,7 @@ gpu.module @m {
     %p = warp.pipeline : !warp.pipeline<2>
     warp.producer_acquire %p[%s, %s] : !warp.pipeline<2>
     warp.producer_commit %p[%s, %s] : !warp.pipeline<2>
-    // expected-error@+1 {{an asynchronous copy must stand between the acquire and the commit of a stage}}
+    // expected-error@+1 {{an asynchronous copy must be between the acquire and the commit of a stage}}
     warp.copy async %x[%i, %i] dims [0, 1] to %b : memref<?x16xf16> to !tile
     gpu.return
   }

@@ -1,4 +1,4 @@
-// One role fills a pipeline.
+// A pipeline has one producer role.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
 gpu.module @m {
@@ -30,7 +30,7 @@ gpu.module @m {
 gpu.module @m {
   gpu.func @nobody(%s: i32) kernel {
     %p = warp.pipeline : !warp.pipeline<2>
-    // expected-error@+1 {{waits for a pipeline that nobody fills}}
+    // expected-error@+1 {{waits for a pipeline without a producer}}
     warp.consumer_wait %p[%s, %s] : !warp.pipeline<2>
     warp.consumer_release %p[%s, %s] : !warp.pipeline<2>
     gpu.return

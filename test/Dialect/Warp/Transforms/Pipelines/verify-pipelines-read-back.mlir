@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
-// A role's only warp group holds all rows of the stages that it fills: it reads them back as it
-// likes, transposed and as a second operand, too, without waiting for the others.
+// The only warp group of a role owns all rows of the stages that it fills: it may read them back
+// transposed or as a second operand without a wait.
 !tile = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !ring = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 1>
@@ -58,7 +58,7 @@ gpu.module @m {
 
 // -----
 
-// Of two warp groups each has its own rows; a transposed operand is made of those of both.
+// Each of two warp groups owns its own rows; a transposed operand needs the rows of both.
 !tile = memref<128x64xbf16, #warp.shared<row_bytes = 128>>
 !ring = memref<2x128x64xbf16, #warp.shared<row_bytes = 128>>
 #acc = #warp.wgmma<groups = 2>

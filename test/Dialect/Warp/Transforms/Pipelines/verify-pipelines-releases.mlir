@@ -1,4 +1,4 @@
-// What is waited for is released, and the other way round.
+// A stage that is waited for is released, and vice versa.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
 gpu.module @m {

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
-// A copy ahead that nobody waits for once the loop ends.
+// A prefetched copy that no role waits for after the loop.
 !p = !warp.pipeline<2>
 !tile = memref<16x16xf16, #warp.shared<row_bytes = 32>>
 !ring = memref<2x16x16xf16, #warp.shared<row_bytes = 32>>

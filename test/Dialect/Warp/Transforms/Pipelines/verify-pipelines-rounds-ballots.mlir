@@ -1,7 +1,6 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
-// A vote may come out either way: a stage may not be given back where it says
-// so only.
+// A ballot may have either result: a release must not depend on it.
 !p = !warp.pipeline<1>
 !rows = tensor<128x1xi32, #tile.reg>
 gpu.module @m {
@@ -34,7 +33,7 @@ gpu.module @m {
         %rows = tile.iota dim 0 : !rows
         %asks = arith.cmpi eq, %rows, %seven : !rows
         %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%ph = %z) -> (i32) {
-          // expected-error@+3 {{waits for the next round of stage 0 without having released this one}}
+          // expected-error@+3 {{waits for the next use of stage 0 without having released the current one}}
           // expected-note@+2 {{waited for here}}
           // expected-note@+1 {{in role @compute}}
           warp.consumer_wait %p0[%z, %ph] : !p

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
-// Two rings of one stage, filled in turns. The consumer asks for one more of
-// the first while it still holds the only stage of the second.
+// Two rings of one stage, filled alternately. The consumer waits for another stage of the first
+// ring before it has released the only stage of the second.
 !p = !warp.pipeline<1>
 gpu.module @m {
   gpu.func @order() kernel {
@@ -18,7 +18,7 @@ gpu.module @m {
         %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%ph = %z) -> (i32) {
           warp.producer_acquire %a0[%z, %ph] : !p
           warp.producer_commit %a0[%z, %ph] : !p
-          // expected-error@+1 {{deadlock: role @load waits until stage 0 is released by role @compute (round 0), which never happens}}
+          // expected-error@+1 {{deadlock: role @load waits until stage 0 is released by role @compute (use 0), which never happens}}
           warp.producer_acquire %b0[%z, %ph] : !p
           warp.producer_commit %b0[%z, %ph] : !p
           %ph1 = arith.xori %ph, %one : i32
@@ -42,7 +42,7 @@ gpu.module @m {
           warp.consumer_release %a0[%z, %ph1] : !p
           %early = arith.cmpi eq, %i, %c0 : index
           scf.if %early {
-            // expected-note@+1 {{role @compute waits until stage 0 is full (round 2)}}
+            // expected-note@+1 {{role @compute waits until stage 0 is full (use 2)}}
             warp.consumer_wait %a0[%z, %ph] : !p
             warp.consumer_release %a0[%z, %ph] : !p
           }

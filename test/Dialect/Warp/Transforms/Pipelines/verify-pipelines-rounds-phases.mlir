@@ -1,4 +1,4 @@
-// The stage and the phase that an iteration says must be those of the round.
+// The stage and the phase of an op must match the use of the stage.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
 // The ring has three stages, but the phase flips after two.
@@ -16,7 +16,7 @@ gpu.module @m {
         %one = arith.constant 1 : i32
         %two = arith.constant 2 : i32
         %r:2 = scf.for %i = %c0 to %n0 step %c1 iter_args(%s = %z, %ph = %z) -> (i32, i32) {
-          // expected-error@+2 {{phase is 1, expected 0 in round 0 of stage 2}}
+          // expected-error@+2 {{phase is 1, expected 0 in use 0 of stage 2}}
           // expected-note@+1 {{in role @load}}
           warp.producer_acquire %p0[%s, %ph] : !p
           warp.producer_commit %p0[%s, %ph] : !p
@@ -59,7 +59,7 @@ gpu.module @m {
       %ph1 = arith.xori %ph, %s : i32
       scf.yield %s1, %ph1 : i32, i32
     }
-    // expected-error@+1 {{phase is 0, expected 1 in round 1 of stage 0}}
+    // expected-error@+1 {{phase is 0, expected 1 in use 1 of stage 0}}
     warp.producer_acquire %p[%z, %z] : !p
     warp.producer_commit %p[%z, %z] : !p
     gpu.return

@@ -30,7 +30,7 @@ gpu.module @m {
         %one = arith.constant 1 : i32
         %n1 = arith.addi %n0, %c1 : index
         %r:2 = scf.for %i = %c0 to %n1 step %c1 iter_args(%s = %z, %ph = %z) -> (i32, i32) {
-          // expected-error@+1 {{deadlock: role @compute waits until stage 0 is full (round 0), which never happens}}
+          // expected-error@+1 {{deadlock: role @compute waits until stage 0 is full (use 0), which never happens}}
           warp.consumer_wait %p0[%s, %ph] : !p
           warp.consumer_release %p0[%s, %ph] : !p
           %s1 = arith.xori %s, %one : i32

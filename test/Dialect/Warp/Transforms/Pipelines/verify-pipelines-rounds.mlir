@@ -1,9 +1,9 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
-// What it takes more than one iteration to see: roles run against each other,
-// for sizes from none to more than twice around the rings.
+// Errors that take more than one iteration to show: the roles are simulated for sizes from zero to
+// more than two cycles of the rings.
 
-// A right program: both roles go around a ring of two, %n times.
+// A correct program: both roles use a ring of two stages %n times.
 !p = !warp.pipeline<2>
 gpu.module @m {
   gpu.func @right(%n: index) kernel {

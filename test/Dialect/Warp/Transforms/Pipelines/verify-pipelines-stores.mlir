@@ -1,5 +1,6 @@
-// Who waited for a stage may store tiles there only if nobody else may still read these rows: the
-// warp groups of a role read their own ones of a dot's first operand, and all of the second one.
+// A consumer may store tiles to a stage only if no other agent may still read these rows: the warp
+// groups of a role read only their own rows of a dot's first operand, and all rows of the second
+// one.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
-// The stage of the dot that was issued just now: seen where it stands.
+// The release of a stage of the dot that was just issued: found by the local checks.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !as = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
-// Nobody waits in the loop: seen when the program is run.
+// No wait in the loop: found by the simulation.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !as = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>

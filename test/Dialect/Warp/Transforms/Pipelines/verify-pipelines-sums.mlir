@@ -1,6 +1,7 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
 
-// Right: what the last round's product read is released when this round's is issued.
+// Correct: the stages of the previous iteration's dot are released after this iteration's dot is
+// issued.
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !as = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>

@@ -6,7 +6,7 @@
 #reg = #warp.mma_sync<warps = 1>
 !acc = tensor<16x16xf32, #reg>
 
-// A right program: the stage before this one is released under the next dot.
+// A correct program: the previous stage is released while the next dot is outstanding.
 gpu.module @m {
   gpu.func @right(%x: memref<?x16xf16>, %n: index) kernel {
     %c0 = arith.constant 0 : index

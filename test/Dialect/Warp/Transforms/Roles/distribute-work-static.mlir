@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-distribute-work)))' | FileCheck %s
 
 gpu.module @m {
-  // One grid further on; nothing is fetched.
+  // The stride is the grid size; no index is fetched.
   // CHECK-LABEL: gpu.func @static
   // CHECK-SAME: %[[N:.*]]: index
   // CHECK: %[[FIRST:.*]] = gpu.block_id x
@@ -21,7 +21,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // A kernel without such a loop stays as it is.
+  // A kernel without a work loop does not change.
   // CHECK-LABEL: gpu.func @none
   // CHECK-NEXT: gpu.return
   launch.abi @none target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
@@ -31,7 +31,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // The CTAs of a cluster take items together.
+  // The CTAs of a cluster share work items.
   // CHECK-LABEL: gpu.func @cluster
   // CHECK-SAME: %[[N:.*]]: index
   // CHECK: %[[FIRST:.*]] = gpu.cluster_id x

@@ -2,7 +2,7 @@
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 gpu.module @m {
-  // The CTA's first item is its own number, the next ones what 'next_work' says.
+  // The first item of a CTA is its index; the following ones come from `next_work`.
   // CHECK-LABEL: gpu.func @dynamic
   // CHECK-SAME: %[[S:.*]]: memref<?x32xbf16, strided<[?, 1]>>, %[[N:.*]]: index
   // CHECK-NOT: gpu.grid_dim

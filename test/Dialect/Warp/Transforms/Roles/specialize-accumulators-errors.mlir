@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-print-roles,warp-specialize)))' --split-input-file --verify-diagnostics -o /dev/null
 
-// Who issued it can't be seen.
+// The dot that is waited for is unknown.
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #warp.wgmma<groups = 1>>
 gpu.module @m {
@@ -13,7 +13,7 @@ gpu.module @m {
     %x = warp.dot async "c" %b, %b, %zero : !a, !a, !acc
     %y = warp.dot async "c" %b, %b, %zero : !a, !a, !acc
     %either = arith.select %n, %x, %y : !warp.pending<!acc>
-    // expected-error @+1 {{waits for a dot that comes through something else than loops and branches}}
+    // expected-error @+1 {{waits for a dot that is passed through an op other than loops and branches}}
     warp.await_reads %either : !warp.pending<!acc>
     gpu.return
   }

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-print-roles,warp-specialize)))' --split-input-file --verify-diagnostics 2>&1 | FileCheck %s
 
-// A sum in flight is carried by who issues its dots, and who fills its stages
-// carries no more than positions. A wait is that of the dots it may be for, which
-// come around the loop.
+// The role that issues the dots carries the outstanding accumulator; the producer carries only ring
+// positions. A wait belongs to the role of the dots that it may wait for, which are loop-carried
+// here.
 // CHECK: roles of @f
 // CHECK-DAG: warp.await_reads: @compute
 // CHECK-DAG: warp.dot_wait: @compute

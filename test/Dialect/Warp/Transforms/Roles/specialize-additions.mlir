@@ -1,5 +1,5 @@
-// Several roles may add to one tensor, however they do it: threads, by a scatter, or the copy
-// engine. Nobody reads what was there before.
+// Several roles may add to one tensor, by thread stores, scatters or TMA, because no op reads the
+// old value.
 //
 // REQUIRES: fovea-run
 // DEFINE: %{entry} = stores

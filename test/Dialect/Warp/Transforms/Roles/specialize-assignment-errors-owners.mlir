@@ -1,4 +1,4 @@
-// Every op that does something has a role that runs it, and what it needs.
+// Every op with effects needs a role that runs it and its operands.
 // RUN: fovea-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))'
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
@@ -45,7 +45,7 @@ gpu.module @m {
     %none = arith.constant dense<0.0> : !s
     %xs = warp.alloc : !ring
     %xb = warp.stage %xs[%z] : !ring to !buffer
-    // expected-error @+1 {{one role needs a result that another one has}}
+    // expected-error @+1 {{a role needs the result of an op that it does not own}}
     %d = warp.dot "a" %xb, %xb, %none transpose_b : !buffer, !buffer, !s
     %n = warp.extract_columns %d from 0 : !s to tensor<128x64xf32, #warp.wgmma<groups = 2>>
     %t = arith.truncf %n : tensor<128x64xf32, #warp.wgmma<groups = 2>> to !t

@@ -1,4 +1,4 @@
-// Pipelines that one role fills where there is no other, or whose ring depends on a condition.
+// Pipelines without a consumer, and a ring that depends on a condition.
 // RUN: fovea-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))'
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
@@ -22,7 +22,7 @@ gpu.module @m {
     warp.producer_acquire %px[%z, %z] : !p
     warp.copy async "x" %x[%c0, %c0] dims [0, 1] to %xb : !memory to !buffer
     warp.producer_commit %px[%z, %z] : !p
-    // expected-error @+1 {{nobody but its filler reads what the pipeline brings}}
+    // expected-error @+1 {{pipeline has no consumer: expected a reader outside its producer role}}
     warp.consumer_wait %px[%z, %z] : !p
     gpu.return
   }
@@ -30,7 +30,7 @@ gpu.module @m {
 
 // -----
 
-// Which pipeline this is depends on a condition.
+// The pipeline depends on a condition.
 !p = !warp.pipeline<1>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1,
@@ -42,7 +42,7 @@ gpu.module @m {
     %left = warp.pipeline "x" : !p
     %right = warp.pipeline "x" : !p
     %either = arith.select %c, %left, %right : !p
-    // expected-error @+1 {{needs a pipeline of the kernel's own}}
+    // expected-error @+1 {{expected a pipeline that the kernel creates}}
     warp.producer_acquire %either[%z, %z] : !p
     gpu.return
   }

@@ -1,4 +1,4 @@
-// Roles store parts of one family into a tensor.
+// Several roles may store to one tensor only as parts of one family.
 // RUN: fovea-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))'
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
@@ -33,12 +33,12 @@ gpu.module @m {
     warp.local_store "h" %t to %hb : !t, !buffer
     warp.producer_commit %ph[%z, %z] : !p
     warp.consumer_release %px[%z, %z] : !p
-    // expected-note @+1 {{the other one's}}
+    // expected-note @+1 {{the other store}}
     tile.store "a" %t, %y[%c0, %c0] dims [0, 1] : !t, !memory
     warp.consumer_wait %ph[%z, %z] : !p
     %u = warp.local_load %hb : !buffer to !t
     warp.consumer_release %ph[%z, %z] : !p
-    // Nobody says that these are other elements.
+    // These elements may overlap.
     // expected-error @+1 {{writes, as @right, a tensor that @left writes, too: stores of several roles into one tensor must be parts of one family, as "out.0" and "out.1" are}}
     tile.store "b" %u, %y[%c128, %c0] dims [0, 1] : !t, !memory
     gpu.return

@@ -1,4 +1,4 @@
-// A stage that warp groups release in turns is not waited for in an earlier one's.
+// A wait in a ping-pong section for a stage that a warp group releases in a later section.
 // RUN: fovea-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))'
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
@@ -39,8 +39,8 @@ gpu.module @m {
       warp.producer_acquire %ph[%z, %one] : !p
       warp.copy async "x" %x[%c0, %c0] dims [0, 1] to %hb : !memory to !buffer
       warp.producer_commit %ph[%z, %one] : !p
-      // The second warp group releases the stage in its turn, which is next.
-      // expected-error @+1 {{waits in a turn for a stage that warp groups must release first whose turn has not come}}
+      // The second warp group releases the stage in its own section, which comes next.
+      // expected-error @+1 {{deadlock: waits inside a ping-pong section for a stage released in another group's section}}
       warp.consumer_wait %ph[%z, %one] : !p
       %d1 = warp.dot async "a" %hb, %hb, %r0 transpose_b : !buffer, !buffer, !s
       warp.end_turn %turns : !warp.turns<2>

@@ -1,4 +1,5 @@
-// Two roles can't both compute a tile, or write what the other reads.
+// Two roles can't both compute a tile, and a role can't write memory that another one reads without
+// a pipeline.
 // RUN: fovea-opt %s -split-input-file -verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))'
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
@@ -19,7 +20,7 @@ gpu.module @m {
     %z = arith.constant 0 : i32
     %xs = warp.alloc : !ring
     %xb = warp.stage %xs[%z] : !ring to !buffer
-    // The second role would have to compute it, too.
+    // The second role would have to compute it as well.
     // expected-error @+1 {{roles @left, @right need this tile: it must cross through a stream that one role fills and the others read}}
     %t = warp.local_load %xb : !buffer to !t
     %n = arith.negf %t : !t
@@ -52,7 +53,7 @@ gpu.module @m {
     %t = warp.local_load %xb : !buffer to !t
     // expected-note @+1 {{used here}}
     tile.store "a" %t, %y[%c0, %c0] dims [0, 1] : !t, !memory
-    // Nobody says that the one stores before the other loads.
+    // No pipeline orders the store before the load.
     %again = tile.load "b" %y[%c0, %c0] dims [0, 1] : !memory to !t
     // expected-error @+1 {{writes, as @right, memory that @left uses, and no stream orders the two}}
     tile.store "b" %again, %y[%c128, %c0] dims [0, 1] : !t, !memory

@@ -1,14 +1,14 @@
-// Attention's backward pass, keys outside, as one program in the order of use.
-// A tile of 128 keys meets all blocks of 64 queries that see it: five dots, two
-// of whose sums stay in registers (dV, dK); dS goes through shared memory to a
-// role of its own, which adds its share of dQ to memory.
+// Attention's backward pass, with the outer loop over keys, as one program in order of use. Each
+// tile of 128 keys iterates over the blocks of 64 queries that see it: five dots; the accumulators
+// dV and dK stay in registers, and dS goes through shared memory to another role, which adds its dQ
+// to memory.
 //
 //   load     K, V, Q, dO
 //   compute  S^T, dP^T, dV += P^T dO, dK += dS^T Q; two warp groups, 64 keys each,
 //            which fill the stages of dS together
 //   reduce   dQ += dS K
 //
-// The program as it is, and its roles, in any interleaving:
+// The program as it is, and its roles in any interleaving:
 // DEFINE: %{slice} = fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize,warp-verify-pipelines)))'
 // DEFINE: %{inputs} = %t.d/q.npy %t.d/k.npy %t.d/v.npy %t.d/do.npy %t.d/lse.npy %t.d/delta.npy
 // DEFINE: %{outputs} = %t.d/dq.npy %t.d/dk.npy %t.d/dv.npy
@@ -23,7 +23,7 @@
 // NUMBERS-NEXT: dk passed
 // NUMBERS-NEXT: dv passed
 
-// Without the mask, from the first block of queries on.
+// Without a mask, starting at the first query block.
 // RUN: sed -e 's/arith.cmpi sle, %%keys, %%queries/arith.cmpi sle, %%queries, %%queries/' -e 's/scf.for %%i = %%j0 to/scf.for %%i = %%c0 to/' %s > %t.full.mlir
 // RUN: %{slice} %t.full.mlir > %t.full-roles.mlir
 // RUN: %python %S/../Inputs/backward.py inputs %t.d full
@@ -31,7 +31,7 @@
 // RUN: %python %S/../Inputs/backward.py check %t.d full | FileCheck %s --check-prefix=NUMBERS
 
 
-// What each role runs.
+// The ops of each role.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-print-roles)))' -o /dev/null | FileCheck %s --check-prefix=ROLES
 // ROLES-LABEL: roles of @backward
 // ROLES: warp.copy "k": @load
@@ -166,7 +166,7 @@ gpu.module @m {
         %masked = arith.select %seen, %x, %hidden : tensor<128x64xi1, #two>, !score
         %p = math.exp2 %masked : !score
         %p16 = arith.truncf %p : !score to !weight
-        // dP under dV.
+        // dP overlaps dV.
         warp.producer_acquire %pdo[%stage, %phase] : !p2
         %dob = warp.stage %dos[%stage] : !queryRing to !queryBuffer
         warp.copy async "do" %do[%c0, %c0, %i, %c0] dims [2, 3] to %dob : !memory to !queryBuffer
@@ -183,14 +183,14 @@ gpu.module @m {
         %ds16 = arith.truncf %dsScaled : !score to !weight
         %dvNext = warp.dot_wait %dvf : !warp.pending<!score>
         warp.consumer_release %pdo[%stage, %phase] : !p2
-        // dS, 64 rows by each warp group.
+        // dS: each warp group computes 64 rows.
         warp.producer_acquire %pds[%stage, %phase] : !p2
         %dsb = warp.stage %dss[%stage] : !scoreRing to !keyBuffer
         warp.local_store %ds16 to %dsb : !weight, !keyBuffer
         warp.fence_stores %dsb : !keyBuffer
         warp.producer_commit %pds[%stage, %phase] : !p2
         warp.consumer_wait %pds[%stage, %phase] : !p2
-        // dK reads back what its warp group stored, dQ all of it.
+        // dK reads back the rows of its own warp group, dQ reads all rows.
         %dkf = warp.dot async "dk" %dsb, %qb, %dkAcc : !keyBuffer, !queryBuffer, !score
         %dkNext = warp.dot_wait %dkf : !warp.pending<!score>
         %dqf = warp.dot async "dq" %dsb, %kb, %zeroSum transpose_a : !keyBuffer, !keyBuffer, !sum
@@ -207,7 +207,7 @@ gpu.module @m {
         }
         scf.yield %next, %dvNext, %dkNext : i32, !score, !score
       }
-      // The next tile adds to what this one wrote.
+      // The next tile adds to the dQ of this one.
       warp.copy_out_wait written %dqs : !sumBuffer
       warp.consumer_release %pk[%z, %tilePhase] : !p1
       warp.consumer_release %pv[%z, %tilePhase] : !p1

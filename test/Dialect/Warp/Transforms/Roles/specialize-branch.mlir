@@ -6,7 +6,7 @@
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  // Of a branch, each role has the results that it needs.
+  // Each role keeps only the results of a branch that it needs.
   // CHECK-LABEL: gpu.func @branch
   // CHECK: role @load
   // CHECK: %[[X:.*]] = scf.if %{{.*}} -> (i32) {

@@ -1,7 +1,7 @@
-// Loops that can't be given to roles in parts.
+// Loops that can't be partitioned between roles.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))' --split-input-file --verify-diagnostics
 
-// A loop whose second region does something.
+// A while loop whose second region has ops.
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
@@ -15,7 +15,7 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %z = arith.constant 0 : i32
     %ks = warp.alloc : !staged
-    // expected-error@+1 {{a role can't be given a part of this op}}
+    // expected-error@+1 {{this op can't be partitioned between roles}}
     %w = scf.while (%j = %c0) : (index) -> index {
       %to = warp.stage %ks[%z] : !staged to !buffer
       warp.copy async "k" %g[%j, %c0] dims [0, 1] to %to : !memory to !buffer
@@ -32,7 +32,7 @@ gpu.module @m {
 
 // -----
 
-// The copies depend on what only the other role has.
+// The copies depend on a result that only the other role computes.
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !staged = memref<2x64x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
@@ -51,7 +51,7 @@ gpu.module @m {
     %ks = warp.alloc : !staged
     %kp = warp.pipeline "k" : !warp.pipeline<2>
     %m = warp.mailbox : !warp.mailbox<2>
-    // expected-error@+1 {{one role needs a result that another one has}}
+    // expected-error@+1 {{a role needs the result of an op that it does not own}}
     %j = warp.receive %m[%z] : !warp.mailbox<2>
       warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
       %to = warp.stage %ks[%z] : !staged to !buffer

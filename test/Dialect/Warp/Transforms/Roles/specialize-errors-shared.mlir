@@ -1,4 +1,4 @@
-// Shared memory is made before the roles.
+// Shared memory must be allocated before the roles.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))' --split-input-file --verify-diagnostics
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -13,7 +13,7 @@ gpu.module @m {
     %one = arith.constant 1 : i32
     %first = gpu.block_id x
     %w:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
-      // expected-error@+1 {{'warp.alloc' op must stand outside of loops and branches to be shared by roles}}
+      // expected-error@+1 {{'warp.alloc' op must be outside of loops and branches to be shared by roles}}
       %inner = warp.alloc : !buffer
       %next = warp.next_work %round : index
       %rounds = arith.addi %round, %one : i32

@@ -1,4 +1,4 @@
-// What counts the work is carried by the loop over it.
+// The loop over work must carry its iteration count.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))' --split-input-file --verify-diagnostics
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>

@@ -1,4 +1,4 @@
-// The loop over work stands in no other, and fetches in one place.
+// The loop over work must be outermost, and fetch work at one point.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))' --split-input-file --verify-diagnostics
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -15,7 +15,7 @@ gpu.module @m {
     scf.for %again = %c0 to %n step %c1 {
       %first = gpu.block_id x
       %w:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
-        // expected-error@+1 {{the next work number is fetched in the loop over work only}}
+        // expected-error@+1 {{the next work index must be fetched in the loop over work}}
         %next = warp.next_work %round : index
         %rounds = arith.addi %round, %one : i32
         %more = arith.cmpi ult, %next, %n : index

@@ -1,4 +1,4 @@
-// Work is fetched in the loop over work, not in a branch of it.
+// Work must be fetched in the loop over work itself, not in a branch of it.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))' --split-input-file --verify-diagnostics
 
 gpu.module @m {
@@ -8,7 +8,7 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
   gpu.func @f() kernel {
     %z = arith.constant 0 : i32
-    // expected-error@+1 {{the next work number is fetched in the loop over work only}}
+    // expected-error@+1 {{the next work index must be fetched in the loop over work}}
     %w = warp.next_work %z : index
     gpu.return
   }
@@ -30,7 +30,7 @@ gpu.module @m {
     %same = arith.cmpi eq, %n, %c1 : index
     %w:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       %next = scf.if %same -> (index) {
-        // expected-error@+1 {{the next work number is fetched in the loop over work only}}
+        // expected-error@+1 {{the next work index must be fetched in the loop over work}}
         %fetched = warp.next_work %round : index
         scf.yield %fetched : index
       } else {

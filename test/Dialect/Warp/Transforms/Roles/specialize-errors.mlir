@@ -1,4 +1,4 @@
-// Kernels that can't be given to roles.
+// Kernels that can't be partitioned into roles.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))' --split-input-file --verify-diagnostics
 
 gpu.module @m {
@@ -25,7 +25,7 @@ gpu.module @m {
 
 // -----
 
-// Warps that are no whole groups.
+// Warps that are not whole warp groups.
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>,
@@ -50,7 +50,7 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %some = arith.cmpi ult, %c1, %n : index
     scf.if %some {
-      // expected-error@+1 {{'warp.pipeline' op must stand outside of loops and branches to be shared by roles}}
+      // expected-error@+1 {{'warp.pipeline' op must be outside of loops and branches to be shared by roles}}
       %inner = warp.pipeline : !warp.pipeline<2>
     }
     gpu.return

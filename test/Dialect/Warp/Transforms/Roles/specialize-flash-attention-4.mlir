@@ -1,6 +1,5 @@
-// The forward pass of FlashAttention 4 as one program in the order of use, which
-// `warp-specialize` parts into six roles. test/Dialect/Warp/IR has the roles by
-// hand; here nobody writes down what which role does in what order.
+// The forward pass of FlashAttention 4 as one program in order of use, which `warp-specialize`
+// partitions into six roles. test/Dialect/Warp/IR has the same roles written by hand.
 //
 // RUN: fovea-run %s --reference=%S/../../IR/Inputs/flash-attention-4.mlir --random=1 --check | FileCheck %s --check-prefix=NUMBERS
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize,warp-verify-pipelines)))' > %t.mlir
@@ -110,7 +109,7 @@ gpu.module @m {
     %p0 = warp.tmem_view %s0 from 64 : !scores to !weights
     %p1 = warp.tmem_view %s1 from 64 : !scores to !weights
     %k0 = warp.stage %kvs[%z] : !ring to !shared
-    // The first scores of both tiles.
+    // The first S of both tiles.
     warp.producer_acquire %pq[%z, %z] : !two
     warp.copy async "q" %q[%c0, %c0, %row0, %c0] dims [2, 3] to %q0 : !global to !shared
     warp.producer_commit %pq[%z, %z] : !two
@@ -175,7 +174,7 @@ gpu.module @m {
       %sum0 = tile.reduce add dim 1 %e0 : !scoreTile to !rowTile
       %kept0 = arith.mulf %l0, %factor0 : !rowTile
       %total0 = arith.addf %kept0, %sum0 : !rowTile
-      // Its output so far, in place.
+      // Rescale its accumulator in place.
       warp.consumer_wait %pa0[%z, %phase] : !one
       %by0 = warp.tmem_load %a0 : !row to !rowTile
       warp.consumer_release %pa0[%z, %phase] : !one
@@ -228,7 +227,7 @@ gpu.module @m {
       %sum1 = tile.reduce add dim 1 %e1 : !scoreTile to !rowTile
       %kept1 = arith.mulf %l1, %factor1 : !rowTile
       %total1 = arith.addf %kept1, %sum1 : !rowTile
-      // Its output so far, in place.
+      // Rescale its accumulator in place.
       warp.consumer_wait %pa1[%z, %phase] : !one
       %by1 = warp.tmem_load %a1 : !row to !rowTile
       warp.consumer_release %pa1[%z, %phase] : !one

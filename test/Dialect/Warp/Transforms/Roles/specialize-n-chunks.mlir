@@ -1,4 +1,4 @@
-// Two roles write one tensor, as parts of one family: each has rows of its own.
+// Two roles write one tensor as parts of one family: each has its own rows.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-print-roles,warp-specialize)))' 2>&1 | FileCheck %s
 // CHECK: roles of @f
 // CHECK: tile.store "out.0": @left

@@ -5,7 +5,7 @@
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !out = tensor<128x64xbf16, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  // What nobody reads is waited for and released by whoever has the rest.
+  // The role that owns "*" waits for and releases a stream without readers.
   // CHECK-LABEL: gpu.func @nobody_reads
   // CHECK: role @load
   // CHECK: warp.copy async
@@ -34,7 +34,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // So are its rows behind an end, which that role makes zero.
+  // That role also zeroes its rows past the end.
   // CHECK-LABEL: gpu.func @nobody_reads_rows
   // CHECK: role @load
   // CHECK-NOT: warp.zero_rows
@@ -64,7 +64,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // Where no role has the rest, the one with most warps does it.
+  // If no role owns "*", the role with the most warps does it.
   // CHECK-LABEL: gpu.func @no_rest
   // CHECK: role @load
   // CHECK-NOT: warp.consumer

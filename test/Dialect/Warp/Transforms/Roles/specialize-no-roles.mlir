@@ -6,7 +6,7 @@
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  // Without roles all warps run one program.
+  // Without roles, all warps run one program.
   // CHECK: launch.abi @no_roles
   // CHECK-SAME: threads(256)
   // CHECK-LABEL: gpu.func @no_roles

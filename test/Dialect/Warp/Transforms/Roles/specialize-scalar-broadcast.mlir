@@ -1,9 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize)))' --split-input-file | FileCheck %s
 
-// What is costly to find (a word of memory, a quotient by what only the launch
-// knows) is found by the role that copies, and sent with the stage that it fills
-// next. Who receives it does quick arithmetic on it alone, divides by constants
-// alone, and finds what depends on the rows that its warp groups hold.
+// The copying role computes an expensive scalar (a load from memory, a quotient by a launch-time
+// value) and sends it with the stage that it fills next. A receiver itself computes cheap
+// arithmetic on it, divisions by constants, and values that depend on the rows of its warp groups.
 // CHECK-LABEL: gpu.func @relays
 // CHECK-COUNT-2: warp.mailbox : !warp.mailbox<2>
 // CHECK-NOT: warp.mailbox :
@@ -91,7 +90,7 @@ gpu.module @m {
 
 // -----
 
-// A role that finds tiles sends nothing: who needs the word reads it.
+// A role that computes tiles sends nothing: each role that needs the scalar loads it.
 // CHECK-LABEL: gpu.func @tiles
 // CHECK-NOT: warp.mailbox
 // CHECK-NOT: warp.send

@@ -6,8 +6,8 @@
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  // Work: one role fetches it where the program asks for it, behind its own part of
-  // the round, and sends it to the other.
+  // One role fetches the work index where the program requests it, after its own part of the
+  // iteration, and sends it to the other role.
   // CHECK-LABEL: gpu.func @work
   // CHECK: %[[MAIL:.*]] = warp.mailbox : !warp.mailbox<2>
   // CHECK-NEXT: %[[RING:.*]] = warp.pipeline {{("[^"]+" )?}}: !warp.pipeline<2>

@@ -6,9 +6,9 @@
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<128x64xf32, #warp.wgmma<groups = 2>>
 gpu.module @m {
-  // What lies in shared memory is made before the roles; copies with their acquire
-  // and commit go to one, everything else to the other. Each role's loop carries
-  // what its own work needs. The launch has the warps of both.
+  // Shared memory is allocated before the roles. One role gets the copies with their acquires and
+  // commits, the other role all other ops. Each role's loop carries only the values that the role
+  // needs. The launch has the warps of both.
   // CHECK: launch.abi @loop
   // CHECK-SAME: threads(384)
   // CHECK-LABEL: gpu.func @loop

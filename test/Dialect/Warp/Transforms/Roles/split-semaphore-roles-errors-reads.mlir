@@ -1,4 +1,4 @@
-// What a turn's stores write is not read in it, and loops carry the pipelines' state.
+// Memory that a semaphore section stores is not read in it, and loops carry the pipelines' state.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-semaphore-roles)))' --split-input-file --verify-diagnostics
 
 !t = tensor<64x64xf32, #warp.wgmma<groups = 1>>
@@ -16,7 +16,7 @@ gpu.module @m {
     %yes = arith.constant true
     %part = arith.constant dense<1.0> : !t
     tile.semaphore_wait "turn_acquire" %turns[%c0] for %one : memref<?xi32>
-    // expected-error@+1 {{reads, in a turn that another role waits for or ends, what is stored in it}}
+    // expected-error@+1 {{reads memory that is stored in the same semaphore section, whose wait or release belongs to another role}}
     %before = tile.load %sums[%c0, %c0] dims [0, 1] : !sums to !t
     tile.store add "sum" %part, %sums[%c0, %c0] dims [0, 1] : !t, !sums
     tile.semaphore_release "turn_release" %turns[%c0] : memref<?xi32>

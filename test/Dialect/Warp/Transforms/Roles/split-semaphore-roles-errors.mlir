@@ -1,4 +1,4 @@
-// Stores in a turn are its role's, released behind the wait for them.
+// The stores of a semaphore section belong to one role, and its release follows its wait.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-semaphore-roles)))' --split-input-file --verify-diagnostics
 
 gpu.module @m {
@@ -26,7 +26,7 @@ gpu.module @m {
     %part = arith.constant dense<1.0> : !t
     tile.semaphore_wait "turn_acquire" %turns[%c0] for %one : memref<?xi32>
     tile.store add "sum" %part, %sums[%c0, %c0] dims [0, 1] : !t, !sums
-    // expected-error@+1 {{is of role 'right' in a turn in which role 'left' stores, too}}
+    // expected-error@+1 {{belongs to role 'right', but role 'left' stores in the same semaphore section}}
     tile.store add "other" %part, %sums[%c0, %c0] dims [0, 1] : !t, !sums
     tile.semaphore_release "turn_release" %turns[%c0] : memref<?xi32>
     gpu.return
@@ -49,7 +49,7 @@ gpu.module @m {
     %one = arith.constant 1 : i32
     %yes = arith.constant true
     %part = arith.constant dense<1.0> : !t
-    // expected-error@+1 {{role 'left' stores in a turn that another role waits for, and no release of it stands behind the wait in its block}}
+    // expected-error@+1 {{role 'left' stores in a semaphore section that another role waits for: expected a release after the wait in its block}}
     tile.semaphore_wait "turn_acquire" %turns[%c0] for %one : memref<?xi32>
     tile.store add "sum" %part, %sums[%c0, %c0] dims [0, 1] : !t, !sums
     gpu.return

@@ -1,10 +1,11 @@
-// Roles of their own wait for turns, and end them. Whoever stores goes on: it waits for a
-// stage of one pipeline, and commits one of another. That one has one stage, which it
-// acquires ahead of the second store: of the next turn no more goes ahead of this one's end.
+// Other roles than the storing one wait for semaphore slots and release them. The storing role
+// waits for a stage of one pipeline and commits a stage of another. The latter has one stage,
+// acquired before the second store: at most one store of the next section runs before this
+// section's release.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-semaphore-roles)))' | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-semaphore-roles,warp-specialize)))' | FileCheck %s --check-prefix=ROLES
 
-// The second turn, behind the loop, has the stage behind the loop's last one.
+// The section after the loop uses the next stage after the loop's last one.
 // CHECK-LABEL: gpu.func @apart(
 // CHECK-DAG: %[[ACQUIRED:.*]] = warp.pipeline "turn_acquire" : !warp.pipeline<2>
 // CHECK-DAG: %[[DONE:.*]] = warp.pipeline "sum.1" : !warp.pipeline<1>
@@ -39,7 +40,7 @@
 // ROLES-NOT: tile.semaphore
 // ROLES-LABEL: gpu.func @together(
 
-// Where one role has all of it, nothing is handed over.
+// If one role owns all of it, no pipeline is needed.
 // CHECK-LABEL: gpu.func @together(
 // CHECK-NOT: {{warp.pipeline|warp.producer|warp.consumer}}
 // CHECK: tile.semaphore_wait "turn_acquire" %{{.*}} for %{{.*}} after(

@@ -4,8 +4,8 @@
 // RUN: not fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-approximate-exp2{share=101})))' --split-input-file 2>&1 | FileCheck %s --check-prefix=MANY
 // MANY: error: share must be at most 100, found 101
 
-// Of what is rounded the last columns are polynomials, in whole blocks of 8; by the
-// schedule only what its dot multiplies.
+// The last columns of a rounded tile are polynomials, in whole blocks of 8 columns. With the
+// schedule, only operands of its dot are.
 !t = tensor<128x80xf32, #tile.reg>
 !h = tensor<128x80xbf16, #tile.reg>
 !o = tensor<128x16xf32, #tile.reg>
@@ -63,8 +63,8 @@ gpu.module @m {
 
 // -----
 
-// By name: the schedule's share is that of the dot "o". Weights travel round the
-// loop to the next block's dot.
+// By name: the schedule's share is that of the dot "o". The loop carries P to the dot of the next
+// block.
 !t = tensor<64x32xf32, #tile.reg>
 !h = tensor<64x32xbf16, #tile.reg>
 !o = tensor<64x16xf32, #tile.reg>

@@ -8,7 +8,7 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // The next round depends on memory that this one may write.
+  // The next iteration depends on memory that this one may write.
   // CHECK-LABEL: gpu.func @impure
   // CHECK-NOT: warp.dot
   // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)

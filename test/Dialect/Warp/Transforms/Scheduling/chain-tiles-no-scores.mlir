@@ -8,7 +8,7 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // Nothing of the next tile could be in flight.
+  // No dot of the next tile could be outstanding.
   // CHECK-LABEL: gpu.func @no_scores
   // CHECK-NOT: warp.dot
   // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)

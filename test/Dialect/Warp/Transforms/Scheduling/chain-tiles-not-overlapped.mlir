@@ -1,4 +1,4 @@
-// Dots that are not asynchronous: there is nothing to overlap.
+// Synchronous dots: nothing can overlap.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-chain-tiles)))' | FileCheck %s
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -9,7 +9,7 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // A loop over blocks that was not overlapped has nothing in flight at its end.
+  // A loop over blocks without overlap has no outstanding dot at its end.
   // CHECK-LABEL: gpu.func @not_overlapped
   // CHECK-NOT: warp.dot
   // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)

@@ -8,7 +8,7 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // Two loops over blocks: which one ends the tile is not known.
+  // Two loops over blocks: the last loop of the tile is ambiguous.
   // CHECK-LABEL: gpu.func @two_loops
   // CHECK-NOT: warp.dot
   // CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)

@@ -1,4 +1,4 @@
-// The next tile's scores are issued before this one's last product.
+// The first S of the next tile is issued before the last PV of this one.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-chain-tiles)))' | FileCheck %s
 // RUN: sed 's/chain = 1,//' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-chain-tiles)))' | FileCheck %s --check-prefix=NOT_WANTED
 
@@ -10,7 +10,7 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // The first tile's scores stand before the loop over work.
+  // The first S of the first tile precedes the loop over work.
   // CHECK-LABEL: gpu.func @chain
   // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : i32
   // CHECK-DAG: %[[QS:.*]] = warp.alloc : memref<2x128x32xbf16
@@ -26,21 +26,20 @@ gpu.module @m {
   // CHECK-DAG: %[[S0:.*]] = warp.dot_wait %[[I0]]
   // CHECK-DAG: %[[P0:.*]] = arith.truncf %[[S0]]
   // CHECK-DAG: %[[UB0:.*]] = arith.addi %[[FIRST]],
-  // What the loop over blocks needs of the head is carried; the view is not.
+  // Values of the head that the loop over blocks needs are carried; the view is not.
   // CHECK: scf.while (%[[ITEM:.*]] = %[[FIRST]], %[[ROUND:.*]] = %[[ZERO]], %[[UB:.*]] = %[[UB0]], %[[P:.*]] = %[[P0]])
   // CHECK-NOT: warp.dot
   // CHECK: %[[Q:.*]] = warp.stage %[[QS]][%[[ROUND]]]
   // CHECK: %[[BLOCKS:.*]]:2 = scf.for %{{.*}} = %{{.*}} to %[[UB]] step %{{.*}} iter_args(%{{.*}} = %[[P]],
   // CHECK: warp.dot async "s" %[[Q]], %[[K]]
   // CHECK: scf.yield
-  // What only the loop over blocks read is given back before the next tile waits.
+  // Stages that only the loop over blocks reads are released before the next tile waits.
   // CHECK-DAG: %[[NEXT:.*]] = warp.next_work %[[ROUND]] : index
   // CHECK-DAG: %[[ROUNDS:.*]] = arith.addi %[[ROUND]],
   // CHECK-DAG: %[[MORE:.*]] = arith.cmpi ult, %[[NEXT]],
   // CHECK-DAG: warp.consumer_release %[[QP]][%[[ROUND]],
   // CHECK: %[[GO:.*]]:4 = scf.if %[[MORE]]
-  // The next tile's scores are issued, then this one's product, without a wait for
-  // either in between.
+  // The next S is issued, then this tile's PV, without a wait in between.
   // CHECK: warp.consumer_wait %[[QP]][%[[ROUNDS]],
   // CHECK: %[[Q1:.*]] = warp.stage %[[QS]][%[[ROUNDS]]]
   // CHECK: %[[I1:.*]] = warp.dot async "s" %[[Q1]], %[[K]]
@@ -52,13 +51,13 @@ gpu.module @m {
   // CHECK-NOT: warp.dot_wait
   // CHECK-DAG: %[[P1:.*]] = arith.truncf %[[S1]]
   // CHECK-DAG: %[[UB1:.*]] = arith.addi %[[NEXT]],
-  // This tile's output is written under it.
+  // The output of this tile is stored while S is outstanding.
   // CHECK: %[[O:.*]] = warp.dot_wait %[[I2]]
   // CHECK-DAG: warp.consumer_release %[[VP]]
   // CHECK-DAG: %[[ROUNDED:.*]] = arith.truncf %[[O]]
   // CHECK-DAG: tile.store %[[ROUNDED]], %{{.*}}[%[[ITEM]],
   // CHECK: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB1]], %[[P1]]
-  // The last tile has no next one.
+  // The last tile has no successor.
   // CHECK-NEXT: } else {
   // CHECK-NOT: "s"
   // CHECK: warp.consumer_wait %[[VP]]
@@ -68,12 +67,12 @@ gpu.module @m {
   // CHECK-DAG: warp.consumer_release %[[VP]]
   // CHECK-DAG: %[[LAST:.*]] = arith.truncf %[[O3]]
   // CHECK-DAG: tile.store %[[LAST]], %{{.*}}[%[[ITEM]],
-  // Nobody reads what it leaves: no tile that the round began with is kept.
+  // The results are unused: no tile from the start of the iteration is kept live.
   // CHECK-DAG: %[[UNREAD:.*]] = arith.constant dense<0.000000e+00> : tensor<128x64xbf16, #tile.reg>
   // CHECK: scf.yield %[[NEXT]], %[[ROUNDS]], %[[UB]], %[[UNREAD]]
   // CHECK-NEXT: }
   // CHECK: scf.condition(%[[MORE]]) %[[GO]]#0, %[[GO]]#1, %[[GO]]#2, %[[GO]]#3
-  // The schedule says no.
+  // The schedule disables it.
   // NOT_WANTED-LABEL: gpu.func @chain
   // NOT_WANTED-NOT: warp.dot
   // NOT_WANTED: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) : (index, i32) -> (index, i32)

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-delay-atomic-adds)))' --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s
 
-// Where a tile can't be added late it is added in its round, and a remark says why.
+// Additions that can't be delayed stay in their iteration, and a remark gives the reason.
 !out = memref<?x?xf32, strided<[?, 1]>>
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<64x64xbf16, #tile.reg>
@@ -19,7 +19,7 @@ gpu.module @m {
     %n = memref.dim %C, %c0 : !out
     scf.for %i = %c0 to %n step %c1 {
       %s = warp.dot "s" %k, %k, %zero : !a, !a, !acc
-      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}its loop may run no times
+      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}its loop may run zero iterations
       tile.store add "c" %s, %C[%c0, %c0] dims [0, 1] : !acc, !out
     }
     gpu.return
@@ -31,7 +31,7 @@ gpu.module @m {
   gpu.func @no_loop(%C: !out) kernel {
     %c0 = arith.constant 0 : index
     %zero = arith.constant dense<0.0> : !acc
-    // CHECK: [[@LINE+1]]:5: remark: [Missed] late {{.*}}it stands in no loop
+    // CHECK: [[@LINE+1]]:5: remark: [Missed] late {{.*}}it is in no loop
     tile.store add "c" %zero, %C[%c0, %c0] dims [0, 1] : !acc, !out
     gpu.return
   }
@@ -67,7 +67,7 @@ gpu.module @m {
       %place = memref.load %P[%i] : memref<?xi64, strided<[?]>>
       %row = arith.index_cast %place : i64 to index
       %s = warp.dot "s" %k, %k, %zero : !a, !a, !acc
-      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}where it adds is read in the round
+      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}its address depends on an op of its loop that has effects or regions
       tile.store add "c" %s, %C[%row, %c0] dims [0, 1] : !acc, !out
     }
     gpu.return
@@ -82,7 +82,7 @@ gpu.module @m {
     %c2 = arith.constant 2 : index
     %zero = arith.constant dense<0.0> : !acc
     scf.for %i = %c0 to %c2 step %c1 {
-      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}its owner has no product in the loop
+      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}its owner has no dot in the loop
       tile.store add "c" %zero, %C[%c0, %c0] dims [0, 1] : !acc, !out
     }
     gpu.return
@@ -98,7 +98,7 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !acc
     %k = warp.alloc : !a
     %last = scf.for %i = %c0 to %c2 step %c1 iter_args(%s = %zero) -> !acc {
-      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}its owner has no product ahead of it
+      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}its owner has no dot before it
       tile.store add "c" %s, %C[%c0, %c0] dims [0, 1] : !acc, !out
       %next = warp.dot "s" %k, %k, %zero : !a, !a, !acc
       scf.yield %next : !acc
@@ -119,7 +119,7 @@ gpu.module @m {
     scf.for %i = %c0 to %c2 step %c1 {
       %a = warp.local_load %k : !a to !t
       %s = warp.dot "s" %a, %k, %zero : !t, !a, !acc
-      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}its owner's first product can't be issued with the others'
+      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}the first dots of the owners can't be issued together
       tile.store add "c" %s, %C[%c0, %c0] dims [0, 1] : !acc, !out
     }
     gpu.return
@@ -139,7 +139,7 @@ gpu.module @m {
     scf.for %i = %c0 to %c2 step %c1 {
       %s = warp.dot "s" %k, %k, %zero : !a, !a, !acc
       tile.semaphore_wait "turn_acquire" %turns[%i] for %one : memref<?xi32>
-      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}tiles of its loop take turns
+      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}its loop waits for or releases a semaphore
       tile.store add "c" %s, %C[%c0, %c0] dims [0, 1] : !acc, !out
     }
     gpu.return
@@ -156,7 +156,7 @@ gpu.module @m {
     %k = warp.alloc : !a
     scf.for %i = %c0 to %c2 step %c1 {
       %s = warp.dot "s" %k, %k, %zero : !a, !a, !acc
-      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}its loop does more with that memory than to add to it
+      // CHECK: [[@LINE+1]]:7: remark: [Missed] late {{.*}}its loop reads or overwrites the memory that it adds to
       tile.store add "c" %s, %C[%c0, %c0] dims [0, 1] : !acc, !out
       tile.store "again" %s, %C[%c0, %c0] dims [0, 1] : !acc, !out
     }

@@ -1,12 +1,13 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-delay-atomic-adds)))' --split-input-file | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-delay-atomic-adds)))' --split-input-file --remarks-filter=schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=WHY
 // WHY: two_roles | Stores=2
-// WHY: all warps run one program, or the matrix unit's products are made at once
+// WHY: the kernel has no roles, or its MMA unit is synchronous
 
-// Each of two roles adds what the last round found under the first product of this one. All these
-// products are issued where the first one was; each is waited for where it was issued.
+// Each of two roles adds the tile of the previous iteration after it has issued the first dot of
+// this one. These dots are issued where the first of them was; each is waited for at its old
+// position.
 // CHECK-LABEL: gpu.func @two_roles
-// The first round adds zeros where its own tiles go.
+// The first iteration adds zeros at its own addresses.
 // CHECK: memref.dim
 // CHECK: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<64x64xf32
 // CHECK: %[[NARROW:.*]] = arith.constant dense<0.000000e+00> : tensor<64x32xf32
@@ -22,7 +23,7 @@
 // CHECK: %[[W1:.*]] = warp.dot_wait %[[S1]]
 // CHECK: math.exp2 %[[W1]]
 // CHECK: %[[Q0:.*]] = warp.dot "dq.0"
-// The plan does not speak of this one.
+// The plan has no entry for this store.
 // CHECK: tile.store add "dq_sum.2"
 // CHECK: %[[Q1:.*]] = warp.dot "dq.1"
 // CHECK-NOT: tile.store
@@ -71,7 +72,7 @@ gpu.module @m {
 
 // -----
 
-// All warps run one program: products are made when they are issued, and the plan says so.
+// Without roles, dots are synchronous: nothing changes except the plan.
 // CHECK-LABEL: launch.abi @one_program
 // CHECK-NOT: late
 // CHECK-LABEL: gpu.func @one_program
@@ -101,7 +102,7 @@ gpu.module @m {
 
 // -----
 
-// A scatter that adds to the same memory in the round does not need what was added before.
+// A scatter that adds to the same memory in the iteration does not depend on earlier additions.
 // CHECK-LABEL: gpu.func @scatters
 // CHECK: warp.dot async "s"
 // CHECK-NEXT: tile.store add "c"

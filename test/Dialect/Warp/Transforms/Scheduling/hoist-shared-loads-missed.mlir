@@ -1,4 +1,4 @@
-// Where no read can move a remark says so, and the plan does not promise it any more.
+// If no load can move, a remark gives the reason and the plan changes.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-hoist-shared-loads)))' \
 // RUN:   --remarks-filter=schedule 2>&1 >%t.mlir | FileCheck %s
 // RUN: FileCheck %s --check-prefix=CODE --implicit-check-not=read_early < %t.mlir
@@ -19,7 +19,7 @@ gpu.module @kernels {
           roles = [<"numbers", warps = 4, registers = 24, owns = ["numbers", "others"]>,
                    <"compute", warps = 4, registers = 208, owns = ["*"]>]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
-  // CHECK: [[@LINE+1]]:3: remark: [Missed] read_early {{.*}}no read of 'numbers' can pass the fence ahead of it
+  // CHECK: [[@LINE+1]]:3: remark: [Missed] read_early {{.*}}no read of 'numbers' can move above the preceding fence
   gpu.func @read() kernel {
     %ns = warp.alloc : !numbers
     %os = warp.alloc : !numbers

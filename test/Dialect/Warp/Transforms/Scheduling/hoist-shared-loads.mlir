@@ -1,7 +1,6 @@
-// A stream that the plan reads early is read ahead of the fence behind what the role stored
-// last, with its wait and what gives it back. Not one of which the plan says nothing, nor one
-// behind a product, behind what gives another stage back, or read where only something behind
-// the fence says.
+// The load of a stream with `read_early` moves above the fence of the role's last stores, with its
+// wait and release. Left alone: streams without the field, loads after a dot or after the release
+// of another stage, and loads whose stage is computed after the fence.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-hoist-shared-loads)))' | FileCheck %s
 
 // CHECK: <"numbers", stages = 2, staged, read_early>
@@ -18,41 +17,41 @@
 // CHECK-NEXT: warp.consumer_release %[[OP]]
 // CHECK-NEXT: tile.broadcast %[[D]]
 
-// Behind a product.
+// After a dot.
 // CHECK: warp.fence_stores
 // CHECK-NEXT: warp.dot "s"
 // CHECK-NEXT: warp.consumer_wait %[[NP]]
 // CHECK-NEXT: warp.local_load
 
-// Behind what gives a stage back: who fills one may wait for that.
+// After a release: the producer of the stream may wait for it.
 // CHECK: warp.fence_stores
 // CHECK-NEXT: warp.consumer_wait %[[OP]]
 // CHECK: warp.consumer_wait %[[NP]]
 
-// What says where is found behind the fence.
+// The stage index is computed after the fence.
 // CHECK: warp.fence_stores
 // CHECK: %[[WHERE:.*]] = arith.addi
 // CHECK-NEXT: warp.consumer_wait %[[NP]][%[[WHERE]], %[[Z]]]
-// Two reads, one of which may be of another stage.
+// Two loads, one of which may be of another stage.
 // CHECK: warp.fence_stores
 // CHECK-NEXT: warp.consumer_wait %[[NP]]
 // CHECK-NEXT: warp.local_load
 // CHECK-NEXT: warp.local_load
-// A read of a stream behind the wait for another one.
+// A load of a stream after the wait for another stream.
 // CHECK: warp.fence_stores
 // CHECK-NEXT: warp.consumer_wait %[[OP]]
 // CHECK-NEXT: warp.consumer_wait %[[NP]]
 // CHECK-NEXT: warp.local_load
-// A read of one stage behind the wait for another one.
+// A load of a stage after the wait for another stage.
 // CHECK: warp.fence_stores
 // CHECK-NEXT: warp.consumer_wait %[[NP]][%[[Z]], %[[Z]]]
 // CHECK-NEXT: warp.consumer_wait %[[NP]]
 // CHECK-NEXT: warp.local_load
-// What is given back is of another round.
+// The release is of another use of the stage.
 // CHECK: warp.fence_stores
 // CHECK-NEXT: warp.consumer_wait %[[NP]]
 // CHECK-NEXT: warp.local_load
-// A stage whose place is found outside of the loop stays there.
+// A stage view outside of the loop stays there.
 // CHECK: %[[OUTSIDE:.*]] = warp.stage %[[NUMBERS]]
 // CHECK-NEXT: scf.for
 // CHECK-NEXT: warp.consumer_wait %[[NP]]

@@ -4,7 +4,7 @@
 !rows = tensor<64x1xi32, #reg>
 !columns = tensor<1x64xi32, #reg>
 gpu.module @m {
-  // What each iteration of both loops reads alike is read once.
+  // A vector that is invariant in both loops is loaded once.
   // CHECK-LABEL: gpu.func @hoists
   // CHECK: tile.load %{{.*}}[%[[ROW:.*]]] dims [0, -1]
   // CHECK: scf.for
@@ -25,7 +25,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // What moves with the loop stays, and so does what a branch reads.
+  // Loads that depend on the induction variable stay, and so do loads in a branch.
   // CHECK-LABEL: gpu.func @moves
   // CHECK: scf.for
   // CHECK: tile.load
@@ -43,7 +43,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // Threads hold 16 elements of this vector.
+  // Each thread would hold 16 elements of this vector.
   // CHECK-LABEL: gpu.func @many
   // CHECK: scf.for
   // CHECK-NEXT: tile.load
@@ -56,7 +56,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // What the loop writes might be what it reads next.
+  // The loop may write the memory that it loads next.
   // CHECK-LABEL: gpu.func @writes
   // CHECK: scf.for
   // CHECK-NEXT: tile.load

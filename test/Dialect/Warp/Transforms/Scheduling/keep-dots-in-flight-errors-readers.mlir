@@ -1,7 +1,7 @@
-// Nothing of the round needs the product, or could lose an operand of it.
+// No op of the iteration may need the accumulator or overwrite an operand of the dot.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-keep-dots-in-flight)))' --split-input-file -verify-diagnostics
 
-// Something else in the loop reads the sum: it must be delivered.
+// Another op of the loop reads the accumulator: the dot must complete.
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
@@ -16,7 +16,7 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !a
     %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!acc) {
-      // expected-error @+1 {{only a sum that a loop carries, and that nothing else in it reads, can be kept in flight}}
+      // expected-error @+1 {{can't keep this dot outstanding: expected a loop-carried accumulator that no other op of the loop reads}}
       %next = warp.dot "c" %b, %b, %acc : !a, !a, !acc
       %half = arith.addf %next, %next : !acc
       scf.yield %half : !acc
@@ -27,7 +27,7 @@ gpu.module @m {
 
 // -----
 
-// A first operand in registers would have to stay as it is.
+// A first operand in registers would have to stay live.
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
@@ -43,7 +43,7 @@ gpu.module @m {
     %b = warp.alloc : !a
     %x = arith.constant dense<1.0> : tensor<64x64xbf16, #tile.reg>
     %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!acc) {
-      // expected-error @+1 {{only a synchronous dot of operands in shared memory can be kept in flight}}
+      // expected-error @+1 {{can't keep this dot outstanding: expected a synchronous dot with operands in shared memory}}
       %next = warp.dot "c" %x, %b, %acc : tensor<64x64xbf16, #tile.reg>, !a, !acc
       scf.yield %next : !acc
     }

@@ -1,7 +1,7 @@
-// A product keeps the stages that it reads until it is done.
+// A dot keeps the stages that it reads until it completes.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-keep-dots-in-flight)))' --split-input-file -verify-diagnostics
 
-// The next stage is the one that the product still reads.
+// The next stage is the one that the outstanding dot still reads.
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
@@ -19,7 +19,7 @@ gpu.module @m {
     %p = warp.pipeline "a" : !warp.pipeline<1>
     %sum = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!acc) {
       warp.consumer_wait %p[%z, %z] : !warp.pipeline<1>
-      // expected-error @+1 {{kept in flight, reads stages of a ring that has no other one}}
+      // expected-error @+1 {{can't keep this dot outstanding: it reads a ring with a single stage, expected at least two}}
       %next = warp.dot "c" %b, %b, %acc : !a, !a, !acc
       // expected-note @+1 {{released here}}
       warp.consumer_release %p[%z, %z] : !warp.pipeline<1>
@@ -31,7 +31,7 @@ gpu.module @m {
 
 // -----
 
-// A round that takes what the one before the last left can't go on in the next one.
+// An iteration that uses a value of the second-last iteration can't be pipelined.
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
@@ -45,7 +45,7 @@ gpu.module @m {
     %c4 = arith.constant 4 : index
     %zero = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !a
-    // expected-error @+1 {{the loop can't be run in two stages}}
+    // expected-error @+1 {{the loop can't be pipelined in two stages}}
     %sum, %x, %y = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %zero, %xi = %c0, %yi = %c1) -> (!acc, index, index) {
       %next = warp.dot "c" %b, %b, %acc : !a, !a, !acc
       scf.yield %next, %yi, %xi : !acc, index, index

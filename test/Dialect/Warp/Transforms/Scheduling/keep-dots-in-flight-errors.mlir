@@ -1,7 +1,7 @@
-// Products are kept in flight through a loop that runs, where all warps don't run one program.
+// A dot can be kept outstanding through a loop that runs at least once, in a kernel with roles.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-keep-dots-in-flight)))' --split-input-file -verify-diagnostics
 
-// A loop that may be empty has no first product.
+// A loop that may be empty has no first dot.
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
@@ -14,9 +14,9 @@ gpu.module @m {
     %c1 = arith.constant 1 : index
     %zero = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !a
-    // expected-note @+1 {{what is known of its bounds lets it run no times}}
+    // expected-note @+1 {{its known bounds allow zero iterations}}
     %sum = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!acc) {
-      // expected-error @+1 {{can be kept in flight only in a loop that surely runs once}}
+      // expected-error @+1 {{can't keep this dot outstanding: expected a loop that runs at least once}}
       %next = warp.dot "c" %b, %b, %acc : !a, !a, !acc
       scf.yield %next : !acc
     }
@@ -37,7 +37,7 @@ gpu.module @m {
   gpu.func @f() kernel {
     %zero = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !a
-    // expected-error @+1 {{only a sum that a loop carries, and that nothing else in it reads, can be kept in flight}}
+    // expected-error @+1 {{can't keep this dot outstanding: expected a loop-carried accumulator that no other op of the loop reads}}
     %sum = warp.dot "c" %b, %b, %zero : !a, !a, !acc
     gpu.return
   }
@@ -45,7 +45,7 @@ gpu.module @m {
 
 // -----
 
-// Where all warps run one program, a product is made when it is issued.
+// Without roles, dots are synchronous.
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
@@ -54,7 +54,7 @@ gpu.module @m {
   gpu.func @f() kernel {
     %zero = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !a
-    // expected-error @+1 {{schedule's 'in_flight' was asked for and can't be done: all warps run one program, or the matrix unit's products are made at once}}
+    // expected-error @+1 {{schedule's 'in_flight' is user-specified but cannot be applied: the kernel has no roles, or its MMA unit is synchronous}}
     %s = warp.dot "c" %b, %b, %zero : !a, !a, !acc
     gpu.return
   }

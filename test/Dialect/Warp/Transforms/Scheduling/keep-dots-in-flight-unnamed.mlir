@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-keep-dots-in-flight,canonicalize)))' --split-input-file | FileCheck %s
 
-// Not asked for, or of a dot with another name: nothing changes.
+// Not requested, or a dot with another name: nothing changes.
 // CHECK-LABEL: gpu.func @other
 // CHECK-NOT: warp.begin_sum
 // CHECK: scf.for

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-keep-dots-in-flight,canonicalize)))' --split-input-file | FileCheck %s
 
-// The first product is issued before the loop. A round issues the next one, which
-// adds to it in flight; then the last round's has read its stages, which are
-// released. The wait stands behind the loop.
+// The first dot is issued before the loop. An iteration issues the next dot, which adds to the
+// outstanding one; then the previous dot has read its stages, which are released. The wait follows
+// the loop.
 // CHECK-LABEL: gpu.func @f
 // CHECK: %[[A:.*]] = warp.alloc : memref<2x64x64xbf16
 // CHECK: %[[P:.*]] = warp.pipeline "a"

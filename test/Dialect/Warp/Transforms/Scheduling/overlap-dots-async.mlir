@@ -7,7 +7,7 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // A dot that is asynchronous already and waited for elsewhere.
+  // A dot that is already asynchronous, with its wait elsewhere.
   // CHECK-LABEL: gpu.func @carried
   // CHECK: scf.for
   // CHECK: warp.dot async

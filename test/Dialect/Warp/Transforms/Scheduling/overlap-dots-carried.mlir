@@ -1,8 +1,8 @@
-// A dot that is carried in flight: "s" alone is issued a block ahead, with the copies that bring
-// its operand, behind the last of its owner's other dots and ahead of the wait for that; the loop
-// carries it, and the wait for it stands where it stood. "dp" needs nothing but what is copied: it is
-// issued behind that wait, and the exponentials run under it. Of dots that stand behind each other the
-// next one is issued before the first one is waited for. Views of a stage are each round's own.
+// A loop-carried dot: only the issue of "s" moves one block ahead, with the copies of its operand,
+// after the last of its role's other dots and before the wait for that one. The loop carries it,
+// and its wait does not move. "dp" has only copied operands: it is issued after that wait, and the
+// exponentials run while it is outstanding. Of consecutive dots, the next one is issued before the
+// wait for the first one. Each iteration has its own stage views.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
 
 // CHECK-LABEL: gpu.func @carried
@@ -42,15 +42,15 @@
 // CHECK-NOT: warp.dot async "s"
 // CHECK: gpu.return
 
-// Where the early dot reads what its own round computes, nothing is done.
+// The early dot reads a tile computed in its own iteration: nothing changes.
 // RUN: sed 's/%%s = warp.dot "s" %%k,/%%x = warp.stage %%dss[%%stage] : !ring to !tile\n %%s = warp.dot "s" %%x,/' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' --remarks-filter=schedule 2>&1 | FileCheck %s --check-prefix=NEEDS
-// NEEDS: no dot of the loop can run under what is computed from the next block
+// NEEDS: no dot of the loop can overlap the computation on the next block's dot
 // NEEDS-NOT: dots =
 // NEEDS-LABEL: gpu.func @carried(
 // NEEDS: warp.dot "s"
 
 // RUN: sed 's/dots = \[/dots = [<"dp", ahead = 1>, /' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' --remarks-filter=schedule 2>&1 | FileCheck %s --check-prefix=MIXED
-// MIXED: of the dots that are issued ahead some are carried in flight and some are not
+// MIXED: some of the prefetched dots are loop-carried and some are not
 // MIXED-LABEL: gpu.func @carried(
 // MIXED: warp.dot "s"
 

@@ -1,10 +1,9 @@
-// Several late dots: "dk" needs, through a stream, what "dp" gave. What it needs goes
-// first; then the next block's scores and it are issued, and the next weights are
-// computed under it. "dv" is waited for behind them. Another role's dot, and what is
-// read for the late dots alone, stay in the second stage. One view of a stage serves
-// both: the loop carries the stage's number. What another role reads back and adds to
-// memory is of the second stage, too, also in a branch. What is read ahead of "dp" stays there, behind
-// what brings it and the wait for it.
+// Several late dots: "dk" depends, through a stream, on the result of "dp". Its dependences go
+// first; then the next block's S and "dk" are issued, and the next P is computed while "dk" is
+// outstanding. The wait for "dv" follows. Dots of other roles, and loads for the late dots only,
+// stay in stage 1. One stage view serves both stages: the loop carries the stage index. Tiles that
+// another role reads back and adds to memory are in stage 1, too, also in a branch. Loads before
+// "dp" stay there, after the copies of its operand and the wait.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
 // RUN: sed 's,// READ:,,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefixes=CHECK,BACK
 // RUN: sed -e 's,// READ:,,' -e 's,// IF:,,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefix=BRANCH
@@ -19,7 +18,7 @@
 // CHECK: %[[QP:.*]] = warp.pipeline "q"
 // CHECK: %[[DOP:.*]] = warp.pipeline "do"
 // CHECK: %[[DSP:.*]] = warp.pipeline "ds"
-// The first block's weights.
+// P of the first block.
 // CHECK: warp.producer_acquire %[[QP]]
 // CHECK-NOT: %[[DOP]]
 // CHECK: warp.dot async "s"
@@ -55,7 +54,7 @@
 // CHECK: warp.dot "dq"
 // CHECK: warp.consumer_release %[[DSP]]
 // CHECK: scf.yield
-// The last block's sums.
+// The accumulators of the last block.
 // CHECK: warp.dot async "dp"
 // CHECK: warp.dot async "dv"
 // CHECK: warp.dot async "dk"

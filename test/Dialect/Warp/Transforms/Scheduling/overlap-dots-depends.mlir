@@ -8,7 +8,7 @@
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  // The next scores need the last product: nothing would run under it.
+  // The next S depends on the last PV: nothing could overlap.
   // CHECK-LABEL: gpu.func @depends
   // CHECK-NOT: warp.dot async
   // CHECK: scf.for

@@ -1,6 +1,5 @@
-// Only a multiplication has nothing to do in the first round, whose accumulator is
-// zero: what is added to it there, or compared with it, is there also where the
-// scores are issued a round ahead. So it is where rows vote.
+// In the first iteration, whose accumulator is zero, only a multiplication folds away: an addition
+// to it or a comparison remains, also if S is prefetched and also under a ballot.
 //
 // REQUIRES: fovea-run
 // DEFINE: %{op} = addf

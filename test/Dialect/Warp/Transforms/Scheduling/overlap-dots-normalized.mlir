@@ -8,8 +8,8 @@
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  // What is computed from a product stays with it: the accumulator that is divided
-  // at every step (recurrence=normalized).
+  // Ops on the result of PV stay with it: here the accumulator is divided in each step
+  // (recurrence=normalized).
   // CHECK-LABEL: gpu.func @normalized
   // CHECK: %[[S:.*]] = warp.dot async
   // CHECK: scf.for

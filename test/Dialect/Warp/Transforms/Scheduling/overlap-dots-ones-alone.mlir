@@ -5,7 +5,7 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !both = tensor<128x40xf32, #tile.reg>
 gpu.module @m {
-  // A dot that has nothing to overlap with stays synchronous, ones and all.
+  // A dot with ones that can't overlap stays synchronous.
   // CHECK-LABEL: gpu.func @alone
   // CHECK: scf.for
   // CHECK-NOT: warp.dot_wait

@@ -10,9 +10,9 @@
 !both = tensor<128x40xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  // A late dot with ones has an accumulator put together of values that the loop
-  // carries apart, and gives both. Put together and rescaled, they are carried as
-  // one; the first block's, of zeros, are one zero, without any other pass.
+  // The accumulator of a late dot with ones is a concatenation of two loop-carried values, and the
+  // dot returns both. The loop carries their rescaled concatenation; that of the first block folds
+  // to one zero constant without another pass.
   // CHECK-LABEL: gpu.func @f(
   // CHECK: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<128x40xf32, #tile.reg>
   // CHECK: warp.dot async

@@ -7,7 +7,7 @@
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  // All first operands are in registers: there are no scores to issue ahead.
+  // All first operands are in registers: there is no S to prefetch.
   // CHECK-LABEL: gpu.func @only_late
   // CHECK-NOT: warp.dot async
   // CHECK: scf.for

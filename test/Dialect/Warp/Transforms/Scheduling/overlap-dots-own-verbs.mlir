@@ -1,7 +1,7 @@
-// Dots whose pipelines' verbs are their own move, each with its verbs.
+// Dots with pipeline ops of their own move, each with its pipeline ops.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' | FileCheck %s
 
-// Verbs of their own: they move.
+// Pipeline ops of their own: the dots move.
 // CHECK-LABEL: gpu.func @apart
 // CHECK: warp.dot_into "s.0"
 // CHECK: warp.dot_into "s.1"

@@ -1,6 +1,6 @@
-// Dots that can't be issued ahead are made where they stand, a remark says why, and the plan has
-// none that are: where all warps run one program, whose unit's products are made at once, and where
-// the dot's register operand is computed from a product that would come later.
+// Dots that can't be prefetched stay, a remark gives the reason, and the plan changes: in a kernel
+// without roles, whose MMA unit is synchronous, and where the register operand depends on a dot
+// that would come later.
 //
 // RUN: fovea-opt %s --fovea-to-warp=target=sm_80 --remarks-filter=schedule 2>&1 >%t.mlir | FileCheck %s
 // RUN: FileCheck %s --check-prefix=CODE --implicit-check-not='ahead =' --implicit-check-not='warp.dot async' < %t.mlir
@@ -35,7 +35,7 @@ gpu.module @m {
                 #launch.memref<"v", [0, 1]>, #launch.memref<"o", [0, 1]>])
     grid(["M"] affine_map<()[m] -> (m ceildiv 128)>)
     threads(256) shared_memory(0)
-  // CHECK: [[@LINE+1]]:3: remark: [Missed] overlap {{.*}}all warps run one program, or the matrix unit's products are made at once
+  // CHECK: [[@LINE+1]]:3: remark: [Missed] overlap {{.*}}the kernel has no roles, or its MMA unit is synchronous
   gpu.func @one_program(%Q: !memory, %K: !memory, %V: !memory, %O: !omem) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -85,7 +85,7 @@ gpu.module @m {
     %b = gpu.block_id x
     %i = arith.muli %b, %c128 : index
     %q = tile.load "q" %Q[%i, %c0] dims [0, 1] : !memory to !q
-    // CHECK: [[@LINE+1]]:12: remark: [Missed] overlap {{.*}}no dot of the loop can run under what is computed from the next block's
+    // CHECK: [[@LINE+1]]:12: remark: [Missed] overlap {{.*}}no dot of the loop can overlap the computation on the next block's dot
     %sum = scf.for %l = %c0 to %end step %c64 iter_args(%acc = %zero) -> !s {
         %k = tile.load "k" %K[%l, %c0] dims [0, 1] : !memory to !k
         %s = tile.dot "s" %q, %k, %zero transpose_b : !q, !k, !s

@@ -1,5 +1,5 @@
-// Done where the schedule asks for it and the loop runs at least once, which two
-// constants say.
+// Done if the schedule requests it and the loop provably runs at least once; here two constants
+// prove it.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
 // RUN: sed 's/dots = .*>\],//' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefix=NOTHING
 // RUN: sed 's/to %c3/to %n/' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefix=NOTHING

@@ -1,8 +1,8 @@
-// A verb that serves two dots can't move with each of them: they stay, which is an
-// error if somebody asked.
+// A pipeline op that serves two dots can't move with each of them: they stay, which is an error for
+// a user-specified option.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))'
 
-// One commit behind two dots.
+// One commit after two dots.
 !operand = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !acc = memref<128x128xf32, #warp.tmem>
 !tile = tensor<128x128xf32, #tile.reg>
@@ -24,7 +24,7 @@ gpu.module @m {
     %s0 = warp.tmem_alloc column(0) : !acc
     %s1 = warp.tmem_alloc column(128) : !acc
     %p = warp.pipeline "s" : !one
-    // expected-error @+1 {{schedule's 'overlap' was asked for and can't be done}}
+    // expected-error @+1 {{schedule's 'overlap' is user-specified but cannot be applied}}
     scf.for %j = %c0 to %c4 step %c1 {
       warp.producer_acquire %p[%z, %z] : !one
       warp.dot_into "s.0" %q, %q, %s0 accumulate(%no) transpose_b : !operand, !operand, !acc

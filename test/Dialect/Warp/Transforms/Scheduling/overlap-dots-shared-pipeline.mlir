@@ -1,5 +1,5 @@
-// A verb that serves two operands can't move with each of them: the dots stay, which is
-// an error if somebody asked.
+// A pipeline op that serves two operands can't move with each of them: the dots stay, which is an
+// error for a user-specified option.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))'
 
 // One pipeline for the rings of both operands.
@@ -28,7 +28,7 @@ gpu.module @m {
     %s = warp.tmem_alloc column(0) : !acc
     %ps = warp.pipeline "s" : !one
     %pk = warp.pipeline "k" : !two
-    // expected-error @+1 {{schedule's 'overlap' was asked for and can't be done}}
+    // expected-error @+1 {{schedule's 'overlap' is user-specified but cannot be applied}}
     scf.for %j = %c0 to %c4 step %c1 {
       %left = warp.stage %lefts[%z] : !ring to !operand
       %right = warp.stage %rights[%z] : !ring to !operand

@@ -1,8 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
 
-// Nothing of the product needs the sums, which stand behind it; they are taken
-// with the weights all the same, so that the loop carries those as rounded, and
-// no scores.
+// PV does not depend on the row sums after it. They are nevertheless computed in the stage of P, so
+// that the loop carries P in 16 bits and no S.
 // CHECK-LABEL: gpu.func @sums
 // CHECK: %[[E0:.*]] = math.exp2
 // CHECK: %[[P0:.*]] = arith.truncf %[[E0]]

@@ -6,8 +6,7 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // What a product reads in 16 bits is widened behind the next wait, of what
-  // that holds beside the rest.
+  // A 16-bit operand is widened after the next wait, which keeps the 16-bit tile live.
   // CHECK-LABEL: gpu.func @widened(
   // CHECK: %[[P:.*]] = arith.constant dense<1.000000e+00> : tensor<128x64xbf16
   // CHECK: %[[S:.*]] = warp.dot async

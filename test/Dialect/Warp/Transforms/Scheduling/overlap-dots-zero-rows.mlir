@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize)))' | FileCheck %s
 
-// Rows of a late product's operand become zero after the wait for it and ahead
-// of the product, wherever that moves.
+// Rows of a late dot's operand are zeroed after the wait for it and before the dot, wherever the
+// dot moves.
 // CHECK-LABEL: gpu.func @f
 // CHECK: warp.dot async {{("[^"]+" )?}}{{.*}} transpose_b
 // CHECK: scf.for

@@ -1,4 +1,4 @@
-// The scores of the next block are issued before the last block's product.
+// S of the next block is issued before PV of the previous block.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
@@ -9,8 +9,7 @@
 !out = tensor<128x32xf32, #tile.reg>
 !rows = tensor<128x1xf32, #tile.reg>
 gpu.module @m {
-  // The first block's scores stand before the loop, whose rescaling is of a zero
-  // and folds away.
+  // S of the first block precedes the loop. Its rescale is of a zero accumulator and folds away.
   // CHECK-LABEL: gpu.func @overlap
   // CHECK-DAG: %[[C1:.*]] = arith.constant 1 : index
   // CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<128x32xf32
@@ -33,7 +32,7 @@ gpu.module @m {
   // CHECK-NOT: arith.mulf
   // CHECK-NOT: %[[VP]]
   // CHECK: %[[R:.*]]:3 = scf.for %[[J:.*]] = %[[C1]] to %[[UB]] step %[[C1]] iter_args(%[[M:.*]] = %[[M0]], %[[P:.*]] = %[[P0]], %[[ACC:.*]] = %[[ZEROS]])
-  // This block's scores are issued, then the last one's product.
+  // S of this block is issued, then PV of the previous block.
   // CHECK: %[[LAST:.*]] = arith.subi %[[J]], %[[C1]] : index
   // CHECK: warp.producer_acquire %[[KP]]
   // CHECK: warp.copy async "k" %{{.*}}[%[[J]], %{{.*}}] dims [0, 1] to %[[K]]
@@ -57,12 +56,12 @@ gpu.module @m {
   // CHECK-DAG: %[[E:.*]] = math.exp2 %[[S]]
   // CHECK-DAG: %[[P1:.*]] = arith.truncf %[[E]]
   // CHECK-DAG: arith.subf %[[M]], %[[M1]]
-  // The last block's product is waited for under it.
+  // The wait for PV of the previous block follows.
   // CHECK: %[[O:.*]] = warp.dot_wait %[[PRODUCT]]
   // CHECK: warp.consumer_release %[[VP]]
   // CHECK: %[[SCALED:.*]] = arith.mulf %[[O]],
   // CHECK: scf.yield %[[M1]], %[[P1]], %[[SCALED]]
-  // The last block's product.
+  // PV of the last block.
   // CHECK: warp.producer_acquire %[[VP]]
   // CHECK: warp.copy async "v" %{{.*}} to %[[V]]
   // CHECK-NEXT: warp.producer_commit %[[VP]]

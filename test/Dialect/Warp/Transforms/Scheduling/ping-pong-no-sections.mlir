@@ -1,4 +1,4 @@
-// Where the schedule does not ask for turns, or all warps wait together.
+// The schedule does not request ping-pong, or the kernel has no roles.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-ping-pong)))' | FileCheck %s
 
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
@@ -7,7 +7,7 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // The schedule says no.
+  // The schedule disables it.
   // CHECK-LABEL: gpu.func @not_wanted
   // CHECK-NOT: warp.turns
   // CHECK-NOT: warp.begin_turn
@@ -29,7 +29,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // Warps without roles wait together anyway.
+  // Without roles, all warps synchronise anyway.
   // CHECK-LABEL: gpu.func @no_roles
   // CHECK-NOT: warp.turns
   // CHECK-NOT: warp.begin_turn

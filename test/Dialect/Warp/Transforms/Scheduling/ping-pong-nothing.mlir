@@ -1,4 +1,4 @@
-// Nobody to take turns with, or no bursts of dots.
+// A single warp group, or no bursts of dots.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-ping-pong)))' | FileCheck %s
 
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
@@ -7,7 +7,7 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // A warp group alone has nobody to wait for.
+  // A single warp group has no other group to alternate with.
   // CHECK-LABEL: gpu.func @one_group
   // CHECK-NOT: warp.turns
   // CHECK-NOT: warp.begin_turn
@@ -29,7 +29,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // No bursts: no turns.
+  // No bursts: no ping-pong sections.
   // CHECK-LABEL: gpu.func @no_bursts
   // CHECK-NOT: turn{{s|_}}
   // CHECK: gpu.return

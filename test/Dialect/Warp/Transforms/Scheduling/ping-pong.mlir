@@ -6,8 +6,8 @@
 !weights = tensor<128x64xbf16, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // A turn for each burst of dots without a wait in between; none for one dot
-  // alone, whose softmax was before.
+  // A ping-pong section for each burst of dots without a wait in between; none for a single dot,
+  // which follows its softmax.
   // CHECK-LABEL: gpu.func @turns
   // CHECK: %[[T:.*]] = warp.turns : !warp.turns<2>
   // CHECK: scf.for

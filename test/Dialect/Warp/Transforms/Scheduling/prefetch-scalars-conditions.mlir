@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-prefetch-scalars)))' | FileCheck %s
 
 gpu.module @m {
-  // In the body, and in the branch that is not taken under its condition; both of
-  // integers. The second one's place may stay the same, then what is held stays.
+  // Loads in the body, and in the else branch of a condition on integers. The address of the second
+  // one may repeat; then its previous value is kept.
   // CHECK-LABEL: gpu.func @others
   // CHECK: %[[NOWHERE:.*]] = arith.constant -1 : index
   // CHECK: %[[FIRST:.*]] = scf.if

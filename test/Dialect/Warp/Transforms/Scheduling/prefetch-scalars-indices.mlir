@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-prefetch-scalars)))' | FileCheck %s
 
 gpu.module @m {
-  // Two indices: where one goes on it is another place each time; where both are
-  // clamped either may move.
+  // Two indices: if one strictly advances, the address always changes; if both are clamped, either
+  // may change.
   // CHECK-LABEL: gpu.func @indices
   // CHECK: scf.for {{.*}} -> (f32, f32, f32, index, index)
   // CHECK: %[[EXISTS:.*]] = arith.cmpi slt

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-prefetch-scalars)))' | FileCheck %s
 
 gpu.module @m {
-  // Nothing moves: a place that the last iteration found, one that may trap, one
-  // that never changes, one two branches deep, and shared memory.
+  // Nothing moves: an address from the previous iteration, one that may trap, an invariant one, a
+  // load two branches deep, and shared memory.
   // CHECK-LABEL: gpu.func @stays
   // CHECK: scf.for %{{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}) -> (index, f32)
   // CHECK-COUNT-5: memref.load
@@ -40,7 +40,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // What the loop writes might be what it reads next.
+  // The loop may write the memory that it loads next.
   // CHECK-LABEL: gpu.func @writes
   // CHECK: scf.for %{{.*}} = %{{.*}} to %{{.*}} step %{{.*}} {
   // CHECK-NEXT: memref.load

@@ -1,8 +1,8 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-prefetch-scalars)))' | FileCheck %s
 
 gpu.module @m {
-  // In a branch: the condition is carried with the value, and the next one is read
-  // behind the product that is issued in between.
+  // In a branch: the condition is carried with the value, and the next load follows the dot that is
+  // issued in between.
   // CHECK-LABEL: gpu.func @branch
   // CHECK-SAME: %[[TABLE:[a-z0-9]+]]: memref<?xf32>, %[[END:[a-z0-9]+]]: index, %[[FIRST:[a-z0-9]+]]: index
   // CHECK-DAG: %[[NONE:.*]] = arith.constant 0.000000e+00 : f32

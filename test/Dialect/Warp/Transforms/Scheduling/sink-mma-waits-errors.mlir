@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-sink-mma-waits)))' -verify-diagnostics
 
-// What a product reads in registers would be written before it is made.
+// An operand in registers could be overwritten before the dot completes.
 !out = memref<?x?xf32, strided<[?, 1]>>
 !a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !t = tensor<64x64xbf16, #tile.reg>
@@ -14,7 +14,7 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !acc
     %b = warp.alloc : !a
     %r = warp.local_load %b : !a to !t
-    // expected-error @+1 {{is to be waited for late ('wait_late'), which needs operands in shared memory: its first one's registers would be written meanwhile}}
+    // expected-error @+1 {{found a first operand in registers: 'wait_late' needs operands in shared memory}}
     %dq = warp.dot "dq.0" %r, %b, %zero : !t, !a, !acc
     %c0 = arith.constant 0 : index
     tile.store %dq, %C[%c0, %c0] dims [0, 1] : !acc, !out

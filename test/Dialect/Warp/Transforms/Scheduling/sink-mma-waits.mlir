@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-sink-mma-waits)))' --split-input-file | FileCheck %s
 
-// What stands between the product and the first use of its result is done while it is
-// made. The stage that it reads is given back behind the wait, another one where it was.
+// Ops between the dot and the first use of its result run while the dot is outstanding. The stage
+// that it reads is released after the wait; another stage is released where it was.
 // CHECK-LABEL: gpu.func @late
 // CHECK: warp.consumer_wait %[[A:.*]][
 // CHECK-NEXT: %[[LEFT:.*]] = warp.stage
@@ -12,7 +12,7 @@
 // CHECK-NEXT: %[[DONE:.*]] = warp.dot_wait %[[ISSUED]]
 // CHECK-NEXT: warp.consumer_release %[[A]][
 // CHECK-NEXT: tile.store add "dq_sum.0" %[[DONE]]
-// The plan does not speak of this one.
+// The plan has no entry for this dot.
 // CHECK-NEXT: %[[NEXT:.*]] = warp.dot "dq.1"
 // CHECK-NEXT: arith.constant
 // CHECK-NEXT: tile.store add "dq_sum.1" %[[NEXT]]
@@ -57,7 +57,7 @@ gpu.module @m {
 
 // -----
 
-// A product that is needed at once stays as it is.
+// A dot whose result is used at once does not change.
 // CHECK-LABEL: gpu.func @at_once
 // CHECK-NOT: dot_wait
 // CHECK: warp.dot "dq.0"
@@ -82,7 +82,7 @@ gpu.module @m {
 
 // -----
 
-// Where all warps run one program, a product is made when it is issued: the plan says so.
+// Without roles, dots are synchronous: nothing changes except the plan.
 // CHECK-LABEL: launch.abi @one_program
 // CHECK-NOT: wait_late
 // CHECK-LABEL: gpu.func @one_program
@@ -106,8 +106,8 @@ gpu.module @m {
 
 // -----
 
-// What its stages are asked for again behind, or a buffer that it reads is overwritten behind,
-// waits for the product.
+// The wait precedes an op that acquires a stage of its rings again or overwrites a buffer that the
+// dot reads.
 // CHECK-LABEL: gpu.func @until
 // CHECK: %[[ISSUED:.*]] = warp.dot async "s"
 // CHECK-NEXT: arith.constant

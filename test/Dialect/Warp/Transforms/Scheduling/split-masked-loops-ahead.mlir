@@ -1,6 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-masked-loops)))' | FileCheck %s
 
-// A pipelined loop counts a step ahead of the block that it asks about: it is parted a step later.
+// The induction variable of a pipelined loop is one step ahead of the queried block: the loop is
+// split one step later.
 // CHECK-LABEL: gpu.func @ahead(
 // CHECK-SAME: %[[FIRST:[a-z0-9]+]]: index, %[[END:[a-z0-9]+]]: index
 // CHECK: %[[UPPER:.*]] = arith.maxsi
@@ -38,7 +39,7 @@ gpu.module @m {
     gpu.return
   }
 
-  // What is taken away from the count is of the round: nothing is known of it.
+  // The subtracted value varies in the loop: the distance is unknown.
   // CHECK-LABEL: gpu.func @unknown
   // CHECK: scf.for
   // CHECK-NOT: scf.for

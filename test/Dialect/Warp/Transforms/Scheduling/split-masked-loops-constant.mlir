@@ -1,5 +1,4 @@
-// A constant that is both carried at first and used in the body stays itself
-// in the body.
+// A constant that is both an initial value and used in the body does not change in the body.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-masked-loops)))' | FileCheck %s
 
 gpu.module @m {

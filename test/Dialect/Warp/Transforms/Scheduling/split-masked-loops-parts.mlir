@@ -1,7 +1,7 @@
-// Parts of the loop that hold no iteration are not made.
+// Parts of the loop without iterations are not created.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-masked-loops)))' --split-input-file | FileCheck %s
 
-// Nothing of the loop lies below 1: it stays one loop.
+// No iteration is below 1: one loop remains.
 // CHECK-LABEL: gpu.func @none
 // CHECK-SAME: %[[N:.*]]: index, %[[X:.*]]: f32
 // CHECK: %[[R:.*]] = scf.for %{{.*}} = %c1 to %[[N]] step %c1 iter_args(%{{.*}} = %[[X]])

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-masked-loops)))' --split-input-file | FileCheck %s
 
-// One bound, two loops; the first ends at a constant that the loop reaches.
+// One bound gives two loops; the first ends at a constant that the loop reaches.
 // CHECK-LABEL: gpu.func @below
 // CHECK: %[[N:.*]] = arith.maxsi
 // CHECK: %[[R1:.*]] = scf.for %{{.*}} = %c0 to %[[ONE:.*]] step %c1 iter_args

@@ -1,7 +1,7 @@
-// Loops that stay whole.
+// Loops that are not split.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-masked-loops)))' --split-input-file | FileCheck %s
 
-// A compare is no question about blocks: the loop stays.
+// A comparison is not `is_partial`: the loop is not split.
 // CHECK-LABEL: gpu.func @f
 // CHECK-COUNT-1: scf.for
 // CHECK-NOT: scf.for
@@ -25,7 +25,7 @@ gpu.module @m {
 
 // -----
 
-// Bounds that change within the loop: it stays.
+// Bounds that vary in the loop: it is not split.
 // CHECK-LABEL: gpu.func @f
 // CHECK-COUNT-1: scf.for
 // CHECK-NOT: scf.for
@@ -50,7 +50,7 @@ gpu.module @m {
 
 // -----
 
-// Nobody branches on it: it stays.
+// No branch uses it: the loop is not split.
 // CHECK-LABEL: gpu.func @f
 // CHECK-COUNT-1: scf.for
 // CHECK-NOT: scf.for

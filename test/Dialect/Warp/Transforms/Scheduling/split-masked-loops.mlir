@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-masked-loops)))' --split-input-file | FileCheck %s
 
-// Masked up to the first index at or above %a, free of masks up to the first at
-// or above %b, masked after it.
+// Masked up to the first index that is at least %a, unmasked up to the first that is at least %b,
+// masked after it.
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %[[LO:[a-z0-9]+]]: index, %[[HI:[a-z0-9]+]]: index, %[[A:[a-z0-9]+]]: index, %[[B:[a-z0-9]+]]: index, %[[X:[a-z0-9]+]]: f32
 // CHECK: %[[CLIP:.*]] = arith.minsi %[[A]], %[[HI]]

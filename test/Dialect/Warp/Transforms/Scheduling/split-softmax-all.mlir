@@ -9,7 +9,7 @@
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // All exponentials above the product's wait, all rounding below it.
+  // All exponentials before the wait for PV, all rounding after it.
   // CHECK-LABEL: gpu.func @all
   // CHECK: scf.for
   // CHECK: warp.dot async

@@ -9,7 +9,7 @@
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // At a tile's end, all exponentials run before the wait.
+  // At the end of a tile, all exponentials run before the wait.
   // CHECK-LABEL: gpu.func @end
   // CHECK-NOT: warp.extract_columns
   // CHECK: warp.dot_wait {{.*}} held(%{{.*}} : tensor<128x64xf32, #tile.reg>)

@@ -10,12 +10,12 @@
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // Without a sum, some columns of the part are what the wait stays below.
+  // Without a row sum, the wait stays after a sample of the columns.
   // CHECK-LABEL: gpu.func @no_sum
   // CHECK: %[[E:.*]] = math.exp2 %{{.*}} : tensor<128x32xf32
   // CHECK-NEXT: %[[SAMPLE:.*]] = warp.extract_columns %[[E]] from 24 : tensor<128x32xf32, #tile.reg> to tensor<128x8xf32, #tile.reg>
   // CHECK-NEXT: warp.dot_wait %{{.*}} above(%[[SAMPLE]] : tensor<128x8xf32, #tile.reg>) held(%[[E]] : tensor<128x32xf32, #tile.reg>)
-  // Where the plan asks for it, it stays below each of them.
+  // If the plan requests it, the wait stays after each exponential.
   // EACH-LABEL: gpu.func @no_sum
   // EACH: %[[E:.*]] = math.exp2 %{{.*}} : tensor<128x64xf32
   // EACH-NEXT: warp.dot_wait %{{.*}} above(%[[E]] : tensor<128x64xf32, #tile.reg>) held(%[[E]] : tensor<128x64xf32, #tile.reg>)

@@ -9,7 +9,7 @@
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // Nothing is rounded while the product is in flight.
+  // No tile is rounded while the dot is outstanding.
   // CHECK-LABEL: gpu.func @nothing_under
   // CHECK: arith.truncf
   // CHECK: warp.dot async

@@ -10,7 +10,7 @@
 !rounded = tensor<1x192xbf16, #warp.lanes>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // Numbers by distance are rounded under the product, too, by another role: they are no weights.
+  // Another role rounds relative-position values while the dot is outstanding, too: they are not P.
   // CHECK-LABEL: gpu.func @others
   // CHECK: %[[E:.*]] = math.exp2 %{{.*}} : tensor<128x64xf32
   // CHECK: arith.truncf %{{.*}} : tensor<1x192xf32, #warp.lanes> to tensor<1x192xbf16, #warp.lanes>

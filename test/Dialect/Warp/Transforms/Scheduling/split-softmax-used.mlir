@@ -9,7 +9,7 @@
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // Weights with another use stay in one piece.
+  // P with another use is not split.
   // CHECK-LABEL: gpu.func @used
   // CHECK-NOT: warp.extract_columns
   // CHECK: warp.dot_wait {{.*}} held(%{{.*}} : tensor<128x64xf32, #tile.reg>)

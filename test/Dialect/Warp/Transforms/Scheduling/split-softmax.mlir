@@ -9,14 +9,14 @@
 !sums = tensor<128x8xf32, #tile.reg>
 !out = tensor<128x32xf32, #tile.reg>
 gpu.module @m {
-  // A quarter of the columns above, the others below, beside the rounding.
+  // A quarter of the columns before the wait, the others after it, next to the rounding.
   // CHECK-LABEL: gpu.func @quarter
   // CHECK: %[[M:.*]] = arith.constant dense<2.000000e+00> : tensor<128x1xf32
   // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[L:.*]] = %{{.*}})
   // CHECK: %[[SCORES:.*]] = warp.dot async
   // CHECK: %[[PRODUCT:.*]] = warp.dot async
   // CHECK: %[[S:.*]] = warp.dot_wait %[[SCORES]]
-  // A quarter of the columns above the wait, with its sum.
+  // A quarter of the columns before the wait, with its row sum.
   // CHECK-DAG: %[[S1:.*]] = warp.extract_columns %[[S]] from 0 : tensor<128x64xf32, #tile.reg> to tensor<128x16xf32, #tile.reg>
   // CHECK-DAG: %[[C1:.*]] = arith.constant dense<5.000000e-01> : tensor<128x16xf32, #tile.reg>
   // CHECK-DAG: %[[B1:.*]] = tile.broadcast %[[M]] : tensor<128x1xf32, #tile.reg> to tensor<128x16xf32, #tile.reg>
@@ -26,7 +26,7 @@ gpu.module @m {
   // CHECK-NOT: math.exp2
   // CHECK-NOT: arith.truncf
   // CHECK: %[[O:.*]], %[[HELD:.*]] = warp.dot_wait %[[PRODUCT]] above(%[[SUM1]] : {{.*}}) held(%[[E1]] : tensor<128x16xf32, #tile.reg>)
-  // The others below.
+  // The other columns after it.
   // CHECK: %[[S2:.*]] = warp.extract_columns %[[S]] from 16 : tensor<128x64xf32, #tile.reg> to tensor<128x48xf32, #tile.reg>
   // CHECK: %[[E2:.*]] = math.exp2 %{{.*}} : tensor<128x48xf32
   // CHECK-DAG: %[[L1:.*]] = arith.addf %[[L]], %[[SUM1]]

@@ -1,4 +1,4 @@
-//===- PipelineRounds.cpp - Who may do what to a stage ----------*- C++ -*-===//
+//===- PipelineUses.cpp - Order of the uses of a pipeline ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Dialect/Warp/IR/PipelineRounds.h"
+#include "fovea/Dialect/Warp/IR/PipelineUses.h"
 #include "fovea/Support/Warps.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -17,7 +17,7 @@ using namespace fovea::warp;
 using llvm::formatv;
 
 //===----------------------------------------------------------------------===//
-// Parties
+// Agents
 //===----------------------------------------------------------------------===//
 
 static int64_t countGroups(Region &role) {
@@ -56,8 +56,8 @@ std::string Party::describe() const {
   return "warp group " + std::to_string(group) + " of " + text;
 }
 
-HeldRows warp::getHeldRows(const Party &party, RankedTensorType tile) {
-  HeldRows all = {0, tile.getDimSize(0)};
+OwnedRows warp::getOwnedRows(const Party &party, RankedTensorType tile) {
+  OwnedRows all = {0, tile.getDimSize(0)};
   auto layout = dyn_cast<ThreadLayoutAttrInterface>(tile.getEncoding());
   if (!layout || !party.role)
     return all;
@@ -67,7 +67,7 @@ HeldRows warp::getHeldRows(const Party &party, RankedTensorType tile) {
   return {party.group * rows, rows};
 }
 
-HeldRows warp::getHeldRows(const Party &party, MemRefType buffer) {
+OwnedRows warp::getOwnedRows(const Party &party, MemRefType buffer) {
   int64_t rows = buffer.getDimSize(buffer.getRank() - 2);
   if (rows % party.groups != 0)
     return {0, rows};
@@ -92,7 +92,7 @@ ProducerState &StageState::getProducer(const Party &party) {
 bool StageState::hasFilled(const Party &party, int64_t round) const {
   for (auto &[other, state] : producers)
     if (other == party)
-      return state.acquired == round + 1 && state.handedOver == round + 1;
+      return state.acquired == round + 1 && state.issuedCommits == round + 1;
   return false;
 }
 
@@ -111,17 +111,17 @@ ConsumerState &StageState::getConsumer(const Party &party) {
 // Users
 //===----------------------------------------------------------------------===//
 
-/// Notes what a pipeline's value is used for in the kernel or in a role.
-Outcome PipelineRounds::addUsers(Value value, Region *region) {
+/// Records how the kernel or a role uses a pipeline value.
+Outcome PipelineUses::addUsers(Value value, Region *region) {
   Operation *acquire = nullptr;
   bool consumes = false;
   for (Operation *user : value.getUsers()) {
-    auto verb = dyn_cast<PipelineVerbOpInterface>(user);
-    if (!verb)
+    auto sync = dyn_cast<PipelineOpInterface>(user);
+    if (!sync)
       continue;
-    consumes |= !verb.isProducers();
-    // Users come in reverse order.
-    if (verb.getVerb() == PipelineVerb::Acquire)
+    consumes |= !sync.isProducerOp();
+    // Users are listed in reverse program order.
+    if (sync.getOpKind() == PipelineOpKind::Acquire)
       acquire = user;
   }
   if (acquire && producer)
@@ -145,7 +145,7 @@ Outcome PipelineRounds::addUsers(Value value, Region *region) {
   return {};
 }
 
-Outcome PipelineRounds::findUsers() {
+Outcome PipelineUses::findUsers() {
   producer.reset();
   Value pipeline = op.getPipeline();
   Outcome outcome = addUsers(pipeline, nullptr);
@@ -161,11 +161,10 @@ Outcome PipelineRounds::findUsers() {
       }
       continue;
     }
-    if (!isa<PipelineVerbOpInterface>(user))
+    if (!isa<PipelineOpInterface>(user))
       return Outcome::wrong(
-                 formatv("a pipeline can only be captured by roles and used by "
-                         "what acquires, commits, waits and releases, found "
-                         "'{0}'",
+                 formatv("a pipeline can only be captured by roles or used by "
+                         "acquire, commit, wait and release ops, found '{0}'",
                          user->getName()))
           .at(user);
   }
@@ -173,27 +172,27 @@ Outcome PipelineRounds::findUsers() {
 }
 
 //===----------------------------------------------------------------------===//
-// Verbs
+// Pipeline ops
 //===----------------------------------------------------------------------===//
 
-/// Phases are rounds modulo two.
+/// A phase is the parity of the number of uses.
 static Outcome checkPhase(int64_t stage, int64_t phase, int64_t round) {
   if (phase == (round & 1))
     return {};
   return Outcome::wrong(
-      formatv("phase is {0}, expected {1} in round {2} of stage {3}", phase,
+      formatv("phase is {0}, expected {1} in use {2} of stage {3}", phase,
               round & 1, round, stage));
 }
 
-int64_t PipelineRounds::countReleased(int64_t stage, int64_t limit) const {
+int64_t PipelineUses::countReleased(int64_t stage, int64_t limit) const {
   int64_t result = limit;
   for (auto &[party, state] : stages[stage].consumers)
     result = std::min(result, state.given);
   return result;
 }
 
-std::string PipelineRounds::describeMissing(int64_t stage,
-                                            int64_t round) const {
+std::string PipelineUses::describeUnreleased(int64_t stage,
+                                             int64_t round) const {
   std::string text;
   for (auto &[party, state] : stages[stage].consumers)
     if (state.given <= round)
@@ -201,10 +200,10 @@ std::string PipelineRounds::describeMissing(int64_t stage,
   return text;
 }
 
-Outcome PipelineRounds::acquire(const Party &producer, int64_t stage,
-                                int64_t phase, StageUse &use) {
+Outcome PipelineUses::acquire(const Party &producer, int64_t stage,
+                              int64_t phase, StageUse &use) {
   ProducerState &state = stages[stage].getProducer(producer);
-  if (state.acquired > state.handedOver)
+  if (state.acquired > state.issuedCommits)
     return Outcome::wrong(
         formatv("acquires stage {0} again without having committed it", stage));
   int64_t round = state.acquired;
@@ -212,50 +211,48 @@ Outcome PipelineRounds::acquire(const Party &producer, int64_t stage,
   if (!outcome.isDone())
     return outcome;
   if (countReleased(stage, round) < round)
-    return Outcome::waits(formatv("until stage {0} is released by {1} (round "
-                                  "{2})",
-                                  stage, describeMissing(stage, round - 1),
-                                  round - 1));
+    return Outcome::waits(
+        formatv("until stage {0} is released by {1} (use {2})", stage,
+                describeUnreleased(stage, round - 1), round - 1));
   ++state.acquired;
   use = {this, stage, round};
   return {};
 }
 
-Outcome PipelineRounds::commit(const Party &producer, const StageUse &use,
-                               int64_t phase) {
+Outcome PipelineUses::commit(const Party &producer, const StageUse &use,
+                             int64_t phase) {
   Outcome outcome = checkPhase(use.stage, phase, use.round);
   if (outcome.isDone())
-    ++stages[use.stage].getProducer(producer).handedOver;
+    ++stages[use.stage].getProducer(producer).issuedCommits;
   return outcome;
 }
 
-Outcome PipelineRounds::wait(Operation *op, const Party &consumer,
-                             int64_t stage, int64_t phase) {
+Outcome PipelineUses::wait(Operation *op, const Party &consumer, int64_t stage,
+                           int64_t phase) {
   StageState &shared = stages[stage];
   ConsumerState &state = shared.getConsumer(consumer);
   bool holds = state.waited > state.released;
-  // To wait again for what one has is allowed.
+  // A repeated wait for the current use is allowed.
   if (holds && phase == (state.released & 1))
     return {};
   if (holds)
-    return Outcome::wrong(
-               formatv("waits for the next round of stage {0} without having "
-                       "released this one",
-                       stage))
+    return Outcome::wrong(formatv("waits for the next use of stage {0} without "
+                                  "having released the current one",
+                                  stage))
         .note(state.wait, "waited for here");
   Outcome outcome = checkPhase(stage, phase, state.waited);
   if (!outcome.isDone())
     return outcome;
   if (shared.full <= state.waited)
     return Outcome::waits(
-        formatv("until stage {0} is full (round {1})", stage, state.waited));
+        formatv("until stage {0} is full (use {1})", stage, state.waited));
   ++state.waited;
   state.wait = op;
   return {};
 }
 
-Outcome PipelineRounds::release(const Party &consumer, int64_t stage,
-                                int64_t phase, StageUse &use) {
+Outcome PipelineUses::release(const Party &consumer, int64_t stage,
+                              int64_t phase, StageUse &use) {
   ConsumerState &state = stages[stage].getConsumer(consumer);
   if (state.waited == state.released)
     return Outcome::wrong(
@@ -267,18 +264,18 @@ Outcome PipelineRounds::release(const Party &consumer, int64_t stage,
   return outcome;
 }
 
-void PipelineRounds::announceCommit(const Party &producer, int64_t stage) {
+void PipelineUses::signalCommit(const Party &producer, int64_t stage) {
   ++stages[stage].getProducer(producer).committed;
   update(stage);
 }
 
-void PipelineRounds::announceRelease(const Party &consumer, int64_t stage) {
+void PipelineUses::signalRelease(const Party &consumer, int64_t stage) {
   ++stages[stage].getConsumer(consumer).given;
 }
 
-void PipelineRounds::update(int64_t stage) {
+void PipelineUses::update(int64_t stage) {
   StageState &state = stages[stage];
-  if (state.copiesInFlight != 0 || state.producers.empty())
+  if (state.outstandingCopies != 0 || state.producers.empty())
     return;
   int64_t full = state.producers.front().second.committed;
   for (auto &[party, producer] : state.producers)
@@ -290,8 +287,8 @@ void PipelineRounds::update(int64_t stage) {
 // Accesses
 //===----------------------------------------------------------------------===//
 
-Outcome PipelineRounds::read(const StageUse &use, const Party &consumer,
-                             Operation *writer) {
+Outcome PipelineUses::read(const StageUse &use, const Party &consumer,
+                           Operation *writer) {
   const ConsumerState &state = stages[use.stage].getConsumer(consumer);
   if (state.waited <= use.round)
     return Outcome::wrong(
@@ -304,7 +301,7 @@ Outcome PipelineRounds::read(const StageUse &use, const Party &consumer,
     return {};
   if (state.waited > state.released)
     return Outcome::wrong(formatv("reads stage {0} of a pipeline, which was "
-                                  "not filled in this round",
+                                  "not filled for the current use",
                                   use.stage))
         .note(writer, "last filled here");
   return Outcome::wrong(
@@ -313,8 +310,8 @@ Outcome PipelineRounds::read(const StageUse &use, const Party &consumer,
       .note(writer, "filled here");
 }
 
-Outcome PipelineRounds::change(const StageUse &use, const Party &consumer,
-                               Operation *writer) {
+Outcome PipelineUses::change(const StageUse &use, const Party &consumer,
+                             Operation *writer) {
   const ConsumerState &state = stages[use.stage].getConsumer(consumer);
   if (state.waited > use.round && state.released <= use.round)
     return {};
@@ -326,28 +323,27 @@ Outcome PipelineRounds::change(const StageUse &use, const Party &consumer,
       .note(op, "the pipeline");
 }
 
-Outcome PipelineRounds::overwrites(const StageUse &use,
-                                   Operation *writer) const {
+Outcome PipelineUses::overwrites(const StageUse &use, Operation *writer) const {
   return Outcome::wrong(
              formatv("overwrites stage {0} of a pipeline before its release "
                      "by {1}",
-                     use.stage, describeMissing(use.stage, use.round)))
+                     use.stage, describeUnreleased(use.stage, use.round)))
       .note(writer, "filled here")
       .note(op, "the pipeline");
 }
 
-/// What is copied for roles must be waited for, or it may land in the memory of
-/// the next CTA.
-Outcome PipelineRounds::finish() {
+/// Every copy must be waited for. Otherwise it may arrive after the CTA has
+/// ended, in the shared memory of the next CTA.
+Outcome PipelineUses::finish() {
   for (auto [index, stage] : llvm::enumerate(stages)) {
-    if (stage.copiedRound < 0)
+    if (stage.copiedUse < 0)
       continue;
     if (stage.consumers.empty())
       return Outcome::wrong(
                  formatv("the copy into stage {0} is never waited for", index))
           .at(stage.copy);
     for (auto &[party, state] : stage.consumers)
-      if (state.waited <= stage.copiedRound)
+      if (state.waited <= stage.copiedUse)
         return Outcome::wrong(
                    formatv("the copy into stage {0} is never waited for by {1}",
                            index, party.describe()))
@@ -357,37 +353,38 @@ Outcome PipelineRounds::finish() {
 }
 
 //===----------------------------------------------------------------------===//
-// Turns
+// Ping-pong order
 //===----------------------------------------------------------------------===//
 
-Outcome TurnOrder::begin(const Party &party) {
+Outcome PingPongOrder::begin(const Party &party) {
   if (!role)
     role = party.role;
   if (role != party.role)
-    return Outcome::wrong("turns belong to one role, found " +
+    return Outcome::wrong("a ping-pong order belongs to one role, found " +
                           describeRole(role) + " and " +
                           describeRole(party.role));
   int64_t groups = party.groups;
-  // A role that runs as one has all its warp groups' turns at once.
+  // A role with a single agent runs the sections of all its warp groups at
+  // once.
   if (groups == 1)
     return {};
   if (groups != int64_t(begun.size()))
     return Outcome::wrong(
-        formatv("turns are made for {0} warp groups, the role has {1}",
+        formatv("ping-pong order is for {0} warp groups, the role has {1}",
                 begun.size(), groups));
   int64_t mine = begun[party.group] * groups + party.group;
   if (ended < mine)
-    return Outcome::waits(formatv("for its turn, number {0}", mine));
+    return Outcome::waits(formatv("for its ping-pong section {0}", mine));
   ++begun[party.group];
   return {};
 }
 
 //===----------------------------------------------------------------------===//
-// Participants
+// Agent state
 //===----------------------------------------------------------------------===//
 
-Outcome Participant::acquire(Operation *op, PipelineRounds &pipeline,
-                             int64_t stage, int64_t phase) {
+Outcome AgentState::acquire(Operation *op, PipelineUses &pipeline,
+                            int64_t stage, int64_t phase) {
   StageUse use;
   Outcome outcome = pipeline.acquire(party, stage, phase, use);
   if (outcome.isDone())
@@ -395,8 +392,8 @@ Outcome Participant::acquire(Operation *op, PipelineRounds &pipeline,
   return outcome;
 }
 
-Outcome Participant::commit(PipelineRounds &pipeline, int64_t stage,
-                            int64_t phase, StageUse &use) {
+Outcome AgentState::commit(PipelineUses &pipeline, int64_t stage, int64_t phase,
+                           StageUse &use) {
   auto *found = llvm::find_if(acquired, [&](auto &entry) {
     return entry.first.pipeline == &pipeline && entry.first.stage == stage;
   });
@@ -410,9 +407,9 @@ Outcome Participant::commit(PipelineRounds &pipeline, int64_t stage,
   return outcome;
 }
 
-Outcome Participant::release(PipelineRounds &pipeline, int64_t stage,
-                             int64_t phase, FindReader findDot,
-                             FindReader findCopyOut) {
+Outcome AgentState::release(PipelineUses &pipeline, int64_t stage,
+                            int64_t phase, FindReader findDot,
+                            FindReader findCopyOut) {
   StageUse use;
   Outcome outcome = pipeline.release(party, stage, phase, use);
   if (!outcome.isDone())
@@ -430,24 +427,24 @@ Outcome Participant::release(PipelineRounds &pipeline, int64_t stage,
   return {};
 }
 
-Outcome Participant::checkCopy() const {
+Outcome AgentState::checkCopy() const {
   if (!acquired.empty())
     return {};
-  return Outcome::wrong("an asynchronous copy must stand between the acquire "
-                        "and the commit of a stage");
+  return Outcome::wrong("an asynchronous copy must be between the acquire and "
+                        "the commit of a stage");
 }
 
-Outcome Participant::checkSend(int64_t slot) const {
+Outcome AgentState::checkSend(int64_t slot) const {
   if (!acquired.empty() && acquired.back().first.stage == slot)
     return {};
   return Outcome::wrong(
       formatv("sends to slot {0}, whose stage it has not acquired", slot));
 }
 
-Outcome Participant::beginTurn(Operation *op, TurnOrder &order) {
+Outcome AgentState::beginSection(Operation *op, PingPongOrder &order) {
   for (auto &[other, where] : turns)
     if (other == &order)
-      return Outcome::wrong("begins a turn within a turn")
+      return Outcome::wrong("begins a ping-pong section inside another one")
           .note(where, "begun here");
   Outcome outcome = order.begin(party);
   if (outcome.isDone())
@@ -455,11 +452,11 @@ Outcome Participant::beginTurn(Operation *op, TurnOrder &order) {
   return outcome;
 }
 
-Outcome Participant::endTurn(TurnOrder &order) {
+Outcome AgentState::endSection(PingPongOrder &order) {
   auto *found =
       llvm::find_if(turns, [&](auto &entry) { return entry.first == &order; });
   if (found == turns.end())
-    return Outcome::wrong("ends a turn that it has not begun");
+    return Outcome::wrong("ends a ping-pong section that it has not begun");
   turns.erase(found);
   order.end();
   return {};
@@ -471,7 +468,7 @@ Outcome warp::readsUnwritten() {
 
 Outcome warp::readsUnfenced(Operation *store) {
   return Outcome::wrong(
-             "reads what was stored before 'warp.fence_stores' shows it")
+             "reads a store that no 'warp.fence_stores' has made visible")
       .note(store, "stored here");
 }
 

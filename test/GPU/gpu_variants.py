@@ -1,6 +1,6 @@
 """Attention variants, each as attn IR and as torch functions.
 
-`python variants.py NAME` prints the program of a kernel, for example of
+`python gpu_variants.py NAME` prints the program of a kernel, for example of
 `causal_bf16_d64_bhsd` or `window_f16_d80_dv128_bshd`; `--list` the variants;
 `--no-lse` leaves the log-sum-exp result out, as inference does.
 Nothing here needs torch: the torch functions only use methods of what they are
@@ -79,11 +79,11 @@ class Blocks:
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-    """What a variant computes: bodies of its regions, and the same in torch.
+    """A variant: the bodies of its regions, and the same function in torch.
 
     The torch functions get index tensors b, h, i, j that broadcast to
     (B, Hq, Sq, Skv), the sizes (an object with B, Hq, Hkv, Sq, Skv) and the
-    captured tensors, behind them the lists of blocks.
+    captured tensors, then the lists of blocks.
     """
 
     score_mod: str = ""
@@ -100,7 +100,7 @@ class Variant:
     # Further options of fovea-compile, and how far off a score may be for what
     # it computes with.
     options: tuple = ()
-    # Targets that can be asked for them; all if there are none.
+    # Targets that compile the variant; all if empty.
     targets: tuple = ()
     score_error: float = 0.0
 
@@ -145,7 +145,7 @@ def _prefix_mask(b, h, i, j, sizes, captures):
 
 
 def _listed(count, index, block, b, h, i, j, sizes):
-    """Which keys lie in a listed block."""
+    """The keys that lie in a block of the block-sparse list."""
     blocks = -(-sizes.Skv // block.key)
     slot = index.new_ones(index.shape[-1]).cumsum(0) - 1
     counts = (slot < count[..., None]) & (index >= 0) & (index < blocks)
@@ -375,7 +375,7 @@ VARIANTS = {
       attn.yield %keep : i1""",
         mask=_document_mask,
     ),
-    # Other types of elements; documents that come in turns.
+    # Other element types; interleaved documents.
     "timed": Variant(
         captures=(Capture("i64", ("B", "Sq")), Capture("i64", ("B", "Skv")), Capture("i1", ("B", "Skv"))),
         mask_mod="""%x = tensor.extract %t0[%b, %i] : tensor<?x?xi64>
@@ -546,14 +546,14 @@ VARIANTS = {
     "blockmask": Variant(mask_mod=CAUSAL, blocks=MASKED, mask=_block_mask),
 }
 
-# tanh by the chip's instruction.
+# tanh as the hardware instruction.
 VARIANTS["fastcap"] = dataclasses.replace(VARIANTS["softcap"], options=(), score_error=CAP * 2.0**-11)
 
 # Packed sequences in the caller's order.
 for name in ("packed", "packedfull"):
     VARIANTS[name + "other"] = dataclasses.replace(VARIANTS[name], options=("--schedule=longest_first=0",))
 
-# Output by the copy engine: through the buffer that the schedule chooses, and
+# Output by TMA: through the buffer that the schedule chooses, and
 # through the query's.
 for name in ("dense", "causal"):
     VARIANTS["tma" + name] = dataclasses.replace(VARIANTS[name], options=("--schedule=output=tma",), targets=("sm_90a",))
@@ -564,7 +564,7 @@ VARIANTS["clusterbias"] = dataclasses.replace(
     VARIANTS["bias"], options=("--schedule=cluster=2,work=static",), targets=("sm_90a",)
 )
 
-# What the numeric grid must cover; the others are checked for some head dims.
+# Variants that the numeric grid must cover; the others are checked for some head dims.
 REQUIRED = ("dense", "causal", "window", "prefix", "softcap", "alibi")
 
 

@@ -186,8 +186,11 @@ private:
   Value getTwo(Operation *like);
   /// Fails if there are too many.
   LogicalResult collect(Value value);
+  LogicalResult collectProduct(Operation *product);
   LogicalResult collectChoice(arith::SelectOp select);
   /// By the derivative first, then by the score, then as they are computed.
+  /// Divisors and choices come last and keep their order: a choice may guard
+  /// against the result of a division.
   bool isBefore(const Factor &one, const Factor &other);
   Value multiply(OpBuilder &b, Location loc, Value product,
                  const Factor &factor);
@@ -221,6 +224,26 @@ Value FactorSorter::getTwo(Operation *like) {
       b, like->getLoc(), b.getFloatAttr(like->getResult(0).getType(), 2.0));
 }
 
+/// The operand with the derivative is the inner one.
+LogicalResult FactorSorter::collectProduct(Operation *product) {
+  size_t begin = factors.size();
+  if (failed(collect(product->getOperand(1))))
+    return failure();
+  size_t middle = factors.size();
+  if (failed(collect(product->getOperand(0))))
+    return failure();
+  bool isSecondInner =
+      llvm::any_of(ArrayRef(factors).slice(begin, middle - begin),
+                   [&](const Factor &factor) {
+                     return factor.value == body.getArgument(kGradient);
+                   });
+  if (isSecondInner)
+    std::rotate(factors.begin() + begin, factors.begin() + middle,
+                factors.end());
+  return success();
+}
+
+/// Adds the factors from the outside in.
 LogicalResult FactorSorter::collect(Value value) {
   Operation *op = value.getDefiningOp();
   if (factors.size() >= kMostFactors)
@@ -231,8 +254,7 @@ LogicalResult FactorSorter::collect(Value value) {
       return collect(op->getOperand(0));
     }
     if (isa<arith::MulFOp>(op))
-      return success(succeeded(collect(op->getOperand(0))) &&
-                     succeeded(collect(op->getOperand(1))));
+      return collectProduct(op);
     if (isa<arith::NegFOp>(op)) {
       isNegative = !isNegative;
       return collect(op->getOperand(0));
@@ -286,6 +308,8 @@ bool FactorSorter::isBefore(const Factor &one, const Factor &other) {
   };
   if (getRank(one) != getRank(other))
     return getRank(one) < getRank(other);
+  if (one.kind != Factor::Times)
+    return false;
   Operation *first = one.value.getDefiningOp(),
             *second = other.value.getDefiningOp();
   return first && second && first != second && first->isBeforeInBlock(second);
@@ -332,14 +356,19 @@ void FactorSorter::sort(ContributeOp add) {
   isNegative = false;
   if (!isPlaceBy(add, kKept, dependences) || failed(collect(add.getValue())))
     return;
-  // From the inside out: a factor that may be infinite then meets the same
-  // zeros as before. The last ones come after the others.
+  // From the inside out. A choice may guard against an infinite factor, so no
+  // factor moves from the inside of a choice to the outside.
   SmallVector<Factor> first, last;
   for (const Factor &factor : llvm::reverse(factors)) {
     if (isLast(factor.value)) {
       last.push_back(factor);
       continue;
     }
+    bool isChoice = factor.kind != Factor::Times && factor.kind != Factor::Over;
+    if (isChoice && llvm::any_of(last, [](const Factor &inner) {
+          return !matchPattern(inner.value, m_Constant());
+        }))
+      return;
     auto *at = llvm::upper_bound(first, factor,
                                  [&](const Factor &one, const Factor &other) {
                                    return isBefore(one, other);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CopiesWithLayout.h"
 #include "RoleAssignment.h"
 #include "TileClasses.h"
 
@@ -134,23 +135,8 @@ static Value getNamedTile(Operation *op) {
   return {};
 }
 
-/// Clones what makes a tile, down to scalars and to what others bring.
-static Value cloneTile(OpBuilder &b, Value tile, IRMapping &mapping) {
-  Operation *op = tile.getDefiningOp();
-  bool isMadeAnywhere =
-      op && isa<RankedTensorType>(tile.getType()) && op->getNumRegions() == 0 &&
-      (isMemoryEffectFree(op) || tile::readsUnwrittenTensor(op)) &&
-      !isa<tile::StreamOp>(op);
-  if (mapping.contains(tile) || !isMadeAnywhere)
-    return mapping.lookupOrDefault(tile);
-  for (Value operand : op->getOperands())
-    cloneTile(b, operand, mapping);
-  b.clone(*op, mapping);
-  return mapping.lookup(tile);
-}
-
-/// A role that adds to memory makes the places, where they are of rows or
-/// columns, for itself: others may need the same numbers in another layout.
+/// Gives each scatter row and column indices of its own: other roles may need
+/// the same values in another layout.
 static void separatePlaces(gpu::GPUFuncOp kernel) {
   kernel.walk([](tile::ScatterOp scatter) {
     if (!scatter.getName())
@@ -160,7 +146,9 @@ static void separatePlaces(gpu::GPUFuncOp kernel) {
     for (OpOperand &index : scatter.getIndicesMutable()) {
       auto type = dyn_cast<RankedTensorType>(index.get().getType());
       if (type && llvm::is_contained(type.getShape(), 1))
-        index.set(cloneTile(b, index.get(), mapping));
+        index.set(warp::cloneTile(b, index.get(), mapping, [](Operation *op) {
+          return !isa<tile::StreamOp>(op);
+        }));
     }
     // An op without other users would have no layout.
     SmallVector<Operation *> made;

@@ -59,3 +59,18 @@ LogicalResult fovea::warp::layOut(OpOperand &operand, Attribute layout,
   operand.set(copy);
   return success();
 }
+
+Value fovea::warp::cloneTile(OpBuilder &b, Value tile, IRMapping &mapping,
+                             function_ref<bool(Operation *)> isCloned) {
+  Operation *op = tile.getDefiningOp();
+  bool isRepeatable =
+      op && isa<RankedTensorType>(tile.getType()) && op->getNumRegions() == 0 &&
+      (isMemoryEffectFree(op) || tile::readsUnwrittenTensor(op)) &&
+      isCloned(op);
+  if (mapping.contains(tile) || !isRepeatable)
+    return mapping.lookupOrDefault(tile);
+  for (Value operand : op->getOperands())
+    cloneTile(b, operand, mapping, isCloned);
+  b.clone(*op, mapping);
+  return mapping.lookup(tile);
+}

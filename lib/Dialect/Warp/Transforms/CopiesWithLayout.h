@@ -21,7 +21,13 @@ mlir::Value copyWithLayout(mlir::OpBuilder &b, mlir::Value value,
                            mlir::Attribute layout, llvm::StringRef what,
                            mlir::IRMapping &mapping);
 
-/// Makes `operand` such a copy, ahead of the op whose operand it is.
+/// A copy, at `b`, of a tile and of the tiles that it is computed from, as far
+/// as ops can be repeated and `isCloned` holds. Copies are found in `mapping`.
+mlir::Value cloneTile(mlir::OpBuilder &b, mlir::Value tile,
+                      mlir::IRMapping &mapping,
+                      llvm::function_ref<bool(mlir::Operation *)> isCloned);
+
+/// Makes `operand` a copy with `layout`, before the op whose operand it is.
 mlir::LogicalResult layOut(mlir::OpOperand &operand, mlir::Attribute layout,
                            llvm::StringRef what);
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TwoStages.h"
+#include "CopiesWithLayout.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -279,20 +280,6 @@ void TwoStages::computeAgain() {
   }
 }
 
-/// Clones what makes a tile of stage 0, down to scalars.
-Value TwoStages::clonePlace(OpBuilder &b, Value tile, IRMapping &mapping) {
-  Operation *op = tile.getDefiningOp();
-  bool isMade = op && isa<RankedTensorType>(tile.getType()) &&
-                firstStage.contains(op) && op->getNumRegions() == 0 &&
-                (isMemoryEffectFree(op) || tile::readsUnwrittenTensor(op));
-  if (mapping.contains(tile) || !isMade)
-    return mapping.lookupOrDefault(tile);
-  for (Value operand : op->getOperands())
-    clonePlace(b, operand, mapping);
-  b.clone(*op, mapping);
-  return mapping.lookup(tile);
-}
-
 /// Row and column indices are not carried to the role that adds to memory: it
 /// has other layouts.
 void TwoStages::makePlacesAgain() {
@@ -303,7 +290,9 @@ void TwoStages::makePlacesAgain() {
     IRMapping mapping;
     for (OpOperand &index : scatter.getIndicesMutable())
       if (isa<RankedTensorType>(index.get().getType()) && !isLarge(index.get()))
-        index.set(clonePlace(b, index.get(), mapping));
+        index.set(cloneTile(b, index.get(), mapping, [&](Operation *op) {
+          return firstStage.contains(op);
+        }));
   }
 }
 

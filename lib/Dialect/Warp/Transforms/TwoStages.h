@@ -76,8 +76,6 @@ private:
   void addRoundings();
   bool isCheap(mlir::Value value, Ops &made);
   void computeAgain();
-  mlir::Value clonePlace(mlir::OpBuilder &b, mlir::Value tile,
-                         mlir::IRMapping &mapping);
   void makePlacesAgain();
   void findAfterLate();
   Ops getBehind(mlir::Operation *op);

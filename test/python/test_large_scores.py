@@ -8,9 +8,21 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from fovea.torch import flex_attention, scaled_dot_product_attention  # noqa: E402
+pytestmark = pytest.mark.usefixtures("fovea")
 
 BACKENDS = ["interpret", "interpret:tile", "ptx", "ptx:sm_80"]
+
+
+def flex_attention(*args, **kwargs):
+    import fovea.torch
+
+    return fovea.torch.flex_attention(*args, **kwargs)
+
+
+def scaled_dot_product_attention(*args, **kwargs):
+    import fovea.torch
+
+    return fovea.torch.scaled_dot_product_attention(*args, **kwargs)
 
 
 def random(*shape, seed):

@@ -3,9 +3,9 @@
 import dataclasses
 import math
 
-from captures import RANGES
+from captures import RANGES, Captured
 from expressions import Region, corners
-from nodes import EPSILON, INTEGERS, WEAK, Node, as_float_node, constant_float, rounded, sensible
+from nodes import EPSILON, INTEGERS, SMALL, WEAK, Node, as_float_node, constant_float, rounded, sensible
 
 #: Smooth functions: name, least and largest argument, bounds of the result for a magnitude, slope.
 SMOOTH = [
@@ -46,10 +46,13 @@ VIEWS = (
     ("{0}", 1), ("{0}.clone()", 1), ("{0}.detach()", 1), ("{0}.contiguous()", 1), ("{0}.unsqueeze(0).squeeze(0)", 1),
     ("{0}.unsqueeze(-1)[..., 0]", 1), ("{0}[None][0]", 1), ("{0}.reshape(-1).view({0}.shape)", 1),
     ("{0}.unsqueeze(0).expand(3, {shape})[1]", 1), ("{0}.flatten().reshape({shape})", 1),
+    ("{0}.chunk(1)[0]", 1), ("{0}.unsafe_chunk(1)[0]", 1), ("{0}.split(99999)[0]", 1), ("{0}.unsafe_split(99999)[0]", 1),
+    ("{0}.split_with_sizes([{0}.shape[0]])[0]", 1), ("{0}.unsafe_split_with_sizes([{0}.shape[0]])[0]", 1),
+    ("torch.stack([{0}, {0}]).unbind(0)[1]", 1), ("{0}[None, None].diagonal(0, 0, 1)[..., 0]", 1), ("{0}.unfold(0, 1, 1)[..., 0]", 1),
     ("{0}.flip(0).flip(0)", 1), ("{0}.roll(3, 0).roll(-3, 0)", 1), ("torch.stack([{0}, {0}])[1]", 1), ("torch.cat([{0}, {0}])", 1),
     ("{0}.T.T", 2), ("{0}.transpose(0, 1).mT", 2), ("{0}.transpose(0, 1).transpose(0, 1)", 2), ("{0}.t().t()", 2), ("{0}.permute(1, 0).t()", 2), ("{0}.swapaxes(0, 1).permute(1, 0)", 2),
 )
-REDUCTIONS = ("sum", "mean", "amax", "amin", "prod")
+REDUCTIONS = ("sum", "mean", "amax", "amin", "max", "min", "prod")
 
 
 class AtenRegion(Region):
@@ -76,10 +79,11 @@ class AtenRegion(Region):
 
     def int_options(self):
         return [*super().int_options(), (1, self.int_truncated), (1, self.int_of_other_width), (1, self.int_reduced),
-                (1, self.int_sign), (1, self.int_bitwise_call)]
+                (1, self.int_sign), (1, self.int_bitwise_call), (1, self.int_common_divisor), (1, self.int_searched)]
 
     def bool_options(self):
-        return [*super().bool_options(), (1, self.bool_reduced), (1, self.classified), (1, self.bool_compare_call)]
+        return [*super().bool_options(), (1, self.bool_reduced), (1, self.classified), (1, self.bool_compare_call),
+                (1, self.bool_member)]
 
     def float_options(self):
         return [*super().float_options(), *self.own_options()]
@@ -157,7 +161,36 @@ class AtenRegion(Region):
             return self.int_result(f"torch.bitwise_left_shift({a.text}, 2)", (a.low << 2, a.high << 2), a, a)
         return self.int_result(f"torch.bitwise_right_shift({a.text}, 2)", (a.low >> 2, a.high >> 2), a, a)
 
+    def int_common_divisor(self, depth):
+        a, b = self.int_(depth), self.int_(depth)
+        reach = [max(abs(node.low), abs(node.high)) for node in (a, b)]
+        if not a.traced or not b.traced or "bool" in (a.dtype, b.dtype) or max(reach) > SMALL:
+            return a
+        name = self.source.choose(("gcd", "lcm"))
+        high = max(reach) if name == "gcd" else reach[0] * reach[1]
+        return self.int_result(f"torch.{name}({a.text}, {b.text})", (0, high), a, b)
+
+    def table(self):
+        """A short captured tensor whose elements ascend."""
+        length = self.source.choose((3, 8, 1))
+        return self.add(Captured("i64", (length,), "sorted", -20, 60, 0, False)), length
+
+    def int_searched(self, depth):
+        a = self.int_(depth)
+        if not a.traced or a.dtype == "bool":
+            return a
+        name, length = self.table()
+        right = self.source.choose(("", ", right=True"))
+        text = self.source.choose(("torch.bucketize({a}, {table}{right})", "torch.searchsorted({table}, {a}{right})"))
+        return Node(text.format(a=a.text, table=name, right=right), "int", 0, length, dtype="i64")
+
     # --- Booleans ------------------------------------------------------------
+
+    def bool_member(self, depth):
+        a = self.int_(depth)
+        if not a.traced or a.dtype == "bool":
+            return self.bool_reduced(depth)
+        return Node(f"torch.isin({a.text}, {self.table()[0]}{self.source.choose(('', ', invert=True'))})", "bool")
 
     def bool_reduced(self, depth):
         extent = self.source.choose((3, 8, 1, 16))
@@ -238,7 +271,8 @@ class AtenRegion(Region):
                                      else f"({a.text} + {weight} * ({b.text} - {a.text}))",
                                      (-2 * reach, 2 * reach), None, 2 * (a.error + b.error), a, b)
         b = self.into(b, 0.1, 1e4)
-        return self.float_result(f"torch.xlogy({a.text}, {b.text})", (-10 * a.magnitude, 10 * a.magnitude), None,
+        name = self.source.choose(("xlogy", "special.xlog1py"))
+        return self.float_result(f"torch.{name}({a.text}, {b.text})", (-10 * a.magnitude, 10 * a.magnitude), None,
                                  10 * a.error + a.magnitude * (b.error * 10 + 2.0**-18), a, b)
 
     def ternary(self, depth):
@@ -257,10 +291,15 @@ class AtenRegion(Region):
         extent = self.source.choose((3, 8, 1, 16))
         index, rows = self.new_index(0)
         captured = self.new_capture("float", (rows, extent), "grid", False)
-        name, op = self.add(captured), self.source.choose(REDUCTIONS if extent < 8 else REDUCTIONS[:4])
+        name, op = self.add(captured), self.source.choose(REDUCTIONS if extent < 8 else REDUCTIONS[:-1])
         low, high = {"sum": (-2 * extent, 2 * extent), "prod": (-(2**extent), 2**extent)}.get(op, (-2, 2))
-        error = (extent + 1) * max(abs(low), high) * (0 if op in ("amax", "amin") else EPSILON[captured.dtype])
+        error = (extent + 1) * max(abs(low), high) * (0 if op in ("amax", "amin", "max", "min") else EPSILON[captured.dtype])
+        if op in ("max", "min"):
+            return rounded(f"{name}[{index}].{op}()", low, high, None, error, captured.dtype, False)
         keep = self.source.chance(20)
+        if op == "sum" and self.source.chance(30):
+            captured.dims = (rows, extent, extent)
+            return rounded(f"{name}[{index}].trace()", low, high, None, error, captured.dtype, False)
         text = f"{name}[{index}].{op}(-1{', keepdim=True' * keep}){'[0]' * keep}"
         return rounded(text, low, high, None, error, captured.dtype, False)
 
@@ -316,7 +355,9 @@ class AtenRegion(Region):
             text = f"{name}.select(1, {self.source.below(captured.dims[1])})"
             return self.viewed_element(text, captured, indices[:1])
         if rank == 1 and self.source.chance(30):
-            text = f"torch.index_select({name}, 0, ({indices[0][0]}).reshape(1))[0]"
+            text = self.source.choose((
+                "torch.index_select({0}, 0, ({1}).reshape(1))[0]", "torch.take({0}, {1})", "torch.gather({0}, 0, ({1}).reshape(1))[0]",
+            )).format(name, indices[0][0])
             return self.viewed_element(text, captured, [])
         view, _ = self.source.choose([one for one in VIEWS if one[1] <= rank])
         text = view.format(name, shape=", ".join(map(str, captured.dims)))

@@ -30,6 +30,16 @@ FUNCTIONS = {
     "erf": (-1e4, 1e4, math.erf, lambda low, high: 1.2),
     "sin": (-30.0, 30.0, None, lambda low, high: 1.0),
     "cos": (-30.0, 30.0, None, lambda low, high: 1.0),
+    "tan": (-1.0, 1.0, math.tan, lambda low, high: 3.5),
+    "asin": (-0.9, 0.9, math.asin, lambda low, high: 2.4),
+    "acos": (-0.9, 0.9, math.acos, lambda low, high: 2.4),
+    "atan": (-1e4, 1e4, math.atan, lambda low, high: 1.0),
+    "sinh": (-3.0, 3.0, math.sinh, lambda low, high: 11.0),
+    "cosh": (0.05, 3.0, math.cosh, lambda low, high: 11.0),
+    "asinh": (-1e4, 1e4, math.asinh, lambda low, high: 1.0),
+    "acosh": (1.1, 1e4, math.acosh, lambda low, high: 2.5),
+    "atanh": (-0.9, 0.9, math.atanh, lambda low, high: 5.5),
+    "erfc": (-1e4, 1e4, math.erfc, lambda low, high: 1.2),
 }
 
 
@@ -304,6 +314,11 @@ class Region:
 
     def bool_of_int(self, depth):
         a = self.int_(depth)
+        if self.source.chance(30):
+            # Half-integers are exact, and none is a zero, whose sign could differ.
+            if a.dtype == "bool" or max(abs(a.low), abs(a.high)) > SMALL:
+                a = self.coordinates["kv_idx"]
+            return Node(self.dialect.call("signbit", f"({self.dialect.to_float(a.text)} + 0.5)"), "bool")
         return Node(f"({a.text} % 2 == {self.source.below(2)})", "bool")
 
     def same_document(self, depth):
@@ -398,11 +413,19 @@ class Region:
                                    error=node.error + high * EPSILON["f32"])
 
     def float_function(self, depth):
+        if self.source.chance(6):
+            return self.float_angle(depth)
         name = self.source.choose(tuple(FUNCTIONS))
         a = self.float_(depth)
         if not a.traced or a.kind != "float":
             a = self.float_leaf()
         return self.function(name, a)
+
+    def float_angle(self, depth):
+        a, b = self.float_(depth), self.into(self.float_(depth), 0.25, 1e4)
+        if not a.traced or not b.traced or "float" not in (a.kind, b.kind):
+            return self.float_leaf()
+        return self.float_result(self.dialect.call("atan2", a.text, b.text), (-1.6, 1.6), None, 4 * (a.error + b.error) + 2.0**-18, a, b)
 
     def function(self, name, a):
         low, high, value, slope = FUNCTIONS[name]

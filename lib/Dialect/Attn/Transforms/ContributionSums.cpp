@@ -188,8 +188,11 @@ private:
   Value getTwo(Operation *like);
   /// Collects the factors; fails if there are too many.
   LogicalResult collect(Value value);
+  LogicalResult collectProduct(Operation *product);
   LogicalResult collectChoice(arith::SelectOp select);
   /// Order of factors: the derivative, the score, then others by definition.
+  /// Divisors and selects come last and keep their order: a select may guard
+  /// against the result of a division.
   bool isBefore(const Factor &one, const Factor &other);
   Value multiply(OpBuilder &b, Location loc, Value product,
                  const Factor &factor);
@@ -223,6 +226,26 @@ Value FactorSorter::getTwo(Operation *like) {
       b, like->getLoc(), b.getFloatAttr(like->getResult(0).getType(), 2.0));
 }
 
+/// The factors of the operand with the derivative are evaluated first.
+LogicalResult FactorSorter::collectProduct(Operation *product) {
+  size_t begin = factors.size();
+  if (failed(collect(product->getOperand(1))))
+    return failure();
+  size_t middle = factors.size();
+  if (failed(collect(product->getOperand(0))))
+    return failure();
+  bool isSecondInner =
+      llvm::any_of(ArrayRef(factors).slice(begin, middle - begin),
+                   [&](const Factor &factor) {
+                     return factor.value == body.getArgument(kGradient);
+                   });
+  if (isSecondInner)
+    std::rotate(factors.begin() + begin, factors.begin() + middle,
+                factors.end());
+  return success();
+}
+
+/// Adds the factors in reverse evaluation order.
 LogicalResult FactorSorter::collect(Value value) {
   Operation *op = value.getDefiningOp();
   if (factors.size() >= kMostFactors)
@@ -233,8 +256,7 @@ LogicalResult FactorSorter::collect(Value value) {
       return collect(op->getOperand(0));
     }
     if (isa<arith::MulFOp>(op))
-      return success(succeeded(collect(op->getOperand(0))) &&
-                     succeeded(collect(op->getOperand(1))));
+      return collectProduct(op);
     if (isa<arith::NegFOp>(op)) {
       isNegative = !isNegative;
       return collect(op->getOperand(0));
@@ -288,6 +310,8 @@ bool FactorSorter::isBefore(const Factor &one, const Factor &other) {
   };
   if (getRank(one) != getRank(other))
     return getRank(one) < getRank(other);
+  if (one.kind != Factor::Times)
+    return false;
   Operation *first = one.value.getDefiningOp(),
             *second = other.value.getDefiningOp();
   return first && second && first != second && first->isBeforeInBlock(second);
@@ -334,14 +358,19 @@ void FactorSorter::sort(ContributeOp add) {
   isNegative = false;
   if (!isPlaceBy(add, kKept, dependences) || failed(collect(add.getValue())))
     return;
-  // In evaluation order, so that a factor that may be infinite multiplies the
-  // same zeros as before. The last factors come after the others.
+  // In evaluation order. A select may guard against an infinite factor, so no
+  // factor moves from before a select to after it.
   SmallVector<Factor> first, last;
   for (const Factor &factor : llvm::reverse(factors)) {
     if (isLast(factor.value)) {
       last.push_back(factor);
       continue;
     }
+    bool isChoice = factor.kind != Factor::Times && factor.kind != Factor::Over;
+    if (isChoice && llvm::any_of(last, [](const Factor &inner) {
+          return !matchPattern(inner.value, m_Constant());
+        }))
+      return;
     auto *at = llvm::upper_bound(first, factor,
                                  [&](const Factor &one, const Factor &other) {
                                    return isBefore(one, other);

@@ -170,3 +170,29 @@ func.func @remainder(%q: !t) -> !t {
     } : !t, !t, !t -> !t
   return %o : !t
 }
+
+// An op without a rule for ranges, and a comparison of booleans.
+// CHECK: :[[# @LINE + 5]]:12: remark: [Missed] unknown {{.*}} Function=power | Op=math.ipowi, Reason="there is no range analysis for 'math.ipowi': it skips no block
+func.func @power(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %n = arith.index_cast %j : index to i32
+      %x = math.ipowi %n, %n : i32
+      %keep = arith.cmpi eq, %x, %n : i32
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// CHECK: :[[# @LINE + 7]]:15: remark: [Missed] unknown {{.*}} Function=sides | Op=arith.cmpi, Reason="its sides are not sums of bounded terms: it gives no range of keys; kernels with warp roles check blocks one by one"
+func.func @sides(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %four = arith.constant 4 : index
+      %x = arith.cmpi ult, %i, %four : index
+      %y = arith.cmpi ult, %j, %four : index
+      %keep = arith.cmpi ult, %x, %y : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -149,3 +149,34 @@ func.func @width(%q: !x, %o: !x, %lse: !r, %w: !h) -> (!x, !h) {
     } : !x, !x, !x, !x, !r, !x -> !x, !h
   return %0#0, %0#1 : !x, !h
 }
+
+// -----
+
+!x = tensor<1x2x8x16xf32>
+!r = tensor<1x2x8xf32>
+!c = tensor<8xf32>
+
+// A choice guards against a division of 0 by 0: it stays outside of the division.
+// CHECK-LABEL: func @distance
+// CHECK: score_gradient
+// CHECK: arith.mulf %ds, %[[APART:.*]] : f32
+// CHECK: %[[QUOTIENT:.*]] = arith.divf
+// CHECK: arith.select %{{.*}}, %{{.*}}, %[[QUOTIENT]] : f32
+// CHECK: attn.contribute
+// CHECK-SAME: [%j]
+func.func @distance(%q: !x, %o: !x, %lse: !r, %c: !c) -> (!x, !c) {
+  %0:2 = attn.backward %q, %q, %q, %o, %lse, %o gradients(q, captures = [0]) captures(%c : !c)
+    score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %cc: !c) {
+      %ci = tensor.extract %cc[%i] : !c
+      %cj = tensor.extract %cc[%j] : !c
+      %apart = arith.subf %ci, %cj : f32
+      %square = arith.mulf %apart, %apart : f32
+      %zero = arith.constant 0.0 : f32
+      %same = arith.cmpf oeq, %square, %zero : f32
+      %root = math.sqrt %square : f32
+      %distance = arith.select %same, %zero, %root : f32
+      %0 = arith.subf %s, %distance : f32
+      attn.yield %0 : f32
+    } : !x, !x, !x, !x, !r, !x -> !x, !c
+  return %0#0, %0#1 : !x, !c
+}

@@ -536,7 +536,7 @@ def test_why_on_the_page(fovea):
     assert "it compares floats" in why and "Ranges are not enough: a predicate checks each block (nothing wasted)" in why
     assert "<details class=\"section\" id=\"why\"><summary>" in text and "ranges are not enough, nothing wasted" in why and "class=bad" not in why
     assert "<code>return (place[q] - place[k] &lt; 2.0) &amp; (q &gt;= k)</code>" in why and "test_explain.py:" in why
-    assert "(constant relative position)" in why and "log-sum-exp" in why
+    assert "(blocks above the diagonal)" in why and "log-sum-exp" in why
 
 
 def why_of(fovea, mask, **captures):

@@ -51,7 +51,7 @@ def about(found, kind, subject):
 def test_bounds_of_a_causal_mask(fovea):
     found = explained(fovea, causal)
     one = about(found, "derived", "kv_bounds")
-    assert one.text == ("queries i0 to i1 skip keys from i1 + 1 on (constant relative position); keys from 0 to i0 + 1 "
+    assert one.text == ("queries i0 to i1 skip keys from i1 + 1 on (blocks above the diagonal); keys from 0 to i0 + 1 "
                         "need no mask")
     assert (one.where.file, one.where.line) == (__file__, line_of(causal, "def causal"))
     assert not found.of_kind("unknown") and not found.of_kind("warning")
@@ -148,7 +148,7 @@ def test_mlir_and_gradients(fovea):
     assert where.file.endswith("sliding_window.mlir") and path.read_text().splitlines()[where.line - 1].strip() == where.text
     spec = fovea.attention(mask_mod=causal, head_dim=64, gradient=("q", "k", "v"))
     found = fovea.compile(spec, "sm_90a").backward.explain()
-    assert "(constant relative position)" in about(found, "derived", "query_bounds").text
+    assert "(blocks above the diagonal)" in about(found, "derived", "query_bounds").text
     assert "computes all gradients" in about(found, "chosen", "schedule").text
 
 

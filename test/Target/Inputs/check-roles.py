@@ -13,7 +13,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "GPU"))
 
-import variants  # noqa: E402
+import gpu_variants  # noqa: E402
 
 # Kernel, whether it has an LSE, and bytes of spills, all outside of the main loops
 # (check-sass.py).
@@ -43,7 +43,7 @@ HEAD_DIMS = (64, 128, 192)
 def assemble(compiler, ptxas, folder, name, lse=True):
     """The output of the compiler and of ptxas."""
     source = pathlib.Path(folder) / f"{name}.mlir"
-    program = [sys.executable, variants.__file__, name] + ([] if lse else ["--no-lse"])
+    program = [sys.executable, gpu_variants.__file__, name] + ([] if lse else ["--no-lse"])
     source.write_text(subprocess.run(program, check=True, capture_output=True, text=True).stdout)
     command = [compiler, source, "--target=sm_90a", "--emit=cubin", "-v", f"--ptxas={ptxas}", "-o", source.with_suffix(".cubin")]
     return subprocess.run(command, check=True, capture_output=True, text=True).stderr
@@ -53,7 +53,7 @@ def check_variants(compiler, ptxas, folder):
     """The number of kernels, and of warnings."""
     today = datetime.date.today().toordinal()
     names = [f"{variant}_bf16_d{HEAD_DIMS[(today + index) % len(HEAD_DIMS)]}_bhsd"
-             for index, variant in enumerate(variants.VARIANTS)]
+             for index, variant in enumerate(gpu_variants.VARIANTS)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         said = list(pool.map(lambda name: assemble(compiler, ptxas, folder, name), names))
     faults = [line for text in said for line in text.splitlines() if line.startswith("warning: ")]

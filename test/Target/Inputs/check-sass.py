@@ -16,7 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "GPU"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import sass  # noqa: E402
-import variants  # noqa: E402
+import gpu_variants  # noqa: E402
 
 FORBIDDEN = {"LDL", "STL", "R2UR", "MEMBAR", "ERRBAR", "WARPSYNC"}
 
@@ -50,10 +50,10 @@ DATA_DEPENDENT = {"documents_bf16_d64_bhsd", "documents_bf16_d128_bhsd", "timed_
 
 def assemble(compiler, ptxas, folder, name):
     source = folder / f"{name}.mlir"
-    program = [sys.executable, variants.__file__, name, "--no-lse"]
+    program = [sys.executable, gpu_variants.__file__, name, "--no-lse"]
     source.write_text(subprocess.run(program, check=True, capture_output=True, text=True).stdout)
     cubin = source.with_suffix(".cubin")
-    options = variants.VARIANTS[variants.Config.parse(name).variant].options
+    options = gpu_variants.VARIANTS[gpu_variants.Config.parse(name).variant].options
     subprocess.run([compiler, source, *options, "--target=sm_90a", "--emit=cubin", f"--ptxas={ptxas}", "-o", cubin], check=True)
     return cubin
 

@@ -7,7 +7,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "GPU"))
 
-import variants  # noqa: E402
+import gpu_variants  # noqa: E402
 
 KERNELS = [
     "dense_bf16_d128_bhsd",
@@ -24,7 +24,7 @@ def main():
     spilling = 0
     for name in KERNELS:
         source = pathlib.Path(folder) / f"{name}.mlir"
-        source.write_text(subprocess.run([sys.executable, variants.__file__, name], check=True, capture_output=True, text=True).stdout)
+        source.write_text(subprocess.run([sys.executable, gpu_variants.__file__, name], check=True, capture_output=True, text=True).stdout)
         command = [compiler, source, "--target=sm_80", "--emit=cubin", "-v", f"--ptxas={ptxas}", "-o", source.with_suffix(".cubin")]
         said = subprocess.run(command, check=True, capture_output=True, text=True).stderr
         found = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", said)

@@ -96,6 +96,8 @@ static std::string describeBounds(Region &region, StringRef what,
   SmallVector<Value> stripped = llvm::map_to_vector(
       bounds, [&](Value bound) { return stripLimits(bound, bounds); });
   Value lb = stripped[0], fb = stripped[1], fe = stripped[2], ub = stripped[3];
+  static constexpr StringLiteral kAbove = " (blocks above the diagonal)",
+                                 kBelow = " (blocks below the diagonal)";
   std::string text;
   auto add = [&](const Twine &part) {
     text += ((text.empty() ? "" : " and ") + part).str();
@@ -104,12 +106,16 @@ static std::string describeBounds(Region &region, StringRef what,
     add(what + " before the first visible one");
   else if (hasLower)
     add(what + " before " + printFormula(lb) +
-        (isRelativeTo(lb, first) ? " (constant relative position)" : ""));
+        (!isRelativeTo(lb, first) ? ""
+         : isOfKeys               ? kBelow
+                                  : kAbove));
   if (hasUpper && hasChoice(ub))
     add(what + " after the last visible one");
   else if (hasUpper)
     add(what + " from " + printFormula(ub) + " on" +
-        (isRelativeTo(ub, last) ? " (constant relative position)" : ""));
+        (!isRelativeTo(ub, last) ? ""
+         : isOfKeys              ? kAbove
+                                 : kBelow));
   text = text.empty() ? "no " + what.str() + " are skipped by their position"
                       : rows.str() + " skip " + text;
   if (bounds[1] == bounds[2])

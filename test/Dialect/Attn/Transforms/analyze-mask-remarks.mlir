@@ -4,7 +4,7 @@
 !t = tensor<?x?x?x64xbf16>
 
 // Clamps to the sequence are not printed.
-// CHECK: :[[# @LINE + 7]]:7: remark: [Analysis] kv_bounds | Category:mask | Function=window | Reason="queries i0 to i1 skip keys before i0 - 99 (constant relative position) and keys from i1 + 1 on (constant relative position); keys from i1 - 99 to i0 + 1 need no mask"
+// CHECK: :[[# @LINE + 7]]:7: remark: [Analysis] kv_bounds | Category:mask | Function=window | Reason="queries i0 to i1 skip keys before i0 - 99 (blocks below the diagonal) and keys from i1 + 1 on (blocks above the diagonal); keys from i1 - 99 to i0 + 1 need no mask"
 func.func @window(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -16,7 +16,7 @@ func.func @window(%q: !t) -> !t {
   return %o : !t
 }
 
-// CHECK: kv_bounds {{.*}} Function=floats | Reason="queries i0 to i1 skip keys from i1 + 1 on (constant relative position); every processed block evaluates the mask"
+// CHECK: kv_bounds {{.*}} Function=floats | Reason="queries i0 to i1 skip keys from i1 + 1 on (blocks above the diagonal); every processed block evaluates the mask"
 // CHECK: kv_classify {{.*}} Reason="a block of queries i0 to i1 and keys j0 to j1 may have visible pairs if j0 <= i1; it always evaluates the mask"
 // CHECK: :[[# @LINE + 6]]:15: remark: [Missed] unknown | Category:mask | Function=floats | Op=arith.cmpf, Reason="it compares floats, whose ranges are unknown: it skips no block, and every processed block evaluates the mask"
 func.func @floats(%q: !t, %x: tensor<?xf32>) -> !t {
@@ -184,7 +184,7 @@ func.func @power(%q: !t) -> !t {
   return %o : !t
 }
 
-// CHECK: :[[# @LINE + 7]]:15: remark: [Missed] unknown {{.*}} Function=sides | Op=arith.cmpi, Reason="its sides are not sums of bounded terms: it gives no range of keys; kernels with warp roles check blocks one by one"
+// CHECK: :[[# @LINE + 7]]:15: remark: [Missed] unknown {{.*}} Function=sides | Op=arith.cmpi, Reason="its sides are not sums of bounded terms: it gives no range of keys; kernels with warp roles test each block at run time"
 func.func @sides(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {
@@ -192,6 +192,21 @@ func.func @sides(%q: !t) -> !t {
       %x = arith.cmpi ult, %i, %four : index
       %y = arith.cmpi ult, %j, %four : index
       %keep = arith.cmpi ult, %x, %y : i1
+      attn.yield %keep : i1
+    } : !t, !t, !t -> !t
+  return %o : !t
+}
+
+// A block predicate without an upper bound: a term has no range analysis.
+// CHECK: kv_classify {{.*}} Function=either | Reason="a block of queries i0 to i1 and keys j0 to j1 may always have visible pairs; it needs no mask if j1 <= i0"
+func.func @either(%q: !t) -> !t {
+  %o = attn.forward %q, %q, %q
+    mask_mod(%b: index, %h: index, %i: index, %j: index) {
+      %n = arith.index_cast %j : index to i32
+      %x = math.ipowi %n, %n : i32
+      %odd = arith.cmpi eq, %x, %n : i32
+      %causal = arith.cmpi ule, %j, %i : index
+      %keep = arith.ori %odd, %causal : i1
       attn.yield %keep : i1
     } : !t, !t, !t -> !t
   return %o : !t

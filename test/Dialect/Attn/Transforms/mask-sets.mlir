@@ -4,7 +4,7 @@
 !t = tensor<?x?x?x64xbf16>
 
 // CHECK: mask | {{.*}} Function=sinks | Reason="query i sees keys [max(0, i - 63), i] and keys 0 to 3"
-// CHECK: kv_bounds | {{.*}} Function=sinks | Reason="queries i0 to i1 skip keys from max(i1 + 1, 4) on (constant relative position); keys that all these queries see need no mask"
+// CHECK: kv_bounds | {{.*}} Function=sinks | Reason="queries i0 to i1 skip keys from max(i1 + 1, 4) on (blocks above the diagonal); keys that all these queries see need no mask"
 func.func @sinks(%q: !t) -> !t {
   %o = attn.forward %q, %q, %q
     mask_mod(%b: index, %h: index, %i: index, %j: index) {

@@ -1,4 +1,4 @@
-"""exact_sums.py make|check PREFIX: inputs of tile-scatter-exact.mlir, and a check of its exact sums.
+"""exact_sums.py make|check PREFIX: inputs of Tile/scatter-exact.mlir, and a check of its exact sums.
 
 The contribution of each element is compared bin by bin with an independent rule, written
 with fractions. Columns sum small integers, whose f32 sums are exact in any order."""

@@ -1,4 +1,4 @@
-"""Checks the outputs of tile-scatter-add.mlir: scatter_sums.py PREFIX reads PREFIX.x.npy and
+"""Checks the outputs of Tile/scatter-add.mlir: scatter_sums.py PREFIX reads PREFIX.x.npy and
 PREFIX.NAME.npy, and prints a line for each output."""
 
 import sys

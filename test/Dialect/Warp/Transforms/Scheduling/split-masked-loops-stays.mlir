@@ -1,12 +1,12 @@
 // Loops that are not split.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-masked-loops)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-masked-loops)))' | FileCheck %s
 
-// A comparison is not `is_partial`: the loop is not split.
-// CHECK-LABEL: gpu.func @f
-// CHECK-COUNT-1: scf.for
-// CHECK-NOT: scf.for
 gpu.module @m {
-  gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
+  // A comparison is not `is_partial`: the loop is not split.
+  // CHECK-LABEL: gpu.func @comparison
+  // CHECK-COUNT-1: scf.for
+  // CHECK-NOT: scf.for
+  gpu.func @comparison(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
     %c32 = arith.constant 32 : index
     %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
       %partial = arith.cmpi slt, %j, %a : index
@@ -21,16 +21,12 @@ gpu.module @m {
     %use = arith.mulf %r, %r : f32
     gpu.return
   }
-}
 
-// -----
-
-// Bounds that vary in the loop: it is not split.
-// CHECK-LABEL: gpu.func @f
-// CHECK-COUNT-1: scf.for
-// CHECK-NOT: scf.for
-gpu.module @m {
-  gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
+  // Bounds that vary in the loop: it is not split.
+  // CHECK-LABEL: gpu.func @varying
+  // CHECK-COUNT-1: scf.for
+  // CHECK-NOT: scf.for
+  gpu.func @varying(%lo: index, %hi: index, %a: index, %b: index, %x: f32) kernel {
     %c32 = arith.constant 32 : index
     %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
       %moving = arith.addi %j, %a : index
@@ -46,16 +42,12 @@ gpu.module @m {
     %use = arith.mulf %r, %r : f32
     gpu.return
   }
-}
 
-// -----
-
-// No branch uses it: the loop is not split.
-// CHECK-LABEL: gpu.func @f
-// CHECK-COUNT-1: scf.for
-// CHECK-NOT: scf.for
-gpu.module @m {
-  gpu.func @f(%lo: index, %hi: index, %a: index, %b: index, %x: f32, %flag: i1) kernel {
+  // No branch uses it: the loop is not split.
+  // CHECK-LABEL: gpu.func @unused
+  // CHECK-COUNT-1: scf.for
+  // CHECK-NOT: scf.for
+  gpu.func @unused(%lo: index, %hi: index, %a: index, %b: index, %x: f32, %flag: i1) kernel {
     %c32 = arith.constant 32 : index
     %r = scf.for %j = %lo to %hi step %c32 iter_args(%acc = %x) -> (f32) {
       %partial = tile.is_partial %j below %a from %b

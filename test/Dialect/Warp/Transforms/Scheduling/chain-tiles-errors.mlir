@@ -1,8 +1,0 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-chain-tiles)))' --verify-diagnostics
-
-gpu.module @m {
-  // expected-error@+1 {{kernel has no 'launch.abi' beside it}}
-  gpu.func @f() kernel {
-    gpu.return
-  }
-}

@@ -11,7 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Interpreter/Trace.h"
-#include "Warp/RoleScheduler.h"
+
+#include "Warp/Agent.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

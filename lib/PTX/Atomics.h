@@ -47,7 +47,7 @@ public:
                Strong strong);
   /// Returns false for an acquiring read that told the lanes nothing new.
   bool observe();
-  /// `replaces` is true for a plain store, see Flags::publish.
+  /// `replaces` is true for a plain store, see Warp::publish.
   void publish(bool replaces);
 
 private:

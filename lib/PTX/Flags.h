@@ -21,7 +21,6 @@
 
 namespace fovea::ptx {
 
-struct Warp;
 class Flags;
 
 /// The memory order of an access.
@@ -34,8 +33,6 @@ struct Fences {
   /// Knowledge observed by strong reads that becomes effective with a fence of
   /// that scope.
   std::array<Knowledge, kScopes> seen;
-
-  void fence(Warp &warp, uint32_t mask, Scope scope);
 };
 
 /// The versions that a warp's acquiring reads have observed. A polling warp
@@ -56,19 +53,10 @@ struct Polled {
                uint32_t mask, Scope scope);
 };
 
-/// Publications of strong writes, by address.
+/// Publications of strong writes, by address. Warps observe and add them
+/// (Warp::observe, Warp::publish).
 class Flags {
 public:
-  /// Records a strong read of the address. Returns false for an acquire from
-  /// which the lanes learn nothing since their last read of it.
-  bool observe(Warp &warp, uint64_t address, uint32_t mask, Order order,
-               Scope scope) const;
-  /// Records a strong write of the address. A plain store ends earlier
-  /// publications; an atomic continues them.
-  void publish(Warp &warp, uint64_t address, uint32_t mask, Order order,
-               Scope scope, bool replaces);
-
-private:
   struct Publication {
     uint32_t cluster, rank;
     Scope scope;
@@ -78,8 +66,16 @@ private:
     std::vector<Publication> publications;
     uint64_t version = 0;
   };
-  void add(Warp &warp, uint64_t address, Scope scope,
+
+  /// Returns the publications at the address, or null.
+  const Place *lookup(uint64_t address) const;
+  /// Ends the publications at the address: its value is replaced.
+  void clear(uint64_t address);
+  /// Adds knowledge that a CTA publishes at the address.
+  void add(uint64_t address, uint32_t cluster, uint32_t rank, Scope scope,
            const Knowledge &knowledge);
+
+private:
   llvm::DenseMap<uint64_t, Place> all;
 };
 

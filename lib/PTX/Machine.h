@@ -269,6 +269,16 @@ struct Warp {
   void acquire(uint32_t mask, const Knowledge &from);
   /// Shares the knowledge and accesses of the lanes of the mask among them.
   void syncLanes(uint32_t mask);
+  /// Fences the lanes' strong accesses of that scope and narrower ones.
+  void fence(uint32_t mask, Scope scope);
+  /// Records a strong read of the address. Returns false for an acquire from
+  /// which the lanes learn nothing since their last read of it.
+  bool observe(const Flags &flags, uint64_t address, uint32_t mask, Order order,
+               Scope scope);
+  /// Records a strong write of the address. A plain store ends earlier
+  /// publications; an atomic continues them.
+  void publish(Flags &flags, uint64_t address, uint32_t mask, Order order,
+               Scope scope, bool replaces);
   /// Makes the lanes' knowledge visible to the async proxy.
   void fenceProxy(uint32_t mask);
   void acquireAgent(uint32_t mask, uint16_t agent, uint32_t epoch,

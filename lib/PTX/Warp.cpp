@@ -392,6 +392,60 @@ void Warp::fenceProxy(uint32_t mask) {
   ++epoch;
 }
 
+void Warp::fence(uint32_t mask, Scope scope) {
+  Knowledge all;
+  release(mask, all);
+  for (unsigned s = 0; s <= scope; ++s) {
+    fences.published[s] = all;
+    acquire(mask, fences.seen[s]);
+  }
+}
+
+bool Warp::observe(const Flags &flags, uint64_t address, uint32_t mask,
+                   Order order, Scope scope) {
+  const Flags::Place *found = flags.lookup(address);
+  uint64_t version = found ? found->version : 0;
+  if (order == Order::Acquire &&
+      polled.isKnown(&flags, address, version, mask, scope))
+    return false;
+  if (!found)
+    return true;
+  const uint32_t self = cluster->index;
+  for (const Flags::Publication &p : found->publications) {
+    unsigned distance = p.cluster != self     ? InDevice
+                        : p.rank != cta->rank ? InCluster
+                                              : InCta;
+    if (distance > p.scope || distance > scope)
+      continue;
+    Knowledge here;
+    here.join(self, p.cluster, p.knowledge);
+    if (order == Order::Acquire || order == Order::Both)
+      acquire(mask, here);
+    else
+      fences.seen[distance].join(here);
+  }
+  return true;
+}
+
+void Warp::publish(Flags &flags, uint64_t address, uint32_t mask, Order order,
+                   Scope scope, bool replaces) {
+  // Publications that were observed for the old value do not apply to the new
+  // one.
+  if (replaces)
+    flags.clear(address);
+  auto add = [&](Scope in, const Knowledge &knowledge) {
+    flags.add(address, cluster->index, cta->rank, in, knowledge);
+  };
+  if (order == Order::Release || order == Order::Both) {
+    Knowledge knowledge;
+    release(mask, knowledge);
+    add(scope, knowledge);
+  }
+  for (unsigned s = 0; s <= scope; ++s)
+    if (const Knowledge &fenced = fences.published[s]; !fenced.known.empty())
+      add(Scope(s), fenced);
+}
+
 Access Warp::access(const Inst &inst, uint32_t lanes, bool write,
                     std::optional<Scope> strong) {
   Access result;

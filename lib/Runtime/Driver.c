@@ -6,10 +6,12 @@
 |*
 \*===----------------------------------------------------------------------===*/
 /**
- * Finds the CUDA driver or the selected replacement at run time and resolves
- * its functions.
+ * Finds the CUDA driver or the selected replacement at run time, resolves its
+ * functions, and reports their failures.
  */
-#include "Internal.h"
+#include "Driver.h"
+
+#include "Error.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -137,4 +139,20 @@ fovea_status fovea_use_driver(const char *path) {
   }
   pthread_mutex_unlock(&lock);
   return status;
+}
+
+fovea_status fovea_check(const fovea_driver *driver, CUresult result,
+                         const char *call) {
+  if (result == CUDA_SUCCESS)
+    return FOVEA_OK;
+  const char *name = NULL, *text = NULL, *report = "";
+  driver->get_error_name(result, &name);
+  driver->get_error_string(result, &text);
+  if (driver->get_report)
+    driver->get_report(&report);
+  return fovea_fail(
+      result == CUDA_ERROR_OUT_OF_MEMORY ? FOVEA_ERROR_OUT_OF_MEMORY
+                                         : FOVEA_ERROR_DRIVER,
+      "%s: %s (%d): %s%s%s", call, name ? name : "unknown error", result,
+      text ? text : "no description", *report ? "\n" : "", report);
 }

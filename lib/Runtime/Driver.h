@@ -200,4 +200,11 @@ typedef struct fovea_driver {
  */
 fovea_status fovea_driver_get(const char *path, const fovea_driver **driver);
 
+/**
+ * Reports a failed driver call with its name and the driver's message. Returns
+ * FOVEA_OK if `result` is success.
+ */
+fovea_status fovea_check(const fovea_driver *driver, CUresult result,
+                         const char *call);
+
 #endif /* FOVEA_LIB_RUNTIME_DRIVER_H */

@@ -8,7 +8,7 @@
 /**
  * Stores the message of the last failure per thread.
  */
-#include "Internal.h"
+#include "Error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,20 +48,4 @@ const char *fovea_status_name(fovea_status status) {
     return "FOVEA_ERROR_DRIVER";
   }
   return "unknown status";
-}
-
-fovea_status fovea_check(const fovea_driver *driver, CUresult result,
-                         const char *call) {
-  if (result == CUDA_SUCCESS)
-    return FOVEA_OK;
-  const char *name = NULL, *text = NULL, *report = "";
-  driver->get_error_name(result, &name);
-  driver->get_error_string(result, &text);
-  if (driver->get_report)
-    driver->get_report(&report);
-  return fovea_fail(
-      result == CUDA_ERROR_OUT_OF_MEMORY ? FOVEA_ERROR_OUT_OF_MEMORY
-                                         : FOVEA_ERROR_DRIVER,
-      "%s: %s (%d): %s%s%s", call, name ? name : "unknown error", result,
-      text ? text : "no description", *report ? "\n" : "", report);
 }

@@ -9,16 +9,11 @@
 #define FOVEA_LIB_RUNTIME_INTERNAL_H
 
 #include "Driver.h"
+#include "Error.h"
 #include "Metadata.h"
 #include "fovea/Runtime/fovea_runtime.h"
 
 #include <stdbool.h>
-
-/** Stores the message for fovea_last_error and returns `status`. */
-#if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
-#endif
-fovea_status fovea_fail(fovea_status status, const char *format, ...);
 
 /**
  * Size in bytes of the guard region after each workspace and scratch buffer,
@@ -28,14 +23,6 @@ fovea_status fovea_fail(fovea_status status, const char *format, ...);
 static inline uint64_t fovea_red_zone(const fovea_driver *driver) {
   return driver->forbid ? 256 : 0;
 }
-
-/** Returns from the function if `call` fails. */
-#define TRY(call)                                                              \
-  do {                                                                         \
-    fovea_status tried = (call);                                               \
-    if (tried != FOVEA_OK)                                                     \
-      return tried;                                                            \
-  } while (0)
 
 struct fovea_device {
   const fovea_driver *driver;
@@ -50,13 +37,6 @@ struct fovea_device {
   /** Pool of the launches' scratch memory; null until a kernel needs it. */
   CUmemoryPool pool;
 };
-
-/**
- * Reports a failed driver call with its name and the driver's message. Returns
- * FOVEA_OK if `result` is success.
- */
-fovea_status fovea_check(const fovea_driver *driver, CUresult result,
-                         const char *call);
 
 /** Makes the device's context current. Each success requires a fovea_leave. */
 fovea_status fovea_enter(const fovea_device *device);
@@ -179,16 +159,7 @@ struct fovea_launch {
   bool *empty;
 };
 
-/** Checks the address of a tensor that has elements. */
-fovea_status fovea_check_address(const fovea_tensor_spec *spec,
-                                 fovea_address address);
-/** Stores a scalar into its slot. */
-fovea_status fovea_pack_scalar(fovea_value_type type,
-                               const fovea_scalar *scalar, uint64_t *slot);
-
 /** The number of words of packed arguments (fovea_kernel_launch_packed). */
 size_t fovea_count_words(const fovea_metadata *metadata);
-/** Decodes a scalar of packed arguments. */
-fovea_scalar fovea_scalar_of_word(const fovea_scalar_spec *spec, int64_t word);
 
 #endif /* FOVEA_LIB_RUNTIME_INTERNAL_H */

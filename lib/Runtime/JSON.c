@@ -14,6 +14,7 @@
 #include "fovea/Support/Nesting.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #ifndef FOVEA_LIB_RUNTIME_JSON_H
 #define FOVEA_LIB_RUNTIME_JSON_H
 
-#include "Internal.h"
+#include "Error.h"
 
 /* JSON.c defines jsmn's functions. */
 #ifdef FOVEA_JSMN_FUNCTIONS

@@ -9,6 +9,7 @@
  * Checks the tensors and scalars of a call against the metadata, computes sizes
  * and the grid, and packs the kernels' arguments.
  */
+#include "Arguments.h"
 #include "Internal.h"
 
 #include <limits.h>
@@ -119,19 +120,6 @@ static fovea_status derive_sizes(call *c) {
       *known = found;
     }
   }
-  return FOVEA_OK;
-}
-
-fovea_status fovea_check_address(const fovea_tensor_spec *spec,
-                                 fovea_address address) {
-  if (!address)
-    return fovea_fail(FOVEA_ERROR_ARGUMENT,
-                      "tensor '%s' has elements but no address", spec->name);
-  if (address % (uint64_t)spec->alignment)
-    return VIOLATED("tensor '%s' must lie at a multiple of %lld bytes, found "
-                    "address 0x%llx",
-                    spec->name, (long long)spec->alignment,
-                    (unsigned long long)address);
   return FOVEA_OK;
 }
 
@@ -343,30 +331,6 @@ static fovea_status pack_scratch(const call *c, fovea_launch *launch) {
   return FOVEA_OK;
 }
 
-static fovea_status pack_integer(int64_t value, fovea_value_type type,
-                                 const char *what, const char *name,
-                                 uint64_t *slot) {
-  if (type == FOVEA_VALUE_I64) {
-    *slot = (uint64_t)value;
-    return FOVEA_OK;
-  }
-  if (value < INT32_MIN || value > INT32_MAX)
-    return VIOLATED("%s '%s' does not fit 32 bits: %lld", what, name,
-                    (long long)value);
-  int32_t narrow = (int32_t)value;
-  memcpy(slot, &narrow, sizeof narrow);
-  return FOVEA_OK;
-}
-
-fovea_status fovea_pack_scalar(fovea_value_type type,
-                               const fovea_scalar *scalar, uint64_t *slot) {
-  if (type != FOVEA_VALUE_F32)
-    return pack_integer(scalar->integer, type, "scalar", scalar->name, slot);
-  float value = (float)scalar->floating;
-  memcpy(slot, &value, sizeof value);
-  return FOVEA_OK;
-}
-
 static fovea_status pack_parameter(const call *c, const fovea_parameter *p,
                                    uint64_t *slot) {
   const fovea_metadata *m = c->metadata;
@@ -375,12 +339,12 @@ static fovea_status pack_parameter(const call *c, const fovea_parameter *p,
     *slot = c->tensors[p->index]->data;
     return FOVEA_OK;
   case FOVEA_PARAMETER_SIZE:
-    return pack_integer(c->sizes[p->index], p->type, "size",
-                        m->sizes[p->index].name, slot);
+    return fovea_pack_integer(c->sizes[p->index], p->type, "size",
+                              m->sizes[p->index].name, slot);
   case FOVEA_PARAMETER_STRIDE:
-    return pack_integer(c->strides[(size_t)p->index * FOVEA_MAX_RANK + p->dim],
-                        p->type, "a stride of tensor",
-                        m->tensors[p->index].name, slot);
+    return fovea_pack_integer(
+        c->strides[(size_t)p->index * FOVEA_MAX_RANK + p->dim], p->type,
+        "a stride of tensor", m->tensors[p->index].name, slot);
   case FOVEA_PARAMETER_SCALAR:
     return fovea_pack_scalar(p->type, c->scalars[p->index], slot);
   case FOVEA_PARAMETER_TENSOR_MAP:
@@ -488,11 +452,6 @@ void fovea_launch_free(fovea_launch *launch) {
   free(launch->arguments);
   free(launch->empty);
   free(launch);
-}
-
-int64_t fovea_launch_grid(const fovea_launch *launch) {
-  return launch ? (int64_t)launch->grid[0] * launch->grid[1] * launch->grid[2]
-                : 0;
 }
 
 fovea_status fovea_kernel_launch(fovea_kernel *kernel, fovea_stream stream,

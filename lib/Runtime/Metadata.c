@@ -10,6 +10,8 @@
  * ignored. Unknown kinds of parameters and constraints are errors, since a
  * launch without them would be wrong.
  */
+#include "Metadata.h"
+
 #include "JSON.h"
 
 #include <limits.h>

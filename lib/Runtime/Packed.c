@@ -8,23 +8,16 @@
 /**
  * Implements the functions that take arguments as 64-bit words.
  */
+#include "Arguments.h"
 #include "Internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 size_t fovea_count_words(const fovea_metadata *m) {
   size_t count = (size_t)m->num_scalars;
   for (int i = 0; i < m->num_tensors; ++i)
     count += 1 + 2 * (size_t)m->tensors[i].rank;
   return count;
-}
-
-fovea_scalar fovea_scalar_of_word(const fovea_scalar_spec *spec, int64_t word) {
-  fovea_scalar scalar = {spec->name, 0, word};
-  if (spec->type == FOVEA_VALUE_F32)
-    memcpy(&scalar.floating, &word, sizeof scalar.floating);
-  return scalar;
 }
 
 /** Makes the structs point into the packed arguments. */

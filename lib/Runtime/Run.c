@@ -9,6 +9,7 @@
  * Submits the kernels of a prepared launch to a stream, with their workspaces
  * and scratch memory.
  */
+#include "Arguments.h"
 #include "Internal.h"
 
 /** The first driver version that can also capture overlapped launches. */

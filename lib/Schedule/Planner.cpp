@@ -66,6 +66,23 @@ Planner::checkSharedMemory(const ScheduleProblem &problem,
                      << remedy;
 }
 
+LogicalResult fovea::checkBlocks(int64_t queryBlock, int64_t keyBlock,
+                                 TileSize queries, TileSize keys,
+                                 function_ref<InFlightDiagnostic()> emitError) {
+  for (auto [tile, block] :
+       {std::pair(queries, queryBlock), {keys, keyBlock}}) {
+    if (block % 16 != 0)
+      return emitError() << "blocks of queries and keys must be multiples of "
+                            "16, found size = ["
+                         << queryBlock << ", " << keyBlock << ']';
+    if (block % tile.size != 0)
+      return emitError() << "schedule's '" << tile.field
+                         << "' must divide the blocks of " << block
+                         << ", found " << tile.size;
+  }
+  return success();
+}
+
 LogicalResult
 fovea::checkBudgetSteps(const ScheduleFields &fields,
                         function_ref<InFlightDiagnostic()> emitError) {
@@ -96,21 +113,6 @@ InFlightDiagnostic fovea::noteRoles(InFlightDiagnostic diag,
 
 int64_t fovea::padColumns(int64_t columns, int64_t bits) {
   return llvm::alignTo(columns, warp::getBoxPanelColumns(columns, bits));
-}
-
-int64_t fovea::getSumStep(MLIRContext *context, const TargetInfo &target,
-                          int64_t elementBits) {
-  int64_t step = 1;
-  for (const std::unique_ptr<Planner> &planner : makePlanners(context))
-    if (planner->isOn(target) && planner->getUnit().multiplies(elementBits))
-      step = std::max(step, planner->getUnit().getSumStep(elementBits));
-  return step;
-}
-
-int64_t fovea::getSharedMemory(MLIRContext *context,
-                               const ScheduleProblem &problem,
-                               const ScheduleFields &fields) {
-  return makePlanner(context, fields)->getSharedMemory(problem, fields);
 }
 
 //===----------------------------------------------------------------------===//
@@ -195,9 +197,4 @@ plan::KernelAttr Planner::makePlan(const ScheduleFields &fields) const {
   return plan::KernelAttr::get(context, unit, makeKernelPlan(fields),
                                entries.streams, entries.dots, entries.stores,
                                entries.roles, /*overrides=*/{});
-}
-
-plan::KernelAttr fovea::makePlan(MLIRContext *context,
-                                 const ScheduleFields &fields) {
-  return makePlanner(context, fields)->makePlan(fields);
 }

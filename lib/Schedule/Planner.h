@@ -15,6 +15,8 @@
 #define FOVEA_LIB_SCHEDULE_PLANNER_H
 
 #include "fovea/Schedule/BackwardPlans.h"
+#include "fovea/Schedule/ScheduleFields.h"
+#include "fovea/Schedule/ScheduleProblem.h"
 
 #include <memory>
 #include <optional>

@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fovea/Schedule/Schedule.h"
+
 #include "Planner.h"
 
 #include "fovea/Schedule/ScheduleTable.h"
@@ -19,30 +21,33 @@ using namespace mlir;
 using namespace fovea;
 using plan::RecurrenceKind;
 
-int64_t fovea::getScoreLoops(RecurrenceKind recurrence) {
-  return recurrence == RecurrenceKind::ThreePass ? 3 : 1;
+//===----------------------------------------------------------------------===//
+// Facts of schedules
+//===----------------------------------------------------------------------===//
+
+int64_t fovea::getSumStep(MLIRContext *context, const TargetInfo &target,
+                          int64_t elementBits) {
+  int64_t step = 1;
+  for (const std::unique_ptr<Planner> &planner : makePlanners(context))
+    if (planner->isOn(target) && planner->getUnit().multiplies(elementBits))
+      step = std::max(step, planner->getUnit().getSumStep(elementBits));
+  return step;
+}
+
+int64_t fovea::getSharedMemory(MLIRContext *context,
+                               const ScheduleProblem &problem,
+                               const ScheduleFields &fields) {
+  return makePlanner(context, fields)->getSharedMemory(problem, fields);
+}
+
+plan::KernelAttr fovea::makePlan(MLIRContext *context,
+                                 const ScheduleFields &fields) {
+  return makePlanner(context, fields)->makePlan(fields);
 }
 
 //===----------------------------------------------------------------------===//
 // Choice
 //===----------------------------------------------------------------------===//
-
-LogicalResult fovea::checkBlocks(int64_t queryBlock, int64_t keyBlock,
-                                 TileSize queries, TileSize keys,
-                                 function_ref<InFlightDiagnostic()> emitError) {
-  for (auto [tile, block] :
-       {std::pair(queries, queryBlock), {keys, keyBlock}}) {
-    if (block % 16 != 0)
-      return emitError() << "blocks of queries and keys must be multiples of "
-                            "16, found size = ["
-                         << queryBlock << ", " << keyBlock << ']';
-    if (block % tile.size != 0)
-      return emitError() << "schedule's '" << tile.field
-                         << "' must divide the blocks of " << block
-                         << ", found " << tile.size;
-  }
-  return success();
-}
 
 /// Checks that apply to all MMA units.
 static LogicalResult checkFields(const ScheduleProblem &problem,

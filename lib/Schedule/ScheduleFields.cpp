@@ -11,12 +11,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "fovea/Schedule/Schedule.h"
+#include "fovea/Schedule/ScheduleFields.h"
 
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace fovea;
+
+int64_t fovea::getScoreLoops(plan::RecurrenceKind recurrence) {
+  return recurrence == plan::RecurrenceKind::ThreePass ? 3 : 1;
+}
 
 //===----------------------------------------------------------------------===//
 // Lists

@@ -8,6 +8,7 @@
 
 #include "fovea/Schedule/ScheduleTable.h"
 
+#include "fovea/Schedule/ScheduleFields.h"
 #include "fovea/Support/Untrusted.h"
 
 #include "llvm/Support/FormatVariadic.h"

@@ -9,7 +9,7 @@
 #ifndef FOVEA_TOOLS_FOVEA_RUN_BACKEND_H
 #define FOVEA_TOOLS_FOVEA_RUN_BACKEND_H
 
-#include "Inputs.h"
+#include "Workload.h"
 
 #include <memory>
 

@@ -9,7 +9,7 @@
 #ifndef FOVEA_TOOLS_FOVEA_RUN_FORWARDRESULTS_H
 #define FOVEA_TOOLS_FOVEA_RUN_FORWARDRESULTS_H
 
-#include "Inputs.h"
+#include "Workload.h"
 
 namespace fovea::run {
 

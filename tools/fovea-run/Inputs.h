@@ -9,29 +9,13 @@
 #ifndef FOVEA_TOOLS_FOVEA_RUN_INPUTS_H
 #define FOVEA_TOOLS_FOVEA_RUN_INPUTS_H
 
-#include "Program.h"
-
-#include <vector>
+#include "Workload.h"
 
 namespace fovea::run {
-
-/// The inputs of a run, one argument per input, and the resulting sizes.
-struct Workload {
-  std::vector<interp::Argument> inputs;
-  interp::DimSizes sizes;
-};
 
 /// Reads or draws the program's inputs and checks them. Errors are reported.
 std::optional<Workload> makeInputs(const Program &program,
                                    const Options &options);
-
-/// Creates poisoned tensors for the outputs.
-std::optional<std::vector<interp::HostTensor>>
-makeOutputs(const interp::Signature &signature, const interp::DimSizes &sizes);
-
-/// A placeholder for an input that is not read.
-std::optional<interp::Argument>
-makePlaceholder(const interp::Parameter &parameter);
 
 /// Writes an output, or an input with --save-inputs.
 bool writeTensor(llvm::StringRef path, const interp::HostTensor &tensor,

@@ -9,12 +9,10 @@
 #ifndef FOVEA_PTX_MODULE_H
 #define FOVEA_PTX_MODULE_H
 
-#include "fovea/PTX/Report.h"
+#include "fovea/PTX/Kernel.h"
 
 #include "llvm/ADT/StringRef.h"
 
-#include <array>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,30 +20,6 @@
 namespace fovea::ptx {
 
 struct Program;
-
-/// A kernel parameter in the host's parameter buffer.
-struct Parameter {
-  std::string name;
-  uint64_t offset = 0, bytes = 0, alignment = 1;
-};
-
-/// Properties of an entry that the host needs.
-struct Kernel {
-  std::string name;
-  std::vector<Parameter> parameters;
-  /// Total size of the parameters.
-  uint64_t parameterBytes = 0;
-  /// Shared memory declared with a size in the module, and local memory per
-  /// thread.
-  uint64_t staticSharedBytes = 0, localBytes = 0;
-  /// `.reqntid` and `.reqnctapercluster`; zeros if absent.
-  std::array<uint32_t, 3> requiredBlock = {}, requiredCluster = {};
-  /// `.maxntid` (as a product), `.minnctapersm`, `.maxnreg`; 0 if absent.
-  uint32_t maxThreads = 0, minBlocks = 0, maxRegisters = 0;
-  /// `.explicitcluster`: the kernel must be launched with clusters.
-  bool explicitCluster = false;
-  Location loc;
-};
 
 /// A parsed, checked and decoded PTX module. It is immutable, so launches on
 /// any number of threads may share it.

@@ -6,16 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Chooses the plans of the kernels of a backward pass: which kernels there are,
-// how tiles of keys are divided among roles, and how dQ is accumulated.
-// `attn-to-tile` generates the kernels from them.
+// The problem and the plans of a backward pass: which kernels there are, how
+// tiles of keys are divided among roles, and how dQ is accumulated. Planners
+// make the plans, `attn-to-tile` generates the kernels from them.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_SCHEDULE_BACKWARDPLANS_H
 #define FOVEA_SCHEDULE_BACKWARDPLANS_H
 
-#include "fovea/Schedule/Schedule.h"
+#include "fovea/Dialect/Launch/IR/Launch.h"
+#include "fovea/Support/Target.h"
 
 namespace fovea {
 
@@ -159,16 +160,6 @@ struct BackwardPlans {
   /// Rows and columns of a dQ chunk.
   int64_t partRows = kDqChunkRows, partColumns = kDqChunkColumns;
 };
-
-/// Returns the plans for `problem`. `overrides` is "auto" or a list of the
-/// fields 'tile_n', 'stages', 'key_stages', 'work', 'output' and
-/// 'producer_registers'; the latter is 0 for a kernel without roles. Fails with
-/// a diagnostic on other fields and on values that do not fit the problem or
-/// the target.
-mlir::FailureOr<BackwardPlans>
-chooseBackwardPlans(mlir::MLIRContext *context, const BackwardProblem &problem,
-                    llvm::StringRef overrides,
-                    llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 } // namespace fovea
 

@@ -15,7 +15,7 @@
 #define FOVEA_SCHEDULE_SCHEDULEREMARKS_H
 
 #include "fovea/Schedule/BackwardPlans.h"
-#include "fovea/Schedule/Schedule.h"
+#include "fovea/Schedule/ScheduleProblem.h"
 
 namespace fovea {
 

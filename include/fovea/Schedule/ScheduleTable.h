@@ -21,8 +21,9 @@
 #ifndef FOVEA_SCHEDULE_SCHEDULETABLE_H
 #define FOVEA_SCHEDULE_SCHEDULETABLE_H
 
-#include "fovea/Schedule/Schedule.h"
+#include "fovea/Schedule/ScheduleProblem.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/JSON.h"
 
 namespace fovea {

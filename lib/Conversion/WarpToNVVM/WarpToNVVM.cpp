@@ -12,6 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "WarpToNVVM.h"
+
 #include "Tiles/ScalarizeTiles.h"
 
 #include "fovea/Conversion/Passes.h"

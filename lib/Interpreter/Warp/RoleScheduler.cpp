@@ -11,7 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Warp/SharedAccess.h"
+#include "Warp/RoleScheduler.h"
+
+#include "fovea/Interpreter/Trace.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -20,28 +22,6 @@ using namespace fovea::interp;
 /// Average number of ops without synchronisation after which the scheduler
 /// switches agents.
 static constexpr uint64_t kOpsPerSwitch = 32;
-
-FailureOr<Agent *> fovea::interp::getAgent(Operation *op, Frame &frame) {
-  if (auto *environment = frame.getEnvironment<WarpEnvironment>())
-    return environment->agent;
-  frame.fail(op) << "'" << op->getName().getStringRef()
-                 << "' is executed outside a kernel";
-  return failure();
-}
-
-RowRange fovea::interp::getOwnedRows(Frame &frame, RankedTensorType tile) {
-  auto *environment = frame.getEnvironment<WarpEnvironment>();
-  Party party = environment ? environment->agent->party : Party();
-  auto [first, count] = warp::getOwnedRows(party, tile);
-  return {first, count};
-}
-
-Agent::Agent(const Frame &like, Party party, Cta &cta)
-    : AgentState(party), environment{this}, cta(cta),
-      frame(like.getRegistry(), like.getPrecision()) {
-  frame.setEnvironment(&cta.position);
-  frame.setEnvironment(&environment);
-}
 
 Cta::Cta(const Frame &like, const GridPosition &position, uint64_t seed,
          GridState &grid)
@@ -53,7 +33,8 @@ Cta::Cta(const Frame &like, const GridPosition &position, uint64_t seed,
     trace = traced->trace;
   copyWeight = drawWeight();
   dotWeight = drawWeight();
-  agents.push_back(std::make_unique<Agent>(like, Party(), *this));
+  agents.push_back(
+      std::make_unique<Agent>(like, Party(), *this, this->position));
 }
 
 /// Very different speeds reveal errors that equal speeds hide.
@@ -218,7 +199,8 @@ LogicalResult Cta::startRoles(warp::SpecializeOp op, Agent &agent) {
     captures.push_back(agent.frame.get(capture));
   for (Region &role : op.getRoles())
     for (const Party &party : warp::getParties(role)) {
-      agents.push_back(std::make_unique<Agent>(agent.frame, party, *this));
+      agents.push_back(
+          std::make_unique<Agent>(agent.frame, party, *this, position));
       agents.back()->weight = drawWeight();
       if (llvm::failed(agents.back()->frame.start(role, captures))) {
         agent.frame.adoptFailure(agents.back()->frame);

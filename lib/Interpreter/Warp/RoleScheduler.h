@@ -6,24 +6,22 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Agents are the coroutines of a CTA: the warp groups of its roles. A scheduler
-// interleaves their ops, copies and dots in an order drawn from a seed, so that
-// synchronisation errors show as failures.
+// A scheduler interleaves the ops, copies and dots of a CTA's agents in an
+// order drawn from a seed, so that synchronisation errors show as failures.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef FOVEA_LIB_INTERPRETER_WARP_ROLESCHEDULER_H
 #define FOVEA_LIB_INTERPRETER_WARP_ROLESCHEDULER_H
 
-#include "TileSupport.h"
-#include "Warp/SharedMemoryModel.h"
-#include "fovea/Interpreter/Handlers.h"
-#include "fovea/Interpreter/Trace.h"
+#include "Warp/Agent.h"
 
 #include <functional>
 #include <random>
 
 namespace fovea::interp {
+
+class WarpTrace;
 
 /// State that the CTAs of a grid share, besides memory.
 struct GridState {
@@ -31,62 +29,6 @@ struct GridState {
   int64_t nextWork = 0;
   /// Number of semaphore releases so far.
   uint64_t releases = 0;
-};
-
-class Cta;
-
-/// Environment of frames at the warp level. Environments are constant, but the
-/// agent is not.
-struct WarpEnvironment {
-  struct Agent *agent;
-};
-
-/// One coroutine of a CTA: a warp group of a role, a whole role, or the kernel
-/// before and after its roles.
-struct Agent : warp::AgentState {
-  Agent(const Frame &like, Party party, Cta &cta);
-  // The frame refers to the environment.
-  Agent(const Agent &) = delete;
-
-  WarpEnvironment environment;
-  Cta &cta;
-  Frame frame;
-  bool finished = false, waiting = false;
-  /// While waiting: true if other CTAs may end the wait.
-  bool waitsForOthers = false;
-  /// While waiting: the CTA's state at the start of the wait, and the awaited
-  /// event.
-  uint64_t waitingSince = 0;
-  std::string waitsFor;
-  /// Set by ops that synchronise, so that the scheduler switches agents.
-  bool synchronised = false;
-  /// Relative frequency with which the agent is chosen; drawn from the seed.
-  unsigned weight = 1;
-
-  /// Asynchronous dots in the order of their issue, without those that were
-  /// waited for.
-  llvm::SmallVector<std::shared_ptr<PendingDot>, 4> dots;
-  /// Slots that it stored to; some may have been fenced since.
-  llvm::SmallPtrSet<Slot *, 4> unfenced;
-  /// Outstanding copies to global memory: the slot that each may still read,
-  /// and its op.
-  llvm::SmallVector<std::pair<Slot *, mlir::Operation *>, 2> copiesOut;
-  /// The last dot in tensor memory that it issued.
-  std::shared_ptr<PendingDot> lastDot;
-
-  /// Suspends the op under execution until the CTA's state changes.
-  llvm::LogicalResult wait(std::string reason) {
-    waitsFor = std::move(reason);
-    waitsForOthers = false;
-    frame.suspend();
-    return llvm::success();
-  }
-  /// The same, but a semaphore release by another CTA also ends the wait.
-  llvm::LogicalResult waitForOthers(std::string reason) {
-    (void)wait(std::move(reason));
-    waitsForOthers = true;
-    return llvm::success();
-  }
 };
 
 /// An asynchronous copy that has not landed.
@@ -197,13 +139,6 @@ private:
   bool hadRoles = false;
   Frame *failed = nullptr;
 };
-
-/// The rows of a tile that the frame's agent owns: all rows, or a warp group's
-/// rows if the tile's layout distributes rows over the role's warp groups.
-RowRange getOwnedRows(Frame &frame, mlir::RankedTensorType tile);
-
-/// The agent that a frame belongs to; records an error outside kernels.
-llvm::FailureOr<Agent *> getAgent(mlir::Operation *op, Frame &frame);
 
 } // namespace fovea::interp
 

@@ -42,22 +42,6 @@ static PendingDot *findReader(Agent &writer, const Slot &slot, WriteKind kind) {
   return nullptr;
 }
 
-LogicalResult fovea::interp::settle(Operation *op, Agent &agent,
-                                    const warp::Outcome &outcome) {
-  switch (outcome.kind) {
-  case warp::Outcome::Done:
-    return success();
-  case warp::Outcome::Waits:
-    return agent.wait(outcome.text);
-  case warp::Outcome::Wrong:
-    break;
-  }
-  agent.frame.fail(outcome.where ? outcome.where : op) << outcome.text;
-  for (auto &[where, text] : outcome.notes)
-    agent.frame.note(where) << text;
-  return failure();
-}
-
 LogicalResult fovea::interp::checkRead(Operation *op, Agent &agent,
                                        Slot &slot) {
   if (!slot.writer)

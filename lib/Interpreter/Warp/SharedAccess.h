@@ -19,11 +19,6 @@
 
 namespace fovea::interp {
 
-/// Converts the outcome of a pipeline op or an access to success, an error, or
-/// a suspension.
-llvm::LogicalResult settle(mlir::Operation *op, Agent &agent,
-                           const warp::Outcome &outcome);
-
 /// Checks that the agent may read the slot now: a pipeline's stage only between
 /// its wait and its release.
 llvm::LogicalResult checkRead(mlir::Operation *op, Agent &agent, Slot &slot);

@@ -15,6 +15,7 @@
 #include "Warp/RoleScheduler.h"
 
 #include "fovea/Dialect/Tile/IR/Semaphores.h"
+#include "fovea/Interpreter/Trace.h"
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

@@ -83,11 +83,11 @@ StrongAccess::StrongAccess(Warp &warp, const Bytes &bytes, uint64_t address,
 }
 
 bool StrongAccess::observe() {
-  return flags->observe(warp, key, mask, strong.order, strong.scope);
+  return warp.observe(*flags, key, mask, strong.order, strong.scope);
 }
 
 void StrongAccess::publish(bool replaces) {
-  flags->publish(warp, key, mask, strong.order, strong.scope, replaces);
+  warp.publish(*flags, key, mask, strong.order, strong.scope, replaces);
 }
 
 //===----------------------------------------------------------------------===//
@@ -344,7 +344,7 @@ static Step runNothing(Warp &, const Inst &, uint32_t) { return Step::Next; }
 
 /// flags: the scope.
 static Step runFence(Warp &warp, const Inst &inst, uint32_t mask) {
-  warp.fences.fence(warp, mask, Scope(inst.flags));
+  warp.fence(mask, Scope(inst.flags));
   return Step::Next;
 }
 

@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "fovea/PTX/Module.h"
+
 #include "Syntax/Program.h"
 
 using namespace fovea::ptx;

@@ -14,7 +14,7 @@
 #ifndef FOVEA_LIB_PTX_SYNTAX_SYNTAX_H
 #define FOVEA_LIB_PTX_SYNTAX_SYNTAX_H
 
-#include "fovea/PTX/Module.h"
+#include "fovea/PTX/Kernel.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"

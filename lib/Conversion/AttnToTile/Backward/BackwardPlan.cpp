@@ -12,6 +12,7 @@
 #include "CaptureGrads/ContributionShares.h"
 #include "Regions/RelativePositionValues.h"
 
+#include "fovea/Schedule/BackwardSchedule.h"
 #include "fovea/Schedule/ScheduleRemarks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -16,7 +16,7 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARD_PREPROCESSTERMS_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_BACKWARD_PREPROCESSTERMS_H
 
-#include "Backward/BackwardLoads.h"
+#include "Backward/BackwardKernel.h"
 
 namespace fovea {
 

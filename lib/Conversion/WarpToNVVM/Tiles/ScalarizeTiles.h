@@ -16,9 +16,12 @@
 #define FOVEA_LIB_CONVERSION_WARPTONVVM_TILES_SCALARIZETILES_H
 
 #include "Math/ScalarBits.h"
-#include "WarpToNVVM.h"
+
+#include "fovea/Dialect/Tile/IR/Tile.h"
+#include "fovea/Dialect/Warp/IR/Warp.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Transforms/DialectConversion.h"
 
 #include <map>
 

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tiles/ScalarizeTiles.h"
+#include "WarpToNVVM.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -1,4 +1,4 @@
-//===- PipelineUses.cpp - Order of the uses of a pipeline ------------------===//
+//===- PipelineUses.cpp - Order of the uses of a pipeline -----------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

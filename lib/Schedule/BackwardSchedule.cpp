@@ -1,4 +1,4 @@
-//===- BackwardPlans.cpp - Choice of backward plans -------------*- C++ -*-===//
+//===- BackwardSchedule.cpp - Choice of backward plans ----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -10,6 +10,8 @@
 // checks the resulting plans against the problem and the target.
 //
 //===----------------------------------------------------------------------===//
+
+#include "fovea/Schedule/BackwardSchedule.h"
 
 #include "Planner.h"
 

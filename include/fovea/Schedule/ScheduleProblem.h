@@ -1,0 +1,69 @@
+//===- ScheduleProblem.h - Properties that decide a schedule ----*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The properties of an attention problem on which its forward schedule depends.
+// Planners and tables of measured schedules read them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_SCHEDULE_SCHEDULEPROBLEM_H
+#define FOVEA_SCHEDULE_SCHEDULEPROBLEM_H
+
+#include "fovea/Support/Target.h"
+
+namespace fovea {
+
+/// The properties of a problem that determine its schedule.
+struct ScheduleProblem {
+  const TargetInfo *target;
+  /// Bits of an element of Q, K and V.
+  int64_t elementBits;
+  /// Head dims of Q and K, and of V, padded to the requirements of the
+  /// instructions.
+  int64_t headDim, valueHeadDim;
+  /// Query tiles iterate over different numbers of keys.
+  bool uneven = false;
+  /// Elements have the exponent range of f32 (bf16).
+  bool wideExponent = true;
+  /// The log-sum-exp is an output, in full precision.
+  bool lse = true;
+  /// Maximum number of rows of a tile if known, else 0.
+  int64_t rows = 0;
+  /// There is a score_mod.
+  bool scoreMod = false;
+  /// Dropout changes P after its row sum and before its product with V.
+  bool dropout = false;
+  /// A captured value is loaded per score, indexed by query and key.
+  bool loadsPerScore = false;
+  /// Size in queries and keys of the blocks of a block-sparse mask; 0 if there
+  /// is none. Tile sizes divide it.
+  int64_t queryBlock = 0, keyBlock = 0;
+  /// The kernel can evaluate, block by block, which key blocks a query tile
+  /// sees.
+  bool classifies = false;
+  /// Bits per score of captured tensors that are copied in tiles.
+  int64_t scoreBits = 0;
+  /// Rows may see few keys: the mask has block lists, a runtime block
+  /// predicate, or a lower bound.
+  bool sparse = false;
+  /// Bits per key of captured values.
+  int64_t keyBits = 0;
+  /// The iterated blocks depend on captured values.
+  bool blocksByCaptures = false;
+  /// Number of adjacent keys that share a captured value, or 1. `tile_n` is
+  /// best a multiple of it.
+  int64_t keyChunk = 1;
+  /// Sequences are packed: their lengths are known only on the device.
+  bool packed = false;
+  /// A sequence may end before the tensor does.
+  bool endsEarly = false;
+};
+
+} // namespace fovea
+
+#endif // FOVEA_SCHEDULE_SCHEDULEPROBLEM_H

@@ -89,6 +89,9 @@ static constexpr Simplification kSimplifications[] = {
     [](ForwardOp op) {
       return success(op.removeCaptureNumbersAttr() != nullptr);
     },
+    [](ForwardOp op) {
+      return success(op.removeCaptureNamesAttr() != nullptr);
+    },
     // Changes of the op leave unused arguments, which are dropped with the
     // function.
     [](ForwardOp op) -> LogicalResult {

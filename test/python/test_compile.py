@@ -312,7 +312,7 @@ def test_save_and_load(fovea, tmp_path):
 
 @pytest.mark.parametrize("harm", [
     lambda data: data[:-1], lambda data: data[:100] + b"?" + data[101:], lambda data: b"", lambda data: b"\x80" * 200,
-    lambda data: data.replace(b"fovea-kernel 2", b"fovea-kernel 9"),
+    lambda data: data.replace(b"fovea-kernel 3", b"fovea-kernel 9"),
 ])
 def test_damaged_files(fovea, tmp_path, harm):
     path = tmp_path / "kernel.fovea"

@@ -196,7 +196,7 @@ def test_inputs_by_constraints(fovea):
         entries = _inputs.signature(kernel._spec, kernel._options)
         sizes = _inputs.fit_sizes(kernel._spec, entries, _inputs.Sizes(300, 500, 2, 4, 4))
         contents, notes = _inputs.make_inputs(kernel, entries, sizes, {}, skip="qkv")
-        return contents["capture0"], notes
+        return contents[next(iter(captures))], notes
 
     bits, _ = made(lambda b, h, q, k, m: m[b, q, k], {"m": ("i1", (None, None, None))})
     assert bits.shape == (2, 300, 500)

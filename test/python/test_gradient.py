@@ -59,7 +59,7 @@ def test_kernels_of_all(fovea, spec, target):
     kernel."""
     given, wanted = arrays()
     kernel = fovea.compile(fovea.gradient(spec), target=target)
-    assert kernel.metadata["version"] == 4 and kernel.metadata["epilogue"][-1]["kernel"] == f"{kernel.name}_dcapture0"
+    assert kernel.metadata["version"] == 4 and kernel.metadata["epilogue"][-1]["kernel"] == f"{kernel.name}_dslopes"
     for level in ("tile", "warp", "ptx"):
         check(kernel.interpret(given["q"], given["k"], given["v"], level=level,
                                **{name: one for name, one in given.items() if name not in "qkv"}), wanted)
@@ -88,9 +88,9 @@ def test_one_file(fovea, spec, both, tmp_path):
 def test_names(fovea, both):
     """The gradient of a captured tensor is named after it, also in errors."""
     backward = fovea.compile(both, target="sm_80").backward
-    assert backward._named({"dslopes": 1}, ["dcapture0"]) == {"dcapture0": 1}
+    assert backward._named({"dslopes": 1}, ["dslopes"]) == {"dslopes": 1}
     with pytest.raises(TypeError, match="takes no 'dother'"):
-        backward._named({"dother": 1}, ["dcapture0"])
+        backward._named({"dother": 1}, ["dslopes"])
 
 
 def test_cache_of_both(fovea, both, spec):
@@ -197,7 +197,7 @@ def test_scalars_of_one_kernel(fovea):
     kernel = fovea.compile(fovea.gradient(spec), "sm_90a")
     names = {one["kernel"]: {other.get("name") for other in one["parameters"] if other["kind"] == "scalar"}
              for one in (kernel.metadata, *kernel.metadata["prologue"])}
-    assert "capture0" not in names.pop(kernel.name) and any("capture0" in one for one in names.values())
+    assert "step" not in names.pop(kernel.name) and any("step" in one for one in names.values())
     torch.manual_seed(1)
     q, k, v, do = (torch.randn(1, 1, 20, 16).bfloat16() for _ in range(4))
     plain = torch.nn.functional.scaled_dot_product_attention

@@ -63,7 +63,7 @@ kernel.launch(**{**good, "q": Torch(0x1000, shape, "torch.float16"), "unused": T
 loaded = kernel.loaded(0)
 print(loaded.tensors, loaded.scalars, loaded.dtypes, loaded.ranks, loaded.shapes[0], flush=True)
 tensors = {n: Torch(t.address, t.shape, t.dtype) for n, t in good.items() if isinstance(t, T) for n in [kernel._internal.get(n, n)]}
-loaded.launch_torch(0, [tensors[n] for n in loaded.tensors], [{"scale": 0.25, "capture2": 0.5}[n] for n in loaded.scalars])
+loaded.launch_torch(0, [tensors[n] for n in loaded.tensors], [{"scale": 0.25, "gain": 0.5}[n] for n in loaded.scalars])
 print(sorted(loaded.info()))
 """)
     assert "stream 0x77" in output
@@ -71,7 +71,7 @@ print(sorted(loaded.info()))
     assert len(others) == 3 and all(line == first for line in others)
     for value in ("0x1000", "0x2000", "0x3000", "0x4000", "0x5000", "0x6000", "0.25", "0.5"):
         assert f" {value} " in first + " "
-    assert "'capture2'" in output and "(None, None, None, 16)" in output and "'registers'" in output
+    assert "'gain'" in output and "(None, None, None, 16)" in output and "'registers'" in output
 
 
 FRAMEWORK = """

@@ -90,6 +90,7 @@ static Value makeForward(OpBuilder &builder, Location loc, Match &match,
       captures, /*sequenceOperands=*/ValueRange(), /*sinks=*/Value(),
       /*dropoutSeed=*/Value(), /*dropoutOffset=*/Value(),
       /*blockLists=*/ValueRange(), /*captureNumbers=*/DenseI64ArrayAttr(),
+      /*captureNames=*/ArrayAttr(),
       /*blockSize=*/DenseI64ArrayAttr(),
       builder.getF64FloatAttr(variant.getScale()), /*dropout=*/FloatAttr(),
       /*dropoutGenerator=*/generator::kVersion, arrangement.layout, sequence);

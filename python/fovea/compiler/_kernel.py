@@ -24,14 +24,14 @@ from ..runtime._arrays import as_tensors, check_outputs, to_host
 from .._files import read_regular
 from ._library import Context
 from ._structs import Options, RunOptions
-from ..frontend._program import Program, Spec, as_spec, in_names_of, with_names
+from ..frontend._program import Program, Spec, as_spec, in_names_of, internal_names, with_users_names
 from .._version import VERSION
 from ..errors import CompileError, CompileWarning, Diagnostic, Error, LaunchError
 
 if TYPE_CHECKING:
     from ..tools._explanation import Explanation
 
-_MAGIC = b"fovea-kernel 2\n"
+_MAGIC = b"fovea-kernel 3\n"
 _LEVELS = {"attn": 0, "tile": 1, "warp": 2, "nvvm": 3, "llvm": 4, "ptx": 5, "metadata": 6}
 DEFAULT_TARGET = "sm_90a"
 #: Problems that users can't fix are logged; those that they can fix are warnings.
@@ -103,7 +103,7 @@ def _interpret(spec: Spec, options: Choices, arrays: Mapping[str, Any], level: s
 
 
 def _interpreted(spec: Spec, options: Choices, arrays: Mapping[str, Any], level: str, exact: bool, seed: int) -> Any:
-    names = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
+    names = internal_names(spec)
     with Context() as context:
         module = context.parse(spec.located, spec.file)
         arguments = _options(options)
@@ -175,7 +175,7 @@ class Kernel:
         self.target: str = self._facts["target"]
         self.captures: Tuple[str, ...] = spec.captures
         self._backward = backward
-        self._internal = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
+        self._internal = internal_names(spec)
         # Kernels of gradients also have gradients with respect to captured tensors.
         gradients = {f"d{name}": f"d{internal}" for name, internal in self._internal.items()}
         tensors = {tensor["name"] for tensor in self._facts["tensors"]}
@@ -528,9 +528,9 @@ class Kernel:
         try:
             yield
         except LaunchError as error:
-            raise LaunchError(error.status, with_names(self._spec.captures, error.message)) from None
+            raise LaunchError(error.status, with_users_names(self._spec, error.message)) from None
         except TypeError as error:
-            raise TypeError(with_names(self._spec.captures, str(error))) from None
+            raise TypeError(with_users_names(self._spec, str(error))) from None
 
 
 # --- Compiling ----------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import List, Optional, Sequence, Tuple
 
 from ..compiler._library import Context
 from ..compiler._structs import Options
-from ._program import RESERVED, Program, Spec, as_spec, in_names_of
+from ._program import RESERVED, Program, Spec, as_spec, in_names_of, internal_names
 
 #: Operands and results that only programs of gradients have.
 _NAMES = ("do", "dlse", "dq", "dk", "dv", "dsinks", "dscale")
@@ -52,7 +52,7 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
     for name in spec.captures:
         if name in _NAMES:
             raise ValueError(f"a captured tensor can't be named {name!r}, which is an argument of programs of gradients")
-    internal = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
+    internal = internal_names(spec)
     return gradient_spec(spec, tuple(internal.get(name, name) for name in by or ()), lse, deterministic)
 
 
@@ -97,8 +97,8 @@ def _names(context: Context, module: int) -> Tuple[List[str], List[str]]:
 
 def _check_names(spec: Spec, made: Sequence[str]) -> None:
     """Raises ValueError where a gradient's name is that of another argument."""
-    for index, name in enumerate(spec.captures):
-        if f"dcapture{index}" in made and f"d{name}" in {*spec.captures, *RESERVED, *_NAMES}:
+    for name, internal in internal_names(spec).items():
+        if f"d{internal}" in made and f"d{name}" in {*spec.captures, *RESERVED, *_NAMES}:
             raise ValueError(f"'d{name}' is the name of another argument and of the gradient with respect to the captured tensor {name!r}")
 
 

@@ -76,6 +76,18 @@ def lists_of(program: str) -> Tuple[str, ...]:
     return SEQUENCES["packed"] if " packed(%" in program else BLOCK_LISTS
 
 
+def internal_names(spec: Spec) -> Dict[str, str]:
+    """The names of captured tensors in IR and metadata, by the user's: the same if all are ASCII,
+    otherwise ``capture0`` and so on."""
+    is_named = all(name.isascii() for name in spec.captures)
+    return {name: name if is_named else f"capture{index}" for index, name in enumerate(spec.captures)}
+
+
+def with_users_names(spec: Spec, message: str) -> str:
+    """A message of the compiler or the runtime about a program, with the user's names."""
+    return message if all(name == internal for name, internal in internal_names(spec).items()) else with_names(spec.captures, message)
+
+
 def with_names(captures: Sequence[str], message: str) -> str:
     """A message of the compiler or the runtime, with the user's names of captured tensors."""
     def name(found: "re.Match[str]") -> str:
@@ -90,7 +102,7 @@ def with_names(captures: Sequence[str], message: str) -> str:
 def in_names_of(spec: "Spec") -> Iterator[None]:
     """Raises a CompileError again with the user's names of captured tensors."""
     def by_name(one: Diagnostic) -> Diagnostic:
-        return dataclasses.replace(one, message=with_names(spec.captures, one.message), notes=tuple(map(by_name, one.notes)))
+        return dataclasses.replace(one, message=with_users_names(spec, one.message), notes=tuple(map(by_name, one.notes)))
 
     try:
         yield

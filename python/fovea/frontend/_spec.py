@@ -143,7 +143,10 @@ def make_spec(
         captured = [f"%c{index}" for index in range(len(captures))]
         types = [capture.type for capture in captures.values()]
         arguments += zip(captured, types)
-        clauses.append(f"captures({', '.join(captured)} : {', '.join(types)})")
+        numbered = [f"capture{index}" for index in range(len(captures))]
+        named = "" if list(captures) == numbered or not all(map(str.isascii, captures)) else (
+            ", names = [" + ", ".join(f'"{name}"' for name in captures) + "]")
+        clauses.append(f"captures({', '.join(captured)} : {', '.join(types)}{named})")
     results = [("%o", o)] + ([("%lse", tensor_type([batch, heads, query_length], "f32"))] if lse else [])
     result_names, result_types = ", ".join(n for n, _ in results), ", ".join(t for _, t in results)
 

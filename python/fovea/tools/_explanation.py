@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from . import _comparison
 from ..compiler import _kernel, _lines
 from ..compiler._library import Context
-from ..frontend._program import Spec, with_names
+from ..frontend._program import Spec, with_users_names
 from ..errors import MissingPackageError
 
 #: Kinds of statements, in the order in which a reader wants them, with titles.
@@ -261,7 +261,7 @@ def _explain(kernel: _kernel.Kernel) -> Explanation:
         module = context.parse(spec.located, spec.file)
         remarks = json.loads(context.take(context.lib.foveaExplain(module, ctypes.byref(options))))["remarks"]
         warnings = [one for one in context.diagnostics() if one.severity == "warning"]
-    statements = [Statement("warning", "", with_names(spec.captures, one.message), _where(spec, one.file, one.line, one.column))
+    statements = [Statement("warning", "", with_users_names(spec, one.message), _where(spec, one.file, one.line, one.column))
                   for one in warnings]
     statements += [*_smaller_schedule(kernel), *_faults(kernel)]
     problem: Dict[str, Any] = {}
@@ -272,6 +272,6 @@ def _explain(kernel: _kernel.Kernel) -> Explanation:
             problem = json.loads(remark["arguments"]["Problem"])
         subject, value, text = _parts(remark)
         where = _where(spec, remark.get("file", ""), remark.get("line", 0), remark.get("column", 0))
-        statements.append(Statement(_kind(remark), subject, with_names(spec.captures, text), where, value))
+        statements.append(Statement(_kind(remark), subject, with_users_names(spec, text), where, value))
     return Explanation(kernel.name, kernel.target, kernel.metadata.get("schedule", {}), problem,
                        tuple(dict.fromkeys(statements)))

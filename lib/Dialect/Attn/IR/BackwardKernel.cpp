@@ -40,7 +40,7 @@ std::string BackwardOp::getResultName(unsigned index) {
     return "dscale";
   unsigned first = getCaptureGradients().front().getResultNumber();
   int64_t position = getDifferentiated()[index - first];
-  return "dcapture" + std::to_string(getCaptureNumber(position));
+  return "d" + getCaptureName(position);
 }
 
 SmallVector<std::string> BackwardOp::getOperandDimNames(unsigned index) {

@@ -88,13 +88,18 @@ static LogicalResult verifyDifferentiated(BackwardOp op) {
     least = position + 1;
     Type type = op.getCaptures()[position].getType();
     if (!isa<FloatType>(getElementTypeOrSelf(type)))
-      return op.emitOpError() << "captured value #" << position
+      return op.emitOpError() << op.describeCapture(position)
                               << " has no gradient: expected a float or a "
                                  "tensor of floats, found "
                               << type;
-    if (failed(verifyGradient(op, "captured value #" + Twine(position),
-                              gradient, type)))
+    if (failed(
+            verifyGradient(op, op.describeCapture(position), gradient, type)))
       return failure();
+    std::string name = "d" + op.getCaptureName(position);
+    if (isReservedName(op, name) || hasCaptureNamed(op, name))
+      return op.emitOpError()
+             << "the gradient of " << op.describeCapture(position)
+             << " would have the name '" << name << "' of another tensor";
   }
   return success();
 }
@@ -160,8 +165,7 @@ LogicalResult ContributeOp::verify() {
       target.getArgNumber() - BackwardOp::kScoreGradientArguments;
   if (!llvm::is_contained(parent.getDifferentiated(), int64_t(capture)))
     return emitOpError() << "expected a captured value with a gradient, found "
-                            "captured value #"
-                         << capture;
+                         << parent.describeCapture(capture);
   auto tensor = dyn_cast<RankedTensorType>(target.getType());
   int64_t rank = tensor ? tensor.getRank() : 0;
   if (int64_t(getIndices().size()) != rank)

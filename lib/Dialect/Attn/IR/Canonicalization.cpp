@@ -150,13 +150,18 @@ struct PruneCaptures : OpRewritePattern<OpTy> {
     renumber(op, dead);
     SmallVector<Value> kept;
     SmallVector<int64_t> numbers;
+    SmallVector<Attribute> names;
     for (auto [index, capture] : llvm::enumerate(captures))
       if (!dead.test(index)) {
         kept.push_back(capture);
         numbers.push_back(op.getCaptureNumber(index));
+        if (std::optional<ArrayAttr> all = op.getCaptureNames())
+          names.push_back((*all)[index]);
       }
     op.getCapturesMutable().assign(kept);
-    if (llvm::equal(numbers, llvm::seq<int64_t>(0, numbers.size())))
+    if (op.getCaptureNames())
+      op.setCaptureNamesAttr(rewriter.getArrayAttr(names));
+    else if (llvm::equal(numbers, llvm::seq<int64_t>(0, numbers.size())))
       op.removeCaptureNumbersAttr();
     else
       op.setCaptureNumbers(numbers);

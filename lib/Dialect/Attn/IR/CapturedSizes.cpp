@@ -94,9 +94,8 @@ SmallVector<DimCover> fovea::attn::getCapturedCovers(AttentionOpInterface op) {
     if (!ShapedType::isDynamic(getExtent(op, read)) &&
         !ShapedType::isDynamic(read.at.extent))
       continue;
-    std::string dim = "capture" +
-                      std::to_string(op.getCaptureNumber(read.capture)) + "." +
-                      std::to_string(read.dim);
+    std::string dim =
+        op.getCaptureName(read.capture) + "." + std::to_string(read.dim);
     if (llvm::none_of(covers, [&](const DimCover &known) {
           return known.dim == dim && known.of == read.at.size;
         }))
@@ -112,8 +111,8 @@ LogicalResult fovea::attn::verifyCapturedSizes(AttentionOpInterface op) {
         ShapedType::isDynamic(read.at.extent) || extent >= read.at.extent)
       continue;
     return read.extract->emitOpError()
-           << "reads dimension " << read.dim << " of captured value #"
-           << read.capture << " at the " << read.at.name
+           << "reads dimension " << read.dim << " of "
+           << op.describeCapture(read.capture) << " at the " << read.at.name
            << ": expected a size of at least " << read.at.extent << ", found "
            << op.getCaptures()[read.capture].getType();
   }

@@ -31,8 +31,7 @@ std::string fovea::attn::getVariantOperandName(AttentionOpInterface op,
   if (index < first.captures)
     return "scale";
   if (index < first.sequence)
-    return ("capture" + Twine(op.getCaptureNumber(index - first.captures)))
-        .str();
+    return op.getCaptureName(index - first.captures);
   if (index < first.weights)
     return op.getSequence().getOperandNames()[index - first.sequence].str();
   if (index >= first.lists)

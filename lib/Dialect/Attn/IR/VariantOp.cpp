@@ -11,6 +11,8 @@
 #include "CapturedSizes.h"
 
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <cmath>
 
@@ -194,11 +196,67 @@ static LogicalResult verifyScale(AttentionOpInterface op) {
   return success();
 }
 
+bool fovea::attn::isReservedName(AttentionOpInterface op, StringRef name) {
+  static const llvm::StringSet<> forward = {"q",          "k",
+                                            "v",          "o",
+                                            "lse",        "scale",
+                                            "sinks",      "partial_count",
+                                            "full_count", "partial_index",
+                                            "full_index", "dropout_seed",
+                                            "lengths",    "cu_q",
+                                            "cu_k",       "dropout_offset"};
+  static const llvm::StringSet<> backward = {"do", "dlse",   "dq",    "dk",
+                                             "dv", "dsinks", "dscale"};
+  return forward.contains(name) ||
+         llvm::is_contained(op.getSequence().getOperandNames(), name) ||
+         (isa<BackwardOp>(op) && backward.contains(name));
+}
+
+bool fovea::attn::hasCaptureNamed(AttentionOpInterface op, StringRef name) {
+  return llvm::any_of(
+      llvm::seq<unsigned>(0, op.getCaptures().size()),
+      [&](unsigned index) { return op.getCaptureName(index) == name; });
+}
+
+static bool isIdentifier(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+static LogicalResult verifyCaptureNames(AttentionOpInterface op,
+                                        ArrayAttr names) {
+  if (op.getCaptureNumbers())
+    return op->emitOpError(
+        "captured values must have names or numbers, found both");
+  if (names.size() != op.getCaptures().size())
+    return op->emitOpError()
+           << "expected a name for each of " << op.getCaptures().size()
+           << " captured values, found " << names.size();
+  llvm::StringSet<> seen;
+  for (StringAttr name : names.getAsRange<StringAttr>()) {
+    if (!isIdentifier(name))
+      return op->emitOpError()
+             << "the name of a captured value must be an identifier, found "
+             << name;
+    if (isReservedName(op, name))
+      return op->emitOpError() << "a captured value cannot be named " << name
+                               << ", which is the name of an operand or result";
+    if (!seen.insert(name).second)
+      return op->emitOpError() << "two captured values have the name " << name;
+  }
+  return success();
+}
+
 static LogicalResult verifyCaptures(AttentionOpInterface op) {
+  // Names first: the messages of the other checks use them.
+  if (std::optional<ArrayAttr> names = op.getCaptureNames())
+    if (failed(verifyCaptureNames(op, *names)))
+      return failure();
   for (auto [index, capture] : llvm::enumerate(op.getCaptures()))
     if (!isCaptureType(capture.getType()))
       return op->emitOpError()
-             << "captured value #" << index
+             << op.describeCapture(index)
              << " must be an index, f32, i32 or i64, or a tensor of rank at "
                 "most 4 of f16, bf16, f32, i1, i8, i16, i32 or i64, found "
              << capture.getType();

@@ -34,6 +34,9 @@ llvm::LogicalResult verifyRowValues(AttentionOpInterface op,
 /// value, scale, captured values, sinks, dropout, sequence form and block
 /// lists.
 llvm::LogicalResult verifyVariant(AttentionOpInterface op);
+/// True if an operand or result that is no captured value may have that name.
+bool isReservedName(AttentionOpInterface op, llvm::StringRef name);
+bool hasCaptureNamed(AttentionOpInterface op, llvm::StringRef name);
 /// Checks the block lists.
 llvm::LogicalResult verifyBlocks(AttentionOpInterface op);
 /// Checks the regions that all attention ops have.

@@ -19,8 +19,9 @@ using namespace fovea::attn;
 /// Names of the attributes that all attention ops have.
 static constexpr StringLiteral kScale("scale"), kLayout("layout"),
     kSequence("sequence"), kCaptureNumbers("captureNumbers"),
-    kDropout("dropout"), kDropoutGenerator("dropoutGenerator"),
-    kBlockSize("blockSize"), kOperandSegments("operandSegmentSizes");
+    kCaptureNames("captureNames"), kDropout("dropout"),
+    kDropoutGenerator("dropoutGenerator"), kBlockSize("blockSize"),
+    kOperandSegments("operandSegmentSizes");
 
 ParseResult fovea::attn::parseTypedOperands(OpAsmParser &parser,
                                             TypedOperands &clause) {
@@ -47,21 +48,31 @@ static ParseResult parseSequenceForm(OpAsmParser &parser, StringRef keyword,
   return parser.parseRParen();
 }
 
-/// Parses `(%a, %b : t, u)`, optionally with `, numbers = [0, 2]` after the
-/// types.
+/// Parses `(%a, %b : t, u)`, optionally with `, numbers = [0, 2]` or
+/// `, names = ["a", "b"]` after the types.
 static ParseResult parseCaptures(OpAsmParser &parser, TypedOperands &captures,
-                                 DenseI64ArrayAttr &numbers) {
+                                 DenseI64ArrayAttr &numbers, ArrayAttr &names) {
+  constexpr auto kSquare = OpAsmParser::Delimiter::Square;
   if (parser.parseLParen() || parseTypedOperands(parser, captures))
     return failure();
-  if (succeeded(parser.parseOptionalComma())) {
-    SmallVector<int64_t> list;
-    if (parser.parseKeyword("numbers") || parser.parseEqual() ||
-        parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&] {
-          return parser.parseInteger(list.emplace_back());
+  if (failed(parser.parseOptionalComma()))
+    return parser.parseRParen();
+  if (succeeded(parser.parseOptionalKeyword("names"))) {
+    SmallVector<std::string> list;
+    if (parser.parseEqual() || parser.parseCommaSeparatedList(kSquare, [&] {
+          return parser.parseString(&list.emplace_back());
         }))
       return failure();
-    numbers = parser.getBuilder().getDenseI64ArrayAttr(list);
+    names = parser.getBuilder().getStrArrayAttr(
+        llvm::to_vector_of<StringRef>(list));
+    return parser.parseRParen();
   }
+  SmallVector<int64_t> list;
+  if (parser.parseKeyword("numbers") || parser.parseEqual() ||
+      parser.parseCommaSeparatedList(
+          kSquare, [&] { return parser.parseInteger(list.emplace_back()); }))
+    return failure();
+  numbers = parser.getBuilder().getDenseI64ArrayAttr(list);
   return parser.parseRParen();
 }
 
@@ -173,10 +184,13 @@ ParseResult VariantClauses::parseClause(StringRef keyword) {
   }
   if (keyword == "captures") {
     DenseI64ArrayAttr numbers;
-    if (parseCaptures(parser, captures, numbers))
+    ArrayAttr names;
+    if (parseCaptures(parser, captures, numbers, names))
       return failure();
     if (numbers)
       result.addAttribute(kCaptureNumbers, numbers);
+    if (names)
+      result.addAttribute(kCaptureNames, names);
     return success();
   }
   if (keyword == "dropout") {
@@ -293,6 +307,8 @@ void fovea::attn::printVariantClauses(OpAsmPrinter &p,
       llvm::interleaveComma(*numbers, p);
       p << ']';
     }
+    if (std::optional<ArrayAttr> names = op.getCaptureNames())
+      p << ", names = " << *names;
     p << ')';
   }
   if (op.hasBlocks()) {
@@ -316,7 +332,7 @@ void fovea::attn::printVariantRegions(OpAsmPrinter &p, AttentionOpInterface op,
     p.printNewline();
   p.decreaseIndent();
   SmallVector<StringRef> elided = {
-      kScale,   kLayout,           kSequence,  kCaptureNumbers,
+      kScale,   kLayout,           kSequence,  kCaptureNumbers, kCaptureNames,
       kDropout, kDropoutGenerator, kBlockSize, kOperandSegments};
   llvm::append_range(elided, own);
   p.printOptionalAttrDict(op->getAttrs(), elided);

@@ -148,7 +148,7 @@ FailureOr<Requested> MakeGradientPass::findRequested(ForwardOp forward) {
     }
     bool isCapture = false;
     for (unsigned index = 0; index < forward.getCaptures().size(); ++index)
-      if (("capture" + Twine(forward.getCaptureNumber(index))).str() == name) {
+      if (forward.getCaptureName(index) == name) {
         requested.captures.push_back(index);
         isCapture = true;
       }

@@ -47,7 +47,7 @@ std::string FormulaPrinter::printArgument(BlockArgument argument) {
            leading = count - op.getCaptures().size();
   unsigned number = argument.getArgNumber();
   if (number >= leading)
-    return "capture" + std::to_string(number - leading);
+    return op.getCaptureName(number - leading);
   if (argument.getParentRegion() == &op.getMaskMod()) {
     static constexpr StringLiteral kPair[] = {"b", "h", "i", "j"};
     return kPair[number].str();

@@ -133,6 +133,8 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
       "::mlir::OperandRange", "getCaptures", (ins)>,
     InterfaceMethod<"The numbers in captured values' names, if not 0, 1, ....",
       "::std::optional<::llvm::ArrayRef<int64_t>>", "getCaptureNumbers", (ins)>,
+    InterfaceMethod<"The names of captured values, if they are not numbered.",
+      "::std::optional<::mlir::ArrayAttr>", "getCaptureNames", (ins)>,
     InterfaceMethod<"Operands of the sequence form.",
       "::mlir::OperandRange", "getSequenceOperands", (ins)>,
     InterfaceMethod<"The attention sinks, or null.",
@@ -187,6 +189,20 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
       ::std::optional<::llvm::ArrayRef<int64_t>> numbers =
           $_op.getCaptureNumbers();
       return numbers ? (*numbers)[index] : index;
+    }
+    /// The name of captured value `index` in signatures and launch metadata:
+    /// its own, or `captureN`.
+    ::std::string getCaptureName(unsigned index) {
+      ::std::optional<::mlir::ArrayAttr> names = $_op.getCaptureNames();
+      if (!names)
+        return "capture" + ::std::to_string(getCaptureNumber(index));
+      return ::mlir::cast<::mlir::StringAttr>((*names)[index]).str();
+    }
+    /// Captured value `index` in diagnostics.
+    ::std::string describeCapture(unsigned index) {
+      if (!$_op.getCaptureNames())
+        return "captured value #" + ::std::to_string(index);
+      return "captured value '" + getCaptureName(index) + "'";
     }
     /// True if queries may see few of the keys independently of their number:
     /// there are block lists or a block predicate, or a lower bound of the

@@ -124,11 +124,14 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     Indices outside of the sequence denote blocks without keys. Counts are
     clamped to `[0, width]`. Sequences must be dense or have `lengths`.
 
-    The host passes captured values by the names `capture0`, `capture1` and so
-    on, in the order of `captures`. Canonicalisation removes unused and repeated
-    captured values. The others keep their names by an explicit list of numbers:
-    with `captures(%a, %b : t, u, numbers = [0, 2])` the names are `capture0`
-    and `capture2`. Numbers must ascend.
+    The host passes captured values by name. With
+    `captures(%a, %b : t, u, names = ["slopes", "gain"])` the names are `slopes`
+    and `gain`: different identifiers of ASCII letters, digits and `_`, and not
+    names of other operands or results. Without names they are `capture0`,
+    `capture1` and so on, in the order of `captures`. Canonicalisation removes
+    unused and repeated captured values. The others keep their names, if need be
+    by a list of numbers: with `captures(%a, %b : t, u, numbers = [0, 2])` the
+    names are `capture0` and `capture2`. Numbers must ascend.
 
     Example:
 
@@ -164,6 +167,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     Arg<Optional<I64>, "the offset into the random numbers of the seed">:$dropoutOffset,
     Arg<Variadic<AnyRankedTensor>, "counts and indices of partial blocks, then of full blocks: i32">:$blockLists,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "the numbers in the names of captured values, if some were removed">:$captureNumbers,
+    Arg<OptionalAttr<StrArrayAttr>, "the names of captured values, one for each">:$captureNames,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "queries and keys per block of the lists: [QB, KB]">:$blockSize,
     Arg<OptionalAttr<F64Attr>, "the constant softmax scale; default 1/sqrt(D)">:$scale,
     Arg<OptionalAttr<F64Attr>, "the dropout probability, in [0, 1)">:$dropout,
@@ -296,6 +300,7 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     Arg<Optional<I64>, "the offset into the random numbers of the seed">:$dropoutOffset,
     Arg<Variadic<AnyRankedTensor>, "counts and indices of partial blocks, then of full blocks: i32">:$blockLists,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "the numbers in the names of captured values, if some were removed">:$captureNumbers,
+    Arg<OptionalAttr<StrArrayAttr>, "the names of captured values, one for each">:$captureNames,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "queries and keys per block of the lists: [QB, KB]">:$blockSize,
     Arg<OptionalAttr<F64Attr>, "the constant softmax scale; default 1/sqrt(D)">:$scale,
     Arg<OptionalAttr<F64Attr>, "the dropout probability, in [0, 1)">:$dropout,

@@ -26,7 +26,6 @@ def Tile_IotaOp : Tile_Op<"iota", [
     `0, 1, 2, ...`.
 
     Example:
-
     ```mlir
     %r = tile.iota dim 0 : tensor<128x1xi32, #tile.reg>
     ```
@@ -68,7 +67,6 @@ def Tile_RandomOp : Tile_Op<"random", [
     must be less than 2^31.
 
     Example:
-
     ```mlir
     %r = tile.random key(%key) stream(%stream) [%i, %j] dim 1 : tensor<128x64xi32, #tile.reg>
     ```
@@ -97,7 +95,6 @@ def Tile_RampOp : Tile_Op<"ramp", [
     the addition are target-defined.
 
     Example:
-
     ```mlir
     %bias = tile.ramp %start step %slope dim 1 : tensor<1x128xf32, #tile.reg>
     ```
@@ -129,7 +126,6 @@ def Tile_OwnedRowsOp : Tile_Op<"held_rows", [
     enter the same ping-pong sections in the same order.
 
     Example:
-
     ```mlir
     %first, %count = tile.held_rows tensor<256x1xf32, #tile.reg>
     ```
@@ -148,7 +144,6 @@ def Tile_BroadcastOp : Tile_Op<"broadcast", [Pure]> {
     equal to the result's.
 
     Example:
-
     ```mlir
     %w = tile.broadcast %m : tensor<128x1xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
     ```
@@ -171,7 +166,6 @@ def Tile_DiagonalsOp : Tile_Op<"diagonals", [Pure]> {
     computed once per position instead of once per element.
 
     Example:
-
     ```mlir
     %b = tile.diagonals %d : tensor<1x192xf32, #tile.reg> to tensor<128x64xf32, #tile.reg>
     ```
@@ -192,7 +186,6 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     compare integers as signed. The order of additions is unspecified.
 
     Example:
-
     ```mlir
     %m = tile.reduce max dim 1 %s : tensor<128x64xf32, #tile.reg> to tensor<128x1xf32, #tile.reg>
     ```
@@ -240,7 +233,6 @@ def Tile_LoadOp : Tile_Op<"load", [
     cover 128 contiguous bytes per warp.
 
     Example:
-
     ```mlir
     %k = tile.load "k" %K[%b, %h, %j, %c0] limit(%n) dims [2, 3]
       : memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>> to tensor<64x64xbf16, #tile.reg>
@@ -295,7 +287,6 @@ def Tile_GatherOp : Tile_Op<"gather", [
     and are not read.
 
     Example:
-
     ```mlir
     %x = tile.gather %table[%h, %bucket] mask(%keep : tensor<128x64xi1, #tile.reg>)
       : memref<?x32xf32, strided<[?, ?]>>[index, tensor<128x64xi32, #tile.reg>]
@@ -343,7 +334,6 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
     architectures (2015), after Kulisch's long accumulator.
 
     Example:
-
     ```mlir
     tile.scatter %number, %order[%rank] mask(%exists : tensor<16x1xi1, #tile.reg>)
       : tensor<16x1xi32, #tile.reg>, memref<?xi32>[tensor<16x1xi32, #tile.reg>]
@@ -387,7 +377,6 @@ def Tile_StoreOp : Tile_Op<"store", [
     order of additions from several stores is unspecified.
 
     Example:
-
     ```mlir
     tile.store "out" %o, %O[%b, %h, %i, %c0] limit(%end) dims [2, 3]
       : tensor<128x64xbf16, #tile.reg>, memref<?x?x?x64xbf16, strided<[?, ?, ?, 1]>>
@@ -443,7 +432,6 @@ def Tile_DotOp : Tile_Op<"dot", [
     whole.
 
     Example:
-
     ```mlir
     %s = tile.dot "s" %q, %k, %zero transpose_b
       : tensor<128x64xbf16, #tile.reg>, tensor<64x64xbf16, #tile.reg>, tensor<128x64xf32, #tile.reg>
@@ -493,7 +481,6 @@ def Tile_StreamOp : Tile_Op<"stream", [
     that the dK product reads as is and the dQ product reads transposed.
 
     Example:
-
     ```mlir
     %shared = tile.stream "ds" %ds : tensor<128x64xbf16, #tile.reg>
     %dq = tile.dot "dq" %shared, %k, %zero transpose_a
@@ -523,7 +510,6 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [
     away.
 
     Example:
-
     ```mlir
     %acc1 = tile.if_any %moved init(%acc0 : tensor<128x64xf32, #tile.reg>) : tensor<128x1xi1, #tile.reg> {
     ^bb0(%a: tensor<128x64xf32, #tile.reg>):
@@ -554,7 +540,6 @@ def Tile_BallotOp : Tile_Op<"ballot", [Pure]> {
     Bit `c` of the result is column `c` of the operand.
 
     Example:
-
     ```mlir
     %bits = tile.ballot %any : tensor<1x32xi1, #tile.reg>
     ```
@@ -634,7 +619,6 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     `tile-fuse-online-softmax` lowers the op to `tile.for_blocks`.
 
     Example:
-
     ```mlir
     %m, %l, %acc = tile.softmax_sum "o" %lb to %ub step 64 full(%fb, %fe) scale(0.125)
       scores(%j: index, %partial: i1) {
@@ -689,7 +673,6 @@ def Tile_SoftmaxMergeOp : Tile_Op<"softmax_merge", [
     into the state of their union. Used for split KV and `attn.merge`.
 
     Example:
-
     ```mlir
     %m, %l, %acc = tile.softmax_merge (%m0, %l0, %acc0), (%m1, %l1, %acc1)
       : tensor<128x1xf32, #tile.reg>, tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
@@ -725,7 +708,6 @@ def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
     overflow. Rows with `l = 0` then have output 0 and log-sum-exp `sink`.
 
     Example:
-
     ```mlir
     %o, %lse = tile.softmax_finish %m, %l, %acc sink(%s : tensor<128x1xf32, #tile.reg>)
       : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
@@ -766,7 +748,6 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
     `tile-lower-work` lowers the `single` form.
 
     Example:
-
     ```mlir
     tile.foreach_work %w to %count schedule(static) {
       %x = tile.load %S[%w, %c0] dims [-1, 1] : memref<?x64xf32> to tensor<1x64xf32, #tile.reg>
@@ -797,7 +778,6 @@ def Tile_YieldOp : Tile_Op<"yield", [
     Yields the region's results.
 
     Example:
-
     ```mlir
     tile.yield %s : tensor<128x64xf32, #tile.reg>
     ```

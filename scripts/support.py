@@ -28,7 +28,7 @@ ALIASES = {"dense": "dense", "lengths": "lengths (padded KV cache, seqused_k)", 
            "paged": "paged (page table)"}
 #: Head dims that represent the rule, and some that violate it.
 TAKEN, REFUSED = (8, 72, 128, 256), (4, 12, 264)
-GRADIENTS = {"dq", "dk", "dv", "dcapture0", "dsinks", "dscale"}
+GRADIENTS = {"dq", "dk", "dv", "dgains", "dsinks", "dscale"}
 #: The targets whose programs are compiled; None: all.
 PROBED = None
 #: Options of a description that the page lists.

@@ -1,4 +1,4 @@
-//===- Warp.cpp - Control flow and order of warps -------------------------===//
+//===- Warp.cpp - Control flow and memory order of warps ------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Executes the instructions of a warp: fragments, divergence and reconvergence,
-// and the exchange of knowledge between lanes. Handlers in Instructions/ do the
-// work of single instructions.
+// Executes the instructions of a warp. The lanes with the same program counter
+// form a fragment; branches split it, and fragments reconverge. Synchronisation
+// passes happens-before knowledge between lanes. Handlers in Instructions/
+// execute single instructions.
 //
 //===----------------------------------------------------------------------===//
 

@@ -105,7 +105,7 @@ def test_without_a_device(run_command):
     assert result.stderr in ("fovea bench: PyTorch is not installed\n", "fovea bench: PyTorch finds no CUDA device\n")
 
 
-@pytest.mark.parametrize("name, contestants", [("forward", 4), ("backward", 4)])
+@pytest.mark.parametrize("name, contestants", [("forward", 3), ("backward", 3)])
 def test_the_plots_of_the_page_are_current(source_root, name, contestants):
     # By its path, since benchmarks/ is not on the module path.
     place = importlib.util.spec_from_file_location("plot_performance", source_root / "benchmarks" / "plot_performance.py")

@@ -35,7 +35,7 @@ def test_targets_side_by_side(fovea):
     for name, value in kernel.metadata["schedule"].items():
         assert field(found, name).values[0] == str(value)
     text = str(found)
-    assert text.startswith("fields that differ from the second variant\n  target: sm_90a | sm_80\n  unit: wgmma | mma_sync\n      wgmma: the best unit")
+    assert text.startswith("fields that differ from the second variant\n  target: sm_90a | sm_80\n  unit: wgmma | mma_sync\n      wgmma: the best MMA unit")
     assert "\nattention for sm_90a\n" in text and "\n\nattention for sm_80\n" in text and "  ping_pong: 1 | 0\n" in text
     # Without a variant there is no comparison.
     assert kernel.explain().fields == () and kernel.explain().beside is None

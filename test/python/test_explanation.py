@@ -60,7 +60,7 @@ def test_bounds_of_a_causal_mask(fovea):
 @pytest.mark.parametrize("mask, captures, op, text, line", [
     (near, {"place": ("f32", (None,))}, "arith.cmpf", "it compares floats", "close = distance"),
     (bit, {"words": ("i32", (None, None, None))}, "tensor.extract", "it reads data at other positions", "return (words"),
-    (same, {"document": ("i32", (None, None))}, "tensor.extract", "it reads data: it gives no range of keys; kernels with warp roles check blocks",
+    (same, {"document": ("i32", (None, None))}, "tensor.extract", "it reads data: it gives no range of keys; kernels with warp roles test each block",
      "return document"),
 ])
 def test_where_the_analysis_gave_up(fovea, mask, captures, op, text, line):

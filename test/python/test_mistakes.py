@@ -385,8 +385,8 @@ def test_declarations_of_captures(fovea):
 def test_gradients_by_captures(fovea):
     """Messages have the user's names of captured tensors."""
     described = {"head_dim": 16, "captures": {"window": ("i32", (None,)), "slopes": ("f32", (None,))}}
-    for by, message in (("window", "captured 'window' has no gradient: expected a float or a tensor of floats, found 'tensor<.xi32>'"),
-                        ("slope", "gradients are by .* captured values such as 'window', found 'slope'")):
+    for by, message in (("window", "captured value 'window' has no gradient: expected a float or a tensor of floats, found 'tensor<.xi32>'"),
+                        ("slope", "expected a gradient among .* captured values such as 'window', found 'slope'")):
         with pytest.raises(fovea.CompileError, match=message):
             fovea.attention(lambda s, b, h, q, k, slopes: s + slopes[h], gradient=("q", by), **described)
 

@@ -8,7 +8,8 @@ import string
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FUZZER = (ROOT / "test" / "Fuzz" / "fuzz-program.cpp").read_text()
-PIPELINES = re.findall(r'"(builtin\.module\(.*\))"', FUZZER)
+# Adjacent string literals are one pipeline.
+PIPELINES = re.findall(r'"(builtin\.module\(.*\))"', re.sub(r'"\s*\n\s*"', "", FUZZER))
 # A pass that only prints; the fuzzer's library does not print.
 NOT_FUZZED = {"warp-print-roles"}
 

@@ -133,7 +133,7 @@ def beside(output):
 def test_wrong_gradients(on_device, tmp_path):
     """Errors of each gradient: unwritten elements, all elements lost, writes out of bounds."""
     job = slopes(on_device, tmp_path, 3)
-    assert list(job.outputs) == ["dq", "dk", "dv", "dcapture0", "dsinks", "dscale"] and checked(on_device, job) == ("", "")
+    assert list(job.outputs) == ["dq", "dk", "dv", "dc0", "dsinks", "dscale"] and checked(on_device, job) == ("", "")
     for name in job.outputs:
         for spoil, wanted in ((unwritten, "gradient"), (lost, "gradient"), (beside, "damage")):
             kind, message = checked(on_device, job, lambda number, outputs, name=name, spoil=spoil: spoil(outputs[name]))

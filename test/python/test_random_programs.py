@@ -155,7 +155,7 @@ def test_wrong_gradients_are_seen(programs):
         def judge(changed):
             return gradients.judge_all({**found, **changed}, own.meaning, own.plain, own.residue, own.outputs, "bf16", prepared.score_error)
 
-        assert list(own.outputs) == ["dq", "dk", "dv", "dcapture0", "dsinks"] and judge({}) == ""
+        assert list(own.outputs) == ["dq", "dk", "dv", "dc0", "dsinks"] and judge({}) == ""
         for name, array in found.items():
             for spoil in (numpy.zeros_like, lambda array: 2 * array, lambda array: array * numpy.nan):
                 assert judge({name: spoil(array)}).startswith(f"{name}: row"), name

@@ -212,7 +212,7 @@ def test_what_kernels_ask(fovea):
                            captures={"m": ("f16", (None, None)), "w": ("f32", (None,))})
     for target, q, m in (("sm_90a", (16, 3, 8), (16, 1, 8)), ("sm_80", (16, 3, 8), (2, -1, 1))):
         facts = fovea.compile(spec, target=target).metadata
-        names = ("q", "capture0", "capture1")
+        names = ("q", "m", "w")
         found = dict(zip(names, _layouts.layouts_of(facts, names)))
         assert [found[name][:3] for name in names] == [q, m, (4, -1, 1)]
         if target == "sm_80":

@@ -93,7 +93,7 @@ def test_kernels_of_declared_tensors(fovea, target):
     ones = numpy.ones(LENGTH, "float32")
     read = {"weight": ones, "number": 2.0, "keep": ones > 0, "gain": numpy.ones(2, "float32")}
     names = [one["name"] for one in kernel.metadata["tensors"]]
-    assert names == ["q", "k", "v", "capture3", "o", "lse"]
+    assert names == ["q", "k", "v", "gain", "o", "lse"]
     for level in ("attn", "tile", "ptx"):
         o, lse = kernel.interpret(x, x, x, level=level, **read)
         made = kernel.backward.interpret(x, x, x, o=o, lse=lse, do=x, level=level, **read)

@@ -12,9 +12,9 @@ import pytest
 
 @pytest.fixture(scope="module")
 def variants(fovea):
-    import variants
+    import traced_variants
 
-    return variants
+    return traced_variants
 
 
 SCORES = [

@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tries shapes first (tiles, warps, buffers), then changes of order on the best
-// shape. Candidates that are rejected by the schedule's verifier, the compiler
-// or ptxas, or that spill, are dropped with the reason. The others are timed in
-// random order, each after 30 ms of warm-up.
+// Tries tile sizes, warps and buffers first, then single changes of order and
+// arithmetic on the best of these schedules. Candidates that are rejected by
+// the schedule's verifier, the compiler or ptxas, or that spill, are dropped
+// with the reason. The others are timed in random order, each after 30 ms of
+// warm-up.
 //
 //===----------------------------------------------------------------------===//
 

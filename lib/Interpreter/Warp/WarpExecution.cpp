@@ -1,4 +1,4 @@
-//===- WarpExecution.cpp - Runs the blocks of a grid ------------*- C++ -*-===//
+//===- WarpExecution.cpp - Runs the CTAs of a grid --------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Runs blocks independently on the context's threads, or interleaves several of
-// them if they share a work counter, semaphores or sums in memory.
+// Runs CTAs independently on the context's threads, or interleaves several of
+// them if they share a work counter, semaphores or accumulators in memory.
 //
 //===----------------------------------------------------------------------===//
 

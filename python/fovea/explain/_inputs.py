@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from ..runtime._arrays import to_host
 from ..compiler._kernel import Choices, Kernel, _options
 from ..compiler._library import Context
-from ..frontend._program import Spec
+from ..frontend._program import Spec, internal_names
 from ..errors import Error
 
 #: Query heads if the program leaves their number open.
@@ -222,7 +222,7 @@ def make_inputs(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, given: Ma
 
     spec, constraints = kernel._spec, kernel.metadata["constraints"]
     generator = numpy.random.default_rng(0)
-    internal = {name: f"capture{index}" for index, name in enumerate(spec.captures)}
+    internal = internal_names(spec)
     external = {value: key for key, value in internal.items()}
     unknown = {internal.get(name, name) for name in given} - {entry.name for entry in inputs}
     if unknown:

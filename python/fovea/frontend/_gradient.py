@@ -9,7 +9,7 @@ from typing import List, Optional, Sequence, Tuple
 
 from ..compiler._library import Context
 from ..compiler._structs import Options
-from ._program import RESERVED, Program, Spec, as_spec, in_names_of, internal_names
+from ._program import Program, Spec, as_spec, in_names_of, internal_names
 
 #: Operands and results that only programs of gradients have.
 _NAMES = ("do", "dlse", "dq", "dk", "dv", "dsinks", "dscale")
@@ -77,10 +77,9 @@ def _gradient_spec(spec: Spec, located: str, file: str, wants: Tuple[str, ...], 
         pipeline = f"builtin.module(attn-make-gradient{{{options}}},func.func(attn-differentiate))"
         failed = context.lib.foveaModuleRunPipeline(module, pipeline.encode())
         context.check(None if failed else module)
-        given, made = _names(context, module)
+        given, _ = _names(context, module)
         if "do" not in given:
             raise ValueError("expected a program that is one attn.forward, found none")
-        _check_names(spec, made)
         text = context.take(context.lib.foveaModulePrint(module)).decode()
         with_lines = Options(ctypes.sizeof(Options), line_info=1)
         relocated = context.take(context.lib.foveaEmit(module, ctypes.byref(with_lines), 0)).decode()
@@ -93,13 +92,6 @@ def _names(context: Context, module: int) -> Tuple[List[str], List[str]]:
     text = context.take(context.lib.foveaModuleSignature(module, ctypes.byref(options)))
     signature = json.loads(text)
     return [one["name"] for one in signature["inputs"]], [one["name"] for one in signature["outputs"]]
-
-
-def _check_names(spec: Spec, made: Sequence[str]) -> None:
-    """Raises ValueError where a gradient's name is that of another argument."""
-    for name, internal in internal_names(spec).items():
-        if f"d{internal}" in made and f"d{name}" in {*spec.captures, *RESERVED, *_NAMES}:
-            raise ValueError(f"'d{name}' is the name of another argument and of the gradient with respect to the captured tensor {name!r}")
 
 
 __all__ = ["gradient", "gradient_spec"]

@@ -95,8 +95,7 @@ class Prepared:
             sequences=form["sequences"], blocks=blocks, sinks=form["sinks"], dropout=form["dropout"],
             captures=captures, output_dtype=form["output_dtype"], **{name: form[sizes[name]] for name in form["static"]},
         )
-        internal = {name: f"capture{index}" for index, name in enumerate(self.spec.captures)}
-        self.named = {internal.get(name, name): array for name, array in self.arrays.items()}
+        self.named = dict(self.arrays)
 
     def _prepare_torch(self):
         import aten_calls

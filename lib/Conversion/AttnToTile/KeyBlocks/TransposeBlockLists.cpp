@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The prologue kernel gives each warp some key blocks. A warp processes 32
-// query blocks at a time, one per lane, and walks their rows of the list: a
-// ballot per entry yields the query blocks of the 32 that list a key block. The
-// position of a query block in the transposed list follows from the earlier
-// count and the lower lanes. So nothing is accumulated in memory, and the order
-// is deterministic.
+// Each warp of the preprocess kernel transposes the entries of a few key
+// blocks. It processes 32 query blocks at a time: each lane iterates over one
+// query block's list, and ballots collect, per key block, a bitmap of the lanes
+// that list it. The index of a query block in the transposed list is the count
+// from earlier query blocks plus the number of set bits of lower lanes. Nothing
+// is accumulated in memory, so the order is deterministic.
 //
 // Counts and indices are unchecked user data: counts are clamped to the row,
 // and indices are only compared with existing key blocks.

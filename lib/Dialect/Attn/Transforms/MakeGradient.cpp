@@ -154,9 +154,10 @@ FailureOr<Requested> MakeGradientPass::findRequested(ForwardOp forward) {
       }
     if (!isCapture)
       return forward.emitError("expected a gradient among 'q', 'k', 'v', "
-                               "'sinks', 'scale' and captured values such as "
-                               "'capture0', found '")
-             << name << "'";
+                               "'sinks', 'scale' and captured values such as '")
+             << (forward.getCaptures().empty() ? "capture0"
+                                               : forward.getCaptureName(0))
+             << "', found '" << name << "'";
   }
   llvm::sort(requested.captures);
   return requested;

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A launch may run kernels before and after the main kernel. They share scratch
-// memory, whose size is an expression in the sizes of tensors.
+// Verifies and lists the kernels that a launch runs before and after the main
+// kernel. They share scratch memory, whose size is an expression in the sizes
+// of tensors.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,8 +6,11 @@
 // RUN: fovea-compile %s --target=sm_80 --metadata=%t.json -o /dev/null
 // RUN: FileCheck %s --check-prefix=METADATA < %t.json
 
+// CHECK-LABEL: func.func @named
 // CHECK: captures(%{{.*}}, %{{.*}}, %{{.*}} : tensor<8xf32>, f32, tensor<8xf32>, names = ["slopes", "gain", "unused"])
+// CANON-LABEL: func.func @named
 // CANON: captures(%{{.*}}, %{{.*}} : tensor<8xf32>, f32, names = ["slopes", "gain"])
+// GRADIENT-LABEL: func.func @named_backward
 // GRADIENT: attn.backward
 // GRADIENT-SAME: captures = [1]
 // GRADIENT-SAME: names = ["slopes", "gain"]

@@ -55,9 +55,10 @@ def Launch_CallOp : Launch_Op<"call", [
   let description = [{
     Launches `kernel`: a kernel of a `gpu.module` with its `launch.abi`, or a
     `launch.binary`. Inputs are the tensors that the kernel reads and the
-    scalars; outputs are the tensors that it writes. Each operand has the name
-    of the ABI; the order is arbitrary. A scalar that is not in the ABI is
-    ignored, since the kernel may have stopped reading it.
+    scalars; outputs are the tensors that it writes. Operands are matched to the
+    ABI by name; their order is arbitrary. If `kernel` is in a `gpu.module`, a
+    scalar that is not in its ABI is ignored, because passes remove arguments
+    that the kernel does not read.
 
     The op has destination style: an output tensor is the storage of the result.
     Its contents are ignored, unless the kernel accumulates into it

@@ -161,8 +161,8 @@ def Tile_DiagonalsOp : Tile_Op<"diagonals", [Pure]> {
   let description = [{
     The operand is a column tile with one value per relative position
     `column - row`. For an `M x N` result it has `M + N` columns, and
-    `result[r, c] = source[0, c - r + M - 1]`; the last column is unused. The op
-    lets a value that depends on the relative position of query and key only be
+    `result[r, c] = source[0, c - r + M - 1]`; the last column is unused. A
+    value that depends only on the relative position of query and key is then
     computed once per position instead of once per element.
 
     Example:
@@ -220,12 +220,13 @@ def Tile_LoadOp : Tile_Op<"load", [
     With `fragments`, the memref's last two dimensions store their elements in
     the order of MMA accumulator fragments. The matrix is divided into blocks of
     16 rows by 8 columns. Each block is contiguous, and blocks of the same 16
-    rows are stored in the order of their columns. Element `(8 a + r, 2 t + e)` of a block, with `r < 8`, is
-    at offset `16 r + 4 t + 2 a + e`. A lane's elements of a block are 16
-    contiguous bytes in register order, and a warp accesses 512 contiguous
-    bytes. A vector, along either tile dimension, has blocks of 16 elements:
-    element `8 a + 2 t + e` is at offset `4 t + 2 a + e`. The tile must start at
-    a block boundary and lie within the memref.
+    rows are stored in the order of their columns. Element `(8 a + r, 2 t + e)`
+    of a block, with `r < 8`, is at offset `16 r + 4 t + 2 a + e`. A lane's
+    elements of a block are 16 contiguous bytes in register order, and a warp
+    accesses 512 contiguous bytes. A vector, along either tile dimension, has
+    blocks of 16 elements: element `8 a + 2 t + e` is at offset
+    `4 t + 2 a + e`. The tile must start at a block boundary and lie within the
+    memref.
 
     With `by_register`, each block of a matrix in fragments stores one register
     of all lanes contiguously: element `(8 a + r, 2 t + e)` is at offset
@@ -282,9 +283,9 @@ def Tile_GatherOp : Tile_Op<"gather", [
   let summary = "gathers elements of a memref into a tile";
   let description = [{
     Takes one index per memref dimension: an `index` scalar, or an i32 or i64
-    tile that broadcasts to the result's shape. Elements whose `mask`
-    (broadcast, too) is false, or whose indices are outside the memref, are 0
-    and are not read.
+    tile that broadcasts to the result's shape, as `mask` does. Elements whose
+    mask is false, or whose indices are outside the memref, are 0 and are not
+    read.
 
     Example:
     ```mlir

@@ -29,7 +29,7 @@ def Tile_SemaphoreWaitOp : Tile_SemaphoreOp<"semaphore_wait"> {
     A semaphore is an i32 element of a memref in memory that all CTAs share. It
     is 0 when the kernel starts, and each `tile.semaphore_release` increments it
     once per CTA. `turn` is the number of CTAs that accumulate before this one.
-    Writes that precede their releases are visible after the wait.
+    The writes of these CTAs before their releases are visible after the wait.
 
     To avoid a deadlock, a CTA may wait only for CTAs with earlier work items:
     these are running or have finished. The interpreter reports an error if the

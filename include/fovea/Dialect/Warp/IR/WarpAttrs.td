@@ -127,13 +127,12 @@ def Warp_OperandAttr : Warp_Attr<"Operand", "operand", [
   let summary = "first operand of an MMA instruction with 8-bit or 32-bit elements";
   let description = [{
     The first operand, in registers, of an MMA with elements of 8 or 32 bits.
-    Its rows are in the same lanes as those of `of`, the layout of an
-    accumulator. The columns differ: each lane holds adjacent columns that fill
-    one 32-bit register. Columns come in blocks of `128 / element_bits`, and
-    lane `l` holds the `n = 32 / element_bits` columns that start at
-    `n * (l mod 4)`. Two adjacent blocks are the first operand of mma.sync and
-    wgmma (PTX ISA, matrix fragments for .e4m3 and .tf32). For 16-bit elements
-    the operand layout is `of` itself.
+    Each lane holds the same rows as in the accumulator layout `of`, but other
+    columns: adjacent ones that fill one 32-bit register. Columns come in blocks
+    of `128 / element_bits`, and lane `l` holds the `n = 32 / element_bits`
+    columns of each block that start at `n * (l mod 4)`. Two adjacent blocks are
+    the first operand of mma.sync and wgmma (PTX ISA, matrix fragments for .e4m3
+    and .tf32). For 16-bit elements the operand layout is `of` itself.
 
     Example: `tensor<64x32xf8E4M3FN, #warp.operand<of = #warp.wgmma<groups = 1>, element_bits = 8>>`
   }];
@@ -171,13 +170,13 @@ def Warp_DiagonalsAttr : Warp_Attr<"Diagonals", "diagonals", [
     DeclareAttrInterfaceMethods<ThreadLayoutAttrInterface>]> {
   let summary = "relative-position values of each warp's rows";
   let description = [{
-    The layout of a `1xN` tile with one value per relative position (query minus
-    key index) of a tile of `rows` rows; `tile.diagonals` expands it. Each of
+    The layout of a `1xN` tile with one value per relative position (column
+    minus row) of a tile of `rows` rows; `tile.diagonals` expands it. Each of
     `warps` warps owns `rows / warps` consecutive rows and holds the values of
     all relative positions that occur in them. Lane `l` holds column `16 r + l`
-    of these values in register `r`. Adjacent registers overlap by 16 columns,
-    so any 16 consecutive values that a fragment needs are in one register
-    across the lanes of the warp.
+    of these values in register `r`. Adjacent registers overlap by 16 columns.
+    Any 16 consecutive values, as a fragment needs them, are therefore in the
+    same register of 16 lanes.
 
     Example: `tensor<1x256xf32, #warp.diagonals<rows = 128, warps = 8>>`
   }];

@@ -206,8 +206,9 @@ def Warp_DotOp : Warp_OpWithEffects<"dot", [
     uses the rows from that index on.
 
     With `ones`, a buffer made by `warp.ones`, `b` is extended by the columns of
-    that buffer, which repeat along the reduction dimension. The last columns of
-    the product, as many as `ones` has, then each contain the row sums of `a`.
+    that buffer; its rows repeat along the reduction dimension. The last columns
+    of the product, as many as `ones` has, then each contain the row sums of
+    `a`.
     `b` must be one panel wide, so that `ones` takes the place of its next
     panel.
 
@@ -305,8 +306,9 @@ def Warp_BeginSumOp : Warp_Op<"begin_sum", [
     Pure, DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
   let summary = "starts an accumulation by asynchronous dots";
   let description = [{
-    Converts a tile to the type of an outstanding dot with nothing outstanding.
-    A chain of asynchronous dots that accumulate in place starts from it.
+    Converts a tile to the type of an outstanding dot, although no dot is
+    outstanding. The result is the first accumulator of asynchronous dots that
+    accumulate in place.
 
     Example:
 

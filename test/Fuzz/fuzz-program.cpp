@@ -102,8 +102,8 @@ static void runPass(FoveaContext *context, FoveaModule *module,
       "builtin.module(gpu.module(gpu.func(tile-to-warp)))",
       "builtin.module(gpu.module(gpu.func(tile-sink-coordinates)))",
       "builtin.module(gpu.module(gpu.func(warp-assign-ballot-layouts)))",
-      "builtin.module(gpu.module(gpu.func(warp-assign-relative-position-"
-      "layouts)))",
+      ("builtin.module(gpu.module(gpu.func(warp-assign-relative-position-"
+       "layouts)))"),
       "builtin.module(gpu.module(gpu.func(warp-distribute-work)))",
       "builtin.module(gpu.module(gpu.func(warp-insert-async-copies)))",
       "builtin.module(gpu.module(gpu.func(warp-insert-pipelines)))",

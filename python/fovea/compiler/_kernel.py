@@ -399,7 +399,9 @@ class Kernel:
         """Allocates the outputs, launches, and returns the outputs without waiting: the output,
         or (output, log-sum-exp), or the gradients in the order of the metadata. Outputs are
         tensors of the framework of ``q``, PyTorch or CuPy, on its device; an output that is
-        passed by name is written instead. The other arguments and the errors are those of
+        passed by name is written instead. They are allocated on the framework's current
+        stream: with another ``stream`` the caller must order the two and keep the tensors alive
+        until the kernel has finished. The other arguments and the errors are those of
         ``launch``."""
         if unnamed:
             raise TypeError(f"captured tensors and other operands are passed by name, found {len(unnamed)} without a name: "
@@ -408,10 +410,11 @@ class Kernel:
         if getattr(q, "__array_interface__", None) is not None or getattr(q, "is_cuda", True) is False:
             raise TypeError(f"kernel '{self.name}' runs on a GPU and 'q' is in host memory: move the tensors to the GPU, "
                             f"or run {self._called('.interpret')} on the CPU")
-        for name, (shape, dtype) in _outputs.output_shapes(self._facts, self._named(tensors)).items():
-            tensors[name] = _outputs.allocate(q, shape, dtype)
-        self.launch(stream=stream, device=device, check=check, **tensors)
-        results = tuple(tensors[one["name"]] for one in self._facts["tensors"] if one["access"] != "read")
+        named = self._named(tensors)
+        for name, (shape, dtype) in _outputs.output_shapes(self._facts, named).items():
+            named[name] = _outputs.allocate(q, shape, dtype)
+        self.launch(stream=stream, device=device, check=check, **named)
+        results = tuple(named[one["name"]] for one in self._facts["tensors"] if one["access"] != "read")
         return results[0] if len(results) == 1 else results
 
     def _taken(self, inputs: bool) -> List[str]:

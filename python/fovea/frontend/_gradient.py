@@ -40,8 +40,9 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
     scale. docs/Specification/Gradients.md has the derivatives of score_mod.
 
     Raises CompileError for an op without a derivative, a name that is unknown or repeated,
-    and a program that is not one ``attn.forward``; ValueError for a captured tensor with
-    the name of a gradient, and for a program of gradients.
+    a gradient with the name of a captured tensor, and a program that is not one
+    ``attn.forward``; ValueError for a captured tensor that is called ``do``, ``dlse``, ``dq``,
+    ``dk``, ``dv``, ``dsinks`` or ``dscale``, and for a program of gradients.
 
     >>> spec = attention(head_dim=64, name="dense")
     >>> backward = gradient(spec, by=("q", "k", "v"))
@@ -57,7 +58,7 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
 
 
 def gradient_spec(spec: Spec, wants: Tuple[str, ...], lse_gradient: bool, deterministic: bool = False) -> Spec:
-    """``gradient`` with the program's internal names (``capture0``), cached."""
+    """``gradient`` with the names of captured tensors in the IR, cached."""
     with in_names_of(spec):
         return _gradient_spec(spec, spec.located, spec.file, wants, lse_gradient, deterministic)
 

@@ -29,7 +29,7 @@ class Spec:
     ``fovea.compile``.
 
     ``mlir`` is the program, one function called ``name``. ``captures`` are the names of
-    captured tensors, in the order of the program's ``capture0``, ``capture1`` and so on.
+    captured tensors, in the order of the program's captured values.
     ``located`` is the program with Python source locations, for diagnostics and line tables;
     ``file`` is the file name in locations of ops without one. ``backward`` is the program of
     the gradients, if it is compiled with this one.

@@ -104,8 +104,8 @@ struct DropTrivialRegions : OpRewritePattern<OpTy> {
   }
 };
 
-/// Removes unused and repeated captured values. The others keep their numbers,
-/// which are part of the names that hosts use.
+/// Removes unused and repeated captured values. The others keep their names, or
+/// their numbers, which are part of the default names that hosts use.
 template <typename OpTy>
 struct PruneCaptures : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;

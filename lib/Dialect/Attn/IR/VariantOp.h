@@ -34,8 +34,10 @@ llvm::LogicalResult verifyRowValues(AttentionOpInterface op,
 /// value, scale, captured values, sinks, dropout, sequence form and block
 /// lists.
 llvm::LogicalResult verifyVariant(AttentionOpInterface op);
-/// True if an operand or result that is no captured value may have that name.
+/// True if another operand or a result of such ops has that name, even if this
+/// op lacks it.
 bool isReservedName(AttentionOpInterface op, llvm::StringRef name);
+/// True if a captured value has that name.
 bool hasCaptureNamed(AttentionOpInterface op, llvm::StringRef name);
 /// Checks the block lists.
 llvm::LogicalResult verifyBlocks(AttentionOpInterface op);

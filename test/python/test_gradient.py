@@ -258,6 +258,14 @@ def test_names_that_collide(fovea):
     assert "attn.backward" in fovea.gradient(spec, by=("q", "dslopes")).mlir
 
 
+def test_kernels_that_would_have_one_name(fovea):
+    """The gradient of 'elta' is called as the kernel of delta is."""
+    spec = fovea.attention(lambda s, b, h, i, j, elta: s * elta[h], head_dim=16, captures={"elta": ("f32", (None,))})
+    metadata = fovea.compile(fovea.gradient(spec), target="sm_90a").metadata
+    names = [one["kernel"] for one in (metadata, *metadata["prologue"], *metadata["epilogue"])]
+    assert len(set(names)) == len(names) and {f"{names[0]}_delta", f"{names[0]}_delta_"} <= set(names)
+
+
 def test_names_twice(fovea, spec):
     for name in ("q", "slopes"):
         with pytest.raises(fovea.CompileError, match=f"gradient '{name}' is requested twice"):

@@ -73,10 +73,13 @@ gpu::GPUFuncOp fovea::beginHelperKernel(OpBuilder &b, const KernelBuilder &kb,
           launch::lookupTensor(main.getTensors(), memref.getTensor()));
   }
 
+  // A suffix may be the name of a gradient, and so of a captured value.
+  std::string name = (mainKernel.getName() + "_" + described.suffix).str();
+  while (SymbolTable::lookupSymbolIn(main->getParentOp(), name))
+    name += '_';
   b.setInsertionPointToEnd(main->getBlock());
-  auto kernel = gpu::GPUFuncOp::create(
-      b, loc, (mainKernel.getName() + "_" + described.suffix).str(),
-      b.getFunctionType(types, {}));
+  auto kernel =
+      gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
   kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   b.setInsertionPoint(kernel);
   launch::AbiOp::create(

@@ -451,7 +451,10 @@ static Step runCommit(Warp &warp, const Inst &inst, uint32_t mask) {
     });
     if (!found)
       return false;
+    // The arrive-on operation has cluster scope. The tracked work is ordered
+    // after everything that its thread observed, so waiting threads are too.
     Knowledge done;
+    warp.release(1u << l, done);
     done.known.raise(warp.matrixAgent, warp.matrices.epoch++);
     Warp *self = &warp;
     const Inst *where = &inst;

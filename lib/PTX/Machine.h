@@ -266,6 +266,9 @@ struct Warp {
   Knowledge &knowledgeOf(unsigned lane);
   /// Publishes the lanes' accesses and knowledge into `to`, and ends the epoch.
   void release(uint32_t mask, Knowledge &to);
+  /// Publishes what fences of that scope or a wider one before a relaxed access
+  /// have released.
+  void releaseFenced(uint32_t mask, Scope scope, Knowledge &to);
   void acquire(uint32_t mask, const Knowledge &from);
   /// Shares the knowledge and accesses of the lanes of the mask among them.
   void syncLanes(uint32_t mask);
@@ -279,6 +282,8 @@ struct Warp {
   /// publications; an atomic continues them.
   void publish(Flags &flags, uint64_t address, uint32_t mask, Order order,
                Scope scope, bool replaces);
+  /// Fences the lanes' initialisations of mbarriers.
+  void fenceInits(uint32_t mask);
   /// Makes the lanes' knowledge visible to the async proxy.
   void fenceProxy(uint32_t mask);
   void acquireAgent(uint32_t mask, uint16_t agent, uint32_t epoch,

@@ -84,22 +84,24 @@ private:
 };
 
 /// Everything that happened before a point: `known`; the part that is visible
-/// to the async proxy, which sees generic writes only after a proxy fence; and
-/// the part that tcgen05 work is ordered after, which is `known` at the last
-/// fence after a synchronisation.
+/// to the async proxy, which sees generic writes only after a proxy fence; the
+/// part that tcgen05 work is ordered after, which is `known` at the last fence
+/// after a synchronisation; and initialisations of mbarriers before a
+/// 'fence.mbarrier_init', which relaxed arrivals publish too.
 struct Knowledge {
   /// Knowledge about another cluster.
   struct Foreign {
     uint32_t cluster;
     Clock known, visible;
   };
-  Clock known, visible, tensor;
+  Clock known, visible, tensor, inits;
   std::vector<Foreign> foreign;
 
   void join(const Knowledge &other) {
     known.join(other.known);
     visible.join(other.visible);
     tensor.join(other.tensor);
+    inits.join(other.inits);
     for (const Foreign &entry : other.foreign)
       learn(entry.cluster, entry.known, entry.visible);
   }

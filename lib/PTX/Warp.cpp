@@ -347,6 +347,13 @@ void Warp::release(uint32_t mask, Knowledge &to) {
   ++epoch;
 }
 
+void Warp::releaseFenced(uint32_t mask, Scope scope, Knowledge &to) {
+  to.join(fences.published[scope]);
+  for (LaneGroup &group : groups)
+    if (group.mask & mask)
+      to.inits.join(group.knowledge.inits);
+}
+
 void Warp::acquire(uint32_t mask, const Knowledge &from) {
   splitGroups(mask);
   for (LaneGroup &group : groups)
@@ -390,6 +397,15 @@ void Warp::fenceProxy(uint32_t mask) {
     else
       group.knowledge.visible.raise(agent, epoch, group.mask);
   }
+  ++epoch;
+}
+
+void Warp::fenceInits(uint32_t mask) {
+  splitGroups(mask);
+  for (LaneGroup &group : groups)
+    if (group.mask & mask)
+      group.knowledge.inits.raise(agent, epoch, group.mask);
+  // Later initialisations are not covered.
   ++epoch;
 }
 

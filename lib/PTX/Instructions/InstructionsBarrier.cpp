@@ -256,7 +256,9 @@ static Step runClusterBarrier(Warp &warp, const Inst &inst, uint32_t mask) {
     arrived |= mask;
     forLanes(mask,
              [&](unsigned l) { warp.clusterArrivals[l] = barrier.phase + 1; });
-    if (!relaxed)
+    if (relaxed)
+      warp.releaseFenced(mask, InCluster, barrier.knowledge);
+    else
       warp.release(mask, barrier.knowledge);
     warp.cluster->checkClusterBarrier();
     return Step::Next;

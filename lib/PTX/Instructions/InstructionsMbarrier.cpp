@@ -85,7 +85,8 @@ Mbarrier *fovea::ptx::findMbarrier(Warp &warp, const Inst &inst, Space space,
   Access access = warp.access(inst, 1u << lane, false);
   const Stamp &init = m->initialized;
   bool own = init.agent == warp.agent && init.lanes == (1u << lane);
-  if (bytes.cta->shadow && !own && !access.knowledge->known.covers(init)) {
+  if (bytes.cta->shadow && !own && !access.knowledge->known.covers(init) &&
+      !access.knowledge->inits.covers(init)) {
     warp.race(inst, Conflict::Unordered, init, access,
               "the mbarrier at " + describeShared(*bytes.cta, bytes.offset));
     return nullptr;

@@ -360,9 +360,10 @@ static Step runProxyFence(Warp &warp, const Inst &, uint32_t mask) {
   return Step::Next;
 }
 
-static Step runInitFence(Warp &warp, const Inst &inst, uint32_t mask) {
+static Step runInitFence(Warp &warp, const Inst &, uint32_t mask) {
   markFenced(warp);
-  return runFence(warp, inst, mask);
+  warp.fenceInits(mask);
+  return Step::Next;
 }
 
 static void buildFence(Build &b) {
@@ -370,7 +371,6 @@ static void buildFence(Build &b) {
   if (b.take("mbarrier_init")) {
     b.need("release");
     b.need("cluster");
-    b.inst.flags = InCluster;
     return b.set(runInitFence);
   }
   if (b.take("proxy")) {

@@ -137,6 +137,7 @@ static void startWarp(Warp &warp, Cta &cta, uint32_t index,
   warp.matrixAgent = cluster.newAgent();
   warp.loadAgent = cluster.newAgent();
   warp.storeAgent = cluster.newAgent();
+  warp.tensorCopyAgent = cluster.newAgent();
   warp.groups.push_back({warp.started, {}});
   Fragment start;
   start.mask = warp.started;

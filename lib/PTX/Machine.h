@@ -118,14 +118,13 @@ struct Work {
   llvm::SmallVector<uint64_t, 2> after;
   uint64_t number = 0;
   std::string what;
+  /// tcgen05.mma and .cp: its thread, epoch and pipeline.
+  Stamp stamp;
 };
 
 //===----------------------------------------------------------------------===//
 // Warps
 //===----------------------------------------------------------------------===//
-
-/// Agents per warp. Agents are numbered warp by warp, CTA by CTA.
-inline constexpr unsigned kWarpAgents = 7;
 
 /// Lanes of a warp with the same program counter.
 struct Fragment {
@@ -174,6 +173,14 @@ struct Groups {
   }
 };
 
+/// The tcgen05.mma and .cp of a lane.
+struct TensorThread {
+  /// True if no fence before a synchronisation has followed the last one.
+  bool unpublished = false;
+  /// Work of other threads that is executed before it.
+  Clock behind;
+};
+
 struct Warp {
   Cta *cta = nullptr;
   Cluster *cluster = nullptr;
@@ -184,9 +191,10 @@ struct Warp {
   uint32_t index = 0;
   uint32_t live = 0, started = 0;
   /// Agents of the warp, its cp.async, its bulk groups (reads of shared memory,
-  /// and everything else), its wgmma, its tcgen05.ld and its tcgen05.st.
+  /// and everything else), its wgmma or tcgen05.mma, its tcgen05.ld, its
+  /// tcgen05.st and its tcgen05.cp.
   uint16_t agent = 0, copyAgent = 0, bulkAgent = 0, bulkWriteAgent = 0,
-           matrixAgent = 0, loadAgent = 0, storeAgent = 0;
+           matrixAgent = 0, loadAgent = 0, storeAgent = 0, tensorCopyAgent = 0;
   uint32_t epoch = 1;
   std::vector<Fragment> fragments;
   std::vector<Join> joins;
@@ -214,9 +222,8 @@ struct Warp {
   std::vector<uint64_t> tensorLoads, tensorStores;
   std::vector<uint32_t> loadRegisters;
   uint32_t loadEpoch = 1, storeEpoch = 1;
-  /// Completions observed by waits but not yet published by a fence before a
-  /// synchronisation.
-  std::vector<std::pair<uint16_t, uint32_t>> tensorDone;
+  /// By lane.
+  llvm::SmallDenseMap<unsigned, TensorThread, 1> tensorThreads;
   /// The allocation of the last access to global memory.
   const Device::Allocation *lastAllocation = nullptr;
   /// The access histories of allocations, by address.
@@ -270,6 +277,9 @@ struct Warp {
   /// have released.
   void releaseFenced(uint32_t mask, Scope scope, Knowledge &to);
   void acquire(uint32_t mask, const Knowledge &from);
+  /// Observes at that distance what a relaxed access may: the rest becomes
+  /// effective with a fence.
+  void acquireFenced(uint32_t mask, Scope distance, const Knowledge &from);
   /// Shares the knowledge and accesses of the lanes of the mask among them.
   void syncLanes(uint32_t mask);
   /// Fences the lanes' strong accesses of that scope and narrower ones.
@@ -376,6 +386,8 @@ struct Cluster {
   uint64_t nextWork = 1;
   /// Numbers of outstanding work.
   llvm::DenseMap<uint64_t, bool> pending;
+  /// Pipelines of tcgen05.mma, by accumulator, kind and shape.
+  llvm::DenseMap<uint64_t, unsigned> pipelines;
   ClusterBarrier barrier;
   std::mt19937_64 random;
   uint16_t nextAgent = 0;

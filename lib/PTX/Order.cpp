@@ -111,6 +111,22 @@ static bool isInOrder(const Stamp &earlier, const Access &access) {
          !(earlier.lanes & ~access.issuerLanes);
 }
 
+bool fovea::ptx::isSameThread(const Stamp &a, const Stamp &b) {
+  return a.cluster == b.cluster && a.lanes == b.lanes &&
+         a.agent / kWarpAgents == b.agent / kWarpAgents;
+}
+
+bool fovea::ptx::isPipelined(const Stamp &earlier, const Stamp &later,
+                             const TensorOrder &order) {
+  // A copy is not ordered after anything; a product is after copies and
+  // products of its pipeline.
+  if (!earlier.pipeline || later.pipeline < kIssuePipeline ||
+      (earlier.pipeline != later.pipeline && earlier.pipeline != kCopyPipeline))
+    return false;
+  return isSameThread(earlier, later) || order.copies.covers(earlier) ||
+         order.products.covers(earlier);
+}
+
 /// The scope that two strong accesses need in order not to race.
 static unsigned getDistance(const Stamp &earlier, const Access &access) {
   const Stamp &now = access.stamp;
@@ -130,6 +146,7 @@ static Conflict compare(const Stamp &earlier, bool earlierWrites,
       std::min(earlier.scope, now.scope) >= getDistance(earlier, access))
     return Conflict::None;
   if (!isInOrder(earlier, access) &&
+      !isPipelined(earlier, now, access.knowledge->tensor) &&
       !access.knowledge->covers(earlier, now.cluster))
     return Conflict::Unordered;
   bool crosses = earlierWrites && !earlier.async && now.async;
@@ -190,7 +207,8 @@ Conflict Shadow::touchCell(Cell &cell, uint64_t key, const Access &access,
         read.cluster == access.stamp.cluster &&
         read.async == access.stamp.async && read.equal == access.stamp.equal &&
         read.strong == access.stamp.strong &&
-        read.scope == access.stamp.scope) {
+        read.scope == access.stamp.scope &&
+        read.pipeline == access.stamp.pipeline) {
       read.lanes |= access.stamp.lanes;
       if (read.bytes)
         read.bytes = access.stamp.bytes ? read.bytes | access.stamp.bytes : 0;

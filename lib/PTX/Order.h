@@ -27,6 +27,13 @@ namespace fovea::ptx {
 
 inline constexpr uint32_t kAllLanes = ~0u;
 inline constexpr uint16_t kNoAgent = 0xffff;
+/// Agents per warp. Agents are numbered warp by warp, CTA by CTA.
+inline constexpr unsigned kWarpAgents = 8;
+/// Pipelines of tcgen05 work. If only the promised order is kept, copies are in
+/// `kCopyPipeline` and products in one of each accumulator, kind and shape,
+/// from `kIssuePipeline` on; otherwise all of it is in `kIssuePipeline`.
+inline constexpr unsigned kCopyPipeline = 1, kIssuePipeline = 2,
+                          kLastPipeline = 127;
 
 /// The scope of a strong access or a fence.
 enum Scope : uint8_t { InCta, InCluster, InDevice };
@@ -44,9 +51,9 @@ struct Stamp {
   uint16_t agent = kNoAgent;
   /// async: through the async proxy. strong: atomic or volatile, with its
   /// `scope`. bytes: the touched bytes of a word (0: all). equal: a write that
-  /// changed nothing.
-  uint16_t async : 1, strong : 1, scope : 2, bytes : 4, equal : 1;
-  Stamp() : async(0), strong(0), scope(0), bytes(0), equal(0) {}
+  /// changed nothing. pipeline: of tcgen05.mma and .cp; else 0.
+  uint16_t async : 1, strong : 1, scope : 2, bytes : 4, equal : 1, pipeline : 7;
+  Stamp() : async(0), strong(0), scope(0), bytes(0), equal(0), pipeline(0) {}
   explicit operator bool() const { return agent != kNoAgent; }
 };
 
@@ -83,27 +90,50 @@ private:
   llvm::SmallVector<Extra, 2> extras;
 };
 
+/// The tcgen05 work that happened before a point: completed work; and copies
+/// and products that were only issued, which precede later work of their
+/// pipelines.
+struct TensorOrder {
+  Clock done, copies, products;
+
+  void join(const TensorOrder &other) {
+    done.join(other.done);
+    copies.join(other.copies);
+    products.join(other.products);
+  }
+  bool empty() const {
+    return done.empty() && copies.empty() && products.empty();
+  }
+};
+
 /// Everything that happened before a point: `known`; the part that is visible
-/// to the async proxy, which sees generic writes only after a proxy fence; the
-/// part that tcgen05 work is ordered after, which is `known` at the last fence
-/// after a synchronisation; and initialisations of mbarriers before a
-/// 'fence.mbarrier_init', which relaxed arrivals publish too.
+/// to the async proxy, which sees generic writes only after a proxy fence;
+/// tcgen05 work before fences before a synchronisation (`passed`), and
+/// initialisations of mbarriers before a 'fence.mbarrier_init', both of which
+/// relaxed arrivals publish too. `tensor` is the work that later tcgen05 work
+/// of the thread itself is ordered after: `passed` at the last fence after a
+/// synchronisation, and work that it waited for.
 struct Knowledge {
   /// Knowledge about another cluster.
   struct Foreign {
     uint32_t cluster;
     Clock known, visible;
   };
-  Clock known, visible, tensor, inits;
+  Clock known, visible, inits;
+  TensorOrder passed, tensor;
   std::vector<Foreign> foreign;
 
   void join(const Knowledge &other) {
     known.join(other.known);
     visible.join(other.visible);
-    tensor.join(other.tensor);
-    inits.join(other.inits);
+    joinRelaxed(other);
     for (const Foreign &entry : other.foreign)
       learn(entry.cluster, entry.known, entry.visible);
+  }
+  /// Joins what relaxed accesses publish.
+  void joinRelaxed(const Knowledge &other) {
+    inits.join(other.inits);
+    passed.join(other.passed);
   }
   /// Joins, in cluster `self`, the knowledge of an agent of cluster `from`.
   void join(uint32_t self, uint32_t from, const Knowledge &other);
@@ -143,6 +173,13 @@ struct Access {
   /// Agents of one CTA's warps, which are numbered CTA by CTA.
   uint16_t agentsPerCta = 0;
 };
+
+/// True if a thread issued both pieces of asynchronous work.
+bool isSameThread(const Stamp &a, const Stamp &b);
+/// True if tcgen05 work is executed after an earlier piece because both are in
+/// one pipeline. `order` is that of the later one's thread.
+bool isPipelined(const Stamp &earlier, const Stamp &later,
+                 const TensorOrder &order);
 
 /// The reason why two accesses race.
 enum class Conflict : uint8_t { None, Unordered, Proxy };

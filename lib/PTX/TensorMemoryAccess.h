@@ -11,6 +11,8 @@
 
 #include "Machine.h"
 
+#include "fovea/PTX/Units/InstructionDescriptor.h"
+
 namespace fovea::ptx {
 
 /// The index of a cell in Cta::tensor.
@@ -22,10 +24,8 @@ inline uint32_t tensorCell(unsigned lane, unsigned column) {
 /// accesses.
 class TensorAccess {
 public:
-  /// Accesses of agent `agent` in its `epoch`. With `ordered`, work of the same
-  /// agent is in order.
-  TensorAccess(Warp &warp, const Inst &inst, uint16_t agent, uint32_t epoch,
-               bool ordered);
+  /// Accesses of work that the lane, or the warp with it, issues.
+  TensorAccess(Warp &warp, const Inst &inst, unsigned lane, const Stamp &stamp);
   /// Accesses one cell; returns false after reporting an error.
   bool touch(Cta &cta, unsigned lane, unsigned column, bool write);
   /// Accesses `count` lanes of a column; `lane` is a multiple of 4.
@@ -43,6 +43,21 @@ private:
 bool readCell(Warp &warp, const Inst &inst, const Cta &cta, unsigned lane,
               unsigned column, uint32_t &value);
 void writeCell(Cta &cta, unsigned lane, unsigned column, uint32_t value);
+
+/// The stamp of a product that a lane issues, whose accumulator is at `d`.
+Stamp makeProductStamp(Warp &warp, const Inst &inst, unsigned lane, uint32_t d,
+                       const InstructionDescriptor &descriptor, unsigned group);
+/// The stamp of a tcgen05.cp that a lane issues.
+Stamp makeCopyStamp(Warp &warp, const Inst &inst, unsigned lane);
+/// Issues a product or a copy, in order with earlier ones of its pipeline.
+void issueTensorWork(Warp &warp, const Inst &inst, const Stamp &stamp,
+                     llvm::StringRef what, std::function<bool()> finish);
+/// 'tcgen05.fence::before_thread_sync'.
+void publishTensorWork(Warp &warp, uint32_t mask);
+/// What a commit by the lane publishes, and the outstanding work that it
+/// tracks: the lane's own.
+Knowledge commitTensorWork(Warp &warp, unsigned lane,
+                           llvm::SmallVectorImpl<uint64_t> &after);
 
 /// Takes .cta_group::1 or 2.
 unsigned takeCtaGroup(Build &build);

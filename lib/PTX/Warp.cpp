@@ -334,12 +334,9 @@ void Warp::splitGroups(uint32_t mask) {
 }
 
 void Warp::release(uint32_t mask, Knowledge &to) {
-  // 'tcgen05.fence::after_thread_sync' is per thread.
-  Clock tensor = std::move(to.tensor);
   for (LaneGroup &group : groups)
     if (group.mask & mask)
       to.join(group.knowledge);
-  to.tensor = std::move(tensor);
   if (mask == live)
     to.known.raise(agent, epoch);
   else
@@ -351,7 +348,7 @@ void Warp::releaseFenced(uint32_t mask, Scope scope, Knowledge &to) {
   to.join(fences.published[scope]);
   for (LaneGroup &group : groups)
     if (group.mask & mask)
-      to.inits.join(group.knowledge.inits);
+      to.joinRelaxed(group.knowledge);
 }
 
 void Warp::acquire(uint32_t mask, const Knowledge &from) {
@@ -359,6 +356,14 @@ void Warp::acquire(uint32_t mask, const Knowledge &from) {
   for (LaneGroup &group : groups)
     if (group.mask & mask)
       group.knowledge.join(from);
+}
+
+void Warp::acquireFenced(uint32_t mask, Scope distance, const Knowledge &from) {
+  splitGroups(mask);
+  for (LaneGroup &group : groups)
+    if (group.mask & mask)
+      group.knowledge.joinRelaxed(from);
+  fences.seen[distance].join(from);
 }
 
 void Warp::acquireAgent(uint32_t mask, uint16_t which, uint32_t upTo,
@@ -439,7 +444,7 @@ bool Warp::observe(const Flags &flags, uint64_t address, uint32_t mask,
     if (order == Order::Acquire || order == Order::Both)
       acquire(mask, here);
     else
-      fences.seen[distance].join(here);
+      acquireFenced(mask, Scope(distance), here);
   }
   return true;
 }
@@ -457,6 +462,13 @@ void Warp::publish(Flags &flags, uint64_t address, uint32_t mask, Order order,
     Knowledge knowledge;
     release(mask, knowledge);
     add(scope, knowledge);
+  } else {
+    Knowledge knowledge;
+    for (const LaneGroup &group : groups)
+      if (group.mask & mask)
+        knowledge.joinRelaxed(group.knowledge);
+    if (!knowledge.inits.empty() || !knowledge.passed.empty())
+      add(scope, knowledge);
   }
   for (unsigned s = 0; s <= scope; ++s)
     if (const Knowledge &fenced = fences.published[s]; !fenced.known.empty())
@@ -543,7 +555,8 @@ static std::string describeAgent(Cluster &cluster, const Stamp &stamp) {
                                                      "a bulk copy of ",
                                                      "matrix work of ",
                                                      "a tcgen05.ld of ",
-                                                     "a tcgen05.st of "};
+                                                     "a tcgen05.st of ",
+                                                     "a tcgen05.cp of "};
   // Agents are numbered in the order in which startWarp creates them.
   uint32_t rank = stamp.agent / cluster.agentsPerCta;
   if (rank < cluster.ctas.size()) {

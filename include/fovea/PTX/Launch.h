@@ -63,6 +63,9 @@ struct Launch {
   /// Perturbs results of approximate functions, by the seed, within the error
   /// bound that the ISA states; otherwise they are correctly rounded.
   bool perturbApproximations = false;
+  /// Of tcgen05.mma and .cp, keep only the order that the ISA promises
+  /// (9.7.17.6.2), and not the order in which a thread issues them.
+  bool promisedTensorOrder = false;
   /// Receives events; null: no trace.
   Trace *trace = nullptr;
   Chip chip;

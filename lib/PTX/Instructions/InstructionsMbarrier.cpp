@@ -256,6 +256,8 @@ static Step runArrive(Warp &warp, const Inst &inst, uint32_t mask) {
     bool arrives = form.kind == Form::Arrive || form.kind == Form::Drop;
     if (arrives && !form.relaxed)
       warp.release(lanes, m->current);
+    else if (arrives)
+      warp.releaseFenced(lanes, InCta, m->current);
     bool fine = allLanes(lanes, [&](unsigned l) {
       uint32_t value = form.counted || form.expects ||
                                form.kind == Form::Expect ||
@@ -332,6 +334,8 @@ static Step runWait(Warp &warp, const Inst &inst, uint32_t mask) {
     over |= done;
     if (done && !form.relaxed)
       warp.acquire(done, m->last);
+    else if (done)
+      warp.acquireFenced(done, InCta, m->last);
   }
   // A try_wait may time out before the phase ends, so the emulator does so
   // occasionally.

@@ -28,19 +28,14 @@ using llvm::Twine;
 // Cells
 //===----------------------------------------------------------------------===//
 
-TensorAccess::TensorAccess(Warp &warp, const Inst &inst, uint16_t agent,
-                           uint32_t epoch, bool ordered)
+TensorAccess::TensorAccess(Warp &warp, const Inst &inst, unsigned lane,
+                           const Stamp &stamp)
     : warp(warp), inst(inst) {
   // tcgen05 work is ordered after the knowledge at the last fence.
-  knowledge.known =
-      warp.knowledgeOf(__builtin_ctz(warp.fragment().mask)).tensor;
-  access.stamp.agent = agent;
-  access.stamp.epoch = epoch;
-  access.stamp.cluster = warp.cluster->index;
-  access.stamp.place = inst.index;
-  access.stamp.lanes = 0;
+  knowledge.tensor = warp.knowledgeOf(lane).tensor;
+  knowledge.known = knowledge.tensor.done;
+  access.stamp = stamp;
   access.agentsPerCta = warp.cluster->agentsPerCta;
-  access.issuer = ordered ? agent : kNoAgent;
   access.knowledge = &knowledge;
 }
 
@@ -313,8 +308,12 @@ static Step runTransfer(Warp &warp, const Inst &inst, uint32_t mask) {
       return warp.fail(inst, "tensor-memory",
                        "lanes of the warp give different addresses");
   unsigned first = warp.index % 4 * 32;
-  TensorAccess access(warp, inst, t.store ? warp.storeAgent : warp.loadAgent,
-                      t.store ? warp.storeEpoch : warp.loadEpoch, false);
+  Stamp stamp;
+  stamp.agent = t.store ? warp.storeAgent : warp.loadAgent;
+  stamp.epoch = t.store ? warp.storeEpoch : warp.loadEpoch;
+  stamp.cluster = warp.cluster->index;
+  stamp.place = inst.index;
+  TensorAccess access(warp, inst, 0, stamp);
   bool fine =
       forCells(t, address, [&](unsigned, unsigned, const TransferCell &c) {
         if (c.lane < first || c.lane >= first + 32) {
@@ -399,23 +398,20 @@ static Step runWait(Warp &warp, const Inst &inst, uint32_t mask) {
   uint16_t agent = stores ? warp.storeAgent : warp.loadAgent;
   uint32_t epoch = stores ? warp.storeEpoch++ : warp.loadEpoch++;
   for (LaneGroup &group : warp.groups)
-    group.knowledge.tensor.raise(agent, epoch);
-  warp.tensorDone.push_back({agent, epoch});
+    group.knowledge.tensor.done.raise(agent, epoch);
   return Step::Next;
 }
 
 /// imm: 1 for fence::after_thread_sync.
 static Step runFence(Warp &warp, const Inst &inst, uint32_t mask) {
-  warp.splitGroups(mask);
-  for (LaneGroup &group : warp.groups) {
-    if (!(group.mask & mask))
-      continue;
-    if (inst.imm)
-      group.knowledge.tensor.join(group.knowledge.known);
-    else
-      for (auto [agent, epoch] : warp.tensorDone)
-        group.knowledge.known.raise(agent, epoch);
+  if (!inst.imm) {
+    publishTensorWork(warp, mask);
+    return Step::Next;
   }
+  warp.splitGroups(mask);
+  for (LaneGroup &group : warp.groups)
+    if (group.mask & mask)
+      group.knowledge.tensor.join(group.knowledge.passed);
   return Step::Next;
 }
 
@@ -451,16 +447,10 @@ static Step runCommit(Warp &warp, const Inst &inst, uint32_t mask) {
     });
     if (!found)
       return false;
-    // The arrive-on operation has cluster scope. The tracked work is ordered
-    // after everything that its thread observed, so waiting threads are too.
-    Knowledge done;
-    warp.release(1u << l, done);
-    done.known.raise(warp.matrixAgent, warp.matrices.epoch++);
     Warp *self = &warp;
     const Inst *where = &inst;
     llvm::SmallVector<uint64_t, 1> after;
-    if (warp.lastMatrixWork)
-      after.push_back(warp.lastMatrixWork);
+    Knowledge done = commitTensorWork(warp, l, after);
     cluster.issue(
         warp, inst, "tcgen05.commit",
         [=] {

@@ -46,6 +46,7 @@ struct Product {
   unsigned chunks = 0;
   MatrixDescriptor aMatrix, bMatrix;
   OperandTile aTile, bTile;
+  Stamp stamp;
 };
 } // namespace
 
@@ -65,12 +66,11 @@ static bool findUnit(Warp &warp, const Inst &inst, const Cta &cta,
 
 static bool watchTile(Warp &warp, const Inst &inst, const Cta &cta,
                       const MatrixDescriptor &descriptor,
-                      const OperandTile &tile, unsigned lane) {
+                      const OperandTile &tile, const Stamp &stamp) {
   if (!cta.shadow)
     return true;
-  Access access = warp.asyncAccess(inst, 1u << lane, false, warp.matrixAgent,
-                                   warp.matrices.epoch, true);
-  access.stamp.lanes = 0;
+  Access access = warp.asyncAccess(inst, stamp.lanes, false, stamp.agent,
+                                   stamp.epoch, true);
   bool fine = true;
   forEachUnit(descriptor, tile, [&](uint32_t address, unsigned, unsigned) {
     Bytes bytes;
@@ -122,7 +122,7 @@ static bool watchScales(TensorAccess &access, const Product &p,
 
 static bool watchTensor(Warp &warp, const Inst &inst, const Product &p) {
   const InstructionDescriptor &i = p.descriptor;
-  TensorAccess access(warp, inst, warp.matrixAgent, warp.matrices.epoch, true);
+  TensorAccess access(warp, inst, __builtin_ctz(p.stamp.lanes), p.stamp);
   for (unsigned row = 0; row < i.m; row += 4)
     for (unsigned column = 0; column < i.n; ++column) {
       TensorMemoryPlace to =
@@ -321,22 +321,13 @@ static bool prepare(Warp &warp, const Inst &inst, const TensorMma &m,
       return refuse(warp, inst, "descriptor", "", chunks.takeError());
     p.chunks = *chunks;
   }
+  p.stamp = makeProductStamp(warp, inst, l, p.d, p.descriptor, p.group);
   for (unsigned c = 0; c < m.group; ++c)
     if ((!m.fromTensor &&
-         !watchTile(warp, inst, *p.ctas[c], p.aMatrix, p.aTile, l)) ||
-        !watchTile(warp, inst, *p.ctas[c], p.bMatrix, p.bTile, l))
+         !watchTile(warp, inst, *p.ctas[c], p.aMatrix, p.aTile, p.stamp)) ||
+        !watchTile(warp, inst, *p.ctas[c], p.bMatrix, p.bTile, p.stamp))
       return false;
   return watchTensor(warp, inst, p);
-}
-
-/// Products and copies of one thread are done in order.
-static void issueInOrder(Warp &warp, const Inst &inst, StringRef what,
-                         std::function<bool()> finish) {
-  llvm::SmallVector<uint64_t, 1> after;
-  if (warp.lastMatrixWork)
-    after.push_back(warp.lastMatrixWork);
-  warp.lastMatrixWork =
-      warp.cluster->issue(warp, inst, what, std::move(finish), after);
 }
 
 static Step runMultiply(Warp &warp, const Inst &inst, uint32_t mask) {
@@ -347,8 +338,8 @@ static Step runMultiply(Warp &warp, const Inst &inst, uint32_t mask) {
     auto product = std::make_shared<Product>();
     if (!prepare(warp, inst, m, l, *product))
       return false;
-    issueInOrder(warp, inst, "tcgen05.mma",
-                 [=] { return finishProduct(*self, *where, *product); });
+    issueTensorWork(warp, inst, product->stamp, "tcgen05.mma",
+                    [=] { return finishProduct(*self, *where, *product); });
     return true;
   });
   return fine ? Step::Next : Step::Fail;
@@ -471,12 +462,12 @@ static Step runCopy(Warp &warp, const Inst &inst, uint32_t mask) {
       return refuse(warp, inst, "descriptor",
                     "the descriptor: ", decoded.takeError());
     descriptor = *decoded;
+    Stamp stamp = makeCopyStamp(warp, inst, l);
     for (unsigned g = 0; g < c.group; ++g) {
       Cta *cta = ctas[g];
-      if (!watchTile(warp, inst, *cta, descriptor, tile, l))
+      if (!watchTile(warp, inst, *cta, descriptor, tile, stamp))
         return false;
-      TensorAccess access(warp, inst, warp.matrixAgent, warp.matrices.epoch,
-                          true);
+      TensorAccess access(warp, inst, l, stamp);
       for (unsigned row = 0; row < getCopyRows(c.shape); ++row)
         for (unsigned target = 0; target < getCopyTargets(c.shape); ++target)
           for (unsigned column = 0; column < 4 * getCopyUnits(c.shape);
@@ -486,7 +477,7 @@ static Step runCopy(Warp &warp, const Inst &inst, uint32_t mask) {
                                   getCopyLane(c.shape, row, target),
                               getTensorMemoryColumn(address) + column, true))
               return false;
-      issueInOrder(warp, inst, "tcgen05.cp", [=] {
+      issueTensorWork(warp, inst, stamp, "tcgen05.cp", [=] {
         return copyNow(*self, *where, c, *cta, address, descriptor, tile);
       });
     }

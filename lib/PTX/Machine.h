@@ -101,8 +101,10 @@ struct Mbarrier {
   int64_t transactions = 0;
   uint64_t phase = 0;
   uint16_t agent = kNoAgent;
-  /// Knowledge published by the arrivals of the current and of the last phase.
-  Knowledge current, last;
+  /// Knowledge published by the arrivals of the current and of the last phase:
+  /// to all waits; and, by arrivals of other CTAs with cluster scope, to waits
+  /// with cluster scope.
+  Knowledge current, last, currentRemote, lastRemote;
   /// Its initialisation, and whether that is visible to other proxies.
   Stamp initialized;
   bool fenced = false;

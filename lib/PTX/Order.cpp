@@ -48,6 +48,16 @@ void Clock::join(const Clock &other) {
   });
 }
 
+void Clock::joinIf(const Clock &other,
+                   llvm::function_ref<bool(uint16_t)> isMeant) {
+  for (size_t n = 0, e = other.all.size(); n < e; ++n)
+    if (other.all[n] && isMeant(n))
+      raise(n, other.all[n]);
+  for (const Extra &extra : other.extras)
+    if (isMeant(extra.agent))
+      raise(extra.agent, extra.epoch, extra.lanes);
+}
+
 bool Clock::coversByLanes(const Stamp &stamp) const {
   uint32_t lanes = stamp.lanes;
   if (!lanes)
@@ -76,6 +86,15 @@ const Clock *Knowledge::find(uint32_t cluster) const {
     if (entry.cluster == cluster)
       return &entry.known;
   return nullptr;
+}
+
+void Knowledge::joinAsync(const Knowledge &other, unsigned warpAgents) {
+  auto isAsync = [&](uint16_t agent) {
+    return agent >= warpAgents || agent % kWarpAgents >= kGenericAgents;
+  };
+  known.joinIf(other.known, isAsync);
+  visible.joinIf(other.visible, isAsync);
+  joinRelaxed(other);
 }
 
 bool Knowledge::shows(const Stamp &stamp, uint32_t self) const {
@@ -200,7 +219,13 @@ Conflict Shadow::touchCell(Cell &cell, uint64_t key, const Access &access,
     return Conflict::None;
   }
   // A read that happens before this one can be dropped: later accesses are
-  // ordered after both.
+  // ordered after both. An arrival with .cta scope orders other CTAs after
+  // asynchronous reads only (Knowledge::joinAsync).
+  auto isCovered = [&](const Stamp &read) {
+    return !read.equal && read.bytes == access.stamp.bytes &&
+           (bounded || read.async || !access.stamp.async) &&
+           compare(read, false, access) == Conflict::None;
+  };
   Stamp *free = nullptr;
   for (Stamp &read : cell.reads) {
     if (read.agent == access.stamp.agent && read.epoch == access.stamp.epoch &&
@@ -214,8 +239,7 @@ Conflict Shadow::touchCell(Cell &cell, uint64_t key, const Access &access,
         read.bytes = access.stamp.bytes ? read.bytes | access.stamp.bytes : 0;
       return Conflict::None;
     }
-    if (!read || (!read.equal && read.bytes == access.stamp.bytes &&
-                  compare(read, false, access) == Conflict::None))
+    if (!read || isCovered(read))
       free = &read;
   }
   if (!free && bounded)
@@ -226,10 +250,7 @@ Conflict Shadow::touchCell(Cell &cell, uint64_t key, const Access &access,
   }
   if (!more)
     more = &overflow[key];
-  llvm::erase_if(*more, [&](const Stamp &read) {
-    return !read.equal && read.bytes == access.stamp.bytes &&
-           compare(read, false, access) == Conflict::None;
-  });
+  llvm::erase_if(*more, isCovered);
   more->push_back(access.stamp);
   return Conflict::None;
 }

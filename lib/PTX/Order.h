@@ -18,6 +18,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <cstdint>
@@ -28,7 +29,9 @@ namespace fovea::ptx {
 inline constexpr uint32_t kAllLanes = ~0u;
 inline constexpr uint16_t kNoAgent = 0xffff;
 /// Agents per warp. Agents are numbered warp by warp, CTA by CTA.
-inline constexpr unsigned kWarpAgents = 8;
+/// The first ones are the warp's own accesses and its cp.async, which both go
+/// through the generic proxy.
+inline constexpr unsigned kWarpAgents = 8, kGenericAgents = 2;
 /// Pipelines of tcgen05 work. If only the promised order is kept, copies are in
 /// `kCopyPipeline` and products in one of each accumulator, kind and shape,
 /// from `kIssuePipeline` on; otherwise all of it is in `kIssuePipeline`.
@@ -78,6 +81,8 @@ public:
   /// Raises the epoch of these lanes only.
   void raise(uint16_t agent, uint32_t epoch, uint32_t lanes);
   void join(const Clock &other);
+  /// Joins the accesses of agents that `isMeant` selects.
+  void joinIf(const Clock &other, llvm::function_ref<bool(uint16_t)> isMeant);
   bool covers(const Stamp &stamp) const {
     return get(stamp.agent) >= stamp.epoch ||
            (!extras.empty() && coversByLanes(stamp));
@@ -135,6 +140,9 @@ struct Knowledge {
     inits.join(other.inits);
     passed.join(other.passed);
   }
+  /// Joins what asynchronous work of the cluster did, without accesses through
+  /// the generic proxy. `warpAgents` is the number of agents of its warps.
+  void joinAsync(const Knowledge &other, unsigned warpAgents);
   /// Joins, in cluster `self`, the knowledge of an agent of cluster `from`.
   void join(uint32_t self, uint32_t from, const Knowledge &other);
   /// Makes all knowledge visible to the async proxy.

@@ -33,6 +33,8 @@ std::string Cluster::settle(Mbarrier &m) {
     return "";
   m.last = std::move(m.current);
   m.current = Knowledge();
+  m.lastRemote = std::move(m.currentRemote);
+  m.currentRemote = Knowledge();
   ++m.phase;
   // Asynchronous work of the phase has completed.
   m.last.known.raise(m.agent, m.phase);
@@ -106,6 +108,16 @@ Mbarrier *fovea::ptx::findMbarrier(Warp &warp, const Inst &inst, Space space,
   return m;
 }
 
+void fovea::ptx::publishArrival(const Warp &warp, Mbarrier &m, Scope scope,
+                                const Knowledge &knowledge) {
+  if (m.rank == warp.cta->rank)
+    return m.current.join(knowledge);
+  const Cluster &cluster = *warp.cluster;
+  m.current.joinAsync(knowledge, cluster.agentsPerCta * cluster.ctas.size());
+  if (scope != InCta)
+    m.currentRemote.join(knowledge);
+}
+
 static bool check(Warp &warp, const Inst &inst, const std::string &problem,
                   uint32_t lanes) {
   if (problem.empty())
@@ -142,6 +154,7 @@ struct Form {
   } kind = Arrive;
   Space space = Space::Generic;
   bool remote = false, relaxed = false;
+  Scope scope = InCta;
   /// arrive.expect_tx; the optional operands that are present.
   bool expects = false, counted = false, result = false;
   /// Waits by parity instead of state.
@@ -254,10 +267,14 @@ static Step runArrive(Warp &warp, const Inst &inst, uint32_t mask) {
                        "the CTA's own",
                        1u << lane);
     bool arrives = form.kind == Form::Arrive || form.kind == Form::Drop;
-    if (arrives && !form.relaxed)
-      warp.release(lanes, m->current);
-    else if (arrives)
-      warp.releaseFenced(lanes, InCta, m->current);
+    if (arrives) {
+      Knowledge knowledge;
+      if (form.relaxed)
+        warp.releaseFenced(lanes, form.scope, knowledge);
+      else
+        warp.release(lanes, knowledge);
+      publishArrival(warp, *m, form.scope, knowledge);
+    }
     bool fine = allLanes(lanes, [&](unsigned l) {
       uint32_t value = form.counted || form.expects ||
                                form.kind == Form::Expect ||
@@ -298,6 +315,21 @@ static Step runArrive(Warp &warp, const Inst &inst, uint32_t mask) {
   return Step::Next;
 }
 
+/// Acquires what arrivals within the scope of a successful wait have published.
+static void observe(Warp &warp, const Form &form, uint32_t mask,
+                    const Mbarrier &m) {
+  if (form.relaxed)
+    warp.acquireFenced(mask, InCta, m.last);
+  else
+    warp.acquire(mask, m.last);
+  if (form.scope == InCta)
+    return;
+  if (form.relaxed)
+    warp.acquireFenced(mask, InCluster, m.lastRemote);
+  else
+    warp.acquire(mask, m.lastRemote);
+}
+
 /// Slots: predicate, address, state or parity, [time].
 static Step runWait(Warp &warp, const Inst &inst, uint32_t mask) {
   const auto &form = *static_cast<const Form *>(inst.data);
@@ -332,10 +364,8 @@ static Step runWait(Warp &warp, const Inst &inst, uint32_t mask) {
     });
     left &= ~lanes;
     over |= done;
-    if (done && !form.relaxed)
-      warp.acquire(done, m->last);
-    else if (done)
-      warp.acquireFenced(done, InCta, m->last);
+    if (done)
+      observe(warp, form, done, *m);
   }
   // A try_wait may time out before the phase ends, so the emulator does so
   // occasionally.
@@ -406,7 +436,7 @@ static void buildMbarrier(Build &b) {
       b.needOneOf({"init", "inval", "arrive", "arrive_drop", "expect_tx",
                    "complete_tx", "test_wait", "try_wait", "pending_count"});
   StringRef order = b.takeOneOf({"release", "acquire", "relaxed"});
-  b.takeOneOf({"cta", "cluster"});
+  form.scope = b.takeOneOf({"cta", "cluster"}) == "cluster" ? InCluster : InCta;
   form.relaxed = order == "relaxed";
   StringRef space = b.takeOneOf({"shared", "shared::cta", "shared::cluster"});
   form.space = space.empty() ? Space::Generic : Space::Shared;

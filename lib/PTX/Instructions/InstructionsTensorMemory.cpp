@@ -460,7 +460,7 @@ static Step runCommit(Warp &warp, const Inst &inst, uint32_t mask) {
               self->fail(*where, "mbarrier", "the mbarrier is gone");
               return false;
             }
-            m->current.join(done);
+            publishArrival(*self, *m, InCluster, done);
             if (!arriveLater(*self, *where, *m, 1))
               return false;
           }

@@ -101,6 +101,15 @@ static cl::opt<bool> perturb("perturb",
                              cl::desc("Perturb approximate results within "
                                       "their error bounds, by the seed"),
                              cl::cat(category));
+enum class TensorOrder { Issue, Promised };
+static cl::opt<TensorOrder>
+    tensorOrder("tcgen05-order",
+                cl::desc("The order of a thread's tcgen05.mma and .cp"),
+                cl::values(clEnumValN(TensorOrder::Issue, "issue",
+                                      "The order of issue (default)"),
+                           clEnumValN(TensorOrder::Promised, "promised",
+                                      "Only what the ISA promises")),
+                cl::init(TensorOrder::Issue), cl::cat(category));
 static cl::opt<std::string> traceFile("trace", cl::desc("Write a Chrome trace"),
                                       cl::cat(category));
 static cl::opt<bool> summarize("summary",
@@ -234,6 +243,7 @@ static int runOnce(const Module &module, const Kernel &kernel, uint64_t number,
   launch.allowEqualWrites = !equalWrites;
   launch.checkUninitialized = !allowUninitialized;
   launch.perturbApproximations = perturb;
+  launch.promisedTensorOrder = tensorOrder == TensorOrder::Promised;
   launch.trace = trace;
   if (llvm::Error error =
           pack(kernel, llvm::ArrayRef(all).drop_front(memory.size()),

@@ -41,6 +41,9 @@ extern "C" {
  *   `uninitialized`    report reads of uninitialised memory (default 1)
  *   `equal_writes`     also report races between writes of equal values
  *   `perturb`          perturb approximate results within their error bounds
+ *   `promised_tcgen05_order`
+ *                      keep only the order of tcgen05 work that the ISA
+ *                      promises, and not the order of issue
  *
  * An unknown name or an invalid value is CUDA_ERROR_INVALID_VALUE.
  */

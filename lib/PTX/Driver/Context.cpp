@@ -110,6 +110,8 @@ static bool apply(State &state, StringRef name, uint64_t value) {
     settings.allowEqualWrites = !value;
     return value <= 1;
   }
+  if (name == "promised_tcgen05_order")
+    return setFlag(settings.promisedTensorOrder, value);
   if (name == "perturb")
     return setFlag(settings.perturbApproximations, value);
   return false;

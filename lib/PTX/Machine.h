@@ -100,6 +100,8 @@ struct Mbarrier {
   uint32_t count = 0, pending = 0;
   int64_t transactions = 0;
   uint64_t phase = 0;
+  /// True if a wait has returned true for the last completed phase.
+  bool observed = true;
   uint16_t agent = kNoAgent;
   /// Knowledge published by the arrivals of the current and of the last phase:
   /// to all waits; and, by arrivals of other CTAs with cluster scope, to waits

@@ -36,6 +36,7 @@ std::string Cluster::settle(Mbarrier &m) {
   m.lastRemote = std::move(m.currentRemote);
   m.currentRemote = Knowledge();
   ++m.phase;
+  m.observed = false;
   // Asynchronous work of the phase has completed.
   m.last.known.raise(m.agent, m.phase);
   m.pending = m.count;
@@ -48,6 +49,11 @@ std::string Cluster::arrive(Mbarrier &m, uint32_t count) {
            describeShared(ctas[m.rank], m.offset) + ", of which phase " +
            std::to_string(m.phase) + " expects " + std::to_string(m.pending) +
            " more";
+  if (!m.observed)
+    return "an arrival in phase " + std::to_string(m.phase) +
+           " of the mbarrier at " + describeShared(ctas[m.rank], m.offset) +
+           ", but no wait for phase " + std::to_string(m.phase - 1) +
+           " has returned true";
   m.pending -= count;
   return settle(m);
 }
@@ -364,8 +370,10 @@ static Step runWait(Warp &warp, const Inst &inst, uint32_t mask) {
     });
     left &= ~lanes;
     over |= done;
-    if (done)
+    if (done) {
+      m->observed = true;
       observe(warp, form, done, *m);
+    }
   }
   // A try_wait may time out before the phase ends, so the emulator does so
   // occasionally.

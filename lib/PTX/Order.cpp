@@ -37,6 +37,8 @@ void Clock::raise(uint16_t agent, uint32_t epoch, uint32_t lanes) {
 }
 
 void Clock::join(const Clock &other) {
+  if (other.empty())
+    return;
   if (all.size() < other.all.size())
     all.resize(other.all.size());
   for (size_t n = 0, e = other.all.size(); n < e; ++n)

@@ -140,6 +140,7 @@ struct Knowledge {
     inits.join(other.inits);
     passed.join(other.passed);
   }
+  bool hasRelaxed() const { return !inits.empty() || !passed.empty(); }
   /// Joins what asynchronous work of the cluster did, without accesses through
   /// the generic proxy. `warpAgents` is the number of agents of its warps.
   void joinAsync(const Knowledge &other, unsigned warpAgents);

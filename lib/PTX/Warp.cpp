@@ -359,11 +359,14 @@ void Warp::acquire(uint32_t mask, const Knowledge &from) {
 }
 
 void Warp::acquireFenced(uint32_t mask, Scope distance, const Knowledge &from) {
+  fences.seen[distance].join(from);
+  // Polling loads should not split the lanes.
+  if (!from.hasRelaxed())
+    return;
   splitGroups(mask);
   for (LaneGroup &group : groups)
     if (group.mask & mask)
       group.knowledge.joinRelaxed(from);
-  fences.seen[distance].join(from);
 }
 
 void Warp::acquireAgent(uint32_t mask, uint16_t which, uint32_t upTo,
@@ -467,7 +470,7 @@ void Warp::publish(Flags &flags, uint64_t address, uint32_t mask, Order order,
     for (const LaneGroup &group : groups)
       if (group.mask & mask)
         knowledge.joinRelaxed(group.knowledge);
-    if (!knowledge.inits.empty() || !knowledge.passed.empty())
+    if (knowledge.hasRelaxed())
       add(scope, knowledge);
   }
   for (unsigned s = 0; s <= scope; ++s)

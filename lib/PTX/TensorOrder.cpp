@@ -94,8 +94,9 @@ void fovea::ptx::issueTensorWork(Warp &warp, const Inst &inst,
   thread.unpublished = true;
   if (stamp.pipeline == kCopyPipeline)
     return;
-  // Only a part of the products may be in the same pipeline if copies have one
-  // of their own. A waiting thread is then ordered after none of them.
+  // With the promised order, products of other threads may be in other
+  // pipelines, which clocks do not tell apart. A commit then covers none of
+  // them.
   thread.behind.join(order.copies);
   if (!cluster.run->launch.promisedTensorOrder)
     thread.behind.join(order.products);

@@ -114,6 +114,14 @@ void Build::need(StringRef modifier) {
     error("'" + name + "' without ." + modifier + " is not modelled");
 }
 
+bool Build::needFeature(Feature feature, const Twine &what) {
+  if (hasFeature(syntax.target, feature))
+    return true;
+  error(what + " needs target " + describeTargets(feature) + ", found " +
+        syntax.target);
+  return false;
+}
+
 Type Build::takeType() {
   for (auto [n, found] : llvm::enumerate(instruction.modifiers))
     if (!taken[n])

@@ -81,21 +81,15 @@ double rcpF64(double a) { return 1.0 / a; }
 double sqrtF64(double a) { return std::sqrt(a); }
 double fmaF64(double a, double b, double c) { return std::fma(a, b, c); }
 
-// -0 is less than +0. A number is preferred to a NaN, except with .NaN.
 template <bool f, bool largest, bool nan>
 float pick(float a, float b) {
-  a = in<f>(a);
-  b = in<f>(b);
-  uint32_t x = floatToBits(a), y = floatToBits(b);
-  // Compares the bits in the total order of signed integers.
-  int32_t i = int32_t(x ^ (uint32_t(int32_t(x) >> 31) >> 1));
-  int32_t j = int32_t(y ^ (uint32_t(int32_t(y) >> 31) >> 1));
-  float best = (i < j) != largest ? a : b;
-  bool aNaN = a != a, bNaN = b != b;
-  if (nan)
-    return (aNaN | bNaN) ? bitsToFloat(kCanonicalNaN) : best;
-  best = aNaN ? b : bNaN ? a : best;
-  return canonicalize(best);
+  return pickFloat<largest, nan>(in<f>(a), in<f>(b));
+}
+template <bool f, bool largest, bool nan, bool magnitudes>
+float pickOfThree(float a, float b, float c) {
+  if (magnitudes)
+    a = std::abs(a), b = std::abs(b), c = std::abs(c);
+  return pick<f, largest, nan>(pick<f, largest, nan>(a, b), c);
 }
 } // namespace
 
@@ -431,6 +425,38 @@ static Handler getFast(const General &g, Type type) {
   llvm_unreachable("not an operation");
 }
 
+template <bool flush, bool largest>
+static Handler getPickOfThree(bool nan, bool magnitudes) {
+  if (nan)
+    return magnitudes ? map<pickOfThree<flush, largest, true, true>>
+                      : map<pickOfThree<flush, largest, true, false>>;
+  return magnitudes ? map<pickOfThree<flush, largest, false, true>>
+                    : map<pickOfThree<flush, largest, false, false>>;
+}
+
+/// `max{.ftz}{.NaN}{.abs}.f32 d, a, b, c`, and min.
+static void buildPickOfThree(Build &b, bool largest) {
+  bool flush = b.take("ftz"), nan = b.take("NaN");
+  if (b.hasModifier("xorsign"))
+    return b.error("'" + b.name + "' of three inputs has no .xorsign",
+                   "syntax");
+  bool magnitudes = b.take("abs");
+  Type type = b.takeType();
+  if (!b.needFeature(Feature::ThreeInputMinMax,
+                     "'" + b.name + "' of three inputs"))
+    return;
+  if (!(type == Type{Type::Float, 32}))
+    return b.error("'" + b.name + "' of three inputs needs type .f32, found ." +
+                       type.str(),
+                   "syntax");
+  operands(b, type, 3);
+  if (largest)
+    return b.set(flush ? getPickOfThree<true, true>(nan, magnitudes)
+                       : getPickOfThree<false, true>(nan, magnitudes));
+  b.set(flush ? getPickOfThree<true, false>(nan, magnitudes)
+              : getPickOfThree<false, false>(nan, magnitudes));
+}
+
 static void buildArithmetic(Build &b, Operation function, unsigned sources) {
   General g{};
   g.function = function;
@@ -639,6 +665,9 @@ void fovea::ptx::buildFloat(Build &b) {
           .Case("max", {Operation::Max, 2})
           .Case("neg", {Operation::Neg, 1})
           .Default({Operation::Abs, 1});
+  if ((function == Operation::Min || function == Operation::Max) &&
+      b.count() == 4)
+    return buildPickOfThree(b, function == Operation::Max);
   buildArithmetic(b, function, sources);
 }
 

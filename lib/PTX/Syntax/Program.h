@@ -15,6 +15,7 @@
 #define FOVEA_LIB_PTX_SYNTAX_PROGRAM_H
 
 #include "Syntax/Syntax.h"
+#include "Syntax/Targets.h"
 
 #include <memory>
 
@@ -132,6 +133,9 @@ public:
   /// True if a modifier is a float type.
   bool hasFloatType() const;
   llvm::StringRef nextModifier() const;
+  /// Reports an error if the module's target lacks the feature of `what`, such
+  /// as "'tcgen05'".
+  bool needFeature(Feature feature, const llvm::Twine &what);
 
   // Operands. Each one is checked against the type and appended to the slots.
   unsigned count() const { return instruction.operands.size(); }

@@ -115,6 +115,22 @@ inline float flushSubnormal(float value) {
   return (bits & 0x7f800000u) ? value : bitsToFloat(bits & 0x80000000u);
 }
 
+/// The smaller or the larger one; -0 is less than +0. A number is preferred to
+/// a NaN, except with `nan`; the result is canonical.
+template <bool largest, bool nan>
+inline float pickFloat(float a, float b) {
+  uint32_t x = floatToBits(a), y = floatToBits(b);
+  // Compares the bits in the total order of signed integers.
+  int32_t i = int32_t(x ^ (uint32_t(int32_t(x) >> 31) >> 1));
+  int32_t j = int32_t(y ^ (uint32_t(int32_t(y) >> 31) >> 1));
+  float best = (i < j) != largest ? a : b;
+  bool aNaN = a != a, bNaN = b != b;
+  if (nan)
+    return (aNaN | bNaN) ? bitsToFloat(kCanonicalNaN) : best;
+  best = aNaN ? b : bNaN ? a : best;
+  return canonicalize(best);
+}
+
 /// The value of a .tf32 register in a matrix instruction: 13 bits are ignored.
 inline float truncateToTF32(float value) {
   return bitsToFloat(floatToBits(value) & 0xffffe000u);

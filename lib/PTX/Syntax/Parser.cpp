@@ -203,10 +203,7 @@ bool Parser::parseTopLevel() {
   if (takeWord(".entry"))
     return parseFunction(true);
   if (token.isWord(".func"))
-    return fail(token.loc,
-                "functions other than entries ('.func') are not "
-                "modelled",
-                "unsupported");
+    return skipDeviceFunction();
   for (auto [word, space] : {std::pair(".global", Space::Global),
                              {".const", Space::Const},
                              {".shared", Space::Shared}})
@@ -278,6 +275,25 @@ bool Parser::skipSection() {
     return fail(loc, "this section does not end");
   advance();
   return true;
+}
+
+/// Skips a declaration or definition of a `.func`: only calls need it, and
+/// 'call' is not modelled.
+bool Parser::skipDeviceFunction() {
+  Location loc = token.loc;
+  while (token.kind != Token::End && !token.is('{') && !token.is(';'))
+    advance();
+  if (take(';'))
+    return true;
+  unsigned depth = 0;
+  while (token.kind != Token::End) {
+    depth += token.is('{');
+    bool closes = token.is('}');
+    advance();
+    if (closes && --depth == 0)
+      return true;
+  }
+  return fail(loc, "this function does not end");
 }
 
 //===----------------------------------------------------------------------===//

@@ -55,6 +55,7 @@ private:
   bool parseFile();
   bool parseLoc();
   bool skipSection();
+  bool skipDeviceFunction();
   bool parseFunction(bool entry);
   bool parseParameter(Function &function);
   bool parsePerformance(Function &function);

@@ -180,6 +180,10 @@ bool Parser::parseInstruction() {
     instruction.modifiers.push_back(modifier);
     rest = tail;
   }
+  // The name of a function would look like an unknown label.
+  if (instruction.opcode == "call")
+    return fail(instruction.loc, "instruction 'call' is not modelled",
+                "unsupported");
   advance();
   if (!token.is(';')) {
     do {

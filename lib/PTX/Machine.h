@@ -185,6 +185,13 @@ struct TensorThread {
   Clock behind;
 };
 
+/// A register that an outstanding tcgen05.ld writes: its slot of 64 bytes, and
+/// the number of the load.
+struct LoadedRegister {
+  uint32_t slot;
+  uint64_t work;
+};
+
 struct Warp {
   Cta *cta = nullptr;
   Cluster *cluster = nullptr;
@@ -222,9 +229,12 @@ struct Warp {
   /// a group must agree.
   uint64_t matrixHash = 0;
   const Inst *lastMatrix = nullptr;
+  /// The same of setmaxnreg.
+  uint64_t registersHash = 0;
+  const Inst *lastSetRegisters = nullptr;
   /// Outstanding tcgen05.ld and .st, and the registers of loads.
   std::vector<uint64_t> tensorLoads, tensorStores;
-  std::vector<uint32_t> loadRegisters;
+  std::vector<LoadedRegister> loadRegisters;
   uint32_t loadEpoch = 1, storeEpoch = 1;
   /// By lane.
   llvm::SmallDenseMap<unsigned, TensorThread, 1> tensorThreads;
@@ -334,6 +344,15 @@ struct SmallCopy {
   uint32_t bytes;
 };
 
+/// The matrix A that `.collector::a::fill` has put into the collector buffer.
+struct Collector {
+  bool valid = false, fromTensor = false;
+  /// The matrix descriptor or the address in tensor memory, and those fields of
+  /// the instruction descriptor that concern A.
+  uint64_t operand = 0;
+  uint32_t fields = 0;
+};
+
 struct Cta {
   Cluster *cluster = nullptr;
   /// The last cp.async to each address of shared memory.
@@ -363,6 +382,9 @@ struct Cta {
   /// Incremented by each deallocation.
   uint32_t tensorAllocations = 0;
   bool mayAllocate = true;
+  /// Columns of the last allocation, or 0.
+  uint32_t lastAllocation = 0;
+  Collector collector;
   /// Allocations that the other CTA of the pair has made: address, columns.
   std::deque<std::pair<uint32_t, uint32_t>> pairAllocations;
 

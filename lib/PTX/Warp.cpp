@@ -25,6 +25,31 @@ using llvm::Twine;
 // Execution
 //===----------------------------------------------------------------------===//
 
+/// Completes the outstanding tcgen05.ld that write the register; returns false
+/// if something else still uses it, or after an error.
+static bool finishLoads(Warp &warp, uint32_t slot) {
+  llvm::SmallVector<uint64_t, 4> loads;
+  for (const LoadedRegister &each : warp.loadRegisters)
+    if (each.slot == slot)
+      loads.push_back(each.work);
+  Cluster &cluster = *warp.cluster;
+  for (uint64_t load : loads) {
+    auto found = llvm::find_if(
+        cluster.work, [&](const Work &item) { return item.number == load; });
+    if (found != cluster.work.end() &&
+        !cluster.finishWork(found - cluster.work.begin()))
+      return false;
+  }
+  llvm::erase_if(warp.loadRegisters, [&](const LoadedRegister &each) {
+    if (!llvm::is_contained(loads, each.work))
+      return false;
+    --warp.busyRegisters[each.slot];
+    --warp.numBusy;
+    return true;
+  });
+  return !warp.busyRegisters[slot];
+}
+
 /// Records writes of registers, since wgmma requires a fence after them, and
 /// rejects accesses to registers of an outstanding wgmma or tcgen05.ld.
 static bool watchRegisters(Warp &warp, const Inst &inst) {
@@ -32,6 +57,12 @@ static bool watchRegisters(Warp &warp, const Inst &inst) {
     for (unsigned n = 0; n < inst.numOps; ++n) {
       Slot slot = inst.ops[n];
       if (!slot.constant && warp.busyRegisters[slot.offset / 64]) {
+        if (n >= inst.numResults &&
+            warp.cluster->run->launch.waitForTensorLoads &&
+            finishLoads(warp, slot.offset / 64))
+          continue;
+        if (warp.cluster->failed)
+          return false;
         warp.fail(
             inst, "registers",
             Twine("a register of an outstanding wgmma or tcgen05.ld is ") +
@@ -297,7 +328,7 @@ Step Warp::checkEnd(const Inst &inst) {
     return fail(inst, "tensor-memory",
                 "the CTA ends without releasing its tensor memory: "
                 "'tcgen05.dealloc' is missing");
-  // Finds warps of a group that executed different wgmmas.
+  // Finds warps of a group that executed different wgmmas or setmaxnregs.
   for (Warp &warp : cta->warps) {
     Warp &first = cta->warps[warp.index & ~3u];
     if (warp.matrixHash != first.matrixHash)
@@ -306,6 +337,13 @@ Step Warp::checkEnd(const Inst &inst) {
           "warps " + Twine(first.index) + " and " + Twine(warp.index) +
               " of one warp group did not execute the same "
               "'wgmma.mma_async'");
+    if (warp.registersHash != first.registersHash)
+      return warp.fail(
+          warp.lastSetRegisters ? *warp.lastSetRegisters
+                                : *first.lastSetRegisters,
+          "registers",
+          "warps " + Twine(first.index) + " and " + Twine(warp.index) +
+              " of one warp group did not execute the same 'setmaxnreg'");
   }
   return Step::Jump;
 }

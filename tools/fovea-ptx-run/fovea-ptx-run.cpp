@@ -97,6 +97,11 @@ static cl::opt<bool>
     allowUninitialized("allow-uninitialized",
                        cl::desc("Allow reads of uninitialised memory"),
                        cl::cat(category));
+static cl::opt<bool> loadDependency(
+    "tcgen05-load-dependency",
+    cl::desc("Let a read of a register of an outstanding tcgen05.ld wait for "
+             "the load instead of reporting it"),
+    cl::cat(category));
 static cl::opt<bool> perturb("perturb",
                              cl::desc("Perturb approximate results within "
                                       "their error bounds, by the seed"),
@@ -242,6 +247,7 @@ static int runOnce(const Module &module, const Kernel &kernel, uint64_t number,
   launch.checkGlobalRaces = !noGlobalRaces;
   launch.allowEqualWrites = !equalWrites;
   launch.checkUninitialized = !allowUninitialized;
+  launch.waitForTensorLoads = loadDependency;
   launch.perturbApproximations = perturb;
   launch.promisedTensorOrder = tensorOrder == TensorOrder::Promised;
   launch.trace = trace;

@@ -56,6 +56,10 @@ struct Launch {
   /// A write of an equal value is not a race. The ISA has no such exception,
   /// but kernels in which several warps zero the same bytes rely on it.
   bool allowEqualWrites = true;
+  /// A read of a register that an outstanding tcgen05.ld writes waits for the
+  /// load, as the ISA permits (true register dependency). Otherwise the read
+  /// needs 'tcgen05.wait::ld' before it.
+  bool waitForTensorLoads = false;
   /// The footprint of the preceding grid (its Summary::footprint), if this grid
   /// may start before that one has ended. Its accesses count as unordered until
   /// 'griddepcontrol.wait'.

@@ -323,6 +323,10 @@ static Step runSetRegisters(Warp &warp, const Inst &inst, uint32_t mask) {
   f.wait = Wait();
   warp.cta->freeRegisters -= change;
   warp.registers = wanted;
+  // Warp::checkEnd compares the warps of each group.
+  warp.registersHash = (warp.registersHash + 2 * wanted + inst.flags + 1) *
+                       0x9e3779b97f4a7c15ull;
+  warp.lastSetRegisters = &inst;
   return Step::Next;
 }
 

@@ -173,6 +173,16 @@ static Step runAllocate(Warp &warp, const Inst &inst, uint32_t mask) {
                      "the CTA has given up its right to allocate "
                      "('tcgen05.relinquish_alloc_permit')");
   Fragment &f = warp.fragment();
+  // An allocation that waited for columns is executed again.
+  if (f.wait.kind != Wait::Columns) {
+    if (cta.lastAllocation && count > cta.lastAllocation)
+      return warp.fail(inst, "tensor-memory",
+                       "the CTA allocates " + Twine(count) +
+                           " columns after an allocation of " +
+                           Twine(cta.lastAllocation) +
+                           ": the number of columns must not increase");
+    cta.lastAllocation = count;
+  }
   uint32_t column;
   if (group == 2 && !cta.pairAllocations.empty()) {
     uint32_t other;
@@ -252,12 +262,20 @@ static Step runRelinquish(Warp &warp, const Inst &, uint32_t) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Slots: registers and the address, or the address and registers.
+/// tcgen05.ld.red: the reduction over the registers of each thread.
+struct LoadReduction {
+  Type::Class type = Type::None;
+  bool largest = false, magnitudes = false, nan = false;
+};
+
+/// Slots: registers (and the result of the reduction) and the address, or the
+/// address and registers.
 struct Transfer {
   bool store = false, packed = false;
   TensorMemoryShape shape = TensorMemoryShape::L32x32b;
   unsigned registers = 1;
   int64_t half = 0;
+  std::optional<LoadReduction> reduction;
 };
 
 struct TransferCell {
@@ -296,17 +314,107 @@ static bool forCells(
   return true;
 }
 
+static uint32_t reduceFloats(const LoadReduction &r, uint32_t a, uint32_t b) {
+  float x = bitsToFloat(a), y = bitsToFloat(b);
+  if (r.largest)
+    return floatToBits(r.nan ? pickFloat<true, true>(x, y)
+                             : pickFloat<true, false>(x, y));
+  return floatToBits(r.nan ? pickFloat<false, true>(x, y)
+                           : pickFloat<false, false>(x, y));
+}
+
+static uint32_t reduce(const LoadReduction &r, uint32_t a, uint32_t b) {
+  if (r.type == Type::Float)
+    return reduceFloats(r, a, b);
+  bool less = r.type == Type::Signed ? int32_t(a) < int32_t(b) : a < b;
+  return less == r.largest ? b : a;
+}
+
+/// Reduces the loaded registers of each thread into the register after them.
+static void reduceLoaded(Warp &warp, const Inst &inst, const Transfer &t) {
+  const LoadReduction &r = *t.reduction;
+  uint32_t sign = r.magnitudes ? 0x80000000u : 0;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    uint32_t result = warp.at<uint32_t>(inst.ops[0])[lane] & ~sign;
+    for (unsigned reg = 1; reg < t.registers; ++reg)
+      result =
+          reduce(r, result, warp.at<uint32_t>(inst.ops[reg])[lane] & ~sign);
+    warp.at<uint32_t>(inst.ops[t.registers])[lane] = result;
+  }
+}
+
+static void startStore(Warp &warp, const Inst &inst, const Transfer &t,
+                       uint32_t address) {
+  auto values = std::make_shared<std::vector<uint32_t>>();
+  for (unsigned reg = 0; reg < t.registers; ++reg) {
+    const uint32_t *lanes = warp.at<uint32_t>(inst.ops[1 + reg]);
+    values->insert(values->end(), lanes, lanes + 32);
+  }
+  Warp *self = &warp;
+  const Transfer *form = &t;
+  warp.tensorStores.push_back(
+      warp.cluster->issue(warp, inst, "tcgen05.st", [=] {
+        return forCells(
+            *form, address,
+            [&](unsigned reg, unsigned lane, const TransferCell &c) {
+              uint32_t value = (*values)[reg * 32 + lane];
+              if (c.bits == 16)
+                value = value >> c.shift & 0xffff;
+              writeCell(*self->cta, c.lane, c.column, value);
+              return true;
+            });
+      }));
+}
+
+static void startLoad(Warp &warp, const Inst &inst, const Transfer &t,
+                      uint32_t address) {
+  Warp *self = &warp;
+  const Inst *where = &inst;
+  const Transfer *form = &t;
+  uint64_t number = warp.cluster->issue(warp, inst, "tcgen05.ld", [=] {
+    bool fine = forCells(
+        *form, address,
+        [&](unsigned reg, unsigned lane, const TransferCell &c) {
+          uint32_t value;
+          if (!readCell(*self, *where, *self->cta, c.lane, c.column, value))
+            return false;
+          uint32_t &to = self->at<uint32_t>(where->ops[reg])[lane];
+          if (c.bits == 32)
+            to = value;
+          else
+            to = c.shift ? (to & 0xffffu) | value << 16 : value & 0xffff;
+          return true;
+        });
+    if (fine && form->reduction)
+      reduceLoaded(*self, *where, *form);
+    return fine;
+  });
+  warp.tensorLoads.push_back(number);
+  for (unsigned reg = 0; reg < inst.numResults; ++reg) {
+    uint32_t at = inst.ops[reg].offset / 64;
+    ++warp.busyRegisters[at];
+    ++warp.numBusy;
+    warp.loadRegisters.push_back({at, number});
+  }
+}
+
 static Step runTransfer(Warp &warp, const Inst &inst, uint32_t mask) {
   const auto &t = *static_cast<const Transfer *>(inst.data);
   if (mask != kAllLanes)
     return failAligned(warp, inst, mask);
   const uint32_t *given =
-      warp.at<uint32_t>(inst.ops[t.store ? 0 : t.registers]);
+      warp.at<uint32_t>(inst.ops[t.store ? 0 : inst.numResults]);
   uint32_t address = given[0] + uint32_t(inst.imm);
   for (unsigned l = 1; l < 32; ++l)
     if (given[l] != given[0])
       return warp.fail(inst, "tensor-memory",
                        "lanes of the warp give different addresses");
+  if (t.shape != TensorMemoryShape::L32x32b &&
+      getTensorMemoryLane(address) % 16)
+    return warp.fail(inst, "tensor-memory",
+                     "an access to 16 lanes of tensor memory must begin at a "
+                     "multiple of 16, found lane " +
+                         Twine(getTensorMemoryLane(address)));
   unsigned first = warp.index % 4 * 32;
   Stamp stamp;
   stamp.agent = t.store ? warp.storeAgent : warp.loadAgent;
@@ -327,50 +435,10 @@ static Step runTransfer(Warp &warp, const Inst &inst, uint32_t mask) {
       });
   if (!fine)
     return Step::Fail;
-  const Slot *registers = inst.ops + t.store;
-  Warp *self = &warp;
-  const Inst *where = &inst;
-  const Transfer *form = &t;
-  if (t.store) {
-    auto values = std::make_shared<std::vector<uint32_t>>();
-    for (unsigned reg = 0; reg < t.registers; ++reg)
-      values->insert(values->end(), warp.at<uint32_t>(registers[reg]),
-                     warp.at<uint32_t>(registers[reg]) + 32);
-    warp.tensorStores.push_back(
-        warp.cluster->issue(warp, inst, "tcgen05.st", [=] {
-          return forCells(
-              *form, address,
-              [&](unsigned reg, unsigned lane, const TransferCell &c) {
-                uint32_t value = (*values)[reg * 32 + lane];
-                if (c.bits == 16)
-                  value = value >> c.shift & 0xffff;
-                writeCell(*self->cta, c.lane, c.column, value);
-                return true;
-              });
-        }));
-    return Step::Next;
-  }
-  for (unsigned reg = 0; reg < t.registers; ++reg) {
-    uint32_t at = registers[reg].offset / 64;
-    ++warp.busyRegisters[at];
-    ++warp.numBusy;
-    warp.loadRegisters.push_back(at);
-  }
-  warp.tensorLoads.push_back(warp.cluster->issue(warp, inst, "tcgen05.ld", [=] {
-    return forCells(
-        *form, address,
-        [&](unsigned reg, unsigned lane, const TransferCell &c) {
-          uint32_t value;
-          if (!readCell(*self, *where, *self->cta, c.lane, c.column, value))
-            return false;
-          uint32_t &to = self->at<uint32_t>(where->ops[reg])[lane];
-          if (c.bits == 32)
-            to = value;
-          else
-            to = c.shift ? (to & 0xffffu) | value << 16 : value & 0xffff;
-          return true;
-        });
-  }));
+  if (t.store)
+    startStore(warp, inst, t, address);
+  else
+    startLoad(warp, inst, t, address);
   return Step::Next;
 }
 
@@ -390,8 +458,8 @@ static Step runWait(Warp &warp, const Inst &inst, uint32_t mask) {
   f.wait = Wait();
   work.clear();
   if (!stores) {
-    for (uint32_t at : warp.loadRegisters)
-      --warp.busyRegisters[at];
+    for (const LoadedRegister &each : warp.loadRegisters)
+      --warp.busyRegisters[each.slot];
     warp.numBusy -= warp.loadRegisters.size();
     warp.loadRegisters.clear();
   }
@@ -476,31 +544,74 @@ static Step runCommit(Warp &warp, const Inst &inst, uint32_t mask) {
 // Building
 //===----------------------------------------------------------------------===//
 
-static void buildTransfer(Build &b, bool store) {
-  Transfer t;
-  t.store = store;
+/// `.min` or `.max`, `.abs`, `.NaN` and the type of tcgen05.ld.red.
+static void takeReduction(Build &b, Transfer &t) {
+  if (!b.needFeature(Feature::ReducingLoad, "'tcgen05.ld.red'"))
+    return;
+  LoadReduction r;
+  r.largest = b.needOneOf({"min", "max"}) == "max";
+  StringRef type = b.needOneOf({"f32", "u32", "s32"});
+  r.type = type == "f32"   ? Type::Float
+           : type == "u32" ? Type::Unsigned
+                           : Type::Signed;
+  r.magnitudes = b.take("abs");
+  r.nan = b.take("NaN");
+  if (r.type != Type::Float && (r.magnitudes || r.nan))
+    return b.error(".abs and .NaN of 'tcgen05.ld.red' need type .f32, found ." +
+                       type,
+                   "syntax");
+  // The ISA leaves open whether the two halves of a lane are reduced together.
+  if (t.shape == TensorMemoryShape::L16x32bx2)
+    return b.error("'tcgen05.ld.red' of shape .16x32bx2 is not modelled");
+  if (t.shape != TensorMemoryShape::L32x32b)
+    return b.error("'tcgen05.ld.red' needs shape .32x32b or .16x32bx2",
+                   "syntax");
+  if (t.registers < 2)
+    return b.error("'tcgen05.ld.red' needs at least .x2, found .x1", "syntax");
+  if (t.packed)
+    return b.error("'tcgen05.ld.red' has no .pack::16b", "syntax");
+  t.reduction = r;
+}
+
+/// Takes the modifiers; returns false after an error.
+static bool takeTransfer(Build &b, Transfer &t) {
+  bool reduces = !t.store && b.take("red");
   b.need("sync");
   b.need("aligned");
   StringRef shape =
       b.needOneOf({"32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2"});
   StringRef num =
       b.needOneOf({"x1", "x2", "x4", "x8", "x16", "x32", "x64", "x128"});
-  t.packed = b.take(store ? "unpack::16b" : "pack::16b");
-  b.need("b32");
+  t.packed = b.take(t.store ? "unpack::16b" : "pack::16b");
+  if (!reduces)
+    b.need("b32");
   if (b.failed())
-    return;
+    return false;
   t.shape = llvm::cantFail(parseTensorMemoryShape(shape));
   unsigned count = 1;
   (void)num.drop_front().getAsInteger(10, count);
   auto registers = getTensorMemoryRegisters(t.shape, count);
-  if (!registers)
-    return b.error(llvm::toString(registers.takeError()));
+  if (!registers) {
+    b.error(llvm::toString(registers.takeError()));
+    return false;
+  }
   t.registers = *registers;
+  if (reduces)
+    takeReduction(b, t);
+  return !b.failed();
+}
+
+static void buildTransfer(Build &b, bool store) {
+  Transfer t;
+  t.store = store;
+  if (!takeTransfer(b, t))
+    return;
   bool halves = t.shape == TensorMemoryShape::L16x32bx2;
-  if (!b.expectOperands(2 + halves, 2 + halves))
+  unsigned wanted = 2 + halves + t.reduction.has_value();
+  if (!b.expectOperands(wanted, wanted))
     return;
   const Operand &vector = b.operand(store ? 1 + halves : 0);
-  const Operand &address = b.operand(store ? 0 : 1);
+  const Operand &address = b.operand(store ? 0 : 1 + t.reduction.has_value());
   if (halves)
     t.half = b.constant(b.operand(store ? 1 : 2));
   auto addAddress = [&] {
@@ -521,6 +632,8 @@ static void buildTransfer(Build &b, bool store) {
   for (const Operand &element : elements)
     store ? b.read(element, {Type::Bits, 32})
           : b.write(element, {Type::Bits, 32});
+  if (t.reduction)
+    b.write(1, {Type::Bits, 32});
   if (!store)
     addAddress();
   b.inst.holdsRegisters = !store;
@@ -564,6 +677,8 @@ static void buildCommit(Build &b) {
 }
 
 static void buildTensor(Build &b) {
+  if (!b.needFeature(Feature::Tcgen05, "'tcgen05'"))
+    return;
   StringRef kind =
       b.needOneOf({"alloc", "dealloc", "relinquish_alloc_permit", "ld", "st",
                    "wait::ld", "wait::st", "cp", "mma", "commit",

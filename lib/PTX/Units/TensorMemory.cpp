@@ -116,7 +116,11 @@ fovea::ptx::getOperandAPlace(DataPathLayout layout,
                              const InstructionDescriptor &descriptor,
                              unsigned row, unsigned k, unsigned copy) {
   constexpr unsigned kCellBits = 32;
-  unsigned rows = getRows(layout), bit = k * getContainerBits(descriptor);
+  unsigned rows = getRows(layout), container = getContainerBits(descriptor);
+  unsigned bit = k * container;
+  // The container is 0b00SEEM00.
+  if (descriptor.aType == ElementType::E2M1 && container == 8)
+    bit += 2;
   return {row / rows, getLane(layout, row % rows) + copy * rows,
           bit / kCellBits, bit % kCellBits};
 }
@@ -131,6 +135,20 @@ TensorMemoryPlace fovea::ptx::getScalePlace(unsigned chunks, unsigned id,
   constexpr unsigned kByteBits = 8;
   return {0, row % kWarpLanes + copy * kWarpLanes, row / kWarpLanes,
           (id + chunk) * kByteBits};
+}
+
+unsigned fovea::ptx::getScaleBCopies(DataPathLayout layout) {
+  return kScaleACopies / getColumnParts(layout);
+}
+
+TensorMemoryPlace fovea::ptx::getScaleBPlace(DataPathLayout layout, unsigned n,
+                                             unsigned chunks, unsigned id,
+                                             unsigned column, unsigned chunk,
+                                             unsigned copy) {
+  unsigned width = getAccumulatorColumns(layout, n);
+  unsigned part = column / width;
+  return getScalePlace(chunks, id, column % width, chunk,
+                       part * getScaleBCopies(layout) + copy);
 }
 
 //===----------------------------------------------------------------------===//

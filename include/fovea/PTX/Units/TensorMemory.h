@@ -58,21 +58,31 @@ unsigned getAccumulatorColumns(DataPathLayout layout, unsigned n);
 /// The position of element (row, k) of A in tensor memory. Rows are in the
 /// accumulator's lanes. Elements of a row are contiguous and packed into 32-bit
 /// cells: two of f16 or four of 8 bits; 4-bit and 6-bit elements have four
-/// 8-bit containers per cell, or for mxf4 kinds eight. In layout B both halves
-/// of the lanes hold the same data (`copy` 0 and 1), since GPUs read both.
+/// 8-bit containers per cell, or for mxf4 kinds eight. A 6-bit element is in
+/// the low bits of its container, e2m1 in bits 2 to 5. In layout B both halves
+/// of the lanes must hold the same data (`copy` 0 and 1).
 TensorMemoryPlace getOperandAPlace(DataPathLayout layout,
                                    const InstructionDescriptor &descriptor,
                                    unsigned row, unsigned k, unsigned copy = 0);
 /// 2 for layouts B and E, 4 for G, else 1.
 unsigned getOperandACopies(DataPathLayout layout);
 
-/// The position of the scale of chunk `chunk` of row `row` of A (for B: of
-/// column `row`), with `chunks` scales per row and the id of the instruction
-/// descriptor. The lanes of all four warps, 32 apart, must hold the same byte:
-/// `copy` 0 to 3. With .cta_group::2, `row` is relative to one CTA for A, but
-/// to all columns for B: each CTA holds all scales of B.
+/// The position of the scale of chunk `chunk` of row `row` of A, relative to
+/// the rows of one CTA, with `chunks` scales per row and the id of the
+/// instruction descriptor. The lanes of all four warps, 32 apart, must hold the
+/// same byte: `copy` 0 to 3.
 TensorMemoryPlace getScalePlace(unsigned chunks, unsigned id, unsigned row,
                                 unsigned chunk, unsigned copy = 0);
+
+/// The same for column `column` of the n columns of B. With .cta_group::2, each
+/// CTA holds the scales of all columns and applies them to its rows. In layout
+/// B lanes 0 to 63 hold the lower half of the columns, the others the upper
+/// half: `copy` 0 and 1.
+TensorMemoryPlace getScaleBPlace(DataPathLayout layout, unsigned n,
+                                 unsigned chunks, unsigned id, unsigned column,
+                                 unsigned chunk, unsigned copy = 0);
+unsigned getScaleBCopies(DataPathLayout layout);
+inline constexpr unsigned kScaleACopies = 4;
 
 //===----------------------------------------------------------------------===//
 // tcgen05.cp

@@ -31,6 +31,8 @@ namespace {
 struct Bulk {
   bool tensor = false, toShared = true, fromShared = false, prefetch = false;
   bool reduces = false, multicast = false, gathers = false;
+  /// .cta_group::2: the mbarrier may be in the other CTA of the pair.
+  bool paired = false;
   ReduceOp op = ReduceOp::Add;
   TensorDataType type = TensorDataType::UInt8;
   unsigned rank = 0;
@@ -106,6 +108,33 @@ static void visitRuns(const TensorMap &map, const Bulk &form,
     forEachRun(map, coordinates, offset, use, visit);
 }
 
+/// A tensor copy signals an mbarrier of the destination's CTA, with
+/// .cta_group::2 of its pair.
+static bool checkBarrierRank(Warp &warp, const Inst &inst, const Bulk &form,
+                             uint32_t rank, uint32_t barrierRank, unsigned l) {
+  if (!form.tensor || (rank ^ barrierRank) <= uint32_t(form.paired))
+    return true;
+  return refuse(warp, inst, "mbarrier", l,
+                "the mbarrier of a tensor copy must be in the CTA of the "
+                "destination" +
+                    Twine(form.paired ? " or in the other CTA of its pair"
+                                      : ", without '.cta_group::2'") +
+                    ", found CTA rank " + Twine(barrierRank) +
+                    " for a destination in rank " + Twine(rank));
+}
+
+/// The address of the mbarrier that a destination signals. A multicast signals
+/// each destination's own CTA; with .cta_group::2 it signals, in the pair of
+/// each destination, the CTA with the parity of the mbarrier's CTA.
+static uint64_t getSignalledBarrier(const Bulk &form, uint64_t barrier,
+                                    uint32_t rank) {
+  if (!form.multicast)
+    return barrier;
+  uint32_t parity = uint32_t(barrier) >> kRankShift & 1;
+  uint32_t to = form.paired ? (rank & ~1u) | parity : rank;
+  return (barrier & kOffsetMask) | uint64_t(to) << kRankShift;
+}
+
 /// Finds the CTAs that a copy to shared memory writes to.
 static bool findLandings(Warp &warp, const Inst &inst, const Bulk &form,
                          uint64_t bytes, unsigned l,
@@ -116,6 +145,9 @@ static bool findLandings(Warp &warp, const Inst &inst, const Bulk &form,
   uint64_t barrier =
       asShared(baseAt(warp, inst, form, form.barrier, form.barrierOffset, l));
   uint32_t ranks = 0, own = uint32_t(target) >> kRankShift;
+  if (!checkBarrierRank(warp, inst, form, own, uint32_t(barrier) >> kRankShift,
+                        l))
+    return false;
   if (form.multicast) {
     ranks = warp.at<uint16_t>(inst.ops[form.mask])[l];
     if (!ranks || ranks >> cluster.ctas.size())
@@ -132,10 +164,9 @@ static bool findLandings(Warp &warp, const Inst &inst, const Bulk &form,
     if (!findBytes(warp, inst, Space::Shared, address, bytes, Use::Write, l,
                    to))
       return false;
-    uint64_t where =
-        form.multicast ? (barrier & kOffsetMask) | uint64_t(rank) << kRankShift
-                       : barrier;
-    Mbarrier *m = findMbarrier(warp, inst, Space::Shared, where, l, true);
+    Mbarrier *m =
+        findMbarrier(warp, inst, Space::Shared,
+                     getSignalledBarrier(form, barrier, rank), l, true);
     if (!m)
       return false;
     for (uint64_t n = 0; n < bytes; n += 8)
@@ -574,7 +605,13 @@ void fovea::ptx::buildBulk(Build &b) {
     b.need("mbarrier::complete_tx::bytes");
   else
     b.need("bulk_group");
-  b.takeOneOf({"cta_group::1", "cta_group::2"});
+  if (form.tensor && form.toShared) {
+    StringRef group = b.takeOneOf({"cta_group::1", "cta_group::2"});
+    form.paired = group == "cta_group::2";
+    if (!group.empty() && !b.needFeature(Feature::TensorCopyGroup,
+                                         "." + group + " of '" + b.name + "'"))
+      return;
+  }
   unsigned wanted =
       (form.tensor ? 2 : 3) + form.toShared + form.multicast + hint;
   if (!b.expectOperands(wanted, wanted))

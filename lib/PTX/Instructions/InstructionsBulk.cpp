@@ -567,6 +567,14 @@ static void takeReduction(Build &b, Bulk &form) {
     b.unsupportedType(type);
 }
 
+static void takeGroup(Build &b, Bulk &form) {
+  StringRef group = b.takeOneOf({"cta_group::1", "cta_group::2"});
+  form.paired = group == "cta_group::2";
+  if (!group.empty())
+    b.needFeature(Feature::TensorCopyGroup,
+                  "." + group + " of '" + b.name + "'");
+}
+
 void fovea::ptx::buildBulk(Build &b) {
   Bulk form;
   form.reduces = b.take("reduce");
@@ -605,13 +613,8 @@ void fovea::ptx::buildBulk(Build &b) {
     b.need("mbarrier::complete_tx::bytes");
   else
     b.need("bulk_group");
-  if (form.tensor && form.toShared) {
-    StringRef group = b.takeOneOf({"cta_group::1", "cta_group::2"});
-    form.paired = group == "cta_group::2";
-    if (!group.empty() && !b.needFeature(Feature::TensorCopyGroup,
-                                         "." + group + " of '" + b.name + "'"))
-      return;
-  }
+  if (form.tensor && form.toShared)
+    takeGroup(b, form);
   unsigned wanted =
       (form.tensor ? 2 : 3) + form.toShared + form.multicast + hint;
   if (!b.expectOperands(wanted, wanted))

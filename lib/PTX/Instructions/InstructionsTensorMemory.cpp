@@ -151,6 +151,32 @@ static uint32_t findColumns(Cta *ctas[2], uint32_t count) {
   return ~0u;
 }
 
+/// Checks the number of columns and the CTA's permit, and records the number.
+static bool mayAllocate(Warp &warp, const Inst &inst, Cta &cta,
+                        uint32_t count) {
+  auto refuse = [&](const Twine &message) {
+    warp.fail(inst, "tensor-memory", message);
+    return false;
+  };
+  if (llvm::Error error = checkAllocation(count)) {
+    std::string text = llvm::toString(std::move(error));
+    return refuse(text);
+  }
+  if (!cta.mayAllocate)
+    return refuse("the CTA has given up its right to allocate "
+                  "('tcgen05.relinquish_alloc_permit')");
+  // An allocation that waited for columns is executed again.
+  if (warp.fragment().wait.kind == Wait::Columns)
+    return true;
+  if (cta.lastAllocation && count > cta.lastAllocation)
+    return refuse("the CTA allocates " + Twine(count) +
+                  " columns after an allocation of " +
+                  Twine(cta.lastAllocation) +
+                  ": the number of columns must not increase");
+  cta.lastAllocation = count;
+  return true;
+}
+
 /// Slots: the destination of the address, columns. imm: offset; data: group.
 static Step runAllocate(Warp &warp, const Inst &inst, uint32_t mask) {
   unsigned group = *static_cast<const unsigned *>(inst.data);
@@ -163,26 +189,10 @@ static Step runAllocate(Warp &warp, const Inst &inst, uint32_t mask) {
   prepare(*ctas[1]);
   unsigned lane = __builtin_ctz(mask);
   uint32_t count = warp.at<uint32_t>(inst.ops[1])[lane];
-  if (llvm::Error error = checkAllocation(count)) {
-    std::string text = llvm::toString(std::move(error));
-    return warp.fail(inst, "tensor-memory", text);
-  }
   Cta &cta = *warp.cta;
-  if (!cta.mayAllocate)
-    return warp.fail(inst, "tensor-memory",
-                     "the CTA has given up its right to allocate "
-                     "('tcgen05.relinquish_alloc_permit')");
+  if (!mayAllocate(warp, inst, cta, count))
+    return Step::Fail;
   Fragment &f = warp.fragment();
-  // An allocation that waited for columns is executed again.
-  if (f.wait.kind != Wait::Columns) {
-    if (cta.lastAllocation && count > cta.lastAllocation)
-      return warp.fail(inst, "tensor-memory",
-                       "the CTA allocates " + Twine(count) +
-                           " columns after an allocation of " +
-                           Twine(cta.lastAllocation) +
-                           ": the number of columns must not increase");
-    cta.lastAllocation = count;
-  }
   uint32_t column;
   if (group == 2 && !cta.pairAllocations.empty()) {
     uint32_t other;

@@ -96,6 +96,11 @@ static void testOperandA() {
   CHECK_EQUAL(getOperandACopies(DataPathLayout::D), 1u);
   d.kind = MmaKind::F8F6F4, d.aType = ElementType::E3M2;
   CHECK_TRUE(isPlace(getOperandAPlace(DataPathLayout::D, d, 0, 5), 0, 0, 1, 8));
+  // e2m1 in bits 2 to 5 of a byte (PTX ISA 9.7.17.10.4.3), or two in a byte.
+  d.aType = ElementType::E2M1;
+  CHECK_TRUE(isPlace(getOperandAPlace(DataPathLayout::D, d, 0, 0), 0, 0, 0, 2));
+  CHECK_TRUE(
+      isPlace(getOperandAPlace(DataPathLayout::D, d, 0, 7), 0, 0, 1, 26));
   d.kind = MmaKind::MXF4, d.aType = ElementType::E2M1;
   CHECK_TRUE(isPlace(getOperandAPlace(DataPathLayout::D, d, 0, 9), 0, 0, 1, 4));
 }
@@ -105,6 +110,18 @@ static void testScales() {
   CHECK_TRUE(isPlace(getScalePlace(1, 3, 70, 0), 0, 6, 2, 24));
   CHECK_TRUE(isPlace(getScalePlace(2, 2, 70, 1, 3), 0, 102, 2, 24));
   CHECK_TRUE(isPlace(getScalePlace(4, 0, 255, 2), 0, 31, 7, 16));
+  // B's scales: all columns in all warps, except that in layout B each half of
+  // the columns is in half of the lanes.
+  CHECK_EQUAL(getScaleBCopies(DataPathLayout::A), 4u);
+  CHECK_TRUE(isPlace(getScaleBPlace(DataPathLayout::A, 256, 1, 0, 200, 0, 3), 0,
+                     104, 6, 0));
+  CHECK_EQUAL(getScaleBCopies(DataPathLayout::B), 2u);
+  CHECK_TRUE(isPlace(getScaleBPlace(DataPathLayout::B, 256, 1, 0, 100, 0, 1), 0,
+                     36, 3, 0));
+  CHECK_TRUE(isPlace(getScaleBPlace(DataPathLayout::B, 256, 2, 2, 200, 1, 0), 0,
+                     72, 2, 24));
+  CHECK_TRUE(isPlace(getScaleBPlace(DataPathLayout::B, 32, 1, 0, 31, 0, 1), 0,
+                     111, 0, 0));
   CHECK_SUCCESS(checkAllocation(32));
   CHECK_SUCCESS(checkAllocation(512));
   for (uint32_t columns : {0, 16, 48, 1024})

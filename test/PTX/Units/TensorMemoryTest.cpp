@@ -171,6 +171,21 @@ static void testScalesAreCopied() {
       }
 }
 
+/// The same of B in layout B and .64x128b.warpx2::01_23, whose first 32 rows
+/// are for the lower half of the columns.
+static void testHalvesOfScalesAreCopied() {
+  auto shape = llvm::cantFail(parseTensorCopyShape("64x128b", "warpx2::01_23"));
+  unsigned n = 256;
+  for (unsigned column = 0; column < n; ++column)
+    for (unsigned copy = 0; copy < 2; ++copy) {
+      auto place = getScaleBPlace(DataPathLayout::B, n, 4, 0, column, 1, copy);
+      unsigned half = column / 128, row = 32 * half + column % 32;
+      CHECK_EQUAL(place.lane, getCopyLane(shape, row, copy));
+      CHECK_EQUAL(place.column, column % 128 / 32);
+      CHECK_EQUAL(place.bit, 8u);
+    }
+}
+
 void fovea::ptx::test::testTensorMemory() {
   testLayoutChoice();
   testAccumulators();
@@ -178,4 +193,5 @@ void fovea::ptx::test::testTensorMemory() {
   testScales();
   testCopies();
   testScalesAreCopied();
+  testHalvesOfScalesAreCopied();
 }

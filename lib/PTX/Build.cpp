@@ -343,7 +343,16 @@ void Build::read(const Operand &operand, Type type, bool widening) {
 }
 
 void Build::readPredicate(const Operand &operand) {
+  if (operand.negated)
+    error(operand.loc,
+          "'!' before this predicate of '" + name + "' is not modelled",
+          "unsupported");
+  readNegatable(operand);
+}
+
+bool Build::readNegatable(const Operand &operand) {
   slots.push_back(place(operand, {Type::Pred, 1}, false, false));
+  return operand.negated;
 }
 
 void Build::writePredicate(const Operand &operand) {

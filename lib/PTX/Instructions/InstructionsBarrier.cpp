@@ -203,8 +203,7 @@ static void buildBarrier(Build &b) {
   if (form.counted)
     b.read(n++, word);
   if (results) {
-    form.negated = b.operand(n).negated;
-    b.readPredicate(b.operand(n));
+    form.negated = b.readNegatable(b.operand(n));
   }
   b.attach(form);
   b.set(runBarrier);

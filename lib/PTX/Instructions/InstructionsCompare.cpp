@@ -273,8 +273,7 @@ static void buildSetp(Build &b) {
     c.op = with == "and"  ? Combination::And
            : with == "or" ? Combination::Or
                           : Combination::Xor;
-    c.negated = b.operand(3).negated;
-    b.readPredicate(b.operand(3));
+    c.negated = b.readNegatable(b.operand(3));
   }
   if (c.second)
     b.writePredicate(target.elements[1]);

@@ -270,7 +270,7 @@ static void buildSmallCopy(Build &b) {
     form.source = predicate ? Small::Ignore : Small::Size;
     form.negated = source.negated;
     if (predicate)
-      b.readPredicate(source);
+      b.readNegatable(source);
     else
       b.read(source, {Type::Bits, 32});
   }

@@ -645,9 +645,11 @@ static void buildSelect(Build &b) {
   if (!b.expectOperands(4, 4))
     return;
   b.write(0, type);
-  b.read(1, type);
-  b.read(2, type);
-  b.readPredicate(b.operand(3));
+  // `selp d, a, b, !p` is `selp d, b, a, p`.
+  bool negated = b.operand(3).negated;
+  b.read(negated ? 2 : 1, type);
+  b.read(negated ? 1 : 2, type);
+  b.readNegatable(b.operand(3));
   switch (type.packed ? 0 : type.bits) {
   case 16:
     return b.set(map<select<uint16_t>>);

@@ -554,9 +554,10 @@ static void addDisabledLanes(Build &b, TensorMma &m, const Operand &operand) {
 /// A predicate, a negated one, or a constant.
 static void addEnable(Build &b, TensorMma &m, const Operand &operand) {
   m.enable = b.slots.size();
-  m.enableNegated = operand.negated;
-  if (!b.isConstant(operand))
-    return b.readPredicate(operand);
+  if (!b.isConstant(operand)) {
+    m.enableNegated = b.readNegatable(operand);
+    return;
+  }
   m.enableConstant = operand.integer != 0;
   b.immediate(0, {Type::Pred, 1});
 }

@@ -164,8 +164,7 @@ static void buildVote(Build &b) {
     b.write(0, {Type::Bits, 32});
   else
     b.writePredicate(b.operand(0));
-  b.readPredicate(b.operand(1));
-  b.inst.flags = b.operand(1).negated;
+  b.inst.flags = b.readNegatable(b.operand(1));
   b.read(2, {Type::Bits, 32});
   b.set(runVote);
 }

@@ -146,6 +146,8 @@ public:
   void write(unsigned n, Type type) { write(operand(n), type); }
   void read(unsigned n, Type type) { read(operand(n), type); }
   void readPredicate(const Operand &operand);
+  /// A predicate that may be negated; returns true for `!p`.
+  bool readNegatable(const Operand &operand);
   void writePredicate(const Operand &operand);
   /// An operand that must be an integer constant.
   int64_t constant(const Operand &operand);

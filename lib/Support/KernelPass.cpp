@@ -34,8 +34,8 @@ void fovea::detail::nestOnKernels(Operation *op, OpPassManager &pipeline,
                                   std::unique_ptr<Pass> pass) {
   if (!holdsKernels(op))
     op->emitWarning("'") << pass->getArgument()
-                         << "' ran on nothing: expected a 'gpu.func' within a "
-                            "'gpu.module'";
+                         << "' found no kernel: expected a 'gpu.func' within "
+                            "a 'gpu.module'";
   OpPassManager &modules =
       isa<gpu::GPUModuleOp>(op) ? pipeline : pipeline.nest<gpu::GPUModuleOp>();
   modules.nest<gpu::GPUFuncOp>().addPass(std::move(pass));

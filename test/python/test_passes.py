@@ -69,7 +69,7 @@ def test_every_pass_runs_as_a_flag(run_tool):
         assert wanted in places, (name, places, result.stderr)
         if on_kernels:
             result = run_tool("fovea-opt", "-", f"--{name}", stdin="module {}")
-            assert f"warning: '{name}' ran on nothing" in result.stderr, (name, result.stderr)
+            assert f"warning: '{name}' found no kernel" in result.stderr, (name, result.stderr)
 
 
 def test_every_pass_is_shown(run_tool):

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// At the tile level blocks run one at a time in grid order, so a wait for a
+// At the tile level CTAs run one at a time in grid order, so a wait for a
 // slot that is not released yet is an error. At the warp level CTAs are
 // interleaved, and each warp group that executes a release adds one.
 //
@@ -60,10 +60,8 @@ static LogicalResult executeWait(Operation *op, Frame &frame) {
     return agent->waitForOthers("for semaphore slot " + std::to_string(slot) +
                                 " with " + std::to_string(count / groups) +
                                 " released");
-  return frame.fail(op) << "waits for semaphore slot " << slot << " with "
-                        << count
-                        << " released, which never happens: blocks run in "
-                           "grid order";
+  return frame.fail(op) << "deadlocks on semaphore slot " << slot << ": found "
+                        << count << " releases, and CTAs run in grid order";
 }
 
 static LogicalResult executeRelease(Operation *op, Frame &frame) {

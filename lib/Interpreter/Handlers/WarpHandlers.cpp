@@ -215,9 +215,10 @@ static FailureOr<const Array *> takeAccumulator(warp::DotOp dot, Frame &frame) {
     return &frame.getArray(dot.getAcc());
   auto &pending = frame.get(dot.getAcc()).getObject<PendingDot>();
   if (pending.delivered || pending.taker) {
-    frame.fail(dot) << "adds to a pending result that another op has taken";
+    frame.fail(dot) << "accumulates into an outstanding result that another op "
+                       "has consumed";
     frame.note(pending.taker ? pending.taker : pending.op)
-        << (pending.taker ? "a dot that adds to it" : "the dot");
+        << (pending.taker ? "a dot that accumulates into it" : "the dot");
     return failure();
   }
   // An accumulation that has not begun may begin several times.
@@ -335,7 +336,8 @@ static LogicalResult executeDotWait(Operation *op, Frame &frame) {
     return failure();
   }
   if (pending.taker) {
-    frame.fail(op) << "waits for a pending result that another dot adds to";
+    frame.fail(op) << "waits for an outstanding result that another dot "
+                      "accumulates into";
     frame.note(pending.taker) << "the other dot";
     return failure();
   }

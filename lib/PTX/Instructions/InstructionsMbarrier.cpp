@@ -188,8 +188,7 @@ static Step runInit(Warp &warp, const Inst &inst, uint32_t mask) {
       return false;
     if (!bytes.cta || bytes.cta != warp.cta) {
       warp.fail(inst, "space",
-                "an mbarrier is initialised in the CTA's own shared memory",
-                1u << l);
+                "the mbarrier is not in the CTA's own shared memory", 1u << l);
       return false;
     }
     if (!count || count > kMostArrivals) {
@@ -202,8 +201,8 @@ static Step runInit(Warp &warp, const Inst &inst, uint32_t mask) {
     if (bytes.cta->findMbarrier(bytes.offset)) {
       warp.fail(inst, "mbarrier",
                 "the mbarrier at " + describeShared(*bytes.cta, bytes.offset) +
-                    " is initialised a second time, without "
-                    "'mbarrier.inval' between",
+                    " is initialised again without an 'mbarrier.inval' in "
+                    "between",
                 1u << l);
       return false;
     }

@@ -14,7 +14,7 @@
 // The slot that CTA 1 waits for is never released.
 // RUN: sed 's/^ *tile.semaphore_release.*//' %s > %t.unreleased.mlir
 // RUN: not fovea-run %t.unreleased.mlir 2>&1 | FileCheck %s --check-prefix=UNRELEASED
-// UNRELEASED: error: waits for semaphore slot 1 with 0 released, which never happens: blocks run in grid order
+// UNRELEASED: error: deadlocks on semaphore slot 1: found 0 releases, and CTAs run in grid order
 // UNRELEASED-NEXT: tile.semaphore_wait
 // UNRELEASED: note: in block 1 of 7
 

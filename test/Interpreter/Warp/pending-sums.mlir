@@ -15,13 +15,13 @@
 // The accumulator of a dot cannot be taken by another op.
 // RUN: sed 's/^ *warp.await_reads %%behind.*/%%taken = warp.dot_wait %%behind : !warp.pending<!acc>/' %s > %t.taken.mlir
 // RUN: not fovea-run %t.taken.mlir --inputs %t.x.npy 2>&1 | FileCheck %s --check-prefix=TAKEN
-// TAKEN: error: waits for a pending result that another dot adds to
+// TAKEN: error: waits for an outstanding result that another dot accumulates into
 // TAKEN: note: the other dot
 
 // RUN: sed 's/^ *%%r:4 = /scf.for %%j = %%c0 to %%c4 step %%c1 {\n%%d = warp.dot async %%t0, %%t0, %%p0 transpose_b : !tile, !tile, !warp.pending<!acc>\n}\n&/' %s > %t.twice.mlir
 // RUN: not fovea-run %t.twice.mlir --inputs %t.x.npy 2>&1 | FileCheck %s --check-prefix=TWICE
-// TWICE: error: adds to a pending result that another op has taken
-// TWICE: note: a dot that adds to it
+// TWICE: error: accumulates into an outstanding result that another op has consumed
+// TWICE: note: a dot that accumulates into it
 
 // RUN: sed 's/^ *%%sum = warp.dot_wait.*/%%sum = arith.addf %%zero, %%zero : !acc/' %s > %t.never.mlir
 // RUN: not fovea-run %t.never.mlir --inputs %t.x.npy 2>&1 | FileCheck %s --check-prefix=NEVER

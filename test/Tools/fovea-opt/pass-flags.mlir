@@ -11,7 +11,7 @@
 // PRINT: IR Dump Before {{.*}}(tile-fuse-online-softmax) ('gpu.func' operation: @k)
 
 // RUN: fovea-opt %examples/causal.mlir --tile-lower-work -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: warning: 'tile-lower-work' ran on nothing: expected a 'gpu.func' within a 'gpu.module'
+// NONE: warning: 'tile-lower-work' found no kernel: expected a 'gpu.func' within a 'gpu.module'
 
 // CHECK-LABEL: gpu.func @k
 // CHECK-NOT: tile.foreach_work

@@ -458,7 +458,8 @@ static PanelWalk getWalk(MemRefType type, bool sumAlongColumns) {
 static FailureOr<int64_t> getDistanceToOnes(warp::DotOp op) {
   auto ones = op.getOnes().getDefiningOp<warp::OnesOp>();
   if (!ones || !ones.getOffset()) {
-    op.emitOpError("ones must be a buffer of 'warp.ones' that has an offset");
+    op.emitOpError("'ones' must be the result of a 'warp.ones' with an "
+                   "'offset'");
     return failure();
   }
   FailureOr<SharedView> view = getSharedView(op, op.getB());
@@ -468,7 +469,7 @@ static FailureOr<int64_t> getDistanceToOnes(warp::DotOp op) {
                 warp::getStorageBytes(view->buffer.getBuffer().getType());
   int64_t distance = *ones.getOffset() - *view->buffer.getOffset();
   if (int64_t(*ones.getOffset()) < end || distance / kUnit > kAddressMask) {
-    op.emitOpError("ones must be after the second operand, found offsets ")
+    op.emitOpError("'ones' must be after 'b' in shared memory, found offsets ")
         << *ones.getOffset() << " and " << *view->buffer.getOffset();
     return failure();
   }

@@ -110,8 +110,8 @@ LogicalResult RoleAttr::verify(EmitError emitError, StringRef name,
     return emitError() << "a role needs a name";
   for (Attribute owned : owns)
     if (!isa<StringAttr>(owned))
-      return emitError() << "role '" << name << "' must own names, found "
-                         << owned;
+      return emitError() << "role '" << name
+                         << "': 'owns' must contain strings, found " << owned;
   if (warps < 1 || registers < 1)
     return emitError() << "role '" << name
                        << "' must have warps and registers, found " << warps

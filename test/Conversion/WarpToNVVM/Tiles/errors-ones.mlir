@@ -41,7 +41,7 @@ gpu.module @m {
         %x = arith.constant dense<0.0> : tensor<64x72xf32, #acc>
         %p = arith.constant dense<1.0> : tensor<64x128xbf16, #acc>
         // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-        // expected-error@+1 {{ones must be after the second operand, found offsets 0 and 2048}}
+        // expected-error@+1 {{'ones' must be after 'b' in shared memory, found offsets 0 and 2048}}
         %d = warp.dot %p, %v0, %x ones(%ones0 : !ones) : tensor<64x128xbf16, #acc>, !v, tensor<64x72xf32, #acc>
         warp.return
       }
@@ -66,7 +66,7 @@ gpu.module @m {
         %x = arith.constant dense<0.0> : tensor<64x72xf32, #acc>
         %p = arith.constant dense<1.0> : tensor<64x128xbf16, #acc>
         // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-        // expected-error@+1 {{ones must be a buffer of 'warp.ones' that has an offset}}
+        // expected-error@+1 {{'ones' must be the result of a 'warp.ones' with an 'offset'}}
         %d = warp.dot %p, %v0, %x ones(%ones0 : !ones) : tensor<64x128xbf16, #acc>, !v, tensor<64x72xf32, #acc>
         warp.return
       }

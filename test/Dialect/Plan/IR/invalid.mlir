@@ -81,7 +81,7 @@
 
 // -----
 
-// expected-error @+1 {{role 'a' must own names, found 1 : i64}}
+// expected-error @+1 {{role 'a': 'owns' must contain strings, found 1 : i64}}
 #role = #plan.role<"a", warps = 4, registers = 24, owns = [1]>
 
 // -----

@@ -151,8 +151,8 @@ LogicalResult InsertAsyncCopiesPass::convertSingle(warp::CopyOp copy) {
   return success();
 }
 
-/// True if the op gives the same result anywhere: it is pure, or loads from an
-/// argument that the kernel only reads.
+/// True if a clone of the op at any place has the same result: the op is pure,
+/// or loads from an argument that the kernel only reads.
 static bool isRepeatable(Operation *op) {
   if (op->getNumRegions() != 0)
     return false;
@@ -168,8 +168,8 @@ static bool isRepeatable(Operation *op) {
   });
 }
 
-/// Clones the ops of the loop body that compute `values`, for another index.
-/// Fails if an op is not repeatable.
+/// Clones the ops of the loop body that compute `values`, for another
+/// iteration. Fails if an op is not repeatable.
 static LogicalResult cloneSlice(OpBuilder &b, scf::ForOp loop,
                                 ValueRange values, IRMapping &mapping) {
   for (Value value : values) {
@@ -177,9 +177,13 @@ static LogicalResult cloneSlice(OpBuilder &b, scf::ForOp loop,
     if (mapping.contains(value) || loop.isDefinedOutsideOfLoop(value))
       continue;
     if (!op)
-      return loop.emitError("a copy depends on a value that the loop carries");
+      return loop.emitError("the indices or the limit of a prefetched copy "
+                            "depend on a loop-carried value");
     if (!isRepeatable(op))
-      return op->emitError("a copy depends on an op that can't be repeated");
+      return op->emitError("the indices or the limit of a prefetched copy "
+                           "depend on this op: expected a pure op without "
+                           "regions or a load from a read-only kernel "
+                           "argument");
     if (failed(cloneSlice(b, loop, op->getOperands(), mapping)))
       return failure();
     b.clone(*op, mapping);

@@ -399,8 +399,8 @@ LogicalResult VerifyPipelinesPass::verifyDot(warp::DotOp dot) {
         !llvm::is_contained(stages, verb.stage))
       continue;
     InFlightDiagnostic error =
-        op->emitError("releases a stage that an asynchronous dot reads, before "
-                      "the dot is waited for");
+        op->emitError("releases a stage that an outstanding dot reads: "
+                      "expected a wait for the dot before the release");
     error.attachNote(dot.getLoc()) << "the dot";
     return error;
   }

@@ -94,7 +94,7 @@ gpu.module @m {
     %c32 = arith.constant 32 : index
     %n = memref.dim %k, %c0 : !memory
     %b = warp.alloc : !buffer
-    // expected-error@+1 {{a copy depends on a value that the loop carries}}
+    // expected-error@+1 {{the indices or the limit of a prefetched copy depend on a loop-carried value}}
     %r = scf.for %j = %c0 to %n step %c32 iter_args(%row = %c0) -> (index) {
       warp.copy %k[%row, %c0] dims [0, 1] to %b : !memory to !buffer
       %next = arith.addi %row, %c32 : index
@@ -152,7 +152,7 @@ gpu.module @m {
     %x = tile.load %rows[%c0] dims [0, -1] : memref<?xi32> to tensor<16x1xi32, #tile.reg>
     tile.store %x, %rows[%c0] dims [0, -1] : tensor<16x1xi32, #tile.reg>, memref<?xi32>
     scf.for %j = %c0 to %n step %c32 {
-      // expected-error@+1 {{a copy depends on an op that can't be repeated}}
+      // expected-error@+1 {{the indices or the limit of a prefetched copy depend on this op: expected a pure op without regions or a load from a read-only kernel argument}}
       %number = memref.load %rows[%j] : memref<?xi32>
       %row = arith.index_cast %number : i32 to index
       warp.copy %k[%row, %c0] dims [0, 1] to %b : !memory to !buffer
@@ -170,7 +170,7 @@ gpu.module @m {
     %b = warp.alloc : !buffer
     %rows = memref.alloca(%n) : memref<?xindex>
     scf.for %j = %c0 to %n step %c32 {
-      // expected-error@+1 {{a copy depends on an op that can't be repeated}}
+      // expected-error@+1 {{the indices or the limit of a prefetched copy depend on this op: expected a pure op without regions or a load from a read-only kernel argument}}
       %row = memref.load %rows[%j] : memref<?xindex>
       warp.copy %k[%row, %c0] dims [0, 1] to %b : !memory to !buffer
     }

@@ -105,7 +105,7 @@ gpu.module @m {
       // expected-note @+1 {{the dot}}
       %next = warp.dot async "c" %t, %t, %d : !a, !a, !sum
       warp.await_reads %d : !sum
-      // expected-error @+1 {{releases a stage that an asynchronous dot reads, before the dot is waited for}}
+      // expected-error @+1 {{releases a stage that an outstanding dot reads: expected a wait for the dot before the release}}
       warp.consumer_release %p[%stage, %phase] : !p
       %other = arith.xori %stage, %one : i32
       %turned = arith.xori %phase, %stage : i32

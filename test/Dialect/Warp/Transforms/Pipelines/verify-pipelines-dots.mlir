@@ -15,7 +15,7 @@ gpu.module @m {
     warp.consumer_wait %p[%s, %s] : !warp.pipeline<2>
     // expected-note@+1 {{the dot}}
     %d = warp.dot async %v, %v, %acc : !tile, !tile, !acc
-    // expected-error@+2 {{releases a stage that an asynchronous dot reads, before the dot is waited for}}
+    // expected-error@+2 {{releases a stage that an outstanding dot reads: expected a wait for the dot before the release}}
     // expected-note@+1 {{released here}}
     warp.consumer_release %p[%s, %s] : !warp.pipeline<2>
     %r = warp.dot_wait %d : !warp.pending<!acc>

@@ -193,7 +193,7 @@ def test_functions_of_other_libraries(fovea):
     def matrix(s, b, h, q, k):
         return s @ s  # wrong
 
-    assert traced(fovea, matrix) == "a traced value is a single number, it has no matrix product; * multiplies numbers"
+    assert traced(fovea, matrix) == "a traced value is a single number and has no matrix product; * multiplies numbers"
     assert traced(fovea, exponential) == f"math.exp does not take traced numbers; {LIBRARY}"
     assert traced(fovea, by_name) == f"tanh does not take traced numbers; {LIBRARY}"
     assert traced(fovea, greatest).endswith("use fovea.maximum and fovea.minimum")

@@ -155,7 +155,7 @@ public:
   bool complete = false;
   /// True if the program has waited for it.
   bool delivered = false;
-  /// The dot that accumulates onto this one, which is then not waited for
+  /// The dot that accumulates into this one, which is then not waited for
   /// separately.
   mlir::Operation *taker = nullptr;
 };

@@ -114,16 +114,16 @@ class Traced:
         fail("a traced value can't be a key of a dictionary or a member of a set; captured tensors can be indexed by it")
 
     def __len__(self) -> int:
-        fail("a traced value is a single number, it has no length")
+        fail("a traced value is a single number and has no length")
 
     def __iter__(self) -> Any:
-        fail("a traced value is a single number, it can't be iterated over")
+        fail("a traced value is a single number and can't be iterated over")
 
     def __contains__(self, item: Any) -> bool:
-        fail("a traced value is a single number, it contains nothing")
+        fail("a traced value is a single number and contains nothing")
 
     def __getitem__(self, index: Any) -> Any:
-        fail("a traced value is a single number, it can't be indexed; captured tensors can")
+        fail("a traced value is a single number and can't be indexed; captured tensors can")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         fail("a traced value can't be called")
@@ -182,7 +182,7 @@ class Traced:
         return power(other, self)
 
     def __matmul__(self, other: Any) -> Traced:
-        fail("a traced value is a single number, it has no matrix product; * multiplies numbers")
+        fail("a traced value is a single number and has no matrix product; * multiplies numbers")
 
     __rmatmul__ = __matmul__
 

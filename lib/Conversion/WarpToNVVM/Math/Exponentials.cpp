@@ -144,7 +144,7 @@ static Value emitLog1p(FloatEmitter &f, ValueRange operands) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A number as an unevaluated sum of two.
+/// A number represented as the unevaluated sum of two f32 values.
 struct Sum {
   Value high, low;
 };

@@ -80,7 +80,9 @@ struct ExtractColumnsLowering : OpConversionPattern<warp::ExtractColumnsOp> {
     if (failed(registers) || !keepsColumns(source, op.getFrom()) ||
         !keepsColumns(result, op.getFrom()))
       return op.emitOpError("columns from ")
-             << op.getFrom() << " on belong to other threads in layout "
+             << op.getFrom()
+             << " on must belong to the same threads as columns from 0 on in "
+                "layout "
              << source.getEncoding();
     rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
         op, cast<VectorType>(getTypeConverter()->convertType(result)),
@@ -105,10 +107,10 @@ struct ConcatColumnsLowering : OpConversionPattern<warp::ConcatColumnsOp> {
     for (auto [part, vector] : llvm::zip(op.getParts(), adaptor.getParts())) {
       auto type = cast<RankedTensorType>(part.getType());
       if (!keepsColumns(type, column))
-        return op.emitOpError("part of ")
-               << type << " at column " << column
-               << " belongs to other threads than the same columns of "
-               << result;
+        return op.emitOpError("columns of part ")
+               << type
+               << " must belong to the same threads as the columns from "
+               << column << " on of " << result;
       auto elements =
           vector::ToElementsOp::create(rewriter, op.getLoc(), vector);
       map.add(type, elements.getResults(), column);

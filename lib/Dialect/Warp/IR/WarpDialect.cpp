@@ -106,8 +106,8 @@ int64_t fovea::warp::getCtas(MemRefType type) {
 LogicalResult SharedAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t rowBytes, int64_t ctas) {
   if (rowBytes != 32 && rowBytes != 64 && rowBytes != kMostRowBytes)
-    return emitError() << "rows of a panel have 32, 64 or " << kMostRowBytes
-                       << " bytes, found " << rowBytes;
+    return emitError() << "rows of a panel must have 32, 64 or "
+                       << kMostRowBytes << " bytes, found " << rowBytes;
   if (ctas < 1)
     return emitError() << "'ctas' must be at least 1, found " << ctas;
   return success();
@@ -125,21 +125,24 @@ static LogicalResult verifyCount(function_ref<InFlightDiagnostic()> emitError,
 
 LogicalResult PipelineType::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t stages) {
-  return verifyCount(emitError, "a pipeline has at least one stage",
-                     "stages of a pipeline are at most", stages, kMostStages);
+  return verifyCount(emitError, "a pipeline must have at least one stage",
+                     "the stages of a pipeline must be at most", stages,
+                     kMostStages);
 }
 
 LogicalResult TurnsType::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t groups) {
-  return verifyCount(emitError, "a ping-pong order has at least one warp group",
-                     "warp groups of a ping-pong order are at most", groups,
-                     kMaxPingPongGroups);
+  return verifyCount(emitError,
+                     "a ping-pong order must have at least one warp group",
+                     "the warp groups of a ping-pong order must be at most",
+                     groups, kMaxPingPongGroups);
 }
 
 LogicalResult MailboxType::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t slots) {
-  return verifyCount(emitError, "a mailbox has at least one slot",
-                     "slots of a mailbox are at most", slots, kMostStages);
+  return verifyCount(emitError, "a mailbox must have at least one slot",
+                     "the slots of a mailbox must be at most", slots,
+                     kMostStages);
 }
 
 bool fovea::warp::isRowVector(MemRefType type) {
@@ -340,13 +343,14 @@ static LogicalResult verifyOnes(DotOp op) {
   if (ones.getRank() != 2 || b.getRank() != 2 ||
       ones.getElementType() != b.getElementType() ||
       ones.getMemorySpace() != b.getMemorySpace())
-    return op.emitOpError("ones must have the second operand's elements and "
-                          "panels, found ")
+    return op.emitOpError(
+               "'ones' must have the element type and panels of 'b', "
+               "found ")
            << ones << " and " << b;
   int64_t panel = getPanelColumns(b);
   if (op.getTransposeB() || b.getDimSize(1) != panel ||
       ones.getDimSize(1) > panel)
-    return op.emitOpError("ones need a second operand of one panel, not "
+    return op.emitOpError("'ones' needs a 'b' of one panel that is not "
                           "transposed, found ")
            << b;
   return success();
@@ -365,7 +369,7 @@ static LogicalResult verifyConsumed(DotOp dot) {
         user->getBlock() != dot->getBlock())
       continue;
     InFlightDiagnostic diag = dot.emitOpError(
-        "accumulates onto an outstanding dot that has another use");
+        "accumulates into an outstanding dot whose result has another use");
     diag.attachNote(user->getLoc()) << "other use here";
     return diag;
   }
@@ -377,7 +381,7 @@ LogicalResult DotOp::verify() {
   MemRefType b = getB().getType();
   RankedTensorType acc = getTileType();
   if (isa<PendingType>(getAcc().getType()) && !getAsync())
-    return emitOpError("accumulates onto an outstanding dot: must be async");
+    return emitOpError("accumulates into an outstanding dot: expected 'async'");
   if (failed(verifyOnes(*this)) || failed(verifyConsumed(*this)))
     return failure();
   if (a.getRank() != 2 || b.getRank() != 2)
@@ -555,8 +559,8 @@ LogicalResult ConcatColumnsOp::verify() {
     columns += type.getDimSize(1);
   }
   if (columns != result.getDimSize(1))
-    return emitOpError("parts have ")
-           << columns << " columns, the result " << result.getDimSize(1);
+    return emitOpError("parts must have as many columns as the result, found ")
+           << columns << " and " << result.getDimSize(1);
   return success();
 }
 

@@ -46,7 +46,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %x = tile.load %k[%c0, %c0] dims [0, 1] : memref<?x8xf32, strided<[?, 1]>> to tensor<16x16xf32, #l>
     // expected-error@+2 {{failed to legalize operation 'warp.extract_columns'}}
-    // expected-error@+1 {{columns from 4 on belong to other threads in layout #warp.mma_sync<warps = 1>}}
+    // expected-error@+1 {{columns from 4 on must belong to the same threads as columns from 0 on in layout #warp.mma_sync<warps = 1>}}
     %y = warp.extract_columns %x from 4 : tensor<16x16xf32, #l> to tensor<16x8xf32, #l>
     tile.store %y, %k[%c0, %c0] dims [0, 1] : tensor<16x8xf32, #l>, memref<?x8xf32, strided<[?, 1]>>
     gpu.return
@@ -64,7 +64,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %x = tile.load %k[%c0, %c0] dims [0, -1] : memref<?x8xf32, strided<[?, 1]>> to tensor<16x1xf32, #l>
     // expected-error@+2 {{failed to legalize operation 'warp.concat_columns'}}
-    // expected-error@+1 {{part of 'tensor<16x1xf32, #warp.mma_sync<warps = 1>>' at column 0 belongs to other threads than the same columns of 'tensor<16x8xf32, #warp.mma_sync<warps = 1>>'}}
+    // expected-error@+1 {{columns of part 'tensor<16x1xf32, #warp.mma_sync<warps = 1>>' must belong to the same threads as the columns from 0 on of 'tensor<16x8xf32, #warp.mma_sync<warps = 1>>'}}
     %y = warp.concat_columns %x, %x, %x, %x, %x, %x, %x, %x : tensor<16x1xf32, #l>, tensor<16x1xf32, #l>, tensor<16x1xf32, #l>, tensor<16x1xf32, #l>, tensor<16x1xf32, #l>, tensor<16x1xf32, #l>, tensor<16x1xf32, #l>, tensor<16x1xf32, #l> to tensor<16x8xf32, #l>
     gpu.return
   }

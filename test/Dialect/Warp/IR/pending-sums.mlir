@@ -2,7 +2,7 @@
 
 !buffer = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
-// A dot accumulates onto an outstanding dot.
+// A dot accumulates into an outstanding dot.
 // CHECK-LABEL: func @sum
 func.func @sum(%b: !buffer, %zero: !acc) -> !acc {
   // CHECK: %[[P0:.*]] = warp.begin_sum %{{.*}} : tensor<64x64xf32, #tile.reg>
@@ -22,7 +22,7 @@ func.func @sum(%b: !buffer, %zero: !acc) -> !acc {
 !acc = tensor<64x64xf32, #tile.reg>
 func.func @synchronous(%b: !buffer, %zero: !acc) {
   %p0 = warp.begin_sum %zero : !acc
-  // expected-error @+1 {{accumulates onto an outstanding dot: must be async}}
+  // expected-error @+1 {{accumulates into an outstanding dot: expected 'async'}}
   %p1 = warp.dot %b, %b, %p0 : !buffer, !buffer, !warp.pending<!acc>
   return
 }
@@ -33,7 +33,7 @@ func.func @synchronous(%b: !buffer, %zero: !acc) {
 !acc = tensor<64x64xf32, #tile.reg>
 func.func @delivered(%b: !buffer, %zero: !acc) {
   %p0 = warp.dot async %b, %b, %zero : !buffer, !buffer, !acc
-  // expected-error @+1 {{accumulates onto an outstanding dot that has another use}}
+  // expected-error @+1 {{accumulates into an outstanding dot whose result has another use}}
   %p1 = warp.dot async %b, %b, %p0 : !buffer, !buffer, !warp.pending<!acc>
   // expected-note @+1 {{other use here}}
   %s = warp.dot_wait %p0 : !warp.pending<!acc>

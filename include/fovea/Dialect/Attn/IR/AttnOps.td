@@ -380,8 +380,9 @@ def Attn_MergeOp : Attn_Op<"merge", [
     part with `LSE_p = -inf` has no effect, whatever values its O contains. The
     op serves split KV, ring attention and cascade inference.
 
-    Outputs are (B, Hq, Sq, Dv) or, with `layout(bshd)`, (B, Sq, Hq, Dv), f16,
-    bf16 or f32; LSEs (B, Hq, Sq), f32.
+    An O has the shape (B, Hq, Sq, Dv) or, with `layout(bshd)`,
+    (B, Sq, Hq, Dv), and the element type f16, bf16 or f32. An LSE has the shape
+    (B, Hq, Sq) and the element type f32.
 
     Example:
 

@@ -40,9 +40,10 @@ Field(llvm::StringLiteral, T Plan::*) -> Field<Plan, T>;
 template <typename Plan, typename T>
 Field(llvm::StringLiteral, T Plan::*, int64_t, int64_t) -> Field<Plan, T>;
 
-/// The fields of a stream, a sequence of tiles with a common buffer.
+/// The fields of a stream: tiles of one name that pass through one ring of
+/// stages.
 struct StreamPlan {
-  /// Number of buffers of the ring.
+  /// Number of stages of the ring.
   int64_t stages = 1;
   /// The stream passes through shared memory even if no dot reads it there.
   bool isStaged = false;
@@ -86,7 +87,7 @@ struct DotPlan {
   /// Percentage of a register operand's columns that is computed before the
   /// wait for the dot that reads the previous operand.
   int64_t operandBeforeWait = 100;
-  /// All elements of these columns are forced before the wait, not a sample.
+  /// The wait depends on each element of these columns, not only on a sample.
   bool isEachBeforeWait = false;
   /// Percentage of the exponentials in a register operand that is computed as
   /// polynomials.

@@ -98,9 +98,9 @@ def WarpKeepDotsInFlight
                  []> {
   let summary = "Keep an accumulation outstanding across loop iterations";
   let body = [{
-    For dots that the plan lists as `in_flight`, each of which accumulates onto
-    a loop-carried value. The loop carries the outstanding dot
-    (`warp.begin_sum`, `!warp.pending`). The next iteration accumulates onto it
+    Applies to dots that the plan lists as `in_flight`, each of which
+    accumulates into a loop-carried value. The loop carries the outstanding dot
+    (`warp.begin_sum`, `!warp.pending`). The next iteration accumulates into it
     without a wait, and the wait for the result follows the loop. Stages that
     the dot reads still have to be released only after they are read, so
     `warp.await_reads` is inserted one iteration later, after the issue of the
@@ -146,12 +146,12 @@ def WarpSinkMmaWaits
                  []> {
   let summary = "Sink the wait for a dot to its first use";
   let body = [{
-    For dots that the plan lists as `wait_late`: the ops between the dot and the
-    first use of its result overlap the dot. The wait (`warp.dot_wait`) precedes
-    that use, and releases of stages that the dot reads move after the wait. The
-    wait comes earlier if one of these stages is acquired again, or if other
-    memory that the dot reads is overwritten, before the first use. No other op
-    moves.
+    Applies to dots that the plan lists as `wait_late`. The ops between the dot
+    and the first use of its result overlap the dot. The wait (`warp.dot_wait`)
+    precedes that use, and releases of stages that the dot reads move after the
+    wait. The wait comes earlier if one of these stages is acquired again, or if
+    other memory that the dot reads is overwritten, before the first use. No
+    other op moves.
 
     A dot with an operand in registers is an error, because the registers may be
     overwritten before the wait. In kernels without roles, only the plan's entry
@@ -186,8 +186,8 @@ def WarpDelayAtomicAdds
                  []> {
   let summary = "Delay the atomic add of a tile into the next iteration";
   let body = [{
-    For stores that the plan lists as `late`, each of which adds a tile to
-    memory in a loop. The loop carries the tile and its address. The next
+    Applies to stores that the plan lists as `late`, each of which adds a tile
+    to memory in a loop. The loop carries the tile and its address. The next
     iteration adds it after the issue of the first dot of the store's owner, and
     the last tile is added after the loop. The first iteration adds zeros at the
     address of its own tile. An atomic add blocks its thread until the memory

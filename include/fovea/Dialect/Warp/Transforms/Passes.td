@@ -18,10 +18,10 @@ def WarpInsertAsyncCopies
                  []> {
   let summary = "Make copies asynchronous, with one pipeline per copy";
   let body = [{
-    For kernels without roles, in which all warps copy and compute. A copy in a
-    loop gets a pipeline and a buffer with as many stages as the plan gives for
-    it. All stages but one are filled before the loop. Each iteration waits for
-    its own stage and prefetches the stage that is needed `stages - 1`
+    Applies to kernels without roles, in which all warps copy and compute. A
+    copy in a loop gets a pipeline and a buffer with as many stages as the plan
+    gives for it. All stages but one are filled before the loop. Each iteration
+    waits for its own stage and prefetches the stage that is needed `stages - 1`
     iterations later. A single stage is also filled before the loop; its next
     copy is issued after its last reader releases it, so copies are issued in
     the order in which their stages become free. A copy outside loops gets a
@@ -175,9 +175,9 @@ def WarpInsertPipelines
                  []> {
   let summary = "Create a pipeline for each copy and stream, without moving ops";
   let body = [{
-    For kernels whose copies and dots will belong to different roles. A copy, or
-    a store of a computed tile (`tile.stream`) with its fence, gets a pipeline
-    and a buffer with as many stages as the plan gives for its name.
+    Applies to kernels whose copies and dots will belong to different roles. A
+    copy, or a store of a computed tile (`tile.stream`) with its fence, gets a
+    pipeline and a buffer with as many stages as the plan gives for its name.
     `warp.producer_acquire` and `warp.producer_commit` enclose the copy,
     `warp.consumer_wait` precedes the first reader and `warp.consumer_release`
     follows the last one. No other op moves: the prefetch distance follows from
@@ -196,7 +196,7 @@ def WarpInsertPipelines
     The reader of an accumulator keeps its stage until the tile stored over it
     is complete.
 
-    A dot that accumulates onto the previous iteration's result has a stage in
+    A dot that accumulates into the previous iteration's result has a stage in
     each iteration. In it the consumer updates the previous accumulator in
     place, possibly under a ballot, or only waits for it and releases it. The
     last accumulator is read after the loop, which must run at least once.
@@ -241,7 +241,7 @@ def WarpInsertOutputCopies
                  []> {
   let summary = "Store output tiles through shared memory with TMA";
   let body = [{
-    For stores that the plan lists as `copied`, and for stores that add. In
+    Applies to stores that the plan lists as `copied` and to stores that add. In
     place of `tile.store`, warps write their rows to shared memory
     (`warp.local_store`) and issue a TMA store of them (`warp.copy_out async`).
     TMA clips the tile at the bounds of the tensor.

@@ -18,7 +18,7 @@ def WarpPrintRoles
                  []> {
   let summary = "Print the role that will run each op";
   let body = [{
-    For a kernel that is not yet partitioned: prints the ops with side effects
+    For a kernel that is not yet partitioned, prints the ops with side effects
     in program order, with the roles to which `warp-specialize` will assign
     them.
   }];
@@ -197,12 +197,12 @@ def WarpHoistSharedLoads
                  []> {
   let summary = "Hoist loads of streams above the fence of an earlier store";
   let body = [{
-    For streams that the plan lists as `read_early`. A role that stores a tile
-    for other roles waits for shared memory at the fence after the store; its
-    next load from shared memory, such as the initial value of an accumulator,
-    would wait again. The pass moves the wait for such a stage, the load and the
-    release of the stage before the fence. Only commits, releases and waits of
-    other stages, loads and pure arithmetic may be in between.
+    Applies to streams that the plan lists as `read_early`. A role that stores a
+    tile for other roles waits for shared memory at the fence after the store;
+    its next load from shared memory, such as the initial value of an
+    accumulator, would wait again. The pass moves the wait for such a stage, the
+    load and the release of the stage before the fence. Only commits, releases
+    and waits of other stages, loads and pure arithmetic may be in between.
 
     The hoisted wait also moves before commits of the role, so the producer of
     the stage must not depend on them. `warp-verify-pipelines` detects such a

@@ -34,7 +34,7 @@ func.func @alloc_strided() {
 // -----
 
 func.func @alloc_element() {
-  // expected-error@+1 {{rows of a panel have 32, 64 or 128 bytes, found 256}}
+  // expected-error@+1 {{rows of a panel must have 32, 64 or 128 bytes, found 256}}
   %0 = warp.alloc : memref<64x64xf32, #warp.shared<row_bytes = 256>>
   return
 }

@@ -2,7 +2,7 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f(%p0: tensor<64x32xf32, #tile.reg>, %p1: tensor<64x32xf32, #tile.reg>) {
-  // expected-error@+1 {{parts have 64 columns, the result 72}}
+  // expected-error@+1 {{parts must have as many columns as the result, found 64 and 72}}
   %0 = warp.concat_columns %p0, %p1 : tensor<64x32xf32, #tile.reg>, tensor<64x32xf32, #tile.reg> to tensor<64x72xf32, #tile.reg>
   return
 }
@@ -34,7 +34,7 @@ func.func @f(%p0: tensor<64x32xf32, #tile.reg>, %p1: tensor<64x32xf32, #warp.mma
 // -----
 
 func.func @f() {
-  // expected-error@+1 {{parts have 0 columns, the result 8}}
+  // expected-error@+1 {{parts must have as many columns as the result, found 0 and 8}}
   %0 = "warp.concat_columns"() : () -> tensor<64x8xf32, #tile.reg>
   return
 }

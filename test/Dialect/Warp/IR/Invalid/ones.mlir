@@ -37,7 +37,7 @@ func.func @dot_ones_shape(%a: tensor<64x32xbf16, #tile.reg>, %b: !b, %c: tensor<
 !b = memref<32x64xbf16, #warp.shared<row_bytes = 128>>
 func.func @dot_ones_panel(%a: tensor<64x32xbf16, #tile.reg>, %b: !b, %c: tensor<64x72xf32, #tile.reg>) {
   %ones = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 64>>
-  // expected-error@+1 {{ones must have the second operand's elements and panels, found 'memref<16x8xbf16, #warp.shared<row_bytes = 64>>' and 'memref<32x64xbf16, #warp.shared<row_bytes = 128>>'}}
+  // expected-error@+1 {{'ones' must have the element type and panels of 'b', found 'memref<16x8xbf16, #warp.shared<row_bytes = 64>>' and 'memref<32x64xbf16, #warp.shared<row_bytes = 128>>'}}
   %0 = warp.dot %a, %b, %c ones(%ones : memref<16x8xbf16, #warp.shared<row_bytes = 64>>) : tensor<64x32xbf16, #tile.reg>, !b, tensor<64x72xf32, #tile.reg>
   return
 }
@@ -47,7 +47,7 @@ func.func @dot_ones_panel(%a: tensor<64x32xbf16, #tile.reg>, %b: !b, %c: tensor<
 !b = memref<32x128xbf16, #warp.shared<row_bytes = 128>>
 func.func @dot_ones_panels(%a: tensor<64x32xbf16, #tile.reg>, %b: !b, %c: tensor<64x136xf32, #tile.reg>) {
   %ones = warp.ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>
-  // expected-error@+1 {{ones need a second operand of one panel, not transposed, found 'memref<32x128xbf16, #warp.shared<row_bytes = 128>>'}}
+  // expected-error@+1 {{'ones' needs a 'b' of one panel that is not transposed, found 'memref<32x128xbf16, #warp.shared<row_bytes = 128>>'}}
   %0 = warp.dot %a, %b, %c ones(%ones : memref<16x8xbf16, #warp.shared<row_bytes = 128>>) : tensor<64x32xbf16, #tile.reg>, !b, tensor<64x136xf32, #tile.reg>
   return
 }

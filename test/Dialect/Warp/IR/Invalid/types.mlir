@@ -1,12 +1,12 @@
 // Parameters of layouts and pipelines, and shapes of tiles.
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
-// expected-error@+1 {{rows of a panel have 32, 64 or 128 bytes, found 96}}
+// expected-error@+1 {{rows of a panel must have 32, 64 or 128 bytes, found 96}}
 func.func private @panel(memref<16x48xbf16, #warp.shared<row_bytes = 96>>)
 
 // -----
 
-// expected-error@+1 {{a pipeline has at least one stage, found 0}}
+// expected-error@+1 {{a pipeline must have at least one stage, found 0}}
 func.func private @stages(!warp.pipeline<0>)
 
 // -----
@@ -51,5 +51,5 @@ func.func private @rank(tensor<64xf32, #warp.mma_sync<warps = 4>>)
 
 // -----
 
-// expected-error@+1 {{stages of a pipeline are at most 32, found 33}}
+// expected-error@+1 {{the stages of a pipeline must be at most 32, found 33}}
 func.func private @many_stages(!warp.pipeline<33>)

@@ -445,7 +445,7 @@ checkCluster(const ScheduleFields &fields,
                        << cluster;
   if (cluster > 1 && fields.work == plan::WorkSchedule::Dynamic)
     return emitError() << "schedule's 'cluster' " << cluster
-                       << " needs 'work' single or static";
+                       << " needs 'work' to be single or static";
   return success();
 }
 
@@ -543,7 +543,8 @@ WarpGroupPlanner::check(const ScheduleProblem &problem,
   if (fields.chain && !fields.overlap)
     return emitError() << "schedule's 'chain' needs 'overlap'";
   if (fields.chain && fields.work == plan::WorkSchedule::Single)
-    return emitError() << "schedule's 'chain' needs 'work' static or dynamic";
+    return emitError()
+           << "schedule's 'chain' needs 'work' to be static or dynamic";
   if (failed(checkOutput(problem, fields, emitError)))
     return failure();
   if (fields.sumByDot && !canSumByDot(problem))

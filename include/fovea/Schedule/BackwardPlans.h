@@ -131,7 +131,7 @@ struct BackwardPlans {
   /// Accumulators in memory are in register order: the elements that a warp
   /// adds with one instruction are contiguous.
   bool storesByRegister = false;
-  /// Key tiles accumulate onto a block of dQ in a fixed order.
+  /// Key tiles accumulate into a block of dQ in a fixed order.
   bool ordersSums = false;
   /// Kernels over key tiles also compute the sums over pairs.
   bool keysFindSums = false;

@@ -141,13 +141,13 @@ struct ApproximateDivision : OpRewritePattern<arith::DivFOp> {
   }
 };
 
-/// Without `afn`: x / y rounded to nearest, subnormal numbers as 0. The
-/// hardware division is a subroutine with divergent branches, after which ptxas
-/// does not know that loop counters are uniform. Therefore the standard
-/// refinement of an approximate reciprocal (Markstein, 1990), which is correct
-/// if nothing overflows or underflows: operands beyond 2^96 or below 2^-96 are
-/// scaled. If it gives NaN, for zeros and infinities, x times the reciprocal is
-/// correct.
+/// Lowers a division without `afn` to x / y rounded to nearest; subnormal
+/// numbers count as 0. The hardware division is a subroutine with divergent
+/// branches, after which ptxas does not know that loop counters are uniform.
+/// This pattern therefore refines an approximate reciprocal (Markstein, 1990).
+/// The refinement is correct if nothing overflows or underflows, so operands
+/// beyond 2^96 or below 2^-96 are scaled. If it gives NaN, for zeros and
+/// infinities, x times the reciprocal is correct.
 struct ExactDivision : OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -249,7 +249,8 @@ struct Product {
   int64_t getFirstColumn() { return op.getFirstColumn().value_or(0); }
 };
 
-/// The first operand: words of a register tile, or blocks of a shared buffer.
+/// Loads fragments of the first operand: 32-bit registers of a register tile,
+/// or 8x8 blocks of a shared memory buffer.
 class FirstOperand {
 public:
   FirstOperand(Product &product, Value value, OpBuilder &b);

@@ -78,7 +78,8 @@ LogicalResult MemRefParameterAttr::verifyParameter(
   for (int64_t dim : getOrder().asArrayRef()) {
     if (dim < 0 || dim >= host.getRank() || seen.test(dim))
       return emitError() << "order of tensor '" << getTensor()
-                         << "' must be a permutation";
+                         << "' must list each of the dimensions 0 to "
+                         << host.getRank() - 1 << " once, found " << getOrder();
     seen.set(dim);
   }
   for (auto [dim, size] : llvm::enumerate(memref.getShape()))
@@ -131,7 +132,7 @@ StrideParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                             StringRef, int64_t, int64_t bits) {
   if (bits == 32 || bits == 64)
     return success();
-  return emitError() << "a stride has 32 or 64 bits, found " << bits;
+  return emitError() << "a stride must have 32 or 64 bits, found " << bits;
 }
 
 LogicalResult StrideParameterAttr::verifyParameter(

@@ -52,7 +52,7 @@
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=overlap=0" 2>&1 | FileCheck %s --check-prefix=CHAIN_OVERLAP
 // CHAIN_OVERLAP: error: schedule's 'chain' needs 'overlap'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=work=single" 2>&1 | FileCheck %s --check-prefix=CHAIN_WORK
-// CHAIN_WORK: error: schedule's 'chain' needs 'work' static or dynamic
+// CHAIN_WORK: error: schedule's 'chain' needs 'work' to be static or dynamic
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=128" 2>&1 | FileCheck %s --check-prefix=REGISTERS
 // REGISTERS: error: schedule needs about 128 registers per compute thread, 'consumer_registers' is 112: reduce 'tile_n', or use fewer 'warps'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=producer_registers=24,consumer_registers=128" 2>&1 | FileCheck %s --check-prefix=BUDGET

@@ -157,7 +157,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{parameter #0: order of tensor 'q' must be a permutation}}
+  // expected-error@+1 {{parameter #0: order of tensor 'q' must list each of the dimensions 0 to 1 once, found array<i64: 0, 0>}}
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"q", read, tensor<?x64xf32>, ["S", "D"], 4>])
     parameters([#launch.memref<"q", [0, 0]>])

@@ -16,10 +16,11 @@ include "mlir/Interfaces/DestinationStyleOpInterface.td"
 def Launch_BinaryOp : Launch_Op<"binary", [Symbol]> {
   let summary = "a compiled kernel with its launch interface";
   let description = [{
-    The result of serializing a kernel's `gpu.module`
-    (`launch-serialize-kernels`): PTX, the launch metadata, and the parts of
-    `launch.abi` that calls are verified against: the tensors, and the scalars
-    in the order of the metadata. `target` is the GPU target of the code.
+    Contains the result of serializing a kernel's `gpu.module`
+    (`launch-serialize-kernels`): PTX and the launch metadata. For the
+    verification of calls it also contains the tensors and the scalars of
+    `launch.abi`, in the order of the metadata. `target` is the GPU target of
+    the code.
     `launch.call` refers to the symbol; the kernel's own name is in the
     metadata.
 

@@ -182,8 +182,9 @@ def Tile_ReduceOp : Tile_Op<"reduce", [Pure]> {
     The result's extent `E` along `dim` must divide the operand's. Result
     element `e` combines the operand's elements `e`, `e + E`, `e + 2E`, ....
     `E = 1` is a full reduction. `E > 1` keeps partial results, for example so
-    that each thread combines only columns that it owns. `max` and `min` propagate NaN and
-    compare integers as signed. The order of additions is unspecified.
+    that each thread combines only columns that it owns. `max` and `min`
+    propagate NaN and compare integers as signed. The order of additions is
+    unspecified.
 
     Example:
     ```mlir

@@ -268,7 +268,7 @@ def Warp_PendingType : Warp_Type<"Pending", "pending"> {
   let summary = "an outstanding result of an asynchronous dot";
   let description = [{
     `warp.dot_wait` waits for the dot and returns its tile. Loops can carry a
-    value of this type, another asynchronous dot can accumulate onto it, and
+    value of this type, another asynchronous dot can accumulate into it, and
     `warp.await_reads` waits for the dot's reads. Only `warp.dot_wait` returns
     the elements, so they cannot be used before the wait.
   }];

@@ -327,7 +327,7 @@ def Warp_AwaitReadsOp : Warp_OpWithEffects<"await_reads", [DotWaitOpInterface]> 
     Waits until the dot that produced `pending`, and all dots issued before it,
     have finished reading shared memory. Dots issued after it may stay
     outstanding. The op does not return the product, because an outstanding dot
-    may still accumulate onto it.
+    may still accumulate into it.
 
     In a loop that keeps its sum outstanding, the op follows the issue of the
     current iteration's dot and precedes the release of the stages that the

@@ -133,7 +133,7 @@ def Warp_DotIntoOp : Warp_OpWithEffects<"dot_into", [NamedOpInterface]> {
     Arg<AnyTypeOf<[Warp_TmemBuffer, Warp_SharedBuffer]>, "first factor, in tensor or shared memory: MxK">:$a,
     Arg<Warp_SharedBuffer, "second factor, in shared memory: KxN, NxK if transposed">:$b,
     Arg<Warp_TmemBuffer, "the accumulator, in tensor memory: MxN">:$acc,
-    Arg<I1, "whether to accumulate onto `acc` instead of overwriting it">:$accumulate,
+    Arg<I1, "whether to accumulate into `acc` instead of overwriting it">:$accumulate,
     Arg<UnitAttr, "`b` is transposed">:$transposeB,
     Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name);
   let assemblyFormat = [{

@@ -59,8 +59,8 @@ static LogicalResult checkMapOptions(FoveaContext *context,
                             Twine(kMaxExtent) + "], found " + Twine(value));
   if (llvm::divideCeil(map.queries, map.rows) > kMaxBlocks ||
       llvm::divideCeil(map.keys, map.columns) > kMaxBlocks)
-    return context->error("a map has at most " + Twine(kMaxBlocks) +
-                          " blocks a side");
+    return context->error("a map must have at most " + Twine(kMaxBlocks) +
+                          " blocks per side");
   return checkRows(context, map.batch, map.heads, map.queries, map.keys);
 }
 
@@ -91,7 +91,7 @@ static FailureOr<Attention> findAttention(FoveaModule *module,
       !llvm::all_of(all.front()->getOperands(), llvm::IsaPred<BlockArgument>))
     return context->error("'" + function->getName() +
                           "' must have one 'attn.forward' or 'attn.backward', "
-                          "of its arguments");
+                          "with its arguments as operands");
   Attention found;
   found.forward = dyn_cast<attn::ForwardOp>(all.front().getOperation());
   if (found.forward)

@@ -237,7 +237,7 @@ FailureOr<launch::AbiOp> fovea::lowerTo(FoveaContext *context,
     return failure();
   SmallVector<launch::AbiOp> kernels = launch::getEntryKernels(copy);
   if (kernels.size() != 1)
-    return context->error("'" + function.getName() + "' became " +
+    return context->error("'" + function.getName() + "' was lowered to " +
                           Twine(kernels.size()) + " kernels, expected one");
   return kernels.front();
 }
@@ -280,9 +280,9 @@ static LogicalResult interpret(FoveaModule *module, const FoveaOptions *options,
     return failure();
   if (run.level != FOVEA_ARTIFACT_ATTN && run.level != FOVEA_ARTIFACT_TILE &&
       run.level != FOVEA_ARTIFACT_WARP)
-    return context->error("programs run at level attn, tile or warp");
+    return context->error("the level of a run must be attn, tile or warp");
   if (run.exact && run.level != FOVEA_ARTIFACT_ATTN)
-    return context->error("only programs at level attn run exactly");
+    return context->error("exact evaluation needs level attn");
   FailureOr<func::FuncOp> function = findFunction(module, name);
   if (failed(function))
     return failure();

@@ -123,7 +123,7 @@ llvm::LogicalResult mapOperation(mlir::Operation *op, Frame &frame, Fn fn,
       mapValues<R, Ts...>(fn, frame.get(op->getOperand(I))...);
   if (failed(result))
     return frame.fail(op) << "operands of '" << op->getName().getStringRef()
-                          << "' have shapes that do not fit each other";
+                          << "' have incompatible shapes";
   mlir::Type type = op->getResult(0).getType();
   if constexpr (!std::is_same_v<R, int64_t>) {
     if (result->isReal())

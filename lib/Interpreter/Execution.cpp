@@ -57,7 +57,7 @@ static LogicalResult verifyTypes(Operation *program) {
         if (!ShapedType::isDynamic(size) &&
             (llvm::MulOverflow(elements, size, elements) ||
              elements > kMaxElements))
-          return emitError(loc, "the interpreter has no room for ") << type;
+          return emitError(loc, "the interpreter has no memory for ") << type;
     return success();
   };
   WalkResult result = program->walk([&](Operation *op) {
@@ -115,7 +115,7 @@ bindScratch(launch::AbiOp abi, launch::ScratchMemRefParameterAttr scratch,
   for (int64_t extent : *extents)
     if (extent < 0 || llvm::MulOverflow(elements, extent, elements) ||
         elements > kMaxElements)
-      return abi.emitError("there is no room for scratch memory '")
+      return abi.emitError("there is no memory for scratch memory '")
              << scratch.getName() << "'";
   HostTensor &memory = launch.scratch[scratch.getName()];
   if (!memory) {

@@ -113,14 +113,14 @@ static llvm::Error checkShape(Run &run) {
   };
   uint64_t threads = product(launch.block), ctas = product(launch.grid);
   if (!threads || threads > 1024)
-    return refuse("a CTA has from 1 to 1024 threads, found " + Twine(threads));
+    return refuse("a CTA must have 1 to 1024 threads, found " + Twine(threads));
   if (!ctas || launch.grid[1] > 65535 || launch.grid[2] > 65535)
     return refuse("no legal grid: " + toString(launch.grid));
   if (product(kernel.requiredBlock) && kernel.requiredBlock != launch.block)
     return refuse("a CTA must be " + toString(kernel.requiredBlock) +
                   " threads (.reqntid), found " + toString(launch.block));
   if (kernel.maxThreads && threads > kernel.maxThreads)
-    return refuse("a CTA has at most " + Twine(kernel.maxThreads) +
+    return refuse("a CTA must have at most " + Twine(kernel.maxThreads) +
                   " threads (.maxntid), found " + Twine(threads));
   bool required = product(kernel.requiredCluster);
   bool given = product(launch.cluster);
@@ -132,7 +132,7 @@ static llvm::Error checkShape(Run &run) {
                 : required ? kernel.requiredCluster
                            : std::array<uint32_t, 3>{1, 1, 1};
   if (product(run.cluster) > 16)
-    return refuse("a cluster has at most 16 CTAs, found " +
+    return refuse("a cluster must have at most 16 CTAs, found " +
                   Twine(product(run.cluster)));
   for (int d = 0; d < 3; ++d)
     if (launch.grid[d] % run.cluster[d])
@@ -152,7 +152,7 @@ static llvm::Error checkShape(Run &run) {
       launch.chip.sharedMemory)
     return refuse("it needs " +
                   Twine(kernel.staticSharedBytes + launch.dynamicSharedBytes) +
-                  " bytes of shared memory, a CTA has " +
+                  " bytes of shared memory, but a CTA has " +
                   Twine(launch.chip.sharedMemory));
   return llvm::Error::success();
 }
@@ -202,7 +202,7 @@ static llvm::Error checkRegisters(Run &run) {
   if (run.registersPerThread != 255 && needed > run.launch.chip.registers)
     return makeError("launch", "kernel '" + kernel.name + "' needs " +
                                    Twine(needed) +
-                                   " registers for a CTA, there are " +
+                                   " registers for a CTA, but there are " +
                                    Twine(run.launch.chip.registers));
   return llvm::Error::success();
 }

@@ -72,8 +72,9 @@ LogicalResult fovea::checkScheduleApplies(ModuleOp module,
   });
   if (walk.wasInterrupted() || kernels.empty())
     return success();
-  return kernels.front().emitError("kernel has a schedule of its own; '")
-         << options.schedule << "' is one for attention";
+  return kernels.front().emitError(
+             "kernel already contains a plan: the schedule '")
+         << options.schedule << "' applies only to ops of the 'attn' dialect";
 }
 
 /// Returns the kernel with that name, or the only one.

@@ -120,22 +120,22 @@ static fovea_status check_parameters(const fovea_kernel *kernel,
     size_t wanted = parameter_bytes(&kernel->metadata.parameters[i]);
     if (driver->func_get_param_info(function, (size_t)(i - first), &offset,
                                     &bytes) != CUDA_SUCCESS)
-      return fovea_fail(FOVEA_ERROR_LOAD,
-                        "the metadata gives kernel '%s' %d parameters, the "
-                        "image has %d",
-                        name, end - first, i - first);
+      return fovea_fail(
+          FOVEA_ERROR_LOAD,
+          "the metadata gives kernel '%s' %d parameters, but the image has %d",
+          name, end - first, i - first);
     if (bytes != wanted)
       return fovea_fail(FOVEA_ERROR_LOAD,
                         "parameter %d of kernel '%s' has %zu bytes in the "
-                        "metadata, %zu in the image",
+                        "metadata, but %zu in the image",
                         i - first, name, wanted, bytes);
   }
   if (driver->func_get_param_info(function, (size_t)(end - first), &offset,
                                   &bytes) == CUDA_SUCCESS)
-    return fovea_fail(FOVEA_ERROR_LOAD,
-                      "the metadata gives kernel '%s' %d parameters, the image "
-                      "has more",
-                      name, end - first);
+    return fovea_fail(
+        FOVEA_ERROR_LOAD,
+        "the metadata gives kernel '%s' %d parameters, but the image has more",
+        name, end - first);
   return FOVEA_OK;
 }
 
@@ -162,10 +162,10 @@ static fovea_status get_entry(const fovea_kernel *kernel, const char *name,
                       kernel->device->device),
                   "cuDeviceGetAttribute"));
   if (bytes > most)
-    return fovea_fail(FOVEA_ERROR_LOAD,
-                      "kernel '%s' needs %d bytes of shared memory, the device "
-                      "has %d",
-                      name, bytes, most);
+    return fovea_fail(
+        FOVEA_ERROR_LOAD,
+        "kernel '%s' needs %d bytes of shared memory, but the device has %d",
+        name, bytes, most);
   /* Up to 48 KiB need no attribute. */
   if (bytes <= 48 * 1024)
     return FOVEA_OK;

@@ -102,7 +102,8 @@ static fovea_status derive_sizes(call *c) {
       int64_t found = tensor->sizes[d], *known = &c->sizes[spec->sizes[d]];
       if (found < 0)
         return fovea_fail(FOVEA_ERROR_ARGUMENT,
-                          "tensor '%s' has the size %lld in dimension %d",
+                          "tensor '%s' must not have a negative size, found "
+                          "%lld in dimension %d",
                           spec->name, (long long)found, d);
       if (size->value >= 0 && found != size->value)
         return VIOLATED("tensor '%s' must have %lld elements in dimension %d "
@@ -138,9 +139,9 @@ static fovea_status check_layout(const fovea_tensor_spec *spec,
                       "%d of tensor '%s'",
                       (long long)stride, d, spec->name);
     if (stride == 0 && spec->written)
-      return VIOLATED("tensor '%s' is written, its stride in dimension %d must "
-                      "not be 0",
-                      spec->name, d);
+      return VIOLATED(
+          "tensor '%s' is written, so its stride in dimension %d must not be 0",
+          spec->name, d);
     if (__builtin_mul_overflow(stride, bytes, &byte_stride) ||
         __builtin_mul_overflow(byte_stride, tensor->sizes[d] - 1, &extent) ||
         __builtin_add_overflow(last, extent, &last))
@@ -290,8 +291,8 @@ static fovea_status pack_grid(const call *c, const char *kernel,
                       "sizes",
                       kernel);
     if (value > limits[i])
-      return VIOLATED("the grid of kernel '%s' would have %lld CTAs, at most "
-                      "%lld are allowed",
+      return VIOLATED("the grid of kernel '%s' would have %lld CTAs, but at "
+                      "most %lld are allowed",
                       kernel, (long long)value, (long long)limits[i]);
     grid[i] = (unsigned)value;
   }
@@ -318,8 +319,8 @@ static fovea_status pack_scratch(const call *c, fovea_launch *launch) {
                       "these sizes",
                       m->scratch[i].name);
     if (bytes > FOVEA_MAX_SCRATCH_BYTES)
-      return VIOLATED("scratch memory '%s' would have %lld bytes, at most %lld "
-                      "are allowed",
+      return VIOLATED("scratch memory '%s' would have %lld bytes, but at most "
+                      "%lld are allowed",
                       m->scratch[i].name, (long long)bytes,
                       (long long)FOVEA_MAX_SCRATCH_BYTES);
     launch->scratch_offsets[i] = launch->scratch_bytes;

@@ -102,7 +102,7 @@ static fovea_status read_dim(reader *r, const char *name, int shape,
     const char *dynamic;
     TRY(fovea_json_string(&r->json, shape, "shape", &dynamic));
     if (strcmp(dynamic, name) != 0)
-      return FAIL("'shape' says '%s' where 'dims' says '%s'", dynamic, name);
+      return FAIL("'shape' has '%s' where 'dims' has '%s'", dynamic, name);
   }
   int i = 0;
   while (i < out->num_sizes && strcmp(out->sizes[i].name, name) != 0)
@@ -112,7 +112,7 @@ static fovea_status read_dim(reader *r, const char *name, int shape,
   } else if (out->sizes[i].value < 0) {
     out->sizes[i].value = value;
   } else if (value >= 0 && out->sizes[i].value != value) {
-    return FAIL("size '%s' is %lld and %lld", name,
+    return FAIL("size '%s' has two values, %lld and %lld", name,
                 (long long)out->sizes[i].value, (long long)value);
   }
   *result = i;
@@ -265,7 +265,7 @@ static fovea_status read_workspace(reader *r, int object, fovea_parameter *p) {
       ((int)bytes + FOVEA_WORKSPACE_ALIGNMENT - 1) & -FOVEA_WORKSPACE_ALIGNMENT;
   if (out->workspace_bytes > FOVEA_MAX_WORKSPACE_BYTES ||
       ++out->num_workspaces > FOVEA_MAX_WORKSPACES)
-    return FAIL("more than %d workspaces, or %d bytes of them",
+    return FAIL("expected at most %d workspaces with at most %d bytes in all",
                 FOVEA_MAX_WORKSPACES, FOVEA_MAX_WORKSPACE_BYTES);
   return FOVEA_OK;
 }
@@ -363,19 +363,19 @@ static fovea_status read_scratch(reader *r, int object, fovea_parameter *p) {
     if (!is_same(out, out->scratch[p->index].bytes, bytes))
       return FAIL("scratch memory '%s' has two numbers of bytes", name);
     if (out->scratch[p->index].zeroed != zeroed)
-      return FAIL("kernels differ about whether scratch memory '%s' is zero",
+      return FAIL("kernels disagree about whether scratch memory '%s' is zero",
                   name);
     return FOVEA_OK;
   }
   if (out->num_scratch == FOVEA_MAX_SCRATCH)
-    return FAIL("more than %d scratch memories", FOVEA_MAX_SCRATCH);
+    return FAIL("expected at most %d scratch memories", FOVEA_MAX_SCRATCH);
   out->scratch[out->num_scratch++] = (fovea_scratch_spec){name, bytes, zeroed};
   return FOVEA_OK;
 }
 
 static fovea_status read_parameter(reader *r, int object) {
   if (r->out->num_all_parameters == FOVEA_MAX_PARAMETERS)
-    return FAIL("more than %d parameters", FOVEA_MAX_PARAMETERS);
+    return FAIL("expected at most %d parameters", FOVEA_MAX_PARAMETERS);
   fovea_parameter *p = &r->out->parameters[r->out->num_all_parameters++];
   const char *kind;
   TRY(fovea_json_expect(&r->json, object, JSMN_OBJECT, "parameters",
@@ -410,7 +410,7 @@ static fovea_status read_parameter(reader *r, int object) {
     p->kind = FOVEA_PARAMETER_TENSOR_MAP;
     TRY(find_tensor(r, object, &p->index));
     if (r->out->num_maps == FOVEA_MAX_MAPS)
-      return FAIL("more than %d tensor maps", FOVEA_MAX_MAPS);
+      return FAIL("expected at most %d tensor maps", FOVEA_MAX_MAPS);
     p->map = r->out->num_maps++;
     return read_map(r, object, &r->out->tensors[p->index],
                     &r->out->maps[p->map]);
@@ -466,7 +466,7 @@ static fovea_status read_constraint(reader *r, int object) {
 static fovea_status check_integers(const reader *r, int index, int rank) {
   const fovea_tensor_spec *spec = &r->out->tensors[index];
   if (spec->dtype != FOVEA_I32 || spec->rank == 0)
-    return FAIL("'contents' are of i32 tensors, found '%s'", spec->name);
+    return FAIL("'contents' must be of i32 tensors, found '%s'", spec->name);
   if (rank >= 0 && spec->rank != rank)
     return FAIL("tensor '%s' must have rank %d to count entries, found %d",
                 spec->name, rank, spec->rank);
@@ -592,7 +592,7 @@ static fovea_status read_helper(reader *r, int object) {
   TRY(fovea_json_expect(&r->json, object, JSMN_OBJECT, "prologue and epilogue",
                         "lists of objects"));
   if (out->num_helpers == FOVEA_MAX_HELPERS)
-    return FAIL("more than %d kernels in prologue and epilogue",
+    return FAIL("expected at most %d kernels in prologue and epilogue",
                 FOVEA_MAX_HELPERS);
   fovea_helper_kernel *kernel = &out->helpers[out->num_helpers++];
   TRY(fovea_json_string_member(&r->json, object, "kernel", &kernel->name));

@@ -163,7 +163,7 @@ checkRegisters(plan::KernelAttr keys, const BackwardProblem &problem,
   if (wanted > launched)
     return emitError() << "schedule's 'producer_registers' leaves other roles "
                           "too few: all need "
-                       << wanted << " registers, a CTA of " << threads
+                       << wanted << " registers, but a CTA of " << threads
                        << " threads has " << launched;
   return success();
 }

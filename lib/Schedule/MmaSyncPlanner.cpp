@@ -217,9 +217,10 @@ MmaSyncPlanner::check(const ScheduleProblem &problem,
   if (fields.queryInRegisters)
     registers += threadRows * problem.headDim / 8;
   if (registers > 224)
-    return emitError() << "schedule needs " << registers
-                       << " registers a thread for its tiles, at most 224 fit: "
-                          "reduce 'tile_m' or 'tile_n', or use more 'warps'";
+    return emitError()
+           << "schedule needs " << registers
+           << " registers per thread for its tiles, but at most 224 fit: "
+              "reduce 'tile_m' or 'tile_n', or use more 'warps'";
   return success();
 }
 

@@ -61,7 +61,7 @@ Planner::checkSharedMemory(const ScheduleProblem &problem,
   if (bytes <= problem.target->sharedMemory)
     return success();
   return emitError() << "schedule needs " << bytes
-                     << " bytes of shared memory, '" << problem.target->name
+                     << " bytes of shared memory, but '" << problem.target->name
                      << "' has " << problem.target->sharedMemory << ": reduce "
                      << remedy;
 }

@@ -54,8 +54,8 @@ static LogicalResult parseValue(StringRef word, StringRef text, int64_t &value,
   // Bounds the values so that expressions on unverified fields do not overflow.
   constexpr int64_t kMost = 1 << 15;
   if (value > kMost || value < -kMost)
-    return emitError() << "schedule's '" << word << "' must be within " << kMost
-                       << " of 0, found " << text;
+    return emitError() << "schedule's '" << word << "' must be at most "
+                       << kMost << " in magnitude, found " << text;
   return success();
 }
 

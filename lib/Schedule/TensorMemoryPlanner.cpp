@@ -228,7 +228,7 @@ TensorMemoryPlanner::check(const ScheduleProblem &problem,
   int64_t columns = getColumns(problem, rowTiles, fields.tileN);
   if (columns > warp::kTmemColumns)
     return emitError() << "schedule needs " << columns
-                       << " columns of tensor memory, a CTA has "
+                       << " columns of tensor memory, but a CTA has "
                        << warp::kTmemColumns
                        << ": reduce 'tile_n' or 'row_tiles'";
   return checkSharedMemory(problem, fields, "'tile_n' or the stages",

@@ -730,8 +730,9 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   if (isJoint && isUserSpecified && bytes > problem.target->sharedMemory)
     return emitError() << "schedule's 'stages' is " << stages
                        << ", which needs about " << bytes
-                       << " bytes of shared memory, '" << problem.target->name
-                       << "' has " << problem.target->sharedMemory;
+                       << " bytes of shared memory, but '"
+                       << problem.target->name << "' has "
+                       << problem.target->sharedMemory;
   FailureOr<plan::KernelAttr> keys =
       plans.keyRoles == KeyRoles::Scores
           ? makeScoreKeysPlan(unit, problem, registers, output, emitError)

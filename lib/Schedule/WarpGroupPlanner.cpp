@@ -479,11 +479,11 @@ checkBudgets(const ScheduleProblem &problem, int64_t groupWarps,
                                        fields.scoreStages) +
                       kOtherRegisters;
   if (registers > fields.consumerRegisters)
-    return emitError() << "schedule needs about " << registers
-                       << " registers per compute thread, "
-                          "'consumer_registers' is "
-                       << fields.consumerRegisters
-                       << ": reduce 'tile_n', or use fewer 'warps'";
+    return emitError()
+           << "schedule needs about " << registers
+           << " registers per compute thread, but 'consumer_registers' is "
+           << fields.consumerRegisters
+           << ": reduce 'tile_n', or use fewer 'warps'";
   int64_t threads = kLanes * groupWarps * (groups + 1);
   int64_t launched =
       problem.target->registers / threads / kBudgetStep * kBudgetStep;
@@ -491,8 +491,8 @@ checkBudgets(const ScheduleProblem &problem, int64_t groupWarps,
   if (wanted > launched * (groups + 1))
     return emitError() << "schedule's register budgets need "
                        << wanted * kLanes * groupWarps
-                       << " registers, a CTA of " << threads << " threads has "
-                       << launched * threads;
+                       << " registers, but a CTA of " << threads
+                       << " threads has " << launched * threads;
   return success();
 }
 

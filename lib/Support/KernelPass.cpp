@@ -48,7 +48,7 @@ LogicalResult fovea::detail::checkRequired(const KernelFact &fact,
   if (!offender)
     return success();
   bool isMade = !fact.madeBy.empty();
-  return offender->emitOpError("has no place here; expected '")
+  return offender->emitOpError("is not allowed here: expected '")
          << (isMade ? StringRef(fact.madeBy) : pass) << "' to have run before '"
          << (isMade ? pass : StringRef(fact.endedBy)) << "'";
 }

@@ -42,11 +42,11 @@ fovea::checkEmitsPTX(const TargetInfo &target,
                      function_ref<InFlightDiagnostic()> emitError) {
   if (target.emitsPTX)
     return success();
-  return emitError()
-         << "target '" << target.name
-         << "' stops at the warp level for now, where kernels can be printed "
-            "and run ('--emit=warp', 'fovea-run --level=warp'); 'sm_100' emits "
-            "PTX for the same GPU with mma.sync";
+  return emitError() << "target '" << target.name
+                     << "' is lowered only to the warp level for now, where "
+                        "kernels can be printed and run ('--emit=warp', "
+                        "'fovea-run --level=warp'); 'sm_100' emits "
+                        "PTX for the same GPU with mma.sync";
 }
 
 const TargetInfo *fovea::lookupTarget(StringRef name) {

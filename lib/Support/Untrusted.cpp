@@ -237,8 +237,8 @@ LogicalResult fovea::checkProgramText(MLIRContext *context, StringRef text,
                      describeNesting());
   if (size_t place = findIndexArray(text); place != StringRef::npos)
     return emitError(getLocation(context, text, place, file),
-                     "an array's elements are integers or floats of a known "
-                     "width, found 'index' or an alias");
+                     "an array's elements must be integers or floats of a "
+                     "known width, found 'index' or an alias");
   return success();
 }
 

@@ -132,7 +132,7 @@ static LogicalResult checkIsLowered(gpu::GPUModuleOp module) {
                             launch::LaunchDialect>(op->getDialect()))
           return WalkResult::advance();
         return op->emitOpError(
-            "has no place here; expected 'convert-gpu-to-nvvm' (in the "
+            "is not allowed here: expected 'convert-gpu-to-nvvm' (in the "
             "pipeline 'fovea-warp-to-nvvm') to have run before PTX is emitted");
       });
   return failure(walk.wasInterrupted());
@@ -298,7 +298,7 @@ static FailureOr<StringRef> choosePTXVersion(const llvm::Module &module,
       mlir::emitError(loc, "kernel '")
           << function.getName() << "' has " << bytes
           << " bytes of parameters (addresses, sizes and strides of its "
-             "tensors), PTX allows "
+             "tensors), but PTX allows "
           << kMostParameterBytesOf81
           << ": capture fewer tensors, or tensors of lower rank";
       return failure();

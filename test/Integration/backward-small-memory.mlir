@@ -14,7 +14,7 @@
 // CHECK-SAME: tile_n = 32, warps = 4, stages = 1>)
 // TWO-LABEL: launch.abi @wide
 // TWO-SAME: tile_n = 32, warps = 4, stages = 2>)
-// ASKED: error: kernel needs 131072 bytes of shared memory, 'sm_86' has 101376
+// ASKED: error: kernel needs 131072 bytes of shared memory, but 'sm_86' has 101376
 !t = tensor<?x?x?x256xbf16>
 !rows = tensor<?x?x?xf32>
 func.func @wide(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t, !t) {

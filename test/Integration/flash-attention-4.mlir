@@ -6,7 +6,7 @@
 // REQUIRES: fovea-run
 // RUN: fovea-opt %s --fovea-to-warp=target=sm_100a | FileCheck %s
 // RUN: not fovea-compile %s --target=sm_100a -o /dev/null 2>&1 | FileCheck %s --check-prefix=STOPS
-// STOPS: flash-attention-4.mlir:[[#]]:{{[0-9]+}}: error: target 'sm_100a' stops at the warp level for now, {{.*}}'sm_100' emits PTX for the same GPU
+// STOPS: flash-attention-4.mlir:[[#]]:{{[0-9]+}}: error: target 'sm_100a' is lowered only to the warp level for now, {{.*}}'sm_100' emits PTX for the same GPU
 
 // Several tiles for each CTA and one, ragged ones, tiles of queries that see no
 // key, rows without any (more queries than keys, from the bottom right).

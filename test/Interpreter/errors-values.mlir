@@ -48,7 +48,7 @@ func.func @shapes(%q: tensor<1x1x8x8xf32>, %t: tensor<5xf32>, %u: tensor<5xf32>)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %v: tensor<5xf32>, %w: tensor<5xf32>) {
       %c0 = arith.constant 0 : index
       %sees = arith.cmpi sge, %i, %j : index
-      // SHAPES: errors-values.mlir:[[@LINE+1]]:{{.*}}error: operands of 'arith.select' have shapes that do not fit each other
+      // SHAPES: errors-values.mlir:[[@LINE+1]]:{{.*}}error: operands of 'arith.select' have incompatible shapes
       %x = arith.select %sees, %v, %w : tensor<5xf32>
       %y = tensor.extract %x[%c0] : tensor<5xf32>
       attn.yield %y : f32

@@ -41,7 +41,7 @@ func.func @types() -> index {
 }
 
 func.func @room() -> index {
-  // ROOM: errors.mlir:[[@LINE+1]]:{{.*}}error: the interpreter has no room for 'tensor<1000000x1000000xf32>'
+  // ROOM: errors.mlir:[[@LINE+1]]:{{.*}}error: the interpreter has no memory for 'tensor<1000000x1000000xf32>'
   %x = arith.constant dense<0.0> : tensor<1000000x1000000xf32>
   %c0 = arith.constant 0 : index
   return %c0 : index

@@ -2,7 +2,7 @@
 // inserts the error.
 // RUN: fovea-run %s --random=1 --dims S=3
 // RUN: sed -e 's/(s, 1)/(s * 1000000000000, 1)/' %s | not fovea-run - --random=1 --dims S=3 2>&1 | FileCheck %s --check-prefix=ROOM
-// ROOM: error: there is no room for scratch memory 'least'
+// ROOM: error: there is no memory for scratch memory 'least'
 // RUN: sed -e 's/(s, 1)/(s - 4, 1)/' %s | not fovea-run - --random=1 --dims S=3 2>&1 | FileCheck %s --check-prefix=ROOM
 // RUN: sed -e 's/grid(\["S"\]/grid(["E"]/' %s | not fovea-run - --random=1 --dims S=3 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // OUTPUT: error: no input has the dimension "E"

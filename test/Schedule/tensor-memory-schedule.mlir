@@ -35,10 +35,10 @@
 // KEYS: error: schedule's 'tile_n' must be a multiple of 32 up to 256 where dots accumulate in tensor memory, found 48
 // REDEFINE: %{schedule} = tile_n=160
 // RUN: %{fails}=COLUMNS
-// COLUMNS: error: schedule needs 576 columns of tensor memory, a CTA has 512: reduce 'tile_n' or 'row_tiles'
+// COLUMNS: error: schedule needs 576 columns of tensor memory, but a CTA has 512: reduce 'tile_n' or 'row_tiles'
 // REDEFINE: %{schedule} = stages=2
 // RUN: %{fails}=BYTES
-// BYTES: error: schedule needs {{[0-9]+}} bytes of shared memory, 'sm_100a' has 232448: reduce 'tile_n' or the stages
+// BYTES: error: schedule needs {{[0-9]+}} bytes of shared memory, but 'sm_100a' has 232448: reduce 'tile_n' or the stages
 // REDEFINE: %{schedule} = recurrence=lazy
 // RUN: %{fails}=RECURRENCE
 // RECURRENCE: error: schedule's 'recurrence' must be conditional or deferred where dots accumulate in tensor memory, found lazy

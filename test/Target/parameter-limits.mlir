@@ -29,7 +29,7 @@ gpu.module @m {
 // -----
 
 gpu.module @m {
-  // expected-error@+1 {{kernel 'most' has 32765 bytes of parameters (addresses, sizes and strides of its tensors), PTX allows 32764: capture fewer tensors, or tensors of lower rank}}
+  // expected-error@+1 {{kernel 'most' has 32765 bytes of parameters (addresses, sizes and strides of its tensors), but PTX allows 32764: capture fewer tensors, or tensors of lower rank}}
   launch.abi @most target("sm_90a") plan(<#warp.mma_sync_unit>)
     tensors([#launch.tensor<"y", write, tensor<?xf32>, ["S"], 4>]) parameters([#launch.pointer<"y">, #launch.pointer<"y">])
     grid(["S"] affine_map<()[s] -> (s)>) threads(128) shared_memory(0)

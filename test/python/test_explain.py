@@ -371,7 +371,7 @@ def test_command(run_command, tmp_path):
     text = (tmp_path / "variants-make.html").read_text()
     Page(text)
     assert "<h1>variants.py:make</h1>" in text and " SMs in use</b>" in text
-    other = "is no Spec of fovea.attention and no function without arguments that returns one; it has spec\n"
+    other = "is neither a Spec of fovea.attention nor a function without arguments that returns one; it has spec\n"
     for arguments, said in [
         (["missing.mlir"], "fovea explain: there is no file missing.mlir\n"),
         ([f"{variants}"], f"fovea explain: say which Spec of {variants} is meant: {variants}:NAME; it has spec\n"),

@@ -137,7 +137,7 @@ def test_command(run_command, tmp_path):
     (["--compare", "schedule=auto"], "fovea explain: nothing to compare: schedule=auto makes the same kernel, attention for sm_90a\n"),
     (["--compare", "target=sm_1"], "note: in the variant to compare with: target=sm_1\n"),
     (["--compare", "schedule=warps=3"], "'warps' must be 4, 8, 12 or 16 in kernels with roles, found 3\n  note: in the variant"),
-    (["--why", "--measure"], "fovea explain: --measure is about the page, which --why does not write\n"),
+    (["--why", "--measure"], "fovea explain: --measure applies to the page, which --why does not write\n"),
 ])
 def test_command_errors(run_command, tmp_path, arguments, said):
     program = tmp_path / "program.py"

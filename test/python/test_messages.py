@@ -19,7 +19,7 @@ SLOPES = numpy.ones(4, numpy.float32)
     (lambda s, b, h, i, j: s + "one", "expected a number or a traced value, found str"),
     (lambda s, b, h, i, j, slopes: operator.setitem(slopes, 0, s), "captured 'slopes' can't be written"),
     (lambda s, b, h, i, j, slopes: list(iter(slopes))[0], "captured 'slopes' can't be iterated over while the function is traced"),
-    (lambda s, b, h, i, j, slopes: s if slopes else 0.0, "captured 'slopes' is a tensor, it has no truth value"),
+    (lambda s, b, h, i, j, slopes: s if slopes else 0.0, "captured 'slopes' is a tensor and has no truth value"),
     (lambda s, b, h, i, j, slopes: s + slopes.mean,
      "captured 'slopes' has no 'mean' while it is traced; its elements can be read by indices"),
 ])
@@ -69,7 +69,7 @@ def test_kernel_files(fovea):
         (b"text", "not a kernel of this version of Fovea"),
         (data[:-1], "the kernel is damaged: its checksum is wrong"),
         (with_header(data, sizes=[0] * 6), "the kernel is malformed: it has 2 kernels of gradients"),
-        (with_header(data, name=3), "the kernel is malformed: its names are no strings"),
+        (with_header(data, name=3), "the kernel is malformed: its names are not strings"),
     ):
         with pytest.raises(fovea.Error) as error:
             fovea.Kernel.from_bytes(broken)

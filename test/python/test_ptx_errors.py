@@ -9,10 +9,10 @@ HEAD = ".version 8.6\n.target sm_90a\n"
 DECLARATIONS = [
     (".section .debug_x { .b8 1", "this section does not end"),
     (".entry f(.param .b8 x[]) { ret; }", "a parameter must have a size"),
-    (".entry f(.param .b8 x[40000]) { ret; }", "parameters have 40000 bytes, at most 32764 are allowed"),
+    (".entry f(.param .b8 x[40000]) { ret; }", "parameters have 40000 bytes, but at most 32764 are allowed"),
     (".entry f(.param .b32 x, .param .b32 x) { ret; }", "parameter 'x' is declared twice"),
     (".entry f() .reqntid 0 { ret; }", "an extent must be positive, found 0"),
-    (".entry f() .maxntid 64, 32 { ret; }", "a CTA has at most 1024 threads, found 2048"),
+    (".entry f() .maxntid 64, 32 { ret; }", "a CTA must have at most 1024 threads, found 2048"),
     (".entry f() .frob { ret; }", "directive '.frob' of an entry is not modelled"),
     (".global .align 3 .b8 x[4];", "an alignment must be a power of two, found 3"),
     (".global .b8 x[99999999999999];", "the array is too large"),
@@ -41,7 +41,7 @@ INSTRUCTIONS = [
     ("red.async.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r1], %r2, [%r3];", "'red.async' is not modelled"),
     ("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r1], %r2, [%r3];", "'st.async' is not modelled"),
     ("elect.sync %r1, -1;", "'elect' has two results, such as %r1|%p1"),
-    ("wgmma.wait_group.sync.aligned -1;", "a number of groups is not negative"),
+    ("wgmma.wait_group.sync.aligned -1;", "a number of groups must not be negative"),
     ("wgmma.mma_async.sync.aligned.f32.bf16.bf16 {%f1}, %rd1, %rd2, 1, 1, 1, 0, 0;", "'wgmma' needs a shape, such as .m64n128k16"),
     ("barrier.cluster.wait.release.aligned;", "'barrier.cluster' has no such order"),
 ]

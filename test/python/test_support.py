@@ -86,7 +86,7 @@ def test_what_is_missing(fovea, support):
         fovea.attention(dtype="f8E4M3FN", head_dim=64)
     for program, target, message in (
         (fovea.attention(dtype="f32", head_dim=64), "sm_90a", "found f32 query"), (support.PAGED, "sm_90a", "'paged' is not lowered to kernels"),
-        (fovea.attention(head_dim=64), "sm_100a", "stops at the warp level"), (fovea.attention(head_dim=576), "sm_90a", "up to 256"),
+        (fovea.attention(head_dim=64), "sm_100a", "is lowered only to the warp level"), (fovea.attention(head_dim=576), "sm_90a", "up to 256"),
     ):
         with pytest.raises(fovea.CompileError, match=message):
             fovea.compile(program, target=target, cache=False)

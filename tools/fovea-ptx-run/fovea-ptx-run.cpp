@@ -136,7 +136,7 @@ static llvm::Expected<std::array<uint32_t, 3>>
 toTriple(const cl::list<uint32_t> &list, uint32_t otherwise) {
   std::array<uint32_t, 3> result = {otherwise, otherwise, otherwise};
   if (list.size() > 3)
-    return makeError("argument", "at most three extents");
+    return makeError("argument", "expected at most three extents");
   for (size_t n = 0; n < list.size(); ++n)
     result[n] = list[n];
   if (!list.empty())
@@ -230,7 +230,7 @@ static int runOnce(const Module &module, const Kernel &kernel, uint64_t number,
   auto gridSize = toTriple(grid, 1), blockSize = toTriple(block, 1),
        clusterSize = toTriple(cluster, 0);
   if (!gridSize || !blockSize || !clusterSize) {
-    llvm::errs() << "error: at most three extents\n";
+    llvm::errs() << "error: expected at most three extents\n";
     llvm::consumeError(gridSize.takeError());
     llvm::consumeError(blockSize.takeError());
     llvm::consumeError(clusterSize.takeError());

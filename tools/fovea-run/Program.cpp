@@ -222,8 +222,7 @@ fovea::run::matchByName(const Program &targetProgram,
     }
     if (source.inputs[index].isTensor() != input.isTensor()) {
       reportError("'" + input.name +
-                  "' is a tensor on one side and a scalar "
-                  "on the other");
+                  "' is a tensor in one program and a scalar in the other");
       return std::nullopt;
     }
     for (const std::string &alias : input.aliases)

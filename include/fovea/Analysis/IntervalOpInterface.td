@@ -19,10 +19,11 @@ def FoveaIntervalOpInterface : OpInterface<"FoveaIntervalOpInterface"> {
     of the integer. For an `i1`, `lo` is true if the value is known to be true,
     and `hi` is true if the value may be true.
 
-    Arithmetic narrower than 64 bits wraps: an interval that may wrap becomes
-    the range of the type, by a run-time decision. Arithmetic of the program on
-    `index` and `i64` is assumed not to overflow. The ends of intervals must not
-    overflow either: a model fails if static ranges do not exclude it.
+    Arithmetic narrower than 64 bits wraps: if a run-time check finds that an
+    interval may wrap, the interval becomes the range of the type. Arithmetic of
+    the program on `index` and `i64` is assumed not to overflow. The ends of
+    intervals must not overflow either: a model fails if static ranges do not
+    exclude an overflow.
 
     `InferIntRangeInterface` provides constant ranges; this interface provides
     ranges that are computed at run time.

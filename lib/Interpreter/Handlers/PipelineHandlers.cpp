@@ -39,7 +39,7 @@ static FailureOr<PipelineOperands> readOperands(Operation *op, Frame &frame) {
     return failure();
   int64_t phase = frame.getInteger(op->getOperand(2));
   if (phase != 0 && phase != 1) {
-    frame.fail(op) << "a phase is 0 or 1, found " << phase;
+    frame.fail(op) << "a phase must be 0 or 1, found " << phase;
     return failure();
   }
   return PipelineOperands{pipeline, *stage, phase};
@@ -233,8 +233,9 @@ static LogicalResult executeNextWork(Operation *op, Frame &frame) {
     return failure();
   int64_t count = frame.getInteger(cast<warp::NextWorkOp>(op).getCount());
   if (count != (*agent)->cta.numNextWork)
-    return frame.fail(op) << "count is " << count << ", but this is call "
-                          << (*agent)->cta.numNextWork << " of the CTA";
+    return frame.fail(op)
+           << "count must be the number of earlier calls in the CTA, found "
+           << count << " instead of " << (*agent)->cta.numNextWork;
   ++(*agent)->cta.numNextWork;
   fetchWorkItem(op, **agent);
   return success();

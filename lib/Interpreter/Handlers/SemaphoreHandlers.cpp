@@ -41,7 +41,8 @@ static LogicalResult executeWait(Operation *op, Frame &frame) {
     return failure();
   int64_t slot = frame.getInteger(wait.getTurn()), count;
   if (slot < 0)
-    return frame.fail(op) << "semaphore slots count from 0, found " << slot;
+    return frame.fail(op) << "a semaphore slot must be at least 0, found "
+                          << slot;
   readElements(memref.kind, *address, 1, 1, &count);
   Agent *agent = findAgent(frame);
   int64_t groups = countGroups(agent);

@@ -64,9 +64,10 @@ public:
     }
     if (ended == &op.getScores()) {
       if (at.isEmpty(frame) &&
-          failed(checkHidden(frame, yielded[0].getArray(),
-                             "no block is below upper, but the executed block "
-                             "has scores other than -inf")))
+          failed(
+              checkHidden(frame, yielded[0].getArray(),
+                          "the range of blocks is empty, but the block that is "
+                          "executed in any case has scores other than -inf")))
         return failure();
       if (!isVisible(frame) &&
           failed(checkHidden(frame, yielded[0].getArray(),

@@ -372,8 +372,8 @@ LogicalResult fovea::interp::checkFragments(Operation *op, Frame &frame,
     int64_t first = frame.getInteger(indices[dim]), size = memref.sizes[dim];
     if (first < 0 || first % block != 0 || first > size - extents[t])
       return frame.fail(op)
-             << "tiles in fragments start at a multiple of " << block
-             << " and are within the memref, found " << extents[t]
+             << "tiles in fragments must start at a multiple of " << block
+             << " and be within the memref, found " << extents[t]
              << " elements from " << first << " on, of " << size;
   }
   return success();

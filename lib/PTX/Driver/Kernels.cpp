@@ -232,11 +232,12 @@ static CUresult takeAttributes(const CUlaunchConfig &config, Launch &launch,
 /// Checks the attributes that the host must set before the launch.
 static CUresult checkAllowed(const CUfunc_st &function, const Launch &launch) {
   if (launch.dynamicSharedBytes > function.dynamicSharedBytes)
-    return fail(kInvalidValue,
-                "the launch has " + Twine(launch.dynamicSharedBytes) +
-                    " bytes of dynamic shared memory, the kernel may have " +
-                    Twine(function.dynamicSharedBytes) +
-                    ": cuFuncSetAttribute allows more");
+    return fail(
+        kInvalidValue,
+        "the launch has " + Twine(launch.dynamicSharedBytes) +
+            " bytes of dynamic shared memory, but the kernel may have " +
+            Twine(function.dynamicSharedBytes) +
+            ": cuFuncSetAttribute allows more");
   const auto &required = function.kernel->requiredCluster;
   const auto &cluster = required[0] ? required : launch.cluster;
   uint64_t ctas = 1;
@@ -246,7 +247,7 @@ static CUresult checkAllowed(const CUfunc_st &function, const Launch &launch) {
       (ctas > kPortableCluster && !function.largeClusters))
     return fail(
         kInvalidCluster,
-        "the cluster has " + Twine(ctas) + " CTAs, the kernel may have " +
+        "the cluster has " + Twine(ctas) + " CTAs, but the kernel may have " +
             Twine(function.largeClusters ? kLargestCluster : kPortableCluster));
   return CUDA_SUCCESS;
 }

@@ -20,7 +20,8 @@ using namespace fovea::ptx::driver;
 
 static CUresult allocate(State &state, CUdeviceptr *address, size_t bytes) {
   if (bytes == 0)
-    return fail(kInvalidValue, "an allocation of 0 bytes");
+    return fail(kInvalidValue,
+                "an allocation must have at least 1 byte, found 0");
   llvm::Expected<uint64_t> made = state.device.allocate(bytes);
   if (!made)
     return fail(CUDA_ERROR_OUT_OF_MEMORY, made.takeError());

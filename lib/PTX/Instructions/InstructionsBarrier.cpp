@@ -247,11 +247,11 @@ static Step runClusterBarrier(Warp &warp, const Inst &inst, uint32_t mask) {
         again |= 1u << l;
     });
     if (again)
-      return warp.fail(inst, "cluster",
-                       "lanes " + warp.describe(again) +
-                           " arrive at the cluster barrier again and have not "
-                           "waited",
-                       again);
+      return warp.fail(
+          inst, "cluster",
+          "lanes " + warp.describe(again) +
+              " arrive at the cluster barrier again without having waited",
+          again);
     arrived |= mask;
     forLanes(mask,
              [&](unsigned l) { warp.clusterArrivals[l] = barrier.phase + 1; });
@@ -310,7 +310,7 @@ static Step runSetRegisters(Warp &warp, const Inst &inst, uint32_t mask) {
   if (inst.flags ? change < 0 : change > 0)
     return warp.fail(inst, "registers",
                      "the warp has " + Twine(warp.registers) +
-                         " registers a thread and is to have " +
+                         " registers per thread and must be given " +
                          (inst.flags ? "more" : "fewer") + ", found " +
                          Twine(wanted),
                      mask);

@@ -207,8 +207,8 @@ static bool land(Warp &warp, const Inst &inst, llvm::ArrayRef<Landing> landings,
   for (const Landing &landing : landings) {
     if (!landing.cta->live)
       return warp.fail(inst, "cluster",
-                       "the copy ends when all threads of the CTA that it "
-                       "writes to have ended"),
+                       "the copy completes after all threads of its "
+                       "destination CTA have ended"),
              false;
     memcpy(landing.cta->shared.data() + landing.offset, bytes.data(),
            bytes.size());
@@ -217,7 +217,7 @@ static bool land(Warp &warp, const Inst &inst, llvm::ArrayRef<Landing> landings,
     Mbarrier *m = landing.barrierCta->findMbarrier(landing.barrier);
     if (!m)
       return warp.fail(inst, "mbarrier",
-                       "the mbarrier that the copy is to complete at is gone"),
+                       "the mbarrier of the copy no longer exists"),
              false;
     if (!completeTransactions(warp, inst, *m, bytes.size()))
       return false;
@@ -401,8 +401,9 @@ static bool issueStore(Warp &warp, const Inst &inst, const Bulk &form,
                        uint64_t address, std::vector<Store> stores,
                        unsigned l) {
   if (from.cta != warp.cta)
-    return refuse(warp, inst, "space", l,
-                  "a bulk store reads the CTA's own shared memory");
+    return refuse(
+        warp, inst, "space", l,
+        "the source of a bulk store is not in the CTA's own shared memory");
   // Out-of-bounds bytes are not written.
   for (const Store &store : stores) {
     Bytes part = from;

@@ -167,7 +167,7 @@ static Step runSmallCopy(Warp &warp, const Inst &inst, uint32_t mask) {
                                              : form.bytes;
     if (piece.bytes > form.bytes) {
       warp.fail(inst, "bounds",
-                "'cp.async' of " + Twine(form.bytes) + " bytes is to read " +
+                "'cp.async' of " + Twine(form.bytes) + " bytes must not read " +
                     Twine(piece.bytes),
                 1u << l);
       return false;
@@ -187,8 +187,10 @@ static Step runSmallCopy(Warp &warp, const Inst &inst, uint32_t mask) {
                    piece.to))
       return false;
     if (piece.to.cta != warp.cta) {
-      warp.fail(inst, "space", "'cp.async' writes to the CTA's own memory",
-                1u << l);
+      warp.fail(
+          inst, "space",
+          "the destination of 'cp.async' is not in the CTA's own shared memory",
+          1u << l);
       return false;
     }
     if (piece.bytes &&
@@ -325,7 +327,7 @@ static Step runCopyArrive(Warp &warp, const Inst &inst, uint32_t mask) {
         for (Arrival &arrival : *arrivals) {
           Mbarrier *m = arrival.cta->findMbarrier(arrival.offset);
           if (!m) {
-            self->fail(*at, "mbarrier", "the mbarrier is gone");
+            self->fail(*at, "mbarrier", "the mbarrier no longer exists");
             return false;
           }
           m->current.join(arrival.knowledge);
@@ -360,7 +362,7 @@ static void buildGroups(Build &b, bool bulk) {
     return;
   b.inst.imm = b.constant(b.operand(0));
   if (b.inst.imm < 0)
-    b.error(b.operand(0).loc, "a number of groups is not negative");
+    b.error(b.operand(0).loc, "a number of groups must not be negative");
   b.set(runWaitGroup);
 }
 

@@ -301,8 +301,8 @@ static bool locateRows(Warp &warp, const Inst &inst, const MatrixAccess &m,
     if (!findBytes(warp, inst, m.space, address, m.rowBytes, use, l, row))
       return false;
     if (!row.cta || row.cta != warp.cta) {
-      warp.fail(inst, "space", "a matrix lies in the CTA's own shared memory",
-                1u << l);
+      warp.fail(inst, "space",
+                "the matrix is not in the CTA's own shared memory", 1u << l);
       return false;
     }
     if (!m.store && !checkWritten(warp, inst, row, m.rowBytes, address, l))

@@ -46,9 +46,9 @@ std::string Cluster::settle(Mbarrier &m) {
 std::string Cluster::arrive(Mbarrier &m, uint32_t count) {
   if (!count || count > m.pending)
     return std::to_string(count) + " arrivals at the mbarrier at " +
-           describeShared(ctas[m.rank], m.offset) + ", of which phase " +
-           std::to_string(m.phase) + " expects " + std::to_string(m.pending) +
-           " more";
+           describeShared(ctas[m.rank], m.offset) + ", whose phase " +
+           std::to_string(m.phase) + " expects only " +
+           std::to_string(m.pending) + " more";
   if (!m.observed)
     return "an arrival in phase " + std::to_string(m.phase) +
            " of the mbarrier at " + describeShared(ctas[m.rank], m.offset) +
@@ -193,7 +193,7 @@ static Step runInit(Warp &warp, const Inst &inst, uint32_t mask) {
     }
     if (!count || count > kMostArrivals) {
       warp.fail(inst, "mbarrier",
-                "an mbarrier expects from 1 to 2^20-1 arrivals, found " +
+                "an mbarrier must expect from 1 to 2^20-1 arrivals, found " +
                     Twine(count),
                 1u << l);
       return false;
@@ -268,8 +268,8 @@ static Step runArrive(Warp &warp, const Inst &inst, uint32_t mask) {
       return Step::Fail;
     if (!form.remote && m->rank != warp.cta->rank)
       return warp.fail(inst, "space",
-                       "the mbarrier is another CTA's, the instruction for "
-                       "the CTA's own",
+                       "the mbarrier belongs to another CTA, but the "
+                       "instruction supports only the CTA's own",
                        1u << lane);
     bool arrives = form.kind == Form::Arrive || form.kind == Form::Drop;
     if (arrives) {
@@ -351,7 +351,9 @@ static Step runWait(Warp &warp, const Inst &inst, uint32_t mask) {
     if (!m)
       return Step::Fail;
     if (m->rank != warp.cta->rank)
-      return warp.fail(inst, "space", "a wait is for the CTA's own mbarriers",
+      return warp.fail(inst, "space",
+                       "a wait supports only the CTA's own mbarriers, but the "
+                       "mbarrier belongs to another CTA",
                        1u << lane);
     if (!first)
       first = m;

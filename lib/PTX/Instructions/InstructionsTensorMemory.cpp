@@ -200,8 +200,9 @@ static Step runAllocate(Warp &warp, const Inst &inst, uint32_t mask) {
     cta.pairAllocations.pop_front();
     if (other != count)
       return warp.fail(inst, "tensor-memory",
-                       "the CTAs of the pair allocate " + Twine(count) +
-                           " and " + Twine(other) + " columns");
+                       "the CTAs of the pair must allocate the same number of "
+                       "columns, found " +
+                           Twine(count) + " and " + Twine(other));
   } else {
     column = findColumns(ctas, count);
     if (column == ~0u) {
@@ -245,10 +246,10 @@ static Step runDeallocate(Warp &warp, const Inst &inst, uint32_t mask) {
   if (fits && address + count < kTensorMemoryColumns)
     fits = cta.tensorOwners[address + count] != address + 1;
   if (!fits)
-    return warp.fail(inst, "tensor-memory",
-                     Twine(count) + " columns from 0x" +
-                         llvm::utohexstr(address, true) +
-                         " are released, but were not allocated like that");
+    return warp.fail(
+        inst, "tensor-memory",
+        Twine(count) + " columns from 0x" + llvm::utohexstr(address, true) +
+            " are released, but no allocation has this address and size");
   for (uint32_t n = address; n < address + count; ++n) {
     cta.tensorOwners[n] = 0;
     memset(cta.tensorWritten.data() + tensorCell(0, n), 0, kTensorMemoryLanes);
@@ -535,7 +536,7 @@ static Step runCommit(Warp &warp, const Inst &inst, uint32_t mask) {
           for (auto [cta, offset] : *targets) {
             Mbarrier *m = cta->findMbarrier(offset);
             if (!m) {
-              self->fail(*where, "mbarrier", "the mbarrier is gone");
+              self->fail(*where, "mbarrier", "the mbarrier no longer exists");
               return false;
             }
             publishArrival(*self, *m, InCluster, done);

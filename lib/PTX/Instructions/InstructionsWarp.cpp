@@ -44,8 +44,9 @@ static Step bySync(Warp &warp, const Inst &inst, uint32_t mask, Slot members,
     if (lanes != (wanted & warp.live))
       return warp.fail(inst, "membermask",
                        "lanes " + warp.describe(lanes) +
-                           " give a mask of members that names lanes " +
-                           warp.describe(wanted),
+                           " execute this with the membermask of lanes " +
+                           warp.describe(wanted) +
+                           ": expected all lanes of the mask",
                        lanes);
     act(lanes, wanted);
     left &= ~lanes;

@@ -434,7 +434,7 @@ static void buildWgmma(Build &b) {
   if (waits) {
     b.inst.imm = b.constant(b.operand(0));
     if (b.inst.imm < 0)
-      b.error("a number of groups is not negative");
+      b.error("a number of groups must not be negative");
   }
   b.set(waits ? runWait : kind == "fence" ? runFence : runCommit);
 }

@@ -182,7 +182,9 @@ bool Parser::parseTarget() {
   if (!parseInteger(size, "the address size"))
     return false;
   if (size != 64)
-    return fail(loc, "addresses of " + Twine(size) + " bits are not modelled",
+    return fail(loc,
+                "addresses of " + Twine(size) +
+                    " bits are not modelled: expected 64",
                 "unsupported");
   return true;
 }
@@ -370,7 +372,7 @@ bool Parser::parseParameter(Function &function) {
   kernel.parameterBytes = variable.offset + variable.bytes;
   if (kernel.parameterBytes > 32764)
     return fail(loc, "parameters have " + Twine(kernel.parameterBytes) +
-                         " bytes, at most 32764 are allowed");
+                         " bytes, but at most 32764 are allowed");
   kernel.parameters.push_back({variable.name.str(), variable.offset,
                                variable.bytes, variable.alignment});
   function.variables.push_back(variable);
@@ -412,8 +414,8 @@ bool Parser::parsePerformance(Function &function) {
         return false;
       uint64_t threads = uint64_t(triple[0]) * triple[1] * triple[2];
       if (threads > 1024)
-        return fail(loc,
-                    "a CTA has at most 1024 threads, found " + Twine(threads));
+        return fail(loc, "a CTA must have at most 1024 threads, found " +
+                             Twine(threads));
       kernel.maxThreads = threads;
     } else if (takeWord(".reqnctapercluster")) {
       if (!parseTriple(kernel.requiredCluster))

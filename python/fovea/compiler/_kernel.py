@@ -376,7 +376,7 @@ class Kernel:
             ptx.decode()
             if not all(isinstance(text, str) for text in (kernel.name, kernel.target, spec.name, located, file, *spec.captures,
                                                           *kernel._faults)):
-                raise TypeError("its names are no strings")
+                raise TypeError("its names are not strings")
             return kernel
         # Deeply nested JSON raises RecursionError.
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:

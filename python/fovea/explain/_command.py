@@ -105,7 +105,7 @@ def load(text: str) -> Program:
         if callable(found) and not isinstance(found, Spec) and not _needs_arguments(found):
             found = found()
         if not isinstance(found, Spec):
-            raise Error(f"'{name}' of {file} is no Spec of fovea.attention and no function without arguments that returns one"
+            raise Error(f"'{name}' of {file} is neither a Spec of fovea.attention nor a function without arguments that returns one"
                         + _specs(names))
         if not dot:
             return found
@@ -155,7 +155,7 @@ def run(arguments: argparse.Namespace) -> int:
     from ._verdict import verdict
 
     if arguments.why and arguments.measure:
-        raise Error("--measure is about the page, which --why does not write")
+        raise Error("--measure applies to the page, which --why does not write")
     if arguments.gradients and arguments.compare:
         raise Error("--gradients and --compare exclude each other: compare variants of FILE.py:NAME.backward")
     if arguments.gradients and arguments.measure:

@@ -358,7 +358,7 @@ class TracedTensor:
         fail(f"captured '{self._name}' can't be iterated over while the function is traced")
 
     def __bool__(self) -> bool:
-        fail(f"captured '{self._name}' is a tensor, it has no truth value")
+        fail(f"captured '{self._name}' is a tensor and has no truth value")
 
     def __getattr__(self, name: str) -> Any:
         fail(f"captured '{self._name}' has no '{name}' while it is traced; its elements can be read by indices",

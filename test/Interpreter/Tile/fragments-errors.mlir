@@ -7,10 +7,10 @@
 // RUN: sed -e s/ROW/-16/ -e s/FIRST/0/ %s > %t.2.mlir
 // RUN: not fovea-run %t.2.mlir 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 
-// COLUMN: error: tiles in fragments start at a multiple of 8 and are within the memref, found 16 elements from 4 on, of 32
+// COLUMN: error: tiles in fragments must start at a multiple of 8 and be within the memref, found 16 elements from 4 on, of 32
 // COLUMN-NEXT: tile.store
-// ROWS: error: tiles in fragments start at a multiple of 16 and are within the memref, found 16 elements from 16 on, of 24
-// NEGATIVE: error: tiles in fragments start at a multiple of 16 and are within the memref, found 16 elements from -16 on, of 24
+// ROWS: error: tiles in fragments must start at a multiple of 16 and be within the memref, found 16 elements from 16 on, of 24
+// NEGATIVE: error: tiles in fragments must start at a multiple of 16 and be within the memref, found 16 elements from -16 on, of 24
 gpu.module @m {
   gpu.func @f(%o: memref<24x32xf32>) kernel {
     %row = arith.constant ROW : index

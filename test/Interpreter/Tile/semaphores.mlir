@@ -32,7 +32,7 @@
 // OVER: error: semaphore slot 0 is released already: found 1 releases
 // RUN: sed 's/for %%number/for %%less/' %s > %t.negative.mlir
 // RUN: not fovea-run %t.negative.mlir 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-// NEGATIVE: error: semaphore slots count from 0, found -1
+// NEGATIVE: error: a semaphore slot must be at least 0, found -1
 // RUN: sed 's/semaphore_wait %%turns\[%%c0\]/semaphore_wait %%turns[%%cta]/' %s > %t.outside.mlir
 // RUN: not fovea-run %t.outside.mlir 2>&1 | FileCheck %s --check-prefix=OUTSIDE
 // OUTSIDE: error: index 1 of dimension 0 lies outside [0, 1)

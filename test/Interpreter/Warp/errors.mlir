@@ -11,11 +11,11 @@
 
 // RUN: sed 's/\/\/ here/%%two = arith.constant 2 : i32\nwarp.producer_acquire %%p[%%z, %%two] : !warp.pipeline<1>/' %s > %t.phase.mlir
 // RUN: not fovea-run %t.phase.mlir 2>&1 | FileCheck %s --check-prefix=PHASE
-// PHASE: error: a phase is 0 or 1, found 2
+// PHASE: error: a phase must be 0 or 1, found 2
 
 // RUN: sed 's/\/\/ here/%%w = warp.next_work %%one : index/' %s > %t.count.mlir
 // RUN: not fovea-run %t.count.mlir 2>&1 | FileCheck %s --check-prefix=COUNT
-// COUNT: error: count is 1, but this is call 0 of the CTA
+// COUNT: error: count must be the number of earlier calls in the CTA, found 1 instead of 0
 
 // RUN: sed 's/\/\/ here/%%w = warp.fetch_work : index\nwarp.finish_work\n%%v = warp.fetch_work : index/' %s > %t.late.mlir
 // RUN: not fovea-run %t.late.mlir 2>&1 | FileCheck %s --check-prefix=LATE

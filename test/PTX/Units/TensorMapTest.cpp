@@ -161,7 +161,8 @@ static void testDriverArguments() {
   CHECK_ERROR(make(16, 2, 3, 0).takeError(), "data type");
   CHECK_ERROR(make(9, 6, 3, 0).takeError(), "rank");
   CHECK_ERROR(make(9, 2, 7, 0).takeError(), "swizzle");
-  CHECK_ERROR(make(9, 2, 3, 2).takeError(), "fill");
+  CHECK_ERROR(make(9, 2, 3, 2).takeError(),
+              "fill of a tensor map must be 0 or 1, found 2");
   CHECK_ERROR(make(9, 2, 2, 0).takeError(), "at most 64 bytes");
   CHECK_ERROR(make(2, 2, 3, 1).takeError(), "u32 can't be filled with NaN");
 }

@@ -116,6 +116,7 @@ def metadata_edits():
         b'{"version", "kernel"}',
         b'{"version": 1, "kernel": "\\u0041"}',
         edited(tensor(shape=["B", "Hq", "T", 64])),
+        edited(tensor(shape=["B", "Hq", "Sq", 32])),
         edited(tensor(access="touch")),
         edited(lambda m: m["tensors"].append(3)),
         edited(lambda m: m["parameters"].append(3)),

@@ -35,14 +35,14 @@ struct CoordinateSum {
   void add(const CoordinateSum &other, int64_t sign);
 };
 
-/// The integers of a region that are such sums. They cannot have wrapped
-/// around, so the sum may be computed in any order and width.
+/// The integers of a region that are coordinate sums. They cannot have wrapped
+/// around, so a sum may be computed in any order and width.
 class CoordinateSums {
 public:
   CoordinateSums(mlir::Region &region, const RegionDependences &dependences,
                  const RegionRanges &ranges);
 
-  /// The value as a sum, if it is one.
+  /// Returns the value as a coordinate sum, if it is one.
   std::optional<CoordinateSum> find(mlir::Value value) const;
 
 private:

@@ -106,7 +106,8 @@ LogicalResult GroupBarriers::emit(OpBuilder &b, Operation *op,
     next += groups;
   if (entry->second + groups - 1 > kLastBarrier)
     return op->emitOpError("needs a named barrier for each of ")
-           << groups << " warp groups, a CTA has " << kLastBarrier << " in all";
+           << groups << " warp groups, but a CTA has " << kLastBarrier
+           << " in all";
   Location loc = op->getLoc();
   Value barrier = arith::AddIOp::create(b, loc, role.emitGroup(b, loc),
                                         emitI32(b, loc, entry->second));

@@ -66,7 +66,8 @@ LogicalResult PingPongLowering::findRole(const Specialization &roles) {
            << " warp groups, found turns for " << groups;
   if (firstBarrier + groups - 1 > kLastBarrier)
     return op.emitOpError("needs a named barrier for each of ")
-           << groups << " warp groups, a CTA has " << kLastBarrier << " in all";
+           << groups << " warp groups, but a CTA has " << kLastBarrier
+           << " in all";
   return success();
 }
 

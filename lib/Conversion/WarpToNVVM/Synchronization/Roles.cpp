@@ -436,7 +436,7 @@ FailureOr<Specialization> fovea::openRoles(gpu::GPUFuncOp kernel,
   if (ops.empty())
     return result;
   if (ops.size() > 1) {
-    ops[1].emitOpError("a kernel has at most one");
+    ops[1].emitOpError("is the second one of the kernel: expected at most one");
     return failure();
   }
   int64_t launched = 0;

@@ -411,7 +411,8 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   auto layout = cast<warp::WgmmaAttr>(op.getTileType().getEncoding());
   int64_t warps = role->warps * roles.clusterSize;
   if (warps != kGroupWarps * layout.getGroups())
-    return op.emitOpError("tiles of ")
+    return op.emitOpError("needs tiles of as many warp groups as its role has: "
+                          "found tiles of ")
            << layout.getGroups() << " warp groups in role '"
            << role->name.getValue() << "' of " << warps << " warps";
   Type element = op.getB().getType().getElementType();
@@ -579,8 +580,9 @@ WaitCounts::WaitCounts(gpu::GPUFuncOp kernel) {
 FailureOr<int64_t> WaitCounts::get(Operation *wait) const {
   auto found = counts.find(wait);
   if (found == counts.end())
-    return wait->emitOpError("expected a pending dot that is passed through "
-                             "loops and branches only");
+    return wait->emitOpError(
+        "expected an outstanding dot that is passed through "
+        "loops and branches only");
   return found->second;
 }
 
@@ -657,7 +659,7 @@ DotWaitLowering::matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
                                  ConversionPatternRewriter &rewriter) const {
   Location loc = op.getLoc();
   if (!isa<warp::WgmmaAttr>(op.getResult().getType().getEncoding()))
-    return op.emitOpError("waits for wgmma only, found ")
+    return op.emitOpError("supports wgmma dots only, found ")
            << op.getResult().getType();
   FailureOr<int64_t> younger = counts.get(op);
   if (failed(younger))
@@ -683,7 +685,7 @@ LogicalResult
 AwaitReadsLowering::matchAndRewrite(warp::AwaitReadsOp op, OpAdaptor,
                                     ConversionPatternRewriter &rewriter) const {
   if (!isa<warp::WgmmaAttr>(op.getPending().getType().getTile().getEncoding()))
-    return op.emitOpError("waits for wgmma only, found ")
+    return op.emitOpError("supports wgmma dots only, found ")
            << op.getPending().getType();
   FailureOr<int64_t> younger = counts.get(op);
   if (failed(younger))

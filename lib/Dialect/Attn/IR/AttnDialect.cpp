@@ -188,11 +188,11 @@ LogicalResult MergeOp::verify() {
   for (Value v : getOutputs())
     if (v.getType() != partType)
       return emitOpError("all parts must have the same type, found ")
-             << v.getType() << " beside " << partType;
+             << v.getType() << " and " << partType;
   for (Value v : getLses())
     if (v.getType() != lseType)
       return emitOpError("all log-sum-exps must have the same type, found ")
-             << v.getType() << " beside " << lseType;
+             << v.getType() << " and " << lseType;
   return success();
 }
 

@@ -96,8 +96,9 @@ LogicalResult SerializeKernelsPass::serialize(gpu::GPUModuleOp kernels,
     return success();
   for (AbiOp abi : entries)
     if (abi.getTarget() != entries.front().getTarget())
-      return abi.emitError("kernels of a module must have the same target: '")
-             << entries.front().getTarget() << "', found '" << abi.getTarget()
+      return abi.emitError(
+                 "kernels of a module must have the same target, found '")
+             << entries.front().getTarget() << "' and '" << abi.getTarget()
              << "'";
   if (failed(checkUses(kernels, getOperation())))
     return failure();

@@ -118,7 +118,7 @@ LogicalResult RoleAttr::verify(EmitError emitError, StringRef name,
                        << " and " << registers;
   // Registers are allocated per warp group; smaller roles share an allocation.
   if (warps > kGroupWarps && warps % kGroupWarps != 0)
-    return emitError() << "role '" << name << "' must have less than "
+    return emitError() << "role '" << name << "' must have fewer than "
                        << kGroupWarps << " warps or a multiple of "
                        << kGroupWarps << ", found " << warps;
   return success();

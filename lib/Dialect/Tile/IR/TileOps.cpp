@@ -157,8 +157,9 @@ LogicalResult ReduceOp::verify() {
 static LogicalResult verifyPart(Operation *dot, StringRef what, int64_t count,
                                 int64_t first, ShapedType stored) {
   if (first < 0 || first > stored.getDimSize(1) - count)
-    return dot->emitOpError("uses ") << count << " " << what << " starting at "
-                                     << first << " of " << stored;
+    return dot->emitOpError()
+           << what << " must be inside the operand, found " << count
+           << " starting at " << first << " of " << stored;
   return success();
 }
 

@@ -360,7 +360,7 @@ Outcome PingPongOrder::begin(const Party &party) {
   if (!role)
     role = party.role;
   if (role != party.role)
-    return Outcome::wrong("a ping-pong order belongs to one role, found " +
+    return Outcome::wrong("a ping-pong order must belong to one role, found " +
                           describeRole(role) + " and " +
                           describeRole(party.role));
   int64_t groups = party.groups;
@@ -370,7 +370,7 @@ Outcome PingPongOrder::begin(const Party &party) {
     return {};
   if (groups != int64_t(begun.size()))
     return Outcome::wrong(
-        formatv("ping-pong order is for {0} warp groups, the role has {1}",
+        formatv("ping-pong order is for {0} warp groups, but the role has {1}",
                 begun.size(), groups));
   int64_t mine = begun[party.group] * groups + party.group;
   if (ended < mine)

@@ -430,7 +430,8 @@ DotWaitOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
   Adaptor adaptor(operands, attributes, properties, regions);
   auto pending = dyn_cast<PendingType>(adaptor.getPending().getType());
   if (!pending)
-    return emitOptionalError(loc, "a wait needs the result of an async dot");
+    return emitOptionalError(loc,
+                             "a wait needs the result of an asynchronous dot");
   types.push_back(pending.getTile());
   llvm::append_range(types, adaptor.getHeld().getTypes());
   return success();
@@ -444,7 +445,7 @@ BeginSumOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
   Adaptor adaptor(operands, attributes, properties, regions);
   auto tile = dyn_cast<RankedTensorType>(adaptor.getTile().getType());
   if (!tile)
-    return emitOptionalError(loc, "a sum begins with a tile");
+    return emitOptionalError(loc, "an accumulation must start with a tile");
   types.push_back(PendingType::get(context, tile));
   return success();
 }

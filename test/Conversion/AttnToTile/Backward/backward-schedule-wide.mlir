@@ -122,7 +122,7 @@
 // RUN: sed -n -e '/^!/p' -e '/^func.func @capped/,$p' %s > %t.capped.mlir
 // RUN: not fovea-compile %t.capped.mlir --target=sm_90a --schedule=producer_registers=240 2>&1 | FileCheck %s --check-prefix=SCORES
 // SCORES: error: schedule's 'producer_registers' is 240, which leaves 48 registers per thread for role 'score', expected at least 128
-// MEMORY: error: kernel needs {{[0-9]+}} bytes of shared memory, 'sm_90a' has 232448
+// MEMORY: error: kernel needs {{[0-9]+}} bytes of shared memory, but 'sm_90a' has 232448
 // ROWS: error: backward schedules can set 'tile_n', 'stages', 'key_stages', 'work', 'output' and 'producer_registers', found 'tile_m', which is not 128 in any of the kernels
 
 // Contributions to dq_accum may go through shared memory: that of a dS stage.

@@ -54,11 +54,11 @@
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=work=single" 2>&1 | FileCheck %s --check-prefix=CHAIN_WORK
 // CHAIN_WORK: error: schedule's 'chain' needs 'work' to be static or dynamic
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=tile_n=128" 2>&1 | FileCheck %s --check-prefix=REGISTERS
-// REGISTERS: error: schedule needs about 128 registers per compute thread, 'consumer_registers' is 112: reduce 'tile_n', or use fewer 'warps'
+// REGISTERS: error: schedule needs about 128 registers per compute thread, but 'consumer_registers' is 112: reduce 'tile_n', or use fewer 'warps'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=producer_registers=24,consumer_registers=128" 2>&1 | FileCheck %s --check-prefix=BUDGET
-// BUDGET: error: schedule's register budgets need 68608 registers, a CTA of 640 threads has 61440
+// BUDGET: error: schedule's register budgets need 68608 registers, but a CTA of 640 threads has 61440
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=4,tile_m=64,tile_n=160,stages=32,key_stages=32,producer_registers=56,consumer_registers=248" 2>&1 | FileCheck %s --check-prefix=MEMORY
-// MEMORY: error: schedule needs 332800 bytes of shared memory, 'sm_90a' has 232448: reduce 'tile_n' or the stages
+// MEMORY: error: schedule needs 332800 bytes of shared memory, but 'sm_90a' has 232448: reduce 'tile_n' or the stages
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=work=often" 2>&1 | FileCheck %s --check-prefix=WORK
 // WORK: error: schedule's 'work' must be single, static or dynamic, found 'often'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=recurrence=eager" 2>&1 | FileCheck %s --check-prefix=RECURRENCE

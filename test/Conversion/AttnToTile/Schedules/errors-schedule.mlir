@@ -6,7 +6,7 @@
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=big" 2>&1 | FileCheck %s --check-prefix=INTEGER
 // INTEGER: error: schedule's 'tile_m' must be an integer, found 'big'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=score_stages=-9223372036854775808" 2>&1 | FileCheck %s --check-prefix=HUGE
-// HUGE: error: schedule's 'score_stages' must be within 32768 of 0, found -9223372036854775808
+// HUGE: error: schedule's 'score_stages' must be at most 32768 in magnitude, found -9223372036854775808
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m" 2>&1 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: error: schedule's 'tile_m' must be an integer, found ''
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=stages=0" 2>&1 | FileCheck %s --check-prefix=STAGES
@@ -22,9 +22,9 @@
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_n=24" 2>&1 | FileCheck %s --check-prefix=COLUMNS
 // COLUMNS: error: schedule's 'tile_n' must be a multiple of 16, found 24
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_86 schedule=tile_m=64,tile_n=256,warps=4,stages=8" 2>&1 | FileCheck %s --check-prefix=MEMORY
-// MEMORY: error: schedule needs 133120 bytes of shared memory, 'sm_86' has 101376: reduce 'tile_m', 'tile_n' or 'stages'
+// MEMORY: error: schedule needs 133120 bytes of shared memory, but 'sm_86' has 101376: reduce 'tile_m', 'tile_n' or 'stages'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=tile_m=128,tile_n=256,warps=4,stages=1" 2>&1 | FileCheck %s --check-prefix=REGISTERS
-// REGISTERS: error: schedule needs {{[0-9]+}} registers a thread for its tiles, at most 224 fit: reduce 'tile_m' or 'tile_n', or use more 'warps'
+// REGISTERS: error: schedule needs {{[0-9]+}} registers per thread for its tiles, but at most 224 fit: reduce 'tile_m' or 'tile_n', or use more 'warps'
 
 func.func @f(%q: tensor<1x1x?x16xf16>) -> tensor<1x1x?x16xf16> {
   %o = attn.forward %q, %q, %q : tensor<1x1x?x16xf16>, tensor<1x1x?x16xf16>, tensor<1x1x?x16xf16> -> tensor<1x1x?x16xf16>

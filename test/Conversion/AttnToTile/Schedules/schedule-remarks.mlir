@@ -6,7 +6,7 @@
 
 // CHECK: :[[# @LINE + 20]]:8: remark: [Analysis] chosen | Category:schedule | Function=causal | Problem="{{.*}}"head_dim":128{{.*}}", Reason="by the planner's rules for the target, the head dims and the mods: there is no table of measured schedules", Schedule="tile_m=128,tile_n=128
 // CHECK: [Analysis] unit | {{.*}} Reason="the best MMA unit that 'sm_90a' has for the problem; it has no tcgen05", Value=wgmma
-// CHECK: [Analysis] tile_n | {{.*}} Reason="144 does not fit: schedule needs {{[0-9]+}} bytes of shared memory, 'sm_90a' has 232448", Value=128
+// CHECK: [Analysis] tile_n | {{.*}} Reason="144 does not fit: schedule needs {{[0-9]+}} bytes of shared memory, but 'sm_90a' has 232448", Value=128
 // CHECK: [Analysis] warps | {{.*}} Reason="12 does not fit: schedule needs about {{[0-9]+}} registers per compute thread
 // CHECK: [Analysis] stages | {{.*}} Reason="3 does not fit
 // CHECK: [Analysis] work | {{.*}} Reason="query tiles iterate over different numbers of keys, so CTAs fetch the next tile dynamically", Value=dynamic

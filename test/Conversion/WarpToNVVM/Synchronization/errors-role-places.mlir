@@ -19,7 +19,7 @@ gpu.module @m {
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
   gpu.func @two() kernel {
     warp.specialize role @compute warps(4) regs(240) { warp.return }
-    // expected-error@+1 {{a kernel has at most one}}
+    // expected-error@+1 {{is the second one of the kernel: expected at most one}}
     warp.specialize role @more warps(4) regs(240) { warp.return }
     gpu.return
   }
@@ -63,7 +63,7 @@ gpu.module @m {
     %t4 = warp.turns : !warp.turns<2>
     %t5 = warp.turns : !warp.turns<2>
     %t6 = warp.turns : !warp.turns<2>
-    // expected-error@+1 {{needs a named barrier for each of 2 warp groups, a CTA has 15 in all}}
+    // expected-error@+1 {{needs a named barrier for each of 2 warp groups, but a CTA has 15 in all}}
     %t7 = warp.turns : !warp.turns<2>
     warp.specialize captures(%t0, %t1, %t2, %t3, %t4, %t5, %t6, %t7 : !warp.turns<2>, !warp.turns<2>, !warp.turns<2>, !warp.turns<2>, !warp.turns<2>, !warp.turns<2>, !warp.turns<2>, !warp.turns<2>)
       role @compute warps(8) regs(240) {
@@ -122,7 +122,7 @@ gpu.module @m {
         warp.end_turn %a5 : !warp.turns<2>
         warp.begin_turn %a6 : !warp.turns<2>
         warp.end_turn %a6 : !warp.turns<2>
-        // expected-error@+1 {{needs a named barrier for each of 2 warp groups, a CTA has 15 in all}}
+        // expected-error@+1 {{needs a named barrier for each of 2 warp groups, but a CTA has 15 in all}}
         warp.zero_rows %v0 from %c0 : memref<64x64xbf16, #warp.shared<row_bytes = 128>>
         warp.return
       }

@@ -477,7 +477,7 @@ gpu.module @m {
         %e = warp.dot async %p1, %b, %zero : tensor<128x64xbf16, #acc>, !buffer, tensor<128x64xf32, #acc>
         %t1 = arith.select %yes, %d, %e : !warp.pending<tensor<128x64xf32, #acc>>
         // expected-error@+2 {{failed to legalize operation 'warp.dot_wait'}}
-        // expected-error@+1 {{expected a pending dot that is passed through loops and branches only}}
+        // expected-error@+1 {{expected an outstanding dot that is passed through loops and branches only}}
         %s = warp.dot_wait %t1 : !warp.pending<tensor<128x64xf32, #acc>>
         warp.return
       }
@@ -504,7 +504,7 @@ gpu.module @m {
         %zero = arith.constant dense<0.0> : tensor<64x64xf32, #warp.wgmma<groups = 1>>
         %p1 = arith.constant dense<1.0> : tensor<64x64xbf16, #warp.wgmma<groups = 1>>
         // expected-error@+2 {{failed to legalize operation 'warp.dot'}}
-        // expected-error@+1 {{tiles of 1 warp groups in role 'compute' of 8 warps}}
+        // expected-error@+1 {{needs tiles of as many warp groups as its role has: found tiles of 1 warp groups in role 'compute' of 8 warps}}
         %d = warp.dot %p1, %b, %zero : tensor<64x64xbf16, #warp.wgmma<groups = 1>>, !buffer, tensor<64x64xf32, #warp.wgmma<groups = 1>>
         warp.return
       }

@@ -68,7 +68,7 @@ gpu.module @m {
         %zero = arith.constant dense<0.0> : tensor<64x64xf32, #warp.mma_sync<warps = 4>>
         %p = warp.begin_sum %zero : tensor<64x64xf32, #warp.mma_sync<warps = 4>>
         // expected-error@+2 {{failed to legalize operation 'warp.dot_wait'}}
-        // expected-error@+1 {{waits for wgmma only, found}}
+        // expected-error@+1 {{supports wgmma dots only, found}}
         %s = warp.dot_wait %p : !warp.pending<tensor<64x64xf32, #warp.mma_sync<warps = 4>>>
         warp.return
       }
@@ -87,7 +87,7 @@ gpu.module @m {
         %zero = arith.constant dense<0.0> : tensor<64x64xf32, #warp.mma_sync<warps = 4>>
         %p = warp.begin_sum %zero : tensor<64x64xf32, #warp.mma_sync<warps = 4>>
         // expected-error@+2 {{failed to legalize operation 'warp.await_reads'}}
-        // expected-error@+1 {{waits for wgmma only, found}}
+        // expected-error@+1 {{supports wgmma dots only, found}}
         warp.await_reads %p : !warp.pending<tensor<64x64xf32, #warp.mma_sync<warps = 4>>>
         warp.return
       }

@@ -53,7 +53,7 @@ gpu.module @m {
   llvm.func @f() attributes {gpu.kernel, nvvm.kernel} {
     llvm.return
   }
-  // expected-error@+1 {{kernels of a module must have the same target: 'sm_80', found 'sm_90a'}}
+  // expected-error@+1 {{kernels of a module must have the same target, found 'sm_80' and 'sm_90a'}}
   launch.abi @g target("sm_90a") plan(<#warp.mma_sync_unit>) tensors([]) parameters([])
     grid([] affine_map<()[] -> (1)>) threads(128) shared_memory(0)
   llvm.func @g() attributes {gpu.kernel, nvvm.kernel} {

@@ -91,7 +91,7 @@
 
 // -----
 
-// expected-error @+1 {{role 'a' must have less than 4 warps or a multiple of 4, found 6}}
+// expected-error @+1 {{role 'a' must have fewer than 4 warps or a multiple of 4, found 6}}
 #role = #plan.role<"a", warps = 6, registers = 24, owns = ["k"]>
 
 // -----

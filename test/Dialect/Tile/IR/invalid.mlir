@@ -385,7 +385,7 @@ func.func @f(%M: memref<?x?xf32>, %x: tensor<16x1xf32, #tile.reg>, %i: index) {
 // -----
 
 func.func @dot_columns_end(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf16, #tile.reg>, %c: tensor<16x32xf32, #tile.reg>) {
-  // expected-error@+1 {{uses 32 columns starting at 48 of 'tensor<16x64xf16, #tile.reg>'}}
+  // expected-error@+1 {{columns must be inside the operand, found 32 starting at 48 of 'tensor<16x64xf16, #tile.reg>'}}
   %d = tile.dot %a, %b, %c columns(48) : tensor<16x16xf16, #tile.reg>, tensor<16x64xf16, #tile.reg>, tensor<16x32xf32, #tile.reg>
   return
 }
@@ -393,7 +393,7 @@ func.func @dot_columns_end(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf1
 // -----
 
 func.func @dot_columns_first(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf16, #tile.reg>, %c: tensor<16x32xf32, #tile.reg>) {
-  // expected-error@+1 {{uses 32 columns starting at -16}}
+  // expected-error@+1 {{columns must be inside the operand, found 32 starting at -16}}
   %d = tile.dot %a, %b, %c columns(-16) : tensor<16x16xf16, #tile.reg>, tensor<16x64xf16, #tile.reg>, tensor<16x32xf32, #tile.reg>
   return
 }
@@ -401,7 +401,7 @@ func.func @dot_columns_first(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64x
 // -----
 
 func.func @dot_columns_far(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf16, #tile.reg>, %c: tensor<16x32xf32, #tile.reg>) {
-  // expected-error@+1 {{uses 32 columns starting at 9223372036854775807}}
+  // expected-error@+1 {{columns must be inside the operand, found 32 starting at 9223372036854775807}}
   %d = tile.dot %a, %b, %c columns(9223372036854775807) : tensor<16x16xf16, #tile.reg>, tensor<16x64xf16, #tile.reg>, tensor<16x32xf32, #tile.reg>
   return
 }
@@ -409,7 +409,7 @@ func.func @dot_columns_far(%a: tensor<16x16xf16, #tile.reg>, %b: tensor<16x64xf1
 // -----
 
 func.func @dot_rows(%a: tensor<16x64xf16, #tile.reg>, %b: tensor<16x32xf16, #tile.reg>, %c: tensor<32x32xf32, #tile.reg>) {
-  // expected-error@+1 {{uses 32 rows starting at 48 of 'tensor<16x64xf16, #tile.reg>'}}
+  // expected-error@+1 {{rows must be inside the operand, found 32 starting at 48 of 'tensor<16x64xf16, #tile.reg>'}}
   %d = tile.dot %a, %b, %c transpose_a rows(48) : tensor<16x64xf16, #tile.reg>, tensor<16x32xf16, #tile.reg>, tensor<32x32xf32, #tile.reg>
   return
 }

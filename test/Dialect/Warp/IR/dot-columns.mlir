@@ -18,7 +18,7 @@ func.func @columns(%a: !a, %b: !b, %acc: !acc) -> !acc {
 !b = memref<64x256xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x128xf32, #tile.reg>
 func.func @end(%a: !a, %b: !b, %acc: !acc) {
-  // expected-error @+1 {{uses 128 columns starting at 192 of 'memref<64x256xbf16, #warp.shared<row_bytes = 128>>'}}
+  // expected-error @+1 {{columns must be inside the operand, found 128 starting at 192 of 'memref<64x256xbf16, #warp.shared<row_bytes = 128>>'}}
   %r = warp.dot %a, %b, %acc columns(192) : !a, !b, !acc
   return
 }
@@ -64,7 +64,7 @@ func.func @rows(%a: !a, %b: !b, %acc: !acc) -> !acc {
 !b = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
 !acc = tensor<64x64xf32, #tile.reg>
 func.func @last_rows(%a: !a, %b: !b, %acc: !acc) {
-  // expected-error @+1 {{uses 64 rows starting at 96 of 'memref<64x128xbf16, #warp.shared<row_bytes = 128>>'}}
+  // expected-error @+1 {{rows must be inside the operand, found 64 starting at 96 of 'memref<64x128xbf16, #warp.shared<row_bytes = 128>>'}}
   %r = warp.dot %a, %b, %acc transpose_a rows(96) : !a, !b, !acc
   return
 }

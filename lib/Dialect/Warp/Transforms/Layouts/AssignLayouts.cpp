@@ -95,10 +95,10 @@ AssignLayoutsPass::convertOperands(plan::MatrixUnitAttrInterface unit) {
     Attribute layout = unit.getOperandLayout(dot.getTileType().getEncoding(),
                                              operand.getElementTypeBitWidth());
     if (!layout)
-      return dot.emitOpError("takes no first operand of ")
-             << operand.getElementType() << " from registers in "
+      return dot.emitOpError("cannot read a first operand of ")
+             << operand.getElementType() << " from registers in layout "
              << dot.getTileType().getEncoding()
-             << ": it must cross through a stream ('tile.stream')";
+             << ": it must pass through a stream ('tile.stream')";
     auto wanted = RankedTensorType::getChecked(
         [&] { return dot.emitOpError(); }, operand.getShape(),
         operand.getElementType(), layout);
@@ -208,9 +208,9 @@ LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
     if (owner && owner.getWarps() != role.getWarps())
       return op->emitError("role '")
              << role.getName() << "' has " << role.getWarps()
-             << " warps, but this tile is one of role '" << owner.getName()
+             << " warps, but this tile belongs to role '" << owner.getName()
              << "', which has " << owner.getWarps()
-             << ": it must cross through a stream";
+             << ": it must pass through a stream";
     owner = role;
     layouts[number] =
         isScatter ? warp::MmaSyncAttr::get(

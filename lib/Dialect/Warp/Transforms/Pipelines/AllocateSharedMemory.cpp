@@ -95,7 +95,7 @@ void AllocateSharedMemoryPass::runOnKernel() {
     bytes = placeBarriers(bytes);
   if (bytes > target->sharedMemory) {
     getOperation().emitError("kernel needs ")
-        << bytes << " bytes of shared memory, '" << target->name << "' has "
+        << bytes << " bytes of shared memory, but '" << target->name << "' has "
         << target->sharedMemory;
     return signalPassFailure();
   }

@@ -427,7 +427,7 @@ void InsertAsyncCopiesPass::runOnKernel() {
           other != stages) {
         InFlightDiagnostic diag =
             copy.emitError("has ")
-            << other << " stages, another copy of its loop has " << stages;
+            << other << " stages, but another copy of its loop has " << stages;
         diag.attachNote(copies.front().getLoc()) << "the other copy";
         return signalPassFailure();
       }

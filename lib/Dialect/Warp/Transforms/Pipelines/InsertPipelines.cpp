@@ -212,13 +212,13 @@ static LogicalResult checkCompanion(const Fill &fill, const Fill &other) {
   Operation *op = fill.ops.front(), *with = other.ops.front();
   if (!isa<CopyOp>(op) || !isa<CopyOp>(with) ||
       op->getBlock() != with->getBlock())
-    return with->emitError("comes with ")
+    return with->emitError("shares the pipeline of ")
            << fill.name << ", which is not copied in the same block";
   for (Value operand : with->getOperands())
     if (Operation *def = operand.getDefiningOp();
         def && def->getBlock() == op->getBlock() && !isa<AllocOp>(def) &&
         !def->isBeforeInBlock(op))
-      return with->emitError("comes with ")
+      return with->emitError("shares the pipeline of ")
              << fill.name
              << ", but its address is not computed before that copy";
   return success();
@@ -415,7 +415,7 @@ void InsertPipelinesPass::runOnKernel() {
       return signalPassFailure();
   }
   for (auto &[leader, others] : companions) {
-    others.front().ops.front()->emitError("comes with ")
+    others.front().ops.front()->emitError("shares the pipeline of ")
         << leader << ", which no copy loads";
     return signalPassFailure();
   }

@@ -203,7 +203,7 @@ LogicalResult VerifyPipelinesPass::verifyParties(Value pipeline) {
       continue;
     if (acquire) {
       InFlightDiagnostic error = uses.acquires.front()->emitError(
-          "a pipeline has one producing role, found ");
+          "a pipeline must have one producer role, found ");
       error << describe(producer) << " and " << describe(role);
       error.attachNote(acquire->getLoc()) << "acquired here too";
       return error;
@@ -282,7 +282,7 @@ LogicalResult VerifyPipelinesPass::verifyCopy(warp::CopyOp copy) {
   if (room >= stages)
     return success();
   InFlightDiagnostic error = copy.emitError("the buffer has ");
-  error << room << " stages, its pipeline " << stages;
+  error << room << " stages, but its pipeline has " << stages;
   error.attachNote(stage.root.getLoc()) << "the pipeline";
   return error;
 }

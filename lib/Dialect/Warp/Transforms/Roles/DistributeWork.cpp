@@ -97,7 +97,7 @@ void DistributeWorkPass::runOnKernel() {
   if (walk.wasInterrupted())
     return signalPassFailure();
   if (loops.size() > 1) {
-    loops[1].emitError("a kernel has one loop over work");
+    loops[1].emitError("a kernel must have one loop over work");
     return signalPassFailure();
   }
   for (tile::ForeachWorkOp op : loops)

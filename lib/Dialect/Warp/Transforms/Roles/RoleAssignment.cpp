@@ -490,7 +490,7 @@ LogicalResult RoleAssignment::checkCrossings() {
           !isRematerializable(result, made))
         return op->emitError("roles ")
                << list(both)
-               << " need this tile: it must cross through a stream that one "
+               << " need this tile: it must pass through a stream that one "
                   "role fills and the others read";
     return WalkResult::advance();
   });
@@ -527,10 +527,10 @@ LogicalResult RoleAssignment::checkWriters(ArrayRef<Operation *> writers) {
     if (other == writers.end())
       continue;
     InFlightDiagnostic diag =
-        op->emitError("writes, as ")
-        << list(getRunning(op)) << ", a tensor that "
+        op->emitError("this op of ")
+        << list(getRunning(op)) << " writes a tensor that "
         << list(getRunning(*other))
-        << " writes, too: stores of several roles into one tensor must be "
+        << " also writes: stores of several roles into one tensor must be "
            "parts of one family, as \"out.0\" and \"out.1\" are";
     diag.attachNote((*other)->getLoc()) << "the other store";
     return diag;
@@ -590,10 +590,10 @@ LogicalResult RoleAssignment::checkMemory() {
     Roles writing = getRunning(writer);
     Operation **other = llvm::find_if(
         uses.ops, [&](Operation *op) { return getRunning(op) & ~writing; });
-    InFlightDiagnostic diag = writer->emitError("writes, as ")
-                              << list(writing) << ", memory that "
+    InFlightDiagnostic diag = writer->emitError("this op of ")
+                              << list(writing) << " writes memory that "
                               << list(all & ~writing)
-                              << " uses, and no stream orders the two";
+                              << " uses, but no stream orders the two accesses";
     if (other != uses.ops.end())
       diag.attachNote((*other)->getLoc()) << "used here";
     return diag;
@@ -648,7 +648,7 @@ LogicalResult RoleAssignment::compute() {
   // One bit per role; the last bit is needed to compute the mask of all roles.
   constexpr size_t most = std::numeric_limits<Roles>::digits - 1;
   if (roles.size() > most)
-    return kernel.emitError("a kernel has at most ")
+    return kernel.emitError("a kernel must have at most ")
            << most << " roles, found " << roles.size();
   if (failed(assignNamed()) ||
       failed(collectFills(kernel.getBody().front(), {})))

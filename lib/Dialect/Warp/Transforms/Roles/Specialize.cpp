@@ -117,7 +117,7 @@ static LogicalResult findWork(Block &body, SmallVectorImpl<NextWorkOp> &nexts) {
     else if (!count || count.getOwner() != next->getBlock())
       next.emitError("the count of work must be carried by the loop over work");
     else if (nexts.size() > 1)
-      next.emitError("a kernel fetches work in one place");
+      next.emitError("a kernel must fetch work in one place");
     else
       return WalkResult::advance();
     return WalkResult::interrupt();

@@ -128,8 +128,9 @@ LogicalResult SplitSemaphoreRolesPass::check(SemaphoreSection &section,
   if (!section.release)
     return section.wait.emitError("role '")
            << first.getName()
-           << "' stores in a semaphore section that another role waits for: "
-              "expected a release after the wait in its block";
+           << "' stores after this wait, which belongs to another role: "
+              "expected a 'tile.semaphore_release' after the wait in the same "
+              "block";
   return checkReads(section);
 }
 

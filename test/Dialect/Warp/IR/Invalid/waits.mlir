@@ -20,7 +20,7 @@ func.func @f(%t: !warp.pending<tensor<128x64xf32, #warp.wgmma<groups = 2>>>) {
 // -----
 
 func.func @f(%t: tensor<128x64xf32, #warp.wgmma<groups = 2>>) {
-  // expected-error@+1 {{a wait needs the result of an async dot}}
+  // expected-error@+1 {{a wait needs the result of an asynchronous dot}}
   %0 = warp.dot_wait %t : tensor<128x64xf32, #warp.wgmma<groups = 2>>
   return
 }

@@ -14,7 +14,7 @@ gpu.module @m {
     %t = tile.load %x[%c0, %c0] dims [0, 1] : !memory to !t
     tile.store "a" %t, %x[%c0, %c0] dims [0, 1] : !t, !memory
     %n = arith.negf %t : !t
-    // expected-error@+1 {{role 'right' has 4 warps, but this tile is one of role 'left', which has 8: it must cross through a stream}}
+    // expected-error@+1 {{role 'right' has 4 warps, but this tile belongs to role 'left', which has 8: it must pass through a stream}}
     tile.store "b" %n, %x[%c0, %c0] dims [0, 1] : !t, !memory
     gpu.return
   }

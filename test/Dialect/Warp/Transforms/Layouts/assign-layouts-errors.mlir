@@ -109,7 +109,7 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : tensor<64x32xf32, #tile.reg>
     %a = arith.constant dense<1.0> : tensor<64x32xbf16, #tile.reg>
     %b = warp.alloc : memref<32x32xbf16, #warp.shared<row_bytes = 64>>
-    // expected-error@+1 {{takes no first operand of 'bf16' from registers in #warp.mma_sync<warps = 2, column_warps = 2>: it must cross through a stream ('tile.stream')}}
+    // expected-error@+1 {{cannot read a first operand of 'bf16' from registers in layout #warp.mma_sync<warps = 2, column_warps = 2>: it must pass through a stream ('tile.stream')}}
     %d = warp.dot %a, %b, %zero : tensor<64x32xbf16, #tile.reg>, memref<32x32xbf16, #warp.shared<row_bytes = 64>>, tensor<64x32xf32, #tile.reg>
     gpu.return
   }

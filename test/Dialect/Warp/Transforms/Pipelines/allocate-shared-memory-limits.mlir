@@ -29,7 +29,7 @@ gpu.module @m {
   launch.abi @f target("sm_86") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  // expected-error@+1 {{kernel needs 131072 bytes of shared memory, 'sm_86' has 101376}}
+  // expected-error@+1 {{kernel needs 131072 bytes of shared memory, but 'sm_86' has 101376}}
   gpu.func @f(%k: !memory) kernel {
     %a = warp.alloc : memref<1024x64xbf16, #warp.shared<row_bytes = 128>>
     gpu.return

@@ -22,7 +22,7 @@ gpu.module @m {
     scf.for %j = %c0 to %n step %c32 {
       // expected-note@+1 {{the other copy}}
       warp.copy "k" %k[%j, %c0] dims [0, 1] to %a : !memory to !buffer
-      // expected-error@+1 {{has 2 stages, another copy of its loop has 3}}
+      // expected-error@+1 {{has 2 stages, but another copy of its loop has 3}}
       warp.copy "v" %k[%j, %c0] dims [0, 1] to %b : !memory to !buffer
     }
     gpu.return

@@ -70,7 +70,7 @@ gpu.module @m {
   gpu.func @no_leader(%k: !memory, %n: index) kernel {
     %c0 = arith.constant 0 : index
     %bv = warp.alloc : !buffer
-    // expected-error@+1 {{comes with "w", which no copy loads}}
+    // expected-error@+1 {{shares the pipeline of "w", which no copy loads}}
     warp.copy "v" %k[%n, %c0] dims [0, 1] to %bv : !memory to !buffer
     %y = warp.local_load %bv : !buffer to !tile
     gpu.return
@@ -88,7 +88,7 @@ gpu.module @m {
     warp.copy "k" %k[%n, %c0] dims [0, 1] to %bk : !memory to !buffer
     %x = warp.local_load %bk : !buffer to !tile
     %far = arith.addi %n, %n : index
-    // expected-error@+1 {{comes with "k", but its address is not computed before that copy}}
+    // expected-error@+1 {{shares the pipeline of "k", but its address is not computed before that copy}}
     warp.copy "v" %k[%far, %c0] dims [0, 1] to %bv : !memory to !buffer
     %y = warp.local_load %bv : !buffer to !tile
     gpu.return
@@ -106,7 +106,7 @@ gpu.module @m {
     warp.copy "k" %k[%n, %c0] dims [0, 1] to %bk : !memory to !buffer
     %x = warp.local_load %bk : !buffer to !tile
     scf.for %i = %c0 to %n step %c1 {
-      // expected-error@+1 {{comes with "k", which is not copied in the same block}}
+      // expected-error@+1 {{shares the pipeline of "k", which is not copied in the same block}}
       warp.copy "v" %k[%i, %c0] dims [0, 1] to %bv : !memory to !buffer
       %y = warp.local_load %bv : !buffer to !tile
     }

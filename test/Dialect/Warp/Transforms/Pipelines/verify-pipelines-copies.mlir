@@ -10,7 +10,7 @@ gpu.module @m {
     %p = warp.pipeline : !warp.pipeline<3>
     warp.producer_acquire %p[%s, %s] : !warp.pipeline<3>
     %v = warp.stage %b[%s] : !ring to !tile
-    // expected-error@+1 {{the buffer has 2 stages, its pipeline 3}}
+    // expected-error@+1 {{the buffer has 2 stages, but its pipeline has 3}}
     warp.copy async %x[%i, %i] dims [0, 1] to %v : memref<?x16xf16> to !tile
     warp.producer_commit %p[%s, %s] : !warp.pipeline<3>
     gpu.return

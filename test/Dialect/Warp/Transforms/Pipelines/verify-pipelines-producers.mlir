@@ -16,7 +16,7 @@ gpu.module @m {
       role @b warps(4) regs(24) {
       ^bb0(%q: !warp.pipeline<1>):
         %z = arith.constant 0 : i32
-        // expected-error@+1 {{a pipeline has one producing role, found role 'a' and role 'b'}}
+        // expected-error@+1 {{a pipeline must have one producer role, found role 'a' and role 'b'}}
         warp.producer_acquire %q[%z, %z] : !warp.pipeline<1>
         warp.producer_commit %q[%z, %z] : !warp.pipeline<1>
         warp.return

@@ -123,7 +123,7 @@ gpu.module @m {
       }
       role @b warps(8) regs(120) {
       ^bb0(%t: !warp.turns<2>):
-        // expected-error@+2 {{a ping-pong order belongs to one role, found role @a and role @b}}
+        // expected-error@+2 {{a ping-pong order must belong to one role, found role @a and role @b}}
         // expected-note@+1 {{in warp group 0 of role @b}}
         warp.begin_turn %t : !warp.turns<2>
         warp.end_turn %t : !warp.turns<2>

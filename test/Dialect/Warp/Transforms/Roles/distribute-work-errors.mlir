@@ -31,7 +31,7 @@ gpu.module @m {
   gpu.func @f(%n: index) kernel {
     tile.foreach_work %w to %n schedule(static) {
     }
-    // expected-error@+1 {{a kernel has one loop over work}}
+    // expected-error@+1 {{a kernel must have one loop over work}}
     tile.foreach_work %w to %n schedule(static) {
     }
     gpu.return

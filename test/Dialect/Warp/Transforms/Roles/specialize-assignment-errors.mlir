@@ -23,7 +23,7 @@ gpu.module @m {
     %xs = warp.alloc : !ring
     %xb = warp.stage %xs[%z] : !ring to !buffer
     // The second role would have to compute it as well.
-    // expected-error @+1 {{roles @left, @right need this tile: it must cross through a stream that one role fills and the others read}}
+    // expected-error @+1 {{roles @left, @right need this tile: it must pass through a stream that one role fills and the others read}}
     %t = warp.local_load %xb : !buffer to !t
     %n = arith.negf %t : !t
     tile.store "a" %n, %y[%c0, %c0] dims [0, 1] : !t, !memory
@@ -49,7 +49,7 @@ gpu.module @m {
     tile.store "a" %t, %y[%c0, %c0] dims [0, 1] : !t, !memory
     // No pipeline orders the store before the load.
     %again = tile.load "b" %y[%c0, %c0] dims [0, 1] : !memory to !t
-    // expected-error @+1 {{writes, as @right, memory that @left uses, and no stream orders the two}}
+    // expected-error @+1 {{this op of @right writes memory that @left uses, but no stream orders the two accesses}}
     tile.store "b" %again, %y[%c128, %c0] dims [0, 1] : !t, !memory
     gpu.return
   }
@@ -125,7 +125,7 @@ gpu.module @m {
     %u = warp.local_load %hb : !buffer to !t
     warp.consumer_release %ph[%z, %z] : !p
     // These elements may overlap.
-    // expected-error @+1 {{writes, as @right, a tensor that @left writes, too: stores of several roles into one tensor must be parts of one family, as "out.0" and "out.1" are}}
+    // expected-error @+1 {{this op of @right writes a tensor that @left also writes: stores of several roles into one tensor must be parts of one family, as "out.0" and "out.1" are}}
     tile.store "b" %u, %y[%c128, %c0] dims [0, 1] : !t, !memory
     gpu.return
   }

@@ -38,7 +38,7 @@ gpu.module @m {
     %first = gpu.block_id x
     %w:2 = scf.while (%item = %first, %round = %z) : (index, i32) -> (index, i32) {
       %next = warp.next_work %round : index
-      // expected-error@+1 {{a kernel fetches work in one place}}
+      // expected-error@+1 {{a kernel must fetch work in one place}}
       %other = warp.next_work %round : index
       %rounds = arith.addi %round, %one : i32
       %more = arith.cmpi ult, %next, %n : index

@@ -49,7 +49,7 @@ gpu.module @m {
     %one = arith.constant 1 : i32
     %yes = arith.constant true
     %part = arith.constant dense<1.0> : !t
-    // expected-error@+1 {{role 'left' stores in a semaphore section that another role waits for: expected a release after the wait in its block}}
+    // expected-error@+1 {{role 'left' stores after this wait, which belongs to another role: expected a 'tile.semaphore_release' after the wait in the same block}}
     tile.semaphore_wait "turn_acquire" %turns[%c0] for %one : memref<?xi32>
     tile.store add "sum" %part, %sums[%c0, %c0] dims [0, 1] : !t, !sums
     gpu.return

@@ -64,10 +64,9 @@ public:
     }
     if (ended == &op.getScores()) {
       if (at.isEmpty(frame) &&
-          failed(
-              checkHidden(frame, yielded[0].getArray(),
-                          "the range of blocks is empty, but the block that is "
-                          "executed in any case has scores other than -inf")))
+          failed(checkHidden(frame, yielded[0].getArray(),
+                             "the range of blocks is empty, but the block that "
+                             "always executes has scores other than -inf")))
         return failure();
       if (!isVisible(frame) &&
           failed(checkHidden(frame, yielded[0].getArray(),

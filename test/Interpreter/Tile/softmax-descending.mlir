@@ -58,7 +58,7 @@ gpu.module @bad_module {
     %c0 = arith.constant 0 : index
     %zero = arith.constant dense<0.0> : !full
     %one = arith.constant dense<1.0> : !values
-    // BAD: softmax-descending.mlir:[[@LINE+1]]:{{.*}} error: the range of blocks is empty, but the block that is executed in any case has scores other than -inf
+    // BAD: softmax-descending.mlir:[[@LINE+1]]:{{.*}} error: the range of blocks is empty, but the block that always executes has scores other than -inf
     %m, %l, %acc = tile.softmax_sum %c0 to %c0 step 16 descending full(%c0, %c0) scale(1.0)
       scores(%j: index, %partial: i1) {
         tile.yield %zero : !full

@@ -1,4 +1,4 @@
-//===- InitAll.cpp - Registers what Fovea has -----------------------------===//
+//===- InitAll.cpp - Registers dialects and passes ------------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

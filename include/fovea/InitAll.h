@@ -1,4 +1,4 @@
-//===- InitAll.h - Registers what Fovea has ---------------------*- C++ -*-===//
+//===- InitAll.h - Registers dialects and passes ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -29,9 +29,9 @@ inline uint64_t laneAddress(Warp &warp, const Inst &inst, Slot base,
   return warp.at<uint64_t>(base)[lane] + inst.imm;
 }
 
-/// The order of an access. A strong read observes what strong writes to the
-/// address have published, and a strong write publishes. A release or acquire
-/// does so by itself, a relaxed access together with surrounding fences.
+/// The order of an access. A strong write publishes, and a strong read observes
+/// the publications of strong writes to the address. A release or acquire does
+/// so by itself, a relaxed access together with surrounding fences.
 struct Strong {
   Order order = Order::Weak;
   Scope scope = InDevice;

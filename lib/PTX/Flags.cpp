@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Stores the publications of strong writes and what warps have observed of
-// them. Used by ld, st and atom.
+// Stores the publications of strong writes, and those that warps have observed.
+// Used by ld, st and atom.
 //
 //===----------------------------------------------------------------------===//
 

@@ -87,7 +87,7 @@ mlir::OwningOpRef<mlir::ModuleOp> makeElementProgram(attn::ForwardOp forward);
 /// with the clauses, score_mod and mask_mod of `backward`.
 mlir::OwningOpRef<mlir::ModuleOp> makeForwardProgram(attn::BackwardOp backward);
 
-/// Sizes of attention.
+/// The sizes of an attention problem.
 struct AttentionSizes {
   int64_t batch, heads, queries, keys;
 };

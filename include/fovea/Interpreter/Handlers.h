@@ -42,7 +42,7 @@ llvm::FailureOr<char *> locateElement(mlir::Operation *op, Frame &frame,
                                       const MemRefView &memref,
                                       mlir::OperandRange indices);
 
-/// Environment of a kernel's frame: the position of its block in the grid.
+/// Environment of a kernel's frame: the position of its CTA in the grid.
 struct GridPosition {
   std::array<int64_t, 3> block, grid;
 };

@@ -8,7 +8,7 @@
 //
 // The problem and the plans of a backward pass: which kernels there are, how
 // tiles of keys are divided among roles, and how dQ is accumulated. Planners
-// make the plans, `attn-to-tile` generates the kernels from them.
+// make the plans; `attn-to-tile` generates the kernels from them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -8,8 +8,8 @@
 //
 // Traces operands back through reshapes, transpositions, extensions and, for
 // keys and values, broadcasts over heads, to tensors that attention can use.
-// Axes that keys and values lack count queries: one of them is the sequence,
-// the others are heads that share keys.
+// Axes that keys and values lack belong to the queries: one of them is the
+// sequence, the others are heads that share keys.
 //
 //===----------------------------------------------------------------------===//
 

@@ -209,8 +209,8 @@ mlir::Value appendArgument(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi,
                            mlir::Type type, mlir::Attribute parameter);
 
 /// The number of MMAs that may stay outstanding at each wait for one. It is
-/// computed before the conversion, which rewrites the loops that carry pending
-/// results.
+/// computed before the conversion, which rewrites the loops that carry
+/// outstanding results.
 class WaitCounts {
 public:
   explicit WaitCounts(mlir::gpu::GPUFuncOp kernel);

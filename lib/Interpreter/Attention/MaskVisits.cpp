@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Computes, for each block, whether a kernel skips it, executes it with the
-// mask, or without, as the loops of the kernel do.
+// mask or executes it without the mask, as the loops of the kernel do.
 //
 //===----------------------------------------------------------------------===//
 

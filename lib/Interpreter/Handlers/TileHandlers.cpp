@@ -681,8 +681,9 @@ private:
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Work items in any order may arrive as `static` distributes them. With
-/// semaphores the first CTA executes all items, since CTAs run one at a time.
+/// Distributes work items as `static` does, which is a legal order for every
+/// schedule. With semaphores the first CTA executes all items, since CTAs run
+/// one at a time.
 class ForeachWorkActivation : public Activation {
 public:
   explicit ForeachWorkActivation(tile::ForeachWorkOp op)

@@ -38,7 +38,7 @@ struct PendingCopy {
   StageUse use;
 };
 
-/// Data that a copy to global memory has read but not written.
+/// Data that a copy to global memory has read but not yet written.
 struct PendingWrite {
   Agent *issuer;
   std::function<void()> write;

@@ -68,7 +68,7 @@ static std::string describeBlock(int64_t block, int64_t count) {
 }
 
 namespace {
-/// A block that runs concurrently with others: it advances once in `slowness`
+/// A CTA that runs concurrently with others: it advances once in `slowness`
 /// times that it is chosen.
 struct Resident {
   std::unique_ptr<Cta> cta;

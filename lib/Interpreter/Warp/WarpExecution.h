@@ -1,4 +1,4 @@
-//===- WarpExecution.h - Runs the blocks of a grid --------------*- C++ -*-===//
+//===- WarpExecution.h - Runs the CTAs of a grid ----------------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Executes the blocks of a kernel's grid at tile or warp level.
+// Executes the CTAs of a kernel's grid at tile or warp level.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Warp-level matrix instructions: fragments of Units/Fragments.h, products of
-// Units/MatrixArithmetic.h.
+// Warp-level matrix instructions, with the fragments of Units/Fragments.h and
+// the products of Units/MatrixArithmetic.h.
 //
 //===----------------------------------------------------------------------===//
 

@@ -34,7 +34,7 @@ static Value emitLastRow(const BackwardKernel &kernel, Value first, Value of) {
 
 namespace {
 /// Rows of a tile: from `first` on, below `of`. `limit` is the number of rows
-/// of the other side.
+/// of the other sequence.
 struct BoundedRows {
   Value head, first, of, limit;
 };

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Computes S, P, dP and dS of one score block, for kernels over query tiles and
-// over key tiles. Independent of the gradients that use them and of the choice
-// of blocks.
+// over key tiles. It does not depend on the gradients that use them or on the
+// choice of blocks.
 //
 //===----------------------------------------------------------------------===//
 

@@ -11,14 +11,15 @@
 // different number of blocks, and read queries from DRAM each time. So blocks
 // are the outer and heads the inner loop, flattened into one.
 //
-// An L2 section has the heads whose tiles occupy each SM twice, the first keys'
-// tiles first. Under a causal mask these have the most blocks: they start
-// together at the last block and stay together. As one of them ends, a tile of
-// the second half of the keys starts, which has fewer blocks, at the end of the
-// sequence. It processes them in ascending order, so all such tiles are at one
-// block at a time, too. By a simulation of L2 (8 heads per key head, head dim
-// 256, 4096 tokens) a pass transfers 0.7 GB, with descending blocks 3.4 GB,
-// with heads outside 8.8 GB.
+// An L2 section contains as many heads as have two tiles per SM, and starts
+// with the tiles of the first keys. Under a causal mask these have the most
+// blocks: they start together at the last block and stay together. As one of
+// them ends, a tile of the second half of the keys starts, which has fewer
+// blocks, at the end of the sequence. It processes them in ascending order, so
+// all such tiles are at one block at a time, too. In a simulation of L2 (8
+// heads per key head, head dim 256, 4096 tokens) a pass transfers 0.7 GB; it
+// transfers 3.4 GB if all tiles use descending blocks, and 8.8 GB with heads in
+// the outer loop.
 //
 //===----------------------------------------------------------------------===//
 

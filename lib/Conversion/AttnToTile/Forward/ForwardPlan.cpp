@@ -56,7 +56,7 @@ static StringRef explainUnclassified(attn::ForwardOp op, PackedHeads heads) {
   return "the mask hides no block within its range of keys";
 }
 
-/// Drops fields of the plan that the program has no use for.
+/// Drops fields of the plan that do not apply to the op.
 static LogicalResult dropUnusedFields(attn::ForwardOp op, bool hasBoxes,
                                       PackedHeads heads,
                                       plan::KernelAttr &plan) {

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Chooses the plan of a forward kernel, from the target's planner and the
-// fields of the plan that the op has no use for. Emits no IR.
+// Chooses the plan of a forward kernel with the target's planner, and drops
+// fields that do not apply to the op. Emits no IR.
 //
 //===----------------------------------------------------------------------===//
 

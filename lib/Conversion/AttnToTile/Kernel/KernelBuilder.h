@@ -160,8 +160,8 @@ struct PackedTile {
   mlir::Value exists;
 };
 
-/// Operand indices of the sequence offsets: of the rows that tiles are made of,
-/// and of the other side.
+/// Operand indices of the sequence offsets: of the sequence that is divided
+/// into tiles, and of the other sequence.
 struct PackedOffsets {
   unsigned queries, keys;
 };

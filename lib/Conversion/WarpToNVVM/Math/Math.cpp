@@ -82,8 +82,8 @@ struct LogToLog2 : OpRewritePattern<math::LogOp> {
   }
 };
 
-/// With `afn` the hardware instruction, with a relative error of up to 2^-16.5
-/// (measured; the ISA guarantees 2^-11).
+/// Lowers tanh with `afn` to the hardware instruction, whose relative error is
+/// up to 2^-16.5 (measured; the ISA guarantees 2^-11).
 ///
 /// Otherwise tanh(x) = 1 - 2 / (exp2(2 x log2(e)) + 1), with the hardware exp2
 /// and reciprocal: five instructions, absolute error below 1e-6, correct at
@@ -121,7 +121,7 @@ struct ExpandTanh : OpRewritePattern<math::TanhOp> {
   }
 };
 
-/// With `afn`: x / y within 2 ulp, 1 / y within 1 ulp.
+/// Lowers a division with `afn` to x / y within 2 ulp, or 1 / y within 1 ulp.
 struct ApproximateDivision : OpRewritePattern<arith::DivFOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -201,7 +201,8 @@ struct ExactDivision : OpRewritePattern<arith::DivFOp> {
   }
 };
 
-/// The square root: rounded to nearest without `afn`, within 1 ulp with it.
+/// Lowers the square root: rounded to nearest without `afn`, within 1 ulp with
+/// it.
 struct ExpandSqrt : OpRewritePattern<math::SqrtOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -224,7 +225,8 @@ struct ExpandSqrt : OpRewritePattern<math::SqrtOp> {
   }
 };
 
-/// Without `afn`: the reciprocal of the correctly rounded root, rounded again.
+/// Lowers rsqrt without `afn` to the reciprocal of the correctly rounded root,
+/// rounded again.
 struct ExactRsqrt : OpRewritePattern<math::RsqrtOp> {
   ExactRsqrt(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/2) {}
 

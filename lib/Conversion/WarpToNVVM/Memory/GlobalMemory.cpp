@@ -234,7 +234,7 @@ private:
   launch::AbiOp abi;
 };
 
-/// A single element that is uniform in the CTA.
+/// Loads a single element that is uniform in the CTA.
 struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
   ScalarLoadLowering(const TypeConverter &converter, MLIRContext *context,
                      const Specialization &roles,

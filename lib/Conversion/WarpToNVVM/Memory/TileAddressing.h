@@ -1,4 +1,4 @@
-//===- TileAddressing.h - A thread's elements of a box of memory ----------===//
+//===- TileAddressing.h - A thread's elements of a tile -------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

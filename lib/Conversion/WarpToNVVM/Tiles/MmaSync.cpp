@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Lowers dots of single warps: operands in shared memory are loaded with
-// ldmatrix, blocks are multiplied with mma.sync. Also loads first operands into
-// registers.
+// ldmatrix, and blocks are multiplied with mma.sync. Also loads first operands
+// into registers.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,4 @@
-//===- ScalarizeTiles.h - What elements of tiles compute --------*- C++ -*-===//
+//===- ScalarizeTiles.h - Scalar code for tile elements ---------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

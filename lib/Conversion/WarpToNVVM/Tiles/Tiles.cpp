@@ -181,8 +181,8 @@ private:
   Coordinates &coordinates;
 };
 
-/// One conversion and one multiply-add for the thread's first element, then one
-/// multiply-add with a constant per element.
+/// Emits one conversion and one multiply-add for the thread's first element,
+/// then one multiply-add with a constant per element.
 struct RampLowering : OpConversionPattern<tile::RampOp> {
   RampLowering(const TypeConverter &converter, MLIRContext *context,
                Coordinates &coordinates)

@@ -1,4 +1,4 @@
-//===- WarpAggregatedAdds.h - Sums of pairs' elements in memory -*- C++ -*-===//
+//===- WarpAggregatedAdds.h - Warp-aggregated atomics -----------*- C++ -*-===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

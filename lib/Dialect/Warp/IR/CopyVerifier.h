@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Checks that all copies between global and shared memory have in common
+// Checks common to all copies between global and shared memory
 // (`warp.copy`, `warp.copy_out`).
 //
 //===----------------------------------------------------------------------===//

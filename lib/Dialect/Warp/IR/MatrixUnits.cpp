@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Implements `MatrixUnitAttrInterface` for mma.sync, wgmma and tcgen05: the
-// shapes, element types and layouts that planners and passes ask about.
+// shapes, element types and layouts that planners and passes query.
 //
 //===----------------------------------------------------------------------===//
 

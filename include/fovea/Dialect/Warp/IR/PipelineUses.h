@@ -101,7 +101,7 @@ struct StageUse {
 
 /// Progress of a consumer with a stage: it holds the stage between `waited` and
 /// `released`. `given` counts the releases that the producer sees, which follow
-/// later than `released` if dots have to finish first.
+/// `released` only after outstanding dots have finished.
 struct ConsumerState {
   int64_t waited = 0, released = 0, given = 0;
   mlir::Operation *wait = nullptr;

@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Executes the control flow of a kernel and its roles on integers only, and
-// records the ops that access what the CTA shares: shared memory, pipelines,
-// mailboxes and ping-pong sections. A value that is unknown at compile time (a
-// size, an element of memory, the CTA index) comes from a `World`, which gives
-// the same value to every program. SimulatePipelines runs the traces against
-// each other.
+// records the ops that access state that the CTA shares: shared memory,
+// pipelines, mailboxes and ping-pong sections. A value that is unknown at
+// compile time (a size, an element of memory, the CTA index) comes from a
+// `World`, which gives the same value to every program. SimulatePipelines runs
+// the traces against each other.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,8 +53,8 @@ struct ProgramTrace {
   bool isComplete = true;
 };
 
-/// An assignment of values to what is unknown at compile time. Each world has
-/// different values.
+/// An assignment of values to the values that are unknown at compile time. Each
+/// world has different values.
 class World {
 public:
   /// `values` are the candidates; their number must be prime.

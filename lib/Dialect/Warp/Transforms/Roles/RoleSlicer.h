@@ -8,7 +8,7 @@
 //
 // Extracts the part of a program that one role runs: the ops that it owns,
 // their dependences, and the loops and branches around them. RoleAssignment
-// uses the analysis, `warp-specialize` clones the result.
+// uses the analysis; `warp-specialize` clones the result.
 //
 //===----------------------------------------------------------------------===//
 

@@ -41,7 +41,7 @@ struct SemaphoreSection {
   SmallVector<tile::StoreOp> stores;
 };
 
-/// A semaphore op that another role runs than the stores of its section, and
+/// A semaphore op whose role differs from that of its section's stores, and
 /// the positions of the pipeline ops for the signal.
 struct Signal {
   /// The semaphore wait or release.

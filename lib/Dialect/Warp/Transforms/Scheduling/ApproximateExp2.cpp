@@ -49,8 +49,8 @@ struct ApproximateExp2Pass
 } // namespace
 
 namespace {
-/// Finds the exponentials that rounded tiles, such as operands of dots, consist
-/// of.
+/// Finds the exponentials from which rounded tiles, such as operands of dots,
+/// are computed.
 class Exponentials {
 public:
   void add(Value value, int64_t percent);

@@ -8,7 +8,7 @@
 //
 // Rotates the loop over work, so that the first dot of the next tile runs
 // concurrently with the last dot of the current tile (cross-tile pipelining).
-// Runs after `warp-overlap-dots`, before roles are split.
+// Runs after `warp-overlap-dots` and before `warp-specialize`.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For stores whose plan says `late`: the loop carries the tile and its address,
+// For stores whose plan says `late`, the loop carries the tile and its address,
 // and iteration i+1 adds the tile of iteration i after it has issued its first
 // dots. The memory queue then accepts the tile while the MMA unit is busy.
 //

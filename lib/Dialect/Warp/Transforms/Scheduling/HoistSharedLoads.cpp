@@ -1,4 +1,4 @@
-//===- HoistSharedLoads.cpp - Hoist loads of streams above a fence --------===//
+//===- HoistSharedLoads.cpp - Hoist loads of streams before a fence -------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For streams whose plan says `read_early`: moves the wait, the shared load and
-// the release of a stage above the fence of the preceding stores. The initial
+// For streams whose plan says `read_early`, moves the wait, the shared load and
+// the release of a stage before the fence of the preceding stores. The initial
 // accumulator of a dot is loaded directly before the dot, and a fence already
 // waits for shared memory; after the move both latencies overlap.
 //

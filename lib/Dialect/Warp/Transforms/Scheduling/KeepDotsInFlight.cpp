@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For dots whose plan says `in_flight`: the loop carries the pending
+// For dots whose plan says `in_flight`, the loop carries the outstanding
 // accumulator, so iteration i+1 issues its dot before that of iteration i has
 // completed. The wait follows the loop, and the stages that a dot reads are
 // released one iteration later.

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// For dots whose plan says `wait_late`: makes the dot asynchronous and sinks
+// For dots whose plan says `wait_late`, makes the dot asynchronous and sinks
 // its wait to the first use of the result, or to the first op that needs the
 // dot's operand buffers. Releases of these buffers sink with the wait.
 //

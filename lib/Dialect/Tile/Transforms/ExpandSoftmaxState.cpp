@@ -53,9 +53,9 @@ struct ExpandMerge : OpRewritePattern<SoftmaxMergeOp> {
   }
 };
 
-/// Emits one division per row. Rows with l = 0 must be 0 even if the accumulator
-/// is NaN (0 * NaN, from a value that no row attends to). Such rows are rare, so
-/// they are zeroed in a branch.
+/// Emits one division per row. Rows with l = 0 must be 0 even if the
+/// accumulator is NaN (0 * NaN, from a value that no row attends to). Such rows
+/// are rare, so they are zeroed in a branch.
 struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
   using OpRewritePattern::OpRewritePattern;
 

@@ -261,7 +261,7 @@ MISSING = {
     "split KV (flash decoding)": "one CTA processes all keys of its queries, so decoding with a small batch uses a part of the GPU; "
                                  "`attn.merge` combines results over disjoint keys",
     "paged KV caches": "`attn.forward` describes pages, and the interpreter runs them; there are no kernels",
-    "tcgen05 (`sm_100a`)": "stops at the warp level, which the interpreter runs; `sm_100` emits PTX with mma.sync for the same GPUs",
+    "tcgen05 (`sm_100a`)": "kernels are lowered only to the warp level, which the interpreter runs; `sm_100` emits PTX with mma.sync for the same GPUs",
     "several GPUs": "each call runs on one GPU; there is no ring or context parallelism",
     "other hardware": "AMD, Intel and Apple GPUs, and CPUs, are not targets; the interpreter and the PTX emulator are for checks",
 }
@@ -273,22 +273,23 @@ def render():
     return f"""<!-- Written by scripts/support.py; don't edit -->
 # Support
 
-This page lists combinations because kernels with them compiled. A test
+This page lists combinations for which kernels compiled. A test
 (`test/python/test_support.py`) compiles samples and fails if the page is stale. Names of GPUs,
 drivers and measurements are in `scripts/support_facts.py`.
 
 ## Targets
 
 {targets_table()}
-Status: "emulator" means that a kernel of this target ran on the CPU
-([PTX](../lib/PTX/README.md)) with the right output; a GPU, that kernels were run and timed on it.
+In the column "status", "emulator" means that a kernel of this target ran on the CPU
+([PTX](../lib/PTX/README.md)) with the right output. A GPU means that kernels were run and timed on
+it.
 Kernels for `sm_80` were measured on an H200, not on an A100. "Least driver" is the first Linux
 driver that loads PTX of that version by NVIDIA's release notes; older drivers than that of the
 measurements were not tried. PTX of a target without the suffix `a` also runs on later GPUs.
 
 ## Programs
 
-The same on all targets with PTX.
+All targets with PTX support the same programs.
 
 {programs_table()}
 ## Software

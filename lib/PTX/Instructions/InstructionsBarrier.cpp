@@ -87,8 +87,9 @@ static Step runBarrier(Warp &warp, const Inst &inst, uint32_t mask) {
   }
   if (form.aligned && !warp.isWhole(mask))
     return warp.fail(inst, "aligned",
-                     "an aligned barrier is reached only by lanes " +
-                         warp.describe(mask) + " of the warp",
+                     "an aligned barrier must be executed by all live lanes of "
+                     "the warp, found lanes " +
+                         warp.describe(mask),
                      mask);
   uint32_t count = form.counted ? warp.at<uint32_t>(slot[1])[lane] : 0;
   if (form.counted && (count == 0 || count % 32 || count > 1024))
@@ -235,10 +236,12 @@ static Step runClusterBarrier(Warp &warp, const Inst &inst, uint32_t mask) {
   Fragment &f = warp.fragment();
   bool waits = inst.imm & 1, aligned = inst.imm & 2, relaxed = inst.imm & 4;
   if (aligned && !warp.isWhole(mask))
-    return warp.fail(inst, "aligned",
-                     "an aligned 'barrier.cluster' is reached only by lanes " +
-                         warp.describe(mask) + " of the warp",
-                     mask);
+    return warp.fail(
+        inst, "aligned",
+        "an aligned 'barrier.cluster' must be executed by all live "
+        "lanes of the warp, found lanes " +
+            warp.describe(mask),
+        mask);
   if (!waits) {
     uint32_t &arrived = barrier.arrived[warp.number];
     uint32_t again = arrived & mask;
@@ -301,8 +304,9 @@ static void buildClusterBarrier(Build &b) {
 static Step runSetRegisters(Warp &warp, const Inst &inst, uint32_t mask) {
   if (!warp.isWhole(mask))
     return warp.fail(inst, "aligned",
-                     "'setmaxnreg' is reached only by lanes " +
-                         warp.describe(mask) + " of the warp",
+                     "'setmaxnreg' must be executed by all live lanes of the "
+                     "warp, found lanes " +
+                         warp.describe(mask),
                      mask);
   uint32_t wanted = inst.imm;
   int64_t change = (int64_t(wanted) - warp.registers) * 32;

@@ -52,11 +52,12 @@ static bool isInteger(ElementType type) {
 }
 
 static Step notWhole(Warp &warp, const Inst &inst, uint32_t mask) {
-  return warp.fail(inst, "aligned",
-                   "'" + warp.code->function->body[inst.index].opcode +
-                       "' is reached only by lanes " + warp.describe(mask) +
-                       " of the warp",
-                   mask);
+  return warp.fail(
+      inst, "aligned",
+      "'" + warp.code->function->body[inst.index].opcode +
+          "' must be executed by all live lanes of the warp, found lanes " +
+          warp.describe(mask),
+      mask);
 }
 
 Step fovea::ptx::failAligned(Warp &warp, const Inst &inst, uint32_t mask) {

@@ -29,8 +29,8 @@ struct Wide {
   uint64_t low, high;
 };
 
-/// Slots: the whole, then its parts from the low bits up; or in the opposite
-/// direction.
+/// Slots: the wide value, then its parts, lowest bits first. With `unpack`, the
+/// parts are the destination and come before the wide value.
 struct Parts {
   unsigned count, bits;
   bool unpack;

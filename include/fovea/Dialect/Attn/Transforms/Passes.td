@@ -27,12 +27,13 @@ def AttnAnalyzeMask : Pass<"attn-analyze-mask"> {
     Conditions on data, for example document ids, restrict nothing:
     `lb = fb = fe = 0` and `ub = key_length`.
 
-    If the bounds are not exact, the pass also creates `kv_classify`: a runtime
-    block predicate that tells whether any, and whether every, query `i0` to
-    `i1` sees any, or every, key `j0` to `j1`. There, keys are intervals like
-    queries, and an element of a captured tensor at the query or the key is
-    between `attn.block_min` and `attn.block_max`. The pass does not create this
-    region if nothing is known about the mask.
+    If the bounds are not exact, the pass also creates `kv_classify`, a runtime
+    block predicate. It tells whether some query from `i0` to `i1` may see some
+    key from `j0` to `j1`, and whether each of these queries sees each of these
+    keys. In this analysis keys are intervals like queries, and an element of a
+    captured tensor at the query or the key is between `attn.block_min` and
+    `attn.block_max`. The pass does not create this region if nothing is known
+    about the mask.
 
     For `attn.backward`, the pass also creates `query_bounds`: the same analysis
     with queries and keys exchanged returns the queries that see the keys `j0`

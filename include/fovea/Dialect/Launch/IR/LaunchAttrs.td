@@ -121,8 +121,8 @@ def Launch_WorkspaceParameterAttr : Launch_Parameter<"WorkspaceParameter", "work
   let description = [{
     The address, a multiple of 32, of `bytes` bytes of device memory. The memory
     is zero when the kernel starts, is not used by other launches while the
-    kernel runs, and must be zero again when the kernel ends. Used for the
-    counter of the dynamic tile scheduler.
+    kernel runs, and must be zero again when the kernel ends. It
+    contains the counter of the dynamic tile scheduler.
 
     Example: `#launch.workspace<4>`
   }];

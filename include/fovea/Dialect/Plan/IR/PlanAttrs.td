@@ -100,7 +100,7 @@ def Plan_StoreAttr : Plan_Entry<"Store", "store", "::fovea::plan::StorePlan"> {
 def Plan_RoleAttr : Plan_Attr<"Role", "role"> {
   let summary = "a group of warps and the ops that it executes";
   let description = [{
-    A role consists of `warps` warps: less than four, or a multiple of four
+    A role consists of `warps` warps: fewer than four, or a multiple of four
     (warp groups). Each thread may use `registers` registers. `owns` lists the
     names of the streams that the role produces, the dots that it issues and the
     stores that it performs; `warp-specialize` derives all other ops from these.
@@ -163,7 +163,7 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     | ping_pong | warp groups alternate on the tensor cores in ping-pong sections | | |
     | classify | runtime block predicate: roles compute the blocks to process in the loop instead of iterating over a range | | |
     | recurrence | recurrence of the softmax loop | | deferred |
-    | tau | growth of the row maximum, in powers of two, that the `conditional` and `lazy` recurrences do not rescale for | | 8 |
+    | tau | growth of the row maximum, in powers of two, up to which the `conditional` and `lazy` recurrences do not rescale | | 8 |
     | sum_by_dot | row sums are computed by the MMA unit, from the rounded probabilities | | |
 
     Example:

@@ -672,7 +672,7 @@ def Tile_SoftmaxMergeOp : Tile_Op<"softmax_merge", [
   let summary = "merges two softmax states";
   let description = [{
     Merges two states (m, l, acc) of the same rows over disjoint sets of keys
-    into the state of their union. Used for split KV and `attn.merge`.
+    into the state of their union. The op is used for split KV and `attn.merge`.
 
     Example:
     ```mlir

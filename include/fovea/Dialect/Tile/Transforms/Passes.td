@@ -310,7 +310,8 @@ def LowerBlocks
     }
     ```
 
-    The same loop `descending` becomes, with `%last` the first element of the last block:
+    With `descending`, the same loop becomes (`%last` is the first element of the
+    last block):
 
     ```mlir
     !sums = tensor<128x64xf32, #tile.reg>

@@ -17,7 +17,7 @@ def Warp_Dialect : Dialect {
   let cppNamespace = "::fovea::warp";
   let summary = "Memory placement, asynchronous copies and warp specialisation";
   let description = [{
-    The `warp` dialect says where a tile program keeps its data on the GPU, when
+    The `warp` dialect states where a tile program keeps its data on the GPU, when
     data moves, and which warps do the work. It has shared-memory buffers,
     asynchronous copies, multi-stage pipelines, dots with operands in shared
     memory, roles of warps, and layouts that map each element of a register tile

@@ -42,11 +42,11 @@ def WarpOverlapDots
     after that wait, so that the users of the carried dots overlap them. Of
     consecutive independent dots, dot i+1 is issued before the users of dot i.
 
-    The pass leaves loops that may run zero times, loops in which everything
-    depends on the PV dot, and loops in which the prefetched dot depends on a
-    dot that would come later. It also leaves kernels without roles and MMA
-    units whose dots are synchronous. In these cases it removes `ahead` from the
-    plan.
+    The pass does not change loops that may run zero times, loops in which all
+    ops depend on the PV dot, and loops in which the prefetched dot depends on a
+    dot that would come later. It also does not change kernels without roles or
+    with an MMA unit whose dots are synchronous. In these cases it removes
+    `ahead` from the plan.
 
     The result of `warp.dot_into` is waited for at the reader of the
     accumulator, so only the issue moves, with the copies of the operands and

@@ -82,7 +82,7 @@ def WarpDistributeWork
   let summary = "Lower the loop over work items to a loop in each CTA";
   let body = [{
     `tile.foreach_work` with schedule `static` or `dynamic` becomes an
-    `scf.while`. The first work item of a CTA is its block index. The next one
+    `scf.while`. The first work item of a CTA is the CTA's index. The next one
     is one grid size further (`static`) or the result of `warp.next_work`
     (`dynamic`). The whole body is in the `before` region, because each CTA has
     at least one item.
@@ -257,10 +257,10 @@ def WarpInsertOutputCopies
     reads only the rows that it stores. Otherwise the store is left as it is and
     its entry is removed from the plan.
 
-    The pass leaves stores that TMA cannot perform: rows that end before the
-    tensor does (packed sequences), PackGQA folds that do not divide the 16 rows
-    of a warp, elements that are not 16 bits wide, and tensors that may not be
-    aligned to 16 bytes.
+    The pass does not change stores that TMA cannot perform: stores of rows that
+    end before the tensor does (packed sequences), of PackGQA folds that do not
+    divide the 16 rows of a warp, of elements that are not 16 bits wide, and to
+    tensors that may not be aligned to 16 bytes.
 
     Before:
 
@@ -470,7 +470,7 @@ def WarpAssignLayouts
     joined by an op or carried by a loop form one class. The class gets the
     layout of the role whose dots and stores it contains. The pass fails if
     roles with different numbers of warps share a class, since such a tile has
-    to cross through a stream. Values made of constants and scalars are first
+    to pass through a stream. Values made of constants and scalars are first
     cloned for each use.
 
     Before:
@@ -508,8 +508,8 @@ def WarpPrefetchScalars
     The set of loaded elements does not change: an iteration that does not
     exist, or that would not take the branch, loads nothing. If an index is
     clamped, so that it may stay the same, it is loop-carried too, and the load
-    is repeated only if the index changes. The pass leaves loops that write
-    global memory.
+    is repeated only if the index changes. The pass does not
+    change loops that write global memory.
 
     Before:
 

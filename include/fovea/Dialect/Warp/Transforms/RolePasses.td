@@ -31,11 +31,11 @@ def WarpSplitSemaphoreRoles
   let body = [{
     Stores between a `tile.semaphore_wait` and its `tile.semaphore_release` are
     a section in which CTAs run in a fixed order (ordered accumulation). The
-    wait takes a round trip to memory, and the release takes until all stores
-    are complete. If the plan assigns the wait or the release to another role
-    than the stores, the storing role does not stall for them: the waiting role
-    polls semaphores ahead, limited by the stages of a pipeline, and the
-    releasing role waits for the stores.
+    wait takes a round trip to memory, and the release waits until all stores
+    are complete. If the plan assigns the wait or the release to a role that
+    does not own the stores, the storing role does not stall for them: the
+    waiting role polls semaphores ahead of time, limited by the stages of a
+    pipeline, and the releasing role waits for the stores.
 
     The pass inserts pipelines that carry no data between these roles. The
     waiting role commits a stage, and the storing role releases it after its
@@ -114,7 +114,7 @@ def WarpSpecialize
     The pass fails in these cases:
 
     - Two roles would compute a tile that depends on loaded data; it has to
-      cross through a stream.
+      pass through a stream.
     - Two roles access the same memory, one of them writes it, and no stream
       orders the accesses.
     - No role runs an op.

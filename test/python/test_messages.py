@@ -137,7 +137,7 @@ def test_captured_tensors_have_their_names(fovea):
     for function, message in (
         (lambda s, b, h, i, j: s * gains[h], "captured tensor 'gains' is of torch.float64, expected one of float16, "
                                              "bfloat16, float32, bool, int8, int16, int32, int64, uint8, uint16, uint32; .float() makes it float32"),
-        (lambda s, b, h, i, j: s * far[h], "captured tensor 'far' is on meta, query is on cpu; .to(query.device) moves it"),
+        (lambda s, b, h, i, j: s * far[h], "captured tensor 'far' is on meta, but query is on cpu; .to(query.device) moves it"),
         (writes, "captured tensor 'counts' can't be written in a function: kernels only read captured tensors; write it before the "
                  "call, or compute a new tensor, as in 'counts + 1' and torch.where(condition, a, b)"),
     ):
@@ -163,7 +163,7 @@ def test_calls_from_torch(fovea):
     lists = torch.ones(1, 1, 1, dtype=torch.int32), torch.zeros(1, 1, 1, 1, dtype=torch.int32)
     elsewhere = BlockMask.from_kv_blocks(*lists, BLOCK_SIZE=16, seq_lengths=(16, 16))
     elsewhere.kv_indices = elsewhere.kv_indices.to("meta")
-    with pytest.raises(ValueError, match="^block_mask is on meta, query is on cpu$"):
+    with pytest.raises(ValueError, match="^block_mask is on meta, but query is on cpu$"):
         flex(fovea, block_mask=elsewhere)
 
 

@@ -423,11 +423,11 @@ def test_types_and_sizes_under_torch(fovea, torch):
         (NotImplementedError, "expected torch.bfloat16, torch.float16; kernels multiply 16-bit floats: cast query", [x.float()] * 3),
         (ValueError, "query, key and value must be of one dtype, found torch.float16 and torch.float32", (x, x.float(), x)),
         (ValueError, "must have 4 dimensions .batch, heads, length, head_dim., found 3", (x[0], x[0], x[0])),
-        (ValueError, "query has 4 heads, key 2: that needs enable_gqa=True", (x, x[:, :2], x[:, :2])),
+        (ValueError, "query has 4 heads, but key has 2: that needs enable_gqa=True", (x, x[:, :2], x[:, :2])),
     ):
         with pytest.raises(kind, match=message):
             flex(*arguments, backend="ptx")
-    with pytest.raises(NotImplementedError, match='query is on cpu, kernels run on CUDA; backend="interpret" runs'):
+    with pytest.raises(NotImplementedError, match='query is on cpu, but kernels run on CUDA; backend="interpret" runs'):
         flex(x, x, x)
 
 

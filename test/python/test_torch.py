@@ -492,7 +492,7 @@ def test_arguments_that_are_refused(ours):
         with pytest.raises(kind, match=message):
             ours.flex_attention(*tensors, **options)
 
-    refuse(NotImplementedError, "query is on cpu, kernels run on CUDA", backend="cuda")
+    refuse(NotImplementedError, "query is on cpu, but kernels run on CUDA", backend="cuda")
     refuse(NotImplementedError, "query is of torch.float64", tensors=(q.double(), k.double(), v.double()))
     refuse(ValueError, "must be of one dtype", tensors=(q, k.half(), v))
     refuse(ValueError, "must have 4 dimensions", tensors=(q[0], k, v))

@@ -78,7 +78,7 @@ def test_heads_and_lengths(ours, given, told):
     heads, kv_heads = given[0].shape[1], given[1].shape[1]
     with pytest.raises(ValueError) as error:
         ours.flex_attention(*given, backend="interpret")
-    assert str(error.value) == f"query has {heads} heads, key {kv_heads}: that needs enable_gqa=True{told}"
+    assert str(error.value) == f"query has {heads} heads, but key has {kv_heads}: that needs enable_gqa=True{told}"
 
 
 def test_heads_and_lengths_elsewhere(ours):

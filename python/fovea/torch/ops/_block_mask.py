@@ -125,7 +125,7 @@ def lists_of(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Tuple[F
             raise ValueError(f"block_mask has {found} {name}, expected 1 or {wanted}")
     for one in lists:
         if one.device != query.device:
-            raise ValueError(f"block_mask is on {one.device}, query is on {query.device}")
+            raise ValueError(f"block_mask is on {one.device}, but query is on {query.device}")
         if one.shape[:2] != lists[0].shape[:2]:
             raise ValueError("block_mask's lists must agree in batch entries and heads, found "
                              f"{list(lists[0].shape[:2])} and {list(one.shape[:2])}")

@@ -78,7 +78,7 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
     if backend == "cuda":
         if query.device.type != "cuda":
             raise NotImplementedError(
-                f"query is on {query.device}, kernels run on CUDA; backend=\"interpret\" runs the reference on the CPU")
+                f"query is on {query.device}, but kernels run on CUDA; backend=\"interpret\" runs the reference on the CPU")
     else:
         if not backend.startswith("ptx"):
             kinds += (torch.float32,)
@@ -96,7 +96,7 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
     if kv_batch not in (1, batch):
         raise ValueError(f"key must have query's batch size or 1, found {kv_batch} and {batch}")
     if not enable_gqa and heads != kv_heads:
-        raise ValueError(f"query has {heads} heads, key {kv_heads}: that needs enable_gqa=True"
+        raise ValueError(f"query has {heads} heads, but key has {kv_heads}: that needs enable_gqa=True"
                          + _exchanged(query, key, ("query", "key")))
     if kv_heads == 0 or heads % kv_heads:
         raise ValueError(f"query heads must be a multiple of key heads, found {heads} and {kv_heads}"

@@ -204,7 +204,7 @@ class Captures:
         if host and tensor.dtype not in (torch.float32, torch.int32, torch.int64):
             return f"{called('scalar')} in host memory is of {tensor.dtype}, expected float32, int32 or int64"
         if not host and not constant and tensor.device != self.device:
-            return f"{called('tensor')} is on {tensor.device}, query is on {self.device}; .to(query.device) moves it"
+            return f"{called('tensor')} is on {tensor.device}, but query is on {self.device}; .to(query.device) moves it"
         refused = refusal(tensor)
         if refused is not None:
             return f"{called('tensor')} is {refused}"

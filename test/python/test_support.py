@@ -72,7 +72,7 @@ def test_facts(support):
     assert list(facts.GPUS) == TARGETS and set(facts.MEASURED) <= set(TARGETS)
     assert sorted(target for targets in facts.GENERATIONS.values() for target in targets) == sorted(TARGETS)
     page = " ".join((ROOT / "docs" / "Guides" / "PyTorch.md").read_text().split())
-    tested = re.search(r"Tested: (\S+)\. Also run: (.*?)\. On (.*?) `torch.compile` breaks", page)
+    tested = re.search(r"The tests use PyTorch (\S+); other versions that were run: (.*?)\. On (.*?) `torch.compile` breaks", page)
     assert support.tested_torch().startswith(tested[1]) and tested[2].split(", ") == list(facts.TORCH_ALSO_RUN)
     assert tested[3].split(" and ") == list(facts.TORCH_GRAPH_BREAKS)
     glibc = ".".join(map(str, facts.WHEEL_GLIBC))

@@ -40,7 +40,7 @@
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=output=tma,output_stages=0,chain=2,query_stages=1" 2>&1 | FileCheck %s --check-prefix=OUTPUT_CHAIN
 // OUTPUT_CHAIN: error: schedule's 'output' tma in the query's buffer ('output_stages' 0) and 'chain' need 'query_stages' 2, found 1
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=cluster=2,work=dynamic" 2>&1 | FileCheck %s --check-prefix=CLUSTER_WORK
-// CLUSTER_WORK: error: schedule's 'cluster' 2 needs 'work' single or static
+// CLUSTER_WORK: error: schedule's 'cluster' 2 needs 'work' to be single or static
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=cluster=2" 2>&1 | FileCheck %s --check-prefix=NO_CLUSTER
 // NO_CLUSTER: error: schedule's 'cluster' must be 1 without roles ('producer_registers'), found 2
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=producer_registers=20" 2>&1 | FileCheck %s --check-prefix=PRODUCER

@@ -376,5 +376,5 @@ gpu.module @m {
 
 // -----
 
-// expected-error@+1 {{a stride has 32 or 64 bits, found 16}}
+// expected-error@+1 {{a stride must have 32 or 64 bits, found 16}}
 #s = #launch.stride<"q", 0, 16>

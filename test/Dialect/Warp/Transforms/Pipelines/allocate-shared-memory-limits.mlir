@@ -55,7 +55,7 @@ gpu.module @m {
 gpu.module @m {
   launch.abi @too_many target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  // expected-error@+1 {{kernel needs 281474976710656 bytes of shared memory, 'sm_80' has}}
+  // expected-error@+1 {{kernel needs 281474976710656 bytes of shared memory, but 'sm_80' has}}
   gpu.func @too_many() kernel {
     %a = warp.alloc : memref<65536x65536x65536x64xbf16, #warp.shared<row_bytes = 128>>
     %b = warp.alloc : memref<65536x65536x65536x65536x64xbf16, #warp.shared<row_bytes = 128>>

@@ -261,7 +261,8 @@ MISSING = {
     "split KV (flash decoding)": "one CTA processes all keys of its queries, so decoding with a small batch uses a part of the GPU; "
                                  "`attn.merge` combines results over disjoint keys",
     "paged KV caches": "`attn.forward` describes pages, and the interpreter runs them; there are no kernels",
-    "tcgen05 (`sm_100a`)": "kernels are lowered only to the warp level, which the interpreter runs; `sm_100` emits PTX with mma.sync for the same GPUs",
+    "tcgen05 (`sm_100a`)": "kernels are lowered only to the warp level, which the interpreter runs; `sm_100` emits PTX with mma.sync "
+                           "for the same GPUs",
     "several GPUs": "each call runs on one GPU; there is no ring or context parallelism",
     "other hardware": "AMD, Intel and Apple GPUs, and CPUs, are not targets; the interpreter and the PTX emulator are for checks",
 }

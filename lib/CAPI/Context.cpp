@@ -185,10 +185,8 @@ const char *foveaVersion(void) { return FOVEA_VERSION; }
 
 const char *foveaTargetName(size_t index) {
   // Target names are string literals, so they have a terminating zero.
-  for (const TargetInfo &target : getTargets())
-    if (target.emitsPTX && index-- == 0)
-      return target.name.data();
-  return nullptr;
+  ArrayRef<TargetInfo> targets = getTargets();
+  return index < targets.size() ? targets[index].name.data() : nullptr;
 }
 
 //===----------------------------------------------------------------------===//

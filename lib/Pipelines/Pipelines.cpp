@@ -106,6 +106,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpInsertOutputCopies());
   kernel.addPass(warp::createWarpSplitSemaphoreRoles());
   kernel.addPass(warp::createWarpSpecialize());
+  kernel.addPass(warp::createWarpSplitColumns());
   kernel.addPass(warp::createWarpHoistSharedLoads());
   kernel.addPass(warp::createWarpPrefetchScalars());
   // Only compute roles evaluate masks; the load role keeps one loop.

@@ -15,7 +15,7 @@ using namespace fovea;
 
 // Shared memory according to the table of technical specifications in the CUDA
 // C++ Programming Guide: 163 KiB for compute capability 8.0 and 8.7, 99 for
-// 8.6, 8.9 and 12.0, 227 for 9.0 and 10.0.
+// 8.6, 8.9 and 12.0, 227 for 9.0, 10.0 and 10.3.
 static constexpr TargetInfo kTargets[] = {
     {"sm_80", "+ptx74", 163 * 1024, 65536},
     {"sm_86", "+ptx74", 99 * 1024, 65536},
@@ -28,26 +28,20 @@ static constexpr TargetInfo kTargets[] = {
      /*addsVectors=*/true},
     {"sm_100", "+ptx86", 227 * 1024, 65536, /*warpGroupDots=*/false,
      /*overlapsLaunches=*/true},
-    {"sm_100a", "+ptx86", 227 * 1024, 65536, /*warpGroupDots=*/false,
+    {"sm_100a", "+ptx88", 227 * 1024, 65536, /*warpGroupDots=*/false,
      /*overlapsLaunches=*/true, /*tensorMemoryDots=*/true,
-     /*addsVectors=*/true, /*emitsPTX=*/false},
+     /*addsVectors=*/true},
+    {"sm_103a", "+ptx88", 227 * 1024, 65536, /*warpGroupDots=*/false,
+     /*overlapsLaunches=*/true, /*tensorMemoryDots=*/true,
+     /*addsVectors=*/true, /*reducingTmemLoads=*/true, /*specialRate=*/32},
     {"sm_120", "+ptx87", 99 * 1024, 65536, /*warpGroupDots=*/false,
      /*overlapsLaunches=*/true},
+    {"sm_120a", "+ptx88", 99 * 1024, 65536, /*warpGroupDots=*/false,
+     /*overlapsLaunches=*/true, /*tensorMemoryDots=*/false,
+     /*addsVectors=*/true},
 };
 
 ArrayRef<TargetInfo> fovea::getTargets() { return kTargets; }
-
-LogicalResult
-fovea::checkEmitsPTX(const TargetInfo &target,
-                     function_ref<InFlightDiagnostic()> emitError) {
-  if (target.emitsPTX)
-    return success();
-  return emitError() << "target '" << target.name
-                     << "' is lowered only to the warp level for now, where "
-                        "kernels can be printed and run ('--emit=warp', "
-                        "'fovea-run --level=warp'); 'sm_100' emits "
-                        "PTX for the same GPU with mma.sync";
-}
 
 const TargetInfo *fovea::lookupTarget(StringRef name) {
   for (const TargetInfo &target : kTargets)

@@ -26,7 +26,7 @@ struct TargetInfo {
   int64_t sharedMemory;
   /// 32-bit registers of one SM.
   int64_t registers;
-  /// Has wgmma and TMA, so that kernels can have roles.
+  /// Has wgmma and TMA.
   bool warpGroupDots = false;
   /// Supports programmatic dependent launch: a kernel can start before the
   /// preceding one in its stream ends.
@@ -36,8 +36,11 @@ struct TargetInfo {
   bool tensorMemoryDots = false;
   /// Has atomic adds of f32 vectors to global memory.
   bool addsVectors = false;
-  /// Kernels can be lowered to PTX; otherwise only to the warp level.
-  bool emitsPTX = true;
+  /// Has `tcgen05.ld.red`, a load from tensor memory that also returns the
+  /// maximum or minimum of the loaded columns.
+  bool reducingTmemLoads = false;
+  /// Results per clock and SM of the unit that computes exp2 (MUFU).
+  int64_t specialRate = 16;
   /// Bytes of data shared by CTAs that stay in L2 in addition to other traffic.
   /// Measured on an H200 (50 MB of L2), where a lower value increases misses;
   /// used for all targets.
@@ -46,16 +49,14 @@ struct TargetInfo {
   /// value of an H200 is used for all targets; kernels run on any number of
   /// SMs.
   int64_t multiprocessors = 132;
+
+  /// Has TMA, mbarriers for copies and `setmaxnreg`, so that the warps of a
+  /// kernel can have roles.
+  bool hasRoles() const { return warpGroupDots || tensorMemoryDots; }
 };
 
 /// All targets in display order.
 llvm::ArrayRef<TargetInfo> getTargets();
-
-/// Emits an error, with an alternative, and fails if kernels for `target`
-/// cannot be lowered to PTX.
-llvm::LogicalResult
-checkEmitsPTX(const TargetInfo &target,
-              llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
 /// Returns the target with that name, or null.
 const TargetInfo *lookupTarget(llvm::StringRef name);

@@ -62,10 +62,6 @@ static const PassOrder &getPassOrder() {
 }
 
 LogicalResult fovea::checkPassOrder(gpu::GPUFuncOp kernel) {
-  // No pass lowers tensor memory.
-  if (Operation *alloc = findOp<warp::TmemAllocOp>(kernel))
-    return alloc->emitOpError("is not lowered: expected accumulators in "
-                              "registers, found tensor memory");
   return Requires<tile::kSoftmaxIsLoops, tile::kBlocksAreLoops,
                   tile::kWorkIsDealt, warp::kDotsReadMemory,
                   warp::kBallotsAreLowered,

@@ -17,8 +17,6 @@
 #include "Tiles/ScalarizeTiles.h"
 
 #include "fovea/Conversion/Passes.h"
-#include "fovea/Support/Target.h"
-
 #include "fovea/Support/Warps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -54,6 +52,8 @@ ThreadTypeConverter::ThreadTypeConverter() {
                            type.getElementType());
   });
   addConversion([](MemRefType type) -> std::optional<Type> {
+    if (warp::isTmemBuffer(type))
+      return IntegerType::get(type.getContext(), 32);
     if (!warp::isSharedBuffer(type))
       return std::nullopt;
     return LLVM::LLVMPointerType::get(type.getContext(), 3);
@@ -127,10 +127,6 @@ struct WarpToNVVMPass : fovea::impl::WarpToNVVMBase<WarpToNVVMPass> {
       launch::AbiOp abi = launch::requireAbi(kernel);
       if (!abi)
         return signalPassFailure();
-      const TargetInfo *target = lookupTarget(abi.getTarget());
-      if (target && failed(checkEmitsPTX(
-                        *target, [&] { return emitError(kernel.getLoc()); })))
-        return signalPassFailure();
       if (failed(convert(kernel, abi)))
         return signalPassFailure();
       ++numKernels;
@@ -186,7 +182,7 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   target.markUnknownOpDynamicallyLegal([&](Operation *op) {
     auto isConverted = [&](Type type) {
       return !tile::isRegisterTile(type) && !warp::isSharedBuffer(type) &&
-             !isa<warp::PendingType>(type);
+             !warp::isTmemBuffer(type) && !isa<warp::PendingType>(type);
     };
     return llvm::all_of(op->getOperandTypes(), isConverted) &&
            llvm::all_of(op->getResultTypes(), isConverted);
@@ -216,6 +212,7 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   populateMmaSyncPatterns(patterns, converter);
   WaitCounts counts(kernel);
   populateWgmmaPatterns(patterns, converter, roles, abi, counts);
+  populateTensorMemoryPatterns(patterns, converter, roles);
   populateColumnPatterns(patterns, converter);
   return explainPassOrder(&getContext(), [&] {
     return applyPartialConversion(kernel, target, std::move(patterns));

@@ -29,7 +29,8 @@ namespace fovea {
 
 class Coordinates;
 
-/// Converts tiles to one vector per thread, and shared buffers to pointers.
+/// Converts tiles to one vector per thread, shared buffers to pointers and
+/// tensor memory to its 32-bit addresses.
 class ThreadTypeConverter : public mlir::TypeConverter {
 public:
   ThreadTypeConverter();
@@ -95,6 +96,8 @@ struct Specialization {
   int64_t launchedRegisters = 0;
   /// Rank of the CTA in its cluster, i32; null without clusters.
   mlir::Value rank;
+  /// Address of the CTA's tensor memory, i32; null without any.
+  mlir::Value tensorMemory;
 
   bool hasRoles() const { return !roles.empty(); }
   /// The role that contains `op`, or null.
@@ -105,6 +108,30 @@ struct Specialization {
 /// after a barrier.
 mlir::FailureOr<Specialization> openRoles(mlir::gpu::GPUFuncOp kernel,
                                           launch::AbiOp abi);
+/// The tensor memory of a kernel. A CTA allocates it once, before its roles
+/// start, and frees it when all of them have ended.
+class TensorMemory {
+public:
+  TensorMemory(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi);
+
+  /// Emits the allocation by one of the CTA's warps; a CTA barrier must follow.
+  /// `warp` is the warp index, i32. Emits nothing if the kernel has no tensor
+  /// memory, as the other functions.
+  void emitAllocate(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value warp) const;
+  /// The address of the first column, i32, after the barrier.
+  mlir::Value emitAddress(mlir::OpBuilder &builder, mlir::Location loc) const;
+  /// Emits the end of the allocation, which waits for all warps.
+  void emitFree(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value warp,
+                mlir::Value address) const;
+
+private:
+  /// Columns to allocate; 0 without tensor memory.
+  int64_t columns = 0;
+  /// Offset in shared memory of the word that receives the address.
+  int64_t offset = 0;
+};
+
 /// Replaces thread indices in each role by indices relative to the role.
 void numberThreads(const Specialization &kernel);
 
@@ -226,6 +253,10 @@ void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter,
                            const Specialization &roles, launch::AbiOp abi,
                            const WaitCounts &counts);
+/// Tensor memory, and dots into it.
+void populateTensorMemoryPatterns(mlir::RewritePatternSet &patterns,
+                                  const mlir::TypeConverter &converter,
+                                  const Specialization &roles);
 void populateColumnPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 void populateLayoutPatterns(mlir::RewritePatternSet &patterns,
@@ -385,6 +416,10 @@ mlir::Value emitSharedAddress(mlir::OpBuilder &builder, mlir::Location loc,
 /// Converts a shared-memory address to the pointer type of NVVM's ops.
 mlir::Value emitSharedPointer(mlir::OpBuilder &builder, mlir::Location loc,
                               mlir::Value address);
+/// Converts an address in tensor memory, i32, to the pointer type of NVVM's
+/// ops.
+mlir::Value emitTensorPointer(mlir::OpBuilder &builder, mlir::Location loc,
+                              mlir::Value address);
 /// Synchronises `threads` threads, in whole warps, at the named barrier.
 void emitNamedBarrier(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value barrier, int64_t threads);
@@ -412,12 +447,12 @@ mlir::Value emitShuffle(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value emitSwizzle(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value row, mlir::Value chunk, int64_t rowBytes);
 
-/// Addresses of the thread's elements of a one-row tile in a shared buffer.
-/// One-row buffers are not swizzled.
-llvm::SmallVector<mlir::Value> emitRowAddresses(mlir::OpBuilder &builder,
-                                                mlir::Location loc,
-                                                mlir::RankedTensorType tile,
-                                                mlir::Value buffer);
+/// Addresses of the thread's elements of a tile with one row or one column in a
+/// shared buffer. Such buffers are not swizzled.
+llvm::SmallVector<mlir::Value> emitVectorAddresses(mlir::OpBuilder &builder,
+                                                   mlir::Location loc,
+                                                   mlir::RankedTensorType tile,
+                                                   mlir::Value buffer);
 
 /// Name of the symbol for the CTA's dynamic shared memory.
 inline constexpr llvm::StringLiteral kSharedMemorySymbol = "fovea_shared";

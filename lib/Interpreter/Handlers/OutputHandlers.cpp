@@ -50,6 +50,27 @@ static RuntimeValue replaceRows(const RuntimeValue &contents,
   return RuntimeValue::array(std::move(result));
 }
 
+/// Replaces the columns of `contents`, which may be empty, from `first` on by
+/// `tile`.
+static RuntimeValue replaceColumns(const RuntimeValue &contents,
+                                   const RuntimeValue &tile, MemRefType type,
+                                   int64_t first) {
+  const Array &from = tile.getArray();
+  auto result = std::make_shared<Array>(type.getShape(), from.getStorage());
+  int64_t rows = type.getDimSize(0), columns = type.getDimSize(1),
+          count = from.getShape()[1];
+  withStorage(result->getStorage(), [&](auto like) {
+    using T = decltype(like);
+    if (contents)
+      std::copy_n(contents.getArray().data<T>(), rows * columns,
+                  result->data<T>());
+    for (int64_t row = 0; row < rows; ++row)
+      std::copy_n(from.data<T>() + row * count, count,
+                  result->data<T>() + row * columns + first);
+  });
+  return RuntimeValue::array(std::move(result));
+}
+
 /// Fills the rows of a stage that one of several warp groups owns.
 static LogicalResult fillRows(warp::LocalStoreOp op, Agent &agent, Slot &slot,
                               warp::OwnedRows rows) {
@@ -97,6 +118,9 @@ static LogicalResult executeLocalStore(Operation *op, Frame &frame) {
   MemRefType type = store.getTarget().getType();
   warp::OwnedRows rows = warp::getOwnedRows(agent.party, type);
   bool isPart = rows.count != type.getDimSize(0);
+  if (isPart && store.getColumn())
+    return frame.fail(op) << "stores columns of a buffer whose rows several "
+                             "warp groups own: expected whole rows";
   if (isPart && agent.getAcquired()) {
     if (failed(fillRows(store, agent, slot, rows)))
       return failure();
@@ -106,7 +130,10 @@ static LogicalResult executeLocalStore(Operation *op, Frame &frame) {
   } else {
     if (failed(claim(op, agent, slot, agent.getAcquired(), WriteKind::Store)))
       return failure();
-    slot.contents = frame.get(store.getValue());
+    const RuntimeValue &tile = frame.get(store.getValue());
+    slot.contents = store.getColumn() ? replaceColumns(slot.contents, tile,
+                                                       type, *store.getColumn())
+                                      : tile;
     slot.filled.clear();
     slot.filled.push_back({agent.party, slot.use, slot.contents});
   }

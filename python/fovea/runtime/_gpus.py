@@ -55,11 +55,13 @@ H200 = Gpu("H200 SXM", "9.0", 132, 1.83e9, 4096, 16, 128, 4.8e12, 227 << 10,
             f"NVIDIA H200 data sheet (989 TFLOP/s, 4.8 TB/s; the clock is the one that gives them); {_GUIDE}")
 B200 = Gpu("B200", "10.0", 148, 1.85e9, 8192, 16, 128, 8e12, 227 << 10,
             f"NVIDIA B200 data sheet (2.25 PFLOP/s, 8 TB/s); {_GUIDE}")
+B300 = Gpu("B300", "10.3", 148, 1.92e9, 8192, 32, 128, 8e12, 227 << 10,
+            f"NVIDIA Blackwell Ultra data sheet (8 TB/s, twice the exp2 rate of B200; clock: boost); {_GUIDE}")
 RTX5090 = Gpu("RTX 5090", "12.0", 170, 2.407e9, 512, 16, 128, 1.792e12, 99 << 10,
                f"NVIDIA RTX Blackwell white paper (209.5 TFLOP/s, 1792 GB/s); {_GUIDE}")
 
 _BY_TARGET: Dict[str, Gpu] = {
-    "sm_80": A100, "sm_86": A10, "sm_87": ORIN, "sm_89": L40S, "sm_90": H200, "sm_100": B200, "sm_120": RTX5090,
+    "sm_80": A100, "sm_86": A10, "sm_87": ORIN, "sm_89": L40S, "sm_90": H200, "sm_100": B200, "sm_103": B300, "sm_120": RTX5090,
 }
 
 
@@ -89,7 +91,9 @@ _TARGETS: Dict[str, Tuple[str, str]] = {
     "sm_90a": ("H100, H200, GH200", "wgmma"),
     "sm_100": ("B200, GB200, without tcgen05", "mma.sync"),
     "sm_100a": ("B200, GB200", "tcgen05"),
+    "sm_103a": ("B300, GB300", "tcgen05"),
     "sm_120": ("RTX 50, RTX PRO 6000 Blackwell", "mma.sync"),
+    "sm_120a": ("RTX 50, RTX PRO 6000 Blackwell", "mma.sync"),
 }
 
 

@@ -462,19 +462,22 @@ VectorLoadLowering::matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
   return success();
 }
 
-SmallVector<Value> fovea::emitRowAddresses(OpBuilder &b, Location loc,
-                                           RankedTensorType tile,
-                                           Value buffer) {
+SmallVector<Value> fovea::emitVectorAddresses(OpBuilder &b, Location loc,
+                                              RankedTensorType tile,
+                                              Value buffer) {
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
   Type element = tile.getElementType();
-  Value first = layout.emitBase(b, loc, emitThread(b, loc), tile.getShape(), 1);
+  // The dimension along which the vector runs.
+  int64_t dim = tile.getDimSize(0) == 1 ? 1 : 0;
+  Value first =
+      layout.emitBase(b, loc, emitThread(b, loc), tile.getShape(), dim);
   Value start = LLVM::GEPOp::create(b, loc, buffer.getType(), element, buffer,
                                     ArrayRef<LLVM::GEPArg>{first});
   return llvm::map_to_vector(
-      layout.getOffsets(tile.getShape(), 1), [&](int64_t column) -> Value {
+      layout.getOffsets(tile.getShape(), dim), [&](int64_t index) -> Value {
         return LLVM::GEPOp::create(
             b, loc, buffer.getType(), element, start,
-            ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(column))});
+            ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(int32_t(index))});
       });
 }
 
@@ -498,11 +501,42 @@ LogicalResult RelativePositionLoadLowering::matchAndRewrite(
   Location loc = op.getLoc();
   Type element = tile.getElementType();
   SmallVector<Value> values;
-  for (Value place : emitRowAddresses(rewriter, loc, tile, adaptor.getSource()))
+  for (Value place :
+       emitVectorAddresses(rewriter, loc, tile, adaptor.getSource()))
     values.push_back(
         LLVM::LoadOp::create(rewriter, loc, element, place, getBytes(element)));
   // All lanes have completed their loads before any release of the stage.
   NVVM::SyncWarpOp::create(rewriter, loc, emitI32(rewriter, loc, -1));
+  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
+      op, cast<VectorType>(getTypeConverter()->convertType(tile)), values);
+  return success();
+}
+
+namespace {
+/// Loads a vector with one element per row.
+struct RowVectorLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+} // namespace
+
+LogicalResult RowVectorLoadLowering::matchAndRewrite(
+    warp::LocalLoadOp op, OpAdaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  RankedTensorType tile = op.getType();
+  if (!warp::isRowVector(op.getSource().getType()) ||
+      !isa_and_nonnull<warp::ThreadLayoutAttrInterface>(tile.getEncoding()))
+    return failure();
+  Location loc = op.getLoc();
+  Type element = tile.getElementType();
+  SmallVector<Value> values;
+  for (Value place :
+       emitVectorAddresses(rewriter, loc, tile, adaptor.getSource()))
+    values.push_back(
+        LLVM::LoadOp::create(rewriter, loc, element, place, getBytes(element)));
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
       op, cast<VectorType>(getTypeConverter()->convertType(tile)), values);
   return success();
@@ -513,7 +547,7 @@ void fovea::populateSharedMemoryPatterns(RewritePatternSet &patterns,
                                          launch::AbiOp abi,
                                          const CopyStarts &starts) {
   patterns.add<AllocLowering<warp::AllocOp>, AllocLowering<warp::OnesOp>,
-               StageLowering, VectorLoadLowering, RelativePositionLoadLowering>(
-      converter, patterns.getContext());
+               StageLowering, VectorLoadLowering, RelativePositionLoadLowering,
+               RowVectorLoadLowering>(converter, patterns.getContext());
   patterns.add<CopyLowering>(converter, patterns.getContext(), abi, starts);
 }

@@ -8,7 +8,7 @@
 //
 // Lowers the output path of roles: stores from registers to shared memory,
 // proxy fences, and bulk copies from shared to global memory. Each warp copies
-// the rows that it stored.
+// the rows that it stored; a role that only copies does so with one thread.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +26,8 @@ using namespace fovea;
 
 // Rows of a tile and of a buffer that one warp owns.
 static constexpr int64_t kWarpRows = 16;
+// Rows of the box of a tensor map, at most.
+static constexpr int64_t kMostBoxRows = 256;
 // Consecutive f32 elements of a fragment per lane.
 static constexpr int64_t kLaneElements = 4;
 
@@ -35,7 +37,8 @@ static constexpr int64_t kLaneElements = 4;
 
 namespace {
 /// Lowers the output ops of one kernel. Each warp copies the rows that it
-/// stored: its leader issues the copies and waits for them.
+/// stored, or the only warp of a role all rows: its leader issues the copies
+/// and waits for them.
 class OutputLowering {
 public:
   OutputLowering(gpu::GPUFuncOp kernel, launch::AbiOp abi,
@@ -48,7 +51,7 @@ public:
   LogicalResult lower(warp::CopyOutWaitOp op);
 
 private:
-  FailureOr<const Role *> getRole(Operation *op);
+  FailureOr<const Role *> getRole(Operation *op, bool mayBeSingle = false);
   bool isReadBack(warp::FenceStoresOp fence);
   LogicalResult check(warp::CopyOutOp op, const Role &role);
   void emitCopies(warp::CopyOutOp op, const Role &role, SharedView view,
@@ -64,9 +67,11 @@ private:
 };
 } // namespace
 
-FailureOr<const Role *> OutputLowering::getRole(Operation *op) {
+FailureOr<const Role *> OutputLowering::getRole(Operation *op,
+                                                bool mayBeSingle) {
   const Role *role = roles.getRole(op);
-  if (role && !role->isSingleWarp && role->warps % kGroupWarps == 0)
+  if (role &&
+      (role->isSingleWarp ? mayBeSingle : role->warps % kGroupWarps == 0))
     return role;
   op->emitOpError("must be in a role of whole warp groups");
   return failure();
@@ -164,20 +169,30 @@ LogicalResult OutputLowering::lower(warp::FenceStoresOp op) {
   return success();
 }
 
+/// Rows that one instruction copies out.
+static int64_t getWarpRows(warp::CopyOutOp op, const Role &role) {
+  return role.isSingleWarp ? warp::getRowsOfCta(op.getSource().getType())
+                           : kWarpRows;
+}
+
 LogicalResult OutputLowering::check(warp::CopyOutOp op, const Role &role) {
   MemRefType source = op.getSource().getType();
   auto target = cast<MemRefType>(op.getTarget().getType());
   int64_t rows = warp::getRowsOfCta(source), held = kWarpRows * role.warps;
-  if (rows != held)
+  if (role.isSingleWarp && rows > kMostBoxRows)
+    return op.emitOpError("one warp copies out at most ")
+           << kMostBoxRows << " rows, found " << rows;
+  if (!role.isSingleWarp && rows != held)
     return op.emitOpError("needs ")
            << kWarpRows << " rows for each of the role's " << role.warps
            << " warps, found " << rows;
   if (op.getFragments() && abi.getCluster() > 1)
     return op.emitOpError("does not support fragments in a cluster");
   int64_t extent = op.getBoxDims().foldExtent;
-  if (kWarpRows % extent != 0)
+  int64_t warpRows = getWarpRows(op, role);
+  if (warpRows % extent != 0)
     return op.emitOpError("a warp copies ")
-           << kWarpRows << " rows: expected a fold extent that divides them, "
+           << warpRows << " rows: expected a fold extent that divides them, "
            << "found " << extent;
   auto [strides, offset] = target.getStridesAndOffset();
   if (strides[op.getBoxDims().column] != 1)
@@ -192,7 +207,7 @@ void OutputLowering::emitCopies(warp::CopyOutOp op, const Role &role,
   Location loc = op.getLoc();
   tile::BoxDims box = op.getBoxDims();
   int64_t rows = warp::getRowsOfCta(view.type), panel = view.getPanel();
-  int64_t rowBytes = view.getRowBytes();
+  int64_t rowBytes = view.getRowBytes(), warpRows = getWarpRows(op, role);
   auto scale = [&](Value value, int64_t count) -> Value {
     return arith::MulIOp::create(b, loc, value, emitI32(b, loc, count));
   };
@@ -200,14 +215,14 @@ void OutputLowering::emitCopies(warp::CopyOutOp op, const Role &role,
     return arith::AddIOp::create(b, loc, left, right);
   };
   Value base = add(emitSharedAddress(b, loc, *view.buffer.getOffset()),
-                   scale(role.warp, kWarpRows * rowBytes));
+                   scale(role.warp, warpRows * rowBytes));
   if (view.stage)
     base = add(base, scale(view.stage, view.getStageBytes()));
   SmallVector<Value> start;
   for (int64_t dim : getMapDims(box, op.getTarget()))
     start.push_back(emitToI32(b, loc, op.getIndices()[dim]));
   Value &row = start[getMapRow(box)];
-  row = add(row, scale(role.warp, kWarpRows / box.foldExtent));
+  row = add(row, scale(role.warp, warpRows / box.foldExtent));
   if (roles.rank)
     row = add(row, scale(roles.rank, rows / box.foldExtent));
 
@@ -288,7 +303,7 @@ static void emitWait(OpBuilder &b, Location loc, bool written) {
 }
 
 LogicalResult OutputLowering::lower(warp::CopyOutOp op) {
-  FailureOr<const Role *> role = getRole(op);
+  FailureOr<const Role *> role = getRole(op, /*mayBeSingle=*/true);
   if (failed(role) || failed(check(op, **role)))
     return failure();
   FailureOr<SharedView> view = getSharedView(op, op.getSource());
@@ -297,9 +312,9 @@ LogicalResult OutputLowering::lower(warp::CopyOutOp op) {
   if (op.getFragments()) {
     emitFragmentAdd(op, **role, *view);
   } else {
-    FailureOr<Value> map =
-        getTensorMap(op, op.getTarget(), op.getBoxDims(),
-                     op.getSource().getType(), kWarpRows, kernel, abi);
+    FailureOr<Value> map = getTensorMap(op, op.getTarget(), op.getBoxDims(),
+                                        op.getSource().getType(),
+                                        getWarpRows(op, **role), kernel, abi);
     if (failed(map))
       return failure();
     if (prefetched.insert(*map).second) {
@@ -316,7 +331,7 @@ LogicalResult OutputLowering::lower(warp::CopyOutOp op) {
 }
 
 LogicalResult OutputLowering::lower(warp::CopyOutWaitOp op) {
-  if (failed(getRole(op)))
+  if (failed(getRole(op, /*mayBeSingle=*/true)))
     return failure();
   OpBuilder b(op);
   emitWait(b, op.getLoc(), op.getWritten());
@@ -363,8 +378,11 @@ private:
                          MemRefType type);
   static void storeFragments(OpBuilder &b, Location loc, Value tile,
                              RankedTensorType tileType, Value target);
-  static void storeRow(OpBuilder &b, Location loc, Value tile,
-                       RankedTensorType tileType, Value target);
+  static void storeVector(OpBuilder &b, Location loc, Value tile,
+                          RankedTensorType tileType, Value target);
+  static void storeWholeRows(OpBuilder &b, Location loc, Value tile,
+                             RankedTensorType tileType, Value target,
+                             MemRefType type);
 };
 } // namespace
 
@@ -520,13 +538,45 @@ void LocalStoreLowering::storeFragments(OpBuilder &b, Location loc, Value tile,
   }
 }
 
-void LocalStoreLowering::storeRow(OpBuilder &b, Location loc, Value tile,
-                                  RankedTensorType tileType, Value target) {
+/// If several lanes hold an element, they store equal values.
+void LocalStoreLowering::storeVector(OpBuilder &b, Location loc, Value tile,
+                                     RankedTensorType tileType, Value target) {
   auto elements = vector::ToElementsOp::create(b, loc, tile);
-  for (auto [value, place] : llvm::zip_equal(
-           elements.getResults(), emitRowAddresses(b, loc, tileType, target)))
+  for (auto [value, place] :
+       llvm::zip_equal(elements.getResults(),
+                       emitVectorAddresses(b, loc, tileType, target)))
     LLVM::StoreOp::create(b, loc, value, place,
                           getBytes(tileType.getElementType()));
+}
+
+/// Each thread stores its row in chunks of 16 bytes. The swizzle moves chunk
+/// `c` of a row to `c xor r`, where `r` depends on the row, so eight adjacent
+/// threads access different banks.
+void LocalStoreLowering::storeWholeRows(OpBuilder &b, Location loc, Value tile,
+                                        RankedTensorType tileType, Value target,
+                                        MemRefType type) {
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tileType.getEncoding());
+  constexpr int64_t kChunkBytes = 16, kChunkWords = kChunkBytes / 4;
+  int64_t rowBytes = warp::getRowBytes(type), rows = warp::getRowsOfCta(type);
+  Value row =
+      layout.emitBase(b, loc, emitThread(b, loc), tileType.getShape(), 0);
+  Value base =
+      LLVM::PtrToIntOp::create(b, loc, b.getI32Type(), target).getResult();
+  Value place = arith::AddIOp::create(
+      b, loc, base, emitSwizzle(b, loc, row, emitI32(b, loc, 0), rowBytes));
+  SmallVector<Value> words = getWords(b, loc, tile);
+  auto chunkType = VectorType::get({kChunkWords}, b.getI32Type());
+  for (int64_t word = 0; word < int64_t(words.size()); word += kChunkWords) {
+    int64_t byte = word * 4;
+    Value inPanel =
+        arith::XOrIOp::create(b, loc, place, emitI32(b, loc, byte % rowBytes));
+    Value address = arith::AddIOp::create(
+        b, loc, inPanel, emitI32(b, loc, byte / rowBytes * rows * rowBytes));
+    Value chunk = vector::FromElementsOp::create(
+        b, loc, chunkType, ArrayRef(words).slice(word, kChunkWords));
+    LLVM::StoreOp::create(b, loc, chunk, emitSharedPointer(b, loc, address),
+                          kChunkBytes);
+  }
 }
 
 LogicalResult
@@ -537,8 +587,16 @@ LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
   RankedTensorType tile = op.getValue().getType();
   unsigned bits = type.getElementTypeBitWidth();
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
-  if (layout.isOneWarps() && tile.getDimSize(0) == 1) {
-    storeRow(rewriter, loc, adaptor.getValue(), tile, adaptor.getTarget());
+  if ((layout.isOneWarps() && tile.getDimSize(0) == 1) ||
+      warp::isRowVector(type)) {
+    storeVector(rewriter, loc, adaptor.getValue(), tile, adaptor.getTarget());
+    rewriter.eraseOp(op);
+    return success();
+  }
+  if (isa<warp::ThreadRowsAttr>(layout) &&
+      tile.getDimSize(1) * bits % 128 == 0) {
+    storeWholeRows(rewriter, loc, adaptor.getValue(), tile, adaptor.getTarget(),
+                   type);
     rewriter.eraseOp(op);
     return success();
   }

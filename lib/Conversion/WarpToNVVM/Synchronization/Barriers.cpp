@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -33,7 +34,7 @@ namespace {
 /// The copies between an acquire and its commit.
 struct StageFill {
   SmallVector<warp::CopyOp> copies;
-  warp::ProducerCommitOp commit;
+  Operation *commit = nullptr;
 };
 } // namespace
 
@@ -47,13 +48,14 @@ static FailureOr<StageFill> getStageFill(warp::ProducerAcquireOp acquire) {
           "acquires a stage before the previous one is committed");
       return failure();
     }
-    fill.commit = dyn_cast<warp::ProducerCommitOp>(op);
-    if (!fill.commit)
+    auto signal = dyn_cast<warp::PipelineOpInterface>(op);
+    if (!signal || signal.getOpKind() != warp::PipelineOpKind::Commit)
       continue;
-    if (fill.commit.getPipeline() == acquire.getPipeline() &&
-        fill.commit.getStage() == acquire.getStage())
+    fill.commit = op;
+    if (signal.getPipeline() == acquire.getPipeline() &&
+        signal.getStage() == acquire.getStage())
       return fill;
-    fill.commit.emitOpError("commits a stage other than the one acquired last");
+    op->emitOpError("commits a stage other than the one acquired last");
     return failure();
   }
   acquire.emitOpError("has no commit after it in its block");
@@ -83,6 +85,9 @@ private:
   bool isShared();
   void lowerCommit(warp::ProducerCommitOp commit);
   void lowerRelease(warp::ConsumerReleaseOp release);
+  void lowerSignalAfterDots(Operation *user, Value barrier);
+  void emitFenceAfterWait(OpBuilder &b, Operation *wait);
+  bool emitFenceBeforeArrival(OpBuilder &b, Operation *user);
   LogicalResult lowerAcquire(warp::ProducerAcquireOp acquire);
   Value emitFull(OpBuilder &b, Location loc, Value stage);
   Value emitEmpty(OpBuilder &b, Location loc, Value stage);
@@ -93,6 +98,8 @@ private:
   int64_t stages;
   /// Each CTA of the cluster copies a part of the data for all CTAs.
   bool shared = false;
+  /// Dots into tensor memory fill or read the stages.
+  bool hasDots = false;
   const Role *producer = nullptr;
   llvm::SmallPtrSet<const Role *, 4> consumers;
   /// Commits that need no arrival: the barrier completes when the last byte of
@@ -116,8 +123,13 @@ LogicalResult RolePipeline::addProducer(Operation *user, const Role *role) {
 }
 
 void RolePipeline::addConsumer(Operation *user, const Role *role) {
-  if (isa<warp::ConsumerReleaseOp>(user))
+  if (isa<warp::ConsumerReleaseOp, warp::ReleaseAfterDotsOp>(user))
     consumers.insert(role);
+}
+
+/// The number of arrivals with which a role signals a barrier.
+static int64_t countArrivals(const Role &role) {
+  return role.isSingleWarp ? 1 : role.warps;
 }
 
 LogicalResult RolePipeline::analyze() {
@@ -131,7 +143,8 @@ LogicalResult RolePipeline::analyze() {
       return user->emitOpError(
           "is outside the kernel's roles: expected all uses of the pipeline in "
           "roles");
-    if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp>(user)) {
+    hasDots |= isa<warp::CommitAfterDotsOp, warp::ReleaseAfterDotsOp>(user);
+    if (cast<warp::PipelineOpInterface>(user).isProducerOp()) {
       if (failed(addProducer(user, role)))
         return failure();
     } else {
@@ -169,14 +182,14 @@ void RolePipeline::emitSetup() {
   Location loc = op.getLoc();
   int64_t releases = 0;
   for (const Role *role : consumers)
-    releases += role->warps * (shared ? roles.clusterSize : 1);
+    releases += countArrivals(*role) * (shared ? roles.clusterSize : 1);
   auto initialize = [&](Value barrier, int64_t count) {
     emitAsm(b, loc, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}",
             {barrier, emitI32(b, loc, count)});
   };
   for (int64_t stage = 0; stage < stages; ++stage)
     initialize(emitFull(b, loc, emitI32(b, loc, stage)),
-               producer->isSingleWarp ? 1 : producer->warps);
+               countArrivals(*producer));
   for (int64_t stage = 0; stage < stages; ++stage)
     initialize(emitEmpty(b, loc, emitI32(b, loc, stage)),
                std::max<int64_t>(releases, 1));
@@ -215,6 +228,63 @@ static void emitWait(OpBuilder &b, Location loc, Value barrier, Value phase) {
           "r,r,~{memory}", {barrier, phase});
 }
 
+//===----------------------------------------------------------------------===//
+// Tensor memory
+//===----------------------------------------------------------------------===//
+
+/// Returns true if the role loads or stores tensor memory, or issues dots.
+static bool usesTensorMemory(const Role &role) {
+  return role.body
+      ->walk([](Operation *op) {
+        return isa<warp::TmemLoadOp, warp::TmemStoreOp, warp::DotIntoOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// A pipeline with dots on one side orders accesses to tensor memory, and dots
+/// after the arrival of their operands. The other thread's accesses follow a
+/// fence after the wait (PTX ISA, tcgen05 memory consistency, pattern of
+/// mbarriers).
+void RolePipeline::emitFenceAfterWait(OpBuilder &b, Operation *wait) {
+  if (hasDots && usesTensorMemory(*roles.getRole(wait)))
+    NVVM::Tcgen05FenceOp::create(b, wait->getLoc(),
+                                 NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
+}
+
+/// Orders the loads and stores of tensor memory of all lanes before the arrival
+/// of one of them. Returns false, without emitting anything, if the role does
+/// not access the tensor memory that the pipeline orders. Loads have completed.
+bool RolePipeline::emitFenceBeforeArrival(OpBuilder &b, Operation *user) {
+  const Role &role = *roles.getRole(user);
+  if (!hasDots || !usesTensorMemory(role))
+    return false;
+  Location loc = user->getLoc();
+  bool stores =
+      role.body->walk([](warp::TmemStoreOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+  if (stores)
+    NVVM::Tcgen05WaitOp::create(b, loc, NVVM::Tcgen05WaitKind::STORE);
+  NVVM::Tcgen05FenceOp::create(b, loc,
+                               NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
+  NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
+  return true;
+}
+
+/// The arrival follows the dots that the executing thread has issued: all of
+/// them are issued by the role's leader. It implies a fence before it.
+void RolePipeline::lowerSignalAfterDots(Operation *user, Value barrier) {
+  OpBuilder b(user);
+  Location loc = user->getLoc();
+  auto branch = scf::IfOp::create(b, loc, roles.getRole(user)->leader,
+                                  /*withElseRegion=*/false);
+  OpBuilder inside = branch.getThenBodyBuilder();
+  NVVM::Tcgen05CommitOp::create(inside, loc,
+                                emitSharedPointer(inside, loc, barrier),
+                                /*multicastMask=*/Value());
+}
+
 LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
   FailureOr<StageFill> fill = getStageFill(acquire);
   if (failed(fill))
@@ -226,6 +296,7 @@ LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
   Value before =
       arith::XOrIOp::create(b, loc, acquire.getPhase(), emitI32(b, loc, 1));
   emitWait(b, loc, emitEmpty(b, loc, acquire.getStage()), before);
+  emitFenceAfterWait(b, acquire);
   if (fill->copies.empty())
     return success();
   if (!producer->isSingleWarp)
@@ -279,6 +350,9 @@ void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
     return;
   OpBuilder b(commit);
   Location loc = commit.getLoc();
+  if (emitFenceBeforeArrival(b, commit))
+    return emitArrive(b, loc, emitFull(b, loc, commit.getStage()),
+                      producer->leader);
   if (!producer->isSingleWarp && !isFenced(commit)) {
     NVVM::FenceProxyOp::create(
         b, loc, NVVM::ProxyKind::async_shared,
@@ -305,7 +379,9 @@ static bool readsPerLaneElements(Operation &op, Value stage) {
   OpFoldResult given = getAsOpFoldResult(stage);
   auto isRead = [&](warp::LocalLoadOp load) {
     auto read = load.getSource().getDefiningOp<warp::StageOp>();
-    return load.getType().getDimSize(0) == 1 && read &&
+    bool isVector = load.getType().getDimSize(0) == 1 ||
+                    warp::isRowVector(load.getSource().getType());
+    return isVector && read &&
                    isEqualConstantIntOrValue(getAsOpFoldResult(read.getStage()),
                                              given)
                ? WalkResult::interrupt()
@@ -347,7 +423,7 @@ static void emitDelayedWarpSync(OpBuilder &b, warp::ConsumerReleaseOp release) {
 void RolePipeline::lowerRelease(warp::ConsumerReleaseOp release) {
   OpBuilder b(release);
   Location loc = release.getLoc();
-  if (needsWarpSync(release, roles))
+  if (!emitFenceBeforeArrival(b, release) && needsWarpSync(release, roles))
     emitDelayedWarpSync(b, release);
   Value empty = emitEmpty(b, loc, release.getStage());
   Value leader = roles.getRole(release)->leader;
@@ -377,6 +453,11 @@ LogicalResult RolePipeline::lowerUsers() {
       lowerCommit(commit);
     } else if (auto wait = dyn_cast<warp::ConsumerWaitOp>(user)) {
       emitWait(b, loc, emitFull(b, loc, wait.getStage()), wait.getPhase());
+      emitFenceAfterWait(b, wait);
+    } else if (auto commit = dyn_cast<warp::CommitAfterDotsOp>(user)) {
+      lowerSignalAfterDots(user, emitFull(b, loc, commit.getStage()));
+    } else if (auto release = dyn_cast<warp::ReleaseAfterDotsOp>(user)) {
+      lowerSignalAfterDots(user, emitEmpty(b, loc, release.getStage()));
     } else if (auto release = dyn_cast<warp::ConsumerReleaseOp>(user)) {
       lowerRelease(release);
     }

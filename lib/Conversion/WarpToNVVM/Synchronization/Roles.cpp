@@ -75,6 +75,13 @@ Value fovea::emitSharedPointer(OpBuilder &builder, Location loc,
   return LLVM::IntToPtrOp::create(builder, loc, pointer, address);
 }
 
+Value fovea::emitTensorPointer(OpBuilder &builder, Location loc,
+                               Value address) {
+  Type pointer = LLVM::LLVMPointerType::get(
+      builder.getContext(), unsigned(NVVM::NVVMMemorySpace::Tensor));
+  return LLVM::IntToPtrOp::create(builder, loc, pointer, address);
+}
+
 void fovea::emitNamedBarrier(OpBuilder &builder, Location loc, Value barrier,
                              int64_t threads) {
   NVVM::BarrierOp::create(builder, loc, TypeRange(), barrier,
@@ -140,17 +147,35 @@ static bool hasWarpLocalResults(Operation *op) {
   return llvm::all_of(op->getResultTypes(), warp::isReplicatedPerWarp);
 }
 
+/// Returns true if one of the role's threads issues the op, which completes
+/// asynchronously: all other threads of the role would only wait.
+static bool isIssued(Operation *op) {
+  if (auto copy = dyn_cast<warp::CopyOp>(op))
+    return copy.getAsync();
+  return isa<warp::DotIntoOp, warp::CommitAfterDotsOp, warp::ReleaseAfterDotsOp,
+             warp::CopyOutOp, warp::CopyOutWaitOp>(op);
+}
+
 /// Returns true if one warp can execute the role: the role only fills
-/// pipelines, and each warp computes its tiles by itself.
-static bool fitsOneWarp(Region &role) {
-  WalkResult walk = role.walk([](Operation *op) -> WalkResult {
+/// pipelines, issues dots into tensor memory or copies stages out, and each
+/// warp computes its tiles by itself. In a role of whole warp groups each warp
+/// copies out the rows that it stored.
+static bool fitsOneWarp(Region &role, int64_t warps) {
+  bool hasGroups = warps % kGroupWarps == 0;
+  role.walk([&](warp::DotIntoOp) { hasGroups = false; });
+  WalkResult walk = role.walk([&](Operation *op) -> WalkResult {
     if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::SendOp,
             warp::FetchWorkOp, warp::FinishWorkOp, memref::LoadOp,
             launch::AwaitPreviousOp>(op) ||
         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
       return WalkResult::advance();
-    if (auto copy = dyn_cast<warp::CopyOp>(op))
-      return copy.getAsync() ? WalkResult::advance() : WalkResult::interrupt();
+    if (isa<warp::CopyOp>(op))
+      return isIssued(op) ? WalkResult::advance() : WalkResult::interrupt();
+    if (!hasGroups &&
+        (isIssued(op) ||
+         isa<warp::ConsumerWaitOp, warp::ConsumerReleaseOp, warp::ReceiveOp>(
+             op)))
+      return WalkResult::advance();
     bool readsOnly =
         isMemoryEffectFree(op) || hasSingleEffect<MemoryEffects::Read>(op);
     return readsOnly && hasWarpLocalResults(op) ? WalkResult::advance()
@@ -163,15 +188,19 @@ namespace {
 /// Builds the branches of a kernel's roles.
 class RoleBuilder {
 public:
-  RoleBuilder(warp::SpecializeOp op, int64_t launched, Specialization &result)
-      : b(op), op(op), loc(op.getLoc()), result(result), launched(launched) {}
+  RoleBuilder(warp::SpecializeOp op, launch::AbiOp abi, int64_t launched,
+              Specialization &result)
+      : b(op), op(op), loc(op.getLoc()), result(result), launched(launched),
+        tensorMemory(op->getParentOfType<gpu::GPUFuncOp>(), abi) {}
 
   void run();
 
 private:
   void emitSetup();
   void emitOnes(warp::OnesOp ones);
-  void emitBranch(unsigned index);
+  unsigned getGroupEnd(unsigned index);
+  void emitBranches(unsigned index, unsigned end, bool inGroup);
+  void emitGroup(unsigned index, unsigned end, Block *block, bool inGroup);
   void emitRole(unsigned index, Block *block);
   void emitBudget(int64_t registers);
   bool keepsThread(unsigned index);
@@ -183,6 +212,7 @@ private:
   Location loc;
   Specialization &result;
   int64_t launched; // registers per thread at launch
+  TensorMemory tensorMemory;
   Value thread, keptThread, warp;
 };
 } // namespace
@@ -199,11 +229,21 @@ void RoleBuilder::run() {
   keptThread = emitKeptThread();
   result.roles.reserve(op.getRoles().size());
   OpBuilder::InsertPoint end = b.saveInsertionPoint();
-  emitBranch(0);
+  unsigned count = op.getRoles().size();
+  if (getGroupEnd(0) == count) {
+    // A single group of warps needs no condition, but its own block.
+    auto all = scf::IfOp::create(
+        b, loc, arith::ConstantIntOp::create(b, loc, 1, 1).getResult(),
+        /*withElseRegion=*/false);
+    emitGroup(0, count, all.thenBlock(), /*inGroup=*/false);
+  } else {
+    emitBranches(0, count, /*inGroup=*/false);
+  }
   b.restoreInsertionPoint(end);
   // Other CTAs may still write to this CTA's memory or arrive at its barriers.
   if (result.clusterSize > 1)
     emitClusterBarrier();
+  tensorMemory.emitFree(b, loc, warp, result.tensorMemory);
   op.erase();
 }
 
@@ -222,7 +262,9 @@ void RoleBuilder::emitSetup() {
   result.endOfSetup = NVVM::FenceMbarrierInitOp::create(inside, loc);
   op->getParentOfType<gpu::GPUFuncOp>().walk(
       [&](warp::OnesOp ones) { emitOnes(ones); });
+  tensorMemory.emitAllocate(b, loc, warp);
   NVVM::Barrier0Op::create(b, loc);
+  result.tensorMemory = tensorMemory.emitAddress(b, loc);
   if (result.clusterSize > 1)
     emitClusterBarrier();
 }
@@ -264,24 +306,40 @@ void RoleBuilder::emitOnes(warp::OnesOp ones) {
   }
 }
 
-void RoleBuilder::emitBranch(unsigned index) {
-  bool isLast = index + 1 == op.getRoles().size();
-  if (isLast && index == 0) {
-    // A single role needs no condition, but its own block.
-    auto all = scf::IfOp::create(
-        b, loc, arith::ConstantIntOp::create(b, loc, 1, 1).getResult(),
-        /*withElseRegion=*/false);
-    return emitRole(index, all.thenBlock());
-  }
-  int64_t end = op.getFirstWarp(index) + op.getWarps()[index];
+/// Returns the index after the last role that shares the warp group of the role
+/// `index`.
+unsigned RoleBuilder::getGroupEnd(unsigned index) {
+  unsigned end = index + 1;
+  while (end < op.getRoles().size() && op.getFirstWarp(end) % kGroupWarps != 0)
+    ++end;
+  return end;
+}
+
+/// Branches to the roles from `index` to `end`. Only their warps get here.
+void RoleBuilder::emitBranches(unsigned index, unsigned end, bool inGroup) {
+  unsigned last = inGroup ? index + 1 : getGroupEnd(index);
+  if (last == end)
+    return emitGroup(index, end, b.getInsertionBlock(), inGroup);
+  int64_t endWarp = op.getFirstWarp(last);
   Value mine = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, warp,
-                                     emitI32(b, loc, end));
+                                     emitI32(b, loc, endWarp));
   auto branch = scf::IfOp::create(b, loc, mine, /*withElseRegion=*/true);
-  emitRole(index, branch.thenBlock());
+  emitGroup(index, last, branch.thenBlock(), inGroup);
   b.setInsertionPointToStart(branch.elseBlock());
-  if (index + 2 == op.getRoles().size())
-    return emitRole(index + 1, branch.elseBlock());
-  emitBranch(index + 1);
+  emitBranches(last, end, inGroup);
+}
+
+/// Emits one role, or the roles of one warp group. All warps of a group must
+/// execute the same `setmaxnreg` (PTX ISA, setmaxnreg), so roles that share a
+/// group change their budget before they branch.
+void RoleBuilder::emitGroup(unsigned index, unsigned end, Block *block,
+                            bool inGroup) {
+  b.setInsertionPointToStart(block);
+  if (!inGroup)
+    emitBudget(op.getRegisters()[index]);
+  if (end == index + 1)
+    return emitRole(index, block);
+  emitBranches(index, end, /*inGroup=*/true);
 }
 
 void RoleBuilder::emitBudget(int64_t registers) {
@@ -324,16 +382,14 @@ Value RoleBuilder::emitKeptThread() {
 }
 
 void RoleBuilder::emitRole(unsigned index, Block *block) {
-  b.setInsertionPointToStart(block);
   Role role;
   role.name = cast<StringAttr>(op.getNames()[index]);
   role.body = block;
   role.firstWarp = op.getFirstWarp(index);
   role.warps = op.getWarps()[index];
   Region &region = op.getRoles()[index];
-  role.isSingleWarp = fitsOneWarp(region);
+  role.isSingleWarp = fitsOneWarp(region, role.warps);
 
-  emitBudget(op.getRegisters()[index]);
   role.thread =
       arith::SubIOp::create(b, loc, keepsThread(index) ? keptThread : thread,
                             emitI32(b, loc, kLanes * role.firstWarp));
@@ -383,12 +439,12 @@ static LogicalResult checkSpecialize(warp::SpecializeOp op,
       lookupTarget(abi.getTarget(), [&] { return abi.emitError(); });
   if (!target)
     return failure();
-  if (!target->warpGroupDots) {
+  if (!target->hasRoles()) {
     InFlightDiagnostic diag = op.emitOpError("needs target ");
     llvm::interleave(
         llvm::make_filter_range(
             getTargets(),
-            [](const TargetInfo &other) { return other.warpGroupDots; }),
+            [](const TargetInfo &other) { return other.hasRoles(); }),
         diag,
         [&](const TargetInfo &other) { diag << "'" << other.name << "'"; },
         " or ");
@@ -443,7 +499,7 @@ FailureOr<Specialization> fovea::openRoles(gpu::GPUFuncOp kernel,
   if (failed(checkSpecialize(ops.front(), kernel, abi, launched)))
     return failure();
   result.launchedRegisters = launched;
-  RoleBuilder(ops.front(), launched, result).run();
+  RoleBuilder(ops.front(), abi, launched, result).run();
   return result;
 }
 

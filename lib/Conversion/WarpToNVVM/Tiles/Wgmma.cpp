@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Tiles/PanelWalk.h"
 #include "WarpToNVVM.h"
 
 #include "fovea/Support/Warps.h"
@@ -30,7 +31,8 @@ using namespace fovea;
 
 // wgmma.mma_async.m64nNkK reduces over 32 bytes of a row (PTX ISA, asynchronous
 // warpgroup instructions).
-static constexpr int64_t kRows = 64, kStepBytes = 32, kMostColumns = 256;
+static constexpr int64_t kRows = 64, kStepBytes = PanelWalk::kStepBytes,
+                         kMostColumns = 256;
 // Instructions of a dot that is too wide for one start at whole panels of any
 // width.
 static constexpr int64_t kPartBytes = 128;
@@ -44,68 +46,15 @@ static constexpr size_t kManyValues = 16;
 // Maximum count of wgmma.wait_group.
 static constexpr int64_t kMostInFlight = 7;
 // Rows of one repetition of a swizzle pattern.
-static constexpr int64_t kPatternRows = 8;
-// Addresses in a descriptor are in units of 16 bytes, 14 bits of them.
-static constexpr int64_t kUnit = 16, kAddressMask = 0x3FFF;
+static constexpr int64_t kPatternRows = PanelWalk::kPatternRows;
+static constexpr int64_t kUnit = PanelWalk::kUnit,
+                         kAddressMask = PanelWalk::kAddressMask;
 
 //===----------------------------------------------------------------------===//
 // Descriptors
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The address sequence of an operand in swizzled panels.
-struct PanelWalk {
-  int64_t rows, rowBytes, elementBytes;
-  /// The reduction runs along columns, otherwise along rows.
-  bool sumAlongColumns;
-  /// Bytes from the buffer to the buffer of ones that continues its panel; 0
-  /// without ones.
-  int64_t toOnes = 0;
-  /// Columns or rows of the result that the buffer holds before those of this
-  /// dot.
-  int64_t first = 0;
-
-  int64_t getPanelBytes() const { return rows * rowBytes; }
-
-  /// A descriptor's upper half. The swizzle follows the panel's row: layout
-  /// type 1, 2 or 3 for 128, 64 or 32 bytes.
-  int64_t getUpperHalf() const {
-    int64_t stride = kPatternRows * rowBytes;
-    int64_t swizzle = rowBytes == 128 ? 1 : rowBytes == 64 ? 2 : 3;
-    return swizzle << 30 | stride / kUnit;
-  }
-
-  /// A descriptor's lower half without the address.
-  int64_t getLowerHalf() const {
-    // Along columns the swizzle determines the next chunk.
-    int64_t leading = sumAlongColumns ? kUnit
-                      : toOnes        ? toOnes
-                                      : getPanelBytes();
-    return (leading / kUnit) << 16;
-  }
-
-  /// The increment of a descriptor for an advance by `bytes`. The ones stay in
-  /// place, so the distance to them shrinks.
-  int64_t getAdvance(int64_t bytes) const {
-    int64_t units = bytes / kUnit;
-    return toOnes ? units - (units << 16) : units;
-  }
-
-  /// The increment of a descriptor for k-step `step` and the result's columns
-  /// from `column` on: rows of the buffer, or whole panels.
-  int64_t getAdvanceTo(int64_t step, int64_t column = 0) const {
-    column += first;
-    int64_t toColumn = sumAlongColumns
-                           ? column * rowBytes
-                           : column * elementBytes / rowBytes * getPanelBytes();
-    int64_t along = step * kStepBytes;
-    int64_t bytes = sumAlongColumns
-                        ? along / rowBytes * getPanelBytes() + along % rowBytes
-                        : along / elementBytes * rowBytes;
-    return getAdvance(toColumn + bytes);
-  }
-};
-
 /// The PTX text of one dot with its numbered operands.
 class ProductText {
 public:
@@ -268,6 +217,13 @@ std::string ProductText::get(int64_t steps, bool startsAtZero, int64_t words,
   return text + "wgmma.commit_group.sync.aligned;\n\t}";
 }
 
+/// A descriptor's upper half. The swizzle follows the panel's row: layout type
+/// 1, 2 or 3 for 128, 64 or 32 bytes.
+static int64_t getUpperHalf(const PanelWalk &walk) {
+  int64_t swizzle = walk.rowBytes == 128 ? 1 : walk.rowBytes == 64 ? 2 : 3;
+  return swizzle << 30 | walk.getStride();
+}
+
 /// The base of a buffer's descriptors is computed once, at the start of the
 /// role; a stage adds its offset. Only the lower half differs, so one register
 /// suffices.
@@ -308,7 +264,7 @@ FailureOr<Value> WgmmaDotLowering::emitDescriptor(OpBuilder &b, warp::DotOp op,
   }
   return arith::OrIOp::create(
              b, loc, arith::ExtUIOp::create(b, loc, b.getI64Type(), base),
-             emitI64(b, loc, walk.getUpperHalf() << 32))
+             emitI64(b, loc, getUpperHalf(walk) << 32))
       .getResult();
 }
 

@@ -100,6 +100,15 @@ bool Tcgen05UnitAttr::multiplies(int64_t elementBits) const {
 /// Computed operands go through tensor memory.
 bool Tcgen05UnitAttr::readsRegisters() const { return false; }
 bool Tcgen05UnitAttr::accumulatesInMemory() const { return true; }
-Attribute Tcgen05UnitAttr::getLayout(EmitError, int64_t, int64_t) const {
+/// A role's warp group holds the rows of one accumulator, whatever the number
+/// of warps of all roles.
+Attribute Tcgen05UnitAttr::getLayout(EmitError emitError, int64_t warps,
+                                     int64_t columnWarps) const {
+  if (columnWarps == 1 && warps % getGroupWarps() == 0)
+    return ThreadRowsAttr::get(getContext());
+  emitError() << "accumulators in tensor memory are read by whole warp groups: "
+                 "'column_warps' must be 1 and 'warps' a multiple of "
+              << getGroupWarps() << ", found " << columnWarps << " and "
+              << warps;
   return {};
 }

@@ -36,6 +36,16 @@ LogicalResult LocalStoreOp::verify() {
   RankedTensorType tile = getValue().getType();
   if (getFragments() && failed(verifyFragmentShape(*this, buffer)))
     return failure();
+  if (std::optional<int64_t> first = getColumn()) {
+    if (!getFragments() && tile.getElementType() == buffer.getElementType() &&
+        buffer.getRank() == 2 && tile.getDimSize(0) == buffer.getDimSize(0) &&
+        *first >= 0 && *first <= buffer.getDimSize(1) - tile.getDimSize(1))
+      return success();
+    return emitOpError(
+               "'column' needs a tile with the rows and element type of "
+               "the buffer and columns within it, found ")
+           << tile << " at column " << *first << " of " << buffer;
+  }
   if (buffer.getShape() == tile.getShape() &&
       buffer.getElementType() == tile.getElementType())
     return success();

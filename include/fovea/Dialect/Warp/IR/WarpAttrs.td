@@ -120,6 +120,27 @@ def Warp_WgmmaAttr : Warp_Attr<"Wgmma", "wgmma", [
   }];
 }
 
+def Warp_ThreadRowsAttr : Warp_Attr<"ThreadRows", "thread_rows", [
+    RegisterEncodingAttrInterface,
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<ThreadLayoutAttrInterface>]> {
+  let summary = "one row per thread of a warp group";
+  let description = [{
+    Thread `t` of a warp group (four warps) holds row `t` of a tile of 128 rows,
+    with its columns in order of the registers. This is how `tcgen05.ld` and
+    `tcgen05.st` access tensor memory (PTX ISA, shape .32x32b): a row is a lane
+    of tensor memory, and warp `w` accesses lanes `32 w` to `32 w + 31`. Threads
+    exchange nothing to reduce a row. A tile with one row is replicated: each
+    thread holds all its columns. A warp group starts at a multiple of four
+    warps of the CTA.
+
+    Example: `tensor<128x64xf32, #warp.thread_rows>`
+  }];
+  let extraClassDeclaration = [{
+    int64_t getRowWarps() const { return kGroupWarps; }
+  }];
+}
+
 def Warp_OperandAttr : Warp_Attr<"Operand", "operand", [
     RegisterEncodingAttrInterface,
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,

@@ -29,7 +29,9 @@ def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
     is committed.
 
     With `fragments`, the buffer receives the elements in MMA fragment order
-    (see `tile.store`), for a `warp.copy_out` that also has `fragments`.
+    (see `tile.store`), for a `warp.copy_out` that also has `fragments`. With
+    `column`, the tile has fewer columns than the buffer and replaces its columns
+    from that one on; other ops store the rest.
 
     Example:
 
@@ -41,15 +43,17 @@ def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
     Arg<Tile_AnyTile, "the elements to store">:$value,
     Arg<Warp_SharedBuffer, "the buffer to write">:$target,
     Arg<UnitAttr, "the buffer is in the order of MMA fragments">:$fragments,
+    Arg<OptionalAttr<I64Attr>, "the first column to replace; absent: the tile has the shape of the buffer">:$column,
     Arg<OptionalAttr<StrAttr>, "the name by which the plan and other ops refer to this op">:$name);
   let builders = [OpBuilder<(ins "::mlir::Value":$value,
                                 "::mlir::Value":$target,
                                 "::mlir::StringAttr":$name), [{
     build($_builder, $_state, value, target, /*fragments=*/::mlir::UnitAttr(),
-          name);
+          /*column=*/::mlir::IntegerAttr(), name);
   }]>];
   let assemblyFormat = [{
-    ($name^)? $value (`fragments` $fragments^)? `to` $target attr-dict `:` type($value) `,` type($target)
+    ($name^)? $value (`fragments` $fragments^)? `to` $target
+    (`column` `(` $column^ `)`)? attr-dict `:` type($value) `,` type($target)
   }];
   let hasVerifier = 1;
 }

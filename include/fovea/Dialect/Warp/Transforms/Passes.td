@@ -567,6 +567,48 @@ def WarpPrefetchScalars
   ];
 }
 
+def WarpSplitColumns
+    : KernelPass<"warp-split-columns", [HasThreadLayouts, IsPartitioned], []> {
+  let summary = "Update tensor memory in parts of its columns";
+  let body = [{
+    A load from tensor memory, the elementwise ops on it and the stores of their
+    results to tensor or shared memory are split by columns. A thread then holds
+    a part of a row at a time: a role that rescales outputs needs fewer registers
+    than a row has columns (FlashAttention-4's correction). The parts follow each
+    other at the last store, before which the loaded stage is not released. A
+    chain is left whole if an op combines columns, if another op reads an
+    intermediate tile, or if tensor memory is written between the load and the
+    last store.
+
+    Before:
+
+    ```mlir
+    %o = warp.tmem_load %acc : memref<128x64xf32, #warp.tmem> to tensor<128x64xf32, #warp.thread_rows>
+    %by = tile.broadcast %factor : ...
+    %scaled = arith.mulf %o, %by : tensor<128x64xf32, #warp.thread_rows>
+    warp.tmem_store %scaled to %acc : ...
+    ```
+
+    After, the first of two parts:
+
+    ```mlir
+    %part = warp.tmem_view %acc from 0 : memref<128x64xf32, #warp.tmem> to memref<128x32xf32, #warp.tmem>
+    %o = warp.tmem_load %part : memref<128x32xf32, #warp.tmem> to tensor<128x32xf32, #warp.thread_rows>
+    %by = tile.broadcast %factor : ...
+    %scaled = arith.mulf %o, %by : tensor<128x32xf32, #warp.thread_rows>
+    warp.tmem_store %scaled to %part : ...
+    ```
+  }];
+  let options = [
+    Option<"columns", "columns", "int64_t", "32", "Maximum number of columns of a part">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"numSplit", "split", "Number of loads split">
+  ];
+}
+
 def WarpSplitMaskedLoops
     : KernelPass<"warp-split-masked-loops", [BlocksAreLoops],
                  []> {

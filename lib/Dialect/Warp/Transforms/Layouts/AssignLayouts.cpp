@@ -234,10 +234,6 @@ void AssignLayoutsPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
     return signalPassFailure();
-  // With accumulators in tensor memory the readers hold whole rows; these
-  // kernels are not lowered further.
-  if (abi.getPlan().getUnit().accumulatesInMemory())
-    return;
   layout = makeLayout(abi, abi.getPlan()->warps);
   if (!layout)
     return signalPassFailure();

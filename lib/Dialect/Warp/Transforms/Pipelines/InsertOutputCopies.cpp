@@ -118,7 +118,8 @@ CopyOutOp InsertOutputCopiesPass::replace(tile::StoreOp store, Value buffer) {
   OpBuilder b(store);
   Location loc = store.getLoc();
   LocalStoreOp::create(b, loc, store.getValue(), buffer,
-                       store.getFragmentsAttr(), store.getNameAttr());
+                       store.getFragmentsAttr(), /*column=*/IntegerAttr(),
+                       store.getNameAttr());
   FenceStoresOp::create(b, loc, buffer);
   auto copy = CopyOutOp::create(
       b, loc, buffer, store.getTarget(), store.getIndices(),

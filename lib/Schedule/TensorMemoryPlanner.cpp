@@ -59,15 +59,12 @@ public:
   }
   std::vector<std::vector<std::string>> listShapes() const override;
   std::vector<std::string> listVariations() const override {
-    return {"work=single", "exp2_by_fma=25", "output=direct"};
+    return {"work=single", "work=static", "work=dynamic", "exp2_by_fma=25",
+            "output=direct"};
   }
   std::optional<ScheduleFields>
   decide(const ScheduleProblem &problem,
          std::optional<plan::RecurrenceKind> recurrence) const override;
-  std::string explainRefusal(const ScheduleProblem &problem) const override {
-    return problem.endsEarly ? "sequences may end before the tensors do"
-                             : Planner::explainRefusal(problem);
-  }
   bool isFor(const ScheduleFields &fields) const override {
     return fields.rowTiles != 0;
   }
@@ -111,21 +108,21 @@ std::vector<std::vector<std::string>> TensorMemoryPlanner::listShapes() const {
 std::optional<ScheduleFields>
 TensorMemoryPlanner::decide(const ScheduleProblem &problem,
                             std::optional<plan::RecurrenceKind>) const {
-  // Rows that end within the tensor need threads that zero rows of stages and
-  // store rows; no role has registers for that.
-  if (!isOn(*problem.target) || !unit.multiplies(problem.elementBits) ||
-      problem.endsEarly)
+  if (!isOn(*problem.target) || !unit.multiplies(problem.elementBits))
     return std::nullopt;
   ScheduleFields fields;
   fields.recurrence = plan::RecurrenceKind::Conditional;
   fields.overlap = 1;
   fields.producerRegisters = kServiceRegisters;
   fields.consumerRegisters = kSoftmaxRegisters;
-  fields.work = plan::WorkSchedule::Static;
-  // TMA tiles with PackGQA rows may end within the tensor, too.
+  fields.work =
+      problem.uneven ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Static;
+  // TMA stores whole tiles: rows after the end of a sequence belong to another
+  // one.
+  bool endsWithTensor = problem.rows == 0 && !problem.endsEarly;
   fields.output =
-      problem.rows == 0 ? plan::OutputPath::Tma : plan::OutputPath::Direct;
-  fields.outputStages = problem.rows == 0;
+      endsWithTensor ? plan::OutputPath::Tma : plan::OutputPath::Direct;
+  fields.outputStages = endsWithTensor;
   int64_t most = problem.rows == 0 ? kMostRowTiles : 1;
   for (int64_t rowTiles = most; rowTiles >= 1; --rowTiles)
     for (int64_t tileN : {128, 64, 32}) {
@@ -180,9 +177,10 @@ TensorMemoryPlanner::check(const ScheduleProblem &problem,
   if (rowTiles < 1 || rowTiles > kMostRowTiles)
     return emitError() << "schedule's 'row_tiles' must be 1 or "
                        << kMostRowTiles << ", found " << rowTiles;
-  if (problem.endsEarly)
-    return emitError() << "schedule's 'row_tiles' needs sequences that end "
-                          "where the tensors do";
+  if (problem.endsEarly && fields.output == plan::OutputPath::Tma)
+    return emitError() << "schedule's 'output' must be direct where sequences "
+                          "may end before the tensors do and dots accumulate "
+                          "in tensor memory, found tma";
   if (fields.tileM != rowTiles * unit.getGroupRows())
     return emitError() << "schedule's 'tile_m' must be " << unit.getGroupRows()
                        << " for each of " << rowTiles << " 'row_tiles', found "
@@ -222,9 +220,6 @@ TensorMemoryPlanner::check(const ScheduleProblem &problem,
       return emitError() << "schedule's '" << name << "' must be " << expected
                          << " where dots accumulate in tensor memory, found "
                          << value;
-  if (fields.work == plan::WorkSchedule::Dynamic)
-    return emitError() << "schedule's 'work' must be single or static where "
-                          "dots accumulate in tensor memory, found dynamic";
   int64_t columns = getColumns(problem, rowTiles, fields.tileN);
   if (columns > warp::kTmemColumns)
     return emitError() << "schedule needs " << columns

@@ -17,6 +17,7 @@
 #include "Tiles/ScalarizeTiles.h"
 
 #include "fovea/Conversion/Passes.h"
+#include "fovea/Support/Target.h"
 #include "fovea/Support/Warps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -195,7 +196,9 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
       return kLanes * role->warps * roles.clusterSize;
     return abi.getThreads();
   }));
-  populateTilePatterns(patterns, converter, coordinates);
+  const TargetInfo *info = lookupTarget(abi.getTarget());
+  populateTilePatterns(patterns, converter, coordinates,
+                       /*hasThreeInputs=*/info && info->tensorMemoryDots);
   populateRelativePositionPatterns(patterns, converter);
   populateLayoutPatterns(patterns, converter);
   populateRandomPatterns(patterns, converter);

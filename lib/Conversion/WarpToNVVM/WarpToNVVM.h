@@ -318,10 +318,11 @@ explainPassOrder(mlir::MLIRContext *context,
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// `coordinates` must live as long as the patterns.
+/// `coordinates` must live as long as the patterns. With `hasThreeInputs`, the
+/// target has minima and maxima of three f32.
 void populateTilePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter,
-                          Coordinates &coordinates);
+                          Coordinates &coordinates, bool hasThreeInputs);
 void populateRelativePositionPatterns(mlir::RewritePatternSet &patterns,
                                       const mlir::TypeConverter &converter);
 void populateRandomPatterns(mlir::RewritePatternSet &patterns,

@@ -382,7 +382,7 @@ private:
                           RankedTensorType tileType, Value target);
   static void storeWholeRows(OpBuilder &b, Location loc, Value tile,
                              RankedTensorType tileType, Value target,
-                             MemRefType type);
+                             MemRefType type, int64_t firstColumn);
 };
 } // namespace
 
@@ -554,7 +554,7 @@ void LocalStoreLowering::storeVector(OpBuilder &b, Location loc, Value tile,
 /// threads access different banks.
 void LocalStoreLowering::storeWholeRows(OpBuilder &b, Location loc, Value tile,
                                         RankedTensorType tileType, Value target,
-                                        MemRefType type) {
+                                        MemRefType type, int64_t firstColumn) {
   auto layout = cast<warp::ThreadLayoutAttrInterface>(tileType.getEncoding());
   constexpr int64_t kChunkBytes = 16, kChunkWords = kChunkBytes / 4;
   int64_t rowBytes = warp::getRowBytes(type), rows = warp::getRowsOfCta(type);
@@ -567,7 +567,7 @@ void LocalStoreLowering::storeWholeRows(OpBuilder &b, Location loc, Value tile,
   SmallVector<Value> words = getWords(b, loc, tile);
   auto chunkType = VectorType::get({kChunkWords}, b.getI32Type());
   for (int64_t word = 0; word < int64_t(words.size()); word += kChunkWords) {
-    int64_t byte = word * 4;
+    int64_t byte = firstColumn * getBytes(type.getElementType()) + word * 4;
     Value inPanel =
         arith::XOrIOp::create(b, loc, place, emitI32(b, loc, byte % rowBytes));
     Value address = arith::AddIOp::create(
@@ -594,12 +594,17 @@ LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
     return success();
   }
   if (isa<warp::ThreadRowsAttr>(layout) &&
-      tile.getDimSize(1) * bits % 128 == 0) {
+      tile.getDimSize(1) * bits % 128 == 0 &&
+      op.getColumn().value_or(0) * bits % 128 == 0) {
     storeWholeRows(rewriter, loc, adaptor.getValue(), tile, adaptor.getTarget(),
-                   type);
+                   type, op.getColumn().value_or(0));
     rewriter.eraseOp(op);
     return success();
   }
+  if (op.getColumn())
+    return op.emitOpError("'column' needs threads that hold whole rows, and "
+                          "parts of 16 bytes, found ")
+           << tile << " at column " << *op.getColumn();
   SmallVector<int64_t> columns = layout.getOffsets(tile.getShape(), 1);
   bool isPaired = columns.size() % 2 == 0;
   for (size_t index = 0; isPaired && index < columns.size(); index += 2)

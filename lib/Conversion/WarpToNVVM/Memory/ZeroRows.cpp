@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lowers `warp.zero_rows` to shared-memory stores by the role's warp groups,
-// and allocates the named barriers of warp groups. Runs with the other
+// Lowers `warp.zero_rows` to shared-memory stores by each warp group of the
+// role, or by the only warp of a role that issues dots, and allocates the named
+// barriers of warp groups. Runs with the other
 // lowerings of roles, before tiles become vectors.
 //
 //===----------------------------------------------------------------------===//
@@ -35,7 +36,7 @@ struct ThreadRows {
 
 /// All chunks of a row become zero, so the swizzle does not matter.
 static ThreadRows emitThreadRows(OpBuilder &b, Location loc, SharedView view,
-                                 Value thread) {
+                                 Value thread, int64_t threads) {
   int64_t rowBytes = view.getRowBytes();
   Value base = emitSharedAddress(b, loc, *view.buffer.getOffset());
   if (view.stage)
@@ -48,11 +49,12 @@ static ThreadRows emitThreadRows(OpBuilder &b, Location loc, SharedView view,
   int64_t chunks = rowBytes / kChunkBytes;
   return {arith::AddIOp::create(b, loc, base, distance),
           arith::DivUIOp::create(b, loc, thread, emitI32(b, loc, chunks)),
-          kGroupThreads / chunks};
+          threads / chunks};
 }
 
-/// The threads of a warp group store adjacent chunks. A proxy fence and a named
-/// barrier make the stores visible to the tensor cores before the dots read.
+/// The threads of a warp group, or of the only warp, store adjacent chunks. A
+/// proxy fence and a barrier make the stores visible to the tensor cores before
+/// the dots read.
 static LogicalResult lower(warp::ZeroRowsOp op, const Role &role,
                            GroupBarriers &barriers) {
   FailureOr<SharedView> view = getSharedView(op, op.getBuffer());
@@ -67,9 +69,10 @@ static LogicalResult lower(warp::ZeroRowsOp op, const Role &role,
   int64_t rows = view->type.getDimSize(0), columns = view->type.getDimSize(1);
   int64_t panel = view->getPanel();
   int64_t panelBytes = rows * view->getRowBytes();
-  Value thread = arith::RemUIOp::create(b, loc, role.thread,
-                                        emitI32(b, loc, kGroupThreads));
-  ThreadRows mine = emitThreadRows(b, loc, *view, thread);
+  int64_t threads = role.isSingleWarp ? kLanes : kGroupThreads;
+  Value thread =
+      arith::RemUIOp::create(b, loc, role.thread, emitI32(b, loc, threads));
+  ThreadRows mine = emitThreadRows(b, loc, *view, thread, threads);
   Value from = emitToI32(b, loc, op.getFrom()), zero = emitI32(b, loc, 0);
   for (int64_t start = 0; start < rows; start += mine.step) {
     Value row = arith::AddIOp::create(b, loc, mine.row, emitI32(b, loc, start));
@@ -92,7 +95,9 @@ static LogicalResult lower(warp::ZeroRowsOp op, const Role &role,
       b, loc, NVVM::ProxyKind::async_shared,
       NVVM::SharedSpaceAttr::get(b.getContext(),
                                  NVVM::SharedSpace::shared_cta));
-  if (failed(barriers.emit(b, op, role)))
+  if (role.isSingleWarp)
+    NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
+  else if (failed(barriers.emit(b, op, role)))
     return failure();
   op.erase();
   return success();
@@ -122,8 +127,9 @@ LogicalResult fovea::lowerZeroRows(gpu::GPUFuncOp kernel,
   kernel.walk([&](warp::ZeroRowsOp op) { ops.push_back(op); });
   for (warp::ZeroRowsOp op : ops) {
     const Role *role = roles.getRole(op);
-    if (!role || role->isSingleWarp || role->warps % kGroupWarps != 0)
-      return op.emitOpError("must be in a role of whole warp groups");
+    if (!role || (!role->isSingleWarp && role->warps % kGroupWarps != 0))
+      return op.emitOpError("must be in a role of whole warp groups, or in one "
+                            "that issues dots into tensor memory");
     if (failed(lower(op, *role, barriers)))
       return failure();
   }

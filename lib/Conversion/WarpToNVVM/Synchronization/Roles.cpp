@@ -172,9 +172,8 @@ static bool fitsOneWarp(Region &role, int64_t warps) {
     if (isa<warp::CopyOp>(op))
       return isIssued(op) ? WalkResult::advance() : WalkResult::interrupt();
     if (!hasGroups &&
-        (isIssued(op) ||
-         isa<warp::ConsumerWaitOp, warp::ConsumerReleaseOp, warp::ReceiveOp>(
-             op)))
+        (isIssued(op) || isa<warp::ConsumerWaitOp, warp::ConsumerReleaseOp,
+                             warp::ReceiveOp, warp::ZeroRowsOp>(op)))
       return WalkResult::advance();
     bool readsOnly =
         isMemoryEffectFree(op) || hasSingleEffect<MemoryEffects::Read>(op);

@@ -242,8 +242,9 @@ struct BroadcastLowering : OpConversionPattern<tile::BroadcastOp> {
 
 struct ReduceLowering : OpConversionPattern<tile::ReduceOp> {
   ReduceLowering(const TypeConverter &converter, MLIRContext *context,
-                 Coordinates &coordinates)
-      : OpConversionPattern(converter, context), coordinates(coordinates) {}
+                 Coordinates &coordinates, bool hasThreeInputs)
+      : OpConversionPattern(converter, context), coordinates(coordinates),
+        hasThreeInputs(hasThreeInputs) {}
 
   LogicalResult
   matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
@@ -251,6 +252,7 @@ struct ReduceLowering : OpConversionPattern<tile::ReduceOp> {
 
 private:
   Coordinates &coordinates;
+  bool hasThreeInputs;
 };
 
 /// Lowers a ballot of one flag per lane.
@@ -340,24 +342,29 @@ Value fovea::emitShuffle(OpBuilder &b, Location loc, Value value,
 }
 
 /// Float minima and maxima combine as a balanced tree: short dependence chains.
+/// With instructions of three inputs, each node of the tree combines three
+/// values, from which LLVM makes one instruction.
 /// Sums form one chain in register order. They accompany exponentials, and
 /// ptxas then schedules each addition right after its operand instead of all
 /// additions at the end. Integer minima and maxima form one chain, from which
 /// ptxas makes three-input instructions if the GPU has them.
 static Value combineAll(OpBuilder &b, Location loc, tile::ReduceKind kind,
-                        SmallVector<Value> values) {
+                        SmallVector<Value> values, bool hasThreeInputs) {
   if (kind == tile::ReduceKind::Add || values.front().getType().isInteger()) {
     Value result = values.front();
     for (Value value : ArrayRef(values).drop_front())
       result = combine(b, loc, kind, result, value);
     return result;
   }
+  size_t inputs = hasThreeInputs ? 3 : 2;
   while (values.size() > 1) {
     SmallVector<Value> next;
-    for (size_t i = 0; i + 1 < values.size(); i += 2)
-      next.push_back(combine(b, loc, kind, values[i], values[i + 1]));
-    if (values.size() % 2)
-      next.push_back(values.back());
+    for (size_t first = 0; first < values.size(); first += inputs) {
+      next.push_back(values[first]);
+      size_t end = std::min(first + inputs, values.size());
+      for (size_t i = first + 1; i < end; ++i)
+        next.back() = combine(b, loc, kind, next.back(), values[i]);
+    }
     values = next;
   }
   return values.front();
@@ -400,7 +407,8 @@ ReduceLowering::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
       if (across[index] == toAcross &&
           (extent == 1 || along[index] % extent == toAlong))
         members.push_back(getElement(index));
-    Value value = combineAll(rewriter, loc, op.getKind(), members);
+    Value value =
+        combineAll(rewriter, loc, op.getKind(), members, hasThreeInputs);
     for (int64_t lane : *lanes) {
       Value other = emitShuffle(rewriter, loc, value, NVVM::ShflKind::bfly,
                                 emitI32(rewriter, loc, lane));
@@ -435,11 +443,13 @@ AnyLowering::matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
 
 void fovea::populateTilePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter,
-                                 Coordinates &coordinates) {
+                                 Coordinates &coordinates,
+                                 bool hasThreeInputs) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ElementwiseLowering>(converter, context);
   patterns.add<BallotLowering, BroadcastLowering, ConstantLowering,
                IsPartialLowering>(converter, context);
-  patterns.add<AnyLowering, IotaLowering, RampLowering, ReduceLowering,
-               SelectLowering>(converter, context, coordinates);
+  patterns.add<AnyLowering, IotaLowering, RampLowering, SelectLowering>(
+      converter, context, coordinates);
+  patterns.add<ReduceLowering>(converter, context, coordinates, hasThreeInputs);
 }

@@ -1,0 +1,59 @@
+// A matrix product, c = a b, whose accumulator is in tensor memory: 128 x 256
+// elements for each CTA. One role issues dots and one stores the result.
+!memory = memref<?x?xbf16, strided<[?, 1]>>
+!a = tensor<128x64xbf16, #tile.reg>
+!b = tensor<64x256xbf16, #tile.reg>
+!acc = tensor<128x256xf32, #tile.reg>
+!out = tensor<128x256xbf16, #tile.reg>
+gpu.module @product {
+  launch.abi @product target("sm_100a")
+    plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 256, warps = 4, stages = 3, work = static,
+         roles = [<"store", warps = 4, registers = 152, owns = ["out"]>, <"mma", warps = 1, registers = 48, owns = ["c"]>,
+                  <"load", warps = 3, registers = 48, owns = ["a", "b"]>]>)
+    tensors([#launch.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,
+             #launch.tensor<"b", read, tensor<?x?xbf16>, ["K", "N"], 16>,
+             #launch.tensor<"c", write, tensor<?x?xbf16>, ["M", "N"], 16>])
+    parameters([#launch.memref<"a", [0, 1]>, #launch.memref<"b", [0, 1]>, #launch.memref<"c", [0, 1]>])
+    grid(["M", "N"] affine_map<()[m, n] -> ((m ceildiv 128) * (n ceildiv 256))>)
+    threads(256) shared_memory(0) persistent(1)
+  gpu.func @product(%A: !memory, %B: !memory, %C: !memory) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : index
+    %c128 = arith.constant 128 : index
+    %c256 = arith.constant 256 : index
+    %zero = arith.constant dense<0.0> : !acc
+    %m = memref.dim %A, %c0 : !memory
+    %k = memref.dim %A, %c1 : !memory
+    // At least one step, so that a product can be outstanding before the next: past the end all is zero.
+    %depth = arith.maxsi %k, %c1 : index
+    %n = memref.dim %B, %c1 : !memory
+    %rows = arith.ceildivui %m, %c128 : index
+    %columns = arith.ceildivui %n, %c256 : index
+    %tiles = arith.muli %rows, %columns : index
+    // Groups of 16 rows of tiles: B is read from L2 by all of them.
+    %c16 = arith.constant 16 : index
+    %inGroup = arith.muli %columns, %c16 : index
+    tile.foreach_work %w to %tiles schedule(static) {
+      %group = arith.divui %w, %inGroup : index
+      %place = arith.remui %w, %inGroup : index
+      %first = arith.muli %group, %c16 : index
+      %left = arith.subi %rows, %first : index
+      %height = arith.minui %left, %c16 : index
+      %down = arith.remui %place, %height : index
+      %along = arith.divui %place, %height : index
+      %row = arith.addi %first, %down : index
+      %i = arith.muli %row, %c128 : index
+      %j = arith.muli %along, %c256 : index
+      %sum = scf.for %l = %c0 to %depth step %c64 iter_args(%acc = %zero) -> !acc {
+        %a = tile.load "a" %A[%i, %l] dims [0, 1] : !memory to !a
+        %b = tile.load "b" %B[%l, %j] dims [0, 1] : !memory to !b
+        %next = tile.dot "c" %a, %b, %acc : !a, !b, !acc
+        scf.yield %next : !acc
+      }
+      %rounded = arith.truncf %sum : !acc to !out
+      tile.store "out" %rounded, %C[%i, %j] dims [0, 1] : !out, !memory
+    }
+    gpu.return
+  }
+}

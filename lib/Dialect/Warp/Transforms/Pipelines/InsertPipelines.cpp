@@ -368,8 +368,12 @@ LogicalResult InsertPipelinesPass::convertAccumulation(const Fill &fill) {
     createRelease(b, loc, pipeline, at, /*afterDots=*/false);
   };
   emitConsumer(update.thenBlock(), inside, *state);
-  auto results = loop.getResults().take_back(2);
-  emitConsumer(loop->getBlock(), after, {results[0], results[1]});
+  // Another ring may share the position, so it need not be carried last.
+  auto getFinal = [&](Value carried) -> Value {
+    return loop.getTiedLoopResult(cast<BlockArgument>(carried));
+  };
+  emitConsumer(loop->getBlock(), after,
+               {getFinal(state->stage), getFinal(state->phase)});
   return success();
 }
 

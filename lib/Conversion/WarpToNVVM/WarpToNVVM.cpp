@@ -190,15 +190,17 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   });
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
-  Coordinates coordinates(ScalarBits([&](Operation *op) -> int64_t {
-    // Thread indices in a role run through the cluster.
-    if (const Role *role = roles.getRole(op))
-      return kLanes * role->warps * roles.clusterSize;
-    return abi.getThreads();
-  }));
   const TargetInfo *info = lookupTarget(abi.getTarget());
+  bool holdsRows = info && info->tensorMemoryDots;
+  Coordinates coordinates(ScalarBits([&](Operation *op) -> int64_t {
+                            // Thread indices in a role run through the cluster.
+                            if (const Role *role = roles.getRole(op))
+                              return kLanes * role->warps * roles.clusterSize;
+                            return abi.getThreads();
+                          }),
+                          /*comparesByBits=*/holdsRows);
   populateTilePatterns(patterns, converter, coordinates,
-                       /*hasThreeInputs=*/info && info->tensorMemoryDots);
+                       /*hasThreeInputs=*/holdsRows);
   populateRelativePositionPatterns(patterns, converter);
   populateLayoutPatterns(patterns, converter);
   populateRandomPatterns(patterns, converter);

@@ -19,6 +19,8 @@
 
 #include "Tiles/ScalarizeTiles.h"
 
+#include "WarpToNVVM.h"
+
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -28,6 +30,8 @@ using namespace fovea;
 
 // Minimum number of elements; shorter vectors fit into the registers.
 static constexpr int64_t kLeastElements = 8;
+// Comparisons whose results are the bits of one word.
+static constexpr int64_t kWordBits = 32;
 
 static warp::ThreadLayoutAttrInterface getLayout(RankedTensorType type) {
   return cast<warp::ThreadLayoutAttrInterface>(type.getEncoding());
@@ -35,6 +39,12 @@ static warp::ThreadLayoutAttrInterface getLayout(RankedTensorType type) {
 
 static bool isShort(RankedTensorType type) {
   return getLayout(type).getNumElements(type.getShape()) < kLeastElements;
+}
+
+/// Returns true if a thread holds at least a word of consecutive columns.
+static bool holdsRows(RankedTensorType type) {
+  return isa<warp::ThreadRowsAttr>(type.getEncoding()) &&
+         type.getDimSize(1) >= kWordBits;
 }
 
 bool ElementEmitter::isEmitted(Value tile) {
@@ -159,42 +169,43 @@ Element ElementEmitter::apply(Operation *op, ArrayRef<Element> operands) {
       return std::nullopt;
     return operands[1].offset;
   };
-  Result result =
-      TypeSwitch<Operation *, Result>(op)
-          .Case([&](arith::AddIOp sum) {
-            return add(operands[0], operands[1],
-                       isExact(sum.getOverflowFlags()));
-          })
-          .Case([&](arith::SubIOp difference) {
-            return subtract(operands[0], operands[1],
-                            isExact(difference.getOverflowFlags()));
-          })
-          .Case([&](arith::DivUIOp) -> Result {
-            auto by = getConstantOperand();
-            if (!by || !by->isPowerOf2())
-              return std::nullopt;
-            return shiftRight(operands[0], by->logBase2());
-          })
-          .Case([&](arith::RemUIOp) -> Result {
-            auto by = getConstantOperand();
-            if (!by || !by->isPowerOf2())
-              return std::nullopt;
-            return mask(operands[0], *by - 1);
-          })
-          .Case([&](arith::ShRUIOp) -> Result {
-            auto by = getConstantOperand();
-            if (!by || by->uge(by->getBitWidth()))
-              return std::nullopt;
-            return shiftRight(operands[0], by->getZExtValue());
-          })
-          .Case([&](arith::AndIOp) -> Result {
-            auto bits = getConstantOperand();
-            return bits ? mask(operands[0], *bits) : std::nullopt;
-          })
-          .Case([&](arith::CmpIOp compared) {
-            return compare(compared.getPredicate(), operands[0], operands[1]);
-          })
-          .Default([](Operation *) { return std::nullopt; });
+  Result result = TypeSwitch<Operation *, Result>(op)
+                      .Case([&](arith::AddIOp sum) {
+                        return add(operands[0], operands[1],
+                                   isExact(sum.getOverflowFlags()));
+                      })
+                      .Case([&](arith::SubIOp difference) {
+                        return subtract(operands[0], operands[1],
+                                        isExact(difference.getOverflowFlags()));
+                      })
+                      .Case([&](arith::DivUIOp) -> Result {
+                        auto by = getConstantOperand();
+                        if (!by || !by->isPowerOf2())
+                          return std::nullopt;
+                        return shiftRight(operands[0], by->logBase2());
+                      })
+                      .Case([&](arith::RemUIOp) -> Result {
+                        auto by = getConstantOperand();
+                        if (!by || !by->isPowerOf2())
+                          return std::nullopt;
+                        return mask(operands[0], *by - 1);
+                      })
+                      .Case([&](arith::ShRUIOp) -> Result {
+                        auto by = getConstantOperand();
+                        if (!by || by->uge(by->getBitWidth()))
+                          return std::nullopt;
+                        return shiftRight(operands[0], by->getZExtValue());
+                      })
+                      .Case([&](arith::AndIOp) -> Result {
+                        auto bits = getConstantOperand();
+                        return bits ? mask(operands[0], *bits) : std::nullopt;
+                      })
+                      .Case([&](arith::CmpIOp compared) {
+                        auto tile = cast<RankedTensorType>(compared.getType());
+                        return compare(compared.getPredicate(), operands[0],
+                                       operands[1], holdsRows(tile));
+                      })
+                      .Default([](Operation *) { return std::nullopt; });
   return result ? *result : clone(op, operands);
 }
 
@@ -304,7 +315,7 @@ static arith::CmpIPredicate getSigned(arith::CmpIPredicate predicate) {
 
 std::optional<Element> ElementEmitter::compare(arith::CmpIPredicate predicate,
                                                const Element &x,
-                                               const Element &y) {
+                                               const Element &y, bool inRow) {
   // LLVM simplifies comparisons of `base | offset`.
   if ((!x.isShared && !y.isShared) || (!y.base && isDisjoint(x)))
     return std::nullopt;
@@ -325,7 +336,11 @@ std::optional<Element> ElementEmitter::compare(arith::CmpIPredicate predicate,
     bool isExact = hasNonNegativeBase(x) && hasNonNegativeBase(y);
     shared = emit<arith::SubIOp>(x.base, y.base, isExact);
   }
-  return wrap(emitCompare(getSigned(predicate), shared, bound));
+  predicate = getSigned(predicate);
+  if (inRow && coordinates.comparesByBits && !isEquality(predicate) &&
+      bound.getBitWidth() == kWordBits)
+    return wrap(emitBitTest(predicate, shared, bound));
+  return wrap(emitCompare(predicate, shared, bound));
 }
 
 //===----------------------------------------------------------------------===//
@@ -399,4 +414,35 @@ Value ElementEmitter::emitCompare(arith::CmpIPredicate predicate, Value x,
                  unsigned(predicate), {x, bound}, [&]() -> Value {
                    return arith::CmpIOp::create(b, loc, predicate, x, bound);
                  });
+}
+
+Value ElementEmitter::emitBitTest(arith::CmpIPredicate predicate, Value x,
+                                  const APInt &y) {
+  // With y = 32 w + k and s = x - 32 w, `x <= y` is `k >= s`: the word has ones
+  // from bit s on, all of them if s is negative, and none from 32 on. The other
+  // predicates shift by one more or are the complement.
+  int64_t bit = y.urem(kWordBits);
+  bool isBelow = predicate == arith::CmpIPredicate::sle ||
+                 predicate == arith::CmpIPredicate::slt;
+  bool shiftsMore = predicate == arith::CmpIPredicate::slt ||
+                    predicate == arith::CmpIPredicate::sge;
+  int64_t start = y.getSExtValue() - bit - shiftsMore;
+  Value first = emit<arith::SubIOp>(
+      x, getConstant(APInt(kWordBits, start, /*isSigned=*/true)));
+  // LLVM's shifts are undefined for 32 and more, those of PTX are not.
+  Value ones = getOnce("bits", 0, {first}, [&]() -> Value {
+    Value shift =
+        arith::MaxSIOp::create(b, loc, first, getConstant(APInt(kWordBits, 0)));
+    return emitAsm(b, loc, "shl.b32 $0, -1, $1;", "=r,r", shift, b.getI32Type(),
+                   /*hasSideEffects=*/false)
+        .front();
+  });
+  Value single = getConstant(APInt::getOneBitSet(kWordBits, bit));
+  Value isSet =
+      emitCompare(arith::CmpIPredicate::ne, emit<arith::AndIOp>(ones, single),
+                  APInt(kWordBits, 0));
+  if (isBelow)
+    return isSet;
+  return emitCompare(arith::CmpIPredicate::eq,
+                     emit<arith::AndIOp>(ones, single), APInt(kWordBits, 0));
 }

@@ -58,7 +58,10 @@ struct WrittenElements {
 /// the other elements.
 class Coordinates {
 public:
-  explicit Coordinates(ScalarBits bits) : bits(std::move(bits)) {}
+  /// With `comparesByBits`, comparisons of a whole row with consecutive
+  /// constants become tests of bits (see `ElementEmitter::emitBitTest`).
+  explicit Coordinates(ScalarBits bits, bool comparesByBits = false)
+      : bits(std::move(bits)), comparesByBits(comparesByBits) {}
 
   void setBase(mlir::Value iota, mlir::Value base) { bases[iota] = base; }
   mlir::Value getBase(mlir::Value iota) const { return bases.lookup(iota); }
@@ -74,6 +77,7 @@ public:
   }
 
   ScalarBits bits;
+  const bool comparesByBits;
 
 private:
   llvm::DenseMap<mlir::Value, mlir::Value> bases;
@@ -124,8 +128,10 @@ private:
                                   bool isExact);
   std::optional<Element> shiftRight(const Element &x, unsigned by);
   std::optional<Element> mask(const Element &x, const llvm::APInt &bits);
+  /// `inRow` is true if the elements are consecutive columns of a row.
   std::optional<Element> compare(mlir::arith::CmpIPredicate predicate,
-                                 const Element &x, const Element &y);
+                                 const Element &x, const Element &y,
+                                 bool inRow);
 
   static Element wrap(mlir::Value value);
   mlir::Value materialize(const Element &x);
@@ -141,6 +147,11 @@ private:
   template <typename Op>
   mlir::Value emit(mlir::Value x, mlir::Value y, bool isExact);
   mlir::Value emitCompare(mlir::arith::CmpIPredicate predicate, mlir::Value x,
+                          const llvm::APInt &y);
+  /// Compares with a constant, signed, by a bit of a word that has the results
+  /// for 32 consecutive constants. ptxas then sets seven predicates with one
+  /// instruction (R2P).
+  mlir::Value emitBitTest(mlir::arith::CmpIPredicate predicate, mlir::Value x,
                           const llvm::APInt &y);
 
   /// True if an exact sum's base is non-negative.

@@ -62,7 +62,8 @@ SmallVector<Value> IotaOp::restrictToRows(OpBuilder &b, int64_t first,
       b, getLoc(),
       DenseElementsAttr::get(type,
                              b.getIntegerAttr(type.getElementType(), first)));
-  return {arith::AddIOp::create(b, getLoc(), getResult(), before)};
+  return {arith::AddIOp::create(b, getLoc(), getResult(), before,
+                                arith::IntegerOverflowFlags::nsw)};
 }
 
 SmallVector<Value> RampOp::restrictToRows(OpBuilder &b, int64_t first,

@@ -31,6 +31,9 @@ static constexpr int64_t kMostRowTiles = 2;
 static constexpr int64_t kSoftmaxRegisters = 192, kCorrectionRegisters = 80,
                          kServiceRegisters = 48;
 
+// Percent of the exponentials by polynomial: 16 of 128 columns.
+static constexpr int64_t kPolynomialShare = 13;
+
 /// Columns of tensor memory: scores of a block and an output per query tile.
 static int64_t getColumns(const ScheduleProblem &problem, int64_t rowTiles,
                           int64_t tileN) {
@@ -115,6 +118,10 @@ TensorMemoryPlanner::decide(const ScheduleProblem &problem,
   fields.overlap = 1;
   fields.producerRegisters = kServiceRegisters;
   fields.consumerRegisters = kSoftmaxRegisters;
+  // Exponentials bound the softmax roles. The share is FlashAttention-4's: more
+  // instructions would take longer than the exponentials that they replace. A
+  // unit of twice the rate is no bound.
+  fields.exp2ByFma = problem.target->specialRate <= 16 ? kPolynomialShare : 0;
   fields.work =
       problem.uneven ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Static;
   // TMA stores whole tiles: rows after the end of a sequence belong to another

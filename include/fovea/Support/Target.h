@@ -39,6 +39,9 @@ struct TargetInfo {
   /// Has `tcgen05.ld.red`, a load from tensor memory that also returns the
   /// maximum or minimum of the loaded columns.
   bool reducingTmemLoads = false;
+  /// Has f32x2 arithmetic, and minima and maxima of three f32. Left out for
+  /// targets whose kernels are not scheduled for it.
+  bool packsFloats = false;
   /// Results per clock and SM of the unit that computes exp2 (MUFU).
   int64_t specialRate = 16;
   /// Bytes of data shared by CTAs that stay in L2 in addition to other traffic.

@@ -191,16 +191,14 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns,
                                                        target);
   const TargetInfo *info = lookupTarget(abi.getTarget());
-  bool holdsRows = info && info->tensorMemoryDots;
   Coordinates coordinates(ScalarBits([&](Operation *op) -> int64_t {
-                            // Thread indices in a role run through the cluster.
-                            if (const Role *role = roles.getRole(op))
-                              return kLanes * role->warps * roles.clusterSize;
-                            return abi.getThreads();
-                          }),
-                          /*comparesByBits=*/holdsRows);
+    // Thread indices in a role run through the cluster.
+    if (const Role *role = roles.getRole(op))
+      return kLanes * role->warps * roles.clusterSize;
+    return abi.getThreads();
+  }));
   populateTilePatterns(patterns, converter, coordinates,
-                       /*hasThreeInputs=*/holdsRows);
+                       info && info->packsFloats);
   populateRelativePositionPatterns(patterns, converter);
   populateLayoutPatterns(patterns, converter);
   populateRandomPatterns(patterns, converter);

@@ -318,11 +318,11 @@ explainPassOrder(mlir::MLIRContext *context,
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// `coordinates` must live as long as the patterns. With `hasThreeInputs`, the
-/// target has minima and maxima of three f32.
+/// `coordinates` must live as long as the patterns. `packsFloats` is the
+/// target's `packsFloats`.
 void populateTilePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter,
-                          Coordinates &coordinates, bool hasThreeInputs);
+                          Coordinates &coordinates, bool packsFloats);
 void populateRelativePositionPatterns(mlir::RewritePatternSet &patterns,
                                       const mlir::TypeConverter &converter);
 void populateRandomPatterns(mlir::RewritePatternSet &patterns,

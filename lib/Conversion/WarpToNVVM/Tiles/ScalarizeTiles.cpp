@@ -337,8 +337,7 @@ std::optional<Element> ElementEmitter::compare(arith::CmpIPredicate predicate,
     shared = emit<arith::SubIOp>(x.base, y.base, isExact);
   }
   predicate = getSigned(predicate);
-  if (inRow && coordinates.comparesByBits && !isEquality(predicate) &&
-      bound.getBitWidth() == kWordBits)
+  if (inRow && !isEquality(predicate) && bound.getBitWidth() == kWordBits)
     return wrap(emitBitTest(predicate, shared, bound));
   return wrap(emitCompare(predicate, shared, bound));
 }

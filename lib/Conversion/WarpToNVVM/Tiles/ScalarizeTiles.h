@@ -58,10 +58,7 @@ struct WrittenElements {
 /// the other elements.
 class Coordinates {
 public:
-  /// With `comparesByBits`, comparisons of a whole row with consecutive
-  /// constants become tests of bits (see `ElementEmitter::emitBitTest`).
-  explicit Coordinates(ScalarBits bits, bool comparesByBits = false)
-      : bits(std::move(bits)), comparesByBits(comparesByBits) {}
+  explicit Coordinates(ScalarBits bits) : bits(std::move(bits)) {}
 
   void setBase(mlir::Value iota, mlir::Value base) { bases[iota] = base; }
   mlir::Value getBase(mlir::Value iota) const { return bases.lookup(iota); }
@@ -77,7 +74,6 @@ public:
   }
 
   ScalarBits bits;
-  const bool comparesByBits;
 
 private:
   llvm::DenseMap<mlir::Value, mlir::Value> bases;

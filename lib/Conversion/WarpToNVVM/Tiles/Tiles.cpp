@@ -242,9 +242,9 @@ struct BroadcastLowering : OpConversionPattern<tile::BroadcastOp> {
 
 struct ReduceLowering : OpConversionPattern<tile::ReduceOp> {
   ReduceLowering(const TypeConverter &converter, MLIRContext *context,
-                 Coordinates &coordinates, bool hasThreeInputs)
+                 Coordinates &coordinates, bool packsFloats)
       : OpConversionPattern(converter, context), coordinates(coordinates),
-        hasThreeInputs(hasThreeInputs) {}
+        packsFloats(packsFloats) {}
 
   LogicalResult
   matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
@@ -252,7 +252,7 @@ struct ReduceLowering : OpConversionPattern<tile::ReduceOp> {
 
 private:
   Coordinates &coordinates;
-  bool hasThreeInputs;
+  bool packsFloats;
 };
 
 /// Lowers a ballot of one flag per lane.
@@ -342,21 +342,21 @@ Value fovea::emitShuffle(OpBuilder &b, Location loc, Value value,
 }
 
 /// Float minima and maxima combine as a balanced tree: short dependence chains.
-/// With instructions of three inputs, each node of the tree combines three
-/// values, from which LLVM makes one instruction.
+/// If the target combines three inputs, each node of the tree does, too, and
+/// LLVM makes one instruction of it.
 /// Sums form one chain in register order. They accompany exponentials, and
 /// ptxas then schedules each addition right after its operand instead of all
 /// additions at the end. Integer minima and maxima form one chain, from which
 /// ptxas makes three-input instructions if the GPU has them.
 static Value combineAll(OpBuilder &b, Location loc, tile::ReduceKind kind,
-                        SmallVector<Value> values, bool hasThreeInputs) {
+                        SmallVector<Value> values, bool packsFloats) {
   if (kind == tile::ReduceKind::Add || values.front().getType().isInteger()) {
     Value result = values.front();
     for (Value value : ArrayRef(values).drop_front())
       result = combine(b, loc, kind, result, value);
     return result;
   }
-  size_t inputs = hasThreeInputs ? 3 : 2;
+  size_t inputs = packsFloats ? 3 : 2;
   while (values.size() > 1) {
     SmallVector<Value> next;
     for (size_t first = 0; first < values.size(); first += inputs) {
@@ -368,6 +368,25 @@ static Value combineAll(OpBuilder &b, Location loc, tile::ReduceKind kind,
     values = next;
   }
   return values.front();
+}
+
+/// Sums of two adjacent results at a time, in register order: LLVM makes one
+/// instruction of two additions.
+static SmallVector<Value> addPairs(OpBuilder &b, Location loc,
+                                   ArrayRef<SmallVector<Value>> members) {
+  auto type = VectorType::get({2}, b.getF32Type());
+  SmallVector<Value> results;
+  for (size_t index = 0; index < members.size(); index += 2) {
+    Value sum;
+    for (auto [x, y] : llvm::zip_equal(members[index], members[index + 1])) {
+      Value pair =
+          vector::FromElementsOp::create(b, loc, type, ValueRange{x, y});
+      sum = sum ? arith::AddFOp::create(b, loc, sum, pair).getResult() : pair;
+    }
+    auto elements = vector::ToElementsOp::create(b, loc, sum);
+    llvm::append_range(results, elements.getResults());
+  }
+  return results;
 }
 
 LogicalResult
@@ -398,23 +417,36 @@ ReduceLowering::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
   };
   SmallVector<int64_t> along = layout.getOffsets(source.getShape(), dim),
                        across = layout.getOffsets(source.getShape(), 1 - dim);
-  SmallVector<Value> results;
-  for (auto [toAlong, toAcross] :
-       llvm::zip(layout.getOffsets(result.getShape(), dim),
-                 layout.getOffsets(result.getShape(), 1 - dim))) {
+  // The thread's elements of the result at these coordinates.
+  auto getMembers = [&](int64_t toAlong, int64_t toAcross) {
     SmallVector<Value> members;
     for (size_t index = 0; index < along.size(); ++index)
       if (across[index] == toAcross &&
           (extent == 1 || along[index] % extent == toAlong))
         members.push_back(getElement(index));
-    Value value =
-        combineAll(rewriter, loc, op.getKind(), members, hasThreeInputs);
-    for (int64_t lane : *lanes) {
-      Value other = emitShuffle(rewriter, loc, value, NVVM::ShflKind::bfly,
-                                emitI32(rewriter, loc, lane));
-      value = combine(rewriter, loc, op.getKind(), value, other);
+    return members;
+  };
+  SmallVector<Value> results;
+  auto toAlong = layout.getOffsets(result.getShape(), dim),
+       toAcross = layout.getOffsets(result.getShape(), 1 - dim);
+  if (packsFloats && op.getKind() == tile::ReduceKind::Add &&
+      source.getElementType().isF32() && toAlong.size() % 2 == 0 &&
+      lanes->empty()) {
+    SmallVector<SmallVector<Value>> members;
+    for (auto [first, second] : llvm::zip_equal(toAlong, toAcross))
+      members.push_back(getMembers(first, second));
+    results = addPairs(rewriter, loc, members);
+  } else {
+    for (auto [first, second] : llvm::zip_equal(toAlong, toAcross)) {
+      Value value = combineAll(rewriter, loc, op.getKind(),
+                               getMembers(first, second), packsFloats);
+      for (int64_t lane : *lanes) {
+        Value other = emitShuffle(rewriter, loc, value, NVVM::ShflKind::bfly,
+                                  emitI32(rewriter, loc, lane));
+        value = combine(rewriter, loc, op.getKind(), value, other);
+      }
+      results.push_back(value);
     }
-    results.push_back(value);
   }
   auto type = cast<VectorType>(getTypeConverter()->convertType(result));
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, results);
@@ -443,13 +475,12 @@ AnyLowering::matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
 
 void fovea::populateTilePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter,
-                                 Coordinates &coordinates,
-                                 bool hasThreeInputs) {
+                                 Coordinates &coordinates, bool packsFloats) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ElementwiseLowering>(converter, context);
   patterns.add<BallotLowering, BroadcastLowering, ConstantLowering,
                IsPartialLowering>(converter, context);
   patterns.add<AnyLowering, IotaLowering, RampLowering, SelectLowering>(
       converter, context, coordinates);
-  patterns.add<ReduceLowering>(converter, context, coordinates, hasThreeInputs);
+  patterns.add<ReduceLowering>(converter, context, coordinates, packsFloats);
 }

@@ -178,12 +178,22 @@ void ApproximateExp2Pass::runOnKernel() {
   }
   launch::AbiOp abi = launch::lookupAbi(getOperation());
   Exponentials exponentials;
-  getOperation().walk([&](DotOp dot) {
-    int64_t percent = share;
-    if (percent < 0)
-      percent = abi ? abi.getPlan().getDot(dot.getNameAttr()).operandByFma : 0;
-    if (percent > 0)
-      exponentials.add(dot.getA(), percent);
+  auto getPercent = [&](StringAttr dot) -> int64_t {
+    if (share >= 0)
+      return share;
+    return abi ? abi.getPlan().getDot(dot).operandByFma : 0;
+  };
+  getOperation().walk([&](Operation *op) {
+    if (auto dot = dyn_cast<DotOp>(op)) {
+      if (int64_t percent = getPercent(dot.getNameAttr()); percent > 0)
+        exponentials.add(dot.getA(), percent);
+    } else if (auto dot = dyn_cast<DotIntoOp>(op)) {
+      // An operand in tensor memory is stored there.
+      if (int64_t percent = getPercent(dot.getNameAttr()); percent > 0)
+        for (Operation *user : dot.getA().getUsers())
+          if (auto store = dyn_cast<TmemStoreOp>(user))
+            exponentials.add(store.getValue(), percent);
+    }
   });
   // With the pass option, all rounded exponentials count, whether a dot reads
   // them or not.

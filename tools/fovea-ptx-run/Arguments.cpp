@@ -11,8 +11,10 @@
 #include "fovea/PTX/Units/Numeric.h"
 #include "fovea/PTX/Units/TensorMap.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -235,6 +237,31 @@ static llvm::Expected<Argument> parseMemory(Argument argument, StringRef text,
   return argument;
 }
 
+/// Lays out numbers and addresses as C does.
+static llvm::Expected<Argument> parseStruct(Argument argument, StringRef text,
+                                            Device &device,
+                                            llvm::ArrayRef<Argument> before) {
+  llvm::SmallVector<StringRef> fields;
+  text.split(fields, ';');
+  size_t largest = 1;
+  std::vector<uint8_t> &bytes = argument.bytes;
+  for (StringRef field : fields) {
+    StringRef kind = field.take_until([](char c) { return c == ':'; });
+    if (kind != "at" && kind != "zeros" && !parseFormat(kind))
+      return refuse("expected a number, at: or zeros: as a field, found '" +
+                    field + "'");
+    llvm::Expected<Argument> value = parseArgument(field, device, before);
+    if (!value)
+      return value.takeError();
+    size_t alignment = kind == "zeros" ? 1 : value->bytes.size();
+    largest = std::max(largest, alignment);
+    bytes.resize(llvm::alignTo(bytes.size(), alignment));
+    llvm::append_range(bytes, value->bytes);
+  }
+  bytes.resize(llvm::alignTo(bytes.size(), largest));
+  return argument;
+}
+
 llvm::Expected<Argument>
 fovea::ptx::parseArgument(StringRef text, Device &device,
                           llvm::ArrayRef<Argument> before) {
@@ -276,6 +303,8 @@ fovea::ptx::parseArgument(StringRef text, Device &device,
     argument.bytes.resize(count);
     return argument;
   }
+  if (rest.consume_front("struct:"))
+    return parseStruct(std::move(argument), rest, device, before);
   size_t end = spec.find_first_of(":[");
   std::optional<ElementFormat> format = parseFormat(spec.substr(0, end));
   if (!format || end == StringRef::npos)

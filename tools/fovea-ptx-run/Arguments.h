@@ -46,6 +46,7 @@ struct Argument {
 ///                                 contiguous dimension first
 ///   at:NAME[+BYTES]               the address of an earlier argument
 ///   zeros:128                     that many zero bytes, by value
+///   struct:at:NAME;u32:7;zeros:4  numbers and addresses, laid out as in C
 llvm::Expected<Argument> parseArgument(llvm::StringRef text, Device &device,
                                        llvm::ArrayRef<Argument> before);
 

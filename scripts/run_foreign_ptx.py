@@ -16,16 +16,16 @@ independently of Fovea: their authors ran them on a GPU. A description has these
                 or an integer type. `fill` is "normal", "small" (integers from -3 to 3), "iota",
                 one number, a list of numbers, or absent for an unwritten output
     arguments   list of arguments in the syntax of fovea-ptx-run: "at:NAME", "u32:7",
-                "map:NAME:SIZES:box=BOX:swizzle=128", "hex:BYTES"
+                "map:NAME:SIZES:box=BOX:swizzle=128", "struct:at:NAME;u32:7"
     reference   {"kind": "matmul", "a", "b", "transpose_a", "transpose_b"}, or
                 {"kind": "attention", "q", "k", "v", "causal", "scale"} with tensors of shape
                 (batch, sequence, heads, dim); fewer key heads than query heads are shared
     outputs     list of {"name", "is", "bound"}: `is` names a result of the reference ("c"; "o", "lse")
                 and `bound` limits its largest absolute error
-    edits       list of {"pattern", "replacement", "count", "reason"}: regular expressions that are
-                replaced, line by line, before the run. `count` is the expected number of replacements
-                (default: any positive number), and `reason` names the section of the PTX ISA that
-                the original violates
+    edits       list of {"pattern", "replacement", "count", "reason"}: regular expressions, in which
+                ^ and $ match at lines, and what replaces them before the run. `count` is the number
+                of replacements (default: any positive number), and `reason` names the section of the
+                PTX ISA that the original violates
 
 The seed selects the random inputs and the emulator's interleaving. `--check` fails if an error
 exceeds its bound or the emulator reports an error; the exit code is then 1. Invalid descriptions give
@@ -130,7 +130,8 @@ def command(tool, program, ptx, folder, contents):
 
 
 def run(tool, program, ptx, seed, timeout):
-    """Runs a program with one seed. Returns the error of each output, and the emulator's report."""
+    """Runs a program with one seed. Returns the largest error and the largest expected magnitude of each
+    output, and the emulator's report."""
     random = numpy.random.default_rng(seed)
     types = {tensor["name"]: tensor["type"] for tensor in program["memory"]}
     contents = {}
@@ -146,14 +147,18 @@ def run(tool, program, ptx, seed, timeout):
     if result.returncode:
         return {}, result.stderr.strip() or f"error: exit code {result.returncode}"
     inputs = {name: decode(array, types[name]) for name, array in contents.items() if array is not None}
-    expected = REFERENCES[program["reference"]["kind"]](program["reference"], inputs)
+    kind = program["reference"]["kind"]
+    if kind not in REFERENCES:
+        raise DescriptionError(f"unknown reference '{kind}', expected {' or '.join(REFERENCES)}")
+    expected = REFERENCES[kind](program["reference"], inputs)
     printed = dict(text.split(": ", 1) for text in result.stdout.splitlines() if ": " in text)
     errors = {}
     for output in program["outputs"]:
         wanted = expected[output["is"]]
         actual = numpy.array(printed[output["name"]].split(), numpy.float64).reshape(wanted.shape)
         difference = numpy.abs(actual - wanted)
-        errors[output["name"]] = float("inf") if numpy.isnan(difference).any() else float(difference.max())
+        error = float("inf") if numpy.isnan(difference).any() else float(difference.max())
+        errors[output["name"]] = error, float(numpy.abs(wanted).max())
     return errors, ""
 
 
@@ -176,10 +181,13 @@ def examine(tool, path, arguments):
             errors, report = run(tool, program, ptx, seed, arguments.timeout)
             reports += [(seed, report)] if report else []
             for name, error in errors.items():
-                largest[name] = max(error, largest.get(name, 0.0))
+                largest[name] = max(error, largest.get(name, error))
     bounds = {output["name"]: output["bound"] for output in program["outputs"]}
-    wrong = [name for name, error in largest.items() if error > bounds[name]]
-    shown = ", ".join(f"{name} {error:.2g} (bound {bounds[name]:g}{', EXCEEDED' * (name in wrong)})" for name, error in largest.items())
+    wrong = [name for name, (error, _) in largest.items() if error > bounds[name]]
+    shown = ", ".join(
+        f"{name} {error:.2g} of {magnitude:.3g} (bound {bounds[name]:g}{', EXCEEDED' * (name in wrong)})"
+        for name, (error, magnitude) in largest.items()
+    )
     kinds = "; ".join(dict.fromkeys(summary(report) for _, report in reports)) or "none"
     row = [path.stem, str(arguments.seeds), str(len(edits)), shown or "no result", kinds]
     return row, reports, not wrong and not reports
@@ -205,7 +213,8 @@ def main():
         try:
             row, reports, ok = examine(arguments.tool, path, arguments)
         except (DescriptionError, KeyError, ValueError, OSError) as error:
-            print(f"{path}: {type(error).__name__}: {error}", file=sys.stderr)
+            missing = f"found no field {error}" if isinstance(error, KeyError) else error
+            print(f"{path}: {missing}", file=sys.stderr)
             return 2
         print("| " + " | ".join(row) + " |", flush=True)
         for seed, report in reports:

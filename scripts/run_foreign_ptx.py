@@ -12,8 +12,8 @@ independently of Fovea: their authors ran them on a GPU. A description has these
     grid, block, cluster    lists of extents; cluster may be absent
     shared      bytes of dynamic shared memory; default 0
     options     further options of fovea-ptx-run, such as ["--tcgen05-load-dependency"]
-    memory      list of {"name", "type", "shape", "fill"}: the tensors. `type` is bf16, f16, f32, f64
-                or an integer type. `fill` is "normal", "small" (integers from -3 to 3), "iota",
+    memory      list of {"name", "type", "shape", "fill"}: the tensors. `type` is bf16, f16, f32, f64,
+                e4m3 (inputs only) or an integer type. `fill` is "normal", "small" (integers from -3 to 3), "iota",
                 one number, a list of numbers, or absent for an unwritten output
     arguments   list of arguments in the syntax of fovea-ptx-run: "at:NAME", "u32:7",
                 "map:NAME:SIZES:box=BOX:swizzle=128", "struct:at:NAME;u32:7"
@@ -22,8 +22,8 @@ independently of Fovea: their authors ran them on a GPU. A description has these
                 (batch, sequence, heads, dim); fewer key heads than query heads are shared
     outputs     list of {"name", "is", "bound"}: `is` names a result of the reference ("c"; "o", "lse")
                 and `bound` limits its largest absolute error
-    edits       list of {"pattern", "replacement", "count", "reason"}: regular expressions, in which
-                ^ and $ match at lines, and what replaces them before the run. `count` is the number
+    edits       list of {"pattern", "replacement", "count", "reason"}: regular expressions and their
+                replacements, applied before the run; ^ and $ match at lines. `count` is the number
                 of replacements (default: any positive number), and `reason` names the section of the
                 PTX ISA that the original violates
 
@@ -43,8 +43,12 @@ import tempfile
 import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TYPES = {"f16": "<f2", "f32": "<f4", "f64": "<f8", "bf16": "<u2"}
+# A bf16 and an e4m3 are kept as their bits.
+TYPES = {"f16": "<f2", "f32": "<f4", "f64": "<f8", "bf16": "<u2", "e4m3": "<u1"}
 TYPES.update({f"{sign}{8 * size}": f"<{'i' if sign == 's' else 'u'}{size}" for sign in "su" for size in (1, 2, 4, 8)})
+
+# The magnitudes of e4m3, by code.
+E4M3 = numpy.array([(code & 7) * 2.0**-9 if code < 8 else (8 + (code & 7)) * 2.0 ** ((code >> 3) - 10) for code in range(127)])
 
 
 class DescriptionError(Exception):
@@ -52,17 +56,26 @@ class DescriptionError(Exception):
 
 
 def encode(values, element_type):
-    """The values as an array of the element type. A bf16 is kept as its 16 bits."""
-    if element_type != "bf16":
-        return values.astype(TYPES[element_type])
-    bits = values.astype("<f4").view("<u4").astype(numpy.uint64)
-    return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2")
+    """The values as an array of the element type, rounded to nearest, ties to even."""
+    if element_type == "bf16":
+        bits = values.astype("<f4").view("<u4").astype(numpy.uint64)
+        return ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype("<u2")
+    if element_type == "e4m3":
+        # The boundary to a code with an even mantissa belongs to that code.
+        middles = (E4M3[1:] + E4M3[:-1]) / 2
+        magnitudes = numpy.abs(values)
+        codes = numpy.searchsorted(middles, magnitudes)
+        codes += (codes % 2 == 1) & (numpy.append(middles, numpy.inf)[codes] == magnitudes)
+        return (codes + 128 * (values < 0)).astype("<u1")
+    return values.astype(TYPES[element_type])
 
 
 def decode(array, element_type):
     """The inverse of `encode`, in float64."""
     if element_type == "bf16":
         array = (array.astype("<u4") << 16).view("<f4")
+    if element_type == "e4m3":
+        array = E4M3[array & 127] * (1.0 - 2.0 * (array >> 7))
     return array.astype(numpy.float64)
 
 
@@ -120,7 +133,8 @@ def command(tool, program, ptx, folder, contents):
     line += [f"--{name}={program[name]}" for name in ("kernel", "shared") if name in program]
     line += [f"--{name}={','.join(map(str, program[name]))}" for name in ("grid", "block", "cluster") if name in program]
     for tensor in program["memory"]:
-        name, spec = tensor["name"], f"{tensor['type']}[{numpy.prod(tensor['shape'])}]"
+        name, element_type = tensor["name"], "u8" if tensor["type"] == "e4m3" else tensor["type"]
+        spec = f"{element_type}[{numpy.prod(tensor['shape'])}]"
         if contents[name] is not None:
             contents[name].tofile(folder / name)
             spec += f"@{folder / name}"

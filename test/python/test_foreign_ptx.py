@@ -135,6 +135,9 @@ def test_references(script):
     assert numpy.allclose(script.matmul({"a": "a", "b": "b", "transpose_a": True, "transpose_b": True}, {"a": a, "b": b})["c"], a.T @ b.T)
 
 
-def test_bf16(script):
-    values = numpy.array([1.0, 1.00390625, 1.01171875, -3.0e38])
-    assert list(script.decode(script.encode(values, "bf16"), "bf16")[:3]) == [1.0, 1.0, 1.015625]
+def test_rounding(script):
+    def rounded(element_type, *values):
+        return list(script.decode(script.encode(numpy.array(values), element_type), element_type))
+
+    assert rounded("bf16", 1.0, 1.00390625, 1.01171875, -2.0) == [1.0, 1.0, 1.015625, -2.0]
+    assert rounded("e4m3", 0.0, 1.0625, 1.1875, -1.1, 448.0, 2.0**-9, 2.0**-10) == [0.0, 1.0, 1.25, -1.125, 448.0, 2.0**-9, 0.0]

@@ -54,8 +54,8 @@ void issueTensorWork(Warp &warp, const Inst &inst, const Stamp &stamp,
                      llvm::StringRef what, std::function<bool()> finish);
 /// 'tcgen05.fence::before_thread_sync'.
 void publishTensorWork(Warp &warp, uint32_t mask);
-/// What a commit by the lane publishes, and the outstanding work that it
-/// tracks: the lane's own.
+/// The knowledge that a commit by the lane publishes, and the outstanding work
+/// of the lane that it tracks.
 Knowledge commitTensorWork(Warp &warp, unsigned lane,
                            llvm::SmallVectorImpl<uint64_t> &after);
 

@@ -25,11 +25,18 @@ using namespace mlir;
 using namespace fovea;
 
 static constexpr int64_t kMostRowTiles = 2;
-// Registers per thread of the softmax roles, which hold a row of scores; of the
-// correction role, which holds a part of an output row; and of roles that only
-// issue asynchronous operations.
-static constexpr int64_t kSoftmaxRegisters = 192, kCorrectionRegisters = 80,
-                         kServiceRegisters = 48;
+// Registers per thread of the softmax roles, which hold a row of scores, and of
+// the roles that only issue asynchronous operations, which hold the descriptors
+// of all steps of a dot: more for wide heads. The correction role, which holds
+// a part of an output row, has what remains of a launch, up to a limit.
+static constexpr int64_t kSoftmaxRegisters = 192, kServiceRegisters = 56,
+                         kWideSoftmaxRegisters = 184,
+                         kWideServiceRegisters = 64,
+                         kMostCorrectionRegisters = 96;
+// Registers of an SM, which all targets with tensor memory have.
+static constexpr int64_t kLaunchRegisters = 65536;
+// Head dims above this are wide.
+static constexpr int64_t kWideHead = 128;
 
 // Percent of the exponentials by polynomial: 16 of 128 columns.
 static constexpr int64_t kPolynomialShare = 13;
@@ -84,6 +91,10 @@ public:
 protected:
   void addEntries(const ScheduleFields &fields,
                   Entries &entries) const override;
+
+private:
+  bool fillTile(const ScheduleProblem &problem, int64_t rowTiles, int64_t tileN,
+                bool copiesOut, ScheduleFields &fields) const;
 };
 } // namespace
 
@@ -108,6 +119,37 @@ std::vector<std::vector<std::string>> TensorMemoryPlanner::listShapes() const {
   return shapes;
 }
 
+/// Sets tiles of these sizes and as many stages as fit, at least two of K.
+/// Returns false if they do not fit.
+bool TensorMemoryPlanner::fillTile(const ScheduleProblem &problem,
+                                   int64_t rowTiles, int64_t tileN,
+                                   bool copiesOut,
+                                   ScheduleFields &fields) const {
+  int64_t rows = rowTiles * unit.getGroupRows();
+  auto fits = [&](int64_t keyStages, int64_t valueStages) {
+    return getSharedBytes(problem, rowTiles, tileN, keyStages, valueStages,
+                          copiesOut) <= problem.target->sharedMemory;
+  };
+  if (getColumns(problem, rowTiles, tileN) > warp::kTmemColumns ||
+      problem.queryBlock % rows != 0 || problem.keyBlock % tileN != 0 ||
+      tileN % problem.keyChunk != 0 || !fits(2, 1))
+    return false;
+  fields.rowTiles = rowTiles;
+  fields.tileM = rows;
+  fields.tileN = tileN;
+  fields.warps = unit.getGroupWarps() * rowTiles;
+  fields.output = copiesOut ? plan::OutputPath::Tma : plan::OutputPath::Direct;
+  fields.outputStages = copiesOut;
+  fields.keyStages = 2;
+  fields.stages = 1;
+  while (fields.stages < 3 && fits(fields.keyStages, fields.stages + 1)) {
+    ++fields.stages;
+    if (fits(fields.keyStages + 1, fields.stages) && fields.keyStages < 3)
+      ++fields.keyStages;
+  }
+  return true;
+}
+
 std::optional<ScheduleFields>
 TensorMemoryPlanner::decide(const ScheduleProblem &problem,
                             std::optional<plan::RecurrenceKind>) const {
@@ -116,8 +158,9 @@ TensorMemoryPlanner::decide(const ScheduleProblem &problem,
   ScheduleFields fields;
   fields.recurrence = plan::RecurrenceKind::Conditional;
   fields.overlap = 1;
-  fields.producerRegisters = kServiceRegisters;
-  fields.consumerRegisters = kSoftmaxRegisters;
+  bool isWide = std::max(problem.headDim, problem.valueHeadDim) > kWideHead;
+  fields.producerRegisters = isWide ? kWideServiceRegisters : kServiceRegisters;
+  fields.consumerRegisters = isWide ? kWideSoftmaxRegisters : kSoftmaxRegisters;
   // Exponentials bound the softmax roles. The share is FlashAttention-4's: more
   // instructions would take longer than the exponentials that they replace. A
   // unit of twice the rate is no bound.
@@ -126,36 +169,15 @@ TensorMemoryPlanner::decide(const ScheduleProblem &problem,
       problem.uneven ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Static;
   // TMA stores whole tiles: rows after the end of a sequence belong to another
   // one.
-  bool endsWithTensor = problem.rows == 0 && !problem.endsEarly;
-  fields.output =
-      endsWithTensor ? plan::OutputPath::Tma : plan::OutputPath::Direct;
-  fields.outputStages = endsWithTensor;
+  bool mayCopyOut = problem.rows == 0 && !problem.endsEarly;
   int64_t most = problem.rows == 0 ? kMostRowTiles : 1;
+  // Shared memory bounds dots of blocks of 64 keys: 6 KB in 32 cycles. Wide
+  // blocks matter more than output by TMA, which takes shared memory.
   for (int64_t rowTiles = most; rowTiles >= 1; --rowTiles)
-    for (int64_t tileN : {128, 64, 32}) {
-      int64_t rows = rowTiles * unit.getGroupRows();
-      auto fits = [&](int64_t keyStages, int64_t valueStages) {
-        return getSharedBytes(problem, rowTiles, tileN, keyStages, valueStages,
-                              fields.outputStages != 0) <=
-               problem.target->sharedMemory;
-      };
-      if (getColumns(problem, rowTiles, tileN) > warp::kTmemColumns ||
-          problem.queryBlock % rows != 0 || problem.keyBlock % tileN != 0 ||
-          tileN % problem.keyChunk != 0 || !fits(2, 1))
-        continue;
-      fields.rowTiles = rowTiles;
-      fields.tileM = rows;
-      fields.tileN = tileN;
-      fields.warps = unit.getGroupWarps() * rowTiles;
-      fields.keyStages = 2;
-      fields.stages = 1;
-      while (fields.stages < 3 && fits(fields.keyStages, fields.stages + 1)) {
-        ++fields.stages;
-        if (fits(fields.keyStages + 1, fields.stages) && fields.keyStages < 3)
-          ++fields.keyStages;
-      }
-      return fields;
-    }
+    for (int64_t tileN : {128, 64, 32})
+      for (bool copiesOut : {mayCopyOut, false})
+        if (fillTile(problem, rowTiles, tileN, copiesOut, fields))
+          return fields;
   return std::nullopt;
 }
 
@@ -256,6 +278,21 @@ static std::vector<std::string> nameAll(const ScheduleFields &fields,
   return all;
 }
 
+/// The registers that the other roles leave to a thread of the correction role.
+/// All three kinds of roles have whole warp groups.
+static int64_t getCorrectionRegisters(const ScheduleFields &fields) {
+  // Softmax roles, correction, and one group of all roles that issue
+  // operations.
+  int64_t groups = fields.rowTiles + 2;
+  int64_t launched =
+      kLaunchRegisters / (kGroupThreads * groups) / kBudgetStep * kBudgetStep;
+  int64_t rest = launched * groups -
+                 fields.rowTiles * fields.consumerRegisters -
+                 fields.producerRegisters;
+  return std::clamp(rest / kBudgetStep * kBudgetStep, kLeastBudget,
+                    kMostCorrectionRegisters);
+}
+
 void TensorMemoryPlanner::addEntries(const ScheduleFields &fields,
                                      Entries &entries) const {
   bool copiesOut = fields.output == plan::OutputPath::Tma;
@@ -285,7 +322,8 @@ void TensorMemoryPlanner::addEntries(const ScheduleFields &fields,
   llvm::append_range(corrected, nameAll(fields, {"y"}));
   if (!copiesOut)
     llvm::append_range(corrected, nameAll(fields, {"out"}));
-  addRole("correction", unit.getGroupWarps(), kCorrectionRegisters, corrected);
+  addRole("correction", unit.getGroupWarps(), getCorrectionRegisters(fields),
+          corrected);
   int64_t service = fields.producerRegisters;
   addRole("mma", 1, service, nameAll(fields, {"s", "o"}));
   std::vector<std::string> loaded = nameAll(fields, {"q"});

@@ -600,7 +600,7 @@ def WarpSplitColumns
     ```
   }];
   let options = [
-    Option<"columns", "columns", "int64_t", "32", "Maximum number of columns of a part">
+    Option<"columns", "columns", "int64_t", "16", "Maximum number of columns of a part">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];

@@ -23,7 +23,7 @@ def read(path, pattern):
 
 def test_shared_memory(gpus):
     compiler = {int(name): int(kib) << 10
-                for name, kib in read("lib/Support/Target.cpp", r'\{"sm_(\d+)", "[^"]*", (\d+) \* 1024')}
+                for name, kib in read("lib/Support/Target.cpp", r'\{"sm_(\d+)a?", "[^"]*", (\d+) \* 1024')}
     emulator = {int(name): int(size) for name, size in read("lib/PTX/Driver/Context.cpp", r"\{(\d+), \d+, (\d{6})\}")}
     drawn = {int(gpu.capability.replace(".", "")): gpu.shared_memory
              for gpu in gpus}
@@ -45,10 +45,10 @@ def test_targets(fovea):
 
     facts = {one.name: one for one in _gpus.target_facts()}
     assert [*facts] == read("lib/Support/Target.cpp", r'\{"(sm_\d+a?)", "\+ptx')
-    assert [one.name for one in facts.values() if one.has_ptx] == fovea.targets()
+    assert [*facts] == fovea.targets()
     units = {"mma.sync": "#warp.mma_sync_unit", "wgmma": "#warp.wgmma_unit", "tcgen05": "#warp.tcgen05_unit"}
     spec = fovea.attention(head_dim=64)
-    for name in ("sm_80", "sm_90a", "sm_120"):
+    for name in ("sm_80", "sm_90a", "sm_100a", "sm_103a", "sm_120a"):
         assert units[facts[name].unit] in fovea.compile(spec, name).ir("tile")
 
 
@@ -57,8 +57,18 @@ def test_targets_command(fovea, capsys):
 
     assert main(["targets"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
-    assert head.split() == ["TARGET", "UNIT", "LOWERED", "TO", "GPUS"]
+    assert head.split() == ["TARGET", "UNIT", "GPUS"]
     rows = {row.split()[0]: row for row in rows}
-    assert re.fullmatch(r"sm_90a +wgmma +PTX +H100, H200, GH200", rows["sm_90a"])
-    assert re.fullmatch(r"sm_100a +tcgen05 +IR only +B200, GB200", rows["sm_100a"])
-    assert [name for name, row in rows.items() if " PTX " in row] == fovea.targets()
+    assert re.fullmatch(r"sm_90a +wgmma +H100, H200, GH200", rows["sm_90a"])
+    assert re.fullmatch(r"sm_100a +tcgen05 +B200, GB200", rows["sm_100a"])
+    assert [*rows] == fovea.targets()
+
+
+def test_targets_of_a_device(fovea):
+    """A target that only this capability runs comes first, then the newest one of older ones."""
+    from fovea.runtime import _gpus
+
+    for capability, targets in (((7, 5), ()), ((8, 0), ("sm_80",)), ((8, 9), ("sm_89",)), ((9, 0), ("sm_90a", "sm_90")),
+                                ((10, 0), ("sm_100a", "sm_100")), ((10, 3), ("sm_103a", "sm_100")), ((11, 0), ("sm_100",)),
+                                ((12, 0), ("sm_120a", "sm_120")), ((12, 1), ("sm_120",))):
+        assert _gpus.targets_of_capability(*capability) == targets

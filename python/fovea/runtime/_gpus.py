@@ -99,18 +99,22 @@ _TARGETS: Dict[str, Tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class TargetFacts:
-    """A target of the compiler: its GPUs, the MMA unit of its kernels, and whether kernels are
-    lowered to PTX or only to the warp level."""
+    """A target of the compiler: its GPUs and the MMA unit of its kernels."""
 
     name: str
     gpus: str
     unit: str
-    has_ptx: bool
 
 
 def target_facts() -> Tuple[TargetFacts, ...]:
-    """All targets, including those without PTX, in the compiler's order."""
-    from ..compiler._kernel import targets
+    """All targets, in the compiler's order."""
+    return tuple(TargetFacts(name, gpus, unit) for name, (gpus, unit) in _TARGETS.items())
 
-    with_ptx = targets()
-    return tuple(TargetFacts(name, gpus, unit, name in with_ptx) for name, (gpus, unit) in _TARGETS.items())
+
+def targets_of_capability(major: int, minor: int) -> Tuple[str, ...]:
+    """The targets for a device of a compute capability, the best first: the target that only this
+    capability runs ("sm_90a"), then the newest one that this capability and later ones run."""
+    exact, capability = f"sm_{major}{minor}a", 10 * major + minor
+    older = [name for name in _TARGETS if name[-1].isdigit() and int(name[3:]) <= capability]
+    newest = max(older, key=lambda name: int(name[3:]), default=None)
+    return tuple(name for name in (exact, newest) if name in _TARGETS)

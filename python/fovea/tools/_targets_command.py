@@ -1,5 +1,4 @@
-"""Prints a table of the targets: name, MMA unit, whether kernels are lowered to PTX or only to
-the warp level (IR only), and GPUs."""
+"""Prints a table of the targets: name, MMA unit and GPUs."""
 
 from __future__ import annotations
 
@@ -14,8 +13,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Prints one line per target."""
     from ..runtime._gpus import target_facts
 
-    rows = [("TARGET", "UNIT", "LOWERED TO", "GPUS")]
-    rows += [(one.name, one.unit, "PTX" if one.has_ptx else "IR only", one.gpus) for one in target_facts()]
+    rows = [("TARGET", "UNIT", "GPUS")]
+    rows += [(one.name, one.unit, one.gpus) for one in target_facts()]
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
         print("  ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())

@@ -53,21 +53,23 @@ def test_chips(fovea):
     from fovea.runtime import _gpus
 
     # The data sheets' rates follow from clocks and SMs.
-    for target, tflops in (("sm_80", 312), ("sm_90a", 989), ("sm_100", 2250)):
+    for target, tflops in (("sm_80", 312), ("sm_90a", 989), ("sm_100a", 2250)):
         assert abs(_gpus.gpu_of_target(target).tensor_rate / 1e12 / tflops - 1) < 0.01
     for target in fovea.targets():
         assert _gpus.gpu_of_target(target).shared_memory >= 99 << 10
+    # Blackwell Ultra computes exp2 twice as fast.
+    assert _gpus.gpu_of_target("sm_103a").special == 2 * _gpus.gpu_of_target("sm_100a").special
+    assert _gpus.gpu_of_name("NVIDIA B300 SXM6 AC") is _gpus.B300
     assert _gpus.gpu_of_name("NVIDIA H200") is _gpus.H200 and _gpus.gpu_of_name("A thing") is None
 
 
 def test_default_target(fovea):
     from fovea.bench import _command
 
-    known = ["sm_80", "sm_86", "sm_90", "sm_90a", "sm_100"]
-    assert [_command.default_target(c, known) for c in ("sm_80", "sm_89", "sm_90", "sm_100", "sm_103")] == [
-        "sm_80", "sm_86", "sm_90a", "sm_100", "sm_100"]
-    with pytest.raises(fovea.Error, match="no target runs on sm_70"):
-        _command.default_target("sm_70", known)
+    assert [_command.default_target(c) for c in ("sm_80", "sm_89", "sm_90", "sm_100", "sm_103", "sm_121")] == [
+        "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_103a", "sm_120"]
+    with pytest.raises(fovea.Error, match="no target runs on sm_70; there are sm_80, sm_86"):
+        _command.default_target("sm_70")
 
 
 def test_progress(fovea):

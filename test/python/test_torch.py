@@ -370,6 +370,33 @@ def test_op(ours):
     torch.library.opcheck(torch.ops.fovea.attention.default, arguments, test_utils=("test_schema", "test_faketensor"))
 
 
+def test_targets_of_a_device(ours, monkeypatch):
+    """A program that the best target refuses gets a kernel of the next one; errors are the best target's."""
+    import fovea
+    from fovea.torch.ops import _op
+
+    spec, tried = fovea.attention(dtype="f16", head_dim=8), []
+
+    def compile(spec, target, **options):
+        tried.append(target)
+        if target in refused:
+            raise fovea.CompileError([f"{target} refuses"])
+        return target
+
+    monkeypatch.setattr(_op._kernel, "compile", compile)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (10, 0))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "B200")
+    for refused, found in ((), "sm_100a"), (("sm_100a",), "sm_100"):
+        assert _op.compiled(spec, 0, {}) == found
+    assert tried == ["sm_100a", "sm_100a", "sm_100"]
+    refused = "sm_100a", "sm_100"
+    with pytest.raises(fovea.CompileError, match="^sm_100a refuses$"):
+        _op.compiled(spec, 0, {})
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (7, 5))
+    with pytest.raises(fovea.Error, match="^B200 runs no kernels for sm_80, sm_86, "):
+        _op.compiled(spec, 0, {})
+
+
 # --- Errors ---------------------------------------------------------------------
 
 

@@ -51,15 +51,14 @@ def _device(torch: Any) -> Dict[str, Any]:
             "driver": facts["driver_version"], "torch": torch.__version__, "fovea": fovea.__version__}
 
 
-def default_target(capability: str, known: List[str]) -> str:
+def default_target(capability: str) -> str:
     """The best target that a device of a capability ("sm_90") runs. Raises Error."""
-    for target in (capability + "a", capability):
-        if target in known:
-            return target
-    older = [target for target in known if target[-1].isdigit() and int(target[3:]) <= int(capability[3:])]
-    if not older:
-        raise Error(f"no target runs on {capability}; there are {', '.join(known)}")
-    return max(older, key=lambda target: int(target[3:]))
+    from ..runtime._gpus import target_facts, targets_of_capability
+
+    targets = targets_of_capability(int(capability[3:-1]), int(capability[-1]))
+    if not targets:
+        raise Error(f"no target runs on {capability}; there are {', '.join(one.name for one in target_facts())}")
+    return targets[0]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -90,14 +89,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_tables(torch: Any, arguments: argparse.Namespace) -> int:
-    import fovea
-
     from . import _forward, _variants
     from ._timing import Progress
 
     torch.zeros(1, device="cuda")
     device = _device(torch)
-    target = arguments.target or default_target(device["capability"], fovea.targets())
+    target = arguments.target or default_target(device["capability"])
     tables = list(dict.fromkeys(arguments.tables)) or list(TABLES)
     cells = arguments.cells or [Cell(text) for text in DEFAULT_CELLS]
     steps = {"forward": len(cells), "variants": sum(arguments.only in name for name in _variants.NAMES)}

@@ -589,7 +589,8 @@ def _smaller(metadata: bytes) -> List[str]:
         return context.take(context.lib.foveaSmallerSchedules(context.handle, metadata, len(metadata))).decode().splitlines()
 
 
-def _compile(spec: Spec, options: Choices, key: Optional[str]) -> Kernel:
+def _compile(spec: Spec, options: Choices, key: Optional[str], stacklevel: int = 4) -> Kernel:
+    """Compiles; warnings are those of the caller's caller by default."""
     c_options = _options(options)
     with in_names_of(spec), Context() as context:
         module = context.parse(spec.located, spec.file)
@@ -599,7 +600,7 @@ def _compile(spec: Spec, options: Choices, key: Optional[str]) -> Kernel:
             metadata = context.lib.foveaKernelMetadata(kernel).bytes()
         finally:
             context.lib.foveaKernelDestroy(kernel)
-        _warn(context, stacklevel=4)
+        _warn(context, stacklevel)
     return Kernel(spec, options, ptx, metadata, None, key, backward=_compile_backward(spec, options))
 
 
@@ -671,18 +672,6 @@ def _keep(key: str, kernel: Kernel) -> None:
             _memory.popitem(last=False)
 
 
-def find(spec: Spec, target: str, **options: Any) -> Optional[Kernel]:
-    """The cached kernel of an earlier ``compile`` with the same arguments, from memory or
-    disk, or None. Does not load the compiler."""
-    key = _cache_key(spec, _chosen(target, **options))
-    found = _memory.get(key)
-    if found is None:
-        found = _from_disk(key, spec)
-        if found is not None:
-            _keep(key, found)
-    return found
-
-
 def compile(
     program: Program,
     target: str = DEFAULT_TARGET,
@@ -730,11 +719,15 @@ def compile(
     """
     spec = as_spec(program)
     options = _chosen(target, schedule, recurrence, kernel, accurate_tanh, schedule_table, line_info)
+    result = _cached(spec, options) if cache else _compile(spec, options, None)
     if target == "sm_90":
         warnings.warn("kernels for sm_90 run on later GPUs, too, but use neither wgmma nor TMA; kernels for sm_90a do",
                       CompileWarning, stacklevel=2)
-    if not cache:
-        return _compile(spec, options, None)
+    return result
+
+
+def _cached(spec: Spec, options: Choices) -> Kernel:
+    """The kernel of an earlier call, or else a new one, which is cached."""
     key = _cache_key(spec, options)
     with _memory_lock:
         found = _memory.get(key)
@@ -749,7 +742,7 @@ def compile(
         if found is None:
             found = _from_disk(key, spec)
             if found is None:
-                found = _compile(spec, options, key)
+                found = _compile(spec, options, key, 5)
                 disk.write(key, found.to_bytes())
             _keep(key, found)
             with _memory_lock:

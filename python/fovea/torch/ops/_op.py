@@ -16,6 +16,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 import torch
 
 from ...compiler import _kernel
+from ...runtime._gpus import targets_of_capability
 from ...runtime._launch import LoadedKernel, PreparedLaunch
 from ...frontend._program import DROPOUT, LISTS, Spec, lists_of, with_names
 from ...errors import CompileError, Error, LaunchError
@@ -89,25 +90,20 @@ def outputs(query: torch.Tensor, value: torch.Tensor, lse: bool) -> Tuple[torch.
 
 
 def targets_of(device: int) -> Tuple[str, ...]:
-    """Targets whose kernels a device can run, the best first."""
-    major, minor = torch.cuda.get_device_capability(device)
-    return f"sm_{major}{minor}a", f"sm_{major}{minor}"
+    """Targets for a device, the best first."""
+    return targets_of_capability(*torch.cuda.get_device_capability(device))
 
 
 def compiled(spec: Spec, device: int, options: Mapping[str, str]) -> _kernel.Kernel:
-    """Compiles a kernel for a device. Raises Error for an unsupported device, CompileError."""
-    names = targets_of(device)
-    # Cached kernels are found without loading the compiler, which takes longer than loading a kernel.
-    for name in names:
-        kernel = _kernel.find(spec, name, **options)
-        if kernel is not None:
-            return kernel
-    known = _kernel.targets()
-    for name in names:
-        if name in known:
+    """Compiles a kernel for a device: for the best target that the program compiles for. Raises
+    Error for an unsupported device, CompileError of the best target."""
+    refusal: Optional[CompileError] = None
+    for name in targets_of(device):
+        try:
             return _kernel.compile(spec, name, **options)
-    raise Error(f"{torch.cuda.get_device_name(device)} would need kernels for {' or '.join(names)}; they can be compiled for "
-                + ", ".join(known))
+        except CompileError as error:
+            refusal = refusal or error
+    raise refusal or Error(f"{torch.cuda.get_device_name(device)} runs no kernels for {', '.join(_kernel.targets())}")
 
 
 class Launcher(_launches.Arguments):

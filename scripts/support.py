@@ -49,24 +49,12 @@ func.func @paged(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x16x64xf16>, %v: tensor
 # --- Queries of the compiler ----------------------------------------------------------------------
 
 
-def ptx_targets():
+def all_targets():
     import fovea
 
     # The page states that kernels for sm_90 do not use wgmma.
     warnings.filterwarnings("ignore", "kernels for sm_90 ", fovea.CompileWarning)
     return fovea.targets()
-
-
-@functools.lru_cache(None)
-def all_targets():
-    """All targets, including those without PTX, from the compiler's error for an unknown target."""
-    import fovea
-
-    try:
-        fovea.compile(fovea.attention(head_dim=64), target="none", cache=False)
-    except fovea.CompileError as error:
-        return list(dict.fromkeys(re.findall(r"'(sm_[^']+)'", str(error).partition("expected one of")[2])))
-    raise AssertionError("the compiler takes any target")
 
 
 def gain(score, b, h, q_idx, kv_idx, gains):
@@ -138,8 +126,6 @@ def emulated_error(target):
 
 
 def status(target):
-    if target not in ptx_targets():
-        return "IR only, no PTX"
     if not emulated_error(target) < TOLERANCE:
         raise AssertionError(f"the emulator's output for {target} is wrong by {emulated_error(target)}")
     measured = facts.MEASURED.get(target)
@@ -190,16 +176,15 @@ def table(header, rows):
 def targets_table():
     rows = []
     for target in all_targets():
-        has_ptx = target in ptx_targets()
-        version = ptx_version(target) if has_ptx else "-"
-        cuda, branch = facts.DRIVERS[version] if has_ptx else ("-", "-")
-        rows.append([f"`{target}`", facts.GPUS[target], unit(target), version, f"{branch} (CUDA {cuda})" if has_ptx else "-", status(target)])
+        version = ptx_version(target)
+        cuda, branch = facts.DRIVERS[version]
+        rows.append([f"`{target}`", facts.GPUS[target], unit(target), version, f"{branch} (CUDA {cuda})", status(target)])
     return table(["target", "GPUs", "MMA unit", "PTX", "least driver", "status"], rows)
 
 
 def the_same_on_all(question, *arguments):
-    """The common answer of all targets with PTX, or of those in `PROBED`."""
-    answers = {question(target, *arguments) for target in PROBED or ptx_targets()}
+    """The common answer of all targets, or of those in `PROBED`."""
+    answers = {question(target, *arguments) for target in PROBED or all_targets()}
     if len(answers) != 1:
         raise AssertionError(f"{question.__name__} differs by target: {answers}; the page needs a column")
     return answers.pop()
@@ -261,8 +246,6 @@ MISSING = {
     "split KV (flash decoding)": "one CTA processes all keys of its queries, so decoding with a small batch uses a part of the GPU; "
                                  "`attn.merge` combines results over disjoint keys",
     "paged KV caches": "`attn.forward` describes pages, and the interpreter runs them; there are no kernels",
-    "tcgen05 (`sm_100a`)": "kernels are lowered only to the warp level, which the interpreter runs; `sm_100` emits PTX with mma.sync "
-                           "for the same GPUs",
     "several GPUs": "each call runs on one GPU; there is no ring or context parallelism",
     "other hardware": "AMD, Intel and Apple GPUs, and CPUs, are not targets; the interpreter and the PTX emulator are for checks",
 }
@@ -284,13 +267,15 @@ drivers and measurements are in `scripts/support_facts.py`.
 In the column "status", "emulator" means that a kernel of this target ran on the CPU
 ([PTX](../lib/PTX/README.md)) with the right output. A GPU means that kernels were run and timed on
 it.
+Kernels for `sm_100a` and `sm_103a` are verified on the emulator and by ptxas, not on hardware;
+those of gradients use mma.sync.
 Kernels for `sm_80` were measured on an H200, not on an A100. "Least driver" is the first Linux
 driver that loads PTX of that version by NVIDIA's release notes; older drivers than that of the
 measurements were not tried. PTX of a target without the suffix `a` also runs on later GPUs.
 
 ## Programs
 
-All targets with PTX support the same programs.
+All targets support the same programs.
 
 {programs_table()}
 ## Software
@@ -307,13 +292,11 @@ The wheel needs glibc {glibc} or later.
 def generations_table():
     rows = []
     for name, targets in facts.GENERATIONS.items():
-        built = [target for target in targets if target in ptx_targets()]
-        others = [target for target in targets if target not in built]
-        measured = [f"{facts.MEASURED[target]} ({target})" for target in built if target in facts.MEASURED]
-        code = ", ".join(f"`{target}`" for target in built) + "".join(f"; `{target}`: IR only" for target in others)
+        measured = [f"{facts.MEASURED[target]} ({target})" for target in targets if target in facts.MEASURED]
+        code = ", ".join(f"`{target}`" for target in targets)
         forward, backward = the_same_on_all(forms_of, False), the_same_on_all(forms_of, True)
         decode = "contiguous KV" if "lengths" in forward else "no"
-        rows.append([name, code, ", ".join(dict.fromkeys(unit(target) for target in built)), ", ".join(the_same_on_all(types_of)),
+        rows.append([name, code, ", ".join(dict.fromkeys(unit(target) for target in targets)), ", ".join(the_same_on_all(types_of)),
                      "yes" if forward else "no", "yes" if backward else "no", decode,
                      ", ".join(["emulator", *measured])])
     return table(["GPU", "targets", "MMA", "Q, K, V", "forward", "backward", "decode", "run on"], rows)
@@ -327,7 +310,7 @@ def readme_table():
 {points({
     "sequences": f"{', '.join(forward)} (varlen, cu_seqlens), {gradients}",
     "head dims": "multiples of 8 up to 256; `fovea.torch` pads others",
-    "not supported": "fp8 and f32 kernels, paged and split KV, `tcgen05`, second-order gradients",
+    "not supported": "fp8 and f32 kernels, paged and split KV, second-order gradients",
 })}
 {table(["", *names], [["needed", *needed], ["tested", *tested]])}"""
 

@@ -12,7 +12,9 @@ GPUS = {
     "sm_90a": "H100, H200, GH200",
     "sm_100": "B200, GB200, without tcgen05",
     "sm_100a": "B200, GB200",
+    "sm_103a": "B300, GB300",
     "sm_120": "RTX 50, RTX PRO 6000 Blackwell",
+    "sm_120a": "RTX 50, RTX PRO 6000 Blackwell",
 }
 
 #: Targets by GPU generation, for the README.
@@ -20,8 +22,9 @@ GENERATIONS = {
     "Ampere (A100, A10, RTX 30, Orin)": ("sm_80", "sm_86", "sm_87"),
     "Ada (L4, L40S, RTX 40)": ("sm_89",),
     "Hopper (H100, H200, GH200)": ("sm_90a", "sm_90"),
-    "Blackwell (B200, GB200)": ("sm_100", "sm_100a"),
-    "Blackwell (RTX 50, RTX PRO 6000)": ("sm_120",),
+    "Blackwell (B200, GB200)": ("sm_100a", "sm_100"),
+    "Blackwell Ultra (B300, GB300)": ("sm_103a",),
+    "Blackwell (RTX 50, RTX PRO 6000)": ("sm_120a", "sm_120"),
 }
 
 #: The GPU on which kernels of a target were run and timed; docs/Performance.md has the numbers.
@@ -38,6 +41,7 @@ MEASURED_WITH = "driver 580, CUDA 13.0, PyTorch 2.11"
 #: these CUDA releases.
 DRIVERS = {
     "7.4": ("11.4", 470), "7.8": ("11.8", 520), "8.0": ("12.0", 525), "8.1": ("12.1", 530), "8.6": ("12.7", 565), "8.7": ("12.8", 570),
+    "8.8": ("12.9", 575),
 }
 
 #: Tested releases of PyTorch besides the one in scripts/requirements-torch.txt, which `make test` uses.

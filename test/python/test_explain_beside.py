@@ -245,6 +245,7 @@ def test_what_a_device_runs(fovea, stand_in):
     device = stand_in(90)
     assert [device.runs(target) for target in ("sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120")] == [True, True, True, False, False, False]
     assert not stand_in(100).runs("sm_90a") and stand_in(100).runs("sm_89")
+    assert [stand_in(103).runs(target) for target in ("sm_100", "sm_100a", "sm_103a", "sm_120a")] == [True, False, True, False]
     with pytest.raises(fovea.Error, match="it runs no kernels for sm_90a or sm_100"):
         _measure.check_targets(stand_in(80), ["sm_90a", "sm_100"])
     # One variant runs on the device, and one does not.

@@ -443,10 +443,10 @@ def test_targets(fovea):
         fovea.compile(spec, target="sm_90a")
     with pytest.raises(fovea.CompileError, match="unknown target 'h100', expected one of 'sm_80',"):
         fovea.compile(spec, target="h100")
-    for target, meant in (("sm90a", "sm_90a"), ("SM_90A", "sm_90a"), ("compute_80", "sm_80"), ("9.0a", "sm_90a"), ("100a", "sm_100a")):
-        with pytest.raises(fovea.CompileError, match=f"unknown target '{target}', expected one of .*, 'sm_120'; did you mean '{meant}'\\?$"):
+    for target, meant in (("sm90a", "sm_90a"), ("SM_90A", "sm_90a"), ("compute_80", "sm_80"), ("9.0a", "sm_90a"), ("100a", "sm_100a"), ("sm103a", "sm_103a")):
+        with pytest.raises(fovea.CompileError, match=f"unknown target '{target}', expected one of .*, 'sm_120a'; did you mean '{meant}'\\?$"):
             fovea.compile(spec, target=target)
-    with pytest.raises(fovea.CompileError, match="unknown target 'sm_70', expected one of .*, 'sm_120'$"):
+    with pytest.raises(fovea.CompileError, match="unknown target 'sm_70', expected one of .*, 'sm_120a'$"):
         fovea.compile(spec, target="sm_70")
 
 

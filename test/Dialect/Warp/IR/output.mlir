@@ -27,6 +27,14 @@ func.func @output(%o: memref<?x?x64xbf16>, %d: memref<64x32xf32>, %x: tensor<64x
   return
 }
 
+// A tile with a part of the buffer's columns.
+// CHECK-LABEL: func.func @columns
+func.func @columns(%x: tensor<64x32xbf16, #tile.reg>, %b: !buffer) {
+  // CHECK: warp.local_store "y" %{{.*}} to %{{.*}} column(32) : tensor<64x32xbf16, #tile.reg>, memref<64x64xbf16
+  warp.local_store "y" %x to %b column(32) : tensor<64x32xbf16, #tile.reg>, !buffer
+  return
+}
+
 // Adds in fragment order, contiguous for the rows of each warp.
 // CHECK-LABEL: func.func @sums
 func.func @sums(%x: tensor<64x64xf32, #tile.reg>, %m: memref<?x?x256xf32>, %i: index) {

@@ -26,6 +26,11 @@ func.func private @f(tensor<64x24xf32, #warp.operand<of = #warp.wgmma<groups = 1
 
 // -----
 
+// expected-error@+1 {{'#warp.thread_rows' needs 1 row or 128, found 64}}
+func.func private @f(tensor<64x32xf32, #warp.thread_rows>)
+
+// -----
+
 func.func @f(%x: tensor<64x32xf32, #tile.reg>) {
   // expected-error@+1 {{needs layouts that divide rows among warps, found 'tensor<64x32xf32, #tile.reg>'}}
   %y = warp.convert_layout %x : tensor<64x32xf32, #tile.reg> to tensor<64x32xf32, #warp.mma_sync<warps = 4>>

@@ -126,3 +126,28 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{accumulators in tensor memory are read by whole warp groups: 'column_warps' must be 1 and 'warps' a multiple of 4, found 2 and 8}}
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, warps = 8, column_warps = 2>)
+    tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, warps = 4>)
+    tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f() kernel {
+    // expected-error@+1 {{'#warp.thread_rows' needs 1 row or 128, found 64}}
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.reg>
+    gpu.return
+  }
+}

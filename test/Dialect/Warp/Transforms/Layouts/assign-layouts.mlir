@@ -83,3 +83,21 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Tiles of kernels that accumulate in tensor memory have one row per thread.
+// CHECK-LABEL: gpu.func @tensor_memory
+gpu.module @m {
+  launch.abi @tensor_memory target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, warps = 4>)
+    tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @tensor_memory() kernel {
+    %s = warp.tmem_alloc column(0) : memref<128x64xf32, #warp.tmem>
+    // CHECK: warp.tmem_load {{.*}} to tensor<128x64xf32, #warp.thread_rows>
+    %x = warp.tmem_load %s : memref<128x64xf32, #warp.tmem> to tensor<128x64xf32, #tile.reg>
+    // CHECK: tile.reduce {{.*}} to tensor<128x1xf32, #warp.thread_rows>
+    %max = tile.reduce max dim 1 %x : tensor<128x64xf32, #tile.reg> to tensor<128x1xf32, #tile.reg>
+    gpu.return
+  }
+}

@@ -38,13 +38,49 @@ gpu.module @m {
 
 // -----
 
+// The only warp of a role that issues dots writes 4 rows at a time.
+// CHECK-LABEL: gpu.func @one_warp
+// CHECK: scf.if
+// CHECK: nvvm.elect.sync
+// CHECK: "@$2 st.shared.v4.b32 [$0+0], {$1, $1, $1, $1};"
+// CHECK: "@$2 st.shared.v4.b32 [$0+512], {$1, $1, $1, $1};"
+// CHECK-NOT: st.shared
+// CHECK: nvvm.fence.proxy {{.*}}async.shared
+// CHECK-NEXT: nvvm.bar.warp.sync
+// CHECK: nvvm.tcgen05.mma
+!q = memref<128x16xbf16, #warp.shared<row_bytes = 32>>
+!v = memref<8x64xbf16, #warp.shared<row_bytes = 128>>
+!k = memref<64x16xbf16, #warp.shared<row_bytes = 32>>
+gpu.module @m {
+  launch.abi @one_warp target("sm_100a") plan(<#warp.tcgen05_unit>)
+    tensors([]) parameters([#launch.scalar<"n", index>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
+  gpu.func @one_warp(%n: index) kernel {
+    %q = warp.alloc offset(0) : !q
+    %k = warp.alloc offset(4096) : !k
+    %v = warp.alloc offset(6144) : !v
+    %s = warp.tmem_alloc column(0) : memref<128x64xf32, #warp.tmem>
+    warp.specialize captures(%q, %k, %v, %s, %n : !q, !k, !v, memref<128x64xf32, #warp.tmem>, index)
+      role @mma warps(4) regs(240) {
+      ^bb0(%q0: !q, %k0: !k, %v0: !v, %s0: memref<128x64xf32, #warp.tmem>, %n0: index):
+        %false = arith.constant false
+        warp.zero_rows %v0 from %n0 : !v
+        warp.dot_into %q0, %k0, %s0 accumulate(%false) transpose_b : !q, !k, memref<128x64xf32, #warp.tmem>
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_n = 32, stages = 1>)
     tensors([]) parameters([#launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(128) shared_memory(8192)
   gpu.func @f(%n: index) kernel {
     %v = warp.alloc offset(0) : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
-    // expected-error@+1 {{'warp.zero_rows' op must be in a role of whole warp groups}}
+    // expected-error@+1 {{'warp.zero_rows' op must be in a role of whole warp groups, or in one that issues dots into tensor memory}}
     warp.zero_rows %v from %n : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
     gpu.return
   }
@@ -61,7 +97,9 @@ gpu.module @m {
     warp.specialize captures(%v, %n : memref<32x64xbf16, #warp.shared<row_bytes = 128>>, index)
       role @compute warps(2) regs(240) {
       ^bb0(%v0: memref<32x64xbf16, #warp.shared<row_bytes = 128>>, %n0: index):
-        // expected-error@+1 {{'warp.zero_rows' op must be in a role of whole warp groups}}
+        %x = arith.constant dense<1.0> : tensor<32x64xbf16, #warp.mma_sync<warps = 2>>
+        warp.local_store %x to %v0 : tensor<32x64xbf16, #warp.mma_sync<warps = 2>>, memref<32x64xbf16, #warp.shared<row_bytes = 128>>
+        // expected-error@+1 {{'warp.zero_rows' op must be in a role of whole warp groups, or in one that issues dots into tensor memory}}
         warp.zero_rows %v0 from %n0 : memref<32x64xbf16, #warp.shared<row_bytes = 128>>
         warp.return
       }

@@ -5,7 +5,7 @@ gpu.module @m {
     tensors([]) parameters([])
     grid([] affine_map<() -> (1)>) threads(384) shared_memory(8400)
   gpu.func @f() kernel {
-    // expected-error@+1 {{needs target 'sm_90a', found 'sm_80'}}
+    // expected-error@+1 {{needs target 'sm_90a' or 'sm_100a' or 'sm_103a', found 'sm_80'}}
     warp.specialize
       role @load warps(4) regs(24) { warp.return }
       role @compute warps(8) regs(240) { warp.return }

@@ -333,15 +333,3 @@ gpu.module @m {
     gpu.return
   }
 }
-
-// -----
-
-gpu.module @m {
-  gpu.func @f() kernel {
-    // expected-error @+1 {{'warp.tmem_alloc' op is not lowered: expected accumulators in registers, found tensor memory}}
-    %s = warp.tmem_alloc column(0) : memref<128x64xf32, #warp.tmem>
-    gpu.return
-  }
-  launch.abi @f target("sm_90a") plan(<#warp.mma_sync_unit, tile_m = 16, tile_n = 16, warps = 4, stages = 1>)
-    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-}

@@ -45,9 +45,6 @@
 // REDEFINE: %{schedule} = cluster=2
 // RUN: %{fails}=CLUSTER
 // CLUSTER: error: schedule's 'cluster' must be 1 where dots accumulate in tensor memory, found 2
-// REDEFINE: %{schedule} = work=dynamic
-// RUN: %{fails}=WORK
-// WORK: error: schedule's 'work' must be single or static where dots accumulate in tensor memory, found dynamic
 // REDEFINE: %{schedule} = producer_registers=20
 // RUN: %{fails}=BUDGET
 // BUDGET: error: schedule's 'producer_registers' must be a multiple of 8 from 24 on, found 20
@@ -57,8 +54,11 @@
 // RUN: not fovea-opt %s --canonicalize --attn-to-tile="target=sm_90a schedule=row_tiles=2" 2>&1 | FileCheck %s --check-prefix=OTHER
 // OTHER: error: schedule accumulates in tensor memory ('row_tiles'), which 'sm_90a' does not have
 // RUN: sed -e 's/(%q:/(%n: tensor<1xi32>, %q:/; s/%k, %v :/%k, %v lengths(%n : tensor<1xi32>) :/' %s > %t.lengths.mlir
-// RUN: not fovea-opt %t.lengths.mlir --attn-to-tile="target=sm_100a schedule=row_tiles=2,producer_registers=48,consumer_registers=192" 2>&1 | FileCheck %s --check-prefix=LENGTHS
-// LENGTHS: error: schedule's 'row_tiles' needs sequences that end where the tensors do
+// RUN: fovea-opt %t.lengths.mlir --attn-to-tile=target=sm_100a | FileCheck %s --check-prefix=LENGTHS
+// LENGTHS-LABEL: launch.abi @dense target("sm_100a") plan(<#warp.tcgen05_unit,
+// LENGTHS-SAME: work = dynamic
+// RUN: not fovea-opt %t.lengths.mlir --attn-to-tile="target=sm_100a schedule=output=tma" 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// OUTPUT: error: schedule's 'output' must be direct where sequences may end before the tensors do and dots accumulate in tensor memory, found tma
 func.func @dense(%q: tensor<1x2x512x128xbf16>, %k: tensor<1x2x384x128xbf16>, %v: tensor<1x2x384x128xbf16>) -> tensor<1x2x512x128xbf16> {
   %o = attn.forward %q, %k, %v : tensor<1x2x512x128xbf16>, tensor<1x2x384x128xbf16>, tensor<1x2x384x128xbf16> -> tensor<1x2x512x128xbf16>
   return %o : tensor<1x2x512x128xbf16>

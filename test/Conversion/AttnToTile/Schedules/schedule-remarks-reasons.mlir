@@ -25,7 +25,8 @@ func.func @half(%q: !t, %k: !t, %v: !t, %x: tensor<?x?x?x?xf16>) -> (!t, tensor<
   return %o, %lse : !t, tensor<?x?x?xf32>
 }
 
-// TMEM: [Missed] unit | {{.*}} Function=lengths | Reason="tcgen05 is not used: sequences may end before the tensors do"
+// TMEM: [Analysis] unit | {{.*}} Function=lengths | Reason="the best MMA unit that 'sm_100a' has for the problem", Value=tcgen05
+// TMEM: [Analysis] work | {{.*}} Function=lengths | Reason="query tiles iterate over different numbers of keys, so CTAs fetch the next tile dynamically", Value=dynamic
 !w = tensor<?x?x?x64xbf16>
 func.func @lengths(%q: !w, %k: !w, %v: !w, %n: tensor<?xi32>) -> !w {
   %o = attn.forward %q, %k, %v lengths(%n : tensor<?xi32>) : !w, !w, !w -> !w

@@ -5,8 +5,12 @@
 // program before specialisation; flash-attention-4-variants.mlir has other scores.)
 // REQUIRES: fovea-run
 // RUN: fovea-opt %s --fovea-to-warp=target=sm_100a | FileCheck %s
-// RUN: not fovea-compile %s --target=sm_100a -o /dev/null 2>&1 | FileCheck %s --check-prefix=STOPS
-// STOPS: flash-attention-4.mlir:[[#]]:{{[0-9]+}}: error: target 'sm_100a' is lowered only to the warp level for now, {{.*}}'sm_100' emits PTX for the same GPU
+// RUN: fovea-compile %s --target=sm_100a -o %t.ptx
+// RUN: FileCheck %s --check-prefix=PTX < %t.ptx
+// RUN: %if ptxas %{ %ptxas -arch=sm_100a %t.ptx -o %t.cubin %}
+// PTX: .target sm_100a
+// PTX: tcgen05.alloc
+// PTX: tcgen05.dealloc
 
 // Several tiles for each CTA and one, ragged ones, tiles of queries that see no
 // key, rows without any (more queries than keys, from the bottom right).
@@ -25,6 +29,14 @@
 // RUN: %{run}
 // REDEFINE: %{sizes} = B=1,Hq=1,Hkv=1,Sq=140,Skv=0
 // RUN: %{run}
+
+// The PTX on the emulator.
+// DEFINE: %{ptx} = fovea-run %s --level=ptx --target=%{target} --schedule=%{schedule} --random=1 --check --dims %{sizes} | FileCheck %s --check-prefix=NUMBERS
+// DEFINE: %{target} = sm_100a
+// REDEFINE: %{sizes} = B=1,Hq=2,Hkv=1,Sq=300,Skv=300
+// RUN: %{ptx}
+// REDEFINE: %{target} = sm_103a
+// RUN: %{ptx}
 
 // Each iteration rescales.
 // DEFINE: %{few} = fovea-run %s --level=warp --target=sm_100a --schedule=%{schedule} --random=1 --check --seeds=5 --dims %{sizes} | FileCheck %s --check-prefix=NUMBERS
@@ -80,7 +92,8 @@
 // CHECK: tile.store "lse.1"
 
 // One tile's correction does not wait for the other's factor. Outputs are loaded
-// and stored if some factor is not 1; their stages are always signalled.
+// and stored, 32 columns at a time, if some factor is not 1; their stages are
+// always signalled.
 // CHECK: role @correction warps(4) regs(80)
 // CHECK-NOT: tensor<128x128xbf16
 // CHECK: scf.for
@@ -90,8 +103,9 @@
 // CHECK: %[[ANY:.*]] = warp.any %[[CHANGES]]
 // CHECK: warp.consumer_wait %[[O:.*]][
 // CHECK-NEXT: scf.if %[[ANY]] {
+// CHECK-NEXT: warp.tmem_view %{{.*}} from 0 : {{.*}} to memref<128x32xf32, #warp.tmem>
 // CHECK-NEXT: warp.tmem_load
-// CHECK: warp.tmem_store "o.0.update"
+// CHECK-COUNT-4: warp.tmem_store "o.0.update" {{.*}} : tensor<128x32xf32
 // CHECK-NEXT: }
 // CHECK-NEXT: warp.consumer_release %[[O]][
 // CHECK: warp.local_load
@@ -100,8 +114,8 @@
 // CHECK: scf.if
 // CHECK: warp.tmem_store "o.1.update"
 // CHECK: }
-// CHECK: warp.local_store "y.0"
-// CHECK: warp.local_store "y.1"
+// CHECK-COUNT-4: warp.local_store "y.0" {{.*}} column({{[0-9]+}}) : tensor<128x32xbf16
+// CHECK-COUNT-4: warp.local_store "y.1" {{.*}} column({{[0-9]+}}) : tensor<128x32xbf16
 
 // The next block's scores of a tile follow this block's product of that tile.
 // CHECK: role @mma warps(1) regs(48)

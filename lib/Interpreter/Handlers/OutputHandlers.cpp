@@ -128,12 +128,17 @@ static LogicalResult executeLocalStore(Operation *op, Frame &frame) {
     if (failed(storeRows(store, agent, slot)))
       return failure();
   } else {
-    if (failed(claim(op, agent, slot, agent.getAcquired(), WriteKind::Store)))
+    StageUse use = agent.getAcquired();
+    // Columns that other stores wrote stay; a claim discards them.
+    RuntimeValue others;
+    if (store.getColumn() && (!use || slot.use == use))
+      others = slot.contents;
+    if (failed(claim(op, agent, slot, use, WriteKind::Store)))
       return failure();
     const RuntimeValue &tile = frame.get(store.getValue());
-    slot.contents = store.getColumn() ? replaceColumns(slot.contents, tile,
-                                                       type, *store.getColumn())
-                                      : tile;
+    slot.contents = store.getColumn()
+                        ? replaceColumns(others, tile, type, *store.getColumn())
+                        : tile;
     slot.filled.clear();
     slot.filled.push_back({agent.party, slot.use, slot.contents});
   }

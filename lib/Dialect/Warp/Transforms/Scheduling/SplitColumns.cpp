@@ -70,7 +70,8 @@ struct SplitColumnsPass : warp::impl::WarpSplitColumnsBase<SplitColumnsPass> {
 
   void runOnKernel() override {
     if (columns <= 0) {
-      getOperation().emitError("'columns' must be positive, found ") << columns;
+      getOperation().emitError("'columns' must be positive, found ")
+          << int64_t(columns);
       return signalPassFailure();
     }
     SmallVector<TmemLoadOp> loads;

@@ -98,15 +98,14 @@ fovea::checkBudgetSteps(const ScheduleFields &fields,
 
 InFlightDiagnostic fovea::noteRoles(InFlightDiagnostic diag,
                                     const TargetInfo &target) {
-  if (target.warpGroupDots)
+  if (target.hasRoles())
     return diag;
   Diagnostic &note = diag.attachNote();
-  note << "roles need wgmma, which '" << target.name
-       << "' does not have; targets with wgmma: ";
+  note << "roles need wgmma or tcgen05, which '" << target.name
+       << "' does not have; targets with one of them: ";
   llvm::interleaveComma(
       llvm::make_filter_range(
-          getTargets(),
-          [](const TargetInfo &one) { return one.warpGroupDots; }),
+          getTargets(), [](const TargetInfo &one) { return one.hasRoles(); }),
       note, [&](const TargetInfo &one) { note << "'" << one.name << "'"; });
   return diag;
 }

@@ -98,8 +98,9 @@ private:
   int64_t stages;
   /// Each CTA of the cluster copies a part of the data for all CTAs.
   bool shared = false;
-  /// Dots into tensor memory fill or read the stages.
-  bool hasDots = false;
+  /// The pipeline orders accesses to tensor memory, or dots after their
+  /// operands.
+  bool hasTensorMemory = false;
   const Role *producer = nullptr;
   llvm::SmallPtrSet<const Role *, 4> consumers;
   /// Commits that need no arrival: the barrier completes when the last byte of
@@ -127,6 +128,29 @@ void RolePipeline::addConsumer(Operation *user, const Role *role) {
     consumers.insert(role);
 }
 
+/// Returns true if the op is a signal after dots, or the start of a use of a
+/// stage in which the role loads or stores tensor memory.
+static bool ordersTensorMemory(Operation *op) {
+  auto start = cast<warp::PipelineOpInterface>(op);
+  if (isa<warp::CommitAfterDotsOp, warp::ReleaseAfterDotsOp>(op))
+    return true;
+  if (!isa<warp::ProducerAcquireOp, warp::ConsumerWaitOp>(op))
+    return false;
+  for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
+    auto end = dyn_cast<warp::PipelineOpInterface>(next);
+    if (end && end.getPipeline() == start.getPipeline())
+      return false;
+    WalkResult walk = next->walk([](Operation *nested) {
+      return isa<warp::TmemLoadOp, warp::TmemStoreOp>(nested)
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return true;
+  }
+  return false;
+}
+
 /// The number of arrivals with which a role signals a barrier.
 static int64_t countArrivals(const Role &role) {
   return role.isSingleWarp ? 1 : role.warps;
@@ -143,7 +167,7 @@ LogicalResult RolePipeline::analyze() {
       return user->emitOpError(
           "is outside the kernel's roles: expected all uses of the pipeline in "
           "roles");
-    hasDots |= isa<warp::CommitAfterDotsOp, warp::ReleaseAfterDotsOp>(user);
+    hasTensorMemory |= ordersTensorMemory(user);
     if (cast<warp::PipelineOpInterface>(user).isProducerOp()) {
       if (failed(addProducer(user, role)))
         return failure();
@@ -243,12 +267,11 @@ static bool usesTensorMemory(const Role &role) {
       .wasInterrupted();
 }
 
-/// A pipeline with dots on one side orders accesses to tensor memory, and dots
-/// after the arrival of their operands. The other thread's accesses follow a
-/// fence after the wait (PTX ISA, tcgen05 memory consistency, pattern of
-/// mbarriers).
+/// A pipeline may order accesses to tensor memory, and dots after the arrival
+/// of their operands. The accesses of the thread that waits follow a fence
+/// after the wait (PTX ISA, tcgen05 memory consistency, pattern of mbarriers).
 void RolePipeline::emitFenceAfterWait(OpBuilder &b, Operation *wait) {
-  if (hasDots && usesTensorMemory(*roles.getRole(wait)))
+  if (hasTensorMemory && usesTensorMemory(*roles.getRole(wait)))
     NVVM::Tcgen05FenceOp::create(b, wait->getLoc(),
                                  NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
 }
@@ -258,7 +281,7 @@ void RolePipeline::emitFenceAfterWait(OpBuilder &b, Operation *wait) {
 /// not access the tensor memory that the pipeline orders. Loads have completed.
 bool RolePipeline::emitFenceBeforeArrival(OpBuilder &b, Operation *user) {
   const Role &role = *roles.getRole(user);
-  if (!hasDots || !usesTensorMemory(role))
+  if (!hasTensorMemory || !usesTensorMemory(role))
     return false;
   Location loc = user->getLoc();
   bool stores =
@@ -343,6 +366,19 @@ static bool isFenced(warp::ProducerCommitOp commit) {
   return false;
 }
 
+/// Returns true if the role stores to shared memory between the acquire of the
+/// stage and its commit.
+static bool storesShared(warp::ProducerCommitOp commit) {
+  for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
+    if (isa<warp::LocalStoreOp>(op))
+      return true;
+    auto acquire = dyn_cast<warp::ProducerAcquireOp>(op);
+    if (acquire && acquire.getPipeline() == commit.getPipeline())
+      return false;
+  }
+  return false;
+}
+
 /// A proxy fence makes the stores of the warp's threads visible to the
 /// asynchronous proxy (TMA, wgmma) before the warp arrives.
 void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
@@ -350,16 +386,14 @@ void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
     return;
   OpBuilder b(commit);
   Location loc = commit.getLoc();
-  if (emitFenceBeforeArrival(b, commit))
-    return emitArrive(b, loc, emitFull(b, loc, commit.getStage()),
-                      producer->leader);
-  if (!producer->isSingleWarp && !isFenced(commit)) {
+  bool needsFence = !producer->isSingleWarp && !isFenced(commit);
+  if (needsFence && (!hasTensorMemory || storesShared(commit)))
     NVVM::FenceProxyOp::create(
         b, loc, NVVM::ProxyKind::async_shared,
         NVVM::SharedSpaceAttr::get(b.getContext(),
                                    NVVM::SharedSpace::shared_cta));
+  if (!emitFenceBeforeArrival(b, commit) && needsFence)
     NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
-  }
   emitArrive(b, loc, emitFull(b, loc, commit.getStage()), producer->leader);
 }
 

@@ -449,6 +449,14 @@ static LogicalResult checkSpecialize(warp::SpecializeOp op,
         " or ");
     return diag << ", found '" << abi.getTarget() << "'";
   }
+  WalkResult walk = kernel.walk([&](warp::TmemAllocOp alloc) -> WalkResult {
+    if (target->tensorMemoryDots)
+      return WalkResult::advance();
+    return alloc.emitOpError("needs a target with tensor memory, found '")
+           << target->name << "'";
+  });
+  if (walk.wasInterrupted())
+    return failure();
   int64_t warps = op.getNumWarps();
   int64_t wanted = 0;
   for (auto [count, registers] : llvm::zip(op.getWarps(), op.getRegisters()))

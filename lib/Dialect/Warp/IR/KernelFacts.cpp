@@ -34,8 +34,6 @@ static Operation *findIf(gpu::GPUFuncOp kernel, bool (*condition)(Op)) {
 /// Returns an op with a result tile that has no thread layout yet, or null.
 /// Kernels that accumulate in tensor memory keep tiles without layouts.
 static Operation *findMissingLayout(gpu::GPUFuncOp kernel) {
-  if (findOp<DotIntoOp>(kernel))
-    return nullptr;
   return findIf<Operation *>(kernel, [](Operation *op) {
     return llvm::any_of(op->getResultTypes(), [](Type type) {
       if (auto pending = dyn_cast<PendingType>(type))

@@ -58,8 +58,9 @@ private:
   llvm::SetVector<Operation *> ops;
   /// The stores, in order.
   SmallVector<Operation *> stores;
-  /// The release of the stage that is loaded, if it precedes the last store.
-  Operation *release = nullptr;
+  /// Releases before the last store of stages that were held at the load, one
+  /// of which is the stage that is loaded.
+  SmallVector<Operation *> releases;
   /// Columns of the part that is emitted, the first of them and the view.
   int64_t first = 0, count = 0;
   Value view;
@@ -104,6 +105,11 @@ static bool repeatsColumn(Value value) {
   return !source || source.getDimSize(1) == 1;
 }
 
+/// The ops that end a chain.
+static bool isStore(Operation *op) {
+  return isa<TmemStoreOp, LocalStoreOp, tile::StoreOp>(op);
+}
+
 static bool isElementwise(Operation *op) {
   return OpTrait::hasElementwiseMappableTraits(op) &&
          op->getNumRegions() == 0 && op->getNumResults() == 1 &&
@@ -122,15 +128,15 @@ static bool isElementwiseBranch(scf::IfOp branch, int64_t columns) {
                ? WalkResult::advance()
                : WalkResult::interrupt();
   });
-  return !walk.wasInterrupted() &&
+  return !walk.wasInterrupted() && branch.getNumResults() != 0 &&
          llvm::all_of(branch.getResultTypes(), llvm::IsaPred<RankedTensorType>);
 }
 
 /// Returns true if the op's operands from outside of the chain repeat a column.
 bool ColumnChain::isPerColumn(Operation *op) const {
   WalkResult walk = op->walk([&](Operation *nested) {
-    bool isTileOp = isElementwise(nested) || isa<scf::YieldOp>(nested) ||
-                    isa<TmemStoreOp, LocalStoreOp>(nested);
+    bool isTileOp =
+        isElementwise(nested) || isa<scf::YieldOp>(nested) || isStore(nested);
     bool fine =
         !isTileOp || llvm::all_of(nested->getOperands(), [&](Value operand) {
           Operation *source = operand.getDefiningOp();
@@ -153,6 +159,9 @@ LogicalResult ColumnChain::add(Operation *user) {
   } else if (auto store = dyn_cast<LocalStoreOp>(user)) {
     if (store.getFragments() || store.getColumn())
       return failure();
+  } else if (auto store = dyn_cast<tile::StoreOp>(user)) {
+    if (store.getFragments() || store.getDims()[1] < 0)
+      return failure();
   } else if (auto branch = dyn_cast<scf::IfOp>(user)) {
     if (!isElementwiseBranch(branch, load.getType().getDimSize(1)))
       return failure();
@@ -166,12 +175,8 @@ LogicalResult ColumnChain::add(Operation *user) {
 /// The loads of all parts move to the last store. A stage that is loaded must
 /// be held until then, and no other op may write tensor memory in between.
 LogicalResult ColumnChain::checkMove() {
-  Value pipeline;
-  for (Operation *op = load->getPrevNode(); op && !pipeline;
-       op = op->getPrevNode())
-    if (auto wait = dyn_cast<ConsumerWaitOp>(op))
-      pipeline = wait.getPipeline();
   bool afterStore = false;
+  llvm::SmallPtrSet<Value, 4> waited;
   for (Operation *op = load->getNextNode(); op != stores.back();
        op = op->getNextNode()) {
     if (isMemoryEffectFree(op))
@@ -180,9 +185,11 @@ LogicalResult ColumnChain::checkMove() {
       afterStore = true;
       continue;
     }
-    auto found = dyn_cast<ConsumerReleaseOp>(op);
-    if (found && found.getPipeline() == pipeline && !release)
-      release = op;
+    auto release = dyn_cast<ConsumerReleaseOp>(op);
+    if (auto wait = dyn_cast<ConsumerWaitOp>(op))
+      waited.insert(wait.getPipeline());
+    if (release && !waited.contains(release.getPipeline()))
+      releases.push_back(op);
     else if (afterStore || op->getNumRegions() != 0 ||
              isa<TmemStoreOp, DotIntoOp>(op))
       return failure();
@@ -208,7 +215,7 @@ LogicalResult ColumnChain::collect() {
       continue;
     if (!isPerColumn(&op))
       return failure();
-    if (isa<TmemStoreOp, LocalStoreOp>(op))
+    if (isStore(&op))
       stores.push_back(&op);
   }
   return stores.empty() ? failure() : checkMove();
@@ -243,6 +250,12 @@ void ColumnChain::emit(OpBuilder &b, Operation *op, IRMapping &mapping) {
     LocalStoreOp::create(b, loc, mapping.lookup(store.getValue()),
                          store.getTarget(), /*fragments=*/UnitAttr(),
                          b.getI64IntegerAttr(first), store.getNameAttr());
+  } else if (auto store = dyn_cast<tile::StoreOp>(op)) {
+    OpOperand &start = store.getIndicesMutable()[store.getDims()[1]];
+    Value moved = arith::AddIOp::create(
+        b, loc, start.get(), arith::ConstantIndexOp::create(b, loc, first));
+    auto part = cast<tile::StoreOp>(b.clone(*op, mapping));
+    part.getIndicesMutable()[store.getDims()[1]].assign(moved);
   } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
     auto types =
         llvm::map_to_vector(branch.getResultTypes(),
@@ -295,7 +308,7 @@ void ColumnChain::split(int64_t width) {
   int64_t columns = load.getType().getDimSize(1);
   for (int64_t from = 0; from < columns; from += width)
     emitPart(b, from, std::min(width, columns - from));
-  if (release)
+  for (Operation *release : releases)
     release->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   SmallVector<Operation *> inOrder;
   for (Operation &op : *load->getBlock())

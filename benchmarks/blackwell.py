@@ -4,6 +4,7 @@
     python benchmarks/blackwell.py --cells 128:causal 192/128:full --json out.json --markdown
     python benchmarks/blackwell.py --cubin other.cubin --shape d=128,pair=1
     python benchmarks/blackwell.py --cells 64:full --trace t.json
+    python benchmarks/blackwell.py --page docs/Performance.md
 
 Finds the roles of a warp-specialised kernel and the loops over key blocks in the output of nvdisasm,
 counts their instructions by class, and computes the cycles of one SM per key block for each unit:
@@ -33,6 +34,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for fo
 
 import gpu_variants  # noqa: E402
 import kernels  # noqa: E402
+import performance_tables  # noqa: E402
 from cost_model import costs, report, roles, sass, trace  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -145,6 +147,7 @@ def parse_arguments(argv=None):
     parser.add_argument("--work", help="folder to keep what was compiled in")
     parser.add_argument("--json", metavar="FILE", help="write the numbers there")
     parser.add_argument("--markdown", action="store_true", help="print the table for documentation only")
+    parser.add_argument("--page", metavar="FILE", type=pathlib.Path, help="write that table into a page: docs/Performance.md")
     args = parser.parse_args(argv)
     try:
         args.shape = [costs.parse_shape(text) for text in args.shape]
@@ -170,6 +173,13 @@ def main(argv=None):
     except (sass.ModelError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    if args.page and results:
+        try:
+            table = "\n".join(report.format_table(results, markdown=True)) + "\n"
+            args.page.write_text(performance_tables.replace(args.page.read_text(), "blackwell", table))
+        except (ValueError, OSError) as error:
+            print(f"error: {args.page}: {error}", file=sys.stderr)
+            return 2
     if not args.markdown:
         for result in results:
             print("\n".join([*report.format_roles(result), *report.format_units(result), ""]))

@@ -48,6 +48,15 @@ def table(results):
     return "\n".join(lines), f"Geometric means: {means}."
 
 
+def replace(page, name, text):
+    """The text of a page with another table `name`. Raises ValueError unless the page has one such table."""
+    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
+    page, count = pattern.subn(lambda found: found[1] + text + found[2], page)
+    if count != 1:
+        raise ValueError(f"the page must have one table '{name}', found {count}")
+    return page
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("forward", type=pathlib.Path, help="results of benchmarks/forward.py --json")
@@ -60,10 +69,10 @@ def main():
         results = json.loads(getattr(args, name).read_text())
         rows, means = table(results)
         text = f"Commit `{args.commit}`, {args.date}, one run on {results['device'].split(', ')[0]}.\n\n{rows}\n\n{means}\n"
-        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.DOTALL)
-        page, count = pattern.subn(lambda found: found[1] + text + found[2], page)
-        if count != 1:
-            raise SystemExit(f"{PAGE} must have one table '{name}', found {count}")
+        try:
+            page = replace(page, name, text)
+        except ValueError as error:
+            raise SystemExit(f"{PAGE}: {error}") from None
     PAGE.write_text(page)
 
 

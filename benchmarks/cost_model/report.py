@@ -1,6 +1,7 @@
 """Tables of the cost model, and the loops of FlashAttention-4 beside ours."""
 
 import dataclasses
+import textwrap
 
 from . import costs, sass
 from . import roles as sass_roles
@@ -189,6 +190,7 @@ def format_table(results, markdown=False):
     weights = f"Weights: {'; '.join(dict.fromkeys(result.weights for result in results))}."
     if markdown:
         lines = ["| " + " | ".join(row) + " |" for row in rows]
+        text, source, weights = (textwrap.fill(part, 100) for part in (text, source, weights))
         return [text, "", lines[0], "|" + "---|" * len(HEADER), *lines[1:], "", source, weights]
     widths = [max(len(row[index]) for row in rows) for index in range(len(HEADER))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]

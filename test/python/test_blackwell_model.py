@@ -319,8 +319,27 @@ def test_program(tmp_path, nvdisasm):
     assert (written["kernel"], written["bottleneck"], written["cycles"]["issue"]) == ("small", "mufu", 331)
     assert written["bar"]["softmax"] == 517 and "FlashAttention-4" in written["bar"]["source"]
     table = run("--nvdisasm", nvdisasm, "--cubin", cubin, "--shape", "d=64", "--markdown").stdout.splitlines()
-    assert table[0].startswith("Computed, not measured") and table[2].startswith("| kernel | softmax |")
-    assert table[2].count("|") == table[3].count("|") == table[4].count("|")
+    rows = [line for line in table if line.startswith("|")]
+    assert table[0].startswith("Computed, not measured") and rows[0].startswith("| kernel | softmax |")
+    assert len(rows) == 3 and len({row.count("|") for row in rows}) == 1
+
+
+def test_page(tmp_path, nvdisasm):
+    """The table replaces the one of a page, and only that."""
+    cubin, page = tmp_path / "small.cubin", tmp_path / "page.md"
+    cubin.write_text(disassembly(ROLES))
+    page.write_text("before\n<!-- blackwell -->\nold\n<!-- end of blackwell -->\nafter\n")
+    options = ("--nvdisasm", nvdisasm, "--cubin", cubin, "--shape", "d=64", "--page", page)
+    result = run(*options)
+    assert result.returncode == 0, result.stderr
+    lines = page.read_text().splitlines()
+    assert (lines[:2], lines[-2:]) == (["before", "<!-- blackwell -->"], ["<!-- end of blackwell -->", "after"])
+    assert "old" not in lines and lines[2].startswith("Computed, not measured")
+    assert max(len(line) for line in lines if not line.startswith("|")) <= 100
+    page.write_text("no table\n")
+    result = run(*options)
+    assert result.returncode == 2 and "must have one table 'blackwell', found 0" in result.stderr
+    assert page.read_text() == "no table\n"
 
 
 def test_program_on_a_wrong_shape(tmp_path, nvdisasm):

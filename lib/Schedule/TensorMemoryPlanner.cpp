@@ -171,13 +171,18 @@ TensorMemoryPlanner::decide(const ScheduleProblem &problem,
   // one.
   bool mayCopyOut = problem.rows == 0 && !problem.endsEarly;
   int64_t most = problem.rows == 0 ? kMostRowTiles : 1;
-  // Shared memory bounds dots of blocks of 64 keys: 6 KB in 32 cycles. Wide
-  // blocks matter more than output by TMA, which takes shared memory.
-  for (int64_t rowTiles = most; rowTiles >= 1; --rowTiles)
-    for (int64_t tileN : {128, 64, 32})
-      for (bool copiesOut : {mayCopyOut, false})
-        if (fillTile(problem, rowTiles, tileN, copiesOut, fields))
-          return fields;
+  // Shared memory bounds dots of narrow blocks: 6 KB in 32 cycles for 64 keys.
+  // Wide blocks matter more than a second row tile, and that more than output
+  // by TMA, which takes shared memory.
+  // A thread holds its row of scores, beside which other values of each score
+  // find no registers.
+  int64_t widest = problem.dropout || problem.loadsPerScore ? 64 : 128;
+  for (auto [rowTiles, tileN] :
+       {std::pair(2, 128), {2, 64}, {1, 128}, {1, 64}, {2, 32}, {1, 32}})
+    for (bool copiesOut : {mayCopyOut, false})
+      if (rowTiles <= most && tileN <= widest &&
+          fillTile(problem, rowTiles, tileN, copiesOut, fields))
+        return fields;
   return std::nullopt;
 }
 

@@ -197,8 +197,9 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
       return kLanes * role->warps * roles.clusterSize;
     return abi.getThreads();
   }));
+  LoadedMaxima maxima;
   populateTilePatterns(patterns, converter, coordinates,
-                       info && info->packsFloats);
+                       info && info->packsFloats, maxima);
   populateRelativePositionPatterns(patterns, converter);
   populateLayoutPatterns(patterns, converter);
   populateRandomPatterns(patterns, converter);
@@ -215,7 +216,8 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   populateMmaSyncPatterns(patterns, converter);
   WaitCounts counts(kernel);
   populateWgmmaPatterns(patterns, converter, roles, abi, counts);
-  populateTensorMemoryPatterns(patterns, converter, roles);
+  populateTensorMemoryPatterns(patterns, converter, roles,
+                               info && info->reducingTmemLoads, maxima);
   populateColumnPatterns(patterns, converter);
   return explainPassOrder(&getContext(), [&] {
     return applyPartialConversion(kernel, target, std::move(patterns));

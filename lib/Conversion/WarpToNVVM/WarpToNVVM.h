@@ -253,10 +253,6 @@ void populateWgmmaPatterns(mlir::RewritePatternSet &patterns,
                            const mlir::TypeConverter &converter,
                            const Specialization &roles, launch::AbiOp abi,
                            const WaitCounts &counts);
-/// Tensor memory, and dots into it.
-void populateTensorMemoryPatterns(mlir::RewritePatternSet &patterns,
-                                  const mlir::TypeConverter &converter,
-                                  const Specialization &roles);
 void populateColumnPatterns(mlir::RewritePatternSet &patterns,
                             const mlir::TypeConverter &converter);
 void populateLayoutPatterns(mlir::RewritePatternSet &patterns,
@@ -318,11 +314,23 @@ explainPassOrder(mlir::MLIRContext *context,
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// `coordinates` must live as long as the patterns. `packsFloats` is the
-/// target's `packsFloats`.
+/// Maxima of the columns of loads from tensor memory, by the loaded tile: one
+/// scalar for each instruction.
+using LoadedMaxima =
+    llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>>;
+
+/// `coordinates` and `maxima` must live as long as the patterns. `packsFloats`
+/// is the target's `packsFloats`.
 void populateTilePatterns(mlir::RewritePatternSet &patterns,
                           const mlir::TypeConverter &converter,
-                          Coordinates &coordinates, bool packsFloats);
+                          Coordinates &coordinates, bool packsFloats,
+                          const LoadedMaxima &maxima);
+/// Tensor memory, and dots into it. With `reducesLoads`, the target's
+/// `reducingTmemLoads`, loads whose maxima are needed add them to `maxima`.
+void populateTensorMemoryPatterns(mlir::RewritePatternSet &patterns,
+                                  const mlir::TypeConverter &converter,
+                                  const Specialization &roles,
+                                  bool reducesLoads, LoadedMaxima &maxima);
 void populateRelativePositionPatterns(mlir::RewritePatternSet &patterns,
                                       const mlir::TypeConverter &converter);
 void populateRandomPatterns(mlir::RewritePatternSet &patterns,

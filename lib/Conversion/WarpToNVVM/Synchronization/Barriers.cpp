@@ -103,6 +103,8 @@ private:
   bool hasTensorMemory = false;
   const Role *producer = nullptr;
   llvm::SmallPtrSet<const Role *, 4> consumers;
+  /// Thread arrivals that follow another one whose fence covers them.
+  llvm::SmallPtrSet<Operation *, 8> fenced;
   /// Commits that need no arrival: the barrier completes when the last byte of
   /// the copies has landed.
   llvm::SmallPtrSet<Operation *, 8> signalledByCopies;
@@ -151,6 +153,19 @@ static bool ordersTensorMemory(Operation *op) {
   return false;
 }
 
+/// Returns true if only arithmetic separates the op from another arrival of the
+/// role's threads at a pipeline that orders tensor memory: the fence of that
+/// arrival precedes this one, too.
+static bool followsFencedArrival(Operation *op) {
+  Operation *before = op->getPrevNode();
+  while (before && isPure(before))
+    before = before->getPrevNode();
+  if (!isa_and_nonnull<warp::ProducerCommitOp, warp::ConsumerReleaseOp>(before))
+    return false;
+  Value pipeline = cast<warp::PipelineOpInterface>(before).getPipeline();
+  return llvm::any_of(pipeline.getUsers(), ordersTensorMemory);
+}
+
 /// The number of arrivals with which a role signals a barrier.
 static int64_t countArrivals(const Role &role) {
   return role.isSingleWarp ? 1 : role.warps;
@@ -168,6 +183,8 @@ LogicalResult RolePipeline::analyze() {
           "is outside the kernel's roles: expected all uses of the pipeline in "
           "roles");
     hasTensorMemory |= ordersTensorMemory(user);
+    if (followsFencedArrival(user))
+      fenced.insert(user);
     if (cast<warp::PipelineOpInterface>(user).isProducerOp()) {
       if (failed(addProducer(user, role)))
         return failure();
@@ -283,6 +300,8 @@ bool RolePipeline::emitFenceBeforeArrival(OpBuilder &b, Operation *user) {
   const Role &role = *roles.getRole(user);
   if (!hasTensorMemory || !usesTensorMemory(role))
     return false;
+  if (fenced.contains(user))
+    return true;
   Location loc = user->getLoc();
   bool stores =
       role.body->walk([](warp::TmemStoreOp) { return WalkResult::interrupt(); })
@@ -366,11 +385,12 @@ static bool isFenced(warp::ProducerCommitOp commit) {
   return false;
 }
 
-/// Returns true if the role stores to shared memory between the acquire of the
-/// stage and its commit.
-static bool storesShared(warp::ProducerCommitOp commit) {
+/// Returns true if the role stores to a buffer that the asynchronous proxy may
+/// read between the acquire of the stage and its commit.
+static bool storesForProxy(warp::ProducerCommitOp commit) {
   for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
-    if (isa<warp::LocalStoreOp>(op))
+    auto store = dyn_cast<warp::LocalStoreOp>(op);
+    if (store && !warp::isRowVector(store.getTarget().getType()))
       return true;
     auto acquire = dyn_cast<warp::ProducerAcquireOp>(op);
     if (acquire && acquire.getPipeline() == commit.getPipeline())
@@ -387,7 +407,8 @@ void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
   OpBuilder b(commit);
   Location loc = commit.getLoc();
   bool needsFence = !producer->isSingleWarp && !isFenced(commit);
-  if (needsFence && (!hasTensorMemory || storesShared(commit)))
+  bool isVector = !storesForProxy(commit);
+  if (needsFence && !(isVector && usesTensorMemory(*producer)))
     NVVM::FenceProxyOp::create(
         b, loc, NVVM::ProxyKind::async_shared,
         NVVM::SharedSpaceAttr::get(b.getContext(),
@@ -521,7 +542,7 @@ LogicalResult fovea::lowerRolePipelines(gpu::GPUFuncOp kernel,
     if (isUsedByRole)
       pipelines.push_back(op);
   });
-  SmallVector<RolePipeline> lowerings;
+  std::vector<RolePipeline> lowerings;
   for (warp::PipelineOp op : pipelines) {
     lowerings.emplace_back(op, roles, copies);
     if (failed(lowerings.back().analyze()))

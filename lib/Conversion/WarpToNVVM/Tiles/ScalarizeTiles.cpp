@@ -21,6 +21,7 @@
 
 #include "WarpToNVVM.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -161,6 +162,10 @@ static bool isExact(arith::IntegerOverflowFlags flags) {
   return bitEnumContainsAll(flags, arith::IntegerOverflowFlags::nsw);
 }
 
+static bool isFlag(Operation *op) {
+  return getElementTypeOrSelf(op->getResult(0).getType()).isInteger(1);
+}
+
 Element ElementEmitter::apply(Operation *op, ArrayRef<Element> operands) {
   llvm::SaveAndRestore<Location> place(loc, op->getLoc());
   using Result = std::optional<Element>;
@@ -169,43 +174,49 @@ Element ElementEmitter::apply(Operation *op, ArrayRef<Element> operands) {
       return std::nullopt;
     return operands[1].offset;
   };
-  Result result = TypeSwitch<Operation *, Result>(op)
-                      .Case([&](arith::AddIOp sum) {
-                        return add(operands[0], operands[1],
-                                   isExact(sum.getOverflowFlags()));
-                      })
-                      .Case([&](arith::SubIOp difference) {
-                        return subtract(operands[0], operands[1],
-                                        isExact(difference.getOverflowFlags()));
-                      })
-                      .Case([&](arith::DivUIOp) -> Result {
-                        auto by = getConstantOperand();
-                        if (!by || !by->isPowerOf2())
-                          return std::nullopt;
-                        return shiftRight(operands[0], by->logBase2());
-                      })
-                      .Case([&](arith::RemUIOp) -> Result {
-                        auto by = getConstantOperand();
-                        if (!by || !by->isPowerOf2())
-                          return std::nullopt;
-                        return mask(operands[0], *by - 1);
-                      })
-                      .Case([&](arith::ShRUIOp) -> Result {
-                        auto by = getConstantOperand();
-                        if (!by || by->uge(by->getBitWidth()))
-                          return std::nullopt;
-                        return shiftRight(operands[0], by->getZExtValue());
-                      })
-                      .Case([&](arith::AndIOp) -> Result {
-                        auto bits = getConstantOperand();
-                        return bits ? mask(operands[0], *bits) : std::nullopt;
-                      })
-                      .Case([&](arith::CmpIOp compared) {
-                        auto tile = cast<RankedTensorType>(compared.getType());
-                        return compare(compared.getPredicate(), operands[0],
-                                       operands[1], holdsRows(tile));
-                      })
-                      .Default([](Operation *) { return std::nullopt; });
+  Result result =
+      TypeSwitch<Operation *, Result>(op)
+          .Case([&](arith::AddIOp sum) {
+            return add(operands[0], operands[1],
+                       isExact(sum.getOverflowFlags()));
+          })
+          .Case([&](arith::SubIOp difference) {
+            return subtract(operands[0], operands[1],
+                            isExact(difference.getOverflowFlags()));
+          })
+          .Case([&](arith::DivUIOp) -> Result {
+            auto by = getConstantOperand();
+            if (!by || !by->isPowerOf2())
+              return std::nullopt;
+            return shiftRight(operands[0], by->logBase2());
+          })
+          .Case([&](arith::RemUIOp) -> Result {
+            auto by = getConstantOperand();
+            if (!by || !by->isPowerOf2())
+              return std::nullopt;
+            return mask(operands[0], *by - 1);
+          })
+          .Case([&](arith::ShRUIOp) -> Result {
+            auto by = getConstantOperand();
+            if (!by || by->uge(by->getBitWidth()))
+              return std::nullopt;
+            return shiftRight(operands[0], by->getZExtValue());
+          })
+          .Case([&](arith::OrIOp) -> Result {
+            return combineBits<arith::OrIOp>(operands[0], operands[1]);
+          })
+          .Case([&](arith::AndIOp) -> Result {
+            if (isFlag(op))
+              return combineBits<arith::AndIOp>(operands[0], operands[1]);
+            auto bits = getConstantOperand();
+            return bits ? mask(operands[0], *bits) : std::nullopt;
+          })
+          .Case([&](arith::CmpIOp compared) {
+            auto tile = cast<RankedTensorType>(compared.getType());
+            return compare(compared.getPredicate(), operands[0], operands[1],
+                           holdsRows(tile));
+          })
+          .Default([](Operation *) { return std::nullopt; });
   return result ? *result : clone(op, operands);
 }
 
@@ -313,9 +324,31 @@ static arith::CmpIPredicate getSigned(arith::CmpIPredicate predicate) {
   }
 }
 
+/// Compares coordinates of a row with a scalar of any sign: a scalar that is
+/// too small for any of them is replaced by the largest such one, so that the
+/// difference does not overflow.
+std::optional<Element>
+ElementEmitter::compareWithBound(arith::CmpIPredicate predicate,
+                                 const Element &x, const Element &y) {
+  bool isStrict = predicate == arith::CmpIPredicate::slt ||
+                  predicate == arith::CmpIPredicate::sge;
+  if (!x.isShared || !isCoordinate(x) || !y.base || !y.offset.isZero() ||
+      y.offset.getBitWidth() != kWordBits || isEquality(predicate) ||
+      isUnsigned(predicate) || hasNonNegativeBase(y))
+    return std::nullopt;
+  Value bound = emit<arith::MaxSIOp>(
+      y.base, getConstant(APInt(kWordBits, isStrict ? 0 : -1, true)));
+  Value shared = emit<arith::SubIOp>(x.base, bound);
+  return wrap(emitBitTest(predicate, shared, -x.offset));
+}
+
 std::optional<Element> ElementEmitter::compare(arith::CmpIPredicate predicate,
                                                const Element &x,
                                                const Element &y, bool inRow) {
+  // Words for a rarely executed branch would take registers from the others.
+  if (inRow && !isa<scf::IfOp>(b.getInsertionBlock()->getParentOp()))
+    if (std::optional<Element> test = compareWithBound(predicate, x, y))
+      return test;
   // LLVM simplifies comparisons of `base | offset`.
   if ((!x.isShared && !y.isShared) || (!y.base && isDisjoint(x)))
     return std::nullopt;
@@ -429,19 +462,34 @@ Value ElementEmitter::emitBitTest(arith::CmpIPredicate predicate, Value x,
   Value first = emit<arith::SubIOp>(
       x, getConstant(APInt(kWordBits, start, /*isSigned=*/true)));
   // LLVM's shifts are undefined for 32 and more, those of PTX are not.
-  Value ones = getOnce("bits", 0, {first}, [&]() -> Value {
+  Value word = getOnce("bits", 0, {first}, [&]() -> Value {
     Value shift =
         arith::MaxSIOp::create(b, loc, first, getConstant(APInt(kWordBits, 0)));
     return emitAsm(b, loc, "shl.b32 $0, -1, $1;", "=r,r", shift, b.getI32Type(),
                    /*hasSideEffects=*/false)
         .front();
   });
+  if (!isBelow)
+    word = emit<arith::XOrIOp>(word, getConstant(APInt::getAllOnes(kWordBits)));
+  return emitBit(word, bit);
+}
+
+Value ElementEmitter::emitBit(Value word, int64_t bit) {
   Value single = getConstant(APInt::getOneBitSet(kWordBits, bit));
   Value isSet =
-      emitCompare(arith::CmpIPredicate::ne, emit<arith::AndIOp>(ones, single),
+      emitCompare(arith::CmpIPredicate::ne, emit<arith::AndIOp>(word, single),
                   APInt(kWordBits, 0));
-  if (isBelow)
-    return isSet;
-  return emitCompare(arith::CmpIPredicate::eq,
-                     emit<arith::AndIOp>(ones, single), APInt(kWordBits, 0));
+  written.bits[isSet] = {word, bit};
+  return isSet;
+}
+
+template <typename Op>
+std::optional<Element> ElementEmitter::combineBits(const Element &x,
+                                                   const Element &y) {
+  auto left = written.bits.find(x.base), right = written.bits.find(y.base);
+  if (left == written.bits.end() || right == written.bits.end() ||
+      left->second.second != right->second.second)
+    return std::nullopt;
+  int64_t bit = left->second.second;
+  return wrap(emitBit(emit<Op>(left->second.first, right->second.first), bit));
 }

@@ -52,6 +52,8 @@ struct WrittenElements {
   using Key =
       std::tuple<const void *, unsigned, llvm::SmallVector<const void *, 3>>;
   std::map<Key, mlir::Value> emitted;
+  /// For flags that are bits of words: the word and the bit.
+  llvm::DenseMap<mlir::Value, std::pair<mlir::Value, int64_t>> bits;
 };
 
 /// The coordinate of a thread's first element for each iota op. Offsets lead to
@@ -149,6 +151,12 @@ private:
   /// instruction (R2P).
   mlir::Value emitBitTest(mlir::arith::CmpIPredicate predicate, mlir::Value x,
                           const llvm::APInt &y);
+  mlir::Value emitBit(mlir::Value word, int64_t bit);
+  /// Combines whole words if both flags are the same bit of words.
+  template <typename Op>
+  std::optional<Element> combineBits(const Element &x, const Element &y);
+  std::optional<Element> compareWithBound(mlir::arith::CmpIPredicate predicate,
+                                          const Element &x, const Element &y);
 
   /// True if an exact sum's base is non-negative.
   bool hasNonNegativeBase(const Element &x);

@@ -102,11 +102,19 @@ protected:
 };
 
 struct TmemLoadLowering : AccessLowering<warp::TmemLoadOp> {
-  using AccessLowering::AccessLowering;
+  TmemLoadLowering(const TypeConverter &converter, MLIRContext *context,
+                   const Specialization &roles, bool reduces,
+                   LoadedMaxima &maxima)
+      : AccessLowering(converter, context, roles), reduces(reduces),
+        maxima(maxima) {}
 
   LogicalResult
   matchAndRewrite(warp::TmemLoadOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override;
+
+private:
+  bool reduces;
+  LoadedMaxima &maxima;
 };
 
 struct TmemStoreLowering : AccessLowering<warp::TmemStoreOp> {
@@ -140,8 +148,20 @@ Value AccessLowering<Op>::emitLanes(OpBuilder &b, Location loc,
   return arith::AddIOp::create(b, loc, address, lanes);
 }
 
+/// Returns true if the maxima of the tile's rows are computed.
+static bool needsMaxima(warp::TmemLoadOp op) {
+  return llvm::any_of(op->getUsers(), [](Operation *user) {
+    auto reduce = dyn_cast<tile::ReduceOp>(user);
+    return reduce && reduce.getKind() == tile::ReduceKind::Max &&
+           reduce.getDim() == 1 &&
+           reduce.getResult().getType().getDimSize(1) == 1 &&
+           reduce.getSource().getType().getElementType().isF32();
+  });
+}
+
 /// All loads and their wait are one text: the registers are undefined before
-/// the wait, and NVVM's ops leave LLVM free to move their uses above it.
+/// the wait, and NVVM's ops leave LLVM free to move their uses above it. NVVM
+/// has no op for loads with maxima.
 LogicalResult
 TmemLoadLowering::matchAndRewrite(warp::TmemLoadOp op, OpAdaptor adaptor,
                                   ConversionPatternRewriter &rewriter) const {
@@ -150,30 +170,43 @@ TmemLoadLowering::matchAndRewrite(warp::TmemLoadOp op, OpAdaptor adaptor,
   if (failed(check(op, tile)))
     return failure();
   int64_t columns = warp::getTmemColumns(op.getSource().getType());
+  SmallVector<int64_t> accesses = getAccesses(columns);
+  // A maximum is one of at least two columns.
+  bool hasMaxima = reduces && accesses.back() > 1 && needsMaxima(op);
+  // Outputs: the columns, then the maxima.
+  int64_t outputs = columns + (hasMaxima ? accesses.size() : 0);
   std::string text, constraints;
   SmallVector<Value> addresses;
   Value first =
       emitLanes(rewriter, loc, *roles.getRole(op), adaptor.getSource());
   int64_t column = 0;
-  for (auto [index, count] : llvm::enumerate(getAccesses(columns))) {
-    text +=
-        "tcgen05.ld.sync.aligned.32x32b.x" + std::to_string(count) + ".b32 {";
-    for (int64_t word = column; word < column + count; ++word) {
+  for (auto [index, count] : llvm::enumerate(accesses)) {
+    text += (hasMaxima ? "tcgen05.ld.red" : "tcgen05.ld") +
+            std::string(".sync.aligned.32x32b.x") + std::to_string(count) +
+            (hasMaxima ? ".max.NaN.f32 {" : ".b32 {");
+    for (int64_t word = column; word < column + count; ++word)
       text += (word == column ? "$" : ", $") + std::to_string(word);
-      constraints += "=r,";
-    }
-    text += "}, [$" + std::to_string(columns + index) + "];\n\t";
+    text += "}";
+    if (hasMaxima)
+      text += ", $" + std::to_string(columns + index);
+    text += ", [$" + std::to_string(outputs + index) + "];\n\t";
     addresses.push_back(emitAdd(rewriter, loc, first, column));
     column += count;
   }
   text += "tcgen05.wait::ld.sync.aligned;";
+  for (int64_t output = 0; output < outputs; ++output)
+    constraints += "=r,";
   for (size_t index = 0; index < addresses.size(); ++index)
     constraints += "r,";
-  SmallVector<Type> types(columns, rewriter.getI32Type());
+  SmallVector<Type> types(outputs, rewriter.getI32Type());
   SmallVector<Value> words =
       emitAsm(rewriter, loc, text, constraints + "~{memory}", addresses, types);
+  for (Value word : ArrayRef(words).drop_front(columns))
+    maxima[op.getResult()].push_back(
+        LLVM::BitcastOp::create(rewriter, loc, rewriter.getF32Type(), word));
   auto packed = VectorType::get({columns}, rewriter.getI32Type());
-  Value vector = vector::FromElementsOp::create(rewriter, loc, packed, words);
+  Value vector = vector::FromElementsOp::create(
+      rewriter, loc, packed, ArrayRef(words).take_front(columns));
   rewriter.replaceOpWithNewOp<LLVM::BitcastOp>(
       op, getTypeConverter()->convertType(tile), vector);
   return success();
@@ -371,8 +404,12 @@ DotIntoLowering::matchAndRewrite(warp::DotIntoOp op, OpAdaptor adaptor,
 
 void fovea::populateTensorMemoryPatterns(RewritePatternSet &patterns,
                                          const TypeConverter &converter,
-                                         const Specialization &roles) {
+                                         const Specialization &roles,
+                                         bool reducesLoads,
+                                         LoadedMaxima &maxima) {
   patterns.add<TmemViewLowering>(converter, patterns.getContext());
-  patterns.add<TmemAllocLowering, TmemLoadLowering, TmemStoreLowering,
-               DotIntoLowering>(converter, patterns.getContext(), roles);
+  patterns.add<TmemAllocLowering, TmemStoreLowering, DotIntoLowering>(
+      converter, patterns.getContext(), roles);
+  patterns.add<TmemLoadLowering>(converter, patterns.getContext(), roles,
+                                 reducesLoads, maxima);
 }

@@ -242,9 +242,10 @@ struct BroadcastLowering : OpConversionPattern<tile::BroadcastOp> {
 
 struct ReduceLowering : OpConversionPattern<tile::ReduceOp> {
   ReduceLowering(const TypeConverter &converter, MLIRContext *context,
-                 Coordinates &coordinates, bool packsFloats)
+                 Coordinates &coordinates, bool packsFloats,
+                 const LoadedMaxima &maxima)
       : OpConversionPattern(converter, context), coordinates(coordinates),
-        packsFloats(packsFloats) {}
+        packsFloats(packsFloats), maxima(maxima) {}
 
   LogicalResult
   matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
@@ -253,6 +254,7 @@ struct ReduceLowering : OpConversionPattern<tile::ReduceOp> {
 private:
   Coordinates &coordinates;
   bool packsFloats;
+  const LoadedMaxima &maxima;
 };
 
 /// Lowers a ballot of one flag per lane.
@@ -409,6 +411,15 @@ ReduceLowering::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
     return op.emitError("a reduction along dimension ")
            << dim << " crosses warps, which this layout does not support";
 
+  auto resultType = cast<VectorType>(getTypeConverter()->convertType(result));
+  if (auto loaded = maxima.find(op.getSource());
+      loaded != maxima.end() && op.getKind() == tile::ReduceKind::Max &&
+      dim == 1 && extent == 1 && lanes->empty()) {
+    Value most =
+        combineAll(rewriter, loc, op.getKind(), loaded->second, packsFloats);
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, resultType, most);
+    return success();
+  }
   ElementEmitter emitter(rewriter, loc, coordinates);
   bool isEmitted = ElementEmitter::isEmitted(op.getSource());
   auto getElement = [&](unsigned index) {
@@ -448,8 +459,7 @@ ReduceLowering::matchAndRewrite(tile::ReduceOp op, OpAdaptor adaptor,
       results.push_back(value);
     }
   }
-  auto type = cast<VectorType>(getTypeConverter()->convertType(result));
-  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, type, results);
+  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, resultType, results);
   return success();
 }
 
@@ -475,12 +485,14 @@ AnyLowering::matchAndRewrite(warp::AnyOp op, OpAdaptor adaptor,
 
 void fovea::populateTilePatterns(RewritePatternSet &patterns,
                                  const TypeConverter &converter,
-                                 Coordinates &coordinates, bool packsFloats) {
+                                 Coordinates &coordinates, bool packsFloats,
+                                 const LoadedMaxima &maxima) {
   MLIRContext *context = patterns.getContext();
   patterns.add<ElementwiseLowering>(converter, context);
   patterns.add<BallotLowering, BroadcastLowering, ConstantLowering,
                IsPartialLowering>(converter, context);
   patterns.add<AnyLowering, IotaLowering, RampLowering, SelectLowering>(
       converter, context, coordinates);
-  patterns.add<ReduceLowering>(converter, context, coordinates, packsFloats);
+  patterns.add<ReduceLowering>(converter, context, coordinates, packsFloats,
+                               maxima);
 }

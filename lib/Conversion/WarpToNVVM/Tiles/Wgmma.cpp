@@ -45,8 +45,6 @@ static constexpr int64_t kBesideAccumulators = 32;
 static constexpr size_t kManyValues = 16;
 // Maximum count of wgmma.wait_group.
 static constexpr int64_t kMostInFlight = 7;
-// Rows of one repetition of a swizzle pattern.
-static constexpr int64_t kPatternRows = PanelWalk::kPatternRows;
 static constexpr int64_t kUnit = PanelWalk::kUnit,
                          kAddressMask = PanelWalk::kAddressMask;
 
@@ -402,7 +400,7 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
            << step << " rows of ones, found " << op.getOnes().getType();
   // A buffer's rows are the result's rows or columns, or the reduction
   // dimension.
-  assert(op.getB().getType().getDimSize(0) % kPatternRows == 0);
+  assert(op.getB().getType().getDimSize(0) % PanelWalk::kPatternRows == 0);
   return success();
 }
 

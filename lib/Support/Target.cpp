@@ -15,7 +15,9 @@ using namespace fovea;
 
 // Shared memory according to the table of technical specifications in the CUDA
 // C++ Programming Guide: 163 KiB for compute capability 8.0 and 8.7, 99 for
-// 8.6, 8.9 and 12.0, 227 for 9.0, 10.0 and 10.3.
+// 8.6, 8.9 and 12.0, 227 for 9.0, 10.0 and 10.3. Rates of dots and exponentials
+// follow from the data sheets of H200, B200 and B300 and from the guide's table
+// of arithmetic instructions.
 static constexpr TargetInfo kTargets[] = {
     {"sm_80", "+ptx74", 163 * 1024, 65536},
     {"sm_86", "+ptx74", 99 * 1024, 65536},
@@ -25,17 +27,18 @@ static constexpr TargetInfo kTargets[] = {
      /*overlapsLaunches=*/true},
     {"sm_90a", "+ptx81", 227 * 1024, 65536, /*warpGroupDots=*/true,
      /*overlapsLaunches=*/true, /*tensorMemoryDots=*/false,
-     /*addsVectors=*/true},
+     /*addsVectors=*/true, /*reducingTmemLoads=*/false,
+     /*packsFloats=*/false, /*specialRate=*/16, /*dotRate=*/4096},
     {"sm_100", "+ptx86", 227 * 1024, 65536, /*warpGroupDots=*/false,
      /*overlapsLaunches=*/true},
     {"sm_100a", "+ptx88", 227 * 1024, 65536, /*warpGroupDots=*/false,
      /*overlapsLaunches=*/true, /*tensorMemoryDots=*/true,
      /*addsVectors=*/true, /*reducingTmemLoads=*/false,
-     /*packsFloats=*/true},
+     /*packsFloats=*/true, /*specialRate=*/16, /*dotRate=*/8192},
     {"sm_103a", "+ptx88", 227 * 1024, 65536, /*warpGroupDots=*/false,
      /*overlapsLaunches=*/true, /*tensorMemoryDots=*/true,
      /*addsVectors=*/true, /*reducingTmemLoads=*/true,
-     /*packsFloats=*/true, /*specialRate=*/32},
+     /*packsFloats=*/true, /*specialRate=*/32, /*dotRate=*/8192},
     {"sm_120", "+ptx87", 99 * 1024, 65536, /*warpGroupDots=*/false,
      /*overlapsLaunches=*/true},
     {"sm_120a", "+ptx88", 99 * 1024, 65536, /*warpGroupDots=*/false,

@@ -13,6 +13,7 @@
 
 #include "fovea/InitAll.h"
 #include "fovea/Pipelines/Compile.h"
+#include "fovea/Schedule/Bottleneck.h"
 #include "fovea/Schedule/SmallerSchedules.h"
 #include "fovea/Support/DefaultTarget.h"
 #include "fovea/Support/Tool.h"
@@ -111,6 +112,13 @@ static llvm::cl::opt<bool> allowFaults(
         "With --emit=cubin: only warn if a schedule spills registers "
         "or ptxas serialises its wgmma instructions"),
     llvm::cl::cat(category));
+static llvm::cl::opt<bool>
+    why("why",
+        llvm::cl::desc(
+            "With --emit=ptx or cubin: say on standard error what bounds "
+            "each forward kernel, by a model of its dots, shared memory "
+            "and exponentials"),
+        llvm::cl::cat(category));
 static llvm::cl::opt<bool>
     verbose("v", llvm::cl::desc("With --emit=cubin: show the output of ptxas"),
             llvm::cl::cat(category));
@@ -240,6 +248,10 @@ static std::optional<Product> produce(ModuleOp module, TimingScope &timing) {
                               applyPassManagerCLOptions);
   if (failed(kernel))
     return std::nullopt;
+  if (why)
+    module.walk([](launch::AbiOp abi) {
+      llvm::errs() << explainBottleneck(abi) << "\n";
+    });
   if (emitKind == Emit::PTX)
     return Product{std::move(kernel->ptx), std::move(kernel->metadata)};
   TimingScope assembly = timing.nest("ptxas");
@@ -270,9 +282,13 @@ int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(
       argc, argv,
       "Fovea compiler: attention IR to PTX, and every level in between\n");
-  if (!metadataName.empty() && emitKind != Emit::PTX &&
-      emitKind != Emit::Cubin) {
+  bool emitsCode = emitKind == Emit::PTX || emitKind == Emit::Cubin;
+  if (!metadataName.empty() && !emitsCode) {
     llvm::errs() << "error: --metadata requires --emit=ptx or --emit=cubin\n";
+    return 1;
+  }
+  if (why && !emitsCode) {
+    llvm::errs() << "error: --why requires --emit=ptx or --emit=cubin\n";
     return 1;
   }
 

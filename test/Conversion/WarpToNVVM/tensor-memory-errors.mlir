@@ -173,3 +173,30 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// Boxes of tensor maps have at most 256 rows.
+!buffer = memref<512x64xbf16, #warp.shared<row_bytes = 128>>
+!out = memref<512x64xbf16, strided<[64, 1]>>
+gpu.module @m {
+  launch.abi @copies target("sm_100a") plan(<#warp.tcgen05_unit>)
+    tensors([#launch.tensor<"o", write, tensor<512x64xbf16>, ["M", "N"], 16>]) parameters([#launch.memref<"o", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(65552)
+  gpu.func @copies(%o: !out) kernel {
+    %c0 = arith.constant 0 : index
+    %b = warp.alloc offset(0) : !buffer
+    warp.specialize captures(%b, %o, %c0 : !buffer, !out, index)
+      role @load warps(2) regs(96) {
+      ^bb0(%b0: !buffer, %o0: !out, %z0: index):
+        warp.return
+      }
+      role @store warps(2) regs(96) {
+      ^bb0(%b1: !buffer, %o1: !out, %z1: index):
+        // expected-error@+1 {{one warp copies out at most 256 rows, found 512}}
+        warp.copy_out %b1 to %o1[%z1, %z1] dims [0, 1] : !buffer to !out
+        warp.return
+      }
+    gpu.return
+  }
+}

@@ -59,8 +59,8 @@
 // CHECK-NEXT: nvvm.tcgen05.fence <before>
 // CHECK-NEXT: nvvm.bar.warp.sync
 // CHECK: mbarrier.arrive
-// CHECK: nvvm.tcgen05.fence <before>
-// CHECK-NEXT: nvvm.bar.warp.sync
+// The next arrival follows the same fence.
+// CHECK-NOT: nvvm.tcgen05.fence
 // CHECK: mbarrier.arrive
 
 // Two roles share a warp group and one setmaxnreg. Elected threads issue.

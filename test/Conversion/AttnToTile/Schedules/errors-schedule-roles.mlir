@@ -2,7 +2,7 @@
 // schedule has 16 warps of 256 rows by 64 columns.
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=producer_registers=24,consumer_registers=240" 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: schedule has roles ('producer_registers'), which 'sm_80' does not support
-// TARGET: note: roles need wgmma, which 'sm_80' does not have; targets with wgmma: 'sm_90a'{{$}}
+// TARGET: note: roles need wgmma or tcgen05, which 'sm_80' does not have; targets with one of them: 'sm_90a', 'sm_100a', 'sm_103a'{{$}}
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=consumer_registers=0" 2>&1 | FileCheck %s --check-prefix=BOTH
 // BOTH: error: schedule's 'producer_registers' and 'consumer_registers' must both be set or both be 0
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=6" 2>&1 | FileCheck %s --check-prefix=WARPS
@@ -23,7 +23,7 @@
 // SCORE_STAGES: error: schedule's 'score_stages' needs roles: set 'producer_registers'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=overlap=1" 2>&1 | FileCheck %s --check-prefix=OVERLAP
 // OVERLAP: error: schedule's 'overlap' needs roles: set 'producer_registers'
-// OVERLAP: note: roles need wgmma, which 'sm_80' does not have; targets with wgmma: 'sm_90a'{{$}}
+// OVERLAP: note: roles need wgmma or tcgen05, which 'sm_80' does not have; targets with one of them: 'sm_90a', 'sm_100a', 'sm_103a'{{$}}
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=work=static" 2>&1 | FileCheck %s --check-prefix=WORK_ROLES
 // WORK_ROLES: error: schedule's 'work' must be single without roles ('producer_registers'), found static
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_80 schedule=softmax_part=50" 2>&1 | FileCheck %s --check-prefix=SOFTMAX_PART

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-columns)))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-columns{columns=32})))' | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-columns{columns=64})))' | FileCheck %s --check-prefix=WIDE
 // RUN: not fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-split-columns{columns=0})))' 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: 'columns' must be positive, found 0
@@ -89,14 +89,33 @@ gpu.module @m {
     gpu.return
   }
 
-  // Another op reads the scaled tile.
-  // CHECK-LABEL: gpu.func @other_reader
-  // CHECK-NOT: warp.tmem_view
-  gpu.func @other_reader(%acc: !acc, %by: !row, %g: memref<?x64xf32>, %i: index) kernel {
+  // Both stores get parts; the index of columns moves.
+  // CHECK-LABEL: gpu.func @two_stores
+  // CHECK: warp.tmem_view %{{.*}} from 0
+  // CHECK: tile.store %{{.*}} : tensor<128x32xf32
+  // CHECK: warp.tmem_store %{{.*}} : tensor<128x32xf32
+  // CHECK: warp.tmem_view %{{.*}} from 32
+  // CHECK: %[[C32:.*]] = arith.constant 32 : index
+  // CHECK: %[[J:.*]] = arith.addi %[[I:.*]], %[[C32]] : index
+  // CHECK: tile.store %{{.*}}, %{{.*}}[%[[I]], %[[J]]]
+  gpu.func @two_stores(%acc: !acc, %by: !row, %g: memref<?x64xf32>, %i: index) kernel {
     %x = warp.tmem_load %acc : !acc to !tile
     %b = tile.broadcast %by : !row to !tile
     %y = arith.mulf %x, %b : !tile
     tile.store %y, %g[%i, %i] dims [0, 1] : !tile, memref<?x64xf32>
+    warp.tmem_store %y to %acc : !tile, !acc
+    gpu.return
+  }
+
+  // Another op reads the scaled tile.
+  // CHECK-LABEL: gpu.func @other_reader
+  // CHECK-NOT: warp.tmem_view
+  gpu.func @other_reader(%acc: !acc, %by: !row, %g: memref<?xf32>, %i: index) kernel {
+    %x = warp.tmem_load %acc : !acc to !tile
+    %b = tile.broadcast %by : !row to !tile
+    %y = arith.mulf %x, %b : !tile
+    %max = tile.reduce max dim 1 %y : !tile to !row
+    tile.store %max, %g[%i] dims [0, -1] : !row, memref<?xf32>
     warp.tmem_store %y to %acc : !tile, !acc
     gpu.return
   }

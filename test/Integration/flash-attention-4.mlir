@@ -31,8 +31,9 @@
 // RUN: %{run}
 
 // The PTX on the emulator.
+// DEFINE: %{target} =
 // DEFINE: %{ptx} = fovea-run %s --level=ptx --target=%{target} --schedule=%{schedule} --random=1 --check --dims %{sizes} | FileCheck %s --check-prefix=NUMBERS
-// DEFINE: %{target} = sm_100a
+// REDEFINE: %{target} = sm_100a
 // REDEFINE: %{sizes} = B=1,Hq=2,Hkv=1,Sq=300,Skv=300
 // RUN: %{ptx}
 // REDEFINE: %{target} = sm_103a

@@ -44,8 +44,8 @@ struct TargetInfo {
   bool packsFloats = false;
   /// Results per clock and SM of the unit that computes exp2 (MUFU).
   int64_t specialRate = 16;
-  /// bf16 floating-point operations per clock and SM of the MMA unit; 0 if it is
-  /// not used by a cost model.
+  /// bf16 floating-point operations per clock and SM of the MMA unit; 0 if it
+  /// is not used by a cost model.
   int64_t dotRate = 0;
   /// Bytes of data shared by CTAs that stay in L2 in addition to other traffic.
   /// Measured on an H200 (50 MB of L2), where a lower value increases misses;

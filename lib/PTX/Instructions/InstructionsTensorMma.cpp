@@ -464,6 +464,14 @@ static bool prepare(Warp &warp, const Inst &inst, const TensorMma &m,
     return refuse(warp, inst, "descriptor",
                   "the instruction descriptor: ", decoded.takeError());
   p.descriptor = *decoded;
+  // The ISA gives the bit no meaning there, and CUTLASS asserts that it is 0.
+  if (m.fromTensor && p.descriptor.aMajor != MajorDim::K) {
+    warp.fail(inst, "descriptor",
+              "the instruction descriptor: A in tensor memory can't be "
+              "transposed: expected bit 15 to be 0",
+              1u << l);
+    return false;
+  }
   p.group = m.group;
   p.fromTensor = m.fromTensor;
   p.scaled = m.scaled;

@@ -19,8 +19,6 @@
 
 #include "Tiles/ScalarizeTiles.h"
 
-#include "WarpToNVVM.h"
-
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -465,9 +463,12 @@ Value ElementEmitter::emitBitTest(arith::CmpIPredicate predicate, Value x,
   Value word = getOnce("bits", 0, {first}, [&]() -> Value {
     Value shift =
         arith::MaxSIOp::create(b, loc, first, getConstant(APInt(kWordBits, 0)));
-    return emitAsm(b, loc, "shl.b32 $0, -1, $1;", "=r,r", shift, b.getI32Type(),
-                   /*hasSideEffects=*/false)
-        .front();
+    return LLVM::InlineAsmOp::create(
+               b, loc, TypeRange{b.getI32Type()}, ValueRange{shift},
+               "shl.b32 $0, -1, $1;", "=r,r", /*has_side_effects=*/false,
+               /*is_align_stack=*/false, LLVM::TailCallKind::None,
+               /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
+        .getResult(0);
   });
   if (!isBelow)
     word = emit<arith::XOrIOp>(word, getConstant(APInt::getAllOnes(kWordBits)));

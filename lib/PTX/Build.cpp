@@ -325,6 +325,8 @@ Slot Build::place(const Operand &operand, Type type, bool widening,
 }
 
 void Build::write(const Operand &operand, Type type, bool widening) {
+  if (operand.negated)
+    error(operand.loc, "'!' is allowed before source predicates only", "type");
   if (operand.kind == Operand::Sink) {
     // `_` gets a register that is never read.
     slots.push_back({code.registerBytes, false});

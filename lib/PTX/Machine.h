@@ -287,12 +287,12 @@ struct Warp {
   Knowledge &knowledgeOf(unsigned lane);
   /// Publishes the lanes' accesses and knowledge into `to`, and ends the epoch.
   void release(uint32_t mask, Knowledge &to);
-  /// Publishes what fences of that scope or a wider one before a relaxed access
-  /// have released.
+  /// Publishes the knowledge that fences of that scope or a wider one have
+  /// released before a relaxed access.
   void releaseFenced(uint32_t mask, Scope scope, Knowledge &to);
   void acquire(uint32_t mask, const Knowledge &from);
-  /// Observes at that distance what a relaxed access may: the rest becomes
-  /// effective with a fence.
+  /// Observes, at that distance, the part of `from` that a relaxed access may
+  /// observe. A later fence makes the rest effective.
   void acquireFenced(uint32_t mask, Scope distance, const Knowledge &from);
   /// Shares the knowledge and accesses of the lanes of the mask among them.
   void syncLanes(uint32_t mask);

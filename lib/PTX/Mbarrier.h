@@ -19,8 +19,8 @@ namespace fovea::ptx {
 Mbarrier *findMbarrier(Warp &warp, const Inst &inst, Space space,
                        uint64_t address, unsigned lane, bool async = false);
 
-/// Publishes at an mbarrier what an arrival of the warp with that scope
-/// releases. With .cta scope, threads of another CTA are ordered after
+/// Publishes at an mbarrier the knowledge that an arrival of the warp with that
+/// scope releases. With .cta scope, threads of another CTA are ordered after
 /// asynchronous work only, and not after generic-proxy accesses.
 void publishArrival(const Warp &warp, Mbarrier &mbarrier, Scope scope,
                     const Knowledge &knowledge);

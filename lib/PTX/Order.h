@@ -135,14 +135,15 @@ struct Knowledge {
     for (const Foreign &entry : other.foreign)
       learn(entry.cluster, entry.known, entry.visible);
   }
-  /// Joins what relaxed accesses publish.
+  /// Joins the part that relaxed accesses publish.
   void joinRelaxed(const Knowledge &other) {
     inits.join(other.inits);
     passed.join(other.passed);
   }
   bool hasRelaxed() const { return !inits.empty() || !passed.empty(); }
-  /// Joins what asynchronous work of the cluster did, without accesses through
-  /// the generic proxy. `warpAgents` is the number of agents of its warps.
+  /// Joins the accesses of asynchronous work of the cluster, without those
+  /// through the generic proxy. `warpAgents` is the number of agents of its
+  /// warps.
   void joinAsync(const Knowledge &other, unsigned warpAgents);
   /// Joins, in cluster `self`, the knowledge of an agent of cluster `from`.
   void join(uint32_t self, uint32_t from, const Knowledge &other);

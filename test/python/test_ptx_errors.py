@@ -8,6 +8,8 @@ HEAD = ".version 8.6\n.target sm_90a\n"
 #: Declarations of a module, with their errors.
 DECLARATIONS = [
     (".section .debug_x { .b8 1", "this section does not end"),
+    (".func f .entry g() { ret; }", "expected '{' or ';', found '.entry'"),
+    (".func f", "expected '{' or ';', found the end of the file"),
     (".entry f(.param .b8 x[]) { ret; }", "a parameter must have a size"),
     (".entry f(.param .b8 x[40000]) { ret; }", "parameters have 40000 bytes, but at most 32764 are allowed"),
     (".entry f(.param .b32 x, .param .b32 x) { ret; }", "parameter 'x' is declared twice"),

@@ -113,7 +113,7 @@ static cl::opt<TensorOrder>
                 cl::values(clEnumValN(TensorOrder::Issue, "issue",
                                       "The order of issue (default)"),
                            clEnumValN(TensorOrder::Promised, "promised",
-                                      "Only what the ISA promises")),
+                                      "Only the order that the ISA promises")),
                 cl::init(TensorOrder::Issue), cl::cat(category));
 static cl::opt<std::string> traceFile("trace", cl::desc("Write a Chrome trace"),
                                       cl::cat(category));

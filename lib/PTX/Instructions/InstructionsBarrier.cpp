@@ -203,9 +203,8 @@ static void buildBarrier(Build &b) {
   b.read(n++, word);
   if (form.counted)
     b.read(n++, word);
-  if (results) {
+  if (results)
     form.negated = b.readNegatable(b.operand(n));
-  }
   b.attach(form);
   b.set(runBarrier);
 }

@@ -320,7 +320,8 @@ static Step runArrive(Warp &warp, const Inst &inst, uint32_t mask) {
   return Step::Next;
 }
 
-/// Acquires what arrivals within the scope of a successful wait have published.
+/// Acquires the knowledge that arrivals within the scope of a successful wait
+/// have published.
 static void observe(Warp &warp, const Form &form, uint32_t mask,
                     const Mbarrier &m) {
   if (form.relaxed)

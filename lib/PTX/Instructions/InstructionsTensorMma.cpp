@@ -633,8 +633,9 @@ void fovea::ptx::buildTensorMultiply(Build &b) {
       !m.scaled && b.count() > 5 && b.operand(4).kind == Operand::Vector;
   unsigned least = 5 + 2 * m.scaled + masks, most = least + !m.scaled;
   if (b.count() < least || b.count() > most)
-    return b.error("this form of 'tcgen05.mma' is not modelled: " +
-                   Twine(least) + " operands are, found " + Twine(b.count()));
+    return b.error("this form of 'tcgen05.mma' is not modelled: expected " +
+                   Twine(least) + (m.scaled ? "" : " or " + Twine(most).str()) +
+                   " operands, found " + Twine(b.count()));
   m.d = addTensorAddress(b, b.operand(0), m.dOffset);
   m.fromTensor = b.operand(1).kind == Operand::Address;
   m.a = b.slots.size();

@@ -283,10 +283,13 @@ bool Parser::skipSection() {
 /// 'call' is not modelled.
 bool Parser::skipDeviceFunction() {
   Location loc = token.loc;
-  while (token.kind != Token::End && !token.is('{') && !token.is(';'))
+  while (token.kind != Token::End && !token.is('{') && !token.is(';') &&
+         !token.isWord(".entry"))
     advance();
   if (take(';'))
     return true;
+  if (!token.is('{'))
+    return expected("'{' or ';'");
   unsigned depth = 0;
   while (token.kind != Token::End) {
     depth += token.is('{');

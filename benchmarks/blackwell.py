@@ -49,7 +49,7 @@ class Cell:
         dims, _, mask = text.partition(":")
         d, _, dv = dims.partition("/")
         if mask not in ("full", "causal") or not d.isdigit() or dv and not dv.isdigit():
-            raise argparse.ArgumentTypeError(f"'{text}' is no cell: expected for example 128:causal or 192/128:full")
+            raise argparse.ArgumentTypeError(f"'{text}' is not a cell: expected for example 128:causal or 192/128:full")
         self.text = text
         self.config = gpu_variants.Config("causal" if mask == "causal" else "dense", "bf16", int(d), int(dv or 0), lse=False)
 
@@ -58,7 +58,7 @@ class Cell:
 
 
 def run(command):
-    """Runs a tool. Raises ModelError with the last line of its errors."""
+    """Runs a tool. Raises ModelError with the first line of its errors."""
     try:
         result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -119,7 +119,7 @@ def foreign(args):
 
 
 def ours(args):
-    """Results for our kernels. Prints which cells do not compile or have no roles."""
+    """Results for our kernels. Prints the cells that do not compile or have no roles."""
     results = []
     with tempfile.TemporaryDirectory() as temporary:
         for cell in args.cells:
@@ -144,7 +144,7 @@ def parse_arguments(argv=None):
     parser.add_argument("--nvdisasm", default="nvdisasm", help="the nvdisasm to use")
     parser.add_argument("--trace", metavar="FILE", help="trace of one kernel by the PTX emulator")
     parser.add_argument("--ptx", metavar="FILE", help="the PTX that was traced, with --cubin")
-    parser.add_argument("--work", help="folder to keep what was compiled in")
+    parser.add_argument("--work", help="an existing folder for the compiled files; default: a temporary one")
     parser.add_argument("--json", metavar="FILE", help="write the numbers there")
     parser.add_argument("--markdown", action="store_true", help="print the table for documentation only")
     parser.add_argument("--page", metavar="FILE", type=pathlib.Path, help="write that table into a page: docs/Performance.md")

@@ -13,8 +13,8 @@ independently of Fovea: their authors ran them on a GPU. A description has these
     shared      bytes of dynamic shared memory; default 0
     options     further options of fovea-ptx-run, such as ["--tcgen05-load-dependency"]
     memory      list of {"name", "type", "shape", "fill"}: the tensors. `type` is bf16, f16, f32, f64,
-                e4m3 (inputs only) or an integer type. `fill` is "normal", "small" (integers from -3 to 3), "iota",
-                one number, a list of numbers, or absent for an unwritten output
+                e4m3 (inputs only) or an integer type. `fill` is "normal", "small" (integers from
+                -3 to 3), "iota", one number, a list of numbers, or absent for an unwritten output
     arguments   list of arguments in the syntax of fovea-ptx-run: "at:NAME", "u32:7",
                 "map:NAME:SIZES:box=BOX:swizzle=128", "struct:at:NAME;u32:7"
     reference   {"kind": "matmul", "a", "b", "transpose_a", "transpose_b"}, or
@@ -43,7 +43,7 @@ import tempfile
 import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# A bf16 and an e4m3 are kept as their bits.
+# Elements of bf16 and e4m3 are kept as their bits.
 TYPES = {"f16": "<f2", "f32": "<f4", "f64": "<f8", "bf16": "<u2", "e4m3": "<u1"}
 TYPES.update({f"{sign}{8 * size}": f"<{'i' if sign == 's' else 'u'}{size}" for sign in "su" for size in (1, 2, 4, 8)})
 

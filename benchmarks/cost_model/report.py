@@ -58,7 +58,7 @@ def bar_units(bar, shape, target):
 
 @dataclasses.dataclass
 class Result:
-    """A kernel and its figures; `weights` says where the weights are from."""
+    """A kernel and its figures; `weights` names the source of the weights."""
 
     name: str
     target: str
@@ -139,7 +139,8 @@ def format_roles(result):
 
 def format_units(result):
     """Lines with the cycles of each unit."""
-    reads, writes = costs.shared_memory(result.shape)
+    _, writes = costs.shared_memory(result.shape)
+    reads = result.cycles["shared memory"] - writes
     lines = [f"  cycles per block of {result.shape.keys} keys ({NOTE.lower()}):"]
     for unit in costs.UNITS:
         more = f"  (reads {reads:.0f}, TMA writes {writes:.0f})" if unit == "shared memory" else ""

@@ -38,9 +38,7 @@ class Graph:
     def __init__(self, kernel):
         self.kernel = kernel
         self.blocks = sass.split(kernel)
-        self.parent = sass.dominators(
-            self.blocks, lambda index: self.blocks[index].follows, lambda index: self.blocks[index].before, 0
-        )
+        self.parent = sass.dominators(lambda index: self.blocks[index].follows, lambda index: self.blocks[index].before, 0)
         self.loops = sass.find_loops(self.blocks, self.parent)
         self.spins = set().union(*(loop.blocks for loop in self.loops if self.is_spin(loop)))
 
@@ -93,7 +91,7 @@ class Paths:
     def post_dominators(self):
         """The blocks on every path from each block to the end, by block."""
         result = {EXIT: frozenset([EXIT])}
-        for index in reversed(sass.order(self.graph.blocks, self.follows, self.entry)):
+        for index in reversed(sass.order(self.follows, self.entry)):
             following = [result.get(to, frozenset([EXIT])) for to in self.follows(index)] or [result[EXIT]]
             result[index] = frozenset.intersection(*following) | {index}
         return result

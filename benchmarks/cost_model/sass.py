@@ -18,7 +18,7 @@ TARGETS = re.compile(r"BRANCH_TARGETS ([^\"]*)\"")
 BRANCHES = ("BRA", "BRX", "JMP", "JMX")
 ENDS = ("EXIT", "RET", "BPT")
 
-# The classes of instructions, the first match wins. Patterns match the opcode with its modifiers.
+# The instruction classes; the first match wins. Patterns match the opcode with its modifiers.
 CLASSES = [
     ("mma", r"UTC[A-Z]*MMA"),
     ("commit", r"UTCBAR"),
@@ -178,7 +178,7 @@ def split(kernel):
     return blocks
 
 
-def order(blocks, follows, entry):
+def order(follows, entry):
     """Reverse postorder of the blocks that `entry` reaches."""
     seen, finished, stack = {entry}, [], [(entry, iter(follows(entry)))]
     while stack:
@@ -193,15 +193,15 @@ def order(blocks, follows, entry):
     return finished[::-1]
 
 
-def dominators(blocks, follows, before, entry):
+def dominators(follows, before, entry):
     """The immediate dominator of each block that `entry` reaches (Cooper, Harvey, Kennedy)."""
-    ordered = order(blocks, follows, entry)
+    ordered = order(follows, entry)
     rank = {block: index for index, block in enumerate(ordered)}
     parent, changed = {entry: entry}, True
     while changed:
         changed = False
         for block in ordered[1:]:
-            known = [index for index in before(block) if index in parent and index in rank]
+            known = [index for index in before(block) if index in parent]
             best = known[0]
             for other in known[1:]:
                 while best != other:

@@ -358,7 +358,7 @@ def test_program_refuses(tmp_path, nvdisasm):
     assert "no nvdisasm at '/nowhere'" in run("--nvdisasm", "/nowhere", "--cubin", text, "--shape", "d=64").stderr
     for arguments, message in (
         (["--cubin", text], "--cubin needs one --shape"), (["--shape", "d=64"], "--shape is for --cubin"),
-        (["--cubin", text, "--shape", "rows=1"], "--shape: unknown shape key 'rows'"), (["--cells", "64:window"], "'64:window' is no cell"),
+        (["--cubin", text, "--shape", "rows=1"], "--shape: unknown shape key 'rows'"), (["--cells", "64:window"], "'64:window' is not a cell"),
         (["--trace", text], "--trace needs one kernel"),
     ):  # fmt: skip
         result = run(*arguments)

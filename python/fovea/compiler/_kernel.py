@@ -590,7 +590,7 @@ def _smaller(metadata: bytes) -> List[str]:
 
 
 def _compile(spec: Spec, options: Choices, key: Optional[str], stacklevel: int = 4) -> Kernel:
-    """Compiles; warnings are those of the caller's caller by default."""
+    """Compiles a program. By default, warnings name the line of the caller's caller."""
     c_options = _options(options)
     with in_names_of(spec), Context() as context:
         module = context.parse(spec.located, spec.file)

@@ -26,11 +26,13 @@ static constexpr int64_t kSharedRate = 128;
 // Polynomials replace exponentials in blocks of this many columns.
 static constexpr int64_t kColumnBlock = 8;
 
-/// The last extent of a tensor of the launch; 0 if it is not static.
-static int64_t getHeadDim(launch::AbiOp kernel, StringRef name) {
+/// The last extent of a tensor of the launch with that access; 0 if there is
+/// none or it is not static.
+static int64_t getHeadDim(launch::AbiOp kernel, StringRef name,
+                          launch::Access access) {
   for (auto tensor : kernel.getTensors().getAsRange<launch::TensorAttr>())
-    if (tensor.getName() == name && tensor.getType().getRank() == 4 &&
-        !tensor.getType().isDynamicDim(3))
+    if (tensor.getName() == name && tensor.getAccess() == access &&
+        tensor.getType().getRank() == 4 && !tensor.getType().isDynamicDim(3))
       return tensor.getType().getDimSize(3);
   return 0;
 }
@@ -38,9 +40,12 @@ static int64_t getHeadDim(launch::AbiOp kernel, StringRef name) {
 std::optional<BlockCycles> fovea::getBlockCycles(launch::AbiOp kernel) {
   const TargetInfo *target = lookupTarget(kernel.getTarget());
   plan::KernelAttr plan = kernel.getPlan();
-  int64_t d = getHeadDim(kernel, "q"), dv = getHeadDim(kernel, "v");
+  int64_t d = getHeadDim(kernel, "q", launch::Access::Read),
+          dv = getHeadDim(kernel, "v", launch::Access::Read);
+  // Gradients read the output.
   if (!target || target->dotRate == 0 || d == 0 || dv == 0 ||
-      getHeadDim(kernel, "o") != dv || !plan.copiesByTma())
+      getHeadDim(kernel, "o", launch::Access::Write) != dv ||
+      !plan.copiesByTma())
     return std::nullopt;
   int64_t rows = plan->tileM, keys = plan->tileN, bytes = 2;
   // Each instruction reads the first operand of its rows, unless it is in

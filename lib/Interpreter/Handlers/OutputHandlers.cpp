@@ -14,6 +14,8 @@
 #include "TileSupport.h"
 #include "Warp/SharedAccess.h"
 
+#include <cstring>
+
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
@@ -51,7 +53,7 @@ static RuntimeValue replaceRows(const RuntimeValue &contents,
 }
 
 /// Replaces the columns of `contents`, which may be empty, from `first` on by
-/// `tile`.
+/// `tile`. Columns that no store has written are NaN.
 static RuntimeValue replaceColumns(const RuntimeValue &contents,
                                    const RuntimeValue &tile, MemRefType type,
                                    int64_t first) {
@@ -64,6 +66,8 @@ static RuntimeValue replaceColumns(const RuntimeValue &contents,
     if (contents)
       std::copy_n(contents.getArray().data<T>(), rows * columns,
                   result->data<T>());
+    else
+      std::memset(result->data<T>(), 0xFF, rows * columns * sizeof(T));
     for (int64_t row = 0; row < rows; ++row)
       std::copy_n(from.data<T>() + row * count, count,
                   result->data<T>() + row * columns + first);

@@ -200,3 +200,39 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!s = memref<128x64xf32, #warp.tmem>
+gpu.module @m {
+  launch.abi @other_target target("sm_90a") plan(<#warp.wgmma_unit>) tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(16)
+  gpu.func @other_target() kernel {
+    // expected-error@+1 {{needs a target with tensor memory, found 'sm_90a'}}
+    %s = warp.tmem_alloc column(0) : !s
+    warp.specialize captures(%s : !s)
+      role @softmax warps(4) regs(96) {
+      ^bb0(%s0: !s):
+        warp.return
+      }
+    gpu.return
+  }
+}
+
+// -----
+
+!s = memref<128x64xf32, #warp.tmem>
+gpu.module @m {
+  launch.abi @no_memory target("sm_100a") plan(<#warp.tcgen05_unit>) tensors([]) parameters([])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @no_memory() kernel {
+    // expected-error@+1 {{needs 16 bytes of shared memory for its address, found 0; run 'warp-allocate-shared-memory' first}}
+    %s = warp.tmem_alloc column(0) : !s
+    warp.specialize captures(%s : !s)
+      role @softmax warps(4) regs(96) {
+      ^bb0(%s0: !s):
+        warp.return
+      }
+    gpu.return
+  }
+}

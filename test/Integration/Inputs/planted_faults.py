@@ -131,8 +131,6 @@ def find_faults(text):
             name = descriptor[1]
             yield change("shared descriptor", f"bit {bit}, {field}", f"{line}\n\txor.b64 {name}, {name}, {1 << bit};")
 
-
-
 class Flow:
     """The instructions of a module's only kernel, and the order in which they can be executed."""
 
@@ -172,7 +170,7 @@ class Flow:
 
 
 def find_reason(flow, fault):
-    """Why a mutant is correct by the PTX ISA, or ''."""
+    """The reason why a mutant is correct by the PTX ISA, or ''."""
     kind, line = fault.kind, fault.line
     if kind == "tcgen05.relinquish":
         return "no other CTA allocates tensor memory of the SM"

@@ -482,8 +482,9 @@ SmallVector<Value> fovea::emitVectorAddresses(OpBuilder &b, Location loc,
 }
 
 namespace {
-/// Loads the relative positions that each lane needs.
-struct RelativePositionLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
+/// Loads each element of a vector by itself: the relative positions that a lane
+/// needs, or one element per row.
+struct SeparateLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
   using OpConversionPattern::OpConversionPattern;
 
   LogicalResult
@@ -492,11 +493,13 @@ struct RelativePositionLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
 };
 } // namespace
 
-LogicalResult RelativePositionLoadLowering::matchAndRewrite(
+LogicalResult SeparateLoadLowering::matchAndRewrite(
     warp::LocalLoadOp op, OpAdaptor adaptor,
     ConversionPatternRewriter &rewriter) const {
   RankedTensorType tile = op.getType();
-  if (!isa_and_nonnull<warp::FragmentDiagonalsAttr>(tile.getEncoding()))
+  bool hasPositions =
+      isa_and_nonnull<warp::FragmentDiagonalsAttr>(tile.getEncoding());
+  if (!hasPositions && !warp::isRowVector(op.getSource().getType()))
     return failure();
   Location loc = op.getLoc();
   Type element = tile.getElementType();
@@ -505,38 +508,10 @@ LogicalResult RelativePositionLoadLowering::matchAndRewrite(
        emitVectorAddresses(rewriter, loc, tile, adaptor.getSource()))
     values.push_back(
         LLVM::LoadOp::create(rewriter, loc, element, place, getBytes(element)));
-  // All lanes have completed their loads before any release of the stage.
-  NVVM::SyncWarpOp::create(rewriter, loc, emitI32(rewriter, loc, -1));
-  rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
-      op, cast<VectorType>(getTypeConverter()->convertType(tile)), values);
-  return success();
-}
-
-namespace {
-/// Loads a vector with one element per row.
-struct RowVectorLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
-  using OpConversionPattern::OpConversionPattern;
-
-  LogicalResult
-  matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override;
-};
-} // namespace
-
-LogicalResult RowVectorLoadLowering::matchAndRewrite(
-    warp::LocalLoadOp op, OpAdaptor adaptor,
-    ConversionPatternRewriter &rewriter) const {
-  RankedTensorType tile = op.getType();
-  if (!warp::isRowVector(op.getSource().getType()) ||
-      !isa_and_nonnull<warp::ThreadLayoutAttrInterface>(tile.getEncoding()))
-    return failure();
-  Location loc = op.getLoc();
-  Type element = tile.getElementType();
-  SmallVector<Value> values;
-  for (Value place :
-       emitVectorAddresses(rewriter, loc, tile, adaptor.getSource()))
-    values.push_back(
-        LLVM::LoadOp::create(rewriter, loc, element, place, getBytes(element)));
+  // All lanes have completed their loads before any release of the stage. The
+  // release of other vectors has a barrier of its own.
+  if (hasPositions)
+    NVVM::SyncWarpOp::create(rewriter, loc, emitI32(rewriter, loc, -1));
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
       op, cast<VectorType>(getTypeConverter()->convertType(tile)), values);
   return success();
@@ -547,7 +522,7 @@ void fovea::populateSharedMemoryPatterns(RewritePatternSet &patterns,
                                          launch::AbiOp abi,
                                          const CopyStarts &starts) {
   patterns.add<AllocLowering<warp::AllocOp>, AllocLowering<warp::OnesOp>,
-               StageLowering, VectorLoadLowering, RelativePositionLoadLowering,
-               RowVectorLoadLowering>(converter, patterns.getContext());
+               StageLowering, VectorLoadLowering, SeparateLoadLowering>(
+      converter, patterns.getContext());
   patterns.add<CopyLowering>(converter, patterns.getContext(), abi, starts);
 }

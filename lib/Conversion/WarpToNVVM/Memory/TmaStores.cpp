@@ -593,8 +593,7 @@ LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
     rewriter.eraseOp(op);
     return success();
   }
-  if (isa<warp::ThreadRowsAttr>(layout) &&
-      tile.getDimSize(1) * bits % 128 == 0 &&
+  if (layout.holdsWholeRows() && tile.getDimSize(1) * bits % 128 == 0 &&
       op.getColumn().value_or(0) * bits % 128 == 0) {
     storeWholeRows(rewriter, loc, adaptor.getValue(), tile, adaptor.getTarget(),
                    type, op.getColumn().value_or(0));

@@ -153,10 +153,28 @@ static bool ordersTensorMemory(Operation *op) {
   return false;
 }
 
+/// Returns true if the role stores to a buffer that the asynchronous proxy may
+/// read between the acquire of the stage and its commit.
+static bool storesForProxy(warp::ProducerCommitOp commit) {
+  for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
+    auto store = dyn_cast<warp::LocalStoreOp>(op);
+    if (store && !warp::isRowVector(store.getTarget().getType()))
+      return true;
+    auto acquire = dyn_cast<warp::ProducerAcquireOp>(op);
+    if (acquire && acquire.getPipeline() == commit.getPipeline())
+      return false;
+  }
+  return false;
+}
+
 /// Returns true if only arithmetic separates the op from another arrival of the
-/// role's threads at a pipeline that orders tensor memory: the fence of that
-/// arrival precedes this one, too.
+/// role's threads at a pipeline that orders tensor memory: the fence and the
+/// warp barrier of that arrival precede this one, too. A commit that needs a
+/// proxy fence also needs a warp barrier after it.
 static bool followsFencedArrival(Operation *op) {
+  auto commit = dyn_cast<warp::ProducerCommitOp>(op);
+  if (commit && storesForProxy(commit))
+    return false;
   Operation *before = op->getPrevNode();
   while (before && isPure(before))
     before = before->getPrevNode();
@@ -385,20 +403,6 @@ static bool isFenced(warp::ProducerCommitOp commit) {
   return false;
 }
 
-/// Returns true if the role stores to a buffer that the asynchronous proxy may
-/// read between the acquire of the stage and its commit.
-static bool storesForProxy(warp::ProducerCommitOp commit) {
-  for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
-    auto store = dyn_cast<warp::LocalStoreOp>(op);
-    if (store && !warp::isRowVector(store.getTarget().getType()))
-      return true;
-    auto acquire = dyn_cast<warp::ProducerAcquireOp>(op);
-    if (acquire && acquire.getPipeline() == commit.getPipeline())
-      return false;
-  }
-  return false;
-}
-
 /// A proxy fence makes the stores of the warp's threads visible to the
 /// asynchronous proxy (TMA, wgmma) before the warp arrives.
 void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
@@ -407,8 +411,7 @@ void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
   OpBuilder b(commit);
   Location loc = commit.getLoc();
   bool needsFence = !producer->isSingleWarp && !isFenced(commit);
-  bool isVector = !storesForProxy(commit);
-  if (needsFence && !(isVector && usesTensorMemory(*producer)))
+  if (needsFence && (storesForProxy(commit) || !usesTensorMemory(*producer)))
     NVVM::FenceProxyOp::create(
         b, loc, NVVM::ProxyKind::async_shared,
         NVVM::SharedSpaceAttr::get(b.getContext(),

@@ -450,10 +450,16 @@ static LogicalResult checkSpecialize(warp::SpecializeOp op,
     return diag << ", found '" << abi.getTarget() << "'";
   }
   WalkResult walk = kernel.walk([&](warp::TmemAllocOp alloc) -> WalkResult {
-    if (target->tensorMemoryDots)
-      return WalkResult::advance();
-    return alloc.emitOpError("needs a target with tensor memory, found '")
-           << target->name << "'";
+    if (!target->tensorMemoryDots)
+      return alloc.emitOpError("needs a target with tensor memory, found '")
+             << target->name << "'";
+    if (int64_t(abi.getSharedMemory()) < warp::kSpareSharedBytes)
+      return alloc.emitOpError("needs ")
+             << warp::kSpareSharedBytes
+             << " bytes of shared memory for its address, found "
+             << int64_t(abi.getSharedMemory())
+             << "; run 'warp-allocate-shared-memory' first";
+    return WalkResult::advance();
   });
   if (walk.wasInterrupted())
     return failure();

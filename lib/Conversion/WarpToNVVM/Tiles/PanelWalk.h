@@ -14,7 +14,7 @@
 #ifndef FOVEA_LIB_CONVERSION_WARPTONVVM_TILES_PANELWALK_H
 #define FOVEA_LIB_CONVERSION_WARPTONVVM_TILES_PANELWALK_H
 
-#include <cstdint>
+#include "WarpToNVVM.h"
 
 namespace fovea {
 
@@ -73,6 +73,18 @@ struct PanelWalk {
     return getAdvance(toColumn + bytes);
   }
 };
+
+/// The walk through a shared operand whose reduction runs along its columns, or
+/// along its rows.
+PanelWalk getPanelWalk(mlir::MemRefType type, bool sumAlongColumns);
+
+/// The lower half of the descriptor of a shared operand, i32. The base is
+/// computed once, at the start of the role; a stage adds its offset. `ofGroup`
+/// is the distance in bytes between the parts that consecutive warp groups of
+/// the role read; 0 if all read the same.
+mlir::Value emitLowerHalf(mlir::OpBuilder &builder, mlir::Location loc,
+                          const SharedView &view, const PanelWalk &walk,
+                          const Role &role, int64_t ofGroup = 0);
 
 } // namespace fovea
 

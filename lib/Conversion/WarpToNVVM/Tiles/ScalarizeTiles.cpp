@@ -42,8 +42,7 @@ static bool isShort(RankedTensorType type) {
 
 /// Returns true if a thread holds at least a word of consecutive columns.
 static bool holdsRows(RankedTensorType type) {
-  return isa<warp::ThreadRowsAttr>(type.getEncoding()) &&
-         type.getDimSize(1) >= kWordBits;
+  return getLayout(type).holdsWholeRows() && type.getDimSize(1) >= kWordBits;
 }
 
 bool ElementEmitter::isEmitted(Value tile) {
@@ -460,16 +459,18 @@ Value ElementEmitter::emitBitTest(arith::CmpIPredicate predicate, Value x,
   Value first = emit<arith::SubIOp>(
       x, getConstant(APInt(kWordBits, start, /*isSigned=*/true)));
   // LLVM's shifts are undefined for 32 and more, those of PTX are not.
-  Value word = getOnce("bits", 0, {first}, [&]() -> Value {
-    Value shift =
-        arith::MaxSIOp::create(b, loc, first, getConstant(APInt(kWordBits, 0)));
-    return LLVM::InlineAsmOp::create(
-               b, loc, TypeRange{b.getI32Type()}, ValueRange{shift},
-               "shl.b32 $0, -1, $1;", "=r,r", /*has_side_effects=*/false,
-               /*is_align_stack=*/false, LLVM::TailCallKind::None,
-               /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
-        .getResult(0);
-  });
+  Value word = getOnce(
+      TypeID::get<LLVM::InlineAsmOp>().getAsOpaquePointer(), 0, {first},
+      [&]() -> Value {
+        Value shift = arith::MaxSIOp::create(b, loc, first,
+                                             getConstant(APInt(kWordBits, 0)));
+        return LLVM::InlineAsmOp::create(
+                   b, loc, TypeRange{b.getI32Type()}, ValueRange{shift},
+                   "shl.b32 $0, -1, $1;", "=r,r", /*has_side_effects=*/false,
+                   /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                   /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
+            .getResult(0);
+      });
   if (!isBelow)
     word = emit<arith::XOrIOp>(word, getConstant(APInt::getAllOnes(kWordBits)));
   return emitBit(word, bit);

@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tiles/PanelWalk.h"
-#include "WarpToNVVM.h"
 
 #include "fovea/Support/Warps.h"
 
@@ -134,7 +133,8 @@ LogicalResult AccessLowering<Op>::check(Op op, RankedTensorType tile) const {
                "accesses 128 lanes of tensor memory: expected a role "
                "of one warp group that starts at a multiple of ")
            << kGroupWarps << " warps";
-  if (isa<warp::ThreadRowsAttr>(tile.getEncoding()))
+  if (cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding())
+          .holdsWholeRows())
     return success();
   return op.emitOpError("expected a tile with one row per thread, found ")
          << tile;
@@ -262,9 +262,6 @@ struct DotIntoLowering : OpConversionPattern<warp::DotIntoOp> {
 
 private:
   LogicalResult check(warp::DotIntoOp op) const;
-  /// The lower half of the descriptor of a shared operand, i32.
-  FailureOr<Value> emitLowerHalf(OpBuilder &b, warp::DotIntoOp op, Value memref,
-                                 const PanelWalk &walk) const;
 
   const Specialization &roles;
 };
@@ -306,39 +303,6 @@ LogicalResult DotIntoLowering::check(warp::DotIntoOp op) const {
          << step << ", found " << acc << " and a sum over " << sum;
 }
 
-FailureOr<Value> DotIntoLowering::emitLowerHalf(OpBuilder &b,
-                                                warp::DotIntoOp op,
-                                                Value memref,
-                                                const PanelWalk &walk) const {
-  FailureOr<SharedView> view = getSharedView(op, memref);
-  if (failed(view))
-    return failure();
-  Location loc = op.getLoc();
-  Value base;
-  {
-    // Computed once, at the start of the role.
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointAfterValue(roles.getRole(op)->leader);
-    Value address = emitSharedAddress(b, loc, *view->buffer.getOffset());
-    Value units = arith::ShRUIOp::create(b, loc, address, emitI32(b, loc, 4));
-    units = arith::AndIOp::create(b, loc, units,
-                                  emitI32(b, loc, PanelWalk::kAddressMask));
-    base = arith::OrIOp::create(b, loc, units,
-                                emitI32(b, loc, walk.getLowerHalf()));
-  }
-  if (!view->stage)
-    return base;
-  Value distance = arith::MulIOp::create(
-      b, loc, view->stage,
-      emitI32(b, loc, walk.getAdvance(view->getStageBytes())));
-  return arith::AddIOp::create(b, loc, base, distance).getResult();
-}
-
-static PanelWalk getWalk(MemRefType type, bool sumAlongColumns) {
-  return {warp::getRowsOfCta(type), warp::getRowBytes(type),
-          getBytes(type.getElementType()), sumAlongColumns};
-}
-
 /// The descriptor of step `step`.
 static Value emitDescriptor(OpBuilder &b, Location loc, Value lower,
                             const PanelWalk &walk, int64_t step) {
@@ -357,22 +321,22 @@ DotIntoLowering::matchAndRewrite(warp::DotIntoOp op, OpAdaptor adaptor,
   auto left = cast<MemRefType>(op.getA().getType());
   MemRefType right = op.getB().getType(), acc = op.getAcc().getType();
   bool isShared = warp::isSharedBuffer(left);
-  PanelWalk rightWalk = getWalk(right, op.getTransposeB());
-  FailureOr<Value> lowB = emitLowerHalf(b, op, op.getB(), rightWalk);
-  if (failed(lowB))
+  const Role &role = *roles.getRole(op);
+  PanelWalk rightWalk = getPanelWalk(right, op.getTransposeB()), leftWalk{};
+  FailureOr<SharedView> rightView = getSharedView(op, op.getB());
+  if (failed(rightView))
     return failure();
-  PanelWalk leftWalk{};
-  Value lowA;
+  Value lowB = emitLowerHalf(b, loc, *rightView, rightWalk, role), lowA;
   if (isShared) {
-    leftWalk = getWalk(left, /*sumAlongColumns=*/true);
-    FailureOr<Value> low = emitLowerHalf(b, op, op.getA(), leftWalk);
-    if (failed(low))
+    leftWalk = getPanelWalk(left, /*sumAlongColumns=*/true);
+    FailureOr<SharedView> view = getSharedView(op, op.getA());
+    if (failed(view))
       return failure();
-    lowA = *low;
+    lowA = emitLowerHalf(b, loc, *view, leftWalk, role);
   }
   Type element = right.getElementType();
   int64_t stepElements = PanelWalk::kStepBytes / getBytes(element);
-  auto branch = scf::IfOp::create(b, loc, roles.getRole(op)->leader,
+  auto branch = scf::IfOp::create(b, loc, role.leader,
                                   /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
@@ -395,7 +359,7 @@ DotIntoLowering::matchAndRewrite(warp::DotIntoOp op, OpAdaptor adaptor,
     NVVM::Tcgen05MMAOp::create(
         b, loc, NVVM::Tcgen05MMAKind::F16, NVVM::CTAGroupKind::CTA_1,
         NVVM::Tcgen05MMACollectorOp::DISCARD, /*aShift=*/false, target, a,
-        emitDescriptor(b, loc, *lowB, rightWalk, step), shape, accumulate,
+        emitDescriptor(b, loc, lowB, rightWalk, step), shape, accumulate,
         /*scaleInputD=*/Value(), /*disableOutputLane=*/Value());
   }
   b.eraseOp(op);

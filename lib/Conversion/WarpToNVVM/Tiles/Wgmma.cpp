@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tiles/PanelWalk.h"
-#include "WarpToNVVM.h"
 
 #include "fovea/Support/Warps.h"
 
@@ -45,6 +44,7 @@ static constexpr int64_t kBesideAccumulators = 32;
 static constexpr size_t kManyValues = 16;
 // Maximum count of wgmma.wait_group.
 static constexpr int64_t kMostInFlight = 7;
+// Addresses in a descriptor are in units of 16 bytes.
 static constexpr int64_t kUnit = PanelWalk::kUnit,
                          kAddressMask = PanelWalk::kAddressMask;
 
@@ -222,9 +222,6 @@ static int64_t getUpperHalf(const PanelWalk &walk) {
   return swizzle << 30 | walk.getStride();
 }
 
-/// The base of a buffer's descriptors is computed once, at the start of the
-/// role; a stage adds its offset. Only the lower half differs, so one register
-/// suffices.
 FailureOr<Value> WgmmaDotLowering::emitDescriptor(OpBuilder &b, warp::DotOp op,
                                                   Value memref,
                                                   const PanelWalk &walk,
@@ -232,36 +229,16 @@ FailureOr<Value> WgmmaDotLowering::emitDescriptor(OpBuilder &b, warp::DotOp op,
   FailureOr<SharedView> view = getSharedView(op, memref);
   if (failed(view))
     return failure();
-  const Role *role = roles.getRole(op);
   Location loc = op.getLoc();
-  Value base;
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointAfterValue(role->leader);
-    Value address = emitSharedAddress(b, loc, *view->buffer.getOffset());
-    // A warp group's rows of the result: rows of the buffer, or columns, one
-    // panel of them.
-    int64_t ofGroup =
-        walk.sumAlongColumns ? kRows * walk.rowBytes : walk.getPanelBytes();
-    if (isLeft)
-      address = arith::AddIOp::create(
-          b, loc, address,
-          arith::MulIOp::create(b, loc, role->emitGroup(b, loc),
-                                emitI32(b, loc, ofGroup)));
-    Value units = arith::ShRUIOp::create(b, loc, address, emitI32(b, loc, 4));
-    // In a cluster the upper address bits select the CTA.
-    units = arith::AndIOp::create(b, loc, units, emitI32(b, loc, kAddressMask));
-    base = arith::OrIOp::create(b, loc, units,
-                                emitI32(b, loc, walk.getLowerHalf()));
-  }
-  if (view->stage) {
-    Value distance = arith::MulIOp::create(
-        b, loc, view->stage,
-        emitI32(b, loc, walk.getAdvance(view->getStageBytes())));
-    base = arith::AddIOp::create(b, loc, base, distance);
-  }
+  // A warp group's rows of the result: rows of the buffer, or columns, one
+  // panel of them.
+  int64_t ofGroup =
+      walk.sumAlongColumns ? kRows * walk.rowBytes : walk.getPanelBytes();
+  // Only the lower half differs between stages, so one register suffices.
+  Value lower = emitLowerHalf(b, loc, *view, walk, *roles.getRole(op),
+                              isLeft ? ofGroup : 0);
   return arith::OrIOp::create(
-             b, loc, arith::ExtUIOp::create(b, loc, b.getI64Type(), base),
+             b, loc, arith::ExtUIOp::create(b, loc, b.getI64Type(), lower),
              emitI64(b, loc, getUpperHalf(walk) << 32))
       .getResult();
 }
@@ -404,11 +381,6 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
   return success();
 }
 
-static PanelWalk getWalk(MemRefType type, bool sumAlongColumns) {
-  return {warp::getRowsOfCta(type), warp::getRowBytes(type),
-          getBytes(type.getElementType()), sumAlongColumns};
-}
-
 /// Bytes from the second operand's buffer to the ones after it.
 static FailureOr<int64_t> getDistanceToOnes(warp::DotOp op) {
   auto ones = op.getOnes().getDefiningOp<warp::OnesOp>();
@@ -458,7 +430,7 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
   int64_t words = 0;
   int64_t sum = getSum(op);
   if (auto memref = dyn_cast<MemRefType>(op.getA().getType())) {
-    left = getWalk(memref, /*sumAlongColumns=*/!op.getTransposeA());
+    left = getPanelWalk(memref, /*sumAlongColumns=*/!op.getTransposeA());
     left->first = op.getFirstRow().value_or(0);
     FailureOr<Value> descriptor =
         emitDescriptor(rewriter, op, op.getA(), *left, /*isLeft=*/true);
@@ -478,7 +450,7 @@ WgmmaDotLowering::matchAndRewrite(warp::DotOp op, OpAdaptor adaptor,
     llvm::append_range(operands, all);
     append(constraints, "r", words);
   }
-  PanelWalk right = getWalk(op.getB().getType(), op.getTransposeB());
+  PanelWalk right = getPanelWalk(op.getB().getType(), op.getTransposeB());
   right.first = op.getFirstColumn().value_or(0);
   if (op.getOnes()) {
     FailureOr<int64_t> toOnes = getDistanceToOnes(op);

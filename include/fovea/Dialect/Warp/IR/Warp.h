@@ -54,7 +54,8 @@ int64_t getStorageAlignment(mlir::MemRefType type);
 int64_t getRowsOfCta(mlir::MemRefType type);
 /// Alignment of panels: the swizzle pattern repeats after so many bytes.
 inline constexpr int64_t kSharedAlignment = 1024;
-/// Unused bytes at the end of the shared memory of a kernel with roles.
+/// Bytes at the end of the shared memory of a kernel with roles that no buffer
+/// uses. `warp-to-nvvm` keeps the address of tensor memory there.
 inline constexpr int64_t kSpareSharedBytes = 16;
 
 /// Maximum number of stages of a pipeline and of slots of a mailbox, as in

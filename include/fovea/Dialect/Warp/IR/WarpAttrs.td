@@ -138,6 +138,7 @@ def Warp_ThreadRowsAttr : Warp_Attr<"ThreadRows", "thread_rows", [
   }];
   let extraClassDeclaration = [{
     int64_t getRowWarps() const { return kGroupWarps; }
+    bool holdsWholeRows() const { return true; }
   }];
 }
 

@@ -70,6 +70,10 @@ def ThreadLayoutAttrInterface : AttrInterface<"ThreadLayoutAttrInterface"> {
       its rows as fragments of mma.sync's first operand; otherwise 0.}],
       "int64_t", "getFragmentWarps", (ins), "",
       /*defaultImplementation=*/"return 0;">,
+    InterfaceMethod<[{Whether each thread holds whole rows, with their columns in
+      the order of its registers.}],
+      "bool", "holdsWholeRows", (ins), "",
+      /*defaultImplementation=*/"return false;">,
     InterfaceMethod<[{Whether each warp owns 16 rows as fragments that `stmatrix`
       accepts: the four lanes of a quad share two rows, and each lane holds two of
       every eight columns.}],

@@ -7,7 +7,8 @@ examples and the grid of kernels that the GPU tests run.
 Use it for changes that must not affect generated code. `--cache FOLDER` keeps the output of the old
 compiler, by its binary, for later runs. Prints the programs whose output differs, with the number
 of different lines, and finally `N equal, N different, N failed`. The exit code is 1 unless all are
-equal. Debug locations and comments are ignored.
+equal. Debug locations, comments and the text of plans are ignored. `--gradients build/bin/fovea-opt`
+also compares the gradients of these programs.
 """
 
 import argparse
@@ -40,6 +41,22 @@ def programs(pattern, quick):
             yield config.name, gpu_variants.emit(config), list(gpu_variants.VARIANTS[config.variant].options)
 
 
+def gradients(fovea_opt, program):
+    """The gradients of a program, or none if it has no derivative."""
+    made = subprocess.run([fovea_opt, "-", "--attn-make-gradient", "--attn-differentiate"], input=program,
+                          capture_output=True, text=True, check=False)
+    return None if made.returncode else made.stdout
+
+
+def gradient_programs(pattern, quick, fovea_opt):
+    """Yields (name, MLIR text, options) for the gradients of programs."""
+    for name, program, options in programs(pattern, quick):
+        if made := gradients(fovea_opt, program):
+            entry = re.search(r"func.func @(\w+_backward)\(", made)
+            if entry:
+                yield f"{name}-gradients", made, [*options, f"--kernel={entry[1]}"]
+
+
 def significant(text):
     """The significant lines of PTX."""
     lines = (line.split("//")[0].strip() for line in text.splitlines())
@@ -55,7 +72,8 @@ def compile_with(compiler, program, target, options):
         result = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         if result.returncode:
             return None, result.stderr.splitlines()
-        return significant(ptx.read_text()), metadata.read_text().splitlines()
+        rest = [line for line in metadata.read_text().splitlines() if not line.startswith('  "plans": ')]
+        return significant(ptx.read_text()), rest
 
 
 def compile_once(cache, identity, *job):
@@ -96,6 +114,7 @@ def main():
     parser.add_argument("--target", default=",".join(kernels.TARGETS), help="targets, comma-separated")
     parser.add_argument("--filter", default="", help="regular expression that selects programs by name")
     parser.add_argument("--quick", action="store_true", help="head dims 64 and 128 only")
+    parser.add_argument("--gradients", type=pathlib.Path, metavar="FOVEA_OPT", help="also compare gradients")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print the first N differences")
     parser.add_argument("--cache", type=pathlib.Path, metavar="FOLDER", help="cache the old compiler's output there")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -106,7 +125,10 @@ def main():
         identity = hashlib.sha256(args.old.read_bytes()).hexdigest()
     work = [
         (name, target, (args.cache, identity, args.old.resolve(), args.new.resolve(), text, target, options))
-        for name, text, options in programs(args.filter, args.quick)
+        for name, text, options in (
+            *programs(args.filter, args.quick),
+            *(gradient_programs(args.filter, args.quick, args.gradients) if args.gradients else ()),
+        )
         for target in kernels.parse_targets(args.target)
     ]
     equal = different = failed = 0

@@ -127,25 +127,26 @@ static plan::KernelAttr applyUserFields(plan::KernelAttr plan,
   });
 }
 
-/// Tile sizes must divide the blocks of a block-sparse mask.
-static LogicalResult checkTiles(const BackwardPlans &plans,
-                                const BackwardProblem &problem,
-                                function_ref<InFlightDiagnostic()> emitError) {
+LogicalResult
+fovea::checkBackwardTiles(const BackwardPlans &plans,
+                          const BackwardProblem &problem,
+                          function_ref<InFlightDiagnostic()> emitError) {
   auto check = [&](StringRef queries, int64_t queryTile, StringRef keys,
                    int64_t keyTile) {
     return checkBlocks(problem.queryBlock, problem.keyBlock,
                        {queries, queryTile}, {keys, keyTile}, emitError);
   };
-  return success(succeeded(check("tile_m", plans.queries->tileM, "tile_n",
-                                 plans.queries->tileN)) &&
-                 succeeded(check("tile_n", plans.keys->tileN, "tile_m",
-                                 plans.keys->tileM)));
+  return success(
+      (!plans.queries || succeeded(check("tile_m", plans.queries->tileM,
+                                         "tile_n", plans.queries->tileN))) &&
+      succeeded(
+          check("tile_n", plans.keys->tileN, "tile_m", plans.keys->tileM)));
 }
 
-/// The register budgets of all roles must fit those of the launch.
-static LogicalResult
-checkRegisters(plan::KernelAttr keys, const BackwardProblem &problem,
-               function_ref<InFlightDiagnostic()> emitError) {
+LogicalResult
+fovea::checkBackwardRegisters(plan::KernelAttr keys,
+                              const BackwardProblem &problem,
+                              function_ref<InFlightDiagnostic()> emitError) {
   int64_t wanted = 0, threads = 0;
   for (plan::RoleAttr role : keys.getRoles()) {
     if (role.getRegisters() < kLeastBudget || role.getRegisters() > kMostBudget)
@@ -182,13 +183,16 @@ fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
       planner->planBackward(problem, *asked, emitError);
   if (failed(plans))
     return failure();
-  if (problem.sums && plans->accumulatesDq && !plans->keysFindSums &&
+  if (problem.sums && plans->accumulatesDq() && !plans->keys->pairSums &&
       !plans->sums) {
     plans->sums = planSums(context, problem, emitError);
     if (!plans->sums)
       return failure();
   }
-  for (plan::KernelAttr *plan : {&plans->keys, &plans->queries}) {
+  for (plan::KernelAttr *plan :
+       {&plans->keys, &plans->values, &plans->queries}) {
+    if (!*plan)
+      continue;
     ScheduleFields fields;
     fields.tileN = asked->tileN.value_or((*plan)->tileN);
     fields.stages = asked->stages.value_or((*plan)->stages);
@@ -196,8 +200,8 @@ fovea::chooseBackwardPlans(MLIRContext *context, const BackwardProblem &problem,
       return failure();
     *plan = applyUserFields(*plan, *asked).withAsked(getFieldNames(overrides));
   }
-  if (failed(checkTiles(*plans, problem, emitError)) ||
-      failed(checkRegisters(plans->keys, problem, emitError)) ||
+  if (failed(checkBackwardTiles(*plans, problem, emitError)) ||
+      failed(checkBackwardRegisters(plans->keys, problem, emitError)) ||
       failed(checkOtherFields(*plans, overrides, emitError)))
     return failure();
   return plans;

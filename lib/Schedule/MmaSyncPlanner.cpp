@@ -115,7 +115,8 @@ public:
 
 private:
   void accumulateDq(const BackwardProblem &problem, const BackwardFields &asked,
-                    ScheduleFields fields, BackwardPlans &plans) const;
+                    ScheduleFields fields, bool sharesKeyTiles,
+                    BackwardPlans &plans) const;
 };
 } // namespace
 
@@ -295,7 +296,7 @@ static void shareColumns(const BackwardProblem &problem, int64_t columnStep,
 /// instead of seven or eight. The warps then share a block's queries.
 void MmaSyncPlanner::accumulateDq(const BackwardProblem &problem,
                                   const BackwardFields &asked,
-                                  ScheduleFields fields,
+                                  ScheduleFields fields, bool sharesKeyTiles,
                                   BackwardPlans &plans) const {
   // The most columns of a dQ product whose accumulators fit together with those
   // of dK and dV, and the most columns of dK and dV that leave registers for P
@@ -303,7 +304,7 @@ void MmaSyncPlanner::accumulateDq(const BackwardProblem &problem,
   constexpr int64_t kMostPartColumns = 128, kMostColumnsBesideWeights = 128;
   // The preprocess and postprocess kernels use the same blocks of queries.
   ScheduleFields ofQueries = fields;
-  if (!plans.sharesKeyTiles)
+  if (!sharesKeyTiles)
     shareColumns(problem, unit.getColumnStep(), fields);
   int64_t rows = unit.getGroupRows() * ofQueries.warps;
   fields.tileN = asked.tileN.value_or(
@@ -320,14 +321,21 @@ void MmaSyncPlanner::accumulateDq(const BackwardProblem &problem,
   ofQueries.tileM = fields.tileN;
   plans.queries = makePlan(ofQueries);
   bool haveRows = plans.keys.warpsHaveRows();
-  plans.sharesKeyTiles |= !haveRows;
-  plans.accumulatesDq = true;
-  plans.keepsGradients = haveRows;
-  plans.storesByRegister = !problem.target->addsVectors;
-  plans.delaysDv = plans.sharesKeyTiles && haveRows &&
-                   problem.getColumns() > kMostColumnsBesideWeights;
-  plans.partRows = fields.tileN;
-  plans.partColumns = std::min(problem.headDim, kMostPartColumns);
+  sharesKeyTiles |= !haveRows;
+  plans.keys = plans.keys.changeStore("dq_sum", [&](plan::StorePlan &store) {
+    store.accumulates = true;
+    store.isByRegister = !problem.target->addsVectors;
+  });
+  if (problem.headDim > kMostPartColumns)
+    plans.keys = plans.keys.changeDot(
+        "dq", [&](plan::DotPlan &dot) { dot.chunkColumns = kMostPartColumns; });
+  if (haveRows)
+    plans.keys = plans.keys.changeDot(
+        "dk", [](plan::DotPlan &dot) { dot.aInRegisters = true; });
+  if (sharesKeyTiles && haveRows &&
+      problem.getColumns() > kMostColumnsBesideWeights)
+    plans.keys = plans.keys.withOrder({"ds", "dv"});
+  plans.values = sharesKeyTiles ? plan::KernelAttr() : plans.keys;
 }
 
 /// Uses one buffer for the blocks of the loop if two do not fit; one fits the
@@ -371,8 +379,9 @@ FailureOr<BackwardPlans> MmaSyncPlanner::planBackward(
   fitToBlocks(problem.keyBlock, problem.queryBlock, unit, ofKeys);
   plans.queries = makePlan(fitToMemory(problem, fields));
   plans.keys = makePlan(fitToMemory(problem, ofKeys));
-  plans.sharesKeyTiles = problem.getColumns() <= kMostSharedColumns;
-  accumulateDq(problem, asked, ofKeys, plans);
+  bool sharesKeyTiles = problem.getColumns() <= kMostSharedColumns;
+  plans.values = sharesKeyTiles ? plan::KernelAttr() : plans.keys;
+  accumulateDq(problem, asked, ofKeys, sharesKeyTiles, plans);
   return plans;
 }
 

@@ -193,7 +193,7 @@ plan::KernelAttr Planner::makePlan(const ScheduleFields &fields) const {
         plan::StoreAttr::get(context, StringAttr::get(context, "out"), store));
   }
   addEntries(fields, entries);
-  return plan::KernelAttr::get(context, unit, makeKernelPlan(fields),
-                               entries.streams, entries.dots, entries.stores,
-                               entries.roles, /*overrides=*/{});
+  return plan::KernelAttr::get(
+      context, unit, makeKernelPlan(fields), entries.streams, entries.dots,
+      entries.stores, entries.roles, /*order=*/{}, /*userSpecified=*/{});
 }

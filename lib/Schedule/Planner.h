@@ -139,6 +139,20 @@ checkBlocks(int64_t queryBlock, int64_t keyBlock, TileSize queries,
             TileSize keys,
             llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 
+/// Checks of a forward kernel's fields that apply to all MMA units.
+mlir::LogicalResult
+checkScheduleFields(const ScheduleProblem &problem,
+                    const ScheduleFields &fields,
+                    llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+/// Checks that tile sizes divide the blocks of a block-sparse mask.
+mlir::LogicalResult
+checkBackwardTiles(const BackwardPlans &plans, const BackwardProblem &problem,
+                   llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+/// Checks that the register budgets of all roles fit those of the launch.
+mlir::LogicalResult checkBackwardRegisters(
+    plan::KernelAttr keys, const BackwardProblem &problem,
+    llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+
 /// Checks that the register budgets of roles are valid for setmaxnreg.
 mlir::LogicalResult
 checkBudgetSteps(const ScheduleFields &fields,

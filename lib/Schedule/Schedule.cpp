@@ -49,10 +49,10 @@ plan::KernelAttr fovea::makePlan(MLIRContext *context,
 // Choice
 //===----------------------------------------------------------------------===//
 
-/// Checks that apply to all MMA units.
-static LogicalResult checkFields(const ScheduleProblem &problem,
-                                 const ScheduleFields &fields,
-                                 function_ref<InFlightDiagnostic()> emitError) {
+LogicalResult
+fovea::checkScheduleFields(const ScheduleProblem &problem,
+                           const ScheduleFields &fields,
+                           function_ref<InFlightDiagnostic()> emitError) {
   if (failed(checkBlocks(problem.queryBlock, problem.keyBlock,
                          {"tile_m", fields.getClusterRows()},
                          {"tile_n", fields.tileN}, emitError)))
@@ -128,7 +128,7 @@ fovea::chooseSchedule(MLIRContext *context, const ScheduleProblem &problem,
   if (failed(dropSumByDot(problem, overrides, fields, emitError)) ||
       failed(planner->fit(problem, asked, fields, emitError)) ||
       failed(fields.verify(emitError)) ||
-      failed(checkFields(problem, fields, emitError)) ||
+      failed(checkScheduleFields(problem, fields, emitError)) ||
       failed(planner->check(problem, fields, emitError)))
     return failure();
   return planner->makePlan(fields).withAsked(getFieldNames(overrides));

@@ -272,10 +272,10 @@ void fovea::remarkBackwardPlans(const ScheduleChoice &choice,
   remark::analysis(choice.where->getLoc(), getOptions("chosen"))
       << remark::metric("Schedule", ScheduleFields::from(plans.keys).print())
       << remark::reason("{0}",
-                        plans.accumulatesDq && plans.sharesKeyTiles
+                        plans.accumulatesDq() && !plans.values
                             ? "one kernel over key tiles computes all "
                               "gradients; it accumulates dQ in memory"
-                        : plans.accumulatesDq
+                        : plans.accumulatesDq()
                             ? "kernels over key tiles compute all gradients, "
                               "dV in a kernel of its own; they accumulate dQ "
                               "in memory"

@@ -17,6 +17,7 @@
 #include "BackwardPlanEntries.h"
 #include "Planner.h"
 #include "WarpGroupBackwardLimits.h"
+#include "WarpGroupBackwardOrder.h"
 
 #include "fovea/Support/Warps.h"
 
@@ -91,15 +92,6 @@ static int64_t getTileKeys(const BackwardProblem &problem) {
   return roles == KeyRoles::Joint || roles == KeyRoles::Strips
              ? kGroups * kGroupKeys
              : kGroupKeys;
-}
-
-/// Returns true if a dQ chunk is computed while the previous chunk is
-/// accumulated. With a score_mod, its values would be spilled; with sums by
-/// relative position, that time is used for those sums.
-static bool addsAhead(const BackwardProblem &problem, KeyRoles roles) {
-  return roles == KeyRoles::Scores ||
-         (roles == KeyRoles::Pairs && !problem.modifies &&
-          !problem.sumsByRelativePosition);
 }
 
 /// Returns the names that the role with dS owns. If the addresses allow it,
@@ -183,17 +175,6 @@ static plan::WorkSchedule getWork(const BackwardProblem &problem,
 //===----------------------------------------------------------------------===//
 // Registers of warp groups that accumulate both dK and dV
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// Register budgets of roles if a warp group accumulates both dK and dV of its
-/// keys, and the resulting options.
-struct JointRegisters {
-  int64_t ofCompute = kComputeRegisters, ofReduce = kReduceRegisters;
-  /// Columns of a dQ chunk.
-  int64_t partColumns = kDqChunkColumns;
-  bool keepsGradients = false;
-};
-} // namespace
 
 /// Accumulator registers per thread for 64 rows of so many columns.
 static int64_t getAccumulators(int64_t columns) {
@@ -403,7 +384,7 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
                             /*readsEarly=*/startsFromDiagonals &&
                                 !problem.sumsByRelativePosition);
   return plan::KernelAttr::get(context, unit, kernel, streams, dots, stores,
-                               roles, /*overrides=*/{});
+                               roles, /*order=*/{}, /*userSpecified=*/{});
 }
 
 /// Registers per thread of a warp group with one accumulator.
@@ -457,7 +438,8 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
   make.addRelativePositions(streams, problem);
   return plan::KernelAttr::get(context, unit, kernel, streams,
                                {make.prefetchedDot("s", /*isCarried=*/true)},
-                               make.sums(output), roles, /*overrides=*/{});
+                               make.sums(output), roles, /*order=*/{},
+                               /*userSpecified=*/{});
 }
 
 /// Returns the number of buffers of P and of dS: two if they fit, so that roles
@@ -537,8 +519,8 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
                  function_ref<InFlightDiagnostic()> emitError) {
   int64_t ofValues = getSumRegisters(problem.valueHeadDim) + kBlockAccumulators,
           ofKeys = getSumRegisters(problem.headDim) + kBlockAccumulators;
-  int64_t ofParts = addsAhead(problem, KeyRoles::Pairs) ? kTwoPartsRegisters
-                                                        : kReduceRegisters;
+  int64_t ofParts = addsDqAhead(problem, KeyRoles::Pairs) ? kTwoPartsRegisters
+                                                          : kReduceRegisters;
   int64_t spare = kRegisters - ofParts - loadRegisters - ofValues - ofKeys;
   if (spare < 0)
     return emitBudgetError(loadRegisters, loadRegisters + spare, emitError);
@@ -566,7 +548,7 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
   make.addRelativePositions(streams, problem);
   return plan::KernelAttr::get(context, unit, kernel, streams,
                                make.sunkDqDots(problem), make.sums(output),
-                               roles, /*overrides=*/{});
+                               roles, /*order=*/{}, /*userSpecified=*/{});
 }
 
 /// Plan of a key-tile kernel with Strips roles, if registers hold both
@@ -585,6 +567,7 @@ makeStripKeysPlan(plan::MatrixUnitAttrInterface unit,
   plan::KernelPlan kernel =
       makeKeysKernel(unit, problem, /*groups=*/1, kFewestQueries);
   kernel.tileM = kKeyChunks * kGroupKeys;
+  kernel.rowChunks = kKeyChunks;
   BackwardPlanEntries make(unit.getContext());
   SmallVector<plan::StreamAttr> streams;
   SmallVector<plan::StoreAttr> stores = make.sums(output);
@@ -625,7 +608,7 @@ makeStripKeysPlan(plan::MatrixUnitAttrInterface unit,
   streams.push_back(make.stream("delta", kernel.stages, "do"));
   return plan::KernelAttr::get(unit.getContext(), unit, kernel, streams,
                                /*dots=*/{}, stores, roles,
-                               /*overrides=*/{});
+                               /*order=*/{}, /*userSpecified=*/{});
 }
 
 /// Plan of the preprocess and postprocess kernels, with the same rows and
@@ -636,7 +619,7 @@ static plan::KernelAttr makeRowsPlan(plan::MatrixUnitAttrInterface unit,
   kernel.tileM = kernel.tileN = queries;
   kernel.warps = queries / unit.getGroupRows() * unit.getGroupWarps();
   return plan::KernelAttr::get(unit.getContext(), unit, kernel, {}, {}, {}, {},
-                               {});
+                               {}, {});
 }
 
 /// Plan of a separate kernel that computes sums over pairs: one role loads, and
@@ -666,7 +649,7 @@ static plan::KernelAttr makeSumsPlan(plan::MatrixUnitAttrInterface unit,
       /*dots=*/{}, /*stores=*/{},
       {make.role("load", kGroupWarps, kLoadRegisters, {"q", "do", "k", "v"}),
        make.role("compute", kernel.warps, kSumsRegisters, {"*"})},
-      /*overrides=*/{});
+      /*order=*/{}, /*userSpecified=*/{});
 }
 
 FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
@@ -694,10 +677,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
                        << " with roles ('producer_registers'), found "
                        << queries;
   BackwardPlans plans;
-  plans.keyRoles = getKeyRoles(problem, asked);
-  plans.addsAhead = addsAhead(problem, plans.keyRoles);
-  plan::WorkSchedule work =
-      asked.work.value_or(getWork(problem, plans.keyRoles));
+  KeyRoles keyRoles = getKeyRoles(problem, asked);
+  plan::WorkSchedule work = asked.work.value_or(getWork(problem, keyRoles));
   plan::OutputPath output = asked.output.value_or(getOutput(problem));
   if (problem.isDeterministic && output != plan::OutputPath::Direct)
     return emitError() << "schedule's 'output' must be direct for "
@@ -708,11 +689,10 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   if (problem.isDeterministic && work == plan::WorkSchedule::Static)
     return emitError() << "schedule's 'work' must be single or dynamic for "
                           "deterministic gradients, found static";
-  bool isJoint = plans.keyRoles == KeyRoles::Joint;
+  bool isJoint = keyRoles == KeyRoles::Joint;
   JointRegisters shares;
   if (isJoint)
     shares = shareJointRegisters(problem, queries, registers);
-  plans.partColumns = shares.partColumns;
   problem.diagonalStages =
       getDiagonalStages(problem, queries, shares.partColumns, work, output);
   int64_t stages = asked.stages.value_or(
@@ -734,40 +714,24 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
                        << problem.target->name << "' has "
                        << problem.target->sharedMemory;
   FailureOr<plan::KernelAttr> keys =
-      plans.keyRoles == KeyRoles::Scores
+      keyRoles == KeyRoles::Scores
           ? makeScoreKeysPlan(unit, problem, registers, output, emitError)
-      : plans.keyRoles == KeyRoles::Pairs
+      : keyRoles == KeyRoles::Pairs
           ? makePairKeysPlan(unit, problem, registers, output, emitError)
-      : plans.keyRoles == KeyRoles::Strips
+      : keyRoles == KeyRoles::Strips
           ? makeStripKeysPlan(unit, problem, registers, output, emitError)
           : FailureOr<plan::KernelAttr>(makeKeysPlan(
                 unit, problem, shares, queries, stages, keyStages, registers,
                 output, copiesGradients(problem, asked, work)));
   if (failed(keys))
     return failure();
-  plans.keys =
-      keys->change([&](plan::KernelPlan &kernel) { kernel.work = work; });
+  plans.keys = keys->change([&](plan::KernelPlan &kernel) {
+    kernel.work = work;
+    kernel.pairSums = problem.keyTilesComputeSums;
+  });
+  plans.keys = orderKeysBlock(plans.keys, problem, keyRoles, shares);
   plans.queries = makeRowsPlan(unit, queries);
-  plans.keysFindSums = problem.keyTilesComputeSums;
   if (problem.sums && !problem.keyTilesComputeSums)
     plans.sums = makeSumsPlan(unit, problem);
-  plans.accumulatesDq = true;
-  plans.ordersSums = problem.isDeterministic;
-  plans.keepsGradients =
-      isJoint ? shares.keepsGradients : plans.keyRoles != KeyRoles::Scores;
-  // If registers hold both factors, keeping their product costs 2 % at head dim
-  // 64.
-  bool isWide = problem.getColumns() > kMostColumnsBesideGradients;
-  plans.slopesFirst = isJoint && problem.readsScores && isWide;
-  // Registers hold either P in f32 or the operand of dV; with a score_mod, no P
-  // in f32.
-  bool isShort = isJoint && (queries != kFewestQueries || isWide);
-  plans.roundsProbabilities = isShort && problem.hasScoreMod;
-  plans.delaysDv = isShort && !plans.slopesFirst && !plans.roundsProbabilities;
-  plans.startsFromDelta = isJoint;
-  // With values that a score_mod keeps they would be spilled.
-  plans.loadsLseFirst = !problem.modifies;
-  plans.deltaFirst =
-      !problem.modifies || problem.getColumns() <= kMostColumnsBesideGradients;
   return plans;
 }

@@ -18,6 +18,29 @@
 
 namespace fovea::wgmma_backward {
 
+/// How roles divide the work on a key tile.
+enum class KeyRoles {
+  /// The warp groups that accumulate dK and dV of their keys compute all inputs
+  /// of these sums.
+  Joint,
+  /// One role computes P and dS and sends them through streams to a role that
+  /// accumulates dV and a role that accumulates dK.
+  Scores,
+  /// The role that accumulates dV computes P. The role that accumulates dK
+  /// computes dS from P, which it receives through a stream.
+  Pairs,
+  /// The key tile has two M-chunks with a role each. A role computes P and dS
+  /// of its chunk, accumulates both dK and dV of its keys, and computes some
+  /// columns of dQ.
+  Strips,
+};
+
+// Rows and columns of a dQ chunk if registers are scarce. Chunks are small so
+// that the role that accumulates them needs few registers.
+inline constexpr int64_t kDqChunkRows = 64, kDqChunkColumns = 64;
+// Number of M-chunks of a key tile with Strips roles.
+inline constexpr int64_t kKeyChunks = 2;
+
 // dK and dV of 64 keys both stay in a warp group's registers, together with
 // scores, up to this head dim. One of them alone fits for all supported head
 // dims.

@@ -14,6 +14,7 @@
 
 #include "Translation.h"
 
+#include "fovea/Schedule/GivenPlans.h"
 #include "fovea/Schedule/Schedule.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -153,6 +154,14 @@ LogicalResult fovea::writeMetadata(AbiOp abi, llvm::raw_ostream &os) {
   member("schedule", [&](llvm::json::OStream &json) {
     // For readers only: hosts ignore it.
     json.object([&] { ScheduleFields::from(abi.getPlan()).writeJSON(json); });
+  });
+  // For readers, and for the option 'schedule'. Hosts ignore it, but need not
+  // support escapes in strings.
+  member("plans", [&](llvm::json::OStream &json) {
+    std::string plans;
+    llvm::raw_string_ostream(plans) << getPlans(abi);
+    llvm::replace(plans, '"', '\'');
+    json.value(plans);
   });
   list("tensors", abi.getTensors(),
        [](Attribute attr, llvm::json::OStream &json) {

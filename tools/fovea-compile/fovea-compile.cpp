@@ -75,7 +75,8 @@ static llvm::cl::opt<std::string>
 static llvm::cl::opt<std::string>
     schedule("schedule",
              llvm::cl::desc("'auto' (the default), or fields to override, for "
-                            "example tile_n=32,stages=3"),
+                            "example tile_n=32,stages=3, or the \"plans\" of "
+                            "launch metadata"),
              llvm::cl::init("auto"), llvm::cl::cat(category));
 static llvm::cl::opt<std::string> scheduleTable(
     "schedule-table",

@@ -135,7 +135,8 @@ cl::opt<std::string> target("target", cl::init(fovea::kDefaultTarget),
                             cl::desc("GPU to lower for (default sm_90a)"),
                             cl::cat(category));
 cl::opt<std::string> schedule("schedule", cl::init("auto"),
-                              cl::desc("'auto', or fields to override"),
+                              cl::desc("'auto', or fields to override, or the "
+                                       "\"plans\" of launch metadata"),
                               cl::cat(category));
 cl::opt<std::string> scheduleTable(
     "schedule-table", cl::value_desc("file"),

@@ -88,7 +88,8 @@ def AttnToTile : Pass<"attn-to-tile", "::mlir::ModuleOp"> {
            "GPU target (default sm_90a)">,
     Option<"schedule", "schedule", "std::string", "\"auto\"",
            "'auto', or fields of the schedule to override, for example "
-           "\"tile_n=32,stages=3\"">,
+           "\"tile_n=32,stages=3\", or plans by kernel name as in launch "
+           "metadata: \"{causal = #plan.kernel<...>}\"">,
     Option<"scheduleTable", "schedule-table", "std::string", "\"\"",
            "File of measured schedules (docs/Performance.md); fields of "
            "'schedule' take precedence">,

@@ -32,7 +32,8 @@ struct CompileOptions : public mlir::PassPipelineOptions<CompileOptions> {
   Option<std::string> schedule{
       *this, "schedule",
       llvm::cl::desc("'auto', or fields to override, for example "
-                     "\"tile_n=32,stages=3\""),
+                     "\"tile_n=32,stages=3\", or plans by kernel name as in "
+                     "launch metadata"),
       llvm::cl::init("auto")};
   Option<std::string> scheduleTable{
       *this, "schedule-table",

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The problem and the plans of a backward pass: which kernels there are, how
-// tiles of keys are divided among roles, and how dQ is accumulated. Planners
-// make the plans; `attn-to-tile` generates the kernels from them.
+// The problem of a backward pass, as planners see it, and the plans of its
+// kernels. Planners make the plans; `attn-to-tile` generates the kernels from
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,6 +56,8 @@ struct BackwardProblem {
   bool modifies = false;
   /// There is a score_mod, of any kind.
   bool hasScoreMod = false;
+  /// Pairs are dropped at random.
+  bool hasDropout = false;
   /// dS of a pair depends on more than P: on the score, or on whether the pair
   /// is dropped.
   bool readsScores = false;
@@ -94,71 +96,28 @@ struct BackwardFields {
   std::optional<plan::OutputPath> output;
 };
 
-/// Rows and columns of a dQ chunk if registers are scarce. Chunks are small so
-/// that the role that accumulates them needs few registers.
-inline constexpr int64_t kDqChunkRows = 64, kDqChunkColumns = 64;
-
-/// How roles divide the work on a key tile.
-enum class KeyRoles {
-  /// The warp groups that accumulate dK and dV of their keys compute all inputs
-  /// of these sums, or the kernel has no roles.
-  Joint,
-  /// One role computes P and dS and sends them through streams to a role that
-  /// accumulates dV and a role that accumulates dK.
-  Scores,
-  /// The role that accumulates dV computes P. The role that accumulates dK
-  /// computes dS from P, which it receives through a stream.
-  Pairs,
-  /// The key tile has two M-chunks with a role each. A role computes P and dS
-  /// of its chunk, accumulates both dK and dV of its keys, and computes some
-  /// columns of dQ.
-  Strips,
-};
-
-/// Number of M-chunks of a key tile.
-inline constexpr int64_t kKeyChunks = 2;
-
-/// The structure of a backward pass, and the plans of its kernels.
+/// The plans of the kernels of a backward pass. Which kernels there are follows
+/// from the plans and the requested gradients:
+///
+/// - If `keys` has a store "dq_sum" that accumulates, its kernel computes all
+///   gradients. A preprocess kernel clears dq_accum, and a postprocess kernel
+///   rounds it. Otherwise a kernel over query tiles computes dQ.
+/// - If `keys` has 'pair_sums', its kernel also computes the sums over pairs.
 struct BackwardPlans {
-  /// Plans of the kernels over key tiles and of those over query tiles. `sums`
-  /// is the plan of a separate kernel that computes the sums over pairs; null
-  /// if another kernel computes them.
-  plan::KernelAttr keys, queries, sums;
-  /// One kernel over key tiles computes all gradients. It accumulates dQ in f32
-  /// in memory (dq_accum), which a preprocess kernel clears and a postprocess
-  /// kernel rounds.
-  bool accumulatesDq = false;
-  /// Accumulators in memory are in register order: the elements that a warp
-  /// adds with one instruction are contiguous.
-  bool storesByRegister = false;
-  /// Key tiles accumulate into a block of dQ in a fixed order.
-  bool ordersSums = false;
-  /// Kernels over key tiles also compute the sums over pairs.
-  bool keysFindSums = false;
-  /// One kernel computes both dK and dV.
-  bool sharesKeyTiles = true;
-  /// dS stays in registers as the operand of dK's dot.
-  bool keepsGradients = false;
-  /// dV's dot is issued after dS is computed. Registers then hold P in f32
-  /// until dS is known, and its rounded form after that, never both.
-  bool delaysDv = false;
-  /// dS is computed from the rounded P of dV's dot. Registers then hold no f32
-  /// form of P besides the values that a score_mod needs.
-  bool roundsProbabilities = false;
-  /// dP's accumulator starts from -delta, which saves a subtraction per pair.
-  bool startsFromDelta = false;
-  /// The LSE term and the delta of queries are loaded before the adjacent dots
-  /// are issued. After them, the loads would wait for the operands of the dots.
-  bool loadsLseFirst = false, deltaFirst = false;
-  /// The derivative of score_mod is computed together with P, and its product
-  /// with P is kept, both rounded, instead of their inputs.
-  bool slopesFirst = false;
-  KeyRoles keyRoles = KeyRoles::Joint;
-  /// A chunk of a block's dQ is computed while the previous chunk is
-  /// accumulated.
-  bool addsAhead = false;
-  /// Rows and columns of a dQ chunk.
-  int64_t partRows = kDqChunkRows, partColumns = kDqChunkColumns;
+  /// Kernels over key tiles; null if no gradient of keys and values is
+  /// requested.
+  plan::KernelAttr keys;
+  /// A separate kernel for dV; null: the kernel of `keys` computes dV, too.
+  plan::KernelAttr values;
+  /// Kernels over query tiles.
+  plan::KernelAttr queries;
+  /// A separate kernel for the sums over pairs; null: another kernel computes
+  /// them.
+  plan::KernelAttr sums;
+
+  /// How kernels over key tiles add to dq_accum.
+  plan::StorePlan getDqAccum() const { return keys.getStore("dq_sum"); }
+  bool accumulatesDq() const { return getDqAccum().accumulates; }
 };
 
 } // namespace fovea

@@ -87,6 +87,14 @@ struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
         return signalPassFailure();
       table = std::move(*loaded);
     }
+    plans.reset();
+    if (GivenPlans::isPlan(schedule)) {
+      auto parsed = GivenPlans::parse(&getContext(), schedule,
+                                      [&] { return emitError("schedule"); });
+      if (failed(parsed))
+        return signalPassFailure();
+      plans = *parsed;
+    }
     SymbolTable symbols(module);
     for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       if (attn::KernelOpInterface op = attn::getKernelOp(func)) {
@@ -94,7 +102,9 @@ struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
           return signalPassFailure();
         ++numKernels;
       }
-    if (failed(checkNoneLeft(module)))
+    if (failed(checkNoneLeft(module)) ||
+        (plans && failed(plans->checkUsed(
+                      module, [&] { return emitError("schedule"); }))))
       signalPassFailure();
   }
 
@@ -102,6 +112,7 @@ struct AttnToTilePass : fovea::impl::AttnToTileBase<AttnToTilePass> {
                         const TargetInfo &info, SymbolTable &symbols);
 
   std::optional<ScheduleTable> table;
+  std::optional<GivenPlans> plans;
 };
 } // namespace
 
@@ -192,10 +203,15 @@ LogicalResult AttnToTilePass::convert(func::FuncOp func,
   KernelSignature signature(op);
   gpu::GPUFuncOp kernel = createKernel(builder, func, op->getLoc(), signature);
   auto module = kernel->getParentOfType<gpu::GPUModuleOp>();
-  KernelOptions options{
-      &info,           schedule,       table ? &*table : nullptr,
-      explainSchedule, accurateTanh,   heldRows,
-      finalTiles,      overlapPrologue};
+  KernelOptions options{&info,
+                        plans ? StringRef("auto") : StringRef(schedule),
+                        plans ? &*plans : nullptr,
+                        table ? &*table : nullptr,
+                        explainSchedule,
+                        accurateTanh,
+                        heldRows,
+                        finalTiles,
+                        overlapPrologue};
   KernelBuilder kb{options, builder, kernel, op};
   FailureOr<launch::AbiOp> abi = emitKernels(kb, signature);
   if (failed(abi)) {

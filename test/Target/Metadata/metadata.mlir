@@ -5,6 +5,7 @@
 // CHECK-NEXT: "kernel": "causal",
 // CHECK-NEXT: "target": "sm_80",
 // CHECK-NEXT: "schedule": {"tile_m":128,"tile_n":64,"warps":4,"stages":2,"query_in_registers":1,"min_blocks":2},
+// CHECK-NEXT: "plans": "{causal = #plan.kernel<#warp.mma_sync_unit, {{.*}}dots = [<'s', a_in_registers>]>}",
 // CHECK-NEXT: "tensors": [
 // CHECK-NEXT:   {"name":"q","access":"read","dtype":"bf16","shape":["B","Sq",8,64],"dims":["B","Sq","Hq","D"],"alignment":16},
 // CHECK-NEXT:   {"name":"lse","access":"write","dtype":"f32","shape":["B",8,"Sq"],"dims":["B","Hq","Sq"],"alignment":4}

@@ -198,7 +198,7 @@ emitListedQueryBlocks(const BackwardKernel &kernel, Value head) {
   auto choose = [&](Value condition, Value yes, Value no) -> Value {
     return kb.make<arith::SelectOp>(condition, yes, no);
   };
-  if (part.ordersSums) {
+  if (part.ordersSums()) {
     FailureOr<std::unique_ptr<AscendingBlocks>> ordered =
         emitOrdered(kernel, head, RowRange());
     if (failed(ordered))
@@ -254,7 +254,7 @@ FailureOr<BackwardBlocks> fovea::emitQueryBlocks(const BackwardKernel &kernel,
   FailureOr<BackwardBlocks> blocks = emitRangeOfQueries(kernel, head);
   if (failed(blocks) || !kernel.part.plan->classify)
     return blocks;
-  if (kernel.part.ordersSums) {
+  if (kernel.part.ordersSums()) {
     FailureOr<std::unique_ptr<AscendingBlocks>> ordered =
         emitOrdered(kernel, head, blocks->range);
     if (failed(ordered))

@@ -119,7 +119,7 @@ Value BackwardTileEmitter::emitHeadsPerSection(Value queries, Value keys,
   int64_t fitting = kb.target->sharedInL2 / rowBytes;
   if (part.beginsApart && part.getTileRows() >= kManyKeys)
     fitting /= 2;
-  if (!part.ordersSums && masksByTensors(op))
+  if (!part.ordersSums() && masksByTensors(op))
     fitting *= 2;
   Value fit =
       divide(fitting, kb.make<arith::MulIOp>(atLeast(queries, 1), group));
@@ -156,7 +156,7 @@ BackwardTile BackwardTileEmitter::emitBatchEntry(Value queries, Value keys,
       scratch.dqAccum && (part.kind == BackwardKernelPlan::Delta ||
                           part.kind == BackwardKernelPlan::Round);
   // Tiles with ordered accumulation on one head should not run concurrently.
-  if (!ofQueries && (mayHideKeys(op) || part.ordersSums))
+  if (!ofQueries && (mayHideKeys(op) || part.ordersSums()))
     order.headsPerSection = emitHeadsPerSection(queries, keys, group);
   if (part.followsDiagonal) {
     order.tiles = KernelBuilder::TileOrder::ShortestFirst;

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Decisions about one kernel of the backward pass, made before any IR is
-// emitted. BackwardPlan.cpp fills it from the planner's BackwardPlans.
+// The facts about one kernel of the backward pass that are known before any IR
+// is emitted: its plan, and the properties of the op that its plan cannot know.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,27 +45,8 @@ struct BackwardKernelPlan {
   bool sums = false;
   /// dQ is accumulated in memory (dq_accum).
   bool addsQuery = false;
-  /// With `addsQuery`: fragments are stored register by register, one element
-  /// per lane, to match a scalar atomic add.
-  bool storesByRegister = false;
-  /// With `addsQuery`: ordered accumulation, controlled by semaphores.
-  bool ordersSums = false;
-  /// With `addsQuery`: dS stays in registers for dK's MMA; the next chunk of dQ
-  /// is computed while the previous one is added.
-  bool keepsGradients = false, addsAhead = false;
-  /// Keys: dV's MMA is issued after dS is computed; dP's accumulator starts
-  /// from -delta.
-  bool delaysDv = false, startsFromDelta = false;
-  /// Keys: dS is computed from rounded P.
-  bool roundsProbabilities = false;
-  KeyRoles keyRoles = KeyRoles::Joint;
-  /// Rows and columns of a dQ chunk.
-  int64_t partRows = kDqChunkRows, partColumns = kDqChunkColumns;
-  /// The scaled LSE and delta are loaded before the MMAs that run at the
-  /// same time, not at their first use.
-  bool loadsLseFirst = false, deltaFirst = false;
-  /// The derivative of score_mod is computed with P, not with dS.
-  bool slopesFirst = false;
+  /// With `addsQuery`: how the keys kernel adds to dq_accum.
+  plan::StorePlan dqAccum = {};
   /// A key tile processes a query block of all heads of its group before the
   /// next block: tiles of a head stay close together and share data in L2.
   bool visitsGroups = false;
@@ -85,8 +66,23 @@ struct BackwardKernelPlan {
   /// Rows of the kernel's tile.
   int64_t getTileRows() const { return plan->tileM; }
   /// M-chunks of the tile, each processed by one role.
-  int64_t getStrips() const {
-    return keyRoles == KeyRoles::Strips ? kKeyChunks : 1;
+  int64_t getStrips() const { return kind == Keys ? plan->rowChunks : 1; }
+  /// Ordered accumulation of dQ, controlled by semaphores.
+  bool ordersSums() const { return dqAccum.isOrdered; }
+  /// dK's dot reads dS from registers, not from shared memory.
+  bool keepsGradients() const {
+    return !addsQuery || plan.getDot("dk").aInRegisters;
+  }
+  /// One role computes dS and dQ.
+  bool computesDqFromDs() const { return haveSameOwner("ds", "dq"); }
+  /// dS is computed from the P that another role sends.
+  bool receivesProbabilities() const {
+    return plan.hasRoles() && !haveSameOwner("s", "ds");
+  }
+  /// P passes through a stream: another role or warp reads it.
+  bool streamsProbabilities() const {
+    return receivesProbabilities() || !plan.warpsHaveRows() ||
+           (plan.hasRoles() && !haveSameOwner("s", "dv"));
   }
   /// Extents of a score tile.
   int64_t getRows() const { return getTileRows() / getStrips(); }
@@ -97,6 +93,10 @@ struct BackwardKernelPlan {
   }
   int64_t countKeys() const {
     return hasQueryTiles() ? getColumns() : getRows();
+  }
+  /// True if one role owns both names. M-chunks have the same division.
+  bool haveSameOwner(llvm::StringRef one, llvm::StringRef other) const {
+    return plan.haveSameOwner(getStripName(one, 0), getStripName(other, 0));
   }
   /// The name of a stream or dot, with the chunk's index if there are several.
   std::string getStripName(llvm::StringRef name, int64_t strip) const {

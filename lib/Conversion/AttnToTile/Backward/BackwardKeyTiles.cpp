@@ -102,14 +102,12 @@ private:
 FailureOr<Probabilities>
 KeyTileEmitter::emitStripProbabilities(const ScoreBlock &block) {
   FailureOr<Probabilities> weights = emitProbabilities(kernel, block);
-  bool leave = part.keyRoles == KeyRoles::Scores ||
-               part.keyRoles == KeyRoles::Pairs || !part.plan.warpsHaveRows();
-  if (failed(weights) || !leave)
+  if (failed(weights) || !part.streamsProbabilities())
     return weights;
   Value sent =
       kb.make<tile::StreamOp>(weights->rounded, kb.builder.getStringAttr("p"));
   // dS is computed meanwhile, or by another role.
-  if (part.keyRoles == KeyRoles::Pairs)
+  if (part.receivesProbabilities())
     weights->weight = extendScores(kernel, sent);
   else
     weights->rounded = sent;
@@ -173,18 +171,17 @@ KeyTileEmitter::addKeys(ArrayRef<ScoreGradients> found, const MetQueries &met,
           found[strip].rounded,
           kb.builder.getStringAttr(part.getStripName("ds", strip))));
   }
-  bool keepsGradients = !part.addsQuery || part.keepsGradients;
   for (int64_t strip = 0; part.key && strip < part.getStrips(); ++strip)
-    next.push_back(addProduct(kernel, part.getStripName("dk", strip),
-                              (keepsGradients ? gradients : streamed)[strip],
-                              met.rows.queries, getKeySum(sums, strip)));
+    next.push_back(
+        addProduct(kernel, part.getStripName("dk", strip),
+                   (part.keepsGradients() ? gradients : streamed)[strip],
+                   met.rows.queries, getKeySum(sums, strip)));
   llvm::append_range(next, keySums.add(sums, ofKeys));
   if (!part.addsQuery)
     return next;
   const QueryPlace &place = met.rows.place;
   // A role that holds dS and computes dQ does not reload it.
-  Value shared =
-      part.keyRoles == KeyRoles::Scores ? gradients.front() : streamed.front();
+  Value shared = part.computesDqFromDs() ? gradients.front() : streamed.front();
   auto addDistances = [&] {
     return addRelativePositionGrads(kernel, place, strips.front(),
                                     {shared, ofPairs});
@@ -234,13 +231,13 @@ FailureOr<SmallVector<Value>> KeyTileEmitter::emitBlock(const MetQueries &met,
     return addValues(*weights, met, sums);
   DpTerms dp = emitDp(kernel, getStrip(met, 0));
   SmallVector<Value> next;
-  if (!part.delaysDv)
+  if (!delaysDv(kernel))
     next = addValues(*weights, met, sums);
   FailureOr<SmallVector<ScoreGradients, 2>> gradients =
       emitAllGradients({*weights, {dp}}, met);
   if (failed(gradients))
     return failure();
-  if (part.delaysDv)
+  if (delaysDv(kernel))
     next = addValues(*weights, met, sums);
   FailureOr<SmallVector<Value>> keySums = addKeys(*gradients, met, sums);
   if (failed(keySums))

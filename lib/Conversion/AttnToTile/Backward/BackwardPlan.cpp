@@ -16,7 +16,6 @@
 #include "fovea/Schedule/ScheduleRemarks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -95,7 +94,7 @@ static void describeModifiers(attn::BackwardOp op, BackwardProblem &problem) {
     problem.diagonals +=
         findDiagonals(region, RegionDependences(region, captures)).size();
   if (op.getDropoutAttr())
-    problem.modifies = problem.readsScores = true;
+    problem.hasDropout = problem.modifies = problem.readsScores = true;
 }
 
 /// True if key tiles accumulate values other than dS and dS times one per-pair
@@ -150,15 +149,16 @@ static BackwardProblem makeProblem(attn::BackwardOp op,
 static FailureOr<BackwardPlans> choosePlans(attn::BackwardOp op,
                                             const KernelOptions &options,
                                             const BackwardProblem &problem) {
-  FailureOr<BackwardPlans> chosen =
-      chooseBackwardPlans(op.getContext(), problem, options.scheduleOverrides,
-                          [&] { return op.emitError(); });
+  auto emitError = [&] { return op.emitError(); };
+  StringRef kernel = getFunctionName(op);
+  if (options.plans && options.plans->get(kernel))
+    return options.plans->getBackward(kernel, problem, emitError);
+  FailureOr<BackwardPlans> chosen = chooseBackwardPlans(
+      op.getContext(), problem, options.scheduleOverrides, emitError);
   if (failed(chosen))
     return failure();
-  auto function = op->getParentOfType<FunctionOpInterface>();
-  remarkBackwardPlans({op, function ? function.getName() : StringRef(),
-                       options.scheduleOverrides},
-                      problem, *chosen);
+  remarkBackwardPlans({op, kernel, options.scheduleOverrides}, problem,
+                      *chosen);
   return chosen;
 }
 
@@ -214,7 +214,8 @@ public:
 private:
   BackwardKernelPlan make(BackwardKernelPlan::Kind kind, StringRef suffix,
                           plan::KernelAttr plan);
-  BackwardKernelPlan makeKeys(StringRef suffix, bool findsKey, bool findsValue);
+  BackwardKernelPlan makeKeys(StringRef suffix, plan::KernelAttr plan,
+                              bool findsKey, bool findsValue);
   void addKeys(SmallVectorImpl<BackwardKernelPlan> &found);
   BackwardKernelPlan makeSlotCounts();
   bool visitsGroups() const;
@@ -237,26 +238,14 @@ BackwardKernelPlan PartFinder::make(BackwardKernelPlan::Kind kind,
   return part;
 }
 
-BackwardKernelPlan PartFinder::makeKeys(StringRef suffix, bool findsKey,
-                                        bool findsValue) {
-  BackwardKernelPlan keys = make(BackwardKernelPlan::Keys, suffix, plans.keys);
+BackwardKernelPlan PartFinder::makeKeys(StringRef suffix, plan::KernelAttr plan,
+                                        bool findsKey, bool findsValue) {
+  BackwardKernelPlan keys = make(BackwardKernelPlan::Keys, suffix, plan);
   keys.key = findsKey;
   keys.value = findsValue;
-  keys.addsQuery = plans.accumulatesDq && findsKey;
-  keys.storesByRegister = plans.storesByRegister;
-  keys.ordersSums = plans.ordersSums;
-  keys.keepsGradients = plans.keepsGradients;
-  keys.delaysDv = plans.delaysDv;
-  keys.roundsProbabilities = plans.roundsProbabilities;
-  keys.startsFromDelta = plans.startsFromDelta && !op.getDropoutAttr();
-  keys.loadsLseFirst = plans.loadsLseFirst;
-  keys.deltaFirst = plans.deltaFirst;
-  keys.slopesFirst = plans.slopesFirst;
-  keys.keyRoles = plans.keyRoles;
-  keys.addsAhead = plans.addsAhead;
-  keys.partRows = plans.partRows;
-  keys.partColumns = plans.partColumns;
-  keys.sums = plans.keysFindSums;
+  keys.addsQuery = plans.accumulatesDq() && findsKey;
+  keys.dqAccum = plans.getDqAccum();
+  keys.sums = plans.keys->pairSums;
   keys.visitsGroups = visitsGroups();
   keys.followsDiagonal = hasSlotTable && !keys.visitsGroups;
   keys.beginsApart =
@@ -266,7 +255,7 @@ BackwardKernelPlan PartFinder::makeKeys(StringRef suffix, bool findsKey,
 
 /// Sums per key cover one head at a time.
 bool PartFinder::visitsGroups() const {
-  return !(plans.keysFindSums && problem.sumsByKey) &&
+  return !(plans.keys->pairSums && problem.sumsByKey) &&
          visitsGroupByBlocks(op, plans.keys);
 }
 
@@ -279,14 +268,12 @@ BackwardKernelPlan PartFinder::makeSlotCounts() {
 
 /// Adds one kernel for dK and dV, or one for each.
 void PartFinder::addKeys(SmallVectorImpl<BackwardKernelPlan> &found) {
-  if (problem.key && problem.value && plans.sharesKeyTiles) {
-    found.push_back(makeKeys("keys", true, true));
-    return;
-  }
-  if (problem.value)
-    found.push_back(makeKeys("values", false, true));
+  bool isShared = problem.key && problem.value && !plans.values;
+  if (problem.value && !isShared)
+    found.push_back(makeKeys("values", plans.values ? plans.values : plans.keys,
+                             /*findsKey=*/false, /*findsValue=*/true));
   if (problem.key)
-    found.push_back(makeKeys("keys", true, false));
+    found.push_back(makeKeys("keys", plans.keys, /*findsKey=*/true, isShared));
 }
 
 SmallVector<BackwardKernelPlan> PartFinder::findOfSums() {
@@ -298,16 +285,16 @@ SmallVector<BackwardKernelPlan> PartFinder::findOfSums() {
   BackwardKernelPlan delta =
       make(BackwardKernelPlan::Delta, "delta", plans.queries);
   delta.addsQuery = delta.storesDelta = true;
-  delta.ordersSums = plans.ordersSums;
+  delta.dqAccum = plans.getDqAccum();
   delta.sinks = bool(op.getSinksGradient());
   found.push_back(delta);
   addKeys(found);
   BackwardKernelPlan round =
       make(BackwardKernelPlan::Round, "queries", plans.queries);
   round.scale = bool(op.getScaleGradient());
-  round.storesByRegister = plans.storesByRegister;
+  round.dqAccum = plans.getDqAccum();
   found.push_back(round);
-  if (problem.sums && !plans.keysFindSums) {
+  if (problem.sums && !plans.keys->pairSums) {
     BackwardKernelPlan sums = make(BackwardKernelPlan::Queries, "sums",
                                    plans.sums ? plans.sums : plans.queries);
     sums.sums = true;
@@ -342,7 +329,7 @@ SmallVector<BackwardKernelPlan> PartFinder::findOfTiles() {
 }
 
 SmallVector<BackwardKernelPlan> PartFinder::find() {
-  return plans.accumulatesDq ? findOfSums() : findOfTiles();
+  return plans.accumulatesDq() ? findOfSums() : findOfTiles();
 }
 
 static unsigned findMainPart(ArrayRef<BackwardKernelPlan> parts) {
@@ -363,12 +350,15 @@ FailureOr<BackwardPlan> fovea::planBackward(attn::BackwardOp op,
     return failure();
   BackwardPlan plan;
   plan.keys = plans->keys;
-  plan.accumulatesDq = plans->accumulatesDq;
-  plan.ordersSums = plans->ordersSums;
+  plan.dqAccum = plans->getDqAccum();
   plan.hasSlotTable =
-      plans->ordersSums &&
+      plan.dqAccum.isOrdered &&
       (!op.getQueryBounds().empty() || plans->keys->classify || op.hasBlocks());
   plan.parts = PartFinder(op, *plans, problem, plan.hasSlotTable).find();
   plan.mainPart = findMainPart(plan.parts);
+  for (auto [index, part] : llvm::enumerate(plan.parts))
+    if (!part.plan)
+      return op.emitError("schedule has no plan of kernel '")
+             << getFunctionName(op) << "_" << part.suffix << "'";
   return plan;
 }

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Chooses the kernels of a backward pass and their plans, from the op and the
-// target's planner (BackwardPlans). Emits no IR.
+// target's planner or the user. Emits no IR.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,8 +31,8 @@ struct BackwardPlan {
   unsigned mainPart = 0;
   /// The plan of kernels over key tiles.
   plan::KernelAttr keys;
-  /// One keys kernel accumulates dQ in memory, in order if `ordersSums`.
-  bool accumulatesDq = false, ordersSums = false;
+  /// How the keys kernel adds to dq_accum, if it does.
+  plan::StorePlan dqAccum;
   /// Semaphore slots differ from tile indices and are read from a table.
   bool hasSlotTable = false;
 

@@ -58,7 +58,7 @@ static void emitRounded(const BackwardKernel &kernel, const QueryPlace &place) {
       /*limit=*/Value(), "");
   auto load = sums.getDefiningOp<tile::LoadOp>();
   load.setFragments(true);
-  load.setByRegister(part.storesByRegister);
+  load.setByRegister(part.dqAccum.isByRegister);
   storeQueryGradient(kernel, place, sums);
 }
 
@@ -74,7 +74,7 @@ static void emitZeroSums(const BackwardKernel &kernel,
                  kb.constant(0)},
       ArrayRef<int64_t>{2, 3}, kb.builder.getStringAttr("dq_sum"))
       .setFragments(true);
-  if (part.ordersSums)
+  if (part.ordersSums())
     zeroSemaphores(kernel);
 }
 

@@ -75,7 +75,7 @@ public:
                                           const DpTerms &dp);
   QueryValues getMinusDelta() const {
     return {"delta", kernel.memory.scratch.delta, block.queries.minusDelta,
-            part.deltaFirst};
+            part.plan.isBefore("delta", "dp")};
   }
 
 private:
@@ -111,6 +111,10 @@ private:
   const QueryPlace &place;
 };
 } // namespace
+
+bool fovea::delaysDv(const BackwardKernel &kernel) {
+  return kernel.part.plan.isBefore("ds", "dv");
+}
 
 Value fovea::extendScores(const BackwardKernel &kernel, Value rounded) {
   KernelBuilder &kb = kernel.kb;
@@ -164,7 +168,7 @@ BackwardScoreEmitter::emitPairProduct(const PairOperands &of,
 }
 
 DpTerms BackwardScoreEmitter::emitDp() {
-  if (!part.startsFromDelta) {
+  if (!part.plan.getDot("dp").addsToSummand) {
     auto [product, minusDelta] =
         emitPairProduct(getDpOperands(), getMinusDelta());
     return {product, minusDelta};
@@ -253,7 +257,7 @@ static void moveAbove(Operation *product) {
 /// short, they are kept in the rounded type.
 LogicalResult BackwardScoreEmitter::emitSlopes(Probabilities &weights) {
   auto carry = [&](Value slope) {
-    return part.roundsProbabilities
+    return part.plan.getStream("slope").isRounded
                ? extendScores(kernel, roundScores(kernel, slope))
                : slope;
   };
@@ -289,14 +293,15 @@ LogicalResult BackwardScoreEmitter::emitSlopes(Probabilities &weights) {
 }
 
 FailureOr<Probabilities> BackwardScoreEmitter::emitProbabilities() {
+  bool loadsFirst = part.plan.isBefore("exponents", "s");
   auto [products, exponents] =
       emitPairProduct({"s", block.queries.queries, block.keys.keys},
                       {"exponents", kernel.memory.scratch.exponents,
-                       block.queries.exponents, part.loadsLseFirst});
+                       block.queries.exponents, loadsFirst});
   FailureOr<Value> exponent = emitExponent(products, exponents);
   if (failed(exponent))
     return failure();
-  if (part.loadsLseFirst)
+  if (loadsFirst)
     moveAbove(products.getDefiningOp());
   // The exponent of a hidden pair is replaced, whatever its value is.
   FailureOr<Value> visible = emitVisible(kernel, block, *exponent);
@@ -306,12 +311,12 @@ FailureOr<Probabilities> BackwardScoreEmitter::emitProbabilities() {
   weights.products = products;
   weights.weight = kb.make<math::Exp2Op>(*visible);
   weights.factor = emitDropout();
-  if (!part.delaysDv)
+  if (!delaysDv(kernel))
     weights.rounded = fovea::roundProbabilities(kernel, weights);
-  if (part.slopesFirst && !op.getScoreMod().empty() &&
+  if (part.plan.isBefore("slope", "dp") && !op.getScoreMod().empty() &&
       failed(emitSlopes(weights)))
     return failure();
-  if (part.roundsProbabilities && !weights.factor)
+  if (part.plan.getStream("p").isRounded && !weights.factor)
     weights.weight = extendScores(kernel, weights.rounded);
   return weights;
 }
@@ -359,7 +364,7 @@ Value BackwardScoreEmitter::sumRows(Value tile) {
 }
 
 Value BackwardScoreEmitter::leaveShare(Value share, int64_t number) {
-  if (part.keyRoles == KeyRoles::Scores)
+  if (part.computesDqFromDs())
     return share;
   return kb.make<tile::StreamOp>(
       share, kb.builder.getStringAttr("share." + Twine(number)));
@@ -458,7 +463,7 @@ DpTerms fovea::emitDp(const BackwardKernel &kernel, const ScoreBlock &block) {
 DpTerms fovea::emitDpProduct(const BackwardKernel &kernel,
                              const ScoreBlock &block) {
   BackwardScoreEmitter emitter(kernel, block);
-  if (kernel.part.startsFromDelta)
+  if (kernel.part.plan.getDot("dp").addsToSummand)
     return emitter.emitDp();
   return {emitter.multiplyPairs(emitter.getDpOperands()), Value()};
 }

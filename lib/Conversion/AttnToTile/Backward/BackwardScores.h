@@ -33,6 +33,10 @@ struct Probabilities {
   llvm::SmallVector<mlir::Value> shares;
 };
 
+/// True if the plan orders dV's dot after dS. Registers then hold P in f32
+/// until dS is known, and its rounded form after that, never both.
+bool delaysDv(const BackwardKernel &kernel);
+
 /// P of the block's pairs.
 mlir::FailureOr<Probabilities> emitProbabilities(const BackwardKernel &kernel,
                                                  const ScoreBlock &block);

@@ -33,7 +33,7 @@ static unsigned declareOfQueries(KernelBuilder &kb, attn::BackwardOp op,
   for (int64_t dim = 0; dim < 3; ++dim)
     extents.push_back(sizes.getSize(dim));
   int64_t block = plan.keys ? plan.keys->tileN : 0;
-  if (plan.accumulatesDq)
+  if (plan.dqAccum.accumulates)
     extents.back() = countBlocks(op, sizes, block) * block;
   if (columns)
     extents.push_back(kb.builder.getAffineConstantExpr(columns));
@@ -68,11 +68,11 @@ static ScratchArguments declareAll(KernelBuilder &kb, attn::BackwardOp op,
   };
   if (op.getKeyGradient())
     declared.delta = declare("delta", /*columns=*/0);
-  if (!plan.accumulatesDq)
+  if (!plan.dqAccum.accumulates)
     return declared;
   declared.exponents = declare("exponents", /*columns=*/0);
   declared.dqAccum = declare("dq_sum", plan.getMain().headDim);
-  if (plan.ordersSums)
+  if (plan.dqAccum.isOrdered)
     declareSemaphores(kb, op, plan, declared);
   return declared;
 }
@@ -84,6 +84,6 @@ BackwardScratch BackwardScratch::declare(KernelBuilder &kb, attn::BackwardOp op,
                          /*transposed=*/{}};
   if (op.hasBlocks() && !plan.getMain().hasQueryTiles())
     memory.transposed =
-        TransposeBlockLists::declare(kb, op, /*asBits=*/plan.ordersSums);
+        TransposeBlockLists::declare(kb, op, /*asBits=*/plan.dqAccum.isOrdered);
   return memory;
 }

@@ -23,43 +23,47 @@ public:
   DqEmitter(const BackwardKernel &kernel, const QueryPlace &place,
             ArrayRef<KeyRows> strips, ValueRange gradients)
       : kernel(kernel), kb(kernel.kb), part(kernel.part), place(place),
-        strips(strips), gradients(gradients) {}
+        strips(strips), gradients(gradients), dot(part.plan.getDot("dq")),
+        found(countChunks()) {}
 
-  int64_t countParts() const {
-    return part.getColumns() / part.partRows * countAcross();
-  }
-  /// The name of a chunk's dots.
-  std::string getName(int64_t index) const {
-    return "dq." + std::to_string(index);
-  }
-  std::string getStoreName(int64_t index) const {
-    return "dq_sum." + std::to_string(index);
-  }
-  /// Chunk indices in emission order; delayed stores come last.
-  SmallVector<int64_t> getOrder() const {
-    SmallVector<int64_t> order, late;
-    for (int64_t index = 0; index < countParts(); ++index)
-      (isLate(index) ? late : order).push_back(index);
-    llvm::append_range(order, late);
-    return order;
-  }
-  /// A chunk, accumulated over all M-chunks of keys.
-  Value emitPart(int64_t index);
-  /// Adds the chunk to dq_accum.
-  void store(int64_t index, Value found);
+  /// The dots and stores of all chunks, in the plan's order. An error if a
+  /// store precedes its dot.
+  FailureOr<SmallVector<std::string>> getOrder() const;
+  static bool isStore(StringRef name) { return name.starts_with(kStore); }
+  /// Emits the dot or the store of that name.
+  void emit(StringRef name);
+  /// The chunk of a dot or a store, accumulated over all M-chunks of keys.
+  Value getChunk(StringRef name) const { return found[getIndex(name)]; }
 
 private:
-  bool isLate(int64_t index) const {
-    return part.plan.getStore(getStoreName(index)).isLate;
+  static constexpr StringLiteral kDot = "dq.", kStore = "dq_sum.";
+  static int64_t getIndex(StringRef name) {
+    int64_t index = 0;
+    bool isWrong = name.split('.').second.getAsInteger(10, index);
+    assert(!isWrong && "the emitter makes the names");
+    (void)isWrong;
+    return index;
+  }
+  Value emitChunk(int64_t index, StringRef name);
+  void emitStore(int64_t index, StringRef name);
+
+  int64_t countChunks() const {
+    return part.getColumns() / getChunkRows() * countAcross();
+  }
+  int64_t getChunkRows() const {
+    return dot.chunkRows != 0 ? dot.chunkRows : part.getColumns();
+  }
+  int64_t getChunkColumns() const {
+    return dot.chunkColumns != 0 ? dot.chunkColumns : part.headDim;
   }
   int64_t countAcross() const {
-    return llvm::divideCeil(part.headDim, part.partColumns);
+    return llvm::divideCeil(part.headDim, getChunkColumns());
   }
   int64_t getRow(int64_t index) const {
-    return index / countAcross() * part.partRows;
+    return index / countAcross() * getChunkRows();
   }
   int64_t getColumn(int64_t index) const {
-    return index % countAcross() * part.partColumns;
+    return index % countAcross() * getChunkColumns();
   }
 
   const BackwardKernel &kernel;
@@ -68,44 +72,74 @@ private:
   const QueryPlace &place;
   ArrayRef<KeyRows> strips;
   ValueRange gradients;
+  plan::DotPlan dot;
+  SmallVector<Value> found;
 };
 } // namespace
 
+FailureOr<SmallVector<std::string>> DqEmitter::getOrder() const {
+  SmallVector<std::string> names;
+  for (int64_t index = 0; index < countChunks(); ++index)
+    for (StringRef name : {kDot, kStore})
+      names.push_back((name + Twine(index)).str());
+  part.plan.sortByOrder(names);
+  attn::BackwardOp op = kernel.op;
+  llvm::SmallDenseSet<int64_t> known;
+  for (StringRef name : names) {
+    if (!isStore(name))
+      known.insert(getIndex(name));
+    else if (!known.contains(getIndex(name)))
+      return op.emitError("plan's 'order' has \"")
+             << name << "\" before \"" << kDot << getIndex(name)
+             << "\", whose result it stores";
+  }
+  return names;
+}
+
+void DqEmitter::emit(StringRef name) {
+  int64_t index = getIndex(name);
+  if (isStore(name))
+    emitStore(index, name);
+  else
+    found[index] = emitChunk(index, name);
+}
+
 /// With several M-chunks, each role starts one dQ chunk with its own dS.
-Value DqEmitter::emitPart(int64_t index) {
+Value DqEmitter::emitChunk(int64_t index, StringRef name) {
   OpBuilder &b = kb.builder;
   // With a single row or column of chunks the dots are whole.
   IntegerAttr firstRow, firstColumn;
-  if (part.getColumns() != part.partRows)
+  if (part.getColumns() != getChunkRows())
     firstRow = b.getI64IntegerAttr(getRow(index));
   if (countAcross() > 1)
     firstColumn = b.getI64IntegerAttr(getColumn(index));
-  int64_t columns = std::min(part.headDim - getColumn(index), part.partColumns);
-  Value sum = kb.splat(part.partRows, columns, 0.0);
+  int64_t columns =
+      std::min(part.headDim - getColumn(index), getChunkColumns());
+  Value sum = kb.splat(getChunkRows(), columns, 0.0);
   int64_t count = part.getStrips();
   for (int64_t step = 0; step < count; ++step) {
     int64_t strip = (index + step) % count;
     sum = kb.make<tile::DotOp>(
         gradients[strip], strips[strip].keys, sum, /*transposeA=*/true,
-        /*transposeB=*/false, b.getStringAttr(getName(index)), firstRow,
-        firstColumn);
+        /*transposeB=*/false, b.getStringAttr(name), firstRow, firstColumn);
   }
   return sum;
 }
 
-void DqEmitter::store(int64_t index, Value found) {
+void DqEmitter::emitStore(int64_t index, StringRef name) {
   OpBuilder &b = kb.builder;
   Value row = place.scratchRow;
   if (int64_t first = getRow(index))
     row = kb.make<arith::AddIOp>(row, kb.constant(first));
   tile::StoreOp::create(
-      b, kb.getLoc(), found, kernel.getScratch(kernel.memory.scratch.dqAccum),
+      b, kb.getLoc(), found[index],
+      kernel.getScratch(kernel.memory.scratch.dqAccum),
       ValueRange{kernel.tile.memoryBatch, place.head, row,
                  kb.constant(getColumn(index))},
       /*limit=*/Value(), b.getDenseI64ArrayAttr({2, 3}),
       /*fold=*/DenseI64ArrayAttr(), /*fragments=*/b.getUnitAttr(),
-      /*by_register=*/part.storesByRegister ? b.getUnitAttr() : UnitAttr(),
-      /*add=*/b.getUnitAttr(), b.getStringAttr(getStoreName(index)));
+      /*by_register=*/part.dqAccum.isByRegister ? b.getUnitAttr() : UnitAttr(),
+      /*add=*/b.getUnitAttr(), b.getStringAttr(name));
 }
 
 LogicalResult fovea::accumulateDq(const BackwardKernel &kernel,
@@ -115,35 +149,26 @@ LogicalResult fovea::accumulateDq(const BackwardKernel &kernel,
                                   function_ref<LogicalResult()> emitMeanwhile) {
   const BackwardKernelPlan &part = kernel.part;
   DqEmitter emitter(kernel, place, strips, gradients);
-  SmallVector<int64_t> order = emitter.getOrder();
+  FailureOr<SmallVector<std::string>> order = emitter.getOrder();
+  if (failed(order))
+    return failure();
   std::optional<SemaphoreSlot> slot;
-  if (part.ordersSums)
+  if (part.ordersSums())
     slot = makeSemaphoreSlot(kernel, place, hasSlot);
-  SmallVector<Value> found;
-  auto store = [&](size_t position) {
-    if (slot && position == 0)
-      emitSemaphoreWait(kernel, *slot, found.front());
-    emitter.store(order[position], found[position]);
-    if (slot && position + 1 == order.size())
-      emitSemaphoreRelease(kernel, *slot, found.back());
-  };
   // A chunk that is waited for at issue would hide nothing and only occupy
   // registers.
-  bool hides = part.plan.getDot(emitter.getName(order.front())).waitsLate;
+  bool hides = part.plan.getDot(order->front()).waitsLate;
   if (!hides && failed(emitMeanwhile()))
     return failure();
-  for (size_t position = 0; position < order.size(); ++position) {
-    found.push_back(emitter.emitPart(order[position]));
-    if (position == 0 && hides && failed(emitMeanwhile()))
+  auto *firstStore = llvm::find_if(*order, DqEmitter::isStore);
+  for (const std::string &name : *order) {
+    if (slot && name == *firstStore)
+      emitSemaphoreWait(kernel, *slot, emitter.getChunk(name));
+    emitter.emit(name);
+    if (hides && name == order->front() && failed(emitMeanwhile()))
       return failure();
-    // If registers hold two chunks, one is added while the next one is
-    // computed.
-    if (!part.addsAhead)
-      store(position);
-    else if (position > 0)
-      store(position - 1);
+    if (slot && name == order->back())
+      emitSemaphoreRelease(kernel, *slot, emitter.getChunk(name));
   }
-  if (part.addsAhead)
-    store(order.size() - 1);
   return success();
 }

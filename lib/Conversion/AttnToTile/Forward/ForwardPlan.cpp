@@ -13,25 +13,21 @@
 #include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Schedule/ScheduleRemarks.h"
 
-#include "mlir/Interfaces/FunctionInterfaces.h"
-
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace fovea;
 
-/// The name of the enclosing function, or empty.
-static StringRef getFunctionName(attn::ForwardOp op) {
-  auto function = op->getParentOfType<FunctionOpInterface>();
-  return function ? function.getName() : StringRef();
-}
-
 static FailureOr<plan::KernelAttr> choosePlan(attn::ForwardOp op,
                                               const KernelOptions &options,
                                               const ScheduleProblem &problem) {
+  auto emitError = [&] { return op.emitError(); };
+  StringRef kernel = getFunctionName(op);
+  if (options.plans && options.plans->get(kernel))
+    return options.plans->getForward(kernel, problem, emitError);
   FailureOr<plan::KernelAttr> chosen =
       chooseSchedule(op.getContext(), problem, options.scheduleOverrides,
-                     options.scheduleTable, [&] { return op.emitError(); });
+                     options.scheduleTable, emitError);
   if (failed(chosen))
     return failure();
   if (options.explainSchedule)
@@ -41,8 +37,7 @@ static FailureOr<plan::KernelAttr> choosePlan(attn::ForwardOp op,
         << " for the problem "
         << llvm::formatv("{0}", llvm::json::Value(describeProblem(problem)))
                .str();
-  remarkSchedule({op, getFunctionName(op), options.scheduleOverrides,
-                  options.scheduleTable},
+  remarkSchedule({op, kernel, options.scheduleOverrides, options.scheduleTable},
                  problem, *chosen);
   return chosen;
 }

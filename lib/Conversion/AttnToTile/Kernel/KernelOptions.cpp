@@ -10,6 +10,8 @@
 
 #include "fovea/Schedule/Schedule.h"
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
 using namespace mlir;
 using namespace fovea;
 
@@ -17,6 +19,11 @@ int64_t KernelOptions::padHeadDim(RankedTensorType tensor) const {
   return llvm::alignTo(tensor.getDimSize(3),
                        getSumStep(tensor.getContext(), *target,
                                   tensor.getElementTypeBitWidth()));
+}
+
+StringRef fovea::getFunctionName(Operation *op) {
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  return function ? function.getName() : StringRef();
 }
 
 LogicalResult fovea::checkTensors(const KernelOptions &options,

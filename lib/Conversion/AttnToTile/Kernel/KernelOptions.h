@@ -15,6 +15,7 @@
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_KERNELOPTIONS_H
 
 #include "fovea/Dialect/Attn/IR/Attn.h"
+#include "fovea/Schedule/GivenPlans.h"
 #include "fovea/Schedule/ScheduleTable.h"
 
 namespace fovea {
@@ -23,6 +24,8 @@ namespace fovea {
 struct KernelOptions {
   const TargetInfo *target;
   llvm::StringRef scheduleOverrides;
+  /// Plans that the user gives instead, or null.
+  const GivenPlans *plans;
   /// Measured schedules, or null.
   const ScheduleTable *scheduleTable;
   /// True if a remark describes the problem that the schedule is chosen for.
@@ -34,6 +37,10 @@ struct KernelOptions {
   /// The head dim of a tensor, padded to the reduction step of the MMA.
   int64_t padHeadDim(mlir::RankedTensorType tensor) const;
 };
+
+/// The name of the function of an op, and of its main kernel; empty if there is
+/// none.
+llvm::StringRef getFunctionName(mlir::Operation *op);
 
 /// Reports tensors with element types or head dims that MMAs do not support.
 mlir::LogicalResult checkTensors(const KernelOptions &options,

@@ -97,6 +97,9 @@ LogicalResult StoreAttr::verify(EmitError emitError, StringAttr name,
   if (fields.over && !fields.isCopied)
     return emitError() << "plan's store " << name
                        << " has 'over' but is not 'copied'";
+  if (fields.isOrdered && !fields.accumulates)
+    return emitError() << "plan's store " << name
+                       << " is 'ordered' but does not 'accumulate'";
   if (fields.isLate && fields.isCopied)
     return emitError() << "plan's store " << name
                        << " is both 'late' and 'copied'";
@@ -163,7 +166,8 @@ LogicalResult
 KernelAttr::verify(EmitError emitError, MatrixUnitAttrInterface unit,
                    KernelPlan fields, ArrayRef<StreamAttr> streams,
                    ArrayRef<DotAttr> dots, ArrayRef<StoreAttr> stores,
-                   ArrayRef<RoleAttr> roles, ArrayRef<StringAttr>) {
+                   ArrayRef<RoleAttr> roles, ArrayRef<StringAttr> order,
+                   ArrayRef<StringAttr>) {
   assert(unit && "the parser expects one");
   if (failed(verifyFields(fields, emitError)) ||
       failed(verifyNames("stream", streams, emitError)) ||
@@ -176,6 +180,10 @@ KernelAttr::verify(EmitError emitError, MatrixUnitAttrInterface unit,
   if (fields.columnWarps != 1 && !roles.empty())
     return emitError() << "'column_warps' must be 1 with roles, found "
                        << fields.columnWarps;
+  llvm::DenseSet<StringAttr> ordered;
+  for (StringAttr name : order)
+    if (!ordered.insert(name).second)
+      return emitError() << "plan's 'order' lists " << name << " twice";
   return verifyRoles(roles, emitError);
 }
 
@@ -234,6 +242,52 @@ bool KernelAttr::isUserSpecified(StringRef field) const {
                       [&](StringAttr asked) { return asked == field; });
 }
 
+/// The position of a name, or else of its family, in a list; the size of the
+/// list if there is none.
+static size_t getPosition(ArrayRef<StringAttr> order, StringRef name) {
+  for (StringRef wanted : {name, name.split('.').first}) {
+    auto *found = llvm::find(order, wanted);
+    if (found != order.end())
+      return found - order.begin();
+  }
+  return order.size();
+}
+
+bool KernelAttr::isBefore(StringRef first, StringRef second) const {
+  size_t position = getPosition(getOrder(), second);
+  return position != getOrder().size() &&
+         getPosition(getOrder(), first) < position;
+}
+
+void KernelAttr::sortByOrder(MutableArrayRef<std::string> names) const {
+  // Names of one family that only the family's entry lists keep their order.
+  SmallVector<size_t> places;
+  SmallVector<std::tuple<size_t, size_t, std::string>> listed;
+  for (auto [place, name] : llvm::enumerate(names)) {
+    size_t position = getPosition(getOrder(), name);
+    if (position == getOrder().size())
+      continue;
+    places.push_back(place);
+    listed.emplace_back(position, place, name);
+  }
+  llvm::sort(listed);
+  for (auto [place, moved] : llvm::zip_equal(places, listed))
+    names[place] = std::get<std::string>(moved);
+}
+
+RoleAttr KernelAttr::getOwner(StringRef name) const {
+  for (StringRef wanted : {name, name.split('.').first, StringRef("*")})
+    for (RoleAttr role : getRoles())
+      if (role.ownsName(StringAttr::get(getContext(), wanted)))
+        return role;
+  return {};
+}
+
+bool KernelAttr::haveSameOwner(StringRef one, StringRef other) const {
+  RoleAttr owner = getOwner(one);
+  return owner && owner == getOwner(other);
+}
+
 int64_t KernelAttr::getClusterRows() const {
   return getFields().tileM * getFields().cluster;
 }
@@ -250,7 +304,7 @@ KernelAttr KernelAttr::change(function_ref<void(KernelPlan &)> change) const {
   KernelPlan fields = getFields();
   change(fields);
   return get(getContext(), getUnit(), fields, getStreams(), getDots(),
-             getStores(), getRoles(), getAsked());
+             getStores(), getRoles(), getOrder(), getAsked());
 }
 
 /// Applies `change` to each entry and drops entries with default fields only.
@@ -271,7 +325,7 @@ static SmallVector<Entry> changeEntries(ArrayRef<Entry> entries,
 KernelAttr KernelAttr::changeDots(function_ref<void(DotPlan &)> change) const {
   return get(getContext(), getUnit(), getFields(), getStreams(),
              changeEntries(getDots(), change), getStores(), getRoles(),
-             getAsked());
+             getOrder(), getAsked());
 }
 
 KernelAttr KernelAttr::changeStreams(
@@ -282,14 +336,65 @@ KernelAttr KernelAttr::changeStreams(
     return StreamAttr::get(getContext(), stream.getName(), fields);
   });
   return get(getContext(), getUnit(), getFields(), streams, getDots(),
-             getStores(), getRoles(), getAsked());
+             getStores(), getRoles(), getOrder(), getAsked());
+}
+
+/// Changes the entry of exactly this name, or adds one.
+template <typename Plan, typename Entry>
+static SmallVector<Entry> changeEntry(ArrayRef<Entry> entries, StringAttr name,
+                                      function_ref<void(Plan &)> change) {
+  SmallVector<Entry> changed(entries);
+  auto *found = llvm::find_if(
+      changed, [&](Entry entry) { return entry.getName() == name; });
+  Plan fields = found == changed.end() ? Plan() : found->getFields();
+  change(fields);
+  Entry entry = Entry::get(name.getContext(), name, fields);
+  if (found == changed.end())
+    changed.push_back(entry);
+  else
+    *found = entry;
+  return changed;
+}
+
+KernelAttr
+KernelAttr::changeStream(StringRef name,
+                         function_ref<void(StreamPlan &)> change) const {
+  return get(
+      getContext(), getUnit(), getFields(),
+      changeEntry(getStreams(), StringAttr::get(getContext(), name), change),
+      getDots(), getStores(), getRoles(), getOrder(), getAsked());
+}
+
+KernelAttr KernelAttr::changeDot(StringRef name,
+                                 function_ref<void(DotPlan &)> change) const {
+  return get(
+      getContext(), getUnit(), getFields(), getStreams(),
+      changeEntry(getDots(), StringAttr::get(getContext(), name), change),
+      getStores(), getRoles(), getOrder(), getAsked());
+}
+
+KernelAttr
+KernelAttr::changeStore(StringRef name,
+                        function_ref<void(StorePlan &)> change) const {
+  return get(
+      getContext(), getUnit(), getFields(), getStreams(), getDots(),
+      changeEntry(getStores(), StringAttr::get(getContext(), name), change),
+      getRoles(), getOrder(), getAsked());
+}
+
+KernelAttr KernelAttr::withOrder(ArrayRef<std::string> names) const {
+  auto order = llvm::map_to_vector(names, [&](StringRef name) {
+    return StringAttr::get(getContext(), name);
+  });
+  return get(getContext(), getUnit(), getFields(), getStreams(), getDots(),
+             getStores(), getRoles(), order, getAsked());
 }
 
 KernelAttr KernelAttr::withoutStore(StringRef name) const {
   SmallVector<StoreAttr> stores(getStores());
   llvm::erase(stores, lookup(getStores(), name));
   return get(getContext(), getUnit(), getFields(), getStreams(), getDots(),
-             stores, getRoles(), getAsked());
+             stores, getRoles(), getOrder(), getAsked());
 }
 
 KernelAttr KernelAttr::withoutStream(StringRef name) const {
@@ -297,7 +402,7 @@ KernelAttr KernelAttr::withoutStream(StringRef name) const {
   llvm::erase_if(streams,
                  [&](StreamAttr stream) { return stream.getName() == name; });
   return get(getContext(), getUnit(), getFields(), streams, getDots(),
-             getStores(), getRoles(), getAsked());
+             getStores(), getRoles(), getOrder(), getAsked());
 }
 
 KernelAttr KernelAttr::withAsked(ArrayRef<StringRef> asked) const {
@@ -305,7 +410,7 @@ KernelAttr KernelAttr::withAsked(ArrayRef<StringRef> asked) const {
     return StringAttr::get(getContext(), name);
   });
   return get(getContext(), getUnit(), getFields(), getStreams(), getDots(),
-             getStores(), getRoles(), names);
+             getStores(), getRoles(), getOrder(), names);
 }
 
 bool fovea::plan::isOutputStore(StringRef name) {

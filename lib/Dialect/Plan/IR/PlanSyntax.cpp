@@ -221,7 +221,7 @@ Attribute KernelAttr::parse(AsmParser &parser, Type) {
   SmallVector<DotAttr> dots;
   SmallVector<StoreAttr> stores;
   SmallVector<RoleAttr> roles;
-  SmallVector<StringAttr> asked;
+  SmallVector<StringAttr> order, asked;
   Keywords keywords(parser);
   if (parser.parseLess())
     return {};
@@ -250,12 +250,14 @@ Attribute KernelAttr::parse(AsmParser &parser, Type) {
       isRight = parseList(parser, stores);
     else if (keyword == "roles")
       isRight = parseList(parser, roles);
+    else if (keyword == "order")
+      isRight = parseList(parser, order);
     else if (keyword == "asked")
       isRight = parseList(parser, asked);
     else
       keywords.emitUnknown(keyword,
                            listFields<KernelPlan>() +
-                               ", streams, dots, stores, roles, asked");
+                               ", streams, dots, stores, roles, order, asked");
     if (isRight)
       return {};
   }
@@ -266,7 +268,16 @@ Attribute KernelAttr::parse(AsmParser &parser, Type) {
       cast<MatrixUnitAttrInterface>(unit), fields,
       ArrayRef<StreamAttr>(streams), ArrayRef<DotAttr>(dots),
       ArrayRef<StoreAttr>(stores), ArrayRef<RoleAttr>(roles),
-      ArrayRef<StringAttr>(asked));
+      ArrayRef<StringAttr>(order), ArrayRef<StringAttr>(asked));
+}
+
+static void printNames(AsmPrinter &printer, StringRef name,
+                       ArrayRef<StringAttr> names) {
+  if (names.empty())
+    return;
+  printer << ", " << name << " = [";
+  llvm::interleaveComma(names, printer);
+  printer << "]";
 }
 
 void KernelAttr::print(AsmPrinter &printer) const {
@@ -278,10 +289,7 @@ void KernelAttr::print(AsmPrinter &printer) const {
   printList(printer, "dots", getDots());
   printList(printer, "stores", getStores());
   printList(printer, "roles", getRoles());
-  if (!getAsked().empty()) {
-    printer << ", asked = [";
-    llvm::interleaveComma(getAsked(), printer);
-    printer << "]";
-  }
+  printNames(printer, "order", getOrder());
+  printNames(printer, "asked", getAsked());
   printer << ">";
 }

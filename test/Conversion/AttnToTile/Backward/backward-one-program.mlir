@@ -4,7 +4,7 @@
 // RUN: fovea-opt %s --split-input-file --attn-differentiate --attn-analyze-mask --attn-to-tile='target=sm_90a schedule=producer_registers=0' | FileCheck %s --check-prefix=LANES
 
 // CHECK: launch.abi @all
-// CHECK-SAME: plan(<#warp.mma_sync_unit, tile_m = 64, tile_n = 64, warps = 4, stages = 2>)
+// CHECK-SAME: plan(<#warp.mma_sync_unit, tile_m = 64, tile_n = 64, warps = 4, stages = 2, dots = [<"dk", a_in_registers>], stores = [<"dq_sum", accumulate, by_register>]>)
 // CHECK-SAME: #launch.scratch_memref<"dq_sum"
 // CHECK-SAME: prologue([@all_delta]) epilogue([@all_queries])
 // CHECK-LABEL: gpu.func @all(
@@ -42,7 +42,7 @@ func.func @all(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t,
 // Wide heads: eight warps split the columns, so that P and dS are stored where all warps read them;
 // dQ is computed in chunks. The preprocess and postprocess kernels split rows only.
 // CHECK: launch.abi @wide
-// CHECK-SAME: warps = 8, stages = 1, column_warps = 4>)
+// CHECK-SAME: warps = 8, stages = 1, column_warps = 4, dots = [<"dq", chunk_columns = 128>], stores = [<"dq_sum", accumulate, by_register>]>)
 // CHECK-SAME: prologue([@wide_delta]) epilogue([@wide_queries])
 // CHECK-LABEL: gpu.func @wide(
 // CHECK: %[[P:.*]] = tile.stream "p"
@@ -66,7 +66,7 @@ func.func @wide(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t
 
 // The number of warps that split columns is such that 16 columns of each divide both head dims.
 // CHECK-LABEL: launch.abi @halves
-// CHECK-SAME: warps = 8, stages = 2, column_warps = 2>)
+// CHECK-SAME: warps = 8, stages = 2, column_warps = 2, dots = [<"dq", chunk_columns = 128>], stores = [<"dq_sum", accumulate, by_register>]>)
 !t = tensor<2x4x?x160xbf16>
 !w = tensor<2x4x?x128xbf16>
 !rows = tensor<2x4x?xf32>
@@ -119,7 +119,7 @@ func.func @two(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !rows, %do: !t) -> (!t, !t)
 
 // No warp has whole rows if warps split columns: values by relative position are loaded per pair.
 // CHECK-LABEL: launch.abi @flags
-// CHECK-SAME: column_warps = 2>)
+// CHECK-SAME: column_warps = 2, dots = [<"dq", chunk_columns = 128>], stores = [<"dq_sum", accumulate, by_register>]>)
 // CHECK-LABEL: gpu.func @flags(
 // CHECK-NOT: tile.diagonals
 // CHECK: tile.gather

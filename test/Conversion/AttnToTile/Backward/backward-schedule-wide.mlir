@@ -54,7 +54,7 @@
 // PLAN-SAME: <"ds.0", stages = 2, counts_alone>
 // PLAN-SAME: <"ds.1", stages = 2, counts_alone>, <"q", stages = 2, counts_alone>, <"do", stages = 2, counts_alone>
 // Each role delays the last of its widest chunks by one iteration.
-// PLAN-SAME: stores = [<"dq_sum.2", late>, <"dq_sum.1", late>]
+// PLAN-SAME: stores = [<"dq_sum.2", late>, <"dq_sum.1", late>, <"dq_sum", accumulate>]
 // PLAN-SAME: <"first", warps = 4, registers = 240, owns = ["s.0", "dp.0", "ds.0", "dv.0", "dk.0", "dv_out.0", "dk_out.0", "dq.0", "dq_sum.0", "dq.2", "dq_sum.2"]>
 // PLAN-SAME: <"second", warps = 4, registers = 240, owns = ["s.1", "dp.1", "ds.1", "dv.1", "dk.1", "dv_out.1", "dk_out.1", "dq.1", "dq_sum.1"]>
 // PLAN: gpu.func @unequal(
@@ -103,7 +103,7 @@
 // dS needs the score.
 // PLAN-LABEL: launch.abi @capped
 // PLAN-SAME: streams = [<"k">, <"v">, <"p">, <"ds", stages = 2>,
-// PLAN-SAME: dots = [<"s", ahead = 1, carried>]
+// PLAN-SAME: dots = [<"s", ahead = 1, carried>, <"dq", chunk_rows = 64, chunk_columns = 64>]
 // PLAN-SAME: <"score", warps = 4, registers = 208, owns = ["s", "p", "dp", "ds", "dq", "dq_sum"]>
 // PLAN-SAME: <"values", warps = 4, registers = 96, owns = ["dv", "dv_out"]>
 // PLAN-SAME: <"keys", warps = 4, registers = 128, owns = ["dk", "dk_out"]>
@@ -132,7 +132,7 @@
 // RUN: fovea-opt %t.mlir --attn-to-tile='target=sm_90a schedule=output=tma' | FileCheck %s --check-prefix=COPIED
 // COPIED-LABEL: launch.abi @dense target(
 // COPIED: streams = [<"k">, <"v">, <"p", staged>, <"ds">,
-// COPIED-SAME: stores = [<"dq_sum", copied>]
+// COPIED-SAME: stores = [<"dq_sum", copied, accumulate>]
 
 !t = tensor<?x?x?x256xbf16>
 !w = tensor<?x?x?x192xbf16>

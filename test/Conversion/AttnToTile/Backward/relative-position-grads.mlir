@@ -123,7 +123,7 @@ func.func @wide(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!
 // dS needs only P: another role computes dQ, chunk by chunk, and the sums during the first chunk.
 // No chunk is computed ahead.
 // CHECK-LABEL: launch.abi @pairs
-// CHECK-SAME: dots = [<"dq.0", wait_late>]
+// CHECK-SAME: dots = [<"dq.0", wait_late>,
 // CHECK-SAME: <"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum", "distance_sum"]>
 // CHECK: tile.dot "dq.0"
 // CHECK-NOT: tile.dot "dq.1"
@@ -181,7 +181,7 @@ func.func @many(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s, %u: !
 // A factor from a quotient and a table, both by relative position: each has a stream, and the
 // factor, which the derivative also reads, has two stages.
 // CHECK-LABEL: launch.abi @two_numbers
-// CHECK-SAME: <"diagonals.0", stages = 2, staged>, <"diagonals.1", stages = 2, staged>, <"diagonals.2", stages = 2, staged>]
+// CHECK-SAME: <"diagonals.0", stages = 2, staged>, <"diagonals.1", stages = 2, staged>, <"diagonals.2", stages = 2, staged>,
 
 !x = tensor<?x2x?x128xbf16>
 !r = tensor<?x2x?xf32>

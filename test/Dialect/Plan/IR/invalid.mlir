@@ -121,3 +121,13 @@
 
 // expected-error @+1 {{expected '<'}}
 #k = #plan.kernel<#warp.wgmma_unit, roles = ["load"]>
+
+// -----
+
+// expected-error @+1 {{plan's 'order' lists "s" twice}}
+#k = #plan.kernel<#warp.wgmma_unit, order = ["s", "o", "s"]>
+
+// -----
+
+// expected-error @+1 {{plan's store "dq_sum" is 'ordered' but does not 'accumulate'}}
+#s = #plan.store<"dq_sum", ordered>

@@ -27,3 +27,13 @@ func.func private @lists() attributes {plan = #plan.kernel<#warp.wgmma_unit,
   stores = [<"out", over = "q", copied>, <"dq", copied>, <"sum", late>],
   dots = [#plan.dot<"s", adds_to_summand, ahead = 1, a_in_registers>, <"o", operand_by_fma = 50, operand_above = 25>, <"c", in_flight>, <"d", ahead = 1, carried>, <"e", wait_late>],
   streams = [<"q", stages = 1>, <"k", stages = 3>, <"p", staged, over = "s">]>}
+
+// CHECK-LABEL: func private @backward
+// CHECK-SAME: row_chunks = 2, pair_sums,
+// CHECK-SAME: streams = [<"p", rounded>], dots = [<"dq", chunk_rows = 64, chunk_columns = 128>],
+// CHECK-SAME: stores = [<"dq_sum", accumulate, ordered, by_register>],
+// CHECK-SAME: order = ["s", "dp", "ds", "dv"], asked = ["work"]>
+func.func private @backward() attributes {plan = #plan.kernel<#warp.wgmma_unit,
+  asked = ["work"], order = ["s", "dp", "ds", "dv"],
+  stores = [<"dq_sum", by_register, ordered, accumulate>],
+  dots = [<"dq", chunk_columns = 128, chunk_rows = 64>], streams = [<"p", rounded>], pair_sums, row_chunks = 2>}

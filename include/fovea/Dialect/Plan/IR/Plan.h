@@ -58,6 +58,9 @@ struct StreamPlan {
   bool countsAlone = false;
   /// Threads load it before the fence that follows their last store.
   bool readsEarly = false;
+  /// All uses read the value in its rounded type, also those in the role that
+  /// computes it: no register holds it in f32.
+  bool isRounded = false;
 
   static constexpr auto getFields() {
     return std::tuple(Field{"stages", &StreamPlan::stages, 1, 32},
@@ -65,13 +68,14 @@ struct StreamPlan {
                       Field{"over", &StreamPlan::over},
                       Field{"with", &StreamPlan::with},
                       Field{"counts_alone", &StreamPlan::countsAlone},
-                      Field{"read_early", &StreamPlan::readsEarly});
+                      Field{"read_early", &StreamPlan::readsEarly},
+                      Field{"rounded", &StreamPlan::isRounded});
   }
 };
 
 /// The fields of a dot.
 struct DotPlan {
-  /// A loaded first operand is kept in registers.
+  /// A first operand that is loaded or streamed is kept in registers.
   bool aInRegisters = false;
   /// Number of iterations by which the loop issues the dot early.
   int64_t ahead = 0;
@@ -92,6 +96,9 @@ struct DotPlan {
   /// Percentage of the exponentials in a register operand that is computed as
   /// polynomials.
   int64_t operandByFma = 0;
+  /// Rows and columns of the product that one dot of the family computes; 0:
+  /// all.
+  int64_t chunkRows = 0, chunkColumns = 0;
 
   static constexpr auto getFields() {
     return std::tuple(
@@ -103,7 +110,9 @@ struct DotPlan {
         Field{"wait_late", &DotPlan::waitsLate},
         Field{"operand_above", &DotPlan::operandBeforeWait, 1, 100},
         Field{"each_above", &DotPlan::isEachBeforeWait},
-        Field{"operand_by_fma", &DotPlan::operandByFma, 0, 100});
+        Field{"operand_by_fma", &DotPlan::operandByFma, 0, 100},
+        Field{"chunk_rows", &DotPlan::chunkRows, 0, 1024},
+        Field{"chunk_columns", &DotPlan::chunkColumns, 0, 1024});
   }
 };
 
@@ -116,25 +125,35 @@ struct StorePlan {
   /// The atomic add of an iteration is delayed into the next one, where it
   /// overlaps the first MMA of its role.
   bool isLate = false;
+  /// The stores of a kernel accumulate in memory.
+  bool accumulates = false;
+  /// With `accumulates`: CTAs accumulate in a fixed order, by semaphores.
+  bool isOrdered = false;
+  /// Memory holds the tiles in register order: the elements that a warp stores
+  /// with one instruction are contiguous.
+  bool isByRegister = false;
 
   static constexpr auto getFields() {
     return std::tuple(Field{"copied", &StorePlan::isCopied},
                       Field{"over", &StorePlan::over},
-                      Field{"late", &StorePlan::isLate});
+                      Field{"late", &StorePlan::isLate},
+                      Field{"accumulate", &StorePlan::accumulates},
+                      Field{"ordered", &StorePlan::isOrdered},
+                      Field{"by_register", &StorePlan::isByRegister});
   }
 };
 
 /// The fields of the kernel as a whole; `#plan.kernel` documents them.
 struct KernelPlan {
   int64_t tileM = 64, tileN = 64, warps = 4, stages = 2, minBlocks = 1;
-  int64_t columnWarps = 1, rowTiles = 0, cluster = 1;
+  int64_t columnWarps = 1, rowTiles = 0, rowChunks = 1, cluster = 1;
   WorkSchedule work = WorkSchedule::Single;
   bool longestFirst = false;
   int64_t chain = 0;
   bool pingPong = false, classify = false;
   RecurrenceKind recurrence = RecurrenceKind::Deferred;
   int64_t tau = 8;
-  bool sumByDot = false;
+  bool sumByDot = false, pairSums = false;
 
   static constexpr auto getFields() {
     return std::tuple(Field{"tile_m", &KernelPlan::tileM, 1, 1024},
@@ -144,6 +163,7 @@ struct KernelPlan {
                       Field{"min_blocks", &KernelPlan::minBlocks, 1, 32},
                       Field{"column_warps", &KernelPlan::columnWarps, 1, 32},
                       Field{"row_tiles", &KernelPlan::rowTiles, 0, 8},
+                      Field{"row_chunks", &KernelPlan::rowChunks, 1, 8},
                       Field{"cluster", &KernelPlan::cluster, 1, 16},
                       Field{"work", &KernelPlan::work},
                       Field{"longest_first", &KernelPlan::longestFirst},
@@ -152,7 +172,8 @@ struct KernelPlan {
                       Field{"classify", &KernelPlan::classify},
                       Field{"recurrence", &KernelPlan::recurrence},
                       Field{"tau", &KernelPlan::tau, 0, 64},
-                      Field{"sum_by_dot", &KernelPlan::sumByDot});
+                      Field{"sum_by_dot", &KernelPlan::sumByDot},
+                      Field{"pair_sums", &KernelPlan::pairSums});
   }
 };
 

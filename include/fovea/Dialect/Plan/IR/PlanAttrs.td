@@ -60,6 +60,7 @@ def Plan_StreamAttr : Plan_Entry<"Stream", "stream", "::fovea::plan::StreamPlan"
     | with | the stream whose pipeline also synchronises this one: one wait and one release for both, with the stages of that stream. Both must be loaded in the same block, and the address of this one must be available there | |
     | counts_alone | the stream has its own loop-carried stage counter; otherwise streams with equally many stages that advance in the same loop share one | |
     | read_early | threads load it before the fence that follows their last store, so that one wait covers both; otherwise at the first use | |
+    | rounded | all uses read the value in its rounded type, also those in the role that computes it, so that no register holds it in f32 | |
 
     Example: `#plan.stream<"k", stages = 3>`
   }];
@@ -70,7 +71,7 @@ def Plan_DotAttr : Plan_Entry<"Dot", "dot", "::fovea::plan::DotPlan"> {
   let description = [{
     | field | meaning | unit | default |
     |---|---|---|---|
-    | a_in_registers | a loaded first operand is kept in registers | | |
+    | a_in_registers | a first operand that is loaded or streamed is kept in registers; otherwise the dot reads it from shared memory | | |
     | ahead | number of iterations by which the loop issues the dot early | iterations | 0 |
     | carried | only the dot itself is issued early and stays outstanding across the back edge; the ops that use its result stay in their iteration | | |
     | adds_to_summand | an addition to the result becomes the dot's accumulator (`tile-add-by-dot`) | | |
@@ -79,6 +80,8 @@ def Plan_DotAttr : Plan_Entry<"Dot", "dot", "::fovea::plan::DotPlan"> {
     | operand_above | share of a register operand's columns that is computed before the wait for the dot that reads the previous operand | per cent | 100 |
     | each_above | the wait depends on every element of these columns; otherwise on the row sums or on a sample, and the other elements may be computed after it | | |
     | operand_by_fma | share of the exponentials in a register operand that is computed as polynomials on FMA units | per cent | 0 |
+    | chunk_rows | rows of the product that one dot of the family computes (`dq.0`, `dq.1`, ...); 0: all | rows | 0 |
+    | chunk_columns | columns of the product that one dot of the family computes; 0: all | columns | 0 |
 
     Example: `#plan.dot<"s", a_in_registers, ahead = 1>`
   }];
@@ -92,6 +95,9 @@ def Plan_StoreAttr : Plan_Entry<"Store", "store", "::fovea::plan::StorePlan"> {
     | copied | TMA stores the tile from shared memory; otherwise threads store it | |
     | over | the stream whose buffer the store uses; none: a buffer of its own | |
     | late | the atomic add of iteration i is delayed into iteration i + 1, where it overlaps the first MMA of its role | |
+    | accumulate | the kernel's tiles are added to the values in memory, which a preprocess kernel clears; otherwise another kernel computes the output | |
+    | ordered | with `accumulate`: CTAs add in a fixed order, by semaphores, so that the sum is deterministic | |
+    | by_register | memory holds the tiles in register order: the elements that a warp stores with one instruction are contiguous | |
 
     Example: `#plan.store<"out", copied, over = "q">`
   }];
@@ -156,6 +162,7 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     | min_blocks | CTAs per SM; limits the registers | | 1 |
     | column_warps | number of warps that share the columns of the same rows; must divide `warps`, and must be 1 with roles | | 1 |
     | row_tiles | query tiles that a CTA interleaves, each with its own roles; 0: one tile | | 0 |
+    | row_chunks | chunks of the tile's rows with dots, accumulators and roles of their own (`s.0`, `s.1`, ...); the chunks share loads along columns | | 1 |
     | cluster | CTAs of a cluster that share multicast loads, each with `tile_m` rows | | 1 |
     | work | assignment of work items: `single` (one per CTA), `static` (every n-th), `dynamic` (atomic counter) | | single |
     | longest_first | packed sequences are processed in descending order of their number of keys, sorted by a preprocess kernel; otherwise in the caller's order | | |
@@ -165,6 +172,11 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     | recurrence | recurrence of the softmax loop | | deferred |
     | tau | growth of the row maximum, in powers of two, up to which the `conditional` and `lazy` recurrences do not rescale | | 8 |
     | sum_by_dot | row sums are computed by the MMA unit, from the rounded probabilities | | |
+    | pair_sums | the kernel also computes the sums over pairs of rows and columns: gradients of captured tensors | | |
+
+    `order` lists names in the order in which an iteration computes them: dots,
+    streams, stores, and the values `p` and `slope` (the derivative of a
+    score_mod). A name that is not listed is computed where it is first used.
 
     Example:
 
@@ -184,6 +196,7 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     Plan_List<"DotAttr", "entries of dots">:$dots,
     Plan_List<"StoreAttr", "entries of stores">:$stores,
     Plan_List<"RoleAttr", "the roles, in the order of their warps; none: all warps run one program">:$roles,
+    ArrayRefParameter<"::mlir::StringAttr", "names in the order in which an iteration computes them">:$order,
     ArrayRefParameter<"::mlir::StringAttr", "the names of the user-specified fields">:$asked);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -203,6 +216,16 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     bool hasDot(::llvm::function_ref<bool(const ::fovea::plan::DotPlan &)> is)
         const;
     bool isUserSpecified(::llvm::StringRef field) const;
+    /// True if `order` lists both names, or their families, the first one
+    /// first.
+    bool isBefore(::llvm::StringRef first, ::llvm::StringRef second) const;
+    /// Moves the listed names among `names` into the plan's order. Other names
+    /// keep their positions.
+    void sortByOrder(::llvm::MutableArrayRef<std::string> names) const;
+    /// The role that owns a name or its family, or else `"*"`; null: none.
+    RoleAttr getOwner(::llvm::StringRef name) const;
+    /// True if there are roles and one role owns both names.
+    bool haveSameOwner(::llvm::StringRef one, ::llvm::StringRef other) const;
 
     /// True if warps are partitioned into roles. Producers then load with TMA,
     /// in tiles of whole panels. Loops over blocks run at least once, so that
@@ -226,6 +249,18 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
         ::llvm::function_ref<void(::llvm::StringRef,
                                   ::fovea::plan::StreamPlan &)>
             change) const;
+    /// Returns a plan in which the entry of exactly this name is changed, or
+    /// added with changed defaults.
+    KernelAttr changeStream(
+        ::llvm::StringRef name,
+        ::llvm::function_ref<void(::fovea::plan::StreamPlan &)> change) const;
+    KernelAttr changeDot(
+        ::llvm::StringRef name,
+        ::llvm::function_ref<void(::fovea::plan::DotPlan &)> change) const;
+    KernelAttr changeStore(
+        ::llvm::StringRef name,
+        ::llvm::function_ref<void(::fovea::plan::StorePlan &)> change) const;
+    KernelAttr withOrder(::llvm::ArrayRef<::std::string> names) const;
     /// Returns a plan without the entry of the store or stream `name`.
     KernelAttr withoutStore(::llvm::StringRef name) const;
     KernelAttr withoutStream(::llvm::StringRef name) const;

@@ -80,7 +80,7 @@ func.func @halves(%q: !t, %k: !t, %v: !w, %o: !w, %lse: !rows, %do: !w) -> (!t, 
 // If 32 columns do not divide the head dims, warps do not split columns: dV has a kernel of its
 // own.
 // CHECK: launch.abi @odd
-// CHECK-SAME: warps = 4, stages = 1>)
+// CHECK-SAME: warps = 4, stages = 1, dots = [<"dq", chunk_columns = 128>, <"dk", a_in_registers>],
 // CHECK-SAME: prologue([@odd_delta, @odd_values]) epilogue([@odd_queries])
 // CHECK-LABEL: gpu.func @odd(
 // CHECK-NOT: tile.dot "dv"

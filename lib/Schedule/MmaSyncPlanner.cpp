@@ -104,8 +104,6 @@ public:
   LogicalResult
   check(const ScheduleProblem &problem, const ScheduleFields &fields,
         function_ref<InFlightDiagnostic()> emitError) const override;
-  int64_t getSharedMemory(const ScheduleProblem &problem,
-                          const ScheduleFields &fields) const override;
   BackwardForm getBackwardForm() const override {
     return BackwardForm::OneProgram;
   }
@@ -170,15 +168,6 @@ MmaSyncPlanner::fit(const ScheduleProblem &problem,
   if (!asked.contains("sum_by_dot"))
     fields.sumByDot = 0;
   return success();
-}
-
-int64_t MmaSyncPlanner::getSharedMemory(const ScheduleProblem &problem,
-                                        const ScheduleFields &fields) const {
-  int64_t loops = getScoreLoops(fields.recurrence);
-  int64_t elements = fields.tileM * problem.headDim +
-                     fields.stages * fields.tileN *
-                         (loops * problem.headDim + problem.valueHeadDim);
-  return elements * problem.elementBits / 8;
 }
 
 LogicalResult

@@ -53,14 +53,47 @@ std::string Planner::explainRefusal(const ScheduleProblem &problem) const {
   return "no tile fits its registers and shared memory";
 }
 
+/// Tiles of the streams and stores of all forward kernels. Each loop of the
+/// recurrence has its own buffers of K and of staged captured tensors. TMA
+/// copies complete panels.
+static SmallVector<SharedTile> getForwardTiles(const ScheduleProblem &problem,
+                                               const ScheduleFields &fields) {
+  auto getBytes = [&](int64_t rows, int64_t columns, int64_t bits) {
+    return rows * (fields.hasRoles() ? padColumns(columns, bits) : columns) *
+           bits / 8;
+  };
+  int64_t bits = problem.elementBits, loops = getScoreLoops(fields.recurrence);
+  SmallVector<SharedTile> tiles = {
+      {"q", getBytes(fields.tileM, problem.headDim, bits), /*isStore=*/false,
+       /*isOfItem=*/true},
+      {"k", loops * getBytes(fields.tileN, problem.headDim, bits)},
+      {"v", getBytes(fields.tileN, problem.valueHeadDim, bits)},
+      {"out", getBytes(fields.tileM, problem.valueHeadDim, bits),
+       /*isStore=*/true}};
+  if (fields.scoreStages != 0)
+    tiles.push_back(
+        {"score", loops * fields.tileM *
+                      padColumns(fields.tileN, problem.elementBits) *
+                      problem.scoreBits / 8});
+  return tiles;
+}
+
+int64_t Planner::getSharedMemory(const ScheduleProblem &problem,
+                                 const ScheduleFields &fields) const {
+  Entries entries = makeStreams(fields);
+  SmallVector<SharedTile> tiles = getForwardTiles(problem, fields);
+  llvm::append_range(tiles, getSharedTiles(problem, fields));
+  return countSharedBytes(tiles, entries.streams, entries.stores, fields.stages,
+                          fields.hasRoles());
+}
+
 LogicalResult
 Planner::checkSharedMemory(const ScheduleProblem &problem,
                            const ScheduleFields &fields, StringRef remedy,
                            function_ref<InFlightDiagnostic()> emitError) const {
-  int64_t bytes = getSharedMemory(problem, fields);
-  if (bytes <= problem.target->sharedMemory)
+  if (fitsSharedMemory(problem, fields))
     return success();
-  return emitError() << "schedule needs " << bytes
+  return emitError() << "schedule needs " << getSharedMemory(problem, fields)
                      << " bytes of shared memory, but '" << problem.target->name
                      << "' has " << problem.target->sharedMemory << ": reduce "
                      << remedy;
@@ -108,10 +141,6 @@ InFlightDiagnostic fovea::noteRoles(InFlightDiagnostic diag,
           getTargets(), [](const TargetInfo &one) { return one.hasRoles(); }),
       note, [&](const TargetInfo &one) { note << "'" << one.name << "'"; });
   return diag;
-}
-
-int64_t fovea::padColumns(int64_t columns, int64_t bits) {
-  return llvm::alignTo(columns, warp::getBoxPanelColumns(columns, bits));
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,7 +198,7 @@ static void addDots(const ScheduleFields &fields,
   add("o", output);
 }
 
-plan::KernelAttr Planner::makePlan(const ScheduleFields &fields) const {
+Planner::Entries Planner::makeStreams(const ScheduleFields &fields) const {
   MLIRContext *context = unit.getContext();
   Entries entries{context};
   // Without roles, a tensor that is loaded once per tile always has one buffer.
@@ -179,11 +208,6 @@ plan::KernelAttr Planner::makePlan(const ScheduleFields &fields) const {
     entries.addStream("k", fields.keyStages);
   if (fields.scoreStages != 0)
     entries.addStream("score", fields.scoreStages, /*isStaged=*/true);
-  addDots(fields, [&](StringRef name, plan::DotPlan dot) {
-    if (!(dot == plan::DotPlan()))
-      entries.dots.push_back(
-          plan::DotAttr::get(context, StringAttr::get(context, name), dot));
-  });
   if (fields.output == plan::OutputPath::Tma) {
     plan::StorePlan store;
     store.isCopied = true;
@@ -192,7 +216,19 @@ plan::KernelAttr Planner::makePlan(const ScheduleFields &fields) const {
     entries.stores.push_back(
         plan::StoreAttr::get(context, StringAttr::get(context, "out"), store));
   }
-  addEntries(fields, entries);
+  addStreams(fields, entries);
+  return entries;
+}
+
+plan::KernelAttr Planner::makePlan(const ScheduleFields &fields) const {
+  MLIRContext *context = unit.getContext();
+  Entries entries = makeStreams(fields);
+  addDots(fields, [&](StringRef name, plan::DotPlan dot) {
+    if (!(dot == plan::DotPlan()))
+      entries.dots.push_back(
+          plan::DotAttr::get(context, StringAttr::get(context, name), dot));
+  });
+  addRoles(fields, entries);
   return plan::KernelAttr::get(
       context, unit, makeKernelPlan(fields), entries.streams, entries.dots,
       entries.stores, entries.roles, /*order=*/{}, /*userSpecified=*/{});

@@ -14,6 +14,8 @@
 #ifndef FOVEA_LIB_SCHEDULE_PLANNER_H
 #define FOVEA_LIB_SCHEDULE_PLANNER_H
 
+#include "SharedTiles.h"
+
 #include "fovea/Schedule/BackwardPlans.h"
 #include "fovea/Schedule/ScheduleFields.h"
 #include "fovea/Schedule/ScheduleProblem.h"
@@ -68,9 +70,14 @@ public:
   check(const ScheduleProblem &problem, const ScheduleFields &fields,
         llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const = 0;
 
-  /// Returns the bytes of shared memory that a kernel with the fields needs.
-  virtual int64_t getSharedMemory(const ScheduleProblem &problem,
-                                  const ScheduleFields &fields) const = 0;
+  /// Returns the bytes of shared memory that a kernel with the fields needs:
+  /// those of its streams and stores, and of what the unit adds.
+  int64_t getSharedMemory(const ScheduleProblem &problem,
+                          const ScheduleFields &fields) const;
+  bool fitsSharedMemory(const ScheduleProblem &problem,
+                        const ScheduleFields &fields) const {
+    return getSharedMemory(problem, fields) <= problem.target->sharedMemory;
+  }
 
   /// Returns the plan of a kernel with these fields, which must be valid.
   plan::KernelAttr makePlan(const ScheduleFields &fields) const;
@@ -107,10 +114,17 @@ protected:
     void addRole(const llvm::Twine &name, int64_t warps, int64_t registers,
                  llvm::ArrayRef<llvm::StringRef> owns);
   };
-  /// Adds entries of the unit in addition to the streams, dots and stores of
-  /// all kernels.
-  virtual void addEntries(const ScheduleFields &fields,
+  /// Adds streams of the unit to those of all kernels, and roles.
+  virtual void addStreams(const ScheduleFields &fields,
                           Entries &entries) const {}
+  virtual void addRoles(const ScheduleFields &fields, Entries &entries) const {}
+  /// Returns the tiles of these streams, and other buffers of the unit, which
+  /// have no name.
+  virtual llvm::SmallVector<SharedTile>
+  getSharedTiles(const ScheduleProblem &problem,
+                 const ScheduleFields &fields) const {
+    return {};
+  }
 
   /// Emits an error if the kernel needs more shared memory than the target has;
   /// `remedy` names the fields to reduce.
@@ -120,13 +134,10 @@ protected:
       llvm::function_ref<mlir::InFlightDiagnostic()> emitError) const;
 
   plan::MatrixUnitAttrInterface unit;
-};
 
-/// Shared memory of kernels with roles in addition to their buffers: barriers,
-/// mailboxes, and alignment of the first buffer.
-inline constexpr int64_t kSharedExtra = 1024;
-/// Number of columns of a buffer row, padded to complete panels.
-int64_t padColumns(int64_t columns, int64_t bits);
+private:
+  Entries makeStreams(const ScheduleFields &fields) const;
+};
 
 /// Checks that tile sizes, named by the fields that set them, divide the blocks
 /// of a block-sparse mask.

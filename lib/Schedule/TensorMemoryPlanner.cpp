@@ -47,19 +47,6 @@ static int64_t getColumns(const ScheduleProblem &problem, int64_t rowTiles,
   return rowTiles * (tileN + problem.valueHeadDim);
 }
 
-static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t rowTiles,
-                              int64_t tileN, int64_t keyStages,
-                              int64_t valueStages, bool copiesOut) {
-  int64_t d = padColumns(problem.headDim, problem.elementBits),
-          dv = padColumns(problem.valueHeadDim, problem.elementBits);
-  int64_t rows = rowTiles * warp::kTmemRows;
-  int64_t elements = rows * (d + (copiesOut ? dv : 0)) +
-                     tileN * (keyStages * d + valueStages * dv);
-  // Two values per row: the final row sum and the output scale.
-  constexpr int64_t kRowBytes = 2 * 4;
-  return elements * problem.elementBits / 8 + rows * kRowBytes + kSharedExtra;
-}
-
 namespace {
 class TensorMemoryPlanner : public Planner {
 public:
@@ -85,12 +72,14 @@ public:
   LogicalResult
   check(const ScheduleProblem &problem, const ScheduleFields &fields,
         function_ref<InFlightDiagnostic()> emitError) const override;
-  int64_t getSharedMemory(const ScheduleProblem &problem,
-                          const ScheduleFields &fields) const override;
 
 protected:
-  void addEntries(const ScheduleFields &fields,
+  void addStreams(const ScheduleFields &fields,
                   Entries &entries) const override;
+  void addRoles(const ScheduleFields &fields, Entries &entries) const override;
+  SmallVector<SharedTile>
+  getSharedTiles(const ScheduleProblem &problem,
+                 const ScheduleFields &fields) const override;
 
 private:
   bool fillTile(const ScheduleProblem &problem, int64_t rowTiles, int64_t tileN,
@@ -98,12 +87,13 @@ private:
 };
 } // namespace
 
-int64_t
-TensorMemoryPlanner::getSharedMemory(const ScheduleProblem &problem,
-                                     const ScheduleFields &fields) const {
-  return getSharedBytes(problem, fields.rowTiles, fields.tileN,
-                        fields.getKeyStages(), fields.stages,
-                        fields.output == plan::OutputPath::Tma);
+SmallVector<SharedTile>
+TensorMemoryPlanner::getSharedTiles(const ScheduleProblem &problem,
+                                    const ScheduleFields &fields) const {
+  // One value per row: the factor of a block and the final output scale.
+  constexpr int64_t kValueBytes = 4;
+  return {{"factor", fields.tileM * kValueBytes},
+          {"scale", fields.tileM * kValueBytes}};
 }
 
 std::vector<std::vector<std::string>> TensorMemoryPlanner::listShapes() const {
@@ -126,20 +116,22 @@ bool TensorMemoryPlanner::fillTile(const ScheduleProblem &problem,
                                    bool copiesOut,
                                    ScheduleFields &fields) const {
   int64_t rows = rowTiles * unit.getGroupRows();
-  auto fits = [&](int64_t keyStages, int64_t valueStages) {
-    return getSharedBytes(problem, rowTiles, tileN, keyStages, valueStages,
-                          copiesOut) <= problem.target->sharedMemory;
-  };
-  if (getColumns(problem, rowTiles, tileN) > warp::kTmemColumns ||
-      problem.queryBlock % rows != 0 || problem.keyBlock % tileN != 0 ||
-      tileN % problem.keyChunk != 0 || !fits(2, 1))
-    return false;
   fields.rowTiles = rowTiles;
   fields.tileM = rows;
   fields.tileN = tileN;
   fields.warps = unit.getGroupWarps() * rowTiles;
   fields.output = copiesOut ? plan::OutputPath::Tma : plan::OutputPath::Direct;
   fields.outputStages = copiesOut;
+  auto fits = [&](int64_t keyStages, int64_t valueStages) {
+    ScheduleFields tried = fields;
+    tried.keyStages = keyStages;
+    tried.stages = valueStages;
+    return fitsSharedMemory(problem, tried);
+  };
+  if (getColumns(problem, rowTiles, tileN) > warp::kTmemColumns ||
+      problem.queryBlock % rows != 0 || problem.keyBlock % tileN != 0 ||
+      tileN % problem.keyChunk != 0 || !fits(2, 1))
+    return false;
   fields.keyStages = 2;
   fields.stages = 1;
   while (fields.stages < 3 && fits(fields.keyStages, fields.stages + 1)) {
@@ -298,15 +290,20 @@ static int64_t getCorrectionRegisters(const ScheduleFields &fields) {
                     kMostCorrectionRegisters);
 }
 
-void TensorMemoryPlanner::addEntries(const ScheduleFields &fields,
+void TensorMemoryPlanner::addStreams(const ScheduleFields &fields,
                                      Entries &entries) const {
-  bool copiesOut = fields.output == plan::OutputPath::Tma;
   // Streams between roles: P, the factors that rescale outputs, and output
   // tiles.
   entries.addStream("p", 1, /*isStaged=*/true, /*over=*/"s");
   entries.addStream("factor", 1, /*isStaged=*/true);
   entries.addStream("scale", 1, /*isStaged=*/true);
-  entries.addStream("y", 1, /*isStaged=*/copiesOut);
+  entries.addStream("y", 1,
+                    /*isStaged=*/fields.output == plan::OutputPath::Tma);
+}
+
+void TensorMemoryPlanner::addRoles(const ScheduleFields &fields,
+                                   Entries &entries) const {
+  bool copiesOut = fields.output == plan::OutputPath::Tma;
   auto addRole = [&](const Twine &name, int64_t warps, int64_t registers,
                      const std::vector<std::string> &owns) {
     entries.addRole(name, warps, registers,

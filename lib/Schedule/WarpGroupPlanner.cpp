@@ -87,21 +87,6 @@ static int64_t getOnesBytes(const ScheduleProblem &problem) {
   return kOnesColumnBytes * 8 / problem.elementBits * kOnesRowBytes;
 }
 
-static int64_t getSharedBytes(const ScheduleProblem &problem, int64_t tileM,
-                              int64_t tileN, int64_t queryStages,
-                              int64_t keyStages, int64_t valueStages,
-                              bool sumByDot, int64_t scoreStages,
-                              int64_t scoreLoops, int64_t outputStages) {
-  int64_t d = padColumns(problem.headDim, problem.elementBits),
-          dv = padColumns(problem.valueHeadDim, problem.elementBits);
-  int64_t elements = tileM * (queryStages * d + outputStages * dv) +
-                     tileN * (scoreLoops * keyStages * d + valueStages * dv);
-  return elements * problem.elementBits / 8 + kSharedExtra +
-         (sumByDot ? getOnesBytes(problem) : 0) +
-         scoreLoops * scoreStages * tileM *
-             padColumns(tileN, problem.elementBits) * problem.scoreBits / 8;
-}
-
 //===----------------------------------------------------------------------===//
 // Output
 //===----------------------------------------------------------------------===//
@@ -133,39 +118,42 @@ static void fitToGroups(const ScheduleProblem &problem,
   fields.consumerRegisters = registers.consumer;
 }
 
-static bool fitsWithOutput(const ScheduleProblem &problem,
-                           const ScheduleFields &fields, int64_t keyStages) {
-  return getSharedBytes(problem, fields.tileM, fields.tileN, fields.queryStages,
-                        keyStages, fields.stages, fields.sumByDot,
-                        fields.scoreStages, getScoreLoops(fields.recurrence),
-                        /*outputStages=*/1) <= problem.target->sharedMemory;
+static bool fitsWithOutput(const Planner &planner,
+                           const ScheduleProblem &problem,
+                           ScheduleFields fields, int64_t keyStages) {
+  fields.keyStages = keyStages;
+  fields.output = plan::OutputPath::Tma;
+  fields.outputStages = 1;
+  return planner.fitsSharedMemory(problem, fields);
 }
 
 /// Gives the output its own buffer if there is room for one; with
 /// `mayTakeKeyStages` also in place of a third or fourth buffer of K.
-static void chooseOutputStages(const ScheduleProblem &problem,
+static void chooseOutputStages(const Planner &planner,
+                               const ScheduleProblem &problem,
                                bool mayTakeKeyStages, ScheduleFields &fields) {
   int64_t keyStages = fields.getKeyStages();
   int64_t least = keyStages;
   if (mayTakeKeyStages && fields.keyStages != 0)
     least = std::min<int64_t>(keyStages, 2);
-  while (keyStages > least && !fitsWithOutput(problem, fields, keyStages))
+  while (keyStages > least &&
+         !fitsWithOutput(planner, problem, fields, keyStages))
     --keyStages;
-  fields.outputStages = fitsWithOutput(problem, fields, keyStages);
+  fields.outputStages = fitsWithOutput(planner, problem, fields, keyStages);
   if (fields.outputStages != 0 && fields.keyStages != 0)
     fields.keyStages = keyStages;
 }
 
 /// Chooses how output is stored, after all other fields.
-static void chooseOutput(const ScheduleProblem &problem, bool mayTakeKeyStages,
-                         ScheduleFields &fields) {
+static void chooseOutput(const Planner &planner, const ScheduleProblem &problem,
+                         bool mayTakeKeyStages, ScheduleFields &fields) {
   // TMA saves up to 5 % of the time if output is a large part of the work, and
   // more with a separate buffer: with Q's buffer all roles wait until the
   // output is copied. A separate buffer is worth more than a third buffer of K.
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   if (headDim > 128)
     return;
-  chooseOutputStages(problem, mayTakeKeyStages, fields);
+  chooseOutputStages(planner, problem, mayTakeKeyStages, fields);
   // For short tiles, the wait costs as much as TMA saves.
   bool waitsForLittle = headDim <= 80 || !problem.uneven;
   if (fields.outputStages != 0 ||
@@ -176,15 +164,17 @@ static void chooseOutput(const ScheduleProblem &problem, bool mayTakeKeyStages,
 
 /// Sets the widest block that fits, and then as many stages as fit. Returns
 /// false if no block fits.
-static bool fillTile(const ScheduleProblem &problem, int64_t groups,
-                     Budget budget, bool isSmall, int64_t keyChunk,
-                     ScheduleFields &fields) {
+static bool fillTile(const Planner &planner, const ScheduleProblem &problem,
+                     int64_t groups, Budget budget, bool isSmall,
+                     int64_t keyChunk, ScheduleFields &fields) {
   auto fits = [&](int64_t tileN, int64_t queryStages, int64_t keyStages,
                   int64_t valueStages) {
-    return getSharedBytes(problem, fields.tileM, tileN, queryStages, keyStages,
-                          valueStages, fields.sumByDot, fields.scoreStages,
-                          getScoreLoops(fields.recurrence),
-                          fields.outputStages) <= problem.target->sharedMemory;
+    ScheduleFields tried = fields;
+    tried.tileN = tileN;
+    tried.queryStages = queryStages;
+    tried.keyStages = keyStages;
+    tried.stages = valueStages;
+    return planner.fitsSharedMemory(problem, tried);
   };
   // With uneven tiles and large heads, smaller blocks waste less at the edge of
   // a mask.
@@ -287,8 +277,6 @@ public:
   LogicalResult
   check(const ScheduleProblem &problem, const ScheduleFields &fields,
         function_ref<InFlightDiagnostic()> emitError) const override;
-  int64_t getSharedMemory(const ScheduleProblem &problem,
-                          const ScheduleFields &fields) const override;
   BackwardForm getBackwardForm() const override { return BackwardForm::Roles; }
   std::optional<std::string>
   findObstacle(const BackwardProblem &problem) const override {
@@ -301,8 +289,10 @@ public:
   }
 
 protected:
-  void addEntries(const ScheduleFields &fields,
-                  Entries &entries) const override;
+  void addRoles(const ScheduleFields &fields, Entries &entries) const override;
+  SmallVector<SharedTile>
+  getSharedTiles(const ScheduleProblem &problem,
+                 const ScheduleFields &fields) const override;
 };
 } // namespace
 
@@ -398,7 +388,7 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
     fields.scoreStages = scoreStages;
     // Prefer multiples of the key chunk.
     for (int64_t keyChunk : {problem.keyChunk, int64_t(1)})
-      if (fillTile(problem, groups, budget, isSmall, keyChunk, fields))
+      if (fillTile(*this, problem, groups, budget, isSmall, keyChunk, fields))
         return fields;
   }
   return std::nullopt;
@@ -416,9 +406,9 @@ LogicalResult WarpGroupPlanner::fit(const ScheduleProblem &problem,
   if (asked.contains("warps"))
     fitToGroups(problem, unit, !asked.contains("tile_m"), !setsBudget, fields);
   if (!asked.contains("output") && !setsOutputStages)
-    chooseOutput(problem, !setsKeyStages, fields);
+    chooseOutput(*this, problem, !setsKeyStages, fields);
   else if (fields.output == plan::OutputPath::Tma && !setsOutputStages)
-    chooseOutputStages(problem, !setsKeyStages, fields);
+    chooseOutputStages(*this, problem, !setsKeyStages, fields);
   return success();
 }
 
@@ -426,12 +416,12 @@ LogicalResult WarpGroupPlanner::fit(const ScheduleProblem &problem,
 // Limits
 //===----------------------------------------------------------------------===//
 
-int64_t WarpGroupPlanner::getSharedMemory(const ScheduleProblem &problem,
-                                          const ScheduleFields &fields) const {
-  return getSharedBytes(problem, fields.tileM, fields.tileN, fields.queryStages,
-                        fields.getKeyStages(), fields.stages, fields.sumByDot,
-                        fields.scoreStages, getScoreLoops(fields.recurrence),
-                        fields.outputStages);
+SmallVector<SharedTile>
+WarpGroupPlanner::getSharedTiles(const ScheduleProblem &problem,
+                                 const ScheduleFields &fields) const {
+  if (!fields.sumByDot)
+    return {};
+  return {{"", getOnesBytes(problem)}};
 }
 
 /// Each CTA multicasts a part of the rows of every block, which must be a
@@ -558,8 +548,8 @@ WarpGroupPlanner::check(const ScheduleProblem &problem,
                            emitError);
 }
 
-void WarpGroupPlanner::addEntries(const ScheduleFields &fields,
-                                  Entries &entries) const {
+void WarpGroupPlanner::addRoles(const ScheduleFields &fields,
+                                Entries &entries) const {
   // Register budgets apply to warp groups.
   entries.roles.push_back(plan::RoleAttr::get(
       entries.context, "load", unit.getGroupWarps(), fields.producerRegisters,

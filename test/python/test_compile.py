@@ -268,6 +268,20 @@ def test_strings_are_asked_for(fovea):
         fovea.compile(CAUSAL, target="sm_80", schedule={"tile_n": {"of": 64}})
 
 
+def test_plans_of_the_metadata_are_schedules(fovea):
+    spec = fovea.attention(head_dim=64, mask_mod=lambda b, h, i, j: j <= i, gradient=True, lse=True)
+    for target in ("sm_80", "sm_90a"):
+        for program in (spec, spec.backward):
+            kernel = fovea.compile(program, target=target)
+            plans = kernel.metadata["plans"]
+            again = fovea.compile(program, target=target, schedule=plans)
+            assert again.ptx == kernel.ptx
+            assert again.metadata == kernel.metadata
+    with pytest.raises(fovea.CompileError, match="plan has tile_m = 40, expected a multiple of 64"):
+        fovea.compile(spec.backward, target="sm_80", schedule=fovea.compile(spec.backward, target="sm_80").metadata["plans"]
+                      .replace("tile_m = 64", "tile_m = 40"))
+
+
 def test_schedules_as_dictionaries(fovea):
     for fields, text in (({"tile_n": 32, "stages": 2}, "tile_n=32,stages=2"), ({}, "auto"), ({"longest_first": False}, "longest_first=0")):
         kernel = fovea.compile(CAUSAL, target="sm_80", schedule=fields)

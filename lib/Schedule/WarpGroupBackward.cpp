@@ -42,18 +42,74 @@ static int64_t getRowBytes(const BackwardProblem &problem) {
          problem.getElementBytes();
 }
 
-/// Shared memory of a kernel with key tiles and its query blocks: Q and dO,
-/// per-row values, values by relative position, and `ofPairs` tiles with one
-/// element per pair.
-static int64_t getTileBytes(const BackwardProblem &problem, int64_t keys,
-                            int64_t keyStages, int64_t queries, int64_t ofPairs,
-                            int64_t stages = kStages) {
-  int64_t ofBlock = queries * (getRowBytes(problem) + 2 * kValueBytes +
-                               ofPairs * keys * problem.getElementBytes());
-  int64_t ofDiagonals = problem.diagonals * problem.diagonalStages *
-                        (queries + keys) * kValueBytes;
-  return keyStages * keys * getRowBytes(problem) + stages * ofBlock +
-         ofDiagonals + kBarrierBytes;
+namespace {
+/// The division of a kernel over key tiles, and its numbers of buffers.
+struct KeysBuffers {
+  KeyRoles roles;
+  int64_t queries = kFewestQueries;
+  /// Buffers of K and V; of a query block; of P and dS if roles other than
+  /// Joint have them.
+  int64_t keyStages = 1, stages = kStages, pairStages = 1;
+  /// Columns of a dQ chunk, which TMA adds to memory.
+  int64_t partColumns = kDqChunkColumns;
+  plan::OutputPath output = plan::OutputPath::Direct;
+};
+} // namespace
+
+static int64_t getTileKeys(KeyRoles roles) {
+  return roles == KeyRoles::Joint || roles == KeyRoles::Strips
+             ? kGroups * kGroupKeys
+             : kGroupKeys;
+}
+
+/// Buffers with one element per pair of a block: P and dS, if they leave
+/// registers, and contributions to sums by relative position. A role that has
+/// those and computes dQ, too, needs no buffer for them.
+static int64_t countPairBuffers(const BackwardProblem &problem,
+                                const KeysBuffers &buffers) {
+  switch (buffers.roles) {
+  case KeyRoles::Joint:
+    return buffers.stages * (1 + problem.relativePositionShares);
+  case KeyRoles::Scores:
+    return 1 + kStages;
+  case KeyRoles::Pairs:
+    return buffers.pairStages * (2 + problem.relativePositionShares);
+  case KeyRoles::Strips:
+    return kStages;
+  }
+  llvm_unreachable("unknown KeyRoles");
+}
+
+/// Shared memory for dQ chunks; chunks of the same shape share a buffer.
+static int64_t getPartBytes(const BackwardProblem &problem,
+                            const KeysBuffers &buffers) {
+  if (buffers.output == plan::OutputPath::Direct)
+    return 0;
+  int64_t whole = std::min(problem.headDim, buffers.partColumns);
+  int64_t rest = problem.headDim > buffers.partColumns
+                     ? problem.headDim % buffers.partColumns
+                     : 0;
+  return kDqChunkRows * (whole + rest) * kSumBytes;
+}
+
+/// Shared memory of a kernel over key tiles: K and V; Q, dO and two values per
+/// query of each block; elements per pair; values by relative position; chunks
+/// of dQ.
+static int64_t getBytes(const BackwardProblem &problem,
+                        const KeysBuffers &buffers) {
+  int64_t keys = getTileKeys(buffers.roles), queries = buffers.queries;
+  int64_t ofKeys = keys * getRowBytes(problem),
+          ofQueries = queries * (getRowBytes(problem) + 2 * kValueBytes),
+          ofPairs = queries * keys * problem.getElementBytes(),
+          ofDiagonals = (queries + keys) * kValueBytes;
+  return buffers.keyStages * ofKeys + buffers.stages * ofQueries +
+         countPairBuffers(problem, buffers) * ofPairs +
+         problem.diagonals * problem.diagonalStages * ofDiagonals +
+         getPartBytes(problem, buffers) + kBarrierBytes;
+}
+
+static bool fits(const BackwardProblem &problem, const KeysBuffers &buffers) {
+  return getBytes(problem, buffers) <= problem.target->sharedMemory;
 }
 
 /// Returns true if two warp groups, which share all registers with the load
@@ -68,9 +124,7 @@ static bool fitsStrips(const BackwardProblem &problem) {
          problem.headDim > kDqChunkColumns && !problem.modifies &&
          problem.diagonals == 0 && !problem.readsScores &&
          !problem.isDeterministic && !problem.keyTilesComputeSums &&
-         problem.keyBlock % kKeys == 0 &&
-         getTileBytes(problem, kKeys, /*keyStages=*/1, kFewestQueries,
-                      /*ofPairs=*/1) <= problem.target->sharedMemory;
+         problem.keyBlock % kKeys == 0 && fits(problem, {KeyRoles::Strips});
 }
 
 /// Returns how roles divide a key tile. If one accumulator fills a warp group's
@@ -85,13 +139,6 @@ static KeyRoles getKeyRoles(const BackwardProblem &problem,
       asked.output != plan::OutputPath::Tma)
     return KeyRoles::Strips;
   return problem.readsScores ? KeyRoles::Scores : KeyRoles::Pairs;
-}
-
-static int64_t getTileKeys(const BackwardProblem &problem) {
-  KeyRoles roles = getKeyRoles(problem);
-  return roles == KeyRoles::Joint || roles == KeyRoles::Strips
-             ? kGroups * kGroupKeys
-             : kGroupKeys;
 }
 
 /// Returns the names that the role with dS owns. If the addresses allow it,
@@ -126,11 +173,10 @@ static int64_t getMostQueries(const BackwardProblem &problem) {
       problem.getColumns() > kMostColumnsBesideGradients ||
       problem.queryBlock % kMostQueries != 0)
     return kFewestQueries;
-  int64_t bytes =
-      getTileBytes(problem, getTileKeys(problem), /*keyStages=*/1, kMostQueries,
-                   1 + problem.relativePositionShares) +
-      kDqChunkRows * problem.headDim * kSumBytes;
-  return bytes <= problem.target->sharedMemory ? kMostQueries : kFewestQueries;
+  KeysBuffers buffers{KeyRoles::Joint, kMostQueries};
+  buffers.output = plan::OutputPath::Tma;
+  buffers.partColumns = problem.headDim;
+  return fits(problem, buffers) ? kMostQueries : kFewestQueries;
 }
 
 /// Returns the number of queries in a block. With twice the scores, values that
@@ -151,7 +197,7 @@ fovea::findWarpGroupObstacle(const BackwardProblem &problem) {
                    "it must be deterministic");
   if (!problem.query || !problem.key || !problem.value)
     return explain("compute the gradients of q, k and v together");
-  int64_t keys = getTileKeys(problem);
+  int64_t keys = getTileKeys(getKeyRoles(problem));
   if (problem.keyBlock % keys != 0 || problem.queryBlock % kFewestQueries != 0)
     return explain(
         "use tiles of " + Twine(kFewestQueries) + " queries and " +
@@ -257,43 +303,13 @@ static bool copiesGradients(const BackwardProblem &problem,
          asked.output != plan::OutputPath::Direct;
 }
 
-/// Shared memory for dQ chunks; chunks of the same shape share a buffer.
-static int64_t getPartBytes(const BackwardProblem &problem, int64_t partColumns,
-                            plan::OutputPath output) {
-  if (output == plan::OutputPath::Direct)
-    return 0;
-  int64_t whole = std::min(problem.headDim, partColumns);
-  int64_t rest =
-      problem.headDim > partColumns ? problem.headDim % partColumns : 0;
-  return kDqChunkRows * (whole + rest) * kSumBytes;
-}
-
-/// Shared memory for `keyStages` buffers of keys and `stages` buffers of query
-/// blocks, if warp groups accumulate both dK and dV of their keys.
-static int64_t getJointBytes(const BackwardProblem &problem, int64_t keyStages,
-                             int64_t queries, int64_t stages,
-                             int64_t partColumns, plan::OutputPath output) {
-  return getTileBytes(problem, getTileKeys(problem), keyStages, queries,
-                      1 + problem.relativePositionShares, stages) +
-         getPartBytes(problem, partColumns, output);
-}
-
-static bool fitsJoint(const BackwardProblem &problem, int64_t keyStages,
-                      int64_t queries, int64_t stages, int64_t partColumns,
-                      plan::OutputPath output) {
-  return getJointBytes(problem, keyStages, queries, stages, partColumns,
-                       output) <= problem.target->sharedMemory;
-}
-
 /// Returns the number of buffers of K and V. With two, the next tile's are
 /// prefetched, if a CTA has several tiles and they fit.
-static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
-                            int64_t stages, int64_t partColumns,
-                            plan::WorkSchedule work, plan::OutputPath output) {
-  if (work == plan::WorkSchedule::Single || hasSeparateAccumulators(problem))
-    return 1;
-  return fitsJoint(problem, /*keyStages=*/2, queries, stages, partColumns,
-                   output)
+static int64_t getKeyStages(const BackwardProblem &problem, KeysBuffers buffers,
+                            plan::WorkSchedule work) {
+  buffers.keyStages = 2;
+  return work != plan::WorkSchedule::Single &&
+                 buffers.roles == KeyRoles::Joint && fits(problem, buffers)
              ? 2
              : 1;
 }
@@ -304,19 +320,17 @@ static int64_t getKeyStages(const BackwardProblem &problem, int64_t queries,
 /// blocks this is worth more than prefetching the next tile's keys, and it
 /// costs nothing if there is no next tile. It gains nothing with values of a
 /// score_mod, or with tables by relative position.
-static int64_t getStages(const BackwardProblem &problem, int64_t queries,
-                         int64_t partColumns, plan::WorkSchedule work,
-                         plan::OutputPath output) {
+static int64_t getStages(const BackwardProblem &problem, KeysBuffers buffers,
+                         plan::WorkSchedule work) {
   int64_t columns = problem.getColumns();
   bool gains = work == plan::WorkSchedule::Single ||
                columns <= kMostColumnsOfShortBlocks;
   bool isPlain = !problem.modifies && problem.diagonals == 0 &&
                  !problem.sumsByRelativePosition;
-  return gains && isPlain && !hasSeparateAccumulators(problem) &&
-                 queries == kFewestQueries &&
-                 columns > kMostColumnsBesideGradients &&
-                 fitsJoint(problem, /*keyStages=*/1, queries, kMostStages,
-                           partColumns, output)
+  buffers.stages = kMostStages;
+  return gains && isPlain && buffers.roles == KeyRoles::Joint &&
+                 buffers.queries == kFewestQueries &&
+                 columns > kMostColumnsBesideGradients && fits(problem, buffers)
              ? kMostStages
              : kStages;
 }
@@ -445,26 +459,9 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
 /// Returns the number of buffers of P and of dS: two if they fit, so that roles
 /// do not wait for each other in every block.
 static int64_t getPairStages(const BackwardProblem &problem) {
-  int64_t bytes =
-      getTileBytes(problem, kGroupKeys, /*keyStages=*/1, kFewestQueries,
-                   2 + problem.relativePositionShares);
-  return bytes <= problem.target->sharedMemory ? 2 : 1;
-}
-
-/// Returns the minimum number of buffers with one element per pair: P and dS,
-/// if they leave registers, and contributions to sums by relative position. A
-/// role that has those and computes dQ, too, needs no buffer for them.
-static int64_t countPairBuffers(const BackwardProblem &problem) {
-  switch (getKeyRoles(problem)) {
-  case KeyRoles::Joint:
-    return kStages * (1 + problem.relativePositionShares);
-  case KeyRoles::Scores:
-    return 1 + kStages;
-  case KeyRoles::Pairs:
-  case KeyRoles::Strips:
-    return 2 + problem.relativePositionShares;
-  }
-  llvm_unreachable("unknown KeyRoles");
+  KeysBuffers buffers{KeyRoles::Pairs};
+  buffers.pairStages = 2;
+  return fits(problem, buffers) ? 2 : 1;
 }
 
 /// Returns true if contributions to sums by relative position, and values by
@@ -472,32 +469,27 @@ static int64_t countPairBuffers(const BackwardProblem &problem) {
 static bool fitsStreams(const BackwardProblem &problem) {
   if (problem.relativePositionShares == 0 && problem.diagonals == 0)
     return true;
-  int64_t keys = getTileKeys(problem);
-  int64_t bytes = getTileBytes(problem, keys, /*keyStages=*/1, kFewestQueries,
-                               /*ofPairs=*/0) +
-                  countPairBuffers(problem) * keys * kFewestQueries *
-                      problem.getElementBytes();
-  if (getKeyRoles(problem) == KeyRoles::Joint)
-    bytes += getPartBytes(problem, problem.headDim, getOutput(problem));
-  return bytes <= problem.target->sharedMemory;
+  KeysBuffers buffers{getKeyRoles(problem)};
+  if (buffers.roles == KeyRoles::Joint) {
+    buffers.partColumns = problem.headDim;
+    buffers.output = getOutput(problem);
+  }
+  return fits(problem, buffers);
 }
 
 /// Returns two buffers per value by relative position if no other stream gets
 /// fewer buffers for it, else one.
-static int64_t getDiagonalStages(BackwardProblem problem, int64_t queries,
-                                 int64_t partColumns, plan::WorkSchedule work,
-                                 plan::OutputPath output) {
+static int64_t getDiagonalStages(BackwardProblem problem,
+                                 const KeysBuffers &buffers,
+                                 plan::WorkSchedule work) {
   auto countOthers = [&](int64_t stages) {
     problem.diagonalStages = stages;
-    return getKeyStages(problem, queries, kStages, partColumns, work, output) +
-           getPairStages(problem);
+    return getKeyStages(problem, buffers, work) + getPairStages(problem);
   };
   int64_t others = countOthers(1);
-  bool fits = countOthers(kStages) == others && fitsStreams(problem);
-  if (fits && getKeyRoles(problem) == KeyRoles::Joint)
-    fits = fitsJoint(problem, /*keyStages=*/1, queries, kStages, partColumns,
-                     output);
-  return fits ? kStages : 1;
+  bool hasRoom = countOthers(kStages) == others && fitsStreams(problem) &&
+                 (buffers.roles != KeyRoles::Joint || fits(problem, buffers));
+  return hasRoom ? kStages : 1;
 }
 
 static InFlightDiagnostic
@@ -693,23 +685,22 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
   JointRegisters shares;
   if (isJoint)
     shares = shareJointRegisters(problem, queries, registers);
-  problem.diagonalStages =
-      getDiagonalStages(problem, queries, shares.partColumns, work, output);
-  int64_t stages = asked.stages.value_or(
-      getStages(problem, queries, shares.partColumns, work, output));
-  int64_t mostKeys = getKeyStages(problem, queries, stages, shares.partColumns,
-                                  work, output),
+  KeysBuffers buffers{keyRoles, queries};
+  buffers.partColumns = shares.partColumns;
+  buffers.output = output;
+  problem.diagonalStages = getDiagonalStages(problem, buffers, work);
+  buffers.stages = asked.stages.value_or(getStages(problem, buffers, work));
+  int64_t mostKeys = getKeyStages(problem, buffers, work),
           keyStages = asked.keyStages.value_or(mostKeys);
   if (keyStages < 1 || keyStages > mostKeys)
     return emitError() << "schedule's 'key_stages' must be in [1, " << mostKeys
                        << "] for these head dims and this 'work', found "
                        << keyStages;
   bool isUserSpecified = asked.tileN || asked.stages || asked.keyStages;
-  int64_t bytes = getJointBytes(problem, keyStages, queries, stages,
-                                shares.partColumns, output);
-  if (isJoint && isUserSpecified && bytes > problem.target->sharedMemory)
-    return emitError() << "schedule's 'stages' is " << stages
-                       << ", which needs about " << bytes
+  buffers.keyStages = keyStages;
+  if (isJoint && isUserSpecified && !fits(problem, buffers))
+    return emitError() << "schedule's 'stages' is " << buffers.stages
+                       << ", which needs about " << getBytes(problem, buffers)
                        << " bytes of shared memory, but '"
                        << problem.target->name << "' has "
                        << problem.target->sharedMemory;
@@ -721,8 +712,8 @@ FailureOr<BackwardPlans> fovea::planWarpGroupBackward(
       : keyRoles == KeyRoles::Strips
           ? makeStripKeysPlan(unit, problem, registers, output, emitError)
           : FailureOr<plan::KernelAttr>(makeKeysPlan(
-                unit, problem, shares, queries, stages, keyStages, registers,
-                output, copiesGradients(problem, asked, work)));
+                unit, problem, shares, queries, buffers.stages, keyStages,
+                registers, output, copiesGradients(problem, asked, work)));
   if (failed(keys))
     return failure();
   plans.keys = keys->change([&](plan::KernelPlan &kernel) {

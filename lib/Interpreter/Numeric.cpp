@@ -13,8 +13,9 @@
 
 #include "fovea/Interpreter/Numeric.h"
 
+#include "fovea/Support/NarrowFloats.h"
+
 #include "mlir/IR/BuiltinTypes.h"
-#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/ErrorHandling.h"
 
@@ -22,8 +23,8 @@
 #include <cstring>
 
 using namespace mlir;
+using namespace fovea;
 using namespace fovea::interp;
-using llvm::APFloat;
 
 std::optional<ElementKind> fovea::interp::getElementKind(Type type) {
   if (type.isIndex())
@@ -84,29 +85,29 @@ bool fovea::interp::isFloat(ElementKind kind) {
   return kind >= ElementKind::F8E4M3FN;
 }
 
-static const llvm::fltSemantics &getSemantics(ElementKind kind) {
+static FloatFormat getFormat(ElementKind kind) {
   switch (kind) {
   case ElementKind::F8E4M3FN:
-    return APFloat::Float8E4M3FN();
+    return FloatFormat::E4M3;
   case ElementKind::F8E5M2:
-    return APFloat::Float8E5M2();
+    return FloatFormat::E5M2;
   case ElementKind::F16:
-    return APFloat::IEEEhalf();
+    return FloatFormat::F16;
   case ElementKind::BF16:
-    return APFloat::BFloat();
+    return FloatFormat::BF16;
   case ElementKind::F32:
-    return APFloat::IEEEsingle();
+    return FloatFormat::F32;
   default:
-    return APFloat::IEEEdouble();
+    return FloatFormat::F64;
   }
 }
 
 unsigned fovea::interp::getPrecisionBits(ElementKind kind) {
-  return APFloat::semanticsPrecision(getSemantics(kind));
+  return fovea::getPrecisionBits(getFormat(kind));
 }
 
 int fovea::interp::getMinExponent(ElementKind kind) {
-  return APFloat::semanticsMinExponent(getSemantics(kind));
+  return fovea::getMinExponent(getFormat(kind));
 }
 
 double fovea::interp::ulpAt(ElementKind kind, double magnitude) {
@@ -117,82 +118,24 @@ double fovea::interp::ulpAt(ElementKind kind, double magnitude) {
 }
 
 //===----------------------------------------------------------------------===//
-// Narrow floats
+// Rounding
 //===----------------------------------------------------------------------===//
-
-static uint16_t encodeBF16(float value) {
-  uint32_t bits = llvm::bit_cast<uint32_t>(value);
-  uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  uint32_t quiet = (bits >> 16) | 0x40;
-  return (bits & 0x7fffffff) > 0x7f800000 ? quiet : rounded;
-}
-
-static float decodeBF16(uint16_t bits) {
-  return llvm::bit_cast<float>(uint32_t(bits) << 16);
-}
-
-static uint16_t encodeF16(float value) {
-  uint32_t bits = llvm::bit_cast<uint32_t>(value);
-  uint32_t sign = (bits >> 16) & 0x8000;
-  uint32_t magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000)
-    return sign | 0x7e00;
-  // Halfway between the largest number and the next one, which would be
-  // infinity.
-  if (magnitude >= 0x477ff000)
-    return sign | 0x7c00;
-  if (magnitude < 0x38800000) {
-    // A subnormal is a multiple of 2^-24: adding 0.5f, whose last place is
-    // 2^-24, rounds it to one.
-    float shifted = llvm::bit_cast<float>(magnitude) + 0.5f;
-    return sign | (llvm::bit_cast<uint32_t>(shifted) - 0x3f000000);
-  }
-  uint32_t rebased = magnitude - 0x38000000;
-  return sign | ((rebased + 0xfff + ((rebased >> 13) & 1)) >> 13);
-}
-
-static float decodeF16(uint16_t bits) {
-  uint32_t sign = uint32_t(bits & 0x8000) << 16, magnitude = bits & 0x7fff;
-  if (magnitude >= 0x7c00)
-    return llvm::bit_cast<float>(sign | 0x7f800000 |
-                                 ((magnitude & 0x3ff) << 13));
-  if (magnitude < 0x400) {
-    float value = float(magnitude) * 0x1p-24f;
-    return sign ? -value : value;
-  }
-  return llvm::bit_cast<float>(sign | ((magnitude << 13) + 0x38000000));
-}
-
-/// Rounds a double to a float with round-to-odd, so that a second rounding to a
-/// narrower kind gives the result of a single rounding: inexact results get an
-/// odd last bit.
-static float roundToOdd(double value) {
-  float nearest = float(value);
-  if (double(nearest) == value || std::isnan(value) || std::isinf(nearest))
-    return nearest;
-  uint32_t bits = llvm::bit_cast<uint32_t>(nearest);
-  if (std::fabs(double(nearest)) > std::fabs(value))
-    --bits; // towards zero
-  return llvm::bit_cast<float>(bits | 1);
-}
 
 uint64_t fovea::interp::encodeFloat(ElementKind kind, double value) {
   switch (kind) {
+  // Keep the payloads of NaNs.
   case ElementKind::F64:
     return llvm::bit_cast<uint64_t>(value);
   case ElementKind::F32:
-    return llvm::bit_cast<uint32_t>(float(value));
+    return floatToBits(float(value));
   case ElementKind::BF16:
-    return encodeBF16(roundToOdd(value));
+    return floatToBFloat(roundToOdd(value));
   case ElementKind::F16:
-    return encodeF16(roundToOdd(value));
-  default: {
-    APFloat number(value);
-    bool losesInfo;
-    number.convert(getSemantics(kind), APFloat::rmNearestTiesToEven,
-                   &losesInfo);
-    return number.bitcastToAPInt().getZExtValue();
-  }
+    return floatToHalf(roundToOdd(value));
+  default:
+    ConvertOptions options;
+    options.overflowToNaN = true;
+    return fovea::encodeFloat(value, getFormat(kind), options);
   }
 }
 
@@ -201,14 +144,9 @@ double fovea::interp::decodeFloat(ElementKind kind, uint64_t bits) {
   case ElementKind::F64:
     return llvm::bit_cast<double>(bits);
   case ElementKind::F32:
-    return llvm::bit_cast<float>(uint32_t(bits));
-  case ElementKind::BF16:
-    return decodeBF16(uint16_t(bits));
-  case ElementKind::F16:
-    return decodeF16(uint16_t(bits));
+    return bitsToFloat(uint32_t(bits));
   default:
-    return APFloat(getSemantics(kind), llvm::APInt(8, bits & 0xff))
-        .convertToDouble();
+    return fovea::decodeFloat(bits, getFormat(kind));
   }
 }
 
@@ -222,17 +160,12 @@ static void roundAll(ElementKind kind, T *values, int64_t count) {
   case ElementKind::F64:
     return;
   case ElementKind::F32:
-    if constexpr (std::is_same_v<T, double>)
-      each([](T v) { return T(float(v)); });
-    return;
+    return each([](T v) { return T(float(v)); });
   case ElementKind::BF16:
-    if constexpr (std::is_same_v<T, float>)
-      return each([](T v) { return decodeBF16(encodeBF16(v)); });
-    return each([](T v) { return decodeBF16(encodeBF16(roundToOdd(v))); });
+    return each(
+        [](T v) { return bfloatToFloat(floatToBFloat(roundToOdd(v))); });
   case ElementKind::F16:
-    if constexpr (std::is_same_v<T, float>)
-      return each([](T v) { return decodeF16(encodeF16(v)); });
-    return each([](T v) { return decodeF16(encodeF16(roundToOdd(v))); });
+    return each([](T v) { return halfToFloat(floatToHalf(roundToOdd(v))); });
   default:
     return each(
         [&](T v) { return T(decodeFloat(kind, encodeFloat(kind, v))); });
@@ -320,10 +253,10 @@ static void readFloats(ElementKind kind, const void *source, int64_t stride,
                           [](float v) { return T(v); });
   case ElementKind::BF16:
     return readAll<uint16_t>(source, stride, count, target,
-                             [](uint16_t v) { return T(decodeBF16(v)); });
+                             [](uint16_t v) { return T(bfloatToFloat(v)); });
   case ElementKind::F16:
     return readAll<uint16_t>(source, stride, count, target,
-                             [](uint16_t v) { return T(decodeF16(v)); });
+                             [](uint16_t v) { return T(halfToFloat(v)); });
   case ElementKind::F8E4M3FN:
   case ElementKind::F8E5M2:
     return readAll<uint8_t>(source, stride, count, target,

@@ -22,23 +22,6 @@ using Kind = AccumulationModel::Kind;
 // Models
 //===----------------------------------------------------------------------===//
 
-static int getMinExponent(ElementType type) {
-  switch (type) {
-  case ElementType::F16:
-  case ElementType::E5M2:
-    return -14;
-  case ElementType::E4M3:
-    return -6;
-  case ElementType::E3M2:
-    return -2;
-  case ElementType::E2M3:
-  case ElementType::E2M1:
-    return 0;
-  default:
-    return -126;
-  }
-}
-
 static bool isEightBitFloat(ElementType type) {
   return type == ElementType::E4M3 || type == ElementType::E5M2;
 }
@@ -49,7 +32,7 @@ AccumulationModel fovea::ptx::getGPUModel(MmaUnit unit, unsigned capability,
   if (!isFloat(operand) || operand == ElementType::F64 || capability < 80)
     return model;
   model.kind = Kind::Aligned;
-  model.minExponent = getMinExponent(operand);
+  model.minExponent = getMinExponent(getFloatFormat(operand));
   model.fractionBits = capability >= 90 ? 25 : 24;
   // Elements along k per step, as 256 bits: the whole instruction from Hopper
   // on, half of it before.
@@ -105,7 +88,7 @@ static float roundSum(double value, Rounding rounding, unsigned fractionBits) {
 }
 
 static float roundToHalf(double value) {
-  return halfToFloat(uint16_t(convertFromDouble(value, ElementType::F16)));
+  return halfToFloat(floatToHalf(roundToOdd(value)));
 }
 
 //===----------------------------------------------------------------------===//

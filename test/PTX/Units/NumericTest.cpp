@@ -127,6 +127,19 @@ static void testRounding() {
   }
 }
 
+/// MLIR's rule for types without infinity, as APFloat applies it.
+static void testOverflowToNaN() {
+  ConvertOptions options;
+  options.overflowToNaN = true;
+  for (double value : {448.0, 464.0, 464.5, 1e300, double(INFINITY)})
+    for (double sign : {1.0, -1.0})
+      CHECK_EQUAL(convertFromDouble(sign * value, ElementType::E4M3, options),
+                  fromDouble({ElementType::E4M3, APFloat::Float8E4M3FN(), 8, 0},
+                             sign * value, APFloat::rmNearestTiesToEven));
+  CHECK_EQUAL(convertFromDouble(1e300, ElementType::E5M2, options), 0x7cu);
+  CHECK_EQUAL(convertFromDouble(1e300, ElementType::E2M1, options), 0x7u);
+}
+
 /// The ISA's cvt: NaN, .satfinite, .relu.
 static void testSpecialValues() {
   double nan = std::numeric_limits<double>::quiet_NaN();
@@ -241,6 +254,12 @@ static void testFastForms() {
     CHECK_EQUAL(floatToHalf(value), convertFromDouble(value, ElementType::F16));
     CHECK_EQUAL(floatToBFloat(value),
                 convertFromDouble(value, ElementType::BF16));
+    // A double next to a float, as a tie often is.
+    double wide = double(value) * (1 + (i % 3 - 1.0) * 0x1p-40);
+    CHECK_EQUAL(floatToHalf(roundToOdd(wide)),
+                convertFromDouble(wide, ElementType::F16));
+    CHECK_EQUAL(floatToBFloat(roundToOdd(wide)),
+                convertFromDouble(wide, ElementType::BF16));
   }
   CHECK_EQUAL(floatToBits(canonicalize(bitsToFloat(0xffc12345))), 0x7fffffffu);
   CHECK_EQUAL(floatToBits(flushSubnormal(bitsToFloat(0x807fffff))),
@@ -285,6 +304,7 @@ static void testUnpacking() {
 void fovea::ptx::test::testNumeric() {
   testValues();
   testRounding();
+  testOverflowToNaN();
   testSpecialValues();
   testKnownValues();
   testStochastic();

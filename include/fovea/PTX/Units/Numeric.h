@@ -9,9 +9,11 @@
 #ifndef FOVEA_PTX_UNITS_NUMERIC_H
 #define FOVEA_PTX_UNITS_NUMERIC_H
 
-#include "llvm/ADT/StringRef.h"
-#include "llvm/ADT/bit.h"
+#include "fovea/Support/NarrowFloats.h"
 
+#include "llvm/ADT/StringRef.h"
+
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -50,59 +52,37 @@ llvm::StringRef getName(ElementType type);
 bool isFloat(ElementType type);
 
 //===----------------------------------------------------------------------===//
-// Conversions to narrow floats
+// Floats
 //===----------------------------------------------------------------------===//
 
-/// .rn, .rz, .rm, .rp, .rna, .rs.
-enum class Rounding : uint8_t {
-  NearestEven,
-  Zero,
-  Down,
-  Up,
-  NearestAway,
-  Stochastic,
-};
+using fovea::bfloatToFloat;
+using fovea::bitsToFloat;
+using fovea::ConvertOptions;
+using fovea::floatToBFloat;
+using fovea::floatToBits;
+using fovea::floatToHalf;
+using fovea::halfToFloat;
+using fovea::kCanonicalNaN;
+using fovea::Rounding;
+using fovea::roundToOdd;
 
-struct ConvertOptions {
-  Rounding rounding = Rounding::NearestEven;
-  /// .satfinite: values that are too large, including infinity, become the
-  /// largest finite value. Types without infinity always saturate.
-  bool saturateFinite = false;
-  /// .relu: negative values, and -0, become +0. NaN stays NaN.
-  bool relu = false;
-  /// .ftz: subnormal f32 inputs become zero with the same sign.
-  bool flushSubnormals = false;
-  /// For .rs: the lowest `randomWidth` bits are added to the discarded bits of
-  /// the fraction, aligned at the highest bit; a carry rounds away from zero.
-  /// The ISA specifies 13 bits for f16, 8 for e2m1, 16 for the others.
-  uint32_t randomBits = 0;
-  unsigned randomWidth = 16;
-};
+static_assert(unsigned(ElementType::F64) == unsigned(FloatFormat::F64) &&
+              unsigned(ElementType::UE4M3) == unsigned(FloatFormat::UE4M3));
 
-/// Converts `value` to the float type `type`; the result is in the lowest
-/// getBitWidth(type) bits. f16, bf16 and f32 convert to double exactly, so this
-/// is the only rounding.
-///
-/// NaN becomes the type's canonical NaN: all exponent and fraction bits set,
-/// positive (0x7fff for f16 and bf16, 0x7fffffff for tf32 and f32, 0x7f for
-/// e4m3 and e5m2, 0xff for ue8m0). Types without NaN take their largest value.
-uint64_t convertFromDouble(double value, ElementType type,
-                           const ConvertOptions &options = {});
-
-/// The exact value of `bits` as `type`. Higher bits are ignored, and so are the
-/// 13 low bits of a tf32.
-double convertToDouble(uint64_t bits, ElementType type);
-
-//===----------------------------------------------------------------------===//
-// Fast forms
-//===----------------------------------------------------------------------===//
-
-inline float bitsToFloat(uint32_t bits) { return llvm::bit_cast<float>(bits); }
-inline uint32_t floatToBits(float value) {
-  return llvm::bit_cast<uint32_t>(value);
+/// The format of a float type.
+inline FloatFormat getFloatFormat(ElementType type) {
+  assert(isFloat(type) && "not a float");
+  return FloatFormat(type);
 }
 
-inline constexpr uint32_t kCanonicalNaN = 0x7fffffffu;
+/// encodeFloat and decodeFloat for element types.
+inline uint64_t convertFromDouble(double value, ElementType type,
+                                  const ConvertOptions &options = {}) {
+  return encodeFloat(value, getFloatFormat(type), options);
+}
+inline double convertToDouble(uint64_t bits, ElementType type) {
+  return decodeFloat(bits, getFloatFormat(type));
+}
 
 /// Replaces NaN by the canonical NaN.
 inline float canonicalize(float value) {
@@ -135,16 +115,6 @@ inline float pickFloat(float a, float b) {
 inline float truncateToTF32(float value) {
   return bitsToFloat(floatToBits(value) & 0xffffe000u);
 }
-
-/// Exact. NaN keeps the high bits of its payload.
-float halfToFloat(uint16_t bits);
-inline float bfloatToFloat(uint16_t bits) {
-  return bitsToFloat(uint32_t(bits) << 16);
-}
-
-/// Rounds to nearest even; NaN becomes canonical; overflow gives infinity.
-uint16_t floatToHalf(float value);
-uint16_t floatToBFloat(float value);
 
 /// Converts `count` elements of `type` at `source`, packed without gaps from
 /// the lowest bits of the first byte, to f32: exact for all types of at most 16

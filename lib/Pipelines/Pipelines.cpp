@@ -69,7 +69,6 @@ void fovea::buildToTilePipeline(OpPassManager &pm,
   kernel.addPass(tile::createLowerBlocks());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  kernel.addPass(tile::createAddByDot());
   kernel.addPass(tile::createStreamRelativePositions());
   kernel.addPass(tile::createInterleaveQueryTiles());
 }

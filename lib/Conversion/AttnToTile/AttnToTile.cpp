@@ -22,6 +22,7 @@
 #include "Regions/CaptureMinMax.h"
 
 #include "fovea/Dialect/Attn/IR/KernelFunction.h"
+#include "fovea/Dialect/Launch/IR/PassRemarks.h"
 #include "fovea/Support/Warps.h"
 
 #include "mlir/Dialect/DLTI/DLTI.h"
@@ -29,6 +30,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 namespace fovea {
 #define GEN_PASS_DEF_ATTNTOTILE
@@ -174,6 +176,36 @@ static launch::AbiOp createAbi(const KernelBuilder &kb,
       /*overlapped=*/UnitAttr(), kb.generator);
 }
 
+/// Reports whether the planned dots of a kernel add to a summand, and drops
+/// that from the plan if none does.
+static LogicalResult dropUnusedStarts(attn::KernelOpInterface op,
+                                      gpu::GPUFuncOp kernel) {
+  constexpr StringLiteral kField = "add_by_dot";
+  auto starts = [](const plan::DotPlan &dot) { return dot.addsToSummand; };
+  launch::AbiOp abi = launch::lookupAbi(kernel);
+  plan::KernelAttr plan = abi.getPlan();
+  if (!plan.hasDot(starts))
+    return success();
+  int64_t count = 0;
+  kernel.walk([&](tile::DotOp dot) {
+    count += starts(plan.getDot(dot.getNameAttr())) &&
+             !matchPattern(dot.getAcc(), m_AnyZeroFloat());
+  });
+  if (count != 0) {
+    reportDone(op, abi, kField, "Dots", count);
+    return success();
+  }
+  if (failed(reportMissed(
+          op, abi, kField,
+          "score_mod adds no term that an accumulator may start from: one "
+          "linear in the key position, or in backward kernels one of the "
+          "relative position")))
+    return failure();
+  abi.setPlanAttr(
+      plan.changeDots([](plan::DotPlan &dot) { dot.addsToSummand = false; }));
+  return success();
+}
+
 /// Emits the main kernel, its helper kernels and their ABIs.
 static FailureOr<launch::AbiOp> emitKernels(KernelBuilder &kb,
                                             KernelSignature &signature) {
@@ -192,6 +224,10 @@ static FailureOr<launch::AbiOp> emitKernels(KernelBuilder &kb,
   if (failed(lowering->emitHelpers(kb, abi)))
     return failure();
   overlapKernels(kb, abi);
+  auto module = kb.kernel->getParentOfType<gpu::GPUModuleOp>();
+  for (auto kernel : module.getOps<gpu::GPUFuncOp>())
+    if (failed(dropUnusedStarts(kb.op, kernel)))
+      return failure();
   return abi;
 }
 

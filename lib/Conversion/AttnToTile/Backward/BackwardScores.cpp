@@ -213,6 +213,9 @@ FailureOr<Value> BackwardScoreEmitter::emitExponent(Value products,
                              part.getColumns());
   AffineScore exponent = emitter.scale(score, {llvm::numbers::log2e, {}});
   exponent.add(AffineScore::of(exponents));
+  auto dot = products.getDefiningOp<tile::DotOp>();
+  if (part.plan.getDot(dot.getNameAttr()).addsToSummand)
+    emitter.startFromDiagonals(exponent, dot);
   Value sum = emitter.emit(exponent, /*sidesFirst=*/areApart);
   return BlockTiles(b, context).toFullTile(loc, sum);
 }

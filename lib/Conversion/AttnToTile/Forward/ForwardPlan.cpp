@@ -118,18 +118,3 @@ FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
   plan.keyBytes = (plan.headDim + plan.valueHeadDim) * problem.elementBits / 8;
   return plan;
 }
-
-FailureOr<plan::KernelAttr> fovea::dropAddByDot(attn::ForwardOp op,
-                                                plan::KernelAttr plan) {
-  auto starts = [](const plan::DotPlan &dot) { return dot.addsToSummand; };
-  if (!plan.hasDot(starts))
-    return plan;
-  StringRef field = "add_by_dot";
-  if (failed(reportMissed(op, getFunctionName(op), plan.isUserSpecified(field),
-                          field,
-                          "score_mod adds no term that is linear in the key "
-                          "position; other terms may be too large to "
-                          "initialize an accumulator")))
-    return failure();
-  return plan.changeDots([](plan::DotPlan &dot) { dot.addsToSummand = false; });
-}

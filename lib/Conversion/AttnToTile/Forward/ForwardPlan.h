@@ -52,11 +52,6 @@ struct ForwardPlan {
 mlir::FailureOr<ForwardPlan> planForward(attn::ForwardOp op,
                                          const KernelOptions &options);
 
-/// `plan` without accumulator initialization from a score_mod term
-/// (`add_by_dot`); an error if the schedule requests it.
-mlir::FailureOr<plan::KernelAttr> dropAddByDot(attn::ForwardOp op,
-                                               plan::KernelAttr plan);
-
 } // namespace fovea
 
 #endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_FORWARD_FORWARDPLAN_H

@@ -189,7 +189,6 @@ LeftOut ScoreEmitter::leaveOut(OpBuilder &invariant,
   LeftOut leftOut =
       LeftOut::of(forms, plan.getDot(kScoreDotName).addsToSummand);
   rest.scale = leftOut.scale;
-  rest.startsDot = leftOut.startsDot;
   if (!leftOut.rowSteps.empty())
     rest.rowStep = getEmitter(invariant).emitSum(leftOut.rowSteps);
   return leftOut;

@@ -25,9 +25,6 @@ namespace fovea {
 struct ScoreRest {
   double scale = 1.0;
   mlir::Value rowStep;
-  /// The MMA's accumulator starts from the terms that score_mod adds, as
-  /// planned.
-  bool startsDot = false;
 
   /// The term that is factored out of all scores of a row, or null.
   mlir::Value emitCommon(const ForwardKernel &kernel) const;

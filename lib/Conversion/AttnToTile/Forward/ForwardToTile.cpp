@@ -185,9 +185,7 @@ FailureOr<plan::KernelAttr> ForwardLowering::emit(KernelBuilder &kb) {
     return failure();
   emitResults(kernel, *sum, rest);
   kb.endWork();
-  if (rest.startsDot)
-    return plan->kernel;
-  return dropAddByDot(op, plan->kernel);
+  return plan->kernel;
 }
 
 std::unique_ptr<KernelLowering> fovea::makeForwardLowering(attn::ForwardOp op) {

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace mlir;
 using namespace fovea;
@@ -349,6 +350,26 @@ Value AffineScoreEmitter::emitScore(AffineScore form, const LeftOut &leftOut) {
   if (!hasLeading)
     std::partition(form.full.begin(), form.full.end(), isPlain);
   return widen(emit(form), tileType(numRows, numColumns));
+}
+
+void AffineScoreEmitter::startFromDiagonals(AffineScore &form,
+                                            tile::DotOp dot) {
+  // Division by such a factor neither overflows nor loses bits.
+  constexpr double kLargestFactor = 0x1p64;
+  // Terms of rows and columns are added first, as they may cancel.
+  bool hasRows = !form.rows.empty() || !form.rowSteps.empty();
+  if (form.diagonals.empty() || form.full.size() != 1 || hasRows)
+    return;
+  Term product = form.full.front();
+  double size = std::fabs(product.factor.constant);
+  if (product.value != dot.getResult() || !isConstant(product.factor) ||
+      !(size >= 1 / kLargestFactor && size <= kLargestFactor))
+    return;
+  AffineScore start;
+  std::swap(start.diagonals, form.diagonals);
+  start = scale(start, {1.0 / product.factor.constant, {}});
+  dot.getAccMutable().assign(emitDiagonals(start, /*start=*/Value()));
+  dot->moveAfter(dot.getAcc().getDefiningOp());
 }
 
 Value AffineScoreEmitter::emitIsWithin(const AffineScore &progression,

@@ -117,6 +117,9 @@ public:
   /// too large for an accumulator adds it after the dot.
   mlir::Value emitScoreByDot(AffineScore form, const LeftOut &leftOut,
                              tile::DotOp dot);
+  /// Starts the accumulator of `dot` from the relative-position terms, which
+  /// are removed from `form`, if `dot` times a constant is its only full term.
+  void startFromDiagonals(AffineScore &form, tile::DotOp dot);
   /// The sum of factors, an f32.
   mlir::Value emitSum(llvm::ArrayRef<Factor> factors);
 

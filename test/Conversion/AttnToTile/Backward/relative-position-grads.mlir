@@ -17,17 +17,18 @@
 // CHECK-SAME: <"reduce", warps = 4, registers = 88, owns = ["dq", "dq_sum", "distance_sum"]>
 // CHECK-SAME: epilogue([@added_queries, @added_dcapture0])
 // CHECK: gpu.func @added(
+// CHECK: %[[EIGHT:.*]] = arith.constant dense<8.000000e+00> : tensor<1x256xf32, #tile.reg>
 // CHECK: tile.for_blocks
 // The first relative position is that of the last key and the first query.
 // CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %c127 : index
 // CHECK: tile.iota dim 1 : tensor<1x256xi32, #tile.reg>
 // CHECK: %[[DISTANCE:.*]] = arith.subi %{{.*}}, %{{.*}} : tensor<1x256xi32, #tile.reg>
 // CHECK: %[[BIAS:.*]] = tile.gather %{{.*}}[%{{.*}}, %[[DISTANCE]]] : {{.*}} to tensor<1x256xf32, #tile.reg>
-// CHECK: tile.dot "s"
-// The product precedes the column terms: otherwise each element would need a register before it.
-// CHECK: %[[ADDED:.*]] = tile.diagonals %{{.*}} : tensor<1x256xf32, #tile.reg> to tensor<128x128xf32, #tile.reg>
-// CHECK: %[[SCORE:.*]] = math.fma %{{.*}}, %{{.*}}, %[[ADDED]]
-// CHECK: arith.addf %{{.*}}, %[[SCORE]]
+// Scores start from these values, divided by the scale: 1/8.
+// CHECK: %[[DIVIDED:.*]] = arith.mulf %[[BIAS]], %[[EIGHT]]
+// CHECK: %[[START:.*]] = tile.diagonals %[[DIVIDED]] : tensor<1x256xf32, #tile.reg> to tensor<128x128xf32, #tile.reg>
+// CHECK: %[[PRODUCT:.*]] = tile.dot "s" %{{.*}}, %{{.*}}, %[[START]]
+// CHECK: math.fma %[[PRODUCT]], %{{.*}}, %{{.*}}
 // CHECK: %[[DS:.*]] = tile.stream "ds"
 // CHECK: tile.dot "dk"
 // The sums follow the first dot of dQ, with which they overlap.
@@ -50,6 +51,30 @@ func.func @added(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !t) -> (
     }
     : !x, !x, !x, !x, !r, !x -> !x, !x, !x, !t
   return %dq, %dk, %dv, %dt : !x, !x, !x, !t
+}
+
+// -----
+
+// With a factor that is not constant the scores start from zero.
+// CHECK-LABEL: launch.abi @uniform_factor
+// CHECK-SAME: <"s", ahead = 1>
+// CHECK: %[[START:.*]] = arith.constant dense<0.000000e+00> : tensor<128x128xf32, #tile.reg>
+// CHECK: tile.dot "s" %{{.*}}, %{{.*}}, %[[START]]
+
+!x = tensor<?x2x?x64xbf16>
+!r = tensor<?x2x?xf32>
+!t = tensor<?x?xf32>
+func.func @uniform_factor(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !t, %w: f32) -> (!x, !x, !x) {
+  %dq, %dk, %dv = attn.backward %q, %k, %v, %o, %lse, %do gradients(q, k, v) captures(%t, %w : !t, f32)
+    score_mod(%a: f32, %b: index, %h: index, %i: index, %j: index, %tt: !t, %ww: f32) {
+      %d = arith.subi %i, %j : index
+      %e = tensor.extract %tt[%h, %d] : !t
+      %f = arith.mulf %a, %ww : f32
+      %n = arith.addf %f, %e : f32
+      attn.yield %n : f32
+    }
+    : !x, !x, !x, !x, !r, !x -> !x, !x, !x
+  return %dq, %dk, %dv : !x, !x, !x
 }
 
 // -----

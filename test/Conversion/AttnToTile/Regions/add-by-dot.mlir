@@ -42,7 +42,7 @@ func.func @alibi(%q: !t, %slopes: tensor<4xf32>) -> !t {
 
 !t = tensor<1x4x?x64xbf16>
 func.func @bias(%q: !t, %bias: tensor<?x?xf32>) -> !t {
-  // expected-error @below {{schedule's 'add_by_dot' is user-specified but cannot be applied: score_mod adds no term that is linear in the key position; other terms may be too large to initialize an accumulator}}
+  // expected-error @below {{schedule's 'add_by_dot' is user-specified but cannot be applied: score_mod adds no term that an accumulator may start from: one linear in the key position, or in backward kernels one of the relative position}}
   %o = attn.forward %q, %q, %q captures(%bias : tensor<?x?xf32>)
     score_mod(%s: f32, %b: index, %h: index, %i: index, %j: index, %bias: tensor<?x?xf32>) {
       %x = tensor.extract %bias[%i, %j] : tensor<?x?xf32>

@@ -1,26 +1,8 @@
 // A user-specified option that can't be applied is an error. For a planner's choice it is a remark,
 // and the plan then describes the code.
-// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))'
-// RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-add-by-dot,warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' 2>/dev/null | FileCheck %s
-
-// REMARK: remark: [Missed] add_by_dot | Category:schedule | Function=add_by_dot | Reason="nothing is added to the dot's result"
-// CHECK: launch.abi @add_by_dot
-// CHECK-NOT: adds_to_summand
-// CHECK-LABEL: gpu.func @add_by_dot
-gpu.module @m {
-  launch.abi @add_by_dot target("sm_90a") plan(<#warp.wgmma_unit,
-       dots = [<"s", adds_to_summand>],
-       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
-       asked = ["add_by_dot"]>)
-    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  // expected-error@+1 {{schedule's 'add_by_dot' is user-specified but cannot be applied: nothing is added to the dot's result}}
-  gpu.func @add_by_dot() kernel {
-    gpu.return
-  }
-}
-
-// -----
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))'
+// RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' 2>/dev/null | FileCheck %s
 
 // REMARK: remark: [Missed] overlap | Category:schedule | Function=overlap | Reason="no loop has a dot to prefetch"
 // CHECK: launch.abi @overlap

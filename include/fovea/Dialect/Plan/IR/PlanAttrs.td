@@ -74,7 +74,7 @@ def Plan_DotAttr : Plan_Entry<"Dot", "dot", "::fovea::plan::DotPlan"> {
     | a_in_registers | a first operand that is loaded or streamed is kept in registers; otherwise the dot reads it from shared memory | | |
     | ahead | number of iterations by which the loop issues the dot early | iterations | 0 |
     | carried | only the dot itself is issued early and stays outstanding across the back edge; the ops that use its result stay in their iteration | | |
-    | adds_to_summand | an addition to the result becomes the dot's accumulator (`tile-add-by-dot`) | | |
+    | adds_to_summand | the dot's accumulator starts from a summand of score_mod (`attn-to-tile`) | | |
     | in_flight | the loop issues the dot while the dot of the previous iteration is outstanding | | |
     | wait_late | the role waits for the dot at the first use of its result, not where the dot is issued | | |
     | operand_above | share of a register operand's columns that is computed before the wait for the dot that reads the previous operand | per cent | 100 |

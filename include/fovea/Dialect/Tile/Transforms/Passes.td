@@ -123,63 +123,6 @@ def FuseOnlineSoftmax
                            "::mlir::scf::SCFDialect"];
 }
 
-def AddByDot
-    : KernelPass<"tile-add-by-dot", [],
-                 []> {
-  let summary = "Fold additions into the accumulators of dots";
-  let body = [{
-    If the plan says `adds_to_summand`, the pass folds `dot(a, b, 0) + x` into
-    `dot(a, b, x)`. The dot must have no other use. The pass also folds one such
-    addition in each branch of an `scf.if`. The fold is free because the
-    accumulator must be initialised anyway. In addition, `x` is computed before
-    the dot is issued and not between the dot and its uses, where warps wait for
-    each other. The sum is rounded at each step of the product, so `x` should be
-    small; the pass does not check this. `attn-to-tile` itself initialises the
-    accumulators of attention's dots with a progression that is small enough;
-    the pass leaves these dots unchanged.
-
-    A dot that is multiplied by a uniform constant and added to
-    relative-position values (`tile.diagonals`) is folded, too. The
-    relative-position values are divided by the constant before they are
-    expanded and become the accumulator. The multiplication follows the dot and
-    is fused with the next addition. The constant must be between 2^-64 and
-    2^64.
-
-    Before:
-
-    ```mlir
-    %s = tile.dot %q, %k, %zero transpose_b : ...
-    %x = arith.addf %s, %bias : tensor<128x128xf32, #tile.reg>
-    ```
-
-    After:
-
-    ```mlir
-    %x = tile.dot %q, %k, %bias transpose_b : ...
-    ```
-
-    Before:
-
-    ```mlir
-    %b = tile.diagonals %table : tensor<1x256xf32, #tile.reg> to tensor<128x128xf32, #tile.reg>
-    %x = math.fma %s, %scale, %b : tensor<128x128xf32, #tile.reg>
-    %e = arith.addf %x, %summand : tensor<128x128xf32, #tile.reg>
-    ```
-
-    After:
-
-    ```mlir
-    %divided = arith.mulf %table, %one_by_scale : tensor<1x256xf32, #tile.reg>
-    %b = tile.diagonals %divided : tensor<1x256xf32, #tile.reg> to tensor<128x128xf32, #tile.reg>
-    %s = tile.dot %q, %k, %b transpose_b : ...
-    %e = math.fma %s, %scale, %summand : tensor<128x128xf32, #tile.reg>
-    ```
-  }];
-  let statistics = [
-    Statistic<"numFolded", "num-folded", "Number of additions folded">
-  ];
-}
-
 def StreamRelativePositions
     : KernelPass<"tile-stream-relative-positions", [], []> {
   let summary = "Compute relative-position values in a helper warp";

@@ -14,48 +14,6 @@
 using namespace mlir;
 using namespace fovea;
 
-//===----------------------------------------------------------------------===//
-// StaticRanges
-//===----------------------------------------------------------------------===//
-
-void StaticRanges::set(Value value, int64_t min, int64_t max) {
-  unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
-  ranges.insert_or_assign(value, ConstantIntRanges::fromSigned(
-                                     APInt(width, min, /*isSigned=*/true),
-                                     APInt(width, max, /*isSigned=*/true)));
-}
-
-const ConstantIntRanges &StaticRanges::lookup(Value value) {
-  auto known = ranges.find(value);
-  if (known != ranges.end())
-    return known->second;
-  if (auto infer = value.getDefiningOp<InferIntRangeInterface>()) {
-    SmallVector<ConstantIntRanges> operands;
-    for (Value operand : infer->getOperands())
-      operands.push_back(lookup(operand));
-    infer.inferResultRanges(operands,
-                            [&](Value result, const ConstantIntRanges &range) {
-                              ranges.insert_or_assign(result, range);
-                            });
-  }
-  unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
-  return ranges.try_emplace(value, ConstantIntRanges::maxRange(width))
-      .first->second;
-}
-
-int64_t StaticRanges::getMin(Value value) {
-  return lookup(value).smin().getSExtValue();
-}
-
-int64_t StaticRanges::getMax(Value value) {
-  return lookup(value).smax().getSExtValue();
-}
-
-std::optional<int64_t> StaticRanges::getConstant(Value value) {
-  int64_t min = getMin(value);
-  return min == getMax(value) ? std::optional<int64_t>(min) : std::nullopt;
-}
-
 FailureOr<Interval>
 fovea::getOrInfer(KnownIntervals &known, Value value,
                   function_ref<FailureOr<Interval>(Value)> infer) {

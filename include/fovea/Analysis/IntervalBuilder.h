@@ -9,29 +9,12 @@
 #ifndef FOVEA_ANALYSIS_INTERVALBUILDER_H
 #define FOVEA_ANALYSIS_INTERVALBUILDER_H
 
+#include "fovea/Analysis/StaticRanges.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/Interfaces/InferIntRangeInterface.h"
 
 namespace fovea {
-
-/// Static ranges of signed integers: set for some values, inferred through
-/// InferIntRangeInterface for others.
-class StaticRanges {
-public:
-  /// Sets the range of `value` to [min, max].
-  void set(mlir::Value value, int64_t min, int64_t max);
-  int64_t getMin(mlir::Value value);
-  int64_t getMax(mlir::Value value);
-  bool isNonNegative(mlir::Value value) { return getMin(value) >= 0; }
-  /// The value, if it is a compile-time constant.
-  std::optional<int64_t> getConstant(mlir::Value value);
-
-private:
-  const mlir::ConstantIntRanges &lookup(mlir::Value value);
-
-  llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> ranges;
-};
 
 /// A closed interval. Ends are `index`, or `i1` for conditions.
 struct Interval {

@@ -11,8 +11,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
-#include <limits>
-
 using namespace mlir;
 using namespace fovea;
 
@@ -27,13 +25,6 @@ void CoordinateSum::add(const CoordinateSum &other, int64_t sign) {
     scalars.push_back({scalar.value, sign * scalar.sign});
 }
 
-/// True if a result may have wrapped around: its inferred range then is that of
-/// the type.
-static bool mayWrap(Value value, const RegionRanges &ranges) {
-  return !ranges.fitsI32(value) || ranges.find(value)->smin().getSExtValue() <=
-                                       std::numeric_limits<int32_t>::min();
-}
-
 CoordinateSums::CoordinateSums(Region &region,
                                const RegionDependences &dependences,
                                const RegionRanges &ranges)
@@ -41,7 +32,8 @@ CoordinateSums::CoordinateSums(Region &region,
   for (Operation &op : region.front().without_terminator()) {
     // Uniform values are computed once and need no sum.
     if (op.getNumResults() != 1 || dependences.isUniform(op.getResult(0)) ||
-        mayWrap(op.getResult(0), ranges))
+        !op.getResult(0).getType().isIntOrIndex() ||
+        !ranges.fitsI32(op.getResult(0)) || ranges.mayWrap(op.getResult(0)))
       continue;
     std::optional<CoordinateSum> sum = infer(op);
     if (sum && std::abs(sum->row) <= kMaxFactor &&

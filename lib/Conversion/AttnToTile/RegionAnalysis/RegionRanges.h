@@ -13,31 +13,20 @@
 #ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONANALYSIS_REGIONRANGES_H
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_REGIONANALYSIS_REGIONRANGES_H
 
+#include "fovea/Analysis/StaticRanges.h"
+
 #include "mlir/IR/Region.h"
-#include "mlir/Interfaces/InferIntRangeInterface.h"
-#include "llvm/ADT/DenseMap.h"
 
 namespace fovea {
 
-/// Ranges of the integers of a region of an attention op. Coordinates and
-/// lengths have those of a sequence, sizes those of 32-bit parameters;
-/// upstream's inference yields the rest. Captured values are unbounded.
-class RegionRanges {
+/// Ranges of the integers of a region of an attention op. Coordinates have
+/// those of a sequence, sizes those of 32-bit parameters. Captured values are
+/// unbounded.
+class RegionRanges : public StaticRanges {
 public:
   /// The last `captures` arguments are captured values; the two before them may
   /// exceed the longest sequence by `past`.
   RegionRanges(mlir::Region &region, unsigned captures, int64_t past = 0);
-
-  /// The value's range, or null.
-  const mlir::ConstantIntRanges *find(mlir::Value value) const;
-  bool fitsI32(mlir::Value value) const;
-  bool isNonNegative(mlir::Value value) const;
-  bool isNonZero(mlir::Value value) const;
-
-private:
-  void add(mlir::Operation &op);
-
-  llvm::DenseMap<mlir::Value, mlir::ConstantIntRanges> ranges;
 };
 
 } // namespace fovea

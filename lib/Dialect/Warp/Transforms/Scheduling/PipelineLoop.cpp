@@ -14,6 +14,8 @@
 
 #include "Scheduling/PipelineLoop.h"
 
+#include "fovea/Analysis/StaticRanges.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
@@ -23,36 +25,11 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-/// Infers the range of `value` from at most `depth` levels of its defining ops.
-static ConstantIntRanges inferRange(Value value, unsigned depth) {
-  unsigned width = ConstantIntRanges::getStorageBitwidth(value.getType());
-  APInt constant;
-  if (matchPattern(value, m_ConstantInt(&constant)))
-    return ConstantIntRanges::constant(constant.sextOrTrunc(width));
-  ConstantIntRanges result = ConstantIntRanges::maxRange(width);
-  auto op = value.getDefiningOp<InferIntRangeInterface>();
-  bool takesIntegers = op && llvm::all_of(op->getOperandTypes(), [](Type type) {
-                         return type.isIntOrIndex();
-                       });
-  if (depth == 0 || !takesIntegers)
-    return result;
-  auto operands = llvm::map_to_vector(op->getOperands(), [&](Value operand) {
-    return inferRange(operand, depth - 1);
-  });
-  op.inferResultRanges(operands, [&](Value of, const ConstantIntRanges &range) {
-    if (of == value)
-      result = range;
-  });
-  return result;
-}
-
 std::optional<int64_t> warp::getLeastValue(Value value) {
-  // A block count is at most this many ops away from the op that bounds it.
-  constexpr unsigned kDepth = 4;
-  APInt least = inferRange(value, kDepth).smin();
-  if (least.isMinSignedValue())
+  StaticRanges ranges;
+  if (ranges.mayWrap(value))
     return std::nullopt;
-  return least.getSExtValue();
+  return ranges.getMin(value);
 }
 
 bool warp::runsOnce(scf::ForOp loop) {

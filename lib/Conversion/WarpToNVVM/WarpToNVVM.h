@@ -394,9 +394,6 @@ inline int64_t getBytes(mlir::Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
 
-/// Returns true if the integer is provably a multiple of `divisor`, a power of
-/// two: sums and products of constants and induction variables.
-bool isMultipleOf(mlir::Value value, int64_t divisor);
 /// The byte alignment that the host guarantees for the start of the view's
 /// rows.
 int64_t getAlignment(launch::AbiOp abi, const GlobalView &view);

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -25,6 +26,9 @@ using llvm::KnownBits;
 
 // Coordinates are short sums; deeper expressions are treated as unknown.
 static constexpr unsigned kMostDepth = 16;
+
+// Of a CTA.
+static constexpr int64_t kMaxThreads = 1024;
 
 static unsigned getWidth(Type type) {
   return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
@@ -37,6 +41,14 @@ KnownBits ScalarBits::get(Value value, unsigned depth) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
     return KnownBits::makeConstant(constant);
+  if (auto loop = scf::getForInductionVarOwner(value);
+      loop && depth < kMostDepth) {
+    KnownBits bits(width);
+    bits.Zero.setLowBits(
+        std::min(get(loop.getLowerBound(), depth + 1).countMinTrailingZeros(),
+                 get(loop.getStep(), depth + 1).countMinTrailingZeros()));
+    return bits;
+  }
   Operation *op = value.getDefiningOp();
   // Results of loops and branches, which may have many, are unknown.
   if (!op || op->getNumResults() != 1 || depth == kMostDepth)
@@ -95,9 +107,17 @@ KnownBits ScalarBits::infer(Operation *op, unsigned depth) {
       .Case([&](arith::MinUIOp) {
         return KnownBits::umin(operand(0), operand(1));
       })
+      .Case(
+          [&](arith::SelectOp) { return operand(1).intersectWith(operand(2)); })
       .Case<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(
           [&](auto) { return operand(0).sextOrTrunc(width); })
       .Case<arith::IndexCastUIOp, arith::ExtUIOp>(
           [&](auto) { return operand(0).zextOrTrunc(width); })
       .Default([&](Operation *) { return KnownBits(width); });
+}
+
+bool fovea::isMultipleOf(Value value, int64_t divisor) {
+  assert(llvm::isPowerOf2_64(divisor) && "expected a power of two");
+  ScalarBits bits([](Operation *) { return kMaxThreads; });
+  return bits.get(value).countMinTrailingZeros() >= llvm::Log2_64(divisor);
 }

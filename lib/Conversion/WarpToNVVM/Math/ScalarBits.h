@@ -44,6 +44,10 @@ private:
   llvm::DenseMap<mlir::Value, llvm::KnownBits> known;
 };
 
+/// Returns true if the integer is provably a multiple of `divisor`, a power of
+/// two: sums and products of constants and induction variables.
+bool isMultipleOf(mlir::Value value, int64_t divisor);
+
 } // namespace fovea
 
 #endif // FOVEA_LIB_CONVERSION_WARPTONVVM_MATH_SCALARBITS_H

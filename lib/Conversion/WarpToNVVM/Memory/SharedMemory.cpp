@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Math/ScalarBits.h"
 #include "WarpToNVVM.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -9,7 +9,6 @@
 #include "Forward/ForwardProblem.h"
 
 #include "RegionAnalysis/RegionDependences.h"
-#include "RegionAnalysis/SharedKeyIndex.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

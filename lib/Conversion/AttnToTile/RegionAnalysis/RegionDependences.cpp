@@ -11,6 +11,7 @@
 #include "fovea/Dialect/Attn/IR/Attn.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace fovea;
@@ -33,7 +34,6 @@ RegionDependences::RegionDependences(Region &region, unsigned captures,
 
 void RegionDependences::addCoordinate(Value argument, Kind kind) {
   kinds[argument] = kind;
-  shifted[argument] = kind;
   steps[argument] = {kind == OnQuery, kind == OnKey};
 }
 
@@ -95,16 +95,13 @@ void RegionDependences::add(Operation &op) {
         return isUniform(operand) || isByDistance(operand);
       }))
     relative.insert(op.result_begin(), op.result_end());
-  if (!isa<arith::AddIOp, arith::SubIOp>(op))
-    return;
-  Value left = op.getOperand(0), right = op.getOperand(1);
-  if (isa<arith::AddIOp>(op) && isUniform(left))
-    std::swap(left, right);
-  auto found = shifted.find(left);
-  if (found != shifted.end() && isUniform(right)) {
-    Kind coordinate = found->second;
-    shifted[op.getResult(0)] = coordinate;
-  }
+}
+
+bool RegionDependences::isShifted(Value value, Kind kind) const {
+  auto found = steps.find(value);
+  return found != steps.end() && value.getType().isIndex() &&
+         found->second.query == (kind == OnQuery) &&
+         found->second.key == (kind == OnKey);
 }
 
 bool RegionDependences::keepsSum(Operation *op) const {
@@ -131,4 +128,25 @@ bool RegionDependences::isSumOfSides(Value value,
     parts.insert(op->operand_begin(), op->operand_end());
   }
   return true;
+}
+
+std::optional<int64_t> fovea::getKeyChunk(Value index, BlockArgument key) {
+  // Keys are non-negative, so all kinds of division are equal.
+  Operation *op = index.getDefiningOp();
+  APInt constant;
+  if (!isa_and_nonnull<arith::DivUIOp, arith::DivSIOp, arith::FloorDivSIOp,
+                       arith::ShRUIOp, arith::ShRSIOp>(op) ||
+      op->getOperand(0) != key ||
+      !matchPattern(op->getOperand(1), m_ConstantInt(&constant)) ||
+      constant.isNonPositive() || constant.getActiveBits() > 31)
+    return std::nullopt;
+  int64_t count = constant.getSExtValue();
+  if (isa<arith::ShRUIOp, arith::ShRSIOp>(op)) {
+    if (count > 30)
+      return std::nullopt;
+    count = int64_t(1) << count;
+  }
+  if (count < kLeastKeyChunk)
+    return std::nullopt;
+  return count;
 }

@@ -46,11 +46,8 @@ public:
   /// The union of the kinds that apply.
   unsigned of(mlir::Value value) const { return kinds.lookup(value); }
   bool isUniform(mlir::Value value) const { return of(value) == Uniform; }
-  /// True if `value` is the coordinate `kind` plus a uniform value.
-  bool isShifted(mlir::Value value, Kind kind) const {
-    auto found = shifted.find(value);
-    return found != shifted.end() && found->second == kind;
-  }
+  /// True if the index `value` is the coordinate `kind` plus a uniform value.
+  bool isShifted(mlir::Value value, Kind kind) const;
   /// True if it depends only on the relative position of query and key, and on
   /// uniform values.
   bool isByDistance(mlir::Value value) const {
@@ -83,10 +80,16 @@ private:
   bool keepsSum(mlir::Operation *op) const;
 
   llvm::DenseMap<mlir::Value, unsigned> kinds;
-  llvm::DenseMap<mlir::Value, Kind> shifted;
   llvm::DenseMap<mlir::Value, Steps> steps;
   llvm::DenseSet<mlir::Value> relative;
 };
+
+/// The fewest adjacent keys that are worth a load of their own.
+constexpr int64_t kLeastKeyChunk = 16;
+
+/// If `index` is the argument `key` divided by a constant: the number of
+/// adjacent keys that share its value. None if those are few.
+std::optional<int64_t> getKeyChunk(mlir::Value index, mlir::BlockArgument key);
 
 } // namespace fovea
 

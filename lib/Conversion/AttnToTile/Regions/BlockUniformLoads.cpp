@@ -8,7 +8,7 @@
 
 #include "Regions/BlockUniformLoads.h"
 
-#include "RegionAnalysis/SafeDivision.h"
+#include "Regions/RegionEmitter.h"
 
 #include "fovea/Analysis/IntervalOpInterface.h"
 

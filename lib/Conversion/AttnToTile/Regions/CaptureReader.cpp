@@ -8,7 +8,7 @@
 
 #include "Regions/CaptureReader.h"
 
-#include "RegionAnalysis/SharedKeyIndex.h"
+#include "RegionAnalysis/RegionDependences.h"
 
 #include "fovea/Dialect/Tile/IR/Tile.h"
 

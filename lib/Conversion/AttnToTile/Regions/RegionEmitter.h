@@ -61,6 +61,15 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> diagonals;
 };
 
+/// True if `op` is an integer division or remainder.
+bool isIntegerDivision(mlir::Operation *op);
+
+/// `divisor`, a scalar or a tile, with 1 in place of 0. A kernel also divides
+/// for missing elements, whose captured values read as 0, and for masked ones,
+/// whose divisor may be anything.
+mlir::Value emitHarmlessDivisor(mlir::OpBuilder &b, mlir::Location loc,
+                                mlir::Value divisor, bool isNonNegative);
+
 /// Emits the ops of a region one by one for a whole score block, each with the
 /// shape that joins those of its operands. On tiles, values of type `index`
 /// become i32 if their range allows, else i64.

@@ -8,7 +8,6 @@
 
 #include "Forward/ForwardScores.h"
 
-#include "RegionAnalysis/MultiVersionBlock.h"
 #include "Regions/BlockUniformLoads.h"
 #include "Regions/Dropout.h"
 #include "Regions/RegionToTile.h"
@@ -46,11 +45,6 @@ public:
 private:
   int64_t getRows() const { return kernel.plan.rows; }
   int64_t getColumns() const { return kernel.plan.columns; }
-  /// Clones score_mod on `products`. Reads in `places`, if that is not null,
-  /// are uniform.
-  FailureOr<AffineScore> clone(OpBuilder &invariant,
-                               const AffineScore &products,
-                               const ExtractPlaces *places);
   /// Emits two versions of the block: the first one runs if `condition` holds.
   FailureOr<Value> emitWays(OpBuilder &invariant, const AffineScore &products,
                             Value condition, const ExtractPlaces &places,
@@ -194,19 +188,16 @@ LeftOut ScoreEmitter::leaveOut(OpBuilder &invariant,
   return leftOut;
 }
 
-FailureOr<AffineScore> ScoreEmitter::clone(OpBuilder &invariant,
-                                           const AffineScore &products,
-                                           const ExtractPlaces *places) {
-  return RegionToTile(kb.builder, context, places)
-      .cloneScoreMod(op.getScoreMod(), products, invariant);
-}
-
 FailureOr<Value> ScoreEmitter::emitWays(OpBuilder &invariant,
                                         const AffineScore &products,
                                         Value condition,
                                         const ExtractPlaces &places,
                                         ScoreRest &rest) {
   OpBuilder &b = kb.builder;
+  FailureOr<SharedLoads> loads =
+      RegionToTile(b, context).emitSharedLoads(op.getScoreMod(), invariant);
+  if (failed(loads))
+    return failure();
   auto branch = scf::IfOp::create(b, loc, products.full.front().value.getType(),
                                   condition,
                                   /*addThenBlock=*/true, /*addElseBlock=*/true);
@@ -215,8 +206,10 @@ FailureOr<Value> ScoreEmitter::emitWays(OpBuilder &invariant,
   SmallVector<AffineScore, 2> ways;
   for (Block *block : blocks) {
     b.setInsertionPointToEnd(block);
+    RegionToTile version(b, context, block == blocks[0] ? &places : nullptr,
+                         &*loads);
     FailureOr<AffineScore> way =
-        clone(invariant, products, block == blocks[0] ? &places : nullptr);
+        version.cloneScoreMod(op.getScoreMod(), products, invariant);
     if (failed(way))
       return failure();
     ways.push_back(std::move(*way));
@@ -226,7 +219,6 @@ FailureOr<Value> ScoreEmitter::emitWays(OpBuilder &invariant,
     b.setInsertionPointToEnd(block);
     scf::YieldOp::create(b, loc, getEmitter(invariant).emitScore(way, leftOut));
   }
-  hoistLoads(branch);
   return branch.getResult(0);
 }
 
@@ -237,7 +229,9 @@ FailureOr<Value> ScoreEmitter::emitScore(OpBuilder &invariant, Value products,
     BlockUniformLoads extracts(kb.builder, context, op.getScoreMod());
     if (Value isUniform = extracts.emitCondition())
       return emitWays(invariant, form, isUniform, extracts.getPlaces(), rest);
-    FailureOr<AffineScore> only = clone(invariant, form, /*places=*/nullptr);
+    FailureOr<AffineScore> only =
+        RegionToTile(kb.builder, context)
+            .cloneScoreMod(op.getScoreMod(), form, invariant);
     if (failed(only))
       return failure();
     form = std::move(*only);

@@ -8,8 +8,6 @@
 
 #include "RegionAnalysis/AffineScore.h"
 
-#include "RegionAnalysis/MultiVersionBlock.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -112,6 +110,28 @@ static double findLeading(ArrayRef<Term> terms) {
   return 1.0;
 }
 
+using SameValues = llvm::DenseMap<std::pair<Value, Value>, bool>;
+
+/// True if two scalars are structurally equivalent: each version of a block has
+/// its own clone of them. Compares each pair once, however often ops share
+/// operands.
+static bool isSame(Value left, Value right, SameValues &known) {
+  if (left == right)
+    return true;
+  auto result = dyn_cast_or_null<OpResult>(left);
+  auto other = dyn_cast_or_null<OpResult>(right);
+  if (!result || !other || result.getResultNumber() != other.getResultNumber())
+    return false;
+  if (auto found = known.find({left, right}); found != known.end())
+    return found->second;
+  bool isEquivalent = OperationEquivalence::isEquivalentTo(
+      result.getOwner(), other.getOwner(),
+      [&](Value a, Value b) { return success(isSame(a, b, known)); },
+      /*markEquivalent=*/nullptr, OperationEquivalence::IgnoreLocations);
+  known.try_emplace({left, right}, isEquivalent);
+  return isEquivalent;
+}
+
 /// True if the row steps are finite wherever the other terms are.
 static bool cancels(const AffineScore &form) {
   return llvm::all_of(form.rowSteps, [&](Factor row) {
@@ -125,12 +145,13 @@ static bool cancels(const AffineScore &form) {
 LeftOut LeftOut::of(ArrayRef<AffineScore> forms, bool mayStartDot) {
   const AffineScore &general = forms.back();
   LeftOut leftOut;
+  SameValues known;
   bool isCommon = llvm::all_of(forms, [&](const AffineScore &form) {
     return cancels(form) &&
            llvm::equal(form.rowSteps, general.rowSteps,
-                       [](const Factor &a, const Factor &b) {
+                       [&](const Factor &a, const Factor &b) {
                          return a.constant == b.constant &&
-                                isSameValue(a.scalar, b.scalar);
+                                isSame(a.scalar, b.scalar, known);
                        });
   });
   if (isCommon)

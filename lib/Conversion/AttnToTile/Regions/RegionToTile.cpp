@@ -40,11 +40,12 @@ namespace {
 /// position.
 struct ScoreParts {
   ScoreParts(Region &region, RegionEmitter &emitter,
-             const ExtractPlaces *places)
+             const ExtractPlaces *places = nullptr,
+             const SharedLoads *loads = nullptr)
       : dependences(region, emitter.context.captures.size(),
                     getBlockRows(emitter.context)),
         integers(region, dependences, emitter.ranges), forms(emitter, integers),
-        places(places) {
+        places(places), loads(loads) {
     // With PackGQA adjacent rows do not have adjacent relative positions. A
     // version with uniform loads reads those values once per block.
     if (emitter.context.queriesOfHead == 0 && emitter.context.keepsRows &&
@@ -57,6 +58,7 @@ struct ScoreParts {
   AffineScoreBuilder forms;
   std::optional<RelativePositionEmitter> diagonals;
   const ExtractPlaces *places;
+  const SharedLoads *loads;
 };
 
 /// Clones one region, op by op.
@@ -69,18 +71,21 @@ public:
         ranges(region, context.captures.size()),
         emitter(builder, scalars, context, ranges, exact), reader(emitter) {}
 
-  /// Maps the arguments before the captured ones to b, h, i and j.
-  void mapPlaces();
+  /// Maps the arguments from `first` on to b, h, i and j.
+  void mapPlaces(unsigned first = 0);
   /// Maps the first arguments to `values`.
   void mapArguments(ArrayRef<Value> values);
   /// For a region on scores: the first argument is `score`, followed by
   /// `others` and by b, h, i and j.
   void followSums(AffineScore score, ArrayRef<Value> others,
-                  const ExtractPlaces *places);
+                  const ExtractPlaces *places = nullptr,
+                  const SharedLoads *loads = nullptr);
   /// For kv_classify: sets the candidate blocks.
   void setCandidates(const BlockCandidates &of) { candidates = of; }
 
   LogicalResult cloneBody();
+  /// For score_mod: clones the loads of tiles only.
+  FailureOr<SharedLoads> cloneTileLoads();
   /// The indices of a contribution; as tiles per relative position if all can
   /// be.
   FailureOr<SmallVector<Value>> getPlace(attn::ContributeOp op);
@@ -141,18 +146,19 @@ void RegionCloner::mapArguments(ArrayRef<Value> values) {
   emitter.values.map(region.getArguments().take_front(values.size()), values);
 }
 
-void RegionCloner::mapPlaces() {
-  mapArguments(emitter.tiles.getPlaces(region.getLoc(), emitter.scalars));
+void RegionCloner::mapPlaces(unsigned first) {
+  SmallVector<Value> places =
+      emitter.tiles.getPlaces(region.getLoc(), emitter.scalars);
+  emitter.values.map(region.getArguments().slice(first, places.size()), places);
 }
 
 void RegionCloner::followSums(AffineScore form, ArrayRef<Value> others,
-                              const ExtractPlaces *places) {
-  score.emplace(region, emitter, places);
+                              const ExtractPlaces *places,
+                              const SharedLoads *loads) {
+  score.emplace(region, emitter, places, loads);
   score->forms.set(region.getArgument(0), std::move(form));
-  SmallVector<Value> values(others);
-  llvm::append_range(values,
-                     emitter.tiles.getPlaces(region.getLoc(), emitter.scalars));
-  emitter.values.map(region.getArguments().slice(1, values.size()), values);
+  emitter.values.map(region.getArguments().slice(1, others.size()), others);
+  mapPlaces(1 + others.size());
 }
 
 void RegionCloner::addCoordinates() {
@@ -265,6 +271,11 @@ LogicalResult RegionCloner::cloneArithmetic(Operation *op) {
 }
 
 void RegionCloner::cloneExtract(tensor::ExtractOp op) {
+  if (Value shared =
+          score && score->loads ? score->loads->lookup(op) : Value()) {
+    emitter.values.map(op.getResult(), shared);
+    return;
+  }
   if (!score || !score->places || !score->places->contains(op)) {
     reader.read(op, [&](Value index) { return lookup(index); });
     return;
@@ -350,11 +361,9 @@ void RegionCloner::takeShare(unsigned number) {
 
 LogicalResult
 RegionCloner::clonePlaces(ArrayRef<attn::ContributeOp> contributions) {
-  score.emplace(region, emitter, /*places=*/nullptr);
+  score.emplace(region, emitter);
   // The first two arguments are the score and the derivative.
-  SmallVector<Value> places =
-      emitter.tiles.getPlaces(region.getLoc(), emitter.scalars);
-  emitter.values.map(region.getArguments().slice(2, places.size()), places);
+  mapPlaces(2);
   mapCaptures();
   addCoordinates();
   BackwardSliceOptions slice;
@@ -377,9 +386,7 @@ RegionCloner::cloneSlice(const llvm::SetVector<Operation *> &needed) {
 LogicalResult
 RegionCloner::cloneSharedSums(ArrayRef<attn::ContributeOp> contributions,
                               ArrayRef<Share> shares, ValueRange sums) {
-  SmallVector<Value> places =
-      emitter.tiles.getPlaces(region.getLoc(), emitter.scalars);
-  emitter.values.map(region.getArguments().slice(2, places.size()), places);
+  mapPlaces(2);
   mapCaptures();
   addCoordinates();
   llvm::SmallDenseSet<Value> summed;
@@ -400,6 +407,50 @@ RegionCloner::cloneSharedSums(ArrayRef<attn::ContributeOp> contributions,
       (void)getBackwardSlice(op.getValue(), &needed, slice);
   }
   return cloneSlice(needed);
+}
+
+/// True if the value is a tile whose indices are coordinates, each at most
+/// once, or shared by adjacent keys.
+static bool isTileLoad(tensor::ExtractOp op,
+                       const RegionDependences &dependences,
+                       BlockArgument key) {
+  unsigned queries = 0, keys = 0, groups = 0;
+  for (Value index : op.getIndices()) {
+    if (dependences.isUniform(index))
+      continue;
+    if (dependences.isShifted(index, RegionDependences::OnQuery))
+      ++queries;
+    else if (dependences.isShifted(index, RegionDependences::OnKey))
+      ++keys;
+    else if (getKeyChunk(index, key))
+      ++groups;
+    else
+      return false;
+  }
+  return queries <= 1 && keys + groups <= 1 && queries + keys >= 1;
+}
+
+FailureOr<SharedLoads> RegionCloner::cloneTileLoads() {
+  mapPlaces(1);
+  mapCaptures();
+  addCoordinates();
+  RegionDependences dependences(region, emitter.context.captures.size(),
+                                getBlockRows(emitter.context));
+  BackwardSliceOptions slice;
+  slice.inclusive = slice.omitBlockArguments = true;
+  llvm::SetVector<Operation *> needed;
+  SmallVector<tensor::ExtractOp> extracts;
+  for (auto extract : region.front().getOps<tensor::ExtractOp>())
+    if (isTileLoad(extract, dependences, getCoordinates().back())) {
+      extracts.push_back(extract);
+      (void)getBackwardSlice(extract.getOperation(), &needed, slice);
+    }
+  if (failed(cloneSlice(needed)))
+    return failure();
+  SharedLoads loads;
+  for (tensor::ExtractOp extract : extracts)
+    loads.try_emplace(extract, lookup(extract.getResult()));
+  return loads;
 }
 
 /// Loads a block min/max from its buffer.
@@ -430,17 +481,22 @@ FailureOr<AffineScore> RegionToTile::cloneScoreMod(Region &region,
                                                    AffineScore score,
                                                    OpBuilder &invariant) {
   RegionCloner cloner(builder, invariant, context, region);
-  cloner.followSums(std::move(score), /*others=*/{}, places);
+  cloner.followSums(std::move(score), /*others=*/{}, places, loads);
   if (failed(cloner.cloneBody()))
     return failure();
   return cloner.getForm();
+}
+
+FailureOr<SharedLoads> RegionToTile::emitSharedLoads(Region &region,
+                                                     OpBuilder &invariant) {
+  return RegionCloner(builder, invariant, context, region).cloneTileLoads();
 }
 
 FailureOr<SmallVector<Value>>
 RegionToTile::cloneScoreGradient(Region &region, AffineScore score,
                                  Value gradient, OpBuilder &invariant) {
   RegionCloner cloner(builder, invariant, context, region);
-  cloner.followSums(std::move(score), gradient, /*places=*/nullptr);
+  cloner.followSums(std::move(score), gradient);
   if (failed(cloner.cloneBody()))
     return failure();
   return cloner.getFullTiles();

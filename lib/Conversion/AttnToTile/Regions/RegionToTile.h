@@ -29,6 +29,9 @@ struct BlockCandidates {
 using ExtractPlaces =
     llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>>;
 
+/// Tiles that all versions of a block load.
+using SharedLoads = llvm::DenseMap<mlir::Operation *, mlir::Value>;
+
 /// The value that a contribution adds to memory, and its indices.
 struct SharedSum {
   mlir::Value value;
@@ -42,8 +45,9 @@ struct SharedSum {
 class RegionToTile {
 public:
   RegionToTile(mlir::OpBuilder &builder, const RegionContext &context,
-               const ExtractPlaces *places = nullptr)
-      : builder(builder), context(context), places(places) {}
+               const ExtractPlaces *places = nullptr,
+               const SharedLoads *loads = nullptr)
+      : builder(builder), context(context), places(places), loads(loads) {}
 
   /// Clones score_mod on `score`, whose terms are full tiles; returns the
   /// result as a sum, which is not emitted yet. Block-invariant values are
@@ -51,6 +55,11 @@ public:
   mlir::FailureOr<AffineScore> cloneScoreMod(mlir::Region &region,
                                              AffineScore score,
                                              mlir::OpBuilder &invariant);
+  /// Emits the loads of tiles whose indices are coordinates, up to a uniform
+  /// shift. Out-of-bounds loads are defined, so no condition is needed. Passes
+  /// that make copies asynchronous cannot handle loads inside a branch.
+  mlir::FailureOr<SharedLoads> emitSharedLoads(mlir::Region &region,
+                                               mlir::OpBuilder &invariant);
   /// Clones score_gradient on the score, as a sum so that the part common with
   /// score_mod is emitted identically, and on the derivative with respect to
   /// the score after score_mod, a full tile. Returns the yielded values as full
@@ -90,6 +99,8 @@ private:
   const RegionContext &context;
   /// Indices of loads that are uniform in this version of the block; or null.
   const ExtractPlaces *places;
+  /// Loads that are emitted already; or null.
+  const SharedLoads *loads;
 };
 
 } // namespace fovea

@@ -79,8 +79,8 @@ static void describe(Region &region, unsigned captures) {
     std::string text;
     llvm::raw_string_ostream os(text);
     printDependence(os, dependences, value);
-    if (const ConstantIntRanges *range = ranges.find(value))
-      os << "; " << range->smin() << " to " << range->smax();
+    if (value.getType().isIntOrIndex())
+      os << "; " << ranges.getMin(value) << " to " << ranges.getMax(value);
     if (std::optional<CoordinateSum> sum = sums.find(value))
       printSum(os, *sum);
     if (exact.contains(value))

@@ -31,6 +31,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace fovea {
 #define GEN_PASS_DEF_ATTNTOTILE
@@ -176,33 +177,40 @@ static launch::AbiOp createAbi(const KernelBuilder &kb,
       /*overlapped=*/UnitAttr(), kb.generator);
 }
 
-/// Reports whether the planned dots of a kernel add to a summand, and drops
-/// that from the plan if none does.
+/// Reports which planned dots of a kernel add to a summand, and drops that from
+/// the plan of the others.
 static LogicalResult dropUnusedStarts(attn::KernelOpInterface op,
                                       gpu::GPUFuncOp kernel) {
   constexpr StringLiteral kField = "add_by_dot";
-  auto starts = [](const plan::DotPlan &dot) { return dot.addsToSummand; };
   launch::AbiOp abi = launch::lookupAbi(kernel);
-  plan::KernelAttr plan = abi.getPlan();
-  if (!plan.hasDot(starts))
-    return success();
   int64_t count = 0;
+  llvm::StringSet<> used;
   kernel.walk([&](tile::DotOp dot) {
-    count += starts(plan.getDot(dot.getNameAttr())) &&
-             !matchPattern(dot.getAcc(), m_AnyZeroFloat());
+    if (!abi.getPlan().getDot(dot.getNameAttr()).addsToSummand ||
+        matchPattern(dot.getAcc(), m_AnyZeroFloat()))
+      return;
+    used.insert(dot.getNameAttr().getValue());
+    used.insert(tile::getFamily(dot.getNameAttr()));
+    ++count;
   });
-  if (count != 0) {
+  if (count != 0)
     reportDone(op, abi, kField, "Dots", count);
-    return success();
+  plan::KernelAttr plan = abi.getPlan();
+  for (plan::DotAttr dot : plan.getDots()) {
+    if (!dot.getFields().addsToSummand || used.contains(dot.getName()))
+      continue;
+    if (failed(reportMissed(
+            op, abi, kField,
+            "score_mod adds no term that an accumulator may start from: one "
+            "linear in the key position, or in backward kernels one of the "
+            "relative position")))
+      return failure();
+    plan = plan.changeDot(dot.getName(), [](plan::DotPlan &unused) {
+      unused.addsToSummand = false;
+    });
   }
-  if (failed(reportMissed(
-          op, abi, kField,
-          "score_mod adds no term that an accumulator may start from: one "
-          "linear in the key position, or in backward kernels one of the "
-          "relative position")))
-    return failure();
-  abi.setPlanAttr(
-      plan.changeDots([](plan::DotPlan &dot) { dot.addsToSummand = false; }));
+  if (plan != abi.getPlan())
+    abi.setPlanAttr(plan.changeDots([](plan::DotPlan &) {}));
   return success();
 }
 

@@ -48,12 +48,18 @@ struct Checker {
     return failure();
   }
 
+  std::string describeSize() const {
+    std::string factor =
+        contents.times == 1 ? "" : std::to_string(contents.times) + " times ";
+    return factor + "'" + contents.of + "'";
+  }
+
   LogicalResult checkRange() const {
     ArrayRef<int32_t> integers = getIntegers(tensor);
     for (auto [index, value] : llvm::enumerate(integers)) {
       if (value < 0 || value > size)
-        return refuse(index, "0 to " + Twine(size) + ", which is '" +
-                                 contents.of + "'");
+        return refuse(index,
+                      "0 to " + Twine(size) + ", which is " + describeSize());
       if (contents.ascending && index > 0 && value < integers[index - 1])
         return refuse(index, "no less than the " + Twine(integers[index - 1]) +
                                  " before it: they must ascend");
@@ -78,6 +84,29 @@ struct Checker {
     }
     return success();
   }
+
+  LogicalResult checkPages(ArrayRef<int32_t> keys) const {
+    ArrayRef<int32_t> integers = getIntegers(tensor);
+    int64_t width = tensor.getShape().back();
+    for (auto [row, count] : llvm::enumerate(keys)) {
+      int64_t pages = llvm::divideCeil(std::max(count, 0), contents.page);
+      for (int64_t entry = 0; entry < std::min(pages, width); ++entry) {
+        int64_t index = row * width + entry;
+        if (integers[index] < 0 || integers[index] >= size)
+          return refuse(index, "a page from 0 to " + Twine(size - 1));
+      }
+    }
+    return success();
+  }
+
+  /// `entries` are empty unless the contents name a tensor with entries.
+  LogicalResult check(ArrayRef<int32_t> entries) const {
+    if (contents.block)
+      return checkLists(entries);
+    if (contents.page)
+      return checkPages(entries);
+    return checkRange();
+  }
 };
 } // namespace
 
@@ -89,13 +118,15 @@ LogicalResult fovea::interp::checkContents(
             entries = signature.findInput(contents.entries);
     auto size = sizes.find(contents.of);
     // A function may compute the tensor itself.
-    if (input < 0 || size == sizes.end() || (contents.block && entries < 0))
+    bool hasEntries = !contents.entries.empty();
+    if (input < 0 || size == sizes.end() || (hasEntries && entries < 0))
       continue;
-    Checker checker = {contents, arguments[input].tensor, size->second,
-                       emitError};
-    if (failed(contents.block
-                   ? checker.checkLists(getIntegers(arguments[entries].tensor))
-                   : checker.checkRange()))
+    Checker checker = {contents, arguments[input].tensor,
+                       size->second * contents.times, emitError};
+    ArrayRef<int32_t> counts;
+    if (hasEntries)
+      counts = getIntegers(arguments[entries].tensor);
+    if (failed(checker.check(counts)))
       return failure();
   }
   return success();

@@ -123,12 +123,14 @@ static fovea_status refuse(const integers *found, int64_t index,
  */
 static fovea_status check_range(const call *c, const fovea_contents *contents,
                                 const integers *found) {
-  int64_t size = get_size(c, contents->of);
-  char expected[160];
+  int64_t size = get_size(c, contents->of) * contents->times;
+  char expected[160], factor[40] = "";
+  if (contents->times != 1)
+    snprintf(factor, sizeof factor, "%lld times ", (long long)contents->times);
   for (int64_t i = 0; i < found->count; ++i) {
     if (found->values[i] < 0 || found->values[i] > size) {
-      snprintf(expected, sizeof expected, "0 to %lld, which is '%.80s'",
-               (long long)size, c->metadata->sizes[contents->of].name);
+      snprintf(expected, sizeof expected, "0 to %lld, which is %s'%.80s'",
+               (long long)size, factor, c->metadata->sizes[contents->of].name);
       return refuse(found, i, expected);
     }
     if (contents->ascending && i > 0 &&
@@ -168,7 +170,7 @@ static fovea_status check_list(const integers *found, int64_t first,
 
 static fovea_status check_lists(const call *c, const fovea_contents *contents,
                                 const integers *found, const integers *counts) {
-  int64_t size = get_size(c, contents->of);
+  int64_t size = get_size(c, contents->of) * contents->times;
   int64_t blocks = size / contents->block + (size % contents->block != 0);
   int64_t width = found->tensor->sizes[found->tensor->rank - 1];
   unsigned char *listed = calloc((size_t)blocks + 1, 1);
@@ -187,15 +189,38 @@ static fovea_status check_lists(const call *c, const fovea_contents *contents,
   return status;
 }
 
+/** Checks page tables: the pages that hold keys must exist. */
+static fovea_status check_pages(const call *c, const fovea_contents *contents,
+                                const integers *found, const integers *keys) {
+  int64_t size = get_size(c, contents->of) * contents->times;
+  int64_t width = found->tensor->sizes[found->tensor->rank - 1];
+  int64_t rows = width ? found->count / width : 0;
+  char expected[80];
+  for (int64_t row = 0; row < rows && row < keys->count; ++row) {
+    int64_t count = keys->values[row] < 0 ? 0 : keys->values[row];
+    int64_t pages = count / contents->page + (count % contents->page != 0);
+    for (int64_t i = 0; i < pages && i < width; ++i) {
+      int32_t page = found->values[row * width + i];
+      if (page >= 0 && page < size)
+        continue;
+      snprintf(expected, sizeof expected, "a page from 0 to %lld",
+               (long long)size - 1);
+      return refuse(found, row * width + i, expected);
+    }
+  }
+  return FOVEA_OK;
+}
+
 static fovea_status check_contents(const call *c,
                                    const fovea_contents *contents) {
   integers found = {0}, counts = {0};
   fovea_status status = read_integers(c, contents->tensor, &found);
-  if (status == FOVEA_OK && contents->block)
+  if (status == FOVEA_OK && (contents->block || contents->page))
     status = read_integers(c, contents->entries, &counts);
   if (status == FOVEA_OK)
-    status = contents->block ? check_lists(c, contents, &found, &counts)
-                             : check_range(c, contents, &found);
+    status = contents->block  ? check_lists(c, contents, &found, &counts)
+             : contents->page ? check_pages(c, contents, &found, &counts)
+                              : check_range(c, contents, &found);
   free(found.values);
   free(counts.values);
   return status;

@@ -473,6 +473,18 @@ static fovea_status check_integers(const reader *r, int index, int rank) {
   return FOVEA_OK;
 }
 
+/** Reads a positive integer; leaves `value` unchanged if it is absent. */
+static fovea_status read_positive(reader *r, int object, const char *name,
+                                  int64_t *value) {
+  int token = fovea_json_find(&r->json, object, name);
+  if (token < 0)
+    return FOVEA_OK;
+  TRY(fovea_json_integer(&r->json, token, name, value));
+  if (*value < 1)
+    return FAIL("'%s' must be positive, found %lld", name, (long long)*value);
+  return FOVEA_OK;
+}
+
 static fovea_status read_contents(reader *r, int object) {
   fovea_contents *c = &r->out->contents[r->out->num_contents++];
   TRY(fovea_json_expect(&r->json, object, JSMN_OBJECT, "contents",
@@ -480,15 +492,15 @@ static fovea_status read_contents(reader *r, int object) {
   TRY(find_tensor(r, object, &c->tensor));
   TRY(check_integers(r, c->tensor, -1));
   TRY(size_member(r, object, "of", &c->of));
-  int ascending = fovea_json_find(&r->json, object, "ascending"),
-      block = fovea_json_find(&r->json, object, "block");
+  int ascending = fovea_json_find(&r->json, object, "ascending");
   c->ascending =
       ascending >= 0 && r->json.text[r->json.tokens[ascending].start] == 't';
-  if (block < 0)
+  c->times = 1;
+  TRY(read_positive(r, object, "times", &c->times));
+  TRY(read_positive(r, object, "block", &c->block));
+  TRY(read_positive(r, object, "page", &c->page));
+  if (c->block == 0 && c->page == 0)
     return FOVEA_OK;
-  TRY(fovea_json_integer(&r->json, block, "block", &c->block));
-  if (c->block < 1)
-    return FAIL("'block' must be positive, found %lld", (long long)c->block);
   TRY(tensor_member(r, object, "entries", &c->entries));
   return check_integers(r, c->entries, r->out->tensors[c->tensor].rank - 1);
 }

@@ -14,7 +14,7 @@
 
 enum {
   /** The latest version; earlier versions are subsets. */
-  FOVEA_METADATA_VERSION = 4,
+  FOVEA_METADATA_VERSION = 5,
   FOVEA_MAX_RANK = 8,
   /** Parameters of all kernels of a launch. One kernel may have 32764 bytes. */
   FOVEA_MAX_PARAMETERS = 4096,
@@ -172,15 +172,20 @@ typedef struct fovea_helper_kernel {
 
 /**
  * The expected contents of an integer tensor: values from 0 to a size. For
- * block lists, the first entries of each row are distinct block indices.
+ * block lists, the first entries of each row are distinct block indices. For
+ * page tables, the values of pages that hold keys are below the size.
  */
 typedef struct fovea_contents {
   /** Indices of the tensor and the size. */
   int tensor, of;
+  /** The factor of the size. */
+  int64_t times;
   bool ascending;
   /** Block size; 0 if the tensor has no block lists. */
   int64_t block;
-  /** Index of the tensor with the number of entries. */
+  /** Rows of a page; 0 if the tensor has no page tables. */
+  int64_t page;
+  /** Index of the tensor with the number of entries or keys. */
   int entries;
 } fovea_contents;
 

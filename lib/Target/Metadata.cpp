@@ -103,12 +103,24 @@ static bool needsZeros(AbiOp kernel) {
   });
 }
 
+/// True if hosts of version 4 would misread the contents of a tensor.
+static bool hasPageTables(AbiOp abi) {
+  ArrayAttr all = abi.getContentsAttr();
+  return all && llvm::any_of(all.getAsRange<ContentsAttr>(),
+                             [](ContentsAttr contents) {
+                               return contents.getPage() != 0 ||
+                                      contents.getTimes() != 1;
+                             });
+}
+
 /// The oldest version that describes the launch. A host that does not support
-/// epilogues, zeroed scratch memory, prologues, or prologues that write tensors
-/// must reject it.
+/// page tables, epilogues, zeroed scratch memory, prologues, or prologues that
+/// write tensors must reject it.
 static int64_t getVersion(AbiOp abi) {
-  if (abi.getEpilogue() || llvm::any_of(getLaunchedKernels(abi), needsZeros))
+  if (hasPageTables(abi))
     return kMetadataVersion;
+  if (abi.getEpilogue() || llvm::any_of(getLaunchedKernels(abi), needsZeros))
+    return 4;
   SmallVector<AbiOp> prologue = getPrologueKernels(abi);
   if (prologue.empty())
     return 1;

@@ -118,9 +118,9 @@ ArrayAttr KernelSignature::describeContents() {
   MLIRContext *context = op.getContext();
   SmallVector<Attribute> contents;
   for (const attn::Contents &said : op.getContents())
-    contents.push_back(launch::ContentsAttr::get(context, said.tensor, said.of,
-                                                 said.ascending, said.block,
-                                                 said.entries));
+    contents.push_back(launch::ContentsAttr::get(
+        context, said.tensor, said.of, said.ascending, said.block, said.entries,
+        said.times, said.page));
   return contents.empty() ? ArrayAttr() : ArrayAttr::get(context, contents);
 }
 

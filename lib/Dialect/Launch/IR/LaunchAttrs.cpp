@@ -346,22 +346,38 @@ void CoversAttr::writeJSON(llvm::json::OStream &json) const {
 
 LogicalResult ContentsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    StringRef tensor, StringRef, bool ascending,
-                                   int64_t block, StringRef entries) {
-  if (block < 0)
-    return emitError() << "block size of '" << tensor
-                       << "' must be positive, found " << block;
-  if (ascending && block != 0)
+                                   int64_t block, StringRef entries,
+                                   int64_t times, int64_t page) {
+  for (auto [name, size] : {std::pair("block", block), {"page", page}})
+    if (size < 0)
+      return emitError() << name << " size of '" << tensor
+                         << "' must be positive, found " << size;
+  if (times < 1)
+    return emitError() << "factor of the size of '" << tensor
+                       << "' must be positive, found " << times;
+  int kinds = int(ascending) + int(block != 0) + int(page != 0);
+  if (kinds > 1)
     return emitError() << "'" << tensor
-                       << "' can't be both ascending and block lists";
+                       << "' must be one of ascending, block lists and page "
+                          "tables, found "
+                       << kinds;
+  if (entries.empty() != (block == 0 && page == 0))
+    return emitError() << "'entries' of '" << tensor
+                       << "' must be given for block lists and page tables "
+                          "only";
   return success();
 }
 void ContentsAttr::writeJSON(llvm::json::OStream &json) const {
   json.attribute("tensor", getTensor());
   json.attribute("of", getOf());
+  if (getTimes() != 1)
+    json.attribute("times", getTimes());
   if (getAscending())
     json.attribute("ascending", true);
-  if (getBlock() == 0)
-    return;
-  json.attribute("block", getBlock());
-  json.attribute("entries", getEntries());
+  if (getBlock() != 0)
+    json.attribute("block", getBlock());
+  if (getPage() != 0)
+    json.attribute("page", getPage());
+  if (!getEntries().empty())
+    json.attribute("entries", getEntries());
 }

@@ -44,7 +44,7 @@ static LogicalResult verifyContents(AbiOp abi, ContentsAttr contents,
            << contents.getOf() << "', found in " << contents;
   if (failed(verifyIntegers(abi, contents.getTensor(), -1)))
     return failure();
-  if (contents.getBlock() == 0)
+  if (contents.getEntries().empty())
     return success();
   RankedTensorType lists =
       lookupTensor(abi.getTensors(), contents.getTensor()).getType();

@@ -103,8 +103,78 @@ gpu.module @m {
     tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
              #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
     parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-    // expected-error@+1 {{'index' can't be both ascending and block lists}}
+    // expected-error@+1 {{'index' must be one of ascending, block lists and page tables, found 2}}
     contents([#launch.contents<"index", of "S" ascending = true block = 8 entries = "n">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    // expected-error@+1 {{page size of 'index' must be positive, found -1}}
+    contents([#launch.contents<"index", of "S" page = -1 entries = "n">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    // expected-error@+1 {{factor of the size of 'index' must be positive, found 0}}
+    contents([#launch.contents<"index", of "S" times = 0>])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    // expected-error@+1 {{'index' must be one of ascending, block lists and page tables, found 2}}
+    contents([#launch.contents<"index", of "S" block = 8 page = 8 entries = "n">])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    // expected-error@+1 {{'entries' of 'index' must be given for block lists and page tables only}}
+    contents([#launch.contents<"index", of "S" page = 8>])
+  gpu.func @f() kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit>)
+    tensors([#launch.tensor<"n", read, tensor<?xi32>, ["B"], 4>, #launch.tensor<"x", read, tensor<?x?xf32>, ["B", "S"], 4>,
+             #launch.tensor<"index", read, tensor<?x?xi32>, ["B", "W"], 4>])
+    parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+    // expected-error@+1 {{'entries' of 'index' must be given for block lists and page tables only}}
+    contents([#launch.contents<"index", of "S" entries = "n">])
   gpu.func @f() kernel {
     gpu.return
   }

@@ -49,15 +49,18 @@ struct DimCover {
   std::string of;
 };
 
-/// Valid contents of the integer tensor `tensor`: values from 0 to the size of
-/// dimension `of`, ascending if `ascending`. With `block` the tensor contains
-/// block lists instead: the first `entries` values of each row must be
-/// different indices of blocks of size `block` of that dimension.
+/// Valid contents of the integer tensor `tensor`: values from 0 to `times` the
+/// size of dimension `of`, ascending if `ascending`. With `block` the tensor
+/// contains block lists instead: the first `entries` values of each row must be
+/// different indices of blocks of size `block` of that size. With `page` it
+/// contains page tables: the values of each row that hold its first `entries`
+/// keys, in pages of that many rows, must be indices below that size.
 struct Contents {
   std::string tensor, of;
   bool ascending = false;
   int64_t block = 0;
   std::string entries;
+  int64_t times = 1, page = 0;
 };
 
 /// The memory layout of the keys of a sequence form.
@@ -68,6 +71,9 @@ struct KeyLocations {
   /// Rows of a page if K and V are page pools: their batch dimension counts
   /// pages, their sequence dimension the rows of a page.
   std::optional<int64_t> page;
+  /// The index of the operand with the page tables, one row per batch entry, if
+  /// there are pages.
+  unsigned pageTable = 0;
   /// The index of the operand with the number of keys per batch entry, if any.
   std::optional<unsigned> lengths;
 

@@ -249,24 +249,34 @@ def Launch_ContentsAttr : Launch_Attr<"Contents", "contents"> {
     but results are specified for valid contents only. Hosts check the contents
     on request.
 
-    The integers in `tensor` must be from 0 to size `of`. With `ascending`, they
-    must not decrease. With `block`, each row of `tensor` along the last
-    dimension is a list of block indices. The length of the list is the element
-    of `entries` at the same position. The indices in a list must be different
-    and denote blocks of `block` elements of size `of`.
+    The integers in `tensor` must be from 0 to `times` size `of`. With
+    `ascending`, they must not decrease. With `block`, each row of `tensor` along
+    the last dimension is a list of block indices. The length of the list is the
+    element of `entries` at the same position. The indices in a list must be
+    different and denote blocks of `block` elements of that size.
+
+    With `page`, each row of `tensor` along the last dimension is a page table.
+    The element of `entries` at the same position is a number of keys, and the
+    integers of the pages of `page` rows that hold these keys must be below that
+    size. They may repeat; integers of other pages may have any value.
 
     Examples: `#launch.contents<"cu_q", of "Sq" ascending = true>`,
-    `#launch.contents<"full_index", of "Skv" block = 128 entries = "full_count">`
+    `#launch.contents<"full_index", of "Skv" block = 128 entries = "full_count">`,
+    `#launch.contents<"lengths", of "P" times = 64>`,
+    `#launch.contents<"page_table", of "pages" page = 64 entries = "lengths">`
   }];
   let parameters = (ins
     StringRefParameter<"the tensor's name">:$tensor,
     StringRefParameter<"the name of the size that bounds the integers">:$of,
     DefaultValuedParameter<"bool", "false", "true if the integers must not decrease">:$ascending,
     DefaultValuedParameter<"int64_t", "0", "elements per block of the block lists; 0: no lists">:$block,
-    StringRefParameter<"the name of the tensor with the lengths of the lists", "\"\"">:$entries);
+    StringRefParameter<"the name of the tensor with the lengths of the lists, or the keys of the page tables", "\"\"">:$entries,
+    DefaultValuedParameter<"int64_t", "1", "the factor of the size that bounds the integers">:$times,
+    DefaultValuedParameter<"int64_t", "0", "rows per page of the page tables; 0: no page tables">:$page);
   let assemblyFormat = [{
-    `<` $tensor `,` `of` $of (`ascending` `=` $ascending^)?
-    (`block` `=` $block^ `entries` `=` $entries)? `>`
+    `<` $tensor `,` `of` $of (`times` `=` $times^)?
+    (`ascending` `=` $ascending^)? (`block` `=` $block^)? (`page` `=` $page^)?
+    (`entries` `=` $entries^)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -101,10 +101,13 @@ QueryTile QueryTileEmitter::emitBatchEntry(Value queries, Value keys,
   tile.work = kb.beginWork(kb.size(q, 0), heads, headRows, plan.rows, order);
   tile.queries = queries;
   tile.keys = keys;
-  tile.memoryBatch = tile.work.batch;
-  if (Value length = kb.emitKeyLength(op, tile.work.batch, keys))
-    tile.keyLimit = tile.keys = length;
-  tile.firstRow = tile.work.row;
+  Value batch = tile.work.batch, limit;
+  if (Value length = kb.emitKeyLength(op, batch, keys))
+    limit = tile.keys = length;
+  tile.rows = {batch, tile.work.row, Value()};
+  tile.keyAddressing = {batch, Value(), limit, {}};
+  if (op.getSequence().getKeyPlaces().page)
+    tile.keyAddressing = makePagedAddressing(kb, op, k, batch, tile.keys);
   return tile;
 }
 
@@ -118,13 +121,13 @@ QueryTile QueryTileEmitter::emitPackedSequence() {
       beginPackedWork(kb, q, k, {first, first + 1}, plan.kernel, sections);
   QueryTile tile;
   tile.work = packed.work;
-  tile.memoryBatch = kb.constant(0);
+  Value batch = kb.constant(0);
   tile.queries = packed.queries;
   tile.keys = packed.keys;
-  tile.firstKey = packed.firstKey;
-  tile.rowLimit = compute<arith::AddIOp>(packed.firstQuery, packed.queries);
-  tile.keyLimit = compute<arith::AddIOp>(packed.firstKey, packed.keys);
-  tile.firstRow = packed.firstQuery;
+  Value rowLimit = compute<arith::AddIOp>(packed.firstQuery, packed.queries);
+  Value keyLimit = compute<arith::AddIOp>(packed.firstKey, packed.keys);
+  tile.rows = {batch, packed.firstQuery, rowLimit};
+  tile.keyAddressing = {batch, packed.firstKey, keyLimit, {}};
   return tile;
 }
 
@@ -137,14 +140,14 @@ QueryTile QueryTileEmitter::emitPackedHeads(Value queries, Value keys) {
   Value first = compute<arith::MulIOp>(tile.keyHead, kb.constant(heads));
   Value inGroup =
       compute<arith::DivUIOp>(tile.work.row, kb.constant(rowsOfHead));
-  tile.firstRow = compute<arith::AddIOp>(first, inGroup);
-  tile.rowLimit = compute<arith::AddIOp>(first, kb.constant(heads));
+  tile.rows.row = compute<arith::AddIOp>(first, inGroup);
+  tile.rows.limit = compute<arith::AddIOp>(first, kb.constant(heads));
   return tile;
 }
 
 QueryTile QueryTileEmitter::emit() {
   // Tile-invariant values precede the loop over tiles.
-  Value queries = kb.size(q, 2), keys = kb.size(k, 2);
+  Value queries = kb.size(q, 2), keys = emitKeyCapacity(kb, op, k);
   if (plan.packedHeads)
     return emitPackedHeads(queries, keys);
   Value heads = kb.size(q, 1);
@@ -156,7 +159,7 @@ QueryTile QueryTileEmitter::emit() {
   tile.keyHead = arith::DivUIOp::create(
       kb.builder, getNamedLoc(getLoc(), "kv_head"), tile.work.head, group);
   if (isPacked)
-    tile.firstRow = compute<arith::AddIOp>(tile.firstRow, tile.work.row);
+    tile.rows.row = compute<arith::AddIOp>(tile.rows.row, tile.work.row);
   return tile;
 }
 
@@ -174,17 +177,15 @@ ForwardKernel ForwardKernel::begin(KernelBuilder &kb, attn::ForwardOp op,
   return {kb, op, plan, std::move(arguments), tile};
 }
 
-Value ForwardKernel::toMemory(Value key) const {
-  if (!tile.firstKey)
-    return key;
-  return arith::AddIOp::create(kb.builder, getLoc(), tile.firstKey, key);
+BlockPosition ForwardKernel::locateKeys(Value key) const {
+  return tile.keyAddressing.locate(kb, key, plan.columns);
 }
 
 SmallVector<Value> ForwardKernel::getRowPlace() const {
   Value zero = kb.constant(0);
   if (plan.packedHeads)
-    return {tile.memoryBatch, tile.firstRow, zero, zero};
-  return {tile.memoryBatch, tile.work.head, tile.firstRow, zero};
+    return {tile.rows.batch, tile.rows.row, zero, zero};
+  return {tile.rows.batch, tile.work.head, tile.rows.row, zero};
 }
 
 DenseI64ArrayAttr ForwardKernel::getFold() const {
@@ -197,7 +198,7 @@ RegionContext ForwardKernel::makeContext(Value key) const {
   bool rowsAreHeads = static_cast<bool>(plan.packedHeads);
   return {tile.work.batch,
           tile.work.head,
-          rowsAreHeads ? tile.firstRow : tile.work.row,
+          rowsAreHeads ? tile.rows.row : tile.work.row,
           key,
           rowsAreHeads ? plan.packedHeads.queries : 0,
           tile.queries,

@@ -15,7 +15,7 @@
 #define FOVEA_LIB_CONVERSION_ATTNTOTILE_FORWARD_FORWARDKERNEL_H
 
 #include "Forward/ForwardPlan.h"
-#include "Kernel/KernelBuilder.h"
+#include "Kernel/BlockPosition.h"
 #include "Regions/RegionContext.h"
 
 namespace fovea {
@@ -33,12 +33,10 @@ struct QueryTile {
   KernelBuilder::Work work;
   /// The head of K and V; lengths of the sequence.
   mlir::Value keyHead, queries, keys;
-  /// Position of the sequence in memory: batch index, and the row of its first
-  /// key, null if that is 0.
-  mlir::Value memoryBatch, firstKey;
-  /// The tile's first row in memory, along the row dimension; the ends of rows
-  /// and of keys in memory, if other data follows.
-  mlir::Value firstRow, rowLimit, keyLimit;
+  /// The position of the tile's rows in Q and O, along the row dimension of the
+  /// kernel, and those of the keys in K and V.
+  BlockPosition rows;
+  KeyAddressing keyAddressing;
 };
 
 /// A forward kernel under construction. The builder is inside the loop over
@@ -55,8 +53,8 @@ struct ForwardKernel {
                              const ForwardPlan &plan);
 
   mlir::Location getLoc() const { return kb.getLoc(); }
-  /// The row in memory of a key.
-  mlir::Value toMemory(mlir::Value key) const;
+  /// The position in K and V of the block that begins with `key`.
+  BlockPosition locateKeys(mlir::Value key) const;
   /// Indices of the tile's first row in Q and O; without the last one, in LSE.
   llvm::SmallVector<mlir::Value> getRowPlace() const;
   /// The dimension of Q and O that rows run along, and the dimension folded

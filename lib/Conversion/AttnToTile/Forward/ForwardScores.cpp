@@ -166,11 +166,11 @@ FailureOr<Value> ScoreEmitter::emitVisible(const KeyBlocks &blocks,
 
 Value ScoreEmitter::emitProducts(Value queries) {
   OpBuilder &b = kb.builder;
+  BlockPosition position = kernel.locateKeys(context.key);
   // Keys past the last one need no limit: their scores are masked.
-  Value keys =
-      kb.loadHead(kernel.arguments.k, kernel.tile.memoryBatch,
-                  kernel.tile.keyHead, kernel.toMemory(context.key), 0,
-                  getColumns(), kernel.plan.headDim, /*limit=*/Value(), "k");
+  position.limit = {};
+  Value keys = loadBlock(kb, kernel.arguments.k, position, kernel.tile.keyHead,
+                         getColumns(), kernel.plan.headDim, "k");
   return tile::DotOp::create(b, getNamedLoc(loc, "s"), queries, keys,
                              kb.splat(getRows(), getColumns(), 0.0),
                              /*transposeA=*/false, /*transposeB=*/true,

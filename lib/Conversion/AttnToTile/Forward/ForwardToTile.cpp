@@ -80,12 +80,10 @@ static void emitValues(const ForwardKernel &kernel, Region &values) {
   Block &block = values.emplaceBlock();
   block.addArgument(b.getIndexType(), loc);
   b.setInsertionPointToEnd(&block);
-  const QueryTile &tile = kernel.tile;
   // Missing keys are loaded as zeros: their P is 0, but 0 * NaN is NaN.
-  Value read =
-      kb.loadHead(kernel.arguments.v, tile.memoryBatch, tile.keyHead,
-                  kernel.toMemory(block.getArgument(0)), 0, kernel.plan.columns,
-                  kernel.plan.valueHeadDim, tile.keyLimit, "v");
+  Value read = loadBlock(
+      kb, kernel.arguments.v, kernel.locateKeys(block.getArgument(0)),
+      kernel.tile.keyHead, kernel.plan.columns, kernel.plan.valueHeadDim, "v");
   tile::YieldOp::create(b, loc, read);
 }
 
@@ -145,8 +143,8 @@ static void emitResults(const ForwardKernel &kernel, tile::SoftmaxSumOp sum,
                    int64_t column) {
     DenseI64ArrayAttr dims =
         b.getDenseI64ArrayAttr({kernel.getRowDim(), column});
-    tile::StoreOp::create(b, loc, value, target, at, kernel.tile.rowLimit, dims,
-                          kernel.getFold(), /*fragments=*/UnitAttr(),
+    tile::StoreOp::create(b, loc, value, target, at, kernel.tile.rows.limit,
+                          dims, kernel.getFold(), /*fragments=*/UnitAttr(),
                           /*by_register=*/UnitAttr(), /*add=*/UnitAttr(),
                           b.getStringAttr(name));
   };

@@ -1,0 +1,90 @@
+//===- BlockPosition.cpp - Positions of blocks in memory ------------------===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel/BlockPosition.h"
+
+#include "fovea/Support/ValueNames.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace fovea;
+
+/// The argument with the page tables of an op whose keys are in pages.
+static Value getPageTable(KernelBuilder &kb,
+                          attn::AttentionOpInterface attention) {
+  return kb.operandArgument(
+      attention.getSequenceOperands().getBeginOperandIndex() +
+      attention.getSequence().getKeyPlaces().pageTable);
+}
+
+/// The page at `entry` of row `batch` of a page table. Hosts do not check the
+/// integers: `entry` may be past the row, and the page past the pool. As
+/// unsigned numbers, negative pages are past the pool, too.
+static Value emitPage(KernelBuilder &kb, const KeyAddressing::Pages &pages,
+                      Value batch, Value entry) {
+  Value one = kb.constant(1);
+  Value lastEntry = kb.make<arith::SubIOp>(kb.size(pages.table, 1), one);
+  Value lastPage = kb.make<arith::SubIOp>(kb.size(pages.pool, 0), one);
+  Value existing = kb.make<arith::MinUIOp>(entry, lastEntry);
+  Value page =
+      kb.make<memref::LoadOp>(pages.table, ValueRange{batch, existing});
+  Value index = kb.make<arith::IndexCastOp>(kb.builder.getIndexType(), page);
+  return kb.make<arith::MinUIOp>(index, lastPage);
+}
+
+BlockPosition KeyAddressing::locate(KernelBuilder &kb, Value key,
+                                    int64_t size) const {
+  if (!pages) {
+    if (!firstKey)
+      return {batch, key, limit};
+    return {batch, kb.make<arith::AddIOp>(firstKey, key), limit};
+  }
+  assert(pages->rows % size == 0 && "a block is in one page");
+  Value rows = kb.constant(pages->rows);
+  Value entry = kb.make<arith::DivUIOp>(key, rows);
+  Value page = emitPage(kb, *pages, batch, entry);
+  named("page", page);
+  // The first key of the page.
+  Value first = kb.make<arith::MulIOp>(entry, rows);
+  Value row = kb.constant(0);
+  if (pages->rows != size)
+    row = kb.make<arith::SubIOp>(key, first);
+  // Limits are not negative. The block may be past the last key: a loop in
+  // roles has an iteration without keys, too.
+  Value end = kb.make<arith::MaxSIOp>(kb.make<arith::SubIOp>(limit, first),
+                                      kb.constant(0));
+  return {page, row, end};
+}
+
+KeyAddressing fovea::makePagedAddressing(KernelBuilder &kb,
+                                         attn::AttentionOpInterface attention,
+                                         Value pool, Value batch, Value keys) {
+  KeyAddressing addressing{batch, Value(), keys, {}};
+  addressing.pages =
+      KeyAddressing::Pages{getPageTable(kb, attention), pool,
+                           *attention.getSequence().getKeyPlaces().page};
+  return addressing;
+}
+
+Value fovea::emitKeyCapacity(KernelBuilder &kb,
+                             attn::AttentionOpInterface attention, Value key) {
+  std::optional<int64_t> page = attention.getSequence().getKeyPlaces().page;
+  if (!page)
+    return kb.size(key, 2);
+  Value table = getPageTable(kb, attention);
+  return kb.make<arith::MulIOp>(kb.size(table, 1), kb.constant(*page));
+}
+
+Value fovea::loadBlock(KernelBuilder &kb, Value memref,
+                       const BlockPosition &position, Value head, int64_t rows,
+                       int64_t columns, StringRef name) {
+  return kb.loadHead(memref, position.batch, head, position.row, /*column=*/0,
+                     rows, columns, position.limit, name);
+}

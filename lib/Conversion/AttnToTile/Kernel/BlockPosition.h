@@ -1,0 +1,74 @@
+//===- BlockPosition.h - Positions of blocks in memory ----------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The position of a block of queries or keys in its tensor, and the mapping of
+// a sequence's keys to such positions for all sequence forms.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_BLOCKPOSITION_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_BLOCKPOSITION_H
+
+#include "Kernel/KernelBuilder.h"
+
+namespace fovea {
+
+/// The position of a block of consecutive rows of one head in memory. `batch`
+/// and `row` are the indices of its first row along the batch and the row
+/// dimension. `limit` is the end of the valid rows along the row dimension, or
+/// null if the tensor ends there.
+struct BlockPosition {
+  mlir::Value batch, row, limit;
+};
+
+/// The positions of one sequence's keys in K and V. Pages of fewer rows than a
+/// block will need a position with several entries of the table.
+struct KeyAddressing {
+  /// The page table of a batch entry, if K and V are page pools. Pages have
+  /// `rows` rows, a multiple of a block's keys, so a block is in one page.
+  struct Pages {
+    mlir::Value table, pool;
+    int64_t rows;
+  };
+
+  /// The batch index of the sequence, or the row of its page table.
+  mlir::Value batch;
+  /// The row of its first key, or null if that is 0. Not with pages.
+  mlir::Value firstKey;
+  /// The end of the keys: a row in memory, with pages the number of keys. Null
+  /// if the tensor ends there.
+  mlir::Value limit;
+  std::optional<Pages> pages;
+
+  /// The position of the block of `size` keys that begins with `key`. Any table
+  /// yields a page of the pool: the index of the entry and the entry itself are
+  /// clamped.
+  BlockPosition locate(KernelBuilder &kb, mlir::Value key, int64_t size) const;
+};
+
+/// The addressing of batch entry `batch`, with `keys` keys, in the page pool
+/// `pool` of `attention`.
+KeyAddressing makePagedAddressing(KernelBuilder &kb,
+                                  attn::AttentionOpInterface attention,
+                                  mlir::Value pool, mlir::Value batch,
+                                  mlir::Value keys);
+
+/// The number of keys that K has room for per sequence: rows of K, or rows of
+/// the pages in a row of the page table.
+mlir::Value emitKeyCapacity(KernelBuilder &kb,
+                            attn::AttentionOpInterface attention,
+                            mlir::Value key);
+
+/// Loads a block of one head from column 0 on, as the stream `name`.
+mlir::Value loadBlock(KernelBuilder &kb, mlir::Value memref,
+                      const BlockPosition &position, mlir::Value head,
+                      int64_t rows, int64_t columns, llvm::StringRef name);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_BLOCKPOSITION_H

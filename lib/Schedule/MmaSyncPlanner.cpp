@@ -144,7 +144,7 @@ MmaSyncPlanner::decide(const ScheduleProblem &problem,
       llvm::find_if(kMmaSyncTable, [&](const MmaSyncEntry &candidate) {
         return headDim <= candidate.headDim;
       })->get();
-  fitToBlocks(problem.queryBlock, problem.keyBlock, unit, fields);
+  fitToBlocks(problem.queryBlock, problem.getKeyStep(), unit, fields);
   // With few rows, each warp needs only the rows of one MMA instruction.
   if (problem.rows != 0)
     fields.tileM = std::min(fields.tileM, unit.getGroupRows() * fields.warps);

@@ -57,6 +57,13 @@ fovea::checkScheduleFields(const ScheduleProblem &problem,
                          {"tile_m", fields.getClusterRows()},
                          {"tile_n", fields.tileN}, emitError)))
     return failure();
+  if (problem.page % 16 != 0)
+    return emitError() << "pages of K and V must have a multiple of 16 rows, "
+                          "found "
+                       << problem.page;
+  if (problem.page % fields.tileN != 0)
+    return emitError() << "schedule's 'tile_n' must divide the pages of "
+                       << problem.page << " rows, found " << fields.tileN;
   if (fields.longestFirst && !problem.packed)
     return emitError()
            << "schedule's 'longest_first' needs packed sequences ('packed')";

@@ -39,6 +39,7 @@ llvm::json::Object fovea::describeProblem(const ScheduleProblem &problem) {
                             {"key_bits", problem.keyBits},
                             {"blocks_by_captures", problem.blocksByCaptures},
                             {"key_chunk", problem.keyChunk},
+                            {"page", problem.page},
                             {"packed", problem.packed}};
 }
 

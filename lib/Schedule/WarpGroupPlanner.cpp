@@ -190,7 +190,7 @@ static bool fillTile(const Planner &planner, const ScheduleProblem &problem,
   if (problem.dropout)
     widest = std::min<int64_t>(widest, 112);
   for (int64_t tileN = widest; tileN >= 16; tileN -= 16) {
-    if (problem.keyBlock % tileN != 0 || tileN % keyChunk != 0)
+    if (problem.getKeyStep() % tileN != 0 || tileN % keyChunk != 0)
       continue;
     // Captured values that are added to scores wait in registers for the QK
     // dot: all of them if they come through shared memory, otherwise the
@@ -350,7 +350,7 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
     if (groups == 0 && candidate <= most &&
         problem.queryBlock % (candidate * unit.getGroupRows()) == 0)
       groups = candidate;
-  if (groups == 0 || problem.keyBlock % 16 != 0)
+  if (groups == 0 || problem.getKeyStep() % 16 != 0)
     return std::nullopt;
   ScheduleFields fields;
   fields.warps = groups * unit.getGroupWarps();

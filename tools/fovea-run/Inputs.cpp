@@ -127,7 +127,7 @@ static std::pair<int64_t, int64_t> getIntegerRange(const Parameter &parameter,
   };
   if (parameter.name == "lengths")
     return {0, size("Skv") ? size("Skv") : size("P") * size("page")};
-  if (parameter.name == "table")
+  if (parameter.name == "page_table")
     return {0, std::max<int64_t>(size("pages") - 1, 0)};
   for (StringRef list : {"partial", "full"})
     if (isBlockList(parameter, "count") &&

@@ -16,6 +16,8 @@
 
 #include "fovea/Support/Target.h"
 
+#include <numeric>
+
 namespace fovea {
 
 /// The properties of a problem that determine its schedule.
@@ -43,6 +45,8 @@ struct ScheduleProblem {
   /// Size in queries and keys of the blocks of a block-sparse mask; 0 if there
   /// is none. Tile sizes divide it.
   int64_t queryBlock = 0, keyBlock = 0;
+  /// Rows of a page if K and V are page pools, else 0. `tile_n` divides it.
+  int64_t page = 0;
   /// The kernel can evaluate, block by block, which key blocks a query tile
   /// sees.
   bool classifies = false;
@@ -62,6 +66,9 @@ struct ScheduleProblem {
   bool packed = false;
   /// A sequence may end before the tensor does.
   bool endsEarly = false;
+
+  /// The number of keys that `tile_n` must divide; 0 if it may have any value.
+  int64_t getKeyStep() const { return std::gcd(keyBlock, page); }
 };
 
 } // namespace fovea

@@ -48,6 +48,9 @@ static OwningOpRef<ModuleOp> makeProgram(attn::ForwardOp forward, bool perBatch,
           heads = perHead ? query[sequenceFirst ? 2 : 1] : 1,
           queries = query[position],
           keys = forward.getKeyType().getDimSize(position);
+  attn::KeyLocations places = forward.getSequence().getKeyPlaces();
+  if (places.page)
+    keys = ShapedType::kDynamic;
   auto queryType = RankedTensorType::get({batch, heads, queries, 1}, f32);
   auto keyType = RankedTensorType::get({batch, heads, keys, 1}, f32);
   auto lseType = RankedTensorType::get({batch, heads, queries}, f32);
@@ -69,6 +72,12 @@ static OwningOpRef<ModuleOp> makeProgram(attn::ForwardOp forward, bool perBatch,
   mask.setLayout(attn::Layout::BHSD);
   // There is one sink per head, and the program may have fewer heads.
   mask.getSinksMutable().clear();
+  // A mask sees logical keys, wherever their pages are.
+  if (places.page) {
+    Value lengths = mask.getSequenceOperands()[*places.lengths];
+    mask.setSequenceAttr(attn::LengthsAttr::get(builder.getContext()));
+    mask.getSequenceOperandsMutable().assign(lengths);
+  }
   IRMapping mapping;
   forward.getMaskMod().cloneInto(&mask.getMaskMod(), mapping);
   if (withScores)

@@ -123,7 +123,8 @@ private:
   }
 
   LogicalResult readPaged(std::vector<Sequence> &sequences) {
-    const Array &table = frame.getArray(op.getSequenceOperands()[0]);
+    const Array &table =
+        frame.getArray(op.getSequenceOperands()[places.pageTable]);
     const int64_t *lengths = getOperand(*places.lengths);
     int64_t page = *places.page, pagesPerEntry = table.getShape()[1];
     if (keys != page)
@@ -155,6 +156,15 @@ private:
   int64_t queries, keys;
 };
 } // namespace
+
+int64_t fovea::interp::getKeyCapacity(attn::AttentionOpInterface op,
+                                      Frame &frame) {
+  attn::KeyLocations places = op.getSequence().getKeyPlaces();
+  if (!places.page)
+    return frame.getArray(op.getKey()).getShape()[op.getSequenceDim()];
+  Value table = op.getSequenceOperands()[places.pageTable];
+  return frame.getArray(table).getShape()[1] * *places.page;
+}
 
 FailureOr<std::vector<Sequence>>
 fovea::interp::locateSequences(attn::AttentionOpInterface op, Frame &frame) {

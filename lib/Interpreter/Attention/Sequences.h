@@ -34,6 +34,10 @@ struct Sequence {
   llvm::SmallVector<KeyRow, 0> keys;
 };
 
+/// The number of keys that a sequence may have: rows of the key tensor, or of
+/// the pages in a row of the page table.
+int64_t getKeyCapacity(attn::AttentionOpInterface op, Frame &frame);
+
 /// The sequences of an op, in any form. Offsets, lengths and tables that point
 /// outside the tensors are failures of the frame.
 llvm::FailureOr<std::vector<Sequence>>

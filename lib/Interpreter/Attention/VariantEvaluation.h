@@ -109,7 +109,7 @@ llvm::LogicalResult VariantEvaluation<T>::checkSizes() {
     return frame.fail(variant) << "'sinks' must have " << queryRows.heads
                                << " entries, found " << sinks->getNumElements();
   if (variant.hasBlocks())
-    return BlockLists(variant, frame).check(keyRows.positions);
+    return BlockLists(variant, frame).check(getKeyCapacity(variant, frame));
   return llvm::success();
 }
 

@@ -4,8 +4,8 @@ dimension of a captured tensor has a line in CAPTURES.
 
 import re
 
-# Dimension names for `tensor<BxHxSxDxbf16>`.
-QUERIES, KEYS = ("B", "Hq", "Sq"), ("B", "Hkv", "Skv")
+# Dimension names for `tensor<BxHxSxDxbf16>`; with pages, those of K.
+QUERIES, KEYS, PAGES = ("B", "Hq", "Sq"), ("B", "Hkv", "Skv"), ("pages", "Hkv", "page")
 
 
 def words(s):
@@ -23,6 +23,8 @@ CAPTURES = {
     # Rows of whole 16 bytes, for tensor maps.
     "logit_bias": lambda s: {"capture0.0": s["Hq"], "capture0.1": s["Sq"], "capture0.2": -(-s["Skv"] // 8) * 8},
     "packed": lambda s: {"N+1": 5},
+    # Room for as many keys as the other examples have, and some pages that no sequence has.
+    "paged": lambda s: {"P": -(-s["Skv"] // s["page"]), "pages": 2 * s["B"] * -(-s["Skv"] // s["page"])},
     "prefix_lm": lambda s: {"capture0.0": s["B"]},
     "relative_bias": lambda s: {"capture0.0": s["Hq"]},
     "tree_mask": lambda s: {"capture0.0": s["B"]},
@@ -35,7 +37,9 @@ def fixed_sizes(program):
     """Sizes of q, k and v that the types of a program, a path, say."""
     text = program.read_text()
     found = {}
-    for name, dims in (("q", QUERIES), ("k", KEYS)):
+    for name, dims in (("q", QUERIES), ("k", PAGES if " paged(" in text else KEYS)):
+        if "layout(bshd)" in text:
+            dims = (dims[0], dims[2], dims[1])
         shape = re.search(rf"%{name}: tensor<([^>]*)>", text)[1].split("x")
         found.update({dim: int(size) for dim, size in zip(dims, shape) if size != "?"})
     return found
@@ -58,6 +62,8 @@ def dims(program, sizes, captures_for=None):
     """The --dims argument of fovea-run. Captured tensors may be as large as others require."""
     own = sizes_of(program, sizes)
     captures = captures_of(program, sizes_of(program, captures_for) if captures_for else own)
+    if "page" in own:
+        own.pop("Skv")
     return ",".join(f"{name}={size}" for name, size in {**own, **captures}.items())
 
 

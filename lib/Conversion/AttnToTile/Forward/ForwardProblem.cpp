@@ -159,5 +159,6 @@ ScheduleProblem fovea::makeForwardProblem(attn::ForwardOp op,
     problem.queryBlock = op.getQueryBlock();
     problem.keyBlock = op.getKeyBlock();
   }
+  problem.page = keys.page.value_or(0);
   return problem;
 }

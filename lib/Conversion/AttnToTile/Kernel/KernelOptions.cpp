@@ -34,10 +34,11 @@ LogicalResult fovea::checkTensors(const KernelOptions &options,
            << "' multiplies f16 and bf16 matrices, found f32 query, key and "
               "value: round them to bf16 or f16 (scores and accumulators stay "
               "f32, and o can be)";
-  if (!op.getSequence().isLowered())
-    return op->emitError("sequence form '")
-           << op.getSequence().getKeyword()
-           << "' is not lowered to kernels yet";
+  if (op.getSequence().getKeyPlaces().page &&
+      op.getKeyType().isDynamicDim(op.getSequenceDim()))
+    return op->emitError("pages must have their number of rows in the type of "
+                         "key and value, found ")
+           << op.getKeyType();
   for (auto [name, type] :
        {std::pair("query", op.getQueryType()), {"value", op.getValueType()}}) {
     int64_t size = type.getDimSize(3);

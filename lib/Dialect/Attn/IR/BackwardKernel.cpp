@@ -114,7 +114,7 @@ SmallVector<DimCover> BackwardOp::getDimCovers() {
   return getVariantCovers(*this);
 }
 SmallVector<std::string> BackwardOp::getNonEmptyDims() {
-  return getBlockListRows(*this);
+  return getVariantNonEmptyDims(*this);
 }
 SmallVector<Contents> BackwardOp::getContents() {
   return getVariantContents(*this);

@@ -53,8 +53,10 @@ SmallVector<Contents> fovea::attn::getVariantContents(AttentionOpInterface op) {
     contents.push_back({counts.str(),
                         op.getBlockListDims(index + 1)[kEntriesDim],
                         /*ascending=*/false, /*block=*/0, /*entries=*/""});
-    contents.push_back({numbers.str(), "Skv", /*ascending=*/false,
-                        op.getKeyBlock(), counts.str()});
+    std::optional<int64_t> page = op.getSequence().getKeyPlaces().page;
+    contents.push_back({numbers.str(), page ? "P" : "Skv", /*ascending=*/false,
+                        op.getKeyBlock(), counts.str(),
+                        /*times=*/page.value_or(1)});
   }
   return contents;
 }
@@ -130,11 +132,9 @@ LogicalResult fovea::attn::verifyBlocks(AttentionOpInterface op) {
     if (extent < 1 || extent > AttentionOpInterface::kMaxSequenceLength / 2)
       return op->emitOpError("block size must be from 1 to 2^29, found [")
              << *size << ']';
-  if (KeyLocations keys = op.getSequence().getKeyPlaces();
-      keys.arePacked || keys.page)
-    return op->emitOpError(
-               "blocks need the sequence form 'dense' or 'lengths', "
-               "found '")
+  if (op.getSequence().getKeyPlaces().arePacked)
+    return op->emitOpError("blocks need the sequence form 'dense', 'lengths' "
+                           "or 'paged', found '")
            << op.getSequence().getKeyword() << "'";
   if (!op.getKvBounds().empty() || !op.getKvClassify().empty())
     return op->emitOpError(

@@ -67,7 +67,7 @@ SmallVector<DimCover> ForwardOp::getDimCovers() {
   return getVariantCovers(*this);
 }
 SmallVector<std::string> ForwardOp::getNonEmptyDims() {
-  return getBlockListRows(*this);
+  return getVariantNonEmptyDims(*this);
 }
 SmallVector<Contents> ForwardOp::getContents() {
   return getVariantContents(*this);

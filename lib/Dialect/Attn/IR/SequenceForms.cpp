@@ -35,7 +35,6 @@ verifyIntegers(function_ref<InFlightDiagnostic()> emitError, StringRef name,
 StringRef DenseAttr::getKeyword() const { return "dense"; }
 SmallVector<StringRef> DenseAttr::getOperandNames() const { return {}; }
 SmallVector<StringRef> DenseAttr::getOperandDims(unsigned) const { return {}; }
-bool DenseAttr::isLowered() const { return true; }
 LogicalResult DenseAttr::verifyOperands(function_ref<InFlightDiagnostic()>,
                                         TypeRange, int64_t) const {
   return success();
@@ -52,7 +51,6 @@ SmallVector<StringRef> LengthsAttr::getOperandNames() const {
 SmallVector<StringRef> LengthsAttr::getOperandDims(unsigned) const {
   return {"B"};
 }
-bool LengthsAttr::isLowered() const { return true; }
 SmallVector<Contents> LengthsAttr::getContents() const {
   return {{"lengths", "Skv", /*ascending=*/false, /*block=*/0, /*entries=*/""}};
 }
@@ -78,7 +76,6 @@ SmallVector<StringRef> PackedAttr::getOperandNames() const {
 SmallVector<StringRef> PackedAttr::getOperandDims(unsigned) const {
   return {"N+1"};
 }
-bool PackedAttr::isLowered() const { return true; }
 SmallVector<Contents> PackedAttr::getContents() const {
   return {{"cu_q", "Sq", /*ascending=*/true, /*block=*/0, /*entries=*/""},
           {"cu_k", "Skv", /*ascending=*/true, /*block=*/0, /*entries=*/""}};
@@ -116,16 +113,25 @@ PackedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
 
 StringRef PagedAttr::getKeyword() const { return "paged"; }
 SmallVector<StringRef> PagedAttr::getOperandNames() const {
-  return {"table", "lengths"};
+  return {"page_table", "lengths"};
 }
 SmallVector<StringRef> PagedAttr::getOperandDims(unsigned index) const {
   return index == 0 ? SmallVector<StringRef>{"B", "P"}
                     : SmallVector<StringRef>{"B"};
 }
-bool PagedAttr::isLowered() const { return false; }
+SmallVector<Contents> PagedAttr::getContents() const {
+  // The lengths first: the table's check reads them.
+  Contents lengths{"lengths", "P"};
+  lengths.times = getPage();
+  Contents table{"page_table", "pages"};
+  table.entries = "lengths";
+  table.page = getPage();
+  return {lengths, table};
+}
 KeyLocations PagedAttr::getKeyPlaces() const {
   KeyLocations places;
   places.page = getPage();
+  places.pageTable = 0;
   places.lengths = 1;
   return places;
 }
@@ -137,7 +143,7 @@ PagedAttr::verifyOperands(function_ref<InFlightDiagnostic()> emitError,
                           TypeRange types, int64_t batch) const {
   if (getPage() <= 0)
     return emitError() << "page must be positive, found " << getPage();
-  if (failed(verifyIntegers(emitError, "table", types[0], 2, batch)))
+  if (failed(verifyIntegers(emitError, "page_table", types[0], 2, batch)))
     return failure();
   return verifyIntegers(emitError, "lengths", types[1], 1, batch);
 }

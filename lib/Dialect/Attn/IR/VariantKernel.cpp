@@ -86,15 +86,26 @@ SmallVector<std::pair<std::string, int64_t>>
 fovea::attn::getVariantLimits(AttentionOpInterface op) {
   constexpr int64_t kLongest = AttentionOpInterface::kMaxSequenceLength;
   KeyLocations keys = op.getSequence().getKeyPlaces();
-  if (keys.page)
-    return {{"Sq", kLongest}};
   SmallVector<std::pair<std::string, int64_t>> limits;
   if (keys.arePacked)
     limits.emplace_back("B", 1);
   limits.emplace_back("Sq", kLongest);
-  limits.emplace_back("Skv", kLongest);
+  if (keys.page)
+    limits.emplace_back("P", kLongest / *keys.page);
+  else
+    limits.emplace_back("Skv", kLongest);
   llvm::append_range(limits, getBlockListLimits(op));
   return limits;
+}
+
+SmallVector<std::string>
+fovea::attn::getVariantNonEmptyDims(AttentionOpInterface op) {
+  SmallVector<std::string> dims = getBlockListRows(op);
+  // Kernels read an entry of the table and clamp it to an existing page, also
+  // for a batch entry without keys.
+  if (op.getSequence().getKeyPlaces().page)
+    dims.append({"pages", "P"});
+  return dims;
 }
 
 SmallVector<DimCover> fovea::attn::getVariantCovers(AttentionOpInterface op) {

@@ -145,6 +145,10 @@ static LogicalResult verifyShapes(AttentionOpInterface op) {
     return op->emitOpError()
            << "key and value must agree in all but the head dim, found "
            << op.getKeyType() << " and " << op.getValueType();
+  if (std::optional<int64_t> page = op.getSequence().getKeyPlaces().page;
+      page && *page > 0 && !agree(k[s], *page))
+    return op->emitOpError() << "pages of key and value must have " << *page
+                             << " rows as in 'page', found " << op.getKeyType();
   if (q[3] != k[3])
     return op->emitOpError()
            << "query and key must have the same head dim, found " << q[3]
@@ -204,7 +208,8 @@ bool fovea::attn::isReservedName(AttentionOpInterface op, StringRef name) {
                                             "full_count", "partial_index",
                                             "full_index", "dropout_seed",
                                             "lengths",    "cu_q",
-                                            "cu_k",       "dropout_offset"};
+                                            "cu_k",       "dropout_offset",
+                                            "page_table"};
   static const llvm::StringSet<> backward = {"do", "dlse",   "dq",    "dk",
                                              "dv", "dsinks", "dscale"};
   return forward.contains(name) ||

@@ -70,6 +70,8 @@ llvm::SmallVector<int64_t> getMemoryOrder(AttentionOpInterface op,
                                           mlir::Type type, bool isHeads);
 llvm::SmallVector<std::pair<std::string, int64_t>>
 getVariantLimits(AttentionOpInterface op);
+/// Dimensions that must not be empty.
+llvm::SmallVector<std::string> getVariantNonEmptyDims(AttentionOpInterface op);
 llvm::SmallVector<DimCover> getVariantCovers(AttentionOpInterface op);
 llvm::SmallVector<Contents> getVariantContents(AttentionOpInterface op);
 /// The dimensions that contain the entries of block lists, and their limits.

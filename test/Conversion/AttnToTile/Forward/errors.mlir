@@ -35,11 +35,21 @@ func.func @f(%q: tensor<1x1x?x16xf16>, %k: tensor<1x1x?x16xf16>, %v: tensor<1x1x
 
 // -----
 
-func.func @f(%q: tensor<2x4x?x32xf16>, %k: tensor<?x4x16x32xf16>, %v: tensor<?x4x16x32xf16>, %table: tensor<2x?xi32>,
+func.func @f(%q: tensor<2x4x?x32xf16>, %k: tensor<?x4x?x32xf16>, %v: tensor<?x4x?x32xf16>, %table: tensor<2x?xi32>,
              %n: tensor<2xi32>) -> tensor<2x4x?x32xf16> {
-  // expected-error@+1 {{sequence form 'paged' is not lowered to kernels yet}}
+  // expected-error@+1 {{pages must have their number of rows in the type of key and value, found 'tensor<?x4x?x32xf16>'}}
   %o = attn.forward %q, %k, %v paged(%table, %n : tensor<2x?xi32>, tensor<2xi32>, page = 16)
-    : tensor<2x4x?x32xf16>, tensor<?x4x16x32xf16>, tensor<?x4x16x32xf16> -> tensor<2x4x?x32xf16>
+    : tensor<2x4x?x32xf16>, tensor<?x4x?x32xf16>, tensor<?x4x?x32xf16> -> tensor<2x4x?x32xf16>
+  return %o : tensor<2x4x?x32xf16>
+}
+
+// -----
+
+func.func @f(%q: tensor<2x4x?x32xf16>, %k: tensor<?x4x40x32xf16>, %v: tensor<?x4x40x32xf16>, %table: tensor<2x?xi32>,
+             %n: tensor<2xi32>) -> tensor<2x4x?x32xf16> {
+  // expected-error@+1 {{pages of K and V must have a multiple of 16 rows, found 40}}
+  %o = attn.forward %q, %k, %v paged(%table, %n : tensor<2x?xi32>, tensor<2xi32>, page = 40)
+    : tensor<2x4x?x32xf16>, tensor<?x4x40x32xf16>, tensor<?x4x40x32xf16> -> tensor<2x4x?x32xf16>
   return %o : tensor<2x4x?x32xf16>
 }
 

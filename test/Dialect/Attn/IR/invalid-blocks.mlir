@@ -132,7 +132,7 @@ func.func @no_entries(%q: !t, %c: tensor<2x4x3xi32>, %i: tensor<2x4x3x0xi32>) ->
 
 !t = tensor<1x4x300x32xf16>
 func.func @packed(%q: !t, %cu: tensor<?xi32>, %c: tensor<1x4x3xi32>, %i: tensor<1x4x3x5xi32>) -> !t {
-  // expected-error @+1 {{blocks need the sequence form 'dense' or 'lengths', found 'packed'}}
+  // expected-error @+1 {{blocks need the sequence form 'dense', 'lengths' or 'paged', found 'packed'}}
   %o = attn.forward %q, %q, %q packed(%cu, %cu : tensor<?xi32>, tensor<?xi32>)
     blocks(%c, %i : tensor<1x4x3xi32>, tensor<1x4x3x5xi32>, size = [128, 128]) : !t, !t, !t -> !t
   return %o : !t

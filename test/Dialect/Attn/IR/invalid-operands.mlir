@@ -118,9 +118,27 @@ func.func @paged_page(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: 
 // -----
 
 func.func @paged_table(%q: tensor<2x4x?x64xbf16>, %k: tensor<2x4x?x64xbf16>, %v: tensor<2x4x?x64xbf16>, %p: tensor<2xi32>, %n: tensor<2xi32>) {
-  // expected-error @+1 {{'table' must be an i32 tensor of rank 2}}
+  // expected-error @+1 {{'page_table' must be an i32 tensor of rank 2}}
   %o = attn.forward %q, %k, %v paged(%p, %n : tensor<2xi32>, tensor<2xi32>, page = 64)
     : tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16>, tensor<2x4x?x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @paged_rows(%q: tensor<2x4x?x64xbf16>, %k: tensor<?x4x128x64xbf16>, %p: tensor<2x?xi32>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{pages of key and value must have 64 rows as in 'page', found 'tensor<?x4x128x64xbf16>'}}
+  %o = attn.forward %q, %k, %k paged(%p, %n : tensor<2x?xi32>, tensor<2xi32>, page = 64)
+    : tensor<2x4x?x64xbf16>, tensor<?x4x128x64xbf16>, tensor<?x4x128x64xbf16> -> tensor<2x4x?x64xbf16>
+  return
+}
+
+// -----
+
+func.func @paged_table_type(%q: tensor<2x4x?x64xbf16>, %k: tensor<?x4x64x64xbf16>, %p: tensor<2x?xi64>, %n: tensor<2xi32>) {
+  // expected-error @+1 {{'page_table' must be an i32 tensor of rank 2, found 'tensor<2x?xi64>'}}
+  %o = attn.forward %q, %k, %k paged(%p, %n : tensor<2x?xi64>, tensor<2xi32>, page = 64)
+    : tensor<2x4x?x64xbf16>, tensor<?x4x64x64xbf16>, tensor<?x4x64x64xbf16> -> tensor<2x4x?x64xbf16>
   return
 }
 

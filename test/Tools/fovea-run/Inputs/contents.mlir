@@ -7,3 +7,9 @@ func.func @blocks(%q: !q, %k: !q, %count: tensor<1x1x?xi32>, %index: tensor<1x1x
   %o = attn.forward %q, %k, %k blocks(%count, %index : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [16, 16]) : !q, !q, !q -> !q
   return %o : !q
 }
+
+func.func @pages(%q: tensor<?x?x?x16xf16>, %k: tensor<?x?x4x16xf16>, %table: tensor<?x?xi32>, %n: tensor<?xi32>) -> tensor<?x?x?x16xf16> {
+  %o = attn.forward %q, %k, %k paged(%table, %n : tensor<?x?xi32>, tensor<?xi32>, page = 4)
+    : tensor<?x?x?x16xf16>, tensor<?x?x4x16xf16>, tensor<?x?x4x16xf16> -> tensor<?x?x?x16xf16>
+  return %o : tensor<?x?x?x16xf16>
+}

@@ -70,14 +70,27 @@ def Attn_PagedAttr : Attn_SequenceForm<"Paged", "paged"> {
     `paged(%table, %n : tensor<BxPxi32>, tensor<Bxi32>, page = 64)`: K and V are
     page pools. Their batch dimension counts pages, and their sequence dimension
     counts the `page` rows of a page. Key `j` of batch entry `b` is row
-    `j mod page` of page `table[b, j / page]`. Entry `b` has `n[b]` keys.
+    `j mod page` of page `table[b, j / page]`. Entry `b` has `n[b]` keys; the
+    other rows of its last page, other pages, and entries of the table beyond
+    that page do not affect any result. Batch entries may share pages.
 
-    No pass lowers this form to kernels: `attn-to-tile` rejects it. The
-    interpreter executes it at the `attn` level. It has no gradients.
+    The interpreter rejects lengths and entries out of range. Kernels clamp
+    `n[b]` to `[0, P * page]` and entries to the pages of the pool. They need a
+    page size in the type of K and V, a multiple of 16, and choose a `tile_n`
+    that divides it. The form has no gradients.
+
+    Example:
+    ```mlir
+    %o = attn.forward %q, %k, %v
+      paged(%table, %n : tensor<?x?xi32>, tensor<?xi32>, page = 64)
+      : tensor<?x8x?x128xbf16>, tensor<?x8x64x128xbf16>, tensor<?x8x64x128xbf16>
+      -> tensor<?x8x?x128xbf16>
+    ```
   }];
   let parameters = (ins AttrParameter<"int64_t", "rows of a page">:$page);
   let assemblyFormat = "`<` `page` `=` $page `>`";
   let extraClassDeclaration = [{
+    ::llvm::SmallVector<::fovea::attn::Contents> getContents() const;
     ::fovea::attn::KeyLocations getKeyPlaces() const;
     void printParameters(::mlir::OpAsmPrinter &printer) const;
   }];

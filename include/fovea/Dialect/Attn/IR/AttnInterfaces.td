@@ -36,8 +36,6 @@ def SequenceFormAttrInterface : AttrInterface<"SequenceFormAttrInterface"> {
     InterfaceMethod<"The valid contents of the form's operands.",
       "::llvm::SmallVector<::fovea::attn::Contents>", "getContents", (ins), "",
       /*defaultImplementation=*/"return {};">,
-    InterfaceMethod<"True if `attn-to-tile` can lower the form.",
-      "bool", "isLowered", (ins)>,
     InterfaceMethod<"Prints the parameters after the operands of the clause.",
       "void", "printParameters", (ins "::mlir::OpAsmPrinter &":$printer), "",
       /*defaultImplementation=*/"(void)printer;">

@@ -59,6 +59,7 @@ fovea_tools = [
     "fovea-run",
     "fovea-runtime-test",
     "fovea-translate",
+    "fovea-work-test",
     "fuzz-capi",
     "fuzz-metadata",
     "fuzz-npy",

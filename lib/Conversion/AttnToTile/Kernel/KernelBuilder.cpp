@@ -237,17 +237,26 @@ KernelBuilder::Work WorkEmitter::emit(Value rows, int64_t tileM) {
   emitCounts(rows, tileM);
   named("tiles", tiles);
   named("items", count);
-  kb.workLoop = tile::ForeachWorkOp::create(b, loc, count, order.schedule);
+  Value items = count;
+  if (order.shares != 1)
+    items = compute<arith::MulIOp>(count, kb.constant(order.shares));
+  kb.workLoop = tile::ForeachWorkOp::create(b, loc, items, order.schedule);
   Value item = kb.workLoop.getItem();
   named("item", item);
   b.setInsertionPointToStart(kb.workLoop.getBody());
+  Value share;
+  if (order.shares != 1) {
+    share = compute<arith::RemUIOp>(item, kb.constant(order.shares));
+    named("share", share);
+    item = compute<arith::DivUIOp>(item, kb.constant(order.shares));
+  }
   if (order.lastItemsFirst)
     item = compute<arith::SubIOp>(compute<arith::SubIOp>(count, kb.constant(1)),
                                   item);
 
   Place place =
       order.headsPerSection ? emitInSections(item) : emitHeadByHead(item);
-  Work work{place.batch, place.head, {}};
+  Work work{place.batch, place.head, {}, share};
   work.row = compute<arith::MulIOp>(place.tile, kb.constant(tileM));
   if (!order.batchFirst) {
     work.head = compute<arith::RemUIOp>(place.headOfAll, heads);

@@ -98,9 +98,12 @@ struct KernelBuilder : KernelOptions {
                        int64_t columns, mlir::Value limit,
                        llvm::StringRef name);
 
-  /// A work item: a tile of rows.
+  /// A work item: a tile of rows with all of their keys, or with one share of
+  /// them.
   struct Work {
     mlir::Value batch, head, row;
+    /// The index of the share, below `WorkOrder::shares`; null if there is one.
+    mlir::Value share;
   };
   /// The order of a head's tiles.
   enum class TileOrder {
@@ -130,6 +133,8 @@ struct KernelBuilder : KernelOptions {
     TileOrder tiles = TileOrder::LastFirst;
     /// Reverses the whole order, so that the last head's tiles are first.
     bool lastItemsFirst = false;
+    /// Number of consecutive items that share the keys of one tile.
+    int64_t shares = 1;
   };
   /// Starts the loop over tiles of `tileM` of the `rows` of each head and batch
   /// entry; moves the builder into it.

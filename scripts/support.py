@@ -33,17 +33,10 @@ GRADIENTS = {"dq", "dk", "dv", "dgains", "dsinks", "dscale"}
 PROBED = None
 #: Options of a description that the page lists.
 PARTS = ({"blocks": (128, 128)}, {"dropout": 0.1}, {"sinks": True}, {"output_dtype": "f32"}, {"value_head_dim": 128})
+#: The fewest rows of a page.
+PAGE_ROWS = 16
 #: The tolerance of an output's relative error: f16 products of 64 keys.
 TOLERANCE = 5e-3
-
-PAGED = """
-func.func @paged(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x16x64xf16>, %v: tensor<?x?x16x64xf16>,
-                 %table: tensor<?x?xi32>, %n: tensor<?xi32>) -> tensor<?x?x?x64xf16> {
-  %o = attn.forward %q, %k, %v paged(%table, %n : tensor<?x?xi32>, tensor<?xi32>, page = 16)
-    : tensor<?x?x?x64xf16>, tensor<?x?x16x64xf16>, tensor<?x?x16x64xf16> -> tensor<?x?x?x64xf16>
-  return %o : tensor<?x?x?x64xf16>
-}
-"""
 
 
 # --- Queries of the compiler ----------------------------------------------------------------------
@@ -65,28 +58,15 @@ def compiles(target, sequences="dense", gradient=False, **description):
     """True if the kernel compiles; with `gradient`, also the kernels of all kinds of gradients."""
     import fovea
 
-    description = {"dtype": "f16", "head_dim": 64, "sequences": sequences, **description}
+    form = fovea.Paged(PAGE_ROWS) if sequences == "paged" else sequences
+    description = {"dtype": "f16", "head_dim": 64, "sequences": form, **description}
     if gradient:
         description.update(score_mod=gain, captures={"gains": ("f32", (None,))}, sinks=True, scale="runtime", gradient=True)
     try:
-        kernel = fovea.compile(PAGED if sequences == "paged" else fovea.attention(**description), target=target)
+        kernel = fovea.compile(fovea.attention(**description), target=target)
     except (fovea.CompileError, ValueError):
         return False
     return not gradient or kernel.has_backward and GRADIENTS <= {tensor["name"] for tensor in kernel.backward.metadata["tensors"]}
-
-
-def interprets_pages():
-    """True if the interpreter runs paged keys: two pages in reverse order must equal contiguous keys."""
-    import fovea
-    import numpy
-
-    generator = numpy.random.default_rng(0)
-    q, keys = (generator.standard_normal((1, 2, 32, 64)).astype("float16") for _ in range(2))
-    pages = keys.reshape(1, 2, 2, 16, 64).transpose(2, 0, 1, 3, 4)[::-1].reshape(2, 2, 16, 64)
-    integers = {"table": numpy.array([[1, 0]], "int32"), "lengths": numpy.array([32], "int32")}
-    found = fovea.reference(PAGED, q, pages.copy(), pages.copy(), **integers)
-    expected, _ = fovea.reference(fovea.attention(dtype="f16", head_dim=64), q, keys, keys)
-    return bool(abs(found - expected).max() < 1e-12)
 
 
 @functools.lru_cache(None)
@@ -199,19 +179,16 @@ def programs_table():
     forward, backward = the_same_on_all(forms_of, False), the_same_on_all(forms_of, True)
     if not rule or not the_same_on_all(parts_compile):
         raise AssertionError("head dims are not the multiples of 8 up to 256, or a part of a description does not compile")
-    if not interprets_pages():
-        raise AssertionError("the interpreter does not run paged keys")
-    only_interpreted = [form for form in FORMS if form not in forward]
     return points({
         "Q, K, V": ", ".join(types) + "; sums and log-sum-exp in f32. f32 runs in the interpreter only",
         "output": "the type of Q, or f32",
         "head dims": "multiples of 8 from 8 to 256, and another one for V; `fovea.torch` pads other sizes and splits wider V. "
                      "Not above 256 for Q and K (MLA's 576)",
-        "sequence forms": f"{named(forward)}. In the interpreter only: {named(only_interpreted)}",
+        "sequence forms": f"{named(forward)}. Pages have a multiple of {PAGE_ROWS} rows",
         "gradients": f"of {', '.join(backward)}, with respect to Q, K, V, captured tensors, sinks and the scale. "
                      "Not of gradients ([others](Guides/PyTorch.md#gradients))",
         "heads": "any number, GQA and MQA",
-        "decoding": "any number of queries over a contiguous KV cache with a length for each batch entry. Not split KV, not paged KV",
+        "decoding": "any number of queries over a KV cache, contiguous or in pages, with a length for each batch entry. Not split KV",
         "schedules": "chosen by the compiler; `--schedule` overrides them, `fovea-run --tune` measures candidates on a GPU",
         "masks and scores": "any score_mod and mask_mod of supported ops ([Python](Guides/Python.md#functions), "
                             "[PyTorch](Guides/PyTorch.md#functions)), BlockMasks, dropout, sinks",
@@ -245,7 +222,7 @@ MISSING = {
     "f32 and tf32 kernels": "cast Q, K and V to bf16 or f16; the interpreter runs f32 programs",
     "split KV (flash decoding)": "one CTA processes all keys of its queries, so decoding with a small batch uses a part of the GPU; "
                                  "`attn.merge` combines results over disjoint keys",
-    "paged KV caches": "`attn.forward` describes pages, and the interpreter runs them; there are no kernels",
+    "pages of a few keys": "pages have a multiple of 16 rows, and kernels for pages of less than 128 rows use smaller tiles",
     "several GPUs": "each call runs on one GPU; there is no ring or context parallelism",
     "other hardware": "AMD, Intel and Apple GPUs, and CPUs, are not targets; the interpreter and the PTX emulator are for checks",
 }
@@ -295,7 +272,8 @@ def generations_table():
         measured = [f"{facts.MEASURED[target]} ({target})" for target in targets if target in facts.MEASURED]
         code = ", ".join(f"`{target}`" for target in targets)
         forward, backward = the_same_on_all(forms_of, False), the_same_on_all(forms_of, True)
-        decode = "contiguous KV" if "lengths" in forward else "no"
+        caches = [name for name, form in (("contiguous", "lengths"), ("paged", "paged")) if form in forward]
+        decode = f"{' and '.join(caches)} KV" if caches else "no"
         rows.append([name, code, ", ".join(dict.fromkeys(unit(target) for target in targets)), ", ".join(the_same_on_all(types_of)),
                      "yes" if forward else "no", "yes" if backward else "no", decode,
                      ", ".join(["emulator", *measured])])
@@ -305,12 +283,13 @@ def generations_table():
 def readme_table():
     forward, backward = the_same_on_all(forms_of, False), the_same_on_all(forms_of, True)
     gradients = "with gradients" if forward == backward else f"gradients of {', '.join(backward)}"
+    shown = [name.replace("padded KV cache, ", "") for name in (ALIASES[form] for form in forward)]
     names, needed, tested = zip(*software())
     return f"""{generations_table()}
 {points({
-    "sequences": f"{', '.join(forward)} (varlen, cu_seqlens), {gradients}",
+    "sequences": f"{', '.join(shown)}; {gradients}",
     "head dims": "multiples of 8 up to 256; `fovea.torch` pads others",
-    "not supported": "fp8 and f32 kernels, paged and split KV, second-order gradients",
+    "not supported": "fp8 and f32 kernels, split KV, second-order gradients",
 })}
 {table(["", *names], [["needed", *needed], ["tested", *tested]])}"""
 

@@ -24,7 +24,7 @@ from .compiler._lines import SourceLine
 from .errors import CompileError, CompileWarning, Diagnostic, Error, LaunchError, MissingPackageError, TraceError
 from .frontend._gradient import gradient
 from .frontend._program import Spec
-from .frontend._spec import Blocks, Capture, attention
+from .frontend._spec import Blocks, Capture, Paged, attention
 from .frontend._trace import Traced, TracedTensor
 # "as": type checkers then export names that __all__ lacks.
 from .math import (
@@ -44,7 +44,7 @@ from ._version import VERSION as __version__
 # the module math of the standard library.
 __all__ = [
     "Blocks", "Capture", "CompileError", "CompileWarning", "ComparedField", "DeviceTensor", "Diagnostic", "Error",
-    "Explanation", "Kernel", "LaunchError", "LoadedKernel", "MissingPackageError", "PreparedLaunch", "SourceLine", "Spec",
+    "Explanation", "Kernel", "LaunchError", "LoadedKernel", "MissingPackageError", "Paged", "PreparedLaunch", "SourceLine", "Spec",
     "Statement", "TraceError", "Traced", "TracedTensor", "attention", "cache", "device_info", "find_ptxas", "gradient",
     "reference", "synchronize", "targets", "version",
 ]

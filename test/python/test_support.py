@@ -42,7 +42,8 @@ def test_target(support, target):
 def test_programs(support, target):
     """The page's entries about programs; results are kept for the test of the page."""
     assert support.types_of(target) == ("bf16", "f16") and support.head_dims_hold(target) and support.parts_compile(target)
-    assert support.forms_of(target, False) == support.forms_of(target, True) == ("dense", "lengths", "packed")
+    assert support.forms_of(target, False) == support.FORMS == ("dense", "lengths", "packed", "paged")
+    assert support.forms_of(target, True) == ("dense", "lengths", "packed")
 
 
 @pytest.mark.filterwarnings("ignore:kernels for sm_90 ")
@@ -82,8 +83,8 @@ def test_what_is_missing(fovea, support):
     with pytest.raises(ValueError, match="unknown dtype 'f8E4M3FN'"):
         fovea.attention(dtype="f8E4M3FN", head_dim=64)
     for program, target, message in (
-        (fovea.attention(dtype="f32", head_dim=64), "sm_90a", "found f32 query"), (support.PAGED, "sm_90a", "'paged' is not lowered to kernels"),
-        (fovea.attention(head_dim=576), "sm_90a", "up to 256"),
+        (fovea.attention(dtype="f32", head_dim=64), "sm_90a", "found f32 query"), (fovea.attention(head_dim=576), "sm_90a", "up to 256"),
+        (fovea.attention(head_dim=64, sequences=fovea.Paged(8)), "sm_90a", "multiple of 16 rows"),
     ):
         with pytest.raises(fovea.CompileError, match=message):
             fovea.compile(program, target=target, cache=False)

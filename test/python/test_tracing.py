@@ -169,6 +169,29 @@ def test_packed_sequences(fovea):
         check([part[:, :, rows] for part in found], expected, 1e-6)
 
 
+@pytest.mark.parametrize("layout", ["bhsd", "bshd"])
+def test_pages(fovea, layout):
+    """Keys in pages, in any order, give the results of contiguous keys at each level."""
+    page, lengths, table = 32, numpy.array([50, 7], "int32"), numpy.array([[4, 1], [0, -1]], "int32")
+    described = {"mask_mod": lambda b, h, q, k: k - fovea.key_length() <= q - fovea.query_length(), "dtype": "f16",
+                 "head_dim": 16, "layout": layout}
+    spec = fovea.attention(sequences=fovea.Paged(page), **described)
+    order = (0, 1, 2, 3) if layout == "bhsd" else (0, 2, 1, 3)
+    generator = numpy.random.default_rng(0)
+    q, k, v = (generator.standard_normal(shape).astype("float16") for shape in ((2, 4, 5, 16), (2, 2, 64, 16), (2, 2, 64, 16)))
+    pools = [numpy.full((5, 2, page, 16), numpy.nan, "float16") for _ in range(2)]
+    for pool, rows in zip(pools, (k, v)):
+        for b, length in enumerate(lengths):
+            for j in range(length):
+                pool[table[b, j // page], :, j % page] = rows[b, :, j]
+    q, k, v, *pools = (one.transpose(order).copy() for one in (q, k, v, *pools))
+    expected = fovea.reference(fovea.attention(sequences="lengths", **described), q, k, v, lengths=lengths)
+    check(fovea.reference(spec, q, *pools, page_table=table, lengths=lengths), expected, 1e-12)
+    kernel = fovea.compile(spec, target="sm_80")
+    for level in ("warp", "ptx"):
+        check(kernel.interpret(q, *pools, page_table=table, lengths=lengths, level=level), expected, 1e-2)
+
+
 @pytest.mark.parametrize("full", [False, True])
 def test_lists_of_blocks(fovea, full):
     blocks = fovea.Blocks(8, 4, full=full, per_head=False)
@@ -346,14 +369,17 @@ def test_masks_are_booleans(fovea):
     ({"scale": "often"}, "'runtime'"), ({"name": "a b"}, "identifier"),
     ({"captures": {"q": ("f32", (1,))}}, "can't be named 'q'"), ({"captures": {"a": 3}}, r"must be an array, or \(dtype, shape\)"), ({"captures": {"a": ("f32", 3)}}, r"must be an array, or \(dtype, shape\)"),
     ({"captures": {"a": ("f32", (0,))}}, "positive integer or None"),
-    ({"captures": {"a": ("bf16", ())}}, "must be f32, i32 or i64"), ({"sequences": "paged"}, "can't be 'paged': there are no kernels for pages; only the interpreter"),
+    ({"captures": {"a": ("bf16", ())}}, "must be f32, i32 or i64"), ({"sequences": "paged"}, r"or fovea.Paged\(page=...\), found 'paged'"),
+    ({"page": 0}, "page must be a positive integer"), ({"page": 64, "key_length": 128}, "key_length is the rows of a page, 64, found 128"),
+    ({"page": 64, "gradient": True}, "pages have no gradients"),
     ({"blocks": 64}, r"blocks must be fovea.Blocks, \(queries, keys\) or None"),
-    ({"blocks": (64, 0)}, "blocks' keys must be a positive integer"), ({"blocks": (64, 64), "sequences": "packed"}, "blocks need"),
+    ({"blocks": (64, 0)}, "blocks' keys must be a positive integer"), ({"blocks": (64, 64), "sequences": "packed"}, "blocks need sequences 'dense', 'lengths' or fovea.Paged, found 'packed'"),
     ({"dropout": 1.0}, "a probability below 1"), ({"dropout": float("nan")}, "a probability below 1"),
 ])
 def test_wrong_descriptions(fovea, arguments, message):
+    pages = {"sequences": fovea.Paged(arguments["page"])} if "page" in arguments else {}
     with pytest.raises(ValueError, match=message):
-        fovea.attention(**{"head_dim": 16, **arguments})
+        fovea.attention(**{"head_dim": 16, **pages, **{name: value for name, value in arguments.items() if name != "page"}})
 
 
 # --- Common mistakes ----------------------------------------------------------------

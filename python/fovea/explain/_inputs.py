@@ -55,14 +55,21 @@ def layout_of(spec: Spec) -> str:
     return "bshd" if re.search(r"\blayout\(bshd\)", spec.mlir) else "bhsd"
 
 
+def page_of(spec: Spec) -> Optional[int]:
+    """The rows of a page, or None if keys are not in pages."""
+    found = re.search(r"\bpaged\([^)]*page = (\d+)\)", spec.mlir, re.DOTALL)
+    return int(found[1]) if found else None
+
+
 def fit_sizes(spec: Spec, inputs: Sequence[Input], wanted: Sizes) -> Sizes:
     """`wanted` with the sizes that the program fixes. Raises Error if it fixes other lengths."""
     shapes = {entry.name: entry.shape for entry in inputs}
-    head, row = (2, 1) if layout_of(spec) == "bshd" else (1, 2)
+    head = 2 if layout_of(spec) == "bshd" else 1
     q, k = shapes["q"], shapes["k"]
     if "cu_q" in shapes:
         wanted = replace(wanted, batch=1)
-    for what, fixed, size in (("queries", q[row], wanted.queries), ("keys", k[row], wanted.keys)):
+    queries, keys = fixed_lengths(spec, inputs)
+    for what, fixed, size in (("queries", queries, wanted.queries), ("keys", keys, wanted.keys)):
         if fixed is not None and fixed != size:
             raise Error(f"the program has {fixed} {what}, found {size}")
     heads, kv_heads = q[head], k[head]
@@ -75,7 +82,7 @@ def fixed_lengths(spec: Spec, inputs: Sequence[Input]) -> Tuple[Optional[int], O
     """The number of queries and of keys that the program fixes, or None."""
     shapes = {entry.name: entry.shape for entry in inputs}
     row = 1 if layout_of(spec) == "bshd" else 2
-    return shapes["q"][row], shapes["k"][row]
+    return shapes["q"][row], shapes["k"][row] if page_of(spec) is None else None
 
 
 def small_sizes(spec: Spec, inputs: Sequence[Input], length: int, heads: int) -> Sizes:
@@ -192,8 +199,11 @@ def _tensor_shape(spec: Spec, entry: Input, sizes: Sizes) -> Tuple[int, ...]:
     if entry.name in ("lse", "dlse"):
         return (sizes.batch, sizes.heads, sizes.queries)
     rows, heads = (sizes.keys, sizes.kv_heads) if entry.name in ("k", "v") else (sizes.queries, sizes.heads)
+    page, batch = page_of(spec), sizes.batch
+    if page is not None and entry.name in ("k", "v"):
+        batch, rows = batch * -(-rows // page), page
     inner = (rows, heads) if layout_of(spec) == "bshd" else (heads, rows)
-    return (sizes.batch, *inner, entry.shape[3] or 0)
+    return (batch, *inner, entry.shape[3] or 0)
 
 
 #: Maximum number of distinct random numbers in q, k and v of a timed kernel.
@@ -250,6 +260,11 @@ def make_inputs(kernel: Kernel, inputs: Sequence[Input], sizes: Sizes, given: Ma
         elif entry.name == "lengths":
             contents[entry.name] = numpy.full(entry.shape[0] or sizes.batch, max(sizes.keys * 3 // 4, 1), numpy.int32)
             notes[name] = "three quarters of the keys"
+        elif entry.name == "page_table":
+            count = -(-sizes.keys // (page_of(spec) or 1))
+            batch = entry.shape[0] or sizes.batch
+            contents[entry.name] = numpy.arange(batch * count, dtype=numpy.int32)[::-1].reshape(batch, count).copy()
+            notes[name] = "all pages, in descending order"
         elif entry.name in ("cu_q", "cu_k"):
             length = sizes.queries if entry.name == "cu_q" else sizes.keys
             contents[entry.name] = (length * numpy.array([0, 3, 5, 8]) // 8).astype(numpy.int32)

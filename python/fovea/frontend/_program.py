@@ -13,12 +13,13 @@ from .._files import read_regular
 from ..errors import CompileError, Diagnostic, Error
 
 #: Layouts of sequences, with the operands that they add.
-SEQUENCES: Dict[str, Tuple[str, ...]] = {"dense": (), "lengths": ("lengths",), "packed": ("cu_q", "cu_k")}
+SEQUENCES: Dict[str, Tuple[str, ...]] = {"dense": (), "lengths": ("lengths",), "packed": ("cu_q", "cu_k"),
+                                         "paged": ("page_table", "lengths")}
 #: Operands of block-sparse lists and of dropout.
 BLOCK_LISTS = ("partial_count", "partial_index", "full_count", "full_index")
 DROPOUT = ("dropout_seed", "dropout_offset")
-#: Operands that each call passes as lists: block-sparse lists, and offsets of packed sequences.
-LISTS = BLOCK_LISTS + SEQUENCES["packed"]
+#: Operands that each call passes as lists: block-sparse lists, offsets of packed sequences, page tables and lengths.
+LISTS = BLOCK_LISTS + SEQUENCES["packed"] + SEQUENCES["paged"]
 RESERVED = {"q", "k", "v", "o", "lse", "scale", "sinks", *BLOCK_LISTS, *DROPOUT,
             *(name for names in SEQUENCES.values() for name in names)}
 
@@ -73,7 +74,7 @@ def as_spec(program: Program) -> Spec:
 
 def lists_of(program: str) -> Tuple[str, ...]:
     """The names, of `LISTS`, that the program's lists have."""
-    return SEQUENCES["packed"] if " packed(%" in program else BLOCK_LISTS
+    return next((SEQUENCES[form] for form in ("packed", "paged", "lengths") if f" {form}(%" in program), BLOCK_LISTS)
 
 
 def internal_names(spec: Spec) -> Dict[str, str]:

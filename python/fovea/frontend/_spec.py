@@ -75,6 +75,21 @@ class Blocks:
         return BLOCK_LISTS if self.full else BLOCK_LISTS[:2]
 
 
+@dataclass(frozen=True)
+class Paged:
+    """Keys and values in pages of ``page`` rows: k and v are pools, whose batch dimension
+    counts pages and whose ``key_length`` is ``page``. Kernels need a multiple of 16; multiples
+    of 128 are fastest.
+
+    A call passes ``page_table``, an i32 tensor of (batch, pages of a sequence), and
+    ``lengths``, an i32 tensor of (batch). Key ``j`` of batch entry ``b`` is row ``j % page`` of
+    page ``page_table[b, j // page]``, and entry ``b`` has ``lengths[b]`` keys. Sequences may
+    share pages. Entries of the table beyond a sequence's last page may have any value.
+    """
+
+    page: int = 64
+
+
 def make_spec(
     *,
     dtype: str,
@@ -88,7 +103,7 @@ def make_spec(
     scale: Union[None, float, str] = None,
     lse: bool = True,
     layout: str = "bhsd",
-    sequences: str = "dense",
+    sequences: Union[str, Paged] = "dense",
     blocks: Optional[Blocks] = None,
     sinks: bool = False,
     dropout: float = 0.0,
@@ -103,15 +118,20 @@ def make_spec(
     `score_arguments` and `mask_arguments` of the same captures. `place` is the source
     position of the rest of the program."""
 
-    def tensor(head_count: Optional[int], length: Optional[int], dim: int, element: str) -> str:
-        shape = [batch, head_count, length, dim] if layout == "bhsd" else [batch, length, head_count, dim]
+    def tensor(entries: Optional[int], head_count: Optional[int], length: Optional[int], dim: int, element: str) -> str:
+        shape = [entries, head_count, length, dim] if layout == "bhsd" else [entries, length, head_count, dim]
         return tensor_type(shape, element)
 
     if sequences == "packed":
         batch = 1
+    page = sequences.page if isinstance(sequences, Paged) else None
+    form = "paged" if isinstance(sequences, Paged) else sequences
+    key_batch = batch if page is None else None
+    key_length = key_length if page is None else page
     dv = head_dim if value_head_dim is None else value_head_dim
-    q, k = tensor(heads, query_length, head_dim, dtype), tensor(kv_heads, key_length, head_dim, dtype)
-    v, o = tensor(kv_heads, key_length, dv, dtype), tensor(heads, query_length, dv, output_dtype or dtype)
+    q, k = tensor(batch, heads, query_length, head_dim, dtype), tensor(key_batch, kv_heads, key_length, head_dim, dtype)
+    v = tensor(key_batch, kv_heads, key_length, dv, dtype)
+    o = tensor(batch, heads, query_length, dv, output_dtype or dtype)
     arguments = [("%q", q), ("%k", k), ("%v", v)]
     clauses: List[str] = []
     if scale == "runtime":
@@ -121,11 +141,13 @@ def make_spec(
         clauses.append(f"scale({float_literal(float(scale), 'f64')})")
     if layout != "bhsd":
         clauses.append(f"layout({layout})")
-    names = SEQUENCES[sequences]
-    if names:
-        kind = tensor_type([batch if sequences == "lengths" else None], "i32")
-        arguments += [("%" + name, kind) for name in names]
-        clauses.append(f"{sequences}({', '.join('%' + name for name in names)} : {', '.join([kind] * len(names))})")
+    operands = SEQUENCES[form]
+    if operands:
+        rows = tensor_type([None if form == "packed" else batch], "i32")
+        types = [tensor_type([batch, None], "i32") if one == "page_table" else rows for one in operands]
+        arguments += [("%" + one, kind) for one, kind in zip(operands, types)]
+        size = "" if page is None else f", page = {page}"
+        clauses.append(f"{form}({', '.join('%' + one for one in operands)} : {', '.join(types)}{size})")
     if blocks is not None:
         leading = [batch if blocks.per_batch else 1, heads if blocks.per_head else 1, None]
         kinds = [tensor_type(leading + [None] * (index % 2), "i32") for index, _ in enumerate(blocks.names())]
@@ -214,7 +236,20 @@ def _capture(name: str, given: Any) -> Capture:
     return Capture(dtype, shape)
 
 
-def _blocks(given: Any, sequences: str) -> Optional[Blocks]:
+def _sequences(given: Any, key_length: Optional[int]) -> Union[str, Paged]:
+    if isinstance(given, Paged):
+        if _size("page", given.page) is None:
+            raise ValueError("page must be a positive integer, found None")
+        if key_length not in (None, given.page):
+            raise ValueError(f"with pages, key_length is the rows of a page, {given.page}, found {key_length}")
+        return given
+    names = [name for name in SEQUENCES if name != "paged"]
+    if given not in names:
+        raise ValueError(f"sequences must be one of {', '.join(names)}, or fovea.Paged(page=...), found {given!r}")
+    return cast(str, given)
+
+
+def _blocks(given: Any, sequences: Union[str, Paged]) -> Optional[Blocks]:
     if given is None:
         return None
     if isinstance(given, tuple) and len(given) == 2:
@@ -224,8 +259,8 @@ def _blocks(given: Any, sequences: str) -> Optional[Blocks]:
     for name in ("queries", "keys"):
         if _size(f"blocks' {name}", getattr(given, name)) is None:
             raise ValueError(f"blocks' {name} must be a positive integer, found None")
-    if sequences not in ("dense", "lengths"):
-        raise ValueError(f"blocks need sequences 'dense' or 'lengths', found {sequences!r}")
+    if sequences == "packed":
+        raise ValueError("blocks need sequences 'dense', 'lengths' or fovea.Paged, found 'packed'")
     return given
 
 
@@ -264,7 +299,7 @@ def attention(
     scale: Union[None, float, str] = None,
     lse: bool = True,
     layout: str = "bhsd",
-    sequences: str = "dense",
+    sequences: Union[str, Paged] = "dense",
     blocks: Union[None, Blocks, Tuple[int, int]] = None,
     sinks: bool = False,
     dropout: float = 0.0,
@@ -308,8 +343,8 @@ def attention(
         Kernels process the sequences with the most keys first and sort them on the
         device; ``fovea.compile(schedule="longest_first=0")`` keeps the caller's order.
         The results are the same.
-        There are no kernels for paged keys: MLIR describes them (``paged``), and only the
-        interpreter runs such a program.
+        ``fovea.Paged(page=64)``: keys and values are in pages; each call passes
+        ``page_table`` and ``lengths``. There are no gradients.
     blocks
         a ``fovea.Blocks``, or its (queries, keys): each call passes block-sparse lists;
         blocks that are not listed are skipped.
@@ -351,10 +386,7 @@ def attention(
         raise ValueError(f"name must be an identifier, found {name!r}")
     if layout not in ("bhsd", "bshd"):
         raise ValueError(f"layout must be 'bhsd' or 'bshd', found {layout!r}")
-    if sequences == "paged":
-        raise ValueError("sequences can't be 'paged': there are no kernels for pages; only the interpreter runs MLIR with paged(...)")
-    if sequences not in SEQUENCES:
-        raise ValueError(f"sequences must be one of {', '.join(SEQUENCES)}, found {sequences!r}")
+    sequences = _sequences(sequences, _size("key_length", key_length))
     if sequences == "packed" and batch not in (None, 1):
         raise ValueError(f"packed sequences are one batch entry, found batch {batch}")
     if _size("head_dim", head_dim) is None:
@@ -391,7 +423,11 @@ def attention(
         score_mod=regions.get("score_mod"), mask_mod=regions.get("mask_mod"), name=name,
         output_dtype=None if output_dtype is None else dtype_name(output_dtype), place=user_place(),
     )
-    return spec if gradient is None or gradient is False else _with_gradient(spec, gradient, lse)
+    if gradient is None or gradient is False:
+        return spec
+    if isinstance(sequences, Paged):
+        raise ValueError("pages have no gradients: sequences may share a page")
+    return _with_gradient(spec, gradient, lse)
 
 
 def _with_gradient(spec: Spec, by: Any, lse: bool) -> Spec:

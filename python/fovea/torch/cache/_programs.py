@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import collections
 import threading
-from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 import torch
 
 from ...frontend._builder import RegionBuilder
 from ...frontend._program import Spec
-from ...frontend._spec import Blocks, Capture, make_spec
+from ...frontend._spec import COORDINATES, Blocks, Capture, Paged, make_spec
 from ..ops import _op
 from ..ops._autocast import disabled
 from ..autograd._derivatives import check_tangents, in_forward_mode
@@ -42,7 +42,12 @@ class Facts(NamedTuple):
     #: The number of query and key heads, if the program depends on them.
     heads: Optional[Tuple[int, int]] = None
     #: As in ``fovea.attention``.
-    sequences: str = "dense"
+    sequences: Union[str, Paged] = "dense"
+    #: The keys that a query attends to, from its own position to the left and to the right; the last query has the
+    #: position of the last key. None leaves a side open.
+    window: Optional[Tuple[Optional[int], Optional[int]]] = None
+    #: The number of queries, if the program depends on it.
+    queries: Optional[int] = None
 
 
 class Program(NamedTuple):
@@ -74,7 +79,28 @@ def build(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Fa
         for role, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
             if function is not None:
                 regions[role] = trace(function, role, captures, rows_of(facts.blocks))
+    if facts.window is not None:
+        regions["mask_mod"] = _within(facts.window, regions["mask_mod"])
     return assemble(captures, facts, regions["score_mod"], regions["mask_mod"])
+
+
+def _within(window: Tuple[Optional[int], Optional[int]], mask_mod: Optional[RegionBuilder]) -> RegionBuilder:
+    """Adds a window to a mask. The last query has the position of the last key."""
+    region = RegionBuilder(list(COORDINATES)) if mask_mod is None else mask_mod
+    query, key = region.arguments[2:4]
+    from_end = region.binary("sub", query, region.query_length())
+    position = region.binary("add", from_end, region.key_length())
+    left, right = window
+    keep = region.result
+    for predicate, distance in (("ge", left and -left), ("le", right)):
+        if distance is None:
+            continue
+        end = region.binary("add", position, region.constant(distance, "index")) if distance else position
+        visible = region.compare(predicate, key, end)
+        keep = visible if keep is None else region.binary("and", keep, visible)
+    assert keep is not None, "a window has a side"
+    region.finish(keep)
+    return region
 
 
 def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder], mask_mod: Optional[RegionBuilder]
@@ -91,7 +117,7 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
         dtype=STORED[facts.dtype], head_dim=facts.head_dim, value_head_dim=facts.value_head_dim, scale=facts.scale,
         lse=facts.lse, blocks=None if facts.blocks is None else Blocks(*facts.blocks[:-1]), dropout=facts.dropout,
         captures=declared, score_mod=score_mod, mask_mod=mask_mod,
-        sequences=facts.sequences, heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
+        sequences=facts.sequences, query_length=facts.queries, heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
     )
     tensors = [lifted(one.tensor.to(facts.device)) if one.constant else one.tensor for one in captures.found]
     made = tuple(index for index, one in enumerate(captures.found) if one.constant)

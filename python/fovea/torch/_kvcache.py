@@ -1,0 +1,198 @@
+"""Attention over a KV cache, contiguous or in pages."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Optional, Tuple, Union
+
+import torch
+
+from ..frontend._spec import Paged
+from .autograd._derivatives import needs_gradient
+from .cache import _calls
+from .cache._programs import Facts, captures_of, program_of
+from .ops import _op
+from .ops._checks import LEVELS, check_tensor, checked_backend, checked_options, checked_scale, refusal
+from .ops._launches import is_compiling
+from .ops._padding import GRANULE
+from .trace._dynamo import uncompiled
+
+#: Most queries whose heads are packed (``kMaxPackedQueries`` of the compiler).
+_MOST_PACKED = 16
+Window = Tuple[Optional[int], Optional[int]]
+
+
+def attention_with_kvcache(
+    q: torch.Tensor,
+    k_cache: torch.Tensor,
+    v_cache: torch.Tensor,
+    *,
+    lengths: torch.Tensor,
+    page_table: Optional[torch.Tensor] = None,
+    causal: bool = False,
+    score_mod: Optional[Callable] = None,
+    mask_mod: Optional[Callable] = None,
+    window: Optional[Window] = None,
+    scale: Optional[float] = None,
+    return_lse: bool = False,
+    kernel_options: Optional[Dict[str, Any]] = None,
+    backend: str = "cuda",
+) -> Any:
+    """Attention of new queries over a KV cache, which already contains their keys and values.
+
+    q
+        (batch, queries, heads, head_dim), bfloat16 or float16. The queries are the last
+        positions of their sequences.
+    k_cache, v_cache
+        with ``page_table`` the pools of pages, (pages, page, kv_heads, head_dim), where page
+        is a multiple of 16; multiples of 128 are fastest. Without, (batch, keys, kv_heads,
+        head_dim). heads is a multiple of kv_heads. All strides work if rows are contiguous;
+        ``.transpose(1, 2)`` of (pages, kv_heads, page, head_dim) is read in place.
+    lengths
+        (batch,), int32: the number of keys of each sequence.
+    page_table
+        (batch, pages of a sequence), int32: key j of sequence b is row ``j % page`` of page
+        ``page_table[b, j // page]``. Sequences may share pages. Entries beyond a sequence's
+        last page may have any value.
+    causal
+        whether query i attends to the keys up to its own position, ``lengths[b] - queries +
+        i``.
+    window
+        (left, right): the query at position p attends to the keys p - left to p + right. None
+        for either leaves that side open.
+    score_mod, mask_mod
+        as for ``flex_attention``, in addition to ``causal`` and ``window``. ``q_idx`` counts
+        the queries of the call, ``kv_idx`` the keys of the sequence.
+    scale, return_lse, kernel_options, backend
+        as for ``flex_attention``. The log-sum-exp is (batch, heads, queries).
+
+    Returns the output, (batch, queries, heads, head_dim), alone or with the log-sum-exp.
+    Lengths and page tables are read on the device: one kernel serves all of them, also in a
+    CUDA graph. On CUDA the call does not check their values; lengths are clamped to the room
+    in the cache and page numbers to the pool, so no value reads outside of a tensor. On the
+    CPU such values raise ValueError. There are no gradients. Under torch.compile the call is
+    a graph break.
+    """
+    if is_compiling():
+        return uncompiled(attention_with_kvcache)(
+            q, k_cache, v_cache, lengths=lengths, page_table=page_table, causal=causal, score_mod=score_mod,
+            mask_mod=mask_mod, window=window, scale=scale, return_lse=return_lse, kernel_options=kernel_options,
+            backend=backend)
+    backend = checked_backend(backend)
+    _check_tensors(q, k_cache, v_cache, backend)
+    lists = _checked_integers(q, k_cache, lengths, page_table, backend)
+    for name, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
+        if function is not None and not callable(function):
+            raise TypeError(f"{name} must be a function, found {type(function).__name__}")
+    sequences: Union[str, Paged] = "lengths" if page_table is None else Paged(int(k_cache.shape[1]))
+    queries, heads, kv_heads = q.shape[1], q.shape[2], k_cache.shape[2]
+    # The heads that share keys become rows of one tile if the program knows these sizes.
+    packs = heads != kv_heads and queries <= _MOST_PACKED
+    facts = Facts(q.dtype, q.device, q.shape[3], v_cache.shape[3], checked_scale(scale), torch.is_grad_enabled(), return_lse,
+                  sequences=sequences, heads=(heads, kv_heads) if packs else None, window=_checked_window(window, causal),
+                  queries=queries if packs else None)
+    program, _ = program_of(score_mod, mask_mod, facts)
+    if needs_gradient(q, k_cache, v_cache, *program.captures):
+        raise NotImplementedError("attention_with_kvcache has no gradients: call it under torch.no_grad()")
+    schedule, recurrence = checked_options(kernel_options)
+    captures = captures_of(program, q.shape[1], 0)
+    query, key, value = (one.transpose(1, 2) for one in (q, k_cache, v_cache))
+    call = _op.Call(captures, lists, program.text, return_lse, schedule=schedule, recurrence=recurrence,
+                    level=LEVELS.get(backend, "attn"))
+    if backend == "cuda" and _calls.is_plain(q, k_cache, v_cache):
+        o, lse = _op.launch(query, key, value, call)
+    else:
+        o, lse = torch.ops.fovea.attention(query, key, value, *call)
+    o = o.transpose(1, 2)
+    return (o, lse) if return_lse else o
+
+
+def _checked_window(window: Optional[Window], causal: bool) -> Optional[Window]:
+    if window is None:
+        return (None, 0) if causal else None
+    if not isinstance(window, tuple) or len(window) != 2:
+        raise ValueError(f"window must be (left, right), found {window!r}")
+    for one in window:
+        if one is not None and (isinstance(one, bool) or not isinstance(one, int) or one < 0):
+            raise ValueError(f"window must have integers of at least 0, or None, found {window!r}")
+    left, right = window
+    right = 0 if causal else right
+    return None if left is None and right is None else (left, right)
+
+
+def _check_class(name: str, tensor: Any) -> None:
+    check_tensor(name, tensor)
+    refused = refusal(tensor)
+    if refused is not None:
+        raise TypeError(f"{name} is {refused}")
+
+
+def _check_tensors(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor, backend: str) -> None:
+    tensors = (("q", q), ("k_cache", k_cache), ("v_cache", v_cache))
+    for name, one in tensors:
+        _check_class(name, one)
+        if one.dim() != 4:
+            raise ValueError(f"{name} must have 4 dimensions, found {one.dim()}")
+        if one.dtype != q.dtype:
+            raise ValueError(f"q, k_cache and v_cache must be of one dtype, found {q.dtype} and {one.dtype}")
+        if one.device != q.device:
+            raise ValueError(f"q, k_cache and v_cache must be on one device, found {q.device} and {one.device}")
+        if one.shape[3] % GRANULE:
+            raise ValueError(f"head dims must be multiples of {GRANULE}, since padding would copy the cache, found "
+                             f"{one.shape[3]} for {name}")
+    device = "cuda" if backend == "cuda" else "cpu"
+    if q.device.type != device:
+        raise ValueError(f"backend=\"{backend}\" runs on {device}, found q on {q.device}")
+    kinds = (torch.bfloat16, torch.float16) + (() if backend == "cuda" or backend.startswith("ptx") else (torch.float32,))
+    if q.dtype not in kinds:
+        raise NotImplementedError(f"q is of {q.dtype}, expected {', '.join(map(str, kinds))}")
+    if q.shape[3] != k_cache.shape[3]:
+        raise ValueError(f"q and k_cache must have one head_dim, found {q.shape[3]} and {k_cache.shape[3]}")
+    if k_cache.shape[:3] != v_cache.shape[:3]:
+        raise ValueError(f"k_cache and v_cache must agree except in head_dim, found {list(k_cache.shape)} and {list(v_cache.shape)}")
+    heads, kv_heads = q.shape[2], k_cache.shape[2]
+    if not kv_heads or heads % kv_heads:
+        raise ValueError(f"the heads of q must be a multiple of those of k_cache, found {heads} and {kv_heads}; shapes are "
+                         "(batch, queries, heads, head_dim) and (pages, page, kv_heads, head_dim)")
+
+
+def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Tensor, page_table: Optional[torch.Tensor],
+                      backend: str) -> Tuple[torch.Tensor, ...]:
+    """The kernel's integer tensors, checked for the CPU, where reading them costs nothing."""
+    batch, rows = q.shape[0], k_cache.shape[1]
+    given = (("lengths", lengths, 1),) if page_table is None else (("page_table", page_table, 2), ("lengths", lengths, 1))
+    for name, one, rank in given:
+        _check_class(name, one)
+        if one.dtype != torch.int32:
+            raise ValueError(f"{name} must be of torch.int32, found {one.dtype}")
+        if one.device != q.device:
+            raise ValueError(f"{name} is on {one.device}, but q is on {q.device}")
+        if one.dim() != rank or one.shape[0] != batch:
+            shape = "(batch,)" if rank == 1 else "(batch, pages of a sequence)"
+            raise ValueError(f"{name} must have the shape {shape} with batch {batch}, found {list(one.shape)}")
+    if page_table is None:
+        if k_cache.shape[0] != batch:
+            raise ValueError(f"without page_table, k_cache must have q's batch size, found {k_cache.shape[0]} and {batch}")
+    elif rows % 16 or not rows:
+        raise ValueError(f"pages must have a multiple of 16 rows, found k_cache of shape {list(k_cache.shape)}, "
+                         "which is (pages, page, kv_heads, head_dim)")
+    elif not k_cache.shape[0] or not page_table.shape[1]:
+        raise ValueError(f"k_cache and page_table must have pages, found {k_cache.shape[0]} and {page_table.shape[1]}")
+    if backend != "cuda" and type(lengths) is torch.Tensor:
+        _check_contents(k_cache, lengths, page_table)
+    return tuple(one for _, one, _ in given)
+
+
+def _check_contents(k_cache: torch.Tensor, lengths: torch.Tensor, page_table: Optional[torch.Tensor]) -> None:
+    pages, rows = k_cache.shape[:2]
+    room = rows if page_table is None else rows * page_table.shape[1]
+    for entry, length in enumerate(lengths.tolist()):
+        if not 0 <= length <= room:
+            raise ValueError(f"lengths must be from 0 to {room}, found {length} for batch entry {entry}")
+        if page_table is None:
+            continue
+        for place, page in enumerate(page_table[entry, :-(-length // rows)].tolist()):
+            if not 0 <= page < pages:
+                raise ValueError(f"page_table must hold pages from 0 to {pages - 1}, found {page} at [{entry}, {place}]")
+
+
+__all__ = ["attention_with_kvcache"]

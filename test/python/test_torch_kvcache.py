@@ -1,0 +1,156 @@
+"""fovea.torch.attention_with_kvcache: attention over contiguous caches and caches in pages."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+DIM, PAGE = 32, 64
+LENGTHS = (150, 64, 0)
+TABLE = ((7, 2, 9), (2, -1, 77), (5, 5, 5))
+
+
+@pytest.fixture(scope="module")
+def ours(fovea):
+    import fovea.torch
+
+    return fovea.torch
+
+
+def caches(dtype, kv_heads=2, page=PAGE, dim=DIM, pages=10):
+    """Pools with NaN in rows that no sequence uses, page tables and lengths."""
+    generator = torch.Generator().manual_seed(0)
+    pools = [torch.randn(pages, page, kv_heads, dim, generator=generator).to(dtype) for _ in range(2)]
+    used = torch.zeros(pages, page, dtype=torch.bool)
+    for row, length in zip(TABLE, LENGTHS):
+        for j in range(length):
+            used[row[j // page], j % page] = True
+    for pool in pools:
+        pool[~used] = float("nan")
+    return pools, torch.tensor(TABLE, dtype=torch.int32), torch.tensor(LENGTHS, dtype=torch.int32)
+
+
+def reference(q, pools, table, lengths, mask=None, score=None, scale=None):
+    """Attention of each query over its keys, in f64. `mask` and `score` get (p, i, j): position, query, key."""
+    batch, queries, heads, dim = q.shape
+    kv_heads, page = pools[0].shape[2], pools[0].shape[1]
+    o, lse = torch.zeros(batch, queries, heads, pools[1].shape[3], dtype=torch.float64), torch.full((batch, heads, queries), -torch.inf, dtype=torch.float64)
+    for b in range(batch):
+        n = int(lengths[b])
+        if table is None:
+            rows = [pool[b, :n] for pool in pools]
+        else:
+            rows = [torch.stack([pool[table[b, j // page], j % page] for j in range(n)]) if n else pool[0, :0] for pool in pools]
+        for h in range(heads):
+            k, v = (one[:, h // (heads // kv_heads)].double() for one in rows)
+            s = q[b, :, h].double() @ k.T * (dim ** -0.5 if scale is None else scale)
+            i, j = torch.arange(queries)[:, None], torch.arange(n)[None]
+            s = s if score is None else score(s, h, i, j)
+            if mask is not None:
+                s = s.masked_fill(~mask(i + n - queries, i, j), -torch.inf)
+            seen = s.isfinite().any(1)
+            if n and seen.any():
+                o[b, seen, h] = torch.softmax(s[seen], 1) @ v
+                lse[b, h, seen] = torch.logsumexp(s[seen], 1)
+    return o, lse
+
+
+def check(found, expected, tolerance):
+    for one, other in zip(found, expected):
+        torch.testing.assert_close(one.double(), other, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("backend, dtype", [
+    ("interpret", torch.float32), ("interpret:tile", torch.bfloat16), ("interpret:warp", torch.float16),
+    ("ptx", torch.bfloat16), ("ptx:sm_80", torch.float16),
+])
+def test_pages(ours, backend, dtype):
+    pools, table, lengths = caches(dtype)
+    q = torch.randn(3, 20, 4, DIM).to(dtype)
+    found = ours.attention_with_kvcache(q, *pools, lengths=lengths, page_table=table, causal=True, return_lse=True, backend=backend)
+    assert found[0].shape == q.shape and found[1].shape == (3, 4, 20)
+    check(found, reference(q, pools, table, lengths, mask=lambda p, i, j: j <= p), 1e-5 if dtype == torch.float32 else 2e-2)
+
+
+def test_other_pages_with_the_same_keys_give_the_same_bits(ours):
+    pools, table, lengths = caches(torch.bfloat16)
+    q = torch.randn(3, 4, 4, DIM).bfloat16()
+    order = torch.randperm(10)
+    moved, place = [pool[order] for pool in pools], torch.argsort(order).int()
+    other = place[table.clamp(0, 9).long()]
+    first, second = (ours.attention_with_kvcache(q, *given, lengths=lengths, page_table=one, backend="ptx", return_lse=True)
+                     for given, one in ((pools, table), (moved, other)))
+    assert all(map(torch.equal, first, second))
+
+
+def test_functions(ours):
+    """score_mod and mask_mod get queries of the call and keys of the sequence; captured tensors are read."""
+    pools, table, lengths = caches(torch.float32)
+    q, slopes = torch.randn(3, 20, 4, DIM), torch.rand(4)
+    found = ours.attention_with_kvcache(
+        q, *pools, lengths=lengths, page_table=table, window=(70, 3), scale=0.25, return_lse=True, backend="interpret",
+        score_mod=lambda s, b, h, i, j: s + slopes[h] * j, mask_mod=lambda b, h, i, j: (i + j) % 3 != 0)
+    expected = reference(q, pools, table, lengths, lambda p, i, j: (j >= p - 70) & (j <= p + 3) & ((i + j) % 3 != 0),
+                         lambda s, h, i, j: s + slopes[h].double() * j, scale=0.25)
+    check(found, expected, 1e-4)  # scores up to 150
+
+
+def test_contiguous_caches(ours):
+    pools = [torch.randn(3, 160, 2, DIM) for _ in range(2)]
+    q, lengths = torch.randn(3, 5, 2, DIM), torch.tensor(LENGTHS, dtype=torch.int32)
+    found = ours.attention_with_kvcache(q, *pools, lengths=lengths, causal=True, return_lse=True, backend="interpret")
+    check(found, reference(q, pools, None, lengths, mask=lambda p, i, j: j <= p), 1e-5)
+
+
+def test_one_pool_and_other_orders_of_dimensions(ours):
+    """Views of (pages, 2, page, kv_heads, head_dim), and of (pages, kv_heads, page, head_dim)."""
+    pools, table, lengths = caches(torch.bfloat16)
+    q = torch.randn(3, 1, 8, DIM).bfloat16()
+    options = {"lengths": lengths, "page_table": table, "backend": "ptx:sm_80"}
+    expected = ours.attention_with_kvcache(q, *pools, **options)
+    check((expected,), reference(q, pools, table, lengths)[:1], 2e-2)
+    assert torch.equal(ours.attention_with_kvcache(q, *torch.stack(pools, 1).unbind(1), **options), expected)
+    by_heads = [pool.transpose(1, 2).contiguous().transpose(1, 2) for pool in pools]
+    assert torch.equal(ours.attention_with_kvcache(q, *by_heads, **options), expected)
+
+
+@pytest.mark.parametrize("change, error, message", [
+    ({"page_table": "long"}, ValueError, "page_table must be of torch.int32, found torch.int64"),
+    ({"page_table": "flat"}, ValueError, r"page_table must have the shape \(batch, pages of a sequence\) with batch 3, found \[9\]"),
+    ({"lengths": torch.tensor([1, 2], dtype=torch.int32)}, ValueError, r"lengths must have the shape \(batch,\) with batch 3"),
+    ({"lengths": (1, 2, 3)}, TypeError, "lengths must be a PyTorch tensor, found tuple"),
+    ({"lengths": torch.tensor([200, 0, 0], dtype=torch.int32)}, ValueError, "lengths must be from 0 to 192, found 200 for batch entry 0"),
+    ({"lengths": torch.tensor([0, 65, 0], dtype=torch.int32)}, ValueError, r"page_table must hold pages from 0 to 9, found -1 at \[1, 1\]"),
+    ({"page": 40}, ValueError, "pages must have a multiple of 16 rows"),
+    ({"dim": 36}, ValueError, "head dims must be multiples of 8"),
+    ({"window": (1, -1)}, ValueError, "integers of at least 0"),
+    ({"window": 3}, ValueError, r"window must be \(left, right\), found 3"),
+    ({"device": "meta"}, ValueError, "q, k_cache and v_cache must be on one device, found cpu and meta"),
+    ({"pages": 0}, ValueError, "k_cache and page_table must have pages, found 0 and 3"),
+    ({"mask_mod": 3}, TypeError, "mask_mod must be a function, found int"),
+    ({"backend": "cuda"}, ValueError, "runs on cuda, found q on cpu"),
+    ({"requires_grad": True}, NotImplementedError, "attention_with_kvcache has no gradients: call it under torch.no_grad"),
+    ({"page_table": None}, ValueError, "without page_table, k_cache must have q's batch size, found 10 and 3"),
+])
+def test_refused_calls(ours, change, error, message):
+    change = dict(change)
+    dim, rows = change.pop("dim", DIM), change.pop("page", PAGE)
+    pools, table, lengths = caches(torch.float32, dim=dim)
+    count, device = change.pop("pages", 10), change.pop("device", "cpu")
+    pools = [pool[:count, :rows].to(device) for pool in pools]
+    q = torch.randn(3, 4, 4, dim, requires_grad=change.pop("requires_grad", False))
+    options = {"lengths": lengths, "page_table": table, "backend": "interpret", **change}
+    tables = {"long": table.long(), "flat": table.flatten()}
+    if isinstance(options["page_table"], str):
+        options["page_table"] = tables[options["page_table"]]
+    with pytest.raises(error, match=message):
+        ours.attention_with_kvcache(q, *pools, **options)
+
+
+def test_torch_compile_breaks_the_graph(ours):
+    pools, table, lengths = caches(torch.float32)
+    q = torch.randn(3, 2, 4, DIM)
+
+    def call(q):
+        return ours.attention_with_kvcache(q * 1, *pools, lengths=lengths, page_table=table, backend="interpret") + 1
+
+    assert torch.equal(torch.compile(call, backend="eager")(q), call(q))

@@ -115,6 +115,7 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpHoistVectors());
   kernel.addPass(tile::createSinkCoordinates());
   kernel.addPass(warp::createWarpAllocateSharedMemory());
+  kernel.addPass(warp::createWarpSyncLanes());
   kernel.addPass(warp::createWarpVerifyPipelines());
 }
 

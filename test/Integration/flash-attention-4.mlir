@@ -108,6 +108,7 @@
 // CHECK-NEXT: warp.tmem_load
 // CHECK-COUNT-8: warp.tmem_store "o.0.update" {{.*}} : tensor<128x16xf32
 // CHECK-NEXT: }
+// CHECK-NEXT: warp.sync_lanes tmem_loads tmem_stores
 // CHECK-NEXT: warp.consumer_release %[[O]][
 // CHECK: warp.local_load
 // CHECK: scf.if

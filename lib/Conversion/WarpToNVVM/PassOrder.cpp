@@ -64,8 +64,8 @@ static const PassOrder &getPassOrder() {
 LogicalResult fovea::checkPassOrder(gpu::GPUFuncOp kernel) {
   return Requires<tile::kSoftmaxIsLoops, tile::kBlocksAreLoops,
                   tile::kWorkIsDealt, warp::kDotsReadMemory,
-                  warp::kBallotsAreLowered,
-                  warp::kIsPartitioned>::check(kernel, "warp-to-nvvm");
+                  warp::kBallotsAreLowered, warp::kIsPartitioned,
+                  warp::kLanesAreSynchronized>::check(kernel, "warp-to-nvvm");
 }
 
 LogicalResult

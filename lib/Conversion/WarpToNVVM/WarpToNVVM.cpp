@@ -246,6 +246,7 @@ FailureOr<Specialization> WarpToNVVMPass::lowerRoles(gpu::GPUFuncOp kernel,
       failed(lowerRoleMessages(kernel, abi, *roles)) ||
       failed(lowerPipelines(kernel)))
     return failure();
+  lowerLaneSyncs(kernel);
   return roles;
 }
 

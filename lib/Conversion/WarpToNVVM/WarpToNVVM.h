@@ -183,6 +183,8 @@ private:
 mlir::LogicalResult lowerRolePipelines(mlir::gpu::GPUFuncOp kernel,
                                        launch::AbiOp abi,
                                        const Specialization &roles);
+/// Lowers `warp.sync_lanes`.
+void lowerLaneSyncs(mlir::gpu::GPUFuncOp kernel);
 /// Lowers ping-pong turns, `warp.zero_rows`, output copies, mailboxes and the
 /// work counter.
 mlir::LogicalResult lowerRoleMessages(mlir::gpu::GPUFuncOp kernel,

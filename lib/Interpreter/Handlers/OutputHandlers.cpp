@@ -146,6 +146,8 @@ static LogicalResult executeLocalStore(Operation *op, Frame &frame) {
     slot.filled.clear();
     slot.filled.push_back({agent.party, slot.use, slot.contents});
   }
+  if (slot.use)
+    agent.accessByLanes(store, slot.use);
   slot.fence(agent.party);
   slot.unfenced.push_back({agent.party, op});
   agent.unfenced.insert(&slot);
@@ -177,7 +179,7 @@ static LogicalResult executeCopyOut(Operation *op, Frame &frame) {
   if (!mine || slot.use)
     if (failed(checkRead(op, agent, slot)))
       return failure();
-  if (failed(checkFenced(op, agent, slot)))
+  if (failed(checkFenced(op, agent, slot, /*readsOwnRows=*/true)))
     return failure();
   auto [first, count] =
       warp::getOwnedRows(agent.party, copy.getSource().getType());

@@ -82,10 +82,10 @@ FailureOr<Signal> fovea::interp::commitStage(Operation *op, Agent &agent) {
                     agent.commit(operands->pipeline, operands->index,
                                  operands->phase, use))))
     return failure();
-  // A commit includes a proxy fence for the stores to its stage.
-  for (Slot *slot : agent.unfenced)
-    if (slot->use == use)
-      slot->fence(agent.party);
+  // Outside of roles, neither TMA nor the async proxy of MMA units reads
+  // stages.
+  if (!agent.party.role)
+    agent.fenceStores();
   agent.synchronised = true;
   return Signal{&operands->pipeline, operands->index, agent.party,
                 /*releases=*/false};
@@ -188,6 +188,16 @@ static LogicalResult executeTurns(Operation *op, Frame &frame) {
   auto turns = (*agent)->cta.getObject<TurnsState>(
       op, make.getTurns().getType().getGroups());
   frame.set(make.getTurns(), RuntimeValue::object(std::move(turns)));
+  return success();
+}
+
+/// The scheduler records that the lanes have synchronised.
+static LogicalResult executeSyncLanes(Operation *op, Frame &frame) {
+  FailureOr<Agent *> agent = getAgent(op, frame);
+  if (failed(agent))
+    return failure();
+  if (cast<warp::SyncLanesOp>(op).getAsyncProxy())
+    (*agent)->fenceStores();
   return success();
 }
 
@@ -323,6 +333,7 @@ void fovea::interp::registerPipelineHandlers(InterpreterRegistry &registry) {
   registry.add<warp::ConsumerWaitOp>(executeWait);
   registry.add<warp::ConsumerReleaseOp>(executeRelease);
   registry.add<warp::SpecializeOp>(executeSpecialize);
+  registry.add<warp::SyncLanesOp>(executeSyncLanes);
   registry.add<warp::TurnsOp>(executeTurns);
   registry.add<warp::BeginTurnOp>(executeBeginTurn);
   registry.add<warp::EndTurnOp>(executeEndTurn);

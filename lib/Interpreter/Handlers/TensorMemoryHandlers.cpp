@@ -117,6 +117,7 @@ static LogicalResult executeTmemLoad(Operation *op, Frame &frame) {
   auto tile = readColumns(op, **agent, load.getSource());
   if (failed(tile))
     return failure();
+  (*agent)->accessByLanes(load, StageUse());
   frame.set(load.getResult(), RuntimeValue::array(std::move(*tile)));
   return success();
 }
@@ -131,6 +132,7 @@ static LogicalResult executeTmemStore(Operation *op, Frame &frame) {
     if (failed(claim(op, **agent, column, (*agent)->getAcquired(),
                      WriteKind::Store)))
       return failure();
+  (*agent)->accessByLanes(store, StageUse());
   fillColumns(columns, frame.getArray(store.getValue()));
   return success();
 }
@@ -146,7 +148,7 @@ readOperand(Operation *op, Agent &agent, Value operand,
   if (!warp::isTmemBuffer(operand.getType())) {
     Slot &slot = getView(agent.frame, operand).getSlot();
     if (failed(checkRead(op, agent, slot)) ||
-        failed(checkFenced(op, agent, slot)))
+        failed(checkFenced(op, agent, slot, /*readsOwnRows=*/false)))
       return failure();
     slots.push_back(&slot);
     return slot.contents.shareArray();

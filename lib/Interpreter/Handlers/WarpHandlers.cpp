@@ -99,6 +99,8 @@ static LogicalResult executeLocalLoad(Operation *op, Frame &frame) {
   if (failed(agent) || failed(readBuffer(op, **agent, load.getSource())))
     return failure();
   Slot &slot = getView(frame, load.getSource()).getSlot();
+  if (slot.use)
+    (*agent)->accessByLanes(load, slot.use);
   const StoredRows *mine = slot.findStored((*agent)->party);
   frame.set(load.getResult(), mine ? mine->tile : slot.contents);
   return success();
@@ -247,7 +249,9 @@ static LogicalResult executeDot(Operation *op, Frame &frame) {
                                    : nullptr;
     FailureOr<const Array *> array =
         filled ? &filled->tile.getArray() : readBuffer(op, **agent, operand);
-    if (failed(array) || failed(checkFenced(op, **agent, slot)))
+    if (failed(array) ||
+        failed(checkFenced(op, **agent, slot,
+                           warp::readsOwnRows(*use, (*agent)->party))))
       return failure();
     operands.push_back(*array);
     slots.push_back(&slot);

@@ -40,6 +40,12 @@ Agent::Agent(const Frame &like, Party party, Cta &cta,
   frame.setEnvironment(&environment);
 }
 
+void Agent::fenceStores() {
+  for (Slot *slot : unfenced)
+    slot->fence(party);
+  unfenced.clear();
+}
+
 LogicalResult fovea::interp::settle(Operation *op, Agent &agent,
                                     const warp::Outcome &outcome) {
   switch (outcome.kind) {

@@ -63,6 +63,9 @@ struct Agent : warp::AgentState {
   /// The last dot in tensor memory that it issued.
   std::shared_ptr<PendingDot> lastDot;
 
+  /// Makes all stores of the agent visible to TMA and MMA units.
+  void fenceStores();
+
   /// Suspends the op under execution until the CTA's state changes.
   llvm::LogicalResult wait(std::string reason) {
     waitsFor = std::move(reason);

@@ -122,6 +122,7 @@ Cta::Status Cta::runAgent(Agent &agent) {
       return &agent == agents.front().get() ? Status::Finished
                                             : Status::Running;
     case Frame::Status::Running:
+      agent.synchronizeLanes(op);
       if (trace)
         trace->record(op, agent);
       break;

@@ -131,8 +131,8 @@ LogicalResult fovea::interp::checkCopiesOut(Operation *op, Agent &agent,
 }
 
 LogicalResult fovea::interp::checkFenced(Operation *op, Agent &agent,
-                                         const Slot &slot) {
-  Operation *store = slot.findUnfenced(agent.party);
+                                         const Slot &slot, bool readsOwnRows) {
+  Operation *store = slot.findUnfenced(agent.party, readsOwnRows);
   return store ? settle(op, agent, warp::readsUnfenced(store)) : success();
 }
 

@@ -46,10 +46,11 @@ llvm::LogicalResult claimRows(mlir::Operation *op, Agent &agent, Slot &slot,
 llvm::LogicalResult checkCopiesOut(mlir::Operation *op, Agent &agent,
                                    const Slot &slot, bool ofAgentOnly);
 
-/// Checks that a proxy fence follows the agent's stores, so that TMA and the
-/// tensor cores see them.
+/// Checks that a proxy fence follows the stores to the slot, so that TMA and
+/// the tensor cores see them. With `readsOwnRows`, other warp groups of the
+/// role need not have fenced theirs.
 llvm::LogicalResult checkFenced(mlir::Operation *op, Agent &agent,
-                                const Slot &slot);
+                                const Slot &slot, bool readsOwnRows);
 
 /// Commit and release, shared by the ops with and without `after_dots`:
 /// performs the checks and the agent's own state changes, and returns the

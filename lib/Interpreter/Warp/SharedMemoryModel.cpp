@@ -37,9 +37,9 @@ const FilledRows *Slot::findFilled(const Party &party) const {
   return nullptr;
 }
 
-Operation *Slot::findUnfenced(const Party &party) const {
+Operation *Slot::findUnfenced(const Party &party, bool ownRows) const {
   for (auto &[writer, op] : unfenced)
-    if (writer == party)
+    if (writer == party || (use && (writer.role != party.role || !ownRows)))
       return op;
   return nullptr;
 }

@@ -68,8 +68,9 @@ struct Slot {
   const StoredRows *findStored(const Party &party) const;
   /// The rows that the agent filled and may read back, or null.
   const FilledRows *findFilled(const Party &party) const;
-  /// The agent's last store, if no proxy fence follows it.
-  mlir::Operation *findUnfenced(const Party &party) const;
+  /// A last store, if no proxy fence follows it: of the agent or, to a stage,
+  /// of another role or unless `ownRows` another warp group.
+  mlir::Operation *findUnfenced(const Party &party, bool ownRows) const;
   /// Records a proxy fence after the agent's stores.
   void fence(const Party &party);
 };

@@ -1,6 +1,6 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize)))' | FileCheck %s --check-prefix=PIPELINE
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-specialize,warp-verify-pipelines)))' | FileCheck %s --check-prefix=ROLES
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-specialize,warp-sync-lanes,warp-verify-pipelines)))' | FileCheck %s --check-prefix=ROLES
 
 // Conditional updates of a loop-carried accumulator: nothing is loaded or stored in
 // iterations without an update.

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize)))' | FileCheck %s --check-prefix=PIPELINE
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-overlap-dots,canonicalize)))' | FileCheck %s --check-prefix=AHEAD
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-overlap-dots,canonicalize,warp-specialize,warp-verify-pipelines)))' -o %t.mlir
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-overlap-dots,canonicalize,warp-specialize,warp-sync-lanes,warp-verify-pipelines)))' -o %t.mlir
 
 // Dots that accumulate in tensor memory have memory operands: loaded operands are in
 // shared memory, computed operands overlay the scores' accumulator.

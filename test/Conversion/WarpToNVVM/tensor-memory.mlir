@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-sync-lanes),warp-to-nvvm,canonicalize))' | FileCheck %s
 
 // Warp 1 allocates columns 0 to 127 while thread 0 initialises barriers; the
 // address is in the last 16 bytes of shared memory.

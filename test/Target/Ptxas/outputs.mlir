@@ -1,7 +1,7 @@
 // REQUIRES: ptxas
 
 // Copies to global memory, plain and accumulating, as PTX that ptxas accepts.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory,warp-verify-pipelines)),fovea-warp-to-nvvm)' \
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory,warp-sync-lanes,warp-verify-pipelines)),fovea-warp-to-nvvm)' \
 // RUN:   | fovea-translate --nvvm-to-ptx -o %t.ptx
 // RUN: FileCheck %s --check-prefix=PTX < %t.ptx
 // RUN: %ptxas -arch=sm_90a -v %t.ptx -o %t.cubin 2>&1 | FileCheck %s --check-prefix=SAID

@@ -2,7 +2,7 @@
 
 // Specialised warp programs as PTX that ptxas accepts, without spills and with
 // asynchronous MMAs (C75xx would report serialisation).
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory)),fovea-warp-to-nvvm)' \
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-allocate-shared-memory,warp-sync-lanes)),fovea-warp-to-nvvm)' \
 // RUN:   | fovea-translate --nvvm-to-ptx -o %t.ptx
 // RUN: FileCheck %s --check-prefix=PTX < %t.ptx
 // RUN: %ptxas -arch=sm_90a -v %t.ptx -o %t.cubin 2>&1 | FileCheck %s --check-prefix=SAID

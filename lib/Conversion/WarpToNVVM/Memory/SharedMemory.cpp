@@ -509,10 +509,6 @@ LogicalResult SeparateLoadLowering::matchAndRewrite(
        emitVectorAddresses(rewriter, loc, tile, adaptor.getSource()))
     values.push_back(
         LLVM::LoadOp::create(rewriter, loc, element, place, getBytes(element)));
-  // All lanes have completed their loads before any release of the stage. The
-  // release of other vectors has a barrier of its own.
-  if (hasPositions)
-    NVVM::SyncWarpOp::create(rewriter, loc, emitI32(rewriter, loc, -1));
   rewriter.replaceOpWithNewOp<vector::FromElementsOp>(
       op, cast<VectorType>(getTypeConverter()->convertType(tile)), values);
   return success();

@@ -15,6 +15,8 @@
 
 #include "WarpToNVVM.h"
 
+#include "fovea/Dialect/Warp/IR/LaneOrder.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -83,11 +85,11 @@ private:
   LogicalResult addProducer(Operation *user, const Role *role);
   void addConsumer(Operation *user, const Role *role);
   bool isShared();
-  void lowerCommit(warp::ProducerCommitOp commit);
-  void lowerRelease(warp::ConsumerReleaseOp release);
+  void lowerSignal(warp::PipelineOpInterface op);
+  void lowerCommit(warp::PipelineOpInterface commit);
+  void lowerRelease(warp::PipelineOpInterface release);
   void lowerSignalAfterDots(Operation *user, Value barrier);
   void emitFenceAfterWait(OpBuilder &b, Operation *wait);
-  bool emitFenceBeforeArrival(OpBuilder &b, Operation *user);
   LogicalResult lowerAcquire(warp::ProducerAcquireOp acquire);
   Value emitFull(OpBuilder &b, Location loc, Value stage);
   Value emitEmpty(OpBuilder &b, Location loc, Value stage);
@@ -103,8 +105,6 @@ private:
   bool hasTensorMemory = false;
   const Role *producer = nullptr;
   llvm::SmallPtrSet<const Role *, 4> consumers;
-  /// Thread arrivals that follow another one whose fence covers them.
-  llvm::SmallPtrSet<Operation *, 8> fenced;
   /// Commits that need no arrival: the barrier completes when the last byte of
   /// the copies has landed.
   llvm::SmallPtrSet<Operation *, 8> signalledByCopies;
@@ -126,62 +126,9 @@ LogicalResult RolePipeline::addProducer(Operation *user, const Role *role) {
 }
 
 void RolePipeline::addConsumer(Operation *user, const Role *role) {
-  if (isa<warp::ConsumerReleaseOp, warp::ReleaseAfterDotsOp>(user))
+  if (cast<warp::PipelineOpInterface>(user).getOpKind() ==
+      warp::PipelineOpKind::Release)
     consumers.insert(role);
-}
-
-/// Returns true if the op is a signal after dots, or the start of a use of a
-/// stage in which the role loads or stores tensor memory.
-static bool ordersTensorMemory(Operation *op) {
-  auto start = cast<warp::PipelineOpInterface>(op);
-  if (isa<warp::CommitAfterDotsOp, warp::ReleaseAfterDotsOp>(op))
-    return true;
-  if (!isa<warp::ProducerAcquireOp, warp::ConsumerWaitOp>(op))
-    return false;
-  for (Operation *next = op->getNextNode(); next; next = next->getNextNode()) {
-    auto end = dyn_cast<warp::PipelineOpInterface>(next);
-    if (end && end.getPipeline() == start.getPipeline())
-      return false;
-    WalkResult walk = next->walk([](Operation *nested) {
-      return isa<warp::TmemLoadOp, warp::TmemStoreOp>(nested)
-                 ? WalkResult::interrupt()
-                 : WalkResult::advance();
-    });
-    if (walk.wasInterrupted())
-      return true;
-  }
-  return false;
-}
-
-/// Returns true if the role stores to a buffer that the asynchronous proxy may
-/// read between the acquire of the stage and its commit.
-static bool storesForProxy(warp::ProducerCommitOp commit) {
-  for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
-    auto store = dyn_cast<warp::LocalStoreOp>(op);
-    if (store && !warp::isRowVector(store.getTarget().getType()))
-      return true;
-    auto acquire = dyn_cast<warp::ProducerAcquireOp>(op);
-    if (acquire && acquire.getPipeline() == commit.getPipeline())
-      return false;
-  }
-  return false;
-}
-
-/// Returns true if only arithmetic separates the op from another arrival of the
-/// role's threads at a pipeline that orders tensor memory: the fence and the
-/// warp barrier of that arrival precede this one, too. A commit that needs a
-/// proxy fence also needs a warp barrier after it.
-static bool followsFencedArrival(Operation *op) {
-  auto commit = dyn_cast<warp::ProducerCommitOp>(op);
-  if (commit && storesForProxy(commit))
-    return false;
-  Operation *before = op->getPrevNode();
-  while (before && isPure(before))
-    before = before->getPrevNode();
-  if (!isa_and_nonnull<warp::ProducerCommitOp, warp::ConsumerReleaseOp>(before))
-    return false;
-  Value pipeline = cast<warp::PipelineOpInterface>(before).getPipeline();
-  return llvm::any_of(pipeline.getUsers(), ordersTensorMemory);
 }
 
 /// The number of arrivals with which a role signals a barrier.
@@ -200,10 +147,9 @@ LogicalResult RolePipeline::analyze() {
       return user->emitOpError(
           "is outside the kernel's roles: expected all uses of the pipeline in "
           "roles");
-    hasTensorMemory |= ordersTensorMemory(user);
-    if (followsFencedArrival(user))
-      fenced.insert(user);
-    if (cast<warp::PipelineOpInterface>(user).isProducerOp()) {
+    auto op = cast<warp::PipelineOpInterface>(user);
+    hasTensorMemory |= warp::ordersTensorMemory(op);
+    if (op.isProducerOp()) {
       if (failed(addProducer(user, role)))
         return failure();
     } else {
@@ -291,45 +237,13 @@ static void emitWait(OpBuilder &b, Location loc, Value barrier, Value phase) {
 // Tensor memory
 //===----------------------------------------------------------------------===//
 
-/// Returns true if the role loads or stores tensor memory, or issues dots.
-static bool usesTensorMemory(const Role &role) {
-  return role.body
-      ->walk([](Operation *op) {
-        return isa<warp::TmemLoadOp, warp::TmemStoreOp, warp::DotIntoOp>(op)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 /// A pipeline may order accesses to tensor memory, and dots after the arrival
 /// of their operands. The accesses of the thread that waits follow a fence
 /// after the wait (PTX ISA, tcgen05 memory consistency, pattern of mbarriers).
 void RolePipeline::emitFenceAfterWait(OpBuilder &b, Operation *wait) {
-  if (hasTensorMemory && usesTensorMemory(*roles.getRole(wait)))
+  if (hasTensorMemory && warp::usesTensorMemory(*roles.getRole(wait)->body))
     NVVM::Tcgen05FenceOp::create(b, wait->getLoc(),
                                  NVVM::Tcgen05FenceKind::AFTER_THREAD_SYNC);
-}
-
-/// Orders the loads and stores of tensor memory of all lanes before the arrival
-/// of one of them. Returns false, without emitting anything, if the role does
-/// not access the tensor memory that the pipeline orders. Loads have completed.
-bool RolePipeline::emitFenceBeforeArrival(OpBuilder &b, Operation *user) {
-  const Role &role = *roles.getRole(user);
-  if (!hasTensorMemory || !usesTensorMemory(role))
-    return false;
-  if (fenced.contains(user))
-    return true;
-  Location loc = user->getLoc();
-  bool stores =
-      role.body->walk([](warp::TmemStoreOp) { return WalkResult::interrupt(); })
-          .wasInterrupted();
-  if (stores)
-    NVVM::Tcgen05WaitOp::create(b, loc, NVVM::Tcgen05WaitKind::STORE);
-  NVVM::Tcgen05FenceOp::create(b, loc,
-                               NVVM::Tcgen05FenceKind::BEFORE_THREAD_SYNC);
-  NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
-  return true;
 }
 
 /// The arrival follows the dots that the executing thread has issued: all of
@@ -387,102 +301,22 @@ LogicalResult RolePipeline::lowerAcquire(warp::ProducerAcquireOp acquire) {
   return success();
 }
 
-/// Returns true if a fence is the last access to the stage before the commit.
-/// The fence then includes the proxy fence and warp barrier that the commit
-/// would need.
-static bool isFenced(warp::ProducerCommitOp commit) {
-  for (Operation *op = commit->getPrevNode(); op; op = op->getPrevNode()) {
-    if (auto fence = dyn_cast<warp::FenceStoresOp>(op)) {
-      auto stage = fence.getBuffer().getDefiningOp<warp::StageOp>();
-      if (stage && stage.getStage() == commit.getStage())
-        return true;
-    }
-    if (!isMemoryEffectFree(op))
-      return false;
-  }
-  return false;
-}
-
-/// A proxy fence makes the stores of the warp's threads visible to the
-/// asynchronous proxy (TMA, wgmma) before the warp arrives.
-void RolePipeline::lowerCommit(warp::ProducerCommitOp commit) {
+/// The last byte of the copies completes the barrier of a stage that copies
+/// fill.
+void RolePipeline::lowerCommit(warp::PipelineOpInterface commit) {
   if (signalledByCopies.contains(commit))
     return;
   OpBuilder b(commit);
   Location loc = commit.getLoc();
-  bool needsFence = !producer->isSingleWarp && !isFenced(commit);
-  if (needsFence && (storesForProxy(commit) || !usesTensorMemory(*producer)))
-    NVVM::FenceProxyOp::create(
-        b, loc, NVVM::ProxyKind::async_shared,
-        NVVM::SharedSpaceAttr::get(b.getContext(),
-                                   NVVM::SharedSpace::shared_cta));
-  if (!emitFenceBeforeArrival(b, commit) && needsFence)
-    NVVM::SyncWarpOp::create(b, loc, emitI32(b, loc, -1));
   emitArrive(b, loc, emitFull(b, loc, commit.getStage()), producer->leader);
-}
-
-/// Returns true if the lowering of the op includes a warp barrier. The op may
-/// have been lowered already.
-static bool isWarpSync(Operation &op, const Specialization &roles) {
-  if (auto commit = dyn_cast<warp::ProducerCommitOp>(op))
-    return !roles.getRole(commit)->isSingleWarp && !isFenced(commit);
-  if (auto load = dyn_cast<warp::LocalLoadOp>(op))
-    return isa_and_nonnull<warp::FragmentDiagonalsAttr>(
-        load.getType().getEncoding());
-  return isa<warp::FenceStoresOp, NVVM::SyncWarpOp>(op);
-}
-
-/// Returns true if lanes load different elements of the stage within the op.
-static bool readsPerLaneElements(Operation &op, Value stage) {
-  OpFoldResult given = getAsOpFoldResult(stage);
-  auto isRead = [&](warp::LocalLoadOp load) {
-    auto read = load.getSource().getDefiningOp<warp::StageOp>();
-    bool isVector = load.getType().getDimSize(0) == 1 ||
-                    warp::isRowVector(load.getSource().getType());
-    return isVector && read &&
-                   isEqualConstantIntOrValue(getAsOpFoldResult(read.getStage()),
-                                             given)
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  };
-  return op.walk(isRead).wasInterrupted();
-}
-
-/// Returns true if lanes may still read the released stage: they load from it
-/// in this block, and no warp barrier follows the load. Dots do not order the
-/// loads of lanes. Loads of a stage that the next iteration releases are
-/// ordered by the warp barriers in between, which the PTX emulator checks.
-static bool needsWarpSync(warp::ConsumerReleaseOp release,
-                          const Specialization &roles) {
-  for (Operation *op = release->getPrevNode(); op; op = op->getPrevNode()) {
-    if (isWarpSync(*op, roles))
-      return false;
-    if (readsPerLaneElements(*op, release.getStage()))
-      return true;
-  }
-  return false;
-}
-
-/// Delays the release below the arithmetic that follows it, and emits a warp
-/// barrier before it. The loads have completed by then, so the barrier does not
-/// stall.
-static void emitDelayedWarpSync(OpBuilder &b, warp::ConsumerReleaseOp release) {
-  Operation *next = release->getNextNode();
-  while (!next->hasTrait<OpTrait::IsTerminator>() && isPure(next))
-    next = next->getNextNode();
-  b.setInsertionPoint(next);
-  NVVM::SyncWarpOp::create(b, release.getLoc(),
-                           emitI32(b, release.getLoc(), -1));
 }
 
 /// Arrives at this CTA's empty barrier. If the pipeline is shared, also arrives
 /// at the empty barriers of all other CTAs of the cluster. `.release.cluster`
 /// is not needed, because the consumer has written nothing.
-void RolePipeline::lowerRelease(warp::ConsumerReleaseOp release) {
+void RolePipeline::lowerRelease(warp::PipelineOpInterface release) {
   OpBuilder b(release);
   Location loc = release.getLoc();
-  if (!emitFenceBeforeArrival(b, release) && needsWarpSync(release, roles))
-    emitDelayedWarpSync(b, release);
   Value empty = emitEmpty(b, loc, release.getStage());
   Value leader = roles.getRole(release)->leader;
   emitArrive(b, loc, empty, leader);
@@ -498,28 +332,35 @@ void RolePipeline::lowerRelease(warp::ConsumerReleaseOp release) {
   }
 }
 
+void RolePipeline::lowerSignal(warp::PipelineOpInterface op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  bool isProducer = op.isProducerOp();
+  if (op.signalsAfterDots())
+    return lowerSignalAfterDots(op, isProducer
+                                        ? emitFull(b, loc, op.getStage())
+                                        : emitEmpty(b, loc, op.getStage()));
+  switch (op.getOpKind()) {
+  case warp::PipelineOpKind::Acquire:
+    return;
+  case warp::PipelineOpKind::Commit:
+    return lowerCommit(op);
+  case warp::PipelineOpKind::Wait:
+    emitWait(b, loc, emitFull(b, loc, op.getStage()), op.getPhase());
+    return emitFenceAfterWait(b, op);
+  case warp::PipelineOpKind::Release:
+    return lowerRelease(op);
+  }
+}
+
 LogicalResult RolePipeline::lowerUsers() {
   SmallVector<Operation *> users(op.getPipeline().getUsers());
   for (Operation *user : users)
     if (auto acquire = dyn_cast<warp::ProducerAcquireOp>(user))
       if (failed(lowerAcquire(acquire)))
         return failure();
-  for (Operation *user : users) {
-    OpBuilder b(user);
-    Location loc = user->getLoc();
-    if (auto commit = dyn_cast<warp::ProducerCommitOp>(user)) {
-      lowerCommit(commit);
-    } else if (auto wait = dyn_cast<warp::ConsumerWaitOp>(user)) {
-      emitWait(b, loc, emitFull(b, loc, wait.getStage()), wait.getPhase());
-      emitFenceAfterWait(b, wait);
-    } else if (auto commit = dyn_cast<warp::CommitAfterDotsOp>(user)) {
-      lowerSignalAfterDots(user, emitFull(b, loc, commit.getStage()));
-    } else if (auto release = dyn_cast<warp::ReleaseAfterDotsOp>(user)) {
-      lowerSignalAfterDots(user, emitEmpty(b, loc, release.getStage()));
-    } else if (auto release = dyn_cast<warp::ConsumerReleaseOp>(user)) {
-      lowerRelease(release);
-    }
-  }
+  for (Operation *user : users)
+    lowerSignal(cast<warp::PipelineOpInterface>(user));
   for (Operation *user : users)
     user->erase();
   op.erase();

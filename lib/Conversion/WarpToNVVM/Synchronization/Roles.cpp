@@ -15,6 +15,8 @@
 
 #include "WarpToNVVM.h"
 
+#include "fovea/Dialect/Warp/IR/LaneOrder.h"
+
 #include "fovea/Support/Target.h"
 
 #include "fovea/Support/Warps.h"
@@ -141,47 +143,6 @@ FailureOr<SharedView> fovea::getSharedView(Operation *user, Value memref) {
 //===----------------------------------------------------------------------===//
 // Roles
 //===----------------------------------------------------------------------===//
-
-/// Returns true if each warp holds all result tiles whole.
-static bool hasWarpLocalResults(Operation *op) {
-  return llvm::all_of(op->getResultTypes(), warp::isReplicatedPerWarp);
-}
-
-/// Returns true if one of the role's threads issues the op, which completes
-/// asynchronously: all other threads of the role would only wait.
-static bool isIssued(Operation *op) {
-  if (auto copy = dyn_cast<warp::CopyOp>(op))
-    return copy.getAsync();
-  return isa<warp::DotIntoOp, warp::CommitAfterDotsOp, warp::ReleaseAfterDotsOp,
-             warp::CopyOutOp, warp::CopyOutWaitOp>(op);
-}
-
-/// Returns true if one warp can execute the role: the role only fills
-/// pipelines, issues dots into tensor memory or copies stages out, and each
-/// warp computes its tiles by itself. In a role of whole warp groups each warp
-/// copies out the rows that it stored.
-static bool fitsOneWarp(Region &role, int64_t warps) {
-  bool hasGroups = warps % kGroupWarps == 0;
-  role.walk([&](warp::DotIntoOp) { hasGroups = false; });
-  WalkResult walk = role.walk([&](Operation *op) -> WalkResult {
-    if (isa<warp::ProducerAcquireOp, warp::ProducerCommitOp, warp::SendOp,
-            warp::FetchWorkOp, warp::FinishWorkOp, memref::LoadOp,
-            launch::AwaitPreviousOp>(op) ||
-        op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
-      return WalkResult::advance();
-    if (isa<warp::CopyOp>(op))
-      return isIssued(op) ? WalkResult::advance() : WalkResult::interrupt();
-    if (!hasGroups &&
-        (isIssued(op) || isa<warp::ConsumerWaitOp, warp::ConsumerReleaseOp,
-                             warp::ReceiveOp, warp::ZeroRowsOp>(op)))
-      return WalkResult::advance();
-    bool readsOnly =
-        isMemoryEffectFree(op) || hasSingleEffect<MemoryEffects::Read>(op);
-    return readsOnly && hasWarpLocalResults(op) ? WalkResult::advance()
-                                                : WalkResult::interrupt();
-  });
-  return !walk.wasInterrupted();
-}
 
 namespace {
 /// Builds the branches of a kernel's roles.
@@ -387,7 +348,7 @@ void RoleBuilder::emitRole(unsigned index, Block *block) {
   role.firstWarp = op.getFirstWarp(index);
   role.warps = op.getWarps()[index];
   Region &region = op.getRoles()[index];
-  role.isSingleWarp = fitsOneWarp(region, role.warps);
+  role.isSingleWarp = warp::fitsOneWarp(region);
 
   role.thread =
       arith::SubIOp::create(b, loc, keepsThread(index) ? keptThread : thread,

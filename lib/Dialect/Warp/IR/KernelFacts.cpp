@@ -13,14 +13,15 @@
 
 #include "fovea/Dialect/Warp/IR/KernelFacts.h"
 
-#include "fovea/Dialect/Warp/IR/Warp.h"
+#include "fovea/Dialect/Warp/IR/LaneOrder.h"
 
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
 template <typename Op>
-static Operation *findIf(gpu::GPUFuncOp kernel, bool (*condition)(Op)) {
+static Operation *findIf(gpu::GPUFuncOp kernel,
+                         llvm::function_ref<bool(Op)> condition) {
   Operation *found = nullptr;
   kernel.walk([&](Op op) {
     if (!condition(op))
@@ -65,6 +66,13 @@ static Operation *findUnpartitionedKernel(gpu::GPUFuncOp kernel) {
                                                    : nullptr;
 }
 
+static Operation *findUnsynchronizedArrival(gpu::GPUFuncOp kernel) {
+  LaneOrder order(kernel);
+  return findIf<PipelineOpInterface>(kernel, [&](PipelineOpInterface op) {
+    return order.getMissingSync(op).has_value();
+  });
+}
+
 const KernelFact warp::kDotsReadMemory{findOp<tile::DotOp>, "tile-to-warp"};
 const KernelFact warp::kBallotsAreLowered{findOp<tile::IfAnyOp>,
                                           "warp-lower-ballots"};
@@ -76,3 +84,5 @@ const KernelFact warp::kHasThreadLayouts{findMissingLayout,
                                          "warp-assign-layouts"};
 const KernelFact warp::kBuffersHaveOffsets{findUnallocatedBuffer,
                                            "warp-allocate-shared-memory"};
+const KernelFact warp::kLanesAreSynchronized{findUnsynchronizedArrival,
+                                             "warp-sync-lanes"};

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "fovea/Dialect/Warp/IR/PipelineUses.h"
+#include "fovea/Dialect/Warp/IR/LaneOrder.h"
 #include "fovea/Support/Warps.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -120,6 +121,7 @@ Outcome PipelineUses::addUsers(Value value, Region *region) {
     if (!sync)
       continue;
     consumes |= !sync.isProducerOp();
+    ordersTensorMemory |= warp::ordersTensorMemory(sync);
     // Users are listed in reverse program order.
     if (sync.getOpKind() == PipelineOpKind::Acquire)
       acquire = user;
@@ -402,9 +404,10 @@ Outcome AgentState::commit(PipelineUses &pipeline, int64_t stage, int64_t phase,
         formatv("commits stage {0}, which it has not acquired", stage));
   use = found->first;
   Outcome outcome = pipeline.commit(party, use, phase);
-  if (outcome.isDone())
-    acquired.erase(found);
-  return outcome;
+  if (!outcome.isDone())
+    return outcome;
+  acquired.erase(found);
+  return checkLanes(use, "commits");
 }
 
 Outcome AgentState::release(PipelineUses &pipeline, int64_t stage,
@@ -424,6 +427,47 @@ Outcome AgentState::release(PipelineUses &pipeline, int64_t stage,
                                   "still read it",
                                   stage))
         .note(copy, "the copy");
+  return checkLanes(use, "releases");
+}
+
+void AgentState::accessByLanes(LaneAccessOpInterface access,
+                               const StageUse &use) {
+  std::pair<StageUse, LaneAccessOpInterface> entry = {use, access};
+  if (party.role && access.isAccessByLanes() &&
+      !llvm::is_contained(laneAccesses, entry))
+    laneAccesses.push_back(entry);
+}
+
+void AgentState::synchronizeLanes(Operation *op) {
+  auto sync = dyn_cast<LaneSyncOpInterface>(op);
+  if (!sync || !sync.synchronizesLanes())
+    return;
+  // The async proxy is tracked by slots: its fence may be for one buffer.
+  LaneFence fences = sync.getFences() | LaneFence::AsyncProxy;
+  llvm::erase_if(laneAccesses, [&](auto &entry) {
+    return containsAll(fences, entry.second.getLaneFences());
+  });
+}
+
+/// One lane arrives for its warp, so all lanes must have made their accesses.
+Outcome AgentState::checkLanes(const StageUse &use, StringRef arrives) const {
+  for (auto [accessed, access] : laneAccesses) {
+    LaneFence fences = LaneFence::None;
+    if (accessed ? !(accessed == use) : !use.pipeline->ordersTensorMemory)
+      continue;
+    if (!accessed)
+      fences = access.getLaneFences();
+    bool writes = hasEffect<MemoryEffects::Write>(access.getOperation());
+    return Outcome::wrong(
+               formatv("{0} stage {1} while lanes of the warp may still {2} "
+                       "{3}: expected 'warp.sync_lanes{4}' in between",
+                       arrives, use.stage, writes ? "write" : "read",
+                       accessed ? "it" : "tensor memory",
+                       fences == LaneFence::None ? ""
+                       : writes                  ? " tmem_stores"
+                                                 : " tmem_loads"))
+        .note(access, writes ? "written here" : "read here");
+  }
   return {};
 }
 

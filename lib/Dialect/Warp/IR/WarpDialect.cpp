@@ -627,5 +627,6 @@ void EndTurnOp::getEffects(Effects &effects) { synchronizes(effects); }
 void NextWorkOp::getEffects(Effects &effects) { synchronizes(effects); }
 void FetchWorkOp::getEffects(Effects &effects) { synchronizes(effects); }
 void FinishWorkOp::getEffects(Effects &effects) { synchronizes(effects); }
+void SyncLanesOp::getEffects(Effects &effects) { synchronizes(effects); }
 void SendOp::getEffects(Effects &effects) { synchronizes(effects); }
 void ReceiveOp::getEffects(Effects &effects) { synchronizes(effects); }

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-sync-lanes),warp-to-nvvm))' --split-input-file --verify-diagnostics
 
 // One thread of one warp issues copies to all CTAs of a cluster; this role has
 // other warps, which acquire nothing.

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm))' --split-input-file --verify-diagnostics
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-sync-lanes),warp-to-nvvm))' --split-input-file --verify-diagnostics
 
 gpu.module @m {
   launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_m = 128, warps = 8, stages = 1>)

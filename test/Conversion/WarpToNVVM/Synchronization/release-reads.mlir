@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-sync-lanes),warp-to-nvvm,canonicalize,cse))' | FileCheck %s
 
 // One lane releases a stage for its warp. If lanes have loaded different
 // elements of it, a warp barrier precedes the release, after independent

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-sync-lanes),warp-to-nvvm,canonicalize,cse))' --split-input-file --verify-diagnostics | FileCheck %s
 
 // Relative positions that one warp produces for others: each lane stores its
 // columns, 32 apart, and the warp commits together. A consumer loads those of

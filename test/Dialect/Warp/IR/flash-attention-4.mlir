@@ -81,6 +81,7 @@ gpu.module @m {
           %factor = math.exp2 %grownScaled : !rowTile
           warp.producer_acquire %pa0[%z, %phase] : !one
           warp.tmem_store %factor to %a0 : !rowTile, !row
+          warp.sync_lanes tmem_loads tmem_stores
           warp.producer_commit %pa0[%z, %phase] : !one
           %mb = tile.broadcast %m2 : !rowTile to !scoreTile
           %below = arith.subf %x, %mb : !scoreTile
@@ -90,6 +91,7 @@ gpu.module @m {
           warp.producer_acquire %pp0[%z, %phase] : !one
           // CHECK: warp.tmem_store %{{.*}} to %{{.*}} : tensor<128x128xbf16, #tile.reg>, memref<128x128xbf16, #warp.tmem>
           warp.tmem_store %rounded to %p0 : !weightTile, !weights
+          warp.sync_lanes tmem_loads tmem_stores
           warp.producer_commit %pp0[%z, %phase] : !one
           warp.consumer_release %ps0[%z, %phase] : !one
           %sum = tile.reduce add dim 1 %e : !scoreTile to !rowTile
@@ -99,6 +101,7 @@ gpu.module @m {
         }
         warp.producer_acquire %pa0[%z, %b1] : !one
         warp.tmem_store %end#1 to %a0 : !rowTile, !row
+        warp.sync_lanes tmem_loads tmem_stores
         warp.producer_commit %pa0[%z, %b1] : !one
         warp.return
       }
@@ -125,6 +128,7 @@ gpu.module @m {
           %factor = math.exp2 %grownScaled : !rowTile
           warp.producer_acquire %pa1[%z, %phase] : !one
           warp.tmem_store %factor to %a1 : !rowTile, !row
+          warp.sync_lanes tmem_loads tmem_stores
           warp.producer_commit %pa1[%z, %phase] : !one
           %mb = tile.broadcast %m2 : !rowTile to !scoreTile
           %below = arith.subf %x, %mb : !scoreTile
@@ -133,6 +137,7 @@ gpu.module @m {
           %rounded = arith.truncf %e : !scoreTile to !weightTile
           warp.producer_acquire %pp1[%z, %phase] : !one
           warp.tmem_store %rounded to %p1 : !weightTile, !weights
+          warp.sync_lanes tmem_loads tmem_stores
           warp.producer_commit %pp1[%z, %phase] : !one
           warp.consumer_release %ps1[%z, %phase] : !one
           %sum = tile.reduce add dim 1 %e : !scoreTile to !rowTile
@@ -142,6 +147,7 @@ gpu.module @m {
         }
         warp.producer_acquire %pa1[%z, %b1] : !one
         warp.tmem_store %end#1 to %a1 : !rowTile, !row
+        warp.sync_lanes tmem_loads tmem_stores
         warp.producer_commit %pa1[%z, %b1] : !one
         warp.return
       }
@@ -157,6 +163,7 @@ gpu.module @m {
           %rescales = arith.cmpi sgt, %j, %z : i32
           warp.consumer_wait %pa0[%z, %phase] : !one
           %factor0 = warp.tmem_load %a0 : !row to !rowTile
+          warp.sync_lanes tmem_loads tmem_stores
           warp.consumer_release %pa0[%z, %phase] : !one
           scf.if %rescales {
             warp.consumer_wait %po0[%z, %last] : !one
@@ -164,10 +171,12 @@ gpu.module @m {
             %fb = tile.broadcast %factor0 : !rowTile to !outTile
             %new = arith.mulf %old, %fb : !outTile
             warp.tmem_store %new to %o0 : !outTile, !out
+            warp.sync_lanes tmem_loads tmem_stores
             warp.consumer_release %po0[%z, %last] : !one
           }
           warp.consumer_wait %pa1[%z, %phase] : !one
           %factor1 = warp.tmem_load %a1 : !row to !rowTile
+          warp.sync_lanes tmem_loads tmem_stores
           warp.consumer_release %pa1[%z, %phase] : !one
           scf.if %rescales {
             warp.consumer_wait %po1[%z, %last] : !one
@@ -175,14 +184,17 @@ gpu.module @m {
             %fb = tile.broadcast %factor1 : !rowTile to !outTile
             %new = arith.mulf %old, %fb : !outTile
             warp.tmem_store %new to %o1 : !outTile, !out
+            warp.sync_lanes tmem_loads tmem_stores
             warp.consumer_release %po1[%z, %last] : !one
           }
         }
         warp.consumer_wait %pa0[%z, %b1] : !one
         %sum0 = warp.tmem_load %a0 : !row to !rowTile
+        warp.sync_lanes tmem_loads tmem_stores
         warp.consumer_release %pa0[%z, %b1] : !one
         warp.consumer_wait %po0[%z, %z] : !one
         %total0 = warp.tmem_load %o0 : !out to !outTile
+        warp.sync_lanes tmem_loads tmem_stores
         warp.consumer_release %po0[%z, %z] : !one
         %sb0 = tile.broadcast %sum0 : !rowTile to !outTile
         %result0 = arith.divf %total0, %sb0 : !outTile
@@ -191,12 +203,15 @@ gpu.module @m {
         %e0 = warp.stage %es[%z] : !pair to !shared
         // CHECK: warp.local_store %{{.*}} to %{{.*}} : tensor<128x64xbf16, #tile.reg>, memref<128x64xbf16, #warp.shared<row_bytes = 128>>
         warp.local_store %rounded0 to %e0 : tensor<128x64xbf16, #tile.reg>, !shared
+        warp.sync_lanes async_proxy
         warp.producer_commit %pe[%z, %z] : !two
         warp.consumer_wait %pa1[%z, %b1] : !one
         %sum1 = warp.tmem_load %a1 : !row to !rowTile
+        warp.sync_lanes tmem_loads tmem_stores
         warp.consumer_release %pa1[%z, %b1] : !one
         warp.consumer_wait %po1[%z, %z] : !one
         %total1 = warp.tmem_load %o1 : !out to !outTile
+        warp.sync_lanes tmem_loads tmem_stores
         warp.consumer_release %po1[%z, %z] : !one
         %sb1 = tile.broadcast %sum1 : !rowTile to !outTile
         %result1 = arith.divf %total1, %sb1 : !outTile
@@ -204,6 +219,7 @@ gpu.module @m {
         warp.producer_acquire %pe[%b1, %z] : !two
         %e1 = warp.stage %es[%b1] : !pair to !shared
         warp.local_store %rounded1 to %e1 : tensor<128x64xbf16, #tile.reg>, !shared
+        warp.sync_lanes async_proxy
         warp.producer_commit %pe[%b1, %z] : !two
         warp.return
       }

@@ -15,7 +15,8 @@ namespace fovea::warp {
 
 // KernelFacts.td describes each fact.
 extern const KernelFact kDotsReadMemory, kBallotsAreLowered, kIsOneProgram,
-    kIsPartitioned, kHasThreadLayouts, kBuffersHaveOffsets;
+    kIsPartitioned, kHasThreadLayouts, kBuffersHaveOffsets,
+    kLanesAreSynchronized;
 
 } // namespace fovea::warp
 

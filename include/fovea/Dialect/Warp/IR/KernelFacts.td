@@ -23,5 +23,7 @@ def HasThreadLayouts : KernelFact<"::fovea::warp::kHasThreadLayouts",
     "register tiles have a thread layout">;
 def BuffersHaveOffsets : KernelFact<"::fovea::warp::kBuffersHaveOffsets",
     "buffers, barriers of roles and mailboxes have shared-memory offsets">;
+def LanesAreSynchronized : KernelFact<"::fovea::warp::kLanesAreSynchronized",
+    "lanes synchronise before each arrival that needs it (`warp.sync_lanes`)">;
 
 #endif // FOVEA_DIALECT_WARP_IR_KERNELFACTS_TD

@@ -174,6 +174,8 @@ public:
 
   PipelineOp op;
   std::vector<StageState> stages;
+  /// The pipeline orders accesses to tensor memory. Set by `findUsers`.
+  bool ordersTensorMemory = false;
 
 private:
   Outcome addUsers(mlir::Value value, mlir::Region *region);
@@ -227,6 +229,16 @@ struct AgentState {
   Outcome checkCopy() const;
   Outcome checkSend(int64_t slot) const;
 
+  /// Records an access that each lane makes by itself, to a stage or, without
+  /// `use`, to tensor memory. Ops that the warp executes as a whole, and ops
+  /// outside of roles, are ignored.
+  void accessByLanes(LaneAccessOpInterface access, const StageUse &use);
+  /// The lanes of each warp synchronise, if the op is a barrier.
+  void synchronizeLanes(mlir::Operation *op);
+  /// Checks that no lane may still access the stage that the agent `arrives`
+  /// at: "commits" or "releases".
+  Outcome checkLanes(const StageUse &use, llvm::StringRef arrives) const;
+
   Outcome beginSection(mlir::Operation *op, PingPongOrder &order);
   Outcome endSection(PingPongOrder &order);
 
@@ -234,6 +246,10 @@ struct AgentState {
   /// Acquired stages without a commit, the latest last, each with its acquire
   /// op.
   llvm::SmallVector<std::pair<StageUse, mlir::Operation *>, 2> acquired;
+  /// Accesses of lanes since they last synchronised, with the stage of each or
+  /// none for tensor memory. An arrival may precede them: any lane may be ahead
+  /// of all others.
+  llvm::SmallVector<std::pair<StageUse, LaneAccessOpInterface>, 2> laneAccesses;
   /// Ping-pong sections begun and not ended.
   llvm::SmallVector<std::pair<PingPongOrder *, mlir::Operation *>, 1> turns;
 };

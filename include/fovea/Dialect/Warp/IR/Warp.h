@@ -14,6 +14,8 @@
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
+#include "llvm/ADT/BitmaskEnum.h"
+
 namespace fovea::warp {
 /// Returns true for a static memref in the memory space #warp.shared.
 bool isSharedBuffer(mlir::Type type);
@@ -68,6 +70,23 @@ inline constexpr int64_t kMaxPingPongGroups = 15;
 /// Kinds of pipeline ops.
 enum class PipelineOpKind { Acquire, Commit, Wait, Release };
 
+/// Fences that each lane executes before the lanes of its warp synchronise.
+enum class LaneFence : unsigned {
+  None = 0,
+  /// Stores to shared memory become visible to the async proxy: TMA and MMA
+  /// units.
+  AsyncProxy = 1,
+  /// Loads from and stores to tensor memory complete.
+  TmemLoads = 2,
+  TmemStores = 4,
+  LLVM_MARK_AS_BITMASK_ENUM(/*LargestValue=*/TmemStores)
+};
+LLVM_ENABLE_BITMASK_ENUMS_IN_NAMESPACE();
+/// Returns true if `fences` contains all of `needed`.
+inline bool containsAll(LaneFence fences, LaneFence needed) {
+  return (fences & needed) == needed;
+}
+
 /// Returns the tile type of a tile or of an outstanding dot; null for other
 /// types.
 mlir::RankedTensorType getDeliveredType(mlir::Type type);
@@ -88,6 +107,12 @@ mlir::RankedTensorType getDeliveredType(mlir::Type type);
 #include "fovea/Dialect/Warp/IR/WarpOps.h.inc"
 
 namespace fovea::warp {
+/// Returns the region of the role that contains the op, or null.
+mlir::Region *getRole(mlir::Operation *op);
+/// Returns the value that the kernel created, seen through role arguments and
+/// views of stages.
+mlir::Value getShared(mlir::Value value);
+
 /// Returns true if every warp holds a value of this type as a whole: it is no
 /// tile, or a tile that is replicated in each warp.
 bool isReplicatedPerWarp(mlir::Type type);

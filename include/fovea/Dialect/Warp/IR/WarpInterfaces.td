@@ -93,12 +93,23 @@ def PipelineOpInterface : OpInterface<"PipelineOpInterface"> {
     InterfaceMethod<"The ring of stages.", "::mlir::Value", "getPipeline">,
     InterfaceMethod<"The index of the stage in the ring.", "::mlir::Value",
       "getStage">,
-    InterfaceMethod<"The kind of synchronisation.", "::fovea::warp::PipelineOpKind", "getOpKind">
+    InterfaceMethod<"The phase of the stage's barriers.", "::mlir::Value", "getPhase">,
+    InterfaceMethod<"The kind of synchronisation.", "::fovea::warp::PipelineOpKind", "getOpKind">,
+    InterfaceMethod<"Whether the op signals once outstanding dots have finished, not when it executes.",
+      "bool", "signalsAfterDots", (ins), "",
+      /*defaultImplementation=*/"return false;">
   ];
   let extraSharedClassDeclaration = [{
     bool isProducerOp() {
       PipelineOpKind kind = $_op.getOpKind();
       return kind == PipelineOpKind::Acquire || kind == PipelineOpKind::Commit;
+    }
+    /// Returns true if one lane arrives for all lanes of its warp when the op
+    /// executes.
+    bool isLaneArrival() {
+      PipelineOpKind kind = $_op.getOpKind();
+      return (kind == PipelineOpKind::Commit || kind == PipelineOpKind::Release) &&
+             !$_op.signalsAfterDots();
     }
   }];
 }
@@ -112,6 +123,46 @@ def DotWaitOpInterface : OpInterface<"DotWaitOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"The result of the dot that is waited for.", "::mlir::Value", "getPending">
+  ];
+}
+
+def LaneAccessOpInterface : OpInterface<"LaneAccessOpInterface"> {
+  let cppNamespace = "::fovea::warp";
+  let description = [{
+    An access to shared or tensor memory that each lane of a warp makes by
+    itself. Lanes do not run in lockstep, so another lane may reach a later
+    arrival (a commit or a release) first. `warp.sync_lanes` between the access
+    and the arrival orders them.
+  }];
+  let methods = [
+    InterfaceMethod<[{Whether each lane accesses memory by itself. False if the
+      warp executes one collective instruction.}],
+      "bool", "isAccessByLanes", (ins), "",
+      /*defaultImplementation=*/"return true;">,
+    InterfaceMethod<"The buffer that is accessed, or a stage of it.",
+      "::mlir::Value", "getAccessedBuffer">,
+    InterfaceMethod<[{The fences that each lane executes before the lanes
+      synchronise, so that an arrival makes the access visible to any reader.}],
+      "::fovea::warp::LaneFence", "getLaneFences", (ins), "",
+      /*defaultImplementation=*/"return LaneFence::None;">
+  ];
+}
+
+def LaneSyncOpInterface : OpInterface<"LaneSyncOpInterface"> {
+  let cppNamespace = "::fovea::warp";
+  let description = [{
+    An op at which the lanes of each warp synchronise: a warp barrier, or a
+    barrier of more threads.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether the lanes synchronise.", "bool", "synchronizesLanes",
+      (ins), "", /*defaultImplementation=*/"return true;">,
+    InterfaceMethod<"The fences that each lane executes before.",
+      "::fovea::warp::LaneFence", "getFences", (ins), "",
+      /*defaultImplementation=*/"return LaneFence::None;">,
+    InterfaceMethod<"The buffer, or the stage of one, that the fences are for; null: all memory.",
+      "::mlir::Value", "getFencedBuffer", (ins), "",
+      /*defaultImplementation=*/"return {};">
   ];
 }
 

@@ -136,7 +136,7 @@ def Warp_CopyOp : Warp_OpWithEffects<"copy", [
   let hasVerifier = 1;
 }
 
-def Warp_ZeroRowsOp : Warp_OpWithEffects<"zero_rows"> {
+def Warp_ZeroRowsOp : Warp_OpWithEffects<"zero_rows", [LaneSyncOpInterface]> {
   let summary = "sets the last rows of a stage to zero";
   let description = [{
     Sets row `from` and all later rows of the buffer to 0: all rows if `from` is
@@ -163,12 +163,14 @@ def Warp_ZeroRowsOp : Warp_OpWithEffects<"zero_rows"> {
   let hasVerifier = 1;
 }
 
-def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load"> {
+def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load", [
+    DeclareOpInterfaceMethods<LaneAccessOpInterface, ["isAccessByLanes", "getAccessedBuffer"]>]> {
   let summary = "loads a shared buffer into a register tile";
   let description = [{
     Loads a shared buffer into a register tile of the same shape and element
     type. The buffer holds 16-bit elements, or an f32 vector that was copied in
-    fragment order.
+    fragment order. Each lane loads its elements of a vector by itself; a warp
+    loads a matrix with collective instructions (`ldmatrix`).
 
     Example:
 
@@ -471,7 +473,7 @@ def Warp_PipelineOp : Warp_Op<"pipeline", [NamedOpInterface]> {
   }];
 }
 
-class Warp_PipelineSyncOp<string mnemonic, string kind, string what>
+class Warp_PipelineSyncOp<string mnemonic, string kind, string what, bit afterDots = false>
     : Warp_OpWithEffects<mnemonic, [PipelineOpInterface]> {
   let summary = what;
   let arguments = (ins
@@ -481,7 +483,9 @@ class Warp_PipelineSyncOp<string mnemonic, string kind, string what>
   let assemblyFormat = [{
     $pipeline `[` $stage `,` $phase `]` attr-dict `:` qualified(type($pipeline))
   }];
-  let extraClassDeclaration = "static PipelineOpKind getOpKind() { return PipelineOpKind::" # kind # "; }";
+  let extraClassDeclaration =
+      "static PipelineOpKind getOpKind() { return PipelineOpKind::" # kind # "; }\n"
+      # "static bool signalsAfterDots() { return " # !if(afterDots, "true", "false") # "; }";
 }
 
 def Warp_ProducerAcquireOp
@@ -504,6 +508,9 @@ def Warp_ProducerCommitOp
     Completes the set of asynchronous copies that fill the stage: those issued
     since the producer acquired it. The stage becomes full when they have
     arrived.
+
+    In a role, one lane of each warp commits. If lanes stored to the stage by
+    themselves, `warp.sync_lanes` precedes the commit.
 
     Example:
 
@@ -533,11 +540,66 @@ def Warp_ConsumerReleaseOp
     Releases the stage to the producer. The consumer must not read the stage's
     buffers after it.
 
+    In a role, one lane of each warp releases. If lanes read the stage by
+    themselves, `warp.sync_lanes` precedes the release.
+
     Example:
 
     ```mlir
     warp.consumer_release %p[%stage, %phase] : !warp.pipeline<2>
     ```
+  }];
+}
+
+def Warp_SyncLanesOp : Warp_OpWithEffects<"sync_lanes", [
+    DeclareOpInterfaceMethods<LaneSyncOpInterface, ["getFences"]>]> {
+  let summary = "synchronises the lanes of each warp (`__syncwarp`)";
+  let description = [{
+    A warp barrier. All lanes of a warp wait for each other. Accesses to shared
+    memory that a lane makes before the op precede all accesses that any lane of
+    the warp makes after it. Warps do not wait for each other.
+
+    One lane of a warp arrives at the barriers of a pipeline for all of them
+    (`warp.producer_commit`, `warp.consumer_release`). Lanes do not run in
+    lockstep, so the arrival orders the accesses of other lanes only if the
+    lanes synchronise in between. `warp-sync-lanes` inserts the op where an
+    arrival needs it.
+
+    Each lane first executes the listed fences:
+
+    - `async_proxy`: TMA and MMA units see the lane's stores to shared memory;
+    - `tmem_loads`, `tmem_stores`: the lane's loads from tensor memory, or its
+      stores to it, precede the op, too.
+
+    Example:
+
+    ```mlir
+    warp.consumer_wait %p[%stage, %phase] : !warp.pipeline<2>
+    %lse = warp.local_load %buffer : memref<1x64xf32, #warp.shared<row_bytes = 128>>
+      to tensor<1x64xf32, #warp.wgmma<groups = 1>>
+    warp.sync_lanes
+    warp.consumer_release %p[%stage, %phase] : !warp.pipeline<2>
+    ...
+    warp.local_store "ds" %ds to %stored : tensor<64x64xbf16, #warp.wgmma<groups = 1>>, memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+    warp.sync_lanes async_proxy
+    warp.producer_commit %d[%stage, %phase] : !warp.pipeline<2>
+    ```
+  }];
+  let arguments = (ins
+    Arg<UnitAttr, "TMA and MMA units see earlier stores to shared memory">:$asyncProxy,
+    Arg<UnitAttr, "earlier loads from tensor memory are ordered, too">:$tmemLoads,
+    Arg<UnitAttr, "earlier stores to tensor memory are ordered, too">:$tmemStores);
+  let builders = [OpBuilder<(ins "::fovea::warp::LaneFence":$fences), [{
+    auto flag = [&](LaneFence fence) {
+      return containsAll(fences, fence) ? $_builder.getUnitAttr()
+                                        : ::mlir::UnitAttr();
+    };
+    build($_builder, $_state, flag(LaneFence::AsyncProxy),
+          flag(LaneFence::TmemLoads), flag(LaneFence::TmemStores));
+  }]>];
+  let assemblyFormat = [{
+    (`async_proxy` $asyncProxy^)? (`tmem_loads` $tmemLoads^)?
+    (`tmem_stores` $tmemStores^)? attr-dict
   }];
 }
 

@@ -11,7 +11,9 @@
 
 include "fovea/Dialect/Warp/IR/WarpTmemOps.td"
 
-def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
+def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [
+    NamedOpInterface,
+    DeclareOpInterfaceMethods<LaneAccessOpInterface, ["getAccessedBuffer", "getLaneFences"]>]> {
   let summary = "stores a register tile to a shared buffer";
   let description = [{
     Stores a register tile to a buffer. In a role of several warp groups, each
@@ -25,8 +27,8 @@ def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
     In the second case a warp group may store as soon as its own dots have read
     its rows: no other warp group's dot reads these rows as its first operand.
 
-    MMA units and TMA see the rows after `warp.fence_stores`, or once the stage
-    is committed.
+    MMA units and TMA see the rows after `warp.fence_stores` or
+    `warp.sync_lanes async_proxy`.
 
     With `fragments`, the buffer receives the elements in MMA fragment order
     (see `tile.store`), for a `warp.copy_out` that also has `fragments`. With
@@ -58,12 +60,14 @@ def Warp_LocalStoreOp : Warp_OpWithEffects<"local_store", [NamedOpInterface]> {
   let hasVerifier = 1;
 }
 
-def Warp_FenceStoresOp : Warp_OpWithEffects<"fence_stores"> {
+def Warp_FenceStoresOp : Warp_OpWithEffects<"fence_stores", [
+    DeclareOpInterfaceMethods<LaneSyncOpInterface, ["getFences", "getFencedBuffer"]>]> {
   let summary = "makes stores to shared memory visible to MMA units and TMA";
   let description = [{
     Orders stores of the executing warp group to the buffer before the dots and
     copies that it issues after the op (a fence from the generic to the async
-    proxy). Other warp groups additionally need a pipeline.
+    proxy). The lanes of each warp synchronise. Other warp groups additionally
+    need a pipeline.
 
     Example:
 
@@ -76,7 +80,7 @@ def Warp_FenceStoresOp : Warp_OpWithEffects<"fence_stores"> {
 }
 
 def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [
-    NamedOpInterface, AddsToMemoryOpInterface]> {
+    NamedOpInterface, AddsToMemoryOpInterface, LaneSyncOpInterface]> {
   let summary = "copies a shared buffer to a tile of global memory";
   let description = [{
     The reverse of `warp.copy`: elements outside the memref are not written. In
@@ -124,6 +128,8 @@ def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [
     tile::BoxDims getBoxDims() {
       return {getDims(), getFold(), getFragments()};
     }
+    /// The lanes wait together until the buffer has been read.
+    bool synchronizesLanes() { return !getAsync(); }
   }];
   let assemblyFormat = [{
     (`async` $async^)? (`add` $add^)? ($name^)? $source `to` $target `[` $indices `]`
@@ -133,13 +139,13 @@ def Warp_CopyOutOp : Warp_OpWithEffects<"copy_out", [
   let hasVerifier = 1;
 }
 
-def Warp_CopyOutWaitOp : Warp_OpWithEffects<"copy_out_wait"> {
+def Warp_CopyOutWaitOp : Warp_OpWithEffects<"copy_out_wait", [LaneSyncOpInterface]> {
   let summary = "waits until outstanding copies have read their buffer";
   let description = [{
     Waits until all copies that the executing warp group has issued from any
     stage of the buffer have read it. Its rows may then be overwritten and its
     stage released. With `written`, the op also waits until these copies have
-    written global memory.
+    written global memory. The lanes of each warp synchronise.
 
     Example:
 

@@ -107,15 +107,15 @@ def Warp_TurnsOp : Warp_Op<"turns"> {
   let assemblyFormat = "attr-dict `:` qualified(type($turns))";
 }
 
-class Warp_PingPongOp<string mnemonic, string what>
-    : Warp_OpWithEffects<mnemonic> {
+class Warp_PingPongOp<string mnemonic, string what, list<Trait> traits = []>
+    : Warp_OpWithEffects<mnemonic, traits> {
   let summary = what;
   let arguments = (ins Arg<Warp_TurnsType, "the order that the section belongs to">:$turns);
   let assemblyFormat = "$turns attr-dict `:` qualified(type($turns))";
 }
 
 def Warp_BeginTurnOp
-    : Warp_PingPongOp<"begin_turn", "enters a ping-pong section"> {
+    : Warp_PingPongOp<"begin_turn", "enters a ping-pong section", [LaneSyncOpInterface]> {
   let description = [{
     Waits until the preceding warp group of the role has left its section. The
     first warp group waits until the last one has left its section of the

@@ -61,7 +61,8 @@ def Warp_TmemViewOp : Warp_Op<"tmem_view", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Warp_TmemLoadOp : Warp_OpWithEffects<"tmem_load"> {
+def Warp_TmemLoadOp : Warp_OpWithEffects<"tmem_load", [
+    DeclareOpInterfaceMethods<LaneAccessOpInterface, ["getAccessedBuffer", "getLaneFences"]>]> {
   let summary = "loads a register tile from tensor memory";
   let description = [{
     Loads a matrix in tensor memory into a register tile. The load is complete
@@ -79,7 +80,9 @@ def Warp_TmemLoadOp : Warp_OpWithEffects<"tmem_load"> {
   let hasVerifier = 1;
 }
 
-def Warp_TmemStoreOp : Warp_OpWithEffects<"tmem_store", [NamedOpInterface]> {
+def Warp_TmemStoreOp : Warp_OpWithEffects<"tmem_store", [
+    NamedOpInterface,
+    DeclareOpInterfaceMethods<LaneAccessOpInterface, ["getAccessedBuffer", "getLaneFences"]>]> {
   let summary = "stores a register tile to tensor memory";
   let description = [{
     Stores a register tile to a matrix in tensor memory. The matrix belongs to
@@ -146,7 +149,8 @@ def Warp_DotIntoOp : Warp_OpWithEffects<"dot_into", [NamedOpInterface]> {
 
 def Warp_CommitAfterDotsOp
     : Warp_PipelineSyncOp<"commit_after_dots", "Commit",
-                        "signals that a stage is full once earlier dots have finished"> {
+                        "signals that a stage is full once earlier dots have finished",
+                        /*afterDots=*/true> {
   let description = [{
     Commits the stage as `warp.producer_commit` does, once all `warp.dot_into`
     ops that the role issued before have finished. The op itself does not wait.
@@ -161,7 +165,8 @@ def Warp_CommitAfterDotsOp
 
 def Warp_ReleaseAfterDotsOp
     : Warp_PipelineSyncOp<"release_after_dots", "Release",
-                        "releases a stage once earlier dots have finished"> {
+                        "releases a stage once earlier dots have finished",
+                        /*afterDots=*/true> {
   let description = [{
     Releases the stage as `warp.consumer_release` does, once all `warp.dot_into`
     ops that the role issued before have finished. The op itself does not wait.

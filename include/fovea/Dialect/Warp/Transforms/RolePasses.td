@@ -312,6 +312,66 @@ def WarpAllocateSharedMemory
   let statistics = [Statistic<"numBuffers", "buffers", "Number of buffers allocated">];
 }
 
+def WarpSyncLanes
+    : KernelPass<"warp-sync-lanes", [WorkIsDealt, DotsReadMemory, IsPartitioned],
+                 [LanesAreSynchronized]> {
+  let summary = "Synchronise the lanes of a warp before an arrival";
+  let body = [{
+    One lane of a warp commits or releases a stage for all lanes. Lanes do not
+    run in lockstep: the arrival orders the accesses of other lanes only if the
+    lanes synchronise in between. The pass inserts `warp.sync_lanes` before an
+    arrival, in roles, by these rules:
+
+    - **Release**: lanes access the stage by themselves
+      (`LaneAccessOpInterface`) before it in its block, or in a region there,
+      and no op since then synchronises them (`LaneSyncOpInterface`). The
+      release moves below the arithmetic that follows it. The loads have
+      completed by then, so the lanes do not stall.
+    - **Commit**: the role has effects that no elected lane issues, such as
+      stores. The lanes execute the fences that the stores to the stage need; in
+      a role without tensor memory always `async_proxy`. The commit needs
+      nothing if only arithmetic separates it from a synchronisation with these
+      fences.
+    - **Tensor memory**: the pipeline orders accesses to tensor memory, and the
+      role makes some. Commits and releases need the fences of its loads and
+      stores. They need nothing if only arithmetic and other arrivals separate
+      them from a synchronisation with these fences.
+
+    In addition, the lanes synchronise right after a load of relative positions
+    (`#warp.fragment_diagonals`), since its stage may be released in another
+    block. Signals after dots need nothing, because one thread issues the dots.
+    In kernels without roles, all threads of the CTA synchronise at pipelines.
+
+    `warp-verify-pipelines` checks the result on all simulated paths.
+
+    Before:
+
+    ```mlir
+    warp.consumer_wait %numbers[%n, %p] : !warp.pipeline<2>
+    %d = warp.local_load %from : !vector to tensor<1x32xf32, #warp.wgmma<groups = 1>>
+    warp.consumer_release %numbers[%n, %p] : !warp.pipeline<2>
+    %e = arith.addf %d, %x : tensor<1x32xf32, #warp.wgmma<groups = 1>>
+    warp.local_store "ds" %ds to %to : ...
+    warp.producer_commit %derivatives[%n, %p] : !warp.pipeline<2>
+    ```
+
+    After:
+
+    ```mlir
+    warp.consumer_wait %numbers[%n, %p] : !warp.pipeline<2>
+    %d = warp.local_load %from : !vector to tensor<1x32xf32, #warp.wgmma<groups = 1>>
+    %e = arith.addf %d, %x : tensor<1x32xf32, #warp.wgmma<groups = 1>>
+    warp.sync_lanes
+    warp.consumer_release %numbers[%n, %p] : !warp.pipeline<2>
+    warp.local_store "ds" %ds to %to : ...
+    warp.sync_lanes async_proxy
+    warp.producer_commit %derivatives[%n, %p] : !warp.pipeline<2>
+    ```
+  }];
+  let dependentDialects = ["::fovea::warp::WarpDialect"];
+  let statistics = [Statistic<"numSyncs", "syncs", "Number of lane synchronisations inserted">];
+}
+
 def WarpVerifyPipelines
     : KernelPass<"warp-verify-pipelines", [WorkIsDealt, DotsReadMemory, IsPartitioned],
                  []> {
@@ -343,6 +403,9 @@ def WarpVerifyPipelines
       one, or releases a stage without a wait;
     - a stage is read before its wait or after its release, or was not written;
     - a stage, or an operand of an outstanding dot, is overwritten;
+    - a stage is committed or released while lanes other than the arriving one
+      may still access it: the lanes have not synchronised since;
+    - TMA or an MMA unit reads a stage without a proxy fence after its stores;
     - ping-pong sections begin and end in another order, or in other warp
       groups, than declared;
     - roles deadlock, or a copy is never waited for.

@@ -22,23 +22,6 @@ using namespace fovea::warp;
 // Enough steps for a few cycles of every ring, in acceptable compile time.
 static constexpr int64_t kMostSteps = 512;
 
-Value warp::getShared(Value value) {
-  while (true) {
-    if (auto stage = value.getDefiningOp<StageOp>()) {
-      value = stage.getBuffer();
-      continue;
-    }
-    auto argument = dyn_cast<BlockArgument>(value);
-    auto op =
-        argument
-            ? dyn_cast_or_null<SpecializeOp>(argument.getOwner()->getParentOp())
-            : SpecializeOp();
-    if (!op)
-      return value;
-    value = op.getCaptures()[argument.getArgNumber()];
-  }
-}
-
 static bool isSharedType(Type type) {
   return isa<PipelineType, MailboxType, TurnsType, PendingType>(type) ||
          isSharedBuffer(type);
@@ -47,6 +30,8 @@ static bool isSharedType(Type type) {
 /// True if the op accesses shared state; ops that only create views of it are
 /// excluded.
 static bool isEvent(Operation *op) {
+  if (isa<LaneSyncOpInterface, LaneAccessOpInterface>(op))
+    return true;
   return op->getNumRegions() == 0 && !op->hasTrait<OpTrait::IsTerminator>() &&
          !isPure(op) && llvm::any_of(op->getOperandTypes(), isSharedType);
 }
@@ -293,7 +278,9 @@ LogicalResult Tracer::run(Block &block) {
 }
 
 LogicalResult Tracer::execute(Operation *op) {
-  if (++steps > kMostSteps)
+  // Ops that only order the lanes of a warp move no pipeline.
+  bool ordersLanes = isa<SyncLanesOp, TmemLoadOp, TmemStoreOp>(op);
+  if (!ordersLanes && ++steps > kMostSteps)
     return failure();
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return runFor(loop);

@@ -27,10 +27,6 @@
 
 namespace fovea::warp {
 
-/// The value that the kernel created, seen through role arguments and stage
-/// views.
-mlir::Value getShared(mlir::Value value);
-
 /// One execution of an op that accesses shared state. `operands` has the
 /// integer value of each operand: the stage index for a buffer, the dot's
 /// number for an outstanding dot.

@@ -102,8 +102,9 @@ private:
   Outcome issueDot(const TraceEvent &event, Program &program);
   Outcome store(const TraceEvent &event, Program &program);
   Outcome copyOut(const TraceEvent &event, Program &program);
-  Outcome checkFenced(const BufferStage &bufferStage,
-                      const Program &program) const;
+  Outcome checkFenced(const BufferStage &bufferStage, const Program &reader,
+                      bool readsOwnRows) const;
+  void synchronizeLanes(Operation *op, Program &program);
   Outcome checkEnds();
   Outcome readAll(const TraceEvent &event, Program &program,
                   SmallVectorImpl<BufferStage> &bufferStages);
@@ -255,6 +256,8 @@ Outcome Simulation::readAll(const TraceEvent &event, Program &program,
     // Skip data that was written without a pipeline.
     if (!found->second.use)
       continue;
+    if (auto access = dyn_cast<LaneAccessOpInterface>(event.op))
+      program.accessByLanes(access, found->second.use);
     auto *filled = llvm::find_if(program.filled, [&](auto &entry) {
       return entry.first == *bufferStage;
     });
@@ -342,9 +345,11 @@ Outcome Simulation::issueDot(const TraceEvent &event, Program &program) {
   auto dot = cast<DotOp>(event.op);
   SmallVector<BufferStage, 2> bufferStages;
   Outcome outcome = readAll(event, program, bufferStages);
-  for (const BufferStage &bufferStage : bufferStages)
-    if (outcome.isDone())
-      outcome = checkFenced(bufferStage, program);
+  for (OpOperand &operand : event.op->getOpOperands())
+    if (auto bufferStage = getBufferStage(event, operand);
+        bufferStage && outcome.isDone())
+      outcome = checkFenced(*bufferStage, program,
+                            readsOwnRows(operand, program.party));
   if (outcome.isDone() && event.dot >= 0)
     program.dots.push_back({event.dot, event.op, std::move(bufferStages),
                             dot.getTransposeA()
@@ -371,6 +376,7 @@ Outcome Simulation::store(const TraceEvent &event, Program &program) {
     Outcome outcome = write(*bufferStage, use, op, &program);
     if (!outcome.isDone())
       return outcome;
+    program.accessByLanes(op, use);
     llvm::erase_if(program.filled,
                    [&](auto &entry) { return entry.first == *bufferStage; });
     program.filled.push_back({*bufferStage, use});
@@ -379,6 +385,7 @@ Outcome Simulation::store(const TraceEvent &event, Program &program) {
     Outcome outcome = change(op, *bufferStage, program);
     if (!outcome.isDone())
       return outcome;
+    program.accessByLanes(op, found->second.use);
   }
   for (const Program &other : programs)
     for (const Dot &dot : other.dots)
@@ -394,11 +401,20 @@ Outcome Simulation::store(const TraceEvent &event, Program &program) {
   return {};
 }
 
+/// Checks that TMA or an MMA unit sees the stores of the rows that it reads.
 Outcome Simulation::checkFenced(const BufferStage &bufferStage,
-                                const Program &program) const {
-  for (auto &[stored, op] : program.unfenced)
-    if (stored == bufferStage)
-      return readsUnfenced(op);
+                                const Program &reader,
+                                bool readsOwnRows) const {
+  bool isStage(memory.lookup(bufferStage).use);
+  for (const Program &program : programs) {
+    bool isOtherRole = program.party.role != reader.party.role;
+    if (!(program.party == reader.party) &&
+        !(isStage && (isOtherRole || !readsOwnRows)))
+      continue;
+    for (auto &[stored, op] : program.unfenced)
+      if (stored == bufferStage)
+        return readsUnfenced(op);
+  }
   return {};
 }
 
@@ -414,7 +430,7 @@ Outcome Simulation::copyOut(const TraceEvent &event, Program &program) {
                !memory.lookup(*bufferStage).use;
   Outcome outcome = isOwn ? Outcome() : readAll(event, program, bufferStages);
   if (outcome.isDone())
-    outcome = checkFenced(*bufferStage, program);
+    outcome = checkFenced(*bufferStage, program, /*readsOwnRows=*/true);
   if (outcome.isDone() && copy.getAsync())
     program.copiesOut.push_back({*bufferStage, copy});
   return outcome;
@@ -438,13 +454,12 @@ Outcome Simulation::commit(PipelineUses &pipeline, int64_t stage, int64_t phase,
                            Program &program) {
   StageUse use;
   Outcome outcome = program.commit(pipeline, stage, phase, use);
-  if (outcome.isDone()) {
-    // The commit also makes the stores to this stage visible.
-    llvm::erase_if(program.unfenced, [&](auto &entry) {
-      return memory.lookup(entry.first).use == use;
-    });
+  if (outcome.isDone())
     pipeline.signalCommit(program.party, stage);
-  }
+  // Outside of roles, neither TMA nor the async proxy of MMA units reads
+  // stages.
+  if (!program.party.role)
+    program.unfenced.clear();
   return outcome;
 }
 
@@ -501,8 +516,20 @@ Outcome Simulation::executeTurn(Operation *op, Program &program) {
                               : program.endSection(order);
 }
 
+void Simulation::synchronizeLanes(Operation *op, Program &program) {
+  program.synchronizeLanes(op);
+  auto sync = dyn_cast<LaneSyncOpInterface>(op);
+  if (sync && !sync.getFencedBuffer() &&
+      containsAll(sync.getFences(), LaneFence::AsyncProxy))
+    program.unfenced.clear();
+}
+
 Outcome Simulation::execute(const TraceEvent &event, Program &program) {
   Operation *op = event.op;
+  synchronizeLanes(op, program);
+  if (auto access = dyn_cast<LaneAccessOpInterface>(op);
+      access && isTmemBuffer(access.getAccessedBuffer().getType()))
+    program.accessByLanes(access, StageUse());
   Outcome inRange = checkRange(event);
   if (!inRange.isDone())
     return inRange;
@@ -536,6 +563,8 @@ Outcome Simulation::execute(const TraceEvent &event, Program &program) {
     llvm::erase_if(program.unfenced, isOfBuffer);
     return {};
   }
+  if (isa<SyncLanesOp>(op))
+    return {};
   if (isa<CopyOutWaitOp>(op)) {
     llvm::erase_if(program.copiesOut, isOfBuffer);
     return {};
@@ -607,9 +636,10 @@ LogicalResult Simulation::run() {
   for (auto &traces : parts)
     for (const ProgramTrace &trace : traces)
       for (const TraceEvent &event : trace.events)
-        if (auto make =
-                getShared(event.op->getOperand(0)).getDefiningOp<PipelineOp>())
+        if (auto verb = dyn_cast<PipelineOpInterface>(event.op)) {
+          auto make = getShared(verb.getPipeline()).getDefiningOp<PipelineOp>();
           getObject<PipelineUses>(make.getPipeline(), make);
+        }
   Program outside(parts.front().front());
   for (auto &[value, pipeline] : pipelines) {
     Outcome outcome = pipeline->findUsers();

@@ -80,14 +80,6 @@ static Stage getBufferStage(Value memref) {
   return {getCaptured(memref), Value()};
 }
 
-/// The role region around the op, or null.
-static Region *getRole(Operation *op) {
-  Region *region = op->getParentRegion();
-  while (region && !isa<warp::SpecializeOp>(region->getParentOp()))
-    region = region->getParentRegion();
-  return region;
-}
-
 static std::string describe(Region *role) {
   if (!role)
     return "the kernel outside of its roles";
@@ -167,7 +159,7 @@ void VerifyPipelinesPass::collect() {
       pipelines.try_emplace(make.getPipeline());
     Verb verb(*op);
     if (verb.kind) {
-      PartyUses &uses = pipelines[verb.stage.root][getRole(op)];
+      PartyUses &uses = pipelines[verb.stage.root][warp::getRole(op)];
       if (verb.kind == PipelineOpKind::Acquire)
         uses.acquires.push_back(op);
       else if (verb.kind == PipelineOpKind::Wait)
@@ -263,7 +255,7 @@ LogicalResult VerifyPipelinesPass::verifyCommit(Operation *commit) {
 
 LogicalResult VerifyPipelinesPass::verifyCopy(warp::CopyOp copy) {
   if (!copy.getAsync()) {
-    if (Region *role = getRole(copy))
+    if (Region *role = warp::getRole(copy))
       return copy.emitError("a copy in ") << describe(role)
                                           << " must be asynchronous: the CTA's "
                                              "threads don't synchronise there";
@@ -301,7 +293,7 @@ LogicalResult VerifyPipelinesPass::verifyRead(Operation *op,
   Value pipeline = producers.lookup(buffer.root);
   if (!pipeline || !buffer.index)
     return success();
-  Region *role = getRole(op);
+  Region *role = warp::getRole(op);
   const PartyUses &uses = pipelines[pipeline][role];
   // The producer may read back its own rows.
   if (uses.waits.empty() && !uses.acquires.empty() &&

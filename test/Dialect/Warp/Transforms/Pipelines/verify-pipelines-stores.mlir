@@ -1,7 +1,7 @@
 // A consumer may store tiles to a stage only if no other agent may still read these rows: the warp
 // groups of a role read only their own rows of a dot's first operand, and all rows of the second
 // one.
-// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-verify-pipelines)))'
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-sync-lanes,warp-verify-pipelines)))'
 
 !memory = memref<?x64xbf16, strided<[?, 1]>>
 !tile = memref<128x64xbf16, #warp.shared<row_bytes = 128>>

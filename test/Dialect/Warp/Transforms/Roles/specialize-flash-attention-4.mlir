@@ -2,7 +2,7 @@
 // partitions into six roles. test/Dialect/Warp/IR has the same roles written by hand.
 //
 // RUN: fovea-run %s --reference=%S/../../IR/Inputs/flash-attention-4.mlir --random=1 --check | FileCheck %s --check-prefix=NUMBERS
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize,warp-verify-pipelines)))' > %t.mlir
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-specialize,warp-sync-lanes,warp-verify-pipelines)))' > %t.mlir
 // RUN: FileCheck %s < %t.mlir
 // RUN: fovea-run %t.mlir --reference=%S/../../IR/Inputs/flash-attention-4.mlir --random=1 --check --seeds=20 | FileCheck %s --check-prefix=NUMBERS
 // NUMBERS: o 1x1x512x64: {{.*}}: passed

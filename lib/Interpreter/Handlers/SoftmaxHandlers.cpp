@@ -38,6 +38,14 @@ static T maximum(T a, T b) {
   return a > b || a != a ? a : b;
 }
 
+using Tiles = SmallVector<std::shared_ptr<Array>>;
+
+static Tiles makeTiles(Frame &frame, TypeRange types) {
+  return llvm::map_to_vector(types, [&](Type type) {
+    return makeTile(frame, cast<RankedTensorType>(type));
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // SoftmaxSumOp
 //===----------------------------------------------------------------------===//
@@ -91,7 +99,7 @@ public:
       next.values.push_back(RuntimeValue::integer(at.getBlock()));
       return success();
     }
-    takeValues(frame, yielded[0].getArray());
+    takeValues(frame, yielded);
     at.advance();
     return startBlock(frame, next);
   }
@@ -113,19 +121,21 @@ private:
     at.start(frame);
     m = makeTile(frame, op.getM().getType());
     l = makeTile(frame, op.getL().getType());
-    acc = makeTile(frame, op.getAcc().getType());
+    accs = makeTiles(frame, op.getAccs().getTypes());
     withFloats(frame, [&](auto like) {
       using T = decltype(like);
       std::fill_n(m->data<T>(), m->getNumElements(),
                   -std::numeric_limits<T>::infinity());
       std::fill_n(l->data<T>(), l->getNumElements(), T(0));
-      std::fill_n(acc->data<T>(), acc->getNumElements(), T(0));
+      for (auto &acc : accs)
+        std::fill_n(acc->data<T>(), acc->getNumElements(), T(0));
     });
   }
 
   LogicalResult finish(Next &next) {
-    next.values = {RuntimeValue::array(m), RuntimeValue::array(l),
-                   RuntimeValue::array(acc)};
+    next.values = {RuntimeValue::array(m), RuntimeValue::array(l)};
+    for (const auto &acc : accs)
+      next.values.push_back(RuntimeValue::array(acc));
     return success();
   }
 
@@ -170,8 +180,7 @@ private:
       using T = decltype(like);
       T scale = T(op.getScale().convertToDouble());
       const T *s = scores.data<T>();
-      T *p = weights->data<T>(), *o = acc->data<T>();
-      int64_t width = acc->getShape()[1];
+      T *p = weights->data<T>();
       for (int64_t r = 0; r < rows; ++r, s += columns, p += columns) {
         T &offset = m->data<T>()[r], &sum = l->data<T>()[r];
         T newOffset = offset;
@@ -184,16 +193,19 @@ private:
           blockSum += p[c];
         }
         sum = sum * factor + blockSum;
-        for (int64_t c = 0; c < width; ++c)
-          o[r * width + c] *= factor;
+        for (auto &acc : accs) {
+          int64_t width = acc->getShape()[1];
+          T *o = acc->data<T>() + r * width;
+          std::for_each_n(o, width, [&](T &element) { element *= factor; });
+        }
         offset = newOffset;
       }
     });
   }
 
-  void takeValues(Frame &frame, const Array &values) {
-    auto type = cast<RankedTensorType>(
-        op.getValues().front().getTerminator()->getOperand(0).getType());
+  void takeValues(Frame &frame, ArrayRef<RuntimeValue> tiles) {
+    RankedTensorType scores = tile::tileLike(
+        op.getM().getType(), weights->getShape(), op.getValueElementType());
     withFloats(frame, [&](auto like) {
       using T = decltype(like);
       // The weights region's argument may still be in use: copy it before
@@ -202,15 +214,26 @@ private:
           std::make_shared<Array>(weights->getShape(), weights->getStorage());
       std::copy_n(weights->data<T>(), weights->getNumElements(),
                   rounded->data<T>());
-      roundInPlace(frame, type, *rounded);
-      multiplyAdd(rounded->data<T>(), values.data<T>(), acc->data<T>(),
-                  acc->getShape()[0], acc->getShape()[1], values.getShape()[0]);
+      roundInPlace(frame, scores, *rounded);
+      for (auto [part, acc] : llvm::enumerate(accs)) {
+        auto [number, first, isWhole] = op.getValueColumns(part);
+        const Array *values = &tiles[number].getArray();
+        std::shared_ptr<Array> columns;
+        if (!isWhole) {
+          columns = takeColumns(*values, first, acc->getShape()[1]);
+          values = columns.get();
+        }
+        multiplyAdd(rounded->data<T>(), values->data<T>(), acc->data<T>(),
+                    acc->getShape()[0], acc->getShape()[1],
+                    values->getShape()[0]);
+      }
     });
   }
 
   tile::SoftmaxSumOp op;
   BlockCursor<tile::SoftmaxSumOp> at;
-  std::shared_ptr<Array> m, l, acc, weights;
+  std::shared_ptr<Array> m, l, weights;
+  Tiles accs;
 };
 
 //===----------------------------------------------------------------------===//
@@ -284,52 +307,58 @@ static LogicalResult executeMerge(Operation *op, Frame &frame) {
   auto merge = cast<tile::SoftmaxMergeOp>(op);
   auto m = makeTile(frame, merge.getM().getType());
   auto l = makeTile(frame, merge.getL().getType());
-  auto acc = makeTile(frame, merge.getAcc().getType());
+  Tiles accs = makeTiles(frame, merge.getAccs().getTypes());
   withFloatStorage(frame, merge.getM().getType(), [&](auto like) {
     using T = decltype(like);
     auto data = [&](Value value) { return frame.getArray(value).data<T>(); };
-    int64_t width = acc->getShape()[1];
-    for (int64_t r = 0; r < acc->getShape()[0]; ++r) {
+    for (int64_t r = 0; r < m->getShape()[0]; ++r) {
       T a = data(merge.getMA())[r], b = data(merge.getMB())[r];
       T offset = maximum(a, b);
       T factorA = expOrZero(a, offset), factorB = expOrZero(b, offset);
       m->data<T>()[r] = offset;
       l->data<T>()[r] =
           data(merge.getLA())[r] * factorA + data(merge.getLB())[r] * factorB;
-      for (int64_t c = r * width; c < (r + 1) * width; ++c)
-        acc->data<T>()[c] = data(merge.getAccA())[c] * factorA +
-                            data(merge.getAccB())[c] * factorB;
+      for (auto [acc, accA, accB] :
+           llvm::zip_equal(accs, merge.getAccsA(), merge.getAccsB())) {
+        int64_t width = acc->getShape()[1];
+        for (int64_t c = r * width; c < (r + 1) * width; ++c)
+          acc->data<T>()[c] = data(accA)[c] * factorA + data(accB)[c] * factorB;
+      }
     }
   });
   frame.set(merge.getM(), RuntimeValue::array(std::move(m)));
   frame.set(merge.getL(), RuntimeValue::array(std::move(l)));
-  frame.set(merge.getAcc(), RuntimeValue::array(std::move(acc)));
+  for (auto [result, acc] : llvm::zip_equal(merge.getAccs(), accs))
+    frame.set(result, RuntimeValue::array(std::move(acc)));
   return success();
 }
 
 static LogicalResult executeFinish(Operation *op, Frame &frame) {
   auto finish = cast<tile::SoftmaxFinishOp>(op);
-  auto output = makeTile(frame, finish.getOutput().getType());
+  Tiles outputs = makeTiles(frame, finish.getOutputs().getTypes());
   auto lse = makeTile(frame, finish.getLse().getType());
   withFloatStorage(frame, finish.getM().getType(), [&](auto like) {
     using T = decltype(like);
     const T *m = frame.getArray(finish.getM()).data<T>();
     const T *l = frame.getArray(finish.getL()).data<T>();
-    const T *acc = frame.getArray(finish.getAcc()).data<T>();
     const T *sinks =
         finish.getSink() ? frame.getArray(finish.getSink()).data<T>() : nullptr;
     constexpr T kNone = -std::numeric_limits<T>::infinity();
-    int64_t width = output->getShape()[1];
-    for (int64_t r = 0; r < output->getShape()[0]; ++r) {
+    for (int64_t r = 0; r < lse->getShape()[0]; ++r) {
       T sink = sinks ? sinks[r] : kNone, offset = maximum(m[r], sink);
       T share = sinks ? expOrZero(m[r], offset) : T(1);
       T sum = l[r] * share + expOrZero(sink, offset);
       lse->data<T>()[r] = sum == 0 ? kNone : offset + std::log(sum);
-      for (int64_t c = r * width; c < (r + 1) * width; ++c)
-        output->data<T>()[c] = l[r] == 0 ? T(0) : acc[c] * share / sum;
+      for (auto [output, from] : llvm::zip_equal(outputs, finish.getAccs())) {
+        const T *acc = frame.getArray(from).data<T>();
+        int64_t width = output->getShape()[1];
+        for (int64_t c = r * width; c < (r + 1) * width; ++c)
+          output->data<T>()[c] = l[r] == 0 ? T(0) : acc[c] * share / sum;
+      }
     }
   });
-  frame.set(finish.getOutput(), RuntimeValue::array(std::move(output)));
+  for (auto [result, output] : llvm::zip_equal(finish.getOutputs(), outputs))
+    frame.set(result, RuntimeValue::array(std::move(output)));
   frame.set(finish.getLse(), RuntimeValue::array(std::move(lse)));
   return success();
 }

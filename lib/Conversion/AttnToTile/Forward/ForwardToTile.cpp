@@ -136,8 +136,9 @@ static void emitResults(const ForwardKernel &kernel, tile::SoftmaxSumOp sum,
   OpBuilder &b = kernel.kb.builder;
   Location loc = kernel.getLoc();
   auto finish = tile::SoftmaxFinishOp::create(
-      b, loc, sum.getM(), sum.getL(), sum.getAcc(), emitSink(kernel, rest));
-  Value output = emitOutput(kernel, finish.getOutput());
+      b, loc, sum.getAccs().getTypes(), sum.getM().getType(), sum.getM(),
+      sum.getL(), sum.getAccs(), emitSink(kernel, rest));
+  Value output = emitOutput(kernel, finish.getOutputs().front());
   SmallVector<Value> at = kernel.getRowPlace();
   auto store = [&](StringRef name, Value value, Value target, ValueRange at,
                    int64_t column) {

@@ -86,13 +86,15 @@ FailureOr<plan::KernelAttr> MergeLowering::emit(KernelBuilder &kb) {
         continue;
       }
       auto merge = tile::SoftmaxMergeOp::create(
-          b, loc, state[0], state[1], state[2], next[0], next[1], next[2]);
-      state.assign({merge.getM(), merge.getL(), merge.getAcc()});
+          b, loc, state[0].getType(), state[1].getType(),
+          TypeRange(state[2].getType()), state[0], state[1], state[2], next[0],
+          next[1], next[2]);
+      state.assign({merge.getM(), merge.getL(), merge.getAccs().front()});
     }
-    auto finish =
-        tile::SoftmaxFinishOp::create(b, loc, state[0], state[1], state[2],
-                                      /*sink=*/Value());
-    Value result = finish.getOutput();
+    auto finish = tile::SoftmaxFinishOp::create(
+        b, loc, TypeRange(state[2].getType()), state[0].getType(), state[0],
+        state[1], state[2], /*sink=*/Value());
+    Value result = finish.getOutputs().front();
     if (!type.getElementType().isF32())
       result = arith::TruncFOp::create(
           b, loc, kb.tileType(kRows, kColumns, type.getElementType()), result);

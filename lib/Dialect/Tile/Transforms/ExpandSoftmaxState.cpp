@@ -27,6 +27,21 @@ static plan::KernelAttr lookupPlan(Operation *op) {
   return abi ? abi.getPlan() : plan::KernelAttr();
 }
 
+/// `acc` times the `inverse` of the row sums. Rows with l = 0 must be 0 even if
+/// the accumulator is NaN (0 * NaN, from a value that no row attends to). Such
+/// rows are rare, so they are zeroed in a branch.
+static Value normalize(TileBuilder &b, Value acc, Value inverse, Value empty) {
+  RankedTensorType type = TileBuilder::typeOf(acc);
+  Value scaled = named("normalized", b.multiply(acc, b.widen(inverse, type)));
+  auto cleared = IfAnyOp::create(b, empty, scaled);
+  OpBuilder::InsertionGuard insertion(b);
+  Block *body = b.createBlock(&cleared.getBody(), {}, {type}, {b.getLoc()});
+  Value zeros =
+      b.select(b.widen(empty, type), b.splat(type, 0.0), body->getArgument(0));
+  YieldOp::create(b, zeros);
+  return cleared.getResult(0);
+}
+
 namespace {
 
 /// Rescales both states to the larger of their softmax offsets.
@@ -36,7 +51,6 @@ struct ExpandMerge : OpRewritePattern<SoftmaxMergeOp> {
   LogicalResult matchAndRewrite(SoftmaxMergeOp op,
                                 PatternRewriter &rewriter) const override {
     TileBuilder b(op.getLoc(), rewriter);
-    RankedTensorType accType = op.getAcc().getType();
     Value m = b.maximum(op.getMA(), op.getMB());
     Value reference = b.guard(m);
     auto factorOf = [&](Value from) {
@@ -45,24 +59,24 @@ struct ExpandMerge : OpRewritePattern<SoftmaxMergeOp> {
     Value factorA = factorOf(op.getMA()), factorB = factorOf(op.getMB());
     Value l =
         b.multiplyAdd(op.getLA(), factorA, b.multiply(op.getLB(), factorB));
-    Value acc =
-        b.multiplyAdd(op.getAccA(), b.widen(factorA, accType),
-                      b.multiply(op.getAccB(), b.widen(factorB, accType)));
-    rewriter.replaceOp(op, {m, l, acc});
+    SmallVector<Value> merged = {m, l};
+    for (auto [accA, accB] : llvm::zip_equal(op.getAccsA(), op.getAccsB())) {
+      RankedTensorType type = TileBuilder::typeOf(accA);
+      merged.push_back(b.multiplyAdd(accA, b.widen(factorA, type),
+                                     b.multiply(accB, b.widen(factorB, type))));
+    }
+    rewriter.replaceOp(op, merged);
     return success();
   }
 };
 
-/// Emits one division per row. Rows with l = 0 must be 0 even if the
-/// accumulator is NaN (0 * NaN, from a value that no row attends to). Such rows
-/// are rare, so they are zeroed in a branch.
+/// Emits one division per row.
 struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(SoftmaxFinishOp op,
                                 PatternRewriter &rewriter) const override {
     TileBuilder b(op.getLoc(), rewriter);
-    RankedTensorType accType = op.getAcc().getType();
     RankedTensorType rowType = op.getL().getType();
     Value empty = b.isEqual(op.getL(), 0.0);
     Value m = op.getM(), l = op.getL(), hasNone = empty;
@@ -88,21 +102,13 @@ struct ExpandFinish : OpRewritePattern<SoftmaxFinishOp> {
       inverse = makeStaged(b, b.getLoc(), plan, kScaleName, known);
       empty = b.isEqual(inverse, 0.0);
     }
-    Value scaled =
-        named("normalized", b.multiply(op.getAcc(), b.widen(inverse, accType)));
-    auto cleared = IfAnyOp::create(b, empty, scaled);
-    {
-      OpBuilder::InsertionGuard insertion(b);
-      Block *body =
-          b.createBlock(&cleared.getBody(), {}, {accType}, {b.getLoc()});
-      Value zeros = b.select(b.widen(empty, accType), b.splat(accType, 0.0),
-                             body->getArgument(0));
-      YieldOp::create(b, zeros);
-    }
-    Value output = cleared.getResult(0);
+    SmallVector<Value> results;
+    for (Value acc : op.getAccs())
+      results.push_back(normalize(b, acc, inverse, empty));
     Value sum = b.multiplyAdd(b.log2(l), b.splat(rowType, kLn2), m);
     Value lse = named("lse", b.select(hasNone, b.minusInfinity(rowType), sum));
-    rewriter.replaceOp(op, {output, lse});
+    results.push_back(lse);
+    rewriter.replaceOp(op, results);
     return success();
   }
 };

@@ -23,10 +23,7 @@ std::optional<double> SoftmaxLoopWriter::findFixedReference() {
   std::optional<ScoreBounds> bounds = getScoreBounds(getScores(op));
   if (!bounds)
     return std::nullopt;
-  auto values = cast<RankedTensorType>(
-      op.getValues().front().getTerminator()->getOperand(0).getType());
-  const llvm::fltSemantics &type =
-      cast<FloatType>(values.getElementType()).getFloatSemantics();
+  const llvm::fltSemantics &type = op.getValueElementType().getFloatSemantics();
   double factor = references.getFactor(), least = bounds->least * factor,
          most = bounds->most * factor;
   // The largest probability of any row needs a normal range below it. The
@@ -78,7 +75,7 @@ SoftmaxState SoftmaxLoopWriter::fixed(double reference) {
                     b.splat(rowType, reference), m);
   };
   ResultRange results = forEachBlock(
-      {"row_max", "row_sums", "acc"}, startOfRows(),
+      withAccNames({"row_max", "row_sums"}), startOfRows(),
       [&](Step step, ValueRange carried) {
         Value scores = scoresOf(step);
         auto branch =
@@ -98,12 +95,15 @@ SoftmaxState SoftmaxLoopWriter::fixed(double reference) {
         Value m = branch.getResult(0);
         Value weights = references.weightsOf(
             scores, SoftmaxReference::Exponents{branch.getResult(1), Value()});
-        auto [sums, acc] = addBlock(step.j, weights, carried[1], carried[2]);
-        return SmallVector<Value>{m, sums, acc};
+        SmallVector<Value> next = {m};
+        next.append(
+            addBlock(step.j, weights, carried[1], carried.drop_front(2)));
+        return next;
       });
   Value l = finishSums(results[1]);
   // Rows that see no key have no offset.
   Value m =
       b.select(b.isEqual(l, 0.0), b.minusInfinity(rowType), guard(results[0]));
-  return {l, results[2], b.multiply(m, kLn2)};
+  return {l, llvm::to_vector_of<Value>(results.drop_front(2)),
+          b.multiply(m, kLn2)};
 }

@@ -123,9 +123,7 @@ private:
   LogicalResult verifyTauFits(SoftmaxSumOp op) {
     if (chosen != RecurrenceKind::Conditional && chosen != RecurrenceKind::Lazy)
       return success();
-    auto values = cast<RankedTensorType>(
-        op.getValues().front().getTerminator()->getOperand(0).getType());
-    auto type = cast<FloatType>(values.getElementType());
+    FloatType type = op.getValueElementType();
     APFloat largest = APFloat::getLargest(type.getFloatSemantics());
     bool inexact;
     largest.convert(APFloat::IEEEdouble(), APFloat::rmTowardZero, &inexact);

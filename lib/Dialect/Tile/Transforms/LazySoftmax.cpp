@@ -120,10 +120,12 @@ SoftmaxLoopWriter::moveReference(const SoftmaxReference::Served &old,
 
 SoftmaxState SoftmaxLoopWriter::lazy(double tau) {
   SmallVector<Value> inits = references.getNoneServed().getValues();
-  size_t ofReference = inits.size();
-  inits.append({b.splat(sumsType, 0.0), b.splat(accType, 0.0)});
+  size_t ofReference = inits.size(), parts = op.getAccs().size();
+  inits.push_back(b.splat(sumsType, 0.0));
+  inits.append(zeroAccs());
   SmallVector<StringRef> names = references.getServedNames();
-  names.append({"row_sums", "acc"});
+  names.push_back("row_sums");
+  names = withAccNames(names);
   bool corrects = correctsPeak();
   if (corrects) {
     RankedTensorType bitsType =
@@ -137,7 +139,7 @@ SoftmaxState SoftmaxLoopWriter::lazy(double tau) {
             SoftmaxReference::Served::from(carried.take_front(ofReference));
         Value scores = scoresOf(step);
         // Row sums by dot are accumulators of the MMA unit, like the output.
-        Value sums = carried[ofReference], acc = carried[ofReference + 1];
+        Value sums = carried[ofReference];
         LazyMove move = moveReference(old, sumByDot ? Value() : sums,
                                       corrects ? carried.back() : Value(),
                                       scores, isShown(step), tau);
@@ -145,23 +147,22 @@ SoftmaxState SoftmaxLoopWriter::lazy(double tau) {
             named("weights", references.weightsOf(scores, move.reference));
         if (!sumByDot)
           sums = addToSums(move.sums, weights);
-        SmallVector<Value> state = {acc};
+        SmallVector<Value> state(carried.slice(ofReference + 1, parts));
         if (sumByDot)
           state.push_back(sums);
         auto rescale = IfAnyOp::create(b, move.moved, state);
         {
           OpBuilder::InsertionGuard insertion(b);
           Block *body = beginBody(rescale);
-          SmallVector<Value> scaled;
-          for (BlockArgument old : body->getArguments())
-            scaled.push_back(scaleRows(old, move.factor));
-          YieldOp::create(b, scaled);
+          YieldOp::create(b, scaleAllRows(body->getArguments(), move.factor));
         }
-        acc = accumulate(step.j, weights, rescale.getResult(0));
+        SmallVector<Value> accs =
+            accumulate(step.j, weights, rescale.getResults().take_front(parts));
         if (sumByDot)
-          sums = addToSums(rescale.getResult(1), weights);
+          sums = addToSums(rescale.getResults().back(), weights);
         SmallVector<Value> next = move.reference.getValues();
-        next.append({sums, acc});
+        next.push_back(sums);
+        next.append(accs);
         if (corrects)
           next.push_back(move.peaks);
         return next;
@@ -172,7 +173,8 @@ SoftmaxState SoftmaxLoopWriter::lazy(double tau) {
   Value scaled =
       isLarge ? results[0] : b.multiply(results[0], references.getFactor());
   SoftmaxState state = {
-      finishSums(results[ofReference]), results[ofReference + 1],
+      finishSums(results[ofReference]),
+      llvm::to_vector_of<Value>(results.slice(ofReference + 1, parts)),
       isLarge ? references.toNatural(scaled) : b.multiply(scaled, kLn2)};
   if (!corrects)
     return state;

@@ -61,21 +61,29 @@ SmallVector<Value> SoftmaxLoopWriter::inlineAll(Region &region,
 }
 
 Value SoftmaxLoopWriter::roundWeights(Value weights) {
-  RankedTensorType roundedType = tileLike(scoresType, scoresType.getShape(),
-                                          getValuesType().getElementType());
+  RankedTensorType roundedType =
+      tileLike(scoresType, scoresType.getShape(), op.getValueElementType());
   if (roundedType == weights.getType())
     return weights;
   return arith::TruncFOp::create(b, roundedType, weights);
 }
 
-Value SoftmaxLoopWriter::accumulate(Value j, Value weights, Value acc) {
+SmallVector<Value> SoftmaxLoopWriter::accumulate(Value j, Value weights,
+                                                 ValueRange accs) {
   if (!op.getWeights().empty())
     weights = inlineRegion(op.getWeights(), {j, weights});
   weights = staged("p", named("p", roundWeights(weights)));
-  Value values = inlineRegion(op.getValues(), {j});
-  return DotOp::create(b, weights, values, acc,
-                       /*transposeA=*/false, /*transposeB=*/false,
-                       op.getNameAttr());
+  SmallVector<Value> values = inlineAll(op.getValues(), {j});
+  SmallVector<Value> next;
+  for (auto [part, acc] : llvm::enumerate(accs)) {
+    auto [tile, first, isWhole] = op.getValueColumns(part);
+    next.push_back(DotOp::create(
+        b, weights, values[tile], acc,
+        /*transposeA=*/false, /*transposeB=*/false, op.getDotName(part),
+        /*firstRow=*/IntegerAttr(),
+        isWhole ? IntegerAttr() : b.getI64IntegerAttr(first)));
+  }
+  return next;
 }
 
 // If the softmax offset is not exactly the row maximum, the largest probability
@@ -87,12 +95,12 @@ Value SoftmaxLoopWriter::accumulate(Value j, Value weights, Value acc) {
 
 bool SoftmaxLoopWriter::correctsPeak() {
   return !sumByDot && op.getWeights().empty() &&
-         !getValuesType().getElementType().isF32();
+         !op.getValueElementType().isF32();
 }
 
 SoftmaxState SoftmaxLoopWriter::correctPeak(SoftmaxState state, Value peak) {
   RankedTensorType roundedType =
-      tileLike(rowType, rowType.getShape(), getValuesType().getElementType());
+      tileLike(rowType, rowType.getShape(), op.getValueElementType());
   Value narrow = arith::TruncFOp::create(b, roundedType, peak);
   Value rounded = arith::ExtFOp::create(b, rowType, narrow);
   Value added = b.subtract(rounded, peak);
@@ -102,7 +110,7 @@ SoftmaxState SoftmaxLoopWriter::correctPeak(SoftmaxState state, Value peak) {
   Value share =
       b.divide(added, b.maximum(state.l, b.splat(rowType, kLeastSum)));
   Value growth = b.log2(b.add(share, b.splat(rowType, 1.0)));
-  return {b.add(state.l, added), state.acc,
+  return {b.add(state.l, added), state.accs,
           b.multiplyAdd(growth, b.splat(rowType, -kLn2), state.reference)};
 }
 
@@ -119,32 +127,37 @@ SoftmaxState SoftmaxLoopWriter::threePass() {
         Value weights = references.weightsOf(scoresOf(step), exponents);
         return SmallVector<Value>{b.add(carried[0], partialSumsOf(weights))};
       })[0];
-  Value acc = forEachBlock(
-      {"acc"}, {b.splat(accType, 0.0)}, [&](Step step, ValueRange carried) {
+  ResultRange accs = forEachBlock(
+      withAccNames({}), zeroAccs(), [&](Step step, ValueRange carried) {
         Value weights = references.weightsOf(scoresOf(step), exponents);
-        return SmallVector<Value>{accumulate(step.j, weights, carried[0])};
-      })[0];
-  return {sumUp(sums), acc, references.toNatural(reference)};
+        return accumulate(step.j, weights, carried);
+      });
+  return {sumUp(sums), llvm::to_vector_of<Value>(accs),
+          references.toNatural(reference)};
 }
 
 SoftmaxState SoftmaxLoopWriter::normalized() {
+  SmallVector<Value> inits = {references.getNone(), b.splat(rowType, 0.0)};
+  inits.append(zeroAccs());
   ResultRange results = forEachBlock(
-      {"row_max", "row_sum", "acc"},
-      {references.getNone(), b.splat(rowType, 0.0), b.splat(accType, 0.0)},
+      withAccNames({"row_max", "row_sum"}), inits,
       [&](Step step, ValueRange carried) {
-        Value m = carried[0], l = carried[1], acc = carried[2];
+        Value m = carried[0], l = carried[1];
         Value scores = scoresOf(step);
         Value next = b.maximum(m, references.maximumOf(scores));
         auto exponents = references.makeExponents(next);
         Value weights = references.weightsOf(scores, exponents);
         Value kept = b.multiply(l, references.rescaleFrom(m, exponents));
         Value sum = b.add(kept, sumUp(weights));
-        acc = accumulate(step.j, weights, scaleRows(acc, kept));
+        SmallVector<Value> accs = accumulate(
+            step.j, weights, scaleAllRows(carried.drop_front(2), kept));
         Value inverse = b.select(b.isEqual(sum, 0.0), b.splat(rowType, 0.0),
                                  b.divide(b.splat(rowType, 1.0), sum));
-        return SmallVector<Value>{next, sum, scaleRows(acc, inverse)};
+        SmallVector<Value> carry = {next, sum};
+        carry.append(scaleAllRows(accs, inverse));
+        return carry;
       });
-  return {results[1], scaleRows(results[2], results[1]),
+  return {results[1], scaleAllRows(results.drop_front(2), results[1]),
           references.toNatural(results[0])};
 }
 
@@ -177,9 +190,10 @@ Value SoftmaxLoopWriter::scaleChangedRows(Value tile, Value factors) {
 
 SoftmaxState SoftmaxLoopWriter::deferred(std::optional<double> tau) {
   ResultRange results = forEachBlock(
-      {"row_max", "row_sums", "acc"}, startOfRows(),
+      withAccNames({"row_max", "row_sums"}), startOfRows(),
       [&](Step step, ValueRange carried) {
-        Value m = carried[0], sums = carried[1], acc = carried[2];
+        Value m = carried[0], sums = carried[1];
+        ValueRange accs = carried.drop_front(2);
         Value scores = scoresOf(step);
         Move move = followMaximum(m, scores, tau);
         Value factor = named("factor", factorOf(m, move));
@@ -192,13 +206,19 @@ SoftmaxState SoftmaxLoopWriter::deferred(std::optional<double> tau) {
         else
           sums = b.multiplyAdd(sums, b.widen(factor, sumsType),
                                partialSumsOf(weights));
-        Value scaled = tau ? scaleChangedRows(acc, sent) : scaleRows(acc, sent);
-        acc = accumulate(step.j, weights, scaled);
+        // One branch for each accumulator, as another role may own it.
+        SmallVector<Value> scaled = llvm::map_to_vector(accs, [&](Value acc) {
+          return tau ? scaleChangedRows(acc, sent) : scaleRows(acc, sent);
+        });
+        SmallVector<Value> sum = accumulate(step.j, weights, scaled);
         if (sumByDot) // as in addBlock
           sums = addToSums(sums, weights);
-        return SmallVector<Value>{move.reference, sums, acc};
+        SmallVector<Value> next = {move.reference, sums};
+        next.append(sum);
+        return next;
       });
-  SoftmaxState state = {finishSums(results[1]), results[2],
+  SoftmaxState state = {finishSums(results[1]),
+                        llvm::to_vector_of<Value>(results.drop_front(2)),
                         references.toNatural(results[0])};
   // Offsets in units of the exponent have the rounding that probabilities use.
   if (tau || !references.mayBeLarge() || !correctsPeak())
@@ -214,24 +234,25 @@ SoftmaxState SoftmaxLoopWriter::conditional(double tau) {
   if (isStaged(kFactorName))
     return deferred(tau);
   ResultRange results = forEachBlock(
-      {"row_max", "row_sums", "acc"}, startOfRows(),
+      withAccNames({"row_max", "row_sums"}), startOfRows(),
       [&](Step step, ValueRange carried) {
-        Value m = carried[0], sums = carried[1], acc = carried[2];
+        Value m = carried[0];
         Value scores = scoresOf(step);
         Move move = followMaximum(m, scores, tau);
         Value weights = references.weightsOf(scores, move.exponents);
-        auto rescale = IfAnyOp::create(b, move.moved, ValueRange{sums, acc});
+        auto rescale = IfAnyOp::create(b, move.moved, carried.drop_front());
         {
           OpBuilder::InsertionGuard insertion(b);
           Block *body = beginBody(rescale);
           Value factor = named("factor", factorOf(m, move));
-          Value scaledSums = scaleRows(body->getArgument(0), factor);
-          Value scaledAcc = scaleRows(body->getArgument(1), factor);
-          YieldOp::create(b, ValueRange{scaledSums, scaledAcc});
+          YieldOp::create(b, scaleAllRows(body->getArguments(), factor));
         }
-        std::tie(sums, acc) = addBlock(step.j, weights, rescale.getResult(0),
-                                       rescale.getResult(1));
-        return SmallVector<Value>{move.reference, sums, acc};
+        SmallVector<Value> next = {move.reference};
+        next.append(addBlock(step.j, weights, rescale.getResult(0),
+                             rescale.getResults().drop_front()));
+        return next;
       });
-  return {finishSums(results[1]), results[2], references.toNatural(results[0])};
+  return {finishSums(results[1]),
+          llvm::to_vector_of<Value>(results.drop_front(2)),
+          references.toNatural(results[0])};
 }

@@ -29,7 +29,9 @@ inline constexpr int64_t kDotColumns = 8;
 
 /// Results of the loops, with the softmax offset in natural units.
 struct SoftmaxState {
-  mlir::Value l, acc, reference;
+  mlir::Value l;
+  llvm::SmallVector<mlir::Value> accs;
+  mlir::Value reference;
 };
 
 /// Emits the loops of one tile.softmax_sum before it.
@@ -42,9 +44,9 @@ public:
   SoftmaxLoopWriter(SoftmaxSumOp op, plan::KernelAttr plan,
                     int64_t partialSumWidth, bool sumByDot)
       : op(op), plan(plan), b(op.getLoc(), mlir::OpBuilder(op)),
-        accType(op.getAcc().getType()), rowType(op.getM().getType()),
-        scoresType(tileLike(accType,
-                            {accType.getDimSize(0), int64_t(op.getStep())},
+        rowType(op.getM().getType()),
+        scoresType(tileLike(rowType,
+                            {rowType.getDimSize(0), int64_t(op.getStep())},
                             rowType.getElementType())),
         references(b, rowType, op.getScale().convertToDouble(),
                    mayBeLarge(getScores(op), op.getScale().convertToDouble())),
@@ -53,7 +55,7 @@ public:
     if (sumByDot)
       width = kDotColumns;
     sumsType =
-        tileLike(accType, {accType.getDimSize(0), width}, b.getF32Type());
+        tileLike(rowType, {rowType.getDimSize(0), width}, b.getF32Type());
   }
 
   SoftmaxState threePass();
@@ -74,7 +76,7 @@ public:
   void finish(SoftmaxState state) {
     op.getM().replaceAllUsesWith(state.reference);
     op.getL().replaceAllUsesWith(state.l);
-    op.getAcc().replaceAllUsesWith(state.acc);
+    op.getAccs().replaceAllUsesWith(state.accs);
     op.erase();
   }
 
@@ -92,9 +94,23 @@ private:
                                  llvm::ArrayRef<Value> inits, StepBody body);
 
   /// Offsets, sums and accumulators of rows that have seen no key.
-  llvm::SmallVector<Value, 3> startOfRows() {
-    return {references.getNone(), b.splat(sumsType, 0.0),
-            b.splat(accType, 0.0)};
+  llvm::SmallVector<Value> startOfRows() {
+    llvm::SmallVector<Value> start = {references.getNone(),
+                                      b.splat(sumsType, 0.0)};
+    start.append(zeroAccs());
+    return start;
+  }
+  llvm::SmallVector<Value> zeroAccs() {
+    return llvm::map_to_vector(op.getAccs(), [&](Value acc) {
+      return b.splat(TileBuilder::typeOf(acc), 0.0);
+    });
+  }
+  /// `names`, followed by those of the accumulators.
+  llvm::SmallVector<llvm::StringRef>
+  withAccNames(llvm::ArrayRef<llvm::StringRef> names) {
+    llvm::SmallVector<llvm::StringRef> all(names);
+    all.append(op.getAccs().size(), "acc");
+    return all;
   }
 
   /// Creates the body of a new op and sets the insertion point to its end.
@@ -119,13 +135,9 @@ private:
   static Value getScores(SoftmaxSumOp op) {
     return op.getScores().front().getTerminator()->getOperand(0);
   }
-  RankedTensorType getValuesType() {
-    return mlir::cast<RankedTensorType>(
-        op.getValues().front().getTerminator()->getOperand(0).getType());
-  }
-  /// acc + p * values, with the probabilities modified by the `weights` region
-  /// and rounded to the type of the values.
-  Value accumulate(Value j, Value weights, Value acc);
+  /// acc + p * values for each accumulator, with the probabilities modified by
+  /// the `weights` region and rounded to the type of the values.
+  llvm::SmallVector<Value> accumulate(Value j, Value weights, ValueRange accs);
 
   bool isStaged(llvm::StringRef name) {
     return plan && plan.getStream(name).isStaged;
@@ -155,16 +167,17 @@ private:
                          /*transposeA=*/false, /*transposeB=*/false,
                          getSumName());
   }
-  /// Adds a block to the sums and the accumulator. A row sum by dot follows the
-  /// product, after the load of the values.
-  std::pair<Value, Value> addBlock(Value j, Value weights, Value sums,
-                                   Value acc) {
+  /// Adds a block to the sums and the accumulators, and returns these. A row
+  /// sum by dot follows the products, after the load of the values.
+  llvm::SmallVector<Value> addBlock(Value j, Value weights, Value sums,
+                                    ValueRange accs) {
     if (!sumByDot)
       sums = addToSums(sums, weights);
-    acc = accumulate(j, weights, acc);
+    llvm::SmallVector<Value> next = accumulate(j, weights, accs);
     if (sumByDot)
       sums = addToSums(sums, weights);
-    return {sums, acc};
+    next.insert(next.begin(), sums);
+    return next;
   }
   /// The row sums, from the result of addToSums.
   Value finishSums(Value sums) {
@@ -178,6 +191,10 @@ private:
   }
   Value scaleRows(Value tile, Value factors) {
     return b.multiply(tile, b.widen(factors, TileBuilder::typeOf(tile)));
+  }
+  llvm::SmallVector<Value> scaleAllRows(ValueRange tiles, Value factors) {
+    return llvm::map_to_vector(
+        tiles, [&](Value tile) { return scaleRows(tile, factors); });
   }
   /// The same, but skipped if no row would change.
   Value scaleChangedRows(Value tile, Value factors);
@@ -222,7 +239,7 @@ private:
   SoftmaxSumOp op;
   plan::KernelAttr plan; ///< null if the kernel has none
   TileBuilder b;
-  RankedTensorType accType, rowType, scoresType, sumsType;
+  RankedTensorType rowType, scoresType, sumsType;
   SoftmaxReference references;
   bool sumByDot;
 };

@@ -118,7 +118,7 @@ func.func @f(%i: index, %s: tensor<16x64xf32, #tile.reg>, %v: tensor<64x32xbf16,
       tile.yield %s : tensor<16x64xf32, #tile.reg>
     }
     values(%j: index) {
-      // expected-error@+1 {{in values must yield a 64x64 tile of a float type of at most 32 bits, found 'tensor<64x32xbf16, #tile.reg>'}}
+      // expected-error@+1 {{in values must yield tiles of 64 rows and one float type of at most 32 bits, one with the columns of each accumulator or one with at least 64 columns, found 'tensor<64x32xbf16, #tile.reg>'}}
       tile.yield %v : tensor<64x32xbf16, #tile.reg>
     } : tensor<16x1xf32, #tile.reg>, tensor<16x64xf32, #tile.reg>
   return
@@ -132,7 +132,7 @@ func.func @f(%i: index, %s: tensor<16x64xf32, #tile.reg>, %v: tensor<64x32xi8, #
       tile.yield %s : tensor<16x64xf32, #tile.reg>
     }
     values(%j: index) {
-      // expected-error@+1 {{in values must yield a 64x32 tile of a float type of at most 32 bits, found 'tensor<64x32xi8, #tile.reg>'}}
+      // expected-error@+1 {{in values must yield tiles of 64 rows and one float type of at most 32 bits, one with the columns of each accumulator or one with at least 32 columns, found 'tensor<64x32xi8, #tile.reg>'}}
       tile.yield %v : tensor<64x32xi8, #tile.reg>
     } : tensor<16x1xf32, #tile.reg>, tensor<16x32xf32, #tile.reg>
   return

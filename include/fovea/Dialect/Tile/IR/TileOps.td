@@ -570,6 +570,9 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     acc  = sum exp(s - m) * v
     ```
 
+    The output may be in several *parts*, one accumulator for each range of its
+    columns, so that several roles can own one each.
+
     Semantics of the regions and operands:
 
     - `scores` takes the block's first key `j` and a flag that tells whether the
@@ -578,9 +581,15 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
       the flag is false. The flag depends on the first key only, so `full_upper`
       must be a block boundary. Masked elements are -inf. Elements for which
       `s * log2(e)` overflows may be treated as -inf.
-    - `values` takes the block's first key and yields the `NxDv` value tile. The
-      probabilities are rounded to its element type before the product. `name`
-      names the dot of that product.
+    - `values` takes the block's first key and yields the value tiles, `NxDv` for
+      an `MxDv` accumulator: one for each accumulator, or one tile for all. The
+      accumulators then use consecutive column ranges of that tile, from column
+      0, and the tile may have more columns. In latent attention, for example,
+      the first 512 of 576 columns of K are the values, and `values` loads the
+      tile that `scores` loads. The probabilities are rounded to the tiles'
+      element type before the product. `name` names the dot of that product. If
+      there are several accumulators, it is the family of the dots' names:
+      `"o.0"` and `"o.1"` for `"o"`.
     - `weights` is optional and implements dropout. It takes the block's first
       key and `exp(s - m)` and yields the probabilities that multiply the
       values. `l` sums the unmodified `exp(s - m)`.
@@ -620,7 +629,7 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
 
     `tile-fuse-online-softmax` lowers the op to `tile.for_blocks`.
 
-    Example:
+    Examples:
     ```mlir
     %m, %l, %acc = tile.softmax_sum "o" %lb to %ub step 64 full(%fb, %fe) scale(0.125)
       scores(%j: index, %partial: i1) {
@@ -631,6 +640,17 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
         ...
         tile.yield %v : tensor<64x64xbf16, #tile.reg>
       } : tensor<128x1xf32, #tile.reg>, tensor<128x64xf32, #tile.reg>
+
+    %m2, %l2, %parts:2 = tile.softmax_sum "o" %lb to %ub step 64 full(%fb, %fe) scale(0.0417)
+      scores(%j: index, %partial: i1) {
+        %k = tile.load "k" %K[%j, %c0] dims [0, 1] : memref<?x576xbf16> to tensor<64x576xbf16, #tile.reg>
+        ...
+        tile.yield %s2 : tensor<64x64xf32, #tile.reg>
+      }
+      values(%j: index) {
+        %k = tile.load "k" %K[%j, %c0] dims [0, 1] : memref<?x576xbf16> to tensor<64x576xbf16, #tile.reg>
+        tile.yield %k : tensor<64x576xbf16, #tile.reg>
+      } : tensor<64x1xf32, #tile.reg>, tensor<64x256xf32, #tile.reg>, tensor<64x256xf32, #tile.reg>
     ```
   }];
   let arguments = (ins
@@ -649,10 +669,10 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
   let results = (outs
     Res<Tile_F32Tile, "softmax offset of each row: Mx1">:$m,
     Res<Tile_F32Tile, "row sums of `exp(s - m)`: Mx1">:$l,
-    Res<Tile_F32Tile, "unnormalised output: MxDv">:$acc);
+    Res<Variadic<Tile_F32Tile>, "unnormalised output, one tile for each part: MxDv">:$accs);
   let regions = (region
     Described<SizedRegion<1>, "computes the scores of a block; arguments: its first key, the partial flag: MxN">:$scores,
-    Described<SizedRegion<1>, "loads the values of a block; argument: its first key: NxDv">:$values,
+    Described<SizedRegion<1>, "loads the values of a block; argument: its first key: NxDv for each part, or one tile for all parts">:$values,
     Described<AnyRegion, "modifies the probabilities before the product with the values; empty: no change">:$weights,
     Described<AnyRegion, "computes the first key of block `n`; empty if the blocks are a range">:$visit);
   let extraClassDeclaration = [{
@@ -660,6 +680,17 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
     bool isVisiting() { return !getVisit().empty(); }
     /// True if the loop runs at least once and its first block is partial.
     bool runsAtLeastOnce() { return getDescending(); }
+    /// The element type of the value tiles.
+    ::mlir::FloatType getValueElementType();
+    /// The columns of a value tile that an accumulator sums.
+    struct ValueColumns {
+      unsigned tile; ///< number of the tile that `values` yields
+      int64_t first; ///< its first column of the accumulator
+      bool isWhole;  ///< the accumulator sums all columns of the tile
+    };
+    ValueColumns getValueColumns(unsigned part);
+    /// The name of the dot of an accumulator; null without a name.
+    ::mlir::StringAttr getDotName(unsigned part);
   }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -667,12 +698,17 @@ def Tile_SoftmaxSumOp : Tile_Op<"softmax_sum", [
 }
 
 def Tile_SoftmaxMergeOp : Tile_Op<"softmax_merge", [
-    Pure, AllTypesMatch<["mA", "mB", "m"]>, AllTypesMatch<["lA", "lB", "l"]>,
-    AllTypesMatch<["accA", "accB", "acc"]>]> {
+    Pure, SameVariadicOperandSize, AllTypesMatch<["mA", "mB", "m"]>,
+    AllTypesMatch<["lA", "lB", "l"]>,
+    RangedTypesMatchWith<"both states must have the same accumulators",
+                         "accsA", "accsB", "$_self">,
+    RangedTypesMatchWith<"results must have the types of the accumulators",
+                         "accsA", "accs", "$_self">]> {
   let summary = "merges two softmax states";
   let description = [{
     Merges two states (m, l, acc) of the same rows over disjoint sets of keys
     into the state of their union. The op is used for split KV and `attn.merge`.
+    Each state has the same number of accumulators, as in `tile.softmax_sum`.
 
     Example:
     ```mlir
@@ -683,27 +719,29 @@ def Tile_SoftmaxMergeOp : Tile_Op<"softmax_merge", [
   let arguments = (ins
     Arg<Tile_F32Tile, "softmax offsets of the first state: Mx1">:$mA,
     Arg<Tile_F32Tile, "row sums of the first state: Mx1">:$lA,
-    Arg<Tile_F32Tile, "unnormalised output of the first state: MxDv">:$accA,
+    Arg<Variadic<Tile_F32Tile>, "unnormalised output of the first state, in parts: MxDv">:$accsA,
     Arg<Tile_F32Tile, "softmax offsets of the second state: Mx1">:$mB,
     Arg<Tile_F32Tile, "row sums of the second state: Mx1">:$lB,
-    Arg<Tile_F32Tile, "unnormalised output of the second state: MxDv">:$accB);
+    Arg<Variadic<Tile_F32Tile>, "unnormalised output of the second state, in parts: MxDv">:$accsB);
   let results = (outs
     Res<Tile_F32Tile, "softmax offsets of the union: Mx1">:$m,
     Res<Tile_F32Tile, "row sums of the union: Mx1">:$l,
-    Res<Tile_F32Tile, "unnormalised output of the union: MxDv">:$acc);
+    Res<Variadic<Tile_F32Tile>, "unnormalised output of the union, in parts: MxDv">:$accs);
   let assemblyFormat = [{
-    `(` $mA `,` $lA `,` $accA `)` `,` `(` $mB `,` $lB `,` $accB `)` attr-dict
-    `:` type($mA) `,` type($lA) `,` type($accA)
+    `(` $mA `,` $lA `,` $accsA `)` `,` `(` $mB `,` $lB `,` $accsB `)` attr-dict
+    `:` type($mA) `,` type($lA) `,` type($accsA)
   }];
   let hasVerifier = 1;
 }
 
 def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
-    Pure, AllTypesMatch<["m", "l", "lse"]>, AllTypesMatch<["acc", "output"]>]> {
+    Pure, AttrSizedOperandSegments, AllTypesMatch<["m", "l", "lse"]>,
+    RangedTypesMatchWith<"outputs must have the types of the accumulators",
+                         "accs", "outputs", "$_self">]> {
   let summary = "computes the output and the log-sum-exp of a softmax state";
   let description = [{
-    Computes `output = acc / l` and `lse = m + log(l)`. Rows with `l = 0` have
-    output 0 and log-sum-exp -inf.
+    Computes `output = acc / l`, for each accumulator, and `lse = m + log(l)`.
+    Rows with `l = 0` have output 0 and log-sum-exp -inf.
 
     `sink` adds one score without a value to each row: `output = acc / (l +
     exp(sink - m))` and `lse = m + log(l + exp(sink - m))`, computed without
@@ -718,14 +756,14 @@ def Tile_SoftmaxFinishOp : Tile_Op<"softmax_finish", [
   let arguments = (ins
     Arg<Tile_F32Tile, "softmax offset of each row: Mx1">:$m,
     Arg<Tile_F32Tile, "row sums: Mx1">:$l,
-    Arg<Tile_F32Tile, "unnormalised output: MxDv">:$acc,
+    Arg<Variadic<Tile_F32Tile>, "unnormalised output, one tile for each part: MxDv">:$accs,
     Arg<Optional<Tile_F32Tile>, "attention sink of each row: Mx1">:$sink);
   let results = (outs
-    Res<Tile_F32Tile, "normalised output: MxDv">:$output,
+    Res<Variadic<Tile_F32Tile>, "normalised output, one tile for each part: MxDv">:$outputs,
     Res<Tile_F32Tile, "natural log-sum-exp of the scores: Mx1">:$lse);
   let assemblyFormat = [{
-    $m `,` $l `,` $acc (`sink` `(` $sink^ `:` type($sink) `)`)? attr-dict
-    `:` type($m) `,` type($acc)
+    $m `,` $l `,` $accs (`sink` `(` $sink^ `:` type($sink) `)`)? attr-dict
+    `:` type($m) `,` type($accs)
   }];
   let hasVerifier = 1;
 }

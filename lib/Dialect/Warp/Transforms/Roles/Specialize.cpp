@@ -144,6 +144,23 @@ SpecializePass::slice(const RoleAssignment &roles,
   return slices;
 }
 
+/// Replaces loads from a stage that the role itself filled by the stored tile:
+/// the producer of a stage does not wait for it.
+static void forwardStoredTiles(Block &role) {
+  role.walk([](LocalLoadOp load) {
+    for (Operation *op = load->getPrevNode(); op; op = op->getPrevNode()) {
+      auto store = dyn_cast<LocalStoreOp>(op);
+      if (!store || store.getTarget() != load.getSource())
+        continue;
+      if (store.getValue().getType() == load.getType()) {
+        load.replaceAllUsesWith(store.getValue());
+        load.erase();
+      }
+      return;
+    }
+  });
+}
+
 SpecializeOp SpecializePass::createRoles(OpBuilder &b, Location loc,
                                          ArrayRef<plan::RoleAttr> roles,
                                          ValueRange captures, int64_t cluster) {
@@ -226,6 +243,7 @@ LogicalResult SpecializePass::specialize(launch::AbiOp abi,
     if (fetches && !nexts.empty())
       FinishWorkOp::create(b, loc);
     ReturnOp::create(b, loc);
+    forwardStoredTiles(*block);
   }
   for (Operation *op : llvm::reverse(old)) {
     op->dropAllUses();

@@ -93,7 +93,8 @@ static Value makeForward(OpBuilder &builder, Location loc, Match &match,
       /*captureNames=*/ArrayAttr(),
       /*blockSize=*/DenseI64ArrayAttr(),
       builder.getF64FloatAttr(variant.getScale()), /*dropout=*/FloatAttr(),
-      /*dropoutGenerator=*/generator::kVersion, arrangement.layout, sequence);
+      /*dropoutGenerator=*/generator::kVersion, arrangement.layout, sequence,
+      /*valueColumns=*/DenseI64ArrayAttr());
   variant.fillRegions(builder, op);
   return op.getOutput();
 }

@@ -34,9 +34,18 @@ struct RowIndex {
     positionStride = (sequenceFirst ? heads : 1) * width;
   }
   int64_t operator()(int64_t batch, int64_t head, int64_t position) const {
-    return batch * batchStride + head * headStride + position * positionStride;
+    return batch * batchStride + head * headStride + position * positionStride +
+           firstColumn;
+  }
+  /// The same rows, restricted to `count` columns.
+  RowIndex takeColumns(int64_t first, int64_t count) const {
+    RowIndex columns = *this;
+    columns.firstColumn += first;
+    columns.width = count;
+    return columns;
   }
   int64_t width, heads, positions, batchStride, headStride, positionStride;
+  int64_t firstColumn = 0;
 };
 
 template <typename T>

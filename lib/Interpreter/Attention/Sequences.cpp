@@ -39,8 +39,9 @@ public:
 private:
   /// Checks dynamic sizes, which the types leave open.
   LogicalResult checkShapes() {
-    ArrayRef<int64_t> value = frame.getArray(op.getValue()).getShape();
-    if (key.drop_back() != value.drop_back())
+    Value value = op.getValue();
+    if (value &&
+        key.drop_back() != frame.getArray(value).getShape().drop_back())
       return frame.fail(op) << "key and value must agree in all but the head "
                                "dim";
     if (!places.page && query[0] != key[0])

@@ -33,10 +33,12 @@ protected:
   VariantEvaluation(attn::AttentionOpInterface op, Frame &frame)
       : variant(op), frame(frame), masks(op, frame),
         query(frame.getArray(op.getQuery())), key(frame.getArray(op.getKey())),
-        value(frame.getArray(op.getValue())),
+        value(frame.getArray(op.getValue() ? op.getValue() : op.getKey())),
         queryRows(query.getShape(), op.getLayout()),
         keyRows(key.getShape(), op.getLayout()),
         valueRows(value.getShape(), op.getLayout()) {
+    if (std::optional<llvm::ArrayRef<int64_t>> columns = op.getValueColumns())
+      valueRows = valueRows.takeColumns(columns->front(), columns->back());
     if (op.getSinks())
       sinks = &frame.getArray(op.getSinks());
     scale = op.getScaleValue()

@@ -18,7 +18,7 @@ using namespace fovea;
 ForwardArguments ForwardArguments::of(KernelBuilder &kb, attn::ForwardOp op) {
   return {kb.operandArgument(0),
           kb.operandArgument(1),
-          kb.operandArgument(2),
+          op.getValue() ? kb.operandArgument(2) : Value(),
           kb.resultArgument(0),
           op.getLse() ? kb.resultArgument(1) : Value(),
           kb.captureArguments(op)};
@@ -179,6 +179,16 @@ ForwardKernel ForwardKernel::begin(KernelBuilder &kb, attn::ForwardOp op,
 
 BlockPosition ForwardKernel::locateKeys(Value key) const {
   return tile.keyAddressing.locate(kb, key, plan.columns);
+}
+
+Value ForwardKernel::loadKeys(Value key) const {
+  BlockPosition position = locateKeys(key);
+  // Keys past the last one need no limit: their scores are masked. As values
+  // they must be zeros: their P is 0, but 0 * NaN is NaN.
+  if (arguments.v)
+    position.limit = {};
+  return loadBlock(kb, arguments.k, position, tile.keyHead, plan.columns,
+                   plan.headDim, "k");
 }
 
 SmallVector<Value> ForwardKernel::getRowPlace() const {

@@ -20,7 +20,8 @@
 
 namespace fovea {
 
-/// The kernel's arguments; `lse` is null if the op has no such result.
+/// The kernel's arguments; `lse` is null if the op has no such result, `v` if
+/// the values are columns of K.
 struct ForwardArguments {
   mlir::Value q, k, v, o, lse;
   llvm::SmallVector<mlir::Value> captures;
@@ -55,6 +56,8 @@ struct ForwardKernel {
   mlir::Location getLoc() const { return kb.getLoc(); }
   /// The position in K and V of the block that begins with `key`.
   BlockPosition locateKeys(mlir::Value key) const;
+  /// Loads the block of K whose first key is `key`.
+  mlir::Value loadKeys(mlir::Value key) const;
   /// Indices of the tile's first row in Q and O; without the last one, in LSE.
   llvm::SmallVector<mlir::Value> getRowPlace() const;
   /// The dimension of Q and O that rows run along, and the dimension folded

@@ -80,6 +80,54 @@ static bool partsRows(attn::ForwardOp op, const KernelOptions &options,
          plan->warps * plan->cluster > plan.getUnit().getGroupWarps();
 }
 
+/// Fails if values that are columns of K are not lowered.
+static LogicalResult checkValueColumns(attn::ForwardOp op,
+                                       plan::KernelAttr plan) {
+  std::optional<ArrayRef<int64_t>> columns = op.getValueColumns();
+  if (!columns)
+    return success();
+  if (int64_t first = columns->front())
+    return op.emitError("'value_columns' from ")
+           << first << " on are not lowered to kernels: expected columns from "
+           << "0 on";
+  if (plan.getUnit().accumulatesInMemory())
+    return op.emitError("'value_columns' is not lowered to kernels of ")
+           << plan.getUnit();
+  return success();
+}
+
+/// Adapts a planner's plan to values that are columns of K: the memory of V's
+/// stages becomes stages of K, which are in use until the product with P.
+static LogicalResult adaptToValueColumns(attn::ForwardOp op,
+                                         const ScheduleProblem &problem,
+                                         plan::KernelAttr &plan) {
+  if (!op.getValueColumns())
+    return success();
+  int64_t stages = plan.getStream(StringRef("k")).stages +
+                   plan->stages * problem.valueHeadDim / problem.headDim;
+  bool overlaps =
+      plan.hasDot([](const plan::DotPlan &dot) { return dot.ahead != 0; });
+  auto report = [&](StringRef field, StringRef reason) {
+    return reportMissed(op, getFunctionName(op), plan.isUserSpecified(field),
+                        field, reason);
+  };
+  if (plan->chain != 0 &&
+      failed(report("chain", "the last block of K is in use until the product "
+                             "of the values")))
+    return failure();
+  if (stages == 1 && overlaps) {
+    if (failed(report("overlap", "K has one stage, which is in use until the "
+                                 "product of the values")))
+      return failure();
+    plan = plan.changeDots([](plan::DotPlan &dot) { dot.ahead = 0; });
+  }
+  plan = plan.withoutStream("k").change([&](plan::KernelPlan &kernel) {
+    kernel.stages = stages;
+    kernel.chain = 0;
+  });
+  return success();
+}
+
 FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
                                           const KernelOptions &options) {
   if (failed(checkTensors(options, op)))
@@ -91,7 +139,11 @@ FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
   ScheduleProblem problem = makeForwardProblem(op, options, boxes, heads);
   FailureOr<plan::KernelAttr> chosen = choosePlan(op, options, problem);
   if (failed(chosen) ||
-      failed(dropUnusedFields(op, !boxes.captures.empty(), heads, *chosen)))
+      failed(dropUnusedFields(op, !boxes.captures.empty(), heads, *chosen)) ||
+      failed(checkValueColumns(op, *chosen)))
+    return failure();
+  bool isGiven = options.plans && options.plans->get(getFunctionName(op));
+  if (!isGiven && failed(adaptToValueColumns(op, problem, *chosen)))
     return failure();
 
   ForwardPlan plan;
@@ -115,6 +167,7 @@ FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
   // do.
   plan.selectsBlocks = (*chosen)->classify && chosen->hasRoles();
   plan.partsRows = partsRows(op, options, *chosen, heads);
-  plan.keyBytes = (plan.headDim + plan.valueHeadDim) * problem.elementBits / 8;
+  int64_t keyElements = plan.headDim + (op.getValue() ? plan.valueHeadDim : 0);
+  plan.keyBytes = keyElements * problem.elementBits / 8;
   return plan;
 }

@@ -166,11 +166,7 @@ FailureOr<Value> ScoreEmitter::emitVisible(const KeyBlocks &blocks,
 
 Value ScoreEmitter::emitProducts(Value queries) {
   OpBuilder &b = kb.builder;
-  BlockPosition position = kernel.locateKeys(context.key);
-  // Keys past the last one need no limit: their scores are masked.
-  position.limit = {};
-  Value keys = loadBlock(kb, kernel.arguments.k, position, kernel.tile.keyHead,
-                         getColumns(), kernel.plan.headDim, "k");
+  Value keys = kernel.loadKeys(context.key);
   return tile::DotOp::create(b, getNamedLoc(loc, "s"), queries, keys,
                              kb.splat(getRows(), getColumns(), 0.0),
                              /*transposeA=*/false, /*transposeB=*/true,

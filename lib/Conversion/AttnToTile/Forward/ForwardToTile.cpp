@@ -71,7 +71,18 @@ createSum(const ForwardKernel &kernel, const KeyBlocks &blocks, double scale) {
   return sum;
 }
 
-/// Fills the region that loads V.
+/// Loads the values of the block whose first key is `key`.
+static Value loadValues(const ForwardKernel &kernel, Value key) {
+  // The same op as in the scores; the loop will contain one of them.
+  if (!kernel.arguments.v)
+    return kernel.loadKeys(key);
+  // Missing keys are loaded as zeros: their P is 0, but 0 * NaN is NaN.
+  return loadBlock(kernel.kb, kernel.arguments.v, kernel.locateKeys(key),
+                   kernel.tile.keyHead, kernel.plan.columns,
+                   kernel.plan.valueHeadDim, "v");
+}
+
+/// Fills the region that loads the values.
 static void emitValues(const ForwardKernel &kernel, Region &values) {
   KernelBuilder &kb = kernel.kb;
   OpBuilder &b = kb.builder;
@@ -80,10 +91,7 @@ static void emitValues(const ForwardKernel &kernel, Region &values) {
   Block &block = values.emplaceBlock();
   block.addArgument(b.getIndexType(), loc);
   b.setInsertionPointToEnd(&block);
-  // Missing keys are loaded as zeros: their P is 0, but 0 * NaN is NaN.
-  Value read = loadBlock(
-      kb, kernel.arguments.v, kernel.locateKeys(block.getArgument(0)),
-      kernel.tile.keyHead, kernel.plan.columns, kernel.plan.valueHeadDim, "v");
+  Value read = loadValues(kernel, block.getArgument(0));
   tile::YieldOp::create(b, loc, read);
 }
 

@@ -13,8 +13,8 @@ using namespace fovea::attn;
 
 std::string ForwardOp::getOperandName(unsigned index) {
   static constexpr StringRef kNames[] = {"q", "k", "v"};
-  return index < std::size(kNames) ? kNames[index].str()
-                                   : getVariantOperandName(*this, index);
+  return index < getFirstVariantOperand() ? kNames[index].str()
+                                          : getVariantOperandName(*this, index);
 }
 
 std::string ForwardOp::getResultName(unsigned index) {

@@ -23,40 +23,67 @@ void ForwardOp::getAsmBlockArgumentNames(Region &region,
   (void)nameVariantArguments(*this, region, setName);
 }
 
+static constexpr StringLiteral kValueColumns("value_columns");
+
+/// Parses `(first, count)`.
+static ParseResult parseValueColumns(OpAsmParser &parser,
+                                     OperationState &result) {
+  SmallVector<int64_t, 2> columns(2);
+  if (parser.parseLParen() || parser.parseInteger(columns[0]) ||
+      parser.parseComma() || parser.parseInteger(columns[1]) ||
+      parser.parseRParen())
+    return failure();
+  result.addAttribute(ForwardOp::getValueColumnsAttrName(result.name),
+                      parser.getBuilder().getDenseI64ArrayAttr(columns));
+  return success();
+}
+
 // attn.forward %q, %k, %v clause* attr-dict? : q, k, v -> o, lse
+// attn.forward %q, %k value_columns(0, 64) clause* attr-dict? : q, k -> o, lse
 ParseResult ForwardOp::parse(OpAsmParser &parser, OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> qkv;
   SMLoc loc = parser.getCurrentLocation(), typesLoc;
-  if (parser.parseOperandList(qkv, 3))
+  if (parser.parseOperandList(qkv))
     return failure();
+  if (qkv.size() != 2 && qkv.size() != 3)
+    return parser.emitError(loc, "expected q, k and v, or q and k, found ")
+           << qkv.size() << " operands";
   SmallVector<StringRef> regions(std::begin(kVariantRegions),
                                  std::end(kVariantRegions));
-  VariantClauses clauses(parser, result, regions);
+  auto parseOwn = [&](StringRef) { return parseValueColumns(parser, result); };
+  StringRef own[] = {kValueColumns};
+  VariantClauses clauses(parser, result, regions, own, parseOwn);
   SmallVector<Type> types, results;
   if (clauses.parse() || parser.parseOptionalAttrDict(result.attributes) ||
       parser.parseColon() || parser.getCurrentLocation(&typesLoc) ||
       parser.parseTypeList(types) || parser.parseArrow() ||
       parser.parseTypeList(results))
     return failure();
-  if (types.size() != 3)
-    return parser.emitError(typesLoc,
-                            "expected the types of q, k and v, found ")
-           << types.size() << " types";
+  if (types.size() != qkv.size())
+    return parser.emitError(typesLoc, "expected the types of q, k")
+           << (qkv.size() == 3 ? " and v" : "") << ", found " << types.size()
+           << " types";
   if (results.size() > 2)
     return parser.emitError(typesLoc, "expected one or two results, found ")
            << results.size();
   result.addTypes(results);
   return failure(parser.resolveOperands(qkv, types, loc, result.operands) ||
-                 clauses.resolve(loc, {1, 1, 1}));
+                 clauses.resolve(loc, {1, 1, qkv.size() == 3}));
 }
 
 void ForwardOp::print(OpAsmPrinter &p) {
-  p << ' ' << getQuery() << ", " << getKey() << ", " << getValue();
+  OperandRange tensors = getOperands().take_front(getFirstVariantOperand());
+  p << ' ' << tensors;
+  if (std::optional<ArrayRef<int64_t>> columns = getValueColumns()) {
+    p << ' ' << kValueColumns << '(';
+    llvm::interleaveComma(*columns, p);
+    p << ')';
+  }
   printVariantClauses(p, *this);
   SmallVector<StringRef> regions(std::begin(kVariantRegions),
                                  std::end(kVariantRegions));
-  printVariantRegions(p, *this, regions);
-  p << getQuery().getType() << ", " << getKey().getType() << ", "
-    << getValue().getType() << " -> ";
+  StringRef own[] = {getValueColumnsAttrName()};
+  printVariantRegions(p, *this, regions, own);
+  p << tensors.getTypes() << " -> ";
   llvm::interleaveComma((*this)->getResultTypes(), p);
 }

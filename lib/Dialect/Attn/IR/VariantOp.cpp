@@ -19,6 +19,15 @@
 using namespace mlir;
 using namespace fovea::attn;
 
+RankedTensorType fovea::attn::detail::getValueType(AttentionOpInterface op) {
+  if (Value value = op.getValue())
+    return cast<RankedTensorType>(value.getType());
+  RankedTensorType key = op.getKeyType();
+  SmallVector<int64_t> shape(key.getShape());
+  shape.back() = (*op.getValueColumns())[1];
+  return key.clone(shape);
+}
+
 std::optional<double>
 fovea::attn::detail::getConstantScale(AttentionOpInterface op) {
   if (op.getScaleValue())
@@ -285,14 +294,35 @@ static LogicalResult verifyCaptures(AttentionOpInterface op) {
   return success();
 }
 
+/// Checks that the values are either an operand or columns of the keys.
+static LogicalResult verifyValueColumns(AttentionOpInterface op) {
+  std::optional<ArrayRef<int64_t>> columns = op.getValueColumns();
+  if (bool(op.getValue()) == columns.has_value())
+    return op->emitOpError("expected either a value or 'value_columns', found ")
+           << (columns ? "both" : "neither");
+  if (!columns)
+    return success();
+  if (columns->size() != 2)
+    return op->emitOpError("value_columns must be the first column and the "
+                           "number of columns, found ")
+           << columns->size() << " numbers";
+  int64_t first = columns->front(), count = columns->back(),
+          all = op.getKeyType().getShape().back();
+  if (first < 0 || count < 1 || first > all || count > all - first)
+    return op->emitOpError("value_columns must be within the key's head dim ")
+           << all << ", found " << count << " columns from " << first;
+  return success();
+}
+
 LogicalResult fovea::attn::verifyVariant(AttentionOpInterface op) {
   std::pair<StringRef, RankedTensorType> tensors[] = {
-      {"query", op.getQueryType()},
-      {"key", op.getKeyType()},
-      {"value", op.getValueType()}};
+      {"query", op.getQueryType()}, {"key", op.getKeyType()}};
   for (auto [name, type] : tensors)
     if (failed(verifyTensor(op, name, type)))
       return failure();
+  if (failed(verifyValueColumns(op)) ||
+      failed(verifyTensor(op, "value", op.getValueType())))
+    return failure();
   if (failed(verifyElements(op)) || failed(verifyShapes(op)) ||
       failed(verifyScale(op)) || failed(verifyCaptures(op)) ||
       failed(verifyWeights(op)))

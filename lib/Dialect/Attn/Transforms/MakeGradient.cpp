@@ -60,6 +60,9 @@ static FailureOr<ForwardOp> findForward(func::FuncOp func) {
   ForwardOp forward = all.front();
   if (!func.getBody().hasOneBlock() || forward->getParentOp() != func)
     return refuse(forward.getLoc(), "an attn.forward in control flow");
+  if (!forward.getValue())
+    return forward.emitError("attention with 'value_columns' has no gradients "
+                             "yet: expected a value operand");
   Block &body = func.getBody().front();
   for (Operation &op : body.without_terminator())
     if (&op != forward && !matchPattern(&op, m_Constant()))

@@ -35,6 +35,14 @@ func.func @f(%q: tensor<1x1x?x16xf16>, %k: tensor<1x1x?x16xf16>, %v: tensor<1x1x
 
 // -----
 
+func.func @f(%q: tensor<2x4x?x32xf16>, %k: tensor<2x1x?x32xf16>) -> tensor<2x4x?x16xf16> {
+  // expected-error@+1 {{'value_columns' from 16 on are not lowered to kernels: expected columns from 0 on}}
+  %o = attn.forward %q, %k value_columns(16, 16) : tensor<2x4x?x32xf16>, tensor<2x1x?x32xf16> -> tensor<2x4x?x16xf16>
+  return %o : tensor<2x4x?x16xf16>
+}
+
+// -----
+
 func.func @f(%q: tensor<2x4x?x32xf16>, %k: tensor<?x4x?x32xf16>, %v: tensor<?x4x?x32xf16>, %table: tensor<2x?xi32>,
              %n: tensor<2xi32>) -> tensor<2x4x?x32xf16> {
   // expected-error@+1 {{pages must have their number of rows in the type of key and value, found 'tensor<?x4x?x32xf16>'}}

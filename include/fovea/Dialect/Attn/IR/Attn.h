@@ -83,6 +83,7 @@ struct KeyLocations {
 
 class AttentionOpInterface;
 namespace detail {
+mlir::RankedTensorType getValueType(AttentionOpInterface op);
 std::optional<double> getConstantScale(AttentionOpInterface op);
 int64_t getDroppedShare(AttentionOpInterface op);
 bool isSparse(AttentionOpInterface op);

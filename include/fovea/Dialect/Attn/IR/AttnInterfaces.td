@@ -122,7 +122,12 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
       }]>,
     InterfaceMethod<"", "::mlir::Value", "getQuery", (ins)>,
     InterfaceMethod<"", "::mlir::Value", "getKey", (ins)>,
-    InterfaceMethod<"", "::mlir::Value", "getValue", (ins)>,
+    InterfaceMethod<"The values, or null if they are columns of the keys.",
+      "::mlir::Value", "getValue", (ins)>,
+    InterfaceMethod<[{The columns of the keys that are the values: the first one
+      and their number.}],
+      "::std::optional<::llvm::ArrayRef<int64_t>>", "getValueColumns", (ins), "",
+      /*defaultImplementation=*/"return ::std::nullopt;">,
     InterfaceMethod<"The run-time scale, or null.",
       "::mlir::Value", "getScaleValue", (ins)>,
     InterfaceMethod<"The constant scale, or null.",
@@ -171,8 +176,9 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     ::mlir::RankedTensorType getKeyType() {
       return ::mlir::cast<::mlir::RankedTensorType>($_op.getKey().getType());
     }
+    /// The type of the values, also if they are columns of the keys.
     ::mlir::RankedTensorType getValueType() {
-      return ::mlir::cast<::mlir::RankedTensorType>($_op.getValue().getType());
+      return ::fovea::attn::detail::getValueType($_op);
     }
     /// The constant scale or its default; nullopt for a run-time scale.
     ::std::optional<double> getConstantScale() {

@@ -43,6 +43,15 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     without visible keys has `O = 0` and `LSE = -inf`, never NaN. A NaN in Q or
     K affects only the rows that use it.
 
+    With `value_columns(first, Dv)` there is no V: the values are the `Dv`
+    columns of K from `first` on, as in latent attention, where they are the
+    first 512 of 576 columns. A kernel then loads these columns once:
+
+    ```mlir
+    %o = attn.forward %q, %k value_columns(0, 128)
+      : tensor<4x16x?x192xbf16>, tensor<4x1x?x192xbf16> -> tensor<4x16x?x128xbf16>
+    ```
+
     `sinks(%t : tensor<Hqxf32>)` adds one score without a value to each row:
     `exp(t[h])` is added to the sums of `P` and `LSE`. A row without visible
     keys then has `LSE = t[h]`. A sink must be less than +inf; -inf means no
@@ -158,7 +167,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
   let arguments = (ins
     Arg<AnyRankedTensor, "Q: (B, Hq, Sq, D) in the layout bhsd">:$query,
     Arg<AnyRankedTensor, "K: (B, Hkv, Skv, D) in the layout bhsd">:$key,
-    Arg<AnyRankedTensor, "V: (B, Hkv, Skv, Dv) in the layout bhsd">:$value,
+    Arg<Optional<AnyRankedTensor>, "V: (B, Hkv, Skv, Dv) in the layout bhsd; none: columns of K">:$value,
     Arg<Optional<F32>, "the run-time softmax scale; excludes `scale`">:$scaleValue,
     Arg<Variadic<AnyType>, "captured values of the regions: scalars and tensors">:$captures,
     Arg<Variadic<AnyRankedTensor>, "operands of the sequence form: lengths, offsets or pages">:$sequenceOperands,
@@ -173,7 +182,8 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     Arg<OptionalAttr<F64Attr>, "the dropout probability, in [0, 1)">:$dropout,
     Arg<DefaultValuedOptionalAttr<I64Attr, "::fovea::generator::kVersion">, "the version of the random number generator">:$dropoutGenerator,
     Arg<DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">, "the dimension order of Q, K, V and O">:$layout,
-    Arg<SequenceFormAttrInterface, "the memory layout and lengths of the sequences">:$sequence);
+    Arg<SequenceFormAttrInterface, "the memory layout and lengths of the sequences">:$sequence,
+    Arg<OptionalAttr<DenseI64ArrayAttr>, "the columns of K that are the values: the first one and their number; excludes `value`">:$valueColumns);
   let results = (outs
     Res<AnyRankedTensor, "O: (B, Hq, Sq, Dv) in the layout bhsd">:$output,
     Res<Optional<AnyRankedTensor>, "log-sum-exp of the scores, natural logarithm: (B, Hq, Sq), f32">:$lse);
@@ -190,7 +200,7 @@ def Attn_ForwardOp : Attn_Op<"forward", [
     ::mlir::RankedTensorType getOutputType() {
       return ::mlir::cast<::mlir::RankedTensorType>(getOutput().getType());
     }
-    unsigned getFirstVariantOperand() { return 3; }
+    unsigned getFirstVariantOperand() { return getValue() ? 3 : 2; }
   }];
 }
 

@@ -87,6 +87,8 @@ private:
   /// The exponent of P = exp2(x): the score times log2(e) plus the row
   /// constant.
   FailureOr<Value> emitExponent(Value products, Value exponents);
+  /// True if derivatives read the products, which must then start from zero.
+  bool readsProducts();
   /// True for pairs whose contributions count: those with nonzero P, in query
   /// tiles also with an existing query.
   Value emitCounts(Value weight);
@@ -184,6 +186,12 @@ DpTerms BackwardScoreEmitter::emitDp() {
 // Probabilities
 //===----------------------------------------------------------------------===//
 
+bool BackwardScoreEmitter::readsProducts() {
+  Region &derivative = op.getScoreGradient();
+  return needsScaleFromPairs(op) ||
+         (!derivative.empty() && !derivative.getArgument(0).use_empty());
+}
+
 /// Terms that depend on the query or the key alone are added once per query or
 /// key, unless they are part of `exponents` already.
 FailureOr<Value> BackwardScoreEmitter::emitExponent(Value products,
@@ -214,7 +222,7 @@ FailureOr<Value> BackwardScoreEmitter::emitExponent(Value products,
   AffineScore exponent = emitter.scale(score, {llvm::numbers::log2e, {}});
   exponent.add(AffineScore::of(exponents));
   auto dot = products.getDefiningOp<tile::DotOp>();
-  if (part.plan.getDot(dot.getNameAttr()).addsToSummand)
+  if (part.plan.getDot(dot.getNameAttr()).addsToSummand && !readsProducts())
     emitter.startFromDiagonals(exponent, dot);
   Value sum = emitter.emit(exponent, /*sidesFirst=*/areApart);
   return BlockTiles(b, context).toFullTile(loc, sum);

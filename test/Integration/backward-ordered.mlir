@@ -44,6 +44,7 @@
 // DENSE: warp.producer_acquire
 // DENSE-NEXT: tile.store add "dq_sum.1"
 // DENSE-NEXT: warp.consumer_release
+// DENSE-NEXT: warp.sync_lanes async_proxy
 // DENSE-NEXT: warp.producer_commit
 // DENSE-NOT: gpu.func @dense_turns(
 // RUN: fovea-compile %s --kernel=window --target=sm_90a --emit=warp | FileCheck %s --check-prefix=WINDOW

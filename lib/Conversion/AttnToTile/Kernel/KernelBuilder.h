@@ -103,7 +103,7 @@ struct KernelBuilder : KernelOptions {
   struct Work {
     mlir::Value batch, head, row;
     /// The index of the share, below `WorkOrder::shares`; null if there is one.
-    mlir::Value share;
+    mlir::Value share = {};
   };
   /// The order of a head's tiles.
   enum class TileOrder {

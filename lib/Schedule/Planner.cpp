@@ -39,10 +39,18 @@ std::unique_ptr<Planner> fovea::makePlanner(MLIRContext *context,
   llvm_unreachable("the last planner's unit has no roles");
 }
 
+std::optional<int64_t>
+fovea::findUnsupportedBits(plan::MatrixUnitAttrInterface unit,
+                           const StreamBits &bits) {
+  for (int64_t width : {bits.query, bits.key, bits.value})
+    if (!unit.multiplies(width))
+      return width;
+  return std::nullopt;
+}
+
 std::string Planner::explainRefusal(const ScheduleProblem &problem) const {
-  if (!unit.multiplies(problem.elementBits))
-    return "it does not support elements of " +
-           std::to_string(problem.elementBits) + " bits";
+  if (std::optional<int64_t> bits = findUnsupportedBits(unit, problem.bits))
+    return "it does not support elements of " + std::to_string(*bits) + " bits";
   if (problem.queryBlock % unit.getGroupRows() != 0)
     return "its tiles of " + std::to_string(unit.getGroupRows()) +
            " queries don't divide the block-sparse mask's blocks of " +
@@ -65,18 +73,19 @@ static SmallVector<SharedTile> getForwardTiles(const ScheduleProblem &problem,
     return rows * (fields.hasRoles() ? padColumns(columns, bits) : columns) *
            bits / 8;
   };
-  int64_t bits = problem.elementBits, loops = getScoreLoops(fields.recurrence);
+  const StreamBits &bits = problem.bits;
+  int64_t loops = getScoreLoops(fields.recurrence);
   SmallVector<SharedTile> tiles = {
-      {"q", getBytes(fields.tileM, problem.headDim, bits), /*isStore=*/false,
+      {"q", getBytes(fields.tileM, problem.headDim, bits.query),
+       /*isStore=*/false,
        /*isOfItem=*/true},
-      {"k", loops * getBytes(fields.tileN, problem.headDim, bits)},
-      {"v", getBytes(fields.tileN, problem.valueHeadDim, bits)},
-      {"out", getBytes(fields.tileM, problem.valueHeadDim, bits),
+      {"k", loops * getBytes(fields.tileN, problem.headDim, bits.key)},
+      {"v", getBytes(fields.tileN, problem.valueHeadDim, bits.value)},
+      {"out", getBytes(fields.tileM, problem.valueHeadDim, bits.query),
        /*isStore=*/true}};
   if (fields.scoreStages != 0)
     tiles.push_back(
-        {"score", loops * fields.tileM *
-                      padColumns(fields.tileN, problem.elementBits) *
+        {"score", loops * fields.tileM * padColumns(fields.tileN, bits.query) *
                       problem.scoreBits / 8});
   return tiles;
 }

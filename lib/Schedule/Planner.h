@@ -139,6 +139,11 @@ private:
   Entries makeStreams(const ScheduleFields &fields) const;
 };
 
+/// The first number of bits per element among the problem's streams that the
+/// unit does not multiply, if any.
+std::optional<int64_t> findUnsupportedBits(plan::MatrixUnitAttrInterface unit,
+                                           const StreamBits &bits);
+
 /// Checks that tile sizes, named by the fields that set them, divide the blocks
 /// of a block-sparse mask.
 struct TileSize {

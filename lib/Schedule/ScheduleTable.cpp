@@ -47,7 +47,7 @@ llvm::json::Object fovea::describeProblem(const ScheduleProblem &problem) {
 /// or an empty string.
 static std::string checkProblem(const llvm::json::Object &problem) {
   static const TargetInfo kAny = {"", "", 0, 0};
-  ScheduleProblem any{&kAny, 16, 0, 0};
+  ScheduleProblem any{&kAny, StreamBits(), 0, 0};
   llvm::json::Object known = describeProblem(any);
   for (StringRef name : kRequired)
     if (!problem.get(name))

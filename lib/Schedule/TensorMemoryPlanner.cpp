@@ -145,7 +145,7 @@ bool TensorMemoryPlanner::fillTile(const ScheduleProblem &problem,
 std::optional<ScheduleFields>
 TensorMemoryPlanner::decide(const ScheduleProblem &problem,
                             std::optional<plan::RecurrenceKind>) const {
-  if (!isOn(*problem.target) || !unit.multiplies(problem.elementBits))
+  if (!isOn(*problem.target) || findUnsupportedBits(unit, problem.bits))
     return std::nullopt;
   ScheduleFields fields;
   fields.recurrence = plan::RecurrenceKind::Conditional;

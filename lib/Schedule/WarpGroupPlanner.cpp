@@ -79,12 +79,12 @@ static int64_t getTileRegisters(const ScheduleProblem &problem, int64_t tileN,
 
 /// Columns of ones can only extend a single, full panel of V.
 static bool canSumByDot(const ScheduleProblem &problem) {
-  return warp::getBoxPanelColumns(problem.valueHeadDim, problem.elementBits) ==
+  return warp::getBoxPanelColumns(problem.valueHeadDim, problem.bits.value) ==
          problem.valueHeadDim;
 }
 
 static int64_t getOnesBytes(const ScheduleProblem &problem) {
-  return kOnesColumnBytes * 8 / problem.elementBits * kOnesRowBytes;
+  return kOnesColumnBytes * 8 / problem.bits.value * kOnesRowBytes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,8 +94,8 @@ static int64_t getOnesBytes(const ScheduleProblem &problem) {
 /// Output can use Q's buffer if that is as wide, and if no role waits for the
 /// buffer before the output is written.
 static bool isQueryBufferWideEnough(const ScheduleProblem &problem) {
-  return padColumns(problem.valueHeadDim, problem.elementBits) ==
-         padColumns(problem.headDim, problem.elementBits);
+  return padColumns(problem.valueHeadDim, problem.bits.query) ==
+         padColumns(problem.headDim, problem.bits.query);
 }
 static bool isQueryBufferFree(bool chain, int64_t queryStages) {
   return !chain || queryStages == 2;
@@ -335,7 +335,7 @@ std::vector<std::string> WarpGroupPlanner::listVariations() const {
 std::optional<ScheduleFields>
 WarpGroupPlanner::decide(const ScheduleProblem &problem,
                          std::optional<plan::RecurrenceKind> recurrence) const {
-  if (!isOn(*problem.target) || !unit.multiplies(problem.elementBits))
+  if (!isOn(*problem.target) || findUnsupportedBits(unit, problem.bits))
     return std::nullopt;
   int64_t headDim = std::max(problem.headDim, problem.valueHeadDim);
   bool isSmall = headDim <= 64 && !problem.dropout;

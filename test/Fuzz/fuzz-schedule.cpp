@@ -29,7 +29,7 @@ static std::vector<ScheduleProblem> makeProblems() {
   std::vector<ScheduleProblem> problems;
   for (const TargetInfo &target : getTargets())
     for (int64_t headDim : {64, 128}) {
-      ScheduleProblem plain{&target, 16, headDim, headDim};
+      ScheduleProblem plain{&target, StreamBits(), headDim, headDim};
       ScheduleProblem rich = plain;
       rich.uneven = rich.scoreMod = rich.packed = rich.classifies = true;
       rich.lse = false;

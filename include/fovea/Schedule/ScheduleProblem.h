@@ -20,11 +20,16 @@
 
 namespace fovea {
 
+/// Bits of an element of each stream in shared memory. The output has the
+/// elements of Q there.
+struct StreamBits {
+  int64_t query = 16, key = 16, value = 16;
+};
+
 /// The properties of a problem that determine its schedule.
 struct ScheduleProblem {
   const TargetInfo *target;
-  /// Bits of an element of Q, K and V.
-  int64_t elementBits;
+  StreamBits bits;
   /// Head dims of Q and K, and of V, padded to the requirements of the
   /// instructions.
   int64_t headDim, valueHeadDim;

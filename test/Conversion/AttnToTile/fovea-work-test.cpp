@@ -44,7 +44,8 @@ static void emitKernel(attn::ForwardOp op, gpu::GPUModuleOp module) {
   auto kernel = gpu::GPUFuncOp::create(
       b, op.getLoc(), "work",
       b.getFunctionType({index, index, index, places}, {}));
-  KernelOptions options{lookupTarget("sm_80"), "", nullptr, false};
+  KernelOptions options{lookupTarget("sm_80"), "", /*plans=*/nullptr, nullptr,
+                        false};
   KernelBuilder kb{options, OpBuilder::atBlockBegin(&kernel.getBody().front()),
                    kernel, cast<attn::KernelOpInterface>(op.getOperation())};
   KernelBuilder::WorkOrder order;

@@ -167,7 +167,9 @@ FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
   // do.
   plan.selectsBlocks = (*chosen)->classify && chosen->hasRoles();
   plan.partsRows = partsRows(op, options, *chosen, heads);
-  int64_t keyElements = plan.headDim + (op.getValue() ? plan.valueHeadDim : 0);
-  plan.keyBytes = keyElements * problem.elementBits / 8;
+  int64_t keyBits = plan.headDim * problem.bits.key;
+  if (op.getValue())
+    keyBits += plan.valueHeadDim * problem.bits.value;
+  plan.keyBytes = keyBits / 8;
   return plan;
 }

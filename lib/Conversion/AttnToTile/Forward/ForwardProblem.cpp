@@ -134,7 +134,12 @@ ScheduleProblem fovea::makeForwardProblem(attn::ForwardOp op,
                                           const StagedBias &boxes,
                                           PackedHeads heads) {
   Type element = op.getQueryType().getElementType();
-  ScheduleProblem problem{options.target, element.getIntOrFloatBitWidth(),
+  auto getBits = [](RankedTensorType type) -> int64_t {
+    return type.getElementTypeBitWidth();
+  };
+  StreamBits bits{getBits(op.getQueryType()), getBits(op.getKeyType()),
+                  getBits(op.getValueType())};
+  ScheduleProblem problem{options.target, bits,
                           options.padHeadDim(op.getQueryType()),
                           options.padHeadDim(op.getValueType())};
   attn::KeyLocations keys = op.getSequence().getKeyPlaces();

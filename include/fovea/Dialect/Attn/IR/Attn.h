@@ -59,7 +59,7 @@ struct Contents {
   std::string tensor, of;
   bool ascending = false;
   int64_t block = 0;
-  std::string entries;
+  std::string entries = {};
   int64_t times = 1, page = 0;
 };
 

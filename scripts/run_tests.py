@@ -33,7 +33,7 @@ NOT_SANITIZED = "|".join([
     "ptxas", "no-spills", "roles-sass", "cubin.test", "long-chains", "time-budget", "Package/",
     "examples-sm_[0-9a]*-(warp|ptx)", "examples-attn", "example-gradients", "feature-pairs", "shapes-", "layouts.test",
     "products-", "ablation", "flash-attention-4", "packed-queries", "sequence-order", "recurrences-", "bias-broadcasts",
-    "cluster.test", "persistent", "planted-faults", "schedules-sm", "Analysis/random",
+    "cluster.test", "persistent", "planted-faults", "replay-plans", "schedules-sm", "Analysis/random",
     "backward(-roles|-roles-wide|-strips|-ordered|-ordered-classified|-packed|-groups|-query-terms|-distances"
     "|-sums-by-distance|-sums-by-key)?.mlir", "backward-blocks-"])
 # With a time limit, shards of lit's tests run until the time is used up, because lit can't be

@@ -165,8 +165,11 @@ LeftOut LeftOut::of(ArrayRef<AffineScore> forms, bool mayStartDot) {
   bool isProduct = llvm::all_of(forms, [&](const AffineScore &form) {
     return form.full.size() == 1 && withoutRows(form).size() == 1;
   });
+  // The leading term must be the product itself: a function of it, such as its
+  // multiple by a value per query, has no accumulator.
   leftOut.startsDot = mayStartDot && forms.size() == 1 &&
                       general.full.size() == 1 &&
+                      general.full.front().value.getDefiningOp<tile::DotOp>() &&
                       isConstant(general.full.front().factor) &&
                       general.full.front().factor.constant == leading &&
                       withoutRows(general).isProgression();

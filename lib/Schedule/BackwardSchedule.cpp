@@ -139,8 +139,8 @@ fovea::checkBackwardTiles(const BackwardPlans &plans,
   return success(
       (!plans.queries || succeeded(check("tile_m", plans.queries->tileM,
                                          "tile_n", plans.queries->tileN))) &&
-      succeeded(
-          check("tile_n", plans.keys->tileN, "tile_m", plans.keys->tileM)));
+      (!plans.keys || succeeded(check("tile_n", plans.keys->tileN, "tile_m",
+                                      plans.keys->tileM))));
 }
 
 LogicalResult

@@ -195,8 +195,8 @@ FailureOr<BackwardPlans> GivenPlans::getBackward(StringRef kernel,
   plans.sums = getHelper("sums");
   // The main kernel is the one over query tiles if no gradient of keys or
   // values is requested.
-  plans.queries =
-      problem.key || problem.value ? getHelper("queries") : plans.keys;
+  bool hasKeyTiles = problem.key || problem.value;
+  plans.queries = hasKeyTiles ? getHelper("queries") : plans.keys;
   if (!plans.queries)
     plans.queries = getHelper("delta");
   for (plan::KernelAttr plan :
@@ -205,7 +205,11 @@ FailureOr<BackwardPlans> GivenPlans::getBackward(StringRef kernel,
                  failed(ScheduleFields::from(plan).verify(emitError)) ||
                  failed(checkTileSteps(plan, problem.elementBits, emitError))))
       return failure();
-  if (failed(checkBackwardTiles(plans, problem, emitError)) ||
+  // A main kernel over query tiles has the tile shape of `queries`.
+  BackwardPlans checked = plans;
+  if (!hasKeyTiles)
+    checked.keys = {};
+  if (failed(checkBackwardTiles(checked, problem, emitError)) ||
       failed(checkBackwardRegisters(plans.keys, problem, emitError)) ||
       failed(checkGradients(plans, problem, emitError)))
     return failure();

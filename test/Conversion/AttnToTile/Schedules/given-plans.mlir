@@ -1,5 +1,5 @@
 // The option 'schedule' accepts plans by kernel name in place of the planner's.
-// RUN: fovea-opt %s --attn-to-tile='target=sm_80 schedule={forward = #plan.kernel<#warp.mma_sync_unit, tile_m = 64, tile_n = 32, dots = [<"s", a_in_registers>]>}' | FileCheck %s
+// RUN: fovea-opt %s --attn-to-tile='target=sm_80 schedule={forward = #plan.kernel<#warp.mma_sync_unit, tile_m = 64, tile_n = 32, dots = [<"s", a_in_registers>]>, queries = #plan.kernel<#warp.mma_sync_unit, tile_n = 48>}' | FileCheck %s
 // RUN: not fovea-opt %s --attn-to-tile='target=sm_80 schedule={forward = #plan.kernel<' 2>&1 | FileCheck %s --check-prefix=SYNTAX
 // RUN: not fovea-opt %s --attn-to-tile='target=sm_80 schedule=#plan.dot<"s">' 2>&1 | FileCheck %s --check-prefix=KIND
 // RUN: not fovea-opt %s --attn-to-tile='target=sm_80 schedule={forward = #plan.dot<"s">}' 2>&1 | FileCheck %s --check-prefix=ENTRY
@@ -22,6 +22,9 @@
 
 // CHECK-LABEL: launch.abi @forward
 // CHECK-SAME: <#warp.mma_sync_unit, tile_m = 64, tile_n = 32, warps = 4, stages = 2, dots = [<"s", a_in_registers>]>
+// The main kernel of a pass without gradients of keys and values has tiles of queries.
+// CHECK-LABEL: launch.abi @queries
+// CHECK-SAME: <#warp.mma_sync_unit, tile_m = 64, tile_n = 48, warps = 4, stages = 2>
 // SYNTAX: error: option 'schedule': schedule's plans are not an attribute
 // KIND: error: option 'schedule': schedule's plans must be a dictionary of '#plan.kernel' by kernel name, found #plan.dot<"s">
 // ENTRY: error: option 'schedule': schedule's plan of 'forward' must be '#plan.kernel', found #plan.dot<"s">
@@ -58,4 +61,10 @@ func.func @backward(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t) -> (!t, !
 func.func @keysonly(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t) -> (!t, !t) {
   %0:2 = attn.backward %q, %k, %v, %o, %lse, %do gradients(k, v) : !t, !t, !t, !t, !l, !t -> !t, !t
   return %0#0, %0#1 : !t, !t
+}
+
+func.func @queries(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !l, %do: !t, %n: tensor<1x1x?xi32>, %i: tensor<1x1x?x?xi32>) -> !t {
+  %0 = attn.backward %q, %k, %v, %o, %lse, %do gradients(q)
+    blocks(%n, %i : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>, size = [64, 48]) : !t, !t, !t, !t, !l, !t -> !t
+  return %0 : !t
 }

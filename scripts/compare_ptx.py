@@ -7,7 +7,7 @@ examples and the grid of kernels that the GPU tests run.
 Use it for changes that must not affect generated code. `--cache FOLDER` keeps the output of the old
 compiler, by its binary, for later runs. Prints the programs whose output differs, with the number
 of different lines, and finally `N equal, N different, N failed`. The exit code is 1 unless all are
-equal. Debug locations, comments and the text of plans are ignored. `--gradients build/bin/fovea-opt`
+equal. Debug locations, comments, the numbers of registers and the text of plans are ignored. `--gradients build/bin/fovea-opt`
 also compares the gradients of these programs.
 """
 
@@ -63,6 +63,26 @@ def significant(text):
     return [line for line in lines if line and not line.startswith(".loc")]
 
 
+def renumber(lines):
+    """The lines with the registers numbered in the order of their first use."""
+    names = {}
+
+    def rename(match):
+        return names.setdefault(match[0], f"%{match[1]}:{len(names)}")
+
+    return [re.sub(r"%([a-z]+)\d+", rename, line) for line in lines if not line.startswith(".reg")]
+
+
+def difference(old, new):
+    """The lines of the difference, without the numbers of registers."""
+    if renumber(old) == renumber(new):
+        return []
+    plain = [[re.sub(r"%([a-z]+)\d+", r"%\1", line) for line in lines] for lines in (old, new)]
+    if plain[0] == plain[1]:
+        plain = [renumber(old), renumber(new)]
+    return list(difflib.unified_diff(*plain, "old", "new", lineterm="", n=1))
+
+
 def compile_with(compiler, program, target, options):
     """The lines of PTX and metadata, or the compiler's output if it failed."""
     with tempfile.TemporaryDirectory() as folder:
@@ -100,11 +120,7 @@ def compare(job):
         return None
     if old_ptx is None:
         return []
-    return [
-        line
-        for one, other in ((old_ptx, new_ptx), (old_rest, new_rest))
-        for line in difflib.unified_diff(one, other, "old", "new", lineterm="", n=1)
-    ]
+    return difference(old_ptx, new_ptx) + difference(old_rest, new_rest)
 
 
 def main():

@@ -87,9 +87,8 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpInsertPipelines());
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
-  kernel.addPass(warp::createWarpOverlapDots());
-  kernel.addPass(warp::createWarpKeepDotsInFlight());
-  kernel.addPass(warp::createWarpSinkMmaWaits());
+  kernel.addPass(warp::createWarpScheduleLoops());
+  kernel.addPass(warp::createWarpHoldAcrossWaits());
   kernel.addPass(warp::createWarpDelayAtomicAdds());
   kernel.addPass(warp::createWarpChainTiles());
   kernel.addPass(createLoopInvariantCodeMotionPass());
@@ -106,7 +105,6 @@ void fovea::buildToWarpPipeline(OpPassManager &pm,
   kernel.addPass(warp::createWarpSplitSemaphoreRoles());
   kernel.addPass(warp::createWarpSpecialize());
   kernel.addPass(warp::createWarpSplitColumns());
-  kernel.addPass(warp::createWarpHoistSharedLoads());
   kernel.addPass(warp::createWarpPrefetchScalars());
   // Only compute roles evaluate masks; the load role keeps one loop.
   kernel.addPass(warp::createWarpSplitMaskedLoops());

@@ -39,12 +39,11 @@ plan::StreamAttr BackwardPlanEntries::independentStream(StringRef name,
 }
 
 void BackwardPlanEntries::addRelativePositions(
-    SmallVectorImpl<plan::StreamAttr> &streams, const BackwardProblem &problem,
-    bool readsEarly) {
+    SmallVectorImpl<plan::StreamAttr> &streams,
+    const BackwardProblem &problem) {
   plan::StreamPlan said;
   said.stages = problem.diagonalStages;
   said.isStaged = true;
-  said.readsEarly = readsEarly;
   for (int64_t number = 0; number < problem.diagonals; ++number)
     streams.push_back(
         makeStream(b, ("diagonals." + Twine(number)).str(), said));
@@ -60,28 +59,16 @@ void BackwardPlanEntries::addDsStreams(
                              /*with=*/"", /*isStaged=*/true));
 }
 
-plan::DotAttr BackwardPlanEntries::prefetchedDot(StringRef name, bool isCarried,
-                                                 bool addsToSummand) {
-  plan::DotPlan early;
-  early.addsToSummand = addsToSummand;
-  early.ahead = 1;
-  early.isCarried = isCarried;
-  return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), early);
+plan::DotAttr BackwardPlanEntries::sumDot(StringRef name) {
+  plan::DotPlan sum;
+  sum.addsToSummand = true;
+  return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), sum);
 }
 
 plan::DotAttr BackwardPlanEntries::fullOperandDot(StringRef name) {
   plan::DotPlan above;
   above.isEachBeforeWait = true;
   return plan::DotAttr::get(b.getContext(), b.getStringAttr(name), above);
-}
-
-SmallVector<plan::DotAttr>
-BackwardPlanEntries::sunkDqDots(const BackwardProblem &problem) {
-  if (!problem.sumsByRelativePosition)
-    return {};
-  plan::DotPlan late;
-  late.waitsLate = true;
-  return {plan::DotAttr::get(b.getContext(), b.getStringAttr("dq.0"), late)};
 }
 
 plan::StoreAttr BackwardPlanEntries::tmaStore(StringRef name, StringRef over) {

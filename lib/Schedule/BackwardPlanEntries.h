@@ -33,19 +33,16 @@ struct BackwardPlanEntries {
   /// Adds one stream per value by relative position. Each has a name of its
   /// own, since shared memory may not have room for all of them.
   void addRelativePositions(llvm::SmallVectorImpl<plan::StreamAttr> &streams,
-                            const BackwardProblem &problem,
-                            bool readsEarly = false);
+                            const BackwardProblem &problem);
   /// Adds the streams of dS, which goes to the role that computes dQ, and of
   /// the contributions to sums by relative position. That role also accumulates
   /// these sums.
   void addDsStreams(llvm::SmallVectorImpl<plan::StreamAttr> &streams,
                     int64_t stages, const BackwardProblem &problem);
 
-  plan::DotAttr prefetchedDot(llvm::StringRef name, bool isCarried = false,
-                              bool addsToSummand = false);
+  /// A dot whose accumulator starts from a summand.
+  plan::DotAttr sumDot(llvm::StringRef name);
   plan::DotAttr fullOperandDot(llvm::StringRef name);
-  /// The first dQ dot, which overlaps the sums by relative position.
-  llvm::SmallVector<plan::DotAttr> sunkDqDots(const BackwardProblem &problem);
 
   /// A TMA store, through its own buffer or that of a stream.
   plan::StoreAttr tmaStore(llvm::StringRef name, llvm::StringRef over = "");

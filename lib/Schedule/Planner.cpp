@@ -197,12 +197,33 @@ static plan::KernelPlan makeKernelPlan(const ScheduleFields &fields) {
   return kernel;
 }
 
+/// FlashAttention-3's overlap within a warp group: the scores of the next block
+/// are issued with the PV dot of this one, and softmax runs while that one is
+/// outstanding.
+static SmallVector<plan::StepAttr>
+makeOrder(MLIRContext *context, plan::MatrixUnitAttrInterface unit) {
+  SmallVector<plan::StepAttr> order;
+  auto add = [&](StringRef name, int64_t stage = 0) {
+    order.push_back(
+        plan::StepAttr::get(context, StringAttr::get(context, name), stage));
+  };
+  add("s", 1);
+  add("o");
+  if (unit.accumulatesInMemory())
+    return order;
+  add("s.done", 1);
+  add("*", 1);
+  add("o.done");
+  add("*");
+  add("o.acc", 1);
+  return order;
+}
+
 /// Adds the entries of the QK and PV dots.
 static void addDots(const ScheduleFields &fields,
                     function_ref<void(StringRef, plan::DotPlan)> add) {
   plan::DotPlan scores, output;
   scores.aInRegisters = fields.queryInRegisters;
-  scores.ahead = fields.overlap;
   scores.addsToSummand = fields.addByDot;
   output.operandBeforeWait = fields.softmaxPart;
   output.operandByFma = fields.exp2ByFma;
@@ -241,7 +262,10 @@ plan::KernelAttr Planner::makePlan(const ScheduleFields &fields) const {
           plan::DotAttr::get(context, StringAttr::get(context, name), dot));
   });
   addRoles(fields, entries);
-  return plan::KernelAttr::get(
-      context, unit, makeKernelPlan(fields), entries.streams, entries.dots,
-      entries.stores, entries.roles, /*order=*/{}, /*userSpecified=*/{});
+  SmallVector<plan::StepAttr> order;
+  if (fields.overlap)
+    order = makeOrder(context, unit);
+  return plan::KernelAttr::get(context, unit, makeKernelPlan(fields),
+                               entries.streams, entries.dots, entries.stores,
+                               entries.roles, order, /*userSpecified=*/{});
 }

@@ -201,7 +201,9 @@ static int64_t getRegisters(plan::KernelAttr plan, bool copies) {
 /// Returns true if a dot stays outstanding across loop iterations, as in plans
 /// that are written by hand.
 static bool hasDotInFlight(plan::KernelAttr plan) {
-  return plan.hasDot([](const plan::DotPlan &dot) { return dot.inFlight; });
+  return llvm::any_of(plan.getOrder(), [](plan::StepAttr step) {
+    return step.getPart() == plan::StepPart::Read;
+  });
 }
 
 static plan::OutputPath getOutput(plan::KernelAttr plan) {

@@ -366,12 +366,10 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
   bool startsFromDiagonals =
       stages > 1 && problem.diagonals > 0 && !problem.modifies;
   SmallVector<plan::DotAttr> dots;
-  if (stages > 1)
-    dots.push_back(
-        make.prefetchedDot("s", /*isCarried=*/false, startsFromDiagonals));
+  if (startsFromDiagonals)
+    dots.push_back(make.sumDot("s"));
   if (stages > 1 && !problem.modifies)
     dots.push_back(make.fullOperandDot("dv"));
-  llvm::append_range(dots, make.sunkDqDots(problem));
   SmallVector<plan::RoleAttr> roles =
       make.roles(loadRegisters, problem,
                  {make.role("compute", kernel.warps, registers.ofCompute,
@@ -392,11 +390,7 @@ static plan::KernelAttr makeKeysPlan(plan::MatrixUnitAttrInterface unit,
     make.addDsStreams(streams, kernel.stages, problem);
   streams.append({make.stream("exponents", kernel.stages, "q"),
                   make.stream("delta", kernel.stages, "do")});
-  // With sums by relative position, another role waits for dS, so dS is
-  // committed before anything is loaded.
-  make.addRelativePositions(streams, problem,
-                            /*readsEarly=*/startsFromDiagonals &&
-                                !problem.sumsByRelativePosition);
+  make.addRelativePositions(streams, problem);
   return plan::KernelAttr::get(context, unit, kernel, streams, dots, stores,
                                roles, /*order=*/{}, /*userSpecified=*/{});
 }
@@ -451,8 +445,8 @@ makeScoreKeysPlan(plan::MatrixUnitAttrInterface unit,
       make.stream("delta", kernel.stages, "do")};
   make.addRelativePositions(streams, problem);
   return plan::KernelAttr::get(context, unit, kernel, streams,
-                               {make.prefetchedDot("s", /*isCarried=*/true)},
-                               make.sums(output), roles, /*order=*/{},
+                               /*dots=*/{}, make.sums(output), roles,
+                               /*order=*/{},
                                /*userSpecified=*/{});
 }
 
@@ -539,8 +533,8 @@ makePairKeysPlan(plan::MatrixUnitAttrInterface unit,
                   make.stream("delta", kernel.stages, "do")});
   make.addRelativePositions(streams, problem);
   return plan::KernelAttr::get(context, unit, kernel, streams,
-                               make.sunkDqDots(problem), make.sums(output),
-                               roles, /*order=*/{}, /*userSpecified=*/{});
+                               /*dots=*/{}, make.sums(output), roles,
+                               /*order=*/{}, /*userSpecified=*/{});
 }
 
 /// Plan of a key-tile kernel with Strips roles, if registers hold both

@@ -69,6 +69,13 @@ static plan::KernelAttr addKeysEntries(plan::KernelAttr keys,
   return keys;
 }
 
+/// True if sums by relative position are computed while the first chunk's dot
+/// is outstanding.
+static bool hidesSums(const BackwardProblem &problem, KeyRoles keyRoles) {
+  return problem.sumsByRelativePosition &&
+         (keyRoles == KeyRoles::Joint || keyRoles == KeyRoles::Pairs);
+}
+
 /// The dots and stores of the chunks of dQ, in order. Delayed stores are last.
 /// If registers hold two chunks, one is added while the next one is computed.
 static SmallVector<std::string> listDqChunks(plan::KernelAttr keys,
@@ -88,37 +95,160 @@ static SmallVector<std::string> listDqChunks(plan::KernelAttr keys,
   for (size_t position = 0; position < chunks.size() + ahead; ++position) {
     if (position < chunks.size())
       names.push_back(("dq." + Twine(chunks[position])).str());
+    if (position == 0 && hidesSums(problem, keyRoles))
+      names.append({"distance_sum", names.front() + ".done"});
     if (position >= ahead)
       names.push_back(("dq_sum." + Twine(chunks[position - ahead])).str());
   }
   return names;
 }
 
-/// Orders an iteration. The LSE term and delta are loaded before the adjacent
-/// dots if registers allow it: after them, the loads would wait for the
-/// operands of the dots. With values that a score_mod keeps they would be
-/// spilled.
+namespace {
+/// The steps of an iteration.
+class Steps {
+public:
+  explicit Steps(MLIRContext *context) : context(context) {}
+  void add(const Twine &name, int64_t stage = 0) {
+    steps.push_back(
+        plan::StepAttr::get(context, StringAttr::get(context, name), stage));
+  }
+  ArrayRef<plan::StepAttr> get() const { return steps; }
+
+private:
+  MLIRContext *context;
+  SmallVector<plan::StepAttr> steps;
+};
+
+/// What determines the order of an iteration of a key tile's loop.
+struct OrderFacts {
+  /// The LSE term and delta are loaded before the adjacent dots if registers
+  /// allow it: after them, the loads would wait for the operands of the dots.
+  /// With values that a score_mod keeps they would be spilled.
+  bool loadsExponents, loadsDelta;
+  /// The derivative of score_mod is computed with P.
+  bool slopesFirst;
+  /// P is rounded for dV only after dS was computed from it.
+  bool roundsLate;
+  /// The next scores start from values by relative position. They are loaded
+  /// before dS is stored: one fence then waits for both. With sums by relative
+  /// position, another role waits for dS, which is stored first.
+  bool loadsDiagonals;
+};
+} // namespace
+
+/// One iteration after another. Without registers for both P in f32 and the
+/// operand of dV's dot, dS is computed first.
+static void listInOrder(Steps &steps, const OrderFacts &facts,
+                        ArrayRef<std::string> dq) {
+  if (facts.loadsExponents)
+    steps.add("exponents");
+  steps.add("s");
+  if (facts.slopesFirst)
+    steps.add("slope");
+  if (facts.loadsDelta)
+    steps.add("delta");
+  steps.add("dp");
+  steps.add(facts.roundsLate ? "ds" : "dv");
+  steps.add(facts.roundsLate ? "dv" : "ds");
+  steps.add("dk");
+  for (const std::string &name : dq)
+    steps.add(name);
+}
+
+/// P of the next block is computed while dK of this block is: the scores of the
+/// next block are issued before dK's dot, and everything that dK needs before
+/// that.
+static void listWithNextScores(Steps &steps, const OrderFacts &facts,
+                               ArrayRef<std::string> dq) {
+  if (facts.slopesFirst)
+    steps.add("slope", 1);
+  if (facts.loadsDelta)
+    steps.add("delta");
+  steps.add("dp");
+  if (!facts.roundsLate)
+    steps.add("dv");
+  steps.add("dp.done");
+  steps.add("ds");
+  if (facts.roundsLate) {
+    steps.add("dv.a");
+    steps.add("dv");
+  }
+  if (facts.loadsDiagonals)
+    steps.add("s.acc", 1);
+  steps.add("ds.store");
+  if (facts.loadsExponents)
+    steps.add("exponents", 1);
+  steps.add("s", 1);
+  steps.add("dk");
+  // Dots complete in the order of their issue: with the scores, dV's dot is
+  // complete, and the registers of its operand are free.
+  if (facts.roundsLate)
+    steps.add("dv.done");
+  steps.add("s.done", 1);
+  if (facts.roundsLate)
+    steps.add("dv.wide", 1);
+  steps.add("*", 1);
+  if (!facts.roundsLate)
+    steps.add("dv.done");
+  steps.add("dk.done");
+  for (const std::string &name : dq)
+    steps.add(name);
+}
+
+/// The scores of the next block are issued last and stay outstanding until its
+/// iteration. Dots of dQ chunks overlap the sums of other chunks.
+static void listWithCarriedScores(Steps &steps, const OrderFacts &facts,
+                                  ArrayRef<std::string> dq) {
+  if (facts.loadsExponents)
+    steps.add("exponents");
+  steps.add("s.done");
+  steps.add("dp");
+  steps.add("p.store");
+  if (facts.loadsDelta)
+    steps.add("delta");
+  steps.add("dp.done");
+  steps.add("ds.store");
+  // The last chunks are added while the next scores are computed.
+  constexpr size_t kLast = 2;
+  size_t first = dq.size() - std::min(dq.size(), kLast);
+  auto addWait = [&](StringRef sum) {
+    steps.add("dq." + sum.split('.').second + ".done");
+  };
+  for (StringRef name : dq.take_front(first)) {
+    if (name.starts_with("dq_sum"))
+      addWait(name);
+    steps.add(name);
+  }
+  for (StringRef name : dq.drop_front(first)) {
+    if (name == dq.back())
+      steps.add("s", 1);
+    addWait(name);
+  }
+  for (StringRef name : dq.drop_front(first))
+    steps.add(name);
+}
+
 static plan::KernelAttr addOrder(plan::KernelAttr keys,
                                  const BackwardProblem &problem,
                                  KeyRoles keyRoles) {
-  SmallVector<std::string> order;
-  if (!problem.modifies)
-    order.push_back("exponents");
-  order.push_back("s");
-  bool slopesFirst = computesSlopesFirst(problem, keyRoles);
-  if (slopesFirst)
-    order.push_back("slope");
-  if (!problem.modifies || problem.getColumns() <= kMostColumnsBesideGradients)
-    order.push_back("delta");
-  order.push_back("dp");
-  bool isShort = isShortOfRegisters(problem, keyRoles, keys->tileN);
-  if (isShort && !slopesFirst && !problem.hasScoreMod)
-    order.append({"ds", "dv"});
+  OrderFacts facts;
+  facts.loadsExponents = !problem.modifies;
+  facts.slopesFirst = computesSlopesFirst(problem, keyRoles);
+  facts.loadsDelta =
+      !problem.modifies || problem.getColumns() <= kMostColumnsBesideGradients;
+  facts.roundsLate = isShortOfRegisters(problem, keyRoles, keys->tileN) &&
+                     !facts.slopesFirst && !problem.hasScoreMod;
+  facts.loadsDiagonals = problem.diagonals > 0 && !problem.modifies &&
+                         !problem.sumsByRelativePosition;
+  SmallVector<std::string> dq = listDqChunks(keys, problem, keyRoles);
+  Steps steps(keys.getContext());
+  if (keyRoles == KeyRoles::Scores)
+    listWithCarriedScores(steps, facts, dq);
+  else if (keyRoles == KeyRoles::Joint && keys->stages > 1)
+    listWithNextScores(steps, facts, dq);
   else
-    order.append({"dv", "ds"});
-  order.push_back("dk");
-  llvm::append_range(order, listDqChunks(keys, problem, keyRoles));
-  return keys.withOrder(order);
+    listInOrder(steps, facts, dq);
+  return keys.withOrder(steps.get());
 }
 
 plan::KernelAttr wgmma_backward::orderKeysBlock(

@@ -3,7 +3,7 @@
 // DEFINE: %{tile} = fovea-opt %s --canonicalize --attn-to-tile="target=sm_100a schedule=%{schedule}"
 // DEFINE: %{fails} = not %{tile} 2>&1 | FileCheck %s --check-prefix
 // RUN: %{tile} | FileCheck %s
-// CHECK-LABEL: launch.abi @dense target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 256, tile_n = 128, warps = 8, stages = 1, row_tiles = 2, work = static, recurrence = conditional, streams = [<"q">, <"k", stages = 2>, <"p", staged, over = "s">, <"factor", staged>, <"scale", staged>, <"y", staged>], dots = [<"s", ahead = 1>, <"o", operand_by_fma = 13>], stores = [<"out", copied>], roles = [
+// CHECK-LABEL: launch.abi @dense target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 256, tile_n = 128, warps = 8, stages = 1, row_tiles = 2, work = static, recurrence = conditional, streams = [<"q">, <"k", stages = 2>, <"p", staged, over = "s">, <"factor", staged>, <"scale", staged>, <"y", staged>], dots = [<"o", operand_by_fma = 13>], stores = [<"out", copied>], roles = [
 // CHECK-SAME: <"softmax0", warps = 4, registers = 192, owns = ["p.0", "factor.0", "scale.0", "lse.0"]>
 // CHECK-SAME: <"softmax1", warps = 4, registers = 192, owns = ["p.1", "factor.1", "scale.1", "lse.1"]>
 // CHECK-SAME: <"correction", warps = 4, registers = 72, owns = ["o.0.update", "o.1.update", "y.0", "y.1"]>

@@ -54,7 +54,7 @@
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">, <"p", staged, over = "s">, <"factor", staged>, <"y", staged>],
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o"],
        stores = [<"out", copied>],
        roles = [<"softmax", warps = 4, registers = 192, owns = ["p", "factor"]>,
            <"correction", warps = 4, registers = 80, owns = ["o.update", "y"]>,

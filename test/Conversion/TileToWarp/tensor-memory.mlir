@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp)))' | FileCheck %s
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize)))' | FileCheck %s --check-prefix=PIPELINE
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-overlap-dots,canonicalize)))' | FileCheck %s --check-prefix=AHEAD
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-overlap-dots,canonicalize,warp-specialize,warp-sync-lanes,warp-verify-pipelines)))' -o %t.mlir
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-schedule-loops,canonicalize)))' | FileCheck %s --check-prefix=AHEAD
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(tile-to-warp,canonicalize,warp-insert-pipelines,canonicalize,warp-schedule-loops,canonicalize,warp-specialize,warp-sync-lanes,warp-verify-pipelines)))' -o %t.mlir
 
 // Dots that accumulate in tensor memory have memory operands: loaded operands are in
 // shared memory, computed operands overlay the scores' accumulator.
@@ -79,7 +79,7 @@
 gpu.module @m {
   launch.abi @f target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, row_tiles = 1,
        streams = [<"q">, <"p", staged, over = "s">, <"factor", staged>, <"y", staged>],
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o"],
        stores = [<"out", copied>],
        roles = [<"softmax", warps = 4, registers = 192, owns = ["p", "factor"]>,
            <"correction", warps = 4, registers = 80, owns = ["o.update", "y"]>,

@@ -22,7 +22,7 @@ TABLE = ("tablecausal_bf16_d64_bhsd", "auto", ",capture0.0=2,capture0.1=65")
 #: The pass to remove, its replacement or the option to disable, and the program.
 CHANGES = [
     ("tile-fuse-online-softmax", "fixed-reference=false", ("fastcap_bf16_d64_bhsd", "auto", "")),
-    ("warp-overlap-dots,warp-keep-dots-in-flight,warp-sink-mma-waits,warp-delay-atomic-adds,warp-chain-tiles", "", CAUSAL),
+    ("warp-schedule-loops,warp-hold-across-waits,warp-delay-atomic-adds,warp-chain-tiles", "", CAUSAL),
     ("warp-chain-tiles", "", CAUSAL),
     ("tile-sink-coordinates", "", CAUSAL),
     ("warp-split-softmax", "", DENSE),

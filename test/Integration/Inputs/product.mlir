@@ -8,7 +8,7 @@
 gpu.module @product {
   launch.abi @product target("sm_90a")
     plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 256, warps = 8, stages = 3, cluster = 2, work = static,
-         dots = [<"c", in_flight>],
+         order = ["c" + 1, "*" + 1, "c.read"],
          stores = [<"out", copied>],
          roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>]>)
     tensors([#launch.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>,

@@ -155,9 +155,7 @@ LogicalResult fovea::accumulateDq(const BackwardKernel &kernel,
   std::optional<SemaphoreSlot> slot;
   if (part.ordersSums())
     slot = makeSemaphoreSlot(kernel, place, hasSlot);
-  // A chunk that is waited for at issue would hide nothing and only occupy
-  // registers.
-  bool hides = part.plan.getDot(order->front()).waitsLate;
+  bool hides = part.plan.isBefore(order->front(), "distance_sum");
   if (!hides && failed(emitMeanwhile()))
     return failure();
   auto *firstStore = llvm::find_if(*order, DqEmitter::isStore);

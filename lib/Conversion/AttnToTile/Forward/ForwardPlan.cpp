@@ -105,8 +105,6 @@ static LogicalResult adaptToValueColumns(attn::ForwardOp op,
     return success();
   int64_t stages = plan.getStream(StringRef("k")).stages +
                    plan->stages * problem.valueHeadDim / problem.headDim;
-  bool overlaps =
-      plan.hasDot([](const plan::DotPlan &dot) { return dot.ahead != 0; });
   auto report = [&](StringRef field, StringRef reason) {
     return reportMissed(op, getFunctionName(op), plan.isUserSpecified(field),
                         field, reason);
@@ -115,11 +113,11 @@ static LogicalResult adaptToValueColumns(attn::ForwardOp op,
       failed(report("chain", "the last block of K is in use until the product "
                              "of the values")))
     return failure();
-  if (stages == 1 && overlaps) {
+  if (stages == 1 && plan.isStaged()) {
     if (failed(report("overlap", "K has one stage, which is in use until the "
                                  "product of the values")))
       return failure();
-    plan = plan.changeDots([](plan::DotPlan &dot) { dot.ahead = 0; });
+    plan = plan.withoutStages();
   }
   plan = plan.withoutStream("k").change([&](plan::KernelPlan &kernel) {
     kernel.stages = stages;

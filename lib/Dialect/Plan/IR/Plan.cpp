@@ -14,6 +14,7 @@
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -85,11 +86,7 @@ LogicalResult StreamAttr::verify(EmitError emitError, StringAttr,
                                  StreamPlan fields) {
   return verifyFields(fields, emitError);
 }
-LogicalResult DotAttr::verify(EmitError emitError, StringAttr name,
-                              DotPlan fields) {
-  if (fields.isCarried && fields.ahead == 0)
-    return emitError() << "plan's dot " << name
-                       << " is 'carried' but has no 'ahead'";
+LogicalResult DotAttr::verify(EmitError emitError, StringAttr, DotPlan fields) {
   return verifyFields(fields, emitError);
 }
 LogicalResult StoreAttr::verify(EmitError emitError, StringAttr name,
@@ -104,6 +101,18 @@ LogicalResult StoreAttr::verify(EmitError emitError, StringAttr name,
     return emitError() << "plan's store " << name
                        << " is both 'late' and 'copied'";
   return verifyFields(fields, emitError);
+}
+
+LogicalResult StepAttr::verify(EmitError emitError, StringAttr name,
+                               int64_t stage) {
+  if (name.empty())
+    return emitError() << "a step of the plan's 'order' needs a name";
+  constexpr int64_t kMostStages = 1;
+  if (std::abs(stage) > kMostStages)
+    return emitError() << "the stage of step " << name << " must be in ["
+                       << -kMostStages << ", " << kMostStages << "], found "
+                       << stage;
+  return success();
 }
 
 LogicalResult RoleAttr::verify(EmitError emitError, StringRef name,
@@ -166,7 +175,7 @@ LogicalResult
 KernelAttr::verify(EmitError emitError, MatrixUnitAttrInterface unit,
                    KernelPlan fields, ArrayRef<StreamAttr> streams,
                    ArrayRef<DotAttr> dots, ArrayRef<StoreAttr> stores,
-                   ArrayRef<RoleAttr> roles, ArrayRef<StringAttr> order,
+                   ArrayRef<RoleAttr> roles, ArrayRef<StepAttr> order,
                    ArrayRef<StringAttr>) {
   assert(unit && "the parser expects one");
   if (failed(verifyFields(fields, emitError)) ||
@@ -180,10 +189,13 @@ KernelAttr::verify(EmitError emitError, MatrixUnitAttrInterface unit,
   if (fields.columnWarps != 1 && !roles.empty())
     return emitError() << "'column_warps' must be 1 with roles, found "
                        << fields.columnWarps;
-  llvm::DenseSet<StringAttr> ordered;
-  for (StringAttr name : order)
-    if (!ordered.insert(name).second)
-      return emitError() << "plan's 'order' lists " << name << " twice";
+  llvm::DenseSet<std::pair<StringAttr, int64_t>> ordered;
+  for (StepAttr step : order) {
+    int64_t stage = step.getPart() == StepPart::Rest ? step.getStage() : 0;
+    if (!ordered.insert({step.getName(), stage}).second)
+      return emitError() << "plan's 'order' lists " << step.getName()
+                         << " twice";
+  }
   return verifyRoles(roles, emitError);
 }
 
@@ -242,11 +254,12 @@ bool KernelAttr::isUserSpecified(StringRef field) const {
                       [&](StringAttr asked) { return asked == field; });
 }
 
-/// The position of a name, or else of its family, in a list; the size of the
-/// list if there is none.
-static size_t getPosition(ArrayRef<StringAttr> order, StringRef name) {
+/// The position of a step, or else of the family of an op, in a list; the size
+/// of the list if there is none.
+static size_t getPosition(ArrayRef<StepAttr> order, StringRef name) {
   for (StringRef wanted : {name, name.split('.').first}) {
-    auto *found = llvm::find(order, wanted);
+    auto *found = llvm::find_if(
+        order, [&](StepAttr step) { return step.getName() == wanted; });
     if (found != order.end())
       return found - order.begin();
   }
@@ -384,10 +397,40 @@ KernelAttr::changeStore(StringRef name,
 
 KernelAttr KernelAttr::withOrder(ArrayRef<std::string> names) const {
   auto order = llvm::map_to_vector(names, [&](StringRef name) {
-    return StringAttr::get(getContext(), name);
+    return StepAttr::get(getContext(), StringAttr::get(getContext(), name),
+                         /*stage=*/0);
   });
+  return withOrder(order);
+}
+
+KernelAttr KernelAttr::withOrder(ArrayRef<StepAttr> order) const {
   return get(getContext(), getUnit(), getFields(), getStreams(), getDots(),
              getStores(), getRoles(), order, getAsked());
+}
+
+bool KernelAttr::isAsynchronous() const {
+  return isStaged() || llvm::any_of(getOrder(), [](StepAttr step) {
+           return step.getPart() == StepPart::Done ||
+                  step.getPart() == StepPart::Read;
+         });
+}
+
+bool KernelAttr::isStaged() const {
+  return !llvm::all_equal(llvm::map_range(
+      getOrder(), [](StepAttr step) { return step.getStage(); }));
+}
+
+int64_t KernelAttr::getStage(StringRef name) const {
+  size_t position = getPosition(getOrder(), name);
+  return position == getOrder().size() ? 0 : getOrder()[position].getStage();
+}
+
+KernelAttr KernelAttr::withoutStages() const {
+  SmallVector<StepAttr> order;
+  for (StepAttr step : getOrder())
+    if (step.getPart() == StepPart::Op)
+      order.push_back(StepAttr::get(getContext(), step.getName(), /*stage=*/0));
+  return withOrder(order);
 }
 
 KernelAttr KernelAttr::withoutStore(StringRef name) const {
@@ -411,6 +454,35 @@ KernelAttr KernelAttr::withAsked(ArrayRef<StringRef> asked) const {
   });
   return get(getContext(), getUnit(), getFields(), getStreams(), getDots(),
              getStores(), getRoles(), getOrder(), names);
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+static std::pair<StringRef, StepPart> splitStep(StringRef name) {
+  if (name == kRestOfStage)
+    return {name, StepPart::Rest};
+  auto [base, part] = name.rsplit('.');
+  std::optional<StepPart> known =
+      llvm::StringSwitch<std::optional<StepPart>>(part)
+          .Case("a", StepPart::Operand)
+          .Case("wide", StepPart::Wide)
+          .Case("acc", StepPart::Accumulator)
+          .Case("done", StepPart::Done)
+          .Case("read", StepPart::Read)
+          .Case("store", StepPart::Store)
+          .Default(std::nullopt);
+  if (known)
+    return {base, *known};
+  return {name, StepPart::Op};
+}
+
+StepPart StepAttr::getPart() const {
+  return splitStep(getName().getValue()).second;
+}
+StringRef StepAttr::getOpName() const {
+  return splitStep(getName().getValue()).first;
 }
 
 bool fovea::plan::isOutputStore(StringRef name) {

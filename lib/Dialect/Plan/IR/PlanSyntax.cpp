@@ -179,6 +179,43 @@ Attribute StoreAttr::parse(AsmParser &parser, Type) {
 void StoreAttr::print(AsmPrinter &printer) const { printEntry(printer, *this); }
 
 //===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+/// Parses `"s"`, `"s" + 1` or `"s" - 1`.
+static StepAttr parseStep(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringAttr name;
+  int64_t stage = 0;
+  if (parser.parseAttribute(name))
+    return {};
+  bool isEarly = succeeded(parser.parseOptionalPlus());
+  bool isLate = !isEarly && succeeded(parser.parseOptionalMinus());
+  if ((isEarly || isLate) && parser.parseInteger(stage))
+    return {};
+  return parser.getChecked<StepAttr>(loc, parser.getContext(), name,
+                                     isLate ? -stage : stage);
+}
+
+static void printStep(AsmPrinter &printer, StepAttr step) {
+  printer << step.getName();
+  if (int64_t stage = step.getStage())
+    printer << (stage < 0 ? " - " : " + ") << std::abs(stage);
+}
+
+Attribute StepAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  StepAttr step = parseStep(parser);
+  return step && succeeded(parser.parseGreater()) ? step : StepAttr();
+}
+void StepAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printStep(printer, *this);
+  printer << ">";
+}
+
+//===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
 
@@ -190,6 +227,14 @@ static ParseResult parseList(AsmParser &parser, SmallVector<Entry> &entries) {
                      AsmParser::Delimiter::Square, [&]() -> ParseResult {
                        return parser.parseCustomAttributeWithFallback(
                            entries.emplace_back());
+                     }));
+}
+static ParseResult parseList(AsmParser &parser, SmallVector<StepAttr> &steps) {
+  return failure(parser.parseEqual() ||
+                 parser.parseCommaSeparatedList(
+                     AsmParser::Delimiter::Square, [&]() -> ParseResult {
+                       return success(
+                           bool(steps.emplace_back(parseStep(parser))));
                      }));
 }
 static ParseResult parseList(AsmParser &parser,
@@ -221,7 +266,8 @@ Attribute KernelAttr::parse(AsmParser &parser, Type) {
   SmallVector<DotAttr> dots;
   SmallVector<StoreAttr> stores;
   SmallVector<RoleAttr> roles;
-  SmallVector<StringAttr> order, asked;
+  SmallVector<StepAttr> order;
+  SmallVector<StringAttr> asked;
   Keywords keywords(parser);
   if (parser.parseLess())
     return {};
@@ -268,7 +314,16 @@ Attribute KernelAttr::parse(AsmParser &parser, Type) {
       cast<MatrixUnitAttrInterface>(unit), fields,
       ArrayRef<StreamAttr>(streams), ArrayRef<DotAttr>(dots),
       ArrayRef<StoreAttr>(stores), ArrayRef<RoleAttr>(roles),
-      ArrayRef<StringAttr>(order), ArrayRef<StringAttr>(asked));
+      ArrayRef<StepAttr>(order), ArrayRef<StringAttr>(asked));
+}
+
+static void printOrder(AsmPrinter &printer, ArrayRef<StepAttr> order) {
+  if (order.empty())
+    return;
+  printer << ", order = [";
+  llvm::interleaveComma(order, printer,
+                        [&](StepAttr step) { printStep(printer, step); });
+  printer << "]";
 }
 
 static void printNames(AsmPrinter &printer, StringRef name,
@@ -289,7 +344,7 @@ void KernelAttr::print(AsmPrinter &printer) const {
   printList(printer, "dots", getDots());
   printList(printer, "stores", getStores());
   printList(printer, "roles", getRoles());
-  printNames(printer, "order", getOrder());
+  printOrder(printer, getOrder());
   printNames(printer, "asked", getAsked());
   printer << ">";
 }

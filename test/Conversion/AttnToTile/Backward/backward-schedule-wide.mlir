@@ -103,10 +103,11 @@
 // dS needs the score.
 // PLAN-LABEL: launch.abi @capped
 // PLAN-SAME: streams = [<"k">, <"v">, <"p">, <"ds", stages = 2>,
-// PLAN-SAME: dots = [<"s", ahead = 1, carried>, <"dq", chunk_rows = 64, chunk_columns = 64>]
+// PLAN-SAME: dots = [<"dq", chunk_rows = 64, chunk_columns = 64>]
 // PLAN-SAME: <"score", warps = 4, registers = 208, owns = ["s", "p", "dp", "ds", "dq", "dq_sum"]>
 // PLAN-SAME: <"values", warps = 4, registers = 96, owns = ["dv", "dv_out"]>
 // PLAN-SAME: <"keys", warps = 4, registers = 128, owns = ["dk", "dk_out"]>
+// PLAN-SAME: order = ["s.done", "dp", {{.*}}"s" + 1, "dq.{{[0-9]+}}.done", "dq_sum.{{[0-9]+}}", "dq_sum.{{[0-9]+}}"]
 // PLAN: gpu.func @capped(
 // PLAN: %[[P:.*]] = tile.stream "p"
 // PLAN: tile.dot "dp"

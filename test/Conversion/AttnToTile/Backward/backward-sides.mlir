@@ -8,7 +8,7 @@
 // added before the product, as most of them may cancel.
 // CHECK-LABEL: launch.abi @distance
 // CHECK-SAME: tile_m = 128, tile_n = 128,
-// CHECK-SAME: dots = [<"s", ahead = 1>, <"dv", each_above>,
+// CHECK-SAME: dots = [<"dv", each_above>,
 // CHECK: gpu.func @distance(
 // CHECK: tile.for_blocks
 // CHECK: %[[QUERIES:.*]] = tile.load "exponents"

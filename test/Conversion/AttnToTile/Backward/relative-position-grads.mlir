@@ -9,12 +9,12 @@
 // CHECK-LABEL: launch.abi @added
 // CHECK-SAME: <"ds", stages = 2, staged>
 // CHECK-SAME: <"diagonals.0", stages = 2, staged>
-// CHECK-SAME: <"s", ahead = 1, adds_to_summand>
-// CHECK-SAME: <"dq.0", wait_late>
+// CHECK-SAME: <"s", adds_to_summand>
 // CHECK-SAME: <"load", warps = 3, registers = 24
 // CHECK-SAME: <"diagonals", warps = 1, registers = 24, owns = ["diagonals"]>
 // CHECK-SAME: <"compute", warps = 8, registers = 200, owns = ["s", "dp", "ds", "dv", "dk", "dv_out", "dk_out"]>
 // CHECK-SAME: <"reduce", warps = 4, registers = 88, owns = ["dq", "dq_sum", "distance_sum"]>
+// CHECK-SAME: "dq.0", "distance_sum", "dq.0.done", "dq_sum.0"
 // CHECK-SAME: epilogue([@added_queries, @added_dcapture0])
 // CHECK: gpu.func @added(
 // CHECK: %[[EIGHT:.*]] = arith.constant dense<8.000000e+00> : tensor<1x256xf32, #tile.reg>
@@ -57,7 +57,7 @@ func.func @added(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !t) -> (
 
 // With a factor that is not constant the scores start from zero.
 // CHECK-LABEL: launch.abi @uniform_factor
-// CHECK-SAME: <"s", ahead = 1>
+// CHECK-SAME: order = [{{.*}}"s" + 1
 // CHECK: %[[START:.*]] = arith.constant dense<0.000000e+00> : tensor<128x128xf32, #tile.reg>
 // CHECK: tile.dot "s" %{{.*}}, %{{.*}}, %[[START]]
 
@@ -119,7 +119,7 @@ func.func @factors(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s, %u
 // One role holds dS and computes dQ: the contributions stay in registers. It waits for its MMAs
 // where they are issued, so the sums precede them.
 // CHECK-LABEL: launch.abi @wide
-// CHECK-NOT: wait_late
+// CHECK-NOT: "dq.0.done"
 // CHECK-SAME: <"score", warps = 4, registers = 168, owns = ["s", "p", "dp", "ds", "share", "dq", "dq_sum", "distance_sum"]>
 // CHECK-NOT: tile.stream "share
 // CHECK: tile.scatter add "distance_sum"
@@ -148,8 +148,8 @@ func.func @wide(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: !s) -> (!
 // dS needs only P: another role computes dQ, chunk by chunk, and the sums during the first chunk.
 // No chunk is computed ahead.
 // CHECK-LABEL: launch.abi @pairs
-// CHECK-SAME: dots = [<"dq.0", wait_late>,
 // CHECK-SAME: <"reduce", warps = 4, registers = 72, owns = ["dq", "dq_sum", "distance_sum"]>
+// CHECK-SAME: "dq.0", "distance_sum", "dq.0.done", "dq_sum.0"
 // CHECK: tile.dot "dq.0"
 // CHECK-NOT: tile.dot "dq.1"
 // CHECK: tile.scatter add "distance_sum"

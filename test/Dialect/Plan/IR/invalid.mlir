@@ -11,8 +11,13 @@
 
 // -----
 
-// expected-error @+1 {{plan's dot "s" is 'carried' but has no 'ahead'}}
-#d = #plan.dot<"s", carried>
+// expected-error @+1 {{the stage of step "s" must be in [-1, 1], found 2}}
+#d = #plan.step<"s" + 2>
+
+// -----
+
+// expected-error @+1 {{a step of the plan's 'order' needs a name}}
+#d = #plan.step<"">
 
 // -----
 
@@ -72,7 +77,7 @@
 // -----
 
 // expected-error @+1 {{plan has two entries for dot "s"}}
-#k = #plan.kernel<#warp.mma_sync_unit, dots = [<"s", ahead = 1>, <"s", in_flight>]>
+#k = #plan.kernel<#warp.mma_sync_unit, dots = [<"s", a_in_registers>, <"s", adds_to_summand>]>
 
 // -----
 

@@ -16,7 +16,7 @@ func.func private @fields() attributes {plan = #plan.kernel<#warp.tcgen05_unit,
 
 // CHECK-LABEL: func private @lists
 // CHECK-SAME: streams = [<"q">, <"k", stages = 3>, <"p", staged, over = "s">],
-// CHECK-SAME: dots = [<"s", a_in_registers, ahead = 1, adds_to_summand>, <"o", operand_above = 25, operand_by_fma = 50>, <"c", in_flight>, <"d", ahead = 1, carried>, <"e", wait_late>],
+// CHECK-SAME: dots = [<"s", a_in_registers, adds_to_summand>, <"o", operand_above = 25, operand_by_fma = 50>],
 // CHECK-SAME: stores = [<"out", copied, over = "q">, <"dq", copied>, <"sum", late>],
 // CHECK-SAME: roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>],
 // CHECK-SAME: asked = ["overlap", "tile_m"]>
@@ -25,7 +25,7 @@ func.func private @lists() attributes {plan = #plan.kernel<#warp.wgmma_unit,
   roles = [#plan.role<"load", warps = 4, registers = 40, owns = copies>,
            <"compute", warps = 8, registers = 232, owns = ["*"]>],
   stores = [<"out", over = "q", copied>, <"dq", copied>, <"sum", late>],
-  dots = [#plan.dot<"s", adds_to_summand, ahead = 1, a_in_registers>, <"o", operand_by_fma = 50, operand_above = 25>, <"c", in_flight>, <"d", ahead = 1, carried>, <"e", wait_late>],
+  dots = [#plan.dot<"s", adds_to_summand, a_in_registers>, <"o", operand_by_fma = 50, operand_above = 25>],
   streams = [<"q", stages = 1>, <"k", stages = 3>, <"p", staged, over = "s">]>}
 
 // CHECK-LABEL: func private @backward
@@ -37,3 +37,8 @@ func.func private @backward() attributes {plan = #plan.kernel<#warp.wgmma_unit,
   asked = ["work"], order = ["s", "dp", "ds", "dv"],
   stores = [<"dq_sum", by_register, ordered, accumulate>],
   dots = [<"dq", chunk_columns = 128, chunk_rows = 64>], streams = [<"p", rounded>], pair_sums, row_chunks = 2>}
+
+// CHECK-LABEL: func private @order
+// CHECK-SAME: order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "sum" - 1]>, step = #plan.step<"s" + 1>
+func.func private @order() attributes {plan = #plan.kernel<#warp.wgmma_unit,
+  order = ["s" + 1, "o" + 0, "s.done" + 1, "*" + 1, "o.done", "*", "sum" - 1]>, step = #plan.step<"s" + 1>}

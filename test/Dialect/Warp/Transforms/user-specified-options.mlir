@@ -1,21 +1,20 @@
 // A user-specified option that can't be applied is an error. For a planner's choice it is a remark,
 // and the plan then describes the code.
-// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))'
-// RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' 2>/dev/null | FileCheck %s
+// RUN: fovea-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-schedule-loops,warp-hold-across-waits,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))'
+// RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-schedule-loops,warp-hold-across-waits,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: sed -e 's/asked = .*]>/asked = []>/' %s | fovea-opt --split-input-file --remarks-filter=schedule --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-schedule-loops,warp-hold-across-waits,warp-chain-tiles,warp-split-softmax,warp-approximate-exp2,warp-ping-pong,warp-insert-output-copies)))' 2>/dev/null | FileCheck %s
 
-// REMARK: remark: [Missed] overlap | Category:schedule | Function=overlap | Reason="no loop has a dot to prefetch"
+// REMARK: remark: [Missed] overlap | Category:schedule | Function=overlap | Reason="no loop has steps of different stages"
 // CHECK: launch.abi @overlap
-// CHECK-NOT: ahead =
-// CHECK-SAME: in_flight>
+// CHECK-SAME: order = ["s", "o"]>
 // CHECK-LABEL: gpu.func @overlap
 gpu.module @m {
   launch.abi @overlap target("sm_90a") plan(<#warp.wgmma_unit,
-       dots = [<"s", ahead = 1>, <"c", in_flight>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["overlap"]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
-  // expected-error@+1 {{schedule's 'overlap' is user-specified but cannot be applied: no loop has a dot to prefetch}}
+  // expected-error@+1 {{schedule's 'overlap' is user-specified but cannot be applied: no loop has steps of different stages}}
   gpu.func @overlap() kernel {
     gpu.return
   }
@@ -96,14 +95,14 @@ gpu.module @m {
 // A loop that may be empty has no first iteration to peel.
 // REMARK: remark: [Missed] overlap | Category:schedule | Function=empty | Reason="the loop may run zero iterations"
 // CHECK: launch.abi @empty
-// CHECK-NOT: ahead =
+// CHECK-SAME: order = ["s", "o"]>
 // CHECK-LABEL: gpu.func @empty
 !query = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
   launch.abi @empty target("sm_90a") plan(<#warp.wgmma_unit,
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["overlap"]>)
     tensors([]) parameters([#launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
@@ -115,8 +114,9 @@ gpu.module @m {
     %k = warp.alloc : !buffer
     // expected-error@+1 {{schedule's 'overlap' is user-specified but cannot be applied: the loop may run zero iterations}}
     %r = scf.for %j = %c0 to %n step %c1 iter_args(%acc = %zero) -> (!scores) {
-      %s = warp.dot "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
-      scf.yield %s : !scores
+      %s = warp.dot "s" %q, %k, %zero transpose_b : !query, !buffer, !scores
+      %o = warp.dot "o" %q, %k, %acc transpose_b : !query, !buffer, !scores
+      scf.yield %o : !scores
     }
     gpu.return
   }
@@ -163,17 +163,18 @@ gpu.module @m {
 
 // -----
 
-// A dot that depends on the previous block's dot can't be issued before that completes.
-// REMARK: remark: [Missed] overlap | Category:schedule | Function=chained | Reason="no dot of the loop can overlap the computation on the next block's dot"
+// One dot alone has nothing to overlap.
+// REMARK: remark: [Missed] overlap | Category:schedule | Function=chained | Reason="no loop has steps of different stages"
 !query = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
 !scores = tensor<64x64xf32, #tile.reg>
 gpu.module @m {
   launch.abi @chained target("sm_90a") plan(<#warp.wgmma_unit,
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
        asked = ["overlap"]>)
     tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  // expected-error@+1 {{schedule's 'overlap' is user-specified but cannot be applied: no loop has steps of different stages}}
   gpu.func @chained() kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
@@ -181,7 +182,6 @@ gpu.module @m {
     %zero = arith.constant dense<0.0> : !scores
     %q = warp.alloc : !query
     %k = warp.alloc : !buffer
-    // expected-error@+1 {{schedule's 'overlap' is user-specified but cannot be applied: no dot of the loop can overlap the computation on the next block's dot}}
     %r = scf.for %j = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!scores) {
       %s = warp.dot "s" %q, %k, %acc transpose_b : !query, !buffer, !scores
       scf.yield %s : !scores

@@ -56,8 +56,6 @@ struct StreamPlan {
   /// The stream has its own loop-carried stage counter and does not share one
   /// with other rings of the loop.
   bool countsAlone = false;
-  /// Threads load it before the fence that follows their last store.
-  bool readsEarly = false;
   /// All uses read the value in its rounded type, also those in the role that
   /// computes it: no register holds it in f32.
   bool isRounded = false;
@@ -68,7 +66,6 @@ struct StreamPlan {
                       Field{"over", &StreamPlan::over},
                       Field{"with", &StreamPlan::with},
                       Field{"counts_alone", &StreamPlan::countsAlone},
-                      Field{"read_early", &StreamPlan::readsEarly},
                       Field{"rounded", &StreamPlan::isRounded});
   }
 };
@@ -77,17 +74,8 @@ struct StreamPlan {
 struct DotPlan {
   /// A first operand that is loaded or streamed is kept in registers.
   bool aInRegisters = false;
-  /// Number of iterations by which the loop issues the dot early.
-  int64_t ahead = 0;
-  /// Only the dot is issued early and stays outstanding across the back edge;
-  /// ops that use its result stay in their iteration.
-  bool isCarried = false;
   /// An addition to the result becomes the dot's accumulator.
   bool addsToSummand = false;
-  /// The loop issues it while the dot of the previous iteration is outstanding.
-  bool inFlight = false;
-  /// The role waits for the dot at the first use of its result.
-  bool waitsLate = false;
   /// Percentage of a register operand's columns that is computed before the
   /// wait for the dot that reads the previous operand.
   int64_t operandBeforeWait = 100;
@@ -103,11 +91,7 @@ struct DotPlan {
   static constexpr auto getFields() {
     return std::tuple(
         Field{"a_in_registers", &DotPlan::aInRegisters},
-        Field{"ahead", &DotPlan::ahead, 0, 1},
-        Field{"carried", &DotPlan::isCarried},
         Field{"adds_to_summand", &DotPlan::addsToSummand},
-        Field{"in_flight", &DotPlan::inFlight},
-        Field{"wait_late", &DotPlan::waitsLate},
         Field{"operand_above", &DotPlan::operandBeforeWait, 1, 100},
         Field{"each_above", &DotPlan::isEachBeforeWait},
         Field{"operand_by_fma", &DotPlan::operandByFma, 0, 100},
@@ -183,6 +167,12 @@ void forEachField(Action action) {
   std::apply([&](const auto &...field) { (action(field), ...); },
              Plan::getFields());
 }
+
+/// What a step of an iteration names: an op, a part of a dot or of a stream, or
+/// the rest of its stage.
+enum class StepPart { Op, Operand, Wide, Accumulator, Done, Read, Store, Rest };
+/// The step that stands for all other ops of its stage.
+inline constexpr llvm::StringLiteral kRestOfStage = "*";
 
 /// Returns true if the schedule field 'output' applies to the store with that
 /// name: a main output of a kernel. The planner decides on other stores.

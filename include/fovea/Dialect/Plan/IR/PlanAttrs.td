@@ -59,7 +59,6 @@ def Plan_StreamAttr : Plan_Entry<"Stream", "stream", "::fovea::plan::StreamPlan"
     | over | the dot whose tensor-memory accumulator the stream overlays after the accumulator is read; none: a buffer in shared memory. Members of a family (`p.0`) overlay the accumulator of the same member (`s.0`) | |
     | with | the stream whose pipeline also synchronises this one: one wait and one release for both, with the stages of that stream. Both must be loaded in the same block, and the address of this one must be available there | |
     | counts_alone | the stream has its own loop-carried stage counter; otherwise streams with equally many stages that advance in the same loop share one | |
-    | read_early | threads load it before the fence that follows their last store, so that one wait covers both; otherwise at the first use | |
     | rounded | all uses read the value in its rounded type, also those in the role that computes it, so that no register holds it in f32 | |
 
     Example: `#plan.stream<"k", stages = 3>`
@@ -72,18 +71,14 @@ def Plan_DotAttr : Plan_Entry<"Dot", "dot", "::fovea::plan::DotPlan"> {
     | field | meaning | unit | default |
     |---|---|---|---|
     | a_in_registers | a first operand that is loaded or streamed is kept in registers; otherwise the dot reads it from shared memory | | |
-    | ahead | number of iterations by which the loop issues the dot early | iterations | 0 |
-    | carried | only the dot itself is issued early and stays outstanding across the back edge; the ops that use its result stay in their iteration | | |
     | adds_to_summand | the dot's accumulator starts from a summand of score_mod (`attn-to-tile`) | | |
-    | in_flight | the loop issues the dot while the dot of the previous iteration is outstanding | | |
-    | wait_late | the role waits for the dot at the first use of its result, not where the dot is issued | | |
     | operand_above | share of a register operand's columns that is computed before the wait for the dot that reads the previous operand | per cent | 100 |
     | each_above | the wait depends on every element of these columns; otherwise on the row sums or on a sample, and the other elements may be computed after it | | |
     | operand_by_fma | share of the exponentials in a register operand that is computed as polynomials on FMA units | per cent | 0 |
     | chunk_rows | rows of the product that one dot of the family computes (`dq.0`, `dq.1`, ...); 0: all | rows | 0 |
     | chunk_columns | columns of the product that one dot of the family computes; 0: all | columns | 0 |
 
-    Example: `#plan.dot<"s", a_in_registers, ahead = 1>`
+    Example: `#plan.dot<"s", a_in_registers>`
   }];
 }
 
@@ -100,6 +95,37 @@ def Plan_StoreAttr : Plan_Entry<"Store", "store", "::fovea::plan::StorePlan"> {
     | by_register | memory holds the tiles in register order: the elements that a warp stores with one instruction are contiguous | |
 
     Example: `#plan.store<"out", copied, over = "q">`
+  }];
+}
+
+def Plan_StepAttr : Plan_Attr<"Step", "step"> {
+  let summary = "a step of an iteration, and its stage";
+  let description = [{
+    A step names ops of a loop and says how many iterations early they run, its
+    stage: `"s" + 1` runs one iteration early.
+
+    | step | ops |
+    |---|---|
+    | `"x"` | the dots, stores to global memory and semaphore ops named `x`; the op that computes the stream `x`, or the shared loads of a stream that is loaded |
+    | `"x.store"` | the store of the stream `x` to shared memory, up to the wait until it is visible |
+    | `"x.a"` | the op that computes the first operand of the dot `x`, if that is in registers |
+    | `"x.wide"` | the op that computes the tile that `"x.a"` rounds |
+    | `"x.acc"` | the op that computes the accumulator of the dot `x` |
+    | `"x.done"` | the wait for the dot `x`, which then is asynchronous |
+    | `"x.read"` | the wait until the dot `x` has read its operands; the loop carries the outstanding accumulator |
+    | `"*"` | the ops of this stage that do not depend on a later step |
+
+    `x` may be a family: `"dq"` names `dq.0` and `dq.1` unless another step does.
+  }];
+  let parameters = (ins
+    AttrParameter<"::mlir::StringAttr", "the ops of the step, see the table">:$name,
+    AttrParameter<"int64_t", "number of iterations by which they run early">:$stage);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The part of the op that the step names, and the op's name.
+    ::fovea::plan::StepPart getPart() const;
+    ::llvm::StringRef getOpName() const;
   }];
 }
 
@@ -174,19 +200,21 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     | sum_by_dot | row sums are computed by the MMA unit, from the rounded probabilities | | |
     | pair_sums | the kernel also computes the sums over pairs of rows and columns: gradients of captured tensors | | |
 
-    `order` lists names in the order in which an iteration computes them: dots,
-    streams, stores, and the values `p` and `slope` (the derivative of a
-    score_mod). A name that is not listed is computed where it is first used.
+    `order` lists the steps of an iteration, in order, each with its stage
+    (`#plan.step`). The values `p` and `slope` (the derivative of a score_mod)
+    are steps of `attn-to-tile`. What is not listed is computed where it is
+    first used.
 
     Example:
 
     ```mlir
     #p = #plan.kernel<#warp.wgmma_unit, tile_m = 128, warps = 8, work = static,
       streams = [<"q">, <"k", stages = 3>],
-      dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
+      dots = [<"o", operand_above = 25>],
       stores = [<"out", copied, over = "q">],
       roles = [<"load", warps = 4, registers = 40, owns = copies>,
-               <"compute", warps = 8, registers = 232, owns = ["*"]>]>
+               <"compute", warps = 8, registers = 232, owns = ["*"]>],
+      order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "o.acc" + 1]>
     ```
   }];
   let parameters = (ins
@@ -196,7 +224,7 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     Plan_List<"DotAttr", "entries of dots">:$dots,
     Plan_List<"StoreAttr", "entries of stores">:$stores,
     Plan_List<"RoleAttr", "the roles, in the order of their warps; none: all warps run one program">:$roles,
-    ArrayRefParameter<"::mlir::StringAttr", "names in the order in which an iteration computes them">:$order,
+    Plan_List<"StepAttr", "the steps of an iteration, in order">:$order,
     ArrayRefParameter<"::mlir::StringAttr", "the names of the user-specified fields">:$asked);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
@@ -261,6 +289,15 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
         ::llvm::StringRef name,
         ::llvm::function_ref<void(::fovea::plan::StorePlan &)> change) const;
     KernelAttr withOrder(::llvm::ArrayRef<::std::string> names) const;
+    KernelAttr withOrder(::llvm::ArrayRef<StepAttr> steps) const;
+    /// True if the order contains waits for dots, or steps of different stages.
+    bool isAsynchronous() const;
+    /// True if steps of the order have different stages, and the stage of a
+    /// step; 0 if the order does not list it.
+    bool isStaged() const;
+    int64_t getStage(::llvm::StringRef step) const;
+    /// Returns a plan whose loops run the iterations one after another.
+    KernelAttr withoutStages() const;
     /// Returns a plan without the entry of the store or stream `name`.
     KernelAttr withoutStore(::llvm::StringRef name) const;
     KernelAttr withoutStream(::llvm::StringRef name) const;

@@ -13,53 +13,43 @@ include "fovea/Dialect/Warp/IR/KernelFacts.td"
 
 include "mlir/Pass/PassBase.td"
 
-def WarpOverlapDots
-    : KernelPass<"warp-overlap-dots", [DotsReadMemory, IsOneProgram],
-                 []> {
-  let summary = "Overlap softmax with asynchronous dots";
+def WarpScheduleLoops
+    : KernelPass<"warp-schedule-loops", [DotsReadMemory, IsOneProgram], []> {
+  let summary = "Schedule loops by the plan's order";
   let body = [{
-    Software-pipelines loops in which one dot's register operand is computed
-    from another dot's result, with the upstream loop pipeliner
-    (FlashAttention-3's intra-warpgroup overlap). Dots become asynchronous, and
-    one iteration becomes: issue the QK dot of this block, issue the PV dot of
-    the previous block, wait for the scores, compute softmax, wait for the PV
-    dot, rescale its result. The QK dot of the first block precedes the loop,
-    and the PV dot of the last block follows it. The row sums of P are part of
-    the softmax, so the loop does not carry P in f32.
+    Software-pipelines each loop that contains steps of different stages of the
+    plan's `order`, with the upstream loop pipeliner.
 
-    If there are several delayed dots, one may need another's result, through a
-    register operand or a stream, as in a backward pass. The dots that it needs
-    are issued first, then the next block's QK dot and the dot itself, and
-    softmax overlaps it. The other delayed accumulations of its role are waited
-    for after softmax. Dots of other roles stay in place with their users. Loads
-    that only delayed dots need move with them.
+    *Stages.* A listed op has the listed stage, the number of iterations by which
+    it runs early. An op that computes from listed ops runs as early as its
+    operands allow if its results are small, and otherwise (32-bit tiles) as
+    early as its earliest user. Any other op (loads, the ops of their rings,
+    index arithmetic) runs as early as its earliest user.
 
-    For dots that the plan lists as `carried`, only the issue moves, together
-    with the copies of their operands: after the last of their role's other
-    dots, and before the wait for that dot. The loop carries them outstanding,
-    and the iteration that uses them waits for them. Other dots of the role that
-    depend, within their iteration, only on copied operands are issued right
-    after that wait, so that the users of the carried dots overlap them. Of
-    consecutive independent dots, dot i+1 is issued before the users of dot i.
+    *Order.* The steps are placed in the order of the list. Each is preceded by
+    the ops of its stage that come before it in the program and do not depend on
+    a later step, and by what they depend on. Arithmetic on tiles precedes the
+    issue of an asynchronous dot only if the dot needs it. The step `"*"` stands
+    for all ops of its stage that do not depend on a later step. The remaining
+    ops follow, the latest stage first. Within these groups the program's order
+    stays. A stage of a ring is released right after the step that reads it
+    last.
 
-    The pass does not change loops that may run zero times, loops in which all
-    ops depend on the PV dot, and loops in which the prefetched dot depends on a
-    dot that would come later. It also does not change kernels without roles or
-    with an MMA unit whose dots are synchronous. In these cases it removes
-    `ahead` from the plan.
+    *Dependences* are values, also loop-carried ones; the protocols of rings
+    (acquire, fill, commit, wait, read, release, and the next acquire of the same
+    stage); and memory. An order that violates a dependence is an error, or a
+    remark if the user did not specify it: it names both ops and the dependence.
 
-    The result of `warp.dot_into` is waited for at the reader of the
-    accumulator, so only the issue moves, with the copies of the operands and
-    the pipeline ops around them. The first iteration's issue precedes the loop.
-    The next iteration's issue follows the last use of the memory that it
-    overwrites, under a branch that the last iteration does not take. All other
-    ops stay, so no op is duplicated.
+    Dots whose wait is a step (`"x.done"`) become asynchronous. Views of stages,
+    large tiles that a few ops compute from rows and columns, and index tiles of
+    scatters are recomputed in the stage that uses them, so that the loop carries
+    less. The multiplication of zeros in the first iteration is folded.
 
-    16-bit values that are needed as f32 after a wait (P, in a backward pass)
-    are converted right after that wait, from the 16-bit values kept live across
-    it. Keeping the f32 values live would take twice the registers while dots
-    are outstanding.
+    The pass does not change loops that may run zero times, kernels without
+    roles, and kernels with a synchronous MMA unit.
 
+    FlashAttention-3's overlap of softmax with the PV dot of the previous block
+    is `order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "o.acc" + 1]`.
     Before:
 
     ```mlir
@@ -89,96 +79,30 @@ def WarpOverlapDots
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::scf::SCFDialect"];
   let statistics = [
-    Statistic<"numOverlapped", "overlapped", "Number of loops pipelined">
+    Statistic<"numLoops", "loops", "Number of loops pipelined">
   ];
 }
 
-def WarpKeepDotsInFlight
-    : KernelPass<"warp-keep-dots-in-flight", [DotsReadMemory, IsOneProgram],
-                 []> {
-  let summary = "Keep an accumulation outstanding across loop iterations";
+def WarpHoldAcrossWaits
+    : KernelPass<"warp-hold-across-waits", [DotsReadMemory, IsOneProgram], []> {
+  let summary = "Keep 16-bit tiles live across waits for dots";
   let body = [{
-    Applies to dots that the plan lists as `in_flight`, each of which
-    accumulates into a loop-carried value. The loop carries the outstanding dot
-    (`warp.begin_sum`, `!warp.pending`). The next iteration accumulates into it
-    without a wait, and the wait for the result follows the loop. Stages that
-    the dot reads still have to be released only after they are read, so
-    `warp.await_reads` is inserted one iteration later, after the issue of the
-    next dot. The upstream loop pipeliner moves it and the releases; those of
-    the last iteration follow the loop.
+    While dots are outstanding, registers are scarce. In loops that the plan's
+    order pipelines, 16-bit values that are needed as f32 after a wait (P, in a
+    backward pass) are converted right after that wait, from the 16-bit values
+    kept live across it (`held`). If a wide tile and its rounded form are both
+    used after a wait, the wide tile is kept live across it: ptxas would round it
+    before the wait, and registers would hold both. In other kernels with roles,
+    a dot whose register operand has later users becomes asynchronous, and its
+    wait keeps the operand live.
 
-    Requires a loop that runs at least once (a bound that is a constant or
-    `max(n, 1)`) and rings of at least two stages. Otherwise the pass fails,
-    because only user-written plans contain `in_flight`. Kernels without roles
-    do not change.
-
-    Before:
+    Example:
 
     ```mlir
-    %dk = scf.for %i = ... iter_args(%acc = %zero) {
-      %sum = warp.dot "dk" %ds, %q, %acc : ...
-      scf.yield %sum
-    }
-    ```
-
-    After:
-
-    ```mlir
-    %start = warp.begin_sum %zero : ...
-    %first = warp.dot async "dk" %ds0, %q0, %start : ...   // the first iteration's
-    %last = scf.for %i = ... iter_args(%sum = %first) {
-      %next = warp.dot async "dk" %ds, %q, %sum : ...
-      warp.await_reads %sum : ...                          // and its stages are released
-      scf.yield %next
-    }
-    %dk = warp.dot_wait %last : ...
+    %s, %p1 = warp.dot_wait %pending held(%p : ...) : ...
+    %wide = arith.extf %p1 : ...
     ```
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::scf::SCFDialect"];
-  let statistics = [
-    Statistic<"numDots", "dots", "Number of dots kept outstanding">
-  ];
-}
-
-def WarpSinkMmaWaits
-    : KernelPass<"warp-sink-mma-waits", [DotsReadMemory, IsOneProgram],
-                 []> {
-  let summary = "Sink the wait for a dot to its first use";
-  let body = [{
-    Applies to dots that the plan lists as `wait_late`. The ops between the dot
-    and the first use of its result overlap the dot. The wait (`warp.dot_wait`)
-    precedes that use, and releases of stages that the dot reads move after the
-    wait. The wait comes earlier if one of these stages is acquired again, or if
-    other memory that the dot reads is overwritten, before the first use. No
-    other op moves.
-
-    A dot with an operand in registers is an error, because the registers may be
-    overwritten before the wait. In kernels without roles, only the plan's entry
-    changes.
-
-    Before:
-
-    ```mlir
-    %dq = warp.dot "dq.0" %ds, %k, %zero transpose_a : ...
-    tile.scatter add "distance_sum" %share, %sums[%place] : ...
-    warp.consumer_release %derivatives[%stage, %phase] : !warp.pipeline<2>
-    tile.store add "dq_sum.0" %dq, ...
-    ```
-
-    After:
-
-    ```mlir
-    %issued = warp.dot async "dq.0" %ds, %k, %zero transpose_a : ...
-    tile.scatter add "distance_sum" %share, %sums[%place] : ...
-    %dq = warp.dot_wait %issued : ...
-    warp.consumer_release %derivatives[%stage, %phase] : !warp.pipeline<2>
-    tile.store add "dq_sum.0" %dq, ...
-    ```
-  }];
-  let statistics = [
-    Statistic<"numDots", "dots", "Number of waits that were sunk">
-  ];
 }
 
 def WarpDelayAtomicAdds

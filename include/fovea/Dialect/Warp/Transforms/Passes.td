@@ -129,7 +129,7 @@ def WarpChainTiles
     while the next tile's softmax runs. The last iteration has no next tile and
     only executes its own epilogue.
 
-    Only loops that `warp-overlap-dots` has pipelined are rotated.
+    Only loops that `warp-schedule-loops` has pipelined are rotated.
 
     Before, one iteration of the loop over work items:
 

@@ -192,57 +192,6 @@ def WarpSpecialize
   let statistics = [Statistic<"numRoles", "roles", "Number of roles created">];
 }
 
-def WarpHoistSharedLoads
-    : KernelPass<"warp-hoist-shared-loads", [WorkIsDealt, DotsReadMemory, IsPartitioned],
-                 []> {
-  let summary = "Hoist loads of streams above the fence of an earlier store";
-  let body = [{
-    Applies to streams that the plan lists as `read_early`. A role that stores a
-    tile for other roles waits for shared memory at the fence after the store;
-    its next load from shared memory, such as the initial value of an
-    accumulator, would wait again. The pass moves the wait for such a stage, the
-    load and the release of the stage before the fence. Only commits, releases
-    and waits of other stages, loads and pure arithmetic may be in between.
-
-    The hoisted wait also moves before commits of the role, so the producer of
-    the stage must not depend on them. `warp-verify-pipelines` detects such a
-    deadlock.
-
-    Exactly one load must follow the wait and read the stage that the wait is
-    for. The buffer has one producer, and the release is in the same iteration.
-    If a stream has no such load, the pass removes `read_early` from the plan.
-
-    Before:
-
-    ```mlir
-    warp.local_store "ds" %ds to %to : ...
-    warp.fence_stores %to : ...
-    warp.producer_commit %derivatives[%n, %p] : !warp.pipeline<2>
-    warp.consumer_wait %numbers[%n1, %p1] : !warp.pipeline<2>
-    %d = warp.local_load %from : ...
-    warp.consumer_release %numbers[%n1, %p1] : !warp.pipeline<2>
-    %start = tile.diagonals %d : ...
-    %s = warp.dot async "s" %k, %q, %start transpose_b : ...
-    ```
-
-    After:
-
-    ```mlir
-    warp.local_store "ds" %ds to %to : ...
-    warp.consumer_wait %numbers[%n1, %p1] : !warp.pipeline<2>
-    %d = warp.local_load %from : ...
-    warp.consumer_release %numbers[%n1, %p1] : !warp.pipeline<2>
-    warp.fence_stores %to : ...
-    warp.producer_commit %derivatives[%n, %p] : !warp.pipeline<2>
-    %start = tile.diagonals %d : ...
-    %s = warp.dot async "s" %k, %q, %start transpose_b : ...
-    ```
-  }];
-  let statistics = [
-    Statistic<"numReads", "reads", "Number of hoisted loads">
-  ];
-}
-
 def WarpHoistVectors
     : KernelPass<"warp-hoist-vectors", [BlocksAreLoops],
                  []> {

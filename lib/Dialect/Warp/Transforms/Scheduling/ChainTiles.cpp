@@ -8,7 +8,7 @@
 //
 // Rotates the loop over work, so that the first dot of the next tile runs
 // concurrently with the last dot of the current tile (cross-tile pipelining).
-// Runs after `warp-overlap-dots` and before `warp-specialize`.
+// Runs after `warp-schedule-loops` and before `warp-specialize`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -110,7 +110,8 @@ LogicalResult WorkIteration::findParts() {
     auto dot = dyn_cast<DotOp>(op);
     if (!dot || !dot.getAsync())
       continue;
-    bool isAhead = plan.getDot(dot.getNameAttr()).ahead != 0;
+    StringAttr name = dot.getNameAttr();
+    bool isAhead = name && plan.getStage(name) > 0;
     if (isAhead && isHead)
       scores = dot;
     if (!isAhead && !isHead && !product)

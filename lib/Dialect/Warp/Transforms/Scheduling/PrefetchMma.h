@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Prefetches the issue of dots whose accumulator is in memory (`warp.dot_into`)
-// by one iteration. `warp-overlap-dots` uses it for kernels with such dots.
+// by one iteration. `warp-schedule-loops` uses it for kernels with such dots.
 //
 //===----------------------------------------------------------------------===//
 

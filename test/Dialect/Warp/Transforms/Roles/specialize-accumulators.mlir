@@ -25,7 +25,7 @@
 !p = !warp.pipeline<2>
 gpu.module @m {
   launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit,
-       dots = [<"c", in_flight>],
+       order = ["c" + 1, "*" + 1, "c.read"],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>, #launch.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>])
     parameters([#launch.memref<"a", [0, 1]>, #launch.memref<"c", [0, 1]>, #launch.scalar<"n", index>])

@@ -80,7 +80,7 @@ gpu.module @m {
   // NOT_WANTED-NOT: scf.if
   // NOT_WANTED: scf.condition
   launch.abi @chain target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = dynamic, chain = 1,
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)

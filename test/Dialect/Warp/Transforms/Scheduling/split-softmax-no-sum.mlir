@@ -21,7 +21,7 @@ gpu.module @m {
   // EACH-NEXT: warp.dot_wait %{{.*}} above(%[[E]] : tensor<128x64xf32, #tile.reg>) held(%[[E]] : tensor<128x64xf32, #tile.reg>)
   // EACH-NEXT: arith.truncf
   launch.abi @no_sum target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>, <"o", operand_above = 50>],
+       dots = [<"o", operand_above = 50>], order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)

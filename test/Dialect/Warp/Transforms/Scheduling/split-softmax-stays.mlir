@@ -18,7 +18,7 @@ gpu.module @m {
   // CHECK: warp.dot async
   // CHECK-NEXT: warp.dot_wait %{{[0-9]+}} : !warp.pending
   launch.abi @nothing_under target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
+       dots = [<"o", operand_above = 25>], order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -56,7 +56,7 @@ gpu.module @m {
   // CHECK: warp.dot_wait %{{.*}} above(%[[E]] : tensor<128x64xf32, #tile.reg>) held(%[[E]] : tensor<128x64xf32, #tile.reg>)
   // CHECK-NEXT: arith.truncf
   launch.abi @others target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>, <"o", each_above>],
+       dots = [<"o", each_above>], order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -96,7 +96,7 @@ gpu.module @m {
   // CHECK-NEXT: arith.truncf
   // CHECK-NOT: warp.extract_columns
   launch.abi @used target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
+       dots = [<"o", operand_above = 25>], order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)

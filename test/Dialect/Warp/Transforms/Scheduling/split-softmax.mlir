@@ -37,7 +37,7 @@ gpu.module @m {
   // CHECK-DAG: %[[P:.*]] = arith.truncf %[[E]]
   // CHECK: scf.yield %[[P]], %[[O]], %[[L2]]
   launch.abi @quarter target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
+       dots = [<"o", operand_above = 25>], order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -81,7 +81,7 @@ gpu.module @m {
   // CHECK: %[[P:.*]] = arith.truncf %[[HELD]]
   // CHECK: scf.yield %[[P]], %[[O]],
   launch.abi @all target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -119,7 +119,7 @@ gpu.module @m {
   // CHECK: warp.dot_wait {{.*}} held(%{{.*}} : tensor<128x64xf32, #tile.reg>)
   // CHECK-NEXT: arith.truncf
   launch.abi @end target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
+       dots = [<"o", operand_above = 25>], order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -158,7 +158,7 @@ gpu.module @m {
   // CHECK-NOT: arith.mulf
   // CHECK: warp.concat_columns
   launch.abi @squares target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>, <"o", operand_above = 25>],
+       dots = [<"o", operand_above = 25>], order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)

@@ -49,7 +49,7 @@
 gpu.module @m {
   launch.abi @all target("sm_90a")
     plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 64, warps = 8, stages = 2,
-         dots = [<"s", ahead = 1>],
+         order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
          roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>]>)
     tensors([#launch.tensor<"q", read, tensor<?x?xbf16>, ["M", "D"], 16>,
              #launch.tensor<"k", read, tensor<?x?xbf16>, ["N", "D"], 16>,
@@ -87,7 +87,7 @@ gpu.module @m {
 
   launch.abi @voted target("sm_90a")
     plan(<#warp.wgmma_unit, tile_m = 128, tile_n = 64, warps = 8, stages = 2,
-         dots = [<"s", ahead = 1>],
+         order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
          roles = [<"load", warps = 4, registers = 40, owns = copies>, <"compute", warps = 8, registers = 232, owns = ["*"]>]>)
     tensors([#launch.tensor<"q", read, tensor<?x?xbf16>, ["M", "D"], 16>,
              #launch.tensor<"k", read, tensor<?x?xbf16>, ["N", "D"], 16>,

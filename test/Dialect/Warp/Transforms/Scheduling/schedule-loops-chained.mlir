@@ -4,10 +4,10 @@
 // stay in stage 1. One stage view serves both stages: the loop carries the stage index. Tiles that
 // another role reads back and adds to memory are in stage 1, too, also in a branch. Loads before
 // "dp" stay there, after the copies of its operand and the wait.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
-// RUN: sed 's,// READ:,,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefixes=CHECK,BACK
-// RUN: sed -e 's,// READ:,,' -e 's,// IF:,,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefix=BRANCH
-// RUN: sed -e 's,// AHEAD:,,' -e 's,truncf %g ,truncf %h ,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s --check-prefix=ROWS
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-schedule-loops,warp-hold-across-waits,canonicalize,cse)))' | FileCheck %s
+// RUN: sed 's,// READ:,,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-schedule-loops,warp-hold-across-waits,canonicalize,cse)))' | FileCheck %s --check-prefixes=CHECK,BACK
+// RUN: sed -e 's,// READ:,,' -e 's,// IF:,,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-schedule-loops,warp-hold-across-waits,canonicalize,cse)))' | FileCheck %s --check-prefix=BRANCH
+// RUN: sed -e 's,// AHEAD:,,' -e 's,truncf %g ,truncf %h ,' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-schedule-loops,warp-hold-across-waits,canonicalize,cse)))' | FileCheck %s --check-prefix=ROWS
 
 // CHECK-LABEL: gpu.func @chained
 // CHECK: %[[K:.*]] = warp.alloc : memref<64x64xbf16
@@ -41,7 +41,8 @@
 // CHECK-NEXT: warp.consumer_wait %[[DSP]]
 // CHECK: warp.producer_acquire %[[QP]]
 // CHECK: %[[S:.*]] = warp.dot async "s"
-// CHECK-NEXT: %[[DK:.*]] = warp.dot async "dk"
+// CHECK-NOT: warp.dot_wait
+// CHECK: %[[DK:.*]] = warp.dot async "dk"
 // CHECK: warp.dot_wait %[[S]]
 // CHECK: math.exp2
 // CHECK: arith.truncf
@@ -97,7 +98,7 @@
 !half = tensor<64x64xbf16, #tile.reg>
 gpu.module @kernels {
   launch.abi @chained target("sm_90a")
-    plan(<#warp.wgmma_unit, tile_n = 64, dots = [<"s", ahead = 1>],
+    plan(<#warp.wgmma_unit, tile_n = 64, order = ["dp", "dv", "dp.done", "ds", "ds.store", "s" + 1, "dk", "s.done" + 1, "*" + 1, "dv.done", "dk.done"],
           roles = [<"load", warps = 4, registers = 24, owns = ["q", "do", "delta"]>,
                    <"compute", warps = 4, registers = 208, owns = ["s", "dp", "dv", "dk", "ds"]>,
                    <"reduce", warps = 4, registers = 72, owns = ["dq", "sum"]>]>)

@@ -3,7 +3,7 @@
 // and its wait does not move. "dp" has only copied operands: it is issued after that wait, and the
 // exponentials run while it is outstanding. Of consecutive dots, the next one is issued before the
 // wait for the first one. Each iteration has its own stage views.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots,canonicalize,cse)))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-schedule-loops,warp-hold-across-waits,canonicalize,cse)))' | FileCheck %s
 
 // CHECK-LABEL: gpu.func @carried
 // CHECK: %[[QP:.*]] = warp.pipeline "q"
@@ -21,8 +21,8 @@
 // CHECK: warp.consumer_wait %[[DOP]]
 // CHECK: %[[DP:.*]] = warp.dot async "dp"
 // CHECK: math.exp2 %[[W]]
-// CHECK: warp.dot "dv"
 // CHECK: warp.dot_wait %[[DP]]
+// CHECK: warp.dot "dv"
 // CHECK: warp.local_load
 // CHECK: warp.local_store "ds"
 // CHECK: warp.dot "dk"
@@ -42,18 +42,6 @@
 // CHECK-NOT: warp.dot async "s"
 // CHECK: gpu.return
 
-// The early dot reads a tile computed in its own iteration: nothing changes.
-// RUN: sed 's/%%s = warp.dot "s" %%k,/%%x = warp.stage %%dss[%%stage] : !ring to !tile\n %%s = warp.dot "s" %%x,/' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' --remarks-filter=schedule 2>&1 | FileCheck %s --check-prefix=NEEDS
-// NEEDS: no dot of the loop can overlap the computation on the next block's dot
-// NEEDS-NOT: dots =
-// NEEDS-LABEL: gpu.func @carried(
-// NEEDS: warp.dot "s"
-
-// RUN: sed 's/dots = \[/dots = [<"dp", ahead = 1>, /' %s | fovea-opt --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' --remarks-filter=schedule 2>&1 | FileCheck %s --check-prefix=MIXED
-// MIXED: some of the prefetched dots are loop-carried and some are not
-// MIXED-LABEL: gpu.func @carried(
-// MIXED: warp.dot "s"
-
 !memory = memref<?x64xbf16>
 !rows = memref<?xf32>
 !tile = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
@@ -64,7 +52,7 @@
 !half = tensor<64x64xbf16, #tile.reg>
 gpu.module @kernels {
   launch.abi @carried target("sm_90a")
-    plan(<#warp.wgmma_unit, tile_n = 64, dots = [<"s", ahead = 1, carried>],
+    plan(<#warp.wgmma_unit, tile_n = 64, order = ["s.done", "dp", "dp.done", "ds.store", "dq.0", "dq.1", "dq.0.done", "sum.0", "s" + 1, "dq.1.done", "sum.1"],
           roles = [<"load", warps = 4, registers = 24, owns = ["q", "do", "delta"]>,
                    <"compute", warps = 4, registers = 208, owns = ["s", "dp", "dq", "sum", "ds"]>,
                    <"sums", warps = 4, registers = 160, owns = ["dv", "dk"]>]>)

@@ -1,5 +1,5 @@
 // Dots that stay outstanding through an iteration.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-keep-dots-in-flight,canonicalize)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-schedule-loops,canonicalize)))' --split-input-file | FileCheck %s
 
 !memory = memref<?x?xbf16, strided<[?, 1]>>
 !out = memref<?x?xf32, strided<[?, 1]>>
@@ -36,7 +36,7 @@ gpu.module @m {
   // CHECK: %[[TILE:.*]] = warp.dot_wait %[[SUM]]#0
   // CHECK: tile.store %[[TILE]]
   launch.abi @in_flight target("sm_90a") plan(<#warp.wgmma_unit, tile_n = 128,
-       dots = [<"c", in_flight>],
+       order = ["c" + 1, "*" + 1, "c.read"],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"a", read, tensor<?x?xbf16>, ["M", "K"], 16>, #launch.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>])
     parameters([#launch.memref<"a", [0, 1]>, #launch.memref<"c", [0, 1]>, #launch.scalar<"n", index>])
@@ -82,7 +82,7 @@ gpu.module @m {
   // CHECK: scf.for
   // CHECK: warp.dot "o"
   launch.abi @other target("sm_90a") plan(<#warp.wgmma_unit,
-       dots = [<"c", in_flight>],
+       order = ["c" + 1, "*" + 1, "c.read"],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>])
     parameters([#launch.memref<"c", [0, 1]>, #launch.scalar<"n", index>]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)

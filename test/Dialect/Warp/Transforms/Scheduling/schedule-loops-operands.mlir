@@ -1,6 +1,6 @@
 // Operands with pipeline ops of their own, accumulators with ones, and operands that are changed
 // between wait and dot.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' --split-input-file | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-schedule-loops,warp-hold-across-waits)))' --split-input-file | FileCheck %s
 
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
 !buffer = memref<64x32xbf16, #warp.shared<row_bytes = 64>>
@@ -38,7 +38,7 @@ gpu.module @m {
   // CHECK: %[[END:.*]] = warp.dot async {{("[^"]+" )?}}%[[R]]#{{[0-9]+}}, %{{.*}}, %[[R]]#{{[0-9]+}} ones(
   // CHECK-NEXT: warp.dot_wait %[[END]]
   launch.abi @with_ones target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -76,7 +76,7 @@ gpu.module @m {
   // CHECK-NOT: warp.dot_wait
   // CHECK: warp.dot {{("[^"]+" )?}}%{{.*}}, %{{.*}}, %{{.*}} ones(%{{.*}} : memref<16x8xbf16
   launch.abi @alone target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([]) parameters([#launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -95,36 +95,6 @@ gpu.module @m {
     gpu.return
   }
 
-  // A 16-bit operand is widened after the next wait, which keeps the 16-bit tile live.
-  // CHECK-LABEL: gpu.func @widened(
-  // CHECK: %[[P:.*]] = arith.constant dense<1.000000e+00> : tensor<128x64xbf16
-  // CHECK: %[[S:.*]] = warp.dot async
-  // CHECK: warp.dot async "o" %[[P]]
-  // CHECK-NOT: arith.extf
-  // CHECK: %{{.*}}, %[[HELD:.*]]:2 = warp.dot_wait %[[S]] held(%[[E:.*]], %[[P]] :
-  // CHECK-NEXT: %[[WIDE:.*]] = arith.extf %[[HELD]]#1
-  // CHECK: arith.mulf %{{.*}}, %[[WIDE]]
-  // CHECK: arith.addf %{{.*}}, %[[HELD]]#0
-  launch.abi @widened target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, dots = [<"s", ahead = 1>],
-       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
-  gpu.func @widened() kernel {
-    %p = arith.constant dense<1.0> : !weights
-    %e = arith.constant dense<2.0> : !scores
-    %zs = arith.constant dense<0.0> : !scores
-    %zo = arith.constant dense<0.0> : !out
-    %q = warp.alloc : !query
-    %k = warp.alloc : !buffer
-    %s = warp.dot async "s" %q, %k, %zs transpose_b : !query, !buffer, !scores
-    %o = warp.dot async "o" %p, %k, %zo : !weights, !buffer, !out
-    %wide = arith.extf %p : !weights to !scores
-    %scores, %held = warp.dot_wait %s held(%e : !scores) : !warp.pending<!scores>
-    %product = arith.mulf %scores, %wide : !scores
-    %sum = arith.addf %product, %held : !scores
-    %out = warp.dot_wait %o : !warp.pending<!out>
-    gpu.return
-  }
-
   // Pipeline ops of their own: the dots move.
   // CHECK-LABEL: gpu.func @apart
   // CHECK: warp.dot_into "s.0"
@@ -135,7 +105,7 @@ gpu.module @m {
   // CHECK: scf.if
   // CHECK: warp.dot_into "s.1"
   launch.abi @apart target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>],
        asked = ["overlap"]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])
@@ -185,7 +155,7 @@ gpu.module @m {
   // CHECK-NEXT: warp.zero_rows %[[V]] from
   // CHECK: warp.dot async {{("[^"]+" )?}}%{{.*}}, %[[V]], %{{.*}} : tensor
   launch.abi @zero_rows target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)

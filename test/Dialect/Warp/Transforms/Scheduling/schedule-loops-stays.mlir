@@ -1,5 +1,5 @@
 // Dots that cannot overlap.
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-overlap-dots)))' --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-schedule-loops,warp-hold-across-waits)))' --split-input-file --verify-diagnostics | FileCheck %s
 
 !memory = memref<?x32xbf16, strided<[?, 1]>>
 !query = memref<128x32xbf16, #warp.shared<row_bytes = 64>>
@@ -16,7 +16,7 @@ gpu.module @m {
   // CHECK: warp.dot {{("[^"]+" )?}}%
   // CHECK: scf.yield
   launch.abi @carried target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -41,58 +41,6 @@ gpu.module @m {
     gpu.return
   }
 
-  // The next S depends on the last PV: nothing could overlap.
-  // CHECK-LABEL: gpu.func @depends
-  // CHECK-NOT: warp.dot async
-  // CHECK: scf.for
-  // CHECK: warp.dot {{("[^"]+" )?}}%{{.*}} transpose_b
-  // CHECK: warp.dot {{("[^"]+" )?}}%
-  // CHECK: scf.yield
-  // CHECK-NOT: warp.dot
-  launch.abi @depends target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>],
-       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
-    tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
-    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
-  gpu.func @depends(%g: !memory, %n: index) kernel {
-    %c0 = arith.constant 0 : index
-    %c1 = arith.constant 1 : index
-    %z = arith.constant 0 : i32
-    %zo = arith.constant dense<0.0> : !out
-    %least = arith.constant dense<0xFF800000> : !rows
-    %q = warp.alloc : !query
-    %k = warp.alloc : !buffer
-    %v = warp.alloc : !buffer
-    %kp = warp.pipeline "k" : !warp.pipeline<2>
-    %vp = warp.pipeline "v" : !warp.pipeline<2>
-    %ub = arith.maxsi %n, %c1 : index
-    %r:2 = scf.for %j = %c0 to %ub step %c1 iter_args(%m = %least, %acc = %zo) -> (!rows, !out) {
-      warp.producer_acquire %kp[%z, %z] : !warp.pipeline<2>
-      warp.copy async "k" %g[%j, %c0] dims [0, 1] to %k : !memory to !buffer
-      warp.producer_commit %kp[%z, %z] : !warp.pipeline<2>
-      warp.consumer_wait %kp[%z, %z] : !warp.pipeline<2>
-      %l = tile.reduce add dim 1 %acc : !out to !rows
-      %start = tile.broadcast %l : !rows to !scores
-      %s = warp.dot "s" %q, %k, %start transpose_b : !query, !buffer, !scores
-      warp.consumer_release %kp[%z, %z] : !warp.pipeline<2>
-      %top = tile.reduce max dim 1 %s : !scores to !rows
-      %m2 = arith.maximumf %m, %top : !rows
-      %e = math.exp2 %s : !scores
-      %p = arith.truncf %e : !scores to !weights
-      %f = arith.subf %m, %m2 : !rows
-      %fb = tile.broadcast %f : !rows to !out
-      %scaled = arith.mulf %acc, %fb : !out
-      warp.producer_acquire %vp[%z, %z] : !warp.pipeline<2>
-      warp.copy async "v" %g[%j, %c0] dims [0, 1] to %v : !memory to !buffer
-      warp.producer_commit %vp[%z, %z] : !warp.pipeline<2>
-      warp.consumer_wait %vp[%z, %z] : !warp.pipeline<2>
-      %o = warp.dot "o" %p, %v, %scaled : !weights, !buffer, !out
-      warp.consumer_release %vp[%z, %z] : !warp.pipeline<2>
-      scf.yield %m2, %o : !rows, !out
-    }
-    gpu.return
-  }
-
   // All first operands are in registers: there is no S to prefetch.
   // CHECK-LABEL: gpu.func @only_late
   // CHECK-NOT: warp.dot async
@@ -102,7 +50,7 @@ gpu.module @m {
   // CHECK: scf.yield
   // CHECK-NOT: warp.dot
   launch.abi @only_late target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8,
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>, #launch.scalar<"n", index>])
     grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
@@ -163,7 +111,7 @@ gpu.module @m {
   // A pipeline op that serves two dots can't move with each of them: they stay, which is an error
   // for a user-specified option. Here it is one commit after two dots.
   launch.abi @one_commit target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>],
        asked = ["overlap"]>)
     tensors([]) parameters([])
@@ -194,7 +142,7 @@ gpu.module @m {
 
   // The same for a pipeline op that serves two operands: one pipeline for the rings of both.
   launch.abi @one_pipeline target("sm_100a") plan(<#warp.tcgen05_unit, tile_m = 128, tile_n = 128, row_tiles = 1,
-       dots = [<"s", ahead = 1>],
+       order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1],
        roles = [<"load", warps = 4, registers = 48, owns = copies>, <"compute", warps = 4, registers = 192, owns = ["*"]>],
        asked = ["overlap"]>)
     tensors([#launch.tensor<"k", read, tensor<?x32xbf16>, ["S", "D"], 16>]) parameters([#launch.memref<"k", [0, 1]>])

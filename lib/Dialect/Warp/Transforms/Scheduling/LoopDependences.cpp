@@ -21,18 +21,6 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-StringRef warp::describe(LoopDependence::Kind kind) {
-  switch (kind) {
-  case LoopDependence::Value:
-    return "uses its result";
-  case LoopDependence::Stage:
-    return "follows it in the protocol of a ring of stages";
-  case LoopDependence::Memory:
-    return "accesses the same memory";
-  }
-  llvm_unreachable("unknown dependence");
-}
-
 ArrayRef<LoopDependence> LoopDependences::getSources(Operation *op) const {
   auto found = sources.find(op);
   return found == sources.end() ? ArrayRef<LoopDependence>() : found->second;

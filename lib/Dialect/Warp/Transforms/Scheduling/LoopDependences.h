@@ -30,9 +30,6 @@ struct LoopDependence {
   Kind kind;
 };
 
-/// Describes a dependence for a diagnostic.
-llvm::StringRef describe(LoopDependence::Kind kind);
-
 /// The dependences between the ops of a loop body. An op with regions counts
 /// with all ops that it contains.
 class LoopDependences {

@@ -146,29 +146,59 @@ std::string LoopSchedule::nameOf(Operation *op) const {
   return text;
 }
 
-/// Describes a dependence that the order violates. An op that the order does
-/// not list got its stage from an operand: names the listed op that it stems
-/// from.
-OrderError LoopSchedule::explain(const LoopDependence &dependence) {
-  Operation *from = dependence.from;
-  int64_t distance = dependence.distance;
+/// The name of the ring that a chain of dependences leads through, if any.
+static StringAttr findRing(ArrayRef<LoopDependence> chain) {
+  for (const LoopDependence &link : chain)
+    for (Operation *op : {link.to, link.from})
+      if (link.kind == LoopDependence::Stage && op->getNumOperands() != 0)
+        if (auto pipeline = op->getOperand(0).getDefiningOp<PipelineOp>())
+          return pipeline.getNameAttr();
+  return {};
+}
+
+static std::string describe(ArrayRef<LoopDependence> chain) {
+  auto has = [&](LoopDependence::Kind kind) {
+    return llvm::any_of(
+        chain, [&](const LoopDependence &link) { return link.kind == kind; });
+  };
+  if (StringAttr ring = findRing(chain))
+    return "the stages of \"" + ring.str() + "\" lie in between";
+  if (has(LoopDependence::Memory))
+    return "both access the same memory";
+  return chain.size() == 1 ? "it uses its result" : "it depends on its result";
+}
+
+/// Describes a chain of dependences that the order violates, from an op to the
+/// listed op that it must follow.
+OrderError LoopSchedule::explain(ArrayRef<LoopDependence> chain) {
+  int64_t distance = 0;
+  for (const LoopDependence &link : chain)
+    distance += link.distance;
+  Operation *op = chain.front().to, *from = chain.back().from;
+  return {op, from,
+          "the plan's order is illegal: " + nameOf(op) + " must run after " +
+              nameOf(from) + " of " +
+              (distance == 0 ? "the same iteration"
+                             : "iteration i - " + std::to_string(distance)) +
+              ", because " + describe(chain)};
+}
+
+/// Follows the dependences of an op, chosen by `leads`, up to a listed op.
+SmallVector<LoopDependence>
+LoopSchedule::findChain(const LoopDependence &first,
+                        function_ref<bool(const LoopDependence &)> leads) {
+  SmallVector<LoopDependence> chain = {first};
   llvm::DenseSet<Operation *> seen;
-  while (!listed.contains(from) && seen.insert(from).second)
-    for (const LoopDependence &source : dependences.getSources(from))
-      if (stages.lookup(source.from) + source.distance == stages.lookup(from)) {
-        from = source.from;
-        distance += source.distance;
-        break;
-      }
-  std::string text =
-      "the plan's order is illegal: " + nameOf(dependence.to) +
-      " must run after " + nameOf(from) + " of " +
-      (distance == 0 ? "the same iteration"
-                     : "iteration i - " + std::to_string(distance)) +
-      ", because it " +
-      (from == dependence.from ? warp::describe(dependence.kind).str()
-                               : "depends on its result");
-  return {dependence.to, from, text};
+  while (!listed.contains(chain.back().from) &&
+         seen.insert(chain.back().from).second) {
+    ArrayRef<LoopDependence> sources =
+        dependences.getSources(chain.back().from);
+    const auto *next = llvm::find_if(sources, leads);
+    if (next == sources.end())
+      break;
+    chain.push_back(*next);
+  }
+  return chain;
 }
 
 LogicalResult LoopSchedule::checkStages(OrderError &error) {
@@ -177,7 +207,10 @@ LogicalResult LoopSchedule::checkStages(OrderError &error) {
       int64_t early = stages.lookup(op) - stages.lookup(dependence.from);
       if (early <= dependence.distance)
         continue;
-      error = explain(dependence);
+      // An op that the order does not list got its stage from an operand.
+      error = explain(findChain(dependence, [&](const LoopDependence &link) {
+        return constrains(link);
+      }));
       error.text += ", but the order lets it run " + std::to_string(early) +
                     (early == 1 ? " iteration" : " iterations") + " earlier";
       return failure();
@@ -280,9 +313,11 @@ LogicalResult LoopSchedule::placeStep(int64_t index, OrderError &error) {
   }
   for (Operation *op : step.ops) {
     if (int64_t last = getLastStep(op); last > index) {
-      for (const LoopDependence &dependence : dependences.getSources(op))
-        if (constrains(dependence) && getLastStep(dependence.from) == last)
-          error = explain(dependence);
+      auto leads = [&](const LoopDependence &link) {
+        return constrains(link) && getLastStep(link.from) == last;
+      };
+      error = explain(
+          findChain(*llvm::find_if(dependences.getSources(op), leads), leads));
       error.text += ", but the order lists '" + step.name + "' before '" +
                     steps[last].name + "'";
       return failure();

@@ -33,10 +33,11 @@ struct OrderError {
 ///
 /// Order. The steps are placed in the plan's order. Before a step come the ops
 /// of its stage that precede it in the program and do not depend on a later
-/// step, in program order, and what they depend on. The issue of an asynchronous
-/// dot does not wait for what would delay its role and what it does not need.
-/// The step "*" comes after all ops of its stage that do not depend on a later
-/// step. A stage of a ring is released right after the step that reads it last.
+/// step, in program order, and what they depend on. The issue of an
+/// asynchronous dot does not wait for what would delay its role and what it
+/// does not need. The step "*" comes after all ops of its stage that do not
+/// depend on a later step. A stage of a ring is released right after the step
+/// that reads it last.
 class LoopSchedule {
 public:
   LoopSchedule(mlir::scf::ForOp loop, llvm::ArrayRef<LoopStep> steps)
@@ -57,7 +58,10 @@ private:
   bool raiseToUsers(mlir::Operation *op);
   void assignStages();
   std::string nameOf(mlir::Operation *op) const;
-  OrderError explain(const LoopDependence &dependence);
+  OrderError explain(llvm::ArrayRef<LoopDependence> chain);
+  llvm::SmallVector<LoopDependence>
+  findChain(const LoopDependence &first,
+            llvm::function_ref<bool(const LoopDependence &)> leads);
   llvm::LogicalResult checkStages(OrderError &error);
   /// True if `from` must precede `to` in the body of the pipelined loop.
   bool delaysRole(mlir::Operation *op);

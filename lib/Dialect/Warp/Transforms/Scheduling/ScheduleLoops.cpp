@@ -212,16 +212,15 @@ static bool hasAsyncDots(scf::ForOp loop, plan::KernelAttr plan) {
 
 /// The loops that contain steps. A loop with steps of different stages must run
 /// at least once; the reasons for others are added to `missed`.
-static SmallVector<scf::ForOp> findLoops(gpu::GPUFuncOp kernel,
-                                         plan::KernelAttr plan,
-                                         MissedLoops &missed) {
+static SmallVector<scf::ForOp>
+findLoops(gpu::GPUFuncOp kernel, plan::KernelAttr plan, MissedLoops &missed) {
   SmallVector<scf::ForOp> loops;
   kernel.walk([&](scf::ForOp loop) {
     SmallVector<LoopStep> steps = findSteps(loop, plan);
     bool isEmpty = llvm::all_of(
         steps, [](const LoopStep &step) { return step.ops.empty(); });
-    if (isEmpty || plan.isStaged() != (isStaged(steps) ||
-                                       !findEarlyDotsInto(steps).empty()))
+    if (isEmpty || plan.isStaged() !=
+                       (isStaged(steps) || !findEarlyDotsInto(steps).empty()))
       return;
     if (hasAsyncDots(loop, plan))
       missed.push_back({loop, "the loop contains asynchronous dots"});
@@ -240,8 +239,8 @@ static LogicalResult report(launch::AbiOp abi, const MissedLoops &missed) {
     return step.getPart() == plan::StepPart::Read;
   });
   for (auto [op, reason] : missed)
-    if (failed(reportMissed(op, abi, carries ? "in_flight" : "overlap",
-                            reason)))
+    if (failed(
+            reportMissed(op, abi, carries ? "in_flight" : "overlap", reason)))
       return failure();
   abi.setPlanAttr(plan.withoutStages());
   return success();

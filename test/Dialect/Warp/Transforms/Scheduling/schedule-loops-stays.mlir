@@ -126,7 +126,7 @@ gpu.module @m {
     %s0 = warp.tmem_alloc column(0) : !acc
     %s1 = warp.tmem_alloc column(128) : !acc
     %p = warp.pipeline "s" : !one
-    // expected-error @+1 {{schedule's 'overlap' is user-specified but cannot be applied}}
+    // expected-error @+1 {{schedule's 'overlap' is user-specified but cannot be applied: no dot of the loop can be issued early}}
     scf.for %j = %c0 to %c4 step %c1 {
       warp.producer_acquire %p[%z, %z] : !one
       warp.dot_into "s.0" %q, %q, %s0 accumulate(%no) transpose_b : !operand, !operand, !acc
@@ -158,7 +158,7 @@ gpu.module @m {
     %s = warp.tmem_alloc column(0) : !acc
     %ps = warp.pipeline "s" : !one
     %pk = warp.pipeline "k" : !two
-    // expected-error @+1 {{schedule's 'overlap' is user-specified but cannot be applied}}
+    // expected-error @+1 {{schedule's 'overlap' is user-specified but cannot be applied: no dot of the loop can be issued early}}
     scf.for %j = %c0 to %c4 step %c1 {
       %left = warp.stage %lefts[%z] : !ring to !operand
       %right = warp.stage %rights[%z] : !ring to !operand
@@ -174,6 +174,28 @@ gpu.module @m {
       warp.consumer_wait %ps[%z, %z] : !one
       %x = warp.tmem_load %s : !acc to !tile
       warp.consumer_release %ps[%z, %z] : !one
+    }
+    gpu.return
+  }
+
+  // The waits for dots that are asynchronous already are no steps.
+  launch.abi @asynchronous target("sm_90a") plan(<#warp.wgmma_unit,
+       order = ["s" + 1, "o", "s.done" + 1],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>],
+       asked = ["overlap"]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @asynchronous() kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %zero = arith.constant dense<0.0> : tensor<64x64xf32, #tile.reg>
+    %a = warp.alloc : memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+    // expected-error @+1 {{schedule's 'overlap' is user-specified but cannot be applied: the loop contains asynchronous dots}}
+    %r = scf.for %j = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32, #tile.reg>) {
+      %s = warp.dot async "s" %a, %a, %zero : memref<64x64xbf16, #warp.shared<row_bytes = 128>>, memref<64x64xbf16, #warp.shared<row_bytes = 128>>, tensor<64x64xf32, #tile.reg>
+      %x = warp.dot_wait %s : !warp.pending<tensor<64x64xf32, #tile.reg>>
+      %o = warp.dot "o" %a, %a, %acc : memref<64x64xbf16, #warp.shared<row_bytes = 128>>, memref<64x64xbf16, #warp.shared<row_bytes = 128>>, tensor<64x64xf32, #tile.reg>
+      scf.yield %o : tensor<64x64xf32, #tile.reg>
     }
     gpu.return
   }

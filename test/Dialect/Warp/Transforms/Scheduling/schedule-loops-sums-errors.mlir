@@ -107,7 +107,7 @@ gpu.module @m {
       warp.copy async "a" %A[%i, %c0] dims [0, 1] to %b : memref<?x64xbf16, strided<[?, 1]>> to !a
       warp.producer_commit %p[%z, %z] : !warp.pipeline<1>
       warp.consumer_wait %p[%z, %z] : !warp.pipeline<1>
-      // expected-error @+2 {{the plan's order is illegal: 'c' must run after 'c.read' of iteration i - 1, because it depends on its result, but the order lists 'c' before 'c.read'}}
+      // expected-error @+2 {{the plan's order is illegal: 'c' must run after 'c.read' of iteration i - 1, because the stages of "a" lie in between, but the order lists 'c' before 'c.read'}}
       // expected-note @+1 {{the other op is here}}
       %next = warp.dot "c" %b, %b, %acc : !a, !a, !acc
       warp.consumer_release %p[%z, %z] : !warp.pipeline<1>

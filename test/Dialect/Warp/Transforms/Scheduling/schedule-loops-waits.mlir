@@ -56,3 +56,31 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!out = memref<?x?xf32, strided<[?, 1]>>
+!a = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!acc = tensor<64x64xf32, #tile.reg>
+gpu.module @m {
+  // Stores to the same memory keep their order; additions commute.
+  launch.abi @memory target("sm_90a") plan(<#warp.wgmma_unit, order = ["dq.0", "dq.0.done", "second", "first"],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
+    tensors([#launch.tensor<"c", write, tensor<?x?xf32>, ["M", "N"], 16>]) parameters([#launch.memref<"c", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @memory(%C: !out) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c8 = arith.constant 8 : index
+    %zero = arith.constant dense<0.0> : !acc
+    %b = warp.alloc : !a
+    scf.for %i = %c0 to %c8 step %c1 {
+      %dq = warp.dot "dq.0" %b, %b, %zero : !a, !a, !acc
+      // expected-note @+1 {{the other op is here}}
+      tile.store "first" %dq, %C[%i, %c0] dims [0, 1] : !acc, !out
+      // expected-error @+1 {{the plan's order is illegal: 'second' must run after 'first' of the same iteration, because both access the same memory, but the order lists 'second' before 'first'}}
+      tile.store "second" %dq, %C[%c0, %c0] dims [0, 1] : !acc, !out
+    }
+    gpu.return
+  }
+}

@@ -130,8 +130,9 @@ struct OrderFacts {
   /// P is rounded for dV only after dS was computed from it.
   bool roundsLate;
   /// The next scores start from values by relative position. They are loaded
-  /// before dS is stored: one fence then waits for both. With sums by relative
-  /// position, another role waits for dS, which is stored first.
+  /// before the fence that follows the store of dS, which then waits for both.
+  /// With sums by relative position, another role waits for dS, which is stored
+  /// first.
   bool loadsDiagonals;
 };
 } // namespace
@@ -173,9 +174,11 @@ static void listWithNextScores(Steps &steps, const OrderFacts &facts,
     steps.add("dv.a");
     steps.add("dv");
   }
-  if (facts.loadsDiagonals)
+  if (facts.loadsDiagonals) {
+    steps.add("ds.store");
     steps.add("s.acc", 1);
-  steps.add("ds.store");
+  }
+  steps.add("ds.done");
   if (facts.loadsExponents)
     steps.add("exponents", 1);
   steps.add("s", 1);
@@ -203,11 +206,11 @@ static void listWithCarriedScores(Steps &steps, const OrderFacts &facts,
     steps.add("exponents");
   steps.add("s.done");
   steps.add("dp");
-  steps.add("p.store");
+  steps.add("p.done");
   if (facts.loadsDelta)
     steps.add("delta");
   steps.add("dp.done");
-  steps.add("ds.store");
+  steps.add("ds.done");
   // The last chunks are added while the next scores are computed.
   constexpr size_t kLast = 2;
   size_t first = dq.size() - std::min(dq.size(), kLast);

@@ -68,8 +68,8 @@ func.func @goes_on(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x) -> (!x, !x
 // CHECK-SAME: stages = 2,
 // CHECK-SAME: <"diagonals.0", stages = 2, staged>
 // CHECK-SAME: <"s", adds_to_summand>
-// The values by relative position are loaded before dS is stored.
-// CHECK-SAME: "s.acc" + 1, "ds.store", {{.*}}"s" + 1
+// The values by relative position are loaded before the fence that follows the store of dS.
+// CHECK-SAME: "ds.store", "s.acc" + 1, "ds.done", {{.*}}"s" + 1
 !x = tensor<?x4x?x128xbf16>
 !r = tensor<?x4x?xf32>
 func.func @table(%q: !x, %k: !x, %v: !x, %o: !x, %lse: !r, %do: !x, %t: tensor<4x64xf32>) -> (!x, !x, !x) {

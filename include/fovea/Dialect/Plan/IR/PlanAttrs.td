@@ -107,7 +107,7 @@ def Plan_StepAttr : Plan_Attr<"Step", "step"> {
     | step | ops |
     |---|---|
     | `"x"` | the dots, stores to global memory and semaphore ops named `x`; the op that computes the stream `x`, or the shared loads of a stream that is loaded |
-    | `"x.store"` | the store of the stream `x` to shared memory, up to the wait until it is visible |
+    | `"x.store"`, `"x.done"` | the store of the stream `x` to shared memory; its fence and commit, and the wait until it is visible |
     | `"x.a"` | the op that computes the first operand of the dot `x`, if that is in registers |
     | `"x.wide"` | the op that computes the tile that `"x.a"` rounds |
     | `"x.acc"` | the op that computes the accumulator of the dot `x` |

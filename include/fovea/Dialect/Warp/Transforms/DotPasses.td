@@ -32,8 +32,7 @@ def WarpScheduleLoops
     issue of an asynchronous dot only if the dot needs it. The step `"*"` stands
     for all ops of its stage that do not depend on a later step. The remaining
     ops follow, the latest stage first. Within these groups the program's order
-    stays. A stage of a ring is released right after the step that reads it
-    last.
+    stays. A release of a stage comes after all waits for dots that read it.
 
     *Dependences* are values, also loop-carried ones; the protocols of rings
     (acquire, fill, commit, wait, read, release, and the next acquire of the same

@@ -325,19 +325,6 @@ LogicalResult LoopSchedule::placeStep(int64_t index, OrderError &error) {
     if (failed(place(op, error)))
       return failure();
   }
-  return placeReleases(error);
-}
-
-/// Places the releases of stages whose last read is placed.
-LogicalResult LoopSchedule::placeReleases(OrderError &error) {
-  auto isPlaced = [&](const LoopDependence &dependence) {
-    return !constrains(dependence) || placed.contains(dependence.from);
-  };
-  for (Operation *op : dependences.getOps())
-    if (isa<ConsumerReleaseOp>(op) &&
-        llvm::all_of(dependences.getSources(op), isPlaced) &&
-        failed(place(op, error)))
-      return failure();
   return success();
 }
 

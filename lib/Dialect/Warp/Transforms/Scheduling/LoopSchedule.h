@@ -69,7 +69,6 @@ private:
   int64_t getLastStep(mlir::Operation *op);
   llvm::LogicalResult place(mlir::Operation *op, OrderError &error);
   llvm::LogicalResult placeStep(int64_t index, OrderError &error);
-  llvm::LogicalResult placeReleases(OrderError &error);
 
   llvm::ArrayRef<LoopStep> steps;
   LoopDependences dependences;

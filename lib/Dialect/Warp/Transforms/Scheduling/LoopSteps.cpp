@@ -58,11 +58,10 @@ static void addSource(scf::ForOp loop, Value value,
     ops.insert(loop.getBody()->findAncestorOpInBlock(*def));
 }
 
-/// Adds a store to a ring, and its fence, commit and wait.
+/// Adds the fence, the commit and the wait that follow a store to a ring.
 static void addPublication(scf::ForOp loop, LocalStoreOp store,
                            llvm::SetVector<Operation *> &ops) {
   Operation *body = loop.getBody()->findAncestorOpInBlock(*store);
-  ops.insert(body);
   for (Operation *fill :
        findRings(loop.getBody()).lookup(getRingBuffer(store.getTarget())).fills)
     if (body->isBeforeInBlock(fill))
@@ -96,9 +95,13 @@ static llvm::SetVector<Operation *> findOps(scf::ForOp loop, StringRef name) {
 
 static void addPart(scf::ForOp loop, Operation *op, plan::StepPart part,
                     llvm::SetVector<Operation *> &ops) {
-  if (auto store = dyn_cast<LocalStoreOp>(op);
-      store && part == plan::StepPart::Store)
-    return addPublication(loop, store, ops);
+  if (auto store = dyn_cast<LocalStoreOp>(op)) {
+    if (part == plan::StepPart::Store)
+      ops.insert(loop.getBody()->findAncestorOpInBlock(*store));
+    else if (part == plan::StepPart::Done)
+      addPublication(loop, store, ops);
+    return;
+  }
   auto dot = dyn_cast<DotOp>(op);
   if (!dot)
     return;

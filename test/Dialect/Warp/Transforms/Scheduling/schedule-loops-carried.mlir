@@ -52,7 +52,7 @@
 !half = tensor<64x64xbf16, #tile.reg>
 gpu.module @kernels {
   launch.abi @carried target("sm_90a")
-    plan(<#warp.wgmma_unit, tile_n = 64, order = ["s.done", "dp", "dp.done", "ds.store", "dq.0", "dq.1", "dq.0.done", "sum.0", "s" + 1, "dq.1.done", "sum.1"],
+    plan(<#warp.wgmma_unit, tile_n = 64, order = ["s.done", "dp", "dp.done", "ds.done", "dq.0", "dq.1", "dq.0.done", "sum.0", "s" + 1, "dq.1.done", "sum.1"],
           roles = [<"load", warps = 4, registers = 24, owns = ["q", "do", "delta"]>,
                    <"compute", warps = 4, registers = 208, owns = ["s", "dp", "dq", "sum", "ds"]>,
                    <"sums", warps = 4, registers = 160, owns = ["dv", "dk"]>]>)

@@ -98,7 +98,7 @@
 !half = tensor<64x64xbf16, #tile.reg>
 gpu.module @kernels {
   launch.abi @chained target("sm_90a")
-    plan(<#warp.wgmma_unit, tile_n = 64, order = ["dp", "dv", "dp.done", "ds", "ds.store", "s" + 1, "dk", "s.done" + 1, "*" + 1, "dv.done", "dk.done"],
+    plan(<#warp.wgmma_unit, tile_n = 64, order = ["dp", "dv", "dp.done", "ds", "ds.done", "s" + 1, "dk", "s.done" + 1, "*" + 1, "dv.done", "dk.done"],
           roles = [<"load", warps = 4, registers = 24, owns = ["q", "do", "delta"]>,
                    <"compute", warps = 4, registers = 208, owns = ["s", "dp", "dv", "dk", "ds"]>,
                    <"reduce", warps = 4, registers = 72, owns = ["dq", "sum"]>]>)

@@ -1,16 +1,15 @@
-// Without early steps, the order of the list holds within an iteration: a store and the release of
-// another ring run while the dot is outstanding, and the stage that the dot reads is released right
-// after its wait.
+// Without early steps, the order of the list holds within an iteration: a store runs while the
+// dot is outstanding, and the stage that the dot reads is released after its wait.
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-schedule-loops)))' --split-input-file -verify-diagnostics | FileCheck %s
 
 // CHECK-LABEL: gpu.func @late
 // CHECK: warp.consumer_wait %[[A:.*]][
 // CHECK-NEXT: %[[ISSUED:.*]] = warp.dot async "dq.0" %[[LEFT:[a-z0-9]+]],
-// CHECK-NEXT: warp.consumer_release %[[OTHER:.*]][
 // CHECK-NEXT: %[[SHARE:.*]] = warp.local_load %[[LEFT]]
 // CHECK-NEXT: tile.store "share" %[[SHARE]]
 // CHECK-NEXT: %[[DONE:.*]] = warp.dot_wait %[[ISSUED]]
 // CHECK-NEXT: warp.consumer_release %[[A]][
+// CHECK-NEXT: warp.consumer_release %[[OTHER:.*]][
 // CHECK-NEXT: tile.store add "dq_sum.0" %[[DONE]]
 // The order has no wait for this dot.
 // CHECK-NEXT: %[[NEXT:.*]] = warp.dot "dq.1"

@@ -119,7 +119,7 @@ private:
   SmallVector<plan::StepAttr> steps;
 };
 
-/// What determines the order of an iteration of a key tile's loop.
+/// Facts that determine the order of an iteration of a key tile's loop.
 struct OrderFacts {
   /// The LSE term and delta are loaded before the adjacent dots if registers
   /// allow it: after them, the loads would wait for the operands of the dots.
@@ -211,9 +211,12 @@ static void listWithCarriedScores(Steps &steps, const OrderFacts &facts,
     steps.add("delta");
   steps.add("dp.done");
   steps.add("ds.done");
-  // The last chunks are added while the next scores are computed.
+  // The last sums are added while the next scores are computed.
   constexpr size_t kLast = 2;
-  size_t first = dq.size() - std::min(dq.size(), kLast);
+  size_t first = dq.size();
+  while (first != 0 && dq.size() - first < kLast &&
+         StringRef(dq[first - 1]).starts_with("dq_sum"))
+    --first;
   auto addWait = [&](StringRef sum) {
     steps.add("dq." + sum.split('.').second + ".done");
   };

@@ -196,6 +196,14 @@ KernelAttr::verify(EmitError emitError, MatrixUnitAttrInterface unit,
       return emitError() << "plan's 'order' lists " << step.getName()
                          << " twice";
   }
+  int64_t least = 0, most = 0;
+  for (StepAttr step : order) {
+    least = std::min(least, step.getStage());
+    most = std::max(most, step.getStage());
+  }
+  if (most - least > 1)
+    return emitError() << "plan's 'order' has stages from " << least << " to "
+                       << most << ", expected at most two different ones";
   return verifyRoles(roles, emitError);
 }
 

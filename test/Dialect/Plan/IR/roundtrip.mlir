@@ -39,6 +39,10 @@ func.func private @backward() attributes {plan = #plan.kernel<#warp.wgmma_unit,
   dots = [<"dq", chunk_columns = 128, chunk_rows = 64>], streams = [<"p", rounded>], pair_sums, row_chunks = 2>}
 
 // CHECK-LABEL: func private @order
-// CHECK-SAME: order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "sum" - 1]>, step = #plan.step<"s" + 1>
+// CHECK-SAME: order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*"]>, step = #plan.step<"s" + 1>
 func.func private @order() attributes {plan = #plan.kernel<#warp.wgmma_unit,
-  order = ["s" + 1, "o" + 0, "s.done" + 1, "*" + 1, "o.done", "*", "sum" - 1]>, step = #plan.step<"s" + 1>}
+  order = ["s" + 1, "o" + 0, "s.done" + 1, "*" + 1, "o.done", "*"]>, step = #plan.step<"s" + 1>}
+
+// CHECK-LABEL: func private @late
+// CHECK-SAME: order = ["s", "sum" - 1]>
+func.func private @late() attributes {plan = #plan.kernel<#warp.wgmma_unit, order = ["s", "sum" - 1]>}

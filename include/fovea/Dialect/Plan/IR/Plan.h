@@ -168,8 +168,8 @@ void forEachField(Action action) {
              Plan::getFields());
 }
 
-/// What a step of an iteration names: an op, a part of a dot or of a stream, or
-/// the rest of its stage.
+/// The kinds of steps of an iteration: an op, a part of a dot or of a stream,
+/// or the rest of a stage.
 enum class StepPart { Op, Operand, Wide, Accumulator, Done, Read, Store, Rest };
 /// The step that stands for all other ops of its stage.
 inline constexpr llvm::StringLiteral kRestOfStage = "*";

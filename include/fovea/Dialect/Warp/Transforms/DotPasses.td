@@ -102,6 +102,9 @@ def WarpHoldAcrossWaits
     %wide = arith.extf %p1 : ...
     ```
   }];
+  let statistics = [
+    Statistic<"numHeld", "held", "Number of tiles kept live across a wait">
+  ];
 }
 
 def WarpDelayAtomicAdds

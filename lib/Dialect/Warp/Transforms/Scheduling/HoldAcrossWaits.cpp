@@ -53,10 +53,10 @@ static void keepLiveAcross(DotWaitOp wait, Value tile,
 /// Makes later users of a register operand read it from the dot's wait.
 /// Otherwise values computed from it would occupy registers beside the operand
 /// while the dot is outstanding. Constants need no register across the wait.
-static void keepOperandLive(DotOp dot) {
+static bool keepOperandLive(DotOp dot) {
   Value operand = dot.getA();
   if (matchPattern(operand, m_Constant()))
-    return;
+    return false;
   SmallVector<OpOperand *> later;
   for (OpOperand &use : operand.getUses()) {
     Operation *place = dot->getBlock()->findAncestorOpInBlock(*use.getOwner());
@@ -64,18 +64,19 @@ static void keepOperandLive(DotOp dot) {
       later.push_back(&use);
   }
   if (later.empty())
-    return;
+    return false;
   keepLiveAcross(makeAsync(dot), operand, later);
+  return true;
 }
 
 /// Keeps register operands that have later users live across their dots.
-static void keepOperandsLive(gpu::GPUFuncOp kernel) {
+static int64_t keepOperandsLive(gpu::GPUFuncOp kernel) {
   SmallVector<DotOp> dots;
   kernel.walk([&](DotOp dot) {
     if (!dot.getAsync() && tile::isRegisterTile(dot.getA().getType()))
       dots.push_back(dot);
   });
-  llvm::for_each(dots, keepOperandLive);
+  return llvm::count_if(dots, keepOperandLive);
 }
 
 /// The last wait between the definition of a 16-bit tile and the first user of
@@ -98,42 +99,45 @@ static DotWaitOp findLastWaitBeforeUse(arith::ExtFOp op) {
 /// Widens a 16-bit tile after the last wait before its first use, and keeps the
 /// 16-bit tile live across that wait. Anywhere else, the wide tile would take
 /// twice the registers while dots are outstanding.
-static void widenAfterWait(arith::ExtFOp op) {
+static bool widenAfterWait(arith::ExtFOp op) {
   auto type = dyn_cast<RankedTensorType>(op.getIn().getType());
   if (!type || !tile::isRegisterTile(type) ||
       type.getElementTypeBitWidth() != 16)
-    return;
+    return false;
   DotWaitOp wait = findLastWaitBeforeUse(op);
   if (!wait || wait->isBeforeInBlock(op))
-    return;
+    return false;
   op->moveAfter(wait);
   keepLiveAcross(wait, op.getIn(), &op->getOpOperand(0));
+  return true;
 }
 
 /// If a wide tile and its rounded form (the operand of a dot) are both used
 /// after a wait, keeps the wide tile live across that wait. Otherwise ptxas
 /// tends to schedule the rounding before the wait, and both would occupy
 /// registers.
-static void roundAfterWait(arith::TruncFOp op) {
+static bool roundAfterWait(arith::TruncFOp op) {
   auto dot = op->hasOneUse() ? dyn_cast<DotOp>(*op->user_begin()) : DotOp();
   Block *block = op->getBlock();
   if (!dot || dot.getA() != op.getResult() || dot->getBlock() != block ||
       !tile::isRegisterTile(op.getType()))
-    return;
+    return false;
   Operation *def = op.getIn().getDefiningOp();
   Operation *wait = op->getPrevNode();
   while (wait && wait != def && !isa<DotWaitOp>(wait))
     wait = wait->getPrevNode();
   if (!wait || wait == def)
-    return;
+    return false;
   SmallVector<OpOperand *> later;
   for (OpOperand &use : op.getIn().getUses()) {
     Operation *place = block->findAncestorOpInBlock(*use.getOwner());
     if (place && wait->isBeforeInBlock(place))
       later.push_back(&use);
   }
-  if (later.size() > 1)
-    keepLiveAcross(cast<DotWaitOp>(wait), op.getIn(), later);
+  if (later.size() <= 1)
+    return false;
+  keepLiveAcross(cast<DotWaitOp>(wait), op.getIn(), later);
+  return true;
 }
 
 void HoldAcrossWaitsPass::runOnKernel() {
@@ -143,12 +147,14 @@ void HoldAcrossWaitsPass::runOnKernel() {
   plan::KernelAttr plan = abi.getPlan();
   if (!plan.hasRoles() || !plan.getUnit().isAsynchronous())
     return;
-  if (!plan.isStaged())
-    return keepOperandsLive(getOperation());
+  if (!plan.isStaged()) {
+    numHeld += keepOperandsLive(getOperation());
+    return;
+  }
   SmallVector<arith::ExtFOp> widened;
   getOperation().walk([&](arith::ExtFOp op) { widened.push_back(op); });
-  llvm::for_each(widened, widenAfterWait);
+  numHeld += llvm::count_if(widened, widenAfterWait);
   SmallVector<arith::TruncFOp> rounded;
   getOperation().walk([&](arith::TruncFOp op) { rounded.push_back(op); });
-  llvm::for_each(rounded, roundAfterWait);
+  numHeld += llvm::count_if(rounded, roundAfterWait);
 }

@@ -150,7 +150,7 @@ void LoopDependences::addRings() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// What an op of the body does to memory that is in no ring.
+/// The accesses of an op of the body to memory that is in no ring.
 struct MemoryUse {
   Operation *op = nullptr;
   llvm::SmallVector<Value> read = {}, written = {}, added = {};

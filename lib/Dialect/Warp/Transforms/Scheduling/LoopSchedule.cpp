@@ -68,7 +68,8 @@ bool LoopSchedule::lowerToSources(Operation *op) {
   return changes;
 }
 
-/// Makes an op as early as its earliest user, but not earlier than `earliest`.
+/// Makes an op as early as its earliest user, but no earlier than its operands
+/// allow.
 bool LoopSchedule::raiseToUsers(Operation *op) {
   int64_t most = stages.lookup(op);
   for (const LoopDependence &dependence : dependences.getTargets(op))
@@ -114,7 +115,7 @@ void LoopSchedule::assignStages() {
       stages[op] = kUnknown;
   }
   repeat([&](Operation *op) { return raiseToUsers(op); });
-  // What nothing in the loop uses goes with its operands.
+  // An op without users in the loop goes with its operands.
   for (Operation *op : dependences.getOps()) {
     if (stages.lookup(op) != kUnknown)
       continue;
@@ -127,8 +128,8 @@ void LoopSchedule::assignStages() {
         isKnown = true;
       }
     stages[op] = isKnown ? stage : last;
-    repeat([&](Operation *other) { return raiseToUsers(other); });
   }
+  repeat([&](Operation *op) { return raiseToUsers(op); });
 }
 
 /// The step that lists the op, or the op's name.
@@ -216,12 +217,6 @@ LogicalResult LoopSchedule::checkStages(OrderError &error) {
       return failure();
     }
   return success();
-}
-
-bool LoopSchedule::isPipelined() const {
-  return llvm::any_of(stages, [&](const auto &entry) {
-    return entry.second != stages.begin()->second;
-  });
 }
 
 //===----------------------------------------------------------------------===//

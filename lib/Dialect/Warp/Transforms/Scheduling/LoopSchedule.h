@@ -49,8 +49,6 @@ public:
   StagedOrder getOrder() const;
   /// The number of iterations by which an op runs early.
   int64_t getStage(mlir::Operation *op) const { return stages.lookup(op); }
-  /// True if ops of the loop have different stages.
-  bool isPipelined() const;
 
 private:
   void assignListedStages();

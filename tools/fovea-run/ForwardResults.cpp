@@ -35,13 +35,15 @@ static attn::ForwardOp makeForward(OpBuilder &b, attn::BackwardOp backward) {
   constexpr unsigned kTensors = 3;
   unsigned given = backward.getFirstVariantOperand();
   SmallVector<Value> operands(backward->getOperands().take_front(kTensors));
-  llvm::append_range(operands, backward->getOperands().drop_front(given));
+  llvm::append_range(operands,
+                     backward->getOperands().drop_front(given).drop_back(
+                         backward.getQueryBlockLists().size()));
   OperationState state(
       backward.getLoc(), attn::ForwardOp::getOperationName(), operands,
       TypeRange{backward.getOutput().getType(), backward.getLse().getType()});
   // Attributes have the same names. In the operand segments, q, k and v come
   // first, followed by the four or five operands that the forward does not
-  // have.
+  // have; transposed block lists, which it does not have either, come last.
   constexpr unsigned kOthers = 4;
   StringAttr segments =
       attn::ForwardOp::getOperandSegmentSizesAttrName(state.name);
@@ -51,9 +53,10 @@ static attn::ForwardOp makeForward(OpBuilder &b, attn::BackwardOp backward) {
       continue;
     if (name == segments) {
       SmallVector<int32_t> sizes(kTensors, 1);
-      llvm::append_range(sizes,
-                         cast<DenseI32ArrayAttr>(attr).asArrayRef().drop_front(
-                             kTensors + kOthers));
+      llvm::append_range(sizes, cast<DenseI32ArrayAttr>(attr)
+                                    .asArrayRef()
+                                    .drop_front(kTensors + kOthers)
+                                    .drop_back());
       attr = b.getDenseI32ArrayAttr(sizes);
     }
     state.addAttribute(name, attr);

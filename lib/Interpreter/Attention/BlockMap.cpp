@@ -102,11 +102,14 @@ fovea::interp::makeForwardProgram(attn::BackwardOp backward) {
   Location loc = backward.getLoc();
   OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
   OpBuilder builder(module->getBodyRegion());
-  // Query, key and value; the other operands have the same order in both ops.
+  // Query, key and value; the other operands have the same order in both ops,
+  // and the backward op has transposed block lists after them.
   constexpr unsigned kTensors = 3;
   SmallVector<Value> operands(backward->getOperands().take_front(kTensors));
-  llvm::append_range(operands, backward->getOperands().drop_front(
-                                   backward.getFirstVariantOperand()));
+  llvm::append_range(operands,
+                     backward->getOperands()
+                         .drop_front(backward.getFirstVariantOperand())
+                         .drop_back(backward.getQueryBlockLists().size()));
   SmallVector<Type> results = {backward.getOutput().getType(),
                                backward.getLse().getType()};
   auto function = func::FuncOp::create(
@@ -125,7 +128,8 @@ fovea::interp::makeForwardProgram(attn::BackwardOp backward) {
       SmallVector<int32_t> sizes(kTensors, 1);
       llvm::append_range(sizes, cast<DenseI32ArrayAttr>(attribute.getValue())
                                     .asArrayRef()
-                                    .drop_front(kGroups));
+                                    .drop_front(kGroups)
+                                    .drop_back());
       state.addAttribute(segments, builder.getDenseI32ArrayAttr(sizes));
     } else if (llvm::is_contained(known, attribute.getName().strref())) {
       state.attributes.append(attribute);

@@ -23,7 +23,8 @@ DropoutStream fovea::emitDropoutStream(KernelBuilder &kb,
     return arith::ConstantIntOp::create(b, loc, value, 64);
   };
   // Seed and offset are the last operands before block-sparse lists.
-  unsigned end = op->getNumOperands() - op.getBlockLists().size();
+  unsigned end = op->getNumOperands() - op.getBlockLists().size() -
+                 op.getQueryBlockLists().size();
   Value seed = kb.operandArgument(end - 2),
         offset = kb.operandArgument(end - 1);
   // One half of the offset is in the counter, the other in the key.

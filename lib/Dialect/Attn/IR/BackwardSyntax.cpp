@@ -43,7 +43,8 @@ void BackwardOp::getAsmBlockArgumentNames(Region &region,
     setName(argument, name);
 }
 
-static constexpr StringRef kDeterministic = "deterministic";
+static constexpr StringRef kDeterministic = "deterministic",
+                           kQueryBlocks = "query_blocks";
 
 namespace {
 /// The clause that lists the computed gradients.
@@ -95,7 +96,7 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.parseOperandList(tensors, kTensors))
     return failure();
   Gradients gradients;
-  TypedOperands lseGradient;
+  TypedOperands lseGradient, queryBlocks;
   auto parseOwn = [&](StringRef keyword) -> ParseResult {
     if (keyword == "gradients")
       return gradients.parse(parser);
@@ -103,9 +104,12 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
       result.addAttribute(kDeterministic, parser.getBuilder().getUnitAttr());
       return success();
     }
-    if (parser.parseLParen() || parseTypedOperands(parser, lseGradient) ||
+    TypedOperands &clause = keyword == kQueryBlocks ? queryBlocks : lseGradient;
+    if (parser.parseLParen() || parseTypedOperands(parser, clause) ||
         parser.parseRParen())
       return failure();
+    if (keyword == kQueryBlocks)
+      return success();
     if (lseGradient.operands.size() != 1)
       return parser.emitError(lseGradient.loc,
                               "expected one gradient of lse, found ")
@@ -113,7 +117,7 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
     return success();
   };
   SmallVector<StringRef> regions = getRegionNames();
-  StringRef own[] = {"gradients", "lse_gradient", kDeterministic};
+  StringRef own[] = {"gradients", "lse_gradient", kDeterministic, kQueryBlocks};
   VariantClauses clauses(parser, result, regions, own, parseOwn);
   SmallVector<Type> types, results;
   if (clauses.parse() || parser.parseOptionalAttrDict(result.attributes) ||
@@ -142,7 +146,8 @@ ParseResult BackwardOp::parse(OpAsmParser &parser, OperationState &result) {
                              lseGradient.loc, result.operands))
     return failure();
   return clauses.resolve(
-      loc, {1, 1, 1, 1, 1, 1, int32_t(lseGradient.operands.size())});
+      loc, {1, 1, 1, 1, 1, 1, int32_t(lseGradient.operands.size())},
+      &queryBlocks);
 }
 
 /// Prints the computed gradients, unless they are those of q, k and v.
@@ -180,6 +185,10 @@ void BackwardOp::print(OpAsmPrinter &p) {
   if (getDeterministic())
     p << ' ' << kDeterministic;
   printVariantClauses(p, *this);
+  if (hasQueryBlocks()) {
+    printTypedOperands(p, kQueryBlocks, getQueryBlockLists());
+    p << ')';
+  }
   SmallVector<StringRef> regions = getRegionNames();
   printVariantRegions(p, *this, regions,
                       {getDifferentiatedAttrName(), getResultSegmentSizeAttr(),

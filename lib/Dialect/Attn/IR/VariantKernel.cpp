@@ -19,9 +19,10 @@ struct Groups {
       : captures(op.getFirstCapture()),
         sequence(captures + op.getCaptures().size()),
         weights(sequence + op.getSequenceOperands().size()),
-        lists(op->getNumOperands() - op.getBlockLists().size()) {}
+        queryLists(op->getNumOperands() - op.getQueryBlockLists().size()),
+        lists(queryLists - op.getBlockLists().size()) {}
 
-  unsigned captures, sequence, weights, lists;
+  unsigned captures, sequence, weights, queryLists, lists;
 };
 } // namespace
 
@@ -34,6 +35,8 @@ std::string fovea::attn::getVariantOperandName(AttentionOpInterface op,
     return op.getCaptureName(index - first.captures);
   if (index < first.weights)
     return op.getSequence().getOperandNames()[index - first.sequence].str();
+  if (index >= first.queryLists)
+    return op.getQueryBlockListName(index - first.queryLists).str();
   if (index >= first.lists)
     return op.getBlockListName(index - first.lists).str();
   if (op.getSinks() && index == first.weights)
@@ -44,6 +47,8 @@ std::string fovea::attn::getVariantOperandName(AttentionOpInterface op,
 SmallVector<std::string>
 fovea::attn::getVariantOperandDims(AttentionOpInterface op, unsigned index) {
   Groups first(op);
+  if (index >= first.queryLists)
+    return op.getQueryBlockListDims(index - first.queryLists);
   if (index >= first.lists)
     return op.getBlockListDims(index - first.lists);
   SmallVector<std::string> dims;
@@ -112,5 +117,7 @@ SmallVector<DimCover> fovea::attn::getVariantCovers(AttentionOpInterface op) {
   SmallVector<DimCover> covers = getCapturedCovers(op);
   if (op.hasBlocks())
     covers.push_back({"Qblocks", op.getQueryBlock(), "Sq"});
+  if (op.hasQueryBlocks())
+    covers.push_back({"Kblocks", op.getKeyBlock(), "Skv"});
   return covers;
 }

@@ -219,8 +219,17 @@ bool fovea::attn::isReservedName(AttentionOpInterface op, StringRef name) {
                                             "lengths",    "cu_q",
                                             "cu_k",       "dropout_offset",
                                             "page_table"};
-  static const llvm::StringSet<> backward = {"do", "dlse",   "dq",    "dk",
-                                             "dv", "dsinks", "dscale"};
+  static const llvm::StringSet<> backward = {"do",
+                                             "dlse",
+                                             "dq",
+                                             "dk",
+                                             "dv",
+                                             "dsinks",
+                                             "dscale",
+                                             "partial_query_count",
+                                             "partial_query_index",
+                                             "full_query_count",
+                                             "full_query_index"};
   return forward.contains(name) ||
          llvm::is_contained(op.getSequence().getOperandNames(), name) ||
          (isa<BackwardOp>(op) && backward.contains(name));

@@ -236,12 +236,13 @@ ParseResult VariantClauses::parse() {
   return success();
 }
 
-ParseResult VariantClauses::resolve(SMLoc start, ArrayRef<int32_t> before) {
+ParseResult VariantClauses::resolve(SMLoc start, ArrayRef<int32_t> before,
+                                    TypedOperands *last) {
   scale.loc = start;
-  for (TypedOperands *clause :
-       {&scale, &captures, &sequenceOperands, &sinks, &dropout, &blockLists})
-    if (parser.resolveOperands(clause->operands, clause->types, clause->loc,
-                               result.operands))
+  for (TypedOperands *clause : {&scale, &captures, &sequenceOperands, &sinks,
+                                &dropout, &blockLists, last})
+    if (clause && parser.resolveOperands(clause->operands, clause->types,
+                                         clause->loc, result.operands))
       return failure();
   int32_t numDropout = dropout.operands.size() / 2;
   SmallVector<int32_t> segments(before);
@@ -250,6 +251,8 @@ ParseResult VariantClauses::resolve(SMLoc start, ArrayRef<int32_t> before) {
                       int32_t(sequenceOperands.operands.size()),
                       int32_t(sinks.operands.size()), numDropout, numDropout,
                       int32_t(blockLists.operands.size()));
+  if (last)
+    segments.push_back(last->operands.size());
   result.addAttribute(kOperandSegments,
                       parser.getBuilder().getDenseI32ArrayAttr(segments));
   return success();

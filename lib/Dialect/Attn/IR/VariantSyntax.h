@@ -40,8 +40,10 @@ public:
   /// Parses all clauses, in any order, each at most once.
   mlir::ParseResult parse();
   /// Resolves the operands after those of the op's direction, in the op's
-  /// order. `before` contains the sizes of the preceding segments.
-  mlir::ParseResult resolve(mlir::SMLoc start, llvm::ArrayRef<int32_t> before);
+  /// order. `before` contains the sizes of the preceding segments. `last`, if
+  /// not null, are the operands of a segment after the common ones.
+  mlir::ParseResult resolve(mlir::SMLoc start, llvm::ArrayRef<int32_t> before,
+                            TypedOperands *last = nullptr);
 
 private:
   mlir::ParseResult parseClause(llvm::StringRef keyword);

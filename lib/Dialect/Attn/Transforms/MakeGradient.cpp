@@ -301,6 +301,21 @@ static unsigned addOperands(func::FuncOp backward, ForwardOp forward,
   return given;
 }
 
+/// Adds arguments for the transposed block lists; returns their number.
+static int32_t addQueryBlocks(func::FuncOp backward, ForwardOp forward,
+                              SmallVectorImpl<Value> &operands) {
+  constexpr unsigned kLeading = 2; // batch entries and heads
+  for (Value list : forward.getBlockLists()) {
+    auto type = cast<RankedTensorType>(list.getType());
+    SmallVector<int64_t> shape(type.getShape());
+    std::fill(shape.begin() + kLeading, shape.end(), ShapedType::kDynamic);
+    (void)backward.insertArgument(backward.getNumArguments(), type.clone(shape),
+                                  {}, list.getLoc());
+    operands.push_back(backward.getArguments().back());
+  }
+  return forward.getBlockLists().size();
+}
+
 void MakeGradientPass::makeBackward(func::FuncOp func, ForwardOp forward,
                                     const Requested &requested,
                                     SymbolTable &symbols) {
@@ -315,6 +330,8 @@ void MakeGradientPass::makeBackward(func::FuncOp func, ForwardOp forward,
   symbols.insert(backward);
   SmallVector<Value> values;
   unsigned given = addOperands(backward, forward, lseGradient, values);
+  int32_t transposed =
+      queryBlocks ? addQueryBlocks(backward, forward, values) : 0;
   builder.setInsertionPointToEnd(&backward.getBody().front());
 
   OperationState state(loc, BackwardOp::getOperationName(), values, results);
@@ -333,6 +350,7 @@ void MakeGradientPass::makeBackward(func::FuncOp func, ForwardOp forward,
                                      .asArrayRef()
                                      .drop_front(kTensors));
   }
+  operands.push_back(transposed);
   state.addAttribute(segmentsName, builder.getDenseI32ArrayAttr(operands));
   state.addAttribute(BackwardOp::getResultSegmentSizeAttr(),
                      builder.getDenseI32ArrayAttr(segments));

@@ -86,7 +86,7 @@ func.func @count(%q: !t, %lse: !lse) {
 !lse = tensor<2x4x8xf32>
 func.func @nothing(%q: !t, %lse: !lse) {
   // expected-error @+1 {{expected at least one gradient}}
-  "attn.backward"(%q, %q, %q, %q, %lse, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 0, 0, 0, 0, 0, 0>, sequence = #attn.dense}> ({}, {}, {}, {}, {}, {}) : (!t, !t, !t, !t, !lse, !t) -> ()
+  "attn.backward"(%q, %q, %q, %q, %lse, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 0, 0, 0, 0, 0, 0>, sequence = #attn.dense}> ({}, {}, {}, {}, {}, {}) : (!t, !t, !t, !t, !lse, !t) -> ()
   return
 }
 
@@ -231,7 +231,7 @@ func.func @no_gradient_of_capture(%q: !t, %lse: !lse, %c: f32) -> !t {
   // expected-error @+1 {{expected a gradient for each of 1 captured values, found 0}}
   %0 = "attn.backward"(%q, %q, %q, %q, %lse, %q, %c) <{
       differentiated = array<i64: 0>, layout = #attn.layout<bhsd>, sequence = #attn.dense,
-      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0>}>
+      operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0>, resultSegmentSizes = array<i32: 1, 0, 0, 0, 0, 0>}>
     ({}, {}, {}, {}, {}, {}) : (!t, !t, !t, !t, !lse, !t, f32) -> !t
   return %0 : !t
 }

@@ -87,3 +87,15 @@ func.func @main(%q: !t) -> !t {
   %1:2 = call @complete(%0, %q, %q) : (!t, !t, !t) -> (!t, !rows)
   return %1#0 : !t
 }
+
+// Transposed block lists come last, if there are lists.
+// RUN: fovea-opt %s --attn-make-gradient=query-blocks | FileCheck %s --check-prefix=LISTS
+// LISTS-LABEL: func.func @constant_backward(
+// LISTS-NOT: query_blocks
+// LISTS-LABEL: func.func @lists_backward(
+// LISTS-SAME: %[[C:[a-z0-9]+]]: tensor<1x1x3xi32>, %[[I:[a-z0-9]+]]: tensor<1x1x3x5xi32>, %[[TC:[a-z0-9]+]]: tensor<1x1x?xi32>, %[[TI:[a-z0-9]+]]: tensor<1x1x?x?xi32>)
+// LISTS: blocks(%[[C]], %[[I]] : tensor<1x1x3xi32>, tensor<1x1x3x5xi32>, size = [16, 16]) query_blocks(%[[TC]], %[[TI]] : tensor<1x1x?xi32>, tensor<1x1x?x?xi32>)
+func.func @lists(%q: !t, %k: !t, %v: !t, %c: tensor<1x1x3xi32>, %i: tensor<1x1x3x5xi32>) -> !t {
+  %o = attn.forward %q, %k, %v blocks(%c, %i : tensor<1x1x3xi32>, tensor<1x1x3x5xi32>, size = [16, 16]) : !t, !t, !t -> !t
+  return %o : !t
+}

@@ -54,13 +54,15 @@ struct DimCover {
 /// contains block lists instead: the first `entries` values of each row must be
 /// different indices of blocks of size `block` of that size. With `page` it
 /// contains page tables: the values of each row that hold its first `entries`
-/// keys, in pages of that many rows, must be indices below that size.
+/// keys, in pages of that many rows, must be indices below that size. With
+/// `transposed`, block lists must be those of that tensor transposed.
 struct Contents {
   std::string tensor, of;
   bool ascending = false;
   int64_t block = 0;
   std::string entries = {};
   int64_t times = 1, page = 0;
+  std::string transposed = {};
 };
 
 /// The memory layout of the keys of a sequence form.
@@ -90,6 +92,9 @@ bool isSparse(AttentionOpInterface op);
 llvm::StringRef getBlockListName(unsigned index);
 llvm::SmallVector<std::string> getBlockListDims(AttentionOpInterface op,
                                                 unsigned index);
+llvm::StringRef getQueryBlockListName(unsigned index);
+llvm::SmallVector<std::string> getQueryBlockListDims(AttentionOpInterface op,
+                                                     unsigned index);
 } // namespace detail
 } // namespace fovea::attn
 

@@ -111,7 +111,7 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
 
     After the tensors of its own direction, such an op has these operands in
     order: the run-time scale, captured values, operands of the sequence form,
-    sinks, dropout seed and offset, and block lists.
+    sinks, dropout seed and offset, block lists, and transposed block lists.
   }];
   let methods = [
     InterfaceMethod<"Index of the run-time scale operand, even if absent.",
@@ -153,6 +153,12 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
       "::mlir::OperandRange", "getBlockLists", (ins)>,
     InterfaceMethod<"Queries and keys per block of the lists.",
       "::std::optional<::llvm::ArrayRef<int64_t>>", "getBlockSize", (ins)>,
+    InterfaceMethod<[{The transposed block-sparse lists, from keys to queries:
+      as many tensors as `getBlockLists`, or none.}],
+      "::mlir::OperandRange", "getQueryBlockLists", (ins), "",
+      /*defaultImplementation=*/[{
+        return $_op->getOperands().drop_front($_op->getNumOperands());
+      }]>,
     InterfaceMethod<"The dimension order of the tensors.",
       "::fovea::attn::Layout", "getLayout", (ins)>,
     InterfaceMethod<"The memory layout of the sequences.",
@@ -214,6 +220,7 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     bool isSparse() { return ::fovea::attn::detail::isSparse($_op); }
     bool hasBlocks() { return !$_op.getBlockLists().empty(); }
     bool hasFullBlocks() { return $_op.getBlockLists().size() == 4; }
+    bool hasQueryBlocks() { return !$_op.getQueryBlockLists().empty(); }
     /// Queries and keys per block; requires block lists.
     int64_t getQueryBlock() { return (*$_op.getBlockSize())[0]; }
     int64_t getKeyBlock() { return (*$_op.getBlockSize())[1]; }
@@ -223,6 +230,13 @@ def AttentionOpInterface : OpInterface<"AttentionOpInterface"> {
     }
     ::llvm::SmallVector<::std::string> getBlockListDims(unsigned index) {
       return ::fovea::attn::detail::getBlockListDims($_op, index);
+    }
+    /// The same for the transposed lists.
+    static ::llvm::StringRef getQueryBlockListName(unsigned index) {
+      return ::fovea::attn::detail::getQueryBlockListName(index);
+    }
+    ::llvm::SmallVector<::std::string> getQueryBlockListDims(unsigned index) {
+      return ::fovea::attn::detail::getQueryBlockListDims($_op, index);
     }
     /// Exclusive upper bound of the random numbers of dropout.
     static constexpr int64_t kDropoutSteps = 65536;

@@ -275,6 +275,24 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     `lb, fb, fe, ub`. All queries that see one of these keys are in `[lb, ub)`,
     and every query in `[fb, fe)` sees every key.
 
+    `query_blocks` are the lists of `blocks` transposed: for each block of `KB`
+    keys, the blocks of `QB` queries that attend to it. Kernels over key tiles
+    read them. Without them, or if such a kernel needs another form, a prologue
+    kernel transposes `blocks`.
+
+    ```
+    query_blocks(%pc, %pi, %fc, %fi : tensor<?x?x?xi32>, tensor<?x?x?x?xi32>,
+                 tensor<?x?x?xi32>, tensor<?x?x?x?xi32>)
+    ```
+
+    Counts are (B or 1, Hq or 1, Kblocks) and indices are (B or 1, Hq or 1,
+    Kblocks, width), all i32, with as many tensors as `blocks`. Broadcast,
+    counts and indices are as in `blocks`. Both must list the same pairs of
+    blocks as partial and as full, else the gradients are undefined; the
+    interpreter of this op reports a difference. The operands have the names
+    `partial_query_count`, `partial_query_index`, `full_query_count` and
+    `full_query_index`.
+
     Source: Dao et al., FlashAttention (2022), algorithm 4. score_mod and the
     gradients with respect to captured values follow PyTorch's FlexAttention.
 
@@ -309,6 +327,7 @@ def Attn_BackwardOp : Attn_Op<"backward", [
     Arg<Optional<I64>, "the seed of dropout's random numbers">:$dropoutSeed,
     Arg<Optional<I64>, "the offset into the random numbers of the seed">:$dropoutOffset,
     Arg<Variadic<AnyRankedTensor>, "counts and indices of partial blocks, then of full blocks: i32">:$blockLists,
+    Arg<Variadic<AnyRankedTensor>, "the same lists transposed, the query blocks of each key block: i32">:$queryBlockLists,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "the numbers in the names of captured values, if some were removed">:$captureNumbers,
     Arg<OptionalAttr<StrArrayAttr>, "the names of captured values, one for each">:$captureNames,
     Arg<OptionalAttr<DenseI64ArrayAttr>, "queries and keys per block of the lists: [QB, KB]">:$blockSize,

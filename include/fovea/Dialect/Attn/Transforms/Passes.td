@@ -144,11 +144,12 @@ def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
     contains one `attn.backward` with the same clauses and regions. Its
     arguments are q, k and v, then o and lse of the forward op, the gradients
     with respect to o and, with `lse-gradient`, lse, and then the other operands
-    of the forward op. Constants stay constants. The function returns the
-    requested gradients in this order: q, k, v, captured values, sinks, run-time
-    scale. Gradients with respect to constants are returned only if requested by
-    name. The gradient with respect to o has the element type of v, in which
-    kernels multiply it, even if o is f32.
+    of the forward op. With `query-blocks`, the transposed block lists follow,
+    if the forward op has block lists. Constants stay constants. The function
+    returns the requested gradients in this order: q, k, v, captured values,
+    sinks, run-time scale. Gradients with respect to constants are returned only
+    if requested by name. The gradient with respect to o has the element type of
+    v, in which kernels multiply it, even if o is f32.
 
     Gradients need o and lse. If `@f` does not return them, they are appended to
     its results. If `@f` has callers, it is not changed; instead the pass adds
@@ -196,6 +197,8 @@ def AttnMakeGradient : Pass<"attn-make-gradient", "::mlir::ModuleOp"> {
       "The loss also depends on lse">,
     Option<"deterministic", "deterministic", "bool", /*default=*/"false",
       "The gradients are bitwise reproducible">,
+    Option<"queryBlocks", "query-blocks", "bool", /*default=*/"false",
+      "The gradients take transposed block lists">,
     Option<"onlyBackward", "only-backward", "bool", /*default=*/"false",
       "Remove the forward functions, unless they have callers">
   ];

@@ -24,6 +24,115 @@ static ArrayRef<int32_t> getIntegers(const HostTensor &tensor) {
           size_t(tensor.getNumElements())};
 }
 
+//===----------------------------------------------------------------------===//
+// Transposed lists
+//===----------------------------------------------------------------------===//
+
+ArrayRef<int32_t> HostBlockLists::getRow(int64_t batch, int64_t head,
+                                         int64_t row) const {
+  ArrayRef<int64_t> shape = getShape();
+  int64_t place = shape[0] == 1 ? 0 : batch;
+  place = place * shape[1] + (shape[1] == 1 ? 0 : head);
+  place = place * shape[2] + row;
+  int64_t width = shape[3];
+  int64_t count = std::clamp<int64_t>(getIntegers(counts)[place], 0, width);
+  return getIntegers(indices).slice(place * width, count);
+}
+
+/// The contents of a tensor with entries, or null.
+static const attn::Contents *findLists(const Signature &signature,
+                                       StringRef tensor) {
+  for (const attn::Contents &contents : signature.contents)
+    if (contents.tensor == tensor && !contents.entries.empty())
+      return &contents;
+  return nullptr;
+}
+
+std::optional<HostBlockLists>
+fovea::interp::findTransposed(const Signature &signature,
+                              ArrayRef<Argument> arguments,
+                              const attn::Contents &contents) {
+  const attn::Contents *lists = contents.transposed.empty()
+                                    ? nullptr
+                                    : findLists(signature, contents.transposed);
+  if (!lists)
+    return std::nullopt;
+  int64_t counts = signature.findInput(lists->entries),
+          indices = signature.findInput(lists->tensor);
+  if (counts < 0 || indices < 0)
+    return std::nullopt;
+  return HostBlockLists(arguments[counts].tensor, arguments[indices].tensor);
+}
+
+/// A block of queries and a block of keys.
+using BlockPair = std::pair<int64_t, int64_t>;
+
+/// The pairs of `blocks` that lists of a batch entry and head have. Rows are
+/// keys in transposed lists.
+static llvm::DenseSet<BlockPair> collectPairs(const HostBlockLists &lists,
+                                              int64_t batch, int64_t head,
+                                              BlockPair blocks,
+                                              bool areTransposed) {
+  auto [rows, columns] =
+      areTransposed ? BlockPair(blocks.second, blocks.first) : blocks;
+  llvm::DenseSet<BlockPair> pairs;
+  for (int64_t row = 0; row < std::min(lists.getShape()[2], rows); ++row)
+    for (int64_t entry : lists.getRow(batch, head, row))
+      if (entry >= 0 && entry < columns)
+        pairs.insert(areTransposed ? BlockPair(entry, row)
+                                   : BlockPair(row, entry));
+  return pairs;
+}
+
+/// The smallest pair that one set has and the other does not have.
+static std::optional<BlockPair>
+findMissing(const llvm::DenseSet<BlockPair> &of,
+            const llvm::DenseSet<BlockPair> &in) {
+  std::optional<BlockPair> found;
+  for (BlockPair pair : of)
+    if (!in.contains(pair) && (!found || pair < *found))
+      found = pair;
+  return found;
+}
+
+/// Checks that lists from keys to queries are the `given` ones transposed, for
+/// that many blocks.
+static LogicalResult
+checkTransposed(const attn::Contents &contents, const HostBlockLists &given,
+                const HostBlockLists &transposed, BlockPair blocks,
+                function_ref<void(const Twine &)> emitError) {
+  ArrayRef<int64_t> x = given.getShape(), y = transposed.getShape();
+  for (int64_t batch = 0; batch < std::max(x[0], y[0]); ++batch)
+    for (int64_t head = 0; head < std::max(x[1], y[1]); ++head) {
+      auto of = collectPairs(given, batch, head, blocks,
+                             /*areTransposed=*/false);
+      auto in = collectPairs(transposed, batch, head, blocks,
+                             /*areTransposed=*/true);
+      auto missing = findMissing(of, in), extra = findMissing(in, of);
+      if (!missing && !extra)
+        continue;
+      auto [query, key] = missing ? *missing : *extra;
+      emitError("tensor '" + Twine(contents.tensor) + "' must be '" +
+                contents.transposed + "' transposed: batch entry " +
+                Twine(batch) + ", head " + Twine(head) +
+                " has block of queries " + Twine(query) +
+                " and block of keys " + Twine(key) + " only in '" +
+                (missing ? contents.transposed : contents.tensor) + "'");
+      return failure();
+    }
+  return success();
+}
+
+/// The number of blocks that lists may contain.
+static int64_t countBlocks(const attn::Contents &contents,
+                           const DimSizes &sizes) {
+  return llvm::divideCeil(sizes.lookup(contents.of), contents.block);
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
 namespace {
 /// Checks one tensor; the diagnostics are those of libFoveaRuntime.
 struct Checker {
@@ -127,6 +236,17 @@ LogicalResult fovea::interp::checkContents(
     if (hasEntries)
       counts = getIntegers(arguments[entries].tensor);
     if (failed(checker.check(counts)))
+      return failure();
+    auto given = findTransposed(signature, arguments, contents);
+    if (!given)
+      continue;
+    HostBlockLists transposed(arguments[entries].tensor,
+                              arguments[input].tensor);
+    BlockPair blocks = {
+        countBlocks(contents, sizes),
+        countBlocks(*findLists(signature, contents.transposed), sizes)};
+    if (failed(
+            checkTransposed(contents, *given, transposed, blocks, emitError)))
       return failure();
   }
   return success();

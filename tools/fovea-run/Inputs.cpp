@@ -165,6 +165,57 @@ static void drawBlocks(const Parameter &parameter, int64_t width,
   }
 }
 
+/// Draws a row of transposed lists with `listed` blocks out of `blocks`: in any
+/// order, and, if there is space, with a block out of range. Returns the count.
+static int64_t drawTransposedRow(ArrayRef<int32_t> listed, int64_t blocks,
+                                 Generator &generator,
+                                 MutableArrayRef<int32_t> row) {
+  llvm::fill(row, -7);
+  int64_t count = std::min(listed.size(), row.size());
+  llvm::copy(listed.take_front(count), row.begin());
+  if (count < int64_t(row.size()) && generator.integer(0, 1))
+    row[count++] = blocks + 3;
+  for (int64_t index = 0; index < count; ++index)
+    std::swap(row[index], row[generator.integer(0, index)]);
+  return count;
+}
+
+/// Draws lists that are `given` transposed.
+static void drawTransposed(const interp::HostBlockLists &given,
+                           Generator &generator, HostTensor &counts,
+                           HostTensor &indices) {
+  ArrayRef<int64_t> shape = indices.getShape();
+  int64_t blocks = given.getShape()[2], width = shape[3], place = 0;
+  auto *countData = reinterpret_cast<int32_t *>(counts.data()),
+       *indexData = reinterpret_cast<int32_t *>(indices.data());
+  for (int64_t batch = 0; batch < shape[0]; ++batch)
+    for (int64_t head = 0; head < shape[1]; ++head)
+      for (int64_t key = 0; key < shape[2]; ++key, ++place) {
+        SmallVector<int32_t> listed;
+        for (int64_t query = 0; query < blocks; ++query)
+          if (llvm::is_contained(given.getRow(batch, head, query), key))
+            listed.push_back(query);
+        countData[place] = drawTransposedRow(
+            listed, blocks, generator,
+            MutableArrayRef(indexData + place * width, width));
+      }
+}
+
+/// Replaces transposed lists by those of the other lists.
+static void drawAllTransposed(const Signature &signature,
+                              const Options &options, Workload &workload) {
+  for (const attn::Contents &contents : signature.contents) {
+    auto given = interp::findTransposed(signature, workload.inputs, contents);
+    int64_t counts = signature.findInput(contents.entries),
+            indices = signature.findInput(contents.tensor);
+    if (!given || counts < 0 || indices < 0)
+      continue;
+    Generator generator(*options.randomSeed, contents.tensor);
+    drawTransposed(*given, generator, workload.inputs[counts].tensor,
+                   workload.inputs[indices].tensor);
+  }
+}
+
 /// Fills a float tensor in chunks, since it may be large.
 static void drawFloats(HostTensor &tensor, double factor,
                        Generator &generator) {
@@ -228,6 +279,26 @@ static bool drawScalar(const Parameter &parameter, const DimSizes &sizes,
   return true;
 }
 
+/// The smallest legal sizes of dimensions that depend on `sizes`.
+static DimSizes findLeastSizes(const Signature &signature,
+                               const DimSizes &sizes) {
+  DimSizes least;
+  for (const attn::DimCover &cover : signature.covers)
+    if (auto of = sizes.find(cover.of); of != sizes.end()) {
+      int64_t &size = least[cover.dim];
+      size = std::max<int64_t>(size, llvm::divideCeil(of->second, cover.block));
+    }
+  // Rows of transposed lists have space for all blocks.
+  for (const attn::Contents &contents : signature.contents) {
+    int64_t input = signature.findInput(contents.tensor);
+    auto of = sizes.find(contents.of);
+    if (!contents.transposed.empty() && input >= 0 && of != sizes.end())
+      least[signature.inputs[input].dims.back()] =
+          std::max<int64_t>(llvm::divideCeil(of->second, contents.block), 1);
+  }
+  return least;
+}
+
 /// Collects sizes by name from static types and --dims. Reports missing sizes
 /// and unknown names.
 static bool collectSizes(const Signature &signature, const Options &options,
@@ -261,13 +332,7 @@ static bool collectSizes(const Signature &signature, const Options &options,
       return false;
     }
   }
-  // Defaults to the smallest legal size.
-  DimSizes least;
-  for (const attn::DimCover &cover : signature.covers)
-    if (auto of = sizes.find(cover.of); of != sizes.end()) {
-      int64_t &size = least[cover.dim];
-      size = std::max<int64_t>(size, llvm::divideCeil(of->second, cover.block));
-    }
+  DimSizes least = findLeastSizes(signature, sizes);
   for (auto &entry : least)
     sizes.try_emplace(entry.getKey(), entry.getValue());
   std::string missing;
@@ -309,6 +374,7 @@ static bool drawInputs(const Signature &signature, const Options &options,
       return false;
     argument.tensor = drawTensor(input, *shape, sizes, options);
   }
+  drawAllTransposed(signature, options, workload);
   return true;
 }
 

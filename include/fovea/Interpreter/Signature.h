@@ -21,6 +21,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,6 +92,29 @@ llvm::LogicalResult
 checkContents(const Signature &signature, llvm::ArrayRef<Argument> arguments,
               const DimSizes &sizes,
               llvm::function_ref<void(const llvm::Twine &)> emitError);
+
+/// Block lists in host memory. A batch or head extent of 1 applies to all
+/// entries.
+class HostBlockLists {
+public:
+  HostBlockLists(const HostTensor &counts, const HostTensor &indices)
+      : counts(counts), indices(indices) {}
+
+  /// The extents of the indices.
+  llvm::ArrayRef<int64_t> getShape() const { return indices.getShape(); }
+  /// The blocks that a row lists.
+  llvm::ArrayRef<int32_t> getRow(int64_t batch, int64_t head,
+                                 int64_t row) const;
+
+private:
+  const HostTensor &counts, &indices;
+};
+
+/// The lists of which the lists in `contents` must be the transposed ones;
+/// nullopt if there are none, or if the program computes one of the tensors.
+std::optional<HostBlockLists> findTransposed(const Signature &signature,
+                                             llvm::ArrayRef<Argument> arguments,
+                                             const attn::Contents &contents);
 
 /// The shape of a parameter's tensor with these sizes; fails with the missing
 /// dimension's name.

@@ -187,6 +187,42 @@ emitClassified(const BackwardKernel &kernel, Value head,
   return std::unique_ptr<BlockIterator>(std::move(classified));
 }
 
+/// Query blocks from the op's own transposed lists. They may contain blocks
+/// past the end, in any order.
+static BackwardBlocks emitGivenQueryBlocks(const BackwardKernel &kernel,
+                                           Value head) {
+  KernelBuilder &kb = kernel.kb;
+  const BackwardTile &tile = kernel.tile;
+  int64_t columns = kernel.part.getColumns();
+  auto listed = std::make_unique<ListedBlocks>(
+      kb, BlockLists::ofQueries(kb, kernel.op), columns);
+  listed->emitCounts({tile.work.batch, head, tile.work.row}, tile.queries,
+                     kernel.part.plan.visitsAtLeastOnce()
+                         ? ListedBlocks::Else::PastBlock
+                         : ListedBlocks::Else::Nothing);
+  BackwardBlocks blocks;
+  blocks.visited = std::move(listed);
+  blocks.keyEnd = tile.keys;
+  Value step = kb.constant(columns);
+  Value last = kb.make<arith::SubIOp>(
+      kb.make<arith::MaxSIOp>(tile.queries, kb.constant(1)), kb.constant(1));
+  blocks.lastQuery =
+      kb.make<arith::MulIOp>(kb.make<arith::DivUIOp>(last, step), step);
+  return blocks;
+}
+
+ExistingQueries fovea::emitExistingQueries(KernelBuilder &kb,
+                                           const BackwardBlocks &blocks,
+                                           Value first) {
+  if (!blocks.lastQuery)
+    return {first, blocks.keyEnd};
+  Value isPast = kb.make<arith::CmpIOp>(arith::CmpIPredicate::sgt, first,
+                                        blocks.lastQuery);
+  Value keyEnd =
+      kb.make<arith::SelectOp>(isPast, kb.constant(0), blocks.keyEnd);
+  return {kb.make<arith::MinSIOp>(first, blocks.lastQuery), keyEnd};
+}
+
 /// Query blocks from the transposed block-sparse lists.
 static FailureOr<BackwardBlocks>
 emitListedQueryBlocks(const BackwardKernel &kernel, Value head) {
@@ -208,6 +244,8 @@ emitListedQueryBlocks(const BackwardKernel &kernel, Value head) {
         choose(blocks.ordered->getIsSeen(), tile.keys, kb.constant(0));
     return blocks;
   }
+  if (!kernel.memory.transposed)
+    return emitGivenQueryBlocks(kernel, head);
   auto listed = std::make_unique<ListedBlocks>(
       kb, kernel.memory.transposed->get(kb), part.getColumns());
   // dq_accum has no row for a block past the end, so an empty list falls back

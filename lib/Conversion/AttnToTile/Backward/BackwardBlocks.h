@@ -34,6 +34,9 @@ struct BackwardBlocks {
   /// Number of keys, for masking. It is 0 if a key tile whose list is empty
   /// still runs one iteration: all pairs of that iteration are masked.
   mlir::Value keyEnd;
+  /// The first query of the last block, if `visited` may yield blocks past it;
+  /// otherwise null.
+  mlir::Value lastQuery;
 };
 
 /// Key blocks that the kernel's query tile processes.
@@ -57,6 +60,16 @@ std::unique_ptr<BlockBitmap> makeQueryWords(const BackwardKernel &kernel,
 using BlockBody =
     llvm::function_ref<mlir::FailureOr<llvm::SmallVector<mlir::Value>>(
         mlir::Value first, mlir::Value partial, mlir::ValueRange sums)>;
+/// A query block of the loop: its first query, and the number of keys for
+/// masking.
+struct ExistingQueries {
+  mlir::Value first, keyEnd;
+};
+/// The block at `first`. A block past the end becomes the last block with all
+/// pairs masked, because dq_accum has no rows past the end.
+ExistingQueries emitExistingQueries(KernelBuilder &kb,
+                                    const BackwardBlocks &blocks,
+                                    mlir::Value first);
 /// Emits the loop over the blocks. Blocks of a range are processed in ascending
 /// order if `upwards`, else in the order of the plan.
 mlir::FailureOr<mlir::ValueRange>

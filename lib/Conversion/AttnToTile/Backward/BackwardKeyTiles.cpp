@@ -277,10 +277,10 @@ KeyTileEmitter::emitVisits(Value head, bool ofGroup, ValueRange sums) {
   FailureOr<ValueRange> results = emitBlockLoop(
       kernel, *blocks, /*upwards=*/ofGroup || part.followsDiagonal, inits,
       [&](Value row, Value partial, ValueRange carried) {
-        QueryPlace place = ofGroup ? getGqaPosition(kernel, visits, head, row)
-                                   : kernel.placeQueries(head, row);
-        return emitBlock({loadMet(place), partial, blocks->keyEnd, hasSlot},
-                         carried);
+        auto [first, keyEnd] = emitExistingQueries(kb, *blocks, row);
+        QueryPlace place = ofGroup ? getGqaPosition(kernel, visits, head, first)
+                                   : kernel.placeQueries(head, first);
+        return emitBlock({loadMet(place), partial, keyEnd, hasSlot}, carried);
       });
   if (failed(results) || failed(keySums.addToMemory(head, *results)))
     return failure();

@@ -77,12 +77,22 @@ static ScratchArguments declareAll(KernelBuilder &kb, attn::BackwardOp op,
   return declared;
 }
 
+/// True if key tiles can read the op's own transposed lists. Ordered
+/// accumulation needs bitmaps. Tiles past the end are iterated in those lists,
+/// which costs too much in blocks of many tiles.
+static bool canReadQueryBlocks(attn::BackwardOp op, const BackwardPlan &plan) {
+  constexpr int64_t kMostTiles = 8;
+  return op.hasQueryBlocks() && !plan.dqAccum.isOrdered &&
+         op.getQueryBlock() <= kMostTiles * plan.getMain().getColumns();
+}
+
 BackwardScratch BackwardScratch::declare(KernelBuilder &kb, attn::BackwardOp op,
                                          const BackwardPlan &plan) {
   BackwardScratch memory{declareAll(kb, op, plan),
                          CaptureGrads::declare(kb, op),
                          /*transposed=*/{}};
-  if (op.hasBlocks() && !plan.getMain().hasQueryTiles())
+  if (op.hasBlocks() && !plan.getMain().hasQueryTiles() &&
+      !canReadQueryBlocks(op, plan))
     memory.transposed =
         TransposeBlockLists::declare(kb, op, /*asBits=*/plan.dqAccum.isOrdered);
   return memory;

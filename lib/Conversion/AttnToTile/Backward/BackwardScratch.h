@@ -37,7 +37,8 @@ struct ScratchArguments {
 struct BackwardScratch {
   ScratchArguments scratch;
   CaptureGrads sums;
-  /// Set if a keys kernel reads the op's block-sparse lists.
+  /// Set if a prologue kernel transposes the op's block-sparse lists for a keys
+  /// kernel.
   std::optional<TransposeBlockLists> transposed;
 
   /// Adds arguments for the memory to the main kernel.

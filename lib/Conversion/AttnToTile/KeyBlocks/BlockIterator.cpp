@@ -14,15 +14,28 @@
 using namespace mlir;
 using namespace fovea;
 
-BlockLists BlockLists::of(KernelBuilder &kb, attn::AttentionOpInterface op) {
-  auto list = [&](unsigned index) -> List {
-    unsigned first = op.getBlockLists().getBeginOperandIndex() + 2 * index;
+/// The kernel's arguments for lists, for blocks of `rows` and `columns`.
+static BlockLists getArguments(KernelBuilder &kb, OperandRange operands,
+                               int64_t rows, int64_t columns) {
+  auto list = [&](unsigned index) -> BlockLists::List {
+    unsigned first = operands.getBeginOperandIndex() + 2 * index;
     return {kb.operandArgument(first), kb.operandArgument(first + 1)};
   };
-  BlockLists lists{list(0), {}, op.getQueryBlock(), op.getKeyBlock()};
-  if (op.hasFullBlocks())
+  BlockLists lists{list(0), {}, rows, columns};
+  if (operands.size() > 2)
     lists.full = list(1);
   return lists;
+}
+
+BlockLists BlockLists::of(KernelBuilder &kb, attn::AttentionOpInterface op) {
+  return getArguments(kb, op.getBlockLists(), op.getQueryBlock(),
+                      op.getKeyBlock());
+}
+
+BlockLists BlockLists::ofQueries(KernelBuilder &kb,
+                                 attn::AttentionOpInterface op) {
+  return getArguments(kb, op.getQueryBlockLists(), op.getKeyBlock(),
+                      op.getQueryBlock());
 }
 
 ListedBlocks::ListedBlocks(KernelBuilder &kb, const BlockLists &lists,

@@ -55,6 +55,9 @@ struct BlockLists {
 
   /// The op's own lists, from queries to keys.
   static BlockLists of(KernelBuilder &kb, attn::AttentionOpInterface op);
+  /// The op's own transposed lists. Like those above, they are unchecked user
+  /// data.
+  static BlockLists ofQueries(KernelBuilder &kb, attn::AttentionOpInterface op);
 };
 
 /// The blocks of `columns` columns that a row tile processes by lists: the

@@ -124,9 +124,10 @@ def test_unknown_gradients(fovea):
     assert fovea.attention(head_dim=16, gradient=False).backward is None
 
 
+@pytest.mark.parametrize("query_blocks", [False, True])
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a"])
-def test_blocks(fovea, target):
-    """Block-sparse lists, compiled ahead of time: full blocks, empty rows and columns."""
+def test_blocks(fovea, target, query_blocks):
+    """Block-sparse lists, compiled ahead of time: full blocks, empty rows and columns; transposed lists of the caller."""
     torch.manual_seed(1)
     listed = fovea.attention(head_dim=16, blocks=fovea.Blocks(64, 128, full=False, per_batch=False, per_head=False))
     q, k, v, do = (torch.randn(1, 2, n, 16).bfloat16() for n in (150, 400, 400, 150))
@@ -138,7 +139,11 @@ def test_blocks(fovea, target):
     wanted = torch.autograd.grad((o * do).sum(), made)
     lists = {"partial_count": torch.tensor([[[2, 0, 2]]], dtype=torch.int32),
              "partial_index": torch.tensor([[[[3, 0], [9, 9], [2, 3]]]], dtype=torch.int32)}
-    kernel = fovea.compile(fovea.gradient(listed), target=target)
+    if query_blocks:
+        lists |= {"partial_query_count": torch.tensor([[[1, 0, 1, 2]]], dtype=torch.int32),
+                  "partial_query_index": torch.tensor([[[[0, 0], [9, 9], [2, 0], [2, 0]]]], dtype=torch.int32)}
+    kernel = fovea.compile(fovea.gradient(listed, query_blocks=query_blocks), target=target)
+    assert ("attention_backward_lists" in kernel.ptx) != query_blocks
     for level in ("attn", "tile", "ptx"):
         check(kernel.interpret(q, k, v, level=level, o=o.detach().bfloat16(), lse=s.logsumexp(-1).detach().float(), do=do, **lists), wanted)
 

@@ -626,10 +626,11 @@ kernel = fovea.compile(program.spec, target="sm_80")
 types = [p.get("type", "pointer") for p in kernel.metadata["parameters"]]
 kernel._ptx = f"// arguments: {' '.join(types)}\\n.visible .entry attention()".encode()
 captures = [torch.ones(4) if tensor.is_meta else tensor for tensor in program.captures]
-o, lse = _op.launcher(text, "auto", "auto", 0).prepared(q, k, v, tuple(captures)).run(q, k, v, tuple(captures))
+call = _op.Call(captures, (), text)
+o, lse = _op.launcher(call, 0).prepared(q, k, v, tuple(captures)).run(q, k, v, tuple(captures))
 assert o.shape == q.shape and o.stride() == q.stride() and lse.shape == (2, 4, 32), (o.stride(), lse.shape)
 print("expected:", *(hex(t.data_ptr()) for t in (q, k, v, o, lse, captures[1], gain, offset)))
-assert _op.launcher(text, "auto", "auto", 0) is _op.launcher(text, "auto", "auto", 0)
+assert _op.launcher(call, 0) is _op.launcher(_op.Call(captures, (), text), 0)
 """
 
 

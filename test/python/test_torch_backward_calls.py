@@ -221,6 +221,47 @@ assert "fovea.attention.default" in Seen.names, Seen.names
 print("all as it should be")
 """
 
+BLOCK_MASKS = """
+from torch.nn.attention import flex_attention as flex
+
+def mask():
+    made = flex.create_block_mask(lambda b, h, i, j: i >= j, 1, 1, 64, 64, device="cpu", BLOCK_SIZE=32)
+    kept.append(made)
+    return made
+
+def transposed(m):
+    return m.q_num_blocks, m.q_indices, m.full_q_num_blocks, m.full_q_indices
+
+def attend(m, *given):
+    before = len(stand_in.long_ways)
+    kept.append(flex_attention(*given, score, m, return_lse=True))
+    return kept[-1], "long" if len(stand_in.long_ways) > before else "short"
+
+q, k, v = tensors(1, 2, 64, 16)
+m = mask()
+for kind in ("long", "short"):
+    (o, lse), way = attend(m, q, k, v)
+    assert way == kind, way
+    do = torch.zeros_like(o)
+    step(kind, backward(o, (q, k, v), do), q, k, v, o, lse, do, slopes, *transposed(m))
+# Other lists of the same form; captured tensors follow the lists.
+other = mask()
+(o, lse), way = attend(other, q, k, v)
+step("short", backward(o, (q, k, v), do), q, k, v, o, lse, do, slopes, *transposed(other))
+(o, lse), way = attend(other, q, k, v)
+assert way == "short", way
+# Without gradients, the forward call does not have the transposed lists.
+for kind in ("long", "short"):
+    with torch.no_grad():
+        assert attend(m, q, k, v)[1] == kind
+# Without transposed lists another kernel is prepared.
+other.q_indices = None
+(o, lse), way = attend(other, q, k, v)
+assert way == "long", way
+print("not read:", *(hex(one.data_ptr()) for one in transposed(other) if one is not None))
+step("long", backward(o, (q, k, v), do), q, k, v, o, lse, do, slopes, other.kv_indices)
+"""
+
 
 def check_steps(output):
     """Checks the arguments of each step's kernels; returns the number of kernels."""
@@ -248,6 +289,15 @@ def test_noticed(run_python, build):
     for line, part in zip(refused, ("no gradients of gradients", "torch.func.vmap", "modified by an inplace operation")):
         assert part in line, line
     assert len(refused) == 3
+
+
+def test_block_masks(run_python, build):
+    """Launches of gradients read the lists from keys to queries, if the BlockMask has them."""
+    output = run_on_stand_in(run_python, build, BLOCK_MASKS, START)
+    assert check_steps(output) == 4
+    before, _, after = output.partition("not read: ")
+    lists, _, launches = after.partition("\n")
+    assert len(lists.split()) == 3 and not set(lists.split()) & set(launches.split())
 
 
 def test_trained(run_python, build):

@@ -36,7 +36,7 @@ def run(*arguments, **named):
 
 
 _op.compiled, _calls.run = compiled, run
-_op.launcher = lambda program, schedule, recurrence, device: _launcher(program, schedule, recurrence, 0)
+_op.launcher = lambda call, device: _launcher(call, 0)
 _kernel_of = _gradients._kernel_of
 _gradients._kernel_of = lambda call, lse_gradient, device: _kernel_of(call, lse_gradient, 0)
 fovea.runtime._launch.describe = lambda name, tensor: fovea.runtime._launch.DeviceTensor(

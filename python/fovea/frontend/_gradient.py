@@ -16,7 +16,7 @@ _NAMES = ("do", "dlse", "dq", "dk", "dv", "dsinks", "dscale")
 
 
 def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool = False,
-             deterministic: bool = False) -> Spec:
+             deterministic: bool = False, query_blocks: bool = False) -> Spec:
     """Derives the program of a program's gradients, which is compiled and run like any other.
 
     program
@@ -32,6 +32,13 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
         may add parts of a gradient in any order where that is faster, so that the last
         bits differ between runs. There is no deterministic kernel for a captured tensor
         that is read at query and key and shared by batch entries or heads.
+    query_blocks
+        whether each call passes the program's block-sparse lists also transposed: for each
+        key block the query blocks that attend to it, as FlexAttention's BlockMask has them.
+        Otherwise a kernel transposes the lists. A call passes ``partial_query_count`` and
+        ``full_query_count``, i32 tensors of (batch or 1, heads or 1, key blocks), and
+        ``partial_query_index`` and ``full_query_index``, with one dimension more. The
+        gradients are undefined if the lists differ from those transposed.
 
     The program takes q, k and v, the forward pass's ``o`` and ``lse``, ``do``, the gradient
     of the loss with respect to o, with ``lse`` also ``dlse``, that with respect to the
@@ -54,21 +61,24 @@ def gradient(program: Program, by: Optional[Sequence[str]] = None, *, lse: bool 
         if name in _NAMES:
             raise ValueError(f"a captured tensor can't be named {name!r}, which is an argument of programs of gradients")
     internal = internal_names(spec)
-    return gradient_spec(spec, tuple(internal.get(name, name) for name in by or ()), lse, deterministic)
+    return gradient_spec(spec, tuple(internal.get(name, name) for name in by or ()), lse, deterministic, query_blocks)
 
 
-def gradient_spec(spec: Spec, wants: Tuple[str, ...], lse_gradient: bool, deterministic: bool = False) -> Spec:
+def gradient_spec(spec: Spec, wants: Tuple[str, ...], lse_gradient: bool, deterministic: bool = False,
+                  query_blocks: bool = False) -> Spec:
     """``gradient`` with the names of captured tensors in the IR, cached."""
     with in_names_of(spec):
-        return _gradient_spec(spec, spec.located, spec.file, wants, lse_gradient, deterministic)
+        return _gradient_spec(spec, spec.located, spec.file, wants, lse_gradient, deterministic, query_blocks)
 
 
 @functools.lru_cache(maxsize=1024)
 def _gradient_spec(spec: Spec, located: str, file: str, wants: Tuple[str, ...], lse_gradient: bool,
-                   deterministic: bool) -> Spec:
+                   deterministic: bool, query_blocks: bool) -> Spec:
     options = f"only-backward=true lse-gradient={str(lse_gradient).lower()}"
     if deterministic:
         options += " deterministic=true"
+    if query_blocks:
+        options += " query-blocks=true"
     if wants:
         options = f"gradients={','.join(wants)} {options}"
     with Context() as context:

@@ -17,6 +17,8 @@ SEQUENCES: Dict[str, Tuple[str, ...]] = {"dense": (), "lengths": ("lengths",), "
                                          "paged": ("page_table", "lengths")}
 #: Operands of block-sparse lists and of dropout.
 BLOCK_LISTS = ("partial_count", "partial_index", "full_count", "full_index")
+#: Operands of the same lists transposed, which only programs of gradients have.
+QUERY_BLOCK_LISTS = ("partial_query_count", "partial_query_index", "full_query_count", "full_query_index")
 DROPOUT = ("dropout_seed", "dropout_offset")
 #: Operands that each call passes as lists: block-sparse lists, offsets of packed sequences, page tables and lengths.
 LISTS = BLOCK_LISTS + SEQUENCES["packed"] + SEQUENCES["paged"]
@@ -73,8 +75,16 @@ def as_spec(program: Program) -> Spec:
 
 
 def lists_of(program: str) -> Tuple[str, ...]:
-    """The names, of `LISTS`, that the program's lists have."""
-    return next((SEQUENCES[form] for form in ("packed", "paged", "lengths") if f" {form}(%" in program), BLOCK_LISTS)
+    """The names, of `LISTS`, that the lists of a program of ``make_spec`` have."""
+    blocks = BLOCK_LISTS if "%full_count" in program else BLOCK_LISTS[:2]
+    return next((SEQUENCES[form] for form in ("packed", "paged", "lengths") if f" {form}(%" in program), blocks)
+
+
+def gradient_lists_of(program: str) -> Tuple[str, ...]:
+    """The names of the lists that the program's gradients take: those of `lists_of`, then the
+    transposed block-sparse lists, which a call may omit."""
+    lists = lists_of(program)
+    return lists + QUERY_BLOCK_LISTS[:len(lists)] if lists[0] in BLOCK_LISTS else lists
 
 
 def internal_names(spec: Spec) -> Dict[str, str]:

@@ -136,8 +136,10 @@ def flex_attention(
                and (return_aux is None or not return_lse and not return_aux.max_scores))
     if repeats:
         read = None if block_mask is None else _block_mask.known(block_mask)
-        mask_mod, blocks, lengths, lists = (block_mask, None, None, ()) if read is None else read
-        found = find(known_families(score_mod, mask_mod), query, key, value, form_of(options, blocks, lengths), lists)
+        mask_mod, blocks, lengths, lists, transposed = (block_mask, None, None, (), ()) if read is None else read
+        if transposed and needs_gradient(query, key, value):
+            lists = lists + transposed
+        found = find(known_families(score_mod, mask_mod), query, key, value, form_of(options, blocks, lengths, len(lists)), lists)
         if found is not None:
             again, others = found
             result = again(query, key, value, others)
@@ -154,7 +156,7 @@ def flex_attention(
         raise NotImplementedError("return_aux requests max_scores, which is not supported")
     mask_mod, blocks, lengths = block_mask, None, None
     if block_mask is not None and _block_mask.is_block_mask(block_mask):
-        mask_mod, blocks, lengths, lists = _block_mask.read(block_mask, query, key)
+        mask_mod, blocks, lengths, lists, transposed = _block_mask.read(block_mask, query, key)
     for name, function in (("score_mod", score_mod), ("block_mask", mask_mod)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be a function{' or a BlockMask' * (name == 'block_mask')}, found "
@@ -163,6 +165,8 @@ def flex_attention(
     # A backward pass needs the log-sum-exp, even if the caller does not.
     derived = needs_gradient(query, key, value)
     keeps_lse = wants_lse or derived
+    if derived and blocks is not None:
+        lists = lists + transposed
     program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0, sequences))
     if program is not None and not derived and needs_gradient(*program.captures):
         derived = keeps_lse = True
@@ -174,7 +178,7 @@ def flex_attention(
     call = _op.Call(captures_of(program, query.shape[2], rows), lists, program.text, keeps_lse, schedule=schedule,
                     recurrence=recurrence)
     plain = backend == "cuda" and _calls.is_plain(query, key, value)
-    form = form_of(options, blocks, lengths) if plain and repeats else None
+    form = form_of(options, blocks, lengths, 0 if blocks is None else len(lists)) if plain and repeats else None
     result = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), known, form, rows=rows, derived=derived)
     if nested:
         result = _nested.unpacked(result[0], given[0]), _nested.unpacked(result[1], given[0]) if keeps_lse else None

@@ -55,7 +55,7 @@ def trace(prepared):
     mask_mod, blocks, lists, block_mask = prepared.functions.get("mask_mod"), None, (), None
     if mask_mod is not None and form["blocks"]:
         block_mask = make_block_mask(prepared)
-        mask_mod, blocks, _, lists = _block_mask.read(block_mask, tensors["q"], tensors["k"])
+        mask_mod, blocks, _, lists, _ = _block_mask.read(block_mask, tensors["q"], tensors["k"])
     facts = Facts(DTYPES[form["dtype"]], torch.device("cpu"), form["head_dim"], form["value_head_dim"], form["scale"], False,
                   form["lse"], blocks)
     program = build(prepared.functions.get("score_mod"), mask_mod, facts)

@@ -16,7 +16,7 @@ import torch
 from ...compiler import _kernel
 from ...frontend._gradient import gradient_spec
 from ...runtime._launch import LoadedKernel
-from ...frontend._program import DROPOUT, Spec, lists_of
+from ...frontend._program import DROPOUT, Spec, gradient_lists_of, lists_of
 from ...errors import CompileError
 from . import _gradient_launches
 from ._derivatives import check_tangents, needs_gradient
@@ -38,7 +38,8 @@ _SCHEMA = (
 
 
 class Call(NamedTuple):
-    """The op's arguments after the tensors."""
+    """The op's arguments after the tensors. ``blocks`` may have the transposed lists after the
+    others."""
 
     captures: Sequence[torch.Tensor]
     blocks: Sequence[torch.Tensor]
@@ -87,7 +88,7 @@ def _inputs(tensors: Tensors, call: Call) -> Dict[str, Any]:
     named: Dict[str, Any] = {name: one for name, one in zip(TENSORS, tensors) if one is not None}
     for index, tensor in enumerate(call.captures):
         named[f"capture{index}"] = _signed(tensor.reshape(1) if not tensor.dim() else tensor)
-    named.update(zip(lists_of(call.program), call.blocks))
+    named.update(zip(gradient_lists_of(call.program), call.blocks))
     if any(name in call.program for name in DROPOUT):
         named.update(zip(DROPOUT, (call.seed, call.offset)))
     return named
@@ -99,7 +100,8 @@ def _spec(call: Call, lse_gradient: bool) -> Spec:
     for index, (one, wanted) in enumerate(zip(call.captures, call.wants[len(BY):])):
         if wanted and not one.is_floating_point():
             raise NotImplementedError(f"{_description(call, index)}, has no gradient: it holds no floats")
-    return gradient_spec(spec_of(call.program, len(call.captures)), call.names(), lse_gradient, call.deterministic)
+    return gradient_spec(spec_of(call.program, len(call.captures)), call.names(), lse_gradient, call.deterministic,
+                         len(call.blocks) > len(lists_of(call.program)))
 
 
 def _description(call: Call, index: int) -> str:
@@ -159,7 +161,7 @@ def _kernel_of(call: Call, lse_gradient: bool, device: int) -> LoadedKernel:
     """The kernel of a call on a device, compiled at first use."""
     from ..ops._op import compiled
 
-    key = (call.program, call.names(), lse_gradient, call.schedule, call.deterministic, device)
+    key = (call.program, call.names(), lse_gradient, call.schedule, call.deterministic, len(call.blocks), device)
     found = _loaded.get(key)
     if found is None:
         kernel = compiled(_spec(call, lse_gradient), device, {"schedule": call.schedule})
@@ -174,7 +176,7 @@ def _prepared(tensors: Tensors, call: Call) -> _gradient_launches.Run:
     device = query.device.index
     call, kernel = _lowered(call, lambda one: _kernel_of(one, lse_gradient is not None, device))
     results = {f"d{name}": one for name, one in zip(call.names(), _results(_by(tensors), call))}
-    places = Arguments(kernel, (*TENSORS, *lists_of(call.program)[:len(call.blocks)]), tuple(results))
+    places = Arguments(kernel, (*TENSORS, *gradient_lists_of(call.program)[:len(call.blocks)]), tuple(results))
     others = call.others()
     named = {name: one if one.dim() else one.reshape(1) for name, one in results.items()}
     run = _gradient_launches.prepare(kernel, places, _inputs(tensors, call), tensors, others, results, named)

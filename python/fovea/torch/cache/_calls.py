@@ -33,9 +33,10 @@ def is_plain(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> boo
     return is_unobserved() and type(query) is type(key) is type(value) is torch.Tensor
 
 
-def form_of(options: Form, blocks: Optional[Form] = None, lengths: Optional[Tuple[int, ...]] = None) -> Form:
-    """The properties that distinguish calls besides functions and tensors."""
-    return _default_dtype(), options, blocks, lengths
+def form_of(options: Form, blocks: Optional[Form] = None, lengths: Optional[Tuple[int, ...]] = None, lists: int = 0) -> Form:
+    """The properties that distinguish calls besides functions and tensors. ``lists`` is the
+    number of block-sparse lists."""
+    return _default_dtype(), options, blocks, lengths, lists
 
 
 class _CachedCall(NamedTuple):
@@ -110,7 +111,7 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
         if other is None:
             return as_op(query, keys, values, others, call.seed, call.offset)
         return other(query, keys, values, others, call.seed, call.offset)
-    launcher = _op.launcher(call.program, call.schedule, call.recurrence, query.device.index)
+    launcher = _op.launcher(call, query.device.index)
 
     def launch_of(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, rest: Tuple[torch.Tensor, ...]) -> Callable[..., Any]:
         launch = launcher.prepared(q, k, v, rest).run

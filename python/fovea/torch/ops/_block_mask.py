@@ -52,6 +52,8 @@ class Read(NamedTuple):
     #: The number of queries and of keys.
     lengths: Tuple[int, ...]
     lists: Tuple[torch.Tensor, ...]
+    #: The lists transposed, the query blocks of each key block, if gradients can read those of the BlockMask.
+    transposed: Tuple[torch.Tensor, ...] = ()
 
 
 class _Known(NamedTuple):
@@ -64,9 +66,13 @@ class _Known(NamedTuple):
 
 _known: Dict[int, _Known] = {}
 
+#: The transposed lists, the last of `_attributes`.
+_TRANSPOSED = ("q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices")
+
 
 _attributes: Callable[[Any], Tuple[Any, ...]] = operator.attrgetter(
-    "kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "mask_mod", "BLOCK_SIZE", "seq_lengths")
+    "kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices", "mask_mod", "BLOCK_SIZE", "seq_lengths",
+    *_TRANSPOSED)
 
 
 def known(block_mask: Any) -> Optional[Read]:
@@ -76,30 +82,47 @@ def known(block_mask: Any) -> Optional[Read]:
     if found is None or found.block_mask() is not block_mask:
         return None
     # By identity, as == compares elements of tensors. Written out, as this runs at each call.
-    a, b, c, d, e, f, g = _attributes(block_mask)
-    _, (a0, b0, c0, d0, e0, f0, g0), result = found
+    a, b, c, d, e, f, g, h, i, j, k = _attributes(block_mask)
+    _, (a0, b0, c0, d0, e0, f0, g0, h0, i0, j0, k0), result = found
     same = a is a0 and b is b0 and c is c0 and d is d0 and e is e0 and f is f0 and g is g0
-    return result if same else None
+    return result if same and h is h0 and i is i0 and j is j0 and k is k0 else None
 
 
 def read(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Read:
     """Reads a BlockMask. Raises the errors of `lists_of` and `mask_function`."""
     form, lists = lists_of(block_mask, query, key)
+    transposed = _transposed(block_mask, form, lists, key)
     mask_mod = mask_function(block_mask)
     if form[1] % _GRANULE:
         lengths = (query.shape[2], key.shape[2])
         mask_mod, lists = _block_sizes.converted(lists, form[:2], lengths, mask_mod)
         form = (_block_sizes.SIZE, _block_sizes.SIZE, True, *form[3:])
-    result = Read(mask_mod, form, tuple(block_mask.seq_lengths), tuple(lists))
+    result = Read(mask_mod, form, tuple(block_mask.seq_lengths), tuple(lists), transposed)
     if torch.compiler.is_compiling():
         return result
     attributes = _attributes(block_mask)
     # Converted lists are new tensors at each call and can't be cached.
-    if all(map(operator.is_, lists, attributes)):
+    if all(map(operator.is_, lists, attributes)) and all(map(operator.is_, transposed, attributes[-len(_TRANSPOSED):])):
         number = id(block_mask)
         held = weakref.ref(block_mask, lambda _, known=_known: known.pop(number, None))
         _known[number] = _Known(held, attributes, result)
     return result
+
+
+def _transposed(block_mask: Any, form: Form, lists: List[torch.Tensor], key: torch.Tensor) -> Tuple[torch.Tensor, ...]:
+    """The transposed lists; () if the BlockMask lacks one, if the lists are converted ones, or
+    if not every key block has a row."""
+    given = [block_mask.q_num_blocks, block_mask.q_indices]
+    if len(lists) == 4:
+        given += [block_mask.full_q_num_blocks, block_mask.full_q_indices]
+    if form[:2] != tuple(len(range(one)) for one in block_mask.BLOCK_SIZE) or rows_of(form) or form[1] % _GRANULE:
+        return ()
+    for one in given:
+        if one is None or one.device != lists[0].device or one.shape[:2] != lists[0].shape[:2]:
+            return ()
+        if one.shape[2] * form[1] < key.shape[2] or not one.numel():
+            return ()
+    return tuple([one if one.dtype == torch.int32 else one.to(torch.int32) for one in given])
 
 
 def lists_of(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> Tuple[Form, List[torch.Tensor]]:

@@ -18,7 +18,7 @@ import torch
 from ...compiler import _kernel
 from ...runtime._gpus import targets_of_capability
 from ...runtime._launch import LoadedKernel, PreparedLaunch
-from ...frontend._program import DROPOUT, LISTS, Spec, lists_of, with_names
+from ...frontend._program import DROPOUT, LISTS, QUERY_BLOCK_LISTS, Spec, lists_of, with_names
 from ...errors import CompileError, Error, LaunchError
 from ..autograd import _gradients
 from . import _launches
@@ -109,9 +109,11 @@ def compiled(spec: Spec, device: int, options: Mapping[str, str]) -> _kernel.Ker
 class Launcher(_launches.Arguments):
     """A kernel on a device, and its prepared launches by the tensors' signatures."""
 
-    def __init__(self, kernel: LoadedKernel, program: str):
-        # The call's tensors: query, key, value, block-sparse lists, captured tensors, log-sum-exp, output.
-        super().__init__(kernel, ("q", "k", "v", *(name for name in LISTS if name in kernel.tensors)), ("lse", "o"))
+    def __init__(self, kernel: LoadedKernel, program: str, transposed: int = 0):
+        # The call's tensors: query, key, value, block-sparse lists, captured tensors, log-sum-exp, output. The kernel does
+        # not read the transposed lists, which follow the others.
+        lists = (*(name for name in LISTS if name in kernel.tensors), *QUERY_BLOCK_LISTS[:transposed])
+        super().__init__(kernel, ("q", "k", "v", *lists), ("lse", "o"))
         self.lse, self.program = "lse" in kernel.tensors, program
         self._prepared: Dict[Tuple, Tuple[Prepared, ...]] = {}
 
@@ -219,25 +221,28 @@ def _with_copies(run: Callable[..., Made], launcher: Launcher, places: Tuple[int
     return run_with_copies
 
 
-_launchers: Dict[Tuple[str, str, str, int], Launcher] = {}
+_launchers: Dict[Tuple[str, str, str, int, int], Launcher] = {}
 _lock = threading.Lock()
 
 
-def launcher(program: str, schedule: str, recurrence: str, device: int) -> Launcher:
-    """The launcher of a program, compiled and loaded at first use. Raises CompileError,
+def launcher(call: "Call", device: int) -> Launcher:
+    """The launcher of a call's program, compiled and loaded at first use. Raises CompileError,
     LaunchError."""
-    key = (program, schedule, recurrence, device)
+    transposed = max(len(call.blocks) - len(lists_of(call.program)), 0) if call.blocks else 0
+    program, schedule, recurrence = call.program, call.schedule, call.recurrence
+    key = (program, schedule, recurrence, transposed, device)
     found = _launchers.get(key)
     if found is None:
         kernel = compiled(_spec(program), device, {"schedule": schedule, "recurrence": recurrence})
-        made = Launcher(kernel.loaded(device), program)
+        made = Launcher(kernel.loaded(device), program, transposed)
         with _lock:
             found = _launchers.setdefault(key, made)
     return found
 
 
 class Call(NamedTuple):
-    """The op's arguments after query, key and value."""
+    """The op's arguments after query, key and value. ``blocks`` may have the transposed lists
+    after the others; only gradients read those."""
 
     captures: Sequence[torch.Tensor]
     blocks: Sequence[torch.Tensor]
@@ -254,7 +259,7 @@ def launch(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Ca
            ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
     """The op on CUDA."""
     others = (*call.blocks, *call.captures)
-    prepared = launcher(call.program, call.schedule, call.recurrence, query.device.index).prepared(query, key, value, others)
+    prepared = launcher(call, query.device.index).prepared(query, key, value, others)
     return prepared.run(query, key, value, others, call.seed, call.offset)
 
 

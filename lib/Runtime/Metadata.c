@@ -21,10 +21,16 @@
 static const struct {
   const char *name;
   int bytes;
-} dtypes[] = {[FOVEA_F16] = {"f16", 2}, [FOVEA_BF16] = {"bf16", 2},
-              [FOVEA_F32] = {"f32", 4}, [FOVEA_I1] = {"i1", 1},
-              [FOVEA_I8] = {"i8", 1},   [FOVEA_I32] = {"i32", 4},
-              [FOVEA_I64] = {"i64", 8}, [FOVEA_I16] = {"i16", 2}};
+} dtypes[] = {[FOVEA_F16] = {"f16", 2},
+              [FOVEA_BF16] = {"bf16", 2},
+              [FOVEA_F32] = {"f32", 4},
+              [FOVEA_I1] = {"i1", 1},
+              [FOVEA_I8] = {"i8", 1},
+              [FOVEA_I32] = {"i32", 4},
+              [FOVEA_I64] = {"i64", 8},
+              [FOVEA_I16] = {"i16", 2},
+              [FOVEA_F8E4M3FN] = {"f8E4M3FN", 1},
+              [FOVEA_F8E5M2] = {"f8E5M2", 1}};
 enum { NUM_DTYPES = sizeof dtypes / sizeof *dtypes };
 
 const char *fovea_dtype_name(fovea_dtype dtype) {

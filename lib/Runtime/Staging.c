@@ -20,6 +20,8 @@ static int64_t element_bytes(fovea_dtype dtype) {
   switch (dtype) {
   case FOVEA_I1:
   case FOVEA_I8:
+  case FOVEA_F8E4M3FN:
+  case FOVEA_F8E5M2:
     return 1;
   case FOVEA_F16:
   case FOVEA_BF16:

@@ -31,6 +31,8 @@ static int data_type(fovea_dtype dtype) {
     return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
   case FOVEA_I1:
   case FOVEA_I8:
+  case FOVEA_F8E4M3FN:
+  case FOVEA_F8E5M2:
     return CU_TENSOR_MAP_DATA_TYPE_UINT8;
   case FOVEA_I16:
     return CU_TENSOR_MAP_DATA_TYPE_UINT16;

@@ -60,6 +60,10 @@ static std::optional<fovea_dtype> getRuntimeType(ElementKind kind) {
     return FOVEA_BF16;
   case ElementKind::F32:
     return FOVEA_F32;
+  case ElementKind::F8E4M3FN:
+    return FOVEA_F8E4M3FN;
+  case ElementKind::F8E5M2:
+    return FOVEA_F8E5M2;
   default:
     return std::nullopt;
   }

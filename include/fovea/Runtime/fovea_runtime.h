@@ -194,7 +194,9 @@ typedef enum fovea_dtype {
   FOVEA_I8 = 4,
   FOVEA_I32 = 5,
   FOVEA_I64 = 6,
-  FOVEA_I16 = 7
+  FOVEA_I16 = 7,
+  FOVEA_F8E4M3FN = 8,
+  FOVEA_F8E5M2 = 9
 } fovea_dtype;
 
 /** A tensor in device memory, identified by its name in the kernel. */

@@ -43,6 +43,8 @@ private:
   LogicalResult convertIntoTensorMemory(ArrayRef<tile::DotOp> dots);
   LogicalResult convert(tile::DotOp dot);
   LogicalResult convert(tile::StreamOp stream);
+  /// Loads the transposed tile from the buffer of its source.
+  LogicalResult convert(tile::TransposeOp transposition);
   /// Stages a load that no dot reads through a buffer.
   void convertStaged(tile::LoadOp load);
   /// Merges a dot with ones into `product` as additional columns.
@@ -75,6 +77,26 @@ static tile::DotOp findProduct(tile::DotOp sum) {
       return dot;
   }
   return {};
+}
+
+/// Dots read the source of a transposition in the other order.
+static void absorbTranspositions(gpu::GPUFuncOp kernel) {
+  SmallVector<tile::TransposeOp> transpositions;
+  kernel.walk([&](tile::TransposeOp op) { transpositions.push_back(op); });
+  for (tile::TransposeOp op : llvm::reverse(transpositions)) {
+    for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
+      auto dot = dyn_cast<tile::DotOp>(use.getOwner());
+      if (!dot || dot.getFirstRow() || dot.getFirstColumn())
+        continue;
+      if (use == dot.getBMutable())
+        dot.setTransposeB(!dot.getTransposeB());
+      else if (use == dot.getAMutable())
+        dot.setTransposeA(!dot.getTransposeA());
+      use.set(op.getSource());
+    }
+    if (op->use_empty())
+      op->erase();
+  }
 }
 
 /// Zeroes rows at or after the load's limit, in blocks that have such rows.
@@ -263,6 +285,25 @@ LogicalResult TileToWarpPass::convert(tile::StreamOp stream) {
   return success();
 }
 
+LogicalResult TileToWarpPass::convert(tile::TransposeOp transposition) {
+  Value buffer = getBuffer(transposition.getSource());
+  if (!buffer)
+    return transposition.emitError("source of a transposition must be loaded "
+                                   "from memory or a stream ('tile.stream')");
+  RankedTensorType tile = transposition.getType();
+  if (tile.getElementTypeBitWidth() != 8)
+    return transposition.emitError("transposed tiles that ops other than dots "
+                                   "read must have elements of 8 bits, found ")
+           << tile;
+  OpBuilder builder(transposition);
+  transposition.replaceAllUsesWith(
+      warp::LocalLoadOp::create(builder, transposition.getLoc(), tile, buffer,
+                                /*transpose=*/true)
+          .getResult());
+  transposition.erase();
+  return success();
+}
+
 Value TileToWarpPass::getOnes(Location loc, MemRefType right, int64_t columns) {
   int64_t rows = plan.getUnit().getSumStep(right.getElementTypeBitWidth());
   auto type = MemRefType::get({rows, columns}, right.getElementType(),
@@ -329,6 +370,7 @@ void TileToWarpPass::runOnKernel() {
     return signalPassFailure();
   plan = abi.getPlan();
   cluster = plan->cluster;
+  absorbTranspositions(getOperation());
   SmallVector<tile::DotOp> dots, sums;
   getOperation().walk([&](tile::DotOp dot) {
     if (findProduct(dot))
@@ -351,6 +393,12 @@ void TileToWarpPass::runOnKernel() {
         plan.getStream(load.getNameAttr()).isStaged)
       convertStaged(load);
   });
+  SmallVector<tile::TransposeOp> transpositions;
+  getOperation().walk(
+      [&](tile::TransposeOp op) { transpositions.push_back(op); });
+  for (tile::TransposeOp op : transpositions)
+    if (failed(convert(op)))
+      return signalPassFailure();
   SmallVector<tile::StreamOp> streams;
   getOperation().walk(
       [&](tile::StreamOp stream) { streams.push_back(stream); });

@@ -49,8 +49,11 @@ ThreadTypeConverter::ThreadTypeConverter() {
     auto layout = dyn_cast<warp::ThreadLayoutAttrInterface>(type.getEncoding());
     if (!layout)
       return Type();
-    return VectorType::get({layout.getNumElements(type.getShape())},
-                           type.getElementType());
+    Type element = type.getElementType();
+    // LLVM has no 8-bit floats: registers hold their encodings.
+    if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
+      element = IntegerType::get(type.getContext(), 8);
+    return VectorType::get({layout.getNumElements(type.getShape())}, element);
   });
   addConversion([](MemRefType type) -> std::optional<Type> {
     if (warp::isTmemBuffer(type))
@@ -214,6 +217,7 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   populateSharedMemoryPatterns(patterns, converter, abi, starts);
   populateLocalStorePatterns(patterns, converter);
   populateMmaSyncPatterns(patterns, converter);
+  populateEightBitPatterns(patterns, converter);
   WaitCounts counts(kernel);
   populateWgmmaPatterns(patterns, converter, roles, abi, counts);
   populateTensorMemoryPatterns(patterns, converter, roles,
@@ -277,7 +281,8 @@ LogicalResult WarpToNVVMPass::convert(gpu::GPUFuncOp kernel,
   Builder builder(&getContext());
   int32_t threads = abi.getThreads();
   if (failed(checkNotLowered(kernel, abi)) || failed(checkPassOrder(kernel)) ||
-      failed(checkThreads(kernel, abi)) || failed(checkLayouts(kernel)))
+      failed(checkThreads(kernel, abi)) || failed(checkLayouts(kernel)) ||
+      failed(checkEightBitFloats(kernel, abi)))
     return failure();
   declareSharedMemory(getOperation());
   FailureOr<Specialization> roles = lowerRoles(kernel, abi);

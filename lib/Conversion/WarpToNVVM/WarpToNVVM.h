@@ -384,6 +384,13 @@ void populateLocalStorePatterns(mlir::RewritePatternSet &patterns,
                                 const mlir::TypeConverter &converter);
 void populateMmaSyncPatterns(mlir::RewritePatternSet &patterns,
                              const mlir::TypeConverter &converter);
+/// Fails if the kernel computes with 8-bit floats other than by moving them and
+/// by conversions that the target has.
+llvm::LogicalResult checkEightBitFloats(mlir::gpu::GPUFuncOp kernel,
+                                        launch::AbiOp abi);
+/// Conversions of 8-bit floats, and their transposition between buffers.
+void populateEightBitPatterns(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter);
 /// Functions of `math` without a hardware instruction.
 void populateMathPatterns(mlir::RewritePatternSet &patterns);
 

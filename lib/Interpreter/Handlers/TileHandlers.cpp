@@ -472,6 +472,14 @@ static LogicalResult executeStream(Operation *op, Frame &frame) {
   return success();
 }
 
+static LogicalResult executeTranspose(Operation *op, Frame &frame) {
+  auto transposition = cast<tile::TransposeOp>(op);
+  frame.set(transposition.getResult(),
+            RuntimeValue::array(
+                transpose(frame.getArray(transposition.getSource()))));
+  return success();
+}
+
 /// Kernels of a launch run one at a time, so waits for earlier kernels are
 /// no-ops.
 static LogicalResult executeNothing(Operation *, Frame &) { return success(); }
@@ -736,6 +744,7 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::RandomOp>(executeRandom);
   registry.add<tile::StoreOp>(executeStore);
   registry.add<tile::StreamOp>(executeStream);
+  registry.add<tile::TransposeOp>(executeTranspose);
   registry.add<launch::AllowOverlapOp>(executeNothing);
   registry.add<launch::AwaitPreviousOp>(executeNothing);
   registry.add<tile::GatherOp>(executeGather);

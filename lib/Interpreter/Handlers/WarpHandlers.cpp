@@ -102,7 +102,11 @@ static LogicalResult executeLocalLoad(Operation *op, Frame &frame) {
   if (slot.use)
     (*agent)->accessByLanes(load, slot.use);
   const StoredRows *mine = slot.findStored((*agent)->party);
-  frame.set(load.getResult(), mine ? mine->tile : slot.contents);
+  const RuntimeValue &tile = mine ? mine->tile : slot.contents;
+  frame.set(load.getResult(),
+            load.getTranspose()
+                ? RuntimeValue::array(transpose(tile.getArray()))
+                : tile);
   return success();
 }
 

@@ -29,7 +29,8 @@ struct Place {
 Place restrict(mlir::OpBuilder &b, mlir::Location loc, Place place,
                mlir::Value predicate);
 
-/// The type of a memref's elements in memory: i1 is stored as a byte.
+/// The type of a memref's elements in memory. It is i8 for i1, and for 8-bit
+/// floats, which LLVM does not have.
 mlir::Type getMemoryType(const GlobalView &view);
 mlir::Value fromMemory(mlir::OpBuilder &b, mlir::Location loc,
                        mlir::Value value, mlir::Type element);

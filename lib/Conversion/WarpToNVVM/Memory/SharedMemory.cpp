@@ -113,7 +113,8 @@ static constexpr int64_t kChunkBytes = 16;
 /// Returns true if cp.async can copy the op's elements.
 static bool hasChunks(warp::CopyOp op) {
   Type element = op.getTarget().getType().getElementType();
-  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() == 16;
+  return element.isIntOrFloat() && element.getIntOrFloatBitWidth() % 8 == 0 &&
+         element.getIntOrFloatBitWidth() <= 16;
 }
 
 /// Columns that one instruction copies.
@@ -399,7 +400,7 @@ CopyLowering::matchAndRewrite(warp::CopyOp op, OpAdaptor adaptor,
   auto [strides, offset] = view->type.getStridesAndOffset();
   if (strides[op.getBoxDims().column] != 1 || !hasChunks(op))
     return op.emitError("copies move 16 bytes at a time: columns must be "
-                        "contiguous and elements have 16 bits");
+                        "contiguous and elements have 8 or 16 bits");
   CopyEmitter emitter(rewriter, op, *view, adaptor.getTarget(), threads);
   if (emitter.isRagged() && !starts.isAligned(op))
     return op.emitError("copies move 16 bytes at a time: expected a first "

@@ -228,8 +228,10 @@ bool TileAddressing::hasWholeChunks() {
 
 Type fovea::getMemoryType(const GlobalView &view) {
   Type element = view.type.getElementType();
-  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8)
-                              : element;
+  // Registers hold the encodings of 8-bit floats.
+  bool isByte = element.isInteger(1) || (isa<FloatType>(element) &&
+                                         element.getIntOrFloatBitWidth() == 8);
+  return isByte ? IntegerType::get(element.getContext(), 8) : element;
 }
 
 //===----------------------------------------------------------------------===//

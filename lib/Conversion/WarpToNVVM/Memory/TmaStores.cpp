@@ -604,6 +604,9 @@ LocalStoreLowering::matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
     return op.emitOpError("'column' needs threads that hold whole rows, and "
                           "parts of 16 bytes, found ")
            << tile << " at column " << *op.getColumn();
+  // EightBitTiles.cpp lowers matrices of 8-bit elements.
+  if (bits == 8)
+    return failure();
   SmallVector<int64_t> columns = layout.getOffsets(tile.getShape(), 1);
   bool isPaired = columns.size() % 2 == 0;
   for (size_t index = 0; isPaired && index < columns.size(); index += 2)

@@ -145,6 +145,15 @@ static Value packWords(OpBuilder &b, Location loc, ArrayRef<Value> words,
   return LLVM::BitcastOp::create(b, loc, type, packed);
 }
 
+/// Warps that hold the tile as a first operand; 0 for other layouts.
+static int64_t getFragmentWarps(RankedTensorType tile,
+                                warp::ThreadLayoutAttrInterface layout) {
+  unsigned bits = tile.getElementTypeBitWidth();
+  if (isa_and_present<warp::OperandAttr>(layout))
+    return bits == 8 ? layout.getRowWarps() : 0;
+  return layout && bits == 16 ? layout.getFragmentWarps() : 0;
+}
+
 namespace {
 /// Loads a first operand into registers, in the order of the layout.
 struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
@@ -156,8 +165,8 @@ struct LocalLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
     RankedTensorType tile = op.getType();
     auto layout =
         dyn_cast_or_null<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
-    int64_t warps = layout ? layout.getFragmentWarps() : 0;
-    if (warps == 0 || tile.getElementTypeBitWidth() != 16 ||
+    int64_t warps = getFragmentWarps(tile, layout);
+    if (warps == 0 || op.getTranspose() ||
         tile.getDimSize(1) % getStep(tile.getElementType()) != 0)
       return failure();
     Location loc = op.getLoc();

@@ -144,7 +144,14 @@ struct ConstantLowering : OpConversionPattern<arith::ConstantOp> {
     auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
     if (!type || !splat)
       return failure();
-    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, splat.resizeSplat(type));
+    // Registers hold the encodings of 8-bit floats.
+    bool isEncoded = isa<FloatType>(splat.getElementType()) &&
+                     type.getElementType().isInteger(8);
+    DenseElementsAttr value =
+        isEncoded ? DenseElementsAttr::get(
+                        type, splat.getSplatValue<APFloat>().bitcastToAPInt())
+                  : splat.resizeSplat(type);
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, value);
     return success();
   }
 };

@@ -212,6 +212,16 @@ LogicalResult DotOp::verify() {
   return success();
 }
 
+LogicalResult TransposeOp::verify() {
+  RankedTensorType source = getSource().getType(), result = getType();
+  if (result == tileLike(source, {source.getDimSize(1), source.getDimSize(0)},
+                         source.getElementType()))
+    return success();
+  return emitOpError("result must be the source with its extents swapped, "
+                     "found ")
+         << source << " to " << result;
+}
+
 LogicalResult StreamOp::verify() {
   if (!getNameAttr())
     return emitOpError("needs the name of its stream");

@@ -20,9 +20,9 @@ using namespace mlir;
 using namespace fovea;
 using namespace fovea::warp;
 
-// Rows of a block, and the distance between the two rows that a thread holds of
-// it.
-static constexpr int64_t kBlockRows = 16, kRowsApart = 8;
+// Rows of a block; the distance between the rows that a thread holds of it, and
+// their number.
+static constexpr int64_t kBlockRows = 16, kRowsApart = 8, kThreadRows = 2;
 // Lanes that share a row of a block, and the adjacent columns that each of them
 // holds of an accumulator or of a 16-bit operand.
 static constexpr int64_t kQuad = 4, kNeighbours = 2;
@@ -32,9 +32,11 @@ namespace {
 /// Layout of fragments, shared by mma.sync and wgmma. Rows of a tile are
 /// divided among `warps` warps in equal consecutive parts. Each part consists
 /// of blocks of 16 rows, with `neighbours` columns for each lane of a quad.
-/// `columnWarps` warps share a part, with interleaved columns.
+/// `columnWarps` warps share a part, with interleaved columns. A thread holds
+/// two rows of a block, `rowsApart` rows from each other.
 struct Fragments {
-  int64_t warps, neighbours = kNeighbours, columnWarps = 1;
+  int64_t warps, neighbours = kNeighbours, columnWarps = 1,
+                 rowsApart = kRowsApart;
 
   int64_t getBlockColumns() const { return kQuad * neighbours; }
   /// The columns of a tile are a multiple of this.
@@ -69,7 +71,7 @@ static Extents getExtents(ArrayRef<int64_t> shape, const Fragments &fragments) {
   Extents extents = {1, 1, 1, 1};
   if (shape[0] != 1)
     extents.rowBlocks = shape[0] / (kBlockRows * fragments.warps),
-    extents.rows = 2;
+    extents.rows = kThreadRows;
   if (shape[1] != 1)
     extents.columnBlocks =
         shape[1] / (fragments.getBlockColumns() * fragments.columnWarps),
@@ -107,7 +109,7 @@ SmallVector<int64_t> Fragments::getOffsets(ArrayRef<int64_t> shape,
     for (int64_t columnBlock = 0; columnBlock < e.columnBlocks; ++columnBlock)
       for (int64_t row = 0; row < e.rows; ++row)
         for (int64_t column = 0; column < e.columns; ++column)
-          offsets.push_back(dim == 0 ? rowBlock * kBlockRows + row * kRowsApart
+          offsets.push_back(dim == 0 ? rowBlock * kBlockRows + row * rowsApart
                                      : getBlockOffset(columnBlock) + column);
   return offsets;
 }
@@ -135,6 +137,8 @@ Value Fragments::emitBase(OpBuilder &builder, Location loc, Value thread,
     return arith::AddIOp::create(builder, loc, chunk, column);
   }
   Value row = arith::DivUIOp::create(builder, loc, lane, constant(kQuad));
+  if (rowsApart == 1)
+    row = arith::MulIOp::create(builder, loc, row, constant(kThreadRows));
   Value warp = emitWarp();
   if (columnWarps != 1)
     warp = arith::RemUIOp::create(builder, loc, warp, constant(warps));
@@ -355,4 +359,62 @@ OperandAttr::getLanesOfPeriod(int64_t dim) const {
 FailureOr<SmallVector<int64_t>>
 OperandAttr::getReductionLanes(int64_t dim) const {
   return ::getReductionLanes(dim, getRowWarps());
+}
+
+//===----------------------------------------------------------------------===//
+// Transposed elements of 8 bits
+//===----------------------------------------------------------------------===//
+
+static Fragments getFragments(RowPairsAttr layout) {
+  return {layout.getWarps(), /*neighbours=*/4, /*columnWarps=*/1,
+          /*rowsApart=*/1};
+}
+
+LogicalResult RowPairsAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t warps) {
+  if (warps >= 1 && warps <= kMaxWarps)
+    return success();
+  return emitError() << "'warps' must be in [1, " << kMaxWarps << "], found "
+                     << warps;
+}
+
+LogicalResult RowPairsAttr::verifyEncoding(
+    ArrayRef<int64_t> shape, Type,
+    function_ref<InFlightDiagnostic()> emitError) const {
+  return getFragments(*this).verify(shape, kBlockRows * getWarps(), emitError);
+}
+
+int64_t RowPairsAttr::getNumElements(ArrayRef<int64_t> shape) const {
+  return getFragments(*this).getNumElements(shape);
+}
+
+SmallVector<int64_t> RowPairsAttr::getOffsets(ArrayRef<int64_t> shape,
+                                              int64_t dim) const {
+  return getFragments(*this).getOffsets(shape, dim);
+}
+
+Value RowPairsAttr::emitBase(OpBuilder &builder, Location loc, Value thread,
+                             ArrayRef<int64_t> shape, int64_t dim) const {
+  return getFragments(*this).emitBase(builder, loc, thread, shape, dim);
+}
+
+int64_t RowPairsAttr::getGroupRows(ArrayRef<int64_t> shape) const {
+  int64_t groups = std::max<int64_t>(getWarps() / kGroupWarps, 1);
+  return shape[0] == 1 ? 1 : shape[0] / groups;
+}
+
+int64_t RowPairsAttr::getRowWarps() const { return getWarps(); }
+
+int64_t RowPairsAttr::getPeriod(int64_t dim) const {
+  return dim == 0 ? kBlockRows : getFragments(*this).getBlockColumns();
+}
+
+FailureOr<SmallVector<int64_t>>
+RowPairsAttr::getLanesOfPeriod(int64_t dim) const {
+  return getFragmentLanes(dim);
+}
+
+FailureOr<SmallVector<int64_t>>
+RowPairsAttr::getReductionLanes(int64_t dim) const {
+  return ::getReductionLanes(dim, getWarps());
 }

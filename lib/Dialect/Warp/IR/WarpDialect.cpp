@@ -204,9 +204,8 @@ LogicalResult AllocOp::verify() {
   if (failed(verifyExtents(*this, type)))
     return failure();
   if (!type.getElementType().isIntOrFloat() ||
-      (type.getElementTypeBitWidth() != 16 &&
-       type.getElementTypeBitWidth() != 32))
-    return emitOpError("elements must have 16 or 32 bits, found ")
+      !llvm::is_contained({8u, 16u, 32u}, type.getElementTypeBitWidth()))
+    return emitOpError("elements must have 8, 16 or 32 bits, found ")
            << type.getElementType();
   int64_t rows = type.getDimSize(type.getRank() - 2), ctas = getCtas(type);
   if (rows % ctas != 0)
@@ -310,13 +309,19 @@ LogicalResult ZeroRowsOp::verify() {
 LogicalResult LocalLoadOp::verify() {
   MemRefType source = getSource().getType();
   RankedTensorType result = getType();
-  if (source.getShape() != result.getShape() ||
-      source.getElementType() != result.getElementType())
-    return emitOpError(
-               "buffer and tile must have the same shape and element type, "
-               "found ")
-           << source << " and " << result;
-  return success();
+  SmallVector<int64_t> shape(source.getShape());
+  if (getTranspose())
+    std::reverse(shape.begin(), shape.end());
+  if (getTranspose() && source.getElementTypeBitWidth() != 8)
+    return emitOpError("'transpose' needs elements of 8 bits, found ")
+           << source;
+  if (ArrayRef(shape) == result.getShape() &&
+      source.getElementType() == result.getElementType())
+    return success();
+  return emitOpError() << "buffer and tile must have the same "
+                       << (getTranspose() ? "element type and swapped extents"
+                                          : "shape and element type")
+                       << ", found " << source << " and " << result;
 }
 
 LogicalResult

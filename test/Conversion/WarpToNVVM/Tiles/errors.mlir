@@ -313,7 +313,7 @@ gpu.module @m {
     %c0 = arith.constant 0 : index
     %b = warp.alloc offset(0) : !buffer
     // expected-error@+2 {{failed to legalize operation 'warp.copy'}}
-    // expected-error@+1 {{copies move 16 bytes at a time: columns must be contiguous and elements have 16 bits}}
+    // expected-error@+1 {{copies move 16 bytes at a time: columns must be contiguous and elements have 8 or 16 bits}}
     warp.copy %k[%c0, %c0] dims [0, 1] to %b : !memory to !buffer
     gpu.return
   }

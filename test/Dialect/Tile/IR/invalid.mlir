@@ -513,3 +513,11 @@ func.func @fragments_width(%M: memref<?xf32>, %i: index) {
   %x = tile.load %M[%i] dims [-1, 0] fragments : memref<?xf32> to tensor<1x8xf32, #tile.reg>
   return
 }
+
+// -----
+
+func.func @transposed_shape(%x: tensor<32x64xf32, #tile.reg>) {
+  // expected-error@+1 {{result must be the source with its extents swapped, found 'tensor<32x64xf32, #tile.reg>' to 'tensor<32x64xf32, #tile.reg>'}}
+  %t = tile.transpose %x : tensor<32x64xf32, #tile.reg> to tensor<32x64xf32, #tile.reg>
+  return
+}

@@ -121,3 +121,11 @@ func.func @random(%key: i64, %row: index) -> tensor<16x64xi32, #tile.reg> {
   %random = tile.random key(%key) stream(%key) [%row, %row] dim 1 : tensor<16x64xi32, #tile.reg>
   return %random : tensor<16x64xi32, #tile.reg>
 }
+
+// CHECK-LABEL: func.func @transpose
+// CHECK-SAME: %[[X:.*]]: tensor<16x64xf32, #tile.reg>
+func.func @transpose(%x: tensor<16x64xf32, #tile.reg>) -> tensor<64x16xf32, #tile.reg> {
+  // CHECK: tile.transpose %[[X]] : tensor<16x64xf32, #tile.reg> to tensor<64x16xf32, #tile.reg>
+  %t = tile.transpose %x : tensor<16x64xf32, #tile.reg> to tensor<64x16xf32, #tile.reg>
+  return %t : tensor<64x16xf32, #tile.reg>
+}

@@ -40,6 +40,14 @@ func.func @movement(%k: memref<?x?x128xbf16>, %i: index, %n: index, %c: i1, %sta
   return %tile : tensor<64x128xbf16, #warp.mma_sync<warps = 4>>
 }
 
+// CHECK-LABEL: func @transposed
+// CHECK-SAME: %[[V:.*]]: memref<64x128xf8E4M3FN, #warp.shared<row_bytes = 128>>
+func.func @transposed(%v: memref<64x128xf8E4M3FN, #warp.shared<row_bytes = 128>>) -> tensor<128x64xf8E4M3FN, #warp.row_pairs<warps = 4>> {
+  // CHECK: warp.local_load transpose %[[V]] : memref<64x128xf8E4M3FN, {{.*}}> to tensor<128x64xf8E4M3FN, #warp.row_pairs<warps = 4>>
+  %t = warp.local_load transpose %v : memref<64x128xf8E4M3FN, #warp.shared<row_bytes = 128>> to tensor<128x64xf8E4M3FN, #warp.row_pairs<warps = 4>>
+  return %t : tensor<128x64xf8E4M3FN, #warp.row_pairs<warps = 4>>
+}
+
 // CHECK-LABEL: func @dots
 // CHECK-SAME: %[[A:.*]]: tensor<64x128xbf16, #tile.reg>, %[[B:.*]]: memref<64x128xbf16, #warp.shared<row_bytes = 128>>, %[[S:.*]]: tensor<64x64xf32, #tile.reg>, %[[O:.*]]: tensor<64x128xf32, #tile.reg>
 func.func @dots(%a: tensor<64x128xbf16, #tile.reg>, %b: !buffer, %s: tensor<64x64xf32, #tile.reg>,

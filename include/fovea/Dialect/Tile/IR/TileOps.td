@@ -466,6 +466,33 @@ def Tile_DotOp : Tile_Op<"dot", [
   let hasVerifier = 1;
 }
 
+def Tile_TransposeOp : Tile_Op<"transpose", [Pure]> {
+  let summary = "transposes a loaded or streamed tile";
+  let description = [{
+    `result[r, c] = source[c, r]`. The source is a load or a stream, as the
+    second operand of a dot is. A dot that reads the result reads the source in
+    the other order, so this costs nothing. All other ops get the transposed
+    tile in registers.
+
+    Some MMA units read an operand in one order only: wgmma reads 8-bit operands
+    with the summed dimension contiguous (PTX ISA, matrix descriptors of wgmma).
+    A role can then load V in one order, transpose it, and pass it on as a
+    stream.
+
+    Example:
+    ```mlir
+    %v = tile.load "v" %V[%j, %c0] dims [0, 1]
+      : memref<?x128xf8E4M3FN, strided<[?, 1]>> to tensor<64x128xf8E4M3FN, #tile.reg>
+    %t = tile.transpose %v : tensor<64x128xf8E4M3FN, #tile.reg> to tensor<128x64xf8E4M3FN, #tile.reg>
+    %vt = tile.stream "vt" %t : tensor<128x64xf8E4M3FN, #tile.reg>
+    ```
+  }];
+  let arguments = (ins Arg<Tile_AnyTile, "the tile, a load or a stream: MxN">:$source);
+  let results = (outs Res<Tile_AnyTile, "the transposed tile: NxM">:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let hasVerifier = 1;
+}
+
 def Tile_StreamOp : Tile_Op<"stream", [
     Pure, NamedOpInterface, SameOperandsAndResultType]> {
   let summary = "passes a computed tile through shared memory";

@@ -171,6 +171,30 @@ def Warp_OperandAttr : Warp_Attr<"Operand", "operand", [
   }];
 }
 
+def Warp_RowPairsAttr : Warp_Attr<"RowPairs", "row_pairs", [
+    RegisterEncodingAttrInterface,
+    DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,
+    DeclareAttrInterfaceMethods<ThreadLayoutAttrInterface, ["getRowWarps"]>]> {
+  let summary = "fragments of transposed 8-bit elements";
+  let description = [{
+    Each of `warps` warps holds an equal number of consecutive rows, in blocks
+    of 16 rows by 16 columns. In a block, lane `l` holds rows `2 * (l / 4)` and
+    the next one, and columns `4 * (l mod 4)` to `4 * (l mod 4) + 3`. Registers
+    are ordered by row block, column block, row, column, so that four columns
+    fill one 32-bit register.
+
+    `ldmatrix.trans` moves 16-bit units, so a lane receives two adjacent rows of
+    a transposed matrix of 8-bit elements. A permutation of the bytes of two
+    such registers yields this layout, and `stmatrix` stores it with a row
+    address per lane (PTX ISA, ldmatrix and stmatrix).
+
+    Example: `tensor<128x64xf8E4M3FN, #warp.row_pairs<warps = 4>>`
+  }];
+  let parameters = (ins AttrParameter<"int64_t", "number of warps that divide the rows">:$warps);
+  let assemblyFormat = "`<` `warps` `=` $warps `>`";
+  let genVerifyDecl = 1;
+}
+
 def Warp_LanesAttr : Warp_Attr<"Lanes", "lanes", [
     RegisterEncodingAttrInterface,
     DeclareAttrInterfaceMethods<VerifiableTensorEncoding>,

@@ -172,16 +172,25 @@ def Warp_LocalLoadOp : Warp_OpWithEffects<"local_load", [
     fragment order. Each lane loads its elements of a vector by itself; a warp
     loads a matrix with collective instructions (`ldmatrix`).
 
+    With `transpose`, the tile is the transposed buffer, which holds 8-bit
+    elements. The layout of the result is `#warp.row_pairs`.
+
     Example:
 
     ```mlir
     %q = warp.local_load %buffer : memref<128x64xbf16, #warp.shared<row_bytes = 128>>
       to tensor<128x64xbf16, #warp.mma_sync<warps = 4>>
+    %t = warp.local_load transpose %v : memref<64x128xf8E4M3FN, #warp.shared<row_bytes = 128>>
+      to tensor<128x64xf8E4M3FN, #warp.row_pairs<warps = 4>>
     ```
   }];
-  let arguments = (ins Arg<Warp_SharedBuffer, "the buffer to read">:$source);
+  let arguments = (ins
+    Arg<Warp_SharedBuffer, "the buffer to read">:$source,
+    Arg<UnitAttr, "the tile is the transposed buffer">:$transpose);
   let results = (outs Res<Tile_AnyTile, "the elements of the buffer">:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source) `to` type($result)";
+  let assemblyFormat = [{
+    (`transpose` $transpose^)? $source attr-dict `:` type($source) `to` type($result)
+  }];
   let hasVerifier = 1;
 }
 

@@ -20,6 +20,8 @@
 
 #include "mlir/IR/IRMapping.h"
 
+#include "llvm/ADT/BitVector.h"
+
 namespace fovea::warp {
 #define GEN_PASS_DEF_WARPASSIGNLAYOUTS
 #include "fovea/Dialect/Warp/Transforms/Passes.h.inc"
@@ -43,12 +45,17 @@ private:
   Attribute getLayout(Value value) const {
     return classes ? layouts[classes->lookup(value)] : layout;
   }
+  /// The classes of tiles that are loaded transposed.
+  llvm::BitVector findTransposed();
+  /// Fails if a dot accumulates in the layout of transposed loads.
+  LogicalResult checkAccumulators();
   bool convert(Value value);
   /// Emits an error at the value's location, or at the kernel if the value has
   /// none.
   InFlightDiagnostic emitErrorAt(Value value);
   /// Converts first operands in registers to the layout that the unit reads.
   LogicalResult convertOperands(plan::MatrixUnitAttrInterface unit);
+  LogicalResult convertStored();
 
   /// The layout of the tiles whose class no role owns; without roles, of all
   /// tiles.
@@ -86,6 +93,33 @@ bool AssignLayoutsPass::convert(Value value) {
   return true;
 }
 
+/// Converts 8-bit tiles that are stored in the layout of accumulators to the
+/// layout of operands, of which a lane stores whole words.
+LogicalResult AssignLayoutsPass::convertStored() {
+  WalkResult walk =
+      getOperation().walk([&](warp::LocalStoreOp store) -> WalkResult {
+        RankedTensorType tile = store.getValue().getType();
+        auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+        if (tile.getElementTypeBitWidth() != 8 ||
+            layout.getFragmentWarps() == 0 ||
+            llvm::is_contained(tile.getShape(), 1))
+          return WalkResult::advance();
+        auto stored = RankedTensorType::getChecked(
+            [&] { return store.emitOpError(); }, tile.getShape(),
+            tile.getElementType(),
+            warp::OperandAttr::get(&getContext(), tile.getEncoding(), 8));
+        if (!stored)
+          return WalkResult::interrupt();
+        OpBuilder builder(store);
+        store.getValueMutable().assign(warp::ConvertLayoutOp::create(
+            builder, store.getLoc(), stored, store.getValue(),
+            /*permuted=*/UnitAttr()));
+        ++numConversions;
+        return WalkResult::advance();
+      });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult
 AssignLayoutsPass::convertOperands(plan::MatrixUnitAttrInterface unit) {
   WalkResult walk = getOperation().walk([&](warp::DotOp dot) -> WalkResult {
@@ -106,6 +140,14 @@ AssignLayoutsPass::convertOperands(plan::MatrixUnitAttrInterface unit) {
       return WalkResult::interrupt();
     if (wanted == operand)
       return WalkResult::advance();
+    // Matrices of 8-bit elements are loaded in the layout of operands.
+    auto load = dot.getA().getDefiningOp<warp::LocalLoadOp>();
+    if (load && operand.getElementTypeBitWidth() == 8 &&
+        !isa<warp::OperandAttr>(operand.getEncoding()) &&
+        llvm::all_of(load->getUsers(), llvm::IsaPred<warp::DotOp>)) {
+      load.getResult().setType(wanted);
+      return WalkResult::advance();
+    }
     OpBuilder builder(dot);
     dot.getAMutable().assign(
         warp::ConvertLayoutOp::create(builder, dot.getLoc(), wanted, dot.getA(),
@@ -188,12 +230,47 @@ static void cloneScatterIndices(gpu::GPUFuncOp kernel) {
   });
 }
 
+llvm::BitVector AssignLayoutsPass::findTransposed() {
+  llvm::BitVector transposed(classes->size());
+  getOperation().walk([&](warp::LocalLoadOp load) {
+    if (load.getTranspose() && warp::getUnassignedTile(load.getType()))
+      transposed.set(classes->lookup(load.getResult()));
+  });
+  return transposed;
+}
+
+LogicalResult AssignLayoutsPass::checkAccumulators() {
+  WalkResult walk = getOperation().walk([&](warp::DotOp dot) -> WalkResult {
+    if (!warp::getUnassignedTile(dot.getTileType()) ||
+        !isa<warp::RowPairsAttr>(getLayout(dot.getResult())))
+      return WalkResult::advance();
+    return dot.emitError("accumulator is combined with a tile that is loaded "
+                         "transposed: one of them must pass through a stream "
+                         "('tile.stream')");
+  });
+  return failure(walk.wasInterrupted());
+}
+
 LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
                                               ArrayRef<plan::RoleAttr> roles) {
   cloneScatterIndices(getOperation());
   classes.emplace(getOperation());
   layouts.assign(classes->size(), layout);
   SmallVector<plan::RoleAttr> owners(classes->size());
+  llvm::BitVector transposed = findTransposed();
+  auto makeFragments = [&](plan::RoleAttr role,
+                           bool areTransposed) -> Attribute {
+    int64_t warps = role.getWarps() * abi.getPlan()->cluster;
+    if (!areTransposed)
+      return warp::MmaSyncAttr::get(&getContext(), warps);
+    return warp::RowPairsAttr::getChecked(
+        [&] {
+          return abi.emitError("role '")
+                 << role.getName()
+                 << "' has no layout for a tile that is loaded transposed: ";
+        },
+        &getContext(), warps);
+  };
   auto assign = [&](Operation *op, bool isScatter) -> WalkResult {
     Value value = getNamedTile(op);
     if (!value || isa<tile::ScatterOp>(op) != isScatter ||
@@ -212,10 +289,9 @@ LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
              << "', which has " << owner.getWarps()
              << ": it must pass through a stream";
     owner = role;
-    layouts[number] =
-        isScatter ? warp::MmaSyncAttr::get(
-                        &getContext(), role.getWarps() * abi.getPlan()->cluster)
-                  : makeLayout(abi, role.getWarps(), role.getName());
+    layouts[number] = isScatter || transposed[number]
+                          ? makeFragments(role, transposed[number])
+                          : makeLayout(abi, role.getWarps(), role.getName());
     return layouts[number] ? WalkResult::advance() : WalkResult::interrupt();
   };
   // A scattered tile that is not an accumulator may have more rows per warp
@@ -226,7 +302,7 @@ LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
     if (walk.wasInterrupted())
       return failure();
   }
-  return success();
+  return checkAccumulators();
 }
 
 void AssignLayoutsPass::runOnKernel() {
@@ -265,6 +341,7 @@ void AssignLayoutsPass::runOnKernel() {
   });
   if (walk.wasInterrupted())
     return signalPassFailure();
-  if (failed(convertOperands(abi.getPlan().getUnit())))
+  if (failed(convertOperands(abi.getPlan().getUnit())) ||
+      failed(convertStored()))
     return signalPassFailure();
 }

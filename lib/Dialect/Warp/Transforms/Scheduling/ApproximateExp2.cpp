@@ -98,7 +98,7 @@ void Exponentials::add(Value value, int64_t percent) {
     for (Value operand : op->getOperands())
       add(operand, percent);
   } else if (isa<arith::TruncFOp>(op) &&
-             getElementTypeOrSelf(value).getIntOrFloatBitWidth() == 16) {
+             getElementTypeOrSelf(value).getIntOrFloatBitWidth() <= 16) {
     addRounded(op->getOperand(0), percent);
   }
 }

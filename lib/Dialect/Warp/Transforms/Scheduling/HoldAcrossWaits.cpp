@@ -96,13 +96,13 @@ static DotWaitOp findLastWaitBeforeUse(arith::ExtFOp op) {
   return nullptr;
 }
 
-/// Widens a 16-bit tile after the last wait before its first use, and keeps the
-/// 16-bit tile live across that wait. Anywhere else, the wide tile would take
-/// twice the registers while dots are outstanding.
+/// Widens a tile of at most 16 bits after the last wait before its first use,
+/// and keeps the narrow tile live across that wait. Anywhere else, the wide
+/// tile would take at least twice the registers while dots are outstanding.
 static bool widenAfterWait(arith::ExtFOp op) {
   auto type = dyn_cast<RankedTensorType>(op.getIn().getType());
   if (!type || !tile::isRegisterTile(type) ||
-      type.getElementTypeBitWidth() != 16)
+      type.getElementTypeBitWidth() > 16)
     return false;
   DotWaitOp wait = findLastWaitBeforeUse(op);
   if (!wait || wait->isBeforeInBlock(op))

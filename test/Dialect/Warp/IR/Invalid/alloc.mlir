@@ -42,7 +42,7 @@ func.func @alloc_element() {
 // -----
 
 func.func @alloc_element_index() {
-  // expected-error@+1 {{elements must have 16 or 32 bits, found 'index'}}
+  // expected-error@+1 {{elements must have 8, 16 or 32 bits, found 'index'}}
   %0 = warp.alloc : memref<16x16xindex, #warp.shared<row_bytes = 32>>
   return
 }

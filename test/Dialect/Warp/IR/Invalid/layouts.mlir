@@ -62,3 +62,13 @@ func.func @f(%x: tensor<64x32xf32, #warp.mma_sync<warps = 4>>) {
     to tensor<64x16xf32, #warp.operand<of = #warp.mma_sync<warps = 4>, element_bits = 32>>
   return
 }
+
+// -----
+
+// expected-error@+1 {{'warps' must be in [1, 32], found 0}}
+func.func private @f(tensor<64x32xf8E4M3FN, #warp.row_pairs<warps = 0>>)
+
+// -----
+
+// expected-error@+1 {{rows must be 1 or a multiple of 64 for 4 warps, found 32}}
+func.func private @f(tensor<32x32xf8E4M3FN, #warp.row_pairs<warps = 4>>)

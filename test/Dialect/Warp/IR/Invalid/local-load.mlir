@@ -14,3 +14,19 @@ func.func @load_element(%b: memref<16x16xbf16, #warp.shared<row_bytes = 32>>) {
   %0 = warp.local_load %b : memref<16x16xbf16, #warp.shared<row_bytes = 32>> to tensor<16x16xf16, #tile.reg>
   return
 }
+
+// -----
+
+func.func @transposed_shape(%b: memref<32x64xf8E4M3FN, #warp.shared<row_bytes = 64>>) {
+  // expected-error@+1 {{buffer and tile must have the same element type and swapped extents, found 'memref<32x64xf8E4M3FN, #warp.shared<row_bytes = 64>>' and 'tensor<32x64xf8E4M3FN, #tile.reg>'}}
+  %0 = warp.local_load transpose %b : memref<32x64xf8E4M3FN, #warp.shared<row_bytes = 64>> to tensor<32x64xf8E4M3FN, #tile.reg>
+  return
+}
+
+// -----
+
+func.func @transposed_element(%b: memref<32x64xbf16, #warp.shared<row_bytes = 128>>) {
+  // expected-error@+1 {{'transpose' needs elements of 8 bits, found 'memref<32x64xbf16, #warp.shared<row_bytes = 128>>'}}
+  %0 = warp.local_load transpose %b : memref<32x64xbf16, #warp.shared<row_bytes = 128>> to tensor<64x32xbf16, #tile.reg>
+  return
+}

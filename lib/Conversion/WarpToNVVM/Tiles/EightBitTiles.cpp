@@ -1,0 +1,459 @@
+//===- EightBitTiles.cpp - Tiles of 8-bit floats ----------------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers what differs for elements of 8 bits: conversions from and to f32, and
+// transposition through registers on the way from one shared buffer to another.
+// LLVM has no 8-bit floats, so registers hold the encodings as i8.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpToNVVM.h"
+
+#include "fovea/Support/Target.h"
+#include "fovea/Support/Warps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace fovea;
+
+// Rows and bytes of a block of `#warp.row_pairs`; rows of a matrix of ldmatrix.
+static constexpr int64_t kBlock = 16, kMatrixRows = 8;
+// Columns that one instruction moves: four matrices are two blocks.
+static constexpr int64_t kColumns = 2 * kBlock;
+
+static Value divide(OpBuilder &b, Location loc, Value value, int64_t by) {
+  return arith::DivUIOp::create(b, loc, value, emitI32(b, loc, by));
+}
+static Value rest(OpBuilder &b, Location loc, Value value, int64_t by) {
+  return arith::RemUIOp::create(b, loc, value, emitI32(b, loc, by));
+}
+static Value times(OpBuilder &b, Location loc, Value value, int64_t by) {
+  return arith::MulIOp::create(b, loc, value, emitI32(b, loc, by));
+}
+static Value add(OpBuilder &b, Location loc, Value left, Value right) {
+  return arith::AddIOp::create(b, loc, left, right);
+}
+static Value emitAddress(OpBuilder &b, Location loc, Value pointer) {
+  return LLVM::PtrToIntOp::create(b, loc, b.getI32Type(), pointer);
+}
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+/// True for an 8-bit float and for tiles of such.
+static bool isEightBits(Type type) {
+  if (auto tile = dyn_cast<RankedTensorType>(type))
+    type = tile.getElementType();
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+/// The target has the instructions of both conversions.
+static bool convertsEightBits(launch::AbiOp abi) {
+  constexpr int64_t kLeastVersion = 81; // PTX ISA 8.1
+  const TargetInfo *target = lookupTarget(abi.getTarget());
+  StringRef version = target ? target->ptxFeature : "";
+  int64_t number = 0;
+  return version.consume_front("+ptx") &&
+         version.getAsInteger(10, number) == 0 && number >= kLeastVersion;
+}
+
+/// True for tiles from f32 to f8E4M3FN, and from f8E4M3FN or f8E5M2 to f16 or
+/// f32.
+static bool isSupportedConversion(Operation *op) {
+  if (!isa<RankedTensorType>(op->getResult(0).getType()))
+    return false;
+  Type from = getElementTypeOrSelf(op->getOperand(0)),
+       to = getElementTypeOrSelf(op->getResult(0));
+  if (isa<arith::TruncFOp>(op))
+    return from.isF32() && isa<Float8E4M3FNType>(to);
+  return isa<Float8E4M3FNType, Float8E5M2Type>(from) &&
+         (to.isF16() || to.isF32());
+}
+
+/// Ops that only move values, which may be encodings.
+static bool movesValues(Operation *op) {
+  if (auto broadcast = dyn_cast<tile::BroadcastOp>(op))
+    return isa<RankedTensorType>(broadcast.getSource().getType());
+  return isa<tile::LoadOp, tile::StoreOp, tile::GatherOp, tile::ScatterOp,
+             tile::IfAnyOp, tile::YieldOp, arith::ConstantOp, arith::SelectOp,
+             arith::BitcastOp>(op) ||
+         isa<warp::WarpDialect, scf::SCFDialect>(op->getDialect());
+}
+
+LogicalResult fovea::checkEightBitFloats(gpu::GPUFuncOp kernel,
+                                         launch::AbiOp abi) {
+  WalkResult walk = kernel.walk([&](Operation *op) -> WalkResult {
+    if (op == kernel || movesValues(op) ||
+        (llvm::none_of(op->getOperandTypes(), isEightBits) &&
+         llvm::none_of(op->getResultTypes(), isEightBits)))
+      return WalkResult::advance();
+    if (!isa<arith::TruncFOp, arith::ExtFOp>(op))
+      return op->emitOpError("is not supported on 8-bit floats: expected f32 "
+                             "('arith.extf')");
+    if (isSupportedConversion(op) && convertsEightBits(abi))
+      return WalkResult::advance();
+    return op->emitOpError(
+               "converts 8-bit floats: expected f32 to f8E4M3FN, or "
+               "f8E4M3FN or f8E5M2 to f32, on a target with PTX ISA "
+               "8.1, found ")
+           << op->getOperand(0).getType() << " to "
+           << op->getResult(0).getType() << " on '" << abi.getTarget() << "'";
+  });
+  return failure(walk.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Conversions
+//===----------------------------------------------------------------------===//
+
+/// Calls an intrinsic of the target without side effects.
+static Value callIntrinsic(OpBuilder &b, Location loc, StringRef name,
+                           Type type, ValueRange operands) {
+  return LLVM::CallIntrinsicOp::create(b, loc, type, b.getStringAttr(name),
+                                       operands)
+      .getResult(0);
+}
+
+/// Values that round to more than the largest finite value of f8E4M3FN become
+/// NaN, as the type has no infinity; the instruction would saturate.
+static Value emitOverflowToNaN(OpBuilder &b, Location loc, Value values) {
+  // Halfway between 448 and the next power's first value; ties are even.
+  constexpr double kLargestRounded = 464;
+  auto type = cast<VectorType>(values.getType());
+  auto splat = [&](double value) -> Value {
+    return arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(type, b.getF32FloatAttr(value)));
+  };
+  Value fits = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE,
+                                     math::AbsFOp::create(b, loc, values),
+                                     splat(kLargestRounded));
+  return arith::SelectOp::create(
+      b, loc, fits, values, splat(std::numeric_limits<double>::quiet_NaN()));
+}
+
+namespace {
+/// Rounds f32 to f8E4M3FN, two elements at a time.
+struct RoundToEightBits : OpConversionPattern<arith::TruncFOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::TruncFOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto tile = dyn_cast<RankedTensorType>(op.getType());
+    if (!tile || !isEightBits(tile))
+      return failure();
+    auto source = cast<VectorType>(adaptor.getIn().getType());
+    Location loc = op.getLoc();
+    Value values = emitOverflowToNaN(rewriter, loc, adaptor.getIn());
+    auto elements = vector::ToElementsOp::create(rewriter, loc, values);
+    SmallVector<Value> all(elements.getResults()), pairs;
+    if (all.size() % 2 != 0)
+      all.push_back(all.back());
+    for (size_t index = 0; index < all.size(); index += 2)
+      pairs.push_back(callIntrinsic(rewriter, loc, "llvm.nvvm.ff.to.e4m3x2.rn",
+                                    rewriter.getI16Type(),
+                                    {all[index + 1], all[index]}));
+    rewriter.replaceOp(op, join(rewriter, loc, pairs, source));
+    return success();
+  }
+
+private:
+  /// Vectors of 16-bit pairs as one of bytes, as many as `source` has elements.
+  static Value join(OpBuilder &b, Location loc, ArrayRef<Value> pairs,
+                    VectorType source) {
+    int64_t count = pairs.size();
+    auto packed = VectorType::get({count}, b.getI16Type());
+    Value bytes = LLVM::BitcastOp::create(
+        b, loc, VectorType::get({2 * count}, b.getI8Type()),
+        vector::FromElementsOp::create(b, loc, packed, pairs));
+    if (source.getNumElements() == 2 * count)
+      return bytes;
+    return vector::ExtractStridedSliceOp::create(
+        b, loc, bytes, ArrayRef<int64_t>{0}, source.getShape(),
+        ArrayRef<int64_t>{1});
+  }
+};
+
+/// Extends 8-bit floats to f32, two elements at a time, exactly through f16.
+struct ExtendEightBits : OpConversionPattern<arith::ExtFOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(arith::ExtFOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    auto tile = dyn_cast<RankedTensorType>(op.getIn().getType());
+    if (!tile || !isEightBits(tile))
+      return failure();
+    bool isE4M3 = isa<Float8E4M3FNType>(tile.getElementType());
+    auto source = cast<VectorType>(adaptor.getIn().getType());
+    int64_t count = source.getNumElements();
+    Type type = getTypeConverter()->convertType(op.getType());
+    Location loc = op.getLoc();
+    auto pairType = VectorType::get({2}, rewriter.getF16Type());
+    SmallVector<Value> halves;
+    for (Value pair : split(rewriter, loc, adaptor.getIn())) {
+      Value extended = callIntrinsic(rewriter, loc,
+                                     isE4M3 ? "llvm.nvvm.e4m3x2.to.f16x2.rn"
+                                            : "llvm.nvvm.e5m2x2.to.f16x2.rn",
+                                     pairType, {pair});
+      llvm::append_range(
+          halves,
+          vector::ToElementsOp::create(rewriter, loc, extended).getResults());
+    }
+    halves.truncate(count);
+    Value half = vector::FromElementsOp::create(
+        rewriter, loc, VectorType::get({count}, rewriter.getF16Type()), halves);
+    if (half.getType() != type)
+      half = arith::ExtFOp::create(rewriter, loc, type, half);
+    rewriter.replaceOp(op, half);
+    return success();
+  }
+
+private:
+  /// The bytes of a vector in pairs; the last one of an odd number is repeated.
+  static SmallVector<Value> split(OpBuilder &b, Location loc, Value vector) {
+    auto elements = vector::ToElementsOp::create(b, loc, vector);
+    SmallVector<Value> bytes(elements.getResults());
+    if (bytes.size() % 2 != 0)
+      bytes.push_back(bytes.back());
+    int64_t count = bytes.size();
+    Value even = vector::FromElementsOp::create(
+        b, loc, VectorType::get({count}, b.getI8Type()), bytes);
+    auto pairs = vector::ToElementsOp::create(
+        b, loc,
+        LLVM::BitcastOp::create(
+            b, loc, VectorType::get({count / 2}, b.getI16Type()), even));
+    return SmallVector<Value>(pairs.getResults());
+  }
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Transposed loads
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Loads blocks of 16 rows by 32 columns of the transposed tile. The buffer's
+/// rows are the tile's columns.
+///
+/// A matrix of ldmatrix has 8 rows of the buffer, and `.trans` gives a lane a
+/// 16-bit unit of two adjacent rows of them: two rows of the tile, in two of
+/// its columns. If matrices `2 c` and `2 c + 1` have rows 0, 1, 4, 5, ... and
+/// 2, 3, 6, 7, ... of block `c`, a lane has four adjacent columns.
+class TransposedLoader {
+public:
+  TransposedLoader(OpBuilder &b, Location loc, Value buffer, MemRefType type);
+
+  /// Loads the columns from `column` on of the tile's block `block`, i32.
+  /// Returns words for each column block and row.
+  SmallVector<Value, 4> load(Value block, int64_t column);
+
+private:
+  Value emitPermuted(Value low, Value high, StringRef selector);
+
+  OpBuilder &b;
+  Location loc;
+  int64_t rowBytes, panelBytes;
+  Value base, row;
+};
+
+struct TransposedLoadLowering : OpConversionPattern<warp::LocalLoadOp> {
+  TransposedLoadLowering(const TypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern(converter, context, /*benefit=*/2) {}
+
+  LogicalResult
+  matchAndRewrite(warp::LocalLoadOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+} // namespace
+
+TransposedLoader::TransposedLoader(OpBuilder &b, Location loc, Value buffer,
+                                   MemRefType type)
+    : b(b), loc(loc), rowBytes(warp::getRowBytes(type)),
+      panelBytes(warp::getRowsOfCta(type) * rowBytes) {
+  base = emitAddress(b, loc, buffer);
+  Value lane = rest(b, loc, emitThread(b, loc), kLanes);
+  Value matrix = divide(b, loc, lane, kMatrixRows),
+        inMatrix = rest(b, loc, lane, kMatrixRows);
+  row = add(b, loc, times(b, loc, divide(b, loc, matrix, 2), kBlock),
+            times(b, loc, divide(b, loc, inMatrix, 2), 4));
+  row = add(b, loc, row, times(b, loc, rest(b, loc, matrix, 2), 2));
+  row = add(b, loc, row, rest(b, loc, inMatrix, 2));
+}
+
+/// The bytes of two words that the selector names.
+Value TransposedLoader::emitPermuted(Value low, Value high,
+                                     StringRef selector) {
+  return emitAsm(b, loc, ("prmt.b32 $0, $1, $2, " + selector + ";").str(),
+                 "=r,r,r", {low, high}, {b.getI32Type()},
+                 /*hasSideEffects=*/false)
+      .front();
+}
+
+SmallVector<Value, 4> TransposedLoader::load(Value block, int64_t column) {
+  int64_t blocks = rowBytes / kBlock;
+  Value panel = times(b, loc, divide(b, loc, block, blocks), panelBytes);
+  Value inPanel =
+      emitSwizzle(b, loc, row, rest(b, loc, block, blocks), rowBytes);
+  Value address = add(b, loc, add(b, loc, base, panel), inPanel);
+  address = add(b, loc, address, emitI32(b, loc, column * rowBytes));
+  Type i32 = b.getI32Type();
+  Value loaded = NVVM::LdMatrixOp::create(
+      b, loc,
+      LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32, i32, i32}),
+      emitSharedPointer(b, loc, address), 4, NVVM::MMALayout::col,
+      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+      NVVM::LdStMatrixEltType::B16);
+  SmallVector<Value, 4> words;
+  for (int64_t first : {0, 2}) {
+    Value low = LLVM::ExtractValueOp::create(b, loc, loaded, first),
+          high = LLVM::ExtractValueOp::create(b, loc, loaded, first + 1);
+    words.push_back(emitPermuted(low, high, "0x6420"));
+    words.push_back(emitPermuted(low, high, "0x7531"));
+  }
+  return words;
+}
+
+LogicalResult TransposedLoadLowering::matchAndRewrite(
+    warp::LocalLoadOp op, OpAdaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  if (!op.getTranspose())
+    return failure();
+  RankedTensorType tile = op.getType();
+  MemRefType buffer = op.getSource().getType();
+  auto layout = dyn_cast<warp::RowPairsAttr>(tile.getEncoding());
+  if (!layout || tile.getDimSize(0) == 1 ||
+      tile.getDimSize(1) % kColumns != 0 || warp::getCtas(buffer) != 1)
+    return op.emitOpError("loads a transposed matrix of '#warp.row_pairs' with "
+                          "a multiple of ")
+           << kColumns << " columns from a buffer of one CTA, found " << buffer
+           << " to " << tile;
+  Location loc = op.getLoc();
+  int64_t blocks = tile.getDimSize(0) / (kBlock * layout.getWarps());
+  TransposedLoader loader(rewriter, loc, adaptor.getSource(), buffer);
+  Value warp = divide(rewriter, loc, emitThread(rewriter, loc), kLanes);
+  Value first = times(rewriter, loc, warp, blocks);
+  SmallVector<Value> words;
+  for (int64_t block = 0; block < blocks; ++block)
+    for (int64_t column = 0; column < tile.getDimSize(1); column += kColumns)
+      llvm::append_range(words, loader.load(add(rewriter, loc, first,
+                                                emitI32(rewriter, loc, block)),
+                                            column));
+  Value packed = vector::FromElementsOp::create(
+      rewriter, loc,
+      VectorType::get({int64_t(words.size())}, rewriter.getI32Type()), words);
+  rewriter.replaceOpWithNewOp<LLVM::BitcastOp>(
+      op, getTypeConverter()->convertType(tile), packed);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Stores a tile whose lanes hold four adjacent columns of two rows of a block
+/// of 16 by 16, 32 columns per instruction. The rows of a matrix of stmatrix
+/// are those of the layout: adjacent lanes hold every second row, or every row.
+struct EightBitStoreLowering : OpConversionPattern<warp::LocalStoreOp> {
+  EightBitStoreLowering(const TypeConverter &converter, MLIRContext *context)
+      : OpConversionPattern(converter, context, /*benefit=*/2) {}
+
+  LogicalResult
+  matchAndRewrite(warp::LocalStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override;
+};
+} // namespace
+
+/// The row of the tile whose address the lane gives, in the warp's first block.
+static Value emitStoredRow(OpBuilder &b, Location loc, Value lane,
+                           Attribute layout) {
+  Value inMatrix = rest(b, loc, lane, kMatrixRows);
+  Value second = rest(b, loc, divide(b, loc, lane, kMatrixRows), 2);
+  if (isa<warp::RowPairsAttr>(layout))
+    return add(b, loc, times(b, loc, inMatrix, 2), second);
+  return add(b, loc, inMatrix, times(b, loc, second, kMatrixRows));
+}
+
+static SmallVector<Value> getWords(OpBuilder &b, Location loc, Value tile) {
+  int64_t bytes = cast<VectorType>(tile.getType()).getNumElements();
+  auto type = VectorType::get({bytes / 4}, b.getI32Type());
+  auto words = vector::ToElementsOp::create(
+      b, loc, LLVM::BitcastOp::create(b, loc, type, tile));
+  return SmallVector<Value>(words.getResults());
+}
+
+LogicalResult EightBitStoreLowering::matchAndRewrite(
+    warp::LocalStoreOp op, OpAdaptor adaptor,
+    ConversionPatternRewriter &rewriter) const {
+  RankedTensorType tile = op.getValue().getType();
+  MemRefType type = op.getTarget().getType();
+  auto layout = cast<warp::ThreadLayoutAttrInterface>(tile.getEncoding());
+  // Vectors, and whole rows, are stored as those of other widths.
+  if (type.getElementTypeBitWidth() != 8 || layout.isOneWarps() ||
+      layout.holdsWholeRows() || warp::isRowVector(type))
+    return failure();
+  if (!isa<warp::RowPairsAttr, warp::OperandAttr>(tile.getEncoding()) ||
+      tile.getDimSize(0) == 1 || tile.getDimSize(1) % kColumns != 0 ||
+      op.getColumn())
+    return op.emitOpError("stores 8-bit matrices of '#warp.row_pairs' or "
+                          "'#warp.operand' with a multiple of ")
+           << kColumns << " columns, found " << tile;
+  Location loc = op.getLoc();
+  int64_t rowBytes = warp::getRowBytes(type), rows = warp::getRowsOfCta(type),
+          rowsOfWarp = tile.getDimSize(0) / layout.getRowWarps();
+  Value thread = emitThread(rewriter, loc);
+  Value lane = rest(rewriter, loc, thread, kLanes);
+  Value row = add(
+      rewriter, loc,
+      times(rewriter, loc, divide(rewriter, loc, thread, kLanes), rowsOfWarp),
+      emitStoredRow(rewriter, loc, lane, tile.getEncoding()));
+  if (rows != tile.getDimSize(0))
+    row = rest(rewriter, loc, row, rows);
+  // Chunks of the first two blocks differ in the lowest bit, so the swizzled
+  // chunk of the other blocks is an exclusive or.
+  Value place =
+      add(rewriter, loc, emitAddress(rewriter, loc, adaptor.getTarget()),
+          emitSwizzle(rewriter, loc, row,
+                      divide(rewriter, loc, lane, 2 * kMatrixRows), rowBytes));
+  SmallVector<Value> words = getWords(rewriter, loc, adaptor.getValue());
+  size_t next = 0;
+  for (int64_t block = 0; block < rowsOfWarp; block += kBlock)
+    for (int64_t column = 0; column < tile.getDimSize(1); column += kColumns) {
+      Value inRow = arith::XOrIOp::create(
+          rewriter, loc, place, emitI32(rewriter, loc, column % rowBytes));
+      int64_t distance = column / rowBytes * rows * rowBytes + block * rowBytes;
+      SmallVector<Value> operands = {
+          add(rewriter, loc, inRow, emitI32(rewriter, loc, distance))};
+      llvm::append_range(operands, ArrayRef(words).slice(next, 4));
+      next += 4;
+      emitAsm(rewriter, loc,
+              "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0], "
+              "{$1, $2, $3, $4};",
+              "r,r,r,r,r,~{memory}", operands);
+    }
+  rewriter.eraseOp(op);
+  return success();
+}
+
+void fovea::populateEightBitPatterns(RewritePatternSet &patterns,
+                                     const TypeConverter &converter) {
+  MLIRContext *context = patterns.getContext();
+  patterns.add<RoundToEightBits, ExtendEightBits>(converter, context,
+                                                  /*benefit=*/2);
+  patterns.add<TransposedLoadLowering, EightBitStoreLowering>(converter,
+                                                              context);
+}

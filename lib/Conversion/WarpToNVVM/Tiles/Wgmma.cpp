@@ -23,6 +23,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -52,6 +53,16 @@ static constexpr int64_t kUnit = PanelWalk::kUnit,
 // Descriptors
 //===----------------------------------------------------------------------===//
 
+/// The name of an element type in PTX; empty if wgmma does not multiply it.
+static StringRef getTypeName(Type element) {
+  return llvm::TypeSwitch<Type, StringRef>(element)
+      .Case([](Float16Type) { return "f16"; })
+      .Case([](BFloat16Type) { return "bf16"; })
+      .Case([](Float8E4M3FNType) { return "e4m3"; })
+      .Case([](Float8E5M2Type) { return "e5m2"; })
+      .Default([](Type) { return ""; });
+}
+
 namespace {
 /// The PTX text of one dot with its numbered operands.
 class ProductText {
@@ -59,7 +70,7 @@ public:
   /// `most` is the maximum number of columns per instruction.
   ProductText(int64_t columns, int64_t most, Type element, bool transposeA,
               bool transposeB)
-      : columns(columns), most(most), type(element.isBF16() ? "bf16" : "f16"),
+      : columns(columns), most(most), type(getTypeName(element)),
         elementBytes(getBytes(element)), transposeA(transposeA),
         transposeB(transposeB) {}
 
@@ -68,6 +79,7 @@ public:
 
 private:
   static std::string list(int64_t first, int64_t count);
+  std::string getOrders(bool hasLeft) const;
   std::string getColumns(int64_t first, int64_t count, int64_t steps,
                          bool startsAtZero, int64_t words,
                          const PanelWalk *left, const PanelWalk &right) const;
@@ -160,6 +172,17 @@ std::string ProductText::list(int64_t first, int64_t count) {
   return text;
 }
 
+/// The orders of the operands in shared memory. Operands of 8 bits have one
+/// order only, and no immediates (PTX ISA, wgmma.mma_async).
+std::string ProductText::getOrders(bool hasLeft) const {
+  if (elementBytes == 1)
+    return "";
+  return std::string(!hasLeft     ? ""
+                     : transposeA ? ", 1"
+                                  : ", 0") +
+         (transposeB ? ", 0" : ", 1");
+}
+
 /// The text of all k-steps for `count` columns from `first` on.
 std::string ProductText::getColumns(int64_t first, int64_t count, int64_t steps,
                                     bool startsAtZero, int64_t words,
@@ -188,10 +211,7 @@ std::string ProductText::getColumns(int64_t first, int64_t count, int64_t steps,
     add("b", rightAt, right.getAdvanceTo(step, first));
     text += shape + " {" + list(first / 2, count / 2) + "}, " + operand +
             ", b, " + (startsAtZero && step == 0 ? "z" : "o") + ", 1, 1" +
-            (!left        ? ""
-             : transposeA ? ", 1"
-                          : ", 0") +
-            (transposeB ? ", 0" : ", 1") + ";\n\t";
+            getOrders(left) + ";\n\t";
   }
   return text;
 }
@@ -347,8 +367,14 @@ LogicalResult WgmmaDotLowering::check(warp::DotOp op) const {
            << layout.getGroups() << " warp groups in role '"
            << role->name.getValue() << "' of " << warps << " warps";
   Type element = op.getB().getType().getElementType();
-  if (!element.isF16() && !element.isBF16())
-    return op.emitOpError("wgmma multiplies f16 or bf16, found ") << element;
+  if (getTypeName(element).empty())
+    return op.emitOpError(
+               "wgmma multiplies f16, bf16, f8E4M3FN or f8E5M2, found ")
+           << element;
+  if (getBytes(element) == 1 && (op.getTransposeA() || !op.getTransposeB()))
+    return op.emitOpError("wgmma sums 8-bit operands along their columns: "
+                          "expected 'transpose_b' and no 'transpose_a', found ")
+           << op.getA().getType() << " and " << op.getB().getType();
   int64_t columns = op.getTileType().getDimSize(1);
   int64_t sum = getSum(op), step = getStep(op);
   if (op.getTileType().getDimSize(0) != kRows * layout.getGroups() ||
@@ -593,8 +619,9 @@ DotWaitLowering::matchAndRewrite(warp::DotWaitOp op, OpAdaptor adaptor,
   for (Value held : op.getHeld())
     if (unsigned bits =
             cast<RankedTensorType>(held.getType()).getElementTypeBitWidth();
-        bits != 16 && bits != 32)
-      return op.emitOpError("expected held elements of 16 or 32 bits, found ")
+        !llvm::is_contained({8u, 16u, 32u}, bits))
+      return op.emitOpError("expected held elements of 8, 16 or 32 bits, "
+                            "found ")
              << held.getType();
   emitKeepBeforeWait(rewriter, loc, adaptor.getAbove());
   SmallVector<Value> results = {

@@ -67,7 +67,7 @@ int64_t WgmmaUnitAttr::getGroupRows() const { return kGroupRows; }
 int64_t WgmmaUnitAttr::getColumnStep() const { return 16; }
 int64_t WgmmaUnitAttr::getMostColumns() const { return 256; }
 bool WgmmaUnitAttr::multiplies(int64_t elementBits) const {
-  return elementBits == 16;
+  return elementBits == 8 || elementBits == 16;
 }
 bool WgmmaUnitAttr::takesOnes() const { return true; }
 Attribute WgmmaUnitAttr::getLayout(EmitError emitError, int64_t warps,

@@ -534,7 +534,7 @@ gpu.module @m {
         %d = warp.dot async %p1, %b, %zero : tensor<128x64xbf16, #acc>, !buffer, tensor<128x64xf32, #acc>
         %h = tile.iota dim 0 : tensor<128x1xi64, #acc>
         // expected-error@+2 {{failed to legalize operation 'warp.dot_wait'}}
-        // expected-error@+1 {{expected held elements of 16 or 32 bits, found 'tensor<128x1xi64, #warp.wgmma<groups = 2>>'}}
+        // expected-error@+1 {{expected held elements of 8, 16 or 32 bits, found 'tensor<128x1xi64, #warp.wgmma<groups = 2>>'}}
         %s, %g = warp.dot_wait %d held(%h : tensor<128x1xi64, #acc>) : !warp.pending<tensor<128x64xf32, #acc>>
         warp.return
       }

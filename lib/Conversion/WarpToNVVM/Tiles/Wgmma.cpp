@@ -34,8 +34,8 @@ using namespace fovea;
 static constexpr int64_t kRows = 64, kStepBytes = PanelWalk::kStepBytes,
                          kMostColumns = 256;
 // Instructions of a dot that is too wide for one start at whole panels of any
-// width.
-static constexpr int64_t kPartBytes = 128;
+// width for 16-bit elements. Columns of 8-bit elements are rows of the buffer.
+static constexpr int64_t kPartColumns = 64;
 // Registers that an instruction needs besides its accumulators, of those that
 // the launch gives a thread. With fewer, ptxas rejects it (C7602), whatever the
 // role's budget.
@@ -227,8 +227,7 @@ std::string ProductText::get(int64_t steps, bool startsAtZero, int64_t words,
                      "wgmma.fence.sync.aligned;\n\t";
   int64_t part = columns;
   if (columns > most)
-    part =
-        llvm::alignTo(llvm::divideCeil(columns, 2), kPartBytes / elementBytes);
+    part = llvm::alignTo(llvm::divideCeil(columns, 2), kPartColumns);
   for (int64_t first = 0; first < columns; first += part)
     text += getColumns(first, std::min(part, columns - first), steps,
                        startsAtZero, words, left, right);

@@ -1,4 +1,4 @@
-// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' | FileCheck %s
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-assign-layouts)))' --split-input-file | FileCheck %s
 
 // A transposed tile has the layout of ldmatrix, divided among the warps of the role that owns its
 // stream. A computed first operand of 8 bits is converted.
@@ -24,6 +24,36 @@ gpu.module @m {
     warp.local_store "vt" %t to %vt : tensor<128x64xf8E4M3FN, #tile.reg>, !vt
     %p = arith.truncf %s : tensor<128x64xf32, #tile.reg> to tensor<128x64xf8E4M3FN, #tile.reg>
     %o = warp.dot "o" %p, %vt, %zero transpose_b : tensor<128x64xf8E4M3FN, #tile.reg>, !vt, tensor<128x128xf32, #tile.reg>
+    gpu.return
+  }
+}
+
+// -----
+
+// Streams of 8-bit elements are stored and loaded in the layout of operands.
+// CHECK-LABEL: gpu.func @stream
+// CHECK: %[[P:.*]] = arith.truncf {{.*}} to tensor<64x64xf8E4M3FN, #warp.wgmma<groups = 1>>
+// CHECK-NEXT: %[[STORED:.*]] = warp.convert_layout %[[P]] : {{.*}} to tensor<64x64xf8E4M3FN, #warp.operand<of = #warp.wgmma<groups = 1>, element_bits = 8>>
+// CHECK-NEXT: warp.local_store "p" %[[STORED]]
+// CHECK-NEXT: %[[LOADED:.*]] = warp.local_load {{.*}} to tensor<64x64xf8E4M3FN, #warp.operand<of = #warp.wgmma<groups = 1>, element_bits = 8>>
+// CHECK-NEXT: warp.dot "o" %[[LOADED]],
+// CHECK-NEXT: warp.dot "r" %[[LOADED]],
+!p = memref<64x64xf8E4M3FN, #warp.shared<row_bytes = 64>>
+!tile = tensor<64x64xf8E4M3FN, #tile.reg>
+!acc = tensor<64x64xf32, #tile.reg>
+gpu.module @m {
+  launch.abi @stream target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 64, tile_n = 64, warps = 4,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 208, owns = ["*"]>]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @stream() kernel {
+    %v = warp.alloc : !p
+    %b = warp.alloc : !p
+    %s = arith.constant dense<0.5> : !acc
+    %p = arith.truncf %s : !acc to !tile
+    warp.local_store "p" %p to %b : !tile, !p
+    %a = warp.local_load %b : !p to !tile
+    %o = warp.dot "o" %a, %v, %s transpose_b : !tile, !p, !acc
+    %r = warp.dot "r" %a, %v, %s transpose_b : !tile, !p, !acc
     gpu.return
   }
 }

@@ -214,6 +214,10 @@ LogicalResult TileToWarpPass::convert(tile::DotOp dot) {
   if (!right)
     return dot.emitError("second operand of a dot must be loaded from memory "
                          "or a stream ('tile.stream')");
+  if (cluster > 1 && dot.getB().getDefiningOp<tile::StreamOp>())
+    return dot.emitError("second operand of a dot in a cluster must be loaded "
+                         "from memory: each CTA stores only its own rows of a "
+                         "stream");
   // The CTAs of a cluster split the rows of a product.
   Value left = getBuffer(dot.getA(), cluster);
   if (!left && dot.getTransposeA())

@@ -66,6 +66,9 @@ void RowPartition::joinOp(Operation *op) {
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     unsigned kept = 1 - reduce.getDim();
     join(reduce.getSource(), kept, reduce.getResult(), kept);
+  } else if (auto transposition = dyn_cast<TransposeOp>(op)) {
+    for (unsigned dim : {0, 1})
+      join(transposition.getSource(), dim, transposition.getResult(), 1 - dim);
   } else if (!forEachCarried(op, [&](ValueRange from, ValueRange to) {
                joinEach(from, to);
              })) {

@@ -211,3 +211,24 @@ gpu.module @kernels {
     gpu.return
   }
 }
+
+// -----
+
+// The rows of a square tile are columns of the transposed one.
+!tile = tensor<32x32xbf16, #tile.reg>
+!sum = tensor<32x32xf32, #tile.reg>
+!memory = memref<?x32xbf16, strided<[?, 1]>>
+!wide = memref<?x32xf32, strided<[?, 1]>>
+gpu.module @kernels {
+  gpu.func @transposed(%K: !memory, %O: !wide) kernel {
+    %zero = arith.constant dense<0.0> : !sum
+    %c0 = arith.constant 0 : index
+    %q = tile.load "q" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %k = tile.load "k" %K[%c0, %c0] dims [0, 1] : !memory to !tile
+    %s = tile.dot "s" %q, %k, %zero transpose_b : !tile, !tile, !sum
+    // expected-error @+1 {{rows can't be split: this tile has them as columns}}
+    %t = tile.transpose %s : !sum to !sum
+    tile.store %t, %O[%c0, %c0] dims [0, 1] : !sum, !wide
+    gpu.return
+  }
+}

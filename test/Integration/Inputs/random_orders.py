@@ -33,7 +33,7 @@ CAPPED = """
     } """
 DIMS = "B=1,Hq=1,Hkv=1,Sq=70,Skv=200"
 # A refusal names both ops and the dependence, or the condition that a loop-carried sum violates.
-REFUSALS = (r"the plan's order is illegal: '.+' (must run after '.+' of .+, because it|would have to run before itself)",
+REFUSALS = (r"the plan's order is illegal: '.+' (must run after '.+' of .+, because |must have the stage of |would have to run before itself)",
             r"plan's 'order' has \".+\" before \".+\", whose result it stores",
             r"can't keep this dot outstanding: ")
 

@@ -202,6 +202,26 @@ LoopSchedule::findChain(const LoopDependence &first,
   return chain;
 }
 
+/// A stage of a ring is committed in the iteration that acquires it.
+LogicalResult LoopSchedule::checkCommits(OrderError &error) {
+  for (Operation *commit : dependences.getOps())
+    for (Operation *acquire : dependences.getOps()) {
+      bool isPair = isa<ProducerCommitOp>(commit) &&
+                    isa<ProducerAcquireOp>(acquire) &&
+                    commit->getOperand(0) == acquire->getOperand(0);
+      if (!isPair || stages.lookup(commit) == stages.lookup(acquire))
+        continue;
+      error = {commit, acquire,
+               "the plan's order is illegal: " + nameOf(commit) +
+                   " must have the stage of " + nameOf(acquire) +
+                   ", which it commits, but they are " +
+                   std::to_string(stages.lookup(commit)) + " and " +
+                   std::to_string(stages.lookup(acquire))};
+      return failure();
+    }
+  return success();
+}
+
 LogicalResult LoopSchedule::checkStages(OrderError &error) {
   for (Operation *op : dependences.getOps())
     for (const LoopDependence &dependence : dependences.getSources(op)) {
@@ -325,7 +345,7 @@ LogicalResult LoopSchedule::placeStep(int64_t index, OrderError &error) {
 
 LogicalResult LoopSchedule::compute(OrderError &error) {
   assignStages();
-  if (failed(checkStages(error)))
+  if (failed(checkStages(error)) || failed(checkCommits(error)))
     return failure();
   for (int64_t index = 0, count = steps.size(); index < count; ++index)
     if (failed(placeStep(index, error)))

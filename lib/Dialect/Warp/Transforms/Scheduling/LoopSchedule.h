@@ -61,6 +61,7 @@ private:
   findChain(const LoopDependence &first,
             llvm::function_ref<bool(const LoopDependence &)> leads);
   llvm::LogicalResult checkStages(OrderError &error);
+  llvm::LogicalResult checkCommits(OrderError &error);
   /// True if `from` must precede `to` in the body of the pipelined loop.
   bool delaysRole(mlir::Operation *op);
   bool constrains(const LoopDependence &dependence) const;

@@ -170,3 +170,42 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!tile = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!ring = memref<2x64x64xbf16, #warp.shared<row_bytes = 128>>
+!acc = tensor<64x64xf32, #tile.reg>
+!half = tensor<64x64xbf16, #tile.reg>
+gpu.module @m {
+  // A stage that is acquired one iteration before its commit.
+  launch.abi @commit target("sm_90a") plan(<#warp.wgmma_unit, order = ["s" + 1, "s.done" + 1, "w.store" + 1, "w.done", "o"],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @commit() kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %z = arith.constant 0 : i32
+    %zero = arith.constant dense<0.0> : !acc
+    %k = warp.alloc : !tile
+    %ws = warp.alloc : !ring
+    %p = warp.pipeline "w" : !warp.pipeline<2>
+    %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!acc) {
+      %s = warp.dot "s" %k, %k, %zero : !tile, !tile, !acc
+      %h = arith.truncf %s : !acc to !half
+      // expected-note @+1 {{the other op is here}}
+      warp.producer_acquire %p[%z, %z] : !warp.pipeline<2>
+      %w = warp.stage %ws[%z] : !ring to !tile
+      warp.local_store "w" %h to %w : !half, !tile
+      warp.fence_stores %w : !tile
+      // expected-error @+1 {{the plan's order is illegal: 'w.done' must have the stage of 'warp.producer_acquire' of "w", which it commits, but they are 0 and 1}}
+      warp.producer_commit %p[%z, %z] : !warp.pipeline<2>
+      warp.consumer_wait %p[%z, %z] : !warp.pipeline<2>
+      %o = warp.dot "o" %w, %k, %acc : !tile, !tile, !acc
+      warp.consumer_release %p[%z, %z] : !warp.pipeline<2>
+      scf.yield %o : !acc
+    }
+    gpu.return
+  }
+}

@@ -7,8 +7,8 @@ examples and the grid of kernels that the GPU tests run.
 Use it for changes that must not affect generated code. `--cache FOLDER` keeps the output of the old
 compiler, by its binary, for later runs. Prints the programs whose output differs, with the number
 of different lines, and finally `N equal, N different, N failed`. The exit code is 1 unless all are
-equal. Debug locations, comments, the numbers of registers and the text of plans are ignored. `--gradients build/bin/fovea-opt`
-also compares the gradients of these programs.
+equal. Debug locations, comments, the numbers of registers and the text of plans are ignored.
+`--gradients build/bin/fovea-opt` also compares the gradients of these programs.
 """
 
 import argparse

@@ -13,6 +13,8 @@
 
 #include "Planner.h"
 
+#include "StepList.h"
+
 #include "fovea/Dialect/Warp/IR/Warp.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -322,8 +324,12 @@ void MmaSyncPlanner::accumulateDq(const BackwardProblem &problem,
     plans.keys = plans.keys.changeDot(
         "dk", [](plan::DotPlan &dot) { dot.aInRegisters = true; });
   if (sharesKeyTiles && haveRows &&
-      problem.getColumns() > kMostColumnsBesideWeights)
-    plans.keys = plans.keys.withOrder({"ds", "dv"});
+      problem.getColumns() > kMostColumnsBesideWeights) {
+    StepList order(plans.keys.getContext());
+    order.add("ds");
+    order.add("dv");
+    plans.keys = plans.keys.withOrder(order.get());
+  }
   plans.values = sharesKeyTiles ? plan::KernelAttr() : plans.keys;
 }
 

@@ -12,6 +12,8 @@
 
 #include "Planner.h"
 
+#include "StepList.h"
+
 #include "fovea/Dialect/Warp/IR/Warp.h"
 #include "fovea/Support/Warps.h"
 
@@ -200,22 +202,17 @@ static plan::KernelPlan makeKernelPlan(const ScheduleFields &fields) {
 /// FlashAttention-3's overlap within a warp group: the scores of the next block
 /// are issued with the PV dot of this one, and softmax runs while that one is
 /// outstanding.
-static SmallVector<plan::StepAttr>
-makeOrder(MLIRContext *context, plan::MatrixUnitAttrInterface unit) {
-  SmallVector<plan::StepAttr> order;
-  auto add = [&](StringRef name, int64_t stage = 0) {
-    order.push_back(
-        plan::StepAttr::get(context, StringAttr::get(context, name), stage));
-  };
-  add("s", 1);
-  add("o");
+static StepList makeOrder(plan::MatrixUnitAttrInterface unit) {
+  StepList order(unit.getContext());
+  order.add("s", 1);
+  order.add("o");
   if (unit.accumulatesInMemory())
     return order;
-  add("s.done", 1);
-  add("*", 1);
-  add("o.done");
-  add("*");
-  add("o.acc", 1);
+  order.add("s.done", 1);
+  order.add("*", 1);
+  order.add("o.done");
+  order.add("*");
+  order.add("o.acc", 1);
   return order;
 }
 
@@ -262,10 +259,9 @@ plan::KernelAttr Planner::makePlan(const ScheduleFields &fields) const {
           plan::DotAttr::get(context, StringAttr::get(context, name), dot));
   });
   addRoles(fields, entries);
-  SmallVector<plan::StepAttr> order;
-  if (fields.overlap)
-    order = makeOrder(context, unit);
-  return plan::KernelAttr::get(context, unit, makeKernelPlan(fields),
-                               entries.streams, entries.dots, entries.stores,
-                               entries.roles, order, /*userSpecified=*/{});
+  StepList order =
+      fields.overlap ? makeOrder(unit) : StepList(unit.getContext());
+  return plan::KernelAttr::get(
+      context, unit, makeKernelPlan(fields), entries.streams, entries.dots,
+      entries.stores, entries.roles, order.get(), /*userSpecified=*/{});
 }

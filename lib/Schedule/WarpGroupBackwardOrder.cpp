@@ -8,6 +8,8 @@
 
 #include "WarpGroupBackwardOrder.h"
 
+#include "StepList.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -104,21 +106,6 @@ static SmallVector<std::string> listDqChunks(plan::KernelAttr keys,
 }
 
 namespace {
-/// The steps of an iteration.
-class Steps {
-public:
-  explicit Steps(MLIRContext *context) : context(context) {}
-  void add(const Twine &name, int64_t stage = 0) {
-    steps.push_back(
-        plan::StepAttr::get(context, StringAttr::get(context, name), stage));
-  }
-  ArrayRef<plan::StepAttr> get() const { return steps; }
-
-private:
-  MLIRContext *context;
-  SmallVector<plan::StepAttr> steps;
-};
-
 /// Facts that determine the order of an iteration of a key tile's loop.
 struct OrderFacts {
   /// The LSE term and delta are loaded before the adjacent dots if registers
@@ -139,7 +126,7 @@ struct OrderFacts {
 
 /// One iteration after another. Without registers for both P in f32 and the
 /// operand of dV's dot, dS is computed first.
-static void listInOrder(Steps &steps, const OrderFacts &facts,
+static void listInOrder(StepList &steps, const OrderFacts &facts,
                         ArrayRef<std::string> dq) {
   if (facts.loadsExponents)
     steps.add("exponents");
@@ -159,7 +146,7 @@ static void listInOrder(Steps &steps, const OrderFacts &facts,
 /// P of the next block is computed while dK of this block is: the scores of the
 /// next block are issued before dK's dot, and everything that dK needs before
 /// that.
-static void listWithNextScores(Steps &steps, const OrderFacts &facts,
+static void listWithNextScores(StepList &steps, const OrderFacts &facts,
                                ArrayRef<std::string> dq) {
   if (facts.slopesFirst)
     steps.add("slope", 1);
@@ -200,7 +187,7 @@ static void listWithNextScores(Steps &steps, const OrderFacts &facts,
 
 /// The scores of the next block are issued last and stay outstanding until its
 /// iteration. Dots of dQ chunks overlap the sums of other chunks.
-static void listWithCarriedScores(Steps &steps, const OrderFacts &facts,
+static void listWithCarriedScores(StepList &steps, const OrderFacts &facts,
                                   ArrayRef<std::string> dq) {
   if (facts.loadsExponents)
     steps.add("exponents");
@@ -247,7 +234,7 @@ static plan::KernelAttr addOrder(plan::KernelAttr keys,
   facts.loadsDiagonals = problem.diagonals > 0 && !problem.modifies &&
                          !problem.sumsByRelativePosition;
   SmallVector<std::string> dq = listDqChunks(keys, problem, keyRoles);
-  Steps steps(keys.getContext());
+  StepList steps(keys.getContext());
   if (keyRoles == KeyRoles::Scores)
     listWithCarriedScores(steps, facts, dq);
   else if (keyRoles == KeyRoles::Joint && keys->stages > 1)

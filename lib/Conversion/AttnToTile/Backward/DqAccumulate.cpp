@@ -155,6 +155,8 @@ LogicalResult fovea::accumulateDq(const BackwardKernel &kernel,
   std::optional<SemaphoreSlot> slot;
   if (part.ordersSums())
     slot = makeSemaphoreSlot(kernel, place, hasSlot);
+  // Sums by relative position overlap the first dot if the order lists them
+  // after it.
   bool hides = part.plan.isBefore(order->front(), "distance_sum");
   if (!hides && failed(emitMeanwhile()))
     return failure();

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Lowers what differs for elements of 8 bits: conversions from and to f32, and
-// transposition through registers on the way from one shared buffer to another.
+// Lowers conversions of 8-bit floats from and to f32, and the transposition of
+// 8-bit tiles through registers from one shared buffer to another.
 // LLVM has no 8-bit floats, so registers hold the encodings as i8.
 //
 //===----------------------------------------------------------------------===//
@@ -107,8 +107,8 @@ LogicalResult fovea::checkEightBitFloats(gpu::GPUFuncOp kernel,
       return WalkResult::advance();
     return op->emitOpError(
                "converts 8-bit floats: expected f32 to f8E4M3FN, or "
-               "f8E4M3FN or f8E5M2 to f32, on a target with PTX ISA "
-               "8.1, found ")
+               "f8E4M3FN or f8E5M2 to f16 or f32, on a target with PTX "
+               "ISA 8.1, found ")
            << op->getOperand(0).getType() << " to "
            << op->getResult(0).getType() << " on '" << abi.getTarget() << "'";
   });

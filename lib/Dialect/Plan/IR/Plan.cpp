@@ -107,11 +107,9 @@ LogicalResult StepAttr::verify(EmitError emitError, StringAttr name,
                                int64_t stage) {
   if (name.empty())
     return emitError() << "a step of the plan's 'order' needs a name";
-  constexpr int64_t kMostStages = 1;
-  if (std::abs(stage) > kMostStages)
-    return emitError() << "the stage of step " << name << " must be in ["
-                       << -kMostStages << ", " << kMostStages << "], found "
-                       << stage;
+  if (stage < 0 || stage > 1)
+    return emitError() << "the stage of step " << name
+                       << " must be 0 or 1, found " << stage;
   return success();
 }
 
@@ -196,14 +194,6 @@ KernelAttr::verify(EmitError emitError, MatrixUnitAttrInterface unit,
       return emitError() << "plan's 'order' lists " << step.getName()
                          << " twice";
   }
-  int64_t least = 0, most = 0;
-  for (StepAttr step : order) {
-    least = std::min(least, step.getStage());
-    most = std::max(most, step.getStage());
-  }
-  if (most - least > 1)
-    return emitError() << "plan's 'order' has stages from " << least << " to "
-                       << most << ", expected at most two different ones";
   return verifyRoles(roles, emitError);
 }
 
@@ -401,14 +391,6 @@ KernelAttr::changeStore(StringRef name,
       getContext(), getUnit(), getFields(), getStreams(), getDots(),
       changeEntry(getStores(), StringAttr::get(getContext(), name), change),
       getRoles(), getOrder(), getAsked());
-}
-
-KernelAttr KernelAttr::withOrder(ArrayRef<std::string> names) const {
-  auto order = llvm::map_to_vector(names, [&](StringRef name) {
-    return StepAttr::get(getContext(), StringAttr::get(getContext(), name),
-                         /*stage=*/0);
-  });
-  return withOrder(order);
 }
 
 KernelAttr KernelAttr::withOrder(ArrayRef<StepAttr> order) const {

@@ -182,25 +182,22 @@ void StoreAttr::print(AsmPrinter &printer) const { printEntry(printer, *this); }
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// Parses `"s"`, `"s" + 1` or `"s" - 1`.
+/// Parses `"s"` or `"s" + 1`.
 static StepAttr parseStep(AsmParser &parser) {
   SMLoc loc = parser.getCurrentLocation();
   StringAttr name;
   int64_t stage = 0;
   if (parser.parseAttribute(name))
     return {};
-  bool isEarly = succeeded(parser.parseOptionalPlus());
-  bool isLate = !isEarly && succeeded(parser.parseOptionalMinus());
-  if ((isEarly || isLate) && parser.parseInteger(stage))
+  if (succeeded(parser.parseOptionalPlus()) && parser.parseInteger(stage))
     return {};
-  return parser.getChecked<StepAttr>(loc, parser.getContext(), name,
-                                     isLate ? -stage : stage);
+  return parser.getChecked<StepAttr>(loc, parser.getContext(), name, stage);
 }
 
 static void printStep(AsmPrinter &printer, StepAttr step) {
   printer << step.getName();
   if (int64_t stage = step.getStage())
-    printer << (stage < 0 ? " - " : " + ") << std::abs(stage);
+    printer << " + " << stage;
 }
 
 Attribute StepAttr::parse(AsmParser &parser, Type) {

@@ -41,7 +41,7 @@ gpu.module @m {
   gpu.func @round(%o: memref<?x64xf32, strided<[?, 1]>>) kernel {
     %c0 = arith.constant 0 : index
     %x = tile.load %o[%c0, %c0] dims [0, 1] : memref<?x64xf32, strided<[?, 1]>> to tensor<64x64xf32, #warp.mma_sync<warps = 4>>
-    // expected-error@+1 {{converts 8-bit floats: expected f32 to f8E4M3FN, or f8E4M3FN or f8E5M2 to f32, on a target with PTX ISA 8.1, found 'tensor<64x64xf32, #warp.mma_sync<warps = 4>>' to 'tensor<64x64xf8E5M2, #warp.mma_sync<warps = 4>>' on 'sm_90a'}}
+    // expected-error@+1 {{converts 8-bit floats: expected f32 to f8E4M3FN, or f8E4M3FN or f8E5M2 to f16 or f32, on a target with PTX ISA 8.1, found 'tensor<64x64xf32, #warp.mma_sync<warps = 4>>' to 'tensor<64x64xf8E5M2, #warp.mma_sync<warps = 4>>' on 'sm_90a'}}
     %y = arith.truncf %x : tensor<64x64xf32, #warp.mma_sync<warps = 4>> to tensor<64x64xf8E5M2, #warp.mma_sync<warps = 4>>
     %z = arith.extf %y : tensor<64x64xf8E5M2, #warp.mma_sync<warps = 4>> to tensor<64x64xf32, #warp.mma_sync<warps = 4>>
     tile.store %z, %o[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #warp.mma_sync<warps = 4>>, memref<?x64xf32, strided<[?, 1]>>
@@ -59,7 +59,7 @@ gpu.module @m {
   gpu.func @extend(%i: memref<?x64xf8E8M0FNU, strided<[?, 1]>>, %o: memref<?x64xf32, strided<[?, 1]>>) kernel {
     %c0 = arith.constant 0 : index
     %x = tile.load %i[%c0, %c0] dims [0, 1] : memref<?x64xf8E8M0FNU, strided<[?, 1]>> to tensor<64x64xf8E8M0FNU, #warp.mma_sync<warps = 4>>
-    // expected-error@+1 {{converts 8-bit floats: expected f32 to f8E4M3FN, or f8E4M3FN or f8E5M2 to f32, on a target with PTX ISA 8.1, found 'tensor<64x64xf8E8M0FNU, #warp.mma_sync<warps = 4>>' to}}
+    // expected-error@+1 {{converts 8-bit floats: expected f32 to f8E4M3FN, or f8E4M3FN or f8E5M2 to f16 or f32, on a target with PTX ISA 8.1, found 'tensor<64x64xf8E8M0FNU, #warp.mma_sync<warps = 4>>' to}}
     %y = arith.extf %x : tensor<64x64xf8E8M0FNU, #warp.mma_sync<warps = 4>> to tensor<64x64xf32, #warp.mma_sync<warps = 4>>
     tile.store %y, %o[%c0, %c0] dims [0, 1] : tensor<64x64xf32, #warp.mma_sync<warps = 4>>, memref<?x64xf32, strided<[?, 1]>>
     gpu.return

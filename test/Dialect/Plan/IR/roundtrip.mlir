@@ -42,7 +42,3 @@ func.func private @backward() attributes {plan = #plan.kernel<#warp.wgmma_unit,
 // CHECK-SAME: order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*"]>, step = #plan.step<"s" + 1>
 func.func private @order() attributes {plan = #plan.kernel<#warp.wgmma_unit,
   order = ["s" + 1, "o" + 0, "s.done" + 1, "*" + 1, "o.done", "*"]>, step = #plan.step<"s" + 1>}
-
-// CHECK-LABEL: func private @late
-// CHECK-SAME: order = ["s", "sum" - 1]>
-func.func private @late() attributes {plan = #plan.kernel<#warp.wgmma_unit, order = ["s", "sum" - 1]>}

@@ -101,8 +101,8 @@ def Plan_StoreAttr : Plan_Entry<"Store", "store", "::fovea::plan::StorePlan"> {
 def Plan_StepAttr : Plan_Attr<"Step", "step"> {
   let summary = "a step of an iteration, and its stage";
   let description = [{
-    A step names ops of a loop and says how many iterations early they run, its
-    stage: `"s" + 1` runs one iteration early.
+    A step names ops of a loop and states their stage, the number of iterations
+    by which they run early: 0, or 1 in `"s" + 1`.
 
     | step | ops |
     |---|---|
@@ -201,9 +201,9 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     | pair_sums | the kernel also computes the sums over pairs of rows and columns: gradients of captured tensors | | |
 
     `order` lists the steps of an iteration, in order, each with its stage
-    (`#plan.step`). The values `p` and `slope` (the derivative of a score_mod)
-    are steps of `attn-to-tile`. What is not listed is computed where it is
-    first used.
+    (`#plan.step`). `warp-schedule-loops` derives the stages and places of all
+    other ops. `attn-to-tile` emits an iteration in this order; for this pass,
+    `slope` (the derivative of a score_mod) is a step, too.
 
     Example:
 
@@ -214,7 +214,7 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
       stores = [<"out", copied, over = "q">],
       roles = [<"load", warps = 4, registers = 40, owns = copies>,
                <"compute", warps = 8, registers = 232, owns = ["*"]>],
-      order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "o.acc" + 1]>
+      order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1]>
     ```
   }];
   let parameters = (ins
@@ -288,7 +288,6 @@ def Plan_KernelAttr : Plan_Attr<"Kernel", "kernel"> {
     KernelAttr changeStore(
         ::llvm::StringRef name,
         ::llvm::function_ref<void(::fovea::plan::StorePlan &)> change) const;
-    KernelAttr withOrder(::llvm::ArrayRef<::std::string> names) const;
     KernelAttr withOrder(::llvm::ArrayRef<StepAttr> steps) const;
     /// True if the order contains waits for dots, or steps of different stages.
     bool isAsynchronous() const;

@@ -36,8 +36,8 @@ def WarpScheduleLoops
 
     *Dependences* are values, also loop-carried ones; the protocols of rings
     (acquire, fill, commit, wait, read, release, and the next acquire of the same
-    stage); and memory. An order that violates a dependence is an error, or a
-    remark if the user did not specify it: it names both ops and the dependence.
+    stage); and memory. An order that violates a dependence is an error, which
+    names both ops and the dependence.
 
     Dots whose wait is a step (`"x.done"`) become asynchronous. Views of stages,
     large tiles that a few ops compute from rows and columns, and index tiles of
@@ -48,7 +48,7 @@ def WarpScheduleLoops
     roles, and kernels with a synchronous MMA unit.
 
     FlashAttention-3's overlap of softmax with the PV dot of the previous block
-    is `order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "o.acc" + 1]`.
+    is `order = ["s" + 1, "o", "s.done" + 1, "*" + 1, "o.done", "*", "o.acc" + 1]`.
     Before:
 
     ```mlir
@@ -84,12 +84,12 @@ def WarpScheduleLoops
 
 def WarpHoldAcrossWaits
     : KernelPass<"warp-hold-across-waits", [DotsReadMemory, IsOneProgram], []> {
-  let summary = "Keep 16-bit tiles live across waits for dots";
+  let summary = "Keep narrow tiles live across waits for dots";
   let body = [{
     While dots are outstanding, registers are scarce. In loops that the plan's
-    order pipelines, 16-bit values that are needed as f32 after a wait (P, in a
-    backward pass) are converted right after that wait, from the 16-bit values
-    kept live across it (`held`). If a wide tile and its rounded form are both
+    order pipelines, values of at most 16 bits that are needed as f32 after a wait
+    (P, in a backward pass) are converted right after that wait, from the narrow
+    values kept live across it (`held`). If a wide tile and its rounded form are both
     used after a wait, the wide tile is kept live across it: ptxas would round it
     before the wait, and registers would hold both. In other kernels with roles,
     a dot whose register operand has later users becomes asynchronous, and its

@@ -113,10 +113,14 @@ void LoopDependences::addReads(Value buffer, const RingOps &ring) {
       if (!isFilled)
         add(reader, fill, /*distance=*/0, LoopDependence::Stage);
     }
+    Operation *end = inBody(getReadEnd(access));
     for (Operation *release : ring.releases)
       if (isBefore(reader, release))
-        add(inBody(getReadEnd(access)), release, /*distance=*/0,
-            LoopDependence::Stage);
+        add(end, release, /*distance=*/0, LoopDependence::Stage);
+    // Without a release, the next iteration's fill has to follow the read.
+    if (ring.releases.empty())
+      for (Operation *fill : ring.fills)
+        add(end, fill, /*distance=*/1, LoopDependence::Memory);
     if (!isa<ZeroRowsOp>(access))
       continue;
     for (Operation *other : getAccesses(loop, buffer))
@@ -154,7 +158,7 @@ namespace {
 struct MemoryUse {
   Operation *op = nullptr;
   llvm::SmallVector<Value> read = {}, written = {}, added = {};
-  /// Orders all writes: a semaphore, or an op with unknown effects.
+  /// Orders all writes: a semaphore, or an op with other effects.
   bool isFence = false;
 };
 } // namespace
@@ -184,6 +188,7 @@ static MemoryUse getMemoryUse(Operation *op,
     }
     for (MemoryEffects::EffectInstance &effect : *effects) {
       Value buffer = effect.getValue();
+      use.isFence |= !buffer;
       if (!buffer || !isa<MemRefType>(buffer.getType()))
         continue;
       buffer = getRingBuffer(buffer);

@@ -121,15 +121,12 @@ static void addPart(scf::ForOp loop, Operation *op, plan::StepPart part,
         ops.insert(wait);
 }
 
-SmallVector<DotWaitOp> warp::makeListedDotsAsync(scf::ForOp loop,
-                                                 plan::KernelAttr plan) {
-  SmallVector<DotWaitOp> waits;
+void warp::makeListedDotsAsync(scf::ForOp loop, plan::KernelAttr plan) {
   for (plan::StepAttr step : plan.getOrder())
     if (step.getPart() == plan::StepPart::Done)
       for (Operation *op : findNamed(loop, step.getOpName()))
         if (auto dot = dyn_cast<DotOp>(op); dot && !dot.getAsync())
-          waits.push_back(makeAsync(dot));
-  return waits;
+          makeAsync(dot);
 }
 
 bool warp::isListed(plan::KernelAttr plan, DotOp dot, plan::StepPart part) {

@@ -25,9 +25,8 @@ struct LoopStep {
 };
 
 /// Makes the dots of the loop asynchronous whose wait is a step of the plan's
-/// order. Returns their waits.
-llvm::SmallVector<DotWaitOp> makeListedDotsAsync(mlir::scf::ForOp loop,
-                                                 plan::KernelAttr plan);
+/// order.
+void makeListedDotsAsync(mlir::scf::ForOp loop, plan::KernelAttr plan);
 
 /// True if the plan's order lists that part of a dot, or of its family.
 bool isListed(plan::KernelAttr plan, DotOp dot, plan::StepPart part);

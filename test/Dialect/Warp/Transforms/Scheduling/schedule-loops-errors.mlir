@@ -209,3 +209,34 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+!tile = memref<64x64xbf16, #warp.shared<row_bytes = 128>>
+!acc = tensor<64x64xf32, #tile.reg>
+!half = tensor<64x64xbf16, #tile.reg>
+gpu.module @m {
+  // A buffer that no release protects is filled again only after its last read.
+  launch.abi @overwritten target("sm_90a") plan(<#warp.wgmma_unit, order = ["s" + 1, "s.done" + 1, "w.store" + 1, "w.done" + 1, "o", "o.done"],
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 4, registers = 240, owns = ["*"]>]>)
+    tensors([]) parameters([]) grid([] affine_map<() -> (1)>) threads(256) shared_memory(0)
+  gpu.func @overwritten() kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %zero = arith.constant dense<0.0> : !acc
+    %k = warp.alloc : !tile
+    %w = warp.alloc : !tile
+    %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%acc = %zero) -> (!acc) {
+      %s = warp.dot "s" %k, %k, %zero : !tile, !tile, !acc
+      %h = arith.truncf %s : !acc to !half
+      // expected-error @+1 {{the plan's order is illegal: 'w.store' must run after 'o.done' of iteration i - 1, because both access the same memory, but the order lists 'w.store' before 'o.done'}}
+      warp.local_store "w" %h to %w : !half, !tile
+      warp.fence_stores %w : !tile
+      // expected-note @+1 {{the other op is here}}
+      %o = warp.dot "o" %w, %k, %acc : !tile, !tile, !acc
+      scf.yield %o : !acc
+    }
+    gpu.return
+  }
+}

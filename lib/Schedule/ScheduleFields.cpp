@@ -88,13 +88,29 @@ namespace {
 enum class Scope { First, Any, Roles, Inner };
 } // namespace
 
+static LogicalResult verifyRange(StringRef word, int64_t value, int64_t least,
+                                 int64_t most,
+                                 function_ref<InFlightDiagnostic()> emitError) {
+  if (value >= least && value <= most)
+    return success();
+  return emitError() << "schedule's '" << word << "' must be in [" << least
+                     << ", " << most << "], found " << value;
+}
+/// An enum has no range to check.
+template <typename Enum>
+static LogicalResult verifyRange(StringRef, Enum, int64_t, int64_t,
+                                 function_ref<InFlightDiagnostic()>) {
+  return success();
+}
+
 LogicalResult
 ScheduleFields::set(StringRef name, StringRef text,
                     function_ref<InFlightDiagnostic()> emitError) {
 #define FOVEA_SCHEDULE_FIELD(type, member, word, default, least, most, scope,  \
                              found)                                            \
   if (name == word && Scope::scope != Scope::Inner)                            \
-    return parseValue(name, text, member, emitError);
+    return failure(failed(parseValue(name, text, member, emitError)) ||        \
+                   failed(verifyRange(word, member, least, most, emitError)));
 #include "fovea/Schedule/ScheduleFields.def"
 
   SmallVector<StringRef> words;
@@ -130,21 +146,6 @@ ScheduleFields::dropRoleFields(const llvm::StringSet<> &asked,
     member = none.member;                                                      \
   }
 #include "fovea/Schedule/ScheduleFields.def"
-  return success();
-}
-
-static LogicalResult verifyRange(StringRef word, int64_t value, int64_t least,
-                                 int64_t most,
-                                 function_ref<InFlightDiagnostic()> emitError) {
-  if (value >= least && value <= most)
-    return success();
-  return emitError() << "schedule's '" << word << "' must be in [" << least
-                     << ", " << most << "], found " << value;
-}
-/// An enum has no range to check.
-template <typename Enum>
-static LogicalResult verifyRange(StringRef, Enum, int64_t, int64_t,
-                                 function_ref<InFlightDiagnostic()>) {
   return success();
 }
 

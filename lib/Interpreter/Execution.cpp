@@ -36,6 +36,7 @@ void fovea::interp::registerAllHandlers(InterpreterRegistry &registry) {
   registerAttnHandlers(registry);
   registerWarpHandlers(registry);
   registerSemaphoreHandlers(registry);
+  registerWorkHandlers(registry);
 }
 
 /// Maximum number of elements of one value; larger sizes are mistakes.
@@ -98,8 +99,10 @@ struct Launch {
   const Signature &signature;
   ArrayRef<Argument> inputs;
   ArrayRef<HostTensor> outputs;
-  const DimSizes &sizes;
+  DimSizes sizes;
   llvm::StringMap<HostTensor> scratch;
+  /// Memory of the kernel under execution, by parameter.
+  llvm::MapVector<unsigned, HostTensor> workspaces;
 };
 } // namespace
 
@@ -127,9 +130,30 @@ bindScratch(launch::AbiOp abi, launch::ScratchMemRefParameterAttr scratch,
       memory.getView(llvm::to_vector(llvm::seq<int64_t>(0, extents->size()))));
 }
 
+/// Workspaces are zero at the start and at the end of a kernel.
+static RuntimeValue bindWorkspace(unsigned index, MemRefType type,
+                                  Launch &launch) {
+  HostTensor &memory = launch.workspaces[index];
+  memory = HostTensor(*getElementKind(type.getElementType()), type.getShape());
+  return RuntimeValue::memref(memory.getView({0}));
+}
+
+static LogicalResult checkWorkspaces(launch::AbiOp abi, const Launch &launch) {
+  for (auto &[index, memory] : launch.workspaces)
+    for (int64_t byte = 0; byte < memory.getNumBytes(); ++byte)
+      if (memory.data()[byte] != 0) {
+        int64_t element = byte / getByteWidth(memory.getKind());
+        return abi.emitError("kernel must leave its workspace zero, but "
+                             "element ")
+               << element << " of argument #" << index << " is not";
+      }
+  return success();
+}
+
 /// The value of one kernel argument.
 static FailureOr<RuntimeValue> bindParameter(launch::AbiOp abi, Attribute attr,
-                                             Type type, Launch &launch) {
+                                             unsigned index, Type type,
+                                             Launch &launch) {
   const Signature &signature = launch.signature;
   ArrayRef<Argument> inputs = launch.inputs;
   if (auto memref = dyn_cast<launch::MemRefParameterAttr>(attr)) {
@@ -141,6 +165,8 @@ static FailureOr<RuntimeValue> bindParameter(launch::AbiOp abi, Attribute attr,
   }
   if (auto scratch = dyn_cast<launch::ScratchMemRefParameterAttr>(attr))
     return bindScratch(abi, scratch, cast<MemRefType>(type), launch);
+  if (isa<launch::WorkspaceMemRefParameterAttr>(attr))
+    return bindWorkspace(index, cast<MemRefType>(type), launch);
   if (auto scalar = dyn_cast<launch::ScalarParameterAttr>(attr))
     return inputs[signature.findInput(scalar.getName())].scalar;
   return abi.emitError("the interpreter executes tile-level kernels, whose "
@@ -195,9 +221,11 @@ static LogicalResult runOne(launch::AbiOp abi, Launch &launch,
   auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       abi, abi.getKernelAttr());
   SmallVector<RuntimeValue> arguments;
-  for (auto [attr, type] :
-       llvm::zip(abi.getParameters(), kernel.getArgumentTypes())) {
-    FailureOr<RuntimeValue> argument = bindParameter(abi, attr, type, launch);
+  launch.workspaces.clear();
+  for (auto [index, attr, type] :
+       llvm::enumerate(abi.getParameters(), kernel.getArgumentTypes())) {
+    FailureOr<RuntimeValue> argument =
+        bindParameter(abi, attr, index, type, launch);
     if (failed(argument))
       return failure();
     arguments.push_back(std::move(*argument));
@@ -217,7 +245,8 @@ static LogicalResult runOne(launch::AbiOp abi, Launch &launch,
     frame.setEnvironment(&traced);
   if (succeeded(
           runBlocks(frame, kernel.getFunctionBody(), arguments, *blocks, seed)))
-    return success();
+    // A trace ends with the first CTA.
+    return trace ? success() : checkWorkspaces(abi, launch);
   frame.emitDiagnostic();
   return failure();
 }
@@ -230,7 +259,11 @@ fovea::interp::runKernel(launch::AbiOp abi, const InterpreterRegistry &registry,
   FailureOr<Signature> signature = Signature::get(abi);
   if (failed(signature))
     return failure();
-  Launch launch{*signature, inputs, outputs, sizes, {}};
+  Launch launch{*signature, inputs, outputs, sizes, {}, {}};
+  FailureOr<int64_t> ctas = evaluateGrid(abi, sizes);
+  if (failed(ctas))
+    return failure();
+  launch.sizes[launch::kCtasSize] = *ctas;
   for (launch::AbiOp kernel : launch::getLaunchedKernels(abi))
     if (failed(runOne(kernel, launch, registry, precision, seed,
                       kernel == abi ? trace : nullptr)))

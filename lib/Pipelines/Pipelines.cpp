@@ -65,6 +65,7 @@ void fovea::buildToTilePipeline(OpPassManager &pm,
   OpPassManager &kernel = pm.nest<gpu::GPUModuleOp>().nest<gpu::GPUFuncOp>();
   kernel.addPass(createCanonicalizerPass());
   kernel.addPass(createCSEPass());
+  kernel.addPass(tile::createLowerShares());
   kernel.addPass(tile::createFuseOnlineSoftmax());
   kernel.addPass(tile::createLowerBlocks());
   kernel.addPass(createCanonicalizerPass());

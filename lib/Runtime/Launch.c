@@ -30,6 +30,8 @@ typedef struct call {
   const char **determined_by;
   /** The strides of each tensor, FOVEA_MAX_RANK entries per tensor. */
   int64_t *strides;
+  /** The number of CTAs of the main kernel, along x. */
+  int64_t ctas;
 } call;
 
 #define VIOLATED(...) fovea_fail(FOVEA_ERROR_CONSTRAINT, __VA_ARGS__)
@@ -245,6 +247,10 @@ static bool evaluate(const call *c, int root, int64_t *value) {
     *value = c->sizes[expr->value];
     return true;
   }
+  if (expr->kind == FOVEA_EXPR_CTAS) {
+    *value = c->ctas;
+    return true;
+  }
   int64_t a, b;
   if (!evaluate(c, expr->lhs, &a) || !evaluate(c, expr->rhs, &b))
     return false;
@@ -381,6 +387,7 @@ static fovea_status prepare(call *c, fovea_launch *launch,
   TRY(check_layouts(c, launch));
   TRY(check_constraints(c));
   TRY(pack_grids(c, launch));
+  c->ctas = launch->grid[0];
   TRY(pack_scratch(c, launch));
   for (int i = 0; i < c->metadata->num_all_parameters; ++i) {
     TRY(pack_parameter(c, &c->metadata->parameters[i], &launch->values[i]));

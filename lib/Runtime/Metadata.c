@@ -297,6 +297,12 @@ static fovea_status read_expr(reader *r, int token, const char *what, int depth,
     break;
   case JSMN_STRING: {
     int index;
+    /* The grid itself can't depend on the number of CTAs. */
+    if (strcmp(r->json.text + r->json.tokens[token].start, "ctas") == 0 &&
+        strcmp(what, "bytes") == 0) {
+      expr.kind = FOVEA_EXPR_CTAS;
+      break;
+    }
     expr.kind = FOVEA_EXPR_SIZE;
     TRY(find_size(r, r->json.text + r->json.tokens[token].start, &index));
     expr.value = index;
@@ -331,6 +337,8 @@ static bool is_same(const fovea_metadata *m, int a, int b) {
   const fovea_expr *x = &m->exprs[a], *y = &m->exprs[b];
   if (x->kind != y->kind)
     return false;
+  if (x->kind == FOVEA_EXPR_CTAS)
+    return true;
   if (x->kind == FOVEA_EXPR_NUMBER || x->kind == FOVEA_EXPR_SIZE)
     return x->value == y->value;
   return is_same(m, x->lhs, y->lhs) && is_same(m, x->rhs, y->rhs);

@@ -14,7 +14,7 @@
 
 enum {
   /** The latest version; earlier versions are subsets. */
-  FOVEA_METADATA_VERSION = 5,
+  FOVEA_METADATA_VERSION = 6,
   FOVEA_MAX_RANK = 8,
   /** Parameters of all kernels of a launch. One kernel may have 32764 bytes. */
   FOVEA_MAX_PARAMETERS = 4096,
@@ -115,6 +115,8 @@ typedef struct fovea_scalar_spec {
 typedef enum fovea_expr_kind {
   FOVEA_EXPR_NUMBER,
   FOVEA_EXPR_SIZE,
+  /** The number of CTAs of the main kernel, along x. */
+  FOVEA_EXPR_CTAS,
   FOVEA_EXPR_ADD,
   FOVEA_EXPR_MUL,
   FOVEA_EXPR_FLOORDIV,

@@ -166,18 +166,21 @@ static fovea_status clear_scratch(const fovea_launch *launch,
 
 /**
  * Enqueues the launch with memory of this run. The launch is not modified,
- * since other threads may run it concurrently.
+ * since other threads may run it concurrently. Scratch memory is at `own`, or
+ * is allocated if that is 0.
  */
 static fovea_status submit_with_memory(const fovea_launch *launch,
-                                       CUstream stream, void **given) {
+                                       CUstream stream, void **given,
+                                       CUdeviceptr own) {
   const fovea_kernel *kernel = launch->kernel;
   const fovea_metadata *m = &kernel->metadata;
   void *arguments[FOVEA_MAX_PARAMETERS];
-  CUdeviceptr slot = 0, base = 0, workspaces[FOVEA_MAX_WORKSPACES],
+  CUdeviceptr slot = 0, base = own, workspaces[FOVEA_MAX_WORKSPACES],
               scratch[FOVEA_MAX_SCRATCH];
   if (kernel->workspaces)
     TRY(fovea_workspaces_take(kernel->workspaces, stream, &slot));
-  if (m->num_scratch > 0)
+  bool allocates = m->num_scratch > 0 && !own;
+  if (allocates)
     TRY(fovea_scratch_alloc(kernel->device, launch->scratch_bytes, stream,
                             &base));
   fovea_status status = place_scratch(launch, base, scratch);
@@ -198,7 +201,7 @@ static fovea_status submit_with_memory(const fovea_launch *launch,
     status = clear_scratch(launch, scratch, stream);
   if (status == FOVEA_OK)
     status = submit_all(launch, stream, arguments);
-  if (m->num_scratch == 0)
+  if (!allocates)
     return status;
   fovea_status freed = fovea_scratch_free(kernel->device, base, stream);
   return status == FOVEA_OK ? freed : status;
@@ -208,12 +211,12 @@ static fovea_status submit_with_memory(const fovea_launch *launch,
  * Enqueues the launch with these arguments; the device's context is current.
  */
 static fovea_status run(const fovea_launch *launch, CUstream stream,
-                        void **arguments) {
+                        void **arguments, CUdeviceptr scratch) {
   const fovea_kernel *kernel = launch->kernel;
   const fovea_metadata *m = &kernel->metadata;
   bool needs_memory = kernel->workspaces || m->num_scratch > 0;
   return needs_memory || m->num_helpers > 0
-             ? submit_with_memory(launch, stream, arguments)
+             ? submit_with_memory(launch, stream, arguments, scratch)
              : submit_main(launch, stream, arguments, /*overlaps=*/0);
 }
 
@@ -234,7 +237,7 @@ fovea_status fovea_launch_run(fovea_launch *launch, fovea_stream stream) {
   if (is_empty(launch))
     return FOVEA_OK;
   TRY(fovea_enter(launch->kernel->device));
-  fovea_status status = run(launch, stream, launch->arguments);
+  fovea_status status = run(launch, stream, launch->arguments, /*scratch=*/0);
   fovea_leave(launch->kernel->device);
   return status;
 }
@@ -297,9 +300,9 @@ static fovea_status move(const fovea_launch *launch, const int64_t *words,
   return FOVEA_OK;
 }
 
-fovea_status fovea_launch_run_at(const fovea_launch *launch,
-                                 fovea_stream stream, const int64_t *words,
-                                 size_t count) {
+static fovea_status run_at(const fovea_launch *launch, fovea_stream stream,
+                           const int64_t *words, size_t count,
+                           CUdeviceptr scratch) {
   if (!launch || (count && !words))
     return fovea_fail(FOVEA_ERROR_ARGUMENT, "launch or words is null");
   const fovea_metadata *m = &launch->kernel->metadata;
@@ -315,7 +318,27 @@ fovea_status fovea_launch_run_at(const fovea_launch *launch,
   TRY(fovea_enter(launch->kernel->device));
   fovea_status status = move(launch, words, &here);
   if (status == FOVEA_OK)
-    status = run(launch, stream, here.arguments);
+    status = run(launch, stream, here.arguments, scratch);
   fovea_leave(launch->kernel->device);
   return status;
+}
+
+fovea_status fovea_launch_run_at(const fovea_launch *launch,
+                                 fovea_stream stream, const int64_t *words,
+                                 size_t count) {
+  return run_at(launch, stream, words, count, /*scratch=*/0);
+}
+
+size_t fovea_launch_scratch_bytes(const fovea_launch *launch) {
+  return launch ? (size_t)launch->scratch_bytes : 0;
+}
+
+fovea_status fovea_launch_run_with(const fovea_launch *launch,
+                                   fovea_stream stream, const int64_t *words,
+                                   size_t count, fovea_address scratch) {
+  if (scratch == 0 || scratch % FOVEA_SCRATCH_ALIGNMENT)
+    return fovea_fail(FOVEA_ERROR_ARGUMENT,
+                      "scratch memory must be at a multiple of %d, found %llu",
+                      FOVEA_SCRATCH_ALIGNMENT, (unsigned long long)scratch);
+  return run_at(launch, stream, words, count, scratch);
 }

@@ -186,6 +186,9 @@ static bool fillTile(const Planner &planner, const ScheduleProblem &problem,
     widest = 64;
   else if (fillsThree)
     widest = headDim > 80 && !problem.uneven ? 112 : 96;
+  // Equal shares of fewer keys differ by less.
+  if (fields.work == plan::WorkSchedule::Shares)
+    widest = 64;
   // Random numbers need registers in addition to scores and P.
   if (problem.dropout)
     widest = std::min<int64_t>(widest, 112);
@@ -376,6 +379,11 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
   fields.work =
       problem.uneven ? plan::WorkSchedule::Dynamic : plan::WorkSchedule::Static;
   fields.classify = problem.classifies;
+  // All rows that share keys fit one tile: there may be fewer tiles than CTAs.
+  if (problem.rows != 0 && problem.rows <= fields.tileM) {
+    fields.work = plan::WorkSchedule::Shares;
+    fields.pingPong = false;
+  }
   // MMA accumulators round large sums at each step: by 4e-3 for scores in the
   // thousands, which is invisible in P but not in a log-sum-exp. Loaded
   // summands may be of any size and stay out of accumulators.
@@ -394,6 +402,20 @@ WarpGroupPlanner::decide(const ScheduleProblem &problem,
   return std::nullopt;
 }
 
+/// Pieces of items are joined in registers and stored directly; warp groups do
+/// not take turns, since a share may have few blocks.
+static void fitToShares(const llvm::StringSet<> &asked,
+                        ScheduleFields &fields) {
+  if (!asked.contains("ping_pong"))
+    fields.pingPong = false;
+  if (!asked.contains("chain"))
+    fields.chain = 0;
+  if (!asked.contains("classify"))
+    fields.classify = false;
+  if (!asked.contains("output"))
+    fields.output = plan::OutputPath::Direct;
+}
+
 LogicalResult WarpGroupPlanner::fit(const ScheduleProblem &problem,
                                     const llvm::StringSet<> &asked,
                                     ScheduleFields &fields,
@@ -405,7 +427,9 @@ LogicalResult WarpGroupPlanner::fit(const ScheduleProblem &problem,
   // Rows and registers depend on the number of warp groups.
   if (asked.contains("warps"))
     fitToGroups(problem, unit, !asked.contains("tile_m"), !setsBudget, fields);
-  if (!asked.contains("output") && !setsOutputStages)
+  if (fields.work == plan::WorkSchedule::Shares)
+    fitToShares(asked, fields);
+  else if (!asked.contains("output") && !setsOutputStages)
     chooseOutput(*this, problem, !setsKeyStages, fields);
   else if (fields.output == plan::OutputPath::Tma && !setsOutputStages)
     chooseOutputStages(*this, problem, !setsKeyStages, fields);
@@ -433,7 +457,8 @@ checkCluster(const ScheduleFields &fields,
   if (cluster != 1 && cluster != 2)
     return emitError() << "schedule's 'cluster' must be 1 or 2, found "
                        << cluster;
-  if (cluster > 1 && fields.work == plan::WorkSchedule::Dynamic)
+  if (cluster > 1 && (fields.work == plan::WorkSchedule::Dynamic ||
+                      fields.work == plan::WorkSchedule::Shares))
     return emitError() << "schedule's 'cluster' " << cluster
                        << " needs 'work' to be single or static";
   return success();

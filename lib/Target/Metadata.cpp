@@ -113,12 +113,24 @@ static bool hasPageTables(AbiOp abi) {
                              });
 }
 
+/// True if scratch memory depends on the number of CTAs.
+static bool dependsOnCtas(AbiOp abi) {
+  return llvm::any_of(abi.getParameters(), [](Attribute parameter) {
+    auto scratch = dyn_cast<ScratchParameterAttr>(parameter);
+    return scratch &&
+           llvm::is_contained(scratch.getSizes().getAsValueRange<StringAttr>(),
+                              kCtasSize);
+  });
+}
+
 /// The oldest version that describes the launch. A host that does not support
-/// page tables, epilogues, zeroed scratch memory, prologues, or prologues that
-/// write tensors must reject it.
+/// scratch memory per CTA, page tables, epilogues, zeroed scratch memory,
+/// prologues, or prologues that write tensors must reject it.
 static int64_t getVersion(AbiOp abi) {
-  if (hasPageTables(abi))
+  if (dependsOnCtas(abi))
     return kMetadataVersion;
+  if (hasPageTables(abi))
+    return 5;
   if (abi.getEpilogue() || llvm::any_of(getLaunchedKernels(abi), needsZeros))
     return 4;
   SmallVector<AbiOp> prologue = getPrologueKernels(abi);

@@ -218,7 +218,7 @@ def AttnRaiseLinalg : Pass<"attn-raise-linalg"> {
 }
 
 def TileToWarp
-    : KernelPass<"tile-to-warp", [SoftmaxIsLoops, BlocksAreLoops],
+    : KernelPass<"tile-to-warp", [JoinsAreStores, SoftmaxIsLoops, BlocksAreLoops],
                  [DotsReadMemory]> {
   let summary = "Move the operands of dots to shared memory";
   let body = [{

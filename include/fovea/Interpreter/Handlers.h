@@ -32,6 +32,7 @@ void registerSoftmaxHandlers(InterpreterRegistry &registry);
 void registerAttnHandlers(InterpreterRegistry &registry);
 void registerWarpHandlers(InterpreterRegistry &registry);
 void registerSemaphoreHandlers(InterpreterRegistry &registry);
+void registerWorkHandlers(InterpreterRegistry &registry);
 
 /// All of the above.
 void registerAllHandlers(InterpreterRegistry &registry);

@@ -303,6 +303,23 @@ FOVEA_API fovea_status fovea_kernel_prepare_packed(fovea_kernel *kernel,
 FOVEA_API fovea_status fovea_launch_run_at(const fovea_launch *launch,
                                            fovea_stream stream,
                                            const int64_t *words, size_t count);
+/**
+ * The bytes of scratch memory that a run of the launch needs: 0 if its kernels
+ * need none. The number depends on the sizes and on the GPU, not on the
+ * contents of tensors.
+ */
+FOVEA_API size_t fovea_launch_scratch_bytes(const fovea_launch *launch);
+/**
+ * fovea_launch_run_at with scratch memory of the caller, which saves an
+ * allocation and a release in the stream, also in each replay of a graph.
+ * `scratch` is the address, a multiple of 256, of at least
+ * fovea_launch_scratch_bytes bytes that nothing else uses until the kernels of
+ * this run have ended.
+ */
+FOVEA_API fovea_status fovea_launch_run_with(const fovea_launch *launch,
+                                             fovea_stream stream,
+                                             const int64_t *words, size_t count,
+                                             fovea_address scratch);
 /** fovea_kernel_check with packed arguments. */
 FOVEA_API fovea_status fovea_kernel_check_packed(fovea_kernel *kernel,
                                                  fovea_stream stream,

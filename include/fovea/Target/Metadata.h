@@ -19,7 +19,7 @@
 
 namespace fovea {
 /// The latest metadata version that `writeMetadata` writes.
-constexpr int64_t kMetadataVersion = 5;
+constexpr int64_t kMetadataVersion = 6;
 
 /// Writes the launch metadata of one kernel. Fails with a diagnostic at `abi`
 /// if a parameter is not final yet.

@@ -157,9 +157,11 @@ static launch::AbiOp createAbi(const KernelBuilder &kb,
   SmallVector<Attribute> sizes;
   // Items count clusters, the grid counts CTAs.
   int64_t cluster = plan->cluster;
+  int64_t rows = plan.getClusterRows();
   AffineExpr items =
-      signature.getWorkItems(plan.getClusterRows(), kb.packedHeads, sizes) *
-      cluster;
+      plan->work == plan::WorkSchedule::Shares
+          ? signature.getWorkBlocks(rows, plan->tileN, kb.packedHeads, sizes)
+          : signature.getWorkItems(rows, kb.packedHeads, sizes) * cluster;
   SmallVector<Attribute> parameters = signature.describeParameters();
   llvm::append_range(parameters, kb.scratch);
   return launch::AbiOp::create(

@@ -62,10 +62,11 @@ static const PassOrder &getPassOrder() {
 }
 
 LogicalResult fovea::checkPassOrder(gpu::GPUFuncOp kernel) {
-  return Requires<tile::kSoftmaxIsLoops, tile::kBlocksAreLoops,
-                  tile::kWorkIsDealt, warp::kDotsReadMemory,
-                  warp::kBallotsAreLowered, warp::kIsPartitioned,
-                  warp::kLanesAreSynchronized>::check(kernel, "warp-to-nvvm");
+  return Requires<
+      tile::kJoinsAreStores, tile::kSoftmaxIsLoops, tile::kBlocksAreLoops,
+      tile::kWorkIsDealt, warp::kDotsReadMemory, warp::kBallotsAreLowered,
+      warp::kIsPartitioned, warp::kLanesAreSynchronized>::check(kernel,
+                                                                "warp-to-nvvm");
 }
 
 LogicalResult

@@ -209,9 +209,12 @@ LogicalResult WarpToNVVMPass::convertTiles(gpu::GPUFuncOp kernel,
   VectorLoads vectorLoads;
   if (splitVectorLoads)
     vectorLoads.split(kernel);
+  ExchangeMemory exchange(kernel, abi);
   SemaphoreSlotReads slotReads(kernel);
+  LaneReads laneReads;
+  lowerShares(kernel, laneReads);
   populateGlobalMemoryPatterns(patterns, converter, abi, roles, vectorLoads,
-                               slotReads, coordinates);
+                               exchange, slotReads, laneReads, coordinates);
   populateSemaphorePatterns(patterns, converter, abi, roles);
   CopyStarts starts(kernel);
   populateSharedMemoryPatterns(patterns, converter, abi, starts);

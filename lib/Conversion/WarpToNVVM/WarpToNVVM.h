@@ -29,6 +29,9 @@ namespace fovea {
 
 class Coordinates;
 
+/// Loads of scalars by each lane, whose values differ between lanes.
+using LaneReads = llvm::DenseSet<mlir::Operation *>;
+
 /// Converts tiles to one vector per thread, shared buffers to pointers and
 /// tensor memory to its 32-bit addresses.
 class ThreadTypeConverter : public mlir::TypeConverter {
@@ -209,6 +212,16 @@ private:
   llvm::DenseMap<const Role *, int64_t> barriers;
 };
 
+/// Lowers `tile.arrive` to an atomic increment and barriers of the role.
+/// `barrier` is the first unused named barrier, which advances.
+mlir::LogicalResult lowerArrivals(mlir::gpu::GPUFuncOp kernel,
+                                  launch::AbiOp abi,
+                                  const Specialization &roles,
+                                  int64_t &barrier);
+
+/// Lowers `tile.take_share` to loops over groups, 32 at a time, one per lane.
+void lowerShares(mlir::gpu::GPUFuncOp kernel, LaneReads &reads);
+
 /// Lowers `warp.zero_rows` to stores of the role's warp groups.
 mlir::LogicalResult lowerZeroRows(mlir::gpu::GPUFuncOp kernel,
                                   const Specialization &roles,
@@ -348,12 +361,25 @@ private:
   llvm::DenseSet<mlir::Operation *> reads;
 };
 
-/// `vectorLoads`, `slotReads` and `coordinates` must live as long as the
-/// patterns.
+/// Scratch memory that the kernel both writes and loads: loads must not move
+/// across synchronisation. Its rows are aligned.
+class ExchangeMemory {
+public:
+  ExchangeMemory(mlir::gpu::GPUFuncOp kernel, launch::AbiOp abi);
+  bool contains(mlir::Operation *op) const { return ops.contains(op); }
+
+private:
+  /// Loads and stores of such memory.
+  llvm::DenseSet<mlir::Operation *> ops;
+};
+
+/// `vectorLoads`, `exchange`, `slotReads`, `laneReads` and `coordinates`
+/// must live as long as the patterns.
 void populateGlobalMemoryPatterns(
     mlir::RewritePatternSet &patterns, const mlir::TypeConverter &converter,
     launch::AbiOp abi, const Specialization &roles, VectorLoads &vectorLoads,
-    const SemaphoreSlotReads &slotReads, Coordinates &coordinates);
+    const ExchangeMemory &exchange, const SemaphoreSlotReads &slotReads,
+    const LaneReads &laneReads, Coordinates &coordinates);
 /// `tile.semaphore_wait` and `tile.semaphore_release`.
 void populateSemaphorePatterns(mlir::RewritePatternSet &patterns,
                                const mlir::TypeConverter &converter,

@@ -684,53 +684,6 @@ private:
 };
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// ForeachWorkOp
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Distributes work items as `static` does, which is a legal order for every
-/// schedule. With semaphores the first CTA executes all items, since CTAs run
-/// one at a time.
-class ForeachWorkActivation : public Activation {
-public:
-  explicit ForeachWorkActivation(tile::ForeachWorkOp op)
-      : op(op), usesSemaphores(op.getRegion()
-                                   .walk([](tile::SemaphoreWaitOp) {
-                                     return WalkResult::interrupt();
-                                   })
-                                   .wasInterrupted()) {}
-
-  LogicalResult resume(Frame &frame, Operation *terminator,
-                       MutableArrayRef<RuntimeValue>, Next &next) override {
-    auto *position = frame.getEnvironment<GridPosition>();
-    if (!position)
-      return frame.fail(op) << "'" << op->getName().getStringRef()
-                            << "' is executed outside a kernel";
-    int64_t count = frame.getInteger(op.getCount()), grid = position->grid[0];
-    bool isSingle = op.getSchedule() == tile::WorkSchedule::Single;
-    if (isSingle && grid != count)
-      return frame.fail(op) << "with one work item per CTA, the grid must have "
-                            << count << " CTAs, found " << grid;
-    bool isFirst = usesSemaphores && !isSingle;
-    if (terminator)
-      item += isFirst ? 1 : grid;
-    else
-      item = isFirst && position->block[0] > 0 ? count : position->block[0];
-    if (item >= count)
-      return success();
-    next.region = &op.getRegion();
-    next.values.push_back(RuntimeValue::integer(item));
-    return success();
-  }
-
-private:
-  tile::ForeachWorkOp op;
-  bool usesSemaphores;
-  int64_t item = 0;
-};
-} // namespace
-
 void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::IotaOp>(executeIota);
   registry.add<tile::BallotOp>(executeBallot);
@@ -750,5 +703,4 @@ void fovea::interp::registerTileHandlers(InterpreterRegistry &registry) {
   registry.add<tile::GatherOp>(executeGather);
   registry.add<tile::ScatterOp>(executeScatter);
   registry.addRegionOp<tile::IfAnyOp, IfAnyActivation>();
-  registry.addRegionOp<tile::ForeachWorkOp, ForeachWorkActivation>();
 }

@@ -151,12 +151,13 @@ LogicalResult fovea::interp::runBlocks(Frame &frame, Region &kernel,
   bool isWarpLevel = false, isShared = false;
   kernel.walk([&](Operation *op) {
     isWarpLevel |= isa_and_nonnull<warp::WarpDialect>(op->getDialect());
-    // Blocks that share a work counter or semaphores, or add to the same
-    // elements.
+    // Blocks that share a work counter, semaphores or arrivals, or add to the
+    // same elements.
     auto store = dyn_cast<tile::AddsToMemoryOpInterface>(op);
-    isShared |= isa<warp::NextWorkOp, warp::FetchWorkOp, tile::SemaphoreWaitOp,
-                    tile::SemaphoreReleaseOp>(op) ||
-                (store && store.isAddition());
+    isShared |=
+        isa<warp::NextWorkOp, warp::FetchWorkOp, tile::SemaphoreWaitOp,
+            tile::SemaphoreReleaseOp, tile::ArriveOp, tile::JoinOp>(op) ||
+        (store && store.isAddition());
   });
   if (isShared && isWarpLevel)
     return runInterleaved(frame, kernel, arguments, count, seed);

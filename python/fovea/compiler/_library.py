@@ -71,6 +71,8 @@ RUNTIME_FUNCTIONS = {
     "fovea_kernel_launch_packed": (c_int, [c_void_p, c_void_p, c_char_p, c_size_t]),
     "fovea_kernel_prepare_packed": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(c_void_p)]),
     "fovea_launch_run_at": (c_int, [c_void_p, c_void_p, c_char_p, c_size_t]),
+    "fovea_launch_scratch_bytes": (c_size_t, [c_void_p]),
+    "fovea_launch_run_with": (c_int, [c_void_p, c_void_p, c_char_p, c_size_t, c_uint64]),
     "fovea_launch_free": (None, [c_void_p]),
     "fovea_kernel_check_packed": (c_int, [c_void_p, c_void_p, c_char_p, c_size_t]),
     "fovea_stream_wait": (c_int, [c_void_p, c_void_p]),

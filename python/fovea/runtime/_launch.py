@@ -285,6 +285,8 @@ class PreparedLaunch:
         _library.check(self._library.fovea_kernel_prepare_packed(kernel._handle, row, len(row) >> 3,
                                                                  ctypes.byref(self._handle)))
         self._run, self._count = self._library.fovea_launch_run_at, len(kernel.tensors) + len(kernel.scalars)
+        #: Bytes of scratch memory that a run needs.
+        self.scratch_bytes: int = self._library.fovea_launch_scratch_bytes(self._handle)
 
     def launch_packed(self, stream: int, row: bytes) -> None:
         """Launches with a row of bytes: the tensors' addresses, each an int64, then the
@@ -305,6 +307,14 @@ class PreparedLaunch:
         and the count, and the count. The function returns a status, 0 for success."""
         start = functools.partial(self._run, self._handle)
         # Keeps the launch alive as long as the function.
+        setattr(start, "launch", self)
+        return start, self._count
+
+    def entry_with_scratch(self) -> Tuple[Callable[[int, bytes, int, int], int], int]:
+        """The same for scratch memory of the caller, whose address is the function's last
+        argument: at least ``scratch_bytes`` bytes, at a multiple of 256, that nothing else
+        uses until the kernels have ended."""
+        start = functools.partial(self._library.fovea_launch_run_with, self._handle)
         setattr(start, "launch", self)
         return start, self._count
 

@@ -86,7 +86,7 @@ def attention_with_kvcache(
     sequences: Union[str, Paged] = "lengths" if page_table is None else Paged(int(k_cache.shape[1]))
     queries, heads, kv_heads = q.shape[1], q.shape[2], k_cache.shape[2]
     # The heads that share keys become rows of one tile if the program knows these sizes.
-    packs = heads != kv_heads and queries <= _MOST_PACKED
+    packs = queries <= _MOST_PACKED
     facts = Facts(q.dtype, q.device, q.shape[3], v_cache.shape[3], checked_scale(scale), torch.is_grad_enabled(), return_lse,
                   sequences=sequences, heads=(heads, kv_heads) if packs else None, window=_checked_window(window, causal),
                   queries=queries if packs else None)

@@ -8,6 +8,9 @@
 
 #include "Forward/ForwardKernel.h"
 
+#include "Forward/ForwardProblem.h"
+#include "Kernel/WorkShares.h"
+
 #include "fovea/Support/ValueNames.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,6 +40,9 @@ public:
       : kb(kb), op(op), plan(plan), q(arguments.q), k(arguments.k) {}
 
   QueryTile emit();
+  /// The first tile of a group of items, in the region for its extent. Moves
+  /// the builder there.
+  QueryTile emitGroup();
 
 private:
   Location getLoc() { return kb.getLoc(); }
@@ -50,18 +56,23 @@ private:
   /// Tail tiles per head: as many as keep the K and V that they attend to, of
   /// all heads, in L2.
   Value emitFinalTiles(Value heads);
+  /// Starts the loop over tiles of sequences that are batch entries.
+  KernelBuilder::Work beginBatchEntries();
   /// A tile of a sequence that is a batch entry.
-  QueryTile emitBatchEntry(Value queries, Value keys, Value heads,
-                           Value headRows);
+  QueryTile describeBatchEntry(const KernelBuilder::Work &work);
   /// A tile of a packed sequence.
   QueryTile emitPackedSequence();
-  /// A tile with PackGQA.
-  QueryTile emitPackedHeads(Value queries, Value keys);
+  /// Places the rows of a tile with PackGQA.
+  void placePackedHeads(QueryTile &tile);
+  SharedTiles getSharedTiles();
 
   KernelBuilder &kb;
   attn::ForwardOp op;
   const ForwardPlan &plan;
   Value q, k;
+  /// Lengths of sequences, the tiles' heads, rows of each, and query heads per
+  /// key head.
+  Value queries, keys, heads, headRows, group;
 };
 } // namespace
 
@@ -90,15 +101,25 @@ Value QueryTileEmitter::emitFinalTiles(Value heads) {
   return compute<arith::DivUIOp>(fit, some);
 }
 
-QueryTile QueryTileEmitter::emitBatchEntry(Value queries, Value keys,
-                                           Value heads, Value headRows) {
+SharedTiles QueryTileEmitter::getSharedTiles() {
+  return {kb.size(q, 0), heads, headRows, plan.rows, boundsAskForHead(op)};
+}
+
+KernelBuilder::Work QueryTileEmitter::beginBatchEntries() {
+  if (plan.kernel->work == plan::WorkSchedule::Shares)
+    return beginShares(kb, getSharedTiles());
   KernelBuilder::WorkOrder order{plan.kernel->work, {}, {}, plan.sharesBoxes};
   if (plan.hasSections)
     order.headsPerSection = emitHeadsPerSection(keys);
   if (plan.hasFinalTiles)
     order.finalTiles = emitFinalTiles(heads);
+  return kb.beginWork(kb.size(q, 0), heads, headRows, plan.rows, order);
+}
+
+QueryTile
+QueryTileEmitter::describeBatchEntry(const KernelBuilder::Work &work) {
   QueryTile tile;
-  tile.work = kb.beginWork(kb.size(q, 0), heads, headRows, plan.rows, order);
+  tile.work = work;
   tile.queries = queries;
   tile.keys = keys;
   Value batch = tile.work.batch, limit;
@@ -131,35 +152,44 @@ QueryTile QueryTileEmitter::emitPackedSequence() {
   return tile;
 }
 
-QueryTile QueryTileEmitter::emitPackedHeads(Value queries, Value keys) {
-  auto [heads, rowsOfHead] = plan.packedHeads;
-  Value keyHeads = kb.size(k, 1);
-  QueryTile tile = emitBatchEntry(queries, keys, keyHeads,
-                                  kb.constant(plan.packedHeads.getRows()));
+void QueryTileEmitter::placePackedHeads(QueryTile &tile) {
+  auto [headsOfGroup, rowsOfHead] = plan.packedHeads;
   tile.keyHead = tile.work.head;
-  Value first = compute<arith::MulIOp>(tile.keyHead, kb.constant(heads));
+  Value first = compute<arith::MulIOp>(tile.keyHead, kb.constant(headsOfGroup));
   Value inGroup =
       compute<arith::DivUIOp>(tile.work.row, kb.constant(rowsOfHead));
   tile.rows.row = compute<arith::AddIOp>(first, inGroup);
-  tile.rows.limit = compute<arith::AddIOp>(first, kb.constant(heads));
-  return tile;
+  tile.rows.limit = compute<arith::AddIOp>(first, kb.constant(headsOfGroup));
 }
 
 QueryTile QueryTileEmitter::emit() {
   // Tile-invariant values precede the loop over tiles.
-  Value queries = kb.size(q, 2), keys = emitKeyCapacity(kb, op, k);
-  if (plan.packedHeads)
-    return emitPackedHeads(queries, keys);
-  Value heads = kb.size(q, 1);
-  Value group = compute<arith::DivUIOp>(heads, kb.size(k, 1));
+  queries = kb.size(q, 2);
+  keys = emitKeyCapacity(kb, op, k);
+  if (plan.packedHeads) {
+    heads = kb.size(k, 1);
+    headRows = kb.constant(plan.packedHeads.getRows());
+    QueryTile tile = describeBatchEntry(beginBatchEntries());
+    placePackedHeads(tile);
+    return tile;
+  }
+  heads = kb.size(q, 1);
+  group = compute<arith::DivUIOp>(heads, kb.size(k, 1));
+  headRows = queries;
   bool isPacked = op.getSequence().getKeyPlaces().arePacked;
-  QueryTile tile = isPacked
-                       ? emitPackedSequence()
-                       : emitBatchEntry(queries, keys, kb.size(q, 1), queries);
+  QueryTile tile =
+      isPacked ? emitPackedSequence() : describeBatchEntry(beginBatchEntries());
   tile.keyHead = arith::DivUIOp::create(
       kb.builder, getNamedLoc(getLoc(), "kv_head"), tile.work.head, group);
   if (isPacked)
     tile.rows.row = compute<arith::AddIOp>(tile.rows.row, tile.work.row);
+  return tile;
+}
+
+QueryTile QueryTileEmitter::emitGroup() {
+  QueryTile tile = describeBatchEntry(beginExtent(kb, getSharedTiles()));
+  if (plan.packedHeads)
+    placePackedHeads(tile);
   return tile;
 }
 
@@ -173,8 +203,14 @@ ForwardKernel ForwardKernel::begin(KernelBuilder &kb, attn::ForwardOp op,
   for (unsigned capture : plan.stagedCaptures)
     kb.makeContiguous(op.getFirstCapture() + capture);
   ForwardArguments arguments = ForwardArguments::of(kb, op);
-  QueryTile tile = QueryTileEmitter(kb, op, plan, arguments).emit();
-  return {kb, op, plan, std::move(arguments), tile};
+  QueryTileEmitter emitter(kb, op, plan, arguments);
+  QueryTile tile = emitter.emit();
+  ForwardKernel kernel{kb, op, plan, std::move(arguments), tile};
+  if (plan.kernel->work == plan::WorkSchedule::Shares) {
+    OpBuilder::InsertionGuard guard(kb.builder);
+    kernel.group = emitter.emitGroup();
+  }
+  return kernel;
 }
 
 BlockPosition ForwardKernel::locateKeys(Value key) const {

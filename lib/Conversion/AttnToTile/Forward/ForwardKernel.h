@@ -48,6 +48,12 @@ struct ForwardKernel {
   const ForwardPlan &plan;
   ForwardArguments arguments;
   QueryTile tile;
+  /// With shares: the first tile of a group of items, in the region for its
+  /// number of blocks.
+  std::optional<QueryTile> group = {};
+  /// The kernel's first row within the query tile, if its plan has a part of
+  /// the tile's rows; null for 0.
+  mlir::Value firstRow = {};
 
   /// Starts the loop over query tiles.
   static ForwardKernel begin(KernelBuilder &kb, attn::ForwardOp op,

@@ -96,6 +96,28 @@ static LogicalResult checkValueColumns(attn::ForwardOp op,
   return success();
 }
 
+/// Fails if the plan splits keys that are not one range per query tile.
+static LogicalResult checkShares(attn::ForwardOp op, plan::KernelAttr plan) {
+  if (plan->work != plan::WorkSchedule::Shares)
+    return success();
+  auto refuse = [&](StringRef reason) {
+    return op.emitError("'work' shares is not supported with ") << reason;
+  };
+  if (op.hasBlocks())
+    return refuse("block-sparse lists");
+  if (op.getSequence().getKeyPlaces().arePacked)
+    return refuse("packed sequences");
+  if (plan->classify)
+    return refuse("'classify'");
+  if (plan->chain != 0 || plan->pingPong)
+    return refuse("'chain' and 'ping_pong'");
+  if (plan->cluster != 1)
+    return refuse("clusters");
+  if (plan.getUnit().accumulatesInMemory())
+    return refuse("accumulators in tensor memory");
+  return success();
+}
+
 /// Adapts a planner's plan to values that are columns of K: the memory of V's
 /// stages becomes stages of K, which are in use until the product with P.
 static LogicalResult adaptToValueColumns(attn::ForwardOp op,
@@ -138,7 +160,8 @@ FailureOr<ForwardPlan> fovea::planForward(attn::ForwardOp op,
   FailureOr<plan::KernelAttr> chosen = choosePlan(op, options, problem);
   if (failed(chosen) ||
       failed(dropUnusedFields(op, !boxes.captures.empty(), heads, *chosen)) ||
-      failed(checkValueColumns(op, *chosen)))
+      failed(checkValueColumns(op, *chosen)) ||
+      failed(checkShares(op, *chosen)))
     return failure();
   bool isGiven = options.plans && options.plans->get(getFunctionName(op));
   if (!isGiven && failed(adaptToValueColumns(op, problem, *chosen)))

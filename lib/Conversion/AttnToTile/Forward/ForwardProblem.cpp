@@ -19,17 +19,20 @@ using namespace fovea;
 // Most queries per head for PackGQA. The rows of any tile are a multiple.
 static constexpr int64_t kMaxPackedQueries = 16;
 
+bool fovea::boundsAskForHead(attn::ForwardOp op) {
+  Region &bounds = op.getKvBounds();
+  return !bounds.empty() && !bounds.getArgument(1).use_empty();
+}
+
 PackedHeads fovea::findPackedHeads(attn::ForwardOp op) {
   int64_t queries = op.getQueryType().getDimSize(op.getSequenceDim()),
           heads = op.getQueryType().getDimSize(op.getHeadDim()),
           keyHeads = op.getKeyType().getDimSize(op.getHeadDim());
-  Region &bounds = op.getKvBounds();
-  bool boundsAskForHead = !bounds.empty() && !bounds.getArgument(1).use_empty();
   if (ShapedType::isDynamic(queries) || queries < 1 ||
       queries > kMaxPackedQueries || ShapedType::isDynamic(heads) ||
-      ShapedType::isDynamic(keyHeads) || heads == keyHeads ||
-      op.getDropoutAttr() || op.hasBlocks() ||
-      op.getSequence().getKeyPlaces().arePacked || boundsAskForHead)
+      ShapedType::isDynamic(keyHeads) || op.getDropoutAttr() ||
+      op.hasBlocks() || op.getSequence().getKeyPlaces().arePacked ||
+      boundsAskForHead(op))
     return {};
   return {heads / keyHeads, int64_t(llvm::PowerOf2Ceil(queries))};
 }

@@ -22,9 +22,11 @@
 
 namespace fovea {
 
+/// True if the keys of a query tile depend on its head.
+bool boundsAskForHead(attn::ForwardOp op);
+
 /// PackGQA: with few queries per head, the query heads that share keys become
-/// rows of one tile. Not if a region or dropout needs one head per tile, or if
-/// heads share no keys.
+/// rows of one tile. Not if a region or dropout needs one head per tile.
 PackedHeads findPackedHeads(attn::ForwardOp op);
 
 /// True if a query tile processes only some key blocks.

@@ -292,9 +292,15 @@ Value ScoreRest::emitCommon(const ForwardKernel &kernel) const {
   KernelBuilder &kb = kernel.kb;
   OpBuilder &b = kb.builder;
   Location loc = kernel.getLoc();
-  return tile::RampOp::create(
-      b, loc, kb.tileType(kernel.plan.rows, 1, b.getF32Type()),
-      arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0)), rowStep, 0);
+  Value start = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0.0));
+  if (kernel.firstRow)
+    start = arith::MulFOp::create(
+        b, loc, rowStep,
+        arith::UIToFPOp::create(b, loc, b.getF32Type(),
+                                kb.toInteger(kernel.firstRow)));
+  return tile::RampOp::create(b, loc,
+                              kb.tileType(kernel.plan.rows, 1, b.getF32Type()),
+                              start, rowStep, 0);
 }
 
 Value fovea::emitSink(const ForwardKernel &kernel, const ScoreRest &rest) {

@@ -13,6 +13,7 @@
 
 #include "Forward/ForwardKernel.h"
 #include "Forward/ForwardScores.h"
+#include "Forward/ForwardShares.h"
 #include "Kernel/KernelLowering.h"
 #include "KeyBlocks/KeyBlocks.h"
 
@@ -138,14 +139,14 @@ static Value emitOutput(const ForwardKernel &kernel, Value output) {
   return tile::makeStaged(b, loc, kernel.plan.kernel, "y", output);
 }
 
-/// Stores O and LSE.
-static void emitResults(const ForwardKernel &kernel, tile::SoftmaxSumOp sum,
+/// Stores O and LSE of the kernel's rows.
+static void emitResults(const ForwardKernel &kernel, const SoftmaxState &state,
                         const ScoreRest &rest) {
   OpBuilder &b = kernel.kb.builder;
   Location loc = kernel.getLoc();
   auto finish = tile::SoftmaxFinishOp::create(
-      b, loc, sum.getAccs().getTypes(), sum.getM().getType(), sum.getM(),
-      sum.getL(), sum.getAccs(), emitSink(kernel, rest));
+      b, loc, TypeRange(state.acc.getType()), state.m.getType(), state.m,
+      state.l, ValueRange(state.acc), emitSink(kernel, rest));
   Value output = emitOutput(kernel, finish.getOutputs().front());
   SmallVector<Value> at = kernel.getRowPlace();
   auto store = [&](StringRef name, Value value, Value target, ValueRange at,
@@ -185,12 +186,23 @@ FailureOr<plan::KernelAttr> ForwardLowering::emit(KernelBuilder &kb) {
   FailureOr<KeyBlocks> blocks = emitKeyBlocks(kernel);
   if (failed(blocks))
     return failure();
+  if (kernel.group)
+    restrictToPiece(kernel, *blocks);
   ScoreRest rest;
   FailureOr<tile::SoftmaxSumOp> sum =
       emitSum(kernel, *blocks, loadQueries(kernel), rest);
   if (failed(sum))
     return failure();
-  emitResults(kernel, *sum, rest);
+  SoftmaxState state{sum->getM(), sum->getL(), sum->getAccs().front()};
+  if (!kernel.group) {
+    emitResults(kernel, state, rest);
+  } else {
+    emitJoin(kernel, state, [&](const ForwardKernel &rows, SoftmaxState some) {
+      emitResults(rows, some, rest);
+    });
+    if (failed(emitExtent(kernel)))
+      return failure();
+  }
   kb.endWork();
   return plan->kernel;
 }

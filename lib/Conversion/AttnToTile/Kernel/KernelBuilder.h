@@ -54,8 +54,8 @@ struct KernelBuilder : KernelOptions {
   llvm::SmallVector<MinMaxBuffer> minMaxBuffers = {};
   /// The order of packed sequences, if a prologue kernel computes one.
   std::optional<SequenceOrder> sequenceOrder = {};
-  /// Scratch memory: the kernel's last arguments.
-  llvm::SmallVector<launch::ScratchMemRefParameterAttr> scratch = {};
+  /// Scratch memory and workspaces: the kernel's last arguments.
+  llvm::SmallVector<mlir::Attribute> scratch = {};
   /// PackGQA rows of tiles, for the grid.
   PackedHeads packedHeads = {};
   /// Version of the random generator that the kernel uses, or null.

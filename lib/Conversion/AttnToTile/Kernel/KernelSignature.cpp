@@ -141,6 +141,16 @@ AffineExpr KernelSignature::getSize(StringRef name,
   return getAffineSymbolExpr(sizes.size() - 1, context);
 }
 
+AffineExpr KernelSignature::getWorkBlocks(int64_t tileM, int64_t tileN,
+                                          PackedHeads packedHeads,
+                                          SmallVectorImpl<Attribute> &sizes) {
+  AffineExpr items = getWorkItems(tileM, packedHeads, sizes);
+  attn::WorkDims dims = op.getWorkDims();
+  AffineExpr keys = getSize(dims.keys, sizes) * dims.keysOfElement;
+  // An item without keys counts as one block.
+  return items * (keys.floorDiv(tileN) + 1);
+}
+
 AffineExpr KernelSignature::getWorkItems(int64_t tileM, PackedHeads packedHeads,
                                          SmallVectorImpl<Attribute> &sizes) {
   attn::WorkDims dims = op.getWorkDims();

@@ -47,6 +47,11 @@ public:
   mlir::AffineExpr getWorkItems(int64_t tileM, PackedHeads packedHeads,
                                 llvm::SmallVectorImpl<mlir::Attribute> &sizes);
 
+  /// The same for the blocks of `tileN` keys of all work items: an upper bound.
+  mlir::AffineExpr getWorkBlocks(int64_t tileM, int64_t tileN,
+                                 PackedHeads packedHeads,
+                                 llvm::SmallVectorImpl<mlir::Attribute> &sizes);
+
 private:
   /// The host's argument for one operand or result of the op.
   struct Argument {

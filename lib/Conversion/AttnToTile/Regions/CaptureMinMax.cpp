@@ -47,7 +47,8 @@ static Value declareMinMax(KernelBuilder &kb, unsigned operand, int64_t dim,
   unsigned argument = declareScratch(kb, name, sizes.getNames(), extents,
                                      getMinMaxElement(tensor.getElementType()));
   kb.minMaxBuffers.push_back(
-      {operand, dim, block, argument, kb.scratch.back()});
+      {operand, dim, block, argument,
+       cast<launch::ScratchMemRefParameterAttr>(kb.scratch.back())});
   return kb.kernel.getArgument(argument);
 }
 

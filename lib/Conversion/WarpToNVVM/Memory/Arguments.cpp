@@ -34,6 +34,10 @@ struct ArgumentList {
   }
   /// The size called `name`, i64.
   Value getSize(OpBuilder &b, Location loc, StringAttr name) {
+    if (name.getValue() == launch::kCtasSize)
+      return arith::IndexCastUIOp::create(
+          b, loc, b.getI64Type(),
+          gpu::GridDimOp::create(b, loc, gpu::Dimension::x));
     Value &argument = sizes[name.getValue()];
     if (!argument) {
       Value narrow =
@@ -91,6 +95,19 @@ static Value expandScratch(ArgumentList &list, OpBuilder &b, MemRefType type,
   }
   llvm::append_range(parts, extents);
   llvm::append_range(parts, strides);
+  return UnrealizedConversionCastOp::create(b, loc, type, parts).getResult(0);
+}
+
+/// Expands a workspace, whose extent is static.
+static Value expandWorkspace(ArgumentList &list, OpBuilder &b, MemRefType type,
+                             Location loc) {
+  int64_t bytes = llvm::divideCeil(
+      type.getNumElements() * type.getElementTypeBitWidth(), 8);
+  Value pointer =
+      list.add(LLVM::LLVMPointerType::get(b.getContext(), 1),
+               launch::WorkspaceParameterAttr::get(b.getContext(), bytes), loc);
+  Value parts[] = {pointer, emitI64(b, loc, type.getDimSize(0)),
+                   emitI64(b, loc, 1)};
   return UnrealizedConversionCastOp::create(b, loc, type, parts).getResult(0);
 }
 
@@ -185,6 +202,11 @@ LogicalResult fovea::expandArguments(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
             dyn_cast<launch::ScratchMemRefParameterAttr>(parameter)) {
       auto type = cast<MemRefType>(argument.getType());
       argument.replaceAllUsesWith(expandScratch(list, b, type, scratch, loc));
+      continue;
+    }
+    if (isa<launch::WorkspaceMemRefParameterAttr>(parameter)) {
+      argument.replaceAllUsesWith(
+          expandWorkspace(list, b, cast<MemRefType>(argument.getType()), loc));
       continue;
     }
     bool isIndex = argument.getType().isIndex();

@@ -83,7 +83,8 @@ Place fovea::locateElement(OpBuilder &b, Location loc, const GlobalView &view,
           inside};
 }
 
-Value fovea::emitLoad(OpBuilder &b, Location loc, Place place, Type type) {
+Value fovea::emitLoad(OpBuilder &b, Location loc, Place place, Type type,
+                      bool isOrdered) {
   if (!place.predicate)
     return LLVM::LoadOp::create(b, loc, type, place.address);
   // A predicated instruction accesses no memory if the predicate is false, and
@@ -99,10 +100,12 @@ Value fovea::emitLoad(OpBuilder &b, Location loc, Place place, Type type) {
                      reg + " $0, 0;\n\t@p ld.global." + width +
                      " $0, [$1];\n\t}";
   std::string constraint = isWide ? "=l,l,r" : bits == 32 ? "=r,l,r" : "=h,l,r";
+  if (isOrdered)
+    constraint += ",~{memory}";
   Value flag = arith::ExtUIOp::create(b, loc, b.getI32Type(), place.predicate);
   Value raw = LLVM::InlineAsmOp::create(
                   b, loc, TypeRange{asmType}, ValueRange{place.address, flag},
-                  text, constraint, /*has_side_effects=*/false,
+                  text, constraint, /*has_side_effects=*/isOrdered,
                   /*is_align_stack=*/false, LLVM::TailCallKind::None,
                   /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr)
                   .getResult(0);

@@ -44,9 +44,10 @@ bool isOfLane(mlir::Value index);
 Place locateElement(mlir::OpBuilder &b, mlir::Location loc,
                     const GlobalView &view, mlir::ValueRange indices);
 
-/// Loads an element; 0 if the predicate is false.
+/// Loads an element; 0 if the predicate is false. With `isOrdered` the load
+/// does not move across synchronisation.
 mlir::Value emitLoad(mlir::OpBuilder &b, mlir::Location loc, Place place,
-                     mlir::Type type);
+                     mlir::Type type, bool isOrdered = false);
 void emitStore(mlir::OpBuilder &b, mlir::Location loc, Place place,
                mlir::Value value);
 /// Atomically adds one f32, a vector of two or four consecutive f32, or one

@@ -73,12 +73,43 @@ static void emitWideStore(OpBuilder &b, Location loc, Place place,
 static bool canExchange(launch::AbiOp abi, RankedTensorType tile,
                         const GlobalView &view, TileAddressing &access);
 
+/// Two adjacent 32-bit values as one i64.
+static Value packPair(OpBuilder &b, Location loc, Value first, Value second) {
+  auto type = VectorType::get({2}, first.getType());
+  Value pair =
+      vector::FromElementsOp::create(b, loc, type, ValueRange{first, second});
+  return LLVM::BitcastOp::create(b, loc, b.getI64Type(), pair);
+}
+
+/// Loads memory that the kernel writes, in order with its synchronisation, and
+/// adjacent 32-bit elements together.
+static SmallVector<Value> loadOrdered(OpBuilder &b, Location loc,
+                                      TileAddressing &access, int64_t count) {
+  Type element = access.getMemoryType();
+  SmallVector<Value> elements;
+  for (int64_t index = 0; index < count; ++index) {
+    Place place = access.getPlace(index);
+    if (element.getIntOrFloatBitWidth() != 32 || !access.isPair(index)) {
+      elements.push_back(emitLoad(b, loc, place, element, /*isOrdered=*/true));
+      continue;
+    }
+    Value both = emitLoad(b, loc, place, b.getI64Type(), /*isOrdered=*/true);
+    Value pair =
+        LLVM::BitcastOp::create(b, loc, VectorType::get({2}, element), both);
+    auto each = vector::ToElementsOp::create(b, loc, pair);
+    llvm::append_range(elements, each.getResults());
+    ++index;
+  }
+  return elements;
+}
+
 namespace {
 struct LoadLowering : OpConversionPattern<tile::LoadOp> {
   LoadLowering(const TypeConverter &converter, MLIRContext *context,
-               launch::AbiOp abi, VectorLoads &vectorLoads)
+               launch::AbiOp abi, VectorLoads &vectorLoads,
+               const ExchangeMemory &exchange)
       : OpConversionPattern(converter, context), abi(abi),
-        vectorLoads(vectorLoads) {}
+        vectorLoads(vectorLoads), exchange(exchange) {}
 
   LogicalResult
   matchAndRewrite(tile::LoadOp op, OpAdaptor adaptor,
@@ -105,6 +136,11 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
                             access.getMemoryType());
           });
     };
+    if (exchange.contains(op)) {
+      rewriter.replaceOp(op, combine(loadOrdered(rewriter, loc, access,
+                                                 type.getNumElements())));
+      return success();
+    }
     if (op.getFragments()) {
       rewriter.replaceOp(op, combine(loadFragments(rewriter, loc, access,
                                                    type.getNumElements())));
@@ -159,12 +195,13 @@ private:
 
   launch::AbiOp abi;
   VectorLoads &vectorLoads;
+  const ExchangeMemory &exchange;
 };
 
 struct StoreLowering : OpConversionPattern<tile::StoreOp> {
   StoreLowering(const TypeConverter &converter, MLIRContext *context,
-                launch::AbiOp abi)
-      : OpConversionPattern(converter, context), abi(abi) {}
+                launch::AbiOp abi, const ExchangeMemory &exchange)
+      : OpConversionPattern(converter, context), abi(abi), exchange(exchange) {}
 
   LogicalResult
   matchAndRewrite(tile::StoreOp op, OpAdaptor adaptor,
@@ -209,7 +246,10 @@ struct StoreLowering : OpConversionPattern<tile::StoreOp> {
         emitAdd(rewriter, loc, place, values);
         continue;
       }
-      if (bits == 16 && access.isPair(index)) {
+      if (bits == 32 && exchange.contains(op) && access.isPair(index)) {
+        Value next = toMemory(rewriter, loc, elements.getResult(++index));
+        value = packPair(rewriter, loc, value, next);
+      } else if (bits == 16 && access.isPair(index)) {
         auto pairType = VectorType::get({2}, element);
         Value pair = vector::FromElementsOp::create(
             rewriter, loc, pairType,
@@ -232,15 +272,17 @@ private:
                              TileAddressing &access);
 
   launch::AbiOp abi;
+  const ExchangeMemory &exchange;
 };
 
 /// Loads a single element that is uniform in the CTA.
 struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
   ScalarLoadLowering(const TypeConverter &converter, MLIRContext *context,
                      const Specialization &roles,
-                     const SemaphoreSlotReads &slotReads)
+                     const SemaphoreSlotReads &slotReads,
+                     const LaneReads &laneReads)
       : OpConversionPattern(converter, context), roles(roles),
-        slotReads(slotReads) {}
+        slotReads(slotReads), laneReads(laneReads) {}
 
   LogicalResult
   matchAndRewrite(memref::LoadOp op, OpAdaptor adaptor,
@@ -255,7 +297,8 @@ struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
     Value value = emitLoad(rewriter, loc, place, memory);
     // Lengths and offsets bound loops. ptxas must know that they are
     // warp-uniform.
-    if (roles.getRole(op) && element.isInteger(32) && !slotReads.contains(op))
+    if (roles.getRole(op) && element.isInteger(32) && !slotReads.contains(op) &&
+        !laneReads.contains(op))
       value = emitUniform(rewriter, loc, value);
     rewriter.replaceOp(op, fromMemory(rewriter, loc, value, element));
     return success();
@@ -263,6 +306,7 @@ struct ScalarLoadLowering : OpConversionPattern<memref::LoadOp> {
 
   const Specialization &roles;
   const SemaphoreSlotReads &slotReads;
+  const LaneReads &laneReads;
 };
 
 struct DimLowering : OpConversionPattern<memref::DimOp> {
@@ -518,15 +562,44 @@ void StoreLowering::storeExchanged(OpBuilder &b, Location loc, Value tile,
   }
 }
 
+/// True for a memref argument, which `expandArguments` replaced, that is
+/// scratch memory.
+static bool isScratch(Value memref, launch::AbiOp abi) {
+  auto cast = memref.getDefiningOp<UnrealizedConversionCastOp>();
+  auto pointer = cast ? dyn_cast<BlockArgument>(cast.getOperand(0)) : nullptr;
+  return pointer && isa<launch::ScratchParameterAttr>(
+                        abi.getParameters()[pointer.getArgNumber()]);
+}
+
+ExchangeMemory::ExchangeMemory(gpu::GPUFuncOp kernel, launch::AbiOp abi) {
+  llvm::DenseSet<Value> written, read;
+  kernel.walk([&](Operation *op) {
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      written.insert(store.getTarget());
+    else if (auto load = dyn_cast<tile::LoadOp>(op))
+      read.insert(load.getSource());
+  });
+  kernel.walk([&](Operation *op) {
+    auto store = dyn_cast<tile::StoreOp>(op);
+    auto load = dyn_cast<tile::LoadOp>(op);
+    if ((store && read.contains(store.getTarget()) &&
+         isScratch(store.getTarget(), abi)) ||
+        (load && written.contains(load.getSource()) &&
+         isScratch(load.getSource(), abi)))
+      ops.insert(op);
+  });
+}
+
 void fovea::populateGlobalMemoryPatterns(
     RewritePatternSet &patterns, const TypeConverter &converter,
     launch::AbiOp abi, const Specialization &roles, VectorLoads &vectorLoads,
-    const SemaphoreSlotReads &slotReads, Coordinates &coordinates) {
+    const ExchangeMemory &exchange, const SemaphoreSlotReads &slotReads,
+    const LaneReads &laneReads, Coordinates &coordinates) {
   patterns.add<DimLowering>(converter, patterns.getContext());
   populateGatherScatterPatterns(patterns, converter, coordinates);
-  patterns.add<LoadLowering>(converter, patterns.getContext(), abi,
-                             vectorLoads);
+  patterns.add<LoadLowering>(converter, patterns.getContext(), abi, vectorLoads,
+                             exchange);
   patterns.add<ScalarLoadLowering>(converter, patterns.getContext(), roles,
-                                   slotReads);
-  patterns.add<StoreLowering>(converter, patterns.getContext(), abi);
+                                   slotReads, laneReads);
+  patterns.add<StoreLowering>(converter, patterns.getContext(), abi, exchange);
 }

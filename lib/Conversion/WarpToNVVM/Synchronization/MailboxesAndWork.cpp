@@ -274,6 +274,8 @@ LogicalResult fovea::lowerRoleMessages(gpu::GPUFuncOp kernel, launch::AbiOp abi,
   for (warp::MailboxOp op : mailboxes)
     if (failed(lowerMailbox(op, roles)))
       return failure();
+  if (failed(lowerArrivals(kernel, abi, roles, barrier)))
+    return failure();
   GroupBarriers barriers(barrier);
   if (failed(lowerZeroRows(kernel, roles, barriers)) ||
       failed(lowerOutputs(kernel, abi, roles, barriers)))

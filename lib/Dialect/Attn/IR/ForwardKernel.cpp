@@ -50,7 +50,11 @@ bool ForwardOp::isOperandCopied(unsigned index) {
 bool ForwardOp::isResultCopied(unsigned index) { return index == 0; }
 
 WorkDims ForwardOp::getWorkDims() {
-  WorkDims dims = {"B", "Hq", "Sq", "Hkv", ""};
+  WorkDims dims = {"B", "Hq", "Sq", "Hkv", "", "Skv"};
+  if (std::optional<int64_t> page = getSequence().getKeyPlaces().page) {
+    dims.keys = "P";
+    dims.keysOfElement = *page;
+  }
   if (getSequence().getKeyPlaces().arePacked)
     dims.sequences = getSequence().getOperandDims(0).front().str();
   return dims;

@@ -264,6 +264,26 @@ void WorkspaceParameterAttr::writeJSON(llvm::json::OStream &json) const {
   json.attribute("bytes", getBytes());
 }
 
+LogicalResult WorkspaceMemRefParameterAttr::verifyParameter(
+    function_ref<InFlightDiagnostic()> emitError, Type type, ArrayAttr) const {
+  return expectType(
+      emitError, "workspace parameter", type,
+      [](Type found) {
+        auto memref = dyn_cast<MemRefType>(found);
+        return memref && memref.getRank() == 1 && memref.hasStaticShape() &&
+               memref.getLayout().isIdentity() &&
+               memref.getElementType().isIntOrFloat() &&
+               memref.getNumElements() *
+                       memref.getElementType().getIntOrFloatBitWidth() <=
+                   8 * kMaxWorkspaceBytes;
+      },
+      "a static memref with one dimension of integers or floats, at most "
+      "65536 bytes");
+}
+void WorkspaceMemRefParameterAttr::writeJSON(llvm::json::OStream &json) const {
+  json.attribute("kind", "workspace_memref");
+}
+
 LogicalResult ScalarParameterAttr::verifyParameter(
     function_ref<InFlightDiagnostic()> emitError, Type type, ArrayAttr) const {
   Type expected = getType();

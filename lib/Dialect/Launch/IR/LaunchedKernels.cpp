@@ -73,12 +73,13 @@ verifyExpressions(function_ref<InFlightDiagnostic()> emitError, StringRef name,
   return success();
 }
 
-/// Checks that each of `sizes` is the name of a dimension.
+/// Checks that each of `sizes` is the name of a dimension, or `ctas`.
 static LogicalResult
 verifySizeNames(function_ref<InFlightDiagnostic()> emitError, ArrayAttr sizes,
                 ArrayAttr tensors) {
   for (StringRef size : sizes.getAsValueRange<StringAttr>())
-    if (llvm::none_of(tensors.getAsRange<TensorAttr>(), [&](TensorAttr tensor) {
+    if (size != kCtasSize &&
+        llvm::none_of(tensors.getAsRange<TensorAttr>(), [&](TensorAttr tensor) {
           return llvm::is_contained(
               tensor.getDims().getAsValueRange<StringAttr>(), size);
         }))
@@ -309,7 +310,7 @@ static LogicalResult verifyHelper(AbiOp main, AbiOp kernel, StringRef where) {
       return fail() << "uses a tensor that is not an operand of the launch: "
                     << tensor;
   for (Attribute parameter : kernel.getParameters())
-    if (isa<WorkspaceParameterAttr>(parameter))
+    if (isa<WorkspaceParameterAttr, WorkspaceMemRefParameterAttr>(parameter))
       return fail() << "must have no workspace, found " << parameter;
   return success();
 }

@@ -18,5 +18,6 @@ const KernelFact tile::kSoftmaxIsLoops{
     "tile-fuse-online-softmax"};
 const KernelFact tile::kBlocksAreLoops{findOp<ForBlocksOp>,
                                        "tile-lower-blocks"};
+const KernelFact tile::kJoinsAreStores{findOp<JoinOp>, "tile-lower-shares"};
 const KernelFact tile::kWorkIsDealt{
     findOp<ForeachWorkOp>, "tile-lower-work' or 'warp-distribute-work"};

@@ -186,7 +186,7 @@ def _nothing(make_o: Make, make_lse: Make) -> Callable[..., Made]:
 def _runner(launch: PreparedLaunch, launcher: Launcher, in_order: Any, make_o: Make, make_lse: Make) -> Callable[..., Made]:
     """The launch as a closure: its variables are faster to access than attributes."""
     numbers, device, pack = launcher.numbers, launcher.device, launcher.row().pack
-    start, count = launch.entry()
+    start, count = _start(launch, device)
     empty_like, data_ptr, current_stream = _launches.empty_like, _launches.data_ptr, _launches.current_stream
 
     def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...], seed: int = 0,
@@ -205,6 +205,21 @@ def _runner(launch: PreparedLaunch, launcher: Launcher, in_order: Any, make_o: M
         return o, lse
 
     return run
+
+
+def _start(launch: PreparedLaunch, device: int) -> Tuple[Callable[[int, bytes, int], int], int]:
+    """The launch as a function of the stream, the row and the count. PyTorch's allocator has
+    scratch memory ready, and keeps it in order of the stream; in a CUDA graph it costs nothing."""
+    if not launch.scratch_bytes:
+        return launch.entry()
+    start, count = launch.entry_with_scratch()
+    size, place = (launch.scratch_bytes,), torch.device("cuda", device)
+
+    def start_with_scratch(stream: int, row: bytes, count: int) -> int:
+        scratch = torch.empty(size, dtype=torch.uint8, device=place)
+        return start(stream, row, count, scratch.data_ptr())
+
+    return start_with_scratch, count
 
 
 def _with_copies(run: Callable[..., Made], launcher: Launcher, places: Tuple[int, ...]) -> Callable[..., Made]:

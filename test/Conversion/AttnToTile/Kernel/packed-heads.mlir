@@ -41,9 +41,9 @@ func.func @rows(%q: !q, %k: !k, %slopes: tensor<8xf32>, %sinks: tensor<8xf32>) -
 
 // -----
 
-// Heads share no keys.
+// Heads share no keys: a tile has the queries of one head.
 // CHECK-LABEL: gpu.func @own_keys
-// CHECK: tile.load {{("[^"]+" )?}}%arg0{{.*}} dims [2, 3]
+// CHECK: tile.load {{("[^"]+" )?}}%arg0{{.*}} dims [1, 3]
 !q = tensor<?x8x1x64xbf16>
 func.func @own_keys(%q: !q, %k: tensor<?x8x?x64xbf16>) -> !q {
   %o = attn.forward %q, %k, %k : !q, tensor<?x8x?x64xbf16>, tensor<?x8x?x64xbf16> -> !q
@@ -123,10 +123,10 @@ func.func @few(%q: !q, %k: !k, %sinks: tensor<8xf32>) -> (!q, tensor<?x8x3xf32>)
 // CHECK-LABEL: launch.abi @large target(
 // CHECK-SAME: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 64,
 // CHECK-SAME: grid(["B"] #[[$GRID]])
-// HOPPER: #[[$GRID:.*]] = affine_map<()[s0] -> (s0)>
+// HOPPER: #[[$GRID:.*]] = affine_map<()[s0, s1] -> (s0 * (s1 floordiv 64 + 1))>
 // HOPPER-LABEL: launch.abi @large target(
 // HOPPER-SAME: plan(<#warp.{{[a-z0-9_]+}}, tile_m = 128, {{.*}}warps = 8,
-// HOPPER-SAME: grid(["B"] #[[$GRID]])
+// HOPPER-SAME: grid(["B", "Skv"] #[[$GRID]])
 !q = tensor<?x8x16x128xbf16>
 !k = tensor<?x1x?x128xbf16>
 func.func @large(%q: !q, %k: !k) -> !q {

@@ -60,7 +60,7 @@
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=warps=4,tile_m=64,tile_n=160,stages=32,key_stages=32,producer_registers=56,consumer_registers=248" 2>&1 | FileCheck %s --check-prefix=MEMORY
 // MEMORY: error: schedule needs 332800 bytes of shared memory, but 'sm_90a' has 232448: reduce 'tile_n' or the stages
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=work=often" 2>&1 | FileCheck %s --check-prefix=WORK
-// WORK: error: schedule's 'work' must be single, static or dynamic, found 'often'
+// WORK: error: schedule's 'work' must be single, static, dynamic or shares, found 'often'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=recurrence=eager" 2>&1 | FileCheck %s --check-prefix=RECURRENCE
 // RECURRENCE: error: schedule's 'recurrence' must be three_pass, normalized, deferred, conditional or lazy, found 'eager'
 // RUN: not fovea-opt %s --attn-to-tile="target=sm_90a schedule=softmax_part=0" 2>&1 | FileCheck %s --check-prefix=PART

@@ -378,3 +378,15 @@ gpu.module @m {
 
 // expected-error@+1 {{a stride must have 32 or 64 bits, found 16}}
 #s = #launch.stride<"q", 0, 16>
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{workspace parameter must be a static memref with one dimension of integers or floats, at most 65536 bytes, found 'memref<16385xi32>'}}
+  launch.abi @f target("sm_80") plan(<#warp.mma_sync_unit, tile_n = 32>)
+    tensors([]) parameters([#launch.workspace_memref])
+    grid([] affine_map<() -> (1)>) threads(128) shared_memory(0)
+  gpu.func @f(%counters: memref<16385xi32>) kernel {
+    gpu.return
+  }
+}

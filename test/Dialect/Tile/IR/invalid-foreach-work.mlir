@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s --split-input-file --verify-diagnostics
 
 func.func @f(%n: index) {
-  // expected-error@+1 {{schedule must be single, static or dynamic, found 'lpt'}}
+  // expected-error@+1 {{schedule must be single, static, dynamic or shares, found 'lpt'}}
   tile.foreach_work %w to %n schedule(lpt) {
   }
   return
@@ -14,7 +14,7 @@ func.func @f(%n: index) {
   "tile.foreach_work"(%n) <{schedule = 0 : i32}> ({
   ^bb0(%w: i32):
     "tile.yield"() : () -> ()
-  }) : (index) -> ()
+  }, {}) : (index) -> ()
   return
 }
 
@@ -24,6 +24,91 @@ func.func @f(%n: index) {
   tile.foreach_work %w to %n schedule(static) {
     // expected-error@+1 {{in tile.foreach_work must yield nothing, found 'index'}}
     tile.yield %w : index
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error@+1 {{has 'per', which needs schedule 'shares', found 'static'}}
+  tile.foreach_work %w to %n schedule(static) per(%n) {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error@+1 {{needs 'per' with schedule 'shares'}}
+  tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) to %n schedule(shares) extent(%g: index) {
+    tile.yield %g : index
+  } do {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  %zero = arith.constant 0 : index
+  // expected-error@+1 {{'per' must be positive, found 0}}
+  tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) to %n schedule(shares) per(%zero) extent(%g: index) {
+    tile.yield %g : index
+  } do {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error@+1 {{region 'do' must have the arguments ('index', 'index', 'index', 'index', 'index', 'index'), found ('index')}}
+  tile.foreach_work %w to %n schedule(shares) per(%n) extent(%g: index) {
+    tile.yield %g : index
+  } do {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error@+1 {{needs a region 'extent' with schedule 'shares'}}
+  tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) to %n schedule(shares) per(%n) {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error@+1 {{must have no region 'extent' without schedule 'shares'}}
+  tile.foreach_work %w to %n schedule(static) extent(%g: index) {
+    tile.yield %g : index
+  } do {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error@+1 {{region 'extent' must have the arguments ('index'), found ('i32')}}
+  tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) to %n schedule(shares) per(%n) extent(%g: i32) {
+    tile.yield %n : index
+  } do {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%n: index) {
+  // expected-error@+1 {{region 'extent' must yield ('index'), found ()}}
+  tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) to %n schedule(shares) per(%n) extent(%g: index) {
+    tile.yield
+  } do {
   }
   return
 }

@@ -63,6 +63,6 @@ func.func @f(%c: tensor<16x1xi1, #tile.reg>) {
 // -----
 
 func.func @f() {
-  // expected-error@+1 {{expects parent op to be one of 'tile.foreach_work, tile.softmax_sum, tile.for_blocks, tile.if_any'}}
+  // expected-error@+1 {{expects parent op to be one of 'tile.foreach_work, tile.softmax_sum, tile.for_blocks, tile.if_any, tile.take_share, tile.join'}}
   tile.yield
 }

@@ -34,6 +34,9 @@ namespace fovea::attn {
 /// share one of `sharedHeads` may be rows of one tile (PackGQA).
 struct WorkDims {
   std::string batch, heads, rows, sharedHeads, sequences;
+  /// The dimension of a sequence's keys, and the keys of each of its elements.
+  std::string keys = {};
+  int64_t keysOfElement = 1;
 };
 
 /// The backward pass treats a row whose LSE is at least this large in absolute

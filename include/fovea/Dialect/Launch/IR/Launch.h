@@ -49,6 +49,10 @@ struct KernelDialectInterface
 #include "fovea/Dialect/Launch/IR/LaunchOps.h.inc"
 
 namespace fovea::launch {
+/// The size in expressions for scratch memory that is the number of CTAs of the
+/// launch's main kernel, along x.
+inline constexpr llvm::StringLiteral kCtasSize = "ctas";
+
 /// The tensor `name` among #launch.tensor attributes, or null.
 TensorAttr lookupTensor(mlir::ArrayAttr tensors, llvm::StringRef name);
 

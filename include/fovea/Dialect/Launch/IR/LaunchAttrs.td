@@ -121,14 +121,29 @@ def Launch_WorkspaceParameterAttr : Launch_Parameter<"WorkspaceParameter", "work
   let description = [{
     The address, a multiple of 32, of `bytes` bytes of device memory. The memory
     is zero when the kernel starts, is not used by other launches while the
-    kernel runs, and must be zero again when the kernel ends. It
-    contains the counter of the dynamic tile scheduler.
+    kernel runs, and must be zero again when the kernel ends. It contains the
+    counter of the dynamic tile scheduler, or the counters of `tile.arrive`.
 
     Example: `#launch.workspace<4>`
   }];
   let parameters = (ins AttrParameter<"int64_t", "size in bytes">:$bytes);
   let assemblyFormat = "`<` $bytes `>`";
   let genVerifyDecl = 1;
+}
+
+def Launch_WorkspaceMemRefParameterAttr
+    : Launch_Parameter<"WorkspaceMemRefParameter", "workspace_memref"> {
+  let summary = "zero-initialised workspace as a memref argument";
+  let description = [{
+    Like `#launch.workspace`, as a memref with one dimension, whose type
+    determines its size. `warp-to-nvvm` replaces this parameter by
+    `#launch.workspace`.
+
+    Example: `#launch.workspace_memref`, for an argument `memref<256xi32>`
+  }];
+  let extraClassDeclaration = [{
+    bool isFinal() const { return false; }
+  }];
 }
 
 def Launch_ScratchMemRefParameterAttr
@@ -138,7 +153,8 @@ def Launch_ScratchMemRefParameterAttr
     Memory that is private to one launch. All kernels of the launch that use
     `name` share it. Its initial contents are unspecified, or zero with
     `zeroed`. The kernel's argument is a contiguous memref whose extents are the
-    results of `extents`, expressions in the sizes `sizes`. `warp-to-nvvm`
+    results of `extents`, expressions in the sizes `sizes`. The size `ctas` is
+    the number of CTAs of the launch's main kernel, along x. `warp-to-nvvm`
     replaces this parameter by `#launch.scratch`.
 
     Example: `#launch.scratch_memref<"least", ["B", "Skv"] affine_map<()[b, s] -> (b, s ceildiv 128)>>`

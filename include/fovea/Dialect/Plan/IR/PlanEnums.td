@@ -14,7 +14,8 @@ include "mlir/IR/EnumAttr.td"
 def Plan_WorkSchedule : I32EnumAttr<"WorkSchedule", "assignment of work items to CTAs", [
     I32EnumAttrCase<"Single", 0, "single">,
     I32EnumAttrCase<"Static", 1, "static">,
-    I32EnumAttrCase<"Dynamic", 2, "dynamic">
+    I32EnumAttrCase<"Dynamic", 2, "dynamic">,
+    I32EnumAttrCase<"Shares", 3, "shares">
   ]> {
   let cppNamespace = "::fovea::plan";
 }

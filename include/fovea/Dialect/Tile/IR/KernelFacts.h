@@ -14,7 +14,8 @@
 namespace fovea::tile {
 
 // Documented in KernelFacts.td.
-extern const KernelFact kSoftmaxIsLoops, kBlocksAreLoops, kWorkIsDealt;
+extern const KernelFact kSoftmaxIsLoops, kBlocksAreLoops, kJoinsAreStores,
+    kWorkIsDealt;
 
 } // namespace fovea::tile
 

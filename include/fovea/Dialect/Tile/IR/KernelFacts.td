@@ -15,6 +15,8 @@ def SoftmaxIsLoops : KernelFact<"::fovea::tile::kSoftmaxIsLoops",
     "`tile.softmax_sum` is lowered to loops">;
 def BlocksAreLoops : KernelFact<"::fovea::tile::kBlocksAreLoops",
     "loops over blocks are lowered to `scf.for`">;
+def JoinsAreStores : KernelFact<"::fovea::tile::kJoinsAreStores",
+    "`tile.join` is lowered to stores and arrivals">;
 def WorkIsDealt : KernelFact<"::fovea::tile::kWorkIsDealt",
     "work loops are distributed to CTAs">;
 

@@ -585,21 +585,22 @@ def Tile_BallotOp : Tile_Op<"ballot", [Pure]> {
 include "fovea/Dialect/Tile/IR/TileSoftmaxOps.td"
 
 def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
-    SingleBlockImplicitTerminator<"YieldOp">,
     DeclareOpInterfaceMethods<LoopLikeOpInterface>]> {
   let summary = "runs its body for each work item of this CTA";
   let description = [{
     There are `count` work items with indices from 0. The CTAs of the grid
-    together execute the body exactly once per item. The body has side effects
-    only. `schedule` assigns the items to CTAs:
+    together execute the body exactly once per item, or once per piece of an
+    item. The body has side effects only. `schedule` assigns the items to CTAs:
 
     | schedule | items of CTA `c` of a grid of `G` |
     |---|---|
     | `single` | `c`; the grid has `count` CTAs |
     | `static` | `c`, `c + G`, `c + 2 G`, ... |
     | `dynamic` | `c`, then the next item of a global atomic counter |
+    | `shares` | an equal share of the blocks of all items |
 
-    `tile-lower-work` lowers the `single` form.
+    `tile-lower-work` lowers the `single` form, and `warp-distribute-work` the
+    others.
 
     Example:
     ```mlir
@@ -608,25 +609,58 @@ def Tile_ForeachWorkOp : Tile_Op<"foreach_work", [
       tile.store %x, %T[%w, %c0] dims [-1, 1] : tensor<1x64xf32, #tile.reg>, memref<?x64xf32>
     }
     ```
+
+    With `shares`, items have blocks: item `i` has as many as `extent` yields
+    for group `i div per`, at least 1. The region has no side effects and may
+    read memory, so the host does not know the extents. The blocks of all items
+    are numbered consecutively, and share `c` of `G` is that of
+    `tile.take_share`. A CTA executes the body once per item of which its share
+    has blocks, with the range of blocks from `first` to `end`, exclusive, among
+    the item's blocks. This is piece `part` of the item's `parts` pieces. Piece
+    `p` is executed by CTA `cta + p`. Only the first and the last item of a
+    share may have several pieces. `tile.join` combines what the pieces of an
+    item compute.
+
+    ```mlir
+    tile.foreach_work %item blocks(%first to %end) part(%part of %parts at %cta) to %count schedule(shares) per(%heads)
+      extent(%n: index) { ... tile.yield %blocks : index } do {
+      ...
+    }
+    ```
   }];
   let arguments = (ins
     Arg<Index, "the number of work items">:$count,
+    Arg<Optional<Index>, "consecutive items with the same extent; with `shares` only">:$per,
     Arg<Plan_WorkSchedule, "assignment of items to CTAs">:$schedule);
-  let regions = (region Described<SizedRegion<1>, "processes one item; argument: its index">:$region);
-  let builders = [OpBuilder<(ins "::mlir::Value":$count,
-                                 "::fovea::plan::WorkSchedule":$schedule)>];
+  let regions = (region
+    Described<SizedRegion<1>, "processes one item or piece; arguments: the item's index and, with `shares`, first, end, part, parts and cta">:$region,
+    Described<MaxSizedRegion<1>, "yields the number of blocks of a group of items; argument: the group's index; empty without `shares`">:$extent);
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$count,
+                   "::fovea::plan::WorkSchedule":$schedule)>,
+    OpBuilder<(ins "::mlir::Value":$count, "::mlir::Value":$per)>];
   let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
+    ::mlir::Block *getBody() { return &getRegion().front(); }
+    bool isShared() { return getSchedule() == ::fovea::plan::WorkSchedule::Shares; }
     /// The index of the work item that the body processes.
     ::mlir::BlockArgument getItem() { return getBody()->getArgument(0); }
+    /// With `shares`: the piece that the body processes.
+    ::mlir::BlockArgument getFirst() { return getBody()->getArgument(1); }
+    ::mlir::BlockArgument getEnd() { return getBody()->getArgument(2); }
+    ::mlir::BlockArgument getPart() { return getBody()->getArgument(3); }
+    ::mlir::BlockArgument getParts() { return getBody()->getArgument(4); }
+    ::mlir::BlockArgument getCta() { return getBody()->getArgument(5); }
   }];
 }
 
 def Tile_YieldOp : Tile_Op<"yield", [
     Pure, Terminator, ReturnLike,
-    ParentOneOf<["ForeachWorkOp", "SoftmaxSumOp", "ForBlocksOp", "IfAnyOp"]>]> {
+    ParentOneOf<["ForeachWorkOp", "SoftmaxSumOp", "ForBlocksOp", "IfAnyOp",
+                 "TakeShareOp", "JoinOp"]>]> {
   let summary = "terminator of the regions of tile ops";
   let description = [{
     Yields the region's results.
@@ -642,5 +676,6 @@ def Tile_YieldOp : Tile_Op<"yield", [
 }
 
 include "fovea/Dialect/Tile/IR/TileBlockOps.td"
+include "fovea/Dialect/Tile/IR/TileShareOps.td"
 
 #endif // FOVEA_DIALECT_TILE_IR_TILEOPS_TD

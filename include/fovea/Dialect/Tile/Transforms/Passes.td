@@ -13,8 +13,57 @@ include "fovea/Dialect/Tile/IR/KernelFacts.td"
 
 include "mlir/Pass/PassBase.td"
 
+def LowerShares
+    : KernelPass<"tile-lower-shares", [],
+                 [JoinsAreStores]> {
+  let summary = "Lower tile.join to stores, arrivals and loops";
+  let body = [{
+    An item with one piece executes the region `whole`. Otherwise the CTA stores
+    its state and arrives, and the CTA that arrives last loads the states of all
+    pieces and combines them in the order of their blocks. It loads `unroll`
+    pieces before it combines the first of them, so that their latencies
+    overlap; that does not change the order.
+
+    Before:
+
+    ```mlir
+    tile.join "o" (%l) part(%part of %parts at %cta) rows(%n) memory(%memory) counters(%counters) step 8
+      : tensor<64x16xf32, #tile.reg> through memref<?x64x16xf32>, memref<256xi32>
+      combine(%a: tensor<8x16xf32, #tile.reg>, %b: tensor<8x16xf32, #tile.reg>) { ... }
+      whole(%x: tensor<64x16xf32, #tile.reg>) { ... }
+      each(%row: index, %x: tensor<8x16xf32, #tile.reg>) { ... }
+    ```
+
+    After:
+
+    ```mlir
+    %is_whole = arith.cmpi eq, %parts, %c1 : index
+    scf.if %is_whole {
+      ...                                             // whole
+    } else {
+      tile.store "o" %l, %memory[%slot, %c0, %c0] limit(%n) dims [1, 2] : ...
+      %is_last = tile.arrive "o" %counters[%cta] of %parts : memref<256xi32>
+      scf.if %is_last {
+        scf.for %row = %c0 to %n step %c8 {
+          %first = tile.load "o" %memory[%first_slot, %row, %c0] dims [1, 2] : ...
+          %sum = scf.for %p = %c1 to %parts step %c1 iter_args(%a = %first) { ... } // combine
+          ...                                         // each
+        }
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"unroll", "unroll", "int64_t", "8",
+           "Pieces that are loaded before the first of them is combined">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [Statistic<"numJoins", "num-joins", "Number of joins lowered">];
+}
+
 def FuseOnlineSoftmax
-    : KernelPass<"tile-fuse-online-softmax", [],
+    : KernelPass<"tile-fuse-online-softmax", [JoinsAreStores],
                  [SoftmaxIsLoops]> {
   let summary = "Lower tile.softmax_sum to a loop over key blocks";
   let body = [{

@@ -87,6 +87,11 @@ def WarpDistributeWork
     (`dynamic`). The whole body is in the `before` region, because each CTA has
     at least one item.
 
+    With schedule `shares`, the loop over the pieces of a CTA's share is in an
+    `scf.for` of at most one iteration, because a share may be empty.
+    `tile.take_share` finds the share, and the extent of each item is computed
+    where the CTA comes to it.
+
     Before:
 
     ```mlir
@@ -471,7 +476,9 @@ def WarpAssignLayouts
     layout of the role whose dots and stores it contains. The pass fails if
     roles with different numbers of warps share a class, since such a tile has
     to pass through a stream. Values made of constants and scalars are first
-    cloned for each use.
+    cloned for each use. A class whose tiles have fewer rows than all warps of
+    its role hold is distributed along the columns, too: the rows of the states
+    that `tile.join` combines.
 
     Before:
 

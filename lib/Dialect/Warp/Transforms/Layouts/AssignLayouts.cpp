@@ -47,6 +47,8 @@ private:
   }
   /// The classes of tiles that are loaded transposed.
   llvm::BitVector findTransposed();
+  /// Spreads tiles with too few rows for all warps along their columns.
+  void spreadAlongColumns();
   /// Fails if a dot accumulates in the layout of transposed loads.
   LogicalResult checkAccumulators();
   bool convert(Value value);
@@ -239,6 +241,45 @@ llvm::BitVector AssignLayoutsPass::findTransposed() {
   return transposed;
 }
 
+void AssignLayoutsPass::spreadAlongColumns() {
+  constexpr int64_t kBlockRows = 16;
+  SmallVector<int64_t> rows(classes->size(), 1);
+  auto measure = [&](Value value) {
+    if (RankedTensorType tile = warp::getUnassignedTile(value.getType())) {
+      int64_t &most = rows[classes->lookup(value)];
+      most = std::max(most, tile.getDimSize(0));
+    }
+  };
+  getOperation().walk([&](Operation *op) {
+    llvm::for_each(op->getResults(), measure);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), measure);
+  });
+  // Only tiles from memory; accumulators have the layout of their instruction.
+  llvm::BitVector loaded(classes->size()), accumulated(classes->size());
+  getOperation().walk([&](Operation *op) {
+    auto dot = dyn_cast<warp::DotOp>(op);
+    if (isa<tile::LoadOp>(op) &&
+        warp::getUnassignedTile(op->getResult(0).getType()))
+      loaded.set(classes->lookup(op->getResult(0)));
+    else if (dot && warp::getUnassignedTile(dot.getTileType()))
+      accumulated.set(classes->lookup(dot.getResult()));
+  });
+  for (auto [number, count] : llvm::enumerate(rows)) {
+    Attribute &layout = layouts[number];
+    if (!loaded[number] || accumulated[number])
+      continue;
+    auto fragments = dyn_cast<warp::ThreadLayoutAttrInterface>(layout);
+    int64_t warps = fragments ? fragments.getFragmentWarps() : 0;
+    if (warps == 0 || count == 1 || count % (kBlockRows * warps) == 0 ||
+        count % kBlockRows != 0 || warps % (count / kBlockRows) != 0)
+      continue;
+    int64_t rowWarps = count / kBlockRows;
+    layout = warp::MmaSyncAttr::get(&getContext(), rowWarps, warps / rowWarps);
+  }
+}
+
 LogicalResult AssignLayoutsPass::checkAccumulators() {
   WalkResult walk = getOperation().walk([&](warp::DotOp dot) -> WalkResult {
     if (!warp::getUnassignedTile(dot.getTileType()) ||
@@ -302,6 +343,7 @@ LogicalResult AssignLayoutsPass::assignByRole(launch::AbiOp abi,
     if (walk.wasInterrupted())
       return failure();
   }
+  spreadAlongColumns();
   return checkAccumulators();
 }
 

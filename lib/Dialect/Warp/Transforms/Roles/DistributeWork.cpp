@@ -8,7 +8,8 @@
 //
 // Lowers `tile.foreach_work` to a do-while loop over work items, with a static
 // stride or with `warp.next_work` for dynamic scheduling. The loop carries the
-// iteration count, from which the ring positions of work mailboxes follow.
+// iteration count, from which the ring positions of work mailboxes follow. With
+// shares, it is a loop over the pieces of the CTA's share.
 //
 //===----------------------------------------------------------------------===//
 
@@ -75,6 +76,145 @@ static void distribute(tile::ForeachWorkOp op, bool isOfCluster) {
   b.eraseOp(op);
 }
 
+namespace {
+/// Lowers the loop over the pieces of a CTA's share of all blocks.
+class ShareDistribution {
+public:
+  explicit ShareDistribution(tile::ForeachWorkOp op)
+      : op(op), b(op), loc(op.getLoc()) {}
+
+  void distribute();
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  template <typename OpTy>
+  Value compute(Value x, Value y) {
+    return OpTy::create(b, loc, x, y);
+  }
+  Value isBelow(Value x, Value y) {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, x, y);
+  }
+  /// Clones the extent of group `group`: its blocks per item.
+  Value emitExtent(Value group);
+  void emitShare();
+  /// Values that do not depend on the piece.
+  void emitQuotients();
+  /// The CTA whose share contains the block.
+  Value emitCtaOf(Value block);
+  void emitPieces();
+
+  tile::ForeachWorkOp op;
+  IRRewriter b;
+  Location loc;
+  Value cta, ctas;
+  /// The range of blocks of this share.
+  Value total, end;
+  /// The first item, its first block and the first block of the share.
+  Value item, before, first;
+  /// Every share has `quotient` blocks, the shares before block `split` one
+  /// more.
+  Value quotient, longer, remainder, split;
+};
+} // namespace
+
+Value ShareDistribution::emitExtent(Value group) {
+  IRMapping mapping;
+  Block &block = op.getExtent().front();
+  mapping.map(block.getArgument(0), group);
+  for (Operation &inner : block.without_terminator())
+    b.clone(inner, mapping);
+  return mapping.lookupOrDefault(block.getTerminator()->getOperand(0));
+}
+
+void ShareDistribution::emitShare() {
+  cta = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  ctas = gpu::GridDimOp::create(b, loc, gpu::Dimension::x);
+  Value groups = compute<arith::DivUIOp>(op.getCount(), op.getPer());
+  Type index = b.getIndexType();
+  auto share = tile::TakeShareOp::create(b, loc, index, index, index, index,
+                                         index, cta, ctas, groups);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *block = b.createBlock(&share.getBlocks(), {}, index, loc);
+    Value blocks =
+        compute<arith::MulIOp>(emitExtent(block->getArgument(0)), op.getPer());
+    tile::YieldOp::create(b, loc, blocks);
+  }
+  total = share.getTotal();
+  first = share.getFirst();
+  end = share.getEnd();
+  Value extent = emitExtent(share.getGroup());
+  Value inside = compute<arith::DivUIOp>(
+      compute<arith::SubIOp>(first, share.getBefore()), extent);
+  item = compute<arith::AddIOp>(
+      compute<arith::MulIOp>(share.getGroup(), op.getPer()), inside);
+  before = compute<arith::AddIOp>(share.getBefore(),
+                                  compute<arith::MulIOp>(inside, extent));
+}
+
+void ShareDistribution::emitQuotients() {
+  Value one = constant(1), whole = compute<arith::DivUIOp>(total, ctas);
+  remainder = compute<arith::RemUIOp>(total, ctas);
+  longer = compute<arith::AddIOp>(whole, one);
+  split = compute<arith::MulIOp>(remainder, longer);
+  // With fewer blocks than CTAs, all blocks are before the split.
+  quotient = compute<arith::MaxUIOp>(whole, one);
+}
+
+Value ShareDistribution::emitCtaOf(Value block) {
+  Value early = compute<arith::DivUIOp>(block, longer);
+  Value late = compute<arith::AddIOp>(
+      remainder,
+      compute<arith::DivUIOp>(compute<arith::SubIOp>(block, split), quotient));
+  return arith::SelectOp::create(b, loc, isBelow(block, split), early, late);
+}
+
+void ShareDistribution::emitPieces() {
+  Type index = b.getIndexType();
+  SmallVector<Type> types(3, index);
+  SmallVector<Location> locs(3, loc);
+  auto loop =
+      scf::WhileOp::create(b, loc, types, ValueRange{item, first, before});
+  Block *body = b.createBlock(&loop.getBefore(), {}, types, locs);
+  Value current = body->getArgument(0), block = body->getArgument(1),
+        start = body->getArgument(2);
+  Value extent = emitExtent(compute<arith::DivUIOp>(current, op.getPer()));
+  Value next = compute<arith::AddIOp>(start, extent);
+  Value last = compute<arith::MinUIOp>(next, end);
+  Value firstCta = emitCtaOf(start);
+  Value lastCta = emitCtaOf(compute<arith::SubIOp>(next, constant(1)));
+  Value parts = compute<arith::AddIOp>(
+      compute<arith::SubIOp>(lastCta, firstCta), constant(1));
+  Value arguments[] = {current,
+                       compute<arith::SubIOp>(block, start),
+                       compute<arith::SubIOp>(last, start),
+                       compute<arith::SubIOp>(cta, firstCta),
+                       parts,
+                       firstCta};
+  b.eraseOp(op.getBody()->getTerminator());
+  b.inlineBlockBefore(op.getBody(), body, body->end(), arguments);
+  b.setInsertionPointToEnd(body);
+  Value nextItem = compute<arith::AddIOp>(current, constant(1));
+  scf::ConditionOp::create(b, loc, isBelow(last, end),
+                           ValueRange{nextItem, last, next});
+  Block *after = b.createBlock(&loop.getAfter(), {}, types, locs);
+  scf::YieldOp::create(b, loc, after->getArguments());
+}
+
+void ShareDistribution::distribute() {
+  emitShare();
+  emitQuotients();
+  // A share may be empty.
+  Value once = arith::IndexCastUIOp::create(b, loc, b.getIndexType(),
+                                            isBelow(first, end));
+  auto loop = scf::ForOp::create(b, loc, constant(0), once, constant(1));
+  b.setInsertionPointToStart(loop.getBody());
+  emitPieces();
+  b.eraseOp(op);
+}
+
 void DistributeWorkPass::runOnKernel() {
   launch::AbiOp abi = launch::requireAbi(getOperation());
   if (!abi)
@@ -86,9 +226,11 @@ void DistributeWorkPass::runOnKernel() {
                    "'tile-lower-work'");
       return WalkResult::interrupt();
     }
-    if (op.getSchedule() == tile::WorkSchedule::Dynamic &&
+    if (op.getSchedule() != tile::WorkSchedule::Static &&
         abi.getCluster() > 1) {
-      op.emitError("work of schedule 'dynamic' is not supported for clusters");
+      op.emitError("work of schedule '")
+          << stringifyWorkSchedule(op.getSchedule())
+          << "' is not supported for clusters";
       return WalkResult::interrupt();
     }
     loops.push_back(op);
@@ -101,6 +243,9 @@ void DistributeWorkPass::runOnKernel() {
     return signalPassFailure();
   }
   for (tile::ForeachWorkOp op : loops)
-    distribute(op, abi.getCluster() > 1);
+    if (op.isShared())
+      ShareDistribution(op).distribute();
+    else
+      distribute(op, abi.getCluster() > 1);
   numLoops += loops.size();
 }

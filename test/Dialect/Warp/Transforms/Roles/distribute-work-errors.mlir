@@ -52,3 +52,21 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, cluster = 2, work = shares,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
+    tensors([]) parameters([#launch.scalar<"n", index>])
+    grid([] affine_map<() -> (2)>) threads(256) shared_memory(0) persistent(1) cluster(2)
+  gpu.func @f(%n: index) kernel {
+    // expected-error@+1 {{work of schedule 'shares' is not supported for clusters}}
+    tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) to %n schedule(shares) per(%n)
+      extent(%g: index) {
+        tile.yield %n : index
+      } do {
+    }
+    gpu.return
+  }
+}

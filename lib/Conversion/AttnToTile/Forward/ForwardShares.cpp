@@ -1,0 +1,200 @@
+//===- ForwardShares.cpp - Forward kernels with split keys ----------------===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Forward/ForwardShares.h"
+
+#include "Kernel/HelperKernels.h"
+#include "Kernel/WorkShares.h"
+
+#include "fovea/Support/ValueNames.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fovea;
+
+// Rows of an MMA fragment, and adjacent columns that a warp takes if several
+// warps share the rows.
+static constexpr int64_t kFragmentRows = 16, kWarpColumns = 16;
+
+/// Rows that are combined together: as few as possible, so that all warps take
+/// part however few rows a tile has. The columns must divide among the warps
+/// that share rows.
+static int64_t chooseStep(const ForwardPlan &plan) {
+  int64_t step = kFragmentRows;
+  while (step < plan.rows &&
+         plan.valueHeadDim % (kWarpColumns * plan.rows / step) != 0)
+    step *= 2;
+  return plan.rows % step == 0 ? step : plan.rows;
+}
+
+LogicalResult fovea::emitExtent(const ForwardKernel &kernel) {
+  KernelBuilder &kb = kernel.kb;
+  OpBuilder::InsertionGuard guard(kb.builder);
+  kb.builder.setInsertionPointToEnd(&kb.workLoop.getExtent().front());
+  ForwardKernel group{kb, kernel.op, kernel.plan, kernel.arguments,
+                      *kernel.group};
+  FailureOr<KeyBlocks> blocks = emitKeyBlocks(group);
+  if (failed(blocks))
+    return failure();
+  // Ranges may be empty, with an upper bound before the lower one.
+  Value upper = kb.make<arith::MaxUIOp>(blocks->upper, blocks->lower);
+  Value count =
+      kb.make<arith::CeilDivUIOp>(kb.make<arith::SubIOp>(upper, blocks->lower),
+                                  kb.constant(kernel.plan.columns));
+  Value some = kb.make<arith::MaxUIOp>(count, kb.constant(1));
+  tile::YieldOp::create(kb.builder, kb.getLoc(), some);
+  return success();
+}
+
+void fovea::restrictToPiece(const ForwardKernel &kernel, KeyBlocks &blocks) {
+  KernelBuilder &kb = kernel.kb;
+  Value size = kb.constant(kernel.plan.columns);
+  auto locate = [&](Value block) {
+    return kb.make<arith::AddIOp>(blocks.lower,
+                                  kb.make<arith::MulIOp>(block, size));
+  };
+  tile::ForeachWorkOp loop = kb.workLoop;
+  Value first = locate(loop.getFirst()), end = locate(loop.getEnd());
+  named("piece_first", first);
+  named("piece_end", end);
+  blocks.lower = first;
+  blocks.upper = kb.make<arith::MinUIOp>(blocks.upper, end);
+  blocks.fullLower = kb.make<arith::MaxUIOp>(blocks.fullLower, first);
+  blocks.fullUpper = kb.make<arith::MaxUIOp>(
+      kb.make<arith::MinUIOp>(blocks.fullUpper, end), blocks.fullLower);
+}
+
+namespace {
+/// Emits `tile.join` with its memory and regions.
+class JoinEmitter {
+public:
+  JoinEmitter(const ForwardKernel &kernel, const SoftmaxState &state,
+              function_ref<void(const ForwardKernel &, SoftmaxState)> results)
+      : kernel(kernel), kb(kernel.kb), b(kb.builder), loc(kernel.getLoc()),
+        state(state), emitResults(results), step(chooseStep(kernel.plan)) {}
+
+  void emit();
+
+private:
+  Value declare(StringRef name, int64_t columns);
+  Value countRows();
+  RankedTensorType getType(int64_t rows, Value tile) {
+    return kb.tileType(rows,
+                       cast<RankedTensorType>(tile.getType()).getDimSize(1),
+                       b.getF32Type());
+  }
+  Block *createBlock(Region &region, int64_t rows, unsigned states,
+                     bool hasRow = false);
+  void fillCombine(Region &region);
+  void fillWhole(Region &region);
+  void fillEach(Region &region);
+
+  const ForwardKernel &kernel;
+  KernelBuilder &kb;
+  OpBuilder &b;
+  Location loc;
+  SoftmaxState state;
+  function_ref<void(const ForwardKernel &, SoftmaxState)> emitResults;
+  int64_t step;
+};
+} // namespace
+
+/// Memory for a tile of each piece: two pieces per CTA.
+Value JoinEmitter::declare(StringRef name, int64_t columns) {
+  AffineExpr slots = b.getAffineSymbolExpr(0) * 2;
+  SmallVector<AffineExpr> extents = {slots,
+                                     b.getAffineConstantExpr(kernel.plan.rows)};
+  if (columns != 1)
+    extents.push_back(b.getAffineConstantExpr(columns));
+  unsigned argument =
+      declareScratch(kb, name, b.getStrArrayAttr({launch::kCtasSize}), extents,
+                     b.getF32Type());
+  return kb.kernel.getArgument(argument);
+}
+
+Value JoinEmitter::countRows() {
+  Value rows = kernel.plan.packedHeads
+                   ? kb.constant(kernel.plan.packedHeads.getRows())
+                   : kernel.tile.queries;
+  Value left = kb.make<arith::SubIOp>(rows, kernel.tile.work.row);
+  return kb.make<arith::MinUIOp>(left, kb.constant(kernel.plan.rows));
+}
+
+Block *JoinEmitter::createBlock(Region &region, int64_t rows, unsigned states,
+                                bool hasRow) {
+  SmallVector<Type> types;
+  if (hasRow)
+    types.push_back(b.getIndexType());
+  for (unsigned index = 0; index < states; ++index)
+    for (Value tile : {state.m, state.l, state.acc})
+      types.push_back(getType(rows, tile));
+  SmallVector<Location> locs(types.size(), loc);
+  return b.createBlock(&region, {}, types, locs);
+}
+
+void JoinEmitter::fillCombine(Region &region) {
+  Block *block = createBlock(region, step, 2);
+  auto get = [&](unsigned index) -> Value { return block->getArgument(index); };
+  auto merge = tile::SoftmaxMergeOp::create(
+      b, loc, get(0).getType(), get(1).getType(), TypeRange(get(2).getType()),
+      get(0), get(1), get(2), get(3), get(4), get(5));
+  tile::YieldOp::create(
+      b, loc, ValueRange{merge.getM(), merge.getL(), merge.getAccs().front()});
+}
+
+void JoinEmitter::fillWhole(Region &region) {
+  Block *block = createBlock(region, kernel.plan.rows, 1);
+  emitResults(kernel, {block->getArgument(0), block->getArgument(1),
+                       block->getArgument(2)});
+  tile::YieldOp::create(b, loc);
+}
+
+void JoinEmitter::fillEach(Region &region) {
+  Block *block = createBlock(region, step, 1, /*hasRow=*/true);
+  Value row = block->getArgument(0);
+  named("joined_row", row);
+  ForwardPlan plan = kernel.plan;
+  plan.rows = step;
+  ForwardKernel rows{kb, kernel.op, plan, kernel.arguments, kernel.tile};
+  rows.firstRow = row;
+  QueryTile &tile = rows.tile;
+  tile.work.row = kb.make<arith::AddIOp>(tile.work.row, row);
+  // With PackGQA rows of the tensor are heads.
+  Value distance = row;
+  if (plan.packedHeads)
+    distance =
+        kb.make<arith::DivUIOp>(row, kb.constant(plan.packedHeads.queries));
+  tile.rows.row = kb.make<arith::AddIOp>(tile.rows.row, distance);
+  emitResults(rows, {block->getArgument(1), block->getArgument(2),
+                     block->getArgument(3)});
+  tile::YieldOp::create(b, loc);
+}
+
+void JoinEmitter::emit() {
+  Value memory[] = {
+      declare("part_m", 1), declare("part_l", 1),
+      declare("part_acc",
+              cast<RankedTensorType>(state.acc.getType()).getDimSize(1))};
+  Value counters = declareCounters(kb, kernel.plan.kernel->minBlocks);
+  tile::ForeachWorkOp loop = kb.workLoop;
+  auto join = tile::JoinOp::create(
+      b, loc, ValueRange{state.m, state.l, state.acc}, loop.getPart(),
+      loop.getParts(), loop.getCta(), countRows(), ValueRange(memory), counters,
+      b.getI64IntegerAttr(step), b.getStringAttr("join"));
+  OpBuilder::InsertionGuard guard(b);
+  fillCombine(join.getCombine());
+  fillWhole(join.getWhole());
+  fillEach(join.getEach());
+}
+
+void fovea::emitJoin(
+    const ForwardKernel &kernel, const SoftmaxState &state,
+    function_ref<void(const ForwardKernel &, SoftmaxState)> emitResults) {
+  JoinEmitter(kernel, state, emitResults).emit();
+}

@@ -1,0 +1,82 @@
+//===- WorkShares.cpp - Equal shares of the blocks of tiles ---------------===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kernel/WorkShares.h"
+
+#include "fovea/Support/ValueNames.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace fovea;
+
+// No GPU has more SMs.
+static constexpr int64_t kMostMultiprocessors = 512;
+
+/// Tiles of a head.
+static Value countTiles(KernelBuilder &kb, const SharedTiles &tiles) {
+  return kb.make<arith::CeilDivUIOp>(tiles.rows, kb.constant(tiles.tileM));
+}
+
+static KernelBuilder::Work decodeTile(KernelBuilder &kb,
+                                      const SharedTiles &tiles, Value count,
+                                      Value item) {
+  KernelBuilder::Work work;
+  work.head = kb.make<arith::RemUIOp>(item, tiles.heads);
+  Value tileOfAll = kb.make<arith::DivUIOp>(item, tiles.heads);
+  Value tile = kb.make<arith::RemUIOp>(tileOfAll, count);
+  work.batch = kb.make<arith::DivUIOp>(tileOfAll, count);
+  work.row = kb.make<arith::MulIOp>(tile, kb.constant(tiles.tileM));
+  named("row", work.row);
+  named("head", work.head);
+  named("batch", work.batch);
+  return work;
+}
+
+KernelBuilder::Work fovea::beginShares(KernelBuilder &kb,
+                                       const SharedTiles &tiles) {
+  Value count = countTiles(kb, tiles);
+  Value items = kb.make<arith::MulIOp>(
+      kb.make<arith::MulIOp>(tiles.batch, tiles.heads), count);
+  named("items", items);
+  Value per = tiles.headsDiffer ? kb.constant(1) : tiles.heads;
+  kb.workLoop =
+      tile::ForeachWorkOp::create(kb.builder, kb.getLoc(), items, per);
+  tile::ForeachWorkOp loop = kb.workLoop;
+  kb.builder.createBlock(&loop.getExtent(), {}, kb.builder.getIndexType(),
+                         kb.getLoc());
+  named("item", loop.getItem());
+  named("first", loop.getFirst());
+  named("end", loop.getEnd());
+  named("part", loop.getPart());
+  named("parts", loop.getParts());
+  named("cta", loop.getCta());
+  kb.builder.setInsertionPointToStart(loop.getBody());
+  return decodeTile(kb, tiles, count, loop.getItem());
+}
+
+KernelBuilder::Work fovea::beginExtent(KernelBuilder &kb,
+                                       const SharedTiles &tiles) {
+  Block &block = kb.workLoop.getExtent().front();
+  kb.builder.setInsertionPointToEnd(&block);
+  named("group", block.getArgument(0));
+  Value item =
+      kb.make<arith::MulIOp>(block.getArgument(0), kb.workLoop.getPer());
+  return decodeTile(kb, tiles, countTiles(kb, tiles), item);
+}
+
+Value fovea::declareCounters(KernelBuilder &kb, int64_t minBlocks) {
+  Builder &b = kb.builder;
+  kb.scratch.push_back(
+      launch::WorkspaceMemRefParameterAttr::get(b.getContext()));
+  unsigned position = kb.kernel.getNumArguments();
+  auto type =
+      MemRefType::get({kMostMultiprocessors * minBlocks}, b.getI32Type());
+  (void)kb.kernel.insertArgument(position, type, {}, kb.getLoc());
+  return kb.kernel.getArgument(position);
+}

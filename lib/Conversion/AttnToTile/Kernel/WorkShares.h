@@ -1,0 +1,43 @@
+//===- WorkShares.h - Equal shares of the blocks of tiles -------*- C++ -*-===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The loop over work items of which each CTA takes an equal share of all
+// blocks. Items are tiles of rows of one head; the head varies fastest, since
+// the heads of one sequence usually have the same blocks.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_WORKSHARES_H
+#define FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_WORKSHARES_H
+
+#include "Kernel/KernelBuilder.h"
+
+namespace fovea {
+
+/// The tiles of `tileM` of the `rows` of each head and batch entry.
+struct SharedTiles {
+  mlir::Value batch, heads, rows;
+  int64_t tileM;
+  /// True if heads have different numbers of blocks.
+  bool headsDiffer;
+};
+
+/// Starts the loop, with an empty region for the extents of items; moves the
+/// builder into it.
+KernelBuilder::Work beginShares(KernelBuilder &kb, const SharedTiles &tiles);
+/// Starts the region for the extents of items and moves the builder into it.
+/// Returns the first tile of the region's group of items.
+KernelBuilder::Work beginExtent(KernelBuilder &kb, const SharedTiles &tiles);
+
+/// Adds the counters of `tile.arrive` as the kernel's last argument: one per
+/// CTA of any GPU, with `minBlocks` CTAs per SM.
+mlir::Value declareCounters(KernelBuilder &kb, int64_t minBlocks);
+
+} // namespace fovea
+
+#endif // FOVEA_LIB_CONVERSION_ATTNTOTILE_KERNEL_WORKSHARES_H

@@ -1,0 +1,205 @@
+//===- LowerShares.cpp - Lower joins of partial states to memory ----------===//
+//
+// Part of the Fovea project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Lowers `tile.join`: a piece of an item stores its state and arrives; the CTA
+// that arrives last loads the states of all pieces and combines them in order.
+// A few pieces are loaded before any of them is combined: the loads of a CTA
+// must overlap to hide their latency.
+//
+//===----------------------------------------------------------------------===//
+
+#include "fovea/Dialect/Tile/Transforms/Passes.h"
+
+#include "fovea/Support/ValueNames.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace fovea::tile {
+#define GEN_PASS_DEF_LOWERSHARES
+#include "fovea/Dialect/Tile/Transforms/Passes.h.inc"
+} // namespace fovea::tile
+
+using namespace mlir;
+using namespace fovea;
+using namespace fovea::tile;
+
+namespace {
+class JoinLowering {
+public:
+  JoinLowering(JoinOp op, int64_t unroll)
+      : op(op), b(op), loc(op.getLoc()), unroll(unroll) {}
+
+  void lower();
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  template <typename OpTy>
+  Value compute(Value x, Value y) {
+    return OpTy::create(b, loc, x, y);
+  }
+  /// Clones the ops of a region, with values for its arguments; returns what
+  /// the region yields.
+  SmallVector<Value> inlineRegion(Region &region, ValueRange arguments);
+  /// The slot of piece `part`, which is not 0.
+  Value emitSlot(Value part);
+  Value emitFirstSlot();
+  void storeState();
+  SmallVector<Value> loadState(Value slot, Value row);
+  /// Combines the pieces from `first` to `end`, `count` at a time.
+  SmallVector<Value> emitPieces(Value first, Value end, int64_t count,
+                                Value row, ValueRange state);
+  void emitRows();
+
+  JoinOp op;
+  OpBuilder b;
+  Location loc;
+  int64_t unroll;
+};
+} // namespace
+
+SmallVector<Value> JoinLowering::inlineRegion(Region &region,
+                                              ValueRange arguments) {
+  IRMapping mapping;
+  Block &block = region.front();
+  mapping.map(block.getArguments(), arguments);
+  for (Operation &inner : block.without_terminator())
+    b.clone(inner, mapping);
+  return llvm::map_to_vector(
+      block.getTerminator()->getOperands(),
+      [&](Value value) { return mapping.lookupOrDefault(value); });
+}
+
+Value JoinLowering::emitFirstSlot() {
+  Value even = compute<arith::MulIOp>(op.getCta(), constant(2));
+  return compute<arith::AddIOp>(even, constant(1));
+}
+
+Value JoinLowering::emitSlot(Value part) {
+  return compute<arith::MulIOp>(compute<arith::AddIOp>(op.getCta(), part),
+                                constant(2));
+}
+
+void JoinLowering::storeState() {
+  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                        op.getPart(), constant(0));
+  Value slot = arith::SelectOp::create(b, loc, isFirst, emitFirstSlot(),
+                                       emitSlot(op.getPart()));
+  named("slot", slot);
+  Value zero = constant(0);
+  for (auto [tile, memory] : llvm::zip(op.getStates(), op.getMemory())) {
+    bool isVector = cast<MemRefType>(memory.getType()).getRank() == 2;
+    SmallVector<Value> at = {slot, zero};
+    if (!isVector)
+      at.push_back(zero);
+    StoreOp::create(b, loc, tile, memory, at, op.getRows(),
+                    b.getDenseI64ArrayAttr({1, isVector ? -1 : 2}),
+                    /*fold=*/DenseI64ArrayAttr(), /*fragments=*/UnitAttr(),
+                    /*by_register=*/UnitAttr(), /*add=*/UnitAttr(),
+                    op.getNameAttr());
+  }
+}
+
+SmallVector<Value> JoinLowering::loadState(Value slot, Value row) {
+  SmallVector<Value> state;
+  // The arguments of `each` have the types of the rows.
+  for (auto [argument, memory] :
+       llvm::zip(op.getEach().getArguments().drop_front(), op.getMemory())) {
+    bool isVector = cast<MemRefType>(memory.getType()).getRank() == 2;
+    SmallVector<Value> at = {slot, row};
+    if (!isVector)
+      at.push_back(constant(0));
+    state.push_back(LoadOp::create(
+        b, loc, argument.getType(), memory, at, op.getRows(),
+        ArrayRef<int64_t>{1, isVector ? -1 : 2}, op.getNameAttr()));
+  }
+  return state;
+}
+
+SmallVector<Value> JoinLowering::emitPieces(Value first, Value end,
+                                            int64_t count, Value row,
+                                            ValueRange state) {
+  auto loop = scf::ForOp::create(b, loc, first, end, constant(count), state);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<SmallVector<Value>> loaded;
+  for (int64_t index = 0; index < count; ++index) {
+    Value part = loop.getInductionVar();
+    if (index != 0)
+      part = compute<arith::AddIOp>(part, constant(index));
+    loaded.push_back(loadState(emitSlot(part), row));
+  }
+  SmallVector<Value> combined(loop.getRegionIterArgs());
+  for (SmallVector<Value> &piece : loaded) {
+    combined.append(piece);
+    combined = inlineRegion(op.getCombine(), combined);
+  }
+  scf::YieldOp::create(b, loc, combined);
+  return llvm::to_vector_of<Value>(loop.getResults());
+}
+
+void JoinLowering::emitRows() {
+  auto rows = scf::ForOp::create(b, loc, constant(0), op.getRows(),
+                                 constant(op.getStep()));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(rows.getBody());
+  Value row = rows.getInductionVar(), one = constant(1);
+  SmallVector<Value> state = loadState(emitFirstSlot(), row);
+  Value first = one;
+  if (unroll > 1) {
+    Value size = constant(unroll);
+    Value others = compute<arith::SubIOp>(op.getParts(), one);
+    Value whole =
+        compute<arith::MulIOp>(compute<arith::DivUIOp>(others, size), size);
+    Value end = compute<arith::AddIOp>(whole, one);
+    state = emitPieces(first, end, unroll, row, state);
+    first = end;
+  }
+  state = emitPieces(first, op.getParts(), 1, row, state);
+  state.insert(state.begin(), row);
+  inlineRegion(op.getEach(), state);
+}
+
+void JoinLowering::lower() {
+  Value isWhole = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                        op.getParts(), constant(1));
+  named("is_whole", isWhole);
+  auto branch = scf::IfOp::create(b, loc, isWhole, /*withElseRegion=*/true);
+  b.setInsertionPoint(branch.thenYield());
+  inlineRegion(op.getWhole(), op.getStates());
+  b.setInsertionPoint(branch.elseYield());
+  storeState();
+  auto isLast =
+      ArriveOp::create(b, getNamedLoc(loc, "is_last"), op.getCounters(),
+                       op.getCta(), op.getParts(), op.getNameAttr());
+  auto last = scf::IfOp::create(b, loc, isLast, /*withElseRegion=*/false);
+  b.setInsertionPoint(last.thenYield());
+  emitRows();
+  op.erase();
+}
+
+namespace {
+struct LowerShares : fovea::tile::impl::LowerSharesBase<LowerShares> {
+  using LowerSharesBase::LowerSharesBase;
+
+  void runOnKernel() override {
+    if (unroll < 1) {
+      getOperation().emitError("option 'unroll' must be positive, found ")
+          << unroll;
+      return signalPassFailure();
+    }
+    SmallVector<JoinOp> joins;
+    getOperation().walk([&](JoinOp op) { joins.push_back(op); });
+    for (JoinOp op : joins)
+      JoinLowering(op, unroll).lower();
+    numJoins += joins.size();
+  }
+};
+} // namespace

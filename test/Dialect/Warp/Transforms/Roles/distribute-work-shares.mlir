@@ -1,0 +1,53 @@
+// RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(gpu.func(warp-distribute-work)))' | FileCheck %s
+
+// The share is found once; an empty share has no iteration. The loop carries the item, the next
+// block of the share, and the first block of the item, whose extent is computed again.
+// CHECK-LABEL: gpu.func @f
+// CHECK-SAME: %[[N:.*]]: index, %[[PER:.*]]: index, %[[LENGTHS:.*]]: memref<?xi32>
+// CHECK: %[[CTA:.*]] = gpu.block_id x
+// CHECK: %[[CTAS:.*]] = gpu.grid_dim x
+// CHECK: %[[GROUPS:.*]] = arith.divui %[[N]], %[[PER]]
+// CHECK: %[[TOTAL:.*]], %[[FIRST:.*]], %[[END:.*]], %[[GROUP:.*]], %[[BEFORE:.*]] = tile.take_share %[[CTA]] of %[[CTAS]] over %[[GROUPS]]
+// CHECK-NEXT: blocks(%[[G:.*]]: index) {
+// CHECK-NEXT: %[[I:.*]] = memref.load %[[LENGTHS]][%[[G]]]
+// CHECK-NEXT: %[[X:.*]] = arith.index_cast %[[I]]
+// CHECK-NEXT: %[[ALL:.*]] = arith.muli %[[X]], %[[PER]]
+// CHECK-NEXT: tile.yield %[[ALL]]
+// CHECK: %[[LENGTH:.*]] = memref.load %[[LENGTHS]][%[[GROUP]]]
+// CHECK: %[[EXTENT:.*]] = arith.index_cast %[[LENGTH]]
+// CHECK: %[[IN:.*]] = arith.subi %[[FIRST]], %[[BEFORE]]
+// CHECK: %[[INSIDE:.*]] = arith.divui %[[IN]], %[[EXTENT]]
+// CHECK: %[[SOME:.*]] = arith.cmpi ult, %[[FIRST]], %[[END]]
+// CHECK: %[[ONCE:.*]] = arith.index_castui %[[SOME]] : i1 to index
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[ONCE]]
+// CHECK: scf.while (%[[ITEM:.*]] = %{{.*}}, %[[BLOCK:.*]] = %[[FIRST]], %[[START:.*]] = %{{.*}})
+// CHECK: %[[OF:.*]] = arith.divui %[[ITEM]], %[[PER]]
+// CHECK: %[[AGAIN:.*]] = memref.load %[[LENGTHS]][%[[OF]]]
+// CHECK: %[[BLOCKS:.*]] = arith.index_cast %[[AGAIN]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[START]], %[[BLOCKS]]
+// CHECK: %[[LAST:.*]] = arith.minui %[[NEXT]], %[[END]]
+// CHECK: %[[FROM:.*]] = arith.subi %[[BLOCK]], %[[START]]
+// CHECK: %[[TO:.*]] = arith.subi %[[LAST]], %[[START]]
+// CHECK: %[[W:.*]] = arith.index_cast %[[ITEM]]
+// CHECK: memref.store %[[W]], %{{.*}}[%[[FROM]], %[[TO]]]
+// CHECK: %[[MORE:.*]] = arith.cmpi ult, %[[LAST]], %[[END]]
+// CHECK: scf.condition(%[[MORE]]) %{{.*}}, %[[LAST]], %[[NEXT]]
+gpu.module @m {
+  launch.abi @f target("sm_90a") plan(<#warp.wgmma_unit, tile_m = 128, warps = 8, work = shares,
+       roles = [<"load", warps = 4, registers = 24, owns = copies>, <"compute", warps = 8, registers = 240, owns = ["*"]>]>)
+    tensors([#launch.tensor<"x", read, tensor<?xi32>, ["N"], 4>, #launch.tensor<"y", write, tensor<?x?xi32>, ["A", "B"], 4>])
+    parameters([#launch.scalar<"n", index>, #launch.scalar<"per", index>, #launch.memref<"x", [0]>, #launch.memref<"y", [0, 1]>])
+    grid([] affine_map<() -> (1)>) threads(256) shared_memory(0) persistent(1)
+  gpu.func @f(%n: index, %per: index, %lengths: memref<?xi32>, %y: memref<?x?xi32>) kernel {
+    tile.foreach_work %w blocks(%first to %end) part(%part of %parts at %cta) to %n schedule(shares) per(%per)
+      extent(%g: index) {
+        %x = memref.load %lengths[%g] : memref<?xi32>
+        %blocks = arith.index_cast %x : i32 to index
+        tile.yield %blocks : index
+      } do {
+      %item = arith.index_cast %w : index to i32
+      memref.store %item, %y[%first, %end] : memref<?x?xi32>
+    }
+    gpu.return
+  }
+}

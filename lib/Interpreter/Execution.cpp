@@ -19,6 +19,8 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
+#include <cstring>
+
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
@@ -157,10 +159,11 @@ static FailureOr<RuntimeValue> bindParameter(launch::AbiOp abi, Attribute attr,
   const Signature &signature = launch.signature;
   ArrayRef<Argument> inputs = launch.inputs;
   if (auto memref = dyn_cast<launch::MemRefParameterAttr>(attr)) {
-    int64_t input = signature.findInput(memref.getTensor());
+    // An updated tensor is both; its output has the input's contents.
+    int64_t output = signature.findOutput(memref.getTensor());
     const HostTensor &tensor =
-        input >= 0 ? inputs[input].tensor
-                   : launch.outputs[signature.findOutput(memref.getTensor())];
+        output >= 0 ? launch.outputs[output]
+                    : inputs[signature.findInput(memref.getTensor())].tensor;
     return RuntimeValue::memref(tensor.getView(memref.getOrder()));
   }
   if (auto scratch = dyn_cast<launch::ScratchMemRefParameterAttr>(attr))
@@ -259,6 +262,11 @@ fovea::interp::runKernel(launch::AbiOp abi, const InterpreterRegistry &registry,
   FailureOr<Signature> signature = Signature::get(abi);
   if (failed(signature))
     return failure();
+  for (auto [parameter, output] : llvm::zip(signature->outputs, outputs))
+    if (parameter.isUpdated)
+      std::memcpy(output.data(),
+                  inputs[signature->findInput(parameter.name)].tensor.data(),
+                  output.getNumBytes());
   Launch launch{*signature, inputs, outputs, sizes, {}, {}};
   FailureOr<int64_t> ctas = evaluateGrid(abi, sizes);
   if (failed(ctas))

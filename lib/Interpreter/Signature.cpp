@@ -91,6 +91,8 @@ FailureOr<Signature> Signature::get(func::FuncOp function) {
     Parameter &parameter = signature.outputs[index];
     parameter.name = kernel.getResultName(result.getResultNumber());
     parameter.dims = kernel.getResultDimNames(result.getResultNumber());
+    parameter.isUpdated =
+        kernel.getUpdatedOperand(result.getResultNumber()).has_value();
   }
   return signature;
 }
@@ -111,13 +113,17 @@ FailureOr<Signature> Signature::get(launch::AbiOp abi) {
     SmallVector<std::string> dims;
     for (auto dim : tensor.getDims().getAsRange<StringAttr>())
       dims.push_back(dim.getValue().str());
+    bool isUpdated = tensor.getAccess() == launch::Access::Update;
+    if (isUpdated)
+      signature.inputs.push_back({name.str(), tensor.getType(), dims, {}});
     (isOutput ? signature.outputs : signature.inputs)
         .push_back({name.str(),
                     tensor.getType(),
                     std::move(dims),
                     {},
                     isOutput && name == kLogSumExp,
-                    tensor.getAccess() == launch::Access::Accumulate});
+                    tensor.getAccess() == launch::Access::Accumulate,
+                    isUpdated});
     return success();
   };
   ArrayRef<Attribute> constraints;

@@ -43,6 +43,7 @@ int fovea_metadata_version(void) { return FOVEA_METADATA_VERSION; }
 typedef struct reader {
   fovea_json json;
   fovea_metadata *out;
+  int64_t version;
 } reader;
 
 #define FAIL(...) fovea_fail(FOVEA_ERROR_METADATA, "metadata: " __VA_ARGS__)
@@ -135,11 +136,15 @@ static fovea_status read_tensor(reader *r, int object) {
       return FAIL("two tensors are named '%s'", spec->name);
   const char *access, *dtype;
   TRY(fovea_json_string_member(&r->json, object, "access", &access));
-  spec->written =
-      strcmp(access, "write") == 0 || strcmp(access, "accumulate") == 0;
+  bool updated = strcmp(access, "update") == 0;
+  spec->written = updated || strcmp(access, "write") == 0 ||
+                  strcmp(access, "accumulate") == 0;
   if (!spec->written && strcmp(access, "read") != 0)
-    return FAIL("'access' must be 'read', 'write' or 'accumulate', found '%s'",
+    return FAIL("'access' must be 'read', 'write', 'accumulate' or 'update', "
+                "found '%s'",
                 access);
+  if (updated && r->version < 5)
+    return FAIL("version %lld has no access 'update'", (long long)r->version);
   TRY(fovea_json_string_member(&r->json, object, "dtype", &dtype));
   TRY(read_dtype(dtype, &spec->dtype));
   TRY(fovea_json_integer(&r->json,
@@ -660,6 +665,7 @@ static fovea_status read_all(reader *r, size_t size) {
   int64_t version;
   TRY(fovea_json_integer(&r->json, fovea_json_find(&r->json, 0, "version"),
                          "version", &version));
+  r->version = version;
   if (version < 1 || version > FOVEA_METADATA_VERSION)
     return FAIL("version %lld is not known, expected 1 to %d",
                 (long long)version, FOVEA_METADATA_VERSION);

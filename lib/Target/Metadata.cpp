@@ -103,6 +103,13 @@ static bool needsZeros(AbiOp kernel) {
   });
 }
 
+/// True if the kernel updates a part of a tensor in place.
+static bool updatesTensors(AbiOp abi) {
+  return llvm::any_of(
+      abi.getTensors().getAsRange<TensorAttr>(),
+      [](TensorAttr tensor) { return tensor.getAccess() == Access::Update; });
+}
+
 /// True if hosts of version 4 would misread the contents of a tensor.
 static bool hasPageTables(AbiOp abi) {
   ArrayAttr all = abi.getContentsAttr();
@@ -124,12 +131,12 @@ static bool dependsOnCtas(AbiOp abi) {
 }
 
 /// The oldest version that describes the launch. A host that does not support
-/// scratch memory per CTA, page tables, epilogues, zeroed scratch memory,
-/// prologues, or prologues that write tensors must reject it.
+/// scratch memory per CTA, page tables, updated tensors, epilogues, zeroed
+/// scratch memory, prologues, or prologues that write tensors must reject it.
 static int64_t getVersion(AbiOp abi) {
   if (dependsOnCtas(abi))
     return kMetadataVersion;
-  if (hasPageTables(abi))
+  if (hasPageTables(abi) || updatesTensors(abi))
     return 5;
   if (abi.getEpilogue() || llvm::any_of(getLaunchedKernels(abi), needsZeros))
     return 4;

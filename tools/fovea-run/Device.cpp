@@ -244,7 +244,8 @@ ExitCode DeviceBackend::run(fovea_device *device, StringRef image,
   for (int i = 0; const char *name = fovea_kernel_tensor_name(kernel.get(), i);
        ++i) {
     int64_t index = signature.findInput(name);
-    if (index < 0 || !signature.inputs[index].isTensor())
+    if (index < 0 || !signature.inputs[index].isTensor() ||
+        signature.findOutput(name) >= 0)
       continue;
     if (ExitCode code = addTensor(name, workload.inputs[index].tensor))
       return code;
@@ -261,8 +262,11 @@ ExitCode DeviceBackend::run(fovea_device *device, StringRef image,
   }
   size_t firstOutput = buffers.size();
   for (auto [parameter, tensor] : llvm::zip(signature.outputs, *results)) {
-    if (!parameter.isAccumulated)
-      tensor.poison();
+    if (parameter.isUpdated)
+      std::memcpy(
+          tensor.data(),
+          workload.inputs[signature.findInput(parameter.name)].tensor.data(),
+          tensor.getNumBytes());
     if (ExitCode code = addTensor(parameter.name.c_str(), tensor))
       return code;
   }

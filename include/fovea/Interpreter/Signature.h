@@ -39,6 +39,9 @@ struct Parameter {
   bool isLogSumExp = false;
   /// The program adds to the tensor's contents.
   bool isAccumulated = false;
+  /// An output that is an updated input of the same name: the program keeps the
+  /// elements that it does not write.
+  bool isUpdated = false;
 
   bool isTensor() const { return mlir::isa<mlir::RankedTensorType>(type); }
   mlir::RankedTensorType getTensorType() const {

@@ -52,7 +52,7 @@ def run(ptx: bytes, metadata: bytes, facts: Mapping[str, Any], arguments: Mappin
         _set("seed", seed)
         kernel = _launch.LoadedKernel(ptx, metadata, facts, 0, device)
         with DeviceMemory(device) as memory:
-            taken = {tensor["name"]: tensor["dtype"] for tensor in facts["tensors"] if tensor["access"] == "read"}
+            taken = {tensor["name"]: tensor["dtype"] for tensor in facts["tensors"] if tensor["access"] in ("read", "update")}
             check_outputs(taken, arguments)
             arrays = {name: to_host(name, value, taken[name]) if name in taken else value for name, value in arguments.items()}
             given, outputs = place(memory, kernel, arrays)

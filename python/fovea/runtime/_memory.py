@@ -66,7 +66,7 @@ def place(memory: DeviceMemory, kernel: _launch.LoadedKernel, arrays: Mapping[st
     sizes: Dict[Any, int] = {}
     for tensor in kernel.facts["tensors"]:
         name = tensor["name"]
-        if tensor["access"] == "read" and name in arrays:
+        if tensor["access"] in ("read", "update") and name in arrays:
             array = arrays[name]
             sizes.update(zip(tensor["shape"], array.shape))
             padded = _with_padded_rows(array, max(tensor.get("alignment", 1), array.itemsize))
@@ -76,7 +76,9 @@ def place(memory: DeviceMemory, kernel: _launch.LoadedKernel, arrays: Mapping[st
             given[name] = replace(whole, shape=array.shape, strides=strides) if padded is not array else whole
     outputs: List[Output] = []
     for tensor in kernel.facts["tensors"]:
-        if tensor["access"] != "read":
+        if tensor["access"] == "update" and tensor["name"] in arrays:
+            outputs.append((tensor, numpy.zeros_like(arrays[tensor["name"]])))
+        elif tensor["access"] != "read":
             # A size of no input is 0 here; the launch then reports it.
             shape = tuple(s if isinstance(s, int) else sizes.get(s, 0) for s in tensor["shape"])
             array = numpy.zeros(shape, dtype_of_numpy(tensor["dtype"]))

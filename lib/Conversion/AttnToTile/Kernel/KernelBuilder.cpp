@@ -21,7 +21,12 @@ Value KernelBuilder::operandArgument(unsigned index) {
 }
 
 Value KernelBuilder::resultArgument(unsigned index) {
-  return kernel.getArgument(op->getNumOperands() + index);
+  if (std::optional<unsigned> operand = op.getUpdatedOperand(index))
+    return operandArgument(*operand);
+  unsigned updated = llvm::count_if(llvm::seq(index), [&](unsigned before) {
+    return op.getUpdatedOperand(before).has_value();
+  });
+  return kernel.getArgument(op->getNumOperands() + index - updated);
 }
 
 SmallVector<Value>

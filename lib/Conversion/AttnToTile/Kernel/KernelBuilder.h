@@ -62,7 +62,8 @@ struct KernelBuilder : KernelOptions {
   mlir::IntegerAttr generator = {};
 
   mlir::Location getLoc() { return op->getLoc(); }
-  /// Kernel argument of the op's operand or result.
+  /// Kernel argument of the op's operand or result. An updated operand and its
+  /// result have one argument.
   mlir::Value operandArgument(unsigned index);
   mlir::Value resultArgument(unsigned index);
   /// Arguments of the op's captured tensors.

@@ -14,13 +14,22 @@ using namespace mlir;
 using namespace fovea;
 
 KernelSignature::KernelSignature(attn::KernelOpInterface op) : op(op) {
+  llvm::SmallDenseSet<unsigned> updated;
+  for (unsigned result : llvm::seq(op->getNumResults()))
+    if (std::optional<unsigned> operand = op.getUpdatedOperand(result))
+      updated.insert(*operand);
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
     SmallVector<std::string> dims = op.getOperandDimNames(index);
-    arguments.push_back(
-        {op.getOperandName(index), operand.getType(), launch::Access::Read,
-         dims, op.getOperandMemoryOrder(index), op.isOperandCopied(index)});
+    arguments.push_back({op.getOperandName(index), operand.getType(),
+                         updated.contains(index) ? launch::Access::Update
+                                                 : launch::Access::Read,
+                         dims, op.getOperandMemoryOrder(index),
+                         op.isOperandCopied(index)});
   }
   for (auto [index, result] : llvm::enumerate(op->getResults())) {
+    // An updated operand is also the result's argument.
+    if (op.getUpdatedOperand(index))
+      continue;
     SmallVector<std::string> dims = op.getResultDimNames(index);
     arguments.push_back(
         {op.getResultName(index), result.getType(), launch::Access::Write, dims,
@@ -154,7 +163,10 @@ AffineExpr KernelSignature::getWorkBlocks(int64_t tileM, int64_t tileN,
 AffineExpr KernelSignature::getWorkItems(int64_t tileM, PackedHeads packedHeads,
                                          SmallVectorImpl<Attribute> &sizes) {
   attn::WorkDims dims = op.getWorkDims();
-  auto sizeOf = [&](StringRef name) { return getSize(name, sizes); };
+  auto sizeOf = [&](StringRef name) {
+    return name.empty() ? getAffineConstantExpr(1, op.getContext())
+                        : getSize(name, sizes);
+  };
   // Packed sequences: lengths are known only on the device. This is an upper
   // bound of the kernel's count.
   if (!dims.sequences.empty()) {

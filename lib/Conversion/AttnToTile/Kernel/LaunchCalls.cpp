@@ -57,19 +57,30 @@ static LogicalResult replaceCall(func::CallOp call, attn::KernelOpInterface op,
                                  SymbolRefAttr kernel) {
   OpBuilder builder(call);
   Location loc = call.getLoc();
-  SmallVector<Value> inputs, outputs;
+  SmallVector<Value> operands, inputs, outputs;
   SmallVector<Attribute> inputNames, outputNames;
+  llvm::SmallDenseSet<unsigned> updated;
+  for (unsigned result : llvm::seq(op->getNumResults()))
+    if (std::optional<unsigned> operand = op.getUpdatedOperand(result))
+      updated.insert(*operand);
   // The op may read fewer than the function's arguments, in another order.
   for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
-    inputs.push_back(
+    operands.push_back(
         call.getOperand(cast<BlockArgument>(operand).getArgNumber()));
+    if (updated.contains(index))
+      continue;
+    inputs.push_back(operands.back());
     inputNames.push_back(builder.getStringAttr(op.getOperandName(index)));
   }
   for (unsigned result : llvm::seq(op->getNumResults())) {
-    FailureOr<Value> output = makeOutput(builder, loc, op, inputs, result);
-    if (failed(output))
-      return failure();
-    outputs.push_back(*output);
+    if (std::optional<unsigned> operand = op.getUpdatedOperand(result)) {
+      outputs.push_back(operands[*operand]);
+    } else {
+      FailureOr<Value> output = makeOutput(builder, loc, op, operands, result);
+      if (failed(output))
+        return failure();
+      outputs.push_back(*output);
+    }
     outputNames.push_back(builder.getStringAttr(op.getResultName(result)));
   }
   auto launch = launch::CallOp::create(builder, loc, op->getResultTypes(),

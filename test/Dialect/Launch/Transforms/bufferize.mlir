@@ -47,3 +47,29 @@ func.func @f(%x: tensor<8xf16>, %y: tensor<8xf16>) -> (tensor<8xf16>, tensor<8xf
   %r = launch.call @b ins("x" = %x : tensor<8xf16>) outs("y" = %y : tensor<8xf16>) -> tensor<8xf16>
   return %r, %y : tensor<8xf16>, tensor<8xf16>
 }
+
+// -----
+
+// An updated output keeps the elements that the kernel does not write.
+#x = #launch.tensor<"x", read, tensor<?xf16>, ["S"], 2>
+#y = #launch.tensor<"y", update, tensor<?xf16>, ["S"], 2>
+launch.binary @b target("sm_80") tensors([#x, #y]) scalars([]) code("ptx") metadata("{}")
+
+// CHECK-LABEL: func.func @f(
+// CHECK-SAME: %[[X:.*]]: memref<8xf16>, %[[Y:.*]]: memref<8xf16>)
+// CHECK: %[[COPY:.*]] = memref.alloc()
+// CHECK: memref.copy %[[Y]], %[[COPY]]
+// CHECK: launch.call @b ins("x" = %[[X]] : memref<8xf16>) outs("y" = %[[COPY]] : memref<8xf16>)
+func.func @f(%x: tensor<8xf16>, %y: tensor<8xf16>) -> (tensor<8xf16>, tensor<8xf16>) {
+  %r = launch.call @b ins("x" = %x : tensor<8xf16>) outs("y" = %y : tensor<8xf16>) -> tensor<8xf16>
+  return %r, %y : tensor<8xf16>, tensor<8xf16>
+}
+
+// Without another use of the old contents it is updated in place.
+// CHECK-LABEL: func.func @in_place(
+// CHECK-NOT: alloc
+// CHECK: launch.call @b ins("x" = %{{.*}} : memref<8xf16>) outs("y" = %{{.*}} : memref<8xf16>)
+func.func @in_place(%x: tensor<8xf16>, %y: tensor<8xf16>) -> tensor<8xf16> {
+  %r = launch.call @b ins("x" = %x : tensor<8xf16>) outs("y" = %y : tensor<8xf16>) -> tensor<8xf16>
+  return %r : tensor<8xf16>
+}

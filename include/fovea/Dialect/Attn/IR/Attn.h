@@ -31,7 +31,8 @@ namespace fovea::attn {
 /// Names of the dimensions that count the output tiles: the tiles of `rows` for
 /// each of `batch` and `heads`. With `sequences`, rows belong to packed
 /// sequences, and that dimension counts their offsets. Heads of `heads` that
-/// share one of `sharedHeads` may be rows of one tile (PackGQA).
+/// share one of `sharedHeads` may be rows of one tile (PackGQA). An empty
+/// `batch` or `heads` is 1.
 struct WorkDims {
   std::string batch, heads, rows, sharedHeads, sequences;
   /// The dimension of a sequence's keys, and the keys of each of its elements.

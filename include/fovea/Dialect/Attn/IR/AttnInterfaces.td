@@ -78,6 +78,11 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
     InterfaceMethod<"The same for the result, whose tiles are stored.",
       "bool", "isResultCopied", (ins "unsigned":$index), "",
       /*defaultImplementation=*/"return false;">,
+    InterfaceMethod<[{The operand whose updated value the result is, if any. The
+      ABI has one tensor for both, which the kernel updates in place.}],
+      "::std::optional<unsigned>", "getUpdatedOperand",
+      (ins "unsigned":$result), "",
+      /*defaultImplementation=*/"return ::std::nullopt;">,
     InterfaceMethod<"The dimensions that count the kernel's output tiles.",
       "::fovea::attn::WorkDims", "getWorkDims", (ins)>,
     InterfaceMethod<[{Pairs of dimension names: the size of the first must be a

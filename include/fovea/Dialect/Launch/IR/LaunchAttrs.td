@@ -21,14 +21,14 @@ def Launch_TensorAttr : Launch_Attr<"Tensor", "tensor"> {
     pointer and all strides except the innermost must be multiples of
     `alignment` bytes. If `alignment` is larger than the element size, the
     innermost stride must be 1. A kernel reads a tensor (`read`), writes each
-    element of the result once (`write`), or adds to the contents that the host
-    initialised (`accumulate`).
+    element of the result once (`write`), adds to the contents that the host
+    initialised (`accumulate`), or overwrites some of them (`update`).
 
     Example: `#launch.tensor<"q", read, tensor<?x?x?x64xbf16>, ["B", "Hq", "Sq", "D"], 16>`
   }];
   let parameters = (ins
     StringRefParameter<"the tensor's name in launches and metadata">:$name,
-    AttrParameter<"::fovea::launch::Access", "access by the kernel: read, write or accumulate">:$access,
+    AttrParameter<"::fovea::launch::Access", "access by the kernel: read, write, accumulate or update">:$access,
     AttrParameter<"::mlir::RankedTensorType", "element type and sizes; sizes that are known at the launch only are dynamic">:$type,
     AttrParameter<"::mlir::ArrayAttr", "the name of each dimension">:$dims,
     AttrParameter<"int64_t", "alignment of the pointer and the outer strides, in bytes">:$alignment);

@@ -63,7 +63,7 @@ def Launch_CallOp : Launch_Op<"call", [
 
     The op has destination style: an output tensor is the storage of the result.
     Its contents are ignored, unless the kernel accumulates into it
-    (`accumulate`). On memrefs the op has no results. Outputs must not overlap
+    (`accumulate`) or updates a part of it (`update`). On memrefs the op has no results. Outputs must not overlap
     other outputs or inputs. Element types, ranks and static sizes must match
     the ABI; dimensions with the same name must have the same size. Sizes,
     strides and alignment that are unknown statically are checked at run time.

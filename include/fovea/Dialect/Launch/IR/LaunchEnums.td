@@ -14,7 +14,8 @@ include "mlir/IR/EnumAttr.td"
 def Launch_Access : I32EnumAttr<"Access", "access of a kernel to a tensor", [
     I32EnumAttrCase<"Read", 0, "read">,
     I32EnumAttrCase<"Write", 1, "write">,
-    I32EnumAttrCase<"Accumulate", 2, "accumulate">
+    I32EnumAttrCase<"Accumulate", 2, "accumulate">,
+    I32EnumAttrCase<"Update", 3, "update">
   ]> {
   let cppNamespace = "::fovea::launch";
 }

@@ -388,6 +388,10 @@ void populateSemaphorePatterns(mlir::RewritePatternSet &patterns,
 void populateGatherScatterPatterns(mlir::RewritePatternSet &patterns,
                                    const mlir::TypeConverter &converter,
                                    Coordinates &coordinates);
+/// `tile.copy_rows`.
+void populateCopyRowsPatterns(mlir::RewritePatternSet &patterns,
+                              const mlir::TypeConverter &converter,
+                              launch::AbiOp abi, const Specialization &roles);
 /// Copies whose first column is provably a multiple of the columns that one
 /// instruction copies. Computed before the conversion, which rewrites the
 /// induction variables of loops.

@@ -6,15 +6,20 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Handlers of scalar accesses to memory, with bounds checks.
+// Handlers of scalar accesses to memory, with bounds checks, and of copies of
+// slices.
 //
 //===----------------------------------------------------------------------===//
 
+#include "fovea/Dialect/Tile/IR/Tile.h"
 #include "fovea/Interpreter/Handlers.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
+#include <optional>
+
 using namespace mlir;
+using namespace fovea;
 using namespace fovea::interp;
 
 FailureOr<char *> fovea::interp::locateElement(Operation *op, Frame &frame,
@@ -92,7 +97,56 @@ static LogicalResult executeCast(Operation *op, Frame &frame) {
   return success();
 }
 
+/// The slice of a memref at leading indices; nullopt if one is out of bounds.
+static std::optional<MemRefView> findSlice(Frame &frame, Value memref,
+                                           OperandRange indices) {
+  MemRefView view = frame.get(memref).getMemRef();
+  for (auto [dim, operand] : llvm::enumerate(indices)) {
+    int64_t index = frame.getInteger(operand);
+    if (index < 0 || index >= view.sizes[dim])
+      return std::nullopt;
+    view.base = view.at(index * view.strides[dim]);
+  }
+  view.sizes.erase(view.sizes.begin(), view.sizes.begin() + indices.size());
+  view.strides.erase(view.strides.begin(),
+                     view.strides.begin() + indices.size());
+  return view;
+}
+
+/// Copies the bytes of the elements: their values do not change.
+static void copySlice(const MemRefView &source, const MemRefView &target) {
+  int64_t elements = 1;
+  for (int64_t size : source.sizes)
+    elements *= size;
+  for (int64_t n = 0; n < elements; ++n) {
+    int64_t from = 0, to = 0, left = n;
+    for (size_t dim = source.sizes.size(); dim-- > 0;) {
+      int64_t index = left % source.sizes[dim];
+      left /= source.sizes[dim];
+      from += index * source.strides[dim];
+      to += index * target.strides[dim];
+    }
+    std::copy_n(source.at(from), getByteWidth(source.kind), target.at(to));
+  }
+}
+
+static LogicalResult executeCopyRows(Operation *operation, Frame &frame) {
+  auto op = cast<tile::CopyRowsOp>(operation);
+  for (auto [from, to] : llvm::zip(op.getSources(), op.getTargets())) {
+    auto source = findSlice(frame, from, op.getSourceIndices()),
+         target = findSlice(frame, to, op.getTargetIndices());
+    if (!source || !target)
+      continue;
+    if (source->sizes != target->sizes)
+      return frame.fail(op)
+             << "copied dimensions of source and target must have equal sizes";
+    copySlice(*source, *target);
+  }
+  return success();
+}
+
 void fovea::interp::registerMemRefHandlers(InterpreterRegistry &registry) {
+  registry.add<tile::CopyRowsOp>(executeCopyRows);
   registry.add<memref::LoadOp>(executeLoad);
   registry.add<memref::StoreOp>(executeStore);
   registry.add<memref::DimOp>(executeDim);

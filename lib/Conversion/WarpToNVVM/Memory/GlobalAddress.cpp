@@ -139,6 +139,38 @@ void fovea::emitStore(OpBuilder &b, Location loc, Place place, Value value) {
                             /*asm_dialect=*/nullptr, /*operand_attrs=*/nullptr);
 }
 
+SmallVector<Value> fovea::emitWideLoad(OpBuilder &b, Location loc, Place place,
+                                       int64_t bytes) {
+  std::string text =
+      "ld.global.v4.b32 {$0, $1, $2, $3}, [$4+" + std::to_string(bytes) + "];";
+  std::string constraints = "=r,=r,=r,=r,l";
+  SmallVector<Value> operands = {place.address};
+  if (place.predicate) {
+    text = "mov.b32 $0, 0;\n\tmov.b32 $1, 0;\n\tmov.b32 $2, 0;\n\t"
+           "mov.b32 $3, 0;\n\t@$5 " +
+           text;
+    constraints += ",b";
+    operands.push_back(place.predicate);
+  }
+  SmallVector<Type> types(4, b.getI32Type());
+  return emitAsm(b, loc, text, constraints + ",~{memory}", operands, types);
+}
+
+void fovea::emitWideStore(OpBuilder &b, Location loc, Place place,
+                          int64_t bytes, ArrayRef<Value> words) {
+  SmallVector<Value> operands = {place.address};
+  llvm::append_range(operands, words);
+  std::string text =
+      "st.global.v4.b32 [$0+" + std::to_string(bytes) + "], {$1, $2, $3, $4};";
+  std::string constraints = "l,r,r,r,r";
+  if (place.predicate) {
+    text = "@$5 " + text;
+    constraints += ",b";
+    operands.push_back(place.predicate);
+  }
+  emitAsm(b, loc, text, constraints + ",~{memory}", operands);
+}
+
 void fovea::emitAdd(OpBuilder &b, Location loc, Place place,
                     ValueRange values) {
   bool isInteger = values.front().getType().isInteger(64);

@@ -50,6 +50,14 @@ mlir::Value emitLoad(mlir::OpBuilder &b, mlir::Location loc, Place place,
                      mlir::Type type, bool isOrdered = false);
 void emitStore(mlir::OpBuilder &b, mlir::Location loc, Place place,
                mlir::Value value);
+/// Loads four words from 16-byte aligned memory, `bytes` after the place; zeros
+/// if the predicate is false.
+llvm::SmallVector<mlir::Value> emitWideLoad(mlir::OpBuilder &b,
+                                            mlir::Location loc, Place place,
+                                            int64_t bytes);
+/// Stores four words to 16-byte aligned memory, `bytes` after the place.
+void emitWideStore(mlir::OpBuilder &b, mlir::Location loc, Place place,
+                   int64_t bytes, llvm::ArrayRef<mlir::Value> words);
 /// Atomically adds one f32, a vector of two or four consecutive f32, or one
 /// i64.
 void emitAdd(mlir::OpBuilder &b, mlir::Location loc, Place place,

@@ -54,22 +54,6 @@ static SmallVector<Value> transposeAmongLanes(OpBuilder &b, Location loc,
   return words;
 }
 
-/// Stores four words to 16-byte aligned memory, `bytes` after the place.
-static void emitWideStore(OpBuilder &b, Location loc, Place place,
-                          int64_t bytes, ArrayRef<Value> words) {
-  SmallVector<Value> operands = {place.address};
-  llvm::append_range(operands, words);
-  std::string text =
-      "st.global.v4.b32 [$0+" + std::to_string(bytes) + "], {$1, $2, $3, $4};";
-  std::string constraints = "l,r,r,r,r";
-  if (place.predicate) {
-    text = "@$5 " + text;
-    constraints += ",b";
-    operands.push_back(place.predicate);
-  }
-  emitAsm(b, loc, text, constraints + ",~{memory}", operands);
-}
-
 static bool canExchange(launch::AbiOp abi, RankedTensorType tile,
                         const GlobalView &view, TileAddressing &access);
 
@@ -500,25 +484,6 @@ bool LoadLowering::isExchanged(tile::LoadOp op, const GlobalView &view,
          canExchange(abi, op.getResult().getType(), view, access);
 }
 
-/// Loads four words from 16-byte aligned memory, `bytes` after the place; zeros
-/// if the predicate is false.
-static SmallVector<Value> emitWideLoad(OpBuilder &b, Location loc, Place place,
-                                       int64_t bytes) {
-  std::string text =
-      "ld.global.v4.b32 {$0, $1, $2, $3}, [$4+" + std::to_string(bytes) + "];";
-  std::string constraints = "=r,=r,=r,=r,l";
-  SmallVector<Value> operands = {place.address};
-  if (place.predicate) {
-    text = "mov.b32 $0, 0;\n\tmov.b32 $1, 0;\n\tmov.b32 $2, 0;\n\t"
-           "mov.b32 $3, 0;\n\t@$5 " +
-           text;
-    constraints += ",b";
-    operands.push_back(place.predicate);
-  }
-  SmallVector<Type> types(4, b.getI32Type());
-  return emitAsm(b, loc, text, constraints + ",~{memory}", operands, types);
-}
-
 Value LoadLowering::loadExchanged(OpBuilder &b, Location loc, VectorType type,
                                   TileAddressing &access) {
   Value lane = emitLaneOfQuad(b, loc);
@@ -597,6 +562,7 @@ void fovea::populateGlobalMemoryPatterns(
     const LaneReads &laneReads, Coordinates &coordinates) {
   patterns.add<DimLowering>(converter, patterns.getContext());
   populateGatherScatterPatterns(patterns, converter, coordinates);
+  populateCopyRowsPatterns(patterns, converter, abi, roles);
   patterns.add<LoadLowering>(converter, patterns.getContext(), abi, vectorLoads,
                              exchange);
   patterns.add<ScalarLoadLowering>(converter, patterns.getContext(), roles,

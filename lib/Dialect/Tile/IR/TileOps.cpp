@@ -408,6 +408,14 @@ void ScatterOp::getEffects(
   if (getAdd())
     addEffect(effects, MemoryEffects::Read::get(), getTargetMutable());
 }
+void CopyRowsOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  for (OpOperand &source : getSourcesMutable())
+    addEffect(effects, MemoryEffects::Read::get(), source);
+  for (OpOperand &target : getTargetsMutable())
+    addEffect(effects, MemoryEffects::Write::get(), target);
+}
 void StoreOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {

@@ -1,4 +1,4 @@
-//===- TilePlaces.cpp - Verifiers of tile.gather and tile.scatter ---------===//
+//===- TilePlaces.cpp - Verifiers of gathers, scatters and row copies -----===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -86,4 +86,27 @@ LogicalResult ScatterOp::verify() {
   }
   return verifyPlaces(*this, "value", getValue().getType(), sums, getIndices(),
                       getMask());
+}
+
+LogicalResult CopyRowsOp::verify() {
+  if (getSources().empty() || getSources().size() != getTargets().size())
+    return emitOpError("needs one target for each source, found ")
+           << getSources().size() << " and " << getTargets().size();
+  for (auto [from, to] : llvm::zip(getSources(), getTargets())) {
+    auto source = cast<MemRefType>(from.getType()),
+         target = cast<MemRefType>(to.getType());
+    int64_t copied = source.getRank() - int64_t(getSourceIndices().size());
+    if (copied < 1 ||
+        target.getRank() - int64_t(getTargetIndices().size()) != copied)
+      return emitOpError("must leave the same number of dimensions, at least "
+                         "1, without index in source and target, found ")
+             << source << " and " << target;
+    if (source.getElementType() != target.getElementType() ||
+        failed(verifyCompatibleShape(source.getShape().take_back(copied),
+                                     target.getShape().take_back(copied))))
+      return emitOpError("source and target must have the same element type "
+                         "and copied dimensions, found ")
+             << source << " and " << target;
+  }
+  return success();
 }

@@ -521,3 +521,27 @@ func.func @transposed_shape(%x: tensor<32x64xf32, #tile.reg>) {
   %t = tile.transpose %x : tensor<32x64xf32, #tile.reg> to tensor<32x64xf32, #tile.reg>
   return
 }
+
+// -----
+
+func.func @f(%M: memref<?x8xf32>, %i: index) {
+  // expected-error@+1 {{needs one target for each source, found 2 and 1}}
+  tile.copy_rows %M, %M[%i] to %M[%i] : memref<?x8xf32>, memref<?x8xf32> to memref<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x8xf32>, %i: index) {
+  // expected-error@+1 {{must leave the same number of dimensions, at least 1, without index in source and target, found 'memref<?x8xf32>' and 'memref<?x8xf32>'}}
+  tile.copy_rows %M[%i, %i] to %M[%i, %i] : memref<?x8xf32> to memref<?x8xf32>
+  return
+}
+
+// -----
+
+func.func @f(%M: memref<?x8xf32>, %N: memref<?x16xf32>, %i: index) {
+  // expected-error@+1 {{source and target must have the same element type and copied dimensions, found 'memref<?x8xf32>' and 'memref<?x16xf32>'}}
+  tile.copy_rows %M[%i] to %N[%i] : memref<?x8xf32> to memref<?x16xf32>
+  return
+}

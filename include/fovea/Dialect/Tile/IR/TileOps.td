@@ -366,6 +366,42 @@ def Tile_ScatterOp : Tile_Op<"scatter", [
   let hasVerifier = 1;
 }
 
+def Tile_CopyRowsOp : Tile_Op<"copy_rows", [
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "copies slices of memrefs to other memrefs";
+  let description = [{
+    Copies `source[i..., :, ...]` to `target[j..., :, ...]` for each pair of a
+    source and a target. All sources have the indices `i`, all targets the
+    indices `j`; the remaining dimensions are copied as a whole. They must have
+    the same sizes in the source and the target of a pair. If an index is
+    outside of its memref, the pair is not copied. Sources and targets must not
+    overlap.
+
+    The threads of a CTA share the elements. If the last dimensions are
+    contiguous, the launch aligns rows to 16 bytes, and their size is a multiple
+    of that, each access has 16 bytes. The loads of all pairs precede the
+    stores, as far as registers allow. Kernels with roles do not support the op.
+
+    Example:
+    ```mlir
+    tile.copy_rows %k, %v[%token] to %keys, %values[%page, %row]
+      : memref<?x8x128xbf16, strided<[?, ?, 1]>>, memref<?x8x128xbf16, strided<[?, ?, 1]>>
+      to memref<?x64x8x128xbf16, strided<[?, ?, ?, 1]>>, memref<?x64x8x128xbf16, strided<[?, ?, ?, 1]>>
+    ```
+  }];
+  let arguments = (ins
+    Arg<Variadic<AnyMemRef>, "the memory to read">:$sources,
+    Arg<Variadic<Index>, "the leading indices of the copied slice of each source">:$sourceIndices,
+    Arg<Variadic<AnyMemRef>, "the memory to write, one for each source">:$targets,
+    Arg<Variadic<Index>, "the leading indices of the written slice of each target">:$targetIndices);
+  let assemblyFormat = [{
+    $sources `[` $sourceIndices `]` `to` $targets `[` $targetIndices `]` attr-dict
+    `:` type($sources) `to` type($targets)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_StoreOp : Tile_Op<"store", [
     AttrSizedOperandSegments, NamedOpInterface, AddsToMemoryOpInterface,
     DeclareOpInterfaceMethods<RowsOpInterface, ["getRowTile", "getRowUnit"]>,

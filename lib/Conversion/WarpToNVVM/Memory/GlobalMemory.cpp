@@ -135,7 +135,9 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
       return success();
     }
     if (!access.isVector()) {
-      rewriter.replaceOp(op, combine(loadEach()));
+      rewriter.replaceOp(
+          op, combine(loadPairs(rewriter, loc, access, type.getNumElements(),
+                                getAlignment(abi, *view))));
       return success();
     }
     if (vectorLoads.isPlain(op)) {
@@ -166,6 +168,9 @@ struct LoadLowering : OpConversionPattern<tile::LoadOp> {
   }
 
 private:
+  static SmallVector<Value> loadPairs(OpBuilder &b, Location loc,
+                                      TileAddressing &access, int64_t count,
+                                      int64_t alignment);
   static SmallVector<Value> loadFragments(OpBuilder &b, Location loc,
                                           TileAddressing &access,
                                           int64_t count);
@@ -323,6 +328,32 @@ static Operation *findFirstUser(Operation *op) {
   while (!users.contains(place) && !place->hasTrait<OpTrait::IsTerminator>())
     place = place->getNextNode();
   return place;
+}
+
+/// Loads elements one by one, adjacent ones of 16 or 32 bits in pairs if rows
+/// are aligned to that.
+SmallVector<Value> LoadLowering::loadPairs(OpBuilder &b, Location loc,
+                                           TileAddressing &access,
+                                           int64_t count, int64_t alignment) {
+  Type element = access.getMemoryType();
+  unsigned bits = element.getIntOrFloatBitWidth();
+  bool canBePairs =
+      (bits == 16 || bits == 32) && alignment % (2 * getBytes(element)) == 0;
+  SmallVector<Value> values;
+  for (int64_t index = 0; index < count; ++index) {
+    Place place = access.getPlace(index);
+    if (!canBePairs || !access.isPair(index)) {
+      values.push_back(emitLoad(b, loc, place, element));
+      continue;
+    }
+    Value pair = LLVM::BitcastOp::create(
+        b, loc, VectorType::get({2}, element),
+        emitLoad(b, loc, place, b.getIntegerType(2 * bits)));
+    for (int64_t part : {0, 1})
+      values.push_back(vector::ExtractOp::create(b, loc, pair, part));
+    ++index;
+  }
+  return values;
 }
 
 /// Memory in fragments holds whole tiles, so that no predicates are needed.

@@ -1,14 +1,14 @@
 // RUN: fovea-opt %s --pass-pipeline='builtin.module(gpu.module(warp-to-nvvm,canonicalize,cse))' --split-input-file | FileCheck %s
 
-// Each element is loaded under its predicate without a branch; zero if out of
-// bounds.
+// Adjacent elements are loaded in pairs under their predicate without a branch;
+// zeros if out of bounds.
 // CHECK-LABEL: gpu.func @f
 // CHECK-SAME: %{{.*}}: !llvm.ptr<1>, %[[S:.*]]: i32, %{{.*}}: i32
 // CHECK: %[[SIZE:.*]] = arith.extui %[[S]] : i32 to i64
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %{{.*}}, %[[SIZE]]
 // CHECK: %[[FLAG:.*]] = arith.extui %{{.*}} : i1 to i32
-// CHECK: llvm.inline_asm "{{.*}}mov.b32 $0, 0;{{.*}}@p ld.global.b32 $0, [$1];{{.*}}", "=r,l,r" %{{.*}}, %[[FLAG]]
-// CHECK-COUNT-7: llvm.inline_asm "{{.*}}ld.global.b32
+// CHECK: llvm.inline_asm "{{.*}}mov.b64 $0, 0;{{.*}}@p ld.global.b64 $0, [$1];{{.*}}", "=l,l,r" %{{.*}}, %[[FLAG]]
+// CHECK-COUNT-3: llvm.inline_asm "{{.*}}ld.global.b64
 // CHECK-NOT: ld.global
 // CHECK-COUNT-8: llvm.inline_asm has_side_effects "{{.*}}@p st.global.b32 [$0], $1;
 // CHECK-NOT: st.global

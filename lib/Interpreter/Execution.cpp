@@ -36,6 +36,7 @@ void fovea::interp::registerAllHandlers(InterpreterRegistry &registry) {
   registerTileHandlers(registry);
   registerSoftmaxHandlers(registry);
   registerAttnHandlers(registry);
+  registerCacheHandlers(registry);
   registerWarpHandlers(registry);
   registerSemaphoreHandlers(registry);
   registerWorkHandlers(registry);

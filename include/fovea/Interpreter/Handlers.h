@@ -30,6 +30,7 @@ void registerGPUHandlers(InterpreterRegistry &registry);
 void registerTileHandlers(InterpreterRegistry &registry);
 void registerSoftmaxHandlers(InterpreterRegistry &registry);
 void registerAttnHandlers(InterpreterRegistry &registry);
+void registerCacheHandlers(InterpreterRegistry &registry);
 void registerWarpHandlers(InterpreterRegistry &registry);
 void registerSemaphoreHandlers(InterpreterRegistry &registry);
 void registerWorkHandlers(InterpreterRegistry &registry);

@@ -13,69 +13,13 @@
 
 #include "Attention/BackwardEvaluation.h"
 #include "Attention/ForwardEvaluation.h"
-#include "Attention/RowIndex.h"
 #include "Elementwise.h"
-#include "TileSupport.h"
+#include "fovea/Dialect/Attn/IR/Attn.h"
 #include "fovea/Interpreter/Handlers.h"
-
-#include <cmath>
 
 using namespace mlir;
 using namespace fovea;
 using namespace fovea::interp;
-
-template <typename T>
-static LogicalResult evaluateMerge(attn::MergeOp op, Frame &frame) {
-  const Array &first = frame.getArray(op.getOutputs().front());
-  const Array &firstLse = frame.getArray(op.getLses().front());
-  RowIndex rows(first.getShape(), op.getLayout());
-  auto output = std::make_shared<Array>(first.getShape(), getStorage<T>());
-  auto lse = std::make_shared<Array>(firstLse.getShape(), getStorage<T>());
-  for (Value part : op.getOutputs())
-    if (frame.getArray(part).getShape() != first.getShape())
-      return frame.fail(op) << "all parts must have the same shape";
-  for (Value part : op.getLses())
-    if (frame.getArray(part).getShape() != firstLse.getShape() ||
-        frame.getArray(part).getNumElements() * rows.width !=
-            first.getNumElements())
-      return frame.fail(op) << "all parts must have the same shape";
-  for (int64_t n = 0; n < firstLse.getNumElements(); ++n) {
-    int64_t position = n % rows.positions, head = n / rows.positions;
-    int64_t offset = rows(head / rows.heads, head % rows.heads, position);
-    T *target = output->template data<T>() + offset;
-    std::fill_n(target, rows.width, T(0));
-    T largest = kNegativeInfinity<T>, sum = 0;
-    for (Value part : op.getLses())
-      largest = maximum(largest, frame.getArray(part).data<T>()[n]);
-    lse->template data<T>()[n] = largest;
-    if (largest == kNegativeInfinity<T>)
-      continue;
-    for (Value part : op.getLses())
-      sum += std::exp(frame.getArray(part).data<T>()[n] - largest);
-    lse->template data<T>()[n] = largest + std::log(sum);
-    for (auto [part, partLse] : llvm::zip(op.getOutputs(), op.getLses())) {
-      T weight = frame.getArray(partLse).data<T>()[n];
-      if (weight == kNegativeInfinity<T>)
-        continue;
-      weight = std::exp(weight - largest) / sum;
-      const T *source = frame.getArray(part).data<T>() + offset;
-      for (int64_t d = 0; d < rows.width; ++d)
-        target[d] += weight * source[d];
-    }
-  }
-  roundInPlace(frame, op.getOutput().getType(), *output);
-  frame.set(op.getOutput(), RuntimeValue::array(std::move(output)));
-  if (op.getLse())
-    frame.set(op.getLse(), RuntimeValue::array(std::move(lse)));
-  return success();
-}
-
-static LogicalResult executeMerge(Operation *op, Frame &frame) {
-  auto merge = cast<attn::MergeOp>(op);
-  return withFloatStorage(frame, merge.getOutput().getType(), [&](auto like) {
-    return evaluateMerge<decltype(like)>(merge, frame);
-  });
-}
 
 template <typename OpTy>
 static void addLength(InterpreterRegistry &registry,
@@ -146,7 +90,6 @@ void fovea::interp::registerAttnHandlers(InterpreterRegistry &registry) {
   registry.add<attn::ForwardOp>(executeForward);
   registry.add<attn::BackwardOp>(executeBackward);
   registry.add<attn::ContributeOp>(executeContribute);
-  registry.add<attn::MergeOp>(executeMerge);
   addLength<attn::QueryLengthOp>(registry, &SequenceLengths::queries);
   registry.add<attn::BlockMinOp>(executeBlockMinMax<attn::BlockMinOp>);
   registry.add<attn::BlockMaxOp>(executeBlockMinMax<attn::BlockMaxOp>);

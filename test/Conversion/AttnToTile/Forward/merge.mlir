@@ -35,3 +35,19 @@ func.func @three(%o: tensor<1x1x?x16xbf16>, %l: tensor<1x1x?xf32>, %o1: tensor<1
   %r = attn.merge (%o, %l), (%o1, %l1), (%o2, %l2) : tensor<1x1x?x16xbf16>, tensor<1x1x?xf32> -> tensor<1x1x?x16xf32>
   return %r : tensor<1x1x?x16xf32>
 }
+
+// Stacked parts: one loop over them, with the accumulators of all columns, from the state without
+// keys.
+// CHECK-LABEL: gpu.func @stacked
+// CHECK-SAME: %[[OS:[a-z0-9_]+]]: memref<?x2x4x?x64xbf16{{[^%]*}}%[[LS:[a-z0-9_]+]]: memref<?x2x4x?xf32
+// CHECK-DAG: %[[PARTS:.*]] = memref.dim %[[OS]]
+// CHECK: %[[STATE:.*]]:4 = scf.for %[[PART:.*]] = %{{.*}} to %[[PARTS]] step %{{.*}} iter_args
+// CHECK: tile.load {{("[^"]+" )?}}%[[LS]][%[[PART]], {{.*}}] dims [3, -1]
+// CHECK: tile.load {{("[^"]+" )?}}%[[OS]][%[[PART]], {{.*}}] dims [3, 4]
+// CHECK: tile.load {{("[^"]+" )?}}%[[OS]][%[[PART]], {{.*}}] dims [3, 4]
+// CHECK: tile.softmax_merge
+// CHECK: tile.softmax_finish %[[STATE]]#0, %[[STATE]]#1, %[[STATE]]#2, %[[STATE]]#3
+func.func @stacked(%os: tensor<?x2x4x?x64xbf16>, %ls: tensor<?x2x4x?xf32>) -> tensor<2x4x?x64xbf16> {
+  %r = attn.merge (%os, %ls) : tensor<?x2x4x?x64xbf16>, tensor<?x2x4x?xf32> -> tensor<2x4x?x64xbf16>
+  return %r : tensor<2x4x?x64xbf16>
+}

@@ -1,7 +1,7 @@
 // RUN: fovea-opt %s -split-input-file -verify-diagnostics
 
 func.func @rank(%o0: tensor<4x?x64xf32>, %l0: tensor<2x4x?xf32>) {
-  // expected-error @+1 {{outputs must have rank 4}}
+  // expected-error @+1 {{outputs must have rank 4, or 5 if they are stacked, and the result rank 4, found 'tensor<4x?x64xf32>' and 'tensor<2x4x?x64xf32>'}}
   %o, %l = attn.merge (%o0, %l0) : tensor<4x?x64xf32>, tensor<2x4x?xf32> -> tensor<2x4x?x64xf32>, tensor<2x4x?xf32>
   return
 }
@@ -91,5 +91,29 @@ func.func @part_types(%o0: tensor<2x4x?x64xf32>, %o1: tensor<2x4x?x64xbf16>, %l:
 func.func @lse_types(%o0: tensor<2x4x?x64xf32>, %l0: tensor<2x4x?xf32>, %l1: tensor<2x4x8xf32>) {
   // expected-error @+1 {{all log-sum-exps must have the same type}}
   %o = "attn.merge"(%o0, %o0, %l0, %l1) : (tensor<2x4x?x64xf32>, tensor<2x4x?x64xf32>, tensor<2x4x?xf32>, tensor<2x4x8xf32>) -> tensor<2x4x?x64xf32>
+  return
+}
+
+// -----
+
+func.func @stacked_result(%o0: tensor<3x2x4x?x64xf32>, %l0: tensor<3x2x4x?xf32>) {
+  // expected-error @+1 {{outputs must have rank 4, or 5 if they are stacked, and the result rank 4}}
+  %o = attn.merge (%o0, %l0) : tensor<3x2x4x?x64xf32>, tensor<3x2x4x?xf32> -> tensor<3x2x4x?x64xf32>
+  return
+}
+
+// -----
+
+func.func @stacked_pairs(%o0: tensor<3x2x4x?x64xf32>, %l0: tensor<3x2x4x?xf32>) {
+  // expected-error @+1 {{stacked parts must be the only pair, found 2 pairs of 'tensor<3x2x4x?x64xf32>'}}
+  %o = attn.merge (%o0, %l0), (%o0, %l0) : tensor<3x2x4x?x64xf32>, tensor<3x2x4x?xf32> -> tensor<2x4x?x64xf32>
+  return
+}
+
+// -----
+
+func.func @stacked_lse(%o0: tensor<3x2x4x?x64xf32>, %l0: tensor<4x2x4x?xf32>) {
+  // expected-error @+1 {{lse must be an f32 tensor of parts, batch, heads, queries as the outputs have them, found 'tensor<4x2x4x?xf32>'}}
+  %o = attn.merge (%o0, %l0) : tensor<3x2x4x?x64xf32>, tensor<4x2x4x?xf32> -> tensor<2x4x?x64xf32>
   return
 }

@@ -62,6 +62,13 @@ func.func @merge(%o0: tensor<2x?x4x64xf32>, %l0: tensor<2x4x?xf32>, %o1: tensor<
   return %o : tensor<2x?x4x64xbf16>
 }
 
+// CHECK-LABEL: func.func @stacked
+// CHECK: attn.merge (%[[O:.*]], %[[L:.*]]) layout(bshd) : tensor<?x2x?x4x64xf32>, tensor<?x2x4x?xf32> -> tensor<2x?x4x64xbf16>, tensor<2x4x?xf32>
+func.func @stacked(%os: tensor<?x2x?x4x64xf32>, %ls: tensor<?x2x4x?xf32>) -> (tensor<2x?x4x64xbf16>, tensor<2x4x?xf32>) {
+  %o, %l = attn.merge (%os, %ls) layout(bshd) : tensor<?x2x?x4x64xf32>, tensor<?x2x4x?xf32> -> tensor<2x?x4x64xbf16>, tensor<2x4x?xf32>
+  return %o, %l : tensor<2x?x4x64xbf16>, tensor<2x4x?xf32>
+}
+
 // CHECK-LABEL: func.func @weights
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x4x?x64xf16>, %[[T:[a-z0-9]+]]: tensor<4xf32>, %[[SEED:[a-z0-9]+]]: i64
 // CHECK: attn.forward %[[Q]], %[[Q]], %[[Q]] lengths(%{{.*}} : tensor<2xi32>) sinks(%[[T]] : tensor<4xf32>) dropout(1.250000e-01, %[[SEED]], %[[SEED]]) captures(%[[T]] : tensor<4xf32>) :

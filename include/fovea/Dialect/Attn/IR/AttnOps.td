@@ -406,29 +406,40 @@ def Attn_MergeOp : Attn_Op<"merge", [
     ```
 
     A row whose parts all have `LSE_p = -inf` has `O = 0` and `LSE = -inf`. A
-    part with `LSE_p = -inf` has no effect, whatever values its O contains. The
-    op serves split KV, ring attention and cascade inference.
+    part with `LSE_p = -inf` has no effect, whatever values its O contains.
+    Parts are merged in ascending order. The op serves split KV, ring attention
+    and cascade inference.
 
     An O has the shape (B, Hq, Sq, Dv) or, with `layout(bshd)`,
     (B, Sq, Hq, Dv), and the element type f16, bf16 or f32. An LSE has the shape
     (B, Hq, Sq) and the element type f32.
+
+    If the only pair has one more leading dimension, the parts are *stacked*:
+    that dimension counts them. Its size may be dynamic, and 0, which gives
+    `O = 0` and `LSE = -inf`. The kernel then has one loop over the parts.
 
     Example:
 
     ```mlir
     %o, %lse = attn.merge (%o0, %lse0), (%o1, %lse1)
       : tensor<2x8x?x64xf32>, tensor<2x8x?xf32> -> tensor<2x8x?x64xbf16>, tensor<2x8x?xf32>
+    %p, %plse = attn.merge (%os, %lses)
+      : tensor<?x2x8x?x64xf32>, tensor<?x2x8x?xf32> -> tensor<2x8x?x64xbf16>, tensor<2x8x?xf32>
     ```
   }];
   let arguments = (ins
-    Arg<Variadic<AnyRankedTensor>, "O of each part: (B, Hq, Sq, Dv) in the layout bhsd">:$outputs,
-    Arg<Variadic<AnyRankedTensor>, "LSE of each part, natural logarithm: (B, Hq, Sq), f32">:$lses,
+    Arg<Variadic<AnyRankedTensor>, "O of each part, (B, Hq, Sq, Dv) in the layout bhsd; or of all, with a leading dimension">:$outputs,
+    Arg<Variadic<AnyRankedTensor>, "LSE of each part or of all, natural logarithm: (B, Hq, Sq), f32">:$lses,
     Arg<DefaultValuedAttr<Attn_LayoutAttr, "::fovea::attn::Layout::BHSD">, "the dimension order of the outputs">:$layout);
   let results = (outs
     Res<AnyRankedTensor, "O over the keys of all parts, the shape of a part">:$output,
     Res<Optional<AnyRankedTensor>, "LSE over the keys of all parts: (B, Hq, Sq), f32">:$lse);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// True if the leading dimension of one pair counts the parts.
+    bool isStacked();
+  }];
 }
 
 def Attn_YieldOp : Attn_Op<"yield", [

@@ -212,7 +212,7 @@ def AttnOutline : Pass<"attn-outline", "::mlir::ModuleOp"> {
   let description = [{
     `attn-to-tile` creates one kernel per function whose body is one attn op on
     the function's arguments and the return of its results. Such functions are
-    not changed. Each `attn.forward` and `attn.merge` of another function is
+    not changed. Each such op (`KernelOpInterface`) of another function is
     moved to a new private function with one argument per operand, and is
     replaced by a call. With `public-functions`, public functions of the first
     kind are also outlined: they remain for their callers and call the kernel's

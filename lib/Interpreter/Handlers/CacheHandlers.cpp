@@ -1,4 +1,4 @@
-//===- CacheHandlers.cpp - attn.merge ---------------------------------------===//
+//===- CacheHandlers.cpp - attn.merge and attn.append ---------------------===//
 //
 // Part of the Fovea project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -16,6 +16,7 @@
 #include "fovea/Interpreter/Handlers.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "llvm/ADT/DenseMap.h"
 
 #include <cmath>
 
@@ -116,6 +117,161 @@ static LogicalResult executeMerge(Operation *op, Frame &frame) {
   });
 }
 
+//===----------------------------------------------------------------------===//
+// AppendOp
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The positions of new rows in a flat cache.
+class Positions {
+public:
+  Positions(attn::AppendOp op, Frame &frame) : op(op), frame(frame) {
+    ArrayRef<int64_t> shape = frame.getArray(op.getKey()).getShape();
+    if (shape.size() == 4)
+      rowsOfSequence = shape[1];
+    ArrayRef<int64_t> cache = frame.getArray(op.getKeyCache()).getShape();
+    pages = cache[0];
+    page = cache.size() == 4 ? cache[1] : 1;
+  }
+
+  /// The position of new row `n` of all; nullopt if it has none.
+  std::optional<int64_t> find(int64_t n);
+
+private:
+  int64_t read(Value integers, int64_t n) {
+    return frame.getArray(integers).data<int64_t>()[n];
+  }
+  std::optional<int64_t> findAtEnd(int64_t sequence, int64_t row);
+
+  attn::AppendOp op;
+  Frame &frame;
+  int64_t rowsOfSequence = 0, pages, page;
+};
+} // namespace
+
+std::optional<int64_t> Positions::find(int64_t n) {
+  if (op.getSlots()) {
+    int64_t slot = read(op.getSlots(), n);
+    if (slot >= 0 && slot < pages * page)
+      return slot;
+    return std::nullopt;
+  }
+  if (!op.getOffsets())
+    return findAtEnd(n / rowsOfSequence, n % rowsOfSequence);
+  int64_t sequences =
+      std::min(frame.getArray(op.getLengths()).getNumElements(),
+               frame.getArray(op.getOffsets()).getNumElements() - 1);
+  for (int64_t sequence = 0; sequence < sequences; ++sequence) {
+    int64_t first = read(op.getOffsets(), sequence);
+    if (n >= first && n < read(op.getOffsets(), sequence + 1))
+      return findAtEnd(sequence, n - first);
+  }
+  return std::nullopt;
+}
+
+std::optional<int64_t> Positions::findAtEnd(int64_t sequence, int64_t row) {
+  int64_t place = read(op.getLengths(), sequence) + row, entry = sequence,
+          room = page;
+  int64_t entries = 1;
+  if (op.getPageTable()) {
+    entries = frame.getArray(op.getPageTable()).getShape()[1];
+    room = entries * page;
+  }
+  if (place < 0 || place >= room)
+    return std::nullopt;
+  if (op.getPageTable())
+    entry = read(op.getPageTable(), sequence * entries + place / page);
+  if (entry < 0 || entry >= pages)
+    return std::nullopt;
+  return entry * page + place % page;
+}
+
+/// Copies the new rows to their positions (-1 for none) in a copy of the cache.
+static std::shared_ptr<Array> update(const Array &rows, const Array &cache,
+                                     ArrayRef<int64_t> positions) {
+  auto result = std::make_shared<Array>(cache.getShape(), cache.getStorage());
+  int64_t width = computeProduct(rows.getShape().take_back(2));
+  withStorage(cache.getStorage(), [&](auto like) {
+    using T = decltype(like);
+    T *target = result->template data<T>();
+    std::copy_n(cache.data<T>(), cache.getNumElements(), target);
+    for (auto [n, position] : llvm::enumerate(positions))
+      if (position >= 0)
+        std::copy_n(rows.data<T>() + n * width, width,
+                    target + position * width);
+  });
+  return result;
+}
+
+/// Reports operands whose sizes differ where they must agree.
+static LogicalResult checkSizes(attn::AppendOp op, Frame &frame) {
+  auto shapeOf = [&](Value value) { return frame.getArray(value).getShape(); };
+  auto check = [&](StringRef names, ArrayRef<int64_t> first,
+                   ArrayRef<int64_t> second) -> LogicalResult {
+    if (first == second)
+      return success();
+    std::string found;
+    llvm::raw_string_ostream text(found);
+    llvm::interleave(first, text, "x");
+    text << " and ";
+    llvm::interleave(second, text, "x");
+    return frame.fail(op) << names << " must have equal sizes, found " << found;
+  };
+  Value key = op.getKey(), lengths = op.getLengths();
+  ArrayRef<int64_t> rows = shapeOf(key).drop_back(2);
+  if (op.getValue() &&
+      (failed(check("rows of new keys and values", shapeOf(key).drop_back(),
+                    shapeOf(op.getValue()).drop_back())) ||
+       failed(check("rows of both caches",
+                    shapeOf(op.getKeyCache()).drop_back(),
+                    shapeOf(op.getValueCache()).drop_back()))))
+    return failure();
+  if (failed(check("new keys and rows of their cache",
+                   shapeOf(key).take_back(2),
+                   shapeOf(op.getKeyCache()).take_back(2))))
+    return failure();
+  if (op.getSlots())
+    return check("new rows and slots", rows, shapeOf(op.getSlots()));
+  if (!op.getOffsets() && failed(check("sequences of new keys and lengths",
+                                       rows.take_front(), shapeOf(lengths))))
+    return failure();
+  return op.getPageTable()
+             ? check("rows of page_table and lengths",
+                     shapeOf(op.getPageTable()).take_front(), shapeOf(lengths))
+             : success();
+}
+
+static LogicalResult executeAppend(Operation *operation, Frame &frame) {
+  auto op = cast<attn::AppendOp>(operation);
+  if (failed(checkSizes(op, frame)))
+    return failure();
+  const Array &key = frame.getArray(op.getKey());
+  Positions all(op, frame);
+  SmallVector<int64_t> positions;
+  llvm::DenseMap<int64_t, int64_t> taken;
+  for (int64_t n : llvm::seq(computeProduct(key.getShape().drop_back(2)))) {
+    std::optional<int64_t> position = all.find(n);
+    positions.push_back(position.value_or(-1));
+    if (!position)
+      continue;
+    auto [entry, isNew] = taken.try_emplace(*position, n);
+    if (!isNew)
+      return frame.fail(op)
+             << "new rows must have different positions, found " << *position
+             << " for rows " << entry->second << " and " << n;
+  }
+  frame.set(op.getKeys(),
+            RuntimeValue::array(
+                update(key, frame.getArray(op.getKeyCache()), positions)));
+  if (op.getValue())
+    frame.set(op.getValues(),
+              RuntimeValue::array(update(frame.getArray(op.getValue()),
+                                         frame.getArray(op.getValueCache()),
+                                         positions)));
+  return success();
+}
+
 void fovea::interp::registerCacheHandlers(InterpreterRegistry &registry) {
   registry.add<attn::MergeOp>(executeMerge);
+  registry.add<attn::AppendOp>(executeAppend);
 }

@@ -19,6 +19,7 @@ fovea::makeKernelLowering(attn::KernelOpInterface op) {
   return TypeSwitch<Operation *, Lowering>(op)
       .Case([](attn::ForwardOp op) { return makeForwardLowering(op); })
       .Case([](attn::MergeOp op) { return makeMergeLowering(op); })
+      .Case([](attn::AppendOp op) { return makeAppendLowering(op); })
       .Case([](attn::BackwardOp op) { return makeBackwardLowering(op); })
       .Default([](Operation *op) -> Lowering {
         op->emitError("'") << op->getName() << "' has no lowering to tiles";

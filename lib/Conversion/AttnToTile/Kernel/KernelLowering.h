@@ -39,6 +39,7 @@ std::unique_ptr<KernelLowering> makeKernelLowering(attn::KernelOpInterface op);
 
 std::unique_ptr<KernelLowering> makeForwardLowering(attn::ForwardOp op);
 std::unique_ptr<KernelLowering> makeMergeLowering(attn::MergeOp op);
+std::unique_ptr<KernelLowering> makeAppendLowering(attn::AppendOp op);
 std::unique_ptr<KernelLowering> makeBackwardLowering(attn::BackwardOp op);
 
 } // namespace fovea

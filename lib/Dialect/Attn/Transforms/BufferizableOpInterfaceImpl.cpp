@@ -56,6 +56,7 @@ struct NeedsKernel
 void fovea::attn::registerBufferizableOpInterfaceExternalModels(
     DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, AttnDialect *) {
+    AppendOp::attachInterface<NeedsKernel<AppendOp>>(*context);
     ForwardOp::attachInterface<NeedsKernel<ForwardOp>>(*context);
     BackwardOp::attachInterface<NeedsKernel<BackwardOp>>(*context);
     MergeOp::attachInterface<NeedsKernel<MergeOp>>(*context);

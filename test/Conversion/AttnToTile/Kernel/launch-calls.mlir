@@ -43,3 +43,21 @@ func.func @host(%q: !t) -> (!t) {
   %o = func.call_indirect %f(%q) : (!t) -> !t
   return %o : !t
 }
+
+// -----
+
+// A cache that the kernel updates is the output, not an input.
+!k = tensor<?x2x64xf16>
+// CHECK-LABEL: gpu.module @append_module
+func.func private @append(%c: !k, %k: !k, %s: tensor<?xi64>) -> !k {
+  %r = attn.append (%k) to (%c) slots(%s : tensor<?xi64>) : !k to !k
+  return %r : !k
+}
+// CHECK-LABEL: func.func @host
+// CHECK-SAME: %[[C:[a-z0-9]+]]: tensor<?x2x64xf16>, %[[K:[a-z0-9]+]]: tensor<?x2x64xf16>, %[[S:[a-z0-9]+]]: tensor<?xi64>)
+// CHECK: %[[R:.*]] = launch.call @append_module::@append ins("k" = %[[K]] : {{.*}}, "slots" = %[[S]] : {{.*}}) outs("k_cache" = %[[C]] : tensor<?x2x64xf16>)
+// CHECK: return %[[R]]
+func.func @host(%c: !k, %k: !k, %s: tensor<?xi64>) -> !k {
+  %r = call @append(%c, %k, %s) : (!k, !k, tensor<?xi64>) -> !k
+  return %r : !k
+}

@@ -442,6 +442,75 @@ def Attn_MergeOp : Attn_Op<"merge", [
   }];
 }
 
+def Attn_AppendOp : Attn_Op<"append", [
+    AttrSizedOperandSegments, Pure,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>,
+    DeclareOpInterfaceMethods<InferTypeOpInterface>,
+    DeclareOpInterfaceMethods<KernelOpInterface,
+                              ["getDimLimits", "getUpdatedOperand",
+                               "isOperandCopied", "isResultCopied"]>]> {
+  let summary = "writes new rows of keys and values into a cache";
+  let description = [{
+    Returns the caches with new rows of K and V at given positions; all other
+    rows keep their contents. The kernel updates the caches in place: its ABI
+    has one tensor for a cache and its result, with the access `update`.
+
+    A cache has the shape (pages, rows of a page, Hkv, D) or (rows, Hkv, D),
+    which has pages of one row. `slots` gives the position of each new row:
+    `page * rows of a page + row`. With `lengths`, the row `t` of sequence `b`
+    has the position `n = lengths[b] + t`, where `lengths` are those before the
+    op:
+
+    | operands | new rows | position in the cache |
+    |---|---|---|
+    | `slots` | (T, Hkv, D) or (B, S, Hkv, D) | `slots[t]` or `slots[b, t]` |
+    | `lengths` | (B, S, Hkv, D) | row `n` of page `b`, for a cache with a page per sequence |
+    | `page_table`, `lengths` | (B, S, Hkv, D) | row `n mod rows` of page `page_table[b, n div rows]` |
+    | `offsets` in addition to `lengths` | (T, Hkv, D) | the same; row `offsets[b] + t` is row `t` of sequence `b` |
+
+    A row without a position in the cache is skipped: with a slot, page or `n`
+    that is negative or too large, or in no sequence. So all integers are
+    valid, and nothing outside of a cache is written. Offsets that do not ascend
+    give rows unspecified positions. No two rows may have the same position: the
+    interpreter reports it, and a kernel writes one of them.
+
+    K and V have the element type of their cache: f16, bf16 or f32. They may
+    have different head dims. A cache of latent attention has no V.
+
+    Example:
+
+    ```mlir
+    %kc, %vc = attn.append (%k, %v) to (%k_cache, %v_cache) slots(%slots : tensor<?xi64>)
+      : tensor<?x8x128xbf16>, tensor<?x8x128xbf16>
+      to tensor<?x64x8x128xbf16>, tensor<?x64x8x128xbf16>
+    %c = attn.append (%k) to (%cache) page_table(%table : tensor<4x?xi32>) lengths(%n : tensor<4xi32>)
+      : tensor<4x?x1x576xbf16> to tensor<?x64x1x576xbf16>
+    ```
+  }];
+  let arguments = (ins
+    Arg<AnyRankedTensor, "the new keys: (T, Hkv, D) or (B, S, Hkv, D)">:$key,
+    Arg<Optional<AnyRankedTensor>, "the new values; none: a cache of keys only">:$value,
+    Arg<AnyRankedTensor, "the keys of the cache: (pages, rows, Hkv, D) or (rows, Hkv, D)">:$keyCache,
+    Arg<Optional<AnyRankedTensor>, "the values of the cache">:$valueCache,
+    Arg<Optional<AnyRankedTensor>, "the position of each new row, i32 or i64: (T) or (B, S)">:$slots,
+    Arg<Optional<AnyRankedTensor>, "the pages of each sequence, i32: (B, P)">:$pageTable,
+    Arg<Optional<AnyRankedTensor>, "the number of keys of each sequence before the op, i32: (B)">:$lengths,
+    Arg<Optional<AnyRankedTensor>, "the first new row of each packed sequence, and their end, i32: (B + 1)">:$offsets);
+  let results = (outs
+    Res<AnyRankedTensor, "the keys of the cache with the new rows">:$keys,
+    Res<Optional<AnyRankedTensor>, "the values of the cache with the new rows">:$values);
+  let assemblyFormat = [{
+    ` ` `(` $key (`,` $value^)? `)` `to` ` ` `(` $keyCache (`,` $valueCache^)? `)`
+    (`slots` `(` $slots^ `:` type($slots) `)`)?
+    (`page_table` `(` $pageTable^ `:` type($pageTable) `)`)?
+    (`lengths` `(` $lengths^ `:` type($lengths) `)`)?
+    (`offsets` `(` $offsets^ `:` type($offsets) `)`)?
+    attr-dict `:` type($key) (`,` type($value)^)?
+    `to` type($keyCache) (`,` type($valueCache)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 def Attn_YieldOp : Attn_Op<"yield", [
     Pure, Terminator, ReturnLike, ParentOneOf<["ForwardOp", "BackwardOp"]>]> {
   let summary = "terminator of the regions of attn ops";

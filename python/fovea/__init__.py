@@ -7,8 +7,9 @@
 
 ``attention`` describes a variant of attention, and ``compile`` compiles it to a kernel, which
 needs no GPU. ``Kernel.launch`` runs the kernel on a GPU; ``Kernel.interpret`` and ``reference``
-run on the CPU. ``gradient`` derives the program of the gradients. ``fovea.math`` has the
-functions for score_mod and mask_mod, which are attributes of ``fovea``, too.
+run on the CPU. ``gradient`` derives the program of the gradients, and ``merge`` describes the
+merge of attention over disjoint sets of keys. ``fovea.math`` has the functions for score_mod and
+mask_mod, which are attributes of ``fovea``, too.
 """
 
 import os as _os
@@ -22,6 +23,7 @@ from . import cache, functions as functions, math as math
 from .compiler._kernel import Kernel, compile as compile, find_ptxas, reference, targets, version
 from .compiler._lines import SourceLine
 from .errors import CompileError, CompileWarning, Diagnostic, Error, LaunchError, MissingPackageError, TraceError
+from .frontend._caches import merge
 from .frontend._gradient import gradient
 from .frontend._program import Spec
 from .frontend._spec import Blocks, Capture, Paged, attention
@@ -46,5 +48,5 @@ __all__ = [
     "Blocks", "Capture", "CompileError", "CompileWarning", "ComparedField", "DeviceTensor", "Diagnostic", "Error",
     "Explanation", "Kernel", "LaunchError", "LoadedKernel", "MissingPackageError", "Paged", "PreparedLaunch", "SourceLine", "Spec",
     "Statement", "TraceError", "Traced", "TracedTensor", "attention", "cache", "device_info", "find_ptxas", "gradient",
-    "reference", "synchronize", "targets", "version",
+    "merge", "reference", "synchronize", "targets", "version",
 ]

@@ -138,14 +138,19 @@ def _check_missing(what: str, taken: Iterable[str], given: Container[str], inter
         raise TypeError(f"{what} needs {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} missing")
 
 
-def reference(program: Program, q: Any, k: Any, v: Any, **others: Any) -> Any:
+def _given(arguments: Mapping[str, Any]) -> Dict[str, Any]:
+    """The arguments without those of q, k and v that the program does not take."""
+    return {name: value for name, value in arguments.items() if value is not None or name not in ("q", "k", "v")}
+
+
+def reference(program: Program, q: Any = None, k: Any = None, v: Any = None, **others: Any) -> Any:
     """Evaluates a program in f64 on the CPU, on numpy arrays or PyTorch tensors. Returns the
     output, or (output, log-sum-exp) if the program has both, as f64 arrays.
 
     ``others`` are captured tensors by name, ``scale``, ``lengths``, ``cu_q`` and ``cu_k``.
     Inputs are first rounded to the program's dtypes. Raises CompileError, TypeError.
     """
-    return _interpret(as_spec(program), {}, {"q": q, "k": k, "v": v, **others}, "attn", True, 0)
+    return _interpret(as_spec(program), {}, _given({"q": q, "k": k, "v": v, **others}), "attn", True, 0)
 
 
 # --- Kernels ------------------------------------------------------------------
@@ -394,7 +399,7 @@ class Kernel:
 
     # --- Running -------------------------------------------------------------
 
-    def __call__(self, q: Any, k: Any, v: Any, *unnamed: NoReturn, stream: Optional[int] = None, device: Optional[int] = None,
+    def __call__(self, q: Any = None, k: Any = None, v: Any = None, *unnamed: NoReturn, stream: Optional[int] = None, device: Optional[int] = None,
                  check: bool = False, **others: Any) -> Any:
         """Allocates the outputs, launches, and returns the outputs without waiting: the output,
         or (output, log-sum-exp), or the gradients in the order of the metadata. Outputs are
@@ -406,13 +411,18 @@ class Kernel:
         if unnamed:
             raise TypeError(f"captured tensors and other operands are passed by name, found {len(unnamed)} without a name: "
                             f"{self._called()}")
-        tensors = {"q": q, "k": k, "v": v, **others}
-        if getattr(q, "__array_interface__", None) is not None or getattr(q, "is_cuda", True) is False:
-            raise TypeError(f"kernel '{self.name}' runs on a GPU and 'q' is in host memory: move the tensors to the GPU, "
+        tensors = _given({"q": q, "k": k, "v": v, **others})
+        first, like = next(iter(tensors.items()), ("q", None))
+        if getattr(like, "__array_interface__", None) is not None or getattr(like, "is_cuda", True) is False:
+            raise TypeError(f"kernel '{self.name}' runs on a GPU and '{first}' is in host memory: move the tensors to the GPU, "
                             f"or run {self._called('.interpret')} on the CPU")
         named = self._named(tensors)
+        # An updated tensor is an input and an output: it can't be allocated.
+        needed = [one["name"] for one in self._facts["tensors"] if one["access"] == "update" or (
+            one["access"] == "read" and (like is None or one["name"] in ("q", "k", "v")))]
+        _check_missing(f"kernel '{self.name}'", needed, named, self._internal)
         for name, (shape, dtype) in _outputs.output_shapes(self._facts, named).items():
-            named[name] = _outputs.allocate(q, shape, dtype)
+            named[name] = _outputs.allocate(like, shape, dtype)
         self.launch(stream=stream, device=device, check=check, **named)
         results = tuple(named[one["name"]] for one in self._facts["tensors"] if one["access"] != "read")
         return results[0] if len(results) == 1 else results
@@ -429,7 +439,7 @@ class Kernel:
     def _called(self, method: str = "") -> str:
         return f"kernel{method}({', '.join(self._taken(inputs=True))})"
 
-    def interpret(self, q: Any, k: Any, v: Any, *unnamed: NoReturn, level: str = "attn", seed: int = 0, **others: Any) -> Any:
+    def interpret(self, q: Any = None, k: Any = None, v: Any = None, *unnamed: NoReturn, level: str = "attn", seed: int = 0, **others: Any) -> Any:
         """Runs the program on the CPU with the rounding of its dtypes, on numpy arrays or
         PyTorch tensors. It is slow and meant for tests.
 
@@ -452,7 +462,7 @@ class Kernel:
         if unnamed:
             raise TypeError(f"captured tensors and other operands are passed by name, found {len(unnamed)} without a name: "
                             f"{self._called('.interpret')}")
-        arrays = {"q": q, "k": k, "v": v, **others}
+        arrays = _given({"q": q, "k": k, "v": v, **others})
         if level != "ptx":
             return _interpret(self._spec, self._options, arrays, level, False, seed)
         tensors = [one["name"] for one in self._facts["tensors"] if one["access"] != "write"]
@@ -517,7 +527,7 @@ class Kernel:
         if unnamed:
             raise TypeError(f"tensors are passed by name, found {len(unnamed)} without a name: {self._launched()}")
         if device is None:
-            device = _launch.device_of(tensors.get("q"))
+            device = _launch.device_of(tensors.get("q", next(iter(tensors.values()), None)))
         kernel = self.loaded(device)
         named = self._named(tensors, kernel.tensors + kernel.scalars)
         if stream is None:

@@ -1,8 +1,8 @@
-"""Programs of ``attn.merge``."""
+"""Programs of the ops on partial results and caches: ``attn.merge`` and ``attn.append``."""
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 from ..runtime._dtypes import dtype_name
 from ._builder import tensor_type
@@ -81,4 +81,23 @@ def merge(
     return _function(name, operands, f"attn.merge {pairs}{clause} : {part}, {sums} -> {result}, {total}", (("o", result), ("lse", total)))
 
 
-__all__ = ["merge"]
+def append(head_dim: int, heads: int, dtype: str, *, value_dim: Optional[int], rank: int, cache_rank: int, page: Optional[int],
+           integers: Sequence[Tuple[str, str]]) -> Spec:
+    """The program that appends rows of rank ``rank`` to a cache of rank ``cache_rank``.
+    ``integers`` are the names and element types of the operands with positions; without
+    ``value_dim`` there are no values."""
+    dims = [head_dim] if value_dim is None else [head_dim, value_dim]
+    rows = [tensor_type((*(None,) * (rank - 2), heads, dim), dtype) for dim in dims]
+    caches = [tensor_type((None, *(page,) * (cache_rank - 3), heads, dim), dtype) for dim in dims]
+    shapes = {"slots": (None,) * (rank - 2), "page_table": (None, None), "lengths": (None,), "cu_seq": (None,)}
+    clauses = {"cu_seq": "offsets"}
+    kinds = [(name, tensor_type(shapes[name], kind)) for name, kind in integers]
+    names: List[str] = ["k", "v"][:len(dims)]
+    operands = [*zip(names, rows), *((f"{name}_cache", kind) for name, kind in zip(names, caches)), *kinds]
+    given, kept = (", ".join(f"%{name}{end}" for name in names) for end in ("", "_cache"))
+    positions = " ".join(f"{clauses.get(name, name)}(%{name} : {kind})" for name, kind in kinds)
+    op = f"attn.append ({given}) to ({kept}) {positions} : {', '.join(rows)} to {', '.join(caches)}"
+    return _function("append", operands, op, [(f"{name}_result", kind) for name, kind in zip(names, caches)])
+
+
+__all__ = ["append", "merge"]

@@ -6,8 +6,8 @@ score_mods and mask_mods.
 
 ``flex_attention`` and ``scaled_dot_product_attention`` run on CUDA. They call the op
 ``torch.ops.fovea.attention``, which torch.compile keeps in its graph.
-``attention_with_kvcache`` is attention over a KV cache, contiguous or in pages; ``merge``
-merges attention over disjoint sets of keys.
+``attention_with_kvcache`` is attention over a KV cache, contiguous or in pages; ``append``
+writes new keys and values into it, and ``merge`` merges attention over disjoint sets of keys.
 """
 
 from .._distribution import refuse_foreign_package
@@ -19,8 +19,9 @@ from .._extras import need
 need("torch", "torch", "fovea.torch")
 
 from .trace import _aten, _composed, _powers, _searches, _views  # noqa: F401 (registers their ops)
+from ._append import append
 from ._attention import flex_attention, scaled_dot_product_attention
 from ._kvcache import attention_with_kvcache
 from ._merge import merge
 
-__all__ = ["attention_with_kvcache", "flex_attention", "merge", "scaled_dot_product_attention"]
+__all__ = ["append", "attention_with_kvcache", "flex_attention", "merge", "scaled_dot_product_attention"]

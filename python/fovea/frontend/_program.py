@@ -80,6 +80,18 @@ def lists_of(program: str) -> Tuple[str, ...]:
     return next((SEQUENCES[form] for form in ("packed", "paged", "lengths") if f" {form}(%" in program), blocks)
 
 
+def has_sinks(program: str) -> bool:
+    """Whether a program of ``make_spec`` takes sinks."""
+    return " sinks(%sinks " in program
+
+
+def captured_names(program: str, count: int) -> Tuple[str, ...]:
+    """The names of the ``count`` captured tensors that a call passes to a program of ``make_spec``:
+    sinks come first."""
+    own = ("sinks",) if has_sinks(program) else ()
+    return own + tuple(f"capture{index}" for index in range(count - len(own)))
+
+
 def gradient_lists_of(program: str) -> Tuple[str, ...]:
     """The names of the lists that the program's gradients take: those of `lists_of`, then the
     transposed block-sparse lists, which a call may omit."""

@@ -10,8 +10,8 @@ from .ops import _autocast, _block_mask, _nested, _op
 from .cache import _calls
 from .cache._calls import find, form_of
 from .ops._checks import (
-    LEVELS, check, check_tensor, check_tensors, checked_backend, checked_options, checked_scale, hints_of,
-    refusal,
+    LEVELS, check, check_sinks, check_tensor, check_tensors, checked_backend, checked_options, checked_scale, hints_of,
+    refusal, sinks_as_float,
 )
 from .trace._dynamo import program_while_compiling, uncompiled
 from .autograd._derivatives import check_tangents, needs_gradient
@@ -33,14 +33,14 @@ def _known_heads(query: torch.Tensor, value: torch.Tensor) -> Optional[Tuple[int
 
 
 def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_block_mask.Form],
-           dropout: float, sequences: str = "dense") -> Facts:
+           dropout: float, sequences: str = "dense", sinks: bool = False) -> Facts:
     # For a symbolic size, torch.compile guards the length of a range; int() adds no guard.
     head_dim, value_head_dim = (len(range(one.shape[-1])) for one in (query, value))
     widths, scale = widths_of(head_dim, value_head_dim), checked_scale(scale)
     if scale is None and widths.head_dim != head_dim and head_dim:
         scale = head_dim ** -0.5
     return Facts(query.dtype, query.device, widths.head_dim, widths.value_head_dim, scale,
-                 torch.is_grad_enabled(), lse, blocks, dropout, _known_heads(query, value), sequences)
+                 torch.is_grad_enabled(), lse, blocks, dropout, _known_heads(query, value), sequences, sinks=sinks)
 
 
 def _program(score_mod: Optional[Callable], mask_mod: Optional[Callable], query: torch.Tensor, facts: Facts
@@ -66,6 +66,7 @@ def flex_attention(
     kernel_options: Optional[Dict[str, Any]] = None,
     *,
     return_aux: Any = None,
+    sinks: Optional[torch.Tensor] = None,
     backend: str = "cuda",
 ) -> Any:
     """``torch.nn.attention.flex_attention.flex_attention``, compiled by Fovea.
@@ -94,6 +95,11 @@ def flex_attention(
         whether to return the log-sum-exp of the scores, too: (batch, heads, queries),
         float32, natural. ``return_aux`` is PyTorch's AuxRequest; its max_scores is not
         supported.
+    sinks
+        (heads,), float32 (bfloat16 and float16 are converted at each call): for each query
+        head the score of one more key, whose value is 0. It is part of the softmax's sum and
+        of the log-sum-exp; it is neither scaled, nor masked, nor changed by ``score_mod``.
+        The kernel of the gradients computes its gradient. Not in PyTorch's function.
     kernel_options
         "schedule" (also as a dictionary, {"tile_n": 64}) and "recurrence", as in
         ``fovea.compile``. PyTorch's options, with and without the prefixes ``fwd_`` and
@@ -106,12 +112,12 @@ def flex_attention(
 
     Returns the output (batch, heads, queries, value_head_dim), in query's dtype, alone or
     with the log-sum-exp (or AuxOutput). A query without visible keys has output 0 and
-    log-sum-exp -inf. The first call with a new function compiles a kernel, which serves all
+    log-sum-exp -inf, or its head's sink. The first call with a new function compiles a kernel, which serves all
     lengths. The launch is on the current stream and does not synchronise, so that calls can
     be captured in a CUDA graph. Under ``torch.autocast`` query, key and value are cast as
     PyTorch casts them.
 
-    Gradients flow to query, key, value and captured tensors, from the output and the
+    Gradients flow to query, key, value, sinks and captured tensors, from the output and the
     log-sum-exp. The forward pass saves these tensors, the output and the log-sum-exp. There
     are no second derivatives.
 
@@ -127,19 +133,21 @@ def flex_attention(
     """
     if _autocast.is_any_enabled():
         query, key, value = _autocast.cast(query, key, value)
+    own = sinks_as_float(sinks)
     wants_lse = return_lse if return_aux is None else return_lse or return_aux.lse
     # Options may hold symbols while torch.compile traces, and comparing them would add guards.
     hints: Any = None if is_compiling() else hints_of(kernel_options) if kernel_options else ()
-    options = (scale, enable_gqa, wants_lse, hints)
+    options = (scale, enable_gqa, wants_lse, hints, len(own))
     nested = type(query) is not torch.Tensor and _nested.is_any_nested(query, key, value)
     repeats = (backend == "cuda" and hints is not None and not nested
                and (return_aux is None or not return_lse and not return_aux.max_scores))
     if repeats:
         read = None if block_mask is None else _block_mask.known(block_mask)
         mask_mod, blocks, lengths, lists, transposed = (block_mask, None, None, (), ()) if read is None else read
-        if transposed and needs_gradient(query, key, value):
+        if transposed and needs_gradient(query, key, value, *own):
             lists = lists + transposed
-        found = find(known_families(score_mod, mask_mod), query, key, value, form_of(options, blocks, lengths, len(lists)), lists)
+        form = form_of(options, blocks, lengths, len(lists))
+        found = find(known_families(score_mod, mask_mod), query, key, value, form, lists + own)
         if found is not None:
             again, others = found
             result = again(query, key, value, others)
@@ -150,6 +158,7 @@ def flex_attention(
         query, key, value, lists = _nested.packed(*given)
         sequences = "packed"
     check(query, key, value, enable_gqa, checked_backend(backend))
+    check_sinks(own, query.shape[1], query.device)
     if return_lse and return_aux is not None:
         raise ValueError("return_lse and return_aux can't both be given")
     if return_aux is not None and return_aux.max_scores:
@@ -163,19 +172,20 @@ def flex_attention(
                             f"{type(function).__name__}")
     rows = _block_mask.rows_of(blocks)
     # A backward pass needs the log-sum-exp, even if the caller does not.
-    derived = needs_gradient(query, key, value)
+    derived = needs_gradient(query, key, value, *own)
     keeps_lse = wants_lse or derived
     if derived and blocks is not None:
         lists = lists + transposed
-    program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0, sequences))
+    sinked = bool(own)
+    program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0, sequences, sinked))
     if program is not None and not derived and needs_gradient(*program.captures):
         derived = keeps_lse = True
-        program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0, sequences))
+        program, known = _program(score_mod, mask_mod, query, _facts(query, value, scale, keeps_lse, blocks, 0.0, sequences, sinked))
     if program is None:
         return uncompiled(flex_attention)(*given, score_mod, block_mask, scale, enable_gqa, return_lse, kernel_options,
-                                          return_aux=return_aux, backend=backend)
+                                          return_aux=return_aux, sinks=sinks, backend=backend)
     schedule, recurrence = checked_options(kernel_options)
-    call = _op.Call(captures_of(program, query.shape[2], rows), lists, program.text, keeps_lse, schedule=schedule,
+    call = _op.Call([*own, *captures_of(program, query.shape[2], rows)], lists, program.text, keeps_lse, schedule=schedule,
                     recurrence=recurrence)
     plain = backend == "cuda" and _calls.is_plain(query, key, value)
     form = form_of(options, blocks, lengths, 0 if blocks is None else len(lists)) if plain and repeats else None
@@ -215,6 +225,7 @@ def scaled_dot_product_attention(
     scale: Optional[float] = None,
     enable_gqa: bool = False,
     *,
+    sinks: Optional[torch.Tensor] = None,
     backend: str = "cuda",
 ) -> torch.Tensor:
     """``torch.nn.functional.scaled_dot_product_attention``, compiled by Fovea.
@@ -236,7 +247,7 @@ def scaled_dot_product_attention(
         would drop the same keys.
     is_causal
         whether query i attends to the keys 0 to i only.
-    scale, enable_gqa, backend
+    scale, enable_gqa, sinks, backend
         as for ``flex_attention``.
 
     Returns the output, with query's shape except for value's head_dim. Raises the errors of
@@ -258,24 +269,26 @@ def scaled_dot_product_attention(
                 raise TypeError(f"attn_mask is {refused}")
     if _autocast.is_any_enabled():
         query, key, value, attn_mask = _autocast.cast(query, key, value, attn_mask)
+    own = sinks_as_float(sinks)
     given = query
     nested = type(query) is not torch.Tensor and _nested.is_any_nested(query, key, value)
     if not nested and (not isinstance(query, torch.Tensor) or query.is_nested or query.dim() != 4):
         check_tensors(query, key, value)
         query, key, value, attn_mask = as_four(query, key, value, attn_mask)
     # Options that are tensors or arrays become numbers here.
-    options = checked_scale(scale), enable_gqa, float(dropout_p)
+    options = checked_scale(scale), enable_gqa, len(own), float(dropout_p)
     o = None
     if backend == "cuda" and not nested and not is_compiling():
-        o = _sdpa_again(query, key, value, attn_mask, function, options)
+        o = _sdpa_again(query, key, value, attn_mask, own, function, options)
     if o is None:
-        o = _sdpa(query, key, value, attn_mask, function, options, backend, nested)
+        o = _sdpa(query, key, value, attn_mask, own, function, options, backend, nested)
     return o if given.dim() == 4 else as_before(o, given)
 
 
 def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
-          function: Optional[Callable], options: Tuple[Any, ...], backend: str, nested: bool) -> torch.Tensor:
-    scale, enable_gqa, dropout_p = options
+          sinks: Tuple[torch.Tensor, ...], function: Optional[Callable], options: Tuple[Any, ...], backend: str, nested: bool
+          ) -> torch.Tensor:
+    scale, enable_gqa, _, dropout_p = options
     given = query, key, value
     lists: Tuple[torch.Tensor, ...] = ()
     if nested:
@@ -283,41 +296,43 @@ def _sdpa(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask
             raise NotImplementedError("attn_mask can't be given with nested tensors; flex_attention accepts a mask_mod with them")
         query, key, value, lists = _nested.packed(*given)
     check(query, key, value, enable_gqa, checked_backend(backend))
-    derived = needs_gradient(query, key, value, *(() if attn_mask is None else (attn_mask,)))
+    check_sinks(sinks, query.shape[1], query.device)
+    derived = needs_gradient(query, key, value, *sinks, *(() if attn_mask is None else (attn_mask,)))
     plain = backend == "cuda" and _calls.is_plain(query, key, value)
     if not 0 <= dropout_p < 1:
         raise ValueError(f"dropout_p must be a probability below 1, found {dropout_p}")
     if attn_mask is not None and function is not None:
         raise ValueError("attn_mask and is_causal can't both be given")
-    facts = _facts(query, value, scale, derived, None, float(dropout_p), "packed" if nested else "dense")
+    facts = _facts(query, value, scale, derived, None, float(dropout_p), "packed" if nested else "dense", bool(sinks))
     known: Optional[Known] = None
     if attn_mask is None:
         program, known = _program(None, function, query, facts)
         if program is None:
-            return uncompiled(_sdpa)(*given, attn_mask, function, options, backend, nested)
+            return uncompiled(_sdpa)(*given, attn_mask, sinks, function, options, backend, nested)
     else:
         check_mask(attn_mask, query, key)
         check_tangents((("attn_mask", attn_mask),))
         program = program_while_compiling(None, None, query, facts, attn_mask) if is_compiling() else mask_program(attn_mask, facts)
         if program is None:
-            return uncompiled(_sdpa)(*given, attn_mask, function, options, backend, nested)
+            return uncompiled(_sdpa)(*given, attn_mask, sinks, function, options, backend, nested)
         known = (mask_family(attn_mask), (attn_mask,)) if plain else None
     seed, offset = dropout_numbers(query.device) if dropout_p else (0, 0)
-    call = _op.Call(program.captures, lists, program.text, derived, seed, offset)
+    call = _op.Call([*sinks, *program.captures], lists, program.text, derived, seed, offset)
     form = form_of(options) if plain and not nested else None
     o, _ = _calls.run(query, key, value, call, plain, LEVELS.get(backend, "attn"), known, form, derived=derived)
     return _nested.unpacked(o, given[0]) if nested else o
 
 
 def _sdpa_again(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: Optional[torch.Tensor],
-                function: Optional[Callable], options: Tuple[Any, ...]) -> Optional[torch.Tensor]:
+                sinks: Tuple[torch.Tensor, ...], function: Optional[Callable], options: Tuple[Any, ...]
+                ) -> Optional[torch.Tensor]:
     """The output by a cached launch, or None if there is none."""
     known: Iterable[Known] = ()
     if attn_mask is None:
         known = known_families(None, function)
     elif function is None:
         known = ((mask_family(attn_mask), (attn_mask,)),)
-    found = find(known, query, key, value, form_of(options))
+    found = find(known, query, key, value, form_of(options), sinks)
     if found is None:
         return None
     # After the look-up, so that the generator advances once per call.

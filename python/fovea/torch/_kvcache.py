@@ -11,7 +11,9 @@ from .autograd._derivatives import needs_gradient
 from .cache import _calls
 from .cache._programs import Facts, captures_of, program_of
 from .ops import _op
-from .ops._checks import LEVELS, check_tensor, checked_backend, checked_options, checked_scale, refusal
+from .ops._checks import (
+    LEVELS, check_sinks, check_tensor, checked_backend, checked_options, checked_scale, refusal, sinks_as_float,
+)
 from .ops._launches import is_compiling
 from .ops._padding import GRANULE
 from .trace._dynamo import uncompiled
@@ -32,6 +34,7 @@ def attention_with_kvcache(
     score_mod: Optional[Callable] = None,
     mask_mod: Optional[Callable] = None,
     window: Optional[Window] = None,
+    sinks: Optional[torch.Tensor] = None,
     scale: Optional[float] = None,
     return_lse: bool = False,
     kernel_options: Optional[Dict[str, Any]] = None,
@@ -62,7 +65,7 @@ def attention_with_kvcache(
     score_mod, mask_mod
         as for ``flex_attention``, in addition to ``causal`` and ``window``. ``q_idx`` counts
         the queries of the call, ``kv_idx`` the keys of the sequence.
-    scale, return_lse, kernel_options, backend
+    sinks, scale, return_lse, kernel_options, backend
         as for ``flex_attention``. The log-sum-exp is (batch, heads, queries).
 
     Returns the output, (batch, queries, heads, head_dim), alone or with the log-sum-exp.
@@ -75,10 +78,12 @@ def attention_with_kvcache(
     if is_compiling():
         return uncompiled(attention_with_kvcache)(
             q, k_cache, v_cache, lengths=lengths, page_table=page_table, causal=causal, score_mod=score_mod,
-            mask_mod=mask_mod, window=window, scale=scale, return_lse=return_lse, kernel_options=kernel_options,
+            mask_mod=mask_mod, window=window, sinks=sinks, scale=scale, return_lse=return_lse, kernel_options=kernel_options,
             backend=backend)
     backend = checked_backend(backend)
     _check_tensors(q, k_cache, v_cache, backend)
+    own = sinks_as_float(sinks)
+    check_sinks(own, q.shape[2], q.device)
     lists = _checked_integers(q, k_cache, lengths, page_table, backend)
     for name, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
         if function is not None and not callable(function):
@@ -89,12 +94,12 @@ def attention_with_kvcache(
     packs = queries <= _MOST_PACKED
     facts = Facts(q.dtype, q.device, q.shape[3], v_cache.shape[3], checked_scale(scale), torch.is_grad_enabled(), return_lse,
                   sequences=sequences, heads=(heads, kv_heads) if packs else None, window=_checked_window(window, causal),
-                  queries=queries if packs else None)
+                  queries=queries if packs else None, sinks=bool(own))
     program, _ = program_of(score_mod, mask_mod, facts)
-    if needs_gradient(q, k_cache, v_cache, *program.captures):
+    if needs_gradient(q, k_cache, v_cache, *own, *program.captures):
         raise NotImplementedError("attention_with_kvcache has no gradients: call it under torch.no_grad()")
     schedule, recurrence = checked_options(kernel_options)
-    captures = captures_of(program, q.shape[1], 0)
+    captures = [*own, *captures_of(program, q.shape[1], 0)]
     query, key, value = (one.transpose(1, 2) for one in (q, k_cache, v_cache))
     call = _op.Call(captures, lists, program.text, return_lse, schedule=schedule, recurrence=recurrence,
                     level=LEVELS.get(backend, "attn"))

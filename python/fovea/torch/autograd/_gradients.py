@@ -16,7 +16,7 @@ import torch
 from ...compiler import _kernel
 from ...frontend._gradient import gradient_spec
 from ...runtime._launch import LoadedKernel
-from ...frontend._program import DROPOUT, Spec, gradient_lists_of, lists_of
+from ...frontend._program import DROPOUT, Spec, captured_names, gradient_lists_of, has_sinks, lists_of
 from ...errors import CompileError
 from . import _gradient_launches
 from ._derivatives import check_tangents, needs_gradient
@@ -38,8 +38,8 @@ _SCHEMA = (
 
 
 class Call(NamedTuple):
-    """The op's arguments after the tensors. ``blocks`` may have the transposed lists after the
-    others."""
+    """The op's arguments after the tensors. Sinks are the first of ``captures``, if the program
+    takes them. ``blocks`` may have the transposed lists after the others."""
 
     captures: Sequence[torch.Tensor]
     blocks: Sequence[torch.Tensor]
@@ -53,8 +53,12 @@ class Call(NamedTuple):
 
     def names(self) -> Tuple[str, ...]:
         """Names of the tensors whose gradients are requested, as in the program."""
-        every = (*BY, *(f"capture{index}" for index, _ in enumerate(self.captures)))
+        every = (*BY, *captured_names(self.program, len(self.captures)))
         return tuple(name for name, wanted in zip(every, self.wants) if wanted)
+
+    def captured(self) -> Dict[str, torch.Tensor]:
+        """The captured tensors by their names in the program."""
+        return dict(zip(captured_names(self.program, len(self.captures)), self.captures))
 
     def others(self) -> Tuple[torch.Tensor, ...]:
         """Block-sparse lists, then captured tensors."""
@@ -68,11 +72,11 @@ class Call(NamedTuple):
 def _results(given: Dict[str, torch.Tensor], call: Call) -> List[torch.Tensor]:
     """Allocates contiguous gradients; those of query, key and value have the tensor's order of
     dimensions in memory."""
-    made = []
+    made, captured = [], call.captured()
     for name in call.names():
         one = given.get(name)
         if one is None:
-            one = call.captures[int(name[len("capture"):])]
+            one = captured[name]
             made.append(one.new_empty(one.shape))
             continue
         order = sorted(range(3), key=lambda dim: one.stride(dim), reverse=True)
@@ -86,8 +90,8 @@ def _inputs(tensors: Tensors, call: Call) -> Dict[str, Any]:
     from ..ops._op import _signed
 
     named: Dict[str, Any] = {name: one for name, one in zip(TENSORS, tensors) if one is not None}
-    for index, tensor in enumerate(call.captures):
-        named[f"capture{index}"] = _signed(tensor.reshape(1) if not tensor.dim() else tensor)
+    for name, tensor in call.captured().items():
+        named[name] = _signed(tensor.reshape(1) if not tensor.dim() else tensor)
     named.update(zip(gradient_lists_of(call.program), call.blocks))
     if any(name in call.program for name in DROPOUT):
         named.update(zip(DROPOUT, (call.seed, call.offset)))
@@ -97,21 +101,21 @@ def _inputs(tensors: Tensors, call: Call) -> Dict[str, Any]:
 def _spec(call: Call, lse_gradient: bool) -> Spec:
     from ..ops._op import _spec as spec_of
 
-    for index, (one, wanted) in enumerate(zip(call.captures, call.wants[len(BY):])):
-        if wanted and not one.is_floating_point():
-            raise NotImplementedError(f"{_description(call, index)}, has no gradient: it holds no floats")
+    for name, one in call.captured().items():
+        if name in call.names() and not one.is_floating_point():
+            raise NotImplementedError(f"{_description(call, name)}, has no gradient: it holds no floats")
     return gradient_spec(spec_of(call.program, len(call.captures)), call.names(), lse_gradient, call.deterministic,
                          len(call.blocks) > len(lists_of(call.program)))
 
 
-def _description(call: Call, index: int) -> str:
+def _description(call: Call, name: str) -> str:
     """A captured tensor in messages, with its dtype and shape."""
-    one = call.captures[index]
-    return f"captured tensor {index}, {str(one.dtype).rpartition('.')[2]}{list(one.shape)}"
+    one = call.captured()[name]
+    return f"captured tensor {name[len('capture'):]}, {str(one.dtype).rpartition('.')[2]}{list(one.shape)}"
 
 
 #: The compiler's diagnostic for a gradient without a deterministic algorithm.
-_NOT_DETERMINISTIC = re.compile(r"'dcapture(\d+)' is to be deterministic, but")
+_NOT_DETERMINISTIC = re.compile(r"'d(capture\d+)' is to be deterministic, but")
 
 #: Programs without a deterministic kernel, with the requested gradients.
 _nondeterministic: Set[Tuple[str, Tuple[bool, ...]]] = set()
@@ -134,7 +138,7 @@ def _lowered(call: Call, compile: Callable[[Call], Any]) -> Tuple[Call, Any]:
             raise
         if not torch.is_deterministic_algorithms_warn_only_enabled():
             raise NotImplementedError(
-                f"{_description(call, int(refused[1]))}, requires a gradient, and there is no deterministic algorithm for a "
+                f"{_description(call, refused[1])}, requires a gradient, and there is no deterministic algorithm for a "
                 "tensor that is read at query and key and shared by batch entries or heads: detach it, give it both "
                 "dimensions, or call torch.use_deterministic_algorithms(True, warn_only=True)") from error
     _warn_nondeterministic()
@@ -176,7 +180,8 @@ def _prepared(tensors: Tensors, call: Call) -> _gradient_launches.Run:
     device = query.device.index
     call, kernel = _lowered(call, lambda one: _kernel_of(one, lse_gradient is not None, device))
     results = {f"d{name}": one for name, one in zip(call.names(), _results(_by(tensors), call))}
-    places = Arguments(kernel, (*TENSORS, *gradient_lists_of(call.program)[:len(call.blocks)]), tuple(results))
+    places = Arguments(kernel, (*TENSORS, *gradient_lists_of(call.program)[:len(call.blocks)]), tuple(results),
+                       has_sinks(call.program))
     others = call.others()
     named = {name: one if one.dim() else one.reshape(1) for name, one in results.items()}
     run = _gradient_launches.prepare(kernel, places, _inputs(tensors, call), tensors, others, results, named)
@@ -230,8 +235,10 @@ def interpret(tensors: Tensors, call: Call) -> List[torch.Tensor]:
     else:
         options = {"target": target or "sm_80", "schedule": call.schedule, "kernel": None}
         _, results = _lowered(call, lambda one: _kernel._interpret(_spec(one, has_lse_gradient), options, named, level, False, 0))
-    for one, result in zip(made, results if isinstance(results, tuple) else (results,)):
-        one.copy_(torch.as_tensor(result).reshape(one.shape))
+    by_name = dict(zip(call.names(), made))
+    # The program's results are in another order: sinks are the last.
+    for name, result in zip(sorted(by_name, key="sinks".__eq__), results if isinstance(results, tuple) else (results,)):
+        by_name[name].copy_(torch.as_tensor(result).reshape(by_name[name].shape))
     return made
 
 

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, Iterable, NamedTuple, Optional, Sequence
 import torch
 from torch.autograd import forward_ad as _forward_ad
 
+from ...frontend._program import has_sinks
 from ..autograd import _gradients
 from ..ops import _op
 from ._signatures import signature_matcher
@@ -42,7 +43,7 @@ def form_of(options: Form, blocks: Optional[Form] = None, lengths: Optional[Tupl
 class _CachedCall(NamedTuple):
     """A cached call."""
 
-    #: A test of query, key, value, block-sparse lists, and captured tensors in the order of `run`.
+    #: A test of query, key, value, block-sparse lists, sinks, and captured tensors in the order of `run`.
     fits: Callable[..., bool]
     run: Callable[..., Any]
     form: Form
@@ -107,7 +108,7 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
                                              call.schedule, call.recurrence, level)
 
         # Not written with "or", which torch.compile does not support for functions.
-        other = adapted(as_op, query, value, rows, lists, call.lse)
+        other = adapted(as_op, query, value, rows, lists, call.lse, has_sinks(call.program))
         if other is None:
             return as_op(query, keys, values, others, call.seed, call.offset)
         return other(query, keys, values, others, call.seed, call.offset)
@@ -122,15 +123,18 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
             k, v = k.expand(batch, -1, -1, -1), v.expand(batch, -1, -1, -1)
         return launch_of(q, k, v, rest)(q, k, v, rest, seed, offset)
 
-    run_again = adapted(attend, query, value, rows, lists, call.lse)
+    own = 1 if has_sinks(call.program) else 0
+    run_again = adapted(attend, query, value, rows, lists, call.lse, bool(own))
     if run_again is None:
         run_again = launch_of(query, keys, values, others)
     if known is not None and form is not None:
         family, bound = known
         if len(family.calls) >= _MAX_CALLS:
             family.calls.clear()
-        read = _folding(_in_order(call.captures, bound), call.captures)
-        kept = _CachedCall(signature_matcher(query, key, value, *call.blocks, *(bound if read is None else read(bound))), run_again, form, read)
+        captures = call.captures[own:]
+        read = _folding(_in_order(captures, bound), captures)
+        fits = signature_matcher(query, key, value, *call.blocks, *call.captures[:own], *(bound if read is None else read(bound)))
+        kept = _CachedCall(fits, run_again, form, read)
         sizes = query.shape, key.shape, form
         family.calls[sizes] = (kept, *family.calls.get(sizes, ()))[:_MAX_SAME_SIZES]
         family.latest = kept
@@ -140,7 +144,7 @@ def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: _op.C
 def find(known: Iterable[Known], query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, form: Form,
          lists: Tuple[torch.Tensor, ...] = ()) -> Optional[Tuple[Callable[..., Any], Tuple[torch.Tensor, ...]]]:
     """The cached launch (``_op.Prepared.run``) for a call, and its other tensors: block-sparse
-    lists and captured tensors. Tries the latest call first, which is faster than a look-up
+    lists, sinks and captured tensors. ``lists`` are the block-sparse lists, then the sinks. Tries the latest call first, which is faster than a look-up
     by sizes. Not called while torch.compile traces."""
     if dispatch_modes() or transformations() is not None or _forward_ad._current_level >= 0:  # as is_plain; `fits` checks types
         return None

@@ -48,6 +48,8 @@ class Facts(NamedTuple):
     window: Optional[Tuple[Optional[int], Optional[int]]] = None
     #: The number of queries, if the program depends on it.
     queries: Optional[int] = None
+    #: Whether each call passes sinks.
+    sinks: bool = False
 
 
 class Program(NamedTuple):
@@ -115,7 +117,7 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
             captures.declare(region)
     spec = make_spec(
         dtype=STORED[facts.dtype], head_dim=facts.head_dim, value_head_dim=facts.value_head_dim, scale=facts.scale,
-        lse=facts.lse, blocks=None if facts.blocks is None else Blocks(*facts.blocks[:-1]), dropout=facts.dropout,
+        lse=facts.lse, sinks=facts.sinks, blocks=None if facts.blocks is None else Blocks(*facts.blocks[:-1]), dropout=facts.dropout,
         captures=declared, score_mod=score_mod, mask_mod=mask_mod,
         sequences=facts.sequences, query_length=facts.queries, heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
     )

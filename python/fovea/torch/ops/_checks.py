@@ -104,6 +104,34 @@ def check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, enable_gq
     check_tangents(tensors)
 
 
+#: Dtypes of sinks; kernels read float32.
+_SINKS = (torch.float32, torch.bfloat16, torch.float16)
+
+
+def sinks_as_float(sinks: Any) -> Tuple[torch.Tensor, ...]:
+    """The sinks as kernels read them, in float32; () for None. Raises TypeError."""
+    if sinks is None:
+        return ()
+    check_tensor("sinks", sinks)
+    found = refusal(sinks)
+    if found is not None:
+        raise TypeError(f"sinks is {found}")
+    if sinks.dtype not in _SINKS:
+        raise TypeError(f"sinks is of {sinks.dtype}, expected {', '.join(map(str, _SINKS))}")
+    return (sinks.float(),)
+
+
+def check_sinks(sinks: Tuple[torch.Tensor, ...], heads: int, device: torch.device) -> None:
+    """Raises ValueError for sinks that don't match the query heads, NotImplementedError for a
+    tangent."""
+    for one in sinks:
+        if one.dim() != 1 or one.shape[0] != heads:
+            raise ValueError(f"sinks must have the shape (heads,) with {heads} query heads, found {list(one.shape)}")
+        if one.device != device:
+            raise ValueError(f"sinks is on {one.device}, but query is on {device}")
+    check_tangents(("sinks", one) for one in sinks)
+
+
 def checked_scale(scale: Optional[float]) -> Optional[float]:
     if scale is None:
         return None

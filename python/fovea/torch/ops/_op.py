@@ -18,7 +18,7 @@ import torch
 from ...compiler import _kernel
 from ...runtime._gpus import targets_of_capability
 from ...runtime._launch import LoadedKernel, PreparedLaunch
-from ...frontend._program import DROPOUT, LISTS, QUERY_BLOCK_LISTS, Spec, lists_of, with_names
+from ...frontend._program import DROPOUT, LISTS, QUERY_BLOCK_LISTS, Spec, captured_names, has_sinks, lists_of, with_names
 from ...errors import CompileError, Error, LaunchError
 from ..autograd import _gradients
 from . import _launches
@@ -28,7 +28,8 @@ from ._launches import MAX_SAME_SIZES, MAX_SIZES, empty_like, memory, words
 from ._layouts import copied, misaligned
 from ._vmap import one_by_one
 
-# Without `lse` the second result is empty; `seed` and `offset` are those of dropout.
+# The first of `captures` are the sinks, if the program takes them. Without `lse` the second result is empty; `seed` and
+# `offset` are those of dropout.
 _SCHEMA = (
     "attention(Tensor query, Tensor key, Tensor value, Tensor[] captures, Tensor[] blocks, str program, bool lse=True, "
     "int seed=0, int offset=0, str schedule='auto', str recurrence='auto', str level='attn') -> (Tensor, Tensor)"
@@ -69,8 +70,8 @@ def _spec(program: str, captures: int = 0) -> Spec:
     spec = _located.get(program)
     if spec is None:
         spec = Spec("attention", program, (), program)
-    names = tuple(f"capture{index}" for index in range(captures))
-    return spec if len(spec.captures) >= captures else dataclasses.replace(spec, captures=names)
+    names = tuple(name for name in captured_names(program, captures) if name != "sinks")
+    return spec if len(spec.captures) >= len(names) else dataclasses.replace(spec, captures=names)
 
 
 def outputs(query: torch.Tensor, value: torch.Tensor, lse: bool) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
@@ -113,7 +114,7 @@ class Launcher(_launches.Arguments):
         # The call's tensors: query, key, value, block-sparse lists, captured tensors, log-sum-exp, output. The kernel does
         # not read the transposed lists, which follow the others.
         lists = (*(name for name in LISTS if name in kernel.tensors), *QUERY_BLOCK_LISTS[:transposed])
-        super().__init__(kernel, ("q", "k", "v", *lists), ("lse", "o"))
+        super().__init__(kernel, ("q", "k", "v", *lists), ("lse", "o"), has_sinks(program))
         self.lse, self.program = "lse" in kernel.tensors, program
         self._prepared: Dict[Tuple, Tuple[Prepared, ...]] = {}
 
@@ -256,8 +257,9 @@ def launcher(call: "Call", device: int) -> Launcher:
 
 
 class Call(NamedTuple):
-    """The op's arguments after query, key and value. ``blocks`` may have the transposed lists
-    after the others; only gradients read those."""
+    """The op's arguments after query, key and value. Sinks are the first of ``captures``, if the
+    program takes them. ``blocks`` may have the transposed lists after the others; only
+    gradients read those."""
 
     captures: Sequence[torch.Tensor]
     blocks: Sequence[torch.Tensor]
@@ -299,8 +301,9 @@ def interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call:
 
 def _interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call: Call
                ) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-    named: Dict[str, Any] = {f"capture{index}": _signed(tensor.reshape(1) if not tensor.dim() else tensor)
-                             for index, tensor in enumerate(call.captures)}
+    names = captured_names(call.program, len(call.captures))
+    named: Dict[str, Any] = {name: _signed(tensor.reshape(1) if not tensor.dim() else tensor)
+                             for name, tensor in zip(names, call.captures)}
     named.update(zip(lists_of(call.program), call.blocks))
     if any(name in call.program for name in DROPOUT):
         named.update(zip(DROPOUT, (call.seed, call.offset)))

@@ -69,9 +69,9 @@ def block_numbers(length: int, rows: int) -> Tuple[int, int]:
     return -(-length // rows), length - 1
 
 
-def with_blocks_as_heads(attend: Attend, rows: int, lists: int, lse: bool) -> Attend:
+def with_blocks_as_heads(attend: Attend, rows: int, lists: int, lse: bool, sinks: bool) -> Attend:
     """`attend` for query blocks of `rows` rows, which become heads. The first `lists` of the
-    other tensors are block-sparse lists."""
+    other tensors are block-sparse lists; sinks follow, if there are any."""
 
     def run(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, others: Tuple[torch.Tensor, ...], seed: int = 0,
             offset: int = 0) -> Made:
@@ -85,7 +85,10 @@ def with_blocks_as_heads(attend: Attend, rows: int, lists: int, lse: bool) -> At
             one = one[:, :, :count]
             one = one.expand(one.shape[0], heads, *one.shape[2:])
             blocks.append(one.reshape(one.shape[0], heads * count, 1, *one.shape[3:]))
-        o, sums = attend(query.reshape(batch, heads * count, rows, dim), key, value, (*blocks, *others[lists:]), seed, offset)
+        rest = others[lists:]
+        if sinks:
+            rest = (rest[0][:, None].expand(heads, count).reshape(-1), *rest[1:])
+        o, sums = attend(query.reshape(batch, heads * count, rows, dim), key, value, (*blocks, *rest), seed, offset)
         o = o.reshape(batch, heads, whole, o.shape[-1])[:, :, :length]
         if lse:
             assert sums is not None
@@ -95,7 +98,8 @@ def with_blocks_as_heads(attend: Attend, rows: int, lists: int, lse: bool) -> At
     return run
 
 
-def adapted(attend: Attend, query: torch.Tensor, value: torch.Tensor, rows: int, lists: int, lse: bool) -> Optional[Attend]:
+def adapted(attend: Attend, query: torch.Tensor, value: torch.Tensor, rows: int, lists: int, lse: bool, sinks: bool = False
+            ) -> Optional[Attend]:
     """`attend` adapted to these tensors and query blocks of `rows` rows (0 for supported
     blocks); None if no adaptation is needed."""
     head_dim, value_head_dim = query.shape[-1], value.shape[-1]
@@ -104,7 +108,7 @@ def adapted(attend: Attend, query: torch.Tensor, value: torch.Tensor, rows: int,
     if has_widths and not rows:
         return None
     if rows:
-        attend = with_blocks_as_heads(attend, rows, lists, lse)
+        attend = with_blocks_as_heads(attend, rows, lists, lse, sinks)
     return attend if has_widths else with_widths(attend, widths)
 
 

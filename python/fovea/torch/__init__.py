@@ -6,8 +6,9 @@ score_mods and mask_mods.
 
 ``flex_attention`` and ``scaled_dot_product_attention`` run on CUDA. They call the op
 ``torch.ops.fovea.attention``, which torch.compile keeps in its graph.
-``attention_with_kvcache`` is attention over a KV cache, contiguous or in pages; ``append``
-writes new keys and values into it, and ``merge`` merges attention over disjoint sets of keys.
+``varlen_attn`` is attention of packed sequences, and ``attention_with_kvcache`` attention over a
+KV cache, contiguous or in pages; ``append`` writes new keys and values into it, and ``merge``
+merges attention over disjoint sets of keys.
 """
 
 from .._distribution import refuse_foreign_package
@@ -23,5 +24,6 @@ from ._append import append
 from ._attention import flex_attention, scaled_dot_product_attention
 from ._kvcache import attention_with_kvcache
 from ._merge import merge
+from ._varlen import varlen_attn
 
-__all__ = ["append", "attention_with_kvcache", "flex_attention", "merge", "scaled_dot_product_attention"]
+__all__ = ["append", "attention_with_kvcache", "flex_attention", "merge", "scaled_dot_product_attention", "varlen_attn"]

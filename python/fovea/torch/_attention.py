@@ -18,7 +18,7 @@ from .autograd._derivatives import check_tangents, needs_gradient
 from .ops._dropout import dropout_numbers
 from .ops._launches import is_compiling
 from .ops._padding import widths_of
-from .cache._programs import Facts, Known, Program, captures_of, known_families, program_of
+from .cache._programs import Facts, Known, Program, Window, captures_of, known_families, program_of
 from .ops._shapes import as_before, as_four
 from .trace._attn_mask import causal, causal_bias, check_mask, mask_family, mask_program
 
@@ -33,14 +33,16 @@ def _known_heads(query: torch.Tensor, value: torch.Tensor) -> Optional[Tuple[int
 
 
 def _facts(query: torch.Tensor, value: torch.Tensor, scale: Optional[float], lse: bool, blocks: Optional[_block_mask.Form],
-           dropout: float, sequences: str = "dense", sinks: bool = False) -> Facts:
+           dropout: float, sequences: str = "dense", sinks: bool = False,
+           window: Optional[Window] = None) -> Facts:
     # For a symbolic size, torch.compile guards the length of a range; int() adds no guard.
     head_dim, value_head_dim = (len(range(one.shape[-1])) for one in (query, value))
     widths, scale = widths_of(head_dim, value_head_dim), checked_scale(scale)
     if scale is None and widths.head_dim != head_dim and head_dim:
         scale = head_dim ** -0.5
     return Facts(query.dtype, query.device, widths.head_dim, widths.value_head_dim, scale,
-                 torch.is_grad_enabled(), lse, blocks, dropout, _known_heads(query, value), sequences, sinks=sinks)
+                 torch.is_grad_enabled(), lse, blocks, dropout, _known_heads(query, value), sequences, window,
+                 sinks=sinks)
 
 
 def _program(score_mod: Optional[Callable], mask_mod: Optional[Callable], query: torch.Tensor, facts: Facts

@@ -9,7 +9,7 @@ import torch
 from ..frontend._spec import Paged
 from .autograd._derivatives import needs_gradient
 from .cache import _calls
-from .cache._programs import Facts, captures_of, program_of
+from .cache._programs import Facts, Window, captures_of, program_of
 from .ops import _op
 from .ops._checks import (
     LEVELS, check_sinks, check_tensor, checked_backend, checked_options, checked_scale, refusal, sinks_as_float,
@@ -20,7 +20,6 @@ from .trace._dynamo import uncompiled
 
 #: Most queries whose heads are packed (``kMaxPackedQueries`` of the compiler).
 _MOST_PACKED = 16
-Window = Tuple[Optional[int], Optional[int]]
 
 
 def attention_with_kvcache(

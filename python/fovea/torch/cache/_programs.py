@@ -27,6 +27,11 @@ from ..trace._modes import is_observed, lifted
 from ..trace._tracer import trace
 
 
+#: The keys that a query attends to, from its own position to the left and to the right; the last query has the position
+#: of the last key. None leaves a side open.
+Window = Tuple[Optional[int], Optional[int]]
+
+
 class Facts(NamedTuple):
     """The properties besides functions that a program depends on."""
 
@@ -43,9 +48,7 @@ class Facts(NamedTuple):
     heads: Optional[Tuple[int, int]] = None
     #: As in ``fovea.attention``.
     sequences: Union[str, Paged] = "dense"
-    #: The keys that a query attends to, from its own position to the left and to the right; the last query has the
-    #: position of the last key. None leaves a side open.
-    window: Optional[Tuple[Optional[int], Optional[int]]] = None
+    window: Optional[Window] = None
     #: The number of queries, if the program depends on it.
     queries: Optional[int] = None
     #: Whether each call passes sinks.
@@ -86,7 +89,7 @@ def build(score_mod: Optional[Callable], mask_mod: Optional[Callable], facts: Fa
     return assemble(captures, facts, regions["score_mod"], regions["mask_mod"])
 
 
-def _within(window: Tuple[Optional[int], Optional[int]], mask_mod: Optional[RegionBuilder]) -> RegionBuilder:
+def _within(window: Window, mask_mod: Optional[RegionBuilder]) -> RegionBuilder:
     """Adds a window to a mask. The last query has the position of the last key."""
     region = RegionBuilder(list(COORDINATES)) if mask_mod is None else mask_mod
     query, key = region.arguments[2:4]

@@ -63,7 +63,7 @@ def _check(name: str, tensor: Any) -> None:
 
 def unpacked(rows: Any, like: Any) -> torch.Tensor:
     """Converts a packed result, (1, heads, rows, ...), to a nested tensor with the sequences of `like`."""
-    made = torch.nested.nested_tensor_from_jagged(rows[0].transpose(0, 1), like.offsets())
+    made = torch.nested.nested_tensor_from_jagged(rows.squeeze(0).transpose(0, 1), like.offsets())
     return made.transpose(1, 2)
 
 

@@ -120,7 +120,7 @@ def main():
     parts.extend(describe("fovea.bench.plot", fovea.bench.plot))
     module = pathlib.Path(folder, "fovea", "torch")
     parts.append("\n## With PyTorch\n\n" + to_markdown(ast.get_docstring(ast.parse((module / "__init__.py").read_text()))))
-    for name in ("_attention", "_varlen", "_kvcache"):
+    for name in ("_attention", "_varlen", "_kvcache", "_registry"):
         parts.extend(describe_unimported("fovea.torch", module / f"{name}.py"))
     pathlib.Path(output).write_text("\n".join(parts).rstrip() + "\n")
 

@@ -45,6 +45,11 @@ def _padded(tensor: torch.Tensor, width: int) -> torch.Tensor:
     return F.pad(tensor, (0, more)) if more else tensor
 
 
+def padded(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor with zeros up to a head dim that kernels support."""
+    return _padded(tensor, _up(tensor.shape[-1]))
+
+
 def _concatenate_columns(parts: Sequence[torch.Tensor]) -> torch.Tensor:
     if parts[0].stride(1) < parts[0].stride(2):
         return torch.cat([one.transpose(1, 2) for one in parts], -1).transpose(1, 2)
@@ -112,4 +117,4 @@ def adapted(attend: Attend, query: torch.Tensor, value: torch.Tensor, rows: int,
     return attend if has_widths else with_widths(attend, widths)
 
 
-__all__: List[Any] = ["adapted", "block_numbers", "widths_of"]
+__all__: List[Any] = ["adapted", "block_numbers", "padded", "widths_of"]

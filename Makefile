@@ -7,7 +7,7 @@ PRESET ?= default
 BUILD := $(if $(filter default,$(PRESET)),build,build-$(PRESET))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test fuzz fuzz-text format format-check lint docs docs-check portable portable-check wheel asan ci clean
+.PHONY: help setup build demo test doors fuzz fuzz-text format format-check lint docs docs-check portable portable-check wheel asan ci clean
 
 help:
 	@echo "Fovea: a compiler for attention. Main targets:"
@@ -20,6 +20,7 @@ help:
 	@echo "  make portable      tools that run without LLVM installed, in build-portable/bin/"
 	@echo "  make portable-check   build some of them and check that they have no other dependencies"
 	@echo "  make wheel         build the Python package for machines without LLVM in dist/ and test it in a new environment"
+	@echo "  make doors         install transformers in .venv-doors and run its models on Fovea"
 	@echo "  make asan          build with AddressSanitizer and UBSan in build-asan/ and run the tests there"
 	@echo "  make ci            run the checks of CI, without a time limit"
 	@echo "  make fuzz-text     fuzz all parsers of text and files for MINUTES (10)"
@@ -27,7 +28,7 @@ help:
 	@echo "  make fuzz          run random programs at every level for MINUTES=n (test/Fuzz/README.md)"
 	@echo "  make lint          run clang-tidy on files changed since main or LINT=COMMIT; LINT=recent: in the last commits; LINT=all: all files"
 	@echo "  make docs          regenerate docs/reference make docs-check     fail if it is stale"
-	@echo "  make clean         remove build folders; .venv and ccache stay"
+	@echo "  make clean         remove build folders; .venv, .venv-doors and ccache stay"
 	@echo
 	@echo "JOBS=N limits the processes; cmake --preset default works without make."
 
@@ -43,6 +44,10 @@ demo: build
 
 test: setup
 	@.venv/bin/python scripts/run_tests.py --preset $(PRESET) --jobs $(JOBS)
+
+# Tests with packages that .venv does not have.
+doors: build
+	@scripts/doors.sh $(BUILD) $(JOBS)
 
 # SEED=TEXT repeats a run; failing programs are saved in KEEP.
 MINUTES ?= 10

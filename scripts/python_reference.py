@@ -86,10 +86,11 @@ def describe(name, thing):
         yield f"\n### `{name}{signature(thing)}`\n\n{to_markdown(thing.__doc__)}"
 
 
-def describe_unimported(name, path):
-    """Documents a module's public functions from its source, since importing it needs PyTorch."""
+def describe_unimported(name, path, functions=None):
+    """Documents a module's public functions, or those in `functions`, from its source, since importing it
+    needs PyTorch."""
     for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+        if isinstance(node, ast.FunctionDef) and (node.name in functions if functions else not node.name.startswith("_")):
             returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
             yield f"\n### `{name}.{node.name}({ast.unparse(node.args)}){returns}`\n\n{to_markdown(ast.get_docstring(node))}"
 
@@ -122,6 +123,10 @@ def main():
     parts.append("\n## With PyTorch\n\n" + to_markdown(ast.get_docstring(ast.parse((module / "__init__.py").read_text()))))
     for name in ("_attention", "_varlen", "_kvcache", "_registry"):
         parts.extend(describe_unimported("fovea.torch", module / f"{name}.py"))
+    module = pathlib.Path(folder, "fovea", "transformers")
+    parts.append("\n## With transformers\n\n" + to_markdown(ast.get_docstring(ast.parse((module / "__init__.py").read_text()))))
+    for name, functions in (("_attention", ("register",)), ("_flash", ("kernel_folder",))):
+        parts.extend(describe_unimported("fovea.transformers", module / f"{name}.py", functions))
     pathlib.Path(output).write_text("\n".join(parts).rstrip() + "\n")
 
 

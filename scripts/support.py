@@ -138,11 +138,17 @@ def parts_compile(target):
 
 def project():
     text = (ROOT / "pyproject.toml").read_text()
-    return {"python": re.search(r'^requires-python = ">=(.*)"', text, re.MULTILINE)[1], "torch": re.search(r'"torch>=([\d.]+)"', text)[1]}
+    needs = {package: re.search(rf'"{package}>=([\d.]+)"', text)[1] for package in ("torch", "transformers")}
+    return {"python": re.search(r'^requires-python = ">=(.*)"', text, re.MULTILINE)[1], **needs}
+
+
+def tested(package, requirements):
+    """The version of a package in a file of `scripts`."""
+    return re.search(rf"^{package}==(\S+)", (ROOT / "scripts" / requirements).read_text(), re.MULTILINE)[1]
 
 
 def tested_torch():
-    return re.search(r"^torch==(\S+)", (ROOT / "scripts" / "requirements-torch.txt").read_text(), re.MULTILINE)[1]
+    return tested("torch", "requirements-torch.txt")
 
 
 # --- Pages --------------------------------------------------------------------------------------
@@ -211,6 +217,7 @@ def software():
         ("OS", "Linux on x86-64", facts.BUILD_SYSTEM),
         ("Python", needs["python"] + " or later", facts.PYTHON_TESTED),
         ("PyTorch (optional)", needs["torch"] + " or later", f"{tested_torch()}; also run: {', '.join(facts.TORCH_ALSO_RUN)}"),
+        ("transformers (optional)", needs["transformers"] + " or later", tested("transformers", "requirements-doors.txt")),
         ("NVIDIA driver", "by target; none to compile", facts.MEASURED_WITH.partition(",")[0]),
         ("CUDA toolkit", "none; ptxas is optional", facts.MEASURED_WITH.split(", ")[1]),
         ("LLVM", "22 to build; none with the wheel", "22, Debian packages"),

@@ -83,7 +83,7 @@ def test_metadata(archive, tmp_path):
     assert {"Name: fovea-attention", "Version: 0.1.0", "Requires-Python: >=3.9", "License: Apache-2.0 WITH LLVM-exception",
             "Description-Content-Type: text/markdown"} <= set(lines)
     extras = {line.split()[1] for line in lines if line.startswith("Provides-Extra:")}
-    assert extras == {"interpret", "torch", "plot", "ptxas"}
+    assert extras == {"interpret", "torch", "transformers", "plot", "ptxas"}
     required = [line for line in lines if line.startswith("Requires-Dist:")]
     assert required and all("; extra == " in line.replace(";extra", "; extra") for line in required), "the package alone needs nothing"
     # test_wheel.py checks its links.

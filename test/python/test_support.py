@@ -57,8 +57,8 @@ def test_a_stale_page_is_noticed(support, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["support.py", "--check"])
     monkeypatch.setattr(support, "ROOT", tmp_path)
     monkeypatch.setattr(support, "PAGE", tmp_path / "Support.md")
-    monkeypatch.setattr(support, "project", lambda: {"python": "3.9", "torch": "2.5"})
-    monkeypatch.setattr(support, "tested_torch", lambda: "2.13.0")
+    monkeypatch.setattr(support, "project", lambda: {"python": "3.9", "torch": "2.5", "transformers": "5"})
+    monkeypatch.setattr(support, "tested", lambda package, requirements: {"torch": "2.13.0", "transformers": "5.24.0"}[package])
     (tmp_path / "Support.md").write_text(support.render().replace("sm_89", "sm_99"))
     assert support.main() == 1
     assert capsys.readouterr().err == "Support.md is stale: run scripts/support.py\n"

@@ -1,4 +1,4 @@
-"""fovea.torch.register_flash: PyTorch's own functions run on Fovea's interpreter, and restore brings
+"""fovea.torch.register_flash: PyTorch's own functions run on Fovea's interpreter, and restore reinstates
 PyTorch's kernels again. The expected results are PyTorch's math."""
 
 import pytest
@@ -178,7 +178,7 @@ def test_dropout(active):
 
 
 def test_restored(ours, calls):
-    """Registering activates nothing, and restore brings PyTorch's kernels, more than once."""
+    """Registering activates nothing, and restore reinstates PyTorch's kernels, more than once."""
     q, k, v = tensors(*[(2, 4, 20, 16)] * 3)
     before = F.scaled_dot_product_attention(q, k, v)
     assert attention.current_flash_attention_impl() is None

@@ -153,7 +153,7 @@ def test_metadata(fovea):
     named = {extra for path in sources for extra in re.findall(r"\bfovea-attention\[(\w+)\]", path.read_text())}
     named |= {extra for path in (ROOT / "python").rglob("*.py") for extra in re.findall(r'\bneed\("\w+", "(\w+)"', path.read_text())}
     extras = set(project["optional-dependencies"])
-    assert named <= extras and {"interpret", "torch", "plot", "ptxas"} == extras
+    assert named <= extras and {"interpret", "torch", "transformers", "plot", "ptxas"} == extras
     assert extras == set(re.findall(r"fovea_attention-[^ ]*\.whl\[(\w+)\]", page))
 
 

@@ -4,6 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+from test_torch_compile import Graphs  # noqa: E402
+
 DIM, PAGE = 32, 64
 LENGTHS = (150, 64, 0)
 TABLE = ((7, 2, 9), (2, -1, 77), (5, 5, 5))
@@ -146,11 +148,140 @@ def test_refused_calls(ours, change, error, message):
         ours.attention_with_kvcache(q, *pools, **options)
 
 
-def test_torch_compile_breaks_the_graph(ours):
+# --- torch.compile ----------------------------------------------------------------------------------
+
+
+def call_with_cache(ours, **options):
+    """A function of a call with a capture, arithmetic before and after it."""
+
+    def call(q, k_cache, v_cache, lengths, table, slopes):
+        o, lse = ours.attention_with_kvcache(
+            q * 2, k_cache, v_cache, lengths=lengths, page_table=table, causal=True, return_lse=True, backend="interpret",
+            score_mod=lambda s, b, h, i, j: s + slopes[h] * j, **options)
+        return o + 1, lse * 2
+
+    return call
+
+
+@pytest.mark.parametrize("graphs", ["eager", "aot_eager", "inductor"])
+@pytest.mark.parametrize("queries, kv_heads", [(1, 2), (4, 4), (20, 2)])
+def test_torch_compile(ours, graphs, queries, kv_heads):
+    """One graph, with the op, for packed and other heads; lengths and pages are inputs."""
+    torch.compiler.reset()
+    pools, table, lengths = caches(torch.float32, kv_heads)
+    graphs, call = Graphs(graphs), call_with_cache(ours, window=(70, None))
+    compiled, q, slopes = graphs.compile(call), torch.randn(3, queries, 4, DIM), torch.rand(4)
+    for given in (lengths, lengths.clamp(max=70)):
+        results = [function(q, *pools, given, table, slopes) for function in (compiled, call)]
+        torch.testing.assert_close(*results, rtol=1e-6, atol=1e-6)
+    assert graphs.count == 1 and any("fovea.attention" in one for one in graphs.targets())
+
+
+@pytest.mark.parametrize("paged", [True, False])
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_torch_compile_with_other_sizes(ours, paged, dynamic):
+    """Batch sizes, pages and lengths of tables are open after at most one recompilation."""
+    torch.compiler.reset()
+    graphs, call = Graphs(), call_with_cache(ours)
+    compiled = graphs.compile(call, dynamic=dynamic)
+    for batch, pages in ((5, 9), (6, 11), (7, 12)):  # torch.compile unifies equal sizes of the first call
+        pools = [torch.randn(pages if paged else batch, PAGE if paged else 16 * pages, 2, DIM) for _ in range(2)]
+        table = torch.randint(pages, (batch, pages + 1)).int() if paged else None
+        given = torch.randn(batch, 3, 4, DIM), *pools, torch.randint(1, 16 * pages, (batch,)).int(), table, torch.rand(4)
+        torch.testing.assert_close(compiled(*given), call(*given), rtol=1e-6, atol=1e-6)
+    assert graphs.count == (1 if dynamic else 2)
+
+
+def test_torch_compile_specialises_packed_queries(ours):
+    """The number of queries is a constant of the program as long as heads are packed."""
+    torch.compiler.reset()
     pools, table, lengths = caches(torch.float32)
-    q = torch.randn(3, 2, 4, DIM)
+    graphs, call = Graphs(), call_with_cache(ours)
+    compiled = graphs.compile(call, dynamic=True)
+    for queries, count in ((3, 1), (5, 2), (3, 2), (18, 3), (20, 3)):
+        given = torch.randn(3, queries, 4, DIM), *pools, lengths, table, torch.rand(4)
+        torch.testing.assert_close(compiled(*given), call(*given), rtol=1e-6, atol=1e-6)
+        assert graphs.count == count, queries
+
+
+def test_torch_compile_and_sinks(ours):
+    torch.compiler.reset()
+    pools, table, lengths = caches(torch.float32)
+    q, sinks = torch.randn(3, 2, 4, DIM), torch.randn(4)
+
+    def call(q, sinks):
+        return ours.attention_with_kvcache(q, *pools, lengths=lengths, page_table=table, sinks=sinks, scale=0.5,
+                                           mask_mod=lambda b, h, i, j: j % 3 != 0, backend="interpret") * 2
+
+    graphs = Graphs()
+    torch.testing.assert_close(graphs.compile(call, dynamic=True)(q, sinks), call(q, sinks))
+    assert graphs.count == 1
+
+
+def test_torch_compile_with_wrong_values(ours):
+    """The op checks lengths, since a graph has only their shapes."""
+    torch.compiler.reset()
+    pools, table, lengths = caches(torch.float32)
+    given = torch.randn(3, 2, 4, DIM), *pools
+    compiled = torch.compile(call_with_cache(ours), backend="aot_eager", fullgraph=True)
+    with pytest.raises(ValueError, match="lengths must be from 0 to 192, found 193 for batch entry 1"):
+        compiled(*given, torch.tensor([1, 193, 0], dtype=torch.int32), table, torch.rand(4))
+
+
+def test_a_function_that_dynamo_does_not_follow(ours):
+    """The graph breaks at the call."""
+    torch.compiler.reset()
+    pools, table, lengths = caches(torch.float32)
+    hidden = torch._dynamo.disable(lambda j: j % 2 == 0)
 
     def call(q):
-        return ours.attention_with_kvcache(q * 1, *pools, lengths=lengths, page_table=table, backend="interpret") + 1
+        return ours.attention_with_kvcache(q * 1, *pools, lengths=lengths, page_table=table, backend="interpret",
+                                           mask_mod=lambda b, h, i, j: hidden(j)) + 1
 
+    q = torch.randn(3, 2, 4, DIM)
     assert torch.equal(torch.compile(call, backend="eager")(q), call(q))
+
+
+def test_exported(ours):
+    pools, table, lengths = caches(torch.bfloat16)
+
+    class Model(torch.nn.Module):
+        def forward(self, q, k_cache, v_cache, lengths, table):
+            return ours.attention_with_kvcache(q, k_cache, v_cache, lengths=lengths, page_table=table, causal=True, backend="interpret")
+
+    given = torch.randn(3, 1, 8, DIM).bfloat16(), *pools, lengths, table
+    batch, width = torch.export.Dim("batch", min=2), torch.export.Dim("width", min=2)
+    pages = torch.export.Dim("pages", min=2)
+    program = torch.export.export(Model(), given, dynamic_shapes=({0: batch}, {0: pages}, {0: pages}, {0: batch}, {0: batch, 1: width}))
+    other = given[0][:2], *(pool[:8] for pool in pools), lengths[1:], table[:2, :2].clamp(0, 7)
+    for one in (given, (*other[:3], lengths[1:], other[4])):
+        assert torch.equal(program.module()(*one), Model()(*one))
+
+
+Q = torch.randn(3, 4, 4, DIM)
+
+
+# --- Autocast ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_autocast(ours, compiled):
+    """q is cast; the caches have autocast's dtype."""
+    torch.compiler.reset()
+    pools, table, lengths = caches(torch.bfloat16)
+    q = torch.randn(3, 4, 4, DIM)
+
+    def call(q):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return ours.attention_with_kvcache(q, *pools, lengths=lengths, page_table=table, backend="interpret")
+
+    found = (torch.compile(call, backend="aot_eager", fullgraph=True) if compiled else call)(q)
+    assert torch.equal(found, ours.attention_with_kvcache(q.bfloat16(), *pools, lengths=lengths, page_table=table, backend="interpret"))
+    assert found.dtype == torch.bfloat16
+
+
+def test_autocast_does_not_copy_caches(ours):
+    pools, table, lengths = caches(torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16), pytest.raises(ValueError, match=(
+            "of one dtype, found torch.bfloat16 and torch.float32; torch.autocast casts only q, since casts of the caches would copy")):
+        ours.attention_with_kvcache(Q, *pools, lengths=lengths, page_table=table, backend="interpret")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Optional, Tuple
 
 import torch
 
-from ..frontend._spec import Paged
+from ._attention import _program
 from .autograd._derivatives import needs_gradient
 from .cache import _calls
-from .cache._programs import Facts, Window, captures_of, program_of
-from .ops import _op
+from .cache._programs import Facts, Window
+from .ops import _autocast, _op
 from .ops._checks import (
     LEVELS, check_sinks, check_tensor, checked_backend, checked_options, checked_scale, refusal, sinks_as_float,
 )
-from .ops._launches import is_compiling
 from .ops._padding import GRANULE
 from .trace._dynamo import uncompiled
+from .trace._expressions import folded
 
 #: Most queries whose heads are packed (``kMaxPackedQueries`` of the compiler).
 _MOST_PACKED = 16
@@ -67,47 +67,54 @@ def attention_with_kvcache(
     sinks, scale, return_lse, kernel_options, backend
         as for ``flex_attention``. The log-sum-exp is (batch, heads, queries).
 
-    Returns the output, (batch, queries, heads, head_dim), alone or with the log-sum-exp.
+    Returns the output, (batch, queries, heads, value_head_dim), alone or with the log-sum-exp.
     Lengths and page tables are read on the device: one kernel serves all of them, also in a
     CUDA graph. On CUDA the call does not check their values; lengths are clamped to the room
     in the cache and page numbers to the pool, so no value reads outside of a tensor. On the
-    CPU such values raise ValueError. There are no gradients. Under torch.compile the call is
-    a graph break.
+    CPU such values raise ValueError. There are no gradients. torch.compile keeps the call in its
+    graph. Under ``torch.autocast`` q is cast to autocast's dtype; the caches must have it, since
+    a cast would copy them.
     """
-    if is_compiling():
-        return uncompiled(attention_with_kvcache)(
-            q, k_cache, v_cache, lengths=lengths, page_table=page_table, causal=causal, score_mod=score_mod,
-            mask_mod=mask_mod, window=window, sinks=sinks, scale=scale, return_lse=return_lse, kernel_options=kernel_options,
-            backend=backend)
     backend = checked_backend(backend)
+    given = q
+    if _autocast.is_any_enabled():
+        q, = _autocast.cast(q)
     _check_tensors(q, k_cache, v_cache, backend)
     own = sinks_as_float(sinks)
     check_sinks(own, q.shape[2], q.device)
-    lists = _checked_integers(q, k_cache, lengths, page_table, backend)
+    lists = _checked_integers(q, k_cache, lengths, page_table)
     for name, function in (("score_mod", score_mod), ("mask_mod", mask_mod)):
         if function is not None and not callable(function):
             raise TypeError(f"{name} must be a function, found {type(function).__name__}")
-    sequences: Union[str, Paged] = "lengths" if page_table is None else Paged(int(k_cache.shape[1]))
-    queries, heads, kv_heads = q.shape[1], q.shape[2], k_cache.shape[2]
     # The heads that share keys become rows of one tile if the program knows these sizes.
-    packs = queries <= _MOST_PACKED
-    facts = Facts(q.dtype, q.device, q.shape[3], v_cache.shape[3], checked_scale(scale), torch.is_grad_enabled(), return_lse,
-                  sequences=sequences, heads=(heads, kv_heads) if packs else None, window=_checked_window(window, causal),
-                  queries=queries if packs else None, sinks=bool(own))
-    program, _ = program_of(score_mod, mask_mod, facts)
+    packs = q.shape[1] <= _MOST_PACKED
+    heads = (_known(q.shape[2]), _known(k_cache.shape[2])) if packs else None
+    # Dynamo would make a symbol of a float that is a default.
+    facts = Facts(q.dtype, q.device, _known(q.shape[3]), _known(v_cache.shape[3]), checked_scale(scale), torch.is_grad_enabled(),
+                  return_lse, dropout=0.0, heads=heads, sequences="lengths", window=_checked_window(window, causal),
+                  queries=_known(q.shape[1]) if packs else None, sinks=bool(own),
+                  page=None if page_table is None else _known(k_cache.shape[1]))
+    program, _ = _program(score_mod, mask_mod, q, facts)
+    if program is None:
+        return uncompiled(attention_with_kvcache)(
+            given, k_cache, v_cache, lengths=lengths, page_table=page_table, causal=causal, score_mod=score_mod,
+            mask_mod=mask_mod, window=window, sinks=sinks, scale=scale, return_lse=return_lse,
+            kernel_options=kernel_options, backend=backend)
     if needs_gradient(q, k_cache, v_cache, *own, *program.captures):
         raise NotImplementedError("attention_with_kvcache has no gradients: call it under torch.no_grad()")
     schedule, recurrence = checked_options(kernel_options)
-    captures = [*own, *captures_of(program, q.shape[1], 0)]
     query, key, value = (one.transpose(1, 2) for one in (q, k_cache, v_cache))
-    call = _op.Call(captures, lists, program.text, return_lse, schedule=schedule, recurrence=recurrence,
-                    level=LEVELS.get(backend, "attn"))
-    if backend == "cuda" and _calls.is_plain(q, k_cache, v_cache):
-        o, lse = _op.launch(query, key, value, call)
-    else:
-        o, lse = torch.ops.fovea.attention(query, key, value, *call)
+    call = _op.Call([*own, *[folded(one) for one in program.captures]], lists, program.text, return_lse, schedule=schedule,
+                    recurrence=recurrence, level=LEVELS.get(backend, "attn"))
+    plain = backend == "cuda" and _calls.is_plain(q, k_cache, v_cache)
+    o, lse = _op.launch(query, key, value, call) if plain else torch.ops.fovea.attention(query, key, value, *call)
     o = o.transpose(1, 2)
     return (o, lse) if return_lse else o
+
+
+def _known(size: int) -> int:
+    """A size as a number: for a symbol, torch.compile guards the length of a range."""
+    return len(range(size))
 
 
 def _checked_window(window: Optional[Window], causal: bool) -> Optional[Window]:
@@ -118,7 +125,7 @@ def _checked_window(window: Optional[Window], causal: bool) -> Optional[Window]:
     for one in window:
         if one is not None and (isinstance(one, bool) or not isinstance(one, int) or one < 0):
             raise ValueError(f"window must have integers of at least 0, or None, found {window!r}")
-    left, right = window
+    left, right = (None if one is None else _known(one) for one in window)
     right = 0 if causal else right
     return None if left is None and right is None else (left, right)
 
@@ -137,7 +144,8 @@ def _check_tensors(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor
         if one.dim() != 4:
             raise ValueError(f"{name} must have 4 dimensions, found {one.dim()}")
         if one.dtype != q.dtype:
-            raise ValueError(f"q, k_cache and v_cache must be of one dtype, found {q.dtype} and {one.dtype}")
+            cast = "; torch.autocast casts only q, since casts of the caches would copy them" * _autocast.is_any_enabled()
+            raise ValueError(f"q, k_cache and v_cache must be of one dtype, found {q.dtype} and {one.dtype}{cast}")
         if one.device != q.device:
             raise ValueError(f"q, k_cache and v_cache must be on one device, found {q.device} and {one.device}")
         if one.shape[3] % GRANULE:
@@ -159,9 +167,9 @@ def _check_tensors(q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor
                          "(batch, queries, heads, head_dim) and (pages, page, kv_heads, head_dim)")
 
 
-def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Tensor, page_table: Optional[torch.Tensor],
-                      backend: str) -> Tuple[torch.Tensor, ...]:
-    """The kernel's integer tensors, checked for the CPU, where reading them costs nothing."""
+def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Tensor, page_table: Optional[torch.Tensor]
+                      ) -> Tuple[torch.Tensor, ...]:
+    """The kernel's integer tensors. The op checks their values on the CPU."""
     batch, rows = q.shape[0], k_cache.shape[1]
     given = (("lengths", lengths, 1),) if page_table is None else (("page_table", page_table, 2), ("lengths", lengths, 1))
     for name, one, rank in given:
@@ -181,22 +189,7 @@ def _checked_integers(q: torch.Tensor, k_cache: torch.Tensor, lengths: torch.Ten
                          "which is (pages, page, kv_heads, head_dim)")
     elif not k_cache.shape[0] or not page_table.shape[1]:
         raise ValueError(f"k_cache and page_table must have pages, found {k_cache.shape[0]} and {page_table.shape[1]}")
-    if backend != "cuda" and type(lengths) is torch.Tensor:
-        _check_contents(k_cache, lengths, page_table)
     return tuple(one for _, one, _ in given)
-
-
-def _check_contents(k_cache: torch.Tensor, lengths: torch.Tensor, page_table: Optional[torch.Tensor]) -> None:
-    pages, rows = k_cache.shape[:2]
-    room = rows if page_table is None else rows * page_table.shape[1]
-    for entry, length in enumerate(lengths.tolist()):
-        if not 0 <= length <= room:
-            raise ValueError(f"lengths must be from 0 to {room}, found {length} for batch entry {entry}")
-        if page_table is None:
-            continue
-        for place, page in enumerate(page_table[entry, :-(-length // rows)].tolist()):
-            if not 0 <= page < pages:
-                raise ValueError(f"page_table must hold pages from 0 to {pages - 1}, found {page} at [{entry}, {place}]")
 
 
 __all__ = ["attention_with_kvcache"]

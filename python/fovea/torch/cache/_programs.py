@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import collections
 import threading
-from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
 
@@ -46,13 +46,15 @@ class Facts(NamedTuple):
     dropout: float = 0.0
     #: The number of query and key heads, if the program depends on them.
     heads: Optional[Tuple[int, int]] = None
-    #: As in ``fovea.attention``.
-    sequences: Union[str, Paged] = "dense"
+    #: As in ``fovea.attention``, except for pages.
+    sequences: str = "dense"
     window: Optional[Window] = None
     #: The number of queries, if the program depends on it.
     queries: Optional[int] = None
     #: Whether each call passes sinks.
     sinks: bool = False
+    #: The number of rows of a page, if keys are in pages. A number, since Dynamo unpacks the facts.
+    page: Optional[int] = None
 
 
 class Program(NamedTuple):
@@ -122,7 +124,8 @@ def assemble(captures: Captures, facts: Facts, score_mod: Optional[RegionBuilder
         dtype=STORED[facts.dtype], head_dim=facts.head_dim, value_head_dim=facts.value_head_dim, scale=facts.scale,
         lse=facts.lse, sinks=facts.sinks, blocks=None if facts.blocks is None else Blocks(*facts.blocks[:-1]), dropout=facts.dropout,
         captures=declared, score_mod=score_mod, mask_mod=mask_mod,
-        sequences=facts.sequences, query_length=facts.queries, heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
+        sequences=facts.sequences if facts.page is None else Paged(facts.page), query_length=facts.queries,
+        heads=facts.heads and facts.heads[0], kv_heads=facts.heads and facts.heads[1],
     )
     tensors = [lifted(one.tensor.to(facts.device)) if one.constant else one.tensor for one in captures.found]
     made = tuple(index for index, one in enumerate(captures.found) if one.constant)

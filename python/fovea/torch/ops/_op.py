@@ -23,6 +23,7 @@ from ...errors import CompileError, Error, LaunchError
 from ..autograd import _gradients
 from . import _launches
 from ..cache._signatures import signature_matcher
+from ._cache_lengths import check_lengths
 from ..autograd._derivatives import check_tangents, in_forward_mode, needs_gradient
 from ._launches import MAX_SAME_SIZES, MAX_SIZES, empty_like, memory, words
 from ._layouts import copied, misaligned
@@ -305,6 +306,8 @@ def _interpret(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, call
     named: Dict[str, Any] = {name: _signed(tensor.reshape(1) if not tensor.dim() else tensor)
                              for name, tensor in zip(names, call.captures)}
     named.update(zip(lists_of(call.program), call.blocks))
+    if "lengths" in named:
+        check_lengths(key, named["lengths"], named.get("page_table"))
     if any(name in call.program for name in DROPOUT):
         named.update(zip(DROPOUT, (call.seed, call.offset)))
     options = {"target": "sm_80", "schedule": call.schedule, "recurrence": call.recurrence, "kernel": None}
